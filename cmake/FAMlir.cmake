@@ -1,0 +1,52 @@
+# How this project's libraries and programs are compiled and linked.
+
+option(FA_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -fvisibility-inlines-hidden
+                    -ffunction-sections -fdata-sections)
+add_link_options(--ld-path=/usr/bin/ld.lld-22 -Wl,--gc-sections -static-libstdc++ -static-libgcc)
+if(FA_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr,function -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# The imported MLIR targets name both the static archives and the shared
+# libraries; linking both would register every dialect twice. So the archives
+# are named by file, and the linker takes from them what is used.
+file(GLOB FA_MLIR_ARCHIVES "${LLVM_LIBRARY_DIR}/libMLIR*.a")
+file(GLOB FA_LLVM_ARCHIVES "${LLVM_LIBRARY_DIR}/libLLVM*.a")
+list(FILTER FA_MLIR_ARCHIVES EXCLUDE REGEX "libMLIRCAPI|_runner_utils|libMLIRMlirOptMain")
+find_library(FA_ZLIB libz.a REQUIRED)
+find_library(FA_ZSTD libzstd.a REQUIRED)
+
+add_library(fa_llvm INTERFACE)
+target_link_libraries(fa_llvm INTERFACE
+  -Wl,--start-group ${FA_MLIR_ARCHIVES} ${FA_LLVM_ARCHIVES} -Wl,--end-group
+  ${FA_ZLIB} ${FA_ZSTD} pthread dl m)
+
+# The core headers of MLIR, compiled once: a narrow file then takes 1.3 s
+# instead of 4.
+file(WRITE "${CMAKE_BINARY_DIR}/fa_pch.cpp" "")
+add_library(fa_pch OBJECT "${CMAKE_BINARY_DIR}/fa_pch.cpp")
+target_precompile_headers(fa_pch PRIVATE
+  <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h> <mlir/IR/OpImplementation.h>
+  <mlir/IR/PatternMatch.h> <mlir/Pass/Pass.h>
+  <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/SCF/IR/SCF.h>)
+
+define_property(GLOBAL PROPERTY FA_LIBRARIES BRIEF_DOCS "the compiler's archives")
+
+# fa_add_library(Name file.cpp ... [DEPENDS tablegen targets])
+function(fa_add_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_precompile_headers(${name} REUSE_FROM fa_pch)
+  add_dependencies(${name} fa_tablegen)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  set_property(GLOBAL APPEND PROPERTY FA_LIBRARIES ${name})
+endfunction()

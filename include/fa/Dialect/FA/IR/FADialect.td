@@ -1,0 +1,39 @@
+//===- FADialect.td - the fa dialect -------------------------*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FA_IR_FADIALECT_TD
+#define FA_DIALECT_FA_IR_FADIALECT_TD
+
+include "mlir/IR/DialectBase.td"
+
+def FA_Dialect : Dialect {
+  let name = "fa";
+  let cppNamespace = "::mlir::fa";
+  let summary = "Attention on whole tensors: what is computed";
+  let description = [{
+    `fa.attention` describes attention with a mask, a score modification and
+    dropout. The passes of this dialect rewrite it to a recurrence over tiles
+    of keys (`fa.map_rows` holding `scf`, `arith`, `math` and the pure-value
+    ops of `tile`), which `convert-fa-to-tile` turns into kernels.
+    `docs/semantics.md` fixes what each construct means.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+    "::mlir::tile::TileDialect"
+  ];
+  let extraClassDeclaration = [{
+    /// On an argument of an entry: its name in safetensors, manifest and API.
+    static constexpr llvm::StringLiteral kNameAttr = "fa.name";
+    /// On a captured argument: how sample values are drawn, "ids" (sorted
+    /// integers) or "lengths" (0..Sk); N(0,1) where it is absent.
+    static constexpr llvm::StringLiteral kKindAttr = "fa.kind";
+  }];
+}
+
+#endif // FA_DIALECT_FA_IR_FADIALECT_TD

@@ -1,0 +1,31 @@
+//===- Tile.h - the tile dialect --------------------------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_IR_TILE_H
+#define FA_DIALECT_TILE_IR_TILE_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "fa/Dialect/Tile/IR/TileDialect.h.inc"
+#include "fa/Dialect/Tile/IR/TileEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "fa/Dialect/Tile/IR/TileAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "fa/Dialect/Tile/IR/TileTypes.h.inc"
+#define GET_OP_CLASSES
+#include "fa/Dialect/Tile/IR/TileOps.h.inc"
+
+#endif // FA_DIALECT_TILE_IR_TILE_H

@@ -1,0 +1,41 @@
+//===- TileDialect.td - the tile dialect ---------------------*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_IR_TILEDIALECT_TD
+#define FA_DIALECT_TILE_IR_TILEDIALECT_TD
+
+include "mlir/IR/DialectBase.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::mlir::tile";
+  let summary = "One program on tiles: how it is computed, on CPUs and GPUs";
+  let description = [{
+    A `tile.func` is one kernel: a program run by every instance of a grid. It
+    reads and writes `!tile.view`s and computes on tiles, which are builtin
+    tensors of static shape, by `arith`, `math`, `scf` and the ops of this
+    dialect. The dialect knows nothing of what is computed.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let extraClassDeclaration = [{
+    /// On an argument of a tile.func: the name that binds it at launch.
+    static constexpr llvm::StringLiteral kNameAttr = "tile.name";
+    /// Unit, on a view argument: the kernel writes it.
+    static constexpr llvm::StringLiteral kOutputAttr = "tile.output";
+    /// On a view argument that the caller does not know: a buffer shared by
+    /// the kernels of an entry. Its value gives the sizes, one expression a
+    /// dimension, each ["name", dim] of another argument.
+    static constexpr llvm::StringLiteral kWorkspaceAttr = "tile.workspace";
+    /// On a tile.func: the entry that launches it; the kernels of an entry
+    /// run in the order in which the module has them.
+    static constexpr llvm::StringLiteral kEntryAttr = "tile.entry";
+  }];
+}
+
+#endif // FA_DIALECT_TILE_IR_TILEDIALECT_TD

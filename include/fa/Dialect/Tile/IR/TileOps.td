@@ -1,0 +1,372 @@
+//===- TileOps.td - ops of the tile dialect -------------------*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_IR_TILEOPS_TD
+#define FA_DIALECT_TILE_IR_TILEOPS_TD
+
+include "fa/Dialect/Tile/IR/TileAttrs.td"
+include "fa/Dialect/Tile/IR/TileTypes.td"
+include "mlir/Interfaces/CallInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+class Tile_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Tile_Dialect, mnemonic, traits>;
+
+// Memory to read: a view, or, before there is memory, a tensor.
+def Tile_Source : AnyTypeOf<[Tile_ViewType, AnyRankedTensor]>;
+def Tile_FloatTile : TensorOf<[AnyFloat]>;
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+def Tile_FuncOp : Tile_Op<"func", [
+    AutomaticAllocationScope, IsolatedFromAbove, FunctionOpInterface]> {
+  let summary = "one kernel: a program run by every instance of a grid";
+  let description = [{
+    The arguments are views and scalars, then one instance id (index) per
+    dimension of the grid. The extent of each dimension is an expression over
+    sizes of the views: `grid` maps symbols, each the size of a dimension of an
+    argument (`sizes`, pairs of argument and dimension), to extents. Instances
+    are independent of each other and run in any order: GPUs map them to
+    thread blocks, CPUs to tasks of a pool.
+
+    Constraints:
+    - (C1) `grid` has no dimensions, one symbol per pair of `sizes`, and one result per instance id.
+    - (C2) Each pair of `sizes` names a view argument and one of its dimensions.
+    - (C3) Arguments are views, integers, index or floats; the last ones, one per result of `grid`, are index.
+    - (C4) A tile.func returns nothing.
+
+    Created by `convert-fa-to-tile` or written by hand; removed by
+    `convert-tile-to-linalg` or `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.func @copy(%x: !tile.view<?x64xf32> {tile.name = "x"},
+                    %y: !tile.view<?x64xf32> {tile.name = "y", tile.output}, %t: index)
+        grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] {
+      %c0 = arith.constant 0 : index
+      %c32 = arith.constant 32 : index
+      %i = arith.muli %t, %c32 : index
+      %v = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<32x64xf32>
+      tile.store %v, %y[%i, %c0] dims [0, 1] : tensor<32x64xf32>, !tile.view<?x64xf32>
+      tile.return
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+    AffineMapAttr:$grid, DenseI64ArrayAttr:$sizes,
+    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "StringRef":$name, "TypeRange":$arguments,
+    "AffineMap":$grid, "ArrayRef<int64_t>":$sizes)>];
+  let extraClassDeclaration = [{
+    ArrayRef<Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ArrayRef<Type> getResultTypes() { return getFunctionType().getResults(); }
+    Region *getCallableRegion() { return &getBody(); }
+    unsigned getNumGridDims() { return getGrid().getNumResults(); }
+    /// The arguments that a launch provides: all but the instance ids.
+    unsigned getNumLaunchArguments() { return getNumArguments() - getNumGridDims(); }
+    Value getInstanceId(unsigned dim) { return getArgument(getNumLaunchArguments() + dim); }
+  }];
+}
+
+def Tile_ReturnOp : Tile_Op<"return", [Pure, Terminator, ReturnLike, HasParent<"FuncOp">]> {
+  let summary = "ends a tile.func";
+  let description = [{
+    Created and removed with its tile.func.
+
+    Example:
+
+    ```mlir
+    tile.return
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+def Tile_DimOp : Tile_Op<"dim", [Pure]> {
+  let summary = "the size of one dimension of a view";
+  let description = [{
+    Constraints:
+    - (C1) The dimension exists.
+
+    Created by `convert-fa-to-tile`; removed with its tile.func.
+
+    Example:
+
+    ```mlir
+    %n = tile.dim %x, 1 : !tile.view<?x?xf32>
+    ```
+  }];
+  let arguments = (ins Tile_ViewType:$view, I64Attr:$dim);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$view `,` $dim attr-dict `:` type($view)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_LoadOp : Tile_Op<"load", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "loads a tile, or one element; what is out of range reads 0";
+  let description = [{
+    result[x0, x1, ...] = source[start + sum over r of x_r * e(dims[r])]: the
+    tile stands at indices `start` and runs along dimension dims[r] of the
+    source in its own dimension r. Without dims the result is one element.
+    An element with any index out of range reads 0 (false for i1).
+
+    Constraints:
+    - (C1) One index per dimension of the source.
+    - (C2) `dims` are distinct dimensions of the source, one per dimension of the result.
+    - (C3) The result has the source's element type.
+
+    Reads memory (of a view). Created by the rewrites of `fa` and by hand;
+    becomes copies in the conversions to a target.
+
+    Example:
+
+    ```mlir
+    %k = tile.load %x[%b, %h, %j, %c0] dims [2, 3] : !tile.view<?x?x?x64xf32> -> tensor<128x64xf32>
+    %m = tile.load %slopes[%h] : !tile.view<16xf32> -> f32
+    ```
+  }];
+  let arguments = (ins Tile_Source:$source, Variadic<Index>:$indices,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $source `[` $indices `]` (`dims` $dims^)? attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "stores a tile; what is out of range is dropped";
+  let description = [{
+    destination[start + sum over r of x_r * e(dims[r])] = value[x0, x1, ...].
+
+    Constraints:
+    - (C1) One index per dimension of the destination.
+    - (C2) `dims` are distinct dimensions of the destination, one per dimension of the value.
+    - (C3) The value has the destination's element type.
+
+    Writes memory. Created by the rewrites of `fa` and by hand; becomes copies
+    in the conversions to a target.
+
+    Example:
+
+    ```mlir
+    tile.store %t, %o[%b, %h, %i, %c0] dims [2, 3] : tensor<64x64xf32>, !tile.view<?x?x?x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, Tile_ViewType:$destination,
+    Variadic<Index>:$indices, DenseI64ArrayAttr:$dims);
+  let assemblyFormat = [{
+    $value `,` $destination `[` $indices `]` `dims` $dims attr-dict `:` type($value) `,` type($destination)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_GatherOp : Tile_Op<"gather", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "loads elements at computed indices; out of range reads 0";
+  let description = [{
+    result[x...] = source[i_0, i_1, ...] where index i_k is a scalar or the
+    element x... of a tile of indices.
+
+    Constraints:
+    - (C1) One index per dimension of the source, each index or a tile of index of the result's shape.
+    - (C2) The result has the source's element type.
+
+    Reads memory (of a view). Created by `fa-tile-attention`.
+
+    Example:
+
+    ```mlir
+    %t = tile.gather %table[%h, %distance] : !tile.view<16x512xf32>[index, tensor<64x128xindex>] -> tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Source:$source, Variadic<AnyType>:$indices);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `[` $indices `]` attr-dict `:` type($source) `[` type($indices) `]` `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "a product of tiles added to an accumulator";
+  let description = [{
+    result = acc + a * b, or acc + a * transpose(b) with `transpose_b`;
+    accumulated in the element type of acc. `precision` says how products of
+    f32 operands are formed (ieee is always allowed instead).
+
+    Constraints:
+    - (C1) a is MxK, b KxN (NxK with transpose_b), acc MxN.
+    - (C2) a and b have one floating-point element type; acc is f32.
+
+    Created by the rewrites of `fa` and by hand.
+
+    Example:
+
+    ```mlir
+    %s = tile.dot %q, %k, %zero transpose_b : tensor<64x64xbf16>, tensor<128x64xbf16>, tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_FloatTile:$a, Tile_FloatTile:$b, Tile_FloatTile:$acc, UnitAttr:$transpose_b,
+    DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision);
+  let results = (outs Tile_FloatTile:$result);
+  let assemblyFormat = [{
+    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? (`precision` `(` $precision^ `)`)? attr-dict
+    `:` type($a) `,` type($b) `,` type($acc)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure, AllTypesMatch<["init", "result"]>]> {
+  let summary = "reduces a tile along one dimension";
+  let description = [{
+    result[...] = init[...] op reduction over dimension `dim` of the input, in
+    any order (reassociates). `maxnumf` and `minnumf` pass over NaN.
+
+    Constraints:
+    - (C1) The dimension exists.
+    - (C2) init has the input's shape without that dimension, and its element type.
+
+    Created by the rewrites of `fa` and by hand.
+
+    Example:
+
+    ```mlir
+    %m1 = tile.reduce maxnumf %s init %m dim 1 : tensor<64x128xf32> -> tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_ReductionAttr:$kind, Tile_FloatTile:$input, Tile_FloatTile:$init, I64Attr:$dim);
+  let results = (outs Tile_FloatTile:$result);
+  let assemblyFormat = "$kind $input `init` $init `dim` $dim attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "repeats a scalar, a row or a column over a tile";
+  let description = [{
+    A scalar fills the result. A tile of rank r is repeated along the new
+    dimension `dim` of a result of rank r + 1: with dim 1,
+    result[x, y] = input[x]; with dim 0, result[x, y] = input[y].
+
+    Constraints:
+    - (C1) input and result have one element type.
+    - (C2) A tile has a dim, and the result's shape without it; a scalar has none.
+
+    Created by the rewrites of `fa` and by hand.
+
+    Example:
+
+    ```mlir
+    %w = tile.broadcast %m dim 1 : tensor<64xf32> -> tensor<64x128xf32>
+    %z = tile.broadcast %zero : f32 -> tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins AnyType:$input, OptionalAttr<I64Attr>:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input (`dim` $dim^)? attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
+  let summary = "exchanges the two dimensions of a tile";
+  let description = [{
+    result[y, x] = input[x, y].
+
+    Constraints:
+    - (C1) input is MxN, result NxM of the same element type.
+
+    Created by hand and by rewrites that need both orientations.
+
+    Example:
+
+    ```mlir
+    %t = tile.transpose %s : tensor<64x128xf32> -> tensor<128x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
+  let summary = "consecutive integers";
+  let description = [{
+    result[x] = start + x, of rank 1.
+
+    Constraints:
+    - (C1) The result has rank 1 and the type of start as its element type.
+
+    Created by `fa-tile-attention`.
+
+    Example:
+
+    ```mlir
+    %i = tile.iota %i0 : index -> tensor<64xindex>
+    ```
+  }];
+  let arguments = (ins AnySignlessIntegerOrIndex:$start);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$start attr-dict `:` type($start) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_RandomBitsOp : Tile_Op<"random_bits", [Pure]> {
+  let summary = "a tile of random bytes that depend on position alone";
+  let description = [{
+    result[r, c] is a byte of Philox4x32-7 (Salmon et al., "Parallel random
+    numbers: as easy as 1, 2, 3", SC 2011) at position (z, y, i, j) =
+    (batch, head, row + r, column + c):
+
+        key     = (seed.lo, seed.hi + offset.hi)
+        counter = ((i/16)*8 + i%8, (j/32)*4 + (j%8)/2, z << 12 | y, offset.lo)
+        byte      8*((i/8)%2) + 4*(j%2) + (j/8)%4 of its 16, bytes counted from
+                  the lowest of word 0
+
+    so the bits depend on no tile size, and one call serves what a thread holds
+    in the accumulator of a matrix instruction.
+
+    Constraints:
+    - (C1) The result has rank 2 and element type i8.
+
+    Created by `fa-tile-attention`.
+
+    Example:
+
+    ```mlir
+    %r = tile.random_bits seed(%seed, %offset) at(%b, %h, %i, %j) : tensor<64x128xi8>
+    ```
+  }];
+  let arguments = (ins I64:$seed, I64:$offset, Index:$batch, Index:$head, Index:$row, Index:$column);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    `seed` `(` $seed `,` $offset `)` `at` `(` $batch `,` $head `,` $row `,` $column `)`
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // FA_DIALECT_TILE_IR_TILEOPS_TD

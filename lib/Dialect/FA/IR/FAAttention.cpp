@@ -1,0 +1,272 @@
+//===- FAAttention.cpp - fa.attention: syntax and verifier -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/IR/FASugar.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+using Operand = OpAsmParser::UnresolvedOperand;
+
+int64_t AttentionOp::getHeadDim() {
+  return cast<RankedTensorType>(getQuery().getType()).getDimSize(3);
+}
+
+int64_t AttentionOp::getValueHeadDim() {
+  return cast<RankedTensorType>(getValue().getType()).getDimSize(3);
+}
+
+double AttentionOp::getScaleValue() {
+  if (std::optional<APFloat> scale = getScale())
+    return scale->convertToDouble();
+  return 1.0 / std::sqrt(static_cast<double>(getHeadDim()));
+}
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseNamed(OpAsmParser &parser, StringRef name, SmallVectorImpl<Operand> &operands) {
+  return failure(parser.parseKeyword(name) || parser.parseLParen() ||
+                 parser.parseOperand(operands.emplace_back()) || parser.parseRParen());
+}
+
+ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
+  Builder &builder = parser.getBuilder();
+  SmallVector<Operand> operands, captures, dropout;
+  SmallVector<Sugar> sugar;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parseNamed(parser, "query", operands) || parseNamed(parser, "key", operands) ||
+      parseNamed(parser, "value", operands))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("captures")) &&
+      parser.parseOperandList(captures, OpAsmParser::Delimiter::Paren))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("with")) && parseSugar(parser, sugar))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("dropout"))) {
+    SMLoc at = parser.getCurrentLocation();
+    if (parser.parseOperandList(dropout, OpAsmParser::Delimiter::Paren))
+      return failure();
+    if (dropout.size() != 3)
+      return parser.emitError(at) << "(attention_c11) dropout takes p, seed and offset, got "
+                                  << dropout.size() << " operands";
+  }
+  if (succeeded(parser.parseOptionalKeyword("scale"))) {
+    double scale;
+    if (parser.parseLParen() || parser.parseFloat(scale) || parser.parseRParen())
+      return failure();
+    state.addAttribute(getScaleAttrName(state.name), builder.getF64FloatAttr(scale));
+  }
+  if (succeeded(parser.parseOptionalKeyword("precision"))) {
+    SMLoc at = parser.getCurrentLocation();
+    StringRef name;
+    if (parser.parseLParen() || parser.parseKeyword(&name) || parser.parseRParen())
+      return failure();
+    std::optional<tile::Precision> precision = tile::symbolizePrecision(name);
+    if (!precision)
+      return parser.emitError(at) << "unknown precision '" << name << "': expected ieee, tf32x3 or tf32";
+    state.addAttribute(getPrecisionAttrName(state.name),
+                       tile::PrecisionAttr::get(builder.getContext(), *precision));
+  }
+  Region *mask = state.addRegion(), *score = state.addRegion();
+  if (succeeded(parser.parseOptionalKeyword("mask")) && parser.parseRegion(*mask))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("score")) && parser.parseRegion(*score))
+    return failure();
+
+  unsigned firstSugarCapture = captures.size();
+  for (Sugar &item : sugar)
+    captures.append(item.operands);
+  operands.append(captures);
+  operands.append(dropout);
+  FunctionType type;
+  if (parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(type) ||
+      parser.resolveOperands(operands, type.getInputs(), loc, state.operands))
+    return failure();
+  state.addTypes(type.getResults());
+  int32_t d = dropout.empty() ? 0 : 1;
+  state.addAttribute(getOperandSegmentSizesAttrName(state.name),
+                     builder.getDenseI32ArrayAttr(
+                         {1, 1, 1, static_cast<int32_t>(captures.size()), d, d, d}));
+  OpBuilder opBuilder(builder.getContext());
+  return expandSugar(opBuilder, sugar, *mask, *score,
+                     type.getInputs().slice(3, captures.size()), firstSugarCapture,
+                     [&](Location at) { return mlir::emitError(at); });
+}
+
+void AttentionOp::print(OpAsmPrinter &printer) {
+  printer << " query(" << getQuery() << ") key(" << getKey() << ") value(" << getValue() << ")";
+  if (!getCaptures().empty())
+    printer << " captures(" << getCaptures() << ")";
+  if (hasDropout())
+    printer << " dropout(" << getDropoutP() << ", " << getDropoutSeed() << ", "
+            << getDropoutOffset() << ")";
+  if (FloatAttr scale = getScaleAttr()) {
+    printer << " scale(";
+    printer.printAttributeWithoutType(scale);
+    printer << ")";
+  }
+  if (getPrecision() != tile::Precision::tf32x3)
+    printer << " precision(" << stringifyPrecision(getPrecision()) << ")";
+  for (auto [name, region] : {std::pair("mask", &getMask()), std::pair("score", &getScore())})
+    if (!region->empty()) {
+      printer << ' ' << name << ' ';
+      printer.printRegion(*region);
+    }
+  printer.printOptionalAttrDict((*this)->getAttrs(), {getScaleAttrName(), getPrecisionAttrName(),
+                                                      getOperandSegmentSizesAttrName()});
+  printer << " : ";
+  printer.printFunctionalType(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Verifier
+//===----------------------------------------------------------------------===//
+
+/// Sizes that are both known differ.
+static bool differ(int64_t a, int64_t b) {
+  return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
+}
+
+LogicalResult AttentionOp::verify() {
+  auto query = cast<RankedTensorType>(getQuery().getType());
+  auto key = cast<RankedTensorType>(getKey().getType());
+  auto value = cast<RankedTensorType>(getValue().getType());
+  auto output = cast<RankedTensorType>(getOutput().getType());
+  for (auto [name, type] : {std::pair("query", query), std::pair("key", key), std::pair("value", value)})
+    if (type.getRank() != 4)
+      return emitOpError() << "(attention_c1) " << name
+                           << " must have rank 4 (batch x heads x length x head dim), got " << type;
+  Type element = query.getElementType();
+  if (key.getElementType() != element || value.getElementType() != element ||
+      !(element.isF16() || element.isBF16() || element.isF32()))
+    return emitOpError() << "(attention_c2) query, key and value must share one element type, f16, "
+                            "bf16 or f32, got "
+                         << element << ", " << key.getElementType() << " and " << value.getElementType();
+  for (auto [name, size] : {std::pair("head dimension", query.getDimSize(3)),
+                            std::pair("value's head dimension", value.getDimSize(3))})
+    if (ShapedType::isDynamic(size) || size < 1 || size > 256)
+      return emitOpError() << "(attention_c3) the " << name << " must be static, 1 to 256, got "
+                           << (ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size))
+                           << "; split larger heads";
+  if (key.getDimSize(3) != query.getDimSize(3))
+    return emitOpError() << "(attention_c4) query and key must have one head dimension, got "
+                         << query.getDimSize(3) << " and " << key.getDimSize(3);
+  if (differ(query.getDimSize(0), key.getDimSize(0)) || differ(key.getDimSize(0), value.getDimSize(0)) ||
+      differ(query.getDimSize(0), value.getDimSize(0)))
+    return emitOpError() << "(attention_c5) batch sizes must agree, got " << query << ", " << key
+                         << " and " << value;
+  if (differ(key.getDimSize(1), value.getDimSize(1)) || differ(key.getDimSize(2), value.getDimSize(2)))
+    return emitOpError() << "(attention_c5) key and value must agree in heads and length, got "
+                         << key << " and " << value;
+  int64_t hq = query.getDimSize(1), hk = key.getDimSize(1);
+  if (hq == 0 || hk == 0 ||
+      (!ShapedType::isDynamic(hq) && !ShapedType::isDynamic(hk) && hq % hk != 0))
+    return emitOpError() << "(attention_c6) query heads must be a multiple of key heads, got " << hq
+                         << " and " << hk;
+
+  int64_t want[] = {query.getDimSize(0), hq, query.getDimSize(2), value.getDimSize(3)};
+  auto expected = RankedTensorType::get(want, element);
+  if (output != expected)
+    return emitOpError() << "(attention_c7) output must be " << expected << ", got " << output;
+  if (Value lse = getLse()) {
+    auto expected = RankedTensorType::get(ArrayRef(want).take_front(3), Float32Type::get(getContext()));
+    if (lse.getType() != expected)
+      return emitOpError() << "(attention_c7) lse must be " << expected << ", got " << lse.getType();
+  }
+  if (hasDropout() && (!getDropoutP().getType().isF32() || !getDropoutSeed().getType().isInteger(64) ||
+                       !getDropoutOffset().getType().isInteger(64)))
+    return emitOpError() << "(attention_c11) dropout takes p : f32, seed : i64 and offset : i64, got "
+                         << getDropoutP().getType() << ", " << getDropoutSeed().getType() << " and "
+                         << getDropoutOffset().getType();
+  if (hasDropout() && !(getDropoutSeed() && getDropoutOffset()))
+    return emitOpError("(attention_c11) dropout takes p, seed and offset together");
+  if (!std::isfinite(getScaleValue()))
+    return emitOpError("(attention_c12) scale must be finite");
+  for (Type type : getCaptures().getTypes()) {
+    Type element = isa<RankedTensorType>(type) ? getElementTypeOrSelf(type) : type;
+    if (!element.isIntOrIndexOrFloat())
+      return emitOpError() << "(attention_c13) a capture is a scalar or a ranked tensor of integers, "
+                              "index or floats, got "
+                           << type;
+  }
+  if (getPrecision() != tile::Precision::tf32x3 && !element.isF32())
+    return emitOpError() << "(attention_c14) precision " << stringifyPrecision(getPrecision())
+                         << " needs f32 operands, got " << element;
+  return success();
+}
+
+/// (C8) and (C9).
+static LogicalResult verifyRegion(AttentionOp op, Region &region, bool isScore) {
+  if (region.empty())
+    return success();
+  StringRef name = isScore ? "score" : "mask";
+  SmallVector<Type> types;
+  if (isScore)
+    types.push_back(Float32Type::get(op.getContext()));
+  types.append(AttentionOp::kNumPositionArgs, IndexType::get(op.getContext()));
+  llvm::append_range(types, op.getCaptures().getTypes());
+  if (!region.hasOneBlock())
+    return op.emitOpError() << "(attention_c8) the " << name << " region must have one block; use scf.if "
+                               "or arith.select instead of branches";
+  Block &block = region.front();
+  if (block.getArgumentTypes() != TypeRange(types)) {
+    InFlightDiagnostic error = op.emitOpError() << "(attention_c8) the " << name << " region takes ("
+                                                << types << "), got (";
+    llvm::interleaveComma(block.getArgumentTypes(), error);
+    return error << ")";
+  }
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
+  Type wanted = isScore ? Type(Float32Type::get(op.getContext())) : Type(IntegerType::get(op.getContext(), 1));
+  if (!yield || yield->getNumOperands() != 1 || yield->getOperand(0).getType() != wanted) {
+    InFlightDiagnostic error = op.emitOpError()
+                               << "(attention_c9) the " << name << " region must yield one " << wanted;
+    if (yield) {
+      error << ", got (";
+      llvm::interleaveComma(yield->getOperandTypes(), error);
+      error << ")";
+    }
+    return error;
+  }
+  return success();
+}
+
+/// (C10).
+static LogicalResult verifyOps(AttentionOp op, Region &region, StringRef name) {
+  WalkResult result = region.walk([&](Operation *inner) {
+    bool known = isa<tensor::ExtractOp, scf::IfOp, scf::YieldOp, YieldOp>(inner) ||
+                 (inner->getDialect() &&
+                  llvm::is_contained({"arith", "math", "index"}, inner->getDialect()->getNamespace()));
+    bool scalars = llvm::all_of(inner->getResultTypes(), [](Type type) { return type.isIntOrIndexOrFloat(); });
+    if (known && scalars)
+      return WalkResult::advance();
+    InFlightDiagnostic error = inner->emitError()
+                               << "(attention_c10) '" << inner->getName() << "' "
+                               << (known ? "must yield scalars in a " : "cannot stand in a ") << name
+                               << " region; use scalar ops of arith, math and index, tensor.extract "
+                                  "and scf.if";
+    error.attachNote(op.getLoc()) << "the attention is here";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult AttentionOp::verifyRegions() {
+  if (failed(verifyRegion(*this, getMask(), false)) || failed(verifyRegion(*this, getScore(), true)) ||
+      failed(verifyOps(*this, getMask(), "mask")) || failed(verifyOps(*this, getScore(), "score")))
+    return failure();
+  return success();
+}

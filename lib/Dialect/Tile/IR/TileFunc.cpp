@@ -1,0 +1,116 @@
+//===- TileFunc.cpp - tile.func: syntax and verifier -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                   TypeRange arguments, AffineMap grid, ArrayRef<int64_t> sizes) {
+  SmallVector<Type> types(arguments);
+  types.append(grid.getNumResults(), builder.getIndexType());
+  state.addAttribute(getSymNameAttrName(state.name), builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name),
+                     TypeAttr::get(builder.getFunctionType(types, {})));
+  state.addAttribute(getGridAttrName(state.name), AffineMapAttr::get(grid));
+  state.addAttribute(getSizesAttrName(state.name), builder.getDenseI64ArrayAttr(sizes));
+  Region *body = state.addRegion();
+  body->emplaceBlock().addArguments(types, SmallVector<Location>(types.size(), state.location));
+}
+
+ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {
+  Builder &builder = parser.getBuilder();
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> arguments;
+  if (parser.parseSymbolName(name, getSymNameAttrName(state.name), state.attributes) ||
+      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true,
+                               /*allowAttrs=*/true))
+    return failure();
+
+  AffineMapAttr grid;
+  SmallVector<int64_t> sizes;
+  if (parser.parseKeyword("grid") ||
+      parser.parseAttribute(grid, getGridAttrName(state.name), state.attributes) ||
+      parser.parseKeyword("sizes") ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(sizes.emplace_back());
+      }))
+    return failure();
+  state.addAttribute(getSizesAttrName(state.name), builder.getDenseI64ArrayAttr(sizes));
+
+  SmallVector<Type> types;
+  SmallVector<Attribute> argAttrs;
+  bool anyAttrs = false;
+  for (OpAsmParser::Argument &argument : arguments) {
+    types.push_back(argument.type);
+    anyAttrs |= argument.attrs && !argument.attrs.empty();
+    argAttrs.push_back(argument.attrs ? argument.attrs : builder.getDictionaryAttr({}));
+  }
+  state.addAttribute(getFunctionTypeAttrName(state.name),
+                     TypeAttr::get(builder.getFunctionType(types, {})));
+  if (anyAttrs)
+    state.addAttribute(getArgAttrsAttrName(state.name), builder.getArrayAttr(argAttrs));
+  if (parser.parseOptionalAttrDictWithKeyword(state.attributes))
+    return failure();
+  return parser.parseRegion(*state.addRegion(), arguments);
+}
+
+void FuncOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printer << '(';
+  llvm::interleaveComma(getArguments(), printer, [&](BlockArgument argument) {
+    DictionaryAttr attrs = function_interface_impl::getArgAttrDict(*this, argument.getArgNumber());
+    printer.printRegionArgument(argument, attrs ? attrs.getValue() : ArrayRef<NamedAttribute>());
+  });
+  printer << ") grid ";
+  printer.printAttribute(getGridAttr());
+  printer << " sizes [";
+  llvm::interleaveComma(getSizes(), printer);
+  printer << ']';
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {getSymNameAttrName(), getFunctionTypeAttrName(), getGridAttrName(),
+                            getSizesAttrName(), getArgAttrsAttrName(), getResAttrsAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult FuncOp::verify() {
+  AffineMap map = getGrid();
+  ArrayRef<int64_t> sizes = getSizes();
+  if (getBody().empty())
+    return emitOpError("must have a body");
+  if (map.getNumDims() != 0 || sizes.size() != 2 * map.getNumSymbols())
+    return emitOpError() << "(func_c1) grid takes no dimensions and one symbol per pair of sizes, got "
+                         << map.getNumDims() << " dimensions, " << map.getNumSymbols()
+                         << " symbols and " << sizes.size() << " numbers in sizes";
+  if (getNumArguments() < map.getNumResults())
+    return emitOpError() << "(func_c1) needs one instance id per result of grid, " << map.getNumResults();
+  for (size_t i = 0; i < sizes.size(); i += 2) {
+    int64_t argument = sizes[i], dim = sizes[i + 1];
+    if (argument < 0 || argument >= getNumLaunchArguments())
+      return emitOpError() << "(func_c2) sizes names argument " << argument << " of "
+                           << getNumLaunchArguments();
+    auto view = dyn_cast<ViewType>(getArgumentTypes()[argument]);
+    if (!view || dim < 0 || dim >= view.getRank())
+      return emitOpError() << "(func_c2) argument " << argument << " of type "
+                           << getArgumentTypes()[argument] << " has no dimension " << dim;
+  }
+  for (auto [i, type] : llvm::enumerate(getArgumentTypes())) {
+    bool id = i >= getNumLaunchArguments();
+    if (id ? !type.isIndex() : !(isa<ViewType>(type) || type.isIntOrIndexOrFloat()))
+      return emitOpError() << "(func_c3) argument " << i << " must be "
+                           << (id ? "an instance id of type index" : "a view, an integer, index or a float")
+                           << ", got " << type;
+  }
+  if (!getResultTypes().empty())
+    return emitOpError("(func_c4) returns nothing; store to a view instead");
+  return success();
+}

@@ -1,0 +1,221 @@
+//===- TileOps.cpp - verifiers and folds of the tile dialect's ops -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+#define GET_OP_CLASSES
+#include "fa/Dialect/Tile/IR/TileOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// What several ops share
+//===----------------------------------------------------------------------===//
+
+/// Shape and element type of a view or a tensor.
+static std::pair<ArrayRef<int64_t>, Type> shapeAndElement(Type type) {
+  if (auto view = dyn_cast<ViewType>(type))
+    return {view.getShape(), view.getElementType()};
+  auto tensor = cast<RankedTensorType>(type);
+  return {tensor.getShape(), tensor.getElementType()};
+}
+
+/// Shape of a tile, empty for a scalar.
+static ArrayRef<int64_t> tileShape(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? tensor.getShape() : ArrayRef<int64_t>();
+}
+
+static std::string str(ArrayRef<int64_t> shape) {
+  std::string text;
+  for (int64_t size : shape)
+    text += (text.empty() ? "" : "x") +
+            (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
+  return text.empty() ? "scalar" : text;
+}
+
+/// (C1) to (C3) of load and store.
+static LogicalResult verifyAccess(Operation *op, Type memory, size_t numIndices,
+                                  ArrayRef<int64_t> dims, Type tile) {
+  auto [shape, element] = shapeAndElement(memory);
+  StringRef name = op->getName().stripDialect();
+  if (numIndices != shape.size())
+    return op->emitOpError() << "(" << name << "_c1) needs one index per dimension of "
+                             << memory << ", got " << numIndices;
+  if (dims.size() != tileShape(tile).size())
+    return op->emitOpError() << "(" << name << "_c2) needs one of dims per dimension of "
+                             << tile << ", got " << dims.size();
+  for (auto [i, dim] : llvm::enumerate(dims))
+    if (dim < 0 || dim >= static_cast<int64_t>(shape.size()) ||
+        llvm::is_contained(dims.take_front(i), dim))
+      return op->emitOpError() << "(" << name << "_c2) dims must be distinct dimensions of "
+                               << memory << ", got " << dim;
+  Type tileElement = getElementTypeOrSelf(tile);
+  if (tileElement != element)
+    return op->emitOpError() << "(" << name << "_c3) moves elements of type " << element
+                             << ", got a tile of " << tileElement;
+  return success();
+}
+
+static void addEffect(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects,
+    OpOperand &memory, MemoryEffects::Effect *effect) {
+  if (isa<ViewType>(memory.get().getType()))
+    effects.emplace_back(effect, &memory, SideEffects::DefaultResource::get());
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+LogicalResult DimOp::verify() {
+  auto type = getView().getType();
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= type.getRank())
+    return emitOpError() << "(dim_c1) " << type << " has no dimension " << dim;
+  return success();
+}
+
+OpFoldResult DimOp::fold(FoldAdaptor) {
+  int64_t size = getView().getType().getShape()[getDim()];
+  if (ShapedType::isDynamic(size))
+    return {};
+  return IntegerAttr::get(IndexType::get(getContext()), size);
+}
+
+LogicalResult LoadOp::verify() {
+  return verifyAccess(*this, getSource().getType(), getIndices().size(), getDims(),
+                      getResult().getType());
+}
+
+void LoadOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  addEffect(effects, getSourceMutable(), MemoryEffects::Read::get());
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyAccess(*this, getDestination().getType(), getIndices().size(), getDims(),
+                      getValue().getType());
+}
+
+void StoreOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  addEffect(effects, getDestinationMutable(), MemoryEffects::Write::get());
+}
+
+LogicalResult GatherOp::verify() {
+  auto [shape, element] = shapeAndElement(getSource().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (getIndices().size() != shape.size())
+    return emitOpError() << "(gather_c1) needs one index per dimension of "
+                         << getSource().getType() << ", got " << getIndices().size();
+  for (Value index : getIndices()) {
+    Type type = index.getType();
+    if (!type.isIndex() && type != result.clone(IndexType::get(getContext())))
+      return emitOpError() << "(gather_c1) an index is index or a tile of index of shape "
+                           << str(result.getShape()) << ", got " << type;
+  }
+  if (result.getElementType() != element)
+    return emitOpError() << "(gather_c2) gathers elements of type " << element
+                         << ", got a tile of " << result.getElementType();
+  return success();
+}
+
+void GatherOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  addEffect(effects, getSourceMutable(), MemoryEffects::Read::get());
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+LogicalResult DotOp::verify() {
+  auto a = cast<RankedTensorType>(getA().getType());
+  auto b = cast<RankedTensorType>(getB().getType());
+  auto acc = cast<RankedTensorType>(getAcc().getType());
+  if (a.getRank() != 2 || b.getRank() != 2 || acc.getRank() != 2)
+    return emitOpError() << "(dot_c1) operands have rank 2, got " << a << ", " << b << ", " << acc;
+  int64_t k = b.getDimSize(getTransposeB() ? 1 : 0);
+  int64_t n = b.getDimSize(getTransposeB() ? 0 : 1);
+  if (a.getDimSize(1) != k || acc.getDimSize(0) != a.getDimSize(0) || acc.getDimSize(1) != n)
+    return emitOpError() << "(dot_c1) shapes do not fit: " << str(a.getShape()) << " times "
+                         << str(b.getShape()) << (getTransposeB() ? " transposed" : "")
+                         << " into " << str(acc.getShape());
+  if (a.getElementType() != b.getElementType())
+    return emitOpError() << "(dot_c2) a and b must have one element type, got "
+                         << a.getElementType() << " and " << b.getElementType();
+  if (!acc.getElementType().isF32())
+    return emitOpError() << "(dot_c2) accumulates in f32, got " << acc.getElementType();
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType());
+  auto init = cast<RankedTensorType>(getInit().getType());
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= input.getRank())
+    return emitOpError() << "(reduce_c1) " << input << " has no dimension " << dim;
+  SmallVector<int64_t> shape(input.getShape());
+  shape.erase(shape.begin() + dim);
+  if (init.getShape() != ArrayRef<int64_t>(shape) || init.getElementType() != input.getElementType())
+    return emitOpError() << "(reduce_c2) init must be "
+                         << RankedTensorType::get(shape, input.getElementType()) << ", got " << init;
+  return success();
+}
+
+LogicalResult BroadcastOp::verify() {
+  auto result = cast<RankedTensorType>(getResult().getType());
+  Type input = getInput().getType();
+  if (getElementTypeOrSelf(input) != result.getElementType())
+    return emitOpError() << "(broadcast_c1) input and result must have one element type, got "
+                         << input << " and " << result;
+  bool scalar = !isa<RankedTensorType>(input);
+  if (scalar != !getDim())
+    return emitOpError() << "(broadcast_c2) " << (scalar ? "a scalar has no dim" : "a tile needs a dim");
+  if (scalar)
+    return success();
+  int64_t dim = *getDim();
+  SmallVector<int64_t> shape(result.getShape());
+  if (dim < 0 || dim >= result.getRank())
+    return emitOpError() << "(broadcast_c2) " << result << " has no dimension " << dim;
+  shape.erase(shape.begin() + dim);
+  if (tileShape(input) != ArrayRef<int64_t>(shape))
+    return emitOpError() << "(broadcast_c2) along dim " << dim << " of " << result
+                         << " the input must have shape " << str(shape) << ", got "
+                         << str(tileShape(input));
+  return success();
+}
+
+LogicalResult TransposeOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (input.getRank() != 2 || result.getRank() != 2 ||
+      input.getDimSize(0) != result.getDimSize(1) || input.getDimSize(1) != result.getDimSize(0) ||
+      input.getElementType() != result.getElementType())
+    return emitOpError() << "(transpose_c1) takes MxN to NxM of one element type, got " << input
+                         << " to " << result;
+  return success();
+}
+
+LogicalResult IotaOp::verify() {
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (result.getRank() != 1 || result.getElementType() != getStart().getType())
+    return emitOpError() << "(iota_c1) yields a tile of rank 1 of " << getStart().getType()
+                         << ", got " << result;
+  return success();
+}
+
+LogicalResult RandomBitsOp::verify() {
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (result.getRank() != 2 || !result.getElementType().isInteger(8))
+    return emitOpError() << "(random_bits_c1) yields a tile of rank 2 of i8, got " << result;
+  return success();
+}
