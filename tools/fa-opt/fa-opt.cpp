@@ -15,8 +15,8 @@ int main(int argc, char **argv) {
   registry.insert<mlir::fa::FADialect, mlir::tile::TileDialect, mlir::arith::ArithDialect,
                   mlir::func::FuncDialect, mlir::index::IndexDialect, mlir::math::MathDialect,
                   mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
-  //mlir::fa::registerFAPasses();
-  //mlir::fa::registerConversionPasses();
+  mlir::fa::registerFAPasses();
+  mlir::fa::registerConversionPasses();
   mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "fa-opt\n", registry));
 }

@@ -1,0 +1,302 @@
+//===- FAToTile.cpp - blocks of query rows as kernels -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For every entry (a public func.func that holds fa.map_rows):
+//
+//   1. each fa.map_rows becomes a tile.func whose arguments are the entry's
+//      arguments that it uses, the results of earlier kernels that it uses, and
+//      views of its own results;
+//   2. a result that the entry returns is an output; one that it does not
+//      return is a workspace, sized by the expressions of its dynamic sizes;
+//   3. the ids (b, h, t) of an instance give the block arguments (b, h, t * rows).
+//
+// Requires: fa-tile-attention. Rejects: ops between the fa.map_rows that are
+// not pure, results that no fa.map_rows computes, arguments without fa.name.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/Passes.h"
+#include "fa/Dialect/FA/IR/FA.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_CONVERTFATOTILE
+#include "fa/Conversion/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static Type viewOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? tile::ViewType::get(type.getContext(), tensor.getShape(), tensor.getElementType())
+                : type;
+}
+
+namespace {
+
+/// One entry on its way to kernels.
+class Entry {
+public:
+  Entry(func::FuncOp function) : function(function), b(function) {}
+  LogicalResult convert();
+
+private:
+  LogicalResult nameArguments();
+  LogicalResult nameResults();
+  LogicalResult convert(MapRowsOp rows);
+  LogicalResult collect(Value value, llvm::SetVector<Value> &inputs, llvm::SetVector<Operation *> &pure);
+  FailureOr<Attribute> sizeExpressions(MapRowsOp rows, unsigned result);
+
+  func::FuncOp function;
+  OpBuilder b;
+  /// The names of arguments and of results of fa.map_rows.
+  DenseMap<Value, StringAttr> names;
+  llvm::SetVector<Value> outputs;
+};
+
+} // namespace
+
+LogicalResult Entry::nameArguments() {
+  for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
+    auto name = function.getArgAttrOfType<StringAttr>(i, FADialect::kNameAttr);
+    if (!name)
+      return function.emitError() << "argument " << i << " of entry @" << function.getSymName()
+                                  << " has no name; add {fa.name = \"...\"}";
+    for (auto &[other, taken] : names)
+      if (taken == name)
+        return function.emitError() << "two arguments of entry @" << function.getSymName()
+                                    << " have the name " << name << "; names must differ";
+    names[argument] = name;
+  }
+  return success();
+}
+
+LogicalResult Entry::nameResults() {
+  Operation *end = function.front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+    if (!value.getDefiningOp<MapRowsOp>())
+      return function.emitError() << "result " << i << " of entry @" << function.getSymName()
+                                  << " must be a result of the attention, not an argument";
+    if (!outputs.insert(value))
+      return function.emitError() << "entry @" << function.getSymName() << " returns one value twice";
+    auto name = function.getResultAttrOfType<StringAttr>(i, FADialect::kNameAttr);
+    if (!name) {
+      int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+      name = b.getStringAttr(rank == 4 ? "o" : "lse");
+    }
+    for (auto &[other, taken] : names)
+      if (taken == name)
+        return function.emitError() << "result " << i << " of entry @" << function.getSymName()
+                                    << " has the name " << name << ", which is taken; name it by "
+                                    << "{fa.name = \"...\"}";
+    names[value] = name;
+  }
+  return success();
+}
+
+/// What a kernel needs from outside: arguments and results of earlier kernels,
+/// and pure ops (constants and sizes) to compute again inside, in order.
+LogicalResult Entry::collect(Value value, llvm::SetVector<Value> &inputs,
+                             llvm::SetVector<Operation *> &pure) {
+  if (names.contains(value)) {
+    inputs.insert(value);
+    return success();
+  }
+  Operation *op = value.getDefiningOp();
+  if (!op || !isPure(op) || op->getNumRegions() != 0)
+    return (op ? op : function)->emitError()
+           << "an entry holds one fa.attention; this op cannot stand beside it";
+  for (Value operand : op->getOperands())
+    if (failed(collect(operand, inputs, pure)))
+      return failure();
+  pure.insert(op);
+  return success();
+}
+
+/// The sizes of a workspace: [name, dimension] of an argument or of another
+/// workspace for each `?`, a number for each static size. The matrix of scores
+/// is the only workspace, so its extents are found by name.
+FailureOr<Attribute> Entry::sizeExpressions(MapRowsOp rows, unsigned result) {
+  auto type = cast<RankedTensorType>(rows.getResult(result).getType());
+  SmallVector<Attribute> sizes;
+  auto pair = [&](Value value, int64_t dim) {
+    return b.getArrayAttr({names.lookup(value), b.getI64IntegerAttr(dim)});
+  };
+  // Dimensions 0 to 2 are those of `over`; 3 the length of what is read along the keys.
+  Value keys;
+  rows.getBody()->walk([&](tile::LoadOp load) {
+    if (load.getDims().size() == 2 && load.getIndices()[2] != rows.getRow())
+      keys = load.getSource();
+  });
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (!type.isDynamicDim(d))
+      sizes.push_back(b.getI64IntegerAttr(type.getDimSize(d)));
+    else if (d < 3)
+      sizes.push_back(pair(rows.getOver(), d));
+    else if (keys)
+      sizes.push_back(pair(keys, 2));
+    else
+      sizes.push_back(pair(rows.getOver(), d));
+  }
+  return Attribute(b.getArrayAttr(sizes));
+}
+
+LogicalResult Entry::convert(MapRowsOp rows) {
+  Location loc = rows.getLoc();
+  llvm::SetVector<Value> inputs;
+  llvm::SetVector<Operation *> pure;
+  inputs.insert(rows.getOver());
+  WalkResult walk = rows->walk([&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      Region *region = operand.getParentRegion();
+      if (!rows->isAncestor(region->getParentOp()) && failed(collect(operand, inputs, pure)))
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+
+  // Arguments in the entry's order, then results of earlier kernels, then own results.
+  SmallVector<Value> ordered;
+  for (BlockArgument argument : function.getArguments())
+    if (inputs.contains(argument))
+      ordered.push_back(argument);
+  for (Value value : inputs)
+    if (!isa<BlockArgument>(value))
+      ordered.push_back(value);
+  int64_t over = llvm::find(ordered, rows.getOver()) - ordered.begin();
+
+  SmallVector<Type> types;
+  SmallVector<Attribute> attributes;
+  auto add = [&](Value value, Type type, Attribute workspace, bool writes) {
+    NamedAttrList list;
+    list.set(tile::TileDialect::kNameAttr, names.lookup(value));
+    if (writes)
+      list.set(tile::TileDialect::kOutputAttr, b.getUnitAttr());
+    if (workspace)
+      list.set(tile::TileDialect::kWorkspaceAttr, workspace);
+    types.push_back(type);
+    attributes.push_back(list.getDictionary(b.getContext()));
+  };
+  auto workspaceOf = [&](Value value) -> FailureOr<Attribute> {
+    auto producer = value.getDefiningOp<MapRowsOp>();
+    if (!producer || outputs.contains(value))
+      return Attribute();
+    return sizeExpressions(producer, cast<OpResult>(value).getResultNumber());
+  };
+  for (Value value : ordered) {
+    FailureOr<Attribute> workspace = workspaceOf(value);
+    if (failed(workspace))
+      return failure();
+    add(value, viewOf(value.getType()), *workspace, /*writes=*/false);
+  }
+  for (OpResult result : rows.getResults()) {
+    if (!names.contains(result))
+      names[result] = b.getStringAttr(rows.getKernel() + (result.getResultNumber() ? "_ws" + Twine(result.getResultNumber()) : Twine("_ws")));
+    FailureOr<Attribute> workspace = workspaceOf(result);
+    if (failed(workspace))
+      return failure();
+    add(result, viewOf(result.getType()), *workspace, /*writes=*/true);
+  }
+
+  AffineExpr sizes[3];
+  bindSymbols(b.getContext(), sizes[0], sizes[1], sizes[2]);
+  int64_t rowsOfTile = rows.getRows();
+  AffineMap grid = AffineMap::get(0, 3, {sizes[0], sizes[1], sizes[2].ceilDiv(rowsOfTile)},
+                                  b.getContext());
+  b.setInsertionPoint(function);
+  auto kernel = tile::FuncOp::create(b, loc, rows.getKernel(), types, grid,
+                                     ArrayRef<int64_t>{over, 0, over, 1, over, 2});
+  kernel->setAttr(tile::TileDialect::kEntryAttr, b.getStringAttr(function.getSymName()));
+  attributes.append(3, b.getDictionaryAttr({}));
+  kernel.setArgAttrsAttr(b.getArrayAttr(attributes));
+
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(&kernel.getBody().front());
+  IRMapping mapping;
+  for (auto [i, value] : llvm::enumerate(ordered))
+    mapping.map(value, kernel.getArgument(i));
+  for (OpResult result : rows.getResults())
+    mapping.map(rows.getResultView(result.getResultNumber()),
+                kernel.getArgument(ordered.size() + result.getResultNumber()));
+  for (Operation *op : pure)
+    b.clone(*op, mapping);
+  mapping.map(rows.getBatch(), kernel.getInstanceId(0));
+  mapping.map(rows.getHead(), kernel.getInstanceId(1));
+  Value first = arith::MulIOp::create(b, loc, kernel.getInstanceId(2),
+                                      arith::ConstantIndexOp::create(b, loc, rowsOfTile));
+  mapping.map(rows.getRow(), first);
+  for (Operation &op : rows.getBody()->without_terminator())
+    b.clone(op, mapping);
+  tile::ReturnOp::create(b, loc);
+
+  // Sizes of views: tensor.dim on a view argument is not valid outside of this pass.
+  SmallVector<tensor::DimOp> dims;
+  kernel->walk([&](tensor::DimOp dim) { dims.push_back(dim); });
+  for (tensor::DimOp dim : dims) {
+    std::optional<int64_t> index = dim.getConstantIndex();
+    if (!index)
+      return dim.emitError("the dimension must be a constant");
+    b.setInsertionPoint(dim);
+    dim.replaceAllUsesWith(
+        tile::DimOp::create(b, dim.getLoc(), b.getIndexType(), dim->getOperand(0), *index).getResult());
+    dim.erase();
+  }
+  return success();
+}
+
+LogicalResult Entry::convert() {
+  SmallVector<MapRowsOp> kernels;
+  WalkResult walk = function.walk([&](Operation *op) {
+    if (isa<AttentionOp, ScoresOp, SoftmaxOp, WeightedSumOp, ApplyMaskOp, ApplyScoreOp>(op)) {
+      op->emitError() << "'" << op->getName() << "' is left; run fa-rewrite-online-softmax or "
+                      << "fa-rewrite-standard, then fa-tile-attention";
+      return WalkResult::interrupt();
+    }
+    if (auto rows = dyn_cast<MapRowsOp>(op)) {
+      if (!rows.isTiled()) {
+        rows.emitError("tile sizes are not chosen; run fa-tile-attention");
+        return WalkResult::interrupt();
+      }
+      kernels.push_back(rows);
+    }
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  if (kernels.empty())
+    return function.emitError() << "@" << function.getSymName()
+                                << " holds no attention; an entry holds one fa.attention";
+  if (failed(nameArguments()) || failed(nameResults()))
+    return failure();
+  for (MapRowsOp rows : kernels)
+    if (failed(convert(rows)))
+      return failure();
+  function.erase();
+  return success();
+}
+
+namespace {
+struct ConvertFAToTile : fa::impl::ConvertFAToTileBase<ConvertFAToTile> {
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> entries;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isDeclaration())
+        entries.push_back(function);
+    for (func::FuncOp function : entries)
+      if (failed(Entry(function).convert()))
+        return signalPassFailure();
+  }
+};
+} // namespace

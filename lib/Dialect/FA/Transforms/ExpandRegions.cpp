@@ -1,0 +1,394 @@
+//===- ExpandRegions.cpp - mask and score regions as tile ops -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A region is scalar code for one (i, j). Its values are expanded one by one,
+// each at the smallest of scalar, row (depends on i), column (on j) and tile
+// (on both); `tile.broadcast` joins them where an op needs them at one shape.
+// Captured tensors become `tile.load` where every index is b, h, i, j or a
+// scalar, `tile.gather` otherwise; both read 0 out of range, as the region does.
+//
+// Both arms of an `scf.if` are evaluated, so division by zero, MIN / -1 and
+// shifts past the width get the value 0 instead of being undefined.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowBuilder.h"
+#include "mlir/Dialect/Index/IR/IndexOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+
+/// A value of the region and what it depends on.
+struct Item {
+  Value value;
+  bool onRow = false, onColumn = false;
+};
+
+class Expander {
+public:
+  Expander(OpBuilder &b, int64_t rows, int64_t columns) : b(b), rows(rows), columns(columns) {}
+
+  /// The region's yielded value as a tile of rows x columns, null after an error.
+  Value expand(Region &region, ArrayRef<Item> arguments, unsigned firstPosition, Value row,
+               Value column);
+  Value toTile(Item item, Location loc) { return toShape(item, true, true, loc); }
+  Item iota(Value start, bool onRow, Location loc);
+
+private:
+  RankedTensorType shape(Type element, bool onRow, bool onColumn);
+  Value toShape(Item item, bool onRow, bool onColumn, Location loc);
+  FailureOr<SmallVector<Item>> expandBlock(Block &block);
+  LogicalResult expandOp(Operation &op);
+  LogicalResult expandIf(scf::IfOp op);
+  LogicalResult expandExtract(tensor::ExtractOp op);
+  LogicalResult expandDivision(Operation &op, bool isSigned);
+  Operation *elementwise(Operation &op, StringRef name, ArrayRef<Value> operands, bool onRow,
+                         bool onColumn);
+
+  OpBuilder &b;
+  int64_t rows, columns;
+  Value row, column, positionI, positionJ;
+  DenseMap<Value, Item> items;
+};
+
+} // namespace
+
+RankedTensorType Expander::shape(Type element, bool onRow, bool onColumn) {
+  SmallVector<int64_t> sizes;
+  if (onRow)
+    sizes.push_back(rows);
+  if (onColumn)
+    sizes.push_back(columns);
+  return RankedTensorType::get(sizes, element);
+}
+
+Value Expander::toShape(Item item, bool onRow, bool onColumn, Location loc) {
+  if (item.onRow == onRow && item.onColumn == onColumn)
+    return item.value;
+  auto type = shape(getElementTypeOrSelf(item.value.getType()), onRow, onColumn);
+  IntegerAttr dim;
+  if (item.onRow || item.onColumn)
+    dim = b.getI64IntegerAttr(item.onRow ? 1 : 0);
+  return tile::BroadcastOp::create(b, loc, type, item.value, dim);
+}
+
+Item Expander::iota(Value start, bool onRow, Location loc) {
+  Value value = tile::IotaOp::create(b, loc, shape(b.getIndexType(), onRow, !onRow), start);
+  return {value, onRow, !onRow};
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+Operation *Expander::elementwise(Operation &op, StringRef name, ArrayRef<Value> operands, bool onRow,
+                                 bool onColumn) {
+  SmallVector<Type> types;
+  for (Type type : op.getResultTypes())
+    types.push_back(onRow || onColumn ? Type(shape(type, onRow, onColumn)) : type);
+  OperationName opName(name, op.getContext());
+  Operation *created =
+      Operation::create(op.getLoc(), opName, types, operands, op.getDiscardableAttrDictionary(),
+                        opName == op.getName() ? op.getPropertiesStorage() : OpaqueProperties(nullptr),
+                        BlockRange(), /*numRegions=*/0);
+  b.insert(created);
+  return created;
+}
+
+/// The arith op that computes what an index op does, "" where there is none.
+static StringRef arithName(Operation &op) {
+  return llvm::StringSwitch<StringRef>(op.getName().getStringRef())
+      .Case("index.add", "arith.addi")
+      .Case("index.sub", "arith.subi")
+      .Case("index.mul", "arith.muli")
+      .Case("index.and", "arith.andi")
+      .Case("index.or", "arith.ori")
+      .Case("index.xor", "arith.xori")
+      .Case("index.shl", "arith.shli")
+      .Case("index.shrs", "arith.shrsi")
+      .Case("index.shru", "arith.shrui")
+      .Case("index.maxs", "arith.maxsi")
+      .Case("index.maxu", "arith.maxui")
+      .Case("index.mins", "arith.minsi")
+      .Case("index.minu", "arith.minui")
+      .Case("index.divs", "arith.divsi")
+      .Case("index.divu", "arith.divui")
+      .Case("index.rems", "arith.remsi")
+      .Case("index.remu", "arith.remui")
+      .Case("index.ceildivs", "arith.ceildivsi")
+      .Case("index.ceildivu", "arith.ceildivui")
+      .Case("index.floordivs", "arith.floordivsi")
+      .Case("index.casts", "arith.index_cast")
+      .Case("index.castu", "arith.index_castui")
+      .Default("");
+}
+
+/// Whether the value is a constant that a division or shift is defined for.
+static bool isHarmless(Value value, bool shift) {
+  APInt constant;
+  if (auto op = value.getDefiningOp<arith::ConstantOp>()) {
+    auto integer = dyn_cast<IntegerAttr>(op.getValue());
+    if (!integer)
+      return false;
+    constant = integer.getValue();
+  } else if (auto op = value.getDefiningOp<index::ConstantOp>()) {
+    constant = op.getValue();
+  } else {
+    return false;
+  }
+  return shift ? constant.ult(constant.getBitWidth()) : !constant.isZero() && !constant.isAllOnes();
+}
+
+/// Division, remainder and shifts, 0 where they would be undefined.
+LogicalResult Expander::expandDivision(Operation &op, bool isSigned) {
+  StringRef name = op.getName().getStringRef();
+  if (StringRef other = arithName(op); !other.empty())
+    name = other;
+  bool shift = name.contains(".sh");
+  Item x = items.lookup(op.getOperand(0)), y = items.lookup(op.getOperand(1));
+  bool onRow = x.onRow || y.onRow, onColumn = x.onColumn || y.onColumn;
+  Location loc = op.getLoc();
+  Value lhs = toShape(x, onRow, onColumn, loc), rhs = toShape(y, onRow, onColumn, loc);
+  if (isHarmless(op.getOperand(1), shift)) {
+    items[op.getResult(0)] = {elementwise(op, name, {lhs, rhs}, onRow, onColumn)->getResult(0), onRow,
+                              onColumn};
+    return success();
+  }
+  Type element = op.getResult(0).getType();
+  unsigned width = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  auto constant = [&](const APInt &value) {
+    Value scalar = arith::ConstantOp::create(b, loc, b.getIntegerAttr(element, value));
+    return toShape({scalar}, onRow, onColumn, loc);
+  };
+  auto compare = [&](arith::CmpIPredicate predicate, Value a, Value c) -> Value {
+    return arith::CmpIOp::create(b, loc, predicate, a, c);
+  };
+  Value bad;
+  if (shift) {
+    bad = compare(arith::CmpIPredicate::uge, rhs, constant(APInt(width, width)));
+  } else {
+    bad = compare(arith::CmpIPredicate::eq, rhs, constant(APInt::getZero(width)));
+    if (isSigned) {
+      Value minus = compare(arith::CmpIPredicate::eq, rhs, constant(APInt::getAllOnes(width)));
+      Value least = compare(arith::CmpIPredicate::eq, lhs, constant(APInt::getSignedMinValue(width)));
+      bad = arith::OrIOp::create(b, loc, bad, arith::AndIOp::create(b, loc, minus, least));
+    }
+  }
+  Value safe = arith::SelectOp::create(b, loc, bad, constant(APInt(width, 1)), rhs);
+  Value result = elementwise(op, name, {lhs, safe}, onRow, onColumn)->getResult(0);
+  result = arith::SelectOp::create(b, loc, bad, constant(APInt::getZero(width)), result);
+  items[op.getResult(0)] = {result, onRow, onColumn};
+  return success();
+}
+
+LogicalResult Expander::expandExtract(tensor::ExtractOp op) {
+  // The tensor is a capture: its item is the tensor outside.
+  Value source = items.lookup(op.getTensor()).value;
+  auto type = cast<RankedTensorType>(source.getType());
+  bool onRow = false, onColumn = false, gathers = false;
+  int64_t rowDim = -1, columnDim = -1;
+  SmallVector<Value> starts;
+  for (auto [d, index] : llvm::enumerate(op.getIndices())) {
+    Item item = items.lookup(index);
+    bool isI = index == positionI, isJ = index == positionJ;
+    gathers |= (item.onRow || item.onColumn) && !(isI && rowDim < 0) && !(isJ && columnDim < 0);
+    onRow |= item.onRow;
+    onColumn |= item.onColumn;
+    if (isI)
+      rowDim = d;
+    if (isJ)
+      columnDim = d;
+    starts.push_back(isI ? row : isJ ? column : item.value);
+  }
+  Type element = type.getElementType();
+  Type result = onRow || onColumn ? Type(shape(element, onRow, onColumn)) : element;
+  Location loc = op.getLoc();
+  Value value;
+  if (gathers) {
+    SmallVector<Value> indices;
+    for (Value index : op.getIndices()) {
+      Item item = items.lookup(index);
+      bool scalar = !item.onRow && !item.onColumn;
+      indices.push_back(scalar ? item.value : toShape(item, onRow, onColumn, loc));
+    }
+    value = tile::GatherOp::create(b, loc, result, source, indices);
+  } else {
+    SmallVector<int64_t> dims;
+    if (onRow)
+      dims.push_back(rowDim);
+    if (onColumn)
+      dims.push_back(columnDim);
+    value = tile::LoadOp::create(b, loc, result, source, starts, dims);
+  }
+  items[op.getResult()] = {value, onRow, onColumn};
+  return success();
+}
+
+LogicalResult Expander::expandIf(scf::IfOp op) {
+  auto yielded = expandBlock(*op.thenBlock());
+  if (failed(yielded))
+    return failure();
+  if (op.getNumResults() == 0)
+    return success();
+  auto otherwise = expandBlock(*op.elseBlock());
+  if (failed(otherwise))
+    return failure();
+  Item condition = items.lookup(op.getCondition());
+  for (auto [result, x, y] : llvm::zip_equal(op.getResults(), *yielded, *otherwise)) {
+    bool onRow = condition.onRow || x.onRow || y.onRow;
+    bool onColumn = condition.onColumn || x.onColumn || y.onColumn;
+    Location loc = op.getLoc();
+    Value value = arith::SelectOp::create(b, loc, toShape(condition, onRow, onColumn, loc),
+                                          toShape(x, onRow, onColumn, loc),
+                                          toShape(y, onRow, onColumn, loc));
+    items[result] = {value, onRow, onColumn};
+  }
+  return success();
+}
+
+LogicalResult Expander::expandOp(Operation &op) {
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+    return expandExtract(extract);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return expandIf(branch);
+  if (isa<arith::DivSIOp, arith::RemSIOp, arith::CeilDivSIOp, arith::FloorDivSIOp, index::DivSOp,
+          index::RemSOp, index::CeilDivSOp, index::FloorDivSOp>(op))
+    return expandDivision(op, /*isSigned=*/true);
+  if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp, index::DivUOp, index::RemUOp,
+          index::CeilDivUOp, arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp, index::ShlOp,
+          index::ShrSOp, index::ShrUOp>(op))
+    return expandDivision(op, /*isSigned=*/false);
+  if (isa<arith::ConstantOp>(op)) {
+    items[op.getResult(0)] = {b.clone(op)->getResult(0)};
+    return success();
+  }
+  if (auto constant = dyn_cast<index::ConstantOp>(op)) {
+    items[constant] = {
+        arith::ConstantIndexOp::create(b, op.getLoc(), constant.getValue().getSExtValue())};
+    return success();
+  }
+  if (auto constant = dyn_cast<index::BoolConstantOp>(op)) {
+    items[constant] = {arith::ConstantIntOp::create(b, op.getLoc(), constant.getValue(), 1)};
+    return success();
+  }
+
+  bool onRow = false, onColumn = false;
+  for (Value operand : op.getOperands()) {
+    onRow |= items.lookup(operand).onRow;
+    onColumn |= items.lookup(operand).onColumn;
+  }
+  SmallVector<Value> operands;
+  for (Value operand : op.getOperands())
+    operands.push_back(toShape(items.lookup(operand), onRow, onColumn, op.getLoc()));
+  Operation *created = nullptr;
+  if (auto compare = dyn_cast<index::CmpOp>(op)) {
+    auto predicate = arith::symbolizeCmpIPredicate(index::stringifyIndexCmpPredicate(compare.getPred()));
+    created = arith::CmpIOp::create(b, op.getLoc(), *predicate, operands[0], operands[1]);
+  } else if (StringRef name = arithName(op); !name.empty()) {
+    created = elementwise(op, name, operands, onRow, onColumn);
+  } else if (op.getDialect() && op.getDialect()->getNamespace() != "index" &&
+             (op.hasTrait<OpTrait::Elementwise>() || (!onRow && !onColumn)) && op.getNumRegions() == 0) {
+    created = elementwise(op, op.getName().getStringRef(), operands, onRow, onColumn);
+  } else {
+    return op.emitError() << "'" << op.getName() << "' cannot be computed on a tile; use ops that apply "
+                             "element by element";
+  }
+  for (auto [from, to] : llvm::zip_equal(op.getResults(), created->getResults()))
+    items[from] = {to, onRow, onColumn};
+  return success();
+}
+
+FailureOr<SmallVector<Item>> Expander::expandBlock(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(expandOp(op)))
+      return failure();
+  SmallVector<Item> yielded;
+  for (Value operand : block.getTerminator()->getOperands())
+    yielded.push_back(items.lookup(operand));
+  return yielded;
+}
+
+Value Expander::expand(Region &region, ArrayRef<Item> arguments, unsigned firstPosition, Value row,
+                       Value column) {
+  Block &block = region.front();
+  this->row = row;
+  this->column = column;
+  positionI = block.getArgument(firstPosition + 2);
+  positionJ = block.getArgument(firstPosition + 3);
+  for (auto [argument, item] : llvm::zip_equal(block.getArguments(), arguments))
+    items[argument] = item;
+  auto yielded = expandBlock(block);
+  return failed(yielded) ? Value() : toTile(yielded->front(), block.getTerminator()->getLoc());
+}
+
+//===----------------------------------------------------------------------===//
+// fa.apply_mask, fa.apply_score
+//===----------------------------------------------------------------------===//
+
+template <typename OpT>
+static SmallVector<Item> positions(OpT op, Expander &expander) {
+  Location loc = op.getLoc();
+  SmallVector<Item> items{{op.getBatch()}, {op.getHead()}, expander.iota(op.getRow(), true, loc),
+                          expander.iota(op.getColumn(), false, loc), {op.getQueryLength()},
+                          {op.getKeyLength()}};
+  for (Value capture : op.getCaptures())
+    items.push_back({capture});
+  return items;
+}
+
+static LogicalResult expand(ApplyMaskOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto type = cast<RankedTensorType>(op.getInput().getType());
+  Expander expander(b, type.getDimSize(0), type.getDimSize(1));
+  Item column = expander.iota(op.getColumn(), false, loc);
+  auto columnType = cast<RankedTensorType>(column.value.getType());
+  Value length = tile::BroadcastOp::create(b, loc, columnType, op.getKeyLength(), IntegerAttr());
+  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, column.value, length);
+  Value visible = expander.toTile({inside, false, true}, loc);
+  if (!op.getBody().empty()) {
+    Value masked = expander.expand(op.getBody(), positions(op, expander), 0, op.getRow(), op.getColumn());
+    if (!masked)
+      return failure();
+    visible = arith::AndIOp::create(b, loc, masked, visible);
+  }
+  Value minusInf = arith::ConstantOp::create(
+      b, loc, b.getFloatAttr(type.getElementType(), -std::numeric_limits<double>::infinity()));
+  Value hidden = tile::BroadcastOp::create(b, loc, type, minusInf, IntegerAttr());
+  op.replaceAllUsesWith(arith::SelectOp::create(b, loc, visible, op.getInput(), hidden).getResult());
+  op.erase();
+  return success();
+}
+
+static LogicalResult expand(ApplyScoreOp op) {
+  OpBuilder b(op);
+  auto type = cast<RankedTensorType>(op.getInput().getType());
+  Expander expander(b, type.getDimSize(0), type.getDimSize(1));
+  SmallVector<Item> arguments{{op.getInput(), true, true}};
+  llvm::append_range(arguments, positions(op, expander));
+  Value result = expander.expand(op.getBody(), arguments, 1, op.getRow(), op.getColumn());
+  if (!result)
+    return failure();
+  op.replaceAllUsesWith(result);
+  op.erase();
+  return success();
+}
+
+LogicalResult fa::expandRegions(Operation *root) {
+  WalkResult result = root->walk([](Operation *op) {
+    if (auto mask = dyn_cast<ApplyMaskOp>(op))
+      return failed(expand(mask)) ? WalkResult::interrupt() : WalkResult::skip();
+    if (auto score = dyn_cast<ApplyScoreOp>(op))
+      return failed(expand(score)) ? WalkResult::interrupt() : WalkResult::skip();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}

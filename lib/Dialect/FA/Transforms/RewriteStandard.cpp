@@ -1,0 +1,184 @@
+//===- RewriteStandard.cpp - attention with the matrix of scores materialized -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   1. S = fa.scores(q, k), 2. P, lse = fa.softmax(S), 3. o = fa.weighted_sum(P, v)
+//
+// The baseline that the recurrence is compared with. `expandStandardOps` gives
+// each op a kernel over blocks of query rows; S and P are buffers between them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowBuilder.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <limits>
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAREWRITESTANDARD
+#include "fa/Dialect/FA/Transforms/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static constexpr double kLog2E = 1.4426950408889634074;
+static constexpr double kLn2 = 0.69314718055994530942;
+static constexpr double kInf = std::numeric_limits<double>::infinity();
+
+static void rewrite(AttentionOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  auto key = cast<RankedTensorType>(op.getKey().getType());
+  SmallVector<int64_t> shape(query.getShape().take_front(3));
+  shape.push_back(key.getDimSize(2));
+  auto scores = ScoresOp::create(b, loc, RankedTensorType::get(shape, b.getF32Type()), op.getQuery(),
+                                 op.getKey(), op.getCaptures(),
+                                 b.getF64FloatAttr(op.getScaleValue()), op.getPrecisionAttr());
+  scores.getMask().takeBody(op.getMask());
+  scores.getScore().takeBody(op.getScore());
+  SmallVector<Type> types{RankedTensorType::get(shape, query.getElementType())};
+  if (op.getLse())
+    types.push_back(op.getLse().getType());
+  auto softmax = SoftmaxOp::create(b, loc, types, scores, op.getDropoutP(), op.getDropoutSeed(),
+                                   op.getDropoutOffset());
+  auto output = WeightedSumOp::create(b, loc, op.getOutput().getType(), softmax.getProbabilities(),
+                                      op.getValue(), op.getPrecisionAttr());
+  op.getOutput().replaceAllUsesWith(output);
+  if (op.getLse())
+    op.getLse().replaceAllUsesWith(softmax.getLse());
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// To blocks of query rows
+//===----------------------------------------------------------------------===//
+
+static std::string kernelName(Operation *op, StringRef suffix) {
+  return (op->getParentOfType<func::FuncOp>().getSymName() + suffix).str();
+}
+
+static void expand(ScoresOp op) {
+  OpBuilder b(op);
+  RowBuilder r(b, op.getLoc());
+  auto rows = MapRowsOp::create(b, op.getLoc(), kernelName(op, "_scores"), op.getQuery(),
+                                RowBuilder::kDynamic, op->getResultTypes());
+  r.enter(rows, op.getQuery(), op.getKey());
+  Value keyHead = r.keyHead(op.getQuery(), op.getKey());
+  Value query = r.loadRows(op.getQuery(), r.head, r.row);
+  r.forKeys({}, [&](Value column, ValueRange) {
+    Value key = r.loadRows(op.getKey(), keyHead, column);
+    Value s = r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
+    s = r.mul(s, r.splat(op.getScale().convertToDouble(), r.scoresType()));
+    s = r.applyScore(s, column, op.getCaptures(), op.getScore());
+    s = r.applyMask(s, column, op.getCaptures(), op.getMask());
+    r.store(s, rows.getResultView(0), column);
+    return SmallVector<Value>{};
+  });
+  op->replaceAllUsesWith(rows);
+  op.erase();
+}
+
+/// A tile of the B x H x Sq x Sk matrix. Out of range it reads 0, so columns
+/// past the last key are set to -inf where that matters.
+static Value loadMatrix(RowBuilder &r, Value matrix, Value column) {
+  auto type = r.scoresType().clone(cast<RankedTensorType>(matrix.getType()).getElementType());
+  return tile::LoadOp::create(r.b, r.loc, type, matrix,
+                              ValueRange{r.batch, r.head, r.row, column}, ArrayRef<int64_t>{2, 3});
+}
+
+static void expand(SoftmaxOp op) {
+  OpBuilder b(op);
+  RowBuilder r(b, op.getLoc());
+  Value scores = op.getScores();
+  auto rows = MapRowsOp::create(b, op.getLoc(), kernelName(op, "_softmax"), scores,
+                                RowBuilder::kDynamic, op->getResultTypes());
+  r.enter(rows, scores, scores);
+  r.keyLength = r.dim(scores, 3);
+  auto dropout = r.dropout(op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset());
+  Region noMask;
+  auto load = [&](Value column) {
+    return r.applyMask(loadMatrix(r, scores, column), column, {}, noMask);
+  };
+  auto probabilities = [&](Value column, Value shift) {
+    Value s = load(column);
+    return r.exp2(r.add(r.mul(s, r.splat(kLog2E, r.scoresType())), r.along(shift, s.getType())));
+  };
+  Value m = r.forKeys(r.splat(-kInf, r.rowType()), [&](Value column, ValueRange in) {
+    return SmallVector<Value>{r.reduce(tile::Reduction::maxnumf, load(column), in[0])};
+  })[0];
+  Value shift = r.mul(r.unlessMinusInf(m, 0.0), r.splat(-kLog2E, r.rowType()));
+  Value zero = r.splat(0.0, r.rowType());
+  Value l = r.forKeys(zero, [&](Value column, ValueRange in) {
+    return SmallVector<Value>{r.reduce(tile::Reduction::addf, probabilities(column, shift), in[0])};
+  })[0];
+  Value empty = arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OEQ, l, zero);
+  Value one = dropout ? r.splat(dropout->keptScale, r.rowType()) : r.splat(1.0, r.rowType());
+  Value inverse = arith::SelectOp::create(b, r.loc, empty, zero, arith::DivFOp::create(b, r.loc, one, l));
+  r.forKeys({}, [&](Value column, ValueRange) {
+    Value p = probabilities(column, shift);
+    p = r.mul(p, r.along(inverse, p.getType()));
+    if (dropout)
+      p = r.drop(p, column, *dropout);
+    Type element = cast<RankedTensorType>(op.getProbabilities().getType()).getElementType();
+    r.store(r.convert(p, element), rows.getResultView(0), column);
+    return SmallVector<Value>{};
+  });
+  if (op.getLse()) {
+    Value natural = r.add(m, r.mul(r.log2(l), r.splat(kLn2, r.rowType())));
+    r.store(arith::SelectOp::create(b, r.loc, empty, r.splat(-kInf, r.rowType()), natural),
+            rows.getResultView(1));
+  }
+  op->replaceAllUsesWith(rows);
+  op.erase();
+}
+
+static void expand(WeightedSumOp op) {
+  OpBuilder b(op);
+  RowBuilder r(b, op.getLoc());
+  auto rows = MapRowsOp::create(b, op.getLoc(), kernelName(op, "_weighted_sum"), op.getProbabilities(),
+                                RowBuilder::kDynamic, op->getResultTypes());
+  r.enter(rows, op.getProbabilities(), op.getValue());
+  Value keyHead = r.keyHead(op.getProbabilities(), op.getValue());
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  Value o = r.splat(0.0, r.tile({RowBuilder::kDynamic, value.getDimSize(3)}));
+  o = r.forKeys(o, [&](Value column, ValueRange in) {
+    Value p = loadMatrix(r, op.getProbabilities(), column);
+    Value v = r.loadRows(op.getValue(), keyHead, column);
+    return SmallVector<Value>{r.dot(p, v, in[0], /*transposeB=*/false, op.getPrecision())};
+  })[0];
+  r.store(r.convert(o, value.getElementType()), rows.getResultView(0));
+  op->replaceAllUsesWith(rows);
+  op.erase();
+}
+
+void fa::expandStandardOps(Operation *root) {
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) {
+    if (isa<ScoresOp, SoftmaxOp, WeightedSumOp>(op))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    if (auto scores = dyn_cast<ScoresOp>(op))
+      expand(scores);
+    else if (auto softmax = dyn_cast<SoftmaxOp>(op))
+      expand(softmax);
+    else
+      expand(cast<WeightedSumOp>(op));
+  }
+}
+
+namespace {
+struct RewriteStandard : fa::impl::FARewriteStandardBase<RewriteStandard> {
+  void runOnOperation() override {
+    SmallVector<AttentionOp> ops;
+    getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
+    for (AttentionOp op : ops)
+      rewrite(op);
+  }
+};
+} // namespace

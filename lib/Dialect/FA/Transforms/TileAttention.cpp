@@ -1,0 +1,120 @@
+//===- TileAttention.cpp - tile sizes, and regions as tile ops -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   1. expand fa.scores, fa.softmax, fa.weighted_sum to blocks of query rows;
+//   2. choose the rows and keys of a tile for each fa.map_rows, by head size;
+//   3. make the types of tiles static, fa.tile_size a constant;
+//   4. expand fa.apply_mask and fa.apply_score (ExpandRegions.cpp).
+//
+// Requires: no fa.attention is left. Rejects: sizes that are not positive
+// multiples of 8, and ops in a region that cannot be computed on a tile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowBuilder.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FATILEATTENTION
+#include "fa/Dialect/FA/Transforms/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+struct TileSizes {
+  int64_t rows, keys;
+};
+} // namespace
+
+/// `?` of a tile's type as the chosen sizes: dimension 0 is rows, dimension 1
+/// keys; but the rows of a tile that was loaded along the keys are keys.
+static Type staticType(Type type, TileSizes sizes, bool alongKeys) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || tensor.hasStaticShape())
+    return type;
+  SmallVector<int64_t> shape(tensor.getShape());
+  for (auto [d, size] : llvm::enumerate(shape))
+    if (ShapedType::isDynamic(size))
+      size = d == 0 && !alongKeys ? sizes.rows : sizes.keys;
+  return tensor.clone(shape);
+}
+
+/// Whether the tile's first dimension runs along the keys: it starts at the
+/// loop's column, not at the block's first row.
+static bool isAlongKeys(Operation *op, MapRowsOp rows) {
+  auto load = dyn_cast<tile::LoadOp>(op);
+  return load && !load.getDims().empty() && load.getIndices()[load.getDims()[0]] != rows.getRow();
+}
+
+static void makeStatic(MapRowsOp rows, TileSizes sizes) {
+  OpBuilder b(rows);
+  rows.setRows(sizes.rows);
+  rows.getBody()->walk([&](Operation *op) {
+    if (auto size = dyn_cast<TileSizeOp>(op)) {
+      b.setInsertionPoint(op);
+      int64_t value = size.getAxis() == TileAxis::rows ? sizes.rows : sizes.keys;
+      op->replaceAllUsesWith(arith::ConstantIndexOp::create(b, op->getLoc(), value));
+      op->erase();
+      return;
+    }
+    // Tensors outside of memory are operands only; results here are tiles.
+    bool alongKeys = isAlongKeys(op, rows);
+    for (Value result : op->getResults())
+      result.setType(staticType(result.getType(), sizes, alongKeys));
+    for (Region &region : op->getRegions())
+      if (!isa<ApplyMaskOp, ApplyScoreOp>(op))
+        for (BlockArgument argument : region.getArguments())
+          argument.setType(staticType(argument.getType(), sizes, false));
+  });
+}
+
+/// The largest head dimension of the tiles that the block computes on.
+static int64_t headDim(MapRowsOp rows) {
+  int64_t dim = 0;
+  rows.getBody()->walk([&](tile::LoadOp load) {
+    auto type = dyn_cast<RankedTensorType>(load.getResult().getType());
+    if (type && type.getRank() == 2 && !ShapedType::isDynamic(type.getDimSize(1)))
+      dim = std::max(dim, type.getDimSize(1));
+  });
+  return dim;
+}
+
+/// Sizes that keep a tile of each operand and the scores in the caches next to
+/// the core: larger heads get fewer keys.
+static TileSizes choose(MapRowsOp rows) {
+  int64_t d = headDim(rows);
+  return {64, d <= 128 ? 128 : 64};
+}
+
+namespace {
+struct TileAttention : fa::impl::FATileAttentionBase<TileAttention> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (auto [name, size] : {std::pair("rows", rows.getValue()), std::pair("keys", keys.getValue())})
+      if (size < 0 || size % 8 != 0 || size > 1024) {
+        getOperation()->emitError() << "tile size " << name << "=" << size
+                                    << " must be a multiple of 8 up to 1024, or 0 to choose";
+        return signalPassFailure();
+      }
+    expandStandardOps(getOperation());
+    getOperation()->walk([&](MapRowsOp op) {
+      TileSizes sizes = choose(op);
+      if (rows)
+        sizes.rows = rows;
+      if (keys)
+        sizes.keys = keys;
+      if (!op.isTiled())
+        makeStatic(op, sizes);
+    });
+    if (failed(expandRegions(getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace
