@@ -1,0 +1,59 @@
+//===- Phases.h - the phases of the compiler, by name -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_PIPELINES_PHASES_H
+#define FA_PIPELINES_PHASES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include <string>
+#include <vector>
+
+namespace mlir::fa {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "fa/Pipelines/Passes.h.inc"
+
+/// What a compilation may choose; every choice gives right results.
+struct CompileOptions {
+  /// Where the program runs: see `getTargets`.
+  std::string target = "cpu";
+  /// Off: standard attention, which materializes the matrix of scores.
+  bool onlineSoftmax = true;
+  /// Off: every tile of keys is visited and masked.
+  bool analyzeMask = true;
+  /// Off: no canonicalization between the passes, which none needs.
+  bool canonicalize = true;
+  /// Query rows and keys of a tile; 0 chooses.
+  int64_t rows = 0, keys = 0;
+};
+
+/// One step of the compiler: a name, what holds after it, and its passes.
+struct Phase {
+  StringRef name, contract;
+  void (*populate)(OpPassManager &, const CompileOptions &);
+};
+
+/// The names of targets that can be compiled for.
+ArrayRef<StringRef> getTargets();
+
+/// The phases for a target, in order; empty for an unknown target.
+ArrayRef<Phase> getPhases(StringRef target);
+
+/// Runs the phases after `from` up to and including `to` (empty: from the
+/// start, to the end). With a folder, writes the IR after each phase to
+/// `<folder>/<number>-<phase>.mlir`. Errors are diagnostics.
+LogicalResult runPhases(ModuleOp module, const CompileOptions &options, StringRef from = {},
+                        StringRef to = {}, StringRef dumpFolder = {});
+
+/// The passes of every phase of the target, a line each.
+void printPhases(raw_ostream &os, const CompileOptions &options, MLIRContext *context);
+
+} // namespace mlir::fa
+
+#endif // FA_PIPELINES_PHASES_H

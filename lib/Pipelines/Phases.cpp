@@ -1,0 +1,144 @@
+//===- Phases.cpp - the phases of the compiler, by name -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Pipelines/Phases.h"
+#include "fa/Conversion/Passes.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+//===----------------------------------------------------------------------===//
+// Shared by all targets
+//===----------------------------------------------------------------------===//
+
+static void verify(OpPassManager &pm, StringRef phase) {
+  FAVerifyPhaseOptions options;
+  options.phase = phase.str();
+  pm.addPass(createFAVerifyPhase(options));
+}
+
+static void clean(OpPassManager &pm, const CompileOptions &options) {
+  if (options.canonicalize)
+    pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static void populateInput(OpPassManager &pm, const CompileOptions &) { verify(pm, "input"); }
+
+static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) {
+  if (options.onlineSoftmax)
+    pm.addPass(createFARewriteOnlineSoftmax());
+  pm.addPass(createFARewriteStandard());
+  FATileAttentionOptions tiling;
+  tiling.rows = options.rows;
+  tiling.keys = options.keys;
+  pm.addPass(createFATileAttention(tiling));
+  clean(pm, options);
+  verify(pm, "algorithm");
+}
+
+static void populateTile(OpPassManager &pm, const CompileOptions &options) {
+  pm.addPass(createConvertFAToTile());
+  clean(pm, options);
+  verify(pm, "tile");
+}
+
+static const Phase kInput{"input", "entries of one fa.attention each, verified", populateInput};
+static const Phase kAlgorithm{"algorithm", "the recurrence over keys is explicit, tiles are chosen",
+                              populateAlgorithm};
+static const Phase kTile{"tile", "one tile program per kernel: pure values, no layouts", populateTile};
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+ArrayRef<StringRef> fa::getTargets() {
+  static const StringRef targets[] = {"cpu"};
+  return targets;
+}
+
+ArrayRef<Phase> fa::getPhases(StringRef target) {
+  static const Phase cpu[] = {kInput, kAlgorithm, kTile};
+  if (target == "cpu")
+    return cpu;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Running them
+//===----------------------------------------------------------------------===//
+
+/// The index of a named phase, -1 with an error where there is none.
+static int findPhase(ModuleOp module, ArrayRef<Phase> phases, StringRef name) {
+  for (auto [i, phase] : llvm::enumerate(phases))
+    if (phase.name == name)
+      return i;
+  InFlightDiagnostic error = module.emitError() << "unknown phase '" << name << "': expected ";
+  llvm::interleaveComma(phases, error, [&](const Phase &phase) { error << phase.name; });
+  return -1;
+}
+
+static LogicalResult dump(ModuleOp module, StringRef folder, int number, StringRef phase) {
+  if (std::error_code code = llvm::sys::fs::create_directories(folder))
+    return module.emitError() << "cannot make folder '" << folder << "': " << code.message();
+  SmallString<128> path(folder);
+  llvm::sys::path::append(path, std::to_string(number) + "-" + phase.str() + ".mlir");
+  std::string error;
+  auto file = openOutputFile(path, &error);
+  if (!file)
+    return module.emitError() << error;
+  module.print(file->os());
+  file->keep();
+  return success();
+}
+
+LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, StringRef from, StringRef to,
+                            StringRef dumpFolder) {
+  ArrayRef<Phase> phases = getPhases(options.target);
+  if (phases.empty()) {
+    InFlightDiagnostic error = module.emitError() << "unknown target '" << options.target << "': expected ";
+    llvm::interleaveComma(getTargets(), error);
+    return error;
+  }
+  int first = 0, last = phases.size() - 1;
+  if (!from.empty() && (first = findPhase(module, phases, from) + 1) == 0)
+    return failure();
+  if (!to.empty() && (last = findPhase(module, phases, to)) < 0)
+    return failure();
+  if (first > last + 1)
+    return module.emitError() << "phase " << to << " comes before phase " << from << ", nothing to compile";
+  for (int i = first; i <= last; ++i) {
+    PassManager pm(module.getContext(), ModuleOp::getOperationName());
+    (void)applyPassManagerCLOptions(pm);
+    phases[i].populate(pm, options);
+    if (failed(pm.run(module)))
+      return failure();
+    if (!dumpFolder.empty() && failed(dump(module, dumpFolder, i, phases[i].name)))
+      return failure();
+  }
+  return success();
+}
+
+void fa::printPhases(raw_ostream &os, const CompileOptions &options, MLIRContext *context) {
+  for (const Phase &phase : getPhases(options.target)) {
+    os << phase.name << ": " << phase.contract << "\n";
+    PassManager pm(context, ModuleOp::getOperationName());
+    phase.populate(pm, options);
+    for (Pass &pass : pm) {
+      os << "  ";
+      pass.printAsTextualPipeline(os);
+      os << "\n";
+    }
+  }
+}
