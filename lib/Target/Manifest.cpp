@@ -8,10 +8,14 @@
 #include "fa/Target/Manifest.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace mlir::fa;
+
+/// Lengths are below 2^31, so that positions fit 32 bits.
+static constexpr int64_t kMaxSize = (int64_t(1) << 31) - 1;
 
 int64_t Manifest::find(StringRef name) const {
   for (auto [i, argument] : llvm::enumerate(arguments))
@@ -21,13 +25,46 @@ int64_t Manifest::find(StringRef name) const {
 }
 
 llvm::Error Manifest::resolve(std::vector<std::vector<int64_t>> &shapes) const {
+  // Sizes by name, and the argument that each was first seen on.
+  llvm::StringMap<std::pair<int64_t, StringRef>> named;
   for (auto [i, argument] : llvm::enumerate(arguments)) {
-    if (argument.kind != ManifestArgument::Workspace)
+    if (argument.kind == ManifestArgument::Workspace) {
+      // A size may be that of an earlier workspace, which is resolved by then.
+      shapes[i].clear();
+      for (auto [from, dim] : argument.sizes)
+        shapes[i].push_back(from < 0 ? dim : shapes[from][dim]);
       continue;
-    // A size may be that of an earlier workspace, which is resolved by then.
-    shapes[i].clear();
-    for (auto [from, dim] : argument.sizes)
-      shapes[i].push_back(from < 0 ? dim : shapes[from][dim]);
+    }
+    if (shapes[i].size() != argument.shape.size())
+      return llvm::createStringError("'" + argument.name + "' has rank " +
+                                     std::to_string(shapes[i].size()) + ", expected " +
+                                     std::to_string(argument.shape.size()));
+    for (auto [d, size] : llvm::enumerate(shapes[i])) {
+      std::string place = "dimension " + std::to_string(d) + " of '" + argument.name + "'";
+      if (size < 0 || size > kMaxSize)
+        return llvm::createStringError(place + " has size " + std::to_string(size) +
+                                       ", expected 0 to 2^31 - 1");
+      if (!ShapedType::isDynamic(argument.shape[d]) && size != argument.shape[d])
+        return llvm::createStringError(place + " has size " + std::to_string(size) +
+                                       ", but the program was compiled for " +
+                                       std::to_string(argument.shape[d]) + "; write ? for a size that varies");
+      if (d >= argument.dims.size())
+        continue;
+      auto [known, added] = named.try_emplace(argument.dims[d], size, argument.name);
+      if (!added && known->second.first != size)
+        return llvm::createStringError(place + " (" + argument.dims[d] + ") has size " +
+                                       std::to_string(size) + ", but '" + known->second.second.str() +
+                                       "' has " + std::to_string(known->second.first) + "; they must agree");
+    }
+  }
+  for (auto &[of, by] : multiples) {
+    auto x = named.find(of), y = named.find(by);
+    if (x == named.end() || y == named.end())
+      continue;
+    int64_t multiple = x->second.first, divisor = y->second.first;
+    if (divisor == 0 || multiple % divisor != 0)
+      return llvm::createStringError(of + " = " + std::to_string(multiple) + " must be a multiple of " + by +
+                                     " = " + std::to_string(divisor) + ", which must not be 0");
   }
   return llvm::Error::success();
 }
@@ -105,6 +142,9 @@ static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigne
       argument.sizes.push_back({index, dim.getInt()});
     }
   }
+  if (auto dims = kernel.getArgAttrOfType<ArrayAttr>(i, TileDialect::kDimsAttr))
+    for (Attribute dim : dims)
+      argument.dims.push_back(isa<StringAttr>(dim) ? cast<StringAttr>(dim).str() : "");
   manifest.arguments.push_back(std::move(argument));
   return static_cast<unsigned>(manifest.arguments.size() - 1);
 }
@@ -128,6 +168,10 @@ FailureOr<std::vector<Manifest>> fa::readManifests(ModuleOp module) {
         return failure();
       info.arguments.push_back(*argument);
     }
+    if (auto pairs = kernel->getAttrOfType<ArrayAttr>(tile::TileDialect::kMultiplesAttr))
+      for (Attribute pair : pairs)
+        if (auto names = dyn_cast<ArrayAttr>(pair); names && names.size() == 2)
+          manifest.multiples.push_back({cast<StringAttr>(names[0]).str(), cast<StringAttr>(names[1]).str()});
     ArrayRef<int64_t> sizes = kernel.getSizes();
     for (size_t i = 0; i < sizes.size(); i += 2)
       info.symbols.push_back({info.arguments[sizes[i]], static_cast<unsigned>(sizes[i + 1])});

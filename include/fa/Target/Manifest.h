@@ -25,6 +25,8 @@ struct ManifestArgument {
   Type type;
   /// Sizes; ShapedType::kDynamic where the launch says them. Empty for scalars.
   std::vector<int64_t> shape;
+  /// Names of the sizes, empty where they have none: sizes of one name agree.
+  std::vector<std::string> dims;
   /// Of a workspace: for each dimension, the argument and its dimension whose
   /// size it takes, or (-1, size).
   std::vector<std::pair<int64_t, int64_t>> sizes;
@@ -45,11 +47,14 @@ struct Manifest {
   std::string entry;
   std::vector<ManifestArgument> arguments;
   std::vector<ManifestKernel> kernels;
+  /// Guards: the size named first is a multiple of the one named second, which is not 0.
+  std::vector<std::pair<std::string, std::string>> multiples;
 
   /// The index of an argument, -1 where there is none of that name.
   int64_t find(StringRef name) const;
-  /// The shape of every argument, given those of inputs and outputs: fills in
-  /// the workspaces. `shapes` has one (for scalars empty) element an argument.
+  /// Checks the shapes of inputs and outputs against the static sizes, the
+  /// named sizes and the guards, and fills in those of the workspaces.
+  /// `shapes` has one element (for scalars an empty one) an argument.
   llvm::Error resolve(std::vector<std::vector<int64_t>> &shapes) const;
   /// Bytes of a tensor of this shape; an error where that overflows 63 bits.
   llvm::Expected<int64_t> bytes(unsigned argument, ArrayRef<int64_t> shape) const;

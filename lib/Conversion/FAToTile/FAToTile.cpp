@@ -59,8 +59,9 @@ private:
 
   func::FuncOp function;
   OpBuilder b;
-  /// The names of arguments and of results of fa.map_rows.
+  /// The names of arguments and of results of fa.map_rows, and of their sizes.
   DenseMap<Value, StringAttr> names;
+  DenseMap<Value, Attribute> dims;
   llvm::SetVector<Value> outputs;
 };
 
@@ -77,6 +78,7 @@ LogicalResult Entry::nameArguments() {
         return function.emitError() << "two arguments of entry @" << function.getSymName()
                                     << " have the name " << name << "; names must differ";
     names[argument] = name;
+    dims[argument] = function.getArgAttr(i, FADialect::kDimsAttr);
   }
   return success();
 }
@@ -100,6 +102,7 @@ LogicalResult Entry::nameResults() {
                                     << " has the name " << name << ", which is taken; name it by "
                                     << "{fa.name = \"...\"}";
     names[value] = name;
+    dims[value] = function.getResultAttr(i, FADialect::kDimsAttr);
   }
   return success();
 }
@@ -184,6 +187,8 @@ LogicalResult Entry::convert(MapRowsOp rows) {
     list.set(tile::TileDialect::kNameAttr, names.lookup(value));
     if (writes)
       list.set(tile::TileDialect::kOutputAttr, b.getUnitAttr());
+    if (Attribute sizes = dims.lookup(value))
+      list.set(tile::TileDialect::kDimsAttr, sizes);
     if (workspace)
       list.set(tile::TileDialect::kWorkspaceAttr, workspace);
     types.push_back(type);
@@ -219,6 +224,8 @@ LogicalResult Entry::convert(MapRowsOp rows) {
   auto kernel = tile::FuncOp::create(b, loc, rows.getKernel(), types, grid,
                                      ArrayRef<int64_t>{over, 0, over, 1, over, 2});
   kernel->setAttr(tile::TileDialect::kEntryAttr, b.getStringAttr(function.getSymName()));
+  kernel->setAttr(tile::TileDialect::kMultiplesAttr,
+                  b.getArrayAttr({b.getStrArrayAttr({"Hq", "Hk"})}));
   attributes.append(3, b.getDictionaryAttr({}));
   kernel.setArgAttrsAttr(b.getArrayAttr(attributes));
 

@@ -118,8 +118,10 @@ struct RewriteOnlineSoftmax : fa::impl::FARewriteOnlineSoftmaxBase<RewriteOnline
   void runOnOperation() override {
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops)
+    for (AttentionOp op : ops) {
+      nameSizes(op);
       rewrite(op);
+    }
   }
 };
 } // namespace

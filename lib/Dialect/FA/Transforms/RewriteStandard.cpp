@@ -177,8 +177,10 @@ struct RewriteStandard : fa::impl::FARewriteStandardBase<RewriteStandard> {
   void runOnOperation() override {
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops)
+    for (AttentionOp op : ops) {
+      nameSizes(op);
       rewrite(op);
+    }
   }
 };
 } // namespace

@@ -6,10 +6,34 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowBuilder.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <limits>
 
 using namespace mlir;
 using namespace mlir::fa;
+
+void fa::nameSizes(AttentionOp op) {
+  auto entry = op->getParentOfType<func::FuncOp>();
+  Builder b(op.getContext());
+  auto name = [&](Value value, ArrayRef<StringRef> dims) {
+    if (!value)
+      return;
+    ArrayAttr attr = b.getStrArrayAttr(dims);
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (!entry.getArgAttr(argument.getArgNumber(), FADialect::kDimsAttr))
+        entry.setArgAttr(argument.getArgNumber(), FADialect::kDimsAttr, attr);
+      return;
+    }
+    for (OpOperand &use : value.getUses())
+      if (isa<func::ReturnOp>(use.getOwner()))
+        entry.setResultAttr(use.getOperandNumber(), FADialect::kDimsAttr, attr);
+  };
+  name(op.getQuery(), {"B", "Hq", "Sq", "D"});
+  name(op.getKey(), {"B", "Hk", "Sk", "D"});
+  name(op.getValue(), {"B", "Hk", "Sk", "Dv"});
+  name(op.getOutput(), {"B", "Hq", "Sq", "Dv"});
+  name(op.getLse(), {"B", "Hq", "Sq"});
+}
 
 void RowBuilder::enter(MapRowsOp rows, Value query, Value keys) {
   b.setInsertionPoint(rows.getBody()->getTerminator());

@@ -102,6 +102,10 @@ private:
   Value apply(Value scores, Value column, ValueRange captures, Region &region);
 };
 
+/// Names the sizes of an entry's query, key, value and results (`fa.dims`), so
+/// that a launch can check that they agree.
+void nameSizes(AttentionOp op);
+
 /// Expands `fa.scores`, `fa.softmax` and `fa.weighted_sum` to `fa.map_rows`.
 void expandStandardOps(Operation *root);
 

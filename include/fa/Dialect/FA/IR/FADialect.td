@@ -33,6 +33,9 @@ def FA_Dialect : Dialect {
     /// On a captured argument: how sample values are drawn, "ids" (sorted
     /// integers) or "lengths" (0..Sk); N(0,1) where it is absent.
     static constexpr llvm::StringLiteral kKindAttr = "fa.kind";
+    /// On an argument or result of an entry: a name for each of its sizes, out
+    /// of B, Hq, Hk, Sq, Sk, D, Dv or the user's own; sizes of one name agree.
+    static constexpr llvm::StringLiteral kDimsAttr = "fa.dims";
   }];
 }
 

@@ -32,6 +32,11 @@ def Tile_Dialect : Dialect {
     /// the kernels of an entry. Its value gives the sizes, one expression a
     /// dimension, each ["name", dim] of another argument.
     static constexpr llvm::StringLiteral kWorkspaceAttr = "tile.workspace";
+    /// On a view argument: a name for each of its sizes; sizes of one name
+    /// agree at a launch.
+    static constexpr llvm::StringLiteral kDimsAttr = "tile.dims";
+    /// On a tile.func: pairs of names of sizes, the first a multiple of the second.
+    static constexpr llvm::StringLiteral kMultiplesAttr = "tile.multiples";
     /// On a tile.func: the entry that launches it; the kernels of an entry
     /// run in the order in which the module has them.
     static constexpr llvm::StringLiteral kEntryAttr = "tile.entry";

@@ -1,0 +1,213 @@
+//===- Launch.cpp - arguments of a launch, checked and bound -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static constexpr uint64_t kWorkspaceAlignment = 64;
+
+static const char *const kDtypeNames[] = {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "bool"};
+static const unsigned kDtypeBytes[] = {2, 2, 4, 8, 1, 2, 4, 8, 1};
+
+std::optional<fa_dtype> fa::dtypeOf(Type type) {
+  if (type.isF16())
+    return FA_F16;
+  if (type.isBF16())
+    return FA_BF16;
+  if (type.isF32())
+    return FA_F32;
+  if (type.isF64())
+    return FA_F64;
+  if (type.isIndex())
+    return FA_I64;
+  if (auto integer = dyn_cast<IntegerType>(type))
+    switch (integer.getWidth()) {
+    case 1:
+      return FA_BOOL;
+    case 8:
+      return FA_I8;
+    case 16:
+      return FA_I16;
+    case 32:
+      return FA_I32;
+    case 64:
+      return FA_I64;
+    }
+  return std::nullopt;
+}
+
+template <typename... Parts>
+static llvm::Error error(const Parts &...parts) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  (os << ... << parts);
+  return llvm::createStringError(text);
+}
+
+/// The bits of a scalar in its type.
+static uint64_t scalarBits(fa_dtype dtype, const fa_argument &argument) {
+  uint64_t bits = 0;
+  if (dtype == FA_F32) {
+    float value = static_cast<float>(argument.f);
+    std::memcpy(&bits, &value, sizeof value);
+  } else if (dtype == FA_F64) {
+    std::memcpy(&bits, &argument.f, sizeof argument.f);
+  } else if (dtype == FA_F16 || dtype == FA_BF16) {
+    APFloat value(argument.f);
+    bool inexact;
+    value.convert(dtype == FA_F16 ? APFloat::IEEEhalf() : APFloat::BFloat(), APFloat::rmNearestTiesToEven,
+                  &inexact);
+    bits = value.bitcastToAPInt().getZExtValue();
+  } else {
+    bits = static_cast<uint64_t>(argument.i);
+  }
+  return bits;
+}
+
+/// Checks one tensor against what the manifest knows of it, but its sizes.
+static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, const fa_tensor &tensor,
+                              BoundArgument &bound) {
+  if (tensor.dtype != dtype) {
+    bool known = tensor.dtype >= FA_F16 && tensor.dtype <= FA_BOOL;
+    return error("'", info.name, "' has dtype ", known ? kDtypeNames[tensor.dtype] : "(unknown)",
+                 ", expected ", kDtypeNames[dtype]);
+  }
+  if (tensor.rank != static_cast<int32_t>(info.shape.size()))
+    return error("'", info.name, "' has rank ", tensor.rank, ", expected ", info.shape.size());
+  if (tensor.rank > 0 && !tensor.shape)
+    return error("'", info.name, "' has no shape; set fa_tensor.shape to its ", tensor.rank, " sizes");
+  bound.sizes.assign(tensor.shape, tensor.shape + tensor.rank);
+  bound.strides.resize(tensor.rank);
+  bool empty = llvm::is_contained(bound.sizes, 0);
+  int64_t contiguous = 1;
+  for (int32_t d = tensor.rank - 1; d >= 0; --d) {
+    bound.strides[d] = tensor.strides ? tensor.strides[d] : contiguous;
+    if (__builtin_mul_overflow(contiguous, bound.sizes[d], &contiguous) && !empty)
+      return error("the sizes of '", info.name, "' overflow 64-bit offsets; use fewer or shorter sequences");
+    if (bound.strides[d] < 0)
+      return error("dimension ", d, " of '", info.name, "' has stride ", bound.strides[d],
+                   ", expected 0 or more");
+    bool repeats = bound.strides[d] == 0 && bound.sizes[d] > 1;
+    if (repeats && info.kind == ManifestArgument::Output)
+      return error("dimension ", d, " of output '", info.name, "' has stride 0, so results would overwrite ",
+                   "each other");
+    int64_t reach;
+    if (bound.sizes[d] > 0 && !empty &&
+        (__builtin_mul_overflow(bound.strides[d], bound.sizes[d], &reach) ||
+         reach > (int64_t(1) << 60)))
+      return error("dimension ", d, " of '", info.name, "' overflows 64-bit offsets: stride ",
+                   bound.strides[d], ", size ", bound.sizes[d]);
+  }
+  int32_t last = tensor.rank - 1;
+  if (last >= 0 && bound.strides[last] != 1) {
+    if (bound.sizes[last] > 1)
+      return error("the last dimension of '", info.name, "' has stride ", bound.strides[last],
+                   ", expected 1; copy the tensor to a layout with contiguous rows");
+    bound.strides[last] = 1;
+  }
+  bound.data = static_cast<char *>(tensor.data) + tensor.byte_offset;
+  if (!empty && !tensor.data)
+    return error("'", info.name, "' has no data; set fa_tensor.data");
+  if (reinterpret_cast<uintptr_t>(bound.data) % kDtypeBytes[dtype] != 0)
+    return error("'", info.name, "' is not aligned to its elements of ", kDtypeBytes[dtype], " bytes");
+  return llvm::Error::success();
+}
+
+/// Everything but the data of workspaces; returns the bytes that they take.
+static llvm::Expected<uint64_t> bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arguments,
+                                          std::vector<BoundArgument> &bound,
+                                          std::vector<uint64_t> &offsets) {
+  size_t count = manifest.arguments.size();
+  bound.assign(count, {});
+  offsets.assign(count, 0);
+  std::vector<bool> seen(count);
+  for (const fa_argument &argument : arguments) {
+    if (!argument.name)
+      return error("an argument has no name; set fa_argument.name");
+    int64_t i = manifest.find(argument.name);
+    if (i < 0 || manifest.arguments[i].kind == ManifestArgument::Workspace) {
+      std::string names;
+      for (const ManifestArgument &known : manifest.arguments)
+        if (known.kind != ManifestArgument::Workspace)
+          names += (names.empty() ? "" : ", ") + known.name;
+      return error("entry @", manifest.entry, " has no argument '", argument.name, "'; it has ", names);
+    }
+    if (seen[i])
+      return error("argument '", argument.name, "' is bound twice");
+    seen[i] = true;
+    const ManifestArgument &info = manifest.arguments[i];
+    std::optional<fa_dtype> dtype = dtypeOf(info.type);
+    if (!dtype)
+      return error("'", info.name, "' has an element type that no launch can pass");
+    if (info.kind == ManifestArgument::Scalar) {
+      if (argument.tensor)
+        return error("'", info.name, "' is a scalar; set fa_argument.f or .i, and no tensor");
+      bound[i].scalar = scalarBits(*dtype, argument);
+      continue;
+    }
+    if (!argument.tensor)
+      return error("'", info.name, "' is a tensor; set fa_argument.tensor");
+    if (llvm::Error failed = bindTensor(info, *dtype, *argument.tensor, bound[i]))
+      return std::move(failed);
+  }
+  std::vector<std::vector<int64_t>> shapes(count);
+  for (size_t i = 0; i < count; ++i) {
+    if (!seen[i] && manifest.arguments[i].kind != ManifestArgument::Workspace)
+      return error("argument '", manifest.arguments[i].name, "' of entry @", manifest.entry, " is not bound");
+    shapes[i] = bound[i].sizes;
+  }
+  if (llvm::Error failed = manifest.resolve(shapes))
+    return std::move(failed);
+
+  uint64_t total = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (manifest.arguments[i].kind != ManifestArgument::Workspace)
+      continue;
+    llvm::Expected<int64_t> bytes = manifest.bytes(i, shapes[i]);
+    if (!bytes)
+      return bytes.takeError();
+    bound[i].sizes = shapes[i];
+    bound[i].strides.assign(shapes[i].size(), 1);
+    for (int64_t d = static_cast<int64_t>(shapes[i].size()) - 2; d >= 0; --d)
+      bound[i].strides[d] = bound[i].strides[d + 1] * shapes[i][d + 1];
+    offsets[i] = total;
+    uint64_t padded = (static_cast<uint64_t>(*bytes) + kWorkspaceAlignment - 1) / kWorkspaceAlignment *
+                      kWorkspaceAlignment;
+    if (__builtin_add_overflow(total, padded, &total))
+      return error("the workspace overflows 64 bits; use fewer or shorter sequences");
+  }
+  return total;
+}
+
+llvm::Expected<uint64_t> fa::workspaceSize(const Manifest &manifest, ArrayRef<fa_argument> arguments) {
+  std::vector<BoundArgument> bound;
+  std::vector<uint64_t> offsets;
+  return bindKnown(manifest, arguments, bound, offsets);
+}
+
+llvm::Expected<std::vector<BoundArgument>> fa::bindArguments(const Manifest &manifest,
+                                                             ArrayRef<fa_argument> arguments,
+                                                             void *workspace, uint64_t workspaceBytes) {
+  std::vector<BoundArgument> bound;
+  std::vector<uint64_t> offsets;
+  llvm::Expected<uint64_t> needed = bindKnown(manifest, arguments, bound, offsets);
+  if (!needed)
+    return needed.takeError();
+  if (*needed > 0 && (!workspace || workspaceBytes < *needed))
+    return error("the launch needs ", *needed, " bytes of workspace, got ", workspace ? workspaceBytes : 0,
+                 "; ask fa_program_workspace_size and allocate that much");
+  if (*needed > 0 && reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0)
+    return error("the workspace must be aligned to ", kWorkspaceAlignment, " bytes");
+  for (size_t i = 0; i < bound.size(); ++i)
+    if (manifest.arguments[i].kind == ManifestArgument::Workspace)
+      bound[i].data = static_cast<char *>(workspace) + offsets[i];
+  return bound;
+}
