@@ -1,0 +1,27 @@
+//===- CompileMain.h - fa-opt as the compiler -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TOOLS_COMPILEMAIN_H
+#define FA_TOOLS_COMPILEMAIN_H
+
+#include "mlir/IR/DialectRegistry.h"
+
+namespace mlir::fa {
+
+/// Registers the options of the compiler (--target, --emit, ...).
+void registerCompilerOptions();
+
+/// Whether an option of the compiler was given; else fa-opt runs passes.
+bool isCompilerRun();
+
+/// Compiles `input` to `output` ("-" is standard input and output) as the
+/// options say; 0, or 1 after errors.
+int runCompiler(StringRef input, StringRef output, DialectRegistry &registry);
+
+} // namespace mlir::fa
+
+#endif // FA_TOOLS_COMPILEMAIN_H

@@ -1,0 +1,25 @@
+//===- Registry.h - the dialects and passes that the tools know -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TOOLS_REGISTRY_H
+#define FA_TOOLS_REGISTRY_H
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace mlir::fa {
+
+/// Every dialect that a program may hold at some phase.
+void registerAllDialects(DialectRegistry &registry);
+
+/// Every pass of this project, and the upstream ones that are of use by hand.
+void registerAllPasses();
+
+} // namespace mlir::fa
+
+#endif // FA_TOOLS_REGISTRY_H

@@ -1,0 +1,34 @@
+//===- Registry.cpp - the dialects and passes that the tools know -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Tools/Registry.h"
+#include "fa/Conversion/Passes.h"
+#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Pipelines/Phases.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void fa::registerAllDialects(DialectRegistry &registry) {
+  registry.insert<fa::FADialect, tile::TileDialect, arith::ArithDialect, func::FuncDialect,
+                  index::IndexDialect, math::MathDialect, scf::SCFDialect,
+                  tensor::TensorDialect>();
+}
+
+void fa::registerAllPasses() {
+  registerFAPasses();
+  registerConversionPasses();
+  registerPipelinesPasses();
+  registerTransformsPasses();
+}
