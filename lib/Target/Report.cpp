@@ -50,10 +50,11 @@ static FailureOr<std::vector<std::vector<int64_t>>> shapesAt(ModuleOp module, co
       continue;
     for (auto [d, size] : llvm::enumerate(argument.shape)) {
       int64_t value = size;
-      if (ShapedType::isDynamic(size)) {
-        auto known = d < argument.dims.size() ? problem.sizes.find(argument.dims[d]) : problem.sizes.end();
-        value = known == problem.sizes.end() ? 1 : known->second;
-      }
+      auto known = d < argument.dims.size() ? problem.sizes.find(argument.dims[d]) : problem.sizes.end();
+      if (known != problem.sizes.end())
+        value = known->second;
+      else if (ShapedType::isDynamic(size))
+        value = 1;
       shapes[i].push_back(value);
     }
   }

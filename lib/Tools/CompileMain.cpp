@@ -73,6 +73,7 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   compile.rows = options->rows;
   compile.keys = options->keys;
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
   if (getPhases(compile.target).empty()) {
     std::string targets = llvm::join(getTargets(), ", ");
     return fail("unknown target '" + compile.target + "': expected one of " + targets);

@@ -1,0 +1,12 @@
+// ALiBi: scores fall linearly with the distance, by one slope a head.
+// Run: fa-run alibi.mlir --device=cpu --shape=1,8,8,1024,1024 --check --time
+func.func @alibi(%q: tensor<?x?x?x64xf32> {fa.name = "q"},
+                 %k: tensor<?x?x?x64xf32> {fa.name = "k"},
+                 %v: tensor<?x?x?x64xf32> {fa.name = "v"},
+                 %slopes: tensor<?xf32> {fa.name = "slopes", fa.dims = ["Hq"]})
+    -> (tensor<?x?x?x64xf32> {fa.name = "o"}, tensor<?x?x?xf32> {fa.name = "lse"}) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) with [causal, alibi(%slopes)]
+    : (tensor<?x?x?x64xf32>, tensor<?x?x?x64xf32>, tensor<?x?x?x64xf32>, tensor<?xf32>)
+    -> (tensor<?x?x?x64xf32>, tensor<?x?x?xf32>)
+  return %o, %lse : tensor<?x?x?x64xf32>, tensor<?x?x?xf32>
+}
