@@ -48,7 +48,7 @@ llvm::Error Manifest::resolve(std::vector<std::vector<int64_t>> &shapes) const {
         return llvm::createStringError(place + " has size " + std::to_string(size) +
                                        ", but the program was compiled for " +
                                        std::to_string(argument.shape[d]) + "; write ? for a size that varies");
-      if (d >= argument.dims.size())
+      if (d >= argument.dims.size() || argument.dims[d].empty())
         continue;
       auto [known, added] = named.try_emplace(argument.dims[d], size, argument.name);
       if (!added && known->second.first != size)

@@ -1,0 +1,69 @@
+// RUN: fa-opt %s -split-input-file -fa-rewrite-online-softmax | FileCheck %s
+
+// The recurrence stands in the IR: (o, m, l) carried, exponentials base 2, the
+// scale folded into their factor (0.125 * log2 e = 0.180...).
+
+// CHECK-LABEL: func.func @plain
+// CHECK-SAME:    {fa.dims = ["B", "Hq", "Sq", "D"], fa.name = "q"}
+// CHECK-SAME:    -> (tensor<?x8x?x64xf32> {fa.dims = ["B", "Hq", "Sq", "Dv"]}, tensor<?x8x?xf32> {fa.dims = ["B", "Hq", "Sq"]})
+// CHECK:         fa.map_rows @plain over(%{{.*}}) rows(?)
+// CHECK:           %[[Q:.*]] = tile.load %{{.*}} dims [2, 3] : tensor<?x8x?x64xf32> -> tensor<?x64xf32>
+// CHECK:           scf.for %[[J:.*]] = %{{.*}} iter_args(%[[O:.*]] = %{{.*}}, %[[M:.*]] = %{{.*}}, %[[L:.*]] = %{{.*}})
+// CHECK:             %[[S:.*]] = tile.dot %[[Q]], %{{.*}} transpose_b precision( tf32x3)
+// CHECK:             %[[MASKED:.*]] = fa.apply_mask %[[S]] at(%{{.*}}, %{{.*}}, %{{.*}}, %[[J]])
+// CHECK:             %[[NEWM:.*]] = tile.reduce maxnumf %[[MASKED]] init %[[M]] dim 1
+// CHECK:             arith.constant -0.180336
+// CHECK:             %[[P:.*]] = math.exp2 %{{.*}} : tensor<?x?xf32>
+// CHECK:             %[[A:.*]] = math.exp2 %{{.*}} : tensor<?xf32>
+// CHECK:             %[[LA:.*]] = arith.mulf %[[L]], %[[A]]
+// CHECK:             %[[NEWL:.*]] = tile.reduce addf %[[P]] init %[[LA]] dim 1
+// CHECK:             %[[NEWO:.*]] = tile.dot %[[P]], %{{.*}}, %{{.*}} precision( tf32x3)
+// CHECK:             scf.yield %[[NEWO]], %[[NEWM]], %[[NEWL]]
+// CHECK:           tile.store
+// CHECK:           math.log2
+// CHECK:           tile.store
+// CHECK-NOT:     fa.attention
+func.func @plain(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
+                 %v: tensor<?x8x?x64xf32> {fa.name = "v"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+}
+
+// -----
+
+// Probabilities are rounded to the operands' type; with a score region the
+// scale comes before it; without lse no logarithm is taken.
+
+// CHECK-LABEL: func.func @bf16
+// CHECK:         %[[S:.*]] = tile.dot
+// CHECK:         %[[SCALED:.*]] = arith.mulf %[[S]]
+// CHECK:         %[[X:.*]] = fa.apply_score %[[SCALED]]
+// CHECK:         fa.apply_mask %[[X]]
+// CHECK:         arith.truncf %{{.*}} : tensor<?x?xf32> to tensor<?x?xbf16>
+// CHECK:         arith.truncf %{{.*}} : tensor<?x64xf32> to tensor<?x64xbf16>
+// CHECK-NOT:     math.log2
+func.func @bf16(%q: tensor<?x8x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tensor<?x2x?x64xbf16>) -> tensor<?x8x?x64xbf16> {
+  %o = fa.attention query(%q) key(%k) value(%v) with [softcap<20.0>] scale(0.1)
+    : (tensor<?x8x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16>) -> tensor<?x8x?x64xbf16>
+  return %o : tensor<?x8x?x64xbf16>
+}
+
+// -----
+
+// Dropout acts on what is multiplied with the values, not on the sum.
+
+// CHECK-LABEL: func.func @dropout
+// CHECK:         arith.fptosi
+// CHECK:         %[[P:.*]] = math.exp2 %{{.*}} : tensor<?x?xf32>
+// CHECK:         tile.reduce addf %[[P]]
+// CHECK:         %[[BITS:.*]] = tile.random_bits
+// CHECK:         %[[KEPT:.*]] = arith.cmpi uge, %[[BITS]]
+// CHECK:         %[[DROPPED:.*]] = arith.select %[[KEPT]], %[[P]]
+// CHECK:         tile.dot %[[DROPPED]]
+func.func @dropout(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>,
+                   %p: f32, %seed: i64, %offset: i64) -> tensor<?x8x?x64xf32> {
+  %o = fa.attention query(%q) key(%k) value(%v) dropout(%p, %seed, %offset)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, f32, i64, i64) -> tensor<?x8x?x64xf32>
+  return %o : tensor<?x8x?x64xf32>
+}

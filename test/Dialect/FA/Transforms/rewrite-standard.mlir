@@ -1,0 +1,20 @@
+// RUN: fa-opt %s -fa-rewrite-standard | FileCheck %s
+// RUN: fa-opt %s -fa-rewrite-standard -fa-tile-attention | FileCheck %s --check-prefix=TILED
+
+// CHECK-LABEL: func.func @f
+// CHECK:         %[[S:.*]] = fa.scores query(%{{.*}}) key(%{{.*}}) captures() scale(1.250000e-01) mask {
+// CHECK:         %[[P:.*]], %[[LSE:.*]] = fa.softmax %[[S]] : (tensor<?x8x?x?xf32>) -> (tensor<?x8x?x?xbf16>, tensor<?x8x?xf32>)
+// CHECK:         %[[O:.*]] = fa.weighted_sum %[[P]], %{{.*}}
+// CHECK:         return %[[O]], %[[LSE]]
+
+// TILED-LABEL: func.func @f
+// TILED:         %[[S:.*]] = fa.map_rows @f_scores over({{.*}}) rows(64) : tensor<?x8x?x64xbf16> -> tensor<?x8x?x?xf32>
+// TILED:         %[[P:.*]]:2 = fa.map_rows @f_softmax over(%[[S]])
+// TILED:         %[[O:.*]] = fa.map_rows @f_weighted_sum over(%[[P]]#0)
+// TILED:         return %[[O]], %[[P]]#1
+func.func @f(%q: tensor<?x8x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tensor<?x2x?x64xbf16>)
+    -> (tensor<?x8x?x64xbf16>, tensor<?x8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) with [causal]
+    : (tensor<?x8x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xbf16>, tensor<?x8x?xf32>
+}
