@@ -82,9 +82,12 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
                        tile::PrecisionAttr::get(builder.getContext(), *precision));
   }
   Region *mask = state.addRegion(), *score = state.addRegion();
-  if (succeeded(parser.parseOptionalKeyword("mask")) && parser.parseRegion(*mask))
+  // The regions are isolated, so their names may be those of values outside.
+  if (succeeded(parser.parseOptionalKeyword("mask")) &&
+      parser.parseRegion(*mask, {}, /*enableNameShadowing=*/true))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("score")) && parser.parseRegion(*score))
+  if (succeeded(parser.parseOptionalKeyword("score")) &&
+      parser.parseRegion(*score, {}, /*enableNameShadowing=*/true))
     return failure();
 
   unsigned firstSugarCapture = captures.size();
