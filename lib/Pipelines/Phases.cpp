@@ -8,6 +8,7 @@
 #include "fa/Pipelines/Phases.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Pipelines/CPU.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Transforms/Passes.h"
@@ -60,6 +61,21 @@ static const Phase kAlgorithm{"algorithm", "the recurrence over keys is explicit
 static const Phase kTile{"tile", "one tile program per kernel: pure values, no layouts", populateTile};
 
 //===----------------------------------------------------------------------===//
+// CPUs
+//===----------------------------------------------------------------------===//
+
+static const Phase kLinalg{"linalg", "linalg on tensors, elementwise chains fused",
+                           [](OpPassManager &pm, const CompileOptions &) { cpu::populateLinalgPipeline(pm); }};
+static const Phase kVector{"vector", "vectors of rank 1 over one scratch buffer, no math function",
+                           [](OpPassManager &pm, const CompileOptions &) {
+                             cpu::populateVectorPipeline(pm, cpu::getHostTarget());
+                           }};
+static const Phase kLLVM{"llvm", "LLVM dialect: an entry per kernel that runs a range of instances",
+                         [](OpPassManager &pm, const CompileOptions &) {
+                           cpu::populateLLVMPipeline(pm, cpu::getHostTarget());
+                         }};
+
+//===----------------------------------------------------------------------===//
 // Targets
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +85,7 @@ ArrayRef<StringRef> fa::getTargets() {
 }
 
 ArrayRef<Phase> fa::getPhases(StringRef target) {
-  static const Phase cpu[] = {kInput, kAlgorithm, kTile};
+  static const Phase cpu[] = {kInput, kAlgorithm, kTile, kLinalg, kVector, kLLVM};
   if (target == "cpu")
     return cpu;
   return {};

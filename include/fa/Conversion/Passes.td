@@ -33,4 +33,31 @@ def ConvertFAToTile : Pass<"convert-fa-to-tile", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def ConvertTileToLinalg : Pass<"convert-tile-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "turn tile programs into linalg on tensors, for CPUs";
+  let description = [{
+    What: replaces each `tile.func` by a `func.func` over memrefs and instance
+    ids. Loads and stores become loops over rows of vectors, masked where a row
+    is not wholly in range; a dot packs its operands (extended to f32, b
+    transposed where asked) and becomes `linalg.matmul`; everything else on
+    tiles becomes `linalg` ops on tensors. Loops give carried tiles back to
+    the buffers they came in.
+
+    Requires: tiles of static shape, of rank 1 or 2 in memory. Ensures: no
+    `tile` op, no arith or math op on tensors is left.
+
+    Numerics: exact (products of f16 and bf16 are formed and summed in f32).
+
+    Example (`test/Conversion/TileToLinalg/values.mlir`):
+
+    ```mlir
+    %s = linalg.matmul ins(%q, %kt : tensor<64x64xf32>, tensor<64x128xf32>) outs(%zero : tensor<64x128xf32>) -> tensor<64x128xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::bufferization::BufferizationDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
+}
+
 #endif // FA_CONVERSION_PASSES_TD

@@ -1,0 +1,369 @@
+//===- TileMemory.cpp - bounds-safe loads and stores of tiles -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tile that runs along the view's last dimension is moved row by row:
+//
+//   for each row:  if the row and all its columns are in range: whole vectors
+//                  else: vectors under a mask (or zeros, where columns are
+//                  known to be in range)
+//
+// Anything else (a column of a view, a gather) goes element by element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileToLinalg.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+/// A tile in a view: where it starts and which dimensions it runs along.
+struct Place {
+  OpBuilder &b;
+  Location loc;
+  Value view;
+  SmallVector<Value> indices;
+  SmallVector<int64_t> dims;
+
+  MemRefType type() const { return cast<MemRefType>(view.getType()); }
+  int64_t lastDim() const { return type().getRank() - 1; }
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+  Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
+  Value both(Value x, Value y) {
+    if (!x || !y)
+      return x ? x : y;
+    return arith::AndIOp::create(b, loc, x, y);
+  }
+  Value size(int64_t dim) { return memref::DimOp::create(b, loc, view, dim); }
+
+  /// Is `index` one of dimension `dim`? Null where that is known.
+  Value inRange(Value index, int64_t dim) {
+    std::optional<int64_t> constant = getConstantIntValue(index);
+    if (constant && !type().isDynamicDim(dim) && *constant >= 0 && *constant < type().getDimSize(dim))
+      return {};
+    // Unsigned, so that negative indices are out of range as well.
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, size(dim));
+  }
+
+  /// Are `count` elements of dimension `dim` from its start on? Null where that is known.
+  Value allInRange(int64_t dim, int64_t count) {
+    std::optional<int64_t> constant = getConstantIntValue(indices[dim]);
+    if (constant && !type().isDynamicDim(dim) && *constant >= 0 &&
+        *constant + count <= type().getDimSize(dim))
+      return {};
+    Value last = add(indices[dim], index(count - 1));
+    return both(inRange(indices[dim], dim), inRange(last, dim));
+  }
+
+  /// The indices that the tile does not run along.
+  Value fixedInRange() {
+    Value ok;
+    for (auto [dim, index] : llvm::enumerate(indices))
+      if (!llvm::is_contained(dims, static_cast<int64_t>(dim)))
+        ok = both(ok, inRange(index, dim));
+    return ok;
+  }
+};
+
+/// A row in pieces that are powers of two, which is what targets have.
+struct Piece {
+  int64_t begin, size;
+};
+SmallVector<Piece> splitRow(int64_t columns) {
+  SmallVector<Piece> pieces;
+  for (int64_t at = 0, size = 64; at < columns; at += size) {
+    while (size > columns - at)
+      size /= 2;
+    pieces.push_back({at, size});
+  }
+  return pieces;
+}
+} // namespace
+
+static Value zeroOf(OpBuilder &b, Location loc, Type type) {
+  return arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+}
+
+/// Which elements of a piece of a row are in range.
+static Value createMask(Place &p, Value rowOk, Value start, const Piece &piece) {
+  auto indices = VectorType::get(piece.size, p.b.getIndexType());
+  Value step = vector::StepOp::create(p.b, p.loc, indices);
+  Value first = vector::BroadcastOp::create(p.b, p.loc, indices, start);
+  Value size = vector::BroadcastOp::create(p.b, p.loc, indices, p.size(p.lastDim()));
+  Value mask = arith::CmpIOp::create(p.b, p.loc, arith::CmpIPredicate::ult,
+                                     p.add(first, step), size);
+  if (!rowOk)
+    return mask;
+  auto bits = VectorType::get(piece.size, p.b.getI1Type());
+  return p.both(mask, vector::BroadcastOp::create(p.b, p.loc, bits, rowOk));
+}
+
+/// Walks over the rows of a tile of shape [rows] x columns that runs along the last
+/// dimension; `body` gets the row's number (null for rank 1), whether it is in
+/// range, and the indices of its first element, and returns what is carried.
+using RowFn = llvm::function_ref<Value(Value row, Value rowOk, ArrayRef<Value> indices, Value carried)>;
+static Value forEachRow(Place &p, RankedTensorType type, Value carried, RowFn body) {
+  Value fixedOk = p.fixedInRange();
+  if (type.getRank() == 1)
+    return body({}, fixedOk, p.indices, carried);
+  auto loop = scf::ForOp::create(p.b, p.loc, p.index(0), p.index(type.getDimSize(0)), p.index(1),
+                                 carried ? ValueRange(carried) : ValueRange());
+  OpBuilder::InsertionGuard guard(p.b);
+  if (carried)
+    p.b.setInsertionPointToEnd(loop.getBody());
+  else
+    p.b.setInsertionPoint(loop.getBody()->getTerminator());
+  Value row = loop.getInductionVar();
+  SmallVector<Value> indices(p.indices);
+  indices[p.dims[0]] = p.add(indices[p.dims[0]], row);
+  Value rowOk = p.both(fixedOk, p.inRange(indices[p.dims[0]], p.dims[0]));
+  Value next = body(row, rowOk, indices, carried ? loop.getRegionIterArg(0) : Value());
+  if (!carried)
+    return {};
+  scf::YieldOp::create(p.b, p.loc, next);
+  return loop.getResult(0);
+}
+
+/// Loads a tile that runs along the view's last dimension with its own last one.
+static Value loadRows(Place &p, RankedTensorType type) {
+  int64_t columns = type.getShape().back();
+  Type element = type.getElementType();
+  SmallVector<Piece> pieces = splitRow(columns);
+  SmallVector<Type> types;
+  for (const Piece &piece : pieces)
+    types.push_back(VectorType::get(piece.size, element));
+  Value padding = zeroOf(p.b, p.loc, element);
+  Value columnsOk = p.allInRange(p.lastDim(), columns);
+  Value empty = tensor::EmptyOp::create(p.b, p.loc, type.getShape(), element);
+
+  return forEachRow(p, type, empty, [&](Value row, Value rowOk, ArrayRef<Value> indices, Value carried) {
+    auto read = [&](bool masked) {
+      SmallVector<Value> vectors;
+      for (auto [piece, vectorType] : llvm::zip_equal(pieces, types)) {
+        SmallVector<Value> at(indices);
+        at.back() = p.add(at.back(), p.index(piece.begin));
+        if (masked) {
+          Value mask = createMask(p, rowOk, at.back(), piece);
+          vectors.push_back(vector::MaskedLoadOp::create(p.b, p.loc, cast<VectorType>(vectorType), p.view,
+                                                         at, mask, zeroOf(p.b, p.loc, vectorType)));
+        } else {
+          vectors.push_back(vector::LoadOp::create(p.b, p.loc, cast<VectorType>(vectorType), p.view, at));
+        }
+      }
+      return vectors;
+    };
+    SmallVector<Value> vectors;
+    if (Value all = p.both(rowOk, columnsOk)) {
+      auto choice = scf::IfOp::create(p.b, p.loc, types, all, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(p.b);
+      p.b.setInsertionPointToEnd(choice.thenBlock());
+      scf::YieldOp::create(p.b, p.loc, read(/*masked=*/false));
+      p.b.setInsertionPointToEnd(choice.elseBlock());
+      if (columnsOk) {
+        scf::YieldOp::create(p.b, p.loc, read(/*masked=*/true));
+      } else {
+        SmallVector<Value> zeros;
+        for (Type vectorType : types)
+          zeros.push_back(zeroOf(p.b, p.loc, vectorType));
+        scf::YieldOp::create(p.b, p.loc, zeros);
+      }
+      llvm::append_range(vectors, choice.getResults());
+    } else {
+      vectors = read(/*masked=*/false);
+    }
+    for (auto [piece, vector] : llvm::zip_equal(pieces, vectors)) {
+      SmallVector<Value> at;
+      if (row)
+        at.push_back(row);
+      at.push_back(p.index(piece.begin));
+      carried = vector::TransferWriteOp::create(p.b, p.loc, vector, carried, at, ArrayRef<bool>{true})
+                    .getResult();
+    }
+    return carried;
+  });
+}
+
+static void storeRows(Place &p, RankedTensorType type, Value value) {
+  int64_t columns = type.getShape().back();
+  Type element = type.getElementType();
+  SmallVector<Piece> pieces = splitRow(columns);
+  Value columnsOk = p.allInRange(p.lastDim(), columns);
+
+  forEachRow(p, type, {}, [&](Value row, Value rowOk, ArrayRef<Value> indices, Value) {
+    auto write = [&](bool masked) {
+      for (const Piece &piece : pieces) {
+        SmallVector<Value> from, to(indices);
+        if (row)
+          from.push_back(row);
+        from.push_back(p.index(piece.begin));
+        to.back() = p.add(to.back(), p.index(piece.begin));
+        auto vectorType = VectorType::get(piece.size, element);
+        Value vector = vector::TransferReadOp::create(p.b, p.loc, vectorType, value, from,
+                                                      zeroOf(p.b, p.loc, element), ArrayRef<bool>{true});
+        if (masked)
+          vector::MaskedStoreOp::create(p.b, p.loc, p.view, to, createMask(p, rowOk, to.back(), piece),
+                                        vector);
+        else
+          vector::StoreOp::create(p.b, p.loc, vector, p.view, to);
+      }
+    };
+    Value all = p.both(rowOk, columnsOk);
+    if (!all) {
+      write(/*masked=*/false);
+      return Value();
+    }
+    auto choice = scf::IfOp::create(p.b, p.loc, all, /*withElseRegion=*/columnsOk != nullptr);
+    OpBuilder::InsertionGuard guard(p.b);
+    p.b.setInsertionPointToStart(choice.thenBlock());
+    write(/*masked=*/false);
+    if (columnsOk) {
+      p.b.setInsertionPointToStart(choice.elseBlock());
+      write(/*masked=*/true);
+    }
+    return Value();
+  });
+}
+
+/// The element at `indices`, or 0.
+static Value loadElement(Place &p, ArrayRef<Value> indices) {
+  Value ok;
+  for (auto [dim, index] : llvm::enumerate(indices))
+    ok = p.both(ok, p.inRange(index, dim));
+  if (!ok)
+    return memref::LoadOp::create(p.b, p.loc, p.view, indices);
+  auto choice = scf::IfOp::create(p.b, p.loc, p.type().getElementType(), ok, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(p.b);
+  p.b.setInsertionPointToEnd(choice.thenBlock());
+  scf::YieldOp::create(p.b, p.loc, memref::LoadOp::create(p.b, p.loc, p.view, indices).getResult());
+  p.b.setInsertionPointToEnd(choice.elseBlock());
+  scf::YieldOp::create(p.b, p.loc, zeroOf(p.b, p.loc, p.type().getElementType()));
+  return choice.getResult(0);
+}
+
+/// A tile of elements at `indicesOf` its position, one at a time.
+static Value loadElements(Place &p, RankedTensorType type,
+                          llvm::function_ref<SmallVector<Value>(ValueRange)> indicesOf) {
+  Value empty = tensor::EmptyOp::create(p.b, p.loc, type.getShape(), type.getElementType());
+  SmallVector<Value> lower(type.getRank(), p.index(0)), upper, step(type.getRank(), p.index(1));
+  for (int64_t size : type.getShape())
+    upper.push_back(p.index(size));
+  OpBuilder &outer = p.b;
+  scf::LoopNest nest = scf::buildLoopNest(
+      outer, p.loc, lower, upper, step, empty,
+      [&](OpBuilder &b, Location loc, ValueRange position, ValueRange carried) -> scf::ValueVector {
+        Place inner{b, loc, p.view, p.indices, p.dims};
+        OpBuilder::InsertionGuard guard(p.b);
+        p.b.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+        Value element = loadElement(inner, indicesOf(position));
+        return {tensor::InsertOp::create(b, loc, element, carried[0], position)};
+      });
+  return nest.results[0];
+}
+
+/// A byte of memory as i1, and back.
+static Value fromByte(OpBuilder &b, Location loc, Value x) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, x, zeroOf(b, loc, x.getType()));
+}
+
+static Value boolsFromBytes(OpBuilder &b, Location loc, Value bytes) {
+  auto type = cast<RankedTensorType>(bytes.getType());
+  return linalg_lowering::createMap(
+      b, loc, type.clone(b.getI1Type()), bytes, b.getMultiDimIdentityMap(type.getRank()),
+      [](OpBuilder &inner, Location l, ValueRange args) { return fromByte(inner, l, args[0]); });
+}
+
+static Value transposed(OpBuilder &b, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape = {type.getDimSize(1), type.getDimSize(0)};
+  Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
+  return linalg::TransposeOp::create(b, loc, value, empty, ArrayRef<int64_t>{1, 0})->getResult(0);
+}
+
+FailureOr<Value> linalg_lowering::lowerLoad(RewriterBase &rewriter, tile::LoadOp op) {
+  if (!isa<MemRefType>(op.getSource().getType()))
+    return op.emitError("loads from a tensor cannot be lowered to the cpu; expected a view");
+  Location loc = op.getLoc();
+  Place p{rewriter, loc, op.getSource(), llvm::to_vector(op.getIndices()), llvm::to_vector(op.getDims())};
+  auto tensor = dyn_cast<RankedTensorType>(op.getResult().getType());
+  bool bits = getElementTypeOrSelf(op.getResult().getType()).isInteger(1);
+  if (!tensor) {
+    Value element = loadElement(p, p.indices);
+    return bits ? fromByte(rewriter, loc, element) : element;
+  }
+  if (tensor.getRank() > 2)
+    return op.emitError() << "tiles in memory have rank 1 or 2 on the cpu, got rank " << tensor.getRank();
+  RankedTensorType stored = tensor.clone(p.type().getElementType());
+  Value value;
+  if (p.dims.back() == p.lastDim()) {
+    value = loadRows(p, stored);
+  } else if (p.dims.front() == p.lastDim()) {
+    std::swap(p.dims[0], p.dims[1]);
+    SmallVector<int64_t> shape = {tensor.getDimSize(1), tensor.getDimSize(0)};
+    value = transposed(rewriter, loc, loadRows(p, stored.clone(shape)));
+  } else {
+    value = loadElements(p, stored, [&](ValueRange position) {
+      SmallVector<Value> indices(p.indices);
+      for (auto [dim, x] : llvm::zip_equal(p.dims, position))
+        indices[dim] = p.add(indices[dim], x);
+      return indices;
+    });
+  }
+  return bits ? boolsFromBytes(rewriter, loc, value) : value;
+}
+
+LogicalResult linalg_lowering::lowerStore(RewriterBase &rewriter, tile::StoreOp op) {
+  Location loc = op.getLoc();
+  Place p{rewriter, loc, op.getDestination(), llvm::to_vector(op.getIndices()),
+          llvm::to_vector(op.getDims())};
+  auto tensor = cast<RankedTensorType>(op.getValue().getType());
+  if (tensor.getRank() == 0 || tensor.getRank() > 2)
+    return op.emitError() << "tiles in memory have rank 1 or 2 on the cpu, got rank " << tensor.getRank();
+  Value value = op.getValue();
+  if (tensor.getElementType().isInteger(1)) {
+    tensor = tensor.clone(rewriter.getI8Type());
+    value = createMap(rewriter, loc, tensor, value, rewriter.getMultiDimIdentityMap(tensor.getRank()),
+                      [](OpBuilder &b, Location l, ValueRange args) -> Value {
+                        return arith::ExtUIOp::create(b, l, b.getI8Type(), args[0]);
+                      });
+  }
+  if (p.dims.back() == p.lastDim()) {
+    storeRows(p, tensor, value);
+    return success();
+  }
+  if (p.dims.front() == p.lastDim()) {
+    std::swap(p.dims[0], p.dims[1]);
+    SmallVector<int64_t> shape = {tensor.getDimSize(1), tensor.getDimSize(0)};
+    storeRows(p, tensor.clone(shape), transposed(rewriter, loc, value));
+    return success();
+  }
+  return op.emitError("a store on the cpu runs along the view's last dimension");
+}
+
+FailureOr<Value> linalg_lowering::lowerGather(RewriterBase &rewriter, tile::GatherOp op) {
+  if (!isa<MemRefType>(op.getSource().getType()))
+    return op.emitError("gathers from a tensor cannot be lowered to the cpu; expected a view");
+  Location loc = op.getLoc();
+  Place p{rewriter, loc, op.getSource(), {}, {}};
+  auto tensor = cast<RankedTensorType>(op.getResult().getType());
+  bool bits = tensor.getElementType().isInteger(1);
+  Value value = loadElements(p, tensor.clone(p.type().getElementType()), [&](ValueRange position) {
+    SmallVector<Value> indices;
+    for (Value index : op.getIndices())
+      indices.push_back(isa<RankedTensorType>(index.getType())
+                            ? tensor::ExtractOp::create(rewriter, loc, index, position).getResult()
+                            : index);
+    return indices;
+  });
+  return bits ? boolsFromBytes(rewriter, loc, value) : value;
+}

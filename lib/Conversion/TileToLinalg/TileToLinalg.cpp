@@ -1,0 +1,302 @@
+//===- TileToLinalg.cpp - convert-tile-to-linalg -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turns each tile.func into a func.func over memrefs:
+//   1. the function: views become memrefs, instance ids stay index arguments;
+//   2. memory ops: loops over rows that read and write whole rows as vectors,
+//      masked where a row is not wholly in range (TileMemory.cpp);
+//   3. values: dot, reduce, broadcast, transpose, iota and every elementwise
+//      arith or math op become linalg ops on tensors;
+//   4. loops: each value that a loop carries is written back to the buffer
+//      it came in, so that bufferization needs one buffer for it.
+//
+// Rejects, with a location: tiles of rank above 2 in memory, element types of
+// dots other than f16, bf16 and f32, tensors of unknown shape, and any op that
+// has no lowering here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileToLinalg.h"
+#include "fa/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_CONVERTTILETOLINALG
+#include "fa/Conversion/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::linalg_lowering;
+
+//===----------------------------------------------------------------------===//
+// Helpers
+//===----------------------------------------------------------------------===//
+
+MemRefType linalg_lowering::getMemRefType(tile::ViewType view) {
+  MLIRContext *context = view.getContext();
+  SmallVector<int64_t> strides(view.getRank(), ShapedType::kDynamic);
+  if (!strides.empty())
+    strides.back() = 1;
+  Type element = view.getElementType();
+  if (element.isInteger(1))
+    element = IntegerType::get(context, 8);
+  auto layout = StridedLayoutAttr::get(context, ShapedType::kDynamic, strides);
+  return MemRefType::get(view.getShape(), element, layout);
+}
+
+Value linalg_lowering::createMap(OpBuilder &builder, Location loc, RankedTensorType type,
+                                 ValueRange inputs, ArrayRef<AffineMap> maps, ElementFn body) {
+  int64_t rank = type.getRank();
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(), type.getElementType());
+  SmallVector<AffineMap> allMaps(maps);
+  allMaps.push_back(builder.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      builder, loc, type, inputs, empty, allMaps, iterators,
+      [&](OpBuilder &b, Location l, ValueRange args) {
+        linalg::YieldOp::create(b, l, body(b, l, args.drop_back()));
+      });
+  return generic.getResult(0);
+}
+
+/// The operand of a dot, in f32 (exact: f16 and bf16 are subsets).
+static Value extendToF32(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getElementType().isF32())
+    return value;
+  auto f32 = type.clone(builder.getF32Type());
+  return createMap(builder, loc, f32, value, builder.getMultiDimIdentityMap(type.getRank()),
+                   [&](OpBuilder &b, Location l, ValueRange args) -> Value {
+                     return arith::ExtFOp::create(b, l, b.getF32Type(), args[0]);
+                   });
+}
+
+static Value transpose(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape = {type.getDimSize(1), type.getDimSize(0)};
+  Value empty = tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
+  return linalg::TransposeOp::create(builder, loc, value, empty, ArrayRef<int64_t>{1, 0})->getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+static FailureOr<Value> lowerDot(RewriterBase &rewriter, tile::DotOp op) {
+  Type element = cast<ShapedType>(op.getA().getType()).getElementType();
+  if (!element.isF16() && !element.isBF16() && !element.isF32())
+    return op.emitError() << "products of " << element
+                          << " cannot be lowered to the cpu; expected f16, bf16 or f32";
+  Location loc = op.getLoc();
+  Value a = extendToF32(rewriter, loc, op.getA()), b = extendToF32(rewriter, loc, op.getB());
+  // Products run along rows of b, so the packing transposes here, once.
+  if (op.getTransposeB())
+    b = transpose(rewriter, loc, b);
+  return linalg::MatmulOp::create(rewriter, loc, ValueRange{a, b}, ValueRange{op.getAcc()})
+      ->getResult(0);
+}
+
+static Value lowerReduce(RewriterBase &rewriter, tile::ReduceOp op) {
+  auto reduce = linalg::ReduceOp::create(
+      rewriter, op.getLoc(), op.getInput(), op.getInit(), ArrayRef<int64_t>{(int64_t)op.getDim()},
+      [&](OpBuilder &b, Location l, ValueRange args) {
+        Value result;
+        switch (op.getKind()) {
+        case tile::Reduction::addf:
+          result = arith::AddFOp::create(b, l, args[0], args[1]);
+          break;
+        case tile::Reduction::maxnumf:
+          result = arith::MaxNumFOp::create(b, l, args[0], args[1]);
+          break;
+        case tile::Reduction::minnumf:
+          result = arith::MinNumFOp::create(b, l, args[0], args[1]);
+          break;
+        }
+        linalg::YieldOp::create(b, l, result);
+      });
+  return reduce->getResult(0);
+}
+
+static Value lowerBroadcast(RewriterBase &rewriter, tile::BroadcastOp op) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  Value input = op.getInput();
+  if (!isa<RankedTensorType>(input.getType()))
+    return createMap(rewriter, op.getLoc(), type, {}, {},
+                     [&](OpBuilder &, Location, ValueRange) { return input; });
+  AffineMap map = rewriter.getMultiDimIdentityMap(type.getRank()).dropResult(*op.getDim());
+  return createMap(rewriter, op.getLoc(), type, input, map,
+                   [](OpBuilder &, Location, ValueRange args) { return args[0]; });
+}
+
+static Value lowerIota(RewriterBase &rewriter, tile::IotaOp op) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  return createMap(rewriter, op.getLoc(), type, {}, {}, [&](OpBuilder &b, Location l, ValueRange) {
+    Value x = linalg::IndexOp::create(b, l, 0);
+    if (!type.getElementType().isIndex())
+      x = arith::IndexCastOp::create(b, l, type.getElementType(), x);
+    return arith::AddIOp::create(b, l, op.getStart(), x).getResult();
+  });
+}
+
+/// arith and math ops on tiles: the same op on elements. Scalar operands (the
+/// condition of a select) are captured.
+static Value lowerElementwise(RewriterBase &rewriter, Operation *op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  SmallVector<Value> inputs;
+  for (Value operand : op->getOperands())
+    if (isa<RankedTensorType>(operand.getType()))
+      inputs.push_back(operand);
+  SmallVector<AffineMap> maps(inputs.size(), rewriter.getMultiDimIdentityMap(type.getRank()));
+  return createMap(rewriter, op->getLoc(), type, inputs, maps,
+                   [&](OpBuilder &b, Location l, ValueRange args) {
+                     SmallVector<Value> operands;
+                     for (Value operand : op->getOperands()) {
+                       bool tensor = isa<RankedTensorType>(operand.getType());
+                       operands.push_back(tensor ? args.front() : operand);
+                       if (tensor)
+                         args = args.drop_front();
+                     }
+                     OperationState state(l, op->getName(), operands, type.getElementType(),
+                                          op->getAttrs());
+                     return b.create(state)->getResult(0);
+                   });
+}
+
+static FailureOr<Value> lowerConstant(RewriterBase &rewriter, arith::ConstantOp op) {
+  auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!dense || !dense.isSplat())
+    return op.emitError("tiles of different constants cannot be lowered to the cpu; "
+                        "compute them from tile.iota");
+  auto scalar = cast<TypedAttr>(dense.getSplatValue<Attribute>());
+  auto type = cast<RankedTensorType>(op.getType());
+  return createMap(rewriter, op.getLoc(), type, {}, {}, [&](OpBuilder &b, Location l, ValueRange) {
+    return arith::ConstantOp::create(b, l, scalar).getResult();
+  });
+}
+
+/// A loop's next value goes back to the buffer of its current value; where
+/// both are the same buffer already, nothing is copied.
+static void pinCarriedTiles(RewriterBase &rewriter, scf::ForOp loop) {
+  Operation *yield = loop.getBody()->getTerminator();
+  rewriter.setInsertionPoint(yield);
+  for (auto [argument, operand] : llvm::zip_equal(loop.getRegionIterArgs(), yield->getOpOperands()))
+    if (isa<RankedTensorType>(argument.getType()) && operand.get() != argument) {
+      auto moved = bufferization::MaterializeInDestinationOp::create(
+          rewriter, loop.getLoc(), argument.getType(), operand.get(), argument);
+      operand.set(moved.getResult());
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static LogicalResult lowerOp(RewriterBase &rewriter, Operation *op) {
+  rewriter.setInsertionPoint(op);
+  FailureOr<Value> value = failure();
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    value = lowerLoad(rewriter, load);
+  } else if (auto gather = dyn_cast<tile::GatherOp>(op)) {
+    value = lowerGather(rewriter, gather);
+  } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
+    if (failed(lowerStore(rewriter, store)))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  } else if (auto dim = dyn_cast<tile::DimOp>(op)) {
+    value = memref::DimOp::create(rewriter, op->getLoc(), dim.getView(), dim.getDim()).getResult();
+  } else if (auto dot = dyn_cast<tile::DotOp>(op)) {
+    value = lowerDot(rewriter, dot);
+  } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+    value = lowerReduce(rewriter, reduce);
+  } else if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) {
+    value = lowerBroadcast(rewriter, broadcast);
+  } else if (isa<tile::TransposeOp>(op)) {
+    value = transpose(rewriter, op->getLoc(), op->getOperand(0));
+  } else if (auto iota = dyn_cast<tile::IotaOp>(op)) {
+    value = lowerIota(rewriter, iota);
+  } else if (auto bits = dyn_cast<tile::RandomBitsOp>(op)) {
+    value = lowerRandomBits(rewriter, bits);
+  } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    if (!isa<RankedTensorType>(constant.getType()))
+      return success();
+    value = lowerConstant(rewriter, constant);
+  } else if (isa<tile::ReturnOp>(op)) {
+    rewriter.replaceOpWithNewOp<func::ReturnOp>(op);
+    return success();
+  } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    pinCarriedTiles(rewriter, loop);
+    return success();
+  } else if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 &&
+             isa<RankedTensorType>(op->getResult(0).getType())) {
+    value = lowerElementwise(rewriter, op);
+  } else if (isa_and_nonnull<tile::TileDialect>(op->getDialect())) {
+    return op->emitError() << "'" << op->getName() << "' cannot be lowered to the cpu";
+  } else {
+    return success();
+  }
+  if (failed(value))
+    return failure();
+  rewriter.replaceOp(op, *value);
+  return success();
+}
+
+static LogicalResult lowerFunc(RewriterBase &rewriter, tile::FuncOp op) {
+  SmallVector<Type> types;
+  for (Type type : op.getArgumentTypes()) {
+    auto view = dyn_cast<tile::ViewType>(type);
+    types.push_back(view ? getMemRefType(view) : type);
+  }
+  SmallVector<Operation *> body;
+  op.getBody().walk([&](Operation *inner) { body.push_back(inner); });
+  for (Operation *inner : body)
+    for (Type type : inner->getResultTypes())
+      if (auto tensor = dyn_cast<TensorType>(type); tensor && !tensor.hasStaticShape())
+        return inner->emitError() << "a tile has a static shape here, got " << type;
+
+  rewriter.setInsertionPoint(op);
+  auto func = func::FuncOp::create(rewriter, op.getLoc(), op.getSymName(),
+                                   rewriter.getFunctionType(types, {}));
+  if (ArrayAttr attrs = op.getArgAttrsAttr())
+    func.setArgAttrsAttr(attrs);
+  func->setAttr("tile.grid", op.getGridAttr());
+  func->setAttr("tile.sizes", op.getSizesAttr());
+  func.getBody().takeBody(op.getBody());
+  for (auto [argument, type] : llvm::zip_equal(func.getArguments(), types))
+    argument.setType(type);
+  rewriter.eraseOp(op);
+  for (Operation *inner : body)
+    if (failed(lowerOp(rewriter, inner)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ConvertTileToLinalg : fa::impl::ConvertTileToLinalgBase<ConvertTileToLinalg> {
+  using ConvertTileToLinalgBase::ConvertTileToLinalgBase;
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    for (auto func : llvm::make_early_inc_range(getOperation().getOps<tile::FuncOp>()))
+      if (failed(lowerFunc(rewriter, func)))
+        return signalPassFailure();
+  }
+};
+} // namespace

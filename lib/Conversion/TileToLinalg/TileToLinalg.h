@@ -1,0 +1,35 @@
+//===- TileToLinalg.h - what the files of this conversion share -*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_TILETOLINALG_TILETOLINALG_H
+#define FA_LIB_CONVERSION_TILETOLINALG_TILETOLINALG_H
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::fa::linalg_lowering {
+
+/// The memref of a view: sizes as far as known, every stride dynamic but the
+/// last, which is 1. i1 is kept in memory as a byte.
+MemRefType getMemRefType(tile::ViewType view);
+
+/// linalg.generic over `type`'s shape, parallel in every dimension; `body` gets
+/// the elements of `inputs` (read through `maps`) and returns the result's.
+using ElementFn = llvm::function_ref<Value(OpBuilder &, Location, ValueRange)>;
+Value createMap(OpBuilder &builder, Location loc, RankedTensorType type, ValueRange inputs,
+                ArrayRef<AffineMap> maps, ElementFn body);
+
+/// The memory ops; the source or destination has been retyped to a memref.
+FailureOr<Value> lowerLoad(RewriterBase &rewriter, tile::LoadOp op);
+LogicalResult lowerStore(RewriterBase &rewriter, tile::StoreOp op);
+FailureOr<Value> lowerGather(RewriterBase &rewriter, tile::GatherOp op);
+
+Value lowerRandomBits(RewriterBase &rewriter, tile::RandomBitsOp op);
+
+} // namespace mlir::fa::linalg_lowering
+
+#endif // FA_LIB_CONVERSION_TILETOLINALG_TILETOLINALG_H

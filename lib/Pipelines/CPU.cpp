@@ -1,0 +1,54 @@
+//===- CPU.cpp - the phases after tile on CPUs -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Pipelines/CPU.h"
+#include "fa/Conversion/Passes.h"
+#include "fa/Target/CPU/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+void cpu::populateLinalgPipeline(OpPassManager &pm) {
+  pm.addPass(createConvertTileToLinalg());
+  pm.addNestedPass<func::FuncOp>(createCPUFuseElementwise());
+}
+
+void cpu::populateVectorPipeline(OpPassManager &pm, const TargetDescription &target) {
+  pm.addPass(createCPUBufferize());
+  CPUVectorizeOptions options;
+  options.lanes = target.lanes;
+  options.dotRows = target.dotRows;
+  options.dotColumns = target.dotColumns;
+  pm.addNestedPass<func::FuncOp>(createCPUVectorize(options));
+  pm.addNestedPass<func::FuncOp>(createCPUPlanScratch());
+  pm.addNestedPass<func::FuncOp>(createCPULowerVectors());
+}
+
+void cpu::populateLLVMPipeline(OpPassManager &pm, const TargetDescription &target) {
+  pm.addPass(createCPUMakeEntries());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Without an instruction for it, LLVM would call a library to round to bf16.
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = !target.convertsBF16;
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+}

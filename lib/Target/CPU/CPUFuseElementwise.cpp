@@ -1,0 +1,105 @@
+//===- CPUFuseElementwise.cpp - cpu-fuse-elementwise -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// In steps: generalize named ops that may be fused, fuse, hoist, then choose
+// destinations. Ops without inputs (fills) stay where they are: hoisting
+// one would trade a store of constants for a copy.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/CPU/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_CPUFUSEELEMENTWISE
+#include "fa/Target/CPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+
+/// Cheap enough to compute again for every user.
+static bool isCheap(linalg::GenericOp op) {
+  return llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
+    return isa<arith::ConstantOp, linalg::IndexOp, arith::AddIOp, arith::IndexCastOp, arith::CmpIOp>(inner);
+  });
+}
+
+static bool shouldFuse(OpOperand *operand) {
+  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  if (!producer || !consumer || producer.getNumReductionLoops() || consumer.getNumReductionLoops())
+    return false;
+  if (isCheap(producer))
+    return true;
+  return producer->hasOneUse() && producer->getBlock() == consumer->getBlock();
+}
+
+static void fuse(func::FuncOp func) {
+  RewritePatternSet patterns(func.getContext());
+  linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
+  linalg::GenericOp::getCanonicalizationPatterns(patterns, func.getContext());
+  (void)applyPatternsGreedily(func, std::move(patterns));
+}
+
+static void hoist(func::FuncOp func) {
+  func.walk([](LoopLikeOpInterface loop) {
+    moveLoopInvariantCode(
+        loop.getLoopRegions(),
+        [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
+        [&](Operation *op, Region *) {
+          auto generic = dyn_cast<linalg::GenericOp>(op);
+          if (isa<tensor::EmptyOp>(op) || (generic && generic.getNumDpsInputs() == 0))
+            return false;
+          return isMemoryEffectFree(op) && isSpeculatable(op);
+        },
+        [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
+  });
+}
+
+/// Let an elementwise op overwrite what it reads; where that value is needed
+/// later, bufferization gives the op a buffer of its own all the same.
+static void chooseDestinations(func::FuncOp func) {
+  func.walk([](linalg::GenericOp op) {
+    if (op.getNumReductionLoops() || op.getNumDpsInits() != 1)
+      return;
+    OpOperand *init = op.getDpsInitOperand(0);
+    if (!init->get().getDefiningOp<tensor::EmptyOp>() || !op.getMatchingBlockArgument(init).use_empty())
+      return;
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (input->get().getType() == init->get().getType() && op.getMatchingIndexingMap(input).isIdentity())
+        return init->set(input->get());
+  });
+}
+
+namespace {
+struct CPUFuseElementwise : fa::impl::CPUFuseElementwiseBase<CPUFuseElementwise> {
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    IRRewriter rewriter(&getContext());
+    SmallVector<linalg::LinalgOp> named;
+    func.walk([&](linalg::LinalgOp op) {
+      if (isa<linalg::ReduceOp, linalg::FillOp, linalg::BroadcastOp>(op))
+        named.push_back(op);
+    });
+    for (linalg::LinalgOp op : named) {
+      rewriter.setInsertionPoint(op);
+      (void)linalg::generalizeNamedOp(rewriter, op);
+    }
+    fuse(func);
+    hoist(func);
+    chooseDestinations(func);
+  }
+};
+} // namespace

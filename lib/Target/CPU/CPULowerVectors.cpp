@@ -1,0 +1,167 @@
+//===- CPULowerVectors.cpp - cpu-lower-vectors -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/CPU/Passes.h"
+#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_CPULOWERVECTORS
+#include "fa/Target/CPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// Maxima by compare and select: one instruction, where maxnum's rule on NaN
+/// takes three. Which of a NaN and a number comes out is then open, as
+/// `tile.reduce` reassociates anyway.
+static Value combine(OpBuilder &b, Location loc, vector::CombiningKind kind, Value x, Value y) {
+  auto select = [&](arith::CmpFPredicate predicate) -> Value {
+    return arith::SelectOp::create(b, loc, arith::CmpFOp::create(b, loc, predicate, x, y), x, y);
+  };
+  if (kind == vector::CombiningKind::MAXNUMF)
+    return select(arith::CmpFPredicate::OGT);
+  if (kind == vector::CombiningKind::MINNUMF)
+    return select(arith::CmpFPredicate::OLT);
+  return vector::makeArithReduction(b, loc, kind, x, y);
+}
+
+/// Halves the vector until one element is left.
+static Value reduceTree(OpBuilder &b, Location loc, vector::CombiningKind kind, Value vector) {
+  int64_t size = cast<VectorType>(vector.getType()).getNumElements();
+  if (size == 1)
+    return vector::ExtractOp::create(b, loc, vector, ArrayRef<int64_t>{0});
+  auto slice = [&](int64_t offset, int64_t count) -> Value {
+    return vector::ExtractStridedSliceOp::create(b, loc, vector, ArrayRef<int64_t>{offset},
+                                                 ArrayRef<int64_t>{count}, ArrayRef<int64_t>{1});
+  };
+  int64_t half = llvm::PowerOf2Ceil(size) / 2;
+  if (2 * half == size)
+    return reduceTree(b, loc, kind, combine(b, loc, kind, slice(0, half), slice(half, half)));
+  Value low = reduceTree(b, loc, kind, slice(0, half));
+  return combine(b, loc, kind, low, reduceTree(b, loc, kind, slice(half, size - half)));
+}
+
+namespace {
+struct LowerReduction : OpRewritePattern<vector::MultiDimReductionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(vector::MultiDimReductionOp op, PatternRewriter &rewriter) const override {
+    VectorType type = op.getSourceVectorType();
+    SmallVector<bool> mask = op.getReductionMask();
+    Location loc = op.getLoc();
+    if (type.getRank() == 1) {
+      Value value = reduceTree(rewriter, loc, op.getKind(), op.getSource());
+      rewriter.replaceOp(op, combine(rewriter, loc, op.getKind(), op.getAcc(), value));
+      return success();
+    }
+    if (type.getRank() != 2 || mask[0] == mask[1])
+      return rewriter.notifyMatchFailure(op, "reduces other than rows or columns");
+    auto row = [&](int64_t i) -> Value {
+      return vector::ExtractOp::create(rewriter, loc, op.getSource(), ArrayRef<int64_t>{i});
+    };
+    Value result = op.getAcc();
+    if (mask[0]) {
+      for (int64_t i = 0; i < type.getDimSize(0); ++i)
+        result = combine(rewriter, loc, op.getKind(), result, row(i));
+    } else {
+      SmallVector<Value> sums;
+      for (int64_t i = 0; i < type.getDimSize(0); ++i)
+        sums.push_back(reduceTree(rewriter, loc, op.getKind(), row(i)));
+      Value rows = vector::FromElementsOp::create(rewriter, loc, cast<VectorType>(result.getType()), sums);
+      result = combine(rewriter, loc, op.getKind(), result, rows);
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Math
+//===----------------------------------------------------------------------===//
+
+/// Ops of math that are instructions, or a few, on every target we know.
+static bool isInstruction(Operation *op) {
+  return isa<math::SqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::RoundEvenOp,
+             math::TruncOp, math::CopySignOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+             math::CtPopOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp>(op);
+}
+
+/// a^b = exp2(b log2 a) and the like, in terms of what has an approximation.
+static void populateMathPatterns(RewritePatternSet &patterns) {
+  fa::cpu::populateLowerMathPatterns(patterns);
+  math::populateExpansionPatterns(patterns, {"ctlz", "fpowi", "powf", "rsqrt", "round", "sinh", "cosh",
+                                             "tan", "asinh", "acosh", "atanh"});
+  auto approximated = [](StringRef name) {
+    return llvm::is_contained({"math.atan", "math.atan2", "math.tanh", "math.log", "math.log2", "math.log1p",
+                               "math.erf", "math.erfc", "math.asin", "math.acos", "math.exp", "math.expm1",
+                               "math.cbrt", "math.sin", "math.cos"},
+                              name);
+  };
+  populateMathF32ExpansionPatterns(patterns, approximated);
+  populateMathPolynomialApproximationPatterns(patterns, approximated);
+}
+
+static LogicalResult checkMath(func::FuncOp func) {
+  WalkResult result = func.walk([](Operation *op) {
+    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) || isInstruction(op) ||
+        isa<math::FmaOp>(op))
+      return WalkResult::advance();
+    op->emitError() << "'" << op->getName() << "' on " << op->getResult(0).getType()
+                    << " has no approximation on the cpu; write it with exp2, log2 or arithmetic";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct CPULowerVectors : fa::impl::CPULowerVectorsBase<CPULowerVectors> {
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    MLIRContext *context = &getContext();
+
+    // Rows of one element less: vector<1x64> is vector<64>.
+    RewritePatternSet rank(context);
+    vector::populateCastAwayVectorLeadingOneDimPatterns(rank);
+    (void)applyPatternsGreedily(func, std::move(rank));
+
+    RewritePatternSet patterns(context);
+    patterns.add<LowerReduction>(context);
+    populateMathPatterns(patterns);
+    vector::populateVectorContractLoweringPatterns(patterns, vector::VectorContractLowering::OuterProduct);
+    vector::populateVectorOuterProductLoweringPatterns(patterns);
+    vector::populateVectorTransposeLoweringPatterns(patterns, vector::VectorTransposeLowering::Shuffle16x16);
+    vector::populateVectorBroadcastLoweringPatterns(patterns);
+    vector::populateVectorShapeCastLoweringPatterns(patterns);
+    vector::populateVectorTransferLoweringPatterns(patterns, /*maxTransferRank=*/1);
+    vector::populateVectorStepLoweringPatterns(patterns);
+    vector::populateVectorMaskOpLoweringPatterns(patterns);
+    vector::populateScalarVectorTransferLoweringPatterns(patterns, /*benefit=*/1,
+                                                         /*allowMultipleUses=*/false);
+    populateVectorToSCFConversionPatterns(patterns, VectorTransferToSCFOptions().enableFullUnroll());
+    (void)applyPatternsGreedily(func, std::move(patterns));
+    if (failed(checkMath(func)))
+      signalPassFailure();
+  }
+};
+} // namespace

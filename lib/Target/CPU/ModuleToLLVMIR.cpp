@@ -1,0 +1,126 @@
+//===- ModuleToLLVMIR.cpp - LLVM IR of kernels for a CPU -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The code that arrives here is vectorized, so LLVM's pipeline is short: what
+// tidies loads of descriptors, addresses and loops. Vectorizers and unrolling
+// would take time and change nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/CPU/ModuleToLLVMIR.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+llvm::orc::JITTargetMachineBuilder cpu::getMachineBuilder(const TargetDescription &target) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(llvm::sys::getProcessTriple())};
+  builder.setCPU(target.cpu);
+  builder.addFeatures(llvm::SubtargetFeatures(target.features).getFeatures());
+  builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  return builder;
+}
+
+/// `void packed_E(ptr arguments)` for an entry of the C interface.
+static void createPacked(llvm::Function &entry, llvm::StringRef name) {
+  llvm::LLVMContext &context = entry.getContext();
+  llvm::IRBuilder<> b(context);
+  auto type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, /*isVarArg=*/false);
+  auto *packed = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "packed_" + name,
+                                        entry.getParent());
+  b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", packed));
+  auto at = [&](unsigned i) {
+    llvm::Value *slot = b.CreateConstInBoundsGEP1_64(b.getPtrTy(), packed->getArg(0), i);
+    return b.CreateLoad(b.getPtrTy(), slot);
+  };
+  llvm::SmallVector<llvm::Value *> arguments;
+  for (llvm::Argument &argument : entry.args()) {
+    llvm::Value *address = at(argument.getArgNo());
+    bool descriptor = argument.getType()->isPointerTy();
+    arguments.push_back(descriptor ? address : b.CreateLoad(argument.getType(), address));
+  }
+  llvm::Value *result = b.CreateCall(&entry, arguments);
+  if (!entry.getReturnType()->isVoidTy())
+    b.CreateStore(result, at(entry.arg_size()));
+  b.CreateRetVoid();
+}
+
+static void setAttributes(llvm::Module &module, const llvm::TargetMachine &machine) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    function.addFnAttr("prefer-vector-width", "512");
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+}
+
+static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  if (llvm::Error error = builder.parsePassPipeline(
+          passes, "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),early-cse,"
+                  "instcombine,simplifycfg)"))
+    return error;
+  passes.run(module, modules);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+cpu::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context, const TargetDescription &target) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(module, context);
+  if (!llvmModule)
+    return llvm::createStringError("the module could not be translated to LLVM IR");
+
+  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> machine =
+      getMachineBuilder(target).createTargetMachine();
+  if (!machine)
+    return machine.takeError();
+  llvmModule->setDataLayout((*machine)->createDataLayout());
+  llvmModule->setTargetTriple((*machine)->getTargetTriple());
+
+  llvm::SmallVector<llvm::Function *> entries;
+  for (llvm::Function &function : *llvmModule)
+    if (function.getName().starts_with("_mlir_ciface_") && !function.isDeclaration())
+      entries.push_back(&function);
+  for (llvm::Function *entry : entries)
+    createPacked(*entry, entry->getName().drop_front(strlen("_mlir_ciface_")));
+  setAttributes(*llvmModule, **machine);
+  if (llvm::Error error = optimize(*llvmModule, **machine))
+    return error;
+
+  // A symbol outside the JIT's table is a mistake of ours; say which.
+  for (llvm::Function &function : *llvmModule)
+    if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty())
+      return llvm::createStringError("the kernel calls '" + function.getName().str() +
+                                     "', which the cpu target does not provide");
+  return llvmModule;
+}
