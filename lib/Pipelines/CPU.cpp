@@ -16,6 +16,13 @@
 using namespace mlir;
 using namespace mlir::fa;
 
+cpu::TargetDescription cpu::describeTarget(StringRef target) {
+  std::optional<TargetDescription> named;
+  if (target.consume_front("cpu-"))
+    named = getTarget(target);
+  return named ? *named : getHostTarget();
+}
+
 void cpu::populateLinalgPipeline(OpPassManager &pm) {
   pm.addPass(createConvertTileToLinalg());
   pm.addNestedPass<func::FuncOp>(createCPUFuseElementwise());

@@ -61,18 +61,18 @@ static const Phase kAlgorithm{"algorithm", "the recurrence over keys is explicit
 static const Phase kTile{"tile", "one tile program per kernel: pure values, no layouts", populateTile};
 
 //===----------------------------------------------------------------------===//
-// CPUs
+// CPU
 //===----------------------------------------------------------------------===//
 
 static const Phase kLinalg{"linalg", "linalg on tensors, elementwise chains fused",
                            [](OpPassManager &pm, const CompileOptions &) { cpu::populateLinalgPipeline(pm); }};
 static const Phase kVector{"vector", "vectors of rank 1 over one scratch buffer, no math function",
-                           [](OpPassManager &pm, const CompileOptions &) {
-                             cpu::populateVectorPipeline(pm, cpu::getHostTarget());
+                           [](OpPassManager &pm, const CompileOptions &options) {
+                             cpu::populateVectorPipeline(pm, cpu::describeTarget(options.target));
                            }};
-static const Phase kLLVM{"llvm", "LLVM dialect: an entry per kernel that runs a range of instances",
-                         [](OpPassManager &pm, const CompileOptions &) {
-                           cpu::populateLLVMPipeline(pm, cpu::getHostTarget());
+static const Phase kLLVM{"llvm", "the LLVM dialect: an entry per kernel that runs a range of instances",
+                         [](OpPassManager &pm, const CompileOptions &options) {
+                           cpu::populateLLVMPipeline(pm, cpu::describeTarget(options.target));
                          }};
 
 //===----------------------------------------------------------------------===//
@@ -80,15 +80,13 @@ static const Phase kLLVM{"llvm", "LLVM dialect: an entry per kernel that runs a 
 //===----------------------------------------------------------------------===//
 
 ArrayRef<StringRef> fa::getTargets() {
-  static const StringRef targets[] = {"cpu"};
+  static const StringRef targets[] = {"cpu", "cpu-avx2", "cpu-avx512"};
   return targets;
 }
 
 ArrayRef<Phase> fa::getPhases(StringRef target) {
   static const Phase cpu[] = {kInput, kAlgorithm, kTile, kLinalg, kVector, kLLVM};
-  if (target == "cpu")
-    return cpu;
-  return {};
+  return llvm::is_contained(getTargets(), target) ? ArrayRef<Phase>(cpu) : ArrayRef<Phase>();
 }
 
 //===----------------------------------------------------------------------===//

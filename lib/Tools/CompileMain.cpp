@@ -6,11 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Tools/CompileMain.h"
+#include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Phases.h"
+#include "fa/Target/CPU/ModuleToLLVMIR.h"
 #include "fa/Target/Report.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -23,7 +26,7 @@ namespace {
 
 struct Options {
   cl::OptionCategory category{"Compiler options", "With one of these fa-opt is the compiler"};
-  cl::opt<std::string> target{"target", cl::desc("compile for: cpu"), cl::cat(category)};
+  cl::opt<std::string> target{"target", cl::desc("compile for: cpu (this machine), cpu-avx2 or cpu-avx512"), cl::cat(category)};
   cl::opt<std::string> emit{"emit", cl::desc("what to write: mlir (default), llvm, obj or report"),
                             cl::cat(category)};
   cl::opt<std::string> compileTo{"compile-to", cl::desc("the last phase to run"), cl::cat(category)};
@@ -61,6 +64,28 @@ bool fa::isCompilerRun() {
 static int fail(const Twine &message) {
   llvm::errs() << "fa-opt: " << message << "\n";
   return 1;
+}
+
+/// LLVM IR, or an object file, of a module at phase llvm.
+static LogicalResult emitCode(ModuleOp module, const CompileOptions &compile, bool object,
+                              llvm::raw_pwrite_stream &os) {
+  cpu::TargetDescription target = cpu::describeTarget(compile.target);
+  llvm::LLVMContext context;
+  auto code = cpu::translateToLLVMIR(module, context, target);
+  if (!code)
+    return module.emitError() << llvm::toString(code.takeError());
+  if (!object) {
+    (*code)->print(os, nullptr);
+    return success();
+  }
+  auto machine = cpu::getMachineBuilder(target).createTargetMachine();
+  if (!machine)
+    return module.emitError() << llvm::toString(machine.takeError());
+  llvm::legacy::PassManager passes;
+  if ((*machine)->addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return module.emitError("the target cannot emit an object file");
+  passes.run(**code);
+  return success();
 }
 
 int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry) {
@@ -107,6 +132,8 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
       return fail("--emit=report reads the program after phase tile; leave out --compile-to");
     to = "tile";
   }
+  if ((emit == "llvm" || emit == "obj") && !to.empty())
+    return fail("--emit=" + emit + " needs every phase; leave out --compile-to");
   if (failed(runPhases(*module, compile, options->compileFrom, to, options->dumpPhasesTo)))
     return 1;
   if (emit == "mlir") {
@@ -115,7 +142,12 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
     if (failed(printReport(out->os(), *module, options->shape)))
       return 1;
   } else {
-    return fail("--emit=" + emit + " needs the CPU back end");
+    // Objects are not text, and the stream of an output file can seek.
+    SmallVector<char> buffer;
+    llvm::raw_svector_ostream os(buffer);
+    if (failed(emitCode(*module, compile, emit == "obj", os)))
+      return 1;
+    out->os().write(buffer.data(), buffer.size());
   }
   out->keep();
   return 0;

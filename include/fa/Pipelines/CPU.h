@@ -13,6 +13,9 @@
 
 namespace mlir::fa::cpu {
 
+/// The instruction set of a target: "cpu" (this machine) or "cpu-<name>".
+TargetDescription describeTarget(StringRef target);
+
 /// tile -> linalg on tensors.
 void populateLinalgPipeline(OpPassManager &pm);
 /// -> loops over vectors, in one scratch buffer.

@@ -21,7 +21,7 @@ namespace mlir::fa {
 
 /// What a compilation may choose; every choice gives right results.
 struct CompileOptions {
-  /// Where the program runs: see `getTargets`.
+  /// Where the program runs: see `getTargets`; "cpu" is the machine at hand.
   std::string target = "cpu";
   /// Off: standard attention, which materializes the matrix of scores.
   bool onlineSoftmax = true;
