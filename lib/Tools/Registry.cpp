@@ -10,25 +10,30 @@
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Pipelines/Phases.h"
+#include "fa/Target/CPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 void fa::registerAllDialects(DialectRegistry &registry) {
   registry.insert<fa::FADialect, tile::TileDialect, arith::ArithDialect, func::FuncDialect,
-                  index::IndexDialect, math::MathDialect, scf::SCFDialect,
-                  tensor::TensorDialect>();
+                  index::IndexDialect, linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
+                  scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
 }
 
 void fa::registerAllPasses() {
   registerFAPasses();
   registerConversionPasses();
+  registerCPUPasses();
   registerPipelinesPasses();
   registerTransformsPasses();
 }

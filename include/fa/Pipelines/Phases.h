@@ -9,6 +9,7 @@
 #define FA_PIPELINES_PHASES_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include <string>
 #include <vector>

@@ -324,7 +324,7 @@ FailureOr<Value> linalg_lowering::lowerLoad(RewriterBase &rewriter, tile::LoadOp
 
 LogicalResult linalg_lowering::lowerStore(RewriterBase &rewriter, tile::StoreOp op) {
   Location loc = op.getLoc();
-  Place p{rewriter, loc, op.getDestination(), llvm::to_vector(op.getIndices()),
+  Place p{rewriter, loc, op->getOperand(1), llvm::to_vector(op.getIndices()),
           llvm::to_vector(op.getDims())};
   auto tensor = cast<RankedTensorType>(op.getValue().getType());
   if (tensor.getRank() == 0 || tensor.getRank() > 2)

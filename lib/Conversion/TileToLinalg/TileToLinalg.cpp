@@ -218,7 +218,7 @@ static LogicalResult lowerOp(RewriterBase &rewriter, Operation *op) {
     rewriter.eraseOp(op);
     return success();
   } else if (auto dim = dyn_cast<tile::DimOp>(op)) {
-    value = memref::DimOp::create(rewriter, op->getLoc(), dim.getView(), dim.getDim()).getResult();
+    value = memref::DimOp::create(rewriter, op->getLoc(), dim->getOperand(0), dim.getDim()).getResult();
   } else if (auto dot = dyn_cast<tile::DotOp>(op)) {
     value = lowerDot(rewriter, dot);
   } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {

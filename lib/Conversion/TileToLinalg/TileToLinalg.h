@@ -23,7 +23,8 @@ using ElementFn = llvm::function_ref<Value(OpBuilder &, Location, ValueRange)>;
 Value createMap(OpBuilder &builder, Location loc, RankedTensorType type, ValueRange inputs,
                 ArrayRef<AffineMap> maps, ElementFn body);
 
-/// The memory ops; the source or destination has been retyped to a memref.
+/// The memory ops; the source or destination has been retyped to a memref
+/// already, so typed accessors do not apply to it.
 FailureOr<Value> lowerLoad(RewriterBase &rewriter, tile::LoadOp op);
 LogicalResult lowerStore(RewriterBase &rewriter, tile::StoreOp op);
 FailureOr<Value> lowerGather(RewriterBase &rewriter, tile::GatherOp op);

@@ -1,0 +1,73 @@
+//===- CPUExecutor.h - compiled kernels on the CPU --------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_CPUEXECUTOR_H
+#define FA_RUNTIME_CPUEXECUTOR_H
+
+#include "fa/Runtime/CPUThreadPool.h"
+#include "fa/Target/CPU/TargetDescription.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
+
+namespace mlir::fa::cpu {
+
+/// One argument of a kernel: a strided tensor or a scalar. Kernels take its
+/// address, so an argument outlives the call that it is given to.
+class Argument {
+public:
+  /// Strides in elements; the last is 1.
+  static Argument tensor(void *data, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides);
+  template <typename T>
+  static Argument scalar(T value) {
+    static_assert(sizeof(T) <= sizeof(int64_t));
+    Argument argument;
+    argument.words.resize(1);
+    std::memcpy(argument.words.data(), &value, sizeof(T));
+    return argument;
+  }
+  const void *address() const { return words.data(); }
+
+private:
+  // A memref descriptor (pointer, pointer, offset, sizes, strides) or the value.
+  std::vector<int64_t> words;
+};
+
+/// A module of kernels, compiled. Immutable; may be used from any thread.
+class Executor {
+public:
+  /// From a module that has been through the `llvm` phase.
+  static llvm::Expected<std::unique_ptr<Executor>> create(ModuleOp module,
+                                                          const TargetDescription &target = getHostTarget());
+  ~Executor();
+
+  /// Runs every instance of a kernel. Arguments as in the tile.func, ids left out.
+  llvm::Error run(llvm::StringRef kernel, llvm::ArrayRef<Argument> arguments, ThreadPool &pool) const;
+
+private:
+  struct Kernel {
+    void (*run)(void **) = nullptr;
+    void (*instances)(void **) = nullptr;
+    unsigned numArguments = 0;
+    int64_t scratchBytes = 0;
+  };
+
+  Executor();
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  std::map<std::string, Kernel, std::less<>> kernels;
+};
+
+} // namespace mlir::fa::cpu
+
+#endif // FA_RUNTIME_CPUEXECUTOR_H

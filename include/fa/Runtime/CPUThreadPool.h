@@ -1,0 +1,70 @@
+//===- CPUThreadPool.h - threads that run instances -------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_CPUTHREADPOOL_H
+#define FA_RUNTIME_CPUTHREADPOOL_H
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace mlir::fa::cpu {
+
+/// Threads that live as long as the pool. One call runs at a time; others wait
+/// for it, so a pool can be used from any thread (but not from its own tasks).
+class ThreadPool {
+public:
+  /// Runs begin to end - 1, on worker number `worker`.
+  using Task = std::function<void(int64_t begin, int64_t end, unsigned worker)>;
+
+  /// `threads` includes the calling one; 0 takes the machine's.
+  explicit ThreadPool(unsigned threads = 0);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool &) = delete;
+  ThreadPool &operator=(const ThreadPool &) = delete;
+
+  unsigned size() const { return workers.size() + 1; }
+
+  /// Runs 0 to count - 1 in pieces of `grain`, which threads take from a
+  /// counter as they become free. Returns when all are done.
+  void run(int64_t count, int64_t grain, const Task &task);
+
+  /// `bytes` of memory of worker `worker`, aligned to a page, kept between
+  /// calls; null where there is none. To be asked for by its worker only.
+  void *getScratch(unsigned worker, size_t bytes);
+
+private:
+  struct Scratch {
+    void *memory = nullptr;
+    size_t bytes = 0;
+  };
+
+  void work(unsigned worker);
+  void takePieces(unsigned worker);
+
+  std::vector<std::thread> workers;
+  std::vector<Scratch> scratch;
+  std::mutex callMutex; // held by the one call
+
+  std::mutex mutex; // guards what follows
+  std::condition_variable started, finished;
+  const Task *task = nullptr;
+  int64_t count = 0, grain = 1;
+  uint64_t generation = 0;
+  unsigned busy = 0;
+  bool stopping = false;
+
+  std::atomic<int64_t> next{0};
+};
+
+} // namespace mlir::fa::cpu
+
+#endif // FA_RUNTIME_CPUTHREADPOOL_H

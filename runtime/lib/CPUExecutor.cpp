@@ -1,0 +1,121 @@
+//===- CPUExecutor.cpp - compiled kernels on the CPU -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Runtime/CPUExecutor.h"
+#include "fa/Target/CPU/ModuleToLLVMIR.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+
+using namespace mlir;
+using namespace mlir::fa::cpu;
+
+Argument Argument::tensor(void *data, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides) {
+  Argument argument;
+  int64_t pointer = reinterpret_cast<intptr_t>(data);
+  argument.words = {pointer, pointer, 0};
+  argument.words.insert(argument.words.end(), sizes.begin(), sizes.end());
+  argument.words.insert(argument.words.end(), strides.begin(), strides.end());
+  return argument;
+}
+
+Executor::Executor() = default;
+Executor::~Executor() = default;
+
+/// All that kernels may call: what LLVM itself introduces. Nothing is looked
+/// up in the process.
+static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
+  llvm::orc::SymbolMap symbols;
+  auto define = [&](llvm::StringRef name, auto *function) {
+    symbols[jit.mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                                          llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  };
+  define("memcpy", static_cast<void *(*)(void *, const void *, size_t)>(&std::memcpy));
+  define("memmove", static_cast<void *(*)(void *, const void *, size_t)>(&std::memmove));
+  define("memset", static_cast<void *(*)(void *, int, size_t)>(&std::memset));
+  return jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols)));
+}
+
+llvm::Expected<std::unique_ptr<Executor>> Executor::create(ModuleOp module, const TargetDescription &target) {
+  std::unique_ptr<Executor> executor(new Executor());
+  for (auto func : module.getOps<LLVM::LLVMFuncOp>())
+    if (auto bytes = func->getAttrOfType<IntegerAttr>("cpu.scratch_bytes"))
+      executor->kernels[func.getName().str()].scratchBytes = bytes.getInt();
+
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto llvmModule = translateToLLVMIR(module, *context, target);
+  if (!llvmModule)
+    return llvmModule.takeError();
+  for (auto &[name, kernel] : executor->kernels) {
+    llvm::Function *entry = (*llvmModule)->getFunction("_mlir_ciface_" + name + "_instances");
+    if (!entry)
+      return llvm::createStringError("kernel '" + name + "' has no entry");
+    kernel.numArguments = entry->arg_size();
+  }
+
+  auto jit = llvm::orc::LLJITBuilder()
+                 .setJITTargetMachineBuilder(getMachineBuilder(target))
+                 .setLinkProcessSymbolsByDefault(false)
+                 .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                 .create();
+  if (!jit)
+    return jit.takeError();
+  executor->jit = std::move(*jit);
+  if (llvm::Error error = defineSymbols(*executor->jit))
+    return error;
+  if (llvm::Error error = executor->jit->addIRModule(
+          llvm::orc::ThreadSafeModule(std::move(*llvmModule), std::move(context))))
+    return error;
+  for (auto &[name, kernel] : executor->kernels) {
+    auto run = executor->jit->lookup("packed_" + name + "_run");
+    if (!run)
+      return run.takeError();
+    auto instances = executor->jit->lookup("packed_" + name + "_instances");
+    if (!instances)
+      return instances.takeError();
+    kernel.run = run->toPtr<void (*)(void **)>();
+    kernel.instances = instances->toPtr<void (*)(void **)>();
+  }
+  return executor;
+}
+
+llvm::Error Executor::run(llvm::StringRef name, llvm::ArrayRef<Argument> arguments, ThreadPool &pool) const {
+  auto found = kernels.find(name);
+  if (found == kernels.end())
+    return llvm::createStringError("there is no kernel '" + name.str() + "'");
+  const Kernel &kernel = found->second;
+  if (arguments.size() != kernel.numArguments)
+    return llvm::createStringError("kernel '" + name.str() + "' takes " + std::to_string(kernel.numArguments) +
+                                   " arguments, got " + std::to_string(arguments.size()));
+  std::vector<void *> common;
+  for (const Argument &argument : arguments)
+    common.push_back(const_cast<void *>(argument.address()));
+  int64_t count = 0;
+  common.push_back(&count);
+  kernel.instances(common.data());
+  common.pop_back();
+
+  // Pieces of one instance balance best; where there are very many, the
+  // counter is asked less often.
+  int64_t grain = std::max<int64_t>(1, count / (64 * pool.size()));
+  std::atomic<bool> outOfMemory = false;
+  pool.run(count, grain, [&](int64_t begin, int64_t end, unsigned worker) {
+    void *memory = pool.getScratch(worker, kernel.scratchBytes);
+    if (!memory && kernel.scratchBytes) {
+      outOfMemory = true;
+      return;
+    }
+    Argument scratch = Argument::tensor(memory, {kernel.scratchBytes}, {1});
+    std::vector<void *> all(common);
+    all.insert(all.end(), {&begin, &end, const_cast<void *>(scratch.address())});
+    kernel.run(all.data());
+  });
+  if (outOfMemory)
+    return llvm::createStringError("kernel '" + name.str() + "' needs " + std::to_string(kernel.scratchBytes) +
+                                   " bytes of scratch memory a thread, which could not be had");
+  return llvm::Error::success();
+}
