@@ -50,5 +50,3 @@ function(fa_add_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   set_property(GLOBAL APPEND PROPERTY FA_LIBRARIES ${name})
 endfunction()
-define_property(GLOBAL PROPERTY FA_EXPORTED_LIBRARIES
-                BRIEF_DOCS "those of FA_LIBRARIES that define functions of the C API")
