@@ -13,137 +13,11 @@
 
 #include "RegionCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/bit.h"
 #include <cfloat>
 #include <cmath>
 
 using namespace mlir;
 using namespace mlir::fa;
-
-//===----------------------------------------------------------------------===//
-// Integers
-//===----------------------------------------------------------------------===//
-
-/// Signed division that C++ leaves undefined, or that overflows `width` bits.
-static bool isUndefined(int64_t x, int64_t y, unsigned width) {
-  return y == 0 ||
-         (y == -1 && x == signExtend(uint64_t(1) << (width - 1), width));
-}
-
-static int64_t divideRounded(int64_t x, int64_t y, bool up) {
-  int64_t quotient = x / y;
-  if (x % y != 0 && ((x < 0) == (y < 0)) == up)
-    quotient += up ? 1 : -1;
-  return quotient;
-}
-
-static uint64_t power(int64_t base, int64_t exponent) {
-  if (exponent < 0)
-    return base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0;
-  uint64_t result = 1, factor = base;
-  for (; exponent; exponent >>= 1, factor *= factor)
-    if (exponent & 1)
-      result *= factor;
-  return result;
-}
-
-static uint64_t compare(arith::CmpIPredicate predicate, uint64_t a, uint64_t b,
-                        unsigned width) {
-  int64_t x = signExtend(a, width), y = signExtend(b, width);
-  switch (predicate) {
-  case arith::CmpIPredicate::eq:
-    return a == b;
-  case arith::CmpIPredicate::ne:
-    return a != b;
-  case arith::CmpIPredicate::slt:
-    return x < y;
-  case arith::CmpIPredicate::sle:
-    return x <= y;
-  case arith::CmpIPredicate::sgt:
-    return x > y;
-  case arith::CmpIPredicate::sge:
-    return x >= y;
-  case arith::CmpIPredicate::ult:
-    return a < b;
-  case arith::CmpIPredicate::ule:
-    return a <= b;
-  case arith::CmpIPredicate::ugt:
-    return a > b;
-  case arith::CmpIPredicate::uge:
-    return a >= b;
-  }
-  llvm_unreachable("unknown predicate");
-}
-
-/// Ops on integers of one width; the caller truncates the result to it.
-static uint64_t evaluateInteger(RegionCode code, uint64_t a, uint64_t b,
-                                unsigned width, uint64_t &second) {
-  int64_t x = signExtend(a, width), y = signExtend(b, width);
-  switch (code) {
-  case RegionCode::AddI:
-    return a + b;
-  case RegionCode::SubI:
-    return a - b;
-  case RegionCode::MulI:
-    return a * b;
-  case RegionCode::DivUI:
-    return b ? a / b : 0;
-  case RegionCode::DivSI:
-    return isUndefined(x, y, width) ? 0 : x / y;
-  case RegionCode::CeilDivUI:
-    return b ? a / b + (a % b != 0) : 0;
-  case RegionCode::CeilDivSI:
-    return isUndefined(x, y, width) ? 0 : divideRounded(x, y, true);
-  case RegionCode::FloorDivSI:
-    return isUndefined(x, y, width) ? 0 : divideRounded(x, y, false);
-  case RegionCode::RemUI:
-    return b ? a % b : 0;
-  case RegionCode::RemSI:
-    return isUndefined(x, y, width) ? 0 : x % y;
-  case RegionCode::AndI:
-    return a & b;
-  case RegionCode::OrI:
-    return a | b;
-  case RegionCode::XOrI:
-    return a ^ b;
-  case RegionCode::ShLI:
-    return b < width ? a << b : 0;
-  case RegionCode::ShRUI:
-    return b < width ? a >> b : 0;
-  case RegionCode::ShRSI:
-    return b < width ? x >> b : 0;
-  case RegionCode::MaxSI:
-    return x > y ? a : b;
-  case RegionCode::MinSI:
-    return x < y ? a : b;
-  case RegionCode::MaxUI:
-    return std::max(a, b);
-  case RegionCode::MinUI:
-    return std::min(a, b);
-  case RegionCode::AbsI:
-    return x < 0 ? 0 - a : a;
-  case RegionCode::CtLZ:
-    return llvm::countl_zero(a) - (64 - width);
-  case RegionCode::CtTZ:
-    return a ? llvm::countr_zero(a) : width;
-  case RegionCode::CtPop:
-    return llvm::popcount(a);
-  case RegionCode::IPowI:
-    return power(x, y);
-  case RegionCode::AddUIExtended:
-    second = truncate(a + b, width) < a;
-    return a + b;
-  case RegionCode::MulSIExtended:
-    second = truncate(uint64_t((__int128(x) * y) >> width), width);
-    return a * b;
-  case RegionCode::MulUIExtended:
-    second = truncate(
-        uint64_t((static_cast<unsigned __int128>(a) * b) >> width), width);
-    return a * b;
-  default:
-    llvm_unreachable("not an integer op");
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // Floats
@@ -311,6 +185,11 @@ RegionValue fa::evaluate(const RegionInstruction &op, RegionValue a,
   case RegionCode::ZeroExtOrTrunc:
     result.i = truncate(a.i, to);
     return result;
+  case RegionCode::Bitcast:
+    result.i = op.fromFloat ? toBits(op.from, a.f) : a.i;
+    if (op.toFloat)
+      result.f = fromBits(op.to, result.i);
+    return result;
   case RegionCode::Copy:
     return a;
   case RegionCode::SIToFP:
@@ -328,7 +207,7 @@ RegionValue fa::evaluate(const RegionInstruction &op, RegionValue a,
     result.i = toInteger(a.f, 0, std::ldexp(1, to), 0, highest, false);
     return result;
   case RegionCode::CmpI:
-    result.i = compare(arith::CmpIPredicate(op.predicate), a.i, b.i, width);
+    result.i = compareIntegers(op.predicate, a.i, b.i, width);
     return result;
   case RegionCode::CmpF:
     result.i = compare(arith::CmpFPredicate(op.predicate), a.f, b.f);

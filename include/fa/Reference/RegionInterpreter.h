@@ -42,6 +42,7 @@ struct RegionInstruction {
   uint8_t toWidth = 64; ///< of the result
   /// Float types of operand 0 and of the result, where they are floats.
   DType from = DType::F64, to = DType::F64;
+  bool fromFloat = false, toFloat = false;
   int32_t predicate = 0; ///< of comparisons
   int32_t result = 0;    ///< slot; a second result follows in the next one
   int32_t a = 0, b = 0, c = 0;
