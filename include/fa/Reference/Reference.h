@@ -1,0 +1,76 @@
+//===- Reference.h - attention in float64, and how results are judged -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The oracle of the tests. It shares nothing with the compiler but the
+// definition of the op: no pass, no lowering, no kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_REFERENCE_REFERENCE_H
+#define FA_REFERENCE_REFERENCE_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Support/HostTensor.h"
+#include "llvm/Support/Error.h"
+
+namespace mlir::fa {
+
+/// A tensor for each operand of an attention, in operand order: query, key,
+/// value, captures, then p, seed and offset of dropout; scalars have rank 0.
+using AttentionInputs = std::vector<const HostTensor *>;
+
+/// Row-major: output is B x Hq x Sq x Dv, lse B x Hq x Sq.
+struct AttentionResult {
+  std::vector<int64_t> outputShape;
+  std::vector<double> output, lse;
+};
+
+/// The operands of `op` out of a tensor for each argument of its function, in
+/// order.
+llvm::Expected<AttentionInputs>
+bindArguments(AttentionOp op, const std::vector<HostTensor> &arguments);
+
+/// Attention in float64. Fails, with a message, where inputs do not fit the op
+/// or each other, or where its regions hold an op that cannot be evaluated
+/// (also reported as a diagnostic, at its place).
+llvm::Expected<AttentionResult>
+referenceAttention(AttentionOp op, const AttentionInputs &inputs);
+
+/// The plain computation in the kernel's dtype: dot products, scores and sums
+/// in f32, probabilities rounded to the dtype before they meet the values,
+/// the output rounded to it. The error rule measures a kernel by it.
+llvm::Expected<AttentionResult> lowAttention(AttentionOp op,
+                                             const AttentionInputs &inputs);
+
+/// How far one result is from the reference, and how far it may be.
+struct Judgement {
+  /// The largest error, and its bound; where the bound varies (lse), both are
+  /// those of the element with the largest quotient.
+  double error = 0, bound = 0;
+  /// The element that decides, in row-major order.
+  int64_t worst = 0;
+  bool passed = true;
+  /// One line that says what is wrong; empty where it passed.
+  std::string problem;
+};
+
+/// max|o - ref| <= 2 max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, the last
+/// term in the output's dtype. NaN fails; an infinity must be the reference,
+/// rounded to the dtype.
+Judgement judgeOutput(const HostTensor &output,
+                      const AttentionResult &reference,
+                      const AttentionResult &low);
+
+/// |lse - ref| <= 1e-5 max(1, |ref|) + 2 |low - ref| for each row. NaN fails;
+/// infinities must be equal.
+Judgement judgeLse(const HostTensor &lse, const AttentionResult &reference,
+                   const AttentionResult &low);
+
+} // namespace mlir::fa
+
+#endif // FA_REFERENCE_REFERENCE_H
