@@ -271,16 +271,36 @@ static Value loadElements(Place &p, RankedTensorType type,
   return nest.results[0];
 }
 
-/// A byte of memory as i1, and back.
-static Value fromByte(OpBuilder &b, Location loc, Value x) {
+/// An element as memory has it (see getMemRefType) as `type`.
+static Value fromMemory(OpBuilder &b, Location loc, Value x, Type type) {
+  if (x.getType() == type)
+    return x;
+  if (type.isBF16())
+    return arith::BitcastOp::create(b, loc, type, x);
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, x, zeroOf(b, loc, x.getType()));
 }
 
-static Value boolsFromBytes(OpBuilder &b, Location loc, Value bytes) {
-  auto type = cast<RankedTensorType>(bytes.getType());
+/// The same of a tile.
+static Value tileFromMemory(OpBuilder &b, Location loc, Value tile, RankedTensorType type) {
+  if (tile.getType() == type)
+    return tile;
   return linalg_lowering::createMap(
-      b, loc, type.clone(b.getI1Type()), bytes, b.getMultiDimIdentityMap(type.getRank()),
-      [](OpBuilder &inner, Location l, ValueRange args) { return fromByte(inner, l, args[0]); });
+      b, loc, type, tile, b.getMultiDimIdentityMap(type.getRank()),
+      [&](OpBuilder &inner, Location l, ValueRange args) {
+        return fromMemory(inner, l, args[0], type.getElementType());
+      });
+}
+
+static Value tileToMemory(OpBuilder &b, Location loc, Value tile, RankedTensorType type) {
+  if (tile.getType() == type)
+    return tile;
+  return linalg_lowering::createMap(
+      b, loc, type, tile, b.getMultiDimIdentityMap(type.getRank()),
+      [&](OpBuilder &inner, Location l, ValueRange args) -> Value {
+        if (args[0].getType().isBF16())
+          return arith::BitcastOp::create(inner, l, type.getElementType(), args[0]);
+        return arith::ExtUIOp::create(inner, l, type.getElementType(), args[0]);
+      });
 }
 
 static Value transposed(OpBuilder &b, Location loc, Value value) {
@@ -296,12 +316,9 @@ FailureOr<Value> linalg_lowering::lowerLoad(RewriterBase &rewriter, tile::LoadOp
   Location loc = op.getLoc();
   Place p{rewriter, loc, op.getSource(), llvm::to_vector(op.getIndices()), llvm::to_vector(op.getDims())};
   auto tensor = dyn_cast<RankedTensorType>(op.getResult().getType());
-  bool bits = getElementTypeOrSelf(op.getResult().getType()).isInteger(1);
-  if (!tensor) {
-    Value element = loadElement(p, p.indices);
-    return bits ? fromByte(rewriter, loc, element) : element;
-  }
-  if (tensor.getRank() > 2)
+  if (!tensor)
+    return fromMemory(rewriter, loc, loadElement(p, p.indices), op.getResult().getType());
+  if (tensor.getRank() == 0 || tensor.getRank() > 2)
     return op.emitError() << "tiles in memory have rank 1 or 2 on the cpu, got rank " << tensor.getRank();
   RankedTensorType stored = tensor.clone(p.type().getElementType());
   Value value;
@@ -319,7 +336,7 @@ FailureOr<Value> linalg_lowering::lowerLoad(RewriterBase &rewriter, tile::LoadOp
       return indices;
     });
   }
-  return bits ? boolsFromBytes(rewriter, loc, value) : value;
+  return tileFromMemory(rewriter, loc, value, tensor);
 }
 
 LogicalResult linalg_lowering::lowerStore(RewriterBase &rewriter, tile::StoreOp op) {
@@ -329,14 +346,8 @@ LogicalResult linalg_lowering::lowerStore(RewriterBase &rewriter, tile::StoreOp 
   auto tensor = cast<RankedTensorType>(op.getValue().getType());
   if (tensor.getRank() == 0 || tensor.getRank() > 2)
     return op.emitError() << "tiles in memory have rank 1 or 2 on the cpu, got rank " << tensor.getRank();
-  Value value = op.getValue();
-  if (tensor.getElementType().isInteger(1)) {
-    tensor = tensor.clone(rewriter.getI8Type());
-    value = createMap(rewriter, loc, tensor, value, rewriter.getMultiDimIdentityMap(tensor.getRank()),
-                      [](OpBuilder &b, Location l, ValueRange args) -> Value {
-                        return arith::ExtUIOp::create(b, l, b.getI8Type(), args[0]);
-                      });
-  }
+  tensor = tensor.clone(p.type().getElementType());
+  Value value = tileToMemory(rewriter, loc, op.getValue(), tensor);
   if (p.dims.back() == p.lastDim()) {
     storeRows(p, tensor, value);
     return success();
@@ -356,7 +367,6 @@ FailureOr<Value> linalg_lowering::lowerGather(RewriterBase &rewriter, tile::Gath
   Location loc = op.getLoc();
   Place p{rewriter, loc, op.getSource(), {}, {}};
   auto tensor = cast<RankedTensorType>(op.getResult().getType());
-  bool bits = tensor.getElementType().isInteger(1);
   Value value = loadElements(p, tensor.clone(p.type().getElementType()), [&](ValueRange position) {
     SmallVector<Value> indices;
     for (Value index : op.getIndices())
@@ -365,5 +375,5 @@ FailureOr<Value> linalg_lowering::lowerGather(RewriterBase &rewriter, tile::Gath
                             : index);
     return indices;
   });
-  return bits ? boolsFromBytes(rewriter, loc, value) : value;
+  return tileFromMemory(rewriter, loc, value, tensor);
 }

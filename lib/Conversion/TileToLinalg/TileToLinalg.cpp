@@ -54,6 +54,8 @@ MemRefType linalg_lowering::getMemRefType(tile::ViewType view) {
   Type element = view.getElementType();
   if (element.isInteger(1))
     element = IntegerType::get(context, 8);
+  if (element.isBF16())
+    element = IntegerType::get(context, 16);
   auto layout = StridedLayoutAttr::get(context, ShapedType::kDynamic, strides);
   return MemRefType::get(view.getShape(), element, layout);
 }

@@ -14,7 +14,8 @@
 namespace mlir::fa::linalg_lowering {
 
 /// The memref of a view: sizes as far as known, every stride dynamic but the
-/// last, which is 1. i1 is kept in memory as a byte.
+/// last, which is 1. i1 is a byte in memory; bf16 is moved as i16, since where a
+/// CPU has no bf16, back ends convert each move to f32 and back, by calls.
 MemRefType getMemRefType(tile::ViewType view);
 
 /// linalg.generic over `type`'s shape, parallel in every dimension; `body` gets

@@ -29,6 +29,12 @@ namespace mlir::fa {
 
 using namespace mlir;
 
+/// Booleans have no place in memory (a vector of them is packed there, an
+/// element is a byte), so every user computes them again.
+static bool isBoolean(linalg::GenericOp op) {
+  return llvm::any_of(op.getResultTypes(), [](Type type) { return getElementTypeOrSelf(type).isInteger(1); });
+}
+
 /// Cheap enough to compute again for every user.
 static bool isCheap(linalg::GenericOp op) {
   return llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
@@ -41,7 +47,7 @@ static bool shouldFuse(OpOperand *operand) {
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
   if (!producer || !consumer || producer.getNumReductionLoops() || consumer.getNumReductionLoops())
     return false;
-  if (isCheap(producer))
+  if (isCheap(producer) || isBoolean(producer))
     return true;
   return producer->hasOneUse() && producer->getBlock() == consumer->getBlock();
 }
@@ -83,6 +89,41 @@ static void chooseDestinations(func::FuncOp func) {
   });
 }
 
+/// Booleans that are left, because a loop or a branch carries them, are kept as
+/// bytes: the producer widens them, a user that is no linalg op is refused.
+static LogicalResult storeBooleansAsBytes(func::FuncOp func) {
+  SmallVector<linalg::GenericOp> producers;
+  func.walk([&](linalg::GenericOp op) {
+    if (op.getNumResults() == 1 && isBoolean(op))
+      producers.push_back(op);
+  });
+  for (linalg::GenericOp op : producers) {
+    OpBuilder b(op);
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    auto bytes = type.clone(b.getI8Type());
+    Value empty = tensor::EmptyOp::create(b, op.getLoc(), type.getShape(), b.getI8Type());
+    for (OpOperand &use : op.getResult(0).getUses()) {
+      auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
+      if (!user || !user.isDpsInput(&use))
+        return use.getOwner()->emitError("tiles of i1 cannot be carried by loops and branches on the cpu; "
+                                         "carry an i8 and compare it");
+      BlockArgument argument = user.getMatchingBlockArgument(&use);
+      argument.setType(b.getI8Type());
+      OpBuilder inner = OpBuilder::atBlockBegin(user.getBody());
+      auto bit = arith::TruncIOp::create(inner, user.getLoc(), inner.getI1Type(), argument);
+      argument.replaceAllUsesExcept(bit.getResult(), bit);
+    }
+    op.getDpsInitOperand(0)->set(empty);
+    BlockArgument init = op.getBody()->getArguments().back();
+    init.setType(b.getI8Type());
+    auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
+    b.setInsertionPoint(yield);
+    yield->setOperand(0, arith::ExtUIOp::create(b, op.getLoc(), b.getI8Type(), yield.getOperand(0)));
+    op.getResult(0).setType(bytes);
+  }
+  return success();
+}
+
 namespace {
 struct CPUFuseElementwise : fa::impl::CPUFuseElementwiseBase<CPUFuseElementwise> {
   void runOnOperation() override {
@@ -99,6 +140,8 @@ struct CPUFuseElementwise : fa::impl::CPUFuseElementwiseBase<CPUFuseElementwise>
     }
     fuse(func);
     hoist(func);
+    if (failed(storeBooleansAsBytes(func)))
+      return signalPassFailure();
     chooseDestinations(func);
   }
 };
