@@ -11,14 +11,18 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Target/CPU/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -27,7 +31,8 @@ using namespace mlir;
 void fa::registerAllDialects(DialectRegistry &registry) {
   registry.insert<fa::FADialect, tile::TileDialect, arith::ArithDialect, func::FuncDialect,
                   index::IndexDialect, linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
-                  scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+                  scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect, affine::AffineDialect,
+                  bufferization::BufferizationDialect, LLVM::LLVMDialect, ub::UBDialect>();
 }
 
 void fa::registerAllPasses() {

@@ -1,0 +1,38 @@
+// RUN: fa-opt %s -convert-tile-to-linalg -split-input-file -verify-diagnostics
+
+tile.func @fp8(%x: !tile.view<?x64xf8E4M3FN>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0.0 : f32
+  %a = tile.load %x[%t, %c0] dims [0, 1] : !tile.view<?x64xf8E4M3FN> -> tensor<64x64xf8E4M3FN>
+  %acc = tile.broadcast %z : f32 -> tensor<64x64xf32>
+  // expected-error @+1 {{products of 'f8E4M3FN' cannot be lowered to the cpu; expected f16, bf16 or f32}}
+  %d = tile.dot %a, %a, %acc : tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+tile.func @rank(%x: !tile.view<?x?x?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  // expected-error @+1 {{tiles in memory have rank 1 or 2 on the cpu, got rank 3}}
+  %a = tile.load %x[%t, %t, %t] dims [0, 1, 2] : !tile.view<?x?x?xf32> -> tensor<4x4x4xf32>
+  tile.return
+}
+
+// -----
+
+tile.func @column(%x: !tile.view<?x?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %z = arith.constant 0.0 : f32
+  %a = tile.broadcast %z : f32 -> tensor<8xf32>
+  // expected-error @+1 {{a store on the cpu runs along the view's last dimension}}
+  tile.store %a, %x[%t, %t] dims [0] : tensor<8xf32>, !tile.view<?x?xf32>
+  tile.return
+}
+
+// -----
+
+tile.func @constant(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  // expected-error @+1 {{tiles of different constants cannot be lowered to the cpu; compute them from tile.iota}}
+  %a = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  tile.store %a, %x[%t] dims [0] : tensor<2xf32>, !tile.view<?xf32>
+  tile.return
+}

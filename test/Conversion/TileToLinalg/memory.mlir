@@ -1,0 +1,67 @@
+// RUN: fa-opt %s -convert-tile-to-linalg -split-input-file | FileCheck %s
+
+// Columns are known to be in range: a row is whole vectors, or zeros.
+// CHECK-LABEL: func.func @rows
+tile.func @rows(%x: !tile.view<?x80xf32>, %y: !tile.view<?x80xf32>, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  // CHECK: scf.for
+  // CHECK: %[[OK:.*]] = arith.cmpi ult
+  // CHECK: scf.if %[[OK]] -> (vector<64xf32>, vector<16xf32>)
+  // CHECK: vector.load {{.*}} vector<64xf32>
+  // CHECK: vector.load {{.*}} vector<16xf32>
+  // CHECK: else
+  // CHECK-NOT: vector.maskedload
+  // CHECK: vector.transfer_write
+  %v = tile.load %x[%t, %c0] dims [0, 1] : !tile.view<?x80xf32> -> tensor<8x80xf32>
+  // CHECK: scf.for
+  // CHECK: scf.if
+  // CHECK: vector.store
+  // CHECK-NOT: vector.maskedstore
+  tile.store %v, %y[%t, %c0] dims [0, 1] : tensor<8x80xf32>, !tile.view<?x80xf32>
+  tile.return
+}
+
+// -----
+
+// Columns may be out of range: a mask where not all are in.
+// CHECK-LABEL: func.func @columns
+tile.func @columns(%x: !tile.view<?x?xf16>, %y: !tile.view<?x?xf16>, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  // CHECK: scf.if
+  // CHECK: vector.load
+  // CHECK: else
+  // CHECK: vector.maskedload
+  %v = tile.load %x[%t, %t] dims [0, 1] : !tile.view<?x?xf16> -> tensor<8x32xf16>
+  // CHECK: vector.store
+  // CHECK: else
+  // CHECK: vector.maskedstore
+  tile.store %v, %y[%t, %t] dims [0, 1] : tensor<8x32xf16>, !tile.view<?x?xf16>
+  tile.return
+}
+
+// -----
+
+// Elements: a scalar, a column, a gather, and booleans, which are bytes.
+// CHECK-LABEL: func.func @elements
+// CHECK-SAME: memref<?x?xi8
+tile.func @elements(%x: !tile.view<?x?xi1>, %s: !tile.view<16xf32>, %y: !tile.view<?xf32>, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  // CHECK: scf.if %{{.*}} -> (f32)
+  // CHECK: memref.load
+  %a = tile.load %s[%t] : !tile.view<16xf32> -> f32
+  // CHECK: scf.for
+  // CHECK: memref.load {{.*}} memref<?x?xi8
+  // CHECK: tensor.insert
+  // CHECK: arith.cmpi ne, %{{.*}}, %{{.*}} : i8
+  %b = tile.load %x[%t, %t] dims [0] : !tile.view<?x?xi1> -> tensor<8xi1>
+  %i = tile.iota %t : index -> tensor<8xindex>
+  // CHECK: scf.for
+  // CHECK: tensor.extract %{{.*}} : tensor<8xindex>
+  // CHECK: memref.load
+  %g = tile.gather %s[%i] : !tile.view<16xf32>[tensor<8xindex>] -> tensor<8xf32>
+  %c = tile.broadcast %a : f32 -> tensor<8xf32>
+  %r = arith.select %b, %g, %c : tensor<8xi1>, tensor<8xf32>
+  tile.store %r, %y[%t] dims [0] : tensor<8xf32>, !tile.view<?xf32>
+  tile.return
+}

@@ -1,0 +1,67 @@
+// RUN: fa-opt %s -convert-tile-to-linalg -split-input-file | FileCheck %s
+
+// A dot packs: operands in f32, b transposed; the loop gives its tile back.
+// CHECK-LABEL: func.func @gemm
+// CHECK-SAME: memref<?x64xi16, strided<[?, 1], offset: ?>>
+// CHECK-SAME: index
+// CHECK-SAME: tile.grid
+tile.func @gemm(%a: !tile.view<?x64xbf16>, %b: !tile.view<?x64xbf16>, %c: !tile.view<?x32xf32>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %i = arith.muli %t, %c32 : index
+  %n = tile.dim %b, 0 : !tile.view<?x64xbf16>
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<32x32xf32>
+  %x = tile.load %a[%i, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<32x64xbf16>
+  // CHECK: memref.dim
+  // CHECK: %[[LOOP:.*]] = scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}) -> (tensor<32x32xf32>)
+  %r = scf.for %j = %c0 to %n step %c32 iter_args(%s = %acc) -> tensor<32x32xf32> {
+    %y = tile.load %b[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<32x64xbf16>
+    // CHECK: arith.extf
+    // CHECK: arith.extf
+    // CHECK: linalg.transpose ins(%{{.*}} : tensor<32x64xf32>) outs(%{{.*}} : tensor<64x32xf32>)
+    // CHECK: %[[DOT:.*]] = linalg.matmul ins(%{{.*}}, %{{.*}} : tensor<32x64xf32>, tensor<64x32xf32>) outs(%[[ACC]] : tensor<32x32xf32>)
+    // CHECK: %[[BACK:.*]] = bufferization.materialize_in_destination %[[DOT]] in %[[ACC]]
+    // CHECK: scf.yield %[[BACK]]
+    %d = tile.dot %x, %y, %s transpose_b : tensor<32x64xbf16>, tensor<32x64xbf16>, tensor<32x32xf32>
+    scf.yield %d : tensor<32x32xf32>
+  }
+  tile.store %r, %c[%i, %c0] dims [0, 1] : tensor<32x32xf32>, !tile.view<?x32xf32>
+  // CHECK: return
+  tile.return
+}
+
+// -----
+
+// CHECK: #[[$ROW:.*]] = affine_map<(d0, d1) -> (d0)>
+// CHECK-LABEL: func.func @elementwise
+tile.func @elementwise(%a: !tile.view<?x64xf32>, %o: !tile.view<?xf32>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c = arith.constant 0xFF800000 : f32
+  %init = tile.broadcast %c : f32 -> tensor<32xf32>
+  %x = tile.load %a[%t, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<32x64xf32>
+  // CHECK: linalg.reduce ins(%{{.*}} : tensor<32x64xf32>) outs(%{{.*}} : tensor<32xf32>) dimensions = [1]
+  // CHECK: arith.maxnumf
+  %m = tile.reduce maxnumf %x init %init dim 1 : tensor<32x64xf32> -> tensor<32xf32>
+  // CHECK: linalg.generic {indexing_maps = [#[[$ROW]],
+  %w = tile.broadcast %m dim 1 : tensor<32xf32> -> tensor<32x64xf32>
+  // CHECK: linalg.generic
+  // CHECK: arith.subf %{{.*}}, %{{.*}} : f32
+  %d = arith.subf %x, %w : tensor<32x64xf32>
+  // CHECK: linalg.generic
+  // CHECK: math.exp2 %{{.*}} : f32
+  %e = math.exp2 %d : tensor<32x64xf32>
+  // CHECK: linalg.index 0
+  %i = tile.iota %t : index -> tensor<32xindex>
+  %n = tile.broadcast %c0 : index -> tensor<32xindex>
+  // CHECK: arith.cmpi slt, %{{.*}}, %{{.*}} : index
+  %lt = arith.cmpi slt, %i, %n : tensor<32xindex>
+  // CHECK: linalg.reduce
+  %s = tile.reduce addf %e init %m dim 1 : tensor<32x64xf32> -> tensor<32xf32>
+  // CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+  %r = arith.select %lt, %s, %m : tensor<32xi1>, tensor<32xf32>
+  tile.store %r, %o[%t] dims [0] : tensor<32xf32>, !tile.view<?xf32>
+  tile.return
+}

@@ -1,0 +1,53 @@
+// RUN: fa-opt %s --pass-pipeline="builtin.module(func.func(cpu-lower-vectors))" -split-input-file -verify-diagnostics | FileCheck %s
+
+// CHECK-LABEL: func.func @exp2
+func.func @exp2(%x: vector<16xf32>) -> vector<16xf32> {
+  // CHECK-NOT: math.
+  // CHECK-COUNT-6: arith.mulf {{.*}} fastmath<contract>
+  // CHECK: arith.shli
+  // CHECK: arith.addi
+  %y = math.exp2 %x : vector<16xf32>
+  return %y : vector<16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @row_maximum
+func.func @row_maximum(%x: vector<2x8xf32>, %m: vector<2xf32>) -> vector<2xf32> {
+  // CHECK-NOT: vector.multi_reduction
+  // CHECK: vector.extract_strided_slice {{.*}} vector<8xf32> to vector<4xf32>
+  // CHECK: arith.cmpf ogt
+  // CHECK: vector.from_elements
+  %r = vector.multi_reduction <maxnumf>, %x, %m [1] : vector<2x8xf32> to vector<2xf32>
+  return %r : vector<2xf32>
+}
+
+// -----
+
+// Every function that a region may use.
+// CHECK-LABEL: func.func @functions
+// CHECK-NOT: math.{{exp|log|tanh|erf|sin|cos|pow|rsqrt|tan|atan}}
+func.func @functions(%x: vector<16xf32>, %y: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.exp %x : vector<16xf32>
+  %1 = math.log %0 : vector<16xf32>
+  %2 = math.log2 %1 : vector<16xf32>
+  %3 = math.tanh %2 : vector<16xf32>
+  %4 = math.erf %3 : vector<16xf32>
+  %5 = math.sin %4 : vector<16xf32>
+  %6 = math.cos %5 : vector<16xf32>
+  %7 = math.powf %6, %y : vector<16xf32>
+  %8 = math.rsqrt %7 : vector<16xf32>
+  %9 = math.log1p %8 : vector<16xf32>
+  %10 = math.atan %9 : vector<16xf32>
+  %11 = math.sqrt %10 : vector<16xf32>
+  %12 = math.expm1 %11 : vector<16xf32>
+  return %12 : vector<16xf32>
+}
+
+// -----
+
+func.func @refused(%x: vector<16xf64>) -> vector<16xf64> {
+  // expected-error @+1 {{'math.exp2' on 'vector<16xf64>' has no approximation on the cpu; write it with exp2, log2 or arithmetic}}
+  %y = math.exp2 %x : vector<16xf64>
+  return %y : vector<16xf64>
+}
