@@ -2,7 +2,7 @@
 
 // What a loop carries is one buffer, and that a piece of the scratch memory.
 // CHECK-LABEL: func.func @carry
-// CHECK-SAME: %[[SCRATCH:.*]]: memref<?xi8>) attributes {cpu.scratch_bytes = 1088
+// CHECK-SAME: %[[SCRATCH:[a-z0-9]+]]: memref<?xi8>) attributes {cpu.scratch_bytes = 1088
 func.func @carry(%n: index, %o: memref<16x16xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
