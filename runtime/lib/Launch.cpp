@@ -17,7 +17,7 @@ static constexpr uint64_t kWorkspaceAlignment = 64;
 static const char *const kDtypeNames[] = {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "bool"};
 static const unsigned kDtypeBytes[] = {2, 2, 4, 8, 1, 2, 4, 8, 1};
 
-std::optional<fa_dtype> fa::dtypeOf(Type type) {
+std::optional<fa_dtype> fa::launchTypeOf(Type type) {
   if (type.isF16())
     return FA_F16;
   if (type.isBF16())
@@ -144,7 +144,7 @@ static llvm::Expected<uint64_t> bindKnown(const Manifest &manifest, ArrayRef<fa_
       return error("argument '", argument.name, "' is bound twice");
     seen[i] = true;
     const ManifestArgument &info = manifest.arguments[i];
-    std::optional<fa_dtype> dtype = dtypeOf(info.type);
+    std::optional<fa_dtype> dtype = launchTypeOf(info.type);
     if (!dtype)
       return error("'", info.name, "' has an element type that no launch can pass");
     if (info.kind == ManifestArgument::Scalar) {

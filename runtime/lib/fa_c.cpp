@@ -93,7 +93,7 @@ static fa_error *describeArguments(fa_program &program) {
   for (auto [i, argument] : llvm::enumerate(program.manifest.arguments)) {
     if (argument.kind == ManifestArgument::Workspace)
       continue;
-    std::optional<fa_dtype> dtype = dtypeOf(argument.type);
+    std::optional<fa_dtype> dtype = launchTypeOf(argument.type);
     if (!dtype)
       return makeError("argument '" + argument.name + "' has a type that no launch can pass; use f16, bf16, f32, "
                        "f64, i1, i8, i16, i32, i64 or index");

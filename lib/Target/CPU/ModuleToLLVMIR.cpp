@@ -31,7 +31,8 @@ llvm::orc::JITTargetMachineBuilder cpu::getMachineBuilder(const TargetDescriptio
   llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(llvm::sys::getProcessTriple())};
   builder.setCPU(target.cpu);
   builder.addFeatures(llvm::SubtargetFeatures(target.features).getFeatures());
-  builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  // Products and sums are fused where the program allows it (contract), only there.
+  builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return builder;
 }
 

@@ -111,7 +111,7 @@ static void expand(SoftmaxOp op) {
   Value m = r.forKeys(r.splat(-kInf, r.rowType()), [&](Value column, ValueRange in) {
     return SmallVector<Value>{r.reduce(tile::Reduction::maxnumf, load(column), in[0])};
   })[0];
-  Value shift = r.mul(r.unlessMinusInf(m, 0.0), r.splat(-kLog2E, r.rowType()));
+  Value shift = r.product(r.unlessMinusInf(m, 0.0), -kLog2E);
   Value zero = r.splat(0.0, r.rowType());
   Value l = r.forKeys(zero, [&](Value column, ValueRange in) {
     return SmallVector<Value>{r.reduce(tile::Reduction::addf, probabilities(column, shift), in[0])};
@@ -129,7 +129,7 @@ static void expand(SoftmaxOp op) {
     return SmallVector<Value>{};
   });
   if (op.getLse()) {
-    Value natural = r.add(m, r.mul(r.log2(l), r.splat(kLn2, r.rowType())));
+    Value natural = r.mul(r.difference(r.log2(l), shift), r.splat(kLn2, r.rowType()));
     r.store(arith::SelectOp::create(b, r.loc, empty, r.splat(-kInf, r.rowType()), natural),
             rows.getResultView(1));
   }
