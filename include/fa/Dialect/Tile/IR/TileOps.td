@@ -234,7 +234,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
     DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision);
   let results = (outs Tile_FloatTile:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? (`precision` `(` $precision^ `)`)? attr-dict
+    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc)
   }];
   let hasVerifier = 1;
@@ -260,7 +260,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, AllTypesMatch<["init", "result"]>]>
   }];
   let arguments = (ins Tile_ReductionAttr:$kind, Tile_FloatTile:$input, Tile_FloatTile:$init, I64Attr:$dim);
   let results = (outs Tile_FloatTile:$result);
-  let assemblyFormat = "$kind $input `init` $init `dim` $dim attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "custom<Bare>($kind) $input `init` $init `dim` $dim attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
