@@ -191,7 +191,7 @@ def Tile_GatherOp : Tile_Op<"gather", [DeclareOpInterfaceMethods<MemoryEffectsOp
     - (C1) One index per dimension of the source, each index or a tile of index of the result's shape.
     - (C2) The result has the source's element type.
 
-    Reads memory (of a view). Created by `fa-tile-attention`.
+    Reads memory (of a view). Created by the passes on `fa`.
 
     Example:
 
@@ -320,7 +320,7 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
     Constraints:
     - (C1) The result has rank 1 and the type of start as its element type.
 
-    Created by `fa-tile-attention`.
+    Created by the passes on `fa`.
 
     Example:
 
@@ -352,7 +352,7 @@ def Tile_RandomBitsOp : Tile_Op<"random_bits", [Pure]> {
     Constraints:
     - (C1) The result has rank 2 and element type i8.
 
-    Created by `fa-tile-attention`.
+    Created by the passes on `fa`.
 
     Example:
 
