@@ -190,13 +190,14 @@ LogicalResult AttentionOp::verify() {
     if (lse.getType() != expected)
       return emitOpError() << "(attention_c7) lse must be " << expected << ", got " << lse.getType();
   }
-  if (hasDropout() && (!getDropoutP().getType().isF32() || !getDropoutSeed().getType().isInteger(64) ||
-                       !getDropoutOffset().getType().isInteger(64)))
+  int given = (getDropoutP() ? 1 : 0) + (getDropoutSeed() ? 1 : 0) + (getDropoutOffset() ? 1 : 0);
+  if (given != 0 && given != 3)
+    return emitOpError("(attention_c11) dropout takes p, seed and offset together");
+  if (given == 3 && (!getDropoutP().getType().isF32() || !getDropoutSeed().getType().isInteger(64) ||
+                     !getDropoutOffset().getType().isInteger(64)))
     return emitOpError() << "(attention_c11) dropout takes p : f32, seed : i64 and offset : i64, got "
                          << getDropoutP().getType() << ", " << getDropoutSeed().getType() << " and "
                          << getDropoutOffset().getType();
-  if (hasDropout() && !(getDropoutSeed() && getDropoutOffset()))
-    return emitOpError("(attention_c11) dropout takes p, seed and offset together");
   if (!std::isfinite(getScaleValue()))
     return emitOpError("(attention_c12) scale must be finite");
   for (Type type : getCaptures().getTypes()) {

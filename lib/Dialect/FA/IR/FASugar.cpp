@@ -282,6 +282,9 @@ LogicalResult fa::expandSugar(OpBuilder &builder, ArrayRef<Sugar> sugar, Region 
              arguments.slice(AttentionOp::kNumPositionArgs + next, item.operands.size())};
     Build build{builder, item.loc};
     if (isScore) {
+      if (!yield->getOperand(0).getType().isF32())
+        return emitError(item.loc) << "(attention_c9) score yields f32, got "
+                                   << yield->getOperand(0).getType();
       yield->setOperand(0, buildScore(build, item, at, yield->getOperand(0)));
     } else {
       Value seen = buildMask(build, item, at);

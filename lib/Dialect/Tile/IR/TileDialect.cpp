@@ -36,6 +36,12 @@ void TileDialect::initialize() {
       >();
 }
 
+/// Folds yield sizes: constants of `arith`.
+Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                            Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
+}
+
 //===----------------------------------------------------------------------===//
 // !tile.view
 //===----------------------------------------------------------------------===//
