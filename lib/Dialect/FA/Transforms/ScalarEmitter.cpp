@@ -76,6 +76,16 @@ Value ScalarEmitter::emit(Args... args) {
   return known[key] = result;
 }
 
+Value ScalarEmitter::add(Value x, Value y) { return emit<arith::AddIOp>(x, y); }
+Value ScalarEmitter::sub(Value x, Value y) { return emit<arith::SubIOp>(x, y); }
+Value ScalarEmitter::mul(Value x, Value y) { return emit<arith::MulIOp>(x, y); }
+Value ScalarEmitter::bitAnd(Value x, Value y) { return emit<arith::AndIOp>(x, y); }
+Value ScalarEmitter::bitOr(Value x, Value y) { return emit<arith::OrIOp>(x, y); }
+Value ScalarEmitter::bitXor(Value x, Value y) { return emit<arith::XOrIOp>(x, y); }
+Value ScalarEmitter::divTrunc(Value x, Value y) { return emit<arith::DivSIOp>(x, y); }
+Value ScalarEmitter::both(Value x, Value y) { return emit<arith::AndIOp>(x, y); }
+Value ScalarEmitter::either(Value x, Value y) { return emit<arith::OrIOp>(x, y); }
+Value ScalarEmitter::negate(Value x) { return emit<arith::XOrIOp>(x, boolean(true)); }
 Value ScalarEmitter::min(Value x, Value y) { return x == y ? x : emit<arith::MinSIOp>(x, y); }
 Value ScalarEmitter::max(Value x, Value y) { return x == y ? x : emit<arith::MaxSIOp>(x, y); }
 

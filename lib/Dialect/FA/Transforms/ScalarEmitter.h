@@ -32,16 +32,16 @@ public:
   static std::optional<int64_t> asConstant(Value value);
 
   // Index arithmetic; no result may leave 64 bits.
-  Value add(Value x, Value y) { return emit<arith::AddIOp>(x, y); }
-  Value sub(Value x, Value y) { return emit<arith::SubIOp>(x, y); }
-  Value mul(Value x, Value y) { return emit<arith::MulIOp>(x, y); }
+  Value add(Value x, Value y);
+  Value sub(Value x, Value y);
+  Value mul(Value x, Value y);
   Value min(Value x, Value y);
   Value max(Value x, Value y);
-  Value bitAnd(Value x, Value y) { return emit<arith::AndIOp>(x, y); }
-  Value bitOr(Value x, Value y) { return emit<arith::OrIOp>(x, y); }
-  Value bitXor(Value x, Value y) { return emit<arith::XOrIOp>(x, y); }
+  Value bitAnd(Value x, Value y);
+  Value bitOr(Value x, Value y);
+  Value bitXor(Value x, Value y);
   Value neg(Value x) { return sub(constant(0), x); }
-  Value divTrunc(Value x, Value y) { return emit<arith::DivSIOp>(x, y); }
+  Value divTrunc(Value x, Value y);
   /// Rounded down; y > 0.
   Value divFloor(Value x, Value y, bool nonNegative = false);
   Value divCeil(Value x, Value y) { return neg(divFloor(neg(x), y)); }
@@ -51,9 +51,9 @@ public:
   Value le(Value x, Value y) { return compare(arith::CmpIPredicate::sle, x, y); }
   Value lt(Value x, Value y) { return compare(arith::CmpIPredicate::slt, x, y); }
   Value eq(Value x, Value y) { return compare(arith::CmpIPredicate::eq, x, y); }
-  Value both(Value x, Value y) { return emit<arith::AndIOp>(x, y); }
-  Value either(Value x, Value y) { return emit<arith::OrIOp>(x, y); }
-  Value negate(Value x) { return emit<arith::XOrIOp>(x, boolean(true)); }
+  Value both(Value x, Value y);
+  Value either(Value x, Value y);
+  Value negate(Value x);
   Value select(Value condition, Value x, Value y);
 
   /// A scalar of integer type as an index, sign-extended.
