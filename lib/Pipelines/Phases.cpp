@@ -41,6 +41,8 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
   if (options.onlineSoftmax)
     pm.addPass(createFARewriteOnlineSoftmax());
   pm.addPass(createFARewriteStandard());
+  if (options.analyzeMask)
+    pm.addPass(createFAAnalyzeMask());
   FATileAttentionOptions tiling;
   tiling.rows = options.rows;
   tiling.keys = options.keys;
