@@ -54,6 +54,7 @@ tile.func @func_c3_id(%t: i32) grid affine_map<() -> (1)> sizes [] {
 
 // -----
 
+// @func_c4 has no other spelling.
 // expected-error @+1 {{(func_c4) returns nothing; store to a view instead}}
 "tile.func"() <{sym_name = "func_c4", function_type = () -> i32, grid = affine_map<() -> ()>, sizes = array<i64>}> ({
   "tile.return"() : () -> ()
