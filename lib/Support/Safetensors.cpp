@@ -302,8 +302,8 @@ llvm::Error fa::writeSafetensors(StringRef path, const Safetensors &contents) {
   std::vector<const HostTensor *> order;
   for (const HostTensor &tensor : contents.tensors)
     order.push_back(&tensor);
-  std::stable_sort(order.begin(), order.end(), [](const HostTensor *a, const HostTensor *b) {
-    return sizeOf(a->dtype) > sizeOf(b->dtype);
+  std::sort(order.begin(), order.end(), [](const HostTensor *a, const HostTensor *b) {
+    return std::pair(sizeOf(b->dtype), a) < std::pair(sizeOf(a->dtype), b);
   });
   llvm::json::Object header;
   uint64_t end = 0;

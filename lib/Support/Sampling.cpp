@@ -195,8 +195,8 @@ llvm::Expected<std::vector<std::vector<int64_t>>> fa::argumentShapes(func::FuncO
           argumentName(entry, i));
     std::optional<int64_t> count = elementCount(*shape, *dtype);
     if (!count || *count > kMaxSampleBytes)
-      return error("'{0}' of {1} takes more than 64 GiB; choose smaller sizes", argumentName(entry, i),
-                   toString(*shape));
+      return error("'{0}' of {1} takes more than 64 GiB; choose smaller sizes",
+                   argumentName(entry, i), toString(*shape));
     total += *count * static_cast<int64_t>(sizeOf(*dtype));
     if (total > kMaxSampleBytes)
       return error("the inputs up to '{0}' take more than 64 GiB; choose smaller sizes",
