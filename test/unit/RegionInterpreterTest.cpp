@@ -237,20 +237,35 @@ TEST_F(RegionInterpreter, FloatArithmetic) {
 
 TEST_F(RegionInterpreter, MathFunctions) {
   double x = 0.3;
-#define SAME(NAME, FUNCTION) EXPECT_EQ(unary("math." NAME, x), std::FUNCTION(x)) << NAME;
-  SAME("absf", fabs)
-  SAME("acos", acos)
-  SAME("asin", asin)
-  SAME("asinh", asinh)
-  SAME("atan", atan)
-  SAME("atanh", atanh)
-  SAME("cbrt", cbrt) SAME("ceil", ceil) SAME("cos", cos) SAME("cosh", cosh) SAME("erf", erf)
-      SAME("erfc", erfc) SAME("exp", exp) SAME("exp2", exp2) SAME("expm1", expm1)
-          SAME("floor", floor) SAME("log", log) SAME("log10", log10) SAME("log1p", log1p)
-              SAME("log2", log2) SAME("sin", sin) SAME("sinh", sinh) SAME("sqrt", sqrt)
-                  SAME("tan", tan) SAME("tanh", tanh) SAME("trunc", trunc)
+#define SAME(NAME, FUNCTION) EXPECT_EQ(unary("math." NAME, x), std::FUNCTION(x)) << NAME
+  SAME("absf", fabs);
+  SAME("acos", acos);
+  SAME("asin", asin);
+  SAME("asinh", asinh);
+  SAME("atan", atan);
+  SAME("atanh", atanh);
+  SAME("cbrt", cbrt);
+  SAME("ceil", ceil);
+  SAME("cos", cos);
+  SAME("cosh", cosh);
+  SAME("erf", erf);
+  SAME("erfc", erfc);
+  SAME("exp", exp);
+  SAME("exp2", exp2);
+  SAME("expm1", expm1);
+  SAME("floor", floor);
+  SAME("log", log);
+  SAME("log10", log10);
+  SAME("log1p", log1p);
+  SAME("log2", log2);
+  SAME("sin", sin);
+  SAME("sinh", sinh);
+  SAME("sqrt", sqrt);
+  SAME("tan", tan);
+  SAME("tanh", tanh);
+  SAME("trunc", trunc);
 #undef SAME
-                      EXPECT_EQ(unary("math.acosh", 2), std::acosh(2));
+  EXPECT_EQ(unary("math.acosh", 2), std::acosh(2));
   EXPECT_EQ(unary("math.rsqrt", 4), 0.5);
   EXPECT_EQ(unary("math.round", 2.5), 3);
   EXPECT_EQ(unary("math.round", -2.5), -3);
