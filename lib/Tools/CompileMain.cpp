@@ -12,6 +12,7 @@
 #include "fa/Target/Report.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Support/CommandLine.h"
@@ -34,8 +35,6 @@ struct Options {
                                    cl::cat(category)};
   cl::opt<std::string> dumpPhasesTo{"dump-phases-to", cl::desc("write the IR after each phase to this folder"),
                                     cl::cat(category)};
-  cl::opt<bool> dumpPassPipeline{"dump-phase-pipelines", cl::desc("print the passes of every phase and stop"),
-                                 cl::cat(category)};
   cl::opt<bool> standard{"standard-attention",
                          cl::desc("leave out fa-rewrite-online-softmax: O(N^2) memory, the baseline"),
                          cl::cat(category)};
@@ -58,7 +57,7 @@ void fa::registerCompilerOptions() {
 bool fa::isCompilerRun() {
   return options->target.getNumOccurrences() || options->emit.getNumOccurrences() ||
          options->compileTo.getNumOccurrences() || options->compileFrom.getNumOccurrences() ||
-         options->dumpPhasesTo.getNumOccurrences() || options->dumpPassPipeline;
+         options->dumpPhasesTo.getNumOccurrences();
 }
 
 static int fail(const Twine &message) {
@@ -111,7 +110,7 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   auto out = openOutputFile(output, &error);
   if (!out)
     return fail(error);
-  if (options->dumpPassPipeline) {
+  if (MlirOptMainConfig::createFromCLOptions().shouldDumpPassPipeline()) {
     printPhases(out->os(), compile, &context);
     out->keep();
     return 0;
