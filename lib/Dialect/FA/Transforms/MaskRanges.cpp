@@ -36,10 +36,14 @@ static int64_t floorDiv(int64_t x, int64_t y) { return llvm::divideFloorSigned(x
 static constexpr int64_t kMostPosition = (int64_t(1) << 31) - 1;
 
 MaskRanges::MaskRanges(ScalarEmitter &e, Value firstKey, Value lastKey, Value firstRow,
-                       Value lastRow, Value keyLength, bool keys)
+                       Value lastRow, Value queryLength, Value keyLength, bool keys)
     : e(e), keyLength(keyLength), keys(keys) {
   atoms.push_back({firstKey, lastKey, 0, kMostPosition, /*onKeys=*/true, kMixed, -1});
   atoms.push_back({firstRow, lastRow, 0, kMostPosition, /*onKeys=*/false, /*move=*/1, /*step=*/1});
+  for (auto [end, length] : {std::pair(&keyEnd, keyLength), std::pair(&rowEnd, queryLength)}) {
+    *end = atoms.size();
+    atoms.push_back({length, length, 0, kMostPosition});
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,7 +154,8 @@ Linear MaskRanges::add(const Linear &x, const Linear &y, int64_t factor) {
       return;
     const Atom &atom = atoms[index];
     Wide a = coefficient * atom.least, b = coefficient * atom.most;
-    magnitude += std::max(a < 0 ? -a : a, b < 0 ? -b : b) + (fits(coefficient) ? 0 : Wide(kLimit) * 4);
+    magnitude +=
+        std::max(a < 0 ? -a : a, b < 0 ? -b : b) + (fits(coefficient) ? 0 : Wide(kLimit) * 4);
     least += std::min(a, b);
     most += std::max(a, b);
     sum.terms.push_back({index, static_cast<int64_t>(coefficient)});
@@ -175,6 +180,14 @@ Linear MaskRanges::add(const Linear &x, const Linear &y, int64_t factor) {
   sum.constant = static_cast<int64_t>(constant);
   least += constant;
   most += constant;
+  // Positions are below their lengths: sk - j >= 1.
+  for (auto [position, end] : {std::pair(kKey, keyEnd), std::pair(kRow, rowEnd)}) {
+    Wide a = sum.coefficient(position), b = sum.coefficient(end);
+    if (a < 0 && b > 0)
+      least += std::min(-a, b) * (Wide(kMostPosition) + 1);
+    else if (a > 0 && b < 0)
+      most -= std::min(a, -b) * (Wide(kMostPosition) + 1);
+  }
   // The operands may be known better than their atoms tell.
   Wide a = Wide(factor) * y.least, b = Wide(factor) * y.most;
   least = std::max(least, Wide(x.least) + std::min(a, b));
@@ -225,12 +238,14 @@ Linear MaskRanges::multiply(const Linear &x, const Linear &y) {
     return scale(x, y.constant);
   Wide corners[] = {Wide(x.least) * y.least, Wide(x.least) * y.most, Wide(x.most) * y.least,
                     Wide(x.most) * y.most};
-  Wide least = *std::min_element(corners, corners + 4), most = *std::max_element(corners, corners + 4);
+  Wide least = *std::min_element(corners, corners + 4),
+       most = *std::max_element(corners, corners + 4);
   // The bounds that are emitted are products of sums within the atoms' bounds.
   auto magnitude = [&](const Linear &z) {
     Wide sum = std::abs(z.constant);
     for (auto [index, factor] : z.terms)
-      sum += Wide(std::abs(factor)) * std::max(std::abs(atoms[index].least), std::abs(atoms[index].most));
+      sum += Wide(std::abs(factor)) *
+             std::max(std::abs(atoms[index].least), std::abs(atoms[index].most));
     return sum;
   };
   Wide mx = magnitude(x), my = magnitude(y);
@@ -281,7 +296,11 @@ Linear MaskRanges::divide(const Linear &x, const Linear &y, Rounding rounding) {
   if (y.isConstant()) {
     int64_t c = std::abs(y.constant);
     if (y.constant < 0)
-      return scale(divide(x, constant(c), rounding == Down ? Up : rounding == Up ? Down : ToZero), -1);
+      return scale(divide(x, constant(c),
+                          rounding == Down ? Up
+                          : rounding == Up ? Down
+                                           : ToZero),
+                   -1);
     if (rounding == Down || (rounding == ToZero && x.isNonNegative()))
       return divideDown(x, c);
     if (rounding == Up)
@@ -320,8 +339,8 @@ Linear MaskRanges::remainder(const Linear &x, const Linear &y) {
   Value zero = e.constant(0), one = e.constant(1);
   // |r| < |y|, |r| <= |x|, and r has the sign of x.
   Value limit = e.sub(e.max(e.max(d, e.neg(c)), one), one);
-  Value lo = e.min(zero, e.max(a, e.neg(limit)));
-  Value hi = e.max(zero, e.min(b, limit));
+  Value lo = x.least >= 0 ? zero : e.min(zero, e.max(a, e.neg(limit)));
+  Value hi = x.most <= 0 ? zero : x.least >= 0 ? e.min(b, limit) : e.max(zero, e.min(b, limit));
   if (c == d) {
     // One quotient over all of the box leaves a plain difference.
     // The divisor's sign does not matter.
@@ -392,13 +411,15 @@ Linear MaskRanges::bitwise(char op, const Linear &x, const Linear &y) {
     const Linear &bound = first ? x : y;
     if (a && b)
       return opaque(e.bitAnd(a, b), e.bitAnd(a, b), 0, bound.most, {x, y});
-    Value hi = x.isNonNegative() && y.isNonNegative() ? e.min(highest(x), highest(y)) : highest(bound);
+    Value hi =
+        x.isNonNegative() && y.isNonNegative() ? e.min(highest(x), highest(y)) : highest(bound);
     return opaque(e.constant(0), hi, 0, bound.most, {x, y});
   }
   if (x.unknown || y.unknown)
     return makeUnknown();
   bool nonNegative = x.isNonNegative() && y.isNonNegative();
-  int64_t magnitude = std::max({std::abs(x.least), std::abs(x.most), std::abs(y.least), std::abs(y.most)});
+  int64_t magnitude =
+      std::max({std::abs(x.least), std::abs(x.most), std::abs(y.least), std::abs(y.most)});
   int64_t power = llvm::NextPowerOf2(magnitude);
   if (a && b) {
     Value z = op == '&' ? e.bitAnd(a, b) : op == '|' ? e.bitOr(a, b) : e.bitXor(a, b);

@@ -90,9 +90,10 @@ class MaskRanges {
 public:
   static constexpr unsigned kKey = 0, kRow = 1;
 
-  /// j in [firstKey, lastKey], i in [firstRow, lastRow]. `keys` asks for key sets.
+  /// j in [firstKey, lastKey], i in [firstRow, lastRow], both below their
+  /// length. `keys` asks for key sets.
   MaskRanges(ScalarEmitter &e, Value firstKey, Value lastKey, Value firstRow, Value lastRow,
-             Value keyLength, bool keys);
+             Value queryLength, Value keyLength, bool keys);
 
   // Integers.
   Linear constant(int64_t value);
@@ -162,6 +163,8 @@ private:
   ScalarEmitter &e;
   Value keyLength;
   bool keys;
+  /// The atoms of the lengths.
+  unsigned keyEnd, rowEnd;
   Value assumption;
   std::vector<Atom> atoms;
 };
