@@ -417,7 +417,7 @@ public:
       add("i32", "tensor.extract %ct0[%j] : tensor<?xi32>");
     for (int n = 4 + pick(9); n > 0; --n)
       step();
-    std::string result = compare();
+    std::string result = pick(4) ? compare() : periodic();
     for (int n = pick(4); n > 0; --n) {
       std::string other = pick(3) ? compare() : value("i1");
       result =
@@ -483,6 +483,21 @@ private:
       return add("i1", "index.cmp " + p + "(" + x + ", " + y + ")");
     return add("i1", "arith.cmpi " + p + ", " + x + ", " + y + " : " + type);
   }
+  /// A pattern that repeats: linear in i and j, its remainder against a number.
+  std::string periodic() {
+    static const char *ops[] = {"remsi",      "remui", "andi",     "divsi",
+                                "floordivsi", "divui", "ceildivsi"};
+    std::string x = "%j";
+    if (pick(2))
+      x = add("index", "arith.addi " + x + ", " + value("index") + " : index");
+    if (pick(2))
+      x = add("index", "arith.subi " + x + ", %i : index");
+    std::string y =
+        add("index", std::string("arith.") + ops[pick(7)] + " " + x + ", " +
+                         (pick(3) ? constant("index", true) : value("index")) + " : index");
+    return add("i1", std::string("arith.cmpi ") + (pick(2) ? "eq" : "slt") + ", " + y + ", " +
+                         (pick(2) ? constant("index") : value("index")) + " : index");
+  }
   void step() {
     static const char *arithmetic[] = {
         "addi",      "subi",      "addi",  "subi",  "muli",  "divsi", "divui", "floordivsi",
@@ -541,7 +556,7 @@ private:
 };
 
 TEST_F(MaskAnalysis, RandomMasksAreSound) {
-  unsigned programs = 500;
+  unsigned programs = 4000;
   if (const char *more = std::getenv("FA_MASK_PROGRAMS"))
     programs = std::atoi(more);
   std::mt19937 random(20240607);
