@@ -24,6 +24,7 @@ cpu::TargetDescription cpu::describeTarget(StringRef target) {
 }
 
 void cpu::populateLinalgPipeline(OpPassManager &pm) {
+  pm.addPass(createCPUNarrowPositions());
   pm.addPass(createConvertTileToLinalg());
   pm.addNestedPass<func::FuncOp>(createCPUFuseElementwise());
 }
