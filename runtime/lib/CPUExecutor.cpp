@@ -8,6 +8,7 @@
 #include "fa/Runtime/CPUExecutor.h"
 #include "fa/Target/CPU/ModuleToLLVMIR.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 
@@ -92,6 +93,13 @@ llvm::Error Executor::run(llvm::StringRef name, llvm::ArrayRef<Argument> argumen
     return llvm::createStringError("kernel '" + name.str() + "' takes " + std::to_string(kernel.numArguments) +
                                    " arguments, got " + std::to_string(arguments.size()));
   std::vector<void *> common;
+  // Kernels compute positions in 32 bits (cpu-narrow-positions).
+  for (auto [number, argument] : llvm::enumerate(arguments))
+    for (int64_t size : argument.sizes())
+      if (size < 0 || size > std::numeric_limits<int32_t>::max())
+        return llvm::createStringError("argument " + std::to_string(number) + " of kernel '" + name.str() +
+                                       "' has a dimension of " + std::to_string(size) +
+                                       ", expected less than 2^31");
   for (const Argument &argument : arguments)
     common.push_back(const_cast<void *>(argument.address()));
   int64_t count = 0;

@@ -38,6 +38,11 @@ public:
     return argument;
   }
   const void *address() const { return words.data(); }
+  /// Of a tensor; a scalar has none.
+  llvm::ArrayRef<int64_t> sizes() const {
+    return words.size() == 1 ? llvm::ArrayRef<int64_t>()
+                             : llvm::ArrayRef<int64_t>(words).slice(3, (words.size() - 3) / 2);
+  }
 
 private:
   // A memref descriptor (pointer, pointer, offset, sizes, strides) or the value.

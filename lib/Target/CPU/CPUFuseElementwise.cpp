@@ -49,6 +49,9 @@ static bool shouldFuse(OpOperand *operand) {
     return false;
   if (isCheap(producer) || isBoolean(producer))
     return true;
+  // A value per row is not computed again for every column.
+  if (producer.getNumLoops() < consumer.getNumLoops())
+    return false;
   return producer->hasOneUse() && producer->getBlock() == consumer->getBlock();
 }
 

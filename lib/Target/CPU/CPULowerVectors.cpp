@@ -100,26 +100,50 @@ struct LowerReduction : OpRewritePattern<vector::MultiDimReductionOp> {
 static bool isInstruction(Operation *op) {
   return isa<math::SqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::RoundEvenOp,
              math::TruncOp, math::CopySignOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
-             math::CtPopOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp>(op);
+             math::CtPopOp, math::IsNaNOp, math::IsInfOp, math::IsNormalOp, math::IsFiniteOp>(op);
 }
 
-/// a^b = exp2(b log2 a) and the like, in terms of what has an approximation.
+/// The functions; those of f16 and bf16 have been made f32 before.
 static void populateMathPatterns(RewritePatternSet &patterns) {
   fa::cpu::populateLowerMathPatterns(patterns);
-  math::populateExpansionPatterns(patterns, {"ctlz", "fpowi", "powf", "rsqrt", "round", "sinh", "cosh",
-                                             "tan", "asinh", "acosh", "atanh"});
+  fa::cpu::populateLowerMathF64Patterns(patterns);
+  math::populateExpansionPatterns(patterns, {"ctlz", "rsqrt", "round", "sinh", "cosh", "acosh", "atanh"});
   auto approximated = [](StringRef name) {
-    return llvm::is_contained({"math.atan", "math.atan2", "math.tanh", "math.log", "math.log2", "math.log1p",
-                               "math.erf", "math.erfc", "math.asin", "math.acos", "math.exp", "math.expm1",
-                               "math.cbrt", "math.sin", "math.cos"},
+    return llvm::is_contained({"math.tanh", "math.log", "math.log2", "math.log1p", "math.erf", "math.erfc",
+                               "math.asin", "math.acos", "math.exp", "math.expm1"},
                               name);
   };
-  populateMathF32ExpansionPatterns(patterns, approximated);
   populateMathPolynomialApproximationPatterns(patterns, approximated);
+}
+
+/// Would LLVM call a library for an op that is no function? Remainders of floats,
+/// integers beyond 64 bits, floats of other formats, and f64 to 16 bits.
+static StringRef needsLibrary(Operation *op) {
+  auto isKnown = [](Type type) {
+    Type element = getElementTypeOrSelf(type);
+    if (auto integer = dyn_cast<IntegerType>(element))
+      return integer.getWidth() <= 64;
+    return !isa<FloatType>(element) || element.isF64() || element.isF32() || element.isF16() || element.isBF16();
+  };
+  if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+    return {};
+  if (isa<arith::RemFOp>(op))
+    return "write x - y * trunc(x / y)";
+  if (isa<arith::TruncFOp>(op) && getElementTypeOrSelf(op->getOperand(0)).isF64() &&
+      getElementTypeOrSelf(op->getResult(0)).getIntOrFloatBitWidth() == 16)
+    return "round to f32 first";
+  if (!llvm::all_of(op->getOperandTypes(), isKnown) || !llvm::all_of(op->getResultTypes(), isKnown))
+    return "use integers of 64 bits at most, f16, bf16, f32 or f64";
+  return {};
 }
 
 static LogicalResult checkMath(func::FuncOp func) {
   WalkResult result = func.walk([](Operation *op) {
+    if (StringRef remedy = needsLibrary(op); !remedy.empty()) {
+      op->emitError() << "'" << op->getName() << "' on " << op->getOperand(0).getType()
+                      << " cannot be lowered to the cpu; " << remedy;
+      return WalkResult::interrupt();
+    }
     if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) || isInstruction(op) ||
         isa<math::FmaOp>(op))
       return WalkResult::advance();

@@ -1,4 +1,4 @@
-//===- LowerMath.cpp - exp2 as a polynomial -===//
+//===- LowerMath.cpp - exp2 as a polynomial, clampf as selects -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -67,8 +67,20 @@ struct LowerExp2 : OpRewritePattern<math::Exp2Op> {
     return success();
   }
 };
+
+/// NaN stays NaN, as by minimum and maximum.
+struct LowerClamp : OpRewritePattern<math::ClampFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ClampFOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = arith::MaximumFOp::create(b, op.getValue(), op.getMin());
+    rewriter.replaceOpWithNewOp<arith::MinimumFOp>(op, x, op.getMax());
+    return success();
+  }
+};
 } // namespace
 
 void fa::cpu::populateLowerMathPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerExp2>(patterns.getContext());
+  patterns.add<LowerExp2, LowerClamp>(patterns.getContext());
 }
