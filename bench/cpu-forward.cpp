@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // cpu-forward [--d=64] [--dtype=f32] [--n=1024] [--sq=n] [--heads=1] [--threads=1]
-//             [--causal] [--with="window<255, 0>"] [--dropout=0.1] [--cpu=native] [--rows=0] [--keys=0]
+//             [--causal] [--with="window<255, 0>"] [--dropout=0.1] [--cpu=native] [--rows=0]
+//             [--keys=0]
 //
 // Compares rows with float64 (not with --with or --dropout: fa-run --check
 // does), then prints the median time of a call. `alibi` and `bias` in --with
@@ -28,9 +29,11 @@
 using namespace mlir;
 namespace cl = llvm::cl;
 
-static cl::opt<int> headSize("d", cl::init(64)), length("n", cl::init(1024)), queries("sq", cl::init(0)),
-    heads("heads", cl::init(1)), threads("threads", cl::init(1)), rows("rows", cl::init(0)), keys("keys", cl::init(0));
-static cl::opt<std::string> dtype("dtype", cl::init("f32")), cpuName("cpu", cl::init("native")), with("with");
+static cl::opt<int> headSize("d", cl::init(64)), length("n", cl::init(1024)),
+    queries("sq", cl::init(0)), heads("heads", cl::init(1)), threads("threads", cl::init(1)),
+    rows("rows", cl::init(0)), keys("keys", cl::init(0));
+static cl::opt<std::string> dtype("dtype", cl::init("f32")), cpuName("cpu", cl::init("native")),
+    with("with");
 static cl::opt<double> dropout("dropout", cl::init(0));
 static cl::opt<bool> causal("causal");
 
@@ -42,22 +45,26 @@ static std::string getProgram() {
   std::string d = std::to_string(headSize), t = "tensor<?x?x?x" + d + "x" + dtype + ">";
   std::string l = "tensor<?x?x?xf32>", text = "func.func @f(", captures;
   for (const char *name : {"q", "k", "v"})
-    text += std::string(name[0] == 'q' ? "" : ", ") + "%" + name + ": " + t + " {fa.name = \"" + name + "\"}";
+    text += std::string(name[0] == 'q' ? "" : ", ") + "%" + name + ": " + t + " {fa.name = \"" +
+            name + "\"}";
   std::string sugar = causal ? "causal" : with.getValue();
   for (const char *name : {"alibi", "bias"})
     if (size_t at = sugar.find(name); at != std::string::npos) {
       bool alibi = name[0] == 'a';
       captures += alibi ? ", tensor<?xf32>" : ", tensor<?x?x?xf32>";
       text += alibi ? ", %alibi: tensor<?xf32> {fa.name = \"alibi\", fa.dims = [\"Hq\"]}"
-                    : ", %bias: tensor<?x?x?xf32> {fa.name = \"bias\", fa.dims = [\"Hq\", \"Sq\", \"Sk\"]}";
+                    : ", %bias: tensor<?x?x?xf32> {fa.name = \"bias\", fa.dims = [\"Hq\", \"Sq\", "
+                      "\"Sk\"]}";
       sugar.replace(at, strlen(name), std::string(name) + "(%" + name + ")");
     }
   if (dropout > 0)
-    text += ", %p: f32 {fa.name = \"p\"}, %seed: i64 {fa.name = \"seed\"}, %offset: i64 {fa.name = \"offset\"}";
+    text += ", %p: f32 {fa.name = \"p\"}, %seed: i64 {fa.name = \"seed\"}, %offset: i64 {fa.name = "
+            "\"offset\"}";
   text += ") -> (" + t + " {fa.name = \"o\"}, " + l + " {fa.name = \"lse\"}) {\n";
   text += "%o, %lse = fa.attention query(%q) key(%k) value(%v) " +
-          (sugar.empty() ? "" : "with [" + sugar + "] ") + (dropout > 0 ? "dropout(%p, %seed, %offset)" : "") +
-          " : (" + t + ", " + t + ", " + t + captures + (dropout > 0 ? ", f32, i64, i64" : "") + ") -> (" + t + ", " + l + ")\n";
+          (sugar.empty() ? "" : "with [" + sugar + "] ") +
+          (dropout > 0 ? "dropout(%p, %seed, %offset)" : "") + " : (" + t + ", " + t + ", " + t +
+          captures + (dropout > 0 ? ", f32, i64, i64" : "") + ") -> (" + t + ", " + l + ")\n";
   return text + "return %o, %lse : " + t + ", " + l + "\n}\n";
 }
 
@@ -135,7 +142,8 @@ int main(int argc, char **argv) {
     arguments.push_back(fa::cpu::Argument::tensor(slopes.data(), {h}, {1}));
   if (StringRef(with).contains("bias")) {
     bias.resize(size_t(h) * sq * sk, 0.5f);
-    arguments.push_back(fa::cpu::Argument::tensor(bias.data(), {h, sq, sk}, {int64_t(sq) * sk, sk, 1}));
+    arguments.push_back(
+        fa::cpu::Argument::tensor(bias.data(), {h, sq, sk}, {int64_t(sq) * sk, sk, 1}));
   }
   if (dropout > 0) {
     arguments.push_back(fa::cpu::Argument::scalar(static_cast<float>(dropout)));
@@ -187,8 +195,10 @@ int main(int argc, char **argv) {
   }
   llvm::sort(times);
   double median = times[times.size() / 2], work = 4.0 * h * sq * sk * d * (causal ? 0.5 : 1);
-  printf("d %d %s %dx%d heads %d threads %d: error o %.1e lse %.1e; %.1f us, %.1f GFLOP/s (best %.1f); "
+  printf("d %d %s %dx%d heads %d threads %d: error o %.1e lse %.1e; %.1f us, %.1f GFLOP/s (best "
+         "%.1f); "
          "compiled in %.0f + %.0f + %.0f ms\n",
-         d, dtype.c_str(), sq, sk, h, (int)threads, outputError, lseError, median * 1e6, work / median * 1e-9,
-         work / times[0] * 1e-9, 1e3 * (tiled - start), 1e3 * (lowered - tiled), 1e3 * (compiled - lowered));
+         d, dtype.c_str(), sq, sk, h, (int)threads, outputError, lseError, median * 1e6,
+         work / median * 1e-9, work / times[0] * 1e-9, 1e3 * (tiled - start),
+         1e3 * (lowered - tiled), 1e3 * (compiled - lowered));
 }

@@ -14,30 +14,26 @@ using namespace mlir::fa;
 
 /// "element 7: got nan, expected 0.25".
 static std::string wrongElement(int64_t i, double got, double expected) {
-  return llvm::formatv("element {0}: got {1}, expected {2}", i, got, expected)
-      .str();
+  return llvm::formatv("element {0}: got {1}, expected {2}", i, got, expected).str();
 }
 
 /// Sizes that disagree; `what` names the result.
-static bool checkSizes(Judgement &judgement, const char *what, int64_t got,
-                       size_t reference, size_t low) {
+static bool checkSizes(Judgement &judgement, const char *what, int64_t got, size_t reference,
+                       size_t low) {
   if (got == static_cast<int64_t>(reference) && reference == low)
     return true;
   judgement.passed = false;
   judgement.problem =
-      llvm::formatv(
-          "{0} has {1} elements, the reference {2}, the plain computation {3}",
-          what, got, reference, low)
+      llvm::formatv("{0} has {1} elements, the reference {2}, the plain computation {3}", what, got,
+                    reference, low)
           .str();
   return false;
 }
 
-Judgement fa::judgeOutput(const HostTensor &output,
-                          const AttentionResult &reference,
+Judgement fa::judgeOutput(const HostTensor &output, const AttentionResult &reference,
                           const AttentionResult &low) {
   Judgement judgement;
-  if (!checkSizes(judgement, "output", output.size(), reference.output.size(),
-                  low.output.size()))
+  if (!checkSizes(judgement, "output", output.size(), reference.output.size(), low.output.size()))
     return judgement;
   DType dtype = output.dtype;
   double lowError = 0, rounding = 0;
@@ -54,8 +50,7 @@ Judgement fa::judgeOutput(const HostTensor &output,
     if (std::isfinite(plain))
       lowError = std::max(lowError, std::fabs(plain - ref));
     double there = roundTo(dtype, rounded + 0.3);
-    rounding =
-        std::max(rounding, std::fabs(roundTo(dtype, there - 0.3) - rounded));
+    rounding = std::max(rounding, std::fabs(roundTo(dtype, there - 0.3) - rounded));
     double error = std::fabs(got - ref);
     if (judgement.passed && error > judgement.error) {
       judgement.error = error;
@@ -66,11 +61,10 @@ Judgement fa::judgeOutput(const HostTensor &output,
   if (judgement.passed && judgement.error > judgement.bound) {
     judgement.passed = false;
     int64_t i = judgement.worst;
-    judgement.problem =
-        llvm::formatv("{0}: the error {1:e} is above the bound {2:e}",
-                      wrongElement(i, output.at(i), reference.output[i]),
-                      judgement.error, judgement.bound)
-            .str();
+    judgement.problem = llvm::formatv("{0}: the error {1:e} is above the bound {2:e}",
+                                      wrongElement(i, output.at(i), reference.output[i]),
+                                      judgement.error, judgement.bound)
+                            .str();
   }
   return judgement;
 }
@@ -78,8 +72,7 @@ Judgement fa::judgeOutput(const HostTensor &output,
 Judgement fa::judgeLse(const HostTensor &lse, const AttentionResult &reference,
                        const AttentionResult &low) {
   Judgement judgement;
-  if (!checkSizes(judgement, "lse", lse.size(), reference.lse.size(),
-                  low.lse.size()))
+  if (!checkSizes(judgement, "lse", lse.size(), reference.lse.size(), low.lse.size()))
     return judgement;
   double largest = -1;
   for (int64_t i = 0; i < lse.size(); ++i) {
@@ -102,12 +95,11 @@ Judgement fa::judgeLse(const HostTensor &lse, const AttentionResult &reference,
   }
   if (judgement.error > judgement.bound) {
     judgement.passed = false;
-    judgement.problem =
-        llvm::formatv("{0}: the error {1:e} is above the bound {2:e}",
-                      wrongElement(judgement.worst, lse.at(judgement.worst),
-                                   reference.lse[judgement.worst]),
-                      judgement.error, judgement.bound)
-            .str();
+    judgement.problem = llvm::formatv("{0}: the error {1:e} is above the bound {2:e}",
+                                      wrongElement(judgement.worst, lse.at(judgement.worst),
+                                                   reference.lse[judgement.worst]),
+                                      judgement.error, judgement.bound)
+                            .str();
   }
   return judgement;
 }

@@ -20,10 +20,8 @@ using namespace mlir::fa;
 // Inputs
 //===----------------------------------------------------------------------===//
 
-template <typename... Args>
-static llvm::Error error(const char *format, Args &&...args) {
-  return llvm::createStringError(
-      llvm::formatv(format, std::forward<Args>(args)...).str());
+template <typename... Args> static llvm::Error error(const char *format, Args &&...args) {
+  return llvm::createStringError(llvm::formatv(format, std::forward<Args>(args)...).str());
 }
 
 static std::string print(Type type) {
@@ -32,8 +30,8 @@ static std::string print(Type type) {
   return text;
 }
 
-llvm::Expected<AttentionInputs>
-fa::bindArguments(AttentionOp op, const std::vector<HostTensor> &arguments) {
+llvm::Expected<AttentionInputs> fa::bindArguments(AttentionOp op,
+                                                  const std::vector<HostTensor> &arguments) {
   AttentionInputs inputs;
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     auto argument = dyn_cast<BlockArgument>(operand);
@@ -42,8 +40,8 @@ fa::bindArguments(AttentionOp op, const std::vector<HostTensor> &arguments) {
                    "argument of the entry",
                    i);
     if (argument.getArgNumber() >= arguments.size())
-      return error("got {0} tensors: expected one for argument {1} too",
-                   arguments.size(), argument.getArgNumber());
+      return error("got {0} tensors: expected one for argument {1} too", arguments.size(),
+                   argument.getArgNumber());
     inputs.push_back(&arguments[argument.getArgNumber()]);
   }
   return inputs;
@@ -56,17 +54,15 @@ static llvm::Error checkInput(const HostTensor &tensor, Type type) {
   std::optional<DType> dtype = dtypeOf(element);
   bool isByte = dtype == DType::I8 && tensor.dtype == DType::U8;
   bool fits = dtype && (*dtype == tensor.dtype || isByte) &&
-              static_cast<int64_t>(tensor.shape.size()) ==
-                  (shaped ? shaped.getRank() : 0);
+              static_cast<int64_t>(tensor.shape.size()) == (shaped ? shaped.getRank() : 0);
   for (size_t d = 0; fits && d < tensor.shape.size(); ++d)
     fits = shaped.isDynamicDim(d) || shaped.getDimSize(d) == tensor.shape[d];
   if (!fits)
-    return error("'{0}' is {1} of {2}: expected {3}", tensor.name,
-                 toString(tensor.shape), nameOf(tensor.dtype), print(type));
+    return error("'{0}' is {1} of {2}: expected {3}", tensor.name, toString(tensor.shape),
+                 nameOf(tensor.dtype), print(type));
   if (!tensor.isConsistent())
-    return error("'{0}' has {1} bytes: expected those of {2} of {3}",
-                 tensor.name, tensor.data.size(), toString(tensor.shape),
-                 nameOf(tensor.dtype));
+    return error("'{0}' has {1} bytes: expected those of {2} of {3}", tensor.name,
+                 tensor.data.size(), toString(tensor.shape), nameOf(tensor.dtype));
   return llvm::Error::success();
 }
 
@@ -86,8 +82,7 @@ template <typename Real> struct Problem {
 
 } // namespace
 
-template <typename Real>
-static std::vector<Real> numbers(const HostTensor &tensor) {
+template <typename Real> static std::vector<Real> numbers(const HostTensor &tensor) {
   std::vector<Real> values(tensor.size());
   for (int64_t i = 0; i < tensor.size(); ++i)
     values[i] = static_cast<Real>(tensor.at(i));
@@ -95,18 +90,16 @@ static std::vector<Real> numbers(const HostTensor &tensor) {
 }
 
 template <typename Real>
-static llvm::Expected<Problem<Real>> prepare(AttentionOp op,
-                                             const AttentionInputs &inputs) {
+static llvm::Expected<Problem<Real>> prepare(AttentionOp op, const AttentionInputs &inputs) {
   if (inputs.size() != op->getNumOperands())
-    return error("got {0} tensors: expected {1}, one for each operand",
-                 inputs.size(), op->getNumOperands());
+    return error("got {0} tensors: expected {1}, one for each operand", inputs.size(),
+                 op->getNumOperands());
   for (auto [tensor, operand] : llvm::zip(inputs, op->getOperands()))
     if (llvm::Error problem = checkInput(*tensor, operand.getType()))
       return problem;
-  const std::vector<int64_t> &q = inputs[0]->shape, &k = inputs[1]->shape,
-                             &v = inputs[2]->shape;
-  if (k[0] != q[0] || v[0] != q[0] || v[1] != k[1] || v[2] != k[2] ||
-      k[3] != q[3] || k[1] == 0 || q[1] % k[1] != 0)
+  const std::vector<int64_t> &q = inputs[0]->shape, &k = inputs[1]->shape, &v = inputs[2]->shape;
+  if (k[0] != q[0] || v[0] != q[0] || v[1] != k[1] || v[2] != k[2] || k[3] != q[3] || k[1] == 0 ||
+      q[1] % k[1] != 0)
     return error("query {0}, key {1} and value {2} do not fit each other: "
                  "expected BxHqxSqxD, BxHkxSkxD and BxHkxSkxDv, Hq a "
                  "multiple of Hk",
@@ -123,8 +116,7 @@ static llvm::Expected<Problem<Real>> prepare(AttentionOp op,
   problem.value = numbers<Real>(*inputs[2]);
   problem.dtype = inputs[0]->dtype;
   problem.scale = static_cast<Real>(op.getScaleValue());
-  problem.captures.assign(inputs.begin() + 3,
-                          inputs.begin() + 3 + op.getCaptures().size());
+  problem.captures.assign(inputs.begin() + 3, inputs.begin() + 3 + op.getCaptures().size());
   if (!op.getMask().empty())
     problem.mask = RegionProgram::compile(op.getMask(), false);
   if (!op.getScore().empty())
@@ -146,12 +138,11 @@ static llvm::Expected<Problem<Real>> prepare(AttentionOp op,
 // Attention
 //===----------------------------------------------------------------------===//
 
-template <typename Real>
-static Real dot(const Real *x, const Real *y, int64_t n) {
-  Real sums[4] = {0, 0, 0, 0}; // four, or each addition waits for the last
+template <typename Real> static Real dot(const Real *x, const Real *y, int64_t n) {
+  Real sum = 0; // in order: `low` is the plain computation, no better
   for (int64_t i = 0; i < n; ++i)
-    sums[i % 4] += x[i] * y[i];
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    sum += x[i] * y[i];
+  return sum;
 }
 
 namespace {
@@ -166,10 +157,12 @@ template <typename Real> struct RowComputer {
 
   RowComputer(const Problem<Real> &p, AttentionResult &result)
       : p(p), result(result), x(p.sk), o(p.dv) {
+    RegionPrecision precision =
+        std::is_same_v<Real, float> ? RegionPrecision::Rounded : RegionPrecision::Exact;
     if (p.mask)
-      mask.emplace(*p.mask, p.captures);
+      mask.emplace(*p.mask, p.captures, precision);
     if (p.score)
-      score.emplace(*p.score, p.captures);
+      score.emplace(*p.score, p.captures, precision);
   }
 
   Real keep(int64_t b, int64_t h, int64_t i, int64_t j) const {
@@ -191,16 +184,14 @@ template <typename Real> struct RowComputer {
       Position at{b, h, i, j, p.sq, p.sk};
       if (mask && !mask->mask(at))
         continue;
-      Real s =
-          p.scale * dot(&p.query[row * p.d], &p.key[(keys + j) * p.d], p.d);
+      Real s = p.scale * dot(&p.query[row * p.d], &p.key[(keys + j) * p.d], p.d);
       x[j] = score ? static_cast<Real>(score->score(s, at)) : s;
       most = std::max(most, x[j]);
       seen.push_back(j);
     }
     // A row that sees nothing, or only scores of -inf; NaN goes on to the
     // output.
-    if (most == -infinity &&
-        llvm::none_of(seen, [&](int64_t j) { return std::isnan(x[j]); })) {
+    if (most == -infinity && llvm::none_of(seen, [&](int64_t j) { return std::isnan(x[j]); })) {
       result.lse[row] = -infinity;
       return;
     }
@@ -225,16 +216,14 @@ template <typename Real> struct RowComputer {
 } // namespace
 
 template <typename Real>
-static llvm::Expected<AttentionResult>
-attention(AttentionOp op, const AttentionInputs &inputs) {
+static llvm::Expected<AttentionResult> attention(AttentionOp op, const AttentionInputs &inputs) {
   llvm::Expected<Problem<Real>> problem = prepare<Real>(op, inputs);
   if (!problem)
     return problem.takeError();
   const Problem<Real> &p = *problem;
   int64_t rows = p.b * p.hq * p.sq;
-  AttentionResult result{{p.b, p.hq, p.sq, p.dv},
-                         std::vector<double>(rows * p.dv),
-                         std::vector<double>(rows)};
+  AttentionResult result{
+      {p.b, p.hq, p.sq, p.dv}, std::vector<double>(rows * p.dv), std::vector<double>(rows)};
   if (rows == 0)
     return result;
   // Rows are dealt in turn, because a mask may make late ones longer.
@@ -254,12 +243,11 @@ attention(AttentionOp op, const AttentionInputs &inputs) {
   return result;
 }
 
-llvm::Expected<AttentionResult>
-fa::referenceAttention(AttentionOp op, const AttentionInputs &inputs) {
+llvm::Expected<AttentionResult> fa::referenceAttention(AttentionOp op,
+                                                       const AttentionInputs &inputs) {
   return attention<double>(op, inputs);
 }
 
-llvm::Expected<AttentionResult>
-fa::lowAttention(AttentionOp op, const AttentionInputs &inputs) {
+llvm::Expected<AttentionResult> fa::lowAttention(AttentionOp op, const AttentionInputs &inputs) {
   return attention<float>(op, inputs);
 }

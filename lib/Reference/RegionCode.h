@@ -41,16 +41,14 @@ inline int64_t signExtend(uint64_t value, unsigned width) {
 }
 
 /// Ops on integers of one width; the caller truncates the result to it.
-uint64_t evaluateInteger(RegionCode code, uint64_t a, uint64_t b,
-                         unsigned width, uint64_t &second);
+uint64_t evaluateInteger(RegionCode code, uint64_t a, uint64_t b, unsigned width, uint64_t &second);
 /// arith.cmpi; `predicate` is an arith::CmpIPredicate.
-uint64_t compareIntegers(int32_t predicate, uint64_t a, uint64_t b,
-                         unsigned width);
+uint64_t compareIntegers(int32_t predicate, uint64_t a, uint64_t b, unsigned width);
 
 /// Runs any instruction but Extract and Select on its operands; `second` takes
 /// a second result.
-RegionValue evaluate(const RegionInstruction &instruction, RegionValue a,
-                     RegionValue b, RegionValue c, RegionValue &second);
+RegionValue evaluate(const RegionInstruction &instruction, RegionValue a, RegionValue b,
+                     RegionValue c, RegionValue &second);
 
 } // namespace mlir::fa
 

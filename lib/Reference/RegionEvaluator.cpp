@@ -11,8 +11,7 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-static RegionValue element(const HostTensor &tensor, int64_t i, bool asFloat,
-                           unsigned width) {
+static RegionValue element(const HostTensor &tensor, int64_t i, bool asFloat, unsigned width) {
   RegionValue value;
   if (asFloat)
     value.f = tensor.at(i);
@@ -21,14 +20,13 @@ static RegionValue element(const HostTensor &tensor, int64_t i, bool asFloat,
   return value;
 }
 
-RegionEvaluator::RegionEvaluator(
-    const RegionProgram &program,
-    const std::vector<const HostTensor *> &captures)
-    : program(program), captures(captures), slots(program.initial) {
+RegionEvaluator::RegionEvaluator(const RegionProgram &program,
+                                 const std::vector<const HostTensor *> &captures,
+                                 RegionPrecision precision)
+    : program(program), captures(captures), precision(precision), slots(program.initial) {
   for (size_t i = 0; i < captures.size(); ++i)
     if (int32_t slot = program.captureSlots[i]; slot >= 0)
-      slots[slot] = element(*captures[i], 0, program.captureIsFloat[i],
-                            program.captureWidths[i]);
+      slots[slot] = element(*captures[i], 0, program.captureIsFloat[i], program.captureWidths[i]);
 }
 
 RegionValue RegionEvaluator::extract(const RegionInstruction &instruction) {
@@ -53,16 +51,20 @@ void RegionEvaluator::run(const Position &at) {
     if (instruction.code == RegionCode::Extract) {
       result = extract(instruction);
     } else if (instruction.code == RegionCode::Select) {
-      result =
-          slots[instruction.a].i ? slots[instruction.b] : slots[instruction.c];
+      result = slots[instruction.a].i ? slots[instruction.b] : slots[instruction.c];
     } else {
       bool two = instruction.code == RegionCode::SinCos ||
                  instruction.code == RegionCode::AddUIExtended ||
                  instruction.code == RegionCode::MulSIExtended ||
                  instruction.code == RegionCode::MulUIExtended;
-      RegionValue second;
+      RegionValue second{0};
       result = evaluate(instruction, slots[instruction.a], slots[instruction.b],
                         slots[instruction.c], second);
+      if (precision == RegionPrecision::Rounded && instruction.toFloat &&
+          instruction.to != DType::F64) {
+        result.f = roundTo(instruction.to, result.f);
+        second.f = two ? roundTo(instruction.to, second.f) : 0;
+      }
       if (two)
         slots[instruction.result + 1] = second;
     }

@@ -20,8 +20,7 @@ using namespace mlir::fa;
 
 /// Signed division that C++ leaves undefined, or that overflows `width` bits.
 static bool isUndefined(int64_t x, int64_t y, unsigned width) {
-  return y == 0 ||
-         (y == -1 && x == signExtend(uint64_t(1) << (width - 1), width));
+  return y == 0 || (y == -1 && x == signExtend(uint64_t(1) << (width - 1), width));
 }
 
 static int64_t divideRounded(int64_t x, int64_t y, bool up) {
@@ -41,8 +40,7 @@ static uint64_t power(int64_t base, int64_t exponent) {
   return result;
 }
 
-uint64_t fa::compareIntegers(int32_t predicate, uint64_t a, uint64_t b,
-                             unsigned width) {
+uint64_t fa::compareIntegers(int32_t predicate, uint64_t a, uint64_t b, unsigned width) {
   int64_t x = signExtend(a, width), y = signExtend(b, width);
   switch (arith::CmpIPredicate(predicate)) {
   case arith::CmpIPredicate::eq:
@@ -70,8 +68,8 @@ uint64_t fa::compareIntegers(int32_t predicate, uint64_t a, uint64_t b,
 }
 
 /// Ops on integers of one width; the caller truncates the result to it.
-uint64_t fa::evaluateInteger(RegionCode code, uint64_t a, uint64_t b,
-                             unsigned width, uint64_t &second) {
+uint64_t fa::evaluateInteger(RegionCode code, uint64_t a, uint64_t b, unsigned width,
+                             uint64_t &second) {
   int64_t x = signExtend(a, width), y = signExtend(b, width);
   switch (code) {
   case RegionCode::AddI:
@@ -131,8 +129,7 @@ uint64_t fa::evaluateInteger(RegionCode code, uint64_t a, uint64_t b,
     second = truncate(uint64_t((__int128(x) * y) >> width), width);
     return a * b;
   case RegionCode::MulUIExtended:
-    second = truncate(
-        uint64_t((static_cast<unsigned __int128>(a) * b) >> width), width);
+    second = truncate(uint64_t((static_cast<unsigned __int128>(a) * b) >> width), width);
     return a * b;
   default:
     llvm_unreachable("not an integer op");

@@ -27,125 +27,124 @@ using namespace mlir::fa;
 
 static std::optional<RegionCode> codeOf(StringRef name) {
   using C = RegionCode;
-  static const llvm::StringMap<C> codes = {
-      {"arith.addi", C::AddI},
-      {"arith.subi", C::SubI},
-      {"arith.muli", C::MulI},
-      {"arith.divui", C::DivUI},
-      {"arith.divsi", C::DivSI},
-      {"arith.ceildivui", C::CeilDivUI},
-      {"arith.ceildivsi", C::CeilDivSI},
-      {"arith.floordivsi", C::FloorDivSI},
-      {"arith.remui", C::RemUI},
-      {"arith.remsi", C::RemSI},
-      {"arith.andi", C::AndI},
-      {"arith.ori", C::OrI},
-      {"arith.xori", C::XOrI},
-      {"arith.shli", C::ShLI},
-      {"arith.shrui", C::ShRUI},
-      {"arith.shrsi", C::ShRSI},
-      {"arith.maxsi", C::MaxSI},
-      {"arith.maxui", C::MaxUI},
-      {"arith.minsi", C::MinSI},
-      {"arith.minui", C::MinUI},
-      {"arith.addui_extended", C::AddUIExtended},
-      {"arith.mulsi_extended", C::MulSIExtended},
-      {"arith.mului_extended", C::MulUIExtended},
-      {"arith.negf", C::NegF},
-      {"arith.addf", C::AddF},
-      {"arith.subf", C::SubF},
-      {"arith.mulf", C::MulF},
-      {"arith.divf", C::DivF},
-      {"arith.remf", C::RemF},
-      {"arith.maximumf", C::MaximumF},
-      {"arith.minimumf", C::MinimumF},
-      {"arith.maxnumf", C::MaxNumF},
-      {"arith.minnumf", C::MinNumF},
-      {"arith.extsi", C::ExtSI},
-      {"arith.extui", C::ZeroExtOrTrunc},
-      {"arith.trunci", C::ZeroExtOrTrunc},
-      {"arith.index_cast", C::ExtSI},
-      {"arith.index_castui", C::ZeroExtOrTrunc},
-      {"arith.extf", C::Copy},
-      {"arith.truncf", C::Copy},
-      {"arith.sitofp", C::SIToFP},
-      {"arith.uitofp", C::UIToFP},
-      {"arith.fptosi", C::FPToSI},
-      {"arith.fptoui", C::FPToUI},
-      {"arith.bitcast", C::Bitcast},
-      {"arith.cmpi", C::CmpI},
-      {"arith.cmpf", C::CmpF},
-      {"arith.select", C::Select},
-      {"math.absi", C::AbsI},
-      {"math.ctlz", C::CtLZ},
-      {"math.cttz", C::CtTZ},
-      {"math.ctpop", C::CtPop},
-      {"math.ipowi", C::IPowI},
-      {"math.absf", C::AbsF},
-      {"math.acos", C::Acos},
-      {"math.acosh", C::Acosh},
-      {"math.asin", C::Asin},
-      {"math.asinh", C::Asinh},
-      {"math.atan", C::Atan},
-      {"math.atan2", C::Atan2},
-      {"math.atanh", C::Atanh},
-      {"math.cbrt", C::Cbrt},
-      {"math.ceil", C::Ceil},
-      {"math.clampf", C::ClampF},
-      {"math.copysign", C::CopySign},
-      {"math.cos", C::Cos},
-      {"math.cosh", C::Cosh},
-      {"math.erf", C::Erf},
-      {"math.erfc", C::Erfc},
-      {"math.exp", C::Exp},
-      {"math.exp2", C::Exp2},
-      {"math.expm1", C::ExpM1},
-      {"math.floor", C::Floor},
-      {"math.fma", C::Fma},
-      {"math.fpowi", C::FPowI},
-      {"math.isfinite", C::IsFinite},
-      {"math.isinf", C::IsInf},
-      {"math.isnan", C::IsNaN},
-      {"math.isnormal", C::IsNormal},
-      {"math.log", C::Log},
-      {"math.log10", C::Log10},
-      {"math.log1p", C::Log1p},
-      {"math.log2", C::Log2},
-      {"math.powf", C::PowF},
-      {"math.round", C::Round},
-      {"math.roundeven", C::RoundEven},
-      {"math.rsqrt", C::Rsqrt},
-      {"math.sin", C::Sin},
-      {"math.sincos", C::SinCos},
-      {"math.sinh", C::Sinh},
-      {"math.sqrt", C::Sqrt},
-      {"math.tan", C::Tan},
-      {"math.tanh", C::Tanh},
-      {"math.trunc", C::Trunc},
-      {"index.add", C::AddI},
-      {"index.sub", C::SubI},
-      {"index.mul", C::MulI},
-      {"index.divs", C::DivSI},
-      {"index.divu", C::DivUI},
-      {"index.ceildivs", C::CeilDivSI},
-      {"index.ceildivu", C::CeilDivUI},
-      {"index.floordivs", C::FloorDivSI},
-      {"index.rems", C::RemSI},
-      {"index.remu", C::RemUI},
-      {"index.maxs", C::MaxSI},
-      {"index.maxu", C::MaxUI},
-      {"index.mins", C::MinSI},
-      {"index.minu", C::MinUI},
-      {"index.shl", C::ShLI},
-      {"index.shrs", C::ShRSI},
-      {"index.shru", C::ShRUI},
-      {"index.and", C::AndI},
-      {"index.or", C::OrI},
-      {"index.xor", C::XOrI},
-      {"index.casts", C::ExtSI},
-      {"index.castu", C::ZeroExtOrTrunc},
-      {"index.cmp", C::CmpI},
-      {"tensor.extract", C::Extract}};
+  static const llvm::StringMap<C> codes = {{"arith.addi", C::AddI},
+                                           {"arith.subi", C::SubI},
+                                           {"arith.muli", C::MulI},
+                                           {"arith.divui", C::DivUI},
+                                           {"arith.divsi", C::DivSI},
+                                           {"arith.ceildivui", C::CeilDivUI},
+                                           {"arith.ceildivsi", C::CeilDivSI},
+                                           {"arith.floordivsi", C::FloorDivSI},
+                                           {"arith.remui", C::RemUI},
+                                           {"arith.remsi", C::RemSI},
+                                           {"arith.andi", C::AndI},
+                                           {"arith.ori", C::OrI},
+                                           {"arith.xori", C::XOrI},
+                                           {"arith.shli", C::ShLI},
+                                           {"arith.shrui", C::ShRUI},
+                                           {"arith.shrsi", C::ShRSI},
+                                           {"arith.maxsi", C::MaxSI},
+                                           {"arith.maxui", C::MaxUI},
+                                           {"arith.minsi", C::MinSI},
+                                           {"arith.minui", C::MinUI},
+                                           {"arith.addui_extended", C::AddUIExtended},
+                                           {"arith.mulsi_extended", C::MulSIExtended},
+                                           {"arith.mului_extended", C::MulUIExtended},
+                                           {"arith.negf", C::NegF},
+                                           {"arith.addf", C::AddF},
+                                           {"arith.subf", C::SubF},
+                                           {"arith.mulf", C::MulF},
+                                           {"arith.divf", C::DivF},
+                                           {"arith.remf", C::RemF},
+                                           {"arith.maximumf", C::MaximumF},
+                                           {"arith.minimumf", C::MinimumF},
+                                           {"arith.maxnumf", C::MaxNumF},
+                                           {"arith.minnumf", C::MinNumF},
+                                           {"arith.extsi", C::ExtSI},
+                                           {"arith.extui", C::ZeroExtOrTrunc},
+                                           {"arith.trunci", C::ZeroExtOrTrunc},
+                                           {"arith.index_cast", C::ExtSI},
+                                           {"arith.index_castui", C::ZeroExtOrTrunc},
+                                           {"arith.extf", C::Copy},
+                                           {"arith.truncf", C::Copy},
+                                           {"arith.sitofp", C::SIToFP},
+                                           {"arith.uitofp", C::UIToFP},
+                                           {"arith.fptosi", C::FPToSI},
+                                           {"arith.fptoui", C::FPToUI},
+                                           {"arith.bitcast", C::Bitcast},
+                                           {"arith.cmpi", C::CmpI},
+                                           {"arith.cmpf", C::CmpF},
+                                           {"arith.select", C::Select},
+                                           {"math.absi", C::AbsI},
+                                           {"math.ctlz", C::CtLZ},
+                                           {"math.cttz", C::CtTZ},
+                                           {"math.ctpop", C::CtPop},
+                                           {"math.ipowi", C::IPowI},
+                                           {"math.absf", C::AbsF},
+                                           {"math.acos", C::Acos},
+                                           {"math.acosh", C::Acosh},
+                                           {"math.asin", C::Asin},
+                                           {"math.asinh", C::Asinh},
+                                           {"math.atan", C::Atan},
+                                           {"math.atan2", C::Atan2},
+                                           {"math.atanh", C::Atanh},
+                                           {"math.cbrt", C::Cbrt},
+                                           {"math.ceil", C::Ceil},
+                                           {"math.clampf", C::ClampF},
+                                           {"math.copysign", C::CopySign},
+                                           {"math.cos", C::Cos},
+                                           {"math.cosh", C::Cosh},
+                                           {"math.erf", C::Erf},
+                                           {"math.erfc", C::Erfc},
+                                           {"math.exp", C::Exp},
+                                           {"math.exp2", C::Exp2},
+                                           {"math.expm1", C::ExpM1},
+                                           {"math.floor", C::Floor},
+                                           {"math.fma", C::Fma},
+                                           {"math.fpowi", C::FPowI},
+                                           {"math.isfinite", C::IsFinite},
+                                           {"math.isinf", C::IsInf},
+                                           {"math.isnan", C::IsNaN},
+                                           {"math.isnormal", C::IsNormal},
+                                           {"math.log", C::Log},
+                                           {"math.log10", C::Log10},
+                                           {"math.log1p", C::Log1p},
+                                           {"math.log2", C::Log2},
+                                           {"math.powf", C::PowF},
+                                           {"math.round", C::Round},
+                                           {"math.roundeven", C::RoundEven},
+                                           {"math.rsqrt", C::Rsqrt},
+                                           {"math.sin", C::Sin},
+                                           {"math.sincos", C::SinCos},
+                                           {"math.sinh", C::Sinh},
+                                           {"math.sqrt", C::Sqrt},
+                                           {"math.tan", C::Tan},
+                                           {"math.tanh", C::Tanh},
+                                           {"math.trunc", C::Trunc},
+                                           {"index.add", C::AddI},
+                                           {"index.sub", C::SubI},
+                                           {"index.mul", C::MulI},
+                                           {"index.divs", C::DivSI},
+                                           {"index.divu", C::DivUI},
+                                           {"index.ceildivs", C::CeilDivSI},
+                                           {"index.ceildivu", C::CeilDivUI},
+                                           {"index.floordivs", C::FloorDivSI},
+                                           {"index.rems", C::RemSI},
+                                           {"index.remu", C::RemUI},
+                                           {"index.maxs", C::MaxSI},
+                                           {"index.maxu", C::MaxUI},
+                                           {"index.mins", C::MinSI},
+                                           {"index.minu", C::MinUI},
+                                           {"index.shl", C::ShLI},
+                                           {"index.shrs", C::ShRSI},
+                                           {"index.shru", C::ShRUI},
+                                           {"index.and", C::AndI},
+                                           {"index.or", C::OrI},
+                                           {"index.xor", C::XOrI},
+                                           {"index.casts", C::ExtSI},
+                                           {"index.castu", C::ZeroExtOrTrunc},
+                                           {"index.cmp", C::CmpI},
+                                           {"tensor.extract", C::Extract}};
   auto it = codes.find(name);
   return it == codes.end() ? std::nullopt : std::optional(it->second);
 }
@@ -180,13 +179,11 @@ LogicalResult RegionProgram::check(Region &region) {
                       << "'; use another op of arith, math or index";
       return WalkResult::interrupt();
     }
-    for (Value value :
-         llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
-                             SmallVector<Value>(op->getResults())))
-      if (!isSupported(value.getType()) &&
-          !isa<RankedTensorType>(value.getType())) {
-        op->emitError() << "the reference cannot evaluate '" << op->getName()
-                        << "' on " << value.getType()
+    for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
+                                           SmallVector<Value>(op->getResults())))
+      if (!isSupported(value.getType()) && !isa<RankedTensorType>(value.getType())) {
+        op->emitError() << "the reference cannot evaluate '" << op->getName() << "' on "
+                        << value.getType()
                         << ": expected integers of 1 to 64 bits, index, f16, "
                            "bf16, f32 or f64";
         return WalkResult::interrupt();
@@ -200,9 +197,7 @@ LogicalResult RegionProgram::check(Region &region) {
 // Compilation
 //===----------------------------------------------------------------------===//
 
-static unsigned widthOf(Type type) {
-  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-}
+static unsigned widthOf(Type type) { return type.isIndex() ? 64 : type.getIntOrFloatBitWidth(); }
 
 struct fa::RegionCompiler {
   RegionCompiler(RegionProgram &program, unsigned firstCapture)
@@ -264,8 +259,7 @@ struct fa::RegionCompiler {
       slots[result] = nextSlot++;
     instruction.result = slots[op->getResult(0)];
     if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-      instruction.a = cast<BlockArgument>(extract.getTensor()).getArgNumber() -
-                      firstCapture;
+      instruction.a = cast<BlockArgument>(extract.getTensor()).getArgNumber() - firstCapture;
       instruction.b = program.indices.size();
       for (Value index : extract.getIndices())
         program.indices.push_back(slots.lookup(index));
@@ -286,8 +280,7 @@ struct fa::RegionCompiler {
   /// What is not in the types.
   void adjust(Operation *op, RegionInstruction &instruction) {
     // A narrower result takes the low bits either way.
-    if (instruction.code == RegionCode::ExtSI &&
-        instruction.toWidth < instruction.width)
+    if (instruction.code == RegionCode::ExtSI && instruction.toWidth < instruction.width)
       instruction.code = RegionCode::ZeroExtOrTrunc;
     if (instruction.code == RegionCode::FPowI)
       instruction.toWidth = widthOf(op->getOperand(1).getType());
@@ -296,9 +289,8 @@ struct fa::RegionCompiler {
     if (auto compare = dyn_cast<arith::CmpFOp>(op))
       instruction.predicate = static_cast<int32_t>(compare.getPredicate());
     if (auto compare = dyn_cast<index::CmpOp>(op))
-      instruction.predicate =
-          static_cast<int32_t>(*arith::symbolizeCmpIPredicate(
-              index::stringifyIndexCmpPredicate(compare.getPred())));
+      instruction.predicate = static_cast<int32_t>(
+          *arith::symbolizeCmpIPredicate(index::stringifyIndexCmpPredicate(compare.getPred())));
   }
 };
 
@@ -313,8 +305,7 @@ RegionProgram RegionProgram::compile(Region &region, bool isScore) {
     bool isTensor = isa<RankedTensorType>(type);
     if (argument.getArgNumber() >= firstCapture) {
       program.captureSlots.push_back(isTensor ? -1 : program.initial.size());
-      program.captureIsFloat.push_back(
-          isa<FloatType>(getElementTypeOrSelf(type)));
+      program.captureIsFloat.push_back(isa<FloatType>(getElementTypeOrSelf(type)));
       program.captureWidths.push_back(widthOf(getElementTypeOrSelf(type)));
     }
     if (!isTensor) {

@@ -78,14 +78,12 @@ static bool compare(arith::CmpFPredicate predicate, double a, double b) {
 }
 
 static bool isNormal(double value, DType type) {
-  double least = type == DType::F16   ? 0x1p-14
-                 : type == DType::F64 ? DBL_MIN
-                                      : 0x1p-126;
+  double least = type == DType::F16 ? 0x1p-14 : type == DType::F64 ? DBL_MIN : 0x1p-126;
   return std::isfinite(value) && std::fabs(value) >= least;
 }
 
-static double evaluateFloat(const RegionInstruction &op, double a, double b,
-                            double c, double &second) {
+static double evaluateFloat(const RegionInstruction &op, double a, double b, double c,
+                            double &second) {
   switch (op.code) {
   case RegionCode::NegF:
     return -a;
@@ -109,8 +107,8 @@ static double evaluateFloat(const RegionInstruction &op, double a, double b,
     return std::isnan(a) ? b : std::isnan(b) ? a : extremum(a, b, -1);
   case RegionCode::ClampF:
     return clamped(a, b, c);
-#define UNARY(CODE, FUNCTION)                                                  \
-  case RegionCode::CODE:                                                       \
+#define UNARY(CODE, FUNCTION)                                                                      \
+  case RegionCode::CODE:                                                                           \
     return std::FUNCTION(a);
     UNARY(AbsF, fabs)
     UNARY(Acos, acos)
@@ -161,8 +159,8 @@ static double evaluateFloat(const RegionInstruction &op, double a, double b,
 }
 
 /// To an integer, saturating; NaN gives 0.
-static uint64_t toInteger(double value, double least, double limit,
-                          uint64_t lowest, uint64_t highest, bool isSigned) {
+static uint64_t toInteger(double value, double least, double limit, uint64_t lowest,
+                          uint64_t highest, bool isSigned) {
   if (std::isnan(value))
     return 0;
   value = std::trunc(value);
@@ -173,8 +171,8 @@ static uint64_t toInteger(double value, double least, double limit,
   return isSigned ? uint64_t(int64_t(value)) : uint64_t(value);
 }
 
-RegionValue fa::evaluate(const RegionInstruction &op, RegionValue a,
-                         RegionValue b, RegionValue c, RegionValue &second) {
+RegionValue fa::evaluate(const RegionInstruction &op, RegionValue a, RegionValue b, RegionValue c,
+                         RegionValue &second) {
   RegionValue result;
   unsigned width = op.width, to = op.toWidth;
   uint64_t highest = truncate(~uint64_t(0), to);
@@ -230,8 +228,7 @@ RegionValue fa::evaluate(const RegionInstruction &op, RegionValue a,
     return result;
   default:
     if (op.code < RegionCode::NegF)
-      result.i =
-          truncate(evaluateInteger(op.code, a.i, b.i, width, second.i), width);
+      result.i = truncate(evaluateInteger(op.code, a.i, b.i, width, second.i), width);
     else
       result.f = evaluateFloat(op, a.f, b.f, c.f, second.f);
     return result;

@@ -122,16 +122,13 @@ double fa::fromBits(DType dtype, uint64_t bits) {
   }
 }
 
-double fa::roundTo(DType dtype, double value) {
-  return fromBits(dtype, toBits(dtype, value));
-}
+double fa::roundTo(DType dtype, double value) { return fromBits(dtype, toBits(dtype, value)); }
 
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
 
-std::optional<int64_t> fa::elementCount(const std::vector<int64_t> &shape,
-                                        DType dtype) {
+std::optional<int64_t> fa::elementCount(const std::vector<int64_t> &shape, DType dtype) {
   int64_t count = 1, bytes;
   bool empty = false;
   for (int64_t size : shape) {
@@ -156,12 +153,9 @@ std::string fa::toString(const std::vector<int64_t> &shape) {
   return text;
 }
 
-HostTensor HostTensor::zeros(std::string name, DType dtype,
-                             std::vector<int64_t> shape) {
-  size_t bytes =
-      static_cast<size_t>(*elementCount(shape, dtype)) * sizeOf(dtype);
-  return {std::move(name), dtype, std::move(shape),
-          std::vector<std::byte>(bytes)};
+HostTensor HostTensor::zeros(std::string name, DType dtype, std::vector<int64_t> shape) {
+  size_t bytes = static_cast<size_t>(*elementCount(shape, dtype)) * sizeOf(dtype);
+  return {std::move(name), dtype, std::move(shape), std::vector<std::byte>(bytes)};
 }
 
 bool HostTensor::isConsistent() const {
@@ -175,8 +169,7 @@ template <typename T> static T read(const HostTensor &tensor, int64_t i) {
   return value;
 }
 
-template <typename T>
-static void write(HostTensor &tensor, int64_t i, T value) {
+template <typename T> static void write(HostTensor &tensor, int64_t i, T value) {
   std::memcpy(tensor.data.data() + i * sizeof(T), &value, sizeof(T));
 }
 
@@ -230,9 +223,7 @@ void HostTensor::set(int64_t i, double value) {
 void HostTensor::setInteger(int64_t i, int64_t value) {
   switch (sizeOf(dtype)) {
   case 1:
-    return write(
-        *this, i,
-        static_cast<uint8_t>(dtype == DType::Bool ? value != 0 : value));
+    return write(*this, i, static_cast<uint8_t>(dtype == DType::Bool ? value != 0 : value));
   case 2:
     return write(*this, i, static_cast<uint16_t>(value));
   case 4:

@@ -23,10 +23,11 @@ struct BoundArgument {
 };
 
 /// The dtype of the C API for a type, nothing where it has none.
-std::optional<fa_dtype> dtypeOf(Type type);
+std::optional<fa_dtype> launchTypeOf(Type type);
 
 /// Bytes of workspace of a launch; checks names, dtypes, shapes and strides.
-llvm::Expected<uint64_t> workspaceSize(const Manifest &manifest, llvm::ArrayRef<fa_argument> arguments);
+llvm::Expected<uint64_t> workspaceSize(const Manifest &manifest,
+                                       llvm::ArrayRef<fa_argument> arguments);
 
 /// One bound argument per argument of the manifest.
 llvm::Expected<std::vector<BoundArgument>> bindArguments(const Manifest &manifest,

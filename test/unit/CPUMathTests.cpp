@@ -73,7 +73,8 @@ const Function functions[] = {
     {"math.atan2 %v, %w", [](double x, double y) { return std::atan2(x, y); }, -9, 9, -7, 7},
     {"math.copysign %v, %w", [](double x, double y) { return std::copysign(x, y); }, -9, 9, -7, 7},
     {"math.fma %v, %w, %v", [](double x, double y) { return x * y + x; }, -9, 9, -7, 7},
-    {"math.clampf %v to [%w, %c]", [](double x, double y) { return std::min(std::max(x, y), 3.0); }, -9, 9, -9, 2},
+    {"math.clampf %v to [%w, %c]", [](double x, double y) { return std::min(std::max(x, y), 3.0); },
+     -9, 9, -9, 2},
 };
 
 std::unique_ptr<cpu::Executor> compile(StringRef op, const cpu::TargetDescription &target) {
@@ -121,7 +122,9 @@ TEST(CPUMath, FunctionsAreAccurate) {
         x2[i] = f.low2 + (f.high2 - f.low2) * (double(i * 7919 % n) / (n - 1));
       }
       cpu::ThreadPool pool(1);
-      auto tensor = [&](std::vector<float> &v) { return cpu::Argument::tensor(v.data(), {n}, {1}); };
+      auto tensor = [&](std::vector<float> &v) {
+        return cpu::Argument::tensor(v.data(), {n}, {1});
+      };
       ASSERT_FALSE(static_cast<bool>(executor->run("f", {tensor(x), tensor(x2), tensor(y)}, pool)));
       double worst = 0, worstRelative = 0;
       int64_t at = 0;
@@ -134,8 +137,9 @@ TEST(CPUMath, FunctionsAreAccurate) {
           at = i;
         }
       }
-      EXPECT_LE(worst, 5e-7) << f.op << " on " << name << " at " << x[at] << ", " << x2[at] << ": " << y[at]
-                             << " for " << f.reference(x[at], x2[at]) << " (worst relative " << worstRelative << ")";
+      EXPECT_LE(worst, 5e-7) << f.op << " on " << name << " at " << x[at] << ", " << x2[at] << ": "
+                             << y[at] << " for " << f.reference(x[at], x2[at])
+                             << " (worst relative " << worstRelative << ")";
     }
 }
 

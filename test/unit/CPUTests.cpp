@@ -53,7 +53,8 @@ tile.func @f(%x: !tile.view<?xf32>, %y: !tile.view<?xf32>, %t: index)
 
 TEST(CPU, Exp2IsAccurateAndKeepsSpecialValues) {
   float infinity = std::numeric_limits<float>::infinity();
-  std::vector<float> x = {-infinity, infinity, NAN, -1e30f, 1e30f, 0.0f, -0.0f, 1.0f, -126.0f, 127.0f};
+  std::vector<float> x = {-infinity, infinity, NAN,  -1e30f,  1e30f,
+                          0.0f,      -0.0f,    1.0f, -126.0f, 127.0f};
   size_t special = x.size();
   for (int i = 0; i < 200003; ++i)
     x.push_back(-125.0f + i * (250.0f / 200003));
@@ -67,7 +68,8 @@ TEST(CPU, Exp2IsAccurateAndKeepsSpecialValues) {
     int64_t n = x.size();
     cpu::ThreadPool pool(3);
     llvm::Error error = executor->run(
-        "f", {cpu::Argument::tensor(x.data(), {n}, {1}), cpu::Argument::tensor(y.data(), {n}, {1})}, pool);
+        "f", {cpu::Argument::tensor(x.data(), {n}, {1}), cpu::Argument::tensor(y.data(), {n}, {1})},
+        pool);
     ASSERT_FALSE(static_cast<bool>(error));
     EXPECT_EQ(y[0], 0.0f);
     EXPECT_EQ(y[1], infinity);
@@ -95,9 +97,10 @@ TEST(CPU, RandomBitsAreThoseOfTheHost) {
   struct Case {
     int64_t rows, columns, row, column;
   };
-  const Case cases[] = {{64, 128, 0, 0},   {64, 128, 64, 128},    {64, 128, 8, 24},   {64, 128, 13, 31},
-                        {80, 80, 40, 88},  {1, 1, 15, 31},        {1, 239, 7, 1},     {239, 1, 9, 100},
-                        {16, 32, 15, 31},  {17, 33, 1, 1},        {5, 64, 1000, 33},  {48, 100, 56, 16},
+  const Case cases[] = {{64, 128, 0, 0},   {64, 128, 64, 128},     {64, 128, 8, 24},
+                        {64, 128, 13, 31}, {80, 80, 40, 88},       {1, 1, 15, 31},
+                        {1, 239, 7, 1},    {239, 1, 9, 100},       {16, 32, 15, 31},
+                        {17, 33, 1, 1},    {5, 64, 1000, 33},      {48, 100, 56, 16},
                         {31, 65, 12, 127}, {64, 128, 65536, 8191}, {3, 40, 2147483600, 2147483600}};
   uint64_t seed = 0x9876543210ABCDEF, offset = 0xFEDCBA9876543211;
   for (const Case &c : cases) {
@@ -121,9 +124,9 @@ tile.func @f(%y: !tile.view<?x?xi8>, %seed: i64, %offset: i64, %b: index, %h: in
       using cpu::Argument;
       llvm::Error error = executor->run(
           "f",
-          {Argument::tensor(bytes.data(), {c.rows, c.columns}, {c.columns, 1}), Argument::scalar(seed),
-           Argument::scalar(offset), Argument::scalar(batch), Argument::scalar(head), Argument::scalar(c.row),
-           Argument::scalar(c.column)},
+          {Argument::tensor(bytes.data(), {c.rows, c.columns}, {c.columns, 1}),
+           Argument::scalar(seed), Argument::scalar(offset), Argument::scalar(batch),
+           Argument::scalar(head), Argument::scalar(c.row), Argument::scalar(c.column)},
           pool);
       ASSERT_FALSE(static_cast<bool>(error));
       int64_t wrong = 0;

@@ -32,20 +32,18 @@ struct AttentionResult {
 
 /// The operands of `op` out of a tensor for each argument of its function, in
 /// order.
-llvm::Expected<AttentionInputs>
-bindArguments(AttentionOp op, const std::vector<HostTensor> &arguments);
+llvm::Expected<AttentionInputs> bindArguments(AttentionOp op,
+                                              const std::vector<HostTensor> &arguments);
 
 /// Attention in float64. Fails, with a message, where inputs do not fit the op
 /// or each other, or where its regions hold an op that cannot be evaluated
 /// (also reported as a diagnostic, at its place).
-llvm::Expected<AttentionResult>
-referenceAttention(AttentionOp op, const AttentionInputs &inputs);
+llvm::Expected<AttentionResult> referenceAttention(AttentionOp op, const AttentionInputs &inputs);
 
 /// The plain computation in the kernel's dtype: dot products, scores and sums
 /// in f32, probabilities rounded to the dtype before they meet the values,
 /// the output rounded to it. The error rule measures a kernel by it.
-llvm::Expected<AttentionResult> lowAttention(AttentionOp op,
-                                             const AttentionInputs &inputs);
+llvm::Expected<AttentionResult> lowAttention(AttentionOp op, const AttentionInputs &inputs);
 
 /// How far one result is from the reference, and how far it may be.
 struct Judgement {
@@ -62,8 +60,7 @@ struct Judgement {
 /// max|o - ref| <= 2 max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, the last
 /// term in the output's dtype. NaN fails; an infinity must be the reference,
 /// rounded to the dtype.
-Judgement judgeOutput(const HostTensor &output,
-                      const AttentionResult &reference,
+Judgement judgeOutput(const HostTensor &output, const AttentionResult &reference,
                       const AttentionResult &low);
 
 /// |lse - ref| <= 1e-5 max(1, |ref|) + 2 |low - ref| for each row. NaN fails;

@@ -71,12 +71,16 @@ private:
   int32_t firstPosition = 0, yielded = 0;
 };
 
+/// In which precision floats are computed: float64 throughout, or each result
+/// rounded to its type, as a kernel would.
+enum class RegionPrecision { Exact, Rounded };
+
 /// Runs a program; one per thread. `captures` has a tensor for each capture,
 /// of its dtype and rank; they and the program outlive the evaluator.
 class RegionEvaluator {
 public:
-  RegionEvaluator(const RegionProgram &program,
-                  const std::vector<const HostTensor *> &captures);
+  RegionEvaluator(const RegionProgram &program, const std::vector<const HostTensor *> &captures,
+                  RegionPrecision precision = RegionPrecision::Exact);
   bool mask(const Position &at);
   double score(double s, const Position &at);
 
@@ -86,6 +90,7 @@ private:
 
   const RegionProgram &program;
   std::vector<const HostTensor *> captures;
+  RegionPrecision precision;
   std::vector<RegionValue> slots;
 };
 

@@ -37,8 +37,7 @@ double fromBits(DType dtype, uint64_t bits);
 
 /// The number of elements of a shape; none where a size is negative or the
 /// bytes do not fit in int64.
-std::optional<int64_t> elementCount(const std::vector<int64_t> &shape,
-                                    DType dtype);
+std::optional<int64_t> elementCount(const std::vector<int64_t> &shape, DType dtype);
 /// "2x3", "scalar" for rank 0.
 std::string toString(const std::vector<int64_t> &shape);
 
@@ -50,8 +49,7 @@ struct HostTensor {
   std::vector<std::byte> data;
 
   /// Zeros; the shape must have an elementCount.
-  static HostTensor zeros(std::string name, DType dtype,
-                          std::vector<int64_t> shape);
+  static HostTensor zeros(std::string name, DType dtype, std::vector<int64_t> shape);
   int64_t size() const { return int64_t(data.size() / sizeOf(dtype)); }
   /// Whether `data` is as large as the shape says.
   bool isConsistent() const;

@@ -39,12 +39,11 @@ inline constexpr int64_t kDropoutMaxHeads = 1 << 12;
 inline constexpr int64_t kDropoutMaxBatch = 1 << 20;
 
 /// The random byte of query i and key j of head h, batch b.
-inline uint8_t dropoutByte(uint64_t seed, uint64_t offset, uint32_t b,
-                           uint32_t h, uint32_t i, uint32_t j) {
-  std::array<uint32_t, 2> key = {uint32_t(seed),
-                                 uint32_t(seed >> 32) + uint32_t(offset >> 32)};
-  std::array<uint32_t, 4> counter = {i / 16 * 8 + i % 8, j / 32 * 4 + j % 8 / 2,
-                                     b << 12 | h, uint32_t(offset)};
+inline uint8_t dropoutByte(uint64_t seed, uint64_t offset, uint32_t b, uint32_t h, uint32_t i,
+                           uint32_t j) {
+  std::array<uint32_t, 2> key = {uint32_t(seed), uint32_t(seed >> 32) + uint32_t(offset >> 32)};
+  std::array<uint32_t, 4> counter = {i / 16 * 8 + i % 8, j / 32 * 4 + j % 8 / 2, b << 12 | h,
+                                     uint32_t(offset)};
   uint32_t byte = 8 * (i / 8 % 2) + 4 * (j % 2) + j / 8 % 4;
   return philox4x32x7(counter, key)[byte / 4] >> (8 * (byte % 4));
 }
@@ -58,9 +57,7 @@ inline unsigned dropoutThreshold(double p) {
 }
 
 /// What kept values are multiplied by: 1 / (1 - threshold / 256).
-inline double dropoutScale(unsigned threshold) {
-  return 256.0 / (256 - threshold);
-}
+inline double dropoutScale(unsigned threshold) { return 256.0 / (256 - threshold); }
 
 } // namespace mlir::fa
 

@@ -23,6 +23,10 @@ extern "C" {
 /// `fa-opt`: runs passes, and is also the compiler. Returns the exit status.
 FA_EXPORT int fa_opt_main(int argc, char **argv);
 
+/// `fa-run`: runs, checks and times a program. Returns the exit status: 0, or 1
+/// after an error or a failed check.
+FA_EXPORT int fa_run_main(int argc, char **argv);
+
 /// `fa-lsp-server`: the language server of the dialects. Returns the exit status.
 FA_EXPORT int fa_lsp_main(int argc, char **argv);
 

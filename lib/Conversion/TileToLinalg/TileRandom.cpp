@@ -47,12 +47,20 @@ struct Words {
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
   Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
   Value add(Value x, int64_t y) { return add(x, constant(x.getType(), y)); }
-  Value multiply(Value x, int64_t y) { return arith::MulIOp::create(b, x, constant(x.getType(), y)); }
+  Value multiply(Value x, int64_t y) {
+    return arith::MulIOp::create(b, x, constant(x.getType(), y));
+  }
   Value bitXor(Value x, Value y) { return arith::XOrIOp::create(b, x, y); }
-  Value bitAnd(Value x, int64_t mask) { return arith::AndIOp::create(b, x, constant(x.getType(), mask)); }
+  Value bitAnd(Value x, int64_t mask) {
+    return arith::AndIOp::create(b, x, constant(x.getType(), mask));
+  }
   Value low(Value x) { return bitAnd(x, 0xFFFFFFFF); }
-  Value shiftLeft(Value x, int64_t by) { return arith::ShLIOp::create(b, x, constant(x.getType(), by)); }
-  Value shiftRight(Value x, int64_t by) { return arith::ShRUIOp::create(b, x, constant(x.getType(), by)); }
+  Value shiftLeft(Value x, int64_t by) {
+    return arith::ShLIOp::create(b, x, constant(x.getType(), by));
+  }
+  Value shiftRight(Value x, int64_t by) {
+    return arith::ShRUIOp::create(b, x, constant(x.getType(), by));
+  }
   Value high(Value x) { return shiftRight(x, 32); }
   Value wide(Value x) { return arith::IndexCastOp::create(b, b.getI64Type(), x); }
   /// How many pieces of `size` hold [from, from + count).
@@ -82,7 +90,8 @@ static SmallVector<Value> generate(Words &w, ArrayRef<Value> start, Value keyLow
 /// call c of a group is that of columns 8n + 2c and 8n + 2c + 1.
 static Value orderColumns(ImplicitLocOpBuilder &b, Value even, Value odd) {
   int64_t lanes = cast<VectorType>(even.getType()).getNumElements();
-  auto words = VectorType::get(lanes, b.getI32Type()), bytes = VectorType::get(4 * lanes, b.getI8Type());
+  auto words = VectorType::get(lanes, b.getI32Type()),
+       bytes = VectorType::get(4 * lanes, b.getI8Type());
   auto bytesOf = [&](Value x) -> Value {
     return vector::BitCastOp::create(b, bytes, arith::TruncIOp::create(b, words, x));
   };
@@ -99,26 +108,32 @@ Value linalg_lowering::lowerRandomBits(RewriterBase &rewriter, tile::RandomBitsO
   Words w{b};
   auto type = cast<RankedTensorType>(op.getResult().getType());
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-  int64_t lanes = columns <= 32 ? 4 : columns <= 64 ? 8 : 16, width = kGroupColumns / kCallColumns * lanes;
+  int64_t lanes = columns <= 32   ? 4
+                  : columns <= 64 ? 8
+                                  : 16,
+          width = kGroupColumns / kCallColumns * lanes;
 
   // The tile inside of its groups, and buffers for the worst place of it.
   Value rowInside = w.bitAnd(op.getRow(), kGroupRows - 1);
   Value columnInside = w.bitAnd(op.getColumn(), kGroupColumns - 1);
   Value callRows = w.multiply(w.piecesOf(rowInside, rows, kGroupRows), kCallRows);
   Value pieces = w.piecesOf(columnInside, columns, width);
-  SmallVector<int64_t> shape = {static_cast<int64_t>(llvm::alignTo(rows + kGroupRows - 1, kGroupRows)),
-                                static_cast<int64_t>(llvm::alignTo(columns + kGroupColumns - 1, width))};
+  SmallVector<int64_t> shape = {
+      static_cast<int64_t>(llvm::alignTo(rows + kGroupRows - 1, kGroupRows)),
+      static_cast<int64_t>(llvm::alignTo(columns + kGroupColumns - 1, width))};
   Value empty = tensor::EmptyOp::create(b, shape, b.getI8Type());
 
   auto wordsType = VectorType::get(lanes, b.getI64Type());
   auto splat = [&](Value x) -> Value { return vector::BroadcastOp::create(b, wordsType, x); };
   Value keyLow = op.getSeed(), keyHigh = w.add(w.high(op.getSeed()), w.high(op.getOffset()));
-  Value place = arith::OrIOp::create(b, w.shiftLeft(w.wide(op.getBatch()), 12), w.wide(op.getHead()));
+  Value place =
+      arith::OrIOp::create(b, w.shiftLeft(w.wide(op.getBatch()), 12), w.wide(op.getHead()));
   Value offset = w.low(op.getOffset());
   Value firstRow = w.multiply(w.shiftRight(op.getRow(), 4), kCallRows);
   Value firstColumn = w.multiply(w.shiftRight(op.getColumn(), 5), kCallColumns);
   SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(lanes));
-  Value step = arith::ConstantOp::create(b, DenseIntElementsAttr::get(wordsType, ArrayRef<int64_t>(steps)));
+  Value step =
+      arith::ConstantOp::create(b, DenseIntElementsAttr::get(wordsType, ArrayRef<int64_t>(steps)));
 
   Value zero = w.index(0), one = w.index(1);
   auto outer = scf::ForOp::create(b, zero, callRows, one, empty);
@@ -132,7 +147,8 @@ Value linalg_lowering::lowerRandomBits(RewriterBase &rewriter, tile::RandomBitsO
   b.setInsertionPointToEnd(inner.getBody());
   Value piece = inner.getInductionVar();
   Value counter1 = w.add(splat(w.wide(w.add(firstColumn, w.multiply(piece, lanes)))), step);
-  SmallVector<Value> words = generate(w, {counter0, counter1, splat(place), splat(offset)}, keyLow, keyHigh);
+  SmallVector<Value> words =
+      generate(w, {counter0, counter1, splat(place), splat(offset)}, keyLow, keyHigh);
   Value column = w.multiply(piece, width), result = inner.getRegionIterArg(0);
   for (auto [row, at] : {std::pair(upper, 0), std::pair(lower, 2)})
     result = vector::TransferWriteOp::create(b, orderColumns(b, words[at], words[at + 1]), result,

@@ -61,7 +61,8 @@ namespace {
 struct LowerReduction : OpRewritePattern<vector::MultiDimReductionOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(vector::MultiDimReductionOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(vector::MultiDimReductionOp op,
+                                PatternRewriter &rewriter) const override {
     VectorType type = op.getSourceVectorType();
     SmallVector<bool> mask = op.getReductionMask();
     Location loc = op.getLoc();
@@ -83,7 +84,8 @@ struct LowerReduction : OpRewritePattern<vector::MultiDimReductionOp> {
       SmallVector<Value> sums;
       for (int64_t i = 0; i < type.getDimSize(0); ++i)
         sums.push_back(reduceTree(rewriter, loc, op.getKind(), row(i)));
-      Value rows = vector::FromElementsOp::create(rewriter, loc, cast<VectorType>(result.getType()), sums);
+      Value rows =
+          vector::FromElementsOp::create(rewriter, loc, cast<VectorType>(result.getType()), sums);
       result = combine(rewriter, loc, op.getKind(), result, rows);
     }
     rewriter.replaceOp(op, result);
@@ -98,19 +100,21 @@ struct LowerReduction : OpRewritePattern<vector::MultiDimReductionOp> {
 
 /// Ops of math that are instructions, or a few, on every target we know.
 static bool isInstruction(Operation *op) {
-  return isa<math::SqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::RoundEvenOp,
-             math::TruncOp, math::CopySignOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
-             math::CtPopOp, math::IsNaNOp, math::IsInfOp, math::IsNormalOp, math::IsFiniteOp>(op);
+  return isa<math::SqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp,
+             math::RoundEvenOp, math::TruncOp, math::CopySignOp, math::CountLeadingZerosOp,
+             math::CountTrailingZerosOp, math::CtPopOp, math::IsNaNOp, math::IsInfOp,
+             math::IsNormalOp, math::IsFiniteOp>(op);
 }
 
 /// The functions; those of f16 and bf16 have been made f32 before.
 static void populateMathPatterns(RewritePatternSet &patterns) {
   fa::cpu::populateLowerMathPatterns(patterns);
   fa::cpu::populateLowerMathF64Patterns(patterns);
-  math::populateExpansionPatterns(patterns, {"ctlz", "rsqrt", "round", "sinh", "cosh", "acosh", "atanh"});
+  math::populateExpansionPatterns(patterns,
+                                  {"ctlz", "rsqrt", "round", "sinh", "cosh", "acosh", "atanh"});
   auto approximated = [](StringRef name) {
-    return llvm::is_contained({"math.tanh", "math.log", "math.log2", "math.log1p", "math.erf", "math.erfc",
-                               "math.asin", "math.acos", "math.exp", "math.expm1"},
+    return llvm::is_contained({"math.tanh", "math.log", "math.log2", "math.log1p", "math.erf",
+                               "math.erfc", "math.asin", "math.acos", "math.exp", "math.expm1"},
                               name);
   };
   populateMathPolynomialApproximationPatterns(patterns, approximated);
@@ -123,7 +127,8 @@ static StringRef needsLibrary(Operation *op) {
     Type element = getElementTypeOrSelf(type);
     if (auto integer = dyn_cast<IntegerType>(element))
       return integer.getWidth() <= 64;
-    return !isa<FloatType>(element) || element.isF64() || element.isF32() || element.isF16() || element.isBF16();
+    return !isa<FloatType>(element) || element.isF64() || element.isF32() || element.isF16() ||
+           element.isBF16();
   };
   if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
     return {};
@@ -201,9 +206,11 @@ struct CPULowerVectors : fa::impl::CPULowerVectorsBase<CPULowerVectors> {
     RewritePatternSet patterns(context);
     patterns.add<LowerReduction>(context);
     populateMathPatterns(patterns);
-    vector::populateVectorContractLoweringPatterns(patterns, vector::VectorContractLowering::OuterProduct);
+    vector::populateVectorContractLoweringPatterns(patterns,
+                                                   vector::VectorContractLowering::OuterProduct);
     vector::populateVectorOuterProductLoweringPatterns(patterns);
-    vector::populateVectorTransposeLoweringPatterns(patterns, vector::VectorTransposeLowering::Shuffle16x16);
+    vector::populateVectorTransposeLoweringPatterns(patterns,
+                                                    vector::VectorTransposeLowering::Shuffle16x16);
     vector::populateVectorBroadcastLoweringPatterns(patterns);
     vector::populateVectorShapeCastLoweringPatterns(patterns);
     vector::populateVectorTransferLoweringPatterns(patterns, /*maxTransferRank=*/1);
@@ -211,7 +218,8 @@ struct CPULowerVectors : fa::impl::CPULowerVectorsBase<CPULowerVectors> {
     vector::populateVectorMaskOpLoweringPatterns(patterns);
     vector::populateScalarVectorTransferLoweringPatterns(patterns, /*benefit=*/1,
                                                          /*allowMultipleUses=*/false);
-    populateVectorToSCFConversionPatterns(patterns, VectorTransferToSCFOptions().enableFullUnroll());
+    populateVectorToSCFConversionPatterns(patterns,
+                                          VectorTransferToSCFOptions().enableFullUnroll());
     (void)applyPatternsGreedily(func, std::move(patterns));
     if (failed(checkMath(func)))
       signalPassFailure();

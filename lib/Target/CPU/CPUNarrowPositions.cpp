@@ -125,7 +125,8 @@ MaybeInterval Ranges::ofArgument(BlockArgument argument) {
   auto loop = dyn_cast<scf::ForOp>(parent);
   if (!loop || argument != loop.getInductionVar() || loop.getUnsignedCmp())
     return std::nullopt;
-  MaybeInterval begin = get(loop.getLowerBound()), end = get(loop.getUpperBound()), step = get(loop.getStep());
+  MaybeInterval begin = get(loop.getLowerBound()), end = get(loop.getUpperBound()),
+                step = get(loop.getStep());
   if (!begin || !end || !step || step->low < 1)
     return std::nullopt;
   int64_t last = std::max(end->high - 1, begin->low);
@@ -137,8 +138,9 @@ MaybeInterval Ranges::ofArgument(BlockArgument argument) {
 MaybeInterval Ranges::compute(Value value) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
-    return constant.getSignificantBits() <= 62 ? checked(constant.getSExtValue(), constant.getSExtValue())
-                                               : std::nullopt;
+    return constant.getSignificantBits() <= 62
+               ? checked(constant.getSExtValue(), constant.getSExtValue())
+               : std::nullopt;
   if (auto argument = dyn_cast<BlockArgument>(value))
     return ofArgument(argument);
   Operation *op = value.getDefiningOp();
@@ -149,16 +151,19 @@ MaybeInterval Ranges::compute(Value value) {
   if (auto iota = dyn_cast<tile::IotaOp>(op)) {
     MaybeInterval start = get(iota.getStart());
     int64_t size = cast<RankedTensorType>(iota.getResult().getType()).getDimSize(0);
-    return start ? checked(start->low, __int128(start->high) + std::max<int64_t>(size - 1, 0)) : std::nullopt;
+    return start ? checked(start->low, __int128(start->high) + std::max<int64_t>(size - 1, 0))
+                 : std::nullopt;
   }
   if (isa<tile::BroadcastOp, arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
     return get(op->getOperand(0));
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     MaybeInterval a = get(select.getTrueValue()), b = get(select.getFalseValue());
-    return a && b ? MaybeInterval(Interval{std::min(a->low, b->low), std::max(a->high, b->high)}) : std::nullopt;
+    return a && b ? MaybeInterval(Interval{std::min(a->low, b->low), std::max(a->high, b->high)})
+                  : std::nullopt;
   }
-  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MaxSIOp, arith::MinSIOp, arith::DivUIOp,
-           arith::DivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemUIOp>(op))
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MaxSIOp, arith::MinSIOp,
+           arith::DivUIOp, arith::DivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
+           arith::FloorDivSIOp, arith::RemUIOp>(op))
     return std::nullopt;
   MaybeInterval a = get(op->getOperand(0)), b = get(op->getOperand(1));
   if (!a || !b)
@@ -168,9 +173,10 @@ MaybeInterval Ranges::compute(Value value) {
   if (isa<arith::SubIOp>(op))
     return checked(__int128(a->low) - b->high, __int128(a->high) - b->low);
   if (isa<arith::MulIOp>(op)) {
-    __int128 corners[] = {__int128(a->low) * b->low, __int128(a->low) * b->high, __int128(a->high) * b->low,
-                          __int128(a->high) * b->high};
-    return checked(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4));
+    __int128 corners[] = {__int128(a->low) * b->low, __int128(a->low) * b->high,
+                          __int128(a->high) * b->low, __int128(a->high) * b->high};
+    return checked(*std::min_element(corners, corners + 4),
+                   *std::max_element(corners, corners + 4));
   }
   if (isa<arith::MaxSIOp>(op))
     return Interval{std::max(a->low, b->low), std::max(a->high, b->high)};
@@ -385,7 +391,8 @@ private:
     Type type = cast<RankedTensorType>(value.getType()).clone(b.getI32Type());
     Operation *op = value.getDefiningOp();
     if (auto broadcast = dyn_cast_if_present<tile::BroadcastOp>(op))
-      return tile::BroadcastOp::create(b, type, castToI32(b, broadcast.getInput()), broadcast.getDimAttr());
+      return tile::BroadcastOp::create(b, type, castToI32(b, broadcast.getInput()),
+                                       broadcast.getDimAttr());
     APInt number;
     if (matchPattern(value, m_ConstantInt(&number)))
       return constant(b, type, number.trunc(32).getSExtValue());
@@ -423,7 +430,8 @@ static void narrowUses(Narrower &narrower, Operation *op) {
       replace(narrower.get(op->getOperand(0)));
     return;
   }
-  if (isa<arith::SIToFPOp>(op) && isWideTile(op->getOperand(0)) && narrower.fits(op->getOperand(0))) {
+  if (isa<arith::SIToFPOp>(op) && isWideTile(op->getOperand(0)) &&
+      narrower.fits(op->getOperand(0))) {
     op->setOperand(0, narrower.get(op->getOperand(0)));
     return;
   }

@@ -50,7 +50,8 @@ struct CPUPlanScratch : fa::impl::CPUPlanScratchBase<CPUPlanScratch> {
       int64_t bytes = type.getNumElements() * llvm::divideCeil(bits, 8);
       Value at = arith::ConstantIndexOp::create(builder, alloc.getLoc(), offset);
       alloc.replaceAllUsesWith(
-          memref::ViewOp::create(builder, alloc.getLoc(), type, scratch, at, ValueRange()).getResult());
+          memref::ViewOp::create(builder, alloc.getLoc(), type, scratch, at, ValueRange())
+              .getResult());
       alloc.erase();
       offset += llvm::alignTo(bytes, cacheLine) + cacheLine;
     }

@@ -54,14 +54,20 @@ struct LowerExp2 : OpRewritePattern<math::Exp2Op> {
     Value shifted = arith::AddFOp::create(b, x, magic);
     Value r = arith::SubFOp::create(b, x, arith::SubFOp::create(b, shifted, magic));
 
-    constexpr float coefficients[] = {0.000154699175f, 0.00134002685f, 0.00961817801f, 0.0555032849f,
-                                      0.240226462f,    0.693147182f,   1.0f};
+    constexpr float coefficients[] = {0.000154699175f,
+                                      0.00134002685f,
+                                      0.00961817801f,
+                                      0.0555032849f,
+                                      0.240226462f,
+                                      0.693147182f,
+                                      1.0f};
     Value power = real(coefficients[0]);
     for (float coefficient : llvm::drop_begin(coefficients)) {
       Value product = arith::MulFOp::create(b, power, r, arith::FastMathFlags::contract);
       power = arith::AddFOp::create(b, product, real(coefficient), arith::FastMathFlags::contract);
     }
-    Value exponent = arith::ShLIOp::create(b, arith::BitcastOp::create(b, intType, shifted), integer(23));
+    Value exponent =
+        arith::ShLIOp::create(b, arith::BitcastOp::create(b, intType, shifted), integer(23));
     Value bits = arith::AddIOp::create(b, arith::BitcastOp::create(b, intType, power), exponent);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, type, bits);
     return success();

@@ -50,14 +50,18 @@ struct Reals {
   Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, x, y, z); }
   Value abs(Value x) { return math::AbsFOp::create(b, x); }
   Value copySign(Value x, Value sign) { return math::CopySignOp::create(b, x, sign); }
-  Value compare(CmpFPredicate predicate, Value x, Value y) { return arith::CmpFOp::create(b, predicate, x, y); }
-  Value select(Value condition, Value x, Value y) { return arith::SelectOp::create(b, condition, x, y); }
+  Value compare(CmpFPredicate predicate, Value x, Value y) {
+    return arith::CmpFOp::create(b, predicate, x, y);
+  }
+  Value select(Value condition, Value x, Value y) {
+    return arith::SelectOp::create(b, condition, x, y);
+  }
   Value both(Value x, Value y) { return arith::AndIOp::create(b, x, y); }
   Value bits(Value x) { return arith::BitcastOp::create(b, integers, x); }
   Value fromBits(Value x) { return arith::BitcastOp::create(b, type, x); }
   Value isSet(Value x, int64_t mask) {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, x, integer(mask)),
-                                 integer(0));
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                                 arith::AndIOp::create(b, x, integer(mask)), integer(0));
   }
   /// coefficients[0] + x (coefficients[1] + x (...)).
   Value polynomial(Value x, ArrayRef<double> coefficients) {
@@ -80,7 +84,9 @@ struct Reals {
     Value sin, cos, quadrant;
   };
   Angle reduce(Value x);
-  Value negateIf(Value condition, Value x) { return select(condition, arith::NegFOp::create(b, x), x); }
+  Value negateIf(Value condition, Value x) {
+    return select(condition, arith::NegFOp::create(b, x), x);
+  }
 
   static constexpr double kMagic = 6755399441055744.0;
 };
@@ -125,7 +131,8 @@ Value Reals::power(Value x, Value y) {
   auto isWhole = [&](Value v) {
     return compare(CmpFPredicate::OEQ, math::FloorOp::create(b, v), v);
   };
-  Value whole = isWhole(y), odd = both(whole, compare(CmpFPredicate::ONE, math::FloorOp::create(b, half), half));
+  Value whole = isWhole(y),
+        odd = both(whole, compare(CmpFPredicate::ONE, math::FloorOp::create(b, half), half));
   Value negative = compare(CmpFPredicate::OLT, copySign(real(1), x), zero);
   result = negateIf(both(negative, odd), result);
   Value ok = arith::OrIOp::create(b, whole, compare(CmpFPredicate::UGE, x, zero));
@@ -150,8 +157,10 @@ Reals::Angle Reals::reduce(Value x) {
   Value r = fma(n, real(-1.5707963267948966), x);
   r = fma(n, real(-6.123233995736766e-17), r);
   Value square = mul(r, r);
-  Value sine = mul(r, polynomial(square, {1, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800}));
-  Value cosine = polynomial(square, {1, -0.5, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600});
+  Value sine = mul(
+      r, polynomial(square, {1, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800}));
+  Value cosine = polynomial(
+      square, {1, -0.5, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600});
   Value quadrant = bits(shifted), odd = isSet(quadrant, 1);
   return {select(odd, cosine, sine), select(odd, sine, cosine), quadrant};
 }
@@ -182,7 +191,8 @@ static Value compute(Reals &r, math::Atan2Op, ArrayRef<Value> x) {
   Value up = r.abs(x[0]), right = r.abs(x[1]), steep = r.compare(CmpFPredicate::OGT, up, right);
   Value ratio = r.div(r.select(steep, right, up), r.select(steep, up, right));
   // 0 / 0 and infinity / infinity are the axes and the diagonals.
-  Value equal = r.compare(CmpFPredicate::OEQ, up, right), zero = r.compare(CmpFPredicate::OEQ, up, r.real(0));
+  Value equal = r.compare(CmpFPredicate::OEQ, up, right),
+        zero = r.compare(CmpFPredicate::OEQ, up, r.real(0));
   ratio = r.select(equal, r.select(zero, r.real(0), r.real(1)), ratio);
   Value angle = r.atanUnit(ratio);
   angle = r.select(steep, r.sub(r.real(M_PI_2), angle), angle);
@@ -207,8 +217,7 @@ static Value compute(Reals &r, math::PowFOp, ArrayRef<Value> x) { return r.power
 static Value compute(Reals &r, math::FPowIOp, ArrayRef<Value> x) { return r.power(x[0], x[1]); }
 
 namespace {
-template <typename OpTy>
-struct ComputeInF64 : OpRewritePattern<OpTy> {
+template <typename OpTy> struct ComputeInF64 : OpRewritePattern<OpTy> {
   // Before upstream's approximation of the same function.
   explicit ComputeInF64(MLIRContext *context) : OpRewritePattern<OpTy>(context, /*benefit=*/10) {}
 

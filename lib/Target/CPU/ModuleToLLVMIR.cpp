@@ -32,7 +32,8 @@ llvm::orc::JITTargetMachineBuilder cpu::getMachineBuilder(const TargetDescriptio
   llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(llvm::sys::getProcessTriple())};
   builder.setCPU(target.cpu);
   builder.addFeatures(llvm::SubtargetFeatures(target.features).getFeatures());
-  builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  // Products and sums are fused where the program allows it (contract), only there.
+  builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return builder;
 }
 
@@ -84,15 +85,17 @@ static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine) 
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
   if (llvm::Error error = builder.parsePassPipeline(
-          passes, "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),early-cse,"
-                  "instcombine,simplifycfg)"))
+          passes,
+          "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),early-cse,"
+          "instcombine,simplifycfg)"))
     return error;
   passes.run(module, modules);
   return llvm::Error::success();
 }
 
 llvm::Expected<std::unique_ptr<llvm::Module>>
-cpu::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context, const TargetDescription &target) {
+cpu::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
+                       const TargetDescription &target) {
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);

@@ -49,7 +49,8 @@ ParseResult MapRowsOp::parse(OpAsmParser &parser, OperationState &state) {
   state.addAttribute(getRowsAttrName(state.name), parser.getBuilder().getI64IntegerAttr(rows));
   SmallVector<Type> results;
   if (parser.parseRParen() || parser.parseColonType(overType) ||
-      parser.parseArrowTypeList(results) || parser.parseOptionalAttrDict(state.attributes) ||
+      parser.parseArrowTypeList(results) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
       parser.resolveOperand(over, overType, state.operands))
     return failure();
   state.addTypes(results);
@@ -70,7 +71,8 @@ void MapRowsOp::print(OpAsmPrinter &printer) {
     printer << '?';
   printer << ") : " << getOver().getType();
   printer.printArrowTypeList(getResultTypes());
-  printer.printOptionalAttrDict((*this)->getAttrs(), {getKernelAttrName(), getRowsAttrName()});
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {getKernelAttrName(), getRowsAttrName()});
   printer << ' ';
   printer.printRegion(getBodyRegion(), /*printEntryBlockArgs=*/true,
                       /*printBlockTerminators=*/false);

@@ -10,11 +10,11 @@
 //
 //   1. s  = q k^T, modified by the score region, -inf where masked
 //   2. m' = max(m, rowmax s)
-//   3. p  = exp2(c s - c m'),  a = exp2(c m - c m')
+//   3. p  = exp2(c s - [c m']),  a = exp2([c m] - [c m'])    ([x]: rounded to f32)
 //   4. l' = a l + rowsum p
 //   5. o' = a o + round(p) v       (p with dropped elements at 0)
 //
-// and at the end o = o' / l', lse = ln 2 (c m' + log2 l'). Source: Dao et al.,
+// and at the end o = o' / l', lse = ln 2 ([c m'] + log2 l'). Source: Dao et al.,
 // "FlashAttention", NeurIPS 2022, algorithm 1; the division is left to the end
 // as in Dao, "FlashAttention-2", 2023, section 3.1.
 //
@@ -50,15 +50,15 @@ static void finish(RowBuilder &r, AttentionOp op, MapRowsOp rows, ValueRange car
   Value zero = r.splat(0.0, r.rowType());
   Value empty = arith::CmpFOp::create(r.b, r.loc, arith::CmpFPredicate::OEQ, l, zero);
   Value numerator = dropout ? r.splat(dropout->keptScale, r.rowType()) : r.splat(1.0, r.rowType());
-  Value inverse = arith::SelectOp::create(
-      r.b, r.loc, empty, zero, arith::DivFOp::create(r.b, r.loc, numerator, l));
+  Value inverse = arith::SelectOp::create(r.b, r.loc, empty, zero,
+                                          arith::DivFOp::create(r.b, r.loc, numerator, l));
   Value output = r.mul(o, r.along(inverse, o.getType()));
   r.store(r.convert(output, cast<RankedTensorType>(op.getOutput().getType()).getElementType()),
           rows.getResultView(0));
   if (!op.getLse())
     return;
-  Value natural = r.add(r.mul(m, r.splat(c * kLn2, r.rowType())),
-                        r.mul(r.log2(l), r.splat(kLn2, r.rowType())));
+  Value exponent = r.difference(r.log2(l), r.product(m, -c));
+  Value natural = r.mul(exponent, r.splat(kLn2, r.rowType()));
   Value minusInf = r.splat(-std::numeric_limits<double>::infinity(), r.rowType());
   r.store(arith::SelectOp::create(r.b, r.loc, empty, minusInf, natural), rows.getResultView(1));
 }
@@ -86,7 +86,8 @@ static void rewrite(AttentionOp op) {
   SmallVector<Value> carried = r.forKeys(init, [&](Value column, ValueRange in) {
     Value o = in[0], m = in[1], l = in[2];
     Value key = r.loadRows(op.getKey(), keyHead, column);
-    Value s = r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
+    Value s =
+        r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
     if (scaleFirst)
       s = r.mul(s, r.splat(scale, r.scoresType()));
     s = r.applyScore(s, column, op.getCaptures(), op.getScore());
@@ -95,9 +96,11 @@ static void rewrite(AttentionOp op) {
     Value newM = r.reduce(tile::Reduction::maxnumf, s, m);
     // A row that has seen no key yet has maximum -inf; 0 in its place keeps
     // -inf - -inf out of the exponents and gives p = a = 0.
-    Value shift = r.mul(r.unlessMinusInf(newM, 0.0), r.splat(-c, r.rowType()));
+    Value shift = r.product(r.unlessMinusInf(newM, 0.0), -c);
     Value p = r.exp2(r.add(r.mul(s, r.splat(c, r.scoresType())), r.along(shift, s.getType())));
-    Value a = r.exp2(r.add(r.mul(m, r.splat(c, r.rowType())), shift));
+    // Earlier terms are relative to the product c m as it was rounded then, so
+    // it is formed again in the same way, never contracted into the difference.
+    Value a = r.exp2(r.difference(shift, r.product(m, -c)));
     Value newL = r.reduce(tile::Reduction::addf, p, r.mul(l, a));
 
     if (dropout)

@@ -59,6 +59,11 @@ struct RowBuilder {
   // Arithmetic; products and sums may be contracted.
   Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y, contract()); }
   Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y, contract()); }
+  // Not contracted: two products of the same factors are the same number.
+  Value product(Value rows, double factor) {
+    return arith::MulFOp::create(b, loc, rows, splat(factor, rowType()));
+  }
+  Value difference(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
   Value exp2(Value x) { return math::Exp2Op::create(b, loc, x); }
   Value log2(Value x) { return math::Log2Op::create(b, loc, x); }
   Value reduce(tile::Reduction kind, Value input, Value init) {
@@ -81,7 +86,8 @@ struct RowBuilder {
   /// The key and value head that the query head reads: h / (Hq / Hk).
   Value keyHead(Value query, Value keys);
   /// A loop over tiles of keys; `body` gets the first key and the carried values.
-  SmallVector<Value> forKeys(ValueRange init, function_ref<SmallVector<Value>(Value, ValueRange)> body);
+  SmallVector<Value> forKeys(ValueRange init,
+                             function_ref<SmallVector<Value>(Value, ValueRange)> body);
 
   /// Score and mask of one tile; `score` and `mask` are regions of `fa.attention`.
   Value applyScore(Value scores, Value column, ValueRange captures, Region &score);

@@ -9,7 +9,7 @@
 // CHECK:         fa.map_rows @plain over(%{{.*}}) rows(?)
 // CHECK:           %[[Q:.*]] = tile.load %{{.*}} dims [2, 3] : tensor<?x8x?x64xf32> -> tensor<?x64xf32>
 // CHECK:           scf.for %[[J:.*]] = %{{.*}} iter_args(%[[O:.*]] = %{{.*}}, %[[M:.*]] = %{{.*}}, %[[L:.*]] = %{{.*}})
-// CHECK:             %[[S:.*]] = tile.dot %[[Q]], %{{.*}} transpose_b precision( tf32x3)
+// CHECK:             %[[S:.*]] = tile.dot %[[Q]], %{{.*}} transpose_b precision(tf32x3)
 // CHECK:             %[[MASKED:.*]] = fa.apply_mask %[[S]] at(%{{.*}}, %{{.*}}, %{{.*}}, %[[J]])
 // CHECK:             %[[NEWM:.*]] = tile.reduce maxnumf %[[MASKED]] init %[[M]] dim 1
 // CHECK:             arith.constant -0.180336
@@ -17,7 +17,7 @@
 // CHECK:             %[[A:.*]] = math.exp2 %{{.*}} : tensor<?xf32>
 // CHECK:             %[[LA:.*]] = arith.mulf %[[L]], %[[A]]
 // CHECK:             %[[NEWL:.*]] = tile.reduce addf %[[P]] init %[[LA]] dim 1
-// CHECK:             %[[NEWO:.*]] = tile.dot %[[P]], %{{.*}}, %{{.*}} precision( tf32x3)
+// CHECK:             %[[NEWO:.*]] = tile.dot %[[P]], %{{.*}}, %{{.*}} precision(tf32x3)
 // CHECK:             scf.yield %[[NEWO]], %[[NEWM]], %[[NEWL]]
 // CHECK:           tile.store
 // CHECK:           math.log2

@@ -142,7 +142,7 @@ def FA_ScoresOp : FA_Op<"scores", [Pure, IsolatedFromAbove]> {
   let regions = (region AnyRegion:$mask, AnyRegion:$score);
   let assemblyFormat = [{
     `query` `(` $query `)` `key` `(` $key `)` `captures` `(` $captures `)`
-    `scale` `(` $scale `)` (`precision` `(` $precision^ `)`)?
+    `scale` `(` $scale `)` (`precision` `(` custom<Bare>($precision)^ `)`)?
     `mask` $mask `score` $score attr-dict `:` functional-type(operands, results)
   }];
 }
@@ -189,7 +189,7 @@ def FA_WeightedSumOp : FA_Op<"weighted_sum", [Pure]> {
     DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::tf32x3">:$precision);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $probabilities `,` $value (`precision` `(` $precision^ `)`)? attr-dict
+    $probabilities `,` $value (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
     `:` functional-type(operands, results)
   }];
 }
@@ -263,7 +263,7 @@ def FA_TileSizeOp : FA_Op<"tile_size", [Pure]> {
   }];
   let arguments = (ins FA_TileAxisAttr:$axis);
   let results = (outs Index:$result);
-  let assemblyFormat = "$axis attr-dict";
+  let assemblyFormat = "custom<Bare>($axis) attr-dict";
 }
 
 class FA_ApplyOp<string mnemonic> : FA_Op<mnemonic, [Pure, IsolatedFromAbove, AllTypesMatch<["input", "result"]>]> {

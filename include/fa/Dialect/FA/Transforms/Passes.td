@@ -61,6 +61,44 @@ def FARewriteStandard : Pass<"fa-rewrite-standard"> {
   let dependentDialects = ["::mlir::fa::FADialect"];
 }
 
+def FAAnalyzeMask : Pass<"fa-analyze-mask"> {
+  let summary = "skip tiles that a mask hides, and the mask where it hides nothing";
+  let description = [{
+    What: interprets the region of each `fa.apply_mask` over a block of rows
+    and over a tile, and emits the result as scalar ops. (1) The loop over
+    keys runs only from the first to the last tile that may hold a visible
+    score. (2) The mask is applied only on tiles that may hold a hidden one.
+    (3) Where the keys seen are not one interval, tiles without a visible
+    score are neither loaded nor computed. No mask is known by its name.
+
+    Requires: a loop of keys whose body leaves what it carries as it is for a
+    tile of hidden scores. Ensures: each pair (i, j) that the mask shows is
+    visited; tiles start at multiples of the loop's step. A mask that is not
+    understood is applied on every tile.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/FA/analyze-mask.mlir`), bottom-right causal:
+
+    ```mlir
+    %r:3 = scf.for %j = %c0 to %hi step %n ... {   // hi = min(last row + sk - sq + 1, sk)
+      %y = scf.if %someHidden -> (tensor<?x?xf32>) {
+        %z = fa.apply_mask %s at(%b, %h, %i, %j) lengths(%sq, %sk) {...} : tensor<?x?xf32>
+        scf.yield %z : tensor<?x?xf32>
+      } else {
+        scf.yield %s : tensor<?x?xf32>
+      }
+      ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found for each mask">
+  ];
+  let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect",
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def FATileAttention : Pass<"fa-tile-attention"> {
   let summary = "choose tile sizes and expand regions to tile ops";
   let description = [{

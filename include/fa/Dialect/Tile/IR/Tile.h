@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -21,6 +22,24 @@
 
 #include "fa/Dialect/Tile/IR/TileDialect.h.inc"
 #include "fa/Dialect/Tile/IR/TileEnums.h.inc"
+
+namespace mlir {
+
+/// `custom<Bare>`: an enum of an op as a word alone, without the space that its
+/// attribute's own printer puts before it.
+template <typename EnumAttrT> ParseResult parseBare(OpAsmParser &parser, EnumAttrT &attr) {
+  auto value = FieldParser<decltype(attr.getValue())>::parse(parser);
+  if (failed(value))
+    return failure();
+  attr = EnumAttrT::get(parser.getContext(), *value);
+  return success();
+}
+template <typename EnumAttrT> void printBare(OpAsmPrinter &printer, Operation *, EnumAttrT attr) {
+  printer << attr.getValue();
+}
+
+} // namespace mlir
+
 #define GET_ATTRDEF_CLASSES
 #include "fa/Dialect/Tile/IR/TileAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES

@@ -191,7 +191,7 @@ def Tile_GatherOp : Tile_Op<"gather", [DeclareOpInterfaceMethods<MemoryEffectsOp
     - (C1) One index per dimension of the source, each index or a tile of index of the result's shape.
     - (C2) The result has the source's element type.
 
-    Reads memory (of a view). Created by `fa-tile-attention`.
+    Reads memory (of a view). Created by the passes on `fa`.
 
     Example:
 
@@ -234,7 +234,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
     DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision);
   let results = (outs Tile_FloatTile:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? (`precision` `(` $precision^ `)`)? attr-dict
+    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc)
   }];
   let hasVerifier = 1;
@@ -260,7 +260,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, AllTypesMatch<["init", "result"]>]>
   }];
   let arguments = (ins Tile_ReductionAttr:$kind, Tile_FloatTile:$input, Tile_FloatTile:$init, I64Attr:$dim);
   let results = (outs Tile_FloatTile:$result);
-  let assemblyFormat = "$kind $input `init` $init `dim` $dim attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "custom<Bare>($kind) $input `init` $init `dim` $dim attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -320,7 +320,7 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
     Constraints:
     - (C1) The result has rank 1 and the type of start as its element type.
 
-    Created by `fa-tile-attention`.
+    Created by the passes on `fa`.
 
     Example:
 
@@ -352,7 +352,7 @@ def Tile_RandomBitsOp : Tile_Op<"random_bits", [Pure]> {
     Constraints:
     - (C1) The result has rank 2 and element type i8.
 
-    Created by `fa-tile-attention`.
+    Created by the passes on `fa`.
 
     Example:
 

@@ -1,0 +1,48 @@
+//===- Checker.h - compares a program with the reference -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TOOLS_CHECKER_H
+#define FA_TOOLS_CHECKER_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Reference/Reference.h"
+#include "fa/Tools/Execution.h"
+
+namespace mlir::fa {
+
+/// A module of one attention, parsed for what is known of it before compiling:
+/// the shapes of results and the reference's results.
+class Checker {
+public:
+  /// Errors of the text are the error. With several entries, `entry` names one.
+  static llvm::Expected<std::unique_ptr<Checker>> create(llvm::StringRef text,
+                                                         llvm::StringRef entry = {});
+  ~Checker();
+
+  AttentionOp getAttention() { return attention; }
+
+  /// Name and shape of every result of the entry, for these inputs.
+  llvm::Expected<std::vector<std::pair<std::string, std::vector<int64_t>>>>
+  outputShapes(const std::vector<HostTensor> &inputs);
+
+  /// The error of every output by the rule of docs/semantics.md, in order.
+  llvm::Expected<std::vector<std::pair<std::string, Judgement>>>
+  judge(const std::vector<HostTensor> &inputs, const std::vector<HostTensor> &outputs);
+
+private:
+  Checker();
+  /// Index of the attention's result that the entry returns under a name.
+  std::vector<std::pair<std::string, unsigned>> results();
+
+  std::unique_ptr<MLIRContext> context;
+  OwningOpRef<ModuleOp> module;
+  AttentionOp attention;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_TOOLS_CHECKER_H

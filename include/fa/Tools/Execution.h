@@ -1,0 +1,54 @@
+//===- Execution.h - runs a program on host tensors -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TOOLS_EXECUTION_H
+#define FA_TOOLS_EXECUTION_H
+
+#include "fa/Support/HostTensor.h"
+#include "fa/fa_c.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+
+namespace mlir::fa {
+
+/// Where the heads of a rank-4 tensor stand in memory; both are strides of one
+/// batch x heads x length x head dim tensor.
+enum class HeadLayout { BHSD, BSHD };
+
+/// A compiled program and what it runs on. The tensors of a launch are copied
+/// to the layout asked for; outputs and workspace are poisoned with NaN and
+/// have guard bands, so that what is not written, or written outside, shows.
+class Execution {
+public:
+  static llvm::Expected<std::unique_ptr<Execution>> create(llvm::StringRef text,
+                                                           const fa_compile_options &options);
+  ~Execution();
+
+  struct Outcome {
+    std::vector<HostTensor> outputs;
+    /// Seconds of each repeat of the launch alone.
+    std::vector<double> seconds;
+  };
+  /// Launches once and then `repeats` times more for the clock. `inputs` are
+  /// found by name. Outputs get the shapes that `outputShape` says by name.
+  llvm::Expected<Outcome>
+  run(const std::vector<HostTensor> &inputs,
+      const std::vector<std::pair<std::string, std::vector<int64_t>>> &outputShapes,
+      HeadLayout layout = HeadLayout::BHSD, int repeats = 0) const;
+
+  /// Names of the outputs in order.
+  std::vector<std::string> outputNames() const;
+
+private:
+  explicit Execution(fa_program *program) : program(program) {}
+  fa_program *program;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_TOOLS_EXECUTION_H

@@ -1,0 +1,342 @@
+//===- MaskConditions.cpp - conditions over a tile, and the keys where they hold -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every comparison becomes `x <= 0` with x linear, after which extrema,
+// selections and quotients that depend on the key are taken apart:
+//
+//   min(a, b) + r <= 0    a + r <= 0 or b + r <= 0      (max: and)
+//   select(c, a, b) + r   c and a + r <= 0, or not c and b + r <= 0
+//   floor(a / n) + r <= 0    a + n r - (n - 1) <= 0
+//   -floor(a / n) + r <= 0   n r - a <= 0
+//
+// What is left is c j + r <= 0: a bound on j, or none where c = 0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MaskRanges.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Comparisons are taken apart this deep; deeper ones are intervals.
+static constexpr unsigned kMostDepth = 6;
+
+static bool isTrue(const Verdict &x) { return ScalarEmitter::asConstant(x.canBeFalse) == 0; }
+static bool isFalse(const Verdict &x) { return ScalarEmitter::asConstant(x.canBeTrue) == 0; }
+
+//===----------------------------------------------------------------------===//
+// Sets of keys
+//===----------------------------------------------------------------------===//
+
+static int join(int x, int y) { return x == 0 ? y : y == 0 || x == y ? x : kMixed; }
+
+/// The row's own intervals [L, H) form one interval over all rows: they move
+/// together, none is empty, and none leaves a gap to the next.
+bool MaskRanges::isBand(const KeySet &x, const KeySet &y) {
+  const KeySet &lower = x.lo ? x : y, &upper = x.lo ? y : x;
+  if (lower.hi || upper.lo || !lower.loForm || !upper.hiForm)
+    return false;
+  Linear width = add(*upper.hiForm, *lower.loForm, -1);
+  int64_t moved = step(*lower.loForm);
+  return width.isConstant() && width.constant >= 1 && moved >= 0 && moved <= width.constant;
+}
+
+KeySet MaskRanges::intersection(const KeySet &x, const KeySet &y) {
+  if (x.isAll() && x.tight)
+    return y;
+  if (y.isAll() && y.tight)
+    return x;
+  KeySet z;
+  z.lo = !x.lo ? y.lo : !y.lo ? x.lo : e.max(x.lo, y.lo);
+  z.hi = !x.hi ? y.hi : !y.hi ? x.hi : e.min(x.hi, y.hi);
+  z.loMove = join(x.loMove, y.loMove);
+  z.hiMove = join(x.hiMove, y.hiMove);
+  z.loForm = !x.lo ? y.loForm : !y.lo ? x.loForm : std::nullopt;
+  z.hiForm = !x.hi ? y.hiForm : !y.hi ? x.hiForm : std::nullopt;
+  z.tight = x.tight && y.tight;
+  if (!z.tight || x.isSameForAllRows() || y.isSameForAllRows())
+    return z;
+  bool known = z.loMove != kMixed && z.hiMove != kMixed;
+  // Bounds of one side, or rows whose intervals hold those of the row before.
+  bool nested = !z.lo || !z.hi || z.loMove == 0 || z.hiMove == 0 || z.loMove == -z.hiMove;
+  z.tight = (known && nested) || isBand(x, y);
+  return z;
+}
+
+KeySet MaskRanges::hull(const KeySet &x, const KeySet &y) {
+  KeySet z;
+  if ((x.isAll() && x.tight) || (y.isAll() && y.tight))
+    return z;
+  auto isEmpty = [](const KeySet &s) { return s.hi && ScalarEmitter::asConstant(s.hi) == 0; };
+  if (isEmpty(x))
+    return y;
+  if (isEmpty(y))
+    return x;
+  z.loMove = join(x.loMove, y.loMove);
+  z.hiMove = join(x.hiMove, y.hiMove);
+  z.tight = x.tight && y.tight;
+  if (!x.lo && !y.lo) {
+    z.hi = x.hi && y.hi ? e.max(x.hi, y.hi) : Value();
+    return z;
+  }
+  if (!x.hi && !y.hi) {
+    z.lo = x.lo && y.lo ? e.min(x.lo, y.lo) : Value();
+    return z;
+  }
+  // An empty interval must not widen the hull.
+  Value zero = e.constant(0);
+  auto clip = [&](const KeySet &s) {
+    Value lo = s.lo ? e.max(s.lo, zero) : zero, hi = s.hi ? e.min(s.hi, keyLength) : keyLength;
+    Value some = e.lt(lo, hi);
+    return std::pair(e.select(some, lo, keyLength), e.select(some, hi, zero));
+  };
+  auto [xLo, xHi] = clip(x);
+  auto [yLo, yHi] = clip(y);
+  z.lo = e.min(xLo, yLo);
+  z.hi = e.max(xHi, yHi);
+  z.loMove = z.hiMove = kMixed;
+  z.tight = false;
+  return z;
+}
+
+/// The keys where x <= 0 for some row.
+KeySet MaskRanges::keysAtMostZero(const Linear &x) {
+  KeySet set;
+  if (x.unknown)
+    return set;
+  int64_t c = x.coefficient(kKey);
+  Linear rest = add(x, key(), -c);
+  if (rest.unknown)
+    return set;
+  bool exact = !onKeys(rest);
+  int moves = exact ? move(rest) : kMixed;
+  // Where nothing is known of what depends on the key, a tile tells no more.
+  bool blind = llvm::all_of(rest.terms, [&](auto term) {
+    const Atom &atom = atoms[term.first];
+    return !atom.onKeys ||
+           (ScalarEmitter::asConstant(atom.lo) && ScalarEmitter::asConstant(atom.hi));
+  });
+  set.tight = exact ? moves != kMixed : blind;
+  auto opposite = [](int move) { return move == kMixed ? kMixed : -move; };
+  if (c == 0) {
+    set.hi = e.select(e.le(lowest(rest), e.constant(0)), keyLength, e.constant(0));
+    set.hiMove = opposite(moves);
+    if (set.hi == keyLength) {
+      set.hi = Value();
+      set.hiMove = 0;
+    }
+    return set;
+  }
+  if (c > 0) {
+    Linear last = scale(rest, -1), form = add(last, constant(1));
+    set.hi = c == 1 && !form.unknown
+                 ? highest(form)
+                 : e.add(e.divFloor(highest(last), e.constant(c)), e.constant(1));
+    set.hiMove = opposite(moves);
+    if (c == 1 && !form.unknown && exact)
+      set.hiForm = form;
+    return set;
+  }
+  set.lo = c == -1 ? lowest(rest) : e.divCeil(lowest(rest), e.constant(-c));
+  set.loMove = moves;
+  if (c == -1 && exact)
+    set.loForm = rest;
+  return set;
+}
+
+//===----------------------------------------------------------------------===//
+// Verdicts
+//===----------------------------------------------------------------------===//
+
+Verdict MaskRanges::truth(bool value) {
+  Verdict v{e.boolean(value), e.boolean(!value), false, true, {}, {}};
+  if (keys)
+    (value ? v.whenFalse : v.whenTrue).hi = e.constant(0);
+  return v;
+}
+
+Verdict MaskRanges::unknown() { return {e.boolean(true), e.boolean(true), true, false, {}, {}}; }
+
+Verdict MaskRanges::uniform(Value condition) {
+  if (auto value = ScalarEmitter::asConstant(condition))
+    return truth(*value != 0);
+  Verdict v{condition, e.negate(condition), false, true, {}, {}};
+  if (keys) {
+    v.whenTrue.hi = e.select(condition, keyLength, e.constant(0));
+    v.whenFalse.hi = e.select(condition, e.constant(0), keyLength);
+  }
+  return v;
+}
+
+Verdict MaskRanges::negate(const Verdict &x) {
+  return {x.canBeFalse, x.canBeTrue, x.onKeys, x.uniform, x.whenFalse, x.whenTrue};
+}
+
+Verdict MaskRanges::both(const Verdict &x, const Verdict &y) {
+  if (isTrue(x) || isFalse(y))
+    return y;
+  if (isTrue(y) || isFalse(x))
+    return x;
+  Verdict v{e.both(x.canBeTrue, y.canBeTrue),
+            e.either(x.canBeFalse, y.canBeFalse),
+            x.onKeys || y.onKeys,
+            x.uniform && y.uniform,
+            {},
+            {}};
+  if (keys) {
+    v.whenTrue = intersection(x.whenTrue, y.whenTrue);
+    v.whenFalse = hull(x.whenFalse, y.whenFalse);
+  }
+  return v;
+}
+
+Verdict MaskRanges::select(const Verdict &c, const Verdict &x, const Verdict &y) {
+  if (isTrue(c))
+    return x;
+  if (isFalse(c))
+    return y;
+  if (isFalse(y))
+    return both(c, x);
+  if (isFalse(x))
+    return both(negate(c), y);
+  if (isTrue(x))
+    return either(c, y);
+  if (isTrue(y))
+    return either(negate(c), x);
+  Verdict v{e.either(e.both(c.canBeTrue, x.canBeTrue), e.both(c.canBeFalse, y.canBeTrue)),
+            e.either(e.both(c.canBeTrue, x.canBeFalse), e.both(c.canBeFalse, y.canBeFalse)),
+            c.onKeys || x.onKeys || y.onKeys,
+            c.uniform && x.uniform && y.uniform,
+            {},
+            {}};
+  if (keys) {
+    v.whenTrue = hull(intersection(c.whenTrue, x.whenTrue), intersection(c.whenFalse, y.whenTrue));
+    v.whenFalse =
+        hull(intersection(c.whenTrue, x.whenFalse), intersection(c.whenFalse, y.whenFalse));
+  }
+  return v;
+}
+
+//===----------------------------------------------------------------------===//
+// Comparisons
+//===----------------------------------------------------------------------===//
+
+Linear MaskRanges::substitute(const Linear &x, unsigned index, const Linear &by) {
+  int64_t factor = x.coefficient(index);
+  return add(add(x, atom(index), -factor), by, factor);
+}
+
+Verdict MaskRanges::atMostZero(Linear x, unsigned depth) {
+  if (x.most <= 0 || x.least > 0)
+    return truth(x.most <= 0);
+  // g y + c <= 0 is y + ceil(c / g) <= 0.
+  int64_t divisor = 0;
+  for (auto term : x.terms)
+    divisor = std::gcd(divisor, term.second);
+  if (divisor > 1) {
+    Linear y = constant(-llvm::divideFloorSigned(-x.constant, divisor));
+    for (auto [index, factor] : x.terms)
+      y = add(y, atom(index), factor / divisor);
+    return atMostZero(y, depth);
+  }
+
+  for (auto [index, factor] :
+       depth < kMostDepth ? ArrayRef(x.terms) : ArrayRef(x.terms).take_front(0)) {
+    Atom atom = atoms[index];
+    if (!atom.onKeys || atom.form == Atom::Plain)
+      continue;
+    if (atom.form == Atom::Quotient) {
+      if (std::abs(factor) != 1)
+        continue;
+      Linear rest = add(x, this->atom(index), -factor);
+      Linear whole = factor == 1 ? add(add(atom.x, rest, atom.divisor), constant(1 - atom.divisor))
+                                 : add(scale(rest, atom.divisor), atom.x, -1);
+      if (whole.unknown)
+        continue;
+      return atMostZero(whole, depth + 1);
+    }
+    Linear first = substitute(x, index, atom.x), second = substitute(x, index, atom.y);
+    if (first.unknown || second.unknown)
+      continue;
+    Verdict a = atMostZero(first, depth + 1), b = atMostZero(second, depth + 1);
+    if (atom.form == Atom::Selection)
+      return select(atom.condition, a, b);
+    return (atom.form == Atom::Minimum) == (factor > 0) ? either(a, b) : both(a, b);
+  }
+
+  Verdict v;
+  int64_t c = x.coefficient(kKey);
+  Linear rest = add(x, key(), -c);
+  if (std::abs(c) == 1 && !rest.unknown) {
+    // The key alone on one side: one comparison in the loop.
+    Linear bound = scale(rest, -c);
+    Value least = lowest(bound), most = highest(bound);
+    if (c == 1) {
+      v.canBeTrue = e.le(atoms[kKey].lo, most);
+      v.canBeFalse = e.lt(least, atoms[kKey].hi);
+    } else {
+      v.canBeTrue = e.le(least, atoms[kKey].hi);
+      v.canBeFalse = e.lt(atoms[kKey].lo, most);
+    }
+  } else {
+    v.canBeTrue = e.le(lowest(x), e.constant(0));
+    v.canBeFalse = e.lt(e.constant(0), highest(x));
+  }
+  v.onKeys = onKeys(x);
+  v.uniform = !v.onKeys && move(x) == 0;
+  if (keys) {
+    v.whenTrue = keysAtMostZero(x);
+    v.whenFalse = keysAtMostZero(add(constant(1), x, -1));
+  }
+  return v;
+}
+
+Verdict MaskRanges::compare(arith::CmpIPredicate predicate, const Linear &x, const Linear &y) {
+  using P = arith::CmpIPredicate;
+  auto atMost = [&](const Linear &a, const Linear &b) {
+    if (a.unknown || b.unknown)
+      return unknown();
+    Linear difference = add(a, b, -1);
+    if (!difference.unknown)
+      return atMostZero(difference);
+    Verdict v = unknown();
+    v.canBeTrue = e.le(lowest(a), highest(b));
+    v.canBeFalse = e.lt(lowest(b), highest(a));
+    v.whenTrue.tight = v.whenFalse.tight = !keys;
+    return v;
+  };
+  auto nonNegative = [&](const Linear &a) { return atMost(constant(0), a); };
+  // Of numbers with their sign: nonnegative ones come first.
+  auto unsignedAtMost = [&](const Linear &a, const Linear &b) {
+    return select(nonNegative(a), either(negate(nonNegative(b)), atMost(a, b)),
+                  both(negate(nonNegative(b)), atMost(a, b)));
+  };
+  switch (predicate) {
+  case P::eq:
+    return both(atMost(x, y), atMost(y, x));
+  case P::ne:
+    return negate(both(atMost(x, y), atMost(y, x)));
+  case P::sle:
+    return atMost(x, y);
+  case P::slt:
+    return negate(atMost(y, x));
+  case P::sge:
+    return atMost(y, x);
+  case P::sgt:
+    return negate(atMost(x, y));
+  case P::ule:
+    return unsignedAtMost(x, y);
+  case P::ult:
+    return negate(unsignedAtMost(y, x));
+  case P::uge:
+    return unsignedAtMost(y, x);
+  case P::ugt:
+    return negate(unsignedAtMost(x, y));
+  }
+  return unknown();
+}

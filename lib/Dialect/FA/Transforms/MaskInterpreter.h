@@ -1,0 +1,66 @@
+//===- MaskInterpreter.h - runs a mask region over a tile ---*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FA_TRANSFORMS_MASKINTERPRETER_H
+#define FA_DIALECT_FA_TRANSFORMS_MASKINTERPRETER_H
+
+#include "MaskRanges.h"
+#include "fa/Dialect/FA/IR/FA.h"
+
+namespace mlir::tensor {
+class ExtractOp;
+} // namespace mlir::tensor
+
+namespace mlir::fa {
+
+/// Loads of captures that are uniform, shared by the runs over several boxes.
+using UniformLoads = DenseMap<Operation *, Value>;
+
+/// Runs the region of one `fa.apply_mask`, op by op, over a box.
+class MaskInterpreter {
+public:
+  MaskInterpreter(ApplyMaskOp mask, scf::ForOp loop, MaskRanges &ranges, UniformLoads &loads)
+      : mask(mask), loop(loop), r(ranges), loads(loads) {}
+
+  Verdict run();
+  /// The first op whose result is not known; null where all are.
+  Operation *getUnknownOp() const { return unknownOp; }
+
+private:
+  /// A number, or a condition where the type is i1.
+  struct Item {
+    Linear number;
+    Verdict condition;
+  };
+
+  void runBlock(Block &block);
+  void runOp(Operation &op);
+  bool runNumber(Operation &op);
+  bool runCondition(Operation &op);
+  bool runShift(Operation &op);
+  bool runCast(Operation &op, Value from, bool isSigned);
+  bool runCompare(Operation &op, arith::CmpIPredicate predicate);
+  bool runExtract(tensor::ExtractOp op);
+  void setScalar(Value result, Value scalar);
+  void setUnknown(Value result);
+  void set(Value result, const Linear &number);
+  void set(Value result, const Verdict &condition) { items[result].condition = condition; }
+  Linear raw(Value value) { return items[value].number; }
+  Linear number(Value value);
+  Verdict condition(Value value) { return items[value].condition; }
+
+  ApplyMaskOp mask;
+  scf::ForOp loop;
+  MaskRanges &r;
+  UniformLoads &loads;
+  DenseMap<Value, Item> items;
+  Operation *unknownOp = nullptr;
+};
+
+} // namespace mlir::fa
+
+#endif // FA_DIALECT_FA_TRANSFORMS_MASKINTERPRETER_H

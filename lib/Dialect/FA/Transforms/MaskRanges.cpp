@@ -1,0 +1,250 @@
+//===- MaskRanges.cpp - integers over a tile -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sums stay linear; anything else becomes an atom with bounds that are emitted
+// from its operands' bounds. Every function is sound for all (i, j) of the box,
+// and for what the expansion of regions makes of undefined ops (0).
+//
+//===----------------------------------------------------------------------===//
+
+#include "MaskRanges.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+using Wide = __int128;
+
+static bool fits(Wide value) { return value >= -kMostMagnitude && value <= kMostMagnitude; }
+
+/// Lengths and positions are below 2^31: a launch checks it.
+static constexpr int64_t kMostPosition = (int64_t(1) << 31) - 1;
+
+MaskRanges::MaskRanges(ScalarEmitter &e, Value firstKey, Value lastKey, Value firstRow,
+                       Value lastRow, Value queryLength, Value keyLength, bool keys)
+    : e(e), keyLength(keyLength), keys(keys) {
+  atoms.push_back({firstKey, lastKey, 0, kMostPosition, /*onKeys=*/true, kMixed, -1});
+  atoms.push_back({firstRow, lastRow, 0, kMostPosition, /*onKeys=*/false, /*move=*/1, /*step=*/1});
+  for (auto [end, length] : {std::pair(&keyEnd, keyLength), std::pair(&rowEnd, queryLength)}) {
+    *end = atoms.size();
+    atoms.push_back({length, length, 0, kMostPosition});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Atoms
+//===----------------------------------------------------------------------===//
+
+int64_t Linear::coefficient(unsigned atom) const {
+  for (auto [index, factor] : terms)
+    if (index == atom)
+      return factor;
+  return 0;
+}
+
+Linear MaskRanges::constant(int64_t value) {
+  if (!fits(value))
+    return Linear::getUnknown();
+  Linear x;
+  x.constant = x.least = x.most = value;
+  return x;
+}
+
+Linear MaskRanges::atom(unsigned index) {
+  Linear x;
+  x.terms.push_back({index, 1});
+  x.least = atoms[index].least;
+  x.most = atoms[index].most;
+  return x;
+}
+
+Linear MaskRanges::addAtom(Atom added) {
+  if (!fits(added.least) || !fits(added.most))
+    return Linear::getUnknown();
+  bool uniform = added.lo == added.hi;
+  if (uniform) {
+    added.onKeys = false;
+    added.move = added.step = 0;
+    if (auto value = ScalarEmitter::asConstant(added.lo))
+      return constant(*value);
+  }
+  for (auto [index, other] : llvm::enumerate(atoms))
+    if ((uniform && other.lo == added.lo && other.hi == added.hi) ||
+        (added.form == Atom::Quotient && other.form == Atom::Quotient &&
+         added.divisor == other.divisor && added.x == other.x))
+      return atom(index);
+  atoms.push_back(std::move(added));
+  return atom(atoms.size() - 1);
+}
+
+Linear MaskRanges::uniform(Value index, int64_t least, int64_t most) {
+  return addAtom({index, index, least, most});
+}
+
+Linear MaskRanges::opaque(Value lo, Value hi, int64_t least, int64_t most,
+                          ArrayRef<Linear> operands) {
+  bool isOnKeys = llvm::any_of(operands, [&](const Linear &x) { return x.unknown || onKeys(x); });
+  return addAtom({lo, hi, least, most, isOnKeys, kMixed, -1});
+}
+
+bool MaskRanges::onKeys(const Linear &x) const {
+  return llvm::any_of(x.terms, [&](auto term) { return atoms[term.first].onKeys; });
+}
+
+int MaskRanges::move(const Linear &x) const {
+  int result = 0;
+  for (auto [index, factor] : x.terms) {
+    int one = atoms[index].move;
+    if (one == 0)
+      continue;
+    if (one != kMixed && factor < 0)
+      one = -one;
+    if (one == kMixed || (result != 0 && result != one))
+      return kMixed;
+    result = one;
+  }
+  return result;
+}
+
+int64_t MaskRanges::step(const Linear &x) const {
+  Wide sum = 0;
+  for (auto [index, factor] : x.terms) {
+    if (atoms[index].step < 0)
+      return -1;
+    sum += Wide(std::abs(factor)) * atoms[index].step;
+  }
+  return fits(sum) ? int64_t(sum) : -1;
+}
+
+Value MaskRanges::asUniform(const Linear &x) {
+  return x.unknown || onKeys(x) || move(x) != 0 ? Value() : lowest(x);
+}
+
+void MaskRanges::assume(Value condition) {
+  if (keys)
+    assumption = assumption ? e.both(assumption, condition) : condition;
+}
+
+//===----------------------------------------------------------------------===//
+// Linear
+//===----------------------------------------------------------------------===//
+
+Linear MaskRanges::add(const Linear &x, const Linear &y, int64_t factor) {
+  if (x.unknown || y.unknown || !fits(factor))
+    return Linear::getUnknown();
+  Linear sum;
+  Wide magnitude = 0, least = 0, most = 0;
+  auto push = [&](unsigned index, Wide coefficient) {
+    if (coefficient == 0)
+      return;
+    const Atom &atom = atoms[index];
+    Wide a = coefficient * atom.least, b = coefficient * atom.most;
+    magnitude += std::max(a < 0 ? -a : a, b < 0 ? -b : b) +
+                 (fits(coefficient) ? 0 : Wide(kMostMagnitude) * 4);
+    least += std::min(a, b);
+    most += std::max(a, b);
+    sum.terms.push_back({index, static_cast<int64_t>(coefficient)});
+  };
+  auto *p = x.terms.begin(), *pEnd = x.terms.end();
+  auto *q = y.terms.begin(), *qEnd = y.terms.end();
+  while (p != pEnd || q != qEnd) {
+    unsigned index = q == qEnd || (p != pEnd && p->first < q->first) ? p->first : q->first;
+    Wide coefficient = 0;
+    if (p != pEnd && p->first == index)
+      coefficient += (p++)->second;
+    if (q != qEnd && q->first == index)
+      coefficient += Wide(factor) * (q++)->second;
+    if (!fits(coefficient))
+      return Linear::getUnknown();
+    push(index, coefficient);
+  }
+  Wide constant = Wide(x.constant) + Wide(factor) * y.constant;
+  magnitude += constant < 0 ? -constant : constant;
+  if (!fits(magnitude))
+    return Linear::getUnknown();
+  sum.constant = static_cast<int64_t>(constant);
+  least += constant;
+  most += constant;
+  // Positions are below their lengths: sk - j >= 1.
+  for (auto [position, end] : {std::pair(kKey, keyEnd), std::pair(kRow, rowEnd)}) {
+    Wide a = sum.coefficient(position), b = sum.coefficient(end);
+    if (a < 0 && b > 0)
+      least += std::min(-a, b) * (Wide(kMostPosition) + 1);
+    else if (a > 0 && b < 0)
+      most -= std::min(a, -b) * (Wide(kMostPosition) + 1);
+  }
+  // The operands may be known better than their atoms tell.
+  Wide a = Wide(factor) * y.least, b = Wide(factor) * y.most;
+  least = std::max(least, Wide(x.least) + std::min(a, b));
+  most = std::min(most, Wide(x.most) + std::max(a, b));
+  sum.least = static_cast<int64_t>(least);
+  sum.most = static_cast<int64_t>(most);
+  return sum;
+}
+
+Value MaskRanges::extreme(const Linear &x, bool most) {
+  auto bound = [&](std::pair<unsigned, int64_t> term) {
+    const Atom &atom = atoms[term.first];
+    Value value = (term.second > 0) == most ? atom.hi : atom.lo;
+    int64_t factor = std::abs(term.second);
+    return factor == 1 ? value : e.mul(value, e.constant(factor));
+  };
+  Value sum;
+  bool constantUsed = x.constant == 0;
+  auto accumulate = [&](bool isOnKeys) {
+    for (auto term : x.terms)
+      if (term.second > 0 && atoms[term.first].onKeys == isOnKeys)
+        sum = sum ? e.add(sum, bound(term)) : bound(term);
+    for (auto term : x.terms)
+      if (term.second < 0 && atoms[term.first].onKeys == isOnKeys) {
+        if (!sum) {
+          sum = e.constant(x.constant);
+          constantUsed = true;
+        }
+        sum = e.sub(sum, bound(term));
+      }
+    if (sum && !constantUsed) {
+      sum = e.add(sum, e.constant(x.constant));
+      constantUsed = true;
+    }
+  };
+  // What does not depend on the keys first: it stays out of the loop.
+  accumulate(false);
+  accumulate(true);
+  return sum ? sum : e.constant(x.constant);
+}
+
+Linear MaskRanges::multiply(const Linear &x, const Linear &y) {
+  if (x.unknown || y.unknown)
+    return Linear::getUnknown();
+  if (x.isConstant())
+    return scale(y, x.constant);
+  if (y.isConstant())
+    return scale(x, y.constant);
+  Wide corners[] = {Wide(x.least) * y.least, Wide(x.least) * y.most, Wide(x.most) * y.least,
+                    Wide(x.most) * y.most};
+  Wide least = *std::min_element(corners, corners + 4),
+       most = *std::max_element(corners, corners + 4);
+  // The bounds that are emitted are products of sums within the atoms' bounds.
+  auto magnitude = [&](const Linear &z) {
+    Wide sum = std::abs(z.constant);
+    for (auto [index, factor] : z.terms)
+      sum += Wide(std::abs(factor)) *
+             std::max(std::abs(atoms[index].least), std::abs(atoms[index].most));
+    return sum;
+  };
+  Wide mx = magnitude(x), my = magnitude(y);
+  if (!fits(mx) || !fits(my) || mx > kMostMagnitude / std::max(my, Wide(1)))
+    return Linear::getUnknown();
+  Value a = lowest(x), b = highest(x), c = lowest(y), d = highest(y);
+  Value lo = e.mul(a, c), hi = lo;
+  for (Value product : {e.mul(a, d), e.mul(b, c), e.mul(b, d)}) {
+    lo = e.min(lo, product);
+    hi = e.max(hi, product);
+  }
+  return opaque(lo, hi, least, most, {x, y});
+}

@@ -1,0 +1,96 @@
+//===- Checker.cpp - compares a program with the reference -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Tools/Checker.h"
+#include "fa/Pipelines/Phases.h"
+#include "fa/Tools/Registry.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+Checker::Checker() = default;
+Checker::~Checker() = default;
+
+llvm::Expected<std::unique_ptr<Checker>> Checker::create(llvm::StringRef text,
+                                                         llvm::StringRef entry) {
+  std::unique_ptr<Checker> checker(new Checker);
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  checker->context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  checker->context->printOpOnDiagnostic(false);
+  std::string messages;
+  ScopedDiagnosticHandler handler(checker->context.get(), [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      llvm::raw_string_ostream(messages)
+          << (messages.empty() ? "" : "\n") << diagnostic.getLocation() << ": " << diagnostic;
+    return success();
+  });
+  checker->module = parseSourceString<ModuleOp>(text, checker->context.get());
+  CompileOptions options;
+  if (!checker->module || failed(runPhases(*checker->module, options, {}, "input")))
+    return llvm::createStringError(messages.empty() ? "the text is not a module of attention"
+                                                    : messages);
+  SmallVector<AttentionOp> found;
+  checker->module->walk([&](AttentionOp op) {
+    if (entry.empty() || op->getParentOfType<func::FuncOp>().getSymName() == entry)
+      found.push_back(op);
+  });
+  if (found.size() != 1)
+    return llvm::createStringError(found.empty() ? "the module has no entry @" + entry.str()
+                                                 : "the module holds several entries; name one");
+  checker->attention = found.front();
+  return checker;
+}
+
+std::vector<std::pair<std::string, unsigned>> Checker::results() {
+  auto function = attention->getParentOfType<func::FuncOp>();
+  std::vector<std::pair<std::string, unsigned>> results;
+  for (auto [i, value] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
+    auto name = function.getResultAttrOfType<StringAttr>(i, FADialect::kNameAttr);
+    bool isLse = value == attention.getLse();
+    results.push_back({name ? name.str() : isLse ? "lse" : "o", isLse ? 1u : 0u});
+  }
+  return results;
+}
+
+llvm::Expected<std::vector<std::pair<std::string, std::vector<int64_t>>>>
+Checker::outputShapes(const std::vector<HostTensor> &inputs) {
+  auto bound = bindArguments(attention, inputs);
+  if (!bound)
+    return bound.takeError();
+  const std::vector<int64_t> &q = (*bound)[0]->shape, &v = (*bound)[2]->shape;
+  std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
+  for (auto &[name, result] : results()) {
+    std::vector<int64_t> shape(q.begin(), q.begin() + 3);
+    if (result == 0)
+      shape.push_back(v[3]);
+    shapes.push_back({name, shape});
+  }
+  return shapes;
+}
+
+llvm::Expected<std::vector<std::pair<std::string, Judgement>>>
+Checker::judge(const std::vector<HostTensor> &inputs, const std::vector<HostTensor> &outputs) {
+  auto bound = bindArguments(attention, inputs);
+  if (!bound)
+    return bound.takeError();
+  auto reference = referenceAttention(attention, *bound);
+  if (!reference)
+    return reference.takeError();
+  auto low = lowAttention(attention, *bound);
+  if (!low)
+    return low.takeError();
+  std::vector<std::pair<std::string, Judgement>> judgements;
+  for (auto &[name, result] : results())
+    for (const HostTensor &output : outputs)
+      if (output.name == name)
+        judgements.push_back({name, result == 0 ? judgeOutput(output, *reference, *low)
+                                                : judgeLse(output, *reference, *low)});
+  return judgements;
+}

@@ -1,0 +1,209 @@
+//===- RunMain.cpp - fa-run: run, check and time a program -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Support/Safetensors.h"
+#include "fa/Support/Sampling.h"
+#include "fa/Tools/Checker.h"
+#include "fa/Tools/Tools.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+namespace cl = llvm::cl;
+
+namespace {
+
+struct Options {
+  cl::OptionCategory category{"fa-run options"};
+  cl::opt<std::string> program{cl::Positional, cl::Required, cl::desc("<program.mlir>"),
+                               cl::cat(category)};
+  cl::opt<std::string> device{"device", cl::init("cpu"), cl::desc("where to run: cpu"),
+                              cl::cat(category)};
+  cl::opt<std::string> entry{"entry", cl::desc("the function to run; the only one by default"),
+                             cl::cat(category)};
+  cl::opt<std::string> in{"in", cl::desc("read the inputs, by name, from a safetensors file"),
+                          cl::cat(category)};
+  cl::opt<std::string> out{"out", cl::desc("write the outputs to a safetensors file"),
+                           cl::cat(category)};
+  cl::opt<std::string> shape{"shape", cl::desc("draw inputs of sizes B,Hq,Hk,Sq,Sk"),
+                             cl::cat(category)};
+  cl::opt<uint64_t> seed{"seed", cl::init(0), cl::desc("seed of the drawn inputs"),
+                         cl::cat(category)};
+  cl::opt<bool> check{"check", cl::desc("compare with the float64 reference"), cl::cat(category)};
+  cl::opt<bool> time{"time", cl::desc("print the median time and FLOP/s"), cl::cat(category)};
+  cl::opt<int> repeats{"repeats", cl::init(20), cl::desc("launches to take the median of"),
+                       cl::cat(category)};
+  cl::opt<int> threads{"threads", cl::init(0), cl::desc("threads of the CPU; 0: one per core"),
+                       cl::cat(category)};
+  cl::opt<std::string> layout{
+      "layout", cl::init("bhsd"),
+      cl::desc("order in memory of batch, heads, length, head dim: bhsd or bshd"),
+      cl::cat(category)};
+  cl::opt<bool> standard{"standard-attention",
+                         cl::desc("standard attention, O(N^2) memory: the baseline"),
+                         cl::cat(category)};
+  cl::opt<bool> noMaskAnalysis{"no-mask-analysis", cl::desc("visit and mask every tile"),
+                               cl::cat(category)};
+  cl::opt<bool> noCanonicalize{"no-canonicalize", cl::desc("no clean-up between passes"),
+                               cl::cat(category)};
+  cl::opt<int> rows{"tile-rows", cl::init(0), cl::desc("query rows of a tile; 0 chooses"),
+                    cl::cat(category)};
+  cl::opt<int> keys{"tile-keys", cl::init(0), cl::desc("keys of a tile; 0 chooses"),
+                    cl::cat(category)};
+};
+
+} // namespace
+
+static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
+
+/// "B,Hq,Hk,Sq,Sk".
+static llvm::Expected<AttentionSizes> parseShape(llvm::StringRef text) {
+  AttentionSizes sizes;
+  std::optional<int64_t> *const fields[] = {&sizes.batch, &sizes.queryHeads, &sizes.keyHeads,
+                                            &sizes.queryLength, &sizes.keyLength};
+  llvm::SmallVector<llvm::StringRef> parts;
+  text.split(parts, ',');
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    int64_t value;
+    if (parts.size() != 5 || part.trim().getAsInteger(10, value) || value < 0)
+      return error("--shape takes five sizes >= 0, B,Hq,Hk,Sq,Sk, got '" + text + "'");
+    *fields[i] = value;
+  }
+  return sizes;
+}
+
+/// The inputs: from the file, or drawn.
+static llvm::Expected<std::vector<HostTensor>> getInputs(const Options &options, Checker &checker) {
+  auto entry = checker.getAttention()->getParentOfType<func::FuncOp>();
+  if (options.in.empty() == options.shape.empty())
+    return error(
+        "give the inputs by --in=FILE, or draw them by --shape=B,Hq,Hk,Sq,Sk, one of the two");
+  if (!options.shape.empty()) {
+    auto sizes = parseShape(options.shape);
+    if (!sizes)
+      return sizes.takeError();
+    return sampleInputs(entry, *sizes, options.seed);
+  }
+  auto file = readSafetensors(options.in);
+  if (!file)
+    return file.takeError();
+  std::vector<HostTensor> inputs;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    std::string name = entry.getArgAttrOfType<StringAttr>(i, FADialect::kNameAttr).str();
+    const HostTensor *found = file->find(name);
+    if (!found) {
+      std::string names;
+      for (const HostTensor &tensor : file->tensors)
+        names += (names.empty() ? "" : ", ") + tensor.name;
+      return error("'" + options.in + "' has no tensor '" + name + "'; it has " +
+                   (names.empty() ? "none" : names));
+    }
+    inputs.push_back(*found);
+  }
+  return inputs;
+}
+
+/// Floating-point operations as the papers count: 2 a multiply-add of both
+/// products, masked or not; for causal attention twice what is needed.
+static double countFlops(Checker &checker, const std::vector<HostTensor> &inputs) {
+  auto bound = bindArguments(checker.getAttention(), inputs);
+  if (!bound) {
+    llvm::consumeError(bound.takeError());
+    return 0;
+  }
+  const std::vector<int64_t> &q = (*bound)[0]->shape, &k = (*bound)[1]->shape,
+                             &v = (*bound)[2]->shape;
+  return 2.0 * q[0] * q[1] * q[2] * k[2] * (q[3] + v[3]);
+}
+
+static void printTime(Checker &checker, const std::vector<HostTensor> &inputs,
+                      std::vector<double> seconds) {
+  llvm::sort(seconds);
+  double median = seconds[seconds.size() / 2];
+  llvm::outs() << llvm::format(
+      "time: median %.3f ms of %zu launches, %.1f GFLOP/s (every score counted)\n", median * 1e3,
+      seconds.size(), countFlops(checker, inputs) / median * 1e-9);
+}
+
+static llvm::Expected<bool> run(const Options &options) {
+  if (options.device != "cpu")
+    return error("unknown device '" + options.device + "': expected cpu");
+  if (options.layout != "bhsd" && options.layout != "bshd")
+    return error("unknown layout '" + options.layout + "': expected bhsd or bshd");
+  if (options.repeats < 1)
+    return error("--repeats takes 1 or more, got " + llvm::Twine(options.repeats));
+  auto file = llvm::MemoryBuffer::getFileOrSTDIN(options.program);
+  if (!file)
+    return error("cannot read '" + options.program + "': " + file.getError().message());
+  llvm::StringRef text = (*file)->getBuffer();
+
+  auto checker = Checker::create(text, options.entry);
+  if (!checker)
+    return checker.takeError();
+  auto inputs = getInputs(options, **checker);
+  if (!inputs)
+    return inputs.takeError();
+  auto shapes = (*checker)->outputShapes(*inputs);
+  if (!shapes)
+    return shapes.takeError();
+  for (auto &[name, shape] : *shapes)
+    if (!elementCount(shape, DType::F64))
+      return error("the sizes of '" + name + "' overflow; use fewer or shorter sequences");
+
+  fa_compile_options compile = fa_compile_options_default();
+  compile.entry = options.entry.empty() ? nullptr : options.entry.c_str();
+  compile.threads = options.threads;
+  compile.standard = options.standard;
+  compile.no_mask_analysis = options.noMaskAnalysis;
+  compile.no_canonicalize = options.noCanonicalize;
+  compile.rows = options.rows;
+  compile.keys = options.keys;
+  auto execution = Execution::create(text, compile);
+  if (!execution)
+    return execution.takeError();
+  HeadLayout layout = options.layout == "bshd" ? HeadLayout::BSHD : HeadLayout::BHSD;
+  auto outcome = (*execution)->run(*inputs, *shapes, layout, options.time ? options.repeats : 0);
+  if (!outcome)
+    return outcome.takeError();
+
+  bool passed = true;
+  if (options.check) {
+    auto judgements = (*checker)->judge(*inputs, outcome->outputs);
+    if (!judgements)
+      return judgements.takeError();
+    for (auto &[name, judgement] : *judgements) {
+      llvm::outs() << llvm::format("error: %s %.3g, allowed %.3g: ", name.c_str(), judgement.error,
+                                   judgement.bound)
+                   << (judgement.passed ? "passed" : "FAILED: " + judgement.problem) << "\n";
+      passed &= judgement.passed;
+    }
+  }
+  if (options.time)
+    printTime(**checker, *inputs, outcome->seconds);
+  if (!options.out.empty())
+    if (llvm::Error failed = writeSafetensors(options.out, {outcome->outputs, {}}))
+      return std::move(failed);
+  return passed;
+}
+
+int fa_run_main(int argc, char **argv) {
+  static Options options;
+  cl::HideUnrelatedOptions(options.category);
+  if (!cl::ParseCommandLineOptions(
+          argc, argv, "fa-run: runs, checks and times a program of attention\n", &llvm::errs()))
+    return 1;
+  auto passed = run(options);
+  if (!passed) {
+    llvm::errs() << "fa-run: " << llvm::toString(passed.takeError()) << "\n";
+    return 1;
+  }
+  return *passed ? 0 : 1;
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Runs an example on real data: compiles, dumps the phases, checks, times.
+
+    demo.py BUILD_DIR
+"""
+
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+EXAMPLE = os.path.join("examples", "causal.mlir")
+DATA = os.path.join("examples", "data", "causal.safetensors")
+
+
+def run(build, tool, *arguments):
+    command = [os.path.join(build, "bin", tool)] + list(arguments)
+    print("$ " + " ".join(command), flush=True)
+    if subprocess.run(command, cwd=ROOT).returncode != 0:
+        sys.exit("demo.py: the command above failed")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    build = sys.argv[1]
+    phases = os.path.join(build, "demo")
+    run(build, "fa-opt", EXAMPLE, "--target=cpu", "--dump-phases-to=" + phases, "-o", os.devnull)
+    run(build, "fa-opt", EXAMPLE, "--target=cpu", "--emit=report", "--shape=1,4,4,239,239")
+    run(build, "fa-run", EXAMPLE, "--device=cpu", "--in=" + DATA,
+        "--out=" + os.path.join(phases, "causal.out.safetensors"), "--check", "--time")
+    print("\nThe same program at every phase:")
+    for name in sorted(os.listdir(os.path.join(ROOT, phases))):
+        print("  " + os.path.join(phases, name))
+
+
+main()

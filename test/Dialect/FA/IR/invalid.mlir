@@ -1,0 +1,511 @@
+// RUN: fa-opt %s --split-input-file --verify-diagnostics
+
+func.func @attention_c1(%q: tensor<2x4x8x64xf32>, %k: tensor<4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c1) key must have rank 4 (batch x heads x length x head dim), got 'tensor<4x8x64xf32>'}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x64xf32>, tensor<4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xbf16>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c2) query, key and value must share one element type, f16, bf16 or f32, got 'f32', 'bf16' and 'f32'}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xbf16>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2_f64(%q: tensor<2x4x8x64xf64>, %k: tensor<2x4x8x64xf64>, %v: tensor<2x4x8x64xf64>) {
+  // expected-error @+1 {{(attention_c2) query, key and value must share one element type, f16, bf16 or f32, got 'f64', 'f64' and 'f64'}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x64xf64>, tensor<2x4x8x64xf64>, tensor<2x4x8x64xf64>) -> tensor<2x4x8x64xf64>
+  return
+}
+
+// -----
+
+func.func @attention_c3(%q: tensor<2x4x8x?xf32>, %k: tensor<2x4x8x?xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c3) the head dimension must be static, 1 to 256, got ?}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x?xf32>, tensor<2x4x8x?xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c3_large(%q: tensor<2x4x8x512xf32>, %k: tensor<2x4x8x512xf32>, %v: tensor<2x4x8x512xf32>) {
+  // expected-error @+1 {{(attention_c3) the head dimension must be static, 1 to 256, got 512; split larger heads}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x512xf32>, tensor<2x4x8x512xf32>, tensor<2x4x8x512xf32>) -> tensor<2x4x8x512xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c3_value(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x0xf32>) {
+  // expected-error @+1 {{(attention_c3) the value's head dimension must be static, 1 to 256, got 0}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x0xf32>) -> tensor<2x4x8x0xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c4(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x32xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c4) query and key must have one head dimension, got 64 and 32}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x32xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c5(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<3x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c5) batch sizes must agree}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<3x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c5_lengths(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x9x64xf32>) {
+  // expected-error @+1 {{(attention_c5) key and value must agree in heads and length, got 'tensor<2x4x8x64xf32>' and 'tensor<2x4x9x64xf32>'}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x9x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c6(%q: tensor<2x4x8x64xf32>, %k: tensor<2x3x8x64xf32>, %v: tensor<2x3x8x64xf32>) {
+  // expected-error @+1 {{(attention_c6) query heads must be a multiple of key heads, got 4 and 3}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x64xf32>, tensor<2x3x8x64xf32>, tensor<2x3x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c6_zero(%q: tensor<2x4x8x64xf32>, %k: tensor<2x0x8x64xf32>, %v: tensor<2x0x8x64xf32>) {
+  // expected-error @+1 {{(attention_c6) query heads must be a multiple of key heads, got 4 and 0}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x64xf32>, tensor<2x0x8x64xf32>, tensor<2x0x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c7(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c7) output must be 'tensor<2x4x8x64xf32>', got 'tensor<2x4x8x64xf16>'}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf16>
+  return
+}
+
+// -----
+
+func.func @attention_c7_lse(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c7) lse must be 'tensor<2x4x8xf32>', got 'tensor<2x4x8x1xf32>'}}
+  %o, %lse = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> (tensor<2x4x8x64xf32>, tensor<2x4x8x1xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c8(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c8) the mask region takes (}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    mask {
+    ^bb0(%b: index, %h: index):
+      %c = arith.constant true
+      fa.yield %c : i1
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c8_score(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c8) the score region takes (}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    score {
+    ^bb0(%s: f16, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      fa.yield %s : f16
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c8_blocks(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c8) the mask region must have one block}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      %c = arith.constant true
+      fa.yield %c : i1
+    ^bb1:
+      %d = arith.constant true
+      fa.yield %d : i1
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c9(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c9) the mask region must yield one 'i1', got ('f32')}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      %c = arith.constant 1.0 : f32
+      fa.yield %c : f32
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c9_score(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c9) the score region must yield one 'f32', got ()}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      fa.yield
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c9_terminator(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  %o = fa.attention query(%q) key(%k) value(%v)
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      // expected-error @+1 {{block with no terminator}}
+      %c = arith.constant true
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c10(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-note @+1 {{the attention is here}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      // expected-error @+1 {{(attention_c10) 'tensor.empty' cannot stand in a score region; use scalar ops of arith, math and index, tensor.extract and scf.if}}
+      %t = tensor.empty() : tensor<4xf32>
+      fa.yield %s : f32
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c10_tensor(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-note @+1 {{the attention is here}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      // expected-error @+1 {{(attention_c10) 'arith.constant' must yield scalars in a score region}}
+      %t = arith.constant dense<1.0> : tensor<4xf32>
+      fa.yield %s : f32
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c10_loop(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-note @+1 {{the attention is here}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      // expected-error @+1 {{(attention_c10) 'scf.for' cannot stand in a score region}}
+      scf.for %x = %i to %j step %h {
+      }
+      fa.yield %s : f32
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c11(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %p: f32, %s: i32) {
+  // expected-error @+1 {{(attention_c11) dropout takes p : f32, seed : i64 and offset : i64, got 'f32', 'i32' and 'i32'}}
+  %o = fa.attention query(%q) key(%k) value(%v) dropout(%p, %s, %s)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, f32, i32, i32) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c11_two(%q: tensor<2x4x8x64xf32>, %p: f32, %s: i64) {
+  // expected-error @+1 {{(attention_c11) dropout takes p, seed and offset, got 2 operands}}
+  %o = fa.attention query(%q) key(%q) value(%q) dropout(%p, %s)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, f32, i64) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c11_generic(%q: tensor<2x4x8x64xf32>, %p: f32) {
+  // expected-error @+1 {{(attention_c11) dropout takes p, seed and offset together}}
+  %o = "fa.attention"(%q, %q, %q, %p) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0>}> ({}, {})
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, f32) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c11_seed(%q: tensor<2x4x8x64xf32>, %s: i64) {
+  // expected-error @+1 {{(attention_c11) dropout takes p, seed and offset together}}
+  %o = "fa.attention"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0>}> ({}, {})
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, i64) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c12(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c12) scale must be finite}}
+  %o = fa.attention query(%q) key(%k) value(%v) scale(0x7FF0000000000000)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c13(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %m: memref<4xf32>) {
+  // expected-error @+1 {{(attention_c13) a capture is a scalar or a ranked tensor of integers, index or floats, got 'memref<4xf32>'}}
+  %o = fa.attention query(%q) key(%k) value(%v) captures(%m)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, memref<4xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c13_unranked(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %m: tensor<*xf32>) {
+  // expected-error @+1 {{(attention_c13) a capture is a scalar or a ranked tensor of integers, index or floats, got 'tensor<*xf32>'}}
+  %o = fa.attention query(%q) key(%k) value(%v) captures(%m)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<*xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c14(%q: tensor<2x4x8x64xbf16>, %k: tensor<2x4x8x64xbf16>, %v: tensor<2x4x8x64xbf16>) {
+  // expected-error @+1 {{(attention_c14) precision tf32 needs f32 operands, got 'bf16'}}
+  %o = fa.attention query(%q) key(%k) value(%v) precision(tf32)
+    : (tensor<2x4x8x64xbf16>, tensor<2x4x8x64xbf16>, tensor<2x4x8x64xbf16>) -> tensor<2x4x8x64xbf16>
+  return
+}
+
+// -----
+
+func.func @precision(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{unknown precision 'tf64': expected ieee, tf32x3 or tf32}}
+  %o = fa.attention query(%q) key(%k) value(%v) precision(tf64)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @unranked(%q: tensor<*xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{operand #0 must be ranked tensor of any type values}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<*xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @memref(%q: tensor<2x4x8x64xf32>, %k: memref<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{operand #1 must be ranked tensor of any type values}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x4x8x64xf32>, memref<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_unknown(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{unknown mask or score 'casual': expected causal, window, prefix, document, alibi, softcap or bias; write a mask or score region for anything else}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [casual]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_window(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{window takes sizes >= 0, or -1 for an unbounded side}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [window<-2, 0>]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_softcap(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{softcap takes a positive number}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [softcap<0.0>]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_prefix(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{prefix takes 1 capture, got 0}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [prefix()]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_document(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{document takes 1 or 2 captures, got 3}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [document(%q, %k, %v)]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_prefix_type(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %x: tensor<2xf32>) {
+  // expected-error @+1 {{prefix takes integers of rank 1 (B), got 'tensor<2xf32>'}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [prefix(%x)]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_alibi_type(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %x: f32) {
+  // expected-error @+1 {{alibi takes floats of rank 1 (Hq), got 'f32'}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [alibi(%x)]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, f32) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_bias_rank(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %x: tensor<8xf32>) {
+  // expected-error @+1 {{bias takes floats of rank 2 to 4 (B x Hq x Sq x Sk, leading dimensions optional), got 'tensor<8xf32>'}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [bias(%x)]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<8xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_document_types(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %x: tensor<2x8xi32>, %y: tensor<2x8xi64>) {
+  // expected-error @+1 {{document takes captures of one element type, got 'tensor<2x8xi32>' and 'tensor<2x8xi64>'}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [document(%x, %y)]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x8xi32>, tensor<2x8xi64>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_mask_arguments(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{the mask region takes 6 arguments before the captures of sugar, got 2}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [causal]
+    mask {
+    ^bb0(%b: index, %h: index):
+      %c = arith.constant true
+      fa.yield %c : i1
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_mask_type(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c9) mask yields i1, got 'f32'}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [causal]
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      %c = arith.constant 1.0 : f32
+      fa.yield %c : f32
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_terminator(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{the mask region must end in fa.yield of one value}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [causal]
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      %c = arith.constant true
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_score_type(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c9) score yields f32, got 'i1'}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [softcap<1.0>]
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      %c = arith.constant true
+      fa.yield %c : i1
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @map_rows_c1(%q: tensor<4x4xf32>) {
+  // expected-error @+1 {{(map_rows_c1) over must have rank 3 or more, got 'tensor<4x4xf32>'}}
+  fa.map_rows @f over(%q) rows(4) : tensor<4x4xf32> -> () {
+  ^bb0(%b: index, %h: index, %i: index):
+  }
+  return
+}
+
+// -----
+
+func.func @map_rows_c2(%q: tensor<1x4x4xf32>) {
+  // expected-error @+1 {{(map_rows_c2) the block takes b, h and i0, all index, then a !tile.view of each result's type}}
+  %o = fa.map_rows @f over(%q) rows(4) : tensor<1x4x4xf32> -> tensor<1x4x4xf32> {
+  ^bb0(%b: index, %h: index, %i: index, %x: tensor<1x4x4xf32>):
+  }
+  return
+}
+
+// -----
+
+func.func @map_rows_negative(%q: tensor<1x4x4xf32>) {
+  // expected-error @+1 {{rows must be positive, got 0}}
+  fa.map_rows @f over(%q) rows(0) : tensor<1x4x4xf32> -> () {
+  ^bb0(%b: index, %h: index, %i: index):
+  }
+  return
+}

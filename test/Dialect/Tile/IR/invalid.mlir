@@ -1,0 +1,299 @@
+// RUN: fa-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{a view holds integers, index or floats, got 'none'}}
+func.func private @view(!tile.view<4xnone>)
+
+// -----
+
+// expected-error @+1 {{(func_c1) grid takes no dimensions and one symbol per pair of sizes, got 0 dimensions, 1 symbols and 0 numbers in sizes}}
+tile.func @func_c1(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [] {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{(func_c1) grid takes no dimensions and one symbol per pair of sizes, got 1 dimensions}}
+tile.func @func_c1_dims(%x: !tile.view<?xf32>, %t: index) grid affine_map<(d0) -> (d0)> sizes [] {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{(func_c1) needs one instance id per result of grid, 2}}
+tile.func @func_c1_ids(%t: index) grid affine_map<() -> (1, 2)> sizes [] {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{(func_c2) sizes names argument 1 of 1}}
+tile.func @func_c2(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [1, 0] {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{(func_c2) argument 0 of type '!tile.view<?xf32>' has no dimension 1}}
+tile.func @func_c2_dim(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 1] {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{(func_c3) argument 0 must be a view, an integer, index or a float, got 'tensor<4xf32>'}}
+tile.func @func_c3(%x: tensor<4xf32>) grid affine_map<() -> ()> sizes [] {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{(func_c3) argument 0 must be an instance id of type index, got 'i32'}}
+tile.func @func_c3_id(%t: i32) grid affine_map<() -> (1)> sizes [] {
+  tile.return
+}
+
+// -----
+
+// @func_c4 has no other spelling.
+// expected-error @+1 {{(func_c4) returns nothing; store to a view instead}}
+"tile.func"() <{sym_name = "func_c4", function_type = () -> i32, grid = affine_map<() -> ()>, sizes = array<i64>}> ({
+  "tile.return"() : () -> ()
+}) : () -> ()
+
+// -----
+
+// expected-error @+1 {{must have a body}}
+"tile.func"() <{sym_name = "func_empty", function_type = () -> (), grid = affine_map<() -> ()>, sizes = array<i64>}> ({
+}) : () -> ()
+
+// -----
+
+func.func @dim_c1(%x: !tile.view<?xf32>) {
+  // expected-error @+1 {{(dim_c1) '!tile.view<?xf32>' has no dimension 1}}
+  %n = tile.dim %x, 1 : !tile.view<?xf32>
+  return
+}
+
+// -----
+
+func.func @dim_c1_negative(%x: !tile.view<?xf32>) {
+  // expected-error @+1 {{(dim_c1) '!tile.view<?xf32>' has no dimension -1}}
+  %n = tile.dim %x, -1 : !tile.view<?xf32>
+  return
+}
+
+// -----
+
+func.func @load_c1(%x: !tile.view<?x?xf32>, %i: index) {
+  // expected-error @+1 {{(load_c1) needs one index per dimension of '!tile.view<?x?xf32>', got 1}}
+  %t = tile.load %x[%i] dims [0] : !tile.view<?x?xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @load_c2(%x: !tile.view<?x?xf32>, %i: index) {
+  // expected-error @+1 {{(load_c2) needs one of dims per dimension of 'tensor<4x4xf32>', got 1}}
+  %t = tile.load %x[%i, %i] dims [0] : !tile.view<?x?xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @load_c2_twice(%x: !tile.view<?x?xf32>, %i: index) {
+  // expected-error @+1 {{(load_c2) dims must be distinct dimensions of '!tile.view<?x?xf32>', got 1}}
+  %t = tile.load %x[%i, %i] dims [1, 1] : !tile.view<?x?xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @load_c2_range(%x: !tile.view<?x?xf32>, %i: index) {
+  // expected-error @+1 {{(load_c2) dims must be distinct dimensions of '!tile.view<?x?xf32>', got 2}}
+  %t = tile.load %x[%i, %i] dims [0, 2] : !tile.view<?x?xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @load_c3(%x: !tile.view<?xf32>, %i: index) {
+  // expected-error @+1 {{(load_c3) moves elements of type 'f32', got a tile of 'f16'}}
+  %t = tile.load %x[%i] dims [0] : !tile.view<?xf32> -> tensor<4xf16>
+  return
+}
+
+// -----
+
+func.func @store_c1(%t: tensor<4xf32>, %x: !tile.view<?x?xf32>, %i: index) {
+  // expected-error @+1 {{(store_c1) needs one index per dimension of '!tile.view<?x?xf32>', got 1}}
+  tile.store %t, %x[%i] dims [0] : tensor<4xf32>, !tile.view<?x?xf32>
+  return
+}
+
+// -----
+
+func.func @store_c2(%t: tensor<4x4xf32>, %x: !tile.view<?x?xf32>, %i: index) {
+  // expected-error @+1 {{(store_c2) dims must be distinct dimensions of '!tile.view<?x?xf32>', got -1}}
+  tile.store %t, %x[%i, %i] dims [0, -1] : tensor<4x4xf32>, !tile.view<?x?xf32>
+  return
+}
+
+// -----
+
+func.func @store_c3(%t: tensor<4xf16>, %x: !tile.view<?xf32>, %i: index) {
+  // expected-error @+1 {{(store_c3) moves elements of type 'f32', got a tile of 'f16'}}
+  tile.store %t, %x[%i] dims [0] : tensor<4xf16>, !tile.view<?xf32>
+  return
+}
+
+// -----
+
+func.func @gather_c1(%x: !tile.view<?x?xf32>, %i: index) {
+  // expected-error @+1 {{(gather_c1) needs one index per dimension of '!tile.view<?x?xf32>', got 1}}
+  %g = tile.gather %x[%i] : !tile.view<?x?xf32>[index] -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @gather_c1_shape(%x: !tile.view<?xf32>, %i: tensor<4xindex>) {
+  // expected-error @+1 {{(gather_c1) an index is index or a tile of index of shape 8, got 'tensor<4xindex>'}}
+  %g = tile.gather %x[%i] : !tile.view<?xf32>[tensor<4xindex>] -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @gather_c2(%x: !tile.view<?xf32>, %i: tensor<8xindex>) {
+  // expected-error @+1 {{(gather_c2) gathers elements of type 'f32', got a tile of 'bf16'}}
+  %g = tile.gather %x[%i] : !tile.view<?xf32>[tensor<8xindex>] -> tensor<8xbf16>
+  return
+}
+
+// -----
+
+func.func @dot_c1(%a: tensor<16x32xf32>, %b: tensor<32x8xf32>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{(dot_c1) shapes do not fit: 16x32 times 32x8 transposed into 16x8}}
+  %0 = tile.dot %a, %b, %c transpose_b : tensor<16x32xf32>, tensor<32x8xf32>, tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @dot_c1_rank(%a: tensor<32xf32>, %b: tensor<32x8xf32>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{(dot_c1) operands have rank 2, got 'tensor<32xf32>'}}
+  %0 = tile.dot %a, %b, %c : tensor<32xf32>, tensor<32x8xf32>, tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @dot_c2(%a: tensor<16x32xf16>, %b: tensor<32x8xbf16>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{(dot_c2) a and b must have one element type, got 'f16' and 'bf16'}}
+  %0 = tile.dot %a, %b, %c : tensor<16x32xf16>, tensor<32x8xbf16>, tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @dot_c2_acc(%a: tensor<16x32xf16>, %b: tensor<32x8xf16>, %c: tensor<16x8xf16>) {
+  // expected-error @+1 {{(dot_c2) accumulates in f32, got 'f16'}}
+  %0 = tile.dot %a, %b, %c : tensor<16x32xf16>, tensor<32x8xf16>, tensor<16x8xf16>
+  return
+}
+
+// -----
+
+func.func @reduce_c1(%a: tensor<16x32xf32>, %b: tensor<16xf32>) {
+  // expected-error @+1 {{(reduce_c1) 'tensor<16x32xf32>' has no dimension 2}}
+  %0 = tile.reduce addf %a init %b dim 2 : tensor<16x32xf32> -> tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_c2(%a: tensor<16x32xf32>, %b: tensor<16xf32>) {
+  // expected-error @+1 {{(reduce_c2) init must be 'tensor<32xf32>', got 'tensor<16xf32>'}}
+  %0 = tile.reduce addf %a init %b dim 0 : tensor<16x32xf32> -> tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_kind(%a: tensor<16x32xf32>, %b: tensor<16xf32>) {
+  // expected-error @+1 {{expected one of [addf, maxnumf, minnumf]}}
+  %0 = tile.reduce mulf %a init %b dim 1 : tensor<16x32xf32> -> tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_c1(%a: tensor<16xf32>) {
+  // expected-error @+1 {{(broadcast_c1) input and result must have one element type, got 'tensor<16xf32>' and 'tensor<16x4xf16>'}}
+  %0 = tile.broadcast %a dim 1 : tensor<16xf32> -> tensor<16x4xf16>
+  return
+}
+
+// -----
+
+func.func @broadcast_c2(%a: tensor<16xf32>) {
+  // expected-error @+1 {{(broadcast_c2) along dim 0 of 'tensor<16x4xf32>' the input must have shape 4, got 16}}
+  %0 = tile.broadcast %a dim 0 : tensor<16xf32> -> tensor<16x4xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_c2_scalar(%a: f32) {
+  // expected-error @+1 {{(broadcast_c2) a scalar has no dim}}
+  %0 = tile.broadcast %a dim 0 : f32 -> tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_c2_tile(%a: tensor<16xf32>) {
+  // expected-error @+1 {{(broadcast_c2) a tile needs a dim}}
+  %0 = tile.broadcast %a : tensor<16xf32> -> tensor<16x4xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_c1(%a: tensor<16x8xf32>) {
+  // expected-error @+1 {{(transpose_c1) takes MxN to NxM of one element type, got 'tensor<16x8xf32>' to 'tensor<16x8xf32>'}}
+  %0 = tile.transpose %a : tensor<16x8xf32> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @iota_c1(%a: index) {
+  // expected-error @+1 {{(iota_c1) yields a tile of rank 1 of 'index', got 'tensor<16xi32>'}}
+  %0 = tile.iota %a : index -> tensor<16xi32>
+  return
+}
+
+// -----
+
+func.func @random_bits_c1(%i: i64, %j: index) {
+  // expected-error @+1 {{(random_bits_c1) yields a tile of rank 2 of i8, got 'tensor<16xi8>'}}
+  %0 = tile.random_bits seed(%i, %i) at(%j, %j, %j, %j) : tensor<16xi8>
+  return
+}
+
+// -----
+
+func.func @unranked(%x: tensor<*xf32>, %i: index) {
+  // expected-error @+1 {{must be a strided tensor in memory or ranked tensor of any type values}}
+  %t = tile.load %x[%i] dims [0] : tensor<*xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @memref(%x: memref<4xf32>, %i: index) {
+  // expected-error @+1 {{must be a strided tensor in memory or ranked tensor of any type values}}
+  %t = tile.load %x[%i] dims [0] : memref<4xf32> -> tensor<4xf32>
+  return
+}

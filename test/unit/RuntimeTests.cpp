@@ -1,0 +1,263 @@
+//===- RuntimeTests.cpp - the C API: compiling, binding, launching, errors -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/fa_c.h"
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+const char *const kCausal = R"(
+func.func @causal(%q: tensor<?x?x?x8xf32> {fa.name = "q"}, %k: tensor<?x?x?x8xf32> {fa.name = "k"},
+                  %v: tensor<?x?x?x8xf32> {fa.name = "v"}) -> (tensor<?x?x?x8xf32>, tensor<?x?x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) with [causal]
+    : (tensor<?x?x?x8xf32>, tensor<?x?x?x8xf32>, tensor<?x?x?x8xf32>) -> (tensor<?x?x?x8xf32>, tensor<?x?x?xf32>)
+  return %o, %lse : tensor<?x?x?x8xf32>, tensor<?x?x?xf32>
+})";
+
+/// The message of an error, which is freed; "" for none.
+std::string take(fa_error *error) {
+  std::string message = error ? fa_error_message(error) : "";
+  fa_error_free(error);
+  return message;
+}
+
+fa_program *compile(const std::string &text, const fa_compile_options *options = nullptr) {
+  fa_program *program = nullptr;
+  EXPECT_EQ(take(fa_compile(text.data(), text.size(), options, &program)), "");
+  return program;
+}
+
+std::string compileError(const std::string &text, const fa_compile_options *options = nullptr) {
+  fa_program *program = nullptr;
+  std::string message = take(fa_compile(text.data(), text.size(), options, &program));
+  EXPECT_EQ(program, nullptr);
+  return message;
+}
+
+/// The buffers of one launch of @causal.
+struct Launch {
+  std::vector<int64_t> qShape{1, 2, 5, 8}, kShape{1, 1, 7, 8}, lseShape{1, 2, 5};
+  std::vector<float> q, k, v, o, lse;
+  std::vector<fa_tensor> tensors;
+  std::vector<fa_argument> arguments;
+
+  Launch() : q(80, 0.5f), k(56, 0.25f), v(56), o(80, NAN), lse(10, NAN) {
+    for (size_t i = 0; i < v.size(); ++i)
+      v[i] = static_cast<float>(i / 8);
+    tensors = {{q.data(), FA_F32, 4, qShape.data(), nullptr, 0},
+               {k.data(), FA_F32, 4, kShape.data(), nullptr, 0},
+               {v.data(), FA_F32, 4, kShape.data(), nullptr, 0},
+               {o.data(), FA_F32, 4, qShape.data(), nullptr, 0},
+               {lse.data(), FA_F32, 3, lseShape.data(), nullptr, 0}};
+    const char *names[] = {"q", "k", "v", "o", "lse"};
+    for (int i = 0; i < 5; ++i)
+      arguments.push_back({names[i], &tensors[i], 0, 0});
+  }
+  std::string run(const fa_program *program) {
+    return take(
+        fa_program_launch(program, nullptr, arguments.data(), arguments.size(), nullptr, 0));
+  }
+};
+
+class Runtime : public testing::Test {
+protected:
+  static void SetUpTestSuite() { program = compile(kCausal); }
+  static void TearDownTestSuite() { fa_program_free(program); }
+  static fa_program *program;
+  Launch launch;
+};
+
+fa_program *Runtime::program = nullptr;
+
+} // namespace
+
+TEST_F(Runtime, ComputesCausalAttention) {
+  ASSERT_EQ(launch.run(program), "");
+  // All scores are equal, so row i is the mean of values 0 to i + 2 (Sk - Sq = 2)
+  // and lse = 8 * 0.5 * 0.25 / sqrt(8) + log(i + 3).
+  for (int head = 0; head < 2; ++head)
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_NEAR(launch.o[(head * 5 + i) * 8 + 3], (i + 2) / 2.0, 1e-5);
+      EXPECT_NEAR(launch.lse[head * 5 + i], 1 / std::sqrt(8.0) + std::log(i + 3.0), 1e-5);
+    }
+}
+
+TEST_F(Runtime, DescribesItsArguments) {
+  ASSERT_EQ(fa_program_num_arguments(program), 5u);
+  fa_argument_info q = fa_program_argument(program, 0), lse = fa_program_argument(program, 4);
+  EXPECT_STREQ(q.name, "q");
+  EXPECT_EQ(q.kind, FA_INPUT);
+  EXPECT_EQ(q.rank, 4);
+  EXPECT_EQ(q.shape[2], -1);
+  EXPECT_EQ(q.shape[3], 8);
+  EXPECT_STREQ(lse.name, "lse");
+  EXPECT_EQ(lse.kind, FA_OUTPUT);
+  EXPECT_EQ(fa_program_argument(program, 5).name, nullptr);
+}
+
+TEST_F(Runtime, TakesAnyStrides) {
+  // k and v with a gap after each row.
+  std::vector<float> wide(7 * 20, NAN);
+  for (int j = 0; j < 7; ++j)
+    for (int x = 0; x < 8; ++x)
+      wide[j * 20 + x] = static_cast<float>(j);
+  std::vector<int64_t> strides{140, 140, 20, 1};
+  launch.tensors[2] = {wide.data(), FA_F32, 4, launch.kShape.data(), strides.data(), 0};
+  ASSERT_EQ(launch.run(program), "");
+  EXPECT_NEAR(launch.o[4 * 8], 3.0, 1e-5);
+}
+
+TEST_F(Runtime, RunsOnManyThreads) {
+  std::vector<std::thread> threads;
+  std::vector<Launch> launches(8);
+  std::vector<std::string> messages(8);
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&, i] {
+      Launch own;
+      for (int repeat = 0; repeat < 20 && messages[i].empty(); ++repeat)
+        messages[i] = own.run(program);
+      if (messages[i].empty() && std::fabs(own.o[3] - 1.0) > 1e-5)
+        messages[i] = "wrong result";
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::string &message : messages)
+    EXPECT_EQ(message, "");
+}
+
+//===----------------------------------------------------------------------===//
+// Launches that are refused
+//===----------------------------------------------------------------------===//
+
+TEST_F(Runtime, RefusesAMissingArgument) {
+  launch.arguments.pop_back();
+  EXPECT_EQ(launch.run(program), "argument 'lse' of entry @causal is not bound");
+}
+
+TEST_F(Runtime, RefusesAnUnknownArgument) {
+  launch.arguments[0].name = "query";
+  EXPECT_EQ(launch.run(program), "entry @causal has no argument 'query'; it has q, k, v, o, lse");
+}
+
+TEST_F(Runtime, RefusesAnArgumentTwice) {
+  launch.arguments[1].name = "q";
+  EXPECT_EQ(launch.run(program), "argument 'q' is bound twice");
+}
+
+TEST_F(Runtime, RefusesAnotherDtype) {
+  launch.tensors[0].dtype = FA_F16;
+  EXPECT_EQ(launch.run(program), "'q' has dtype f16, expected f32");
+}
+
+TEST_F(Runtime, RefusesAnotherRank) {
+  launch.tensors[0].rank = 3;
+  EXPECT_EQ(launch.run(program), "'q' has rank 3, expected 4");
+}
+
+TEST_F(Runtime, RefusesSizesThatDisagree) {
+  launch.lseShape[2] = 4;
+  EXPECT_EQ(launch.run(program),
+            "dimension 2 of 'lse' (Sq) has size 4, but 'q' has 5; they must agree");
+  launch.lseShape[2] = 5;
+  launch.kShape[1] = 0;
+  EXPECT_EQ(launch.run(program), "Hq = 2 must be a multiple of Hk = 0, which must not be 0");
+}
+
+TEST_F(Runtime, RefusesAnotherHeadDimension) {
+  launch.qShape[3] = 7;
+  EXPECT_EQ(launch.run(program),
+            "dimension 3 of 'q' has size 7, but the program was compiled for 8; write ? for a "
+            "size that varies");
+}
+
+TEST_F(Runtime, RefusesStridesThatItCannotUse) {
+  std::vector<int64_t> strides{80, 40, 1, 5};
+  launch.tensors[0].strides = strides.data();
+  EXPECT_EQ(launch.run(program),
+            "the last dimension of 'q' has stride 5, expected 1; copy the tensor to a layout "
+            "with contiguous rows");
+  strides = {80, 40, -8, 1};
+  EXPECT_EQ(launch.run(program), "dimension 2 of 'q' has stride -8, expected 0 or more");
+  launch.tensors[0].strides = nullptr;
+  strides = {80, 40, 0, 1};
+  launch.tensors[3].strides = strides.data();
+  EXPECT_EQ(launch.run(program),
+            "dimension 2 of output 'o' has stride 0, so results would overwrite each other");
+}
+
+TEST_F(Runtime, RefusesSizesThatOverflow) {
+  launch.qShape[2] = int64_t(1) << 31;
+  EXPECT_EQ(launch.run(program), "dimension 2 of 'q' has size 2147483648, expected 0 to 2^31 - 1");
+  launch.qShape = {int64_t(1) << 30, int64_t(1) << 30, 5, 8};
+  EXPECT_EQ(launch.run(program),
+            "the sizes of 'q' overflow 64-bit offsets; use fewer or shorter sequences");
+}
+
+TEST_F(Runtime, RefusesAnUnalignedPointer) {
+  launch.tensors[0].byte_offset = 2;
+  EXPECT_EQ(launch.run(program), "'q' is not aligned to its elements of 4 bytes");
+}
+
+TEST_F(Runtime, RefusesATensorWithoutData) {
+  launch.tensors[0].data = nullptr;
+  EXPECT_EQ(launch.run(program), "'q' has no data; set fa_tensor.data");
+}
+
+TEST(Workspace, IsAskedBeforeAndChecked) {
+  fa_compile_options options = fa_compile_options_default();
+  options.standard = 1;
+  fa_program *program = compile(kCausal, &options);
+  Launch launch;
+  uint64_t bytes = 0;
+  ASSERT_EQ(take(fa_program_workspace_size(program, launch.arguments.data(), 5, &bytes)), "");
+  // Scores and probabilities, 2 heads x 5 x 7 f32 each, padded to 64 bytes.
+  EXPECT_EQ(bytes, 2 * 320u);
+  EXPECT_EQ(launch.run(program),
+            "the launch needs 640 bytes of workspace, got 0; ask fa_program_workspace_size and "
+            "allocate that much");
+  alignas(64) char workspace[640];
+  ASSERT_EQ(take(fa_program_launch(program, nullptr, launch.arguments.data(), 5, workspace, 640)),
+            "");
+  EXPECT_NEAR(launch.o[3], 1.0, 1e-5);
+  fa_program_free(program);
+}
+
+//===----------------------------------------------------------------------===//
+// Texts that are refused
+//===----------------------------------------------------------------------===//
+
+TEST(Compile, RefusesAnUnknownTarget) {
+  fa_compile_options options = fa_compile_options_default();
+  options.target = "sm_20";
+  EXPECT_EQ(compileError(kCausal, &options),
+            "unknown target 'sm_20': expected one of cpu, cpu-avx2, cpu-avx512");
+}
+
+TEST(Compile, RefusesAnotherVersionOfItsOptions) {
+  fa_compile_options options = fa_compile_options_default();
+  options.size = 3;
+  EXPECT_NE(compileError(kCausal, &options).find("start from fa_compile_options_default()"),
+            std::string::npos);
+}
+
+TEST(Compile, RefusesAnUnknownEntry) {
+  fa_compile_options options = fa_compile_options_default();
+  options.entry = "full";
+  EXPECT_EQ(compileError(kCausal, &options), "the module has no entry @full; it has @causal");
+}
+
+TEST(Compile, SaysWhereTheTextIsWrong) {
+  EXPECT_NE(compileError("func.func @f(").find(":1:"), std::string::npos);
+  EXPECT_NE(compileError("").find("the module holds no entry"), std::string::npos);
+  EXPECT_EQ(take(fa_compile(nullptr, 0, nullptr, nullptr)),
+            "fa_compile needs a place for the program, got NULL");
+}
