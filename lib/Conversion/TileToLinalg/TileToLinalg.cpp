@@ -278,8 +278,9 @@ static LogicalResult lowerFunc(RewriterBase &rewriter, tile::FuncOp op) {
   for (Operation *inner : body) {
     bool tiles = llvm::any_of(inner->getResultTypes(), llvm::IsaPred<RankedTensorType>);
     if (tiles && OpTrait::hasElementwiseMappableTraits(inner) && inner->getNumResults() > 1)
-      return inner->emitError() << "'" << inner->getName() << "' on tiles has " << inner->getNumResults()
-                                << " results; the cpu lowers ops of one, compute each by an op of its own";
+      return inner->emitError()
+             << "'" << inner->getName() << "' on tiles has " << inner->getNumResults()
+             << " results; the cpu lowers ops of one, compute each by an op of its own";
     for (Type type : inner->getResultTypes()) {
       if (!isKnown(type))
         return inner->emitError() << type << " cannot be lowered to the cpu; " << known;

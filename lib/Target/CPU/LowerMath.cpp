@@ -95,8 +95,10 @@ struct WidenFma : OpRewritePattern<math::FmaOp> {
       return rewriter.notifyMatchFailure(op, "not of 16 bits");
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
-      operands.push_back(arith::ExtFOp::create(rewriter, op.getLoc(), widen(op.getType()), operand));
-    Value result = math::FmaOp::create(rewriter, op.getLoc(), operands[0], operands[1], operands[2]);
+      operands.push_back(
+          arith::ExtFOp::create(rewriter, op.getLoc(), widen(op.getType()), operand));
+    Value result =
+        math::FmaOp::create(rewriter, op.getLoc(), operands[0], operands[1], operands[2]);
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), result);
     return success();
   }
@@ -108,8 +110,7 @@ struct WidenFma : OpRewritePattern<math::FmaOp> {
   }
 };
 
-template <typename OpTy>
-struct WidenConversion : OpRewritePattern<OpTy> {
+template <typename OpTy> struct WidenConversion : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
