@@ -24,6 +24,10 @@ def CPUNarrowPositions : Pass<"cpu-narrow-positions", "::mlir::ModuleOp"> {
 
     Example (`test/Target/CPU/narrow-positions.mlir`): `j0 + c <= i + sk - sq`
     becomes `c <= limit`, where the limits are a column of i32.
+
+    ```mlir
+    %visible = arith.cmpi sle, %columns, %limits : tensor<64x128xi32>
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
 }
