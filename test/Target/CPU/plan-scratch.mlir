@@ -7,8 +7,8 @@
 // CHECK-SAME:    %[[SCRATCH:[^:]*]]: memref<?xi8>) attributes {cpu.scratch_bytes = 704 : i64}
 // CHECK-DAG:     %[[FIRST:.*]] = arith.constant 0 : index
 // CHECK-DAG:     %[[SECOND:.*]] = arith.constant 576 : index
-// CHECK:         memref.view %[[SCRATCH]][%{{.*}}][] : memref<?xi8> to memref<8x16xf32>
-// CHECK:         memref.view %[[SCRATCH]][%{{.*}}][] : memref<?xi8> to memref<16xf32>
+// CHECK-DAG:     memref.view %[[SCRATCH]][%{{.*}}][] : memref<?xi8> to memref<8x16xf32>
+// CHECK-DAG:     memref.view %[[SCRATCH]][%{{.*}}][] : memref<?xi8> to memref<16xf32>
 // CHECK-NOT:     memref.alloc
 func.func @two() {
   %a = memref.alloc() : memref<8x16xf32>
