@@ -49,12 +49,13 @@ void cpu::populateVectorPipeline(OpPassManager &pm, const TargetDescription &tar
 
 void cpu::populateLLVMPipeline(OpPassManager &pm, const TargetDescription &target) {
   pm.addPass(createCPUMakeEntries());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
   // Without an instruction for it, LLVM would call a library to round to bf16.
+  // Before canonicalization, which makes one op of sitofp and truncf.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = !target.convertsBF16;
   pm.addPass(arith::createArithExpandOpsPass(expand));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());

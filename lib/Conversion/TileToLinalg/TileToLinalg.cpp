@@ -264,12 +264,30 @@ static LogicalResult lowerFunc(RewriterBase &rewriter, tile::FuncOp op) {
     auto view = dyn_cast<tile::ViewType>(type);
     types.push_back(view ? getMemRefType(view) : type);
   }
+  auto isKnown = [](Type type) {
+    auto view = dyn_cast<tile::ViewType>(type);
+    Type element = view ? view.getElementType() : getElementTypeOrSelf(type);
+    return !element.isInteger() || element.getIntOrFloatBitWidth() <= 64;
+  };
+  const char *known = "expected integers of 64 bits at most";
+  for (Type type : op.getArgumentTypes())
+    if (!isKnown(type))
+      return op.emitError() << type << " cannot be lowered to the cpu; " << known;
   SmallVector<Operation *> body;
   op.getBody().walk([&](Operation *inner) { body.push_back(inner); });
-  for (Operation *inner : body)
-    for (Type type : inner->getResultTypes())
+  for (Operation *inner : body) {
+    bool tiles = llvm::any_of(inner->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+    if (tiles && OpTrait::hasElementwiseMappableTraits(inner) && inner->getNumResults() > 1)
+      return inner->emitError()
+             << "'" << inner->getName() << "' on tiles has " << inner->getNumResults()
+             << " results; the cpu lowers ops of one, compute each by an op of its own";
+    for (Type type : inner->getResultTypes()) {
+      if (!isKnown(type))
+        return inner->emitError() << type << " cannot be lowered to the cpu; " << known;
       if (auto tensor = dyn_cast<TensorType>(type); tensor && !tensor.hasStaticShape())
         return inner->emitError() << "a tile has a static shape here, got " << type;
+    }
+  }
 
   rewriter.setInsertionPoint(op);
   auto func = func::FuncOp::create(rewriter, op.getLoc(), op.getSymName(),

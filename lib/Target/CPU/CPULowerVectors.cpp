@@ -142,8 +142,36 @@ static StringRef needsLibrary(Operation *op) {
   return {};
 }
 
+/// What to write instead of a function that is refused.
+static StringRef getRemedy(Operation *op) {
+  if (getElementTypeOrSelf(op->getResult(0)).isF64())
+    return "compute it in f32";
+  if (isa<math::IPowIOp>(op))
+    return "write it with multiplications";
+  if (isa<math::FPowIOp>(op))
+    return "use an exponent of 32 bits at most";
+  return "write it with exp2, log2 or arithmetic";
+}
+
+static LogicalResult refuse(Operation *op) {
+  return op->emitError() << "'" << op->getName() << "' on " << op->getResult(0).getType()
+                         << " has no approximation on the cpu; " << getRemedy(op);
+}
+
+/// Before any is expanded, so that the error names what was written.
+static LogicalResult checkF64(func::FuncOp func) {
+  WalkResult result = func.walk([](Operation *op) -> WalkResult {
+    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) || isInstruction(op) ||
+        isa<math::FmaOp, math::ClampFOp, math::RsqrtOp>(op) ||
+        !getElementTypeOrSelf(op->getResult(0)).isF64())
+      return WalkResult::advance();
+    return refuse(op);
+  });
+  return failure(result.wasInterrupted());
+}
+
 static LogicalResult checkMath(func::FuncOp func) {
-  WalkResult result = func.walk([](Operation *op) {
+  WalkResult result = func.walk([](Operation *op) -> WalkResult {
     if (StringRef remedy = needsLibrary(op); !remedy.empty()) {
       op->emitError() << "'" << op->getName() << "' on " << op->getOperand(0).getType()
                       << " cannot be lowered to the cpu; " << remedy;
@@ -152,9 +180,7 @@ static LogicalResult checkMath(func::FuncOp func) {
     if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) || isInstruction(op) ||
         isa<math::FmaOp>(op))
       return WalkResult::advance();
-    op->emitError() << "'" << op->getName() << "' on " << op->getResult(0).getType()
-                    << " has no approximation on the cpu; write it with exp2, log2 or arithmetic";
-    return WalkResult::interrupt();
+    return refuse(op);
   });
   return failure(result.wasInterrupted());
 }
@@ -168,6 +194,9 @@ struct CPULowerVectors : fa::impl::CPULowerVectorsBase<CPULowerVectors> {
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     MLIRContext *context = &getContext();
+
+    if (failed(checkF64(func)))
+      return signalPassFailure();
 
     // Rows of one element less: vector<1x64> is vector<64>.
     RewritePatternSet rank(context);

@@ -85,8 +85,45 @@ struct LowerClamp : OpRewritePattern<math::ClampFOp> {
     return success();
   }
 };
+
+/// Upstream widens all of math but fma, and no conversion from integers.
+struct WidenFma : OpRewritePattern<math::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::FmaOp op, PatternRewriter &rewriter) const override {
+    if (getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() != 16)
+      return rewriter.notifyMatchFailure(op, "not of 16 bits");
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(
+          arith::ExtFOp::create(rewriter, op.getLoc(), widen(op.getType()), operand));
+    Value result =
+        math::FmaOp::create(rewriter, op.getLoc(), operands[0], operands[1], operands[2]);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), result);
+    return success();
+  }
+
+  static Type widen(Type type) {
+    Type f32 = Float32Type::get(type.getContext());
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(f32)) : f32;
+  }
+};
+
+template <typename OpTy> struct WidenConversion : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isBF16())
+      return rewriter.notifyMatchFailure(op, "not to bf16");
+    Value wide = OpTy::create(rewriter, op.getLoc(), WidenFma::widen(op.getType()), op.getIn());
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), wide);
+    return success();
+  }
+};
 } // namespace
 
 void fa::cpu::populateLowerMathPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerExp2, LowerClamp>(patterns.getContext());
+  patterns.add<LowerExp2, LowerClamp, WidenFma, WidenConversion<arith::SIToFPOp>,
+               WidenConversion<arith::UIToFPOp>>(patterns.getContext());
 }

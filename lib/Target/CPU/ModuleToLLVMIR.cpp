@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Target/CPU/ModuleToLLVMIR.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -99,6 +100,8 @@ cpu::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   module.getContext()->appendDialectRegistry(registry);
+  // Names of arguments mean nothing to LLVM, which warns of them.
+  module.walk([](LLVM::LLVMFuncOp func) { func.removeArgAttrsAttr(); });
   std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(module, context);
   if (!llvmModule)
     return llvm::createStringError("the module could not be translated to LLVM IR");

@@ -36,3 +36,19 @@ tile.func @constant(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> 
   tile.store %a, %x[%t] dims [0] : tensor<2xf32>, !tile.view<?xf32>
   tile.return
 }
+
+// -----
+
+// expected-error @+1 {{'!tile.view<?xi128>' cannot be lowered to the cpu; expected integers of 64 bits at most}}
+tile.func @wide(%x: !tile.view<?xi128>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  tile.return
+}
+
+// -----
+
+tile.func @two_results(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %v = tile.load %x[%t] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+  // expected-error @+1 {{'math.sincos' on tiles has 2 results; the cpu lowers ops of one, compute each by an op of its own}}
+  %s, %c = math.sincos %v : tensor<64xf32>
+  tile.return
+}
