@@ -10,6 +10,7 @@
 #include "fa/Target/CPU/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -24,6 +25,7 @@ cpu::TargetDescription cpu::describeTarget(StringRef target) {
 }
 
 void cpu::populateLinalgPipeline(OpPassManager &pm) {
+  pm.addPass(createCPUNarrowPositions());
   pm.addPass(createConvertTileToLinalg());
   pm.addNestedPass<func::FuncOp>(createCPUFuseElementwise());
 }
@@ -36,6 +38,12 @@ void cpu::populateVectorPipeline(OpPassManager &pm, const TargetDescription &tar
   options.dotColumns = target.dotColumns;
   pm.addNestedPass<func::FuncOp>(createCPUVectorize(options));
   pm.addNestedPass<func::FuncOp>(createCPUPlanScratch());
+  // Arithmetic of 16 bits is done in f32; LLVM would call a library for some of it.
+  arith::ArithEmulateUnsupportedFloatsOptions emulate;
+  emulate.sourceTypeStrs = {"f16", "bf16"};
+  emulate.targetTypeStr = "f32";
+  pm.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
+  pm.addPass(math::createMathExtendToSupportedTypes());
   pm.addNestedPass<func::FuncOp>(createCPULowerVectors());
 }
 

@@ -60,19 +60,22 @@ static void populateTile(OpPassManager &pm, const CompileOptions &options) {
 static const Phase kInput{"input", "entries of one fa.attention each, verified", populateInput};
 static const Phase kAlgorithm{"algorithm", "the recurrence over keys is explicit, tiles are chosen",
                               populateAlgorithm};
-static const Phase kTile{"tile", "one tile program per kernel: pure values, no layouts", populateTile};
+static const Phase kTile{"tile", "one tile program per kernel: pure values, no layouts",
+                         populateTile};
 
 //===----------------------------------------------------------------------===//
 // CPU
 //===----------------------------------------------------------------------===//
 
-static const Phase kLinalg{"linalg", "linalg on tensors, elementwise chains fused",
-                           [](OpPassManager &pm, const CompileOptions &) { cpu::populateLinalgPipeline(pm); }};
+static const Phase kLinalg{
+    "linalg", "linalg on tensors, elementwise chains fused",
+    [](OpPassManager &pm, const CompileOptions &) { cpu::populateLinalgPipeline(pm); }};
 static const Phase kVector{"vector", "vectors of rank 1 over one scratch buffer, no math function",
                            [](OpPassManager &pm, const CompileOptions &options) {
                              cpu::populateVectorPipeline(pm, cpu::describeTarget(options.target));
                            }};
-static const Phase kLLVM{"llvm", "the LLVM dialect: an entry per kernel that runs a range of instances",
+static const Phase kLLVM{"llvm",
+                         "the LLVM dialect: an entry per kernel that runs a range of instances",
                          [](OpPassManager &pm, const CompileOptions &options) {
                            cpu::populateLLVMPipeline(pm, cpu::describeTarget(options.target));
                          }};
@@ -119,11 +122,12 @@ static LogicalResult dump(ModuleOp module, StringRef folder, int number, StringR
   return success();
 }
 
-LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, StringRef from, StringRef to,
-                            StringRef dumpFolder) {
+LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, StringRef from,
+                            StringRef to, StringRef dumpFolder) {
   ArrayRef<Phase> phases = getPhases(options.target);
   if (phases.empty()) {
-    InFlightDiagnostic error = module.emitError() << "unknown target '" << options.target << "': expected ";
+    InFlightDiagnostic error = module.emitError()
+                               << "unknown target '" << options.target << "': expected ";
     llvm::interleaveComma(getTargets(), error);
     return error;
   }
@@ -133,7 +137,8 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
   if (!to.empty() && (last = findPhase(module, phases, to)) < 0)
     return failure();
   if (first > last + 1)
-    return module.emitError() << "phase " << to << " comes before phase " << from << ", nothing to compile";
+    return module.emitError() << "phase " << to << " comes before phase " << from
+                              << ", nothing to compile";
   for (int i = first; i <= last; ++i) {
     PassManager pm(module.getContext(), ModuleOp::getOperationName());
     (void)applyPassManagerCLOptions(pm);

@@ -38,27 +38,31 @@ static LogicalResult verifyArguments(func::FuncOp entry, AttentionOp attention) 
   }
   for (auto [i, capture] : llvm::enumerate(attention.getCaptures())) {
     bool read = false;
-    for (auto [region, first] : {std::pair(&attention.getMask(), 0), std::pair(&attention.getScore(), 1)})
+    for (auto [region, first] :
+         {std::pair(&attention.getMask(), 0), std::pair(&attention.getScore(), 1)})
       read |= !region->empty() &&
               !region->getArgument(first + AttentionOp::kNumPositionArgs + i).use_empty();
     if (!read)
-      return attention.emitError() << "capture " << i << " is read by neither mask nor score; remove it";
+      return attention.emitError()
+             << "capture " << i << " is read by neither mask nor score; remove it";
   }
   return success();
 }
 
 static LogicalResult verifyEntry(func::FuncOp entry) {
   if (entry.isDeclaration() || !entry.isPublic())
-    return entry.emitError() << "@" << entry.getSymName()
-                             << " must be a public function with a body: every function is an entry";
+    return entry.emitError()
+           << "@" << entry.getSymName()
+           << " must be a public function with a body: every function is an entry";
   if (!entry.getBody().hasOneBlock())
     return entry.emitError() << "entry @" << entry.getSymName() << " must have one block";
   AttentionOp attention;
   for (Operation &op : entry.front()) {
     if (auto found = dyn_cast<AttentionOp>(op)) {
       if (attention) {
-        InFlightDiagnostic error = op.emitError("an entry holds one fa.attention, this is the second; "
-                                                "put it into a function of its own");
+        InFlightDiagnostic error =
+            op.emitError("an entry holds one fa.attention, this is the second; "
+                         "put it into a function of its own");
         error.attachNote(attention.getLoc()) << "the first is here";
         return error;
       }
@@ -75,7 +79,8 @@ static LogicalResult verifyEntry(func::FuncOp entry) {
       return entry.emitError() << "result " << i << " of entry @" << entry.getSymName()
                                << " must be a result of its fa.attention";
   if (entry.getNumResults() == 0)
-    return entry.emitError() << "entry @" << entry.getSymName() << " returns nothing; return the output";
+    return entry.emitError() << "entry @" << entry.getSymName()
+                             << " returns nothing; return the output";
   return verifyArguments(entry, attention);
 }
 
@@ -114,7 +119,8 @@ static LogicalResult verifyAlgorithm(ModuleOp module) {
 static LogicalResult verifyTile(ModuleOp module) {
   for (Operation &op : *module.getBody())
     if (!isa<tile::FuncOp>(op))
-      return op.emitError() << "'" << op.getName() << "' is left after phase tile; only tile.func can be";
+      return op.emitError() << "'" << op.getName()
+                            << "' is left after phase tile; only tile.func can be";
   WalkResult walk = module.walk([](Operation *op) {
     for (Type type : op->getResultTypes())
       if (auto tensor = dyn_cast<TensorType>(type); tensor && !tensor.hasStaticShape()) {
@@ -138,7 +144,8 @@ struct VerifyPhase : fa::impl::FAVerifyPhaseBase<VerifyPhase> {
                                             .Case("tile", verifyTile)
                                             .Default(nullptr);
     if (!verify) {
-      getOperation()->emitError() << "no phase '" << phase << "' to verify: expected input, algorithm or tile";
+      getOperation()->emitError() << "no phase '" << phase
+                                  << "' to verify: expected input, algorithm or tile";
       return signalPassFailure();
     }
     if (failed(verify(getOperation())))

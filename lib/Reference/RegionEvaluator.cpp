@@ -60,7 +60,8 @@ void RegionEvaluator::run(const Position &at) {
       RegionValue second{0};
       result = evaluate(instruction, slots[instruction.a], slots[instruction.b],
                         slots[instruction.c], second);
-      if (precision == RegionPrecision::Rounded && instruction.toFloat && instruction.to != DType::F64) {
+      if (precision == RegionPrecision::Rounded && instruction.toFloat &&
+          instruction.to != DType::F64) {
         result.f = roundTo(instruction.to, result.f);
         second.f = two ? roundTo(instruction.to, second.f) : 0;
       }

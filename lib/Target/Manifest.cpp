@@ -45,16 +45,17 @@ llvm::Error Manifest::resolve(std::vector<std::vector<int64_t>> &shapes) const {
         return llvm::createStringError(place + " has size " + std::to_string(size) +
                                        ", expected 0 to 2^31 - 1");
       if (!ShapedType::isDynamic(argument.shape[d]) && size != argument.shape[d])
-        return llvm::createStringError(place + " has size " + std::to_string(size) +
-                                       ", but the program was compiled for " +
-                                       std::to_string(argument.shape[d]) + "; write ? for a size that varies");
+        return llvm::createStringError(
+            place + " has size " + std::to_string(size) + ", but the program was compiled for " +
+            std::to_string(argument.shape[d]) + "; write ? for a size that varies");
       if (d >= argument.dims.size() || argument.dims[d].empty())
         continue;
       auto [known, added] = named.try_emplace(argument.dims[d], size, argument.name);
       if (!added && known->second.first != size)
         return llvm::createStringError(place + " (" + argument.dims[d] + ") has size " +
-                                       std::to_string(size) + ", but '" + known->second.second.str() +
-                                       "' has " + std::to_string(known->second.first) + "; they must agree");
+                                       std::to_string(size) + ", but '" +
+                                       known->second.second.str() + "' has " +
+                                       std::to_string(known->second.first) + "; they must agree");
     }
   }
   for (auto &[of, by] : multiples) {
@@ -63,8 +64,9 @@ llvm::Error Manifest::resolve(std::vector<std::vector<int64_t>> &shapes) const {
       continue;
     int64_t multiple = x->second.first, divisor = y->second.first;
     if (divisor == 0 || multiple % divisor != 0)
-      return llvm::createStringError(of + " = " + std::to_string(multiple) + " must be a multiple of " + by +
-                                     " = " + std::to_string(divisor) + ", which must not be 0");
+      return llvm::createStringError(of + " = " + std::to_string(multiple) +
+                                     " must be a multiple of " + by + " = " +
+                                     std::to_string(divisor) + ", which must not be 0");
   }
   return llvm::Error::success();
 }
@@ -84,7 +86,8 @@ llvm::Expected<int64_t> Manifest::bytes(unsigned argument, ArrayRef<int64_t> sha
 }
 
 llvm::Expected<std::vector<int64_t>>
-Manifest::grid(const ManifestKernel &kernel, const std::vector<std::vector<int64_t>> &shapes) const {
+Manifest::grid(const ManifestKernel &kernel,
+               const std::vector<std::vector<int64_t>> &shapes) const {
   MLIRContext *context = kernel.grid.getContext();
   SmallVector<Attribute> symbols;
   for (auto [argument, dim] : kernel.symbols)
@@ -171,7 +174,8 @@ FailureOr<std::vector<Manifest>> fa::readManifests(ModuleOp module) {
     if (auto pairs = kernel->getAttrOfType<ArrayAttr>(tile::TileDialect::kMultiplesAttr))
       for (Attribute pair : pairs)
         if (auto names = dyn_cast<ArrayAttr>(pair); names && names.size() == 2)
-          manifest.multiples.push_back({cast<StringAttr>(names[0]).str(), cast<StringAttr>(names[1]).str()});
+          manifest.multiples.push_back(
+              {cast<StringAttr>(names[0]).str(), cast<StringAttr>(names[1]).str()});
     ArrayRef<int64_t> sizes = kernel.getSizes();
     for (size_t i = 0; i < sizes.size(); i += 2)
       info.symbols.push_back({info.arguments[sizes[i]], static_cast<unsigned>(sizes[i + 1])});

@@ -32,25 +32,28 @@ static FailureOr<Problem> parseShape(ModuleOp module, StringRef text) {
   for (auto [i, part] : llvm::enumerate(parts)) {
     int64_t value;
     if (i >= 5 || part.trim().getAsInteger(10, value) || value < 0)
-      return module.emitError() << "--shape takes B,Hq,Hk,Sq,Sk, five sizes >= 0, got '" << text << "'";
+      return module.emitError() << "--shape takes B,Hq,Hk,Sq,Sk, five sizes >= 0, got '" << text
+                                << "'";
     problem.sizes[names[i]] = value;
   }
   if (parts.size() != 5)
-    return module.emitError() << "--shape takes B,Hq,Hk,Sq,Sk, five sizes >= 0, got '" << text << "'";
+    return module.emitError() << "--shape takes B,Hq,Hk,Sq,Sk, five sizes >= 0, got '" << text
+                              << "'";
   return problem;
 }
 
 /// The shapes of all arguments at a problem: named sizes from it, static ones
 /// as they are; captures whose sizes have no name are left at 1.
-static FailureOr<std::vector<std::vector<int64_t>>> shapesAt(ModuleOp module, const Manifest &manifest,
-                                                             const Problem &problem) {
+static FailureOr<std::vector<std::vector<int64_t>>>
+shapesAt(ModuleOp module, const Manifest &manifest, const Problem &problem) {
   std::vector<std::vector<int64_t>> shapes(manifest.arguments.size());
   for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
     if (argument.kind == ManifestArgument::Workspace)
       continue;
     for (auto [d, size] : llvm::enumerate(argument.shape)) {
       int64_t value = size;
-      auto known = d < argument.dims.size() ? problem.sizes.find(argument.dims[d]) : problem.sizes.end();
+      auto known =
+          d < argument.dims.size() ? problem.sizes.find(argument.dims[d]) : problem.sizes.end();
       if (known != problem.sizes.end())
         value = known->second;
       else if (ShapedType::isDynamic(size))
@@ -111,7 +114,8 @@ static LogicalResult printMemory(raw_ostream &os, ModuleOp module, const Manifes
   for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
     if (argument.kind == ManifestArgument::Scalar)
       continue;
-    auto once = bytesOf(module, manifest, i, (*at)[i]), twice = bytesOf(module, manifest, i, (*doubled)[i]);
+    auto once = bytesOf(module, manifest, i, (*at)[i]),
+         twice = bytesOf(module, manifest, i, (*doubled)[i]);
     if (failed(once) || failed(twice))
       return failure();
     os << "  " << kindName(argument.kind) << " " << argument.name << ": " << *once << " bytes, ";

@@ -17,7 +17,8 @@ using namespace mlir::fa;
 Checker::Checker() = default;
 Checker::~Checker() = default;
 
-llvm::Expected<std::unique_ptr<Checker>> Checker::create(llvm::StringRef text, llvm::StringRef entry) {
+llvm::Expected<std::unique_ptr<Checker>> Checker::create(llvm::StringRef text,
+                                                         llvm::StringRef entry) {
   std::unique_ptr<Checker> checker(new Checker);
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -33,7 +34,8 @@ llvm::Expected<std::unique_ptr<Checker>> Checker::create(llvm::StringRef text, l
   checker->module = parseSourceString<ModuleOp>(text, checker->context.get());
   CompileOptions options;
   if (!checker->module || failed(runPhases(*checker->module, options, {}, "input")))
-    return llvm::createStringError(messages.empty() ? "the text is not a module of attention" : messages);
+    return llvm::createStringError(messages.empty() ? "the text is not a module of attention"
+                                                    : messages);
   SmallVector<AttentionOp> found;
   checker->module->walk([&](AttentionOp op) {
     if (entry.empty() || op->getParentOfType<func::FuncOp>().getSymName() == entry)

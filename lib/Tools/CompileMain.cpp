@@ -12,6 +12,7 @@
 #include "fa/Target/Report.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Support/CommandLine.h"
@@ -26,24 +27,31 @@ namespace {
 
 struct Options {
   cl::OptionCategory category{"Compiler options", "With one of these fa-opt is the compiler"};
-  cl::opt<std::string> target{"target", cl::desc("compile for: cpu (this machine), cpu-avx2 or cpu-avx512"), cl::cat(category)};
+  cl::opt<std::string> target{"target",
+                              cl::desc("compile for: cpu (this machine), cpu-avx2 or cpu-avx512"),
+                              cl::cat(category)};
   cl::opt<std::string> emit{"emit", cl::desc("what to write: mlir (default), llvm, obj or report"),
                             cl::cat(category)};
-  cl::opt<std::string> compileTo{"compile-to", cl::desc("the last phase to run"), cl::cat(category)};
-  cl::opt<std::string> compileFrom{"compile-from", cl::desc("the phase that the input is already at"),
-                                   cl::cat(category)};
-  cl::opt<std::string> dumpPhasesTo{"dump-phases-to", cl::desc("write the IR after each phase to this folder"),
-                                    cl::cat(category)};
-  cl::opt<bool> dumpPassPipeline{"dump-phase-pipelines", cl::desc("print the passes of every phase and stop"),
+  cl::opt<std::string> compileTo{"compile-to", cl::desc("the last phase to run"),
                                  cl::cat(category)};
-  cl::opt<bool> standard{"standard-attention",
-                         cl::desc("leave out fa-rewrite-online-softmax: O(N^2) memory, the baseline"),
-                         cl::cat(category)};
-  cl::opt<bool> noMaskAnalysis{"no-mask-analysis", cl::desc("visit and mask every tile"), cl::cat(category)};
-  cl::opt<bool> noCanonicalize{"no-canonicalize", cl::desc("no clean-up between passes"), cl::cat(category)};
-  cl::opt<int64_t> rows{"tile-rows", cl::desc("query rows of a tile; 0 chooses"), cl::cat(category)};
+  cl::opt<std::string> compileFrom{
+      "compile-from", cl::desc("the phase that the input is already at"), cl::cat(category)};
+  cl::opt<std::string> dumpPhasesTo{"dump-phases-to",
+                                    cl::desc("write the IR after each phase to this folder"),
+                                    cl::cat(category)};
+  cl::opt<bool> standard{
+      "standard-attention",
+      cl::desc("leave out fa-rewrite-online-softmax: O(N^2) memory, the baseline"),
+      cl::cat(category)};
+  cl::opt<bool> noMaskAnalysis{"no-mask-analysis", cl::desc("visit and mask every tile"),
+                               cl::cat(category)};
+  cl::opt<bool> noCanonicalize{"no-canonicalize", cl::desc("no clean-up between passes"),
+                               cl::cat(category)};
+  cl::opt<int64_t> rows{"tile-rows", cl::desc("query rows of a tile; 0 chooses"),
+                        cl::cat(category)};
   cl::opt<int64_t> keys{"tile-keys", cl::desc("keys of a tile; 0 chooses"), cl::cat(category)};
-  cl::opt<std::string> shape{"shape", cl::desc("sizes for --emit=report: B,Hq,Hk,Sq,Sk"), cl::cat(category)};
+  cl::opt<std::string> shape{"shape", cl::desc("sizes for --emit=report: B,Hq,Hk,Sq,Sk"),
+                             cl::cat(category)};
 };
 
 Options *options = nullptr;
@@ -58,7 +66,7 @@ void fa::registerCompilerOptions() {
 bool fa::isCompilerRun() {
   return options->target.getNumOccurrences() || options->emit.getNumOccurrences() ||
          options->compileTo.getNumOccurrences() || options->compileFrom.getNumOccurrences() ||
-         options->dumpPhasesTo.getNumOccurrences() || options->dumpPassPipeline;
+         options->dumpPhasesTo.getNumOccurrences();
 }
 
 static int fail(const Twine &message) {
@@ -111,7 +119,7 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   auto out = openOutputFile(output, &error);
   if (!out)
     return fail(error);
-  if (options->dumpPassPipeline) {
+  if (MlirOptMainConfig::createFromCLOptions().shouldDumpPassPipeline()) {
     printPhases(out->os(), compile, &context);
     out->keep();
     return 0;

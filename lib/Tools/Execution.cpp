@@ -72,13 +72,18 @@ public:
   }
 
   fa_tensor describe(fa_dtype type) {
-    return {bytes.data(), type, static_cast<int32_t>(shape.size()), shape.data(), strides.data(), kGuard};
+    return {bytes.data(), type,           static_cast<int32_t>(shape.size()),
+            shape.data(), strides.data(), kGuard};
   }
   void copyFrom(const HostTensor &tensor) {
-    forEach([&](size_t from, std::byte *to) { std::memcpy(to, tensor.data.data() + from, sizeOf(dtype)); });
+    forEach([&](size_t from, std::byte *to) {
+      std::memcpy(to, tensor.data.data() + from, sizeOf(dtype));
+    });
   }
   void copyTo(HostTensor &tensor) {
-    forEach([&](size_t to, std::byte *from) { std::memcpy(tensor.data.data() + to, from, sizeOf(dtype)); });
+    forEach([&](size_t to, std::byte *from) {
+      std::memcpy(tensor.data.data() + to, from, sizeOf(dtype));
+    });
   }
   bool guardsHold() const {
     for (size_t i = 0; i < kGuard; ++i)
@@ -91,8 +96,7 @@ private:
   static constexpr size_t kGuard = 256;
 
   /// Calls with the byte offset of each element, row major, and its place.
-  template <typename Function>
-  void forEach(Function function) {
+  template <typename Function> void forEach(Function function) {
     size_t size = sizeOf(dtype), count = 1;
     for (int64_t extent : shape)
       count *= extent;
@@ -150,25 +154,27 @@ Execution::run(const std::vector<HostTensor> &inputs,
     if (info.kind == FA_OUTPUT) {
       auto shape = llvm::find_if(outputShapes, [&](auto &pair) { return pair.first == info.name; });
       if (shape == outputShapes.end())
-        return llvm::createStringError("no shape is known for output '" + std::string(info.name) + "'");
+        return llvm::createStringError("no shape is known for output '" + std::string(info.name) +
+                                       "'");
       outcome.outputs.push_back(HostTensor::zeros(info.name, fromC(info.dtype), shape->second));
       placed[i] = std::make_unique<Placed>(fromC(info.dtype), shape->second, layout);
       tensors[i] = placed[i]->describe(info.dtype);
       arguments[i].tensor = &tensors[i];
       continue;
     }
-    auto input = llvm::find_if(inputs, [&](const HostTensor &tensor) { return tensor.name == info.name; });
+    auto input =
+        llvm::find_if(inputs, [&](const HostTensor &tensor) { return tensor.name == info.name; });
     if (input == inputs.end()) {
       std::string names;
       for (const HostTensor &tensor : inputs)
         names += (names.empty() ? "" : ", ") + tensor.name;
-      return llvm::createStringError("no tensor '" + std::string(info.name) + "' is given; there are " +
-                                     (names.empty() ? "none" : names));
+      return llvm::createStringError("no tensor '" + std::string(info.name) +
+                                     "' is given; there are " + (names.empty() ? "none" : names));
     }
     std::optional<fa_dtype> dtype = toC(input->dtype);
     if (!dtype)
-      return llvm::createStringError("tensor '" + input->name + "' has dtype " + nameOf(input->dtype) +
-                                     ", which no program takes");
+      return llvm::createStringError("tensor '" + input->name + "' has dtype " +
+                                     nameOf(input->dtype) + ", which no program takes");
     if (info.kind == FA_SCALAR) {
       if (input->size() != 1)
         return llvm::createStringError("'" + input->name + "' is a scalar, got " +
@@ -188,11 +194,13 @@ Execution::run(const std::vector<HostTensor> &inputs,
     return takeError(error);
   constexpr uint64_t alignment = 64;
   std::vector<std::byte> workspace(bytes + alignment, std::byte(0xFF));
-  auto address = (reinterpret_cast<uintptr_t>(workspace.data()) + alignment - 1) / alignment * alignment;
+  auto address =
+      (reinterpret_cast<uintptr_t>(workspace.data()) + alignment - 1) / alignment * alignment;
   void *aligned = reinterpret_cast<void *>(address);
   for (int repeat = 0; repeat <= repeats; ++repeat) {
     auto start = std::chrono::steady_clock::now();
-    if (fa_error *error = fa_program_launch(program, nullptr, arguments.data(), count, aligned, bytes))
+    if (fa_error *error =
+            fa_program_launch(program, nullptr, arguments.data(), count, aligned, bytes))
       return takeError(error);
     std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     if (repeat > 0)

@@ -29,10 +29,11 @@
 using namespace mlir;
 
 void fa::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<fa::FADialect, tile::TileDialect, arith::ArithDialect, func::FuncDialect,
-                  index::IndexDialect, linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
-                  scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect, affine::AffineDialect,
-                  bufferization::BufferizationDialect, LLVM::LLVMDialect, ub::UBDialect>();
+  registry
+      .insert<fa::FADialect, tile::TileDialect, arith::ArithDialect, func::FuncDialect,
+              index::IndexDialect, linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
+              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect, affine::AffineDialect,
+              bufferization::BufferizationDialect, LLVM::LLVMDialect, ub::UBDialect>();
 }
 
 void fa::registerAllPasses() {

@@ -23,26 +23,41 @@ namespace {
 
 struct Options {
   cl::OptionCategory category{"fa-run options"};
-  cl::opt<std::string> program{cl::Positional, cl::Required, cl::desc("<program.mlir>"), cl::cat(category)};
-  cl::opt<std::string> device{"device", cl::init("cpu"), cl::desc("where to run: cpu"), cl::cat(category)};
-  cl::opt<std::string> entry{"entry", cl::desc("the function to run; the only one by default"), cl::cat(category)};
-  cl::opt<std::string> in{"in", cl::desc("read the inputs, by name, from a safetensors file"), cl::cat(category)};
-  cl::opt<std::string> out{"out", cl::desc("write the outputs to a safetensors file"), cl::cat(category)};
-  cl::opt<std::string> shape{"shape", cl::desc("draw inputs of sizes B,Hq,Hk,Sq,Sk"), cl::cat(category)};
-  cl::opt<uint64_t> seed{"seed", cl::init(0), cl::desc("seed of the drawn inputs"), cl::cat(category)};
+  cl::opt<std::string> program{cl::Positional, cl::Required, cl::desc("<program.mlir>"),
+                               cl::cat(category)};
+  cl::opt<std::string> device{"device", cl::init("cpu"), cl::desc("where to run: cpu"),
+                              cl::cat(category)};
+  cl::opt<std::string> entry{"entry", cl::desc("the function to run; the only one by default"),
+                             cl::cat(category)};
+  cl::opt<std::string> in{"in", cl::desc("read the inputs, by name, from a safetensors file"),
+                          cl::cat(category)};
+  cl::opt<std::string> out{"out", cl::desc("write the outputs to a safetensors file"),
+                           cl::cat(category)};
+  cl::opt<std::string> shape{"shape", cl::desc("draw inputs of sizes B,Hq,Hk,Sq,Sk"),
+                             cl::cat(category)};
+  cl::opt<uint64_t> seed{"seed", cl::init(0), cl::desc("seed of the drawn inputs"),
+                         cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare with the float64 reference"), cl::cat(category)};
   cl::opt<bool> time{"time", cl::desc("print the median time and FLOP/s"), cl::cat(category)};
-  cl::opt<int> repeats{"repeats", cl::init(20), cl::desc("launches to take the median of"), cl::cat(category)};
-  cl::opt<int> threads{"threads", cl::init(0), cl::desc("threads of the CPU; 0: one per core"), cl::cat(category)};
-  cl::opt<std::string> layout{"layout", cl::init("bhsd"),
-                              cl::desc("order in memory of batch, heads, length, head dim: bhsd or bshd"),
-                              cl::cat(category)};
-  cl::opt<bool> standard{"standard-attention", cl::desc("standard attention, O(N^2) memory: the baseline"),
+  cl::opt<int> repeats{"repeats", cl::init(20), cl::desc("launches to take the median of"),
+                       cl::cat(category)};
+  cl::opt<int> threads{"threads", cl::init(0), cl::desc("threads of the CPU; 0: one per core"),
+                       cl::cat(category)};
+  cl::opt<std::string> layout{
+      "layout", cl::init("bhsd"),
+      cl::desc("order in memory of batch, heads, length, head dim: bhsd or bshd"),
+      cl::cat(category)};
+  cl::opt<bool> standard{"standard-attention",
+                         cl::desc("standard attention, O(N^2) memory: the baseline"),
                          cl::cat(category)};
-  cl::opt<bool> noMaskAnalysis{"no-mask-analysis", cl::desc("visit and mask every tile"), cl::cat(category)};
-  cl::opt<bool> noCanonicalize{"no-canonicalize", cl::desc("no clean-up between passes"), cl::cat(category)};
-  cl::opt<int> rows{"tile-rows", cl::init(0), cl::desc("query rows of a tile; 0 chooses"), cl::cat(category)};
-  cl::opt<int> keys{"tile-keys", cl::init(0), cl::desc("keys of a tile; 0 chooses"), cl::cat(category)};
+  cl::opt<bool> noMaskAnalysis{"no-mask-analysis", cl::desc("visit and mask every tile"),
+                               cl::cat(category)};
+  cl::opt<bool> noCanonicalize{"no-canonicalize", cl::desc("no clean-up between passes"),
+                               cl::cat(category)};
+  cl::opt<int> rows{"tile-rows", cl::init(0), cl::desc("query rows of a tile; 0 chooses"),
+                    cl::cat(category)};
+  cl::opt<int> keys{"tile-keys", cl::init(0), cl::desc("keys of a tile; 0 chooses"),
+                    cl::cat(category)};
 };
 
 } // namespace
@@ -52,8 +67,8 @@ static llvm::Error error(const llvm::Twine &message) { return llvm::createString
 /// "B,Hq,Hk,Sq,Sk".
 static llvm::Expected<AttentionSizes> parseShape(llvm::StringRef text) {
   AttentionSizes sizes;
-  std::optional<int64_t> *const fields[] = {&sizes.batch, &sizes.queryHeads, &sizes.keyHeads, &sizes.queryLength,
-                                            &sizes.keyLength};
+  std::optional<int64_t> *const fields[] = {&sizes.batch, &sizes.queryHeads, &sizes.keyHeads,
+                                            &sizes.queryLength, &sizes.keyLength};
   llvm::SmallVector<llvm::StringRef> parts;
   text.split(parts, ',');
   for (auto [i, part] : llvm::enumerate(parts)) {
@@ -69,7 +84,8 @@ static llvm::Expected<AttentionSizes> parseShape(llvm::StringRef text) {
 static llvm::Expected<std::vector<HostTensor>> getInputs(const Options &options, Checker &checker) {
   auto entry = checker.getAttention()->getParentOfType<func::FuncOp>();
   if (options.in.empty() == options.shape.empty())
-    return error("give the inputs by --in=FILE, or draw them by --shape=B,Hq,Hk,Sq,Sk, one of the two");
+    return error(
+        "give the inputs by --in=FILE, or draw them by --shape=B,Hq,Hk,Sq,Sk, one of the two");
   if (!options.shape.empty()) {
     auto sizes = parseShape(options.shape);
     if (!sizes)
@@ -87,7 +103,8 @@ static llvm::Expected<std::vector<HostTensor>> getInputs(const Options &options,
       std::string names;
       for (const HostTensor &tensor : file->tensors)
         names += (names.empty() ? "" : ", ") + tensor.name;
-      return error("'" + options.in + "' has no tensor '" + name + "'; it has " + (names.empty() ? "none" : names));
+      return error("'" + options.in + "' has no tensor '" + name + "'; it has " +
+                   (names.empty() ? "none" : names));
     }
     inputs.push_back(*found);
   }
@@ -102,15 +119,18 @@ static double countFlops(Checker &checker, const std::vector<HostTensor> &inputs
     llvm::consumeError(bound.takeError());
     return 0;
   }
-  const std::vector<int64_t> &q = (*bound)[0]->shape, &k = (*bound)[1]->shape, &v = (*bound)[2]->shape;
+  const std::vector<int64_t> &q = (*bound)[0]->shape, &k = (*bound)[1]->shape,
+                             &v = (*bound)[2]->shape;
   return 2.0 * q[0] * q[1] * q[2] * k[2] * (q[3] + v[3]);
 }
 
-static void printTime(Checker &checker, const std::vector<HostTensor> &inputs, std::vector<double> seconds) {
+static void printTime(Checker &checker, const std::vector<HostTensor> &inputs,
+                      std::vector<double> seconds) {
   llvm::sort(seconds);
   double median = seconds[seconds.size() / 2];
-  llvm::outs() << llvm::format("time: median %.3f ms of %zu launches, %.1f GFLOP/s (every score counted)\n",
-                               median * 1e3, seconds.size(), countFlops(checker, inputs) / median * 1e-9);
+  llvm::outs() << llvm::format(
+      "time: median %.3f ms of %zu launches, %.1f GFLOP/s (every score counted)\n", median * 1e3,
+      seconds.size(), countFlops(checker, inputs) / median * 1e-9);
 }
 
 static llvm::Expected<bool> run(const Options &options) {
@@ -160,7 +180,8 @@ static llvm::Expected<bool> run(const Options &options) {
     if (!judgements)
       return judgements.takeError();
     for (auto &[name, judgement] : *judgements) {
-      llvm::outs() << llvm::format("error: %s %.3g, allowed %.3g: ", name.c_str(), judgement.error, judgement.bound)
+      llvm::outs() << llvm::format("error: %s %.3g, allowed %.3g: ", name.c_str(), judgement.error,
+                                   judgement.bound)
                    << (judgement.passed ? "passed" : "FAILED: " + judgement.problem) << "\n";
       passed &= judgement.passed;
     }
@@ -176,8 +197,8 @@ static llvm::Expected<bool> run(const Options &options) {
 int fa_run_main(int argc, char **argv) {
   static Options options;
   cl::HideUnrelatedOptions(options.category);
-  if (!cl::ParseCommandLineOptions(argc, argv, "fa-run: runs, checks and times a program of attention\n",
-                                   &llvm::errs()))
+  if (!cl::ParseCommandLineOptions(
+          argc, argv, "fa-run: runs, checks and times a program of attention\n", &llvm::errs()))
     return 1;
   auto passed = run(options);
   if (!passed) {

@@ -8,13 +8,15 @@
 #include "fa/Runtime/CPUExecutor.h"
 #include "fa/Target/CPU/ModuleToLLVMIR.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 
 using namespace mlir;
 using namespace mlir::fa::cpu;
 
-Argument Argument::tensor(void *data, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides) {
+Argument Argument::tensor(void *data, llvm::ArrayRef<int64_t> sizes,
+                          llvm::ArrayRef<int64_t> strides) {
   Argument argument;
   int64_t pointer = reinterpret_cast<intptr_t>(data);
   argument.words = {pointer, pointer, 0};
@@ -32,7 +34,8 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
   llvm::orc::SymbolMap symbols;
   auto define = [&](llvm::StringRef name, auto *function) {
     symbols[jit.mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
-                                          llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+                                          llvm::JITSymbolFlags::Exported |
+                                              llvm::JITSymbolFlags::Callable};
   };
   define("memcpy", static_cast<void *(*)(void *, const void *, size_t)>(&std::memcpy));
   define("memmove", static_cast<void *(*)(void *, const void *, size_t)>(&std::memmove));
@@ -40,7 +43,8 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
   return jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols)));
 }
 
-llvm::Expected<std::unique_ptr<Executor>> Executor::create(ModuleOp module, const TargetDescription &target) {
+llvm::Expected<std::unique_ptr<Executor>> Executor::create(ModuleOp module,
+                                                           const TargetDescription &target) {
   std::unique_ptr<Executor> executor(new Executor());
   for (auto func : module.getOps<LLVM::LLVMFuncOp>())
     if (auto bytes = func->getAttrOfType<IntegerAttr>("cpu.scratch_bytes"))
@@ -83,15 +87,24 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(ModuleOp module, cons
   return executor;
 }
 
-llvm::Error Executor::run(llvm::StringRef name, llvm::ArrayRef<Argument> arguments, ThreadPool &pool) const {
+llvm::Error Executor::run(llvm::StringRef name, llvm::ArrayRef<Argument> arguments,
+                          ThreadPool &pool) const {
   auto found = kernels.find(name);
   if (found == kernels.end())
     return llvm::createStringError("there is no kernel '" + name.str() + "'");
   const Kernel &kernel = found->second;
   if (arguments.size() != kernel.numArguments)
-    return llvm::createStringError("kernel '" + name.str() + "' takes " + std::to_string(kernel.numArguments) +
-                                   " arguments, got " + std::to_string(arguments.size()));
+    return llvm::createStringError("kernel '" + name.str() + "' takes " +
+                                   std::to_string(kernel.numArguments) + " arguments, got " +
+                                   std::to_string(arguments.size()));
   std::vector<void *> common;
+  // Kernels compute positions in 32 bits (cpu-narrow-positions).
+  for (auto [number, argument] : llvm::enumerate(arguments))
+    for (int64_t size : argument.sizes())
+      if (size < 0 || size > std::numeric_limits<int32_t>::max())
+        return llvm::createStringError("argument " + std::to_string(number) + " of kernel '" +
+                                       name.str() + "' has a dimension of " + std::to_string(size) +
+                                       ", expected less than 2^31");
   for (const Argument &argument : arguments)
     common.push_back(const_cast<void *>(argument.address()));
   int64_t count = 0;
@@ -115,7 +128,8 @@ llvm::Error Executor::run(llvm::StringRef name, llvm::ArrayRef<Argument> argumen
     kernel.run(all.data());
   });
   if (outOfMemory)
-    return llvm::createStringError("kernel '" + name.str() + "' needs " + std::to_string(kernel.scratchBytes) +
+    return llvm::createStringError("kernel '" + name.str() + "' needs " +
+                                   std::to_string(kernel.scratchBytes) +
                                    " bytes of scratch memory a thread, which could not be had");
   return llvm::Error::success();
 }

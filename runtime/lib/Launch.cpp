@@ -14,7 +14,8 @@ using namespace mlir::fa;
 
 static constexpr uint64_t kWorkspaceAlignment = 64;
 
-static const char *const kDtypeNames[] = {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "bool"};
+static const char *const kDtypeNames[] = {"f16", "bf16", "f32", "f64", "i8",
+                                          "i16", "i32",  "i64", "bool"};
 static const unsigned kDtypeBytes[] = {2, 2, 4, 8, 1, 2, 4, 8, 1};
 
 std::optional<fa_dtype> fa::launchTypeOf(Type type) {
@@ -44,8 +45,7 @@ std::optional<fa_dtype> fa::launchTypeOf(Type type) {
   return std::nullopt;
 }
 
-template <typename... Parts>
-static llvm::Error error(const Parts &...parts) {
+template <typename... Parts> static llvm::Error error(const Parts &...parts) {
   std::string text;
   llvm::raw_string_ostream os(text);
   (os << ... << parts);
@@ -63,8 +63,8 @@ static uint64_t scalarBits(fa_dtype dtype, const fa_argument &argument) {
   } else if (dtype == FA_F16 || dtype == FA_BF16) {
     APFloat value(argument.f);
     bool inexact;
-    value.convert(dtype == FA_F16 ? APFloat::IEEEhalf() : APFloat::BFloat(), APFloat::rmNearestTiesToEven,
-                  &inexact);
+    value.convert(dtype == FA_F16 ? APFloat::IEEEhalf() : APFloat::BFloat(),
+                  APFloat::rmNearestTiesToEven, &inexact);
     bits = value.bitcastToAPInt().getZExtValue();
   } else {
     bits = static_cast<uint64_t>(argument.i);
@@ -83,7 +83,8 @@ static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, cons
   if (tensor.rank != static_cast<int32_t>(info.shape.size()))
     return error("'", info.name, "' has rank ", tensor.rank, ", expected ", info.shape.size());
   if (tensor.rank > 0 && !tensor.shape)
-    return error("'", info.name, "' has no shape; set fa_tensor.shape to its ", tensor.rank, " sizes");
+    return error("'", info.name, "' has no shape; set fa_tensor.shape to its ", tensor.rank,
+                 " sizes");
   bound.sizes.assign(tensor.shape, tensor.shape + tensor.rank);
   bound.strides.resize(tensor.rank);
   bool empty = llvm::is_contained(bound.sizes, 0);
@@ -91,14 +92,15 @@ static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, cons
   for (int32_t d = tensor.rank - 1; d >= 0; --d) {
     bound.strides[d] = tensor.strides ? tensor.strides[d] : contiguous;
     if (__builtin_mul_overflow(contiguous, bound.sizes[d], &contiguous) && !empty)
-      return error("the sizes of '", info.name, "' overflow 64-bit offsets; use fewer or shorter sequences");
+      return error("the sizes of '", info.name,
+                   "' overflow 64-bit offsets; use fewer or shorter sequences");
     if (bound.strides[d] < 0)
       return error("dimension ", d, " of '", info.name, "' has stride ", bound.strides[d],
                    ", expected 0 or more");
     bool repeats = bound.strides[d] == 0 && bound.sizes[d] > 1;
     if (repeats && info.kind == ManifestArgument::Output)
-      return error("dimension ", d, " of output '", info.name, "' has stride 0, so results would overwrite ",
-                   "each other");
+      return error("dimension ", d, " of output '", info.name,
+                   "' has stride 0, so results would overwrite ", "each other");
     int64_t reach;
     if (bound.sizes[d] > 0 && !empty &&
         (__builtin_mul_overflow(bound.strides[d], bound.sizes[d], &reach) ||
@@ -117,7 +119,8 @@ static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, cons
   if (!empty && !tensor.data)
     return error("'", info.name, "' has no data; set fa_tensor.data");
   if (reinterpret_cast<uintptr_t>(bound.data) % kDtypeBytes[dtype] != 0)
-    return error("'", info.name, "' is not aligned to its elements of ", kDtypeBytes[dtype], " bytes");
+    return error("'", info.name, "' is not aligned to its elements of ", kDtypeBytes[dtype],
+                 " bytes");
   return llvm::Error::success();
 }
 
@@ -138,7 +141,8 @@ static llvm::Expected<uint64_t> bindKnown(const Manifest &manifest, ArrayRef<fa_
       for (const ManifestArgument &known : manifest.arguments)
         if (known.kind != ManifestArgument::Workspace)
           names += (names.empty() ? "" : ", ") + known.name;
-      return error("entry @", manifest.entry, " has no argument '", argument.name, "'; it has ", names);
+      return error("entry @", manifest.entry, " has no argument '", argument.name, "'; it has ",
+                   names);
     }
     if (seen[i])
       return error("argument '", argument.name, "' is bound twice");
@@ -161,7 +165,8 @@ static llvm::Expected<uint64_t> bindKnown(const Manifest &manifest, ArrayRef<fa_
   std::vector<std::vector<int64_t>> shapes(count);
   for (size_t i = 0; i < count; ++i) {
     if (!seen[i] && manifest.arguments[i].kind != ManifestArgument::Workspace)
-      return error("argument '", manifest.arguments[i].name, "' of entry @", manifest.entry, " is not bound");
+      return error("argument '", manifest.arguments[i].name, "' of entry @", manifest.entry,
+                   " is not bound");
     shapes[i] = bound[i].sizes;
   }
   if (llvm::Error failed = manifest.resolve(shapes))
@@ -179,15 +184,16 @@ static llvm::Expected<uint64_t> bindKnown(const Manifest &manifest, ArrayRef<fa_
     for (int64_t d = static_cast<int64_t>(shapes[i].size()) - 2; d >= 0; --d)
       bound[i].strides[d] = bound[i].strides[d + 1] * shapes[i][d + 1];
     offsets[i] = total;
-    uint64_t padded = (static_cast<uint64_t>(*bytes) + kWorkspaceAlignment - 1) / kWorkspaceAlignment *
-                      kWorkspaceAlignment;
+    uint64_t padded = (static_cast<uint64_t>(*bytes) + kWorkspaceAlignment - 1) /
+                      kWorkspaceAlignment * kWorkspaceAlignment;
     if (__builtin_add_overflow(total, padded, &total))
       return error("the workspace overflows 64 bits; use fewer or shorter sequences");
   }
   return total;
 }
 
-llvm::Expected<uint64_t> fa::workspaceSize(const Manifest &manifest, ArrayRef<fa_argument> arguments) {
+llvm::Expected<uint64_t> fa::workspaceSize(const Manifest &manifest,
+                                           ArrayRef<fa_argument> arguments) {
   std::vector<BoundArgument> bound;
   std::vector<uint64_t> offsets;
   return bindKnown(manifest, arguments, bound, offsets);
@@ -195,14 +201,16 @@ llvm::Expected<uint64_t> fa::workspaceSize(const Manifest &manifest, ArrayRef<fa
 
 llvm::Expected<std::vector<BoundArgument>> fa::bindArguments(const Manifest &manifest,
                                                              ArrayRef<fa_argument> arguments,
-                                                             void *workspace, uint64_t workspaceBytes) {
+                                                             void *workspace,
+                                                             uint64_t workspaceBytes) {
   std::vector<BoundArgument> bound;
   std::vector<uint64_t> offsets;
   llvm::Expected<uint64_t> needed = bindKnown(manifest, arguments, bound, offsets);
   if (!needed)
     return needed.takeError();
   if (*needed > 0 && (!workspace || workspaceBytes < *needed))
-    return error("the launch needs ", *needed, " bytes of workspace, got ", workspace ? workspaceBytes : 0,
+    return error("the launch needs ", *needed, " bytes of workspace, got ",
+                 workspace ? workspaceBytes : 0,
                  "; ask fa_program_workspace_size and allocate that much");
   if (*needed > 0 && reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0)
     return error("the workspace must be aligned to ", kWorkspaceAlignment, " bytes");

@@ -26,7 +26,8 @@ struct BoundArgument {
 std::optional<fa_dtype> launchTypeOf(Type type);
 
 /// Bytes of workspace of a launch; checks names, dtypes, shapes and strides.
-llvm::Expected<uint64_t> workspaceSize(const Manifest &manifest, llvm::ArrayRef<fa_argument> arguments);
+llvm::Expected<uint64_t> workspaceSize(const Manifest &manifest,
+                                       llvm::ArrayRef<fa_argument> arguments);
 
 /// One bound argument per argument of the manifest.
 llvm::Expected<std::vector<BoundArgument>> bindArguments(const Manifest &manifest,

@@ -41,7 +41,9 @@ static fa_error *makeError(std::string message) {
   return new fa_error{std::move(message)};
 }
 
-static fa_error *makeError(llvm::Error error) { return makeError(llvm::toString(std::move(error))); }
+static fa_error *makeError(llvm::Error error) {
+  return makeError(llvm::toString(std::move(error)));
+}
 
 const char *fa_error_message(const fa_error *error) { return error ? error->message.c_str() : ""; }
 void fa_error_free(fa_error *error) { delete error; }
@@ -78,8 +80,10 @@ static fa_error *selectEntry(ModuleOp module, const char *name) {
   for (func::FuncOp entry : entries)
     names += (names.empty() ? "@" : ", @") + entry.getSymName().str();
   if (!name && entries.size() > 1)
-    return makeError("the module holds several entries; name one of " + names + " in fa_compile_options.entry");
-  if (name && llvm::none_of(entries, [&](func::FuncOp entry) { return entry.getSymName() == name; }))
+    return makeError("the module holds several entries; name one of " + names +
+                     " in fa_compile_options.entry");
+  if (name &&
+      llvm::none_of(entries, [&](func::FuncOp entry) { return entry.getSymName() == name; }))
     return makeError("the module has no entry @" + std::string(name) + "; it has " +
                      (names.empty() ? "none" : names));
   for (func::FuncOp entry : entries)
@@ -95,7 +99,8 @@ static fa_error *describeArguments(fa_program &program) {
       continue;
     std::optional<fa_dtype> dtype = launchTypeOf(argument.type);
     if (!dtype)
-      return makeError("argument '" + argument.name + "' has a type that no launch can pass; use f16, bf16, f32, "
+      return makeError("argument '" + argument.name +
+                       "' has a type that no launch can pass; use f16, bf16, f32, "
                        "f64, i1, i8, i16, i32, i64 or index");
     std::vector<int64_t> shape = argument.shape;
     for (int64_t &size : shape)
@@ -123,7 +128,9 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
     llvm::raw_string_ostream(messages) << diagnostic.getLocation() << ": " << diagnostic << "\n";
     return success();
   });
-  auto failed = [&](const char *otherwise) { return makeError(messages.empty() ? otherwise : messages); };
+  auto failed = [&](const char *otherwise) {
+    return makeError(messages.empty() ? otherwise : messages);
+  };
 
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, program.context.get());
   if (!module)
@@ -146,7 +153,8 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
   return describeArguments(program);
 }
 
-fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *options, fa_program **program) {
+fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *options,
+                     fa_program **program) {
   if (!program)
     return makeError("fa_compile needs a place for the program, got NULL");
   *program = nullptr;
@@ -155,8 +163,9 @@ fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *op
   fa_compile_options chosen = fa_compile_options_default();
   if (options) {
     if (options->size != sizeof chosen)
-      return makeError("fa_compile_options.size is " + std::to_string(options->size) + ", expected " +
-                       std::to_string(sizeof chosen) + "; start from fa_compile_options_default()");
+      return makeError("fa_compile_options.size is " + std::to_string(options->size) +
+                       ", expected " + std::to_string(sizeof chosen) +
+                       "; start from fa_compile_options_default()");
     chosen = *options;
   }
   auto result = std::make_unique<fa_program>();
@@ -168,7 +177,9 @@ fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *op
 
 void fa_program_free(fa_program *program) { delete program; }
 
-size_t fa_program_num_arguments(const fa_program *program) { return program ? program->visible.size() : 0; }
+size_t fa_program_num_arguments(const fa_program *program) {
+  return program ? program->visible.size() : 0;
+}
 
 fa_argument_info fa_program_argument(const fa_program *program, size_t index) {
   fa_argument_info info;
@@ -190,10 +201,11 @@ fa_argument_info fa_program_argument(const fa_program *program, size_t index) {
 // Launching
 //===----------------------------------------------------------------------===//
 
-fa_error *fa_program_workspace_size(const fa_program *program, const fa_argument *arguments, size_t count,
-                                    uint64_t *bytes) {
+fa_error *fa_program_workspace_size(const fa_program *program, const fa_argument *arguments,
+                                    size_t count, uint64_t *bytes) {
   if (!program || (!arguments && count) || !bytes)
-    return makeError("fa_program_workspace_size needs a program, arguments and a place for the bytes, got NULL");
+    return makeError(
+        "fa_program_workspace_size needs a program, arguments and a place for the bytes, got NULL");
   auto size = workspaceSize(program->manifest, llvm::ArrayRef(arguments, count));
   if (!size)
     return makeError(size.takeError());
@@ -201,11 +213,12 @@ fa_error *fa_program_workspace_size(const fa_program *program, const fa_argument
   return nullptr;
 }
 
-fa_error *fa_program_launch(const fa_program *program, void *, const fa_argument *arguments, size_t count,
-                            void *workspace, uint64_t workspaceBytes) {
+fa_error *fa_program_launch(const fa_program *program, void *, const fa_argument *arguments,
+                            size_t count, void *workspace, uint64_t workspaceBytes) {
   if (!program || (!arguments && count))
     return makeError("fa_program_launch needs a program and arguments, got NULL");
-  auto bound = bindArguments(program->manifest, llvm::ArrayRef(arguments, count), workspace, workspaceBytes);
+  auto bound =
+      bindArguments(program->manifest, llvm::ArrayRef(arguments, count), workspace, workspaceBytes);
   if (!bound)
     return makeError(bound.takeError());
   std::vector<cpu::Argument> values;

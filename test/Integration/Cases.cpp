@@ -26,14 +26,16 @@ struct Heads {
 
 const std::vector<std::string> kDtypes = {"f32", "bf16", "f16"};
 const std::vector<std::pair<int64_t, int64_t>> kShapes = {
-    {1, 1},     {1, 239},   {239, 1},   {3, 799},    {799, 3},    {113, 203},
-    {128, 217}, {256, 512}, {0, 17},    {17, 0},     {64, 128},   {65, 129},
-    {200, 77},  {33, 33},   {300, 300}};
+    {1, 1},  {1, 239}, {239, 1},  {3, 799},  {799, 3},  {113, 203}, {128, 217}, {256, 512},
+    {0, 17}, {17, 0},  {64, 128}, {65, 129}, {200, 77}, {33, 33},   {300, 300}};
 const std::vector<std::pair<int64_t, int64_t>> kDims = {
-    {64, 64}, {128, 128}, {40, 40}, {59, 59}, {80, 80}, {96, 96}, {192, 128}, {64, 96}, {256, 256}, {1, 8}};
-const std::vector<std::string> kMasks = {"none",   "causal",   "causal_top_left", "window", "window_both",
-                                         "prefix", "document", "captured_scalar", "blocks", "nothing"};
-const std::vector<std::string> kScores = {"none", "alibi", "softcap", "bias", "alibi_softcap", "table"};
+    {64, 64}, {128, 128}, {40, 40}, {59, 59},   {80, 80},
+    {96, 96}, {192, 128}, {64, 96}, {256, 256}, {1, 8}};
+const std::vector<std::string> kMasks = {
+    "none",   "causal",   "causal_top_left", "window", "window_both",
+    "prefix", "document", "captured_scalar", "blocks", "nothing"};
+const std::vector<std::string> kScores = {"none", "alibi",         "softcap",
+                                          "bias", "alibi_softcap", "table"};
 const std::vector<Heads> kHeads = {{1, 1, 1}, {2, 4, 4}, {2, 4, 2}, {1, 6, 1}, {3, 2, 2}};
 const std::vector<std::pair<int64_t, int64_t>> kTiles = {{0, 0}, {16, 32}, {64, 64}, {24, 40}};
 
@@ -45,8 +47,9 @@ using Choice = std::array<int, kSettings>;
 } // namespace
 
 static std::array<int, kSettings> counts() {
-  return {int(kDtypes.size()), int(kShapes.size()), int(kDims.size()), int(kMasks.size()), int(kScores.size()),
-          int(kHeads.size()),  2 /*dropout*/,       2 /*lse*/,         4 /*layout*/,       int(kTiles.size())};
+  return {int(kDtypes.size()), int(kShapes.size()), int(kDims.size()), int(kMasks.size()),
+          int(kScores.size()), int(kHeads.size()),  2 /*dropout*/,     2 /*lse*/,
+          4 /*layout*/,        int(kTiles.size())};
 }
 
 static Case toCase(const Choice &c) {
@@ -116,8 +119,9 @@ std::vector<Case> fa_test::pairwiseCases() {
 
 std::string Case::name() const {
   auto n = [](int64_t x) { return std::to_string(x); };
-  std::string text = dtype + "_" + n(sq) + "x" + n(sk) + "_d" + n(d) + (dv == d ? "" : "v" + n(dv)) + "_b" +
-                     n(batch) + "h" + n(hq) + "k" + n(hk) + "_" + mask + "_" + score;
+  std::string text = dtype + "_" + n(sq) + "x" + n(sk) + "_d" + n(d) +
+                     (dv == d ? "" : "v" + n(dv)) + "_b" + n(batch) + "h" + n(hq) + "k" + n(hk) +
+                     "_" + mask + "_" + score;
   if (dropout)
     text += "_dropout";
   if (!lse)
@@ -168,7 +172,8 @@ static void addMask(Parts &parts, const std::string &mask) {
   else if (mask == "window_both")
     parts.with("window<20, 45>");
   else if (mask == "prefix")
-    parts.withCapture("prefix", "lengths", "tensor<?xi32>", ", fa.kind = \"lengths\", fa.dims = [\"B\"]");
+    parts.withCapture("prefix", "lengths", "tensor<?xi32>",
+                      ", fa.kind = \"lengths\", fa.dims = [\"B\"]");
   else if (mask == "document")
     // Two tensors of ids, so that Sq and Sk may differ.
     parts.with("document(%qids, %kids)"),
@@ -213,7 +218,8 @@ static void addScore(Parts &parts, const std::string &score) {
   if (score == "softcap" || score == "alibi_softcap")
     parts.with("softcap<5.0>");
   if (score == "bias")
-    parts.withCapture("bias", "bias", "tensor<?x1x?x?xf32>", ", fa.dims = [\"B\", \"\", \"Sq\", \"Sk\"]");
+    parts.withCapture("bias", "bias", "tensor<?x1x?x?xf32>",
+                      ", fa.dims = [\"B\", \"\", \"Sq\", \"Sk\"]");
   if (score == "table") {
     parts.capture("table", "tensor<?x65xf32>", ", fa.dims = [\"Hq\", \"\"]");
     parts.scoreBody = R"(
@@ -245,10 +251,11 @@ std::string Case::mlir() const {
   }
   const std::string positions =
       "%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index" + regionArguments + "):";
-  std::string text = "func.func @test(%q: " + q + " {fa.name = \"q\"}, %k: " + k + " {fa.name = \"k\"}, %v: " + v +
-                     " {fa.name = \"v\"}" + parts.arguments;
+  std::string text = "func.func @test(%q: " + q + " {fa.name = \"q\"}, %k: " + k +
+                     " {fa.name = \"k\"}, %v: " + v + " {fa.name = \"v\"}" + parts.arguments;
   if (dropout)
-    text += ", %p: f32 {fa.name = \"p\"}, %seed: i64 {fa.name = \"seed\"}, %offset: i64 {fa.name = \"offset\"}";
+    text += ", %p: f32 {fa.name = \"p\"}, %seed: i64 {fa.name = \"seed\"}, %offset: i64 {fa.name = "
+            "\"offset\"}";
   text += ") -> (" + o + (lse ? ", " + l : "") + ") {\n  %o";
   text += lse ? ", %lse" : "";
   text += " = fa.attention query(%q) key(%k) value(%v)";
@@ -262,7 +269,7 @@ std::string Case::mlir() const {
     text += "\n  mask {\n  ^bb0(" + positions + parts.maskBody + "\n    fa.yield %seen : i1\n  }";
   if (!parts.scoreBody.empty())
     text += "\n  score {\n  ^bb0(%s: f32, " + positions + parts.scoreBody + "\n  }";
-  text += "\n    : (" + q + ", " + k + ", " + v + captureTypes + parts.types + (dropout ? ", f32, i64, i64" : "") +
-          ") -> (" + o + (lse ? ", " + l : "") + ")\n";
+  text += "\n    : (" + q + ", " + k + ", " + v + captureTypes + parts.types +
+          (dropout ? ", f32, i64, i64" : "") + ") -> (" + o + (lse ? ", " + l : "") + ")\n";
   return text + "  return %o" + (lse ? ", %lse : " : " : ") + o + (lse ? ", " + l : "") + "\n}\n";
 }

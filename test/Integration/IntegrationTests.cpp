@@ -28,7 +28,8 @@ class Pairwise : public testing::TestWithParam<std::pair<size_t, Case>> {};
 
 } // namespace
 
-static void runCase(const Case &c, Pipeline pipeline, Checker &checker, const std::vector<HostTensor> &inputs) {
+static void runCase(const Case &c, Pipeline pipeline, Checker &checker,
+                    const std::vector<HostTensor> &inputs) {
   SCOPED_TRACE(kPipelineNames[static_cast<int>(pipeline)]);
   fa_compile_options options = fa_compile_options_default();
   options.threads = 2;
@@ -48,8 +49,8 @@ static void runCase(const Case &c, Pipeline pipeline, Checker &checker, const st
   ASSERT_TRUE(bool(judgements)) << llvm::toString(judgements.takeError());
   EXPECT_EQ(judgements->size(), c.lse ? 2u : 1u);
   for (auto &[name, judgement] : *judgements)
-    EXPECT_TRUE(judgement.passed) << name << ": error " << judgement.error << ", allowed " << judgement.bound
-                                  << ": " << judgement.problem;
+    EXPECT_TRUE(judgement.passed) << name << ": error " << judgement.error << ", allowed "
+                                  << judgement.bound << ": " << judgement.problem;
 }
 
 TEST_P(Pairwise, MatchesReference) {

@@ -8,6 +8,7 @@
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Runtime/CPUExecutor.h"
+#include "fa/Support/Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Parser/Parser.h"
@@ -52,7 +53,8 @@ tile.func @f(%x: !tile.view<?xf32>, %y: !tile.view<?xf32>, %t: index)
 
 TEST(CPU, Exp2IsAccurateAndKeepsSpecialValues) {
   float infinity = std::numeric_limits<float>::infinity();
-  std::vector<float> x = {-infinity, infinity, NAN, -1e30f, 1e30f, 0.0f, -0.0f, 1.0f, -126.0f, 127.0f};
+  std::vector<float> x = {-infinity, infinity, NAN,  -1e30f,  1e30f,
+                          0.0f,      -0.0f,    1.0f, -126.0f, 127.0f};
   size_t special = x.size();
   for (int i = 0; i < 200003; ++i)
     x.push_back(-125.0f + i * (250.0f / 200003));
@@ -66,7 +68,8 @@ TEST(CPU, Exp2IsAccurateAndKeepsSpecialValues) {
     int64_t n = x.size();
     cpu::ThreadPool pool(3);
     llvm::Error error = executor->run(
-        "f", {cpu::Argument::tensor(x.data(), {n}, {1}), cpu::Argument::tensor(y.data(), {n}, {1})}, pool);
+        "f", {cpu::Argument::tensor(x.data(), {n}, {1}), cpu::Argument::tensor(y.data(), {n}, {1})},
+        pool);
     ASSERT_FALSE(static_cast<bool>(error));
     EXPECT_EQ(y[0], 0.0f);
     EXPECT_EQ(y[1], infinity);
@@ -85,6 +88,54 @@ TEST(CPU, Exp2IsAccurateAndKeepsSpecialValues) {
     }
     EXPECT_LE(worst, 1e-7);
     EXPECT_EQ(y.back(), -7.0f);
+  }
+}
+
+/// Tiles of rows x columns random bytes that start at any position, not only at
+/// multiples of their size, against the generator on the host.
+TEST(CPU, RandomBitsAreThoseOfTheHost) {
+  struct Case {
+    int64_t rows, columns, row, column;
+  };
+  const Case cases[] = {{64, 128, 0, 0},   {64, 128, 64, 128},     {64, 128, 8, 24},
+                        {64, 128, 13, 31}, {80, 80, 40, 88},       {1, 1, 15, 31},
+                        {1, 239, 7, 1},    {239, 1, 9, 100},       {16, 32, 15, 31},
+                        {17, 33, 1, 1},    {5, 64, 1000, 33},      {48, 100, 56, 16},
+                        {31, 65, 12, 127}, {64, 128, 65536, 8191}, {3, 40, 2147483600, 2147483600}};
+  uint64_t seed = 0x9876543210ABCDEF, offset = 0xFEDCBA9876543211;
+  for (const Case &c : cases) {
+    std::string tile = std::to_string(c.rows) + "x" + std::to_string(c.columns);
+    std::string program = R"(
+tile.func @f(%y: !tile.view<?x?xi8>, %seed: i64, %offset: i64, %b: index, %h: index, %i: index, %j: index, %t: index)
+    grid affine_map<()[s0] -> (1)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %r = tile.random_bits seed(%seed, %offset) at(%b, %h, %i, %j) : tensor<)" +
+                          tile + R"(xi8>
+  tile.store %r, %y[%c0, %c0] dims [0, 1] : tensor<)" +
+                          tile + R"(xi8>, !tile.view<?x?xi8>
+  tile.return
+})";
+    int64_t batch = 1048575, head = 4095;
+    for (const char *name : {"native", "avx2"}) {
+      std::unique_ptr<cpu::Executor> executor = compile(program, *cpu::getTarget(name));
+      ASSERT_TRUE(executor);
+      std::vector<uint8_t> bytes(c.rows * c.columns);
+      cpu::ThreadPool pool(1);
+      using cpu::Argument;
+      llvm::Error error = executor->run(
+          "f",
+          {Argument::tensor(bytes.data(), {c.rows, c.columns}, {c.columns, 1}),
+           Argument::scalar(seed), Argument::scalar(offset), Argument::scalar(batch),
+           Argument::scalar(head), Argument::scalar(c.row), Argument::scalar(c.column)},
+          pool);
+      ASSERT_FALSE(static_cast<bool>(error));
+      int64_t wrong = 0;
+      for (int64_t i = 0; i < c.rows; ++i)
+        for (int64_t j = 0; j < c.columns; ++j)
+          wrong += bytes[i * c.columns + j] !=
+                   dropoutByte(seed, offset, batch, head, c.row + i, c.column + j);
+      EXPECT_EQ(wrong, 0) << tile << " at " << c.row << ", " << c.column << " on " << name;
+    }
   }
 }
 

@@ -237,18 +237,35 @@ TEST_F(RegionInterpreter, FloatArithmetic) {
 
 TEST_F(RegionInterpreter, MathFunctions) {
   double x = 0.3;
-#define SAME(NAME, FUNCTION) EXPECT_EQ(unary("math." NAME, x), std::FUNCTION(x)) << NAME;
-  SAME("absf", fabs)
-  SAME("acos", acos)
-  SAME("asin", asin)
-  SAME("asinh", asinh) SAME("atan", atan) SAME("atanh", atanh) SAME("cbrt", cbrt) SAME("ceil", ceil)
-      SAME("cos", cos) SAME("cosh", cosh) SAME("erf", erf) SAME("erfc", erfc) SAME("exp", exp)
-          SAME("exp2", exp2) SAME("expm1", expm1) SAME("floor", floor) SAME("log", log)
-              SAME("log10", log10) SAME("log1p", log1p) SAME("log2", log2) SAME("sin", sin)
-                  SAME("sinh", sinh) SAME("sqrt", sqrt) SAME("tan", tan) SAME("tanh", tanh)
-                      SAME("trunc", trunc)
+#define SAME(NAME, FUNCTION) EXPECT_EQ(unary("math." NAME, x), std::FUNCTION(x)) << NAME
+  SAME("absf", fabs);
+  SAME("acos", acos);
+  SAME("asin", asin);
+  SAME("asinh", asinh);
+  SAME("atan", atan);
+  SAME("atanh", atanh);
+  SAME("cbrt", cbrt);
+  SAME("ceil", ceil);
+  SAME("cos", cos);
+  SAME("cosh", cosh);
+  SAME("erf", erf);
+  SAME("erfc", erfc);
+  SAME("exp", exp);
+  SAME("exp2", exp2);
+  SAME("expm1", expm1);
+  SAME("floor", floor);
+  SAME("log", log);
+  SAME("log10", log10);
+  SAME("log1p", log1p);
+  SAME("log2", log2);
+  SAME("sin", sin);
+  SAME("sinh", sinh);
+  SAME("sqrt", sqrt);
+  SAME("tan", tan);
+  SAME("tanh", tanh);
+  SAME("trunc", trunc);
 #undef SAME
-                          EXPECT_EQ(unary("math.acosh", 2), std::acosh(2));
+  EXPECT_EQ(unary("math.acosh", 2), std::acosh(2));
   EXPECT_EQ(unary("math.rsqrt", 4), 0.5);
   EXPECT_EQ(unary("math.round", 2.5), 3);
   EXPECT_EQ(unary("math.round", -2.5), -3);
@@ -330,6 +347,18 @@ TEST_F(RegionInterpreter, CapturesAndBranches) {
                 "fa.yield %z : f32",
                 4),
             4);
+}
+
+TEST_F(RegionInterpreter, RoundedAsAKernelWould) {
+  AttentionOp op = attention("%y = arith.truncf %s : f32 to f16\n"
+                             "%z = arith.extf %y : f16 to f32\nfa.yield %z : f32");
+  ASSERT_TRUE(op);
+  HostTensor t = HostTensor::zeros("t", DType::I16, {2, 3}),
+             u = HostTensor::zeros("u", DType::BF16, {2}),
+             c = HostTensor::zeros("c", DType::I8, {}), x = HostTensor::zeros("x", DType::F32, {});
+  RegionProgram program = RegionProgram::compile(op.getScore(), true);
+  RegionEvaluator evaluator(program, {&t, &u, &c, &x}, RegionPrecision::Rounded);
+  EXPECT_EQ(evaluator.score(1 + 0x1p-12, {}), 1);
 }
 
 TEST_F(RegionInterpreter, UnknownOpsAreNamed) {

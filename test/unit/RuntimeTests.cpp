@@ -53,15 +53,18 @@ struct Launch {
   Launch() : q(80, 0.5f), k(56, 0.25f), v(56), o(80, NAN), lse(10, NAN) {
     for (size_t i = 0; i < v.size(); ++i)
       v[i] = static_cast<float>(i / 8);
-    tensors = {{q.data(), FA_F32, 4, qShape.data(), nullptr, 0}, {k.data(), FA_F32, 4, kShape.data(), nullptr, 0},
-               {v.data(), FA_F32, 4, kShape.data(), nullptr, 0}, {o.data(), FA_F32, 4, qShape.data(), nullptr, 0},
+    tensors = {{q.data(), FA_F32, 4, qShape.data(), nullptr, 0},
+               {k.data(), FA_F32, 4, kShape.data(), nullptr, 0},
+               {v.data(), FA_F32, 4, kShape.data(), nullptr, 0},
+               {o.data(), FA_F32, 4, qShape.data(), nullptr, 0},
                {lse.data(), FA_F32, 3, lseShape.data(), nullptr, 0}};
     const char *names[] = {"q", "k", "v", "o", "lse"};
     for (int i = 0; i < 5; ++i)
       arguments.push_back({names[i], &tensors[i], 0, 0});
   }
   std::string run(const fa_program *program) {
-    return take(fa_program_launch(program, nullptr, arguments.data(), arguments.size(), nullptr, 0));
+    return take(
+        fa_program_launch(program, nullptr, arguments.data(), arguments.size(), nullptr, 0));
   }
 };
 
@@ -162,7 +165,8 @@ TEST_F(Runtime, RefusesAnotherRank) {
 
 TEST_F(Runtime, RefusesSizesThatDisagree) {
   launch.lseShape[2] = 4;
-  EXPECT_EQ(launch.run(program), "dimension 2 of 'lse' (Sq) has size 4, but 'q' has 5; they must agree");
+  EXPECT_EQ(launch.run(program),
+            "dimension 2 of 'lse' (Sq) has size 4, but 'q' has 5; they must agree");
   launch.lseShape[2] = 5;
   launch.kShape[1] = 0;
   EXPECT_EQ(launch.run(program), "Hq = 2 must be a multiple of Hk = 0, which must not be 0");
@@ -170,15 +174,17 @@ TEST_F(Runtime, RefusesSizesThatDisagree) {
 
 TEST_F(Runtime, RefusesAnotherHeadDimension) {
   launch.qShape[3] = 7;
-  EXPECT_EQ(launch.run(program), "dimension 3 of 'q' has size 7, but the program was compiled for 8; write ? for a "
-                                 "size that varies");
+  EXPECT_EQ(launch.run(program),
+            "dimension 3 of 'q' has size 7, but the program was compiled for 8; write ? for a "
+            "size that varies");
 }
 
 TEST_F(Runtime, RefusesStridesThatItCannotUse) {
   std::vector<int64_t> strides{80, 40, 1, 5};
   launch.tensors[0].strides = strides.data();
-  EXPECT_EQ(launch.run(program), "the last dimension of 'q' has stride 5, expected 1; copy the tensor to a layout "
-                                 "with contiguous rows");
+  EXPECT_EQ(launch.run(program),
+            "the last dimension of 'q' has stride 5, expected 1; copy the tensor to a layout "
+            "with contiguous rows");
   strides = {80, 40, -8, 1};
   EXPECT_EQ(launch.run(program), "dimension 2 of 'q' has stride -8, expected 0 or more");
   launch.tensors[0].strides = nullptr;
@@ -192,7 +198,8 @@ TEST_F(Runtime, RefusesSizesThatOverflow) {
   launch.qShape[2] = int64_t(1) << 31;
   EXPECT_EQ(launch.run(program), "dimension 2 of 'q' has size 2147483648, expected 0 to 2^31 - 1");
   launch.qShape = {int64_t(1) << 30, int64_t(1) << 30, 5, 8};
-  EXPECT_EQ(launch.run(program), "the sizes of 'q' overflow 64-bit offsets; use fewer or shorter sequences");
+  EXPECT_EQ(launch.run(program),
+            "the sizes of 'q' overflow 64-bit offsets; use fewer or shorter sequences");
 }
 
 TEST_F(Runtime, RefusesAnUnalignedPointer) {
@@ -214,10 +221,12 @@ TEST(Workspace, IsAskedBeforeAndChecked) {
   ASSERT_EQ(take(fa_program_workspace_size(program, launch.arguments.data(), 5, &bytes)), "");
   // Scores and probabilities, 2 heads x 5 x 7 f32 each, padded to 64 bytes.
   EXPECT_EQ(bytes, 2 * 320u);
-  EXPECT_EQ(launch.run(program), "the launch needs 640 bytes of workspace, got 0; ask fa_program_workspace_size and "
-                                 "allocate that much");
+  EXPECT_EQ(launch.run(program),
+            "the launch needs 640 bytes of workspace, got 0; ask fa_program_workspace_size and "
+            "allocate that much");
   alignas(64) char workspace[640];
-  ASSERT_EQ(take(fa_program_launch(program, nullptr, launch.arguments.data(), 5, workspace, 640)), "");
+  ASSERT_EQ(take(fa_program_launch(program, nullptr, launch.arguments.data(), 5, workspace, 640)),
+            "");
   EXPECT_NEAR(launch.o[3], 1.0, 1e-5);
   fa_program_free(program);
 }
@@ -229,13 +238,15 @@ TEST(Workspace, IsAskedBeforeAndChecked) {
 TEST(Compile, RefusesAnUnknownTarget) {
   fa_compile_options options = fa_compile_options_default();
   options.target = "sm_20";
-  EXPECT_EQ(compileError(kCausal, &options), "unknown target 'sm_20': expected one of cpu, cpu-avx2, cpu-avx512");
+  EXPECT_EQ(compileError(kCausal, &options),
+            "unknown target 'sm_20': expected one of cpu, cpu-avx2, cpu-avx512");
 }
 
 TEST(Compile, RefusesAnotherVersionOfItsOptions) {
   fa_compile_options options = fa_compile_options_default();
   options.size = 3;
-  EXPECT_NE(compileError(kCausal, &options).find("start from fa_compile_options_default()"), std::string::npos);
+  EXPECT_NE(compileError(kCausal, &options).find("start from fa_compile_options_default()"),
+            std::string::npos);
 }
 
 TEST(Compile, RefusesAnUnknownEntry) {
@@ -247,5 +258,6 @@ TEST(Compile, RefusesAnUnknownEntry) {
 TEST(Compile, SaysWhereTheTextIsWrong) {
   EXPECT_NE(compileError("func.func @f(").find(":1:"), std::string::npos);
   EXPECT_NE(compileError("").find("the module holds no entry"), std::string::npos);
-  EXPECT_EQ(take(fa_compile(nullptr, 0, nullptr, nullptr)), "fa_compile needs a place for the program, got NULL");
+  EXPECT_EQ(take(fa_compile(nullptr, 0, nullptr, nullptr)),
+            "fa_compile needs a place for the program, got NULL");
 }

@@ -28,9 +28,9 @@ namespace mlir::fa::cpu {
 class Argument {
 public:
   /// Strides in elements; the last is 1.
-  static Argument tensor(void *data, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides);
-  template <typename T>
-  static Argument scalar(T value) {
+  static Argument tensor(void *data, llvm::ArrayRef<int64_t> sizes,
+                         llvm::ArrayRef<int64_t> strides);
+  template <typename T> static Argument scalar(T value) {
     static_assert(sizeof(T) <= sizeof(int64_t));
     Argument argument;
     argument.words.resize(1);
@@ -38,6 +38,11 @@ public:
     return argument;
   }
   const void *address() const { return words.data(); }
+  /// Of a tensor; a scalar has none.
+  llvm::ArrayRef<int64_t> sizes() const {
+    return words.size() == 1 ? llvm::ArrayRef<int64_t>()
+                             : llvm::ArrayRef<int64_t>(words).slice(3, (words.size() - 3) / 2);
+  }
 
 private:
   // A memref descriptor (pointer, pointer, offset, sizes, strides) or the value.
@@ -48,12 +53,13 @@ private:
 class Executor {
 public:
   /// From a module that has been through the `llvm` phase.
-  static llvm::Expected<std::unique_ptr<Executor>> create(ModuleOp module,
-                                                          const TargetDescription &target = getHostTarget());
+  static llvm::Expected<std::unique_ptr<Executor>>
+  create(ModuleOp module, const TargetDescription &target = getHostTarget());
   ~Executor();
 
   /// Runs every instance of a kernel. Arguments as in the tile.func, ids left out.
-  llvm::Error run(llvm::StringRef kernel, llvm::ArrayRef<Argument> arguments, ThreadPool &pool) const;
+  llvm::Error run(llvm::StringRef kernel, llvm::ArrayRef<Argument> arguments,
+                  ThreadPool &pool) const;
 
 private:
   struct Kernel {

@@ -19,7 +19,8 @@ namespace mlir::fa {
 class Checker {
 public:
   /// Errors of the text are the error. With several entries, `entry` names one.
-  static llvm::Expected<std::unique_ptr<Checker>> create(llvm::StringRef text, llvm::StringRef entry = {});
+  static llvm::Expected<std::unique_ptr<Checker>> create(llvm::StringRef text,
+                                                         llvm::StringRef entry = {});
   ~Checker();
 
   AttentionOp getAttention() { return attention; }

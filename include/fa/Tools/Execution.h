@@ -36,9 +36,10 @@ public:
   };
   /// Launches once and then `repeats` times more for the clock. `inputs` are
   /// found by name. Outputs get the shapes that `outputShape` says by name.
-  llvm::Expected<Outcome> run(const std::vector<HostTensor> &inputs,
-                              const std::vector<std::pair<std::string, std::vector<int64_t>>> &outputShapes,
-                              HeadLayout layout = HeadLayout::BHSD, int repeats = 0) const;
+  llvm::Expected<Outcome>
+  run(const std::vector<HostTensor> &inputs,
+      const std::vector<std::pair<std::string, std::vector<int64_t>>> &outputShapes,
+      HeadLayout layout = HeadLayout::BHSD, int repeats = 0) const;
 
   /// Names of the outputs in order.
   std::vector<std::string> outputNames() const;

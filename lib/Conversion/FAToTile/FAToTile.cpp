@@ -54,7 +54,8 @@ private:
   LogicalResult nameArguments();
   LogicalResult nameResults();
   LogicalResult convert(MapRowsOp rows);
-  LogicalResult collect(Value value, llvm::SetVector<Value> &inputs, llvm::SetVector<Operation *> &pure);
+  LogicalResult collect(Value value, llvm::SetVector<Value> &inputs,
+                        llvm::SetVector<Operation *> &pure);
   FailureOr<Attribute> sizeExpressions(MapRowsOp rows, unsigned result);
 
   func::FuncOp function;
@@ -90,7 +91,8 @@ LogicalResult Entry::nameResults() {
       return function.emitError() << "result " << i << " of entry @" << function.getSymName()
                                   << " must be a result of the attention, not an argument";
     if (!outputs.insert(value))
-      return function.emitError() << "entry @" << function.getSymName() << " returns one value twice";
+      return function.emitError() << "entry @" << function.getSymName()
+                                  << " returns one value twice";
     auto name = function.getResultAttrOfType<StringAttr>(i, FADialect::kNameAttr);
     if (!name) {
       int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
@@ -208,7 +210,9 @@ LogicalResult Entry::convert(MapRowsOp rows) {
   }
   for (OpResult result : rows.getResults()) {
     if (!names.contains(result))
-      names[result] = b.getStringAttr(rows.getKernel() + (result.getResultNumber() ? "_ws" + Twine(result.getResultNumber()) : Twine("_ws")));
+      names[result] = b.getStringAttr(
+          rows.getKernel() +
+          (result.getResultNumber() ? "_ws" + Twine(result.getResultNumber()) : Twine("_ws")));
     FailureOr<Attribute> workspace = workspaceOf(result);
     if (failed(workspace))
       return failure();
@@ -218,8 +222,8 @@ LogicalResult Entry::convert(MapRowsOp rows) {
   AffineExpr sizes[3];
   bindSymbols(b.getContext(), sizes[0], sizes[1], sizes[2]);
   int64_t rowsOfTile = rows.getRows();
-  AffineMap grid = AffineMap::get(0, 3, {sizes[0], sizes[1], sizes[2].ceilDiv(rowsOfTile)},
-                                  b.getContext());
+  AffineMap grid =
+      AffineMap::get(0, 3, {sizes[0], sizes[1], sizes[2].ceilDiv(rowsOfTile)}, b.getContext());
   b.setInsertionPoint(function);
   auto kernel = tile::FuncOp::create(b, loc, rows.getKernel(), types, grid,
                                      ArrayRef<int64_t>{over, 0, over, 1, over, 2});
@@ -257,7 +261,8 @@ LogicalResult Entry::convert(MapRowsOp rows) {
       return dim.emitError("the dimension must be a constant");
     b.setInsertionPoint(dim);
     dim.replaceAllUsesWith(
-        tile::DimOp::create(b, dim.getLoc(), b.getIndexType(), dim->getOperand(0), *index).getResult());
+        tile::DimOp::create(b, dim.getLoc(), b.getIndexType(), dim->getOperand(0), *index)
+            .getResult());
     dim.erase();
   }
   return success();

@@ -50,7 +50,8 @@ struct Place {
   /// Is `index` one of dimension `dim`? Null where that is known.
   Value inRange(Value index, int64_t dim) {
     std::optional<int64_t> constant = getConstantIntValue(index);
-    if (constant && !type().isDynamicDim(dim) && *constant >= 0 && *constant < type().getDimSize(dim))
+    if (constant && !type().isDynamicDim(dim) && *constant >= 0 &&
+        *constant < type().getDimSize(dim))
       return {};
     // Unsigned, so that negative indices are out of range as well.
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, size(dim));
@@ -101,8 +102,8 @@ static Value createMask(Place &p, Value rowOk, Value start, const Piece &piece) 
   Value step = vector::StepOp::create(p.b, p.loc, indices);
   Value first = vector::BroadcastOp::create(p.b, p.loc, indices, start);
   Value size = vector::BroadcastOp::create(p.b, p.loc, indices, p.size(p.lastDim()));
-  Value mask = arith::CmpIOp::create(p.b, p.loc, arith::CmpIPredicate::ult,
-                                     p.add(first, step), size);
+  Value mask =
+      arith::CmpIOp::create(p.b, p.loc, arith::CmpIPredicate::ult, p.add(first, step), size);
   if (!rowOk)
     return mask;
   auto bits = VectorType::get(piece.size, p.b.getI1Type());
@@ -112,7 +113,8 @@ static Value createMask(Place &p, Value rowOk, Value start, const Piece &piece) 
 /// Walks over the rows of a tile of shape [rows] x columns that runs along the last
 /// dimension; `body` gets the row's number (null for rank 1), whether it is in
 /// range, and the indices of its first element, and returns what is carried.
-using RowFn = llvm::function_ref<Value(Value row, Value rowOk, ArrayRef<Value> indices, Value carried)>;
+using RowFn =
+    llvm::function_ref<Value(Value row, Value rowOk, ArrayRef<Value> indices, Value carried)>;
 static Value forEachRow(Place &p, RankedTensorType type, Value carried, RowFn body) {
   Value fixedOk = p.fixedInRange();
   if (type.getRank() == 1)
@@ -147,51 +149,55 @@ static Value loadRows(Place &p, RankedTensorType type) {
   Value columnsOk = p.allInRange(p.lastDim(), columns);
   Value empty = tensor::EmptyOp::create(p.b, p.loc, type.getShape(), element);
 
-  return forEachRow(p, type, empty, [&](Value row, Value rowOk, ArrayRef<Value> indices, Value carried) {
-    auto read = [&](bool masked) {
-      SmallVector<Value> vectors;
-      for (auto [piece, vectorType] : llvm::zip_equal(pieces, types)) {
-        SmallVector<Value> at(indices);
-        at.back() = p.add(at.back(), p.index(piece.begin));
-        if (masked) {
-          Value mask = createMask(p, rowOk, at.back(), piece);
-          vectors.push_back(vector::MaskedLoadOp::create(p.b, p.loc, cast<VectorType>(vectorType), p.view,
-                                                         at, mask, zeroOf(p.b, p.loc, vectorType)));
+  return forEachRow(
+      p, type, empty, [&](Value row, Value rowOk, ArrayRef<Value> indices, Value carried) {
+        auto read = [&](bool masked) {
+          SmallVector<Value> vectors;
+          for (auto [piece, vectorType] : llvm::zip_equal(pieces, types)) {
+            SmallVector<Value> at(indices);
+            at.back() = p.add(at.back(), p.index(piece.begin));
+            if (masked) {
+              Value mask = createMask(p, rowOk, at.back(), piece);
+              vectors.push_back(
+                  vector::MaskedLoadOp::create(p.b, p.loc, cast<VectorType>(vectorType), p.view, at,
+                                               mask, zeroOf(p.b, p.loc, vectorType)));
+            } else {
+              vectors.push_back(
+                  vector::LoadOp::create(p.b, p.loc, cast<VectorType>(vectorType), p.view, at));
+            }
+          }
+          return vectors;
+        };
+        SmallVector<Value> vectors;
+        if (Value all = p.both(rowOk, columnsOk)) {
+          auto choice = scf::IfOp::create(p.b, p.loc, types, all, /*withElseRegion=*/true);
+          OpBuilder::InsertionGuard guard(p.b);
+          p.b.setInsertionPointToEnd(choice.thenBlock());
+          scf::YieldOp::create(p.b, p.loc, read(/*masked=*/false));
+          p.b.setInsertionPointToEnd(choice.elseBlock());
+          if (columnsOk) {
+            scf::YieldOp::create(p.b, p.loc, read(/*masked=*/true));
+          } else {
+            SmallVector<Value> zeros;
+            for (Type vectorType : types)
+              zeros.push_back(zeroOf(p.b, p.loc, vectorType));
+            scf::YieldOp::create(p.b, p.loc, zeros);
+          }
+          llvm::append_range(vectors, choice.getResults());
         } else {
-          vectors.push_back(vector::LoadOp::create(p.b, p.loc, cast<VectorType>(vectorType), p.view, at));
+          vectors = read(/*masked=*/false);
         }
-      }
-      return vectors;
-    };
-    SmallVector<Value> vectors;
-    if (Value all = p.both(rowOk, columnsOk)) {
-      auto choice = scf::IfOp::create(p.b, p.loc, types, all, /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(p.b);
-      p.b.setInsertionPointToEnd(choice.thenBlock());
-      scf::YieldOp::create(p.b, p.loc, read(/*masked=*/false));
-      p.b.setInsertionPointToEnd(choice.elseBlock());
-      if (columnsOk) {
-        scf::YieldOp::create(p.b, p.loc, read(/*masked=*/true));
-      } else {
-        SmallVector<Value> zeros;
-        for (Type vectorType : types)
-          zeros.push_back(zeroOf(p.b, p.loc, vectorType));
-        scf::YieldOp::create(p.b, p.loc, zeros);
-      }
-      llvm::append_range(vectors, choice.getResults());
-    } else {
-      vectors = read(/*masked=*/false);
-    }
-    for (auto [piece, vector] : llvm::zip_equal(pieces, vectors)) {
-      SmallVector<Value> at;
-      if (row)
-        at.push_back(row);
-      at.push_back(p.index(piece.begin));
-      carried = vector::TransferWriteOp::create(p.b, p.loc, vector, carried, at, ArrayRef<bool>{true})
-                    .getResult();
-    }
-    return carried;
-  });
+        for (auto [piece, vector] : llvm::zip_equal(pieces, vectors)) {
+          SmallVector<Value> at;
+          if (row)
+            at.push_back(row);
+          at.push_back(p.index(piece.begin));
+          carried =
+              vector::TransferWriteOp::create(p.b, p.loc, vector, carried, at, ArrayRef<bool>{true})
+                  .getResult();
+        }
+        return carried;
+      });
 }
 
 static void storeRows(Place &p, RankedTensorType type, Value value) {
@@ -209,11 +215,11 @@ static void storeRows(Place &p, RankedTensorType type, Value value) {
         from.push_back(p.index(piece.begin));
         to.back() = p.add(to.back(), p.index(piece.begin));
         auto vectorType = VectorType::get(piece.size, element);
-        Value vector = vector::TransferReadOp::create(p.b, p.loc, vectorType, value, from,
-                                                      zeroOf(p.b, p.loc, element), ArrayRef<bool>{true});
+        Value vector = vector::TransferReadOp::create(
+            p.b, p.loc, vectorType, value, from, zeroOf(p.b, p.loc, element), ArrayRef<bool>{true});
         if (masked)
-          vector::MaskedStoreOp::create(p.b, p.loc, p.view, to, createMask(p, rowOk, to.back(), piece),
-                                        vector);
+          vector::MaskedStoreOp::create(p.b, p.loc, p.view, to,
+                                        createMask(p, rowOk, to.back(), piece), vector);
         else
           vector::StoreOp::create(p.b, p.loc, vector, p.view, to);
       }
@@ -242,7 +248,8 @@ static Value loadElement(Place &p, ArrayRef<Value> indices) {
     ok = p.both(ok, p.inRange(index, dim));
   if (!ok)
     return memref::LoadOp::create(p.b, p.loc, p.view, indices);
-  auto choice = scf::IfOp::create(p.b, p.loc, p.type().getElementType(), ok, /*withElseRegion=*/true);
+  auto choice =
+      scf::IfOp::create(p.b, p.loc, p.type().getElementType(), ok, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(p.b);
   p.b.setInsertionPointToEnd(choice.thenBlock());
   scf::YieldOp::create(p.b, p.loc, memref::LoadOp::create(p.b, p.loc, p.view, indices).getResult());
@@ -284,11 +291,10 @@ static Value fromMemory(OpBuilder &b, Location loc, Value x, Type type) {
 static Value tileFromMemory(OpBuilder &b, Location loc, Value tile, RankedTensorType type) {
   if (tile.getType() == type)
     return tile;
-  return linalg_lowering::createMap(
-      b, loc, type, tile, b.getMultiDimIdentityMap(type.getRank()),
-      [&](OpBuilder &inner, Location l, ValueRange args) {
-        return fromMemory(inner, l, args[0], type.getElementType());
-      });
+  return linalg_lowering::createMap(b, loc, type, tile, b.getMultiDimIdentityMap(type.getRank()),
+                                    [&](OpBuilder &inner, Location l, ValueRange args) {
+                                      return fromMemory(inner, l, args[0], type.getElementType());
+                                    });
 }
 
 static Value tileToMemory(OpBuilder &b, Location loc, Value tile, RankedTensorType type) {
@@ -314,12 +320,14 @@ FailureOr<Value> linalg_lowering::lowerLoad(RewriterBase &rewriter, tile::LoadOp
   if (!isa<MemRefType>(op.getSource().getType()))
     return op.emitError("loads from a tensor cannot be lowered to the cpu; expected a view");
   Location loc = op.getLoc();
-  Place p{rewriter, loc, op.getSource(), llvm::to_vector(op.getIndices()), llvm::to_vector(op.getDims())};
+  Place p{rewriter, loc, op.getSource(), llvm::to_vector(op.getIndices()),
+          llvm::to_vector(op.getDims())};
   auto tensor = dyn_cast<RankedTensorType>(op.getResult().getType());
   if (!tensor)
     return fromMemory(rewriter, loc, loadElement(p, p.indices), op.getResult().getType());
   if (tensor.getRank() == 0 || tensor.getRank() > 2)
-    return op.emitError() << "tiles in memory have rank 1 or 2 on the cpu, got rank " << tensor.getRank();
+    return op.emitError() << "tiles in memory have rank 1 or 2 on the cpu, got rank "
+                          << tensor.getRank();
   RankedTensorType stored = tensor.clone(p.type().getElementType());
   Value value;
   if (p.dims.back() == p.lastDim()) {
@@ -345,7 +353,8 @@ LogicalResult linalg_lowering::lowerStore(RewriterBase &rewriter, tile::StoreOp 
           llvm::to_vector(op.getDims())};
   auto tensor = cast<RankedTensorType>(op.getValue().getType());
   if (tensor.getRank() == 0 || tensor.getRank() > 2)
-    return op.emitError() << "tiles in memory have rank 1 or 2 on the cpu, got rank " << tensor.getRank();
+    return op.emitError() << "tiles in memory have rank 1 or 2 on the cpu, got rank "
+                          << tensor.getRank();
   tensor = tensor.clone(p.type().getElementType());
   Value value = tileToMemory(rewriter, loc, op.getValue(), tensor);
   if (p.dims.back() == p.lastDim()) {

@@ -1,91 +1,168 @@
-//===- TileRandom.cpp - Philox4x32-7 on vectors of positions -===//
+//===- TileRandom.cpp - Philox4x32-7 sixteen bytes a call -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One element at a time: each computes the call that its byte is part of, and
-// the vectorizer makes vectors of it. Sixteen elements repeat one call; what a
-// kernel with dropout spends on it is small beside its products.
+// One call makes the bytes of two rows, i and i + 8, at eight columns. So the
+// tile is laid over the aligned groups of 16 rows x 32 columns that it touches:
+//
+//   for each row of calls:  (eight to a group)
+//     for each piece of `lanes` calls:  (four to a group)
+//       the generator on a vector of i64, of which the low halves count: products
+//       of 32 x 32 bits are one instruction then, and nothing is packed
+//       words 0 and 1 are bytes of row i, words 2 and 3 those of row i + 8: one
+//       shuffle each puts them in the order of columns
+//
+// into bytes of which the tile is a slice at (row % 16, column % 32). How many
+// groups a tile touches depends on where it starts, so the loops have bounds
+// that are computed: an aligned tile pays for no group beside it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "TileToLinalg.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
 using namespace mlir::fa;
 
-namespace {
-/// i32 arithmetic with constants, to read like the definition.
-struct Words {
-  OpBuilder &b;
-  Location loc;
+static constexpr int64_t kGroupRows = 16, kGroupColumns = 32, kCallRows = 8, kCallColumns = 4;
 
-  Value constant(uint32_t value) {
-    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+namespace {
+/// Arithmetic on index or i64 and vectors of it, to read like the definition.
+struct Words {
+  ImplicitLocOpBuilder &b;
+
+  Value constant(Type type, int64_t value) {
+    TypedAttr attr = b.getIntegerAttr(getElementTypeOrSelf(type), value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attr = DenseElementsAttr::get(vector, Attribute(attr));
+    return arith::ConstantOp::create(b, attr);
   }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
-  Value bitXor(Value x, Value y) { return arith::XOrIOp::create(b, loc, x, y); }
-  Value bitOr(Value x, Value y) { return arith::OrIOp::create(b, loc, x, y); }
-  Value bitAnd(Value x, uint32_t mask) { return arith::AndIOp::create(b, loc, x, constant(mask)); }
-  Value shiftLeft(Value x, uint32_t by) { return arith::ShLIOp::create(b, loc, x, constant(by)); }
-  Value shiftRight(Value x, uint32_t by) { return arith::ShRUIOp::create(b, loc, x, constant(by)); }
-  Value low(Value x) {
-    if (x.getType().isIndex())
-      return arith::IndexCastOp::create(b, loc, b.getI32Type(), x);
-    return arith::TruncIOp::create(b, loc, b.getI32Type(), x);
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
+  Value add(Value x, int64_t y) { return add(x, constant(x.getType(), y)); }
+  Value multiply(Value x, int64_t y) {
+    return arith::MulIOp::create(b, x, constant(x.getType(), y));
   }
-  Value high(Value x) {
-    Value by = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(32));
-    return low(arith::ShRUIOp::create(b, loc, x, by));
+  Value bitXor(Value x, Value y) { return arith::XOrIOp::create(b, x, y); }
+  Value bitAnd(Value x, int64_t mask) {
+    return arith::AndIOp::create(b, x, constant(x.getType(), mask));
   }
-  Value wide(Value x) { return arith::ExtUIOp::create(b, loc, b.getI64Type(), x); }
-  Value select(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(b, loc, condition, x, y);
+  Value low(Value x) { return bitAnd(x, 0xFFFFFFFF); }
+  Value shiftLeft(Value x, int64_t by) {
+    return arith::ShLIOp::create(b, x, constant(x.getType(), by));
   }
-  Value isSet(Value x) {
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, x, constant(0));
+  Value shiftRight(Value x, int64_t by) {
+    return arith::ShRUIOp::create(b, x, constant(x.getType(), by));
+  }
+  Value high(Value x) { return shiftRight(x, 32); }
+  Value wide(Value x) { return arith::IndexCastOp::create(b, b.getI64Type(), x); }
+  /// How many pieces of `size` hold [from, from + count).
+  Value piecesOf(Value from, int64_t count, int64_t size) {
+    return arith::DivUIOp::create(b, add(from, count + size - 1), index(size));
   }
 };
 } // namespace
 
-Value linalg_lowering::lowerRandomBits(RewriterBase &rewriter, tile::RandomBitsOp op) {
-  auto type = cast<RankedTensorType>(op.getResult().getType());
-  Words outer{rewriter, op.getLoc()};
-  Value seedLow = outer.low(op.getSeed());
-  Value seedHigh = outer.add(outer.high(op.getSeed()), outer.high(op.getOffset()));
-  Value offset = outer.low(op.getOffset());
-  Value place = outer.bitOr(outer.shiftLeft(outer.low(op.getBatch()), 12), outer.low(op.getHead()));
-  Value row = outer.low(op.getRow()), column = outer.low(op.getColumn());
+/// The four words of a call, each in the low half of an i64.
+static SmallVector<Value> generate(Words &w, ArrayRef<Value> start, Value keyLow, Value keyHigh) {
+  SmallVector<Value> counter(start);
+  auto type = cast<VectorType>(counter[1].getType());
+  for (int round = 0; round < 7; ++round) {
+    Value x = w.multiply(w.low(counter[0]), 0xD2511F53);
+    Value y = w.multiply(w.low(counter[2]), 0xCD9E8D57);
+    auto key = [&](Value first, int64_t step) -> Value {
+      return vector::BroadcastOp::create(w.b, type, w.low(w.add(first, step * round)));
+    };
+    counter = {w.bitXor(w.high(y), w.bitXor(counter[1], key(keyLow, 0x9E3779B9))), y,
+               w.bitXor(w.high(x), w.bitXor(counter[3], key(keyHigh, 0xBB67AE85))), x};
+  }
+  return counter;
+}
 
-  return createMap(
-      rewriter, op.getLoc(), type, {}, {}, [&](OpBuilder &b, Location loc, ValueRange) -> Value {
-        Words w{b, loc};
-        Value i = w.add(row, w.low(linalg::IndexOp::create(b, loc, 0)));
-        Value j = w.add(column, w.low(linalg::IndexOp::create(b, loc, 1)));
-        Value counter[4] = {w.bitOr(w.shiftLeft(w.shiftRight(i, 4), 3), w.bitAnd(i, 7)),
-                            w.bitOr(w.shiftLeft(w.shiftRight(j, 5), 2), w.bitAnd(w.shiftRight(j, 1), 3)),
-                            place, offset};
-        Value key[2] = {seedLow, seedHigh};
-        Value multiplier[2] = {w.wide(w.constant(0xD2511F53)), w.wide(w.constant(0xCD9E8D57))};
-        for (int round = 0; round < 7; ++round) {
-          Value x = arith::MulIOp::create(b, loc, multiplier[0], w.wide(counter[0]));
-          Value y = arith::MulIOp::create(b, loc, multiplier[1], w.wide(counter[2]));
-          Value next[4] = {w.bitXor(w.bitXor(w.high(y), counter[1]), key[0]), w.low(y),
-                           w.bitXor(w.bitXor(w.high(x), counter[3]), key[1]), w.low(x)};
-          llvm::copy(next, counter);
-          key[0] = w.add(key[0], w.constant(0x9E3779B9));
-          key[1] = w.add(key[1], w.constant(0xBB67AE85));
-        }
-        // Byte 8*((i/8)%2) + 4*(j%2) + (j/8)%4: a word by two bits, then a byte of it.
-        Value odd = w.isSet(w.bitAnd(j, 1)), upper = w.isSet(w.bitAnd(i, 8));
-        Value word = w.select(upper, w.select(odd, counter[3], counter[2]),
-                              w.select(odd, counter[1], counter[0]));
-        Value shift = w.shiftLeft(w.bitAnd(w.shiftRight(j, 3), 3), 3);
-        Value byte = arith::ShRUIOp::create(b, loc, word, shift);
-        return arith::TruncIOp::create(b, loc, b.getI8Type(), byte);
-      });
+/// The bytes of one row from the words of its even and of its odd columns: byte n of
+/// call c of a group is that of columns 8n + 2c and 8n + 2c + 1.
+static Value orderColumns(ImplicitLocOpBuilder &b, Value even, Value odd) {
+  int64_t lanes = cast<VectorType>(even.getType()).getNumElements();
+  auto words = VectorType::get(lanes, b.getI32Type()),
+       bytes = VectorType::get(4 * lanes, b.getI8Type());
+  auto bytesOf = [&](Value x) -> Value {
+    return vector::BitCastOp::create(b, bytes, arith::TruncIOp::create(b, words, x));
+  };
+  SmallVector<int64_t> order;
+  for (int64_t j = 0; j < 8 * lanes; ++j) {
+    int64_t call = j / 32 * 4 + j % 8 / 2, byte = j / 8 % 4;
+    order.push_back(j % 2 * 4 * lanes + 4 * call + byte);
+  }
+  return vector::ShuffleOp::create(b, bytesOf(even), bytesOf(odd), order);
+}
+
+Value linalg_lowering::lowerRandomBits(RewriterBase &rewriter, tile::RandomBitsOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  Words w{b};
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  int64_t lanes = columns <= 32   ? 4
+                  : columns <= 64 ? 8
+                                  : 16,
+          width = kGroupColumns / kCallColumns * lanes;
+
+  // The tile inside of its groups, and buffers for the worst place of it.
+  Value rowInside = w.bitAnd(op.getRow(), kGroupRows - 1);
+  Value columnInside = w.bitAnd(op.getColumn(), kGroupColumns - 1);
+  Value callRows = w.multiply(w.piecesOf(rowInside, rows, kGroupRows), kCallRows);
+  Value pieces = w.piecesOf(columnInside, columns, width);
+  SmallVector<int64_t> shape = {
+      static_cast<int64_t>(llvm::alignTo(rows + kGroupRows - 1, kGroupRows)),
+      static_cast<int64_t>(llvm::alignTo(columns + kGroupColumns - 1, width))};
+  Value empty = tensor::EmptyOp::create(b, shape, b.getI8Type());
+
+  auto wordsType = VectorType::get(lanes, b.getI64Type());
+  auto splat = [&](Value x) -> Value { return vector::BroadcastOp::create(b, wordsType, x); };
+  Value keyLow = op.getSeed(), keyHigh = w.add(w.high(op.getSeed()), w.high(op.getOffset()));
+  Value place =
+      arith::OrIOp::create(b, w.shiftLeft(w.wide(op.getBatch()), 12), w.wide(op.getHead()));
+  Value offset = w.low(op.getOffset());
+  Value firstRow = w.multiply(w.shiftRight(op.getRow(), 4), kCallRows);
+  Value firstColumn = w.multiply(w.shiftRight(op.getColumn(), 5), kCallColumns);
+  SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(lanes));
+  Value step =
+      arith::ConstantOp::create(b, DenseIntElementsAttr::get(wordsType, ArrayRef<int64_t>(steps)));
+
+  Value zero = w.index(0), one = w.index(1);
+  auto outer = scf::ForOp::create(b, zero, callRows, one, empty);
+  b.setInsertionPointToEnd(outer.getBody());
+  Value r = outer.getInductionVar();
+  Value counter0 = splat(w.wide(w.add(firstRow, r)));
+  Value upper = w.add(w.multiply(w.shiftRight(r, 3), kGroupRows), w.bitAnd(r, kCallRows - 1));
+  Value lower = w.add(upper, kCallRows);
+
+  auto inner = scf::ForOp::create(b, zero, pieces, one, outer.getRegionIterArg(0));
+  b.setInsertionPointToEnd(inner.getBody());
+  Value piece = inner.getInductionVar();
+  Value counter1 = w.add(splat(w.wide(w.add(firstColumn, w.multiply(piece, lanes)))), step);
+  SmallVector<Value> words =
+      generate(w, {counter0, counter1, splat(place), splat(offset)}, keyLow, keyHigh);
+  Value column = w.multiply(piece, width), result = inner.getRegionIterArg(0);
+  for (auto [row, at] : {std::pair(upper, 0), std::pair(lower, 2)})
+    result = vector::TransferWriteOp::create(b, orderColumns(b, words[at], words[at + 1]), result,
+                                             ValueRange{row, column}, ArrayRef<bool>{true})
+                 .getResult();
+  scf::YieldOp::create(b, result);
+
+  b.setInsertionPointToEnd(outer.getBody());
+  scf::YieldOp::create(b, inner.getResult(0));
+  b.setInsertionPointAfter(outer);
+  auto slice = tensor::ExtractSliceOp::create(
+      b, type, outer.getResult(0), ArrayRef<OpFoldResult>{rowInside, columnInside},
+      ArrayRef<OpFoldResult>{b.getIndexAttr(rows), b.getIndexAttr(columns)},
+      ArrayRef<OpFoldResult>{b.getIndexAttr(1), b.getIndexAttr(1)});
+  rewriter.setInsertionPointAfter(slice);
+  return slice;
 }

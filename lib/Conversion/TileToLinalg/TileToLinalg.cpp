@@ -67,11 +67,11 @@ Value linalg_lowering::createMap(OpBuilder &builder, Location loc, RankedTensorT
   SmallVector<AffineMap> allMaps(maps);
   allMaps.push_back(builder.getMultiDimIdentityMap(rank));
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      builder, loc, type, inputs, empty, allMaps, iterators,
-      [&](OpBuilder &b, Location l, ValueRange args) {
-        linalg::YieldOp::create(b, l, body(b, l, args.drop_back()));
-      });
+  auto generic =
+      linalg::GenericOp::create(builder, loc, type, inputs, empty, allMaps, iterators,
+                                [&](OpBuilder &b, Location l, ValueRange args) {
+                                  linalg::YieldOp::create(b, l, body(b, l, args.drop_back()));
+                                });
   return generic.getResult(0);
 }
 
@@ -91,7 +91,8 @@ static Value transpose(OpBuilder &builder, Location loc, Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape = {type.getDimSize(1), type.getDimSize(0)};
   Value empty = tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
-  return linalg::TransposeOp::create(builder, loc, value, empty, ArrayRef<int64_t>{1, 0})->getResult(0);
+  return linalg::TransposeOp::create(builder, loc, value, empty, ArrayRef<int64_t>{1, 0})
+      ->getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,19 +164,18 @@ static Value lowerElementwise(RewriterBase &rewriter, Operation *op) {
     if (isa<RankedTensorType>(operand.getType()))
       inputs.push_back(operand);
   SmallVector<AffineMap> maps(inputs.size(), rewriter.getMultiDimIdentityMap(type.getRank()));
-  return createMap(rewriter, op->getLoc(), type, inputs, maps,
-                   [&](OpBuilder &b, Location l, ValueRange args) {
-                     SmallVector<Value> operands;
-                     for (Value operand : op->getOperands()) {
-                       bool tensor = isa<RankedTensorType>(operand.getType());
-                       operands.push_back(tensor ? args.front() : operand);
-                       if (tensor)
-                         args = args.drop_front();
-                     }
-                     OperationState state(l, op->getName(), operands, type.getElementType(),
-                                          op->getAttrs());
-                     return b.create(state)->getResult(0);
-                   });
+  return createMap(
+      rewriter, op->getLoc(), type, inputs, maps, [&](OpBuilder &b, Location l, ValueRange args) {
+        SmallVector<Value> operands;
+        for (Value operand : op->getOperands()) {
+          bool tensor = isa<RankedTensorType>(operand.getType());
+          operands.push_back(tensor ? args.front() : operand);
+          if (tensor)
+            args = args.drop_front();
+        }
+        OperationState state(l, op->getName(), operands, type.getElementType(), op->getAttrs());
+        return b.create(state)->getResult(0);
+      });
 }
 
 static FailureOr<Value> lowerConstant(RewriterBase &rewriter, arith::ConstantOp op) {
@@ -220,7 +220,8 @@ static LogicalResult lowerOp(RewriterBase &rewriter, Operation *op) {
     rewriter.eraseOp(op);
     return success();
   } else if (auto dim = dyn_cast<tile::DimOp>(op)) {
-    value = memref::DimOp::create(rewriter, op->getLoc(), dim->getOperand(0), dim.getDim()).getResult();
+    value =
+        memref::DimOp::create(rewriter, op->getLoc(), dim->getOperand(0), dim.getDim()).getResult();
   } else if (auto dot = dyn_cast<tile::DotOp>(op)) {
     value = lowerDot(rewriter, dot);
   } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {

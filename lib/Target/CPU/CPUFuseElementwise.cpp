@@ -32,13 +32,15 @@ using namespace mlir;
 /// Booleans have no place in memory (a vector of them is packed there, an
 /// element is a byte), so every user computes them again.
 static bool isBoolean(linalg::GenericOp op) {
-  return llvm::any_of(op.getResultTypes(), [](Type type) { return getElementTypeOrSelf(type).isInteger(1); });
+  return llvm::any_of(op.getResultTypes(),
+                      [](Type type) { return getElementTypeOrSelf(type).isInteger(1); });
 }
 
 /// Cheap enough to compute again for every user.
 static bool isCheap(linalg::GenericOp op) {
   return llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
-    return isa<arith::ConstantOp, linalg::IndexOp, arith::AddIOp, arith::IndexCastOp, arith::CmpIOp>(inner);
+    return isa<arith::ConstantOp, linalg::IndexOp, arith::AddIOp, arith::IndexCastOp,
+               arith::CmpIOp>(inner);
   });
 }
 
@@ -49,6 +51,9 @@ static bool shouldFuse(OpOperand *operand) {
     return false;
   if (isCheap(producer) || isBoolean(producer))
     return true;
+  // A value per row is not computed again for every column.
+  if (producer.getNumLoops() < consumer.getNumLoops())
+    return false;
   return producer->hasOneUse() && producer->getBlock() == consumer->getBlock();
 }
 
@@ -81,10 +86,12 @@ static void chooseDestinations(func::FuncOp func) {
     if (op.getNumReductionLoops() || op.getNumDpsInits() != 1)
       return;
     OpOperand *init = op.getDpsInitOperand(0);
-    if (!init->get().getDefiningOp<tensor::EmptyOp>() || !op.getMatchingBlockArgument(init).use_empty())
+    if (!init->get().getDefiningOp<tensor::EmptyOp>() ||
+        !op.getMatchingBlockArgument(init).use_empty())
       return;
     for (OpOperand *input : op.getDpsInputOperands())
-      if (input->get().getType() == init->get().getType() && op.getMatchingIndexingMap(input).isIdentity())
+      if (input->get().getType() == init->get().getType() &&
+          op.getMatchingIndexingMap(input).isIdentity())
         return init->set(input->get());
   });
 }
@@ -105,8 +112,9 @@ static LogicalResult storeBooleansAsBytes(func::FuncOp func) {
     for (OpOperand &use : op.getResult(0).getUses()) {
       auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
       if (!user || !user.isDpsInput(&use))
-        return use.getOwner()->emitError("tiles of i1 cannot be carried by loops and branches on the cpu; "
-                                         "carry an i8 and compare it");
+        return use.getOwner()->emitError(
+            "tiles of i1 cannot be carried by loops and branches on the cpu; "
+            "carry an i8 and compare it");
       BlockArgument argument = user.getMatchingBlockArgument(&use);
       argument.setType(b.getI8Type());
       OpBuilder inner = OpBuilder::atBlockBegin(user.getBody());
@@ -118,7 +126,8 @@ static LogicalResult storeBooleansAsBytes(func::FuncOp func) {
     init.setType(b.getI8Type());
     auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
     b.setInsertionPoint(yield);
-    yield->setOperand(0, arith::ExtUIOp::create(b, op.getLoc(), b.getI8Type(), yield.getOperand(0)));
+    yield->setOperand(0,
+                      arith::ExtUIOp::create(b, op.getLoc(), b.getI8Type(), yield.getOperand(0)));
     op.getResult(0).setType(bytes);
   }
   return success();

@@ -61,7 +61,8 @@ namespace {
 struct LowerReduction : OpRewritePattern<vector::MultiDimReductionOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(vector::MultiDimReductionOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(vector::MultiDimReductionOp op,
+                                PatternRewriter &rewriter) const override {
     VectorType type = op.getSourceVectorType();
     SmallVector<bool> mask = op.getReductionMask();
     Location loc = op.getLoc();
@@ -83,7 +84,8 @@ struct LowerReduction : OpRewritePattern<vector::MultiDimReductionOp> {
       SmallVector<Value> sums;
       for (int64_t i = 0; i < type.getDimSize(0); ++i)
         sums.push_back(reduceTree(rewriter, loc, op.getKind(), row(i)));
-      Value rows = vector::FromElementsOp::create(rewriter, loc, cast<VectorType>(result.getType()), sums);
+      Value rows =
+          vector::FromElementsOp::create(rewriter, loc, cast<VectorType>(result.getType()), sums);
       result = combine(rewriter, loc, op.getKind(), result, rows);
     }
     rewriter.replaceOp(op, result);
@@ -98,28 +100,55 @@ struct LowerReduction : OpRewritePattern<vector::MultiDimReductionOp> {
 
 /// Ops of math that are instructions, or a few, on every target we know.
 static bool isInstruction(Operation *op) {
-  return isa<math::SqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::RoundEvenOp,
-             math::TruncOp, math::CopySignOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
-             math::CtPopOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp>(op);
+  return isa<math::SqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp,
+             math::RoundEvenOp, math::TruncOp, math::CopySignOp, math::CountLeadingZerosOp,
+             math::CountTrailingZerosOp, math::CtPopOp, math::IsNaNOp, math::IsInfOp,
+             math::IsNormalOp, math::IsFiniteOp>(op);
 }
 
-/// a^b = exp2(b log2 a) and the like, in terms of what has an approximation.
+/// The functions; those of f16 and bf16 have been made f32 before.
 static void populateMathPatterns(RewritePatternSet &patterns) {
   fa::cpu::populateLowerMathPatterns(patterns);
-  math::populateExpansionPatterns(patterns, {"ctlz", "fpowi", "powf", "rsqrt", "round", "sinh", "cosh",
-                                             "tan", "asinh", "acosh", "atanh"});
+  fa::cpu::populateLowerMathF64Patterns(patterns);
+  math::populateExpansionPatterns(patterns,
+                                  {"ctlz", "rsqrt", "round", "sinh", "cosh", "acosh", "atanh"});
   auto approximated = [](StringRef name) {
-    return llvm::is_contained({"math.atan", "math.atan2", "math.tanh", "math.log", "math.log2", "math.log1p",
-                               "math.erf", "math.erfc", "math.asin", "math.acos", "math.exp", "math.expm1",
-                               "math.cbrt", "math.sin", "math.cos"},
+    return llvm::is_contained({"math.tanh", "math.log", "math.log2", "math.log1p", "math.erf",
+                               "math.erfc", "math.asin", "math.acos", "math.exp", "math.expm1"},
                               name);
   };
-  populateMathF32ExpansionPatterns(patterns, approximated);
   populateMathPolynomialApproximationPatterns(patterns, approximated);
+}
+
+/// Would LLVM call a library for an op that is no function? Remainders of floats,
+/// integers beyond 64 bits, floats of other formats, and f64 to 16 bits.
+static StringRef needsLibrary(Operation *op) {
+  auto isKnown = [](Type type) {
+    Type element = getElementTypeOrSelf(type);
+    if (auto integer = dyn_cast<IntegerType>(element))
+      return integer.getWidth() <= 64;
+    return !isa<FloatType>(element) || element.isF64() || element.isF32() || element.isF16() ||
+           element.isBF16();
+  };
+  if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+    return {};
+  if (isa<arith::RemFOp>(op))
+    return "write x - y * trunc(x / y)";
+  if (isa<arith::TruncFOp>(op) && getElementTypeOrSelf(op->getOperand(0)).isF64() &&
+      getElementTypeOrSelf(op->getResult(0)).getIntOrFloatBitWidth() == 16)
+    return "round to f32 first";
+  if (!llvm::all_of(op->getOperandTypes(), isKnown) || !llvm::all_of(op->getResultTypes(), isKnown))
+    return "use integers of 64 bits at most, f16, bf16, f32 or f64";
+  return {};
 }
 
 static LogicalResult checkMath(func::FuncOp func) {
   WalkResult result = func.walk([](Operation *op) {
+    if (StringRef remedy = needsLibrary(op); !remedy.empty()) {
+      op->emitError() << "'" << op->getName() << "' on " << op->getOperand(0).getType()
+                      << " cannot be lowered to the cpu; " << remedy;
+      return WalkResult::interrupt();
+    }
     if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) || isInstruction(op) ||
         isa<math::FmaOp>(op))
       return WalkResult::advance();
@@ -148,9 +177,11 @@ struct CPULowerVectors : fa::impl::CPULowerVectorsBase<CPULowerVectors> {
     RewritePatternSet patterns(context);
     patterns.add<LowerReduction>(context);
     populateMathPatterns(patterns);
-    vector::populateVectorContractLoweringPatterns(patterns, vector::VectorContractLowering::OuterProduct);
+    vector::populateVectorContractLoweringPatterns(patterns,
+                                                   vector::VectorContractLowering::OuterProduct);
     vector::populateVectorOuterProductLoweringPatterns(patterns);
-    vector::populateVectorTransposeLoweringPatterns(patterns, vector::VectorTransposeLowering::Shuffle16x16);
+    vector::populateVectorTransposeLoweringPatterns(patterns,
+                                                    vector::VectorTransposeLowering::Shuffle16x16);
     vector::populateVectorBroadcastLoweringPatterns(patterns);
     vector::populateVectorShapeCastLoweringPatterns(patterns);
     vector::populateVectorTransferLoweringPatterns(patterns, /*maxTransferRank=*/1);
@@ -158,7 +189,8 @@ struct CPULowerVectors : fa::impl::CPULowerVectorsBase<CPULowerVectors> {
     vector::populateVectorMaskOpLoweringPatterns(patterns);
     vector::populateScalarVectorTransferLoweringPatterns(patterns, /*benefit=*/1,
                                                          /*allowMultipleUses=*/false);
-    populateVectorToSCFConversionPatterns(patterns, VectorTransferToSCFOptions().enableFullUnroll());
+    populateVectorToSCFConversionPatterns(patterns,
+                                          VectorTransferToSCFOptions().enableFullUnroll());
     (void)applyPatternsGreedily(func, std::move(patterns));
     if (failed(checkMath(func)))
       signalPassFailure();

@@ -21,7 +21,8 @@ namespace mlir::fa {
 using namespace mlir;
 
 /// The extents of the grid, from the sizes of the views.
-static SmallVector<Value> createExtents(OpBuilder &b, Location loc, func::FuncOp kernel, ValueRange arguments) {
+static SmallVector<Value> createExtents(OpBuilder &b, Location loc, func::FuncOp kernel,
+                                        ValueRange arguments) {
   auto map = kernel->getAttrOfType<AffineMapAttr>("tile.grid").getValue();
   ArrayRef<int64_t> sizes = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.sizes");
   SmallVector<Value> symbols, extents;
@@ -32,8 +33,8 @@ static SmallVector<Value> createExtents(OpBuilder &b, Location loc, func::FuncOp
   return extents;
 }
 
-static func::FuncOp createEntry(OpBuilder &b, func::FuncOp kernel, StringRef suffix, TypeRange inputs,
-                                TypeRange results) {
+static func::FuncOp createEntry(OpBuilder &b, func::FuncOp kernel, StringRef suffix,
+                                TypeRange inputs, TypeRange results) {
   auto entry = func::FuncOp::create(b, kernel.getLoc(), (kernel.getName() + suffix).str(),
                                     b.getFunctionType(inputs, results));
   entry->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(), b.getUnitAttr());
@@ -67,7 +68,8 @@ static void makeEntries(func::FuncOp kernel) {
   ValueRange launchArguments = arguments.take_front(launch.size());
   SmallVector<Value> extents = createExtents(b, loc, kernel, launchArguments);
   Value step = arith::ConstantIndexOp::create(b, loc, 1);
-  auto loop = scf::ForOp::create(b, loc, arguments[launch.size()], arguments[launch.size() + 1], step);
+  auto loop =
+      scf::ForOp::create(b, loc, arguments[launch.size()], arguments[launch.size() + 1], step);
   func::ReturnOp::create(b, loc);
 
   b.setInsertionPointToStart(loop.getBody());

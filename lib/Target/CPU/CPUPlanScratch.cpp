@@ -38,7 +38,7 @@ struct CPUPlanScratch : fa::impl::CPUPlanScratchBase<CPUPlanScratch> {
 
     SmallVector<memref::AllocOp> allocs;
     func.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
-    OpBuilder builder(&func.getBody().front(), func.getBody().front().begin());
+    OpBuilder builder(func.getContext());
     int64_t offset = 0;
     for (memref::AllocOp alloc : allocs) {
       MemRefType type = alloc.getType();
@@ -46,11 +46,14 @@ struct CPUPlanScratch : fa::impl::CPUPlanScratchBase<CPUPlanScratch> {
         alloc.emitError() << "a buffer has a static shape here, got " << type;
         return signalPassFailure();
       }
+      // At the start again each time: the allocation that stood there is gone.
+      builder.setInsertionPointToStart(&func.getBody().front());
       int64_t bits = type.getElementType().isIndex() ? 64 : type.getElementTypeBitWidth();
       int64_t bytes = type.getNumElements() * llvm::divideCeil(bits, 8);
       Value at = arith::ConstantIndexOp::create(builder, alloc.getLoc(), offset);
       alloc.replaceAllUsesWith(
-          memref::ViewOp::create(builder, alloc.getLoc(), type, scratch, at, ValueRange()).getResult());
+          memref::ViewOp::create(builder, alloc.getLoc(), type, scratch, at, ValueRange())
+              .getResult());
       alloc.erase();
       offset += llvm::alignTo(bytes, cacheLine) + cacheLine;
     }

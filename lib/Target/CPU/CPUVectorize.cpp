@@ -114,8 +114,8 @@ private:
     SmallVector<OpFoldResult> bounds;
     for (int64_t range : ranges)
       bounds.push_back(b.getIndexAttr(range));
-    SmallVector<Value> operands = linalg::makeTiledShapes(b, loc, op, op->getOperands(), offsets, sizes,
-                                                          bounds, /*omitPartialTileCheck=*/true);
+    SmallVector<Value> operands = linalg::makeTiledShapes(
+        b, loc, op, op->getOperands(), offsets, sizes, bounds, /*omitPartialTileCheck=*/true);
     auto tile = cast<linalg::LinalgOp>(mlir::clone(b, op, TypeRange(), operands));
     linalg::offsetIndices(b, tile, offsets);
     tiled.push_back(tile);

@@ -1,4 +1,4 @@
-//===- LowerMath.cpp - exp2 as a polynomial -===//
+//===- LowerMath.cpp - exp2 as a polynomial, clampf as selects -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -54,21 +54,39 @@ struct LowerExp2 : OpRewritePattern<math::Exp2Op> {
     Value shifted = arith::AddFOp::create(b, x, magic);
     Value r = arith::SubFOp::create(b, x, arith::SubFOp::create(b, shifted, magic));
 
-    constexpr float coefficients[] = {0.000154699175f, 0.00134002685f, 0.00961817801f, 0.0555032849f,
-                                      0.240226462f,    0.693147182f,   1.0f};
+    constexpr float coefficients[] = {0.000154699175f,
+                                      0.00134002685f,
+                                      0.00961817801f,
+                                      0.0555032849f,
+                                      0.240226462f,
+                                      0.693147182f,
+                                      1.0f};
     Value power = real(coefficients[0]);
     for (float coefficient : llvm::drop_begin(coefficients)) {
       Value product = arith::MulFOp::create(b, power, r, arith::FastMathFlags::contract);
       power = arith::AddFOp::create(b, product, real(coefficient), arith::FastMathFlags::contract);
     }
-    Value exponent = arith::ShLIOp::create(b, arith::BitcastOp::create(b, intType, shifted), integer(23));
+    Value exponent =
+        arith::ShLIOp::create(b, arith::BitcastOp::create(b, intType, shifted), integer(23));
     Value bits = arith::AddIOp::create(b, arith::BitcastOp::create(b, intType, power), exponent);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, type, bits);
+    return success();
+  }
+};
+
+/// NaN stays NaN, as by minimum and maximum.
+struct LowerClamp : OpRewritePattern<math::ClampFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ClampFOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = arith::MaximumFOp::create(b, op.getValue(), op.getMin());
+    rewriter.replaceOpWithNewOp<arith::MinimumFOp>(op, x, op.getMax());
     return success();
   }
 };
 } // namespace
 
 void fa::cpu::populateLowerMathPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerExp2>(patterns.getContext());
+  patterns.add<LowerExp2, LowerClamp>(patterns.getContext());
 }

@@ -84,15 +84,17 @@ static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine) 
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
   if (llvm::Error error = builder.parsePassPipeline(
-          passes, "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),early-cse,"
-                  "instcombine,simplifycfg)"))
+          passes,
+          "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),early-cse,"
+          "instcombine,simplifycfg)"))
     return error;
   passes.run(module, modules);
   return llvm::Error::success();
 }
 
 llvm::Expected<std::unique_ptr<llvm::Module>>
-cpu::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context, const TargetDescription &target) {
+cpu::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
+                       const TargetDescription &target) {
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);

@@ -65,3 +65,22 @@ tile.func @elementwise(%a: !tile.view<?x64xf32>, %o: !tile.view<?xf32>, %t: inde
   tile.store %r, %o[%t] dims [0] : tensor<32xf32>, !tile.view<?xf32>
   tile.return
 }
+
+// -----
+
+// One call of the generator for 16 bytes: 7 rounds of 2 products on vectors of
+// calls, in a loop over the groups of rows and columns that the tile touches.
+// CHECK-LABEL: func.func @random_bits
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-COUNT-14: arith.muli {{.*}} : vector<16xi64>
+// CHECK-NOT: arith.muli {{.*}} : vector
+// CHECK-COUNT-2: vector.shuffle
+// CHECK: tensor.extract_slice {{.*}} : tensor<80x256xi8> to tensor<64x128xi8>
+tile.func @random_bits(%y: !tile.view<?x?xi8>, %seed: i64, %i: index, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %r = tile.random_bits seed(%seed, %seed) at(%c0, %c0, %i, %t) : tensor<64x128xi8>
+  tile.store %r, %y[%i, %t] dims [0, 1] : tensor<64x128xi8>, !tile.view<?x?xi8>
+  tile.return
+}

@@ -21,6 +21,8 @@ namespace mlir::fa {
 namespace mlir::fa::cpu {
 /// math.exp2 on f32 and vectors of it.
 void populateLowerMathPatterns(RewritePatternSet &patterns);
+/// sin, atan, powf and others of f32, computed in f64.
+void populateLowerMathF64Patterns(RewritePatternSet &patterns);
 /// Upstream's interfaces that `cpu-bufferize` needs.
 void registerBufferizationModels(DialectRegistry &registry);
 } // namespace mlir::fa::cpu

@@ -10,6 +10,28 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CPUNarrowPositions : Pass<"cpu-narrow-positions", "::mlir::ModuleOp"> {
+  let summary = "compare and compute positions in 32 bits where they fit";
+  let description = [{
+    What: turns comparisons of positions that are linear in the column's number
+    into comparisons of that number with a limit per row, in i32, and other
+    arithmetic on tiles of positions into i32 where its values fit.
+
+    Requires: tile programs; sizes of views less than 2^31, as a launch checks.
+    Ensures: nothing; where a range is unknown, the op stays.
+
+    Numerics: exact.
+
+    Example (`test/Target/CPU/narrow-positions.mlir`): `j0 + c <= i + sk - sq`
+    becomes `c <= limit`, where the limits are a column of i32.
+
+    ```mlir
+    %visible = arith.cmpi sle, %columns, %limits : tensor<64x128xi32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
+}
+
 def CPUFuseElementwise : Pass<"cpu-fuse-elementwise", "::mlir::func::FuncOp"> {
   let summary = "fuse elementwise ops on tiles and choose their destinations";
   let description = [{
@@ -26,6 +48,15 @@ def CPUFuseElementwise : Pass<"cpu-fuse-elementwise", "::mlir::func::FuncOp"> {
 
     Example (`test/Target/CPU/fuse-elementwise.mlir`): the difference to the
     row's maximum, its broadcast and the exponential become one `linalg.generic`.
+
+    ```mlir
+    %p = linalg.generic {...} ins(%m : tensor<8xf32>) outs(%s : tensor<8x32xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %d = arith.subf %out, %in : f32
+      %e = math.exp2 %d : f32
+      linalg.yield %e : f32
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::affine::AffineDialect",
     "::mlir::tensor::TensorDialect"];
@@ -44,6 +75,13 @@ def CPUBufferize : Pass<"cpu-bufferize", "::mlir::ModuleOp"> {
     Numerics: exact.
 
     Example (`test/Target/CPU/bufferize.mlir`): the accumulator of a loop is one buffer.
+
+    ```mlir
+    %acc = memref.alloc() : memref<8x32xf32>
+    scf.for %i = %c0 to %n step %c1 {
+      linalg.matmul ins(%a, %b : memref<8x4xf32>, memref<4x32xf32>) outs(%acc : memref<8x32xf32>)
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::bufferization::BufferizationDialect",
     "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
@@ -62,7 +100,11 @@ def CPUVectorize : Pass<"cpu-vectorize", "::mlir::func::FuncOp"> {
     Numerics: reassociates sums along rows.
 
     Example (`test/Target/CPU/vectorize.mlir`): a product's inner loop carries
-    `vector<8x32xf32>`.
+    its accumulators.
+
+    ```mlir
+    %c = scf.for %k = %c0 to %d step %c1 iter_args(%acc = %c0v) -> (vector<8x32xf32>) { ... }
+    ```
   }];
   let options = [
     Option<"lanes", "lanes", "int64_t", "16", "f32 in one vector register">,
@@ -107,7 +149,11 @@ def CPULowerVectors : Pass<"cpu-lower-vectors", "::mlir::func::FuncOp"> {
     rounded there; exp2(-inf) = 0, NaN stays NaN); others as upstream's
     approximations; sums reassociate.
 
-    Example (`test/Target/CPU/lower-vectors.mlir`): `math.exp2` becomes six multiply-adds.
+    Example (`test/Target/CPU/lower-vectors.mlir`): `math.exp2` becomes multiply-adds.
+
+    ```mlir
+    %y = math.fma %x, %c4, %c3 : vector<16xf32>
+    ```
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
     "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -127,7 +173,11 @@ def CPUMakeEntries : Pass<"cpu-make-entries", "::mlir::ModuleOp"> {
 
     Numerics: exact.
 
-    Example (`test/Target/CPU/make-entries.mlir`).
+    Example (`test/Target/CPU/make-entries.mlir`):
+
+    ```mlir
+    func.func @f_run(%x: memref<?xf32>, %begin: index, %end: index, %scratch: memref<?xi8>) { ... }
+    ```
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect",
     "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];

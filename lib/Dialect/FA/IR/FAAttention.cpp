@@ -38,7 +38,8 @@ double AttentionOp::getScaleValue() {
 // Syntax
 //===----------------------------------------------------------------------===//
 
-static ParseResult parseNamed(OpAsmParser &parser, StringRef name, SmallVectorImpl<Operand> &operands) {
+static ParseResult parseNamed(OpAsmParser &parser, StringRef name,
+                              SmallVectorImpl<Operand> &operands) {
   return failure(parser.parseKeyword(name) || parser.parseLParen() ||
                  parser.parseOperand(operands.emplace_back()) || parser.parseRParen());
 }
@@ -77,7 +78,8 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
       return failure();
     std::optional<tile::Precision> precision = tile::symbolizePrecision(name);
     if (!precision)
-      return parser.emitError(at) << "unknown precision '" << name << "': expected ieee, tf32x3 or tf32";
+      return parser.emitError(at) << "unknown precision '" << name
+                                  << "': expected ieee, tf32x3 or tf32";
     state.addAttribute(getPrecisionAttrName(state.name),
                        tile::PrecisionAttr::get(builder.getContext(), *precision));
   }
@@ -106,13 +108,12 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     return failure();
   state.addTypes(type.getResults());
   int32_t d = dropout.empty() ? 0 : 1;
-  state.addAttribute(getOperandSegmentSizesAttrName(state.name),
-                     builder.getDenseI32ArrayAttr(
-                         {1, 1, 1, static_cast<int32_t>(captures.size()), d, d, d}));
+  state.addAttribute(
+      getOperandSegmentSizesAttrName(state.name),
+      builder.getDenseI32ArrayAttr({1, 1, 1, static_cast<int32_t>(captures.size()), d, d, d}));
   OpBuilder opBuilder(builder.getContext());
-  return expandSugar(opBuilder, sugar, *mask, *score,
-                     type.getInputs().slice(3, captures.size()), firstSugarCapture,
-                     [&](Location at) { return mlir::emitError(at); });
+  return expandSugar(opBuilder, sugar, *mask, *score, type.getInputs().slice(3, captures.size()),
+                     firstSugarCapture, [&](Location at) { return mlir::emitError(at); });
 }
 
 void AttentionOp::print(OpAsmPrinter &printer) {
@@ -154,7 +155,8 @@ LogicalResult AttentionOp::verify() {
   auto key = cast<RankedTensorType>(getKey().getType());
   auto value = cast<RankedTensorType>(getValue().getType());
   auto output = cast<RankedTensorType>(getOutput().getType());
-  for (auto [name, type] : {std::pair("query", query), std::pair("key", key), std::pair("value", value)})
+  for (auto [name, type] :
+       {std::pair("query", query), std::pair("key", key), std::pair("value", value)})
     if (type.getRank() != 4)
       return emitOpError() << "(attention_c1) " << name
                            << " must have rank 4 (batch x heads x length x head dim), got " << type;
@@ -163,21 +165,25 @@ LogicalResult AttentionOp::verify() {
       !(element.isF16() || element.isBF16() || element.isF32()))
     return emitOpError() << "(attention_c2) query, key and value must share one element type, f16, "
                             "bf16 or f32, got "
-                         << element << ", " << key.getElementType() << " and " << value.getElementType();
+                         << element << ", " << key.getElementType() << " and "
+                         << value.getElementType();
   for (auto [name, size] : {std::pair("head dimension", query.getDimSize(3)),
                             std::pair("value's head dimension", value.getDimSize(3))})
     if (ShapedType::isDynamic(size) || size < 1 || size > 256)
       return emitOpError() << "(attention_c3) the " << name << " must be static, 1 to 256, got "
-                           << (ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size))
+                           << (ShapedType::isDynamic(size) ? std::string("?")
+                                                           : std::to_string(size))
                            << "; split larger heads";
   if (key.getDimSize(3) != query.getDimSize(3))
     return emitOpError() << "(attention_c4) query and key must have one head dimension, got "
                          << query.getDimSize(3) << " and " << key.getDimSize(3);
-  if (differ(query.getDimSize(0), key.getDimSize(0)) || differ(key.getDimSize(0), value.getDimSize(0)) ||
+  if (differ(query.getDimSize(0), key.getDimSize(0)) ||
+      differ(key.getDimSize(0), value.getDimSize(0)) ||
       differ(query.getDimSize(0), value.getDimSize(0)))
     return emitOpError() << "(attention_c5) batch sizes must agree, got " << query << ", " << key
                          << " and " << value;
-  if (differ(key.getDimSize(1), value.getDimSize(1)) || differ(key.getDimSize(2), value.getDimSize(2)))
+  if (differ(key.getDimSize(1), value.getDimSize(1)) ||
+      differ(key.getDimSize(2), value.getDimSize(2)))
     return emitOpError() << "(attention_c5) key and value must agree in heads and length, got "
                          << key << " and " << value;
   int64_t hq = query.getDimSize(1), hk = key.getDimSize(1);
@@ -191,26 +197,31 @@ LogicalResult AttentionOp::verify() {
   if (output != expected)
     return emitOpError() << "(attention_c7) output must be " << expected << ", got " << output;
   if (Value lse = getLse()) {
-    auto expected = RankedTensorType::get(ArrayRef(want).take_front(3), Float32Type::get(getContext()));
+    auto expected =
+        RankedTensorType::get(ArrayRef(want).take_front(3), Float32Type::get(getContext()));
     if (lse.getType() != expected)
-      return emitOpError() << "(attention_c7) lse must be " << expected << ", got " << lse.getType();
+      return emitOpError() << "(attention_c7) lse must be " << expected << ", got "
+                           << lse.getType();
   }
   int given = (getDropoutP() ? 1 : 0) + (getDropoutSeed() ? 1 : 0) + (getDropoutOffset() ? 1 : 0);
   if (given != 0 && given != 3)
     return emitOpError("(attention_c11) dropout takes p, seed and offset together");
-  if (given == 3 && (!getDropoutP().getType().isF32() || !getDropoutSeed().getType().isInteger(64) ||
-                     !getDropoutOffset().getType().isInteger(64)))
-    return emitOpError() << "(attention_c11) dropout takes p : f32, seed : i64 and offset : i64, got "
-                         << getDropoutP().getType() << ", " << getDropoutSeed().getType() << " and "
-                         << getDropoutOffset().getType();
+  if (given == 3 &&
+      (!getDropoutP().getType().isF32() || !getDropoutSeed().getType().isInteger(64) ||
+       !getDropoutOffset().getType().isInteger(64)))
+    return emitOpError()
+           << "(attention_c11) dropout takes p : f32, seed : i64 and offset : i64, got "
+           << getDropoutP().getType() << ", " << getDropoutSeed().getType() << " and "
+           << getDropoutOffset().getType();
   if (!std::isfinite(getScaleValue()))
     return emitOpError("(attention_c12) scale must be finite");
   for (Type type : getCaptures().getTypes()) {
     Type element = isa<RankedTensorType>(type) ? getElementTypeOrSelf(type) : type;
     if (!element.isIntOrIndexOrFloat())
-      return emitOpError() << "(attention_c13) a capture is a scalar or a ranked tensor of integers, "
-                              "index or floats, got "
-                           << type;
+      return emitOpError()
+             << "(attention_c13) a capture is a scalar or a ranked tensor of integers, "
+                "index or floats, got "
+             << type;
   }
   if (getPrecision() != tile::Precision::tf32x3 && !element.isF32())
     return emitOpError() << "(attention_c14) precision " << stringifyPrecision(getPrecision())
@@ -229,20 +240,22 @@ static LogicalResult verifyRegion(AttentionOp op, Region &region, bool isScore) 
   types.append(AttentionOp::kNumPositionArgs, IndexType::get(op.getContext()));
   llvm::append_range(types, op.getCaptures().getTypes());
   if (!region.hasOneBlock())
-    return op.emitOpError() << "(attention_c8) the " << name << " region must have one block; use scf.if "
+    return op.emitOpError() << "(attention_c8) the " << name
+                            << " region must have one block; use scf.if "
                                "or arith.select instead of branches";
   Block &block = region.front();
   if (block.getArgumentTypes() != TypeRange(types)) {
-    InFlightDiagnostic error = op.emitOpError() << "(attention_c8) the " << name << " region takes ("
-                                                << types << "), got (";
+    InFlightDiagnostic error = op.emitOpError() << "(attention_c8) the " << name
+                                                << " region takes (" << types << "), got (";
     llvm::interleaveComma(block.getArgumentTypes(), error);
     return error << ")";
   }
   auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
-  Type wanted = isScore ? Type(Float32Type::get(op.getContext())) : Type(IntegerType::get(op.getContext(), 1));
+  Type wanted = isScore ? Type(Float32Type::get(op.getContext()))
+                        : Type(IntegerType::get(op.getContext(), 1));
   if (!yield || yield->getNumOperands() != 1 || yield->getOperand(0).getType() != wanted) {
-    InFlightDiagnostic error = op.emitOpError()
-                               << "(attention_c9) the " << name << " region must yield one " << wanted;
+    InFlightDiagnostic error = op.emitOpError() << "(attention_c9) the " << name
+                                                << " region must yield one " << wanted;
     if (yield) {
       error << ", got (";
       llvm::interleaveComma(yield->getOperandTypes(), error);
@@ -257,16 +270,17 @@ static LogicalResult verifyRegion(AttentionOp op, Region &region, bool isScore) 
 static LogicalResult verifyOps(AttentionOp op, Region &region, StringRef name) {
   WalkResult result = region.walk([&](Operation *inner) {
     bool known = isa<tensor::ExtractOp, scf::IfOp, scf::YieldOp, YieldOp>(inner) ||
-                 (inner->getDialect() &&
-                  llvm::is_contained({"arith", "math", "index"}, inner->getDialect()->getNamespace()));
-    bool scalars = llvm::all_of(inner->getResultTypes(), [](Type type) { return type.isIntOrIndexOrFloat(); });
+                 (inner->getDialect() && llvm::is_contained({"arith", "math", "index"},
+                                                            inner->getDialect()->getNamespace()));
+    bool scalars =
+        llvm::all_of(inner->getResultTypes(), [](Type type) { return type.isIntOrIndexOrFloat(); });
     if (known && scalars)
       return WalkResult::advance();
-    InFlightDiagnostic error = inner->emitError()
-                               << "(attention_c10) '" << inner->getName() << "' "
-                               << (known ? "must yield scalars in a " : "cannot stand in a ") << name
-                               << " region; use scalar ops of arith, math and index, tensor.extract "
-                                  "and scf.if";
+    InFlightDiagnostic error =
+        inner->emitError() << "(attention_c10) '" << inner->getName() << "' "
+                           << (known ? "must yield scalars in a " : "cannot stand in a ") << name
+                           << " region; use scalar ops of arith, math and index, tensor.extract "
+                              "and scf.if";
     error.attachNote(op.getLoc()) << "the attention is here";
     return WalkResult::interrupt();
   });
@@ -274,7 +288,8 @@ static LogicalResult verifyOps(AttentionOp op, Region &region, StringRef name) {
 }
 
 LogicalResult AttentionOp::verifyRegions() {
-  if (failed(verifyRegion(*this, getMask(), false)) || failed(verifyRegion(*this, getScore(), true)) ||
+  if (failed(verifyRegion(*this, getMask(), false)) ||
+      failed(verifyRegion(*this, getScore(), true)) ||
       failed(verifyOps(*this, getMask(), "mask")) || failed(verifyOps(*this, getScore(), "score")))
     return failure();
   return success();

@@ -27,8 +27,9 @@ static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) 
     if (parser.parseOperandList(item.operands, OpAsmParser::Delimiter::Paren))
       return failure();
     if (item.operands.empty() || item.operands.size() > most)
-      return parser.emitError(at) << name << " takes " << (most > 1 ? "1 or 2 captures" : "1 capture")
-                                  << ", got " << item.operands.size();
+      return parser.emitError(at) << name << " takes "
+                                  << (most > 1 ? "1 or 2 captures" : "1 capture") << ", got "
+                                  << item.operands.size();
     return success();
   };
   if (name == "causal") {
@@ -151,10 +152,10 @@ static Value buildMask(Build build, const Sugar &item, const Place &at) {
     return build.either(build.lt(at.j, length), build.le(at.j, diagonal(build, at)));
   }
   case Sugar::Document: {
-    Value query = tensor::ExtractOp::create(build.b, build.loc, at.captures.front(),
-                                            ValueRange{at.b, at.i});
-    Value key = tensor::ExtractOp::create(build.b, build.loc, at.captures.back(),
-                                          ValueRange{at.b, at.j});
+    Value query =
+        tensor::ExtractOp::create(build.b, build.loc, at.captures.front(), ValueRange{at.b, at.i});
+    Value key =
+        tensor::ExtractOp::create(build.b, build.loc, at.captures.back(), ValueRange{at.b, at.j});
     return arith::CmpIOp::create(build.b, build.loc, arith::CmpIPredicate::eq, query, key);
   }
   default:
@@ -165,8 +166,7 @@ static Value buildMask(Build build, const Sugar &item, const Place &at) {
 static Value buildScore(Build build, const Sugar &item, const Place &at, Value score) {
   switch (item.kind) {
   case Sugar::Alibi: {
-    Value slope = build.toF32(
-        tensor::ExtractOp::create(build.b, build.loc, at.captures[0], at.h));
+    Value slope = build.toF32(tensor::ExtractOp::create(build.b, build.loc, at.captures[0], at.h));
     Value d = build.sub(diagonal(build, at), at.j);
     Value ahead = build.sub(at.j, diagonal(build, at));
     Value distance = arith::MaxSIOp::create(build.b, build.loc, d, ahead);
@@ -209,7 +209,8 @@ static LogicalResult checkCaptures(const Sugar &item, TypeRange captures,
           !tensor.getElementType().isIntOrIndexOrFloat())
         return emitError(item.loc) << name << " takes " << expected << ", got " << type;
     }
-    if (captures.size() == 2 && getElementTypeOrSelf(captures[0]) != getElementTypeOrSelf(captures[1]))
+    if (captures.size() == 2 &&
+        getElementTypeOrSelf(captures[0]) != getElementTypeOrSelf(captures[1]))
       return emitError(item.loc) << name << " takes captures of one element type, got "
                                  << captures[0] << " and " << captures[1];
     return success();
@@ -222,7 +223,8 @@ static LogicalResult checkCaptures(const Sugar &item, TypeRange captures,
   case Sugar::Alibi:
     return check("alibi", 1, 1, true, "floats of rank 1 (Hq)");
   case Sugar::Bias:
-    return check("bias", 2, 4, true, "floats of rank 2 to 4 (B x Hq x Sq x Sk, leading dimensions optional)");
+    return check("bias", 2, 4, true,
+                 "floats of rank 2 to 4 (B x Hq x Sq x Sk, leading dimensions optional)");
   default:
     return success();
   }
@@ -255,8 +257,8 @@ LogicalResult fa::expandSugar(OpBuilder &builder, ArrayRef<Sugar> sugar, Region 
     Block &block = region.front();
     unsigned expected = isScore + AttentionOp::kNumPositionArgs + firstSugarCapture;
     if (block.getNumArguments() != expected)
-      return emitError(loc) << "the " << (isScore ? "score" : "mask") << " region takes " << expected
-                            << " arguments before the captures of sugar, got "
+      return emitError(loc) << "the " << (isScore ? "score" : "mask") << " region takes "
+                            << expected << " arguments before the captures of sugar, got "
                             << block.getNumArguments();
     for (Type type : captures.drop_front(firstSugarCapture))
       block.addArgument(type, loc);
@@ -278,20 +280,25 @@ LogicalResult fa::expandSugar(OpBuilder &builder, ArrayRef<Sugar> sugar, Region 
     Operation *yield = block.getTerminator();
     builder.setInsertionPoint(yield);
     auto arguments = ValueRange(block.getArguments()).drop_front(isScore);
-    Place at{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5],
+    Place at{arguments[0],
+             arguments[1],
+             arguments[2],
+             arguments[3],
+             arguments[4],
+             arguments[5],
              arguments.slice(AttentionOp::kNumPositionArgs + next, item.operands.size())};
     Build build{builder, item.loc};
     if (isScore) {
       if (!yield->getOperand(0).getType().isF32())
-        return emitError(item.loc) << "(attention_c9) score yields f32, got "
-                                   << yield->getOperand(0).getType();
+        return emitError(item.loc)
+               << "(attention_c9) score yields f32, got " << yield->getOperand(0).getType();
       yield->setOperand(0, buildScore(build, item, at, yield->getOperand(0)));
     } else {
       Value seen = buildMask(build, item, at);
       if (yield->getNumOperands() == 1) {
         if (!yield->getOperand(0).getType().isInteger(1))
-          return emitError(item.loc) << "(attention_c9) mask yields i1, got "
-                                     << yield->getOperand(0).getType();
+          return emitError(item.loc)
+                 << "(attention_c9) mask yields i1, got " << yield->getOperand(0).getType();
         yield->setOperand(0, build.both(yield->getOperand(0), seen));
       } else {
         yield->setOperands(seen);

@@ -59,8 +59,8 @@ static scf::ForOp findLoop(ApplyMaskOp mask) {
   auto loop = column ? dyn_cast<scf::ForOp>(column.getOwner()->getParentOp()) : scf::ForOp();
   if (!loop || column != loop.getInductionVar() || !column.getType().isIndex())
     return {};
-  Value scalars[] = {mask.getBatch(), mask.getHead(), mask.getRow(), mask.getQueryLength(),
-                     mask.getKeyLength(), loop.getStep()};
+  Value scalars[] = {mask.getBatch(),       mask.getHead(),      mask.getRow(),
+                     mask.getQueryLength(), mask.getKeyLength(), loop.getStep()};
   for (Value scalar : scalars)
     if (!loop.isDefinedOutsideOfLoop(scalar))
       return {};
@@ -75,17 +75,20 @@ static Findings analyze(ApplyMaskOp mask, scf::ForOp loop, ScalarEmitter &e) {
   Value zero = e.constant(0), one = e.constant(1), keys = mask.getKeyLength();
   Value lastRow = e.sub(e.min(e.add(mask.getRow(), rowsOfTile), mask.getQueryLength()), one);
 
-  MaskRanges block(e, zero, e.sub(keys, one), mask.getRow(), lastRow, keys, /*keys=*/true);
+  MaskRanges block(e, zero, e.sub(keys, one), mask.getRow(), lastRow, mask.getQueryLength(), keys,
+                   /*keys=*/true);
   MaskInterpreter whole(mask, loop, block, loads);
   Verdict all = whole.run();
 
   Value end = e.add(loop.getInductionVar(), loop.getStep());
   Value lastKey = e.sub(e.min(end, keys), one);
-  MaskRanges tile(e, loop.getInductionVar(), lastKey, mask.getRow(), lastRow, keys, /*keys=*/false);
+  MaskRanges tile(e, loop.getInductionVar(), lastKey, mask.getRow(), lastRow, mask.getQueryLength(),
+                  keys, /*keys=*/false);
   Verdict single = MaskInterpreter(mask, loop, tile, loads).run();
 
-  Findings found{all.whenTrue, single.canBeTrue, e.either(single.canBeFalse, e.lt(keys, end)),
-                 block.getAssumption(), whole.getUnknownOp(), rowsOfTile};
+  Findings found{
+      all.whenTrue,          single.canBeTrue,     e.either(single.canBeFalse, e.lt(keys, end)),
+      block.getAssumption(), whole.getUnknownOp(), rowsOfTile};
   if (found.assumption) {
     Value failed = e.negate(found.assumption);
     found.someVisible = e.either(found.someVisible, failed);
@@ -118,7 +121,8 @@ static void shrink(scf::ForOp loop, const Findings &found, Value keys, ScalarEmi
 /// Step 4.
 static void applyWhereNeeded(ApplyMaskOp mask, Value needed) {
   OpBuilder b(mask);
-  auto branch = scf::IfOp::create(b, mask.getLoc(), mask->getResultTypes(), needed, /*withElseRegion=*/true);
+  auto branch =
+      scf::IfOp::create(b, mask.getLoc(), mask->getResultTypes(), needed, /*withElseRegion=*/true);
   mask.getResult().replaceAllUsesWith(branch.getResult(0));
   b.setInsertionPointToEnd(branch.elseBlock());
   scf::YieldOp::create(b, mask.getLoc(), mask.getInput());
@@ -132,13 +136,15 @@ static void runWhereVisible(scf::ForOp loop, Operation *first, Value visible) {
   Block *body = loop.getBody();
   auto yield = cast<scf::YieldOp>(body->getTerminator());
   OpBuilder b(first);
-  auto branch = scf::IfOp::create(b, loop.getLoc(), loop.getResultTypes(), visible, /*withElseRegion=*/true);
+  auto branch =
+      scf::IfOp::create(b, loop.getLoc(), loop.getResultTypes(), visible, /*withElseRegion=*/true);
   Block *then = branch.thenBlock();
   if (!then->empty())
     then->back().erase();
   if (!branch.elseBlock()->empty())
     branch.elseBlock()->back().erase();
-  then->getOperations().splice(then->end(), body->getOperations(), first->getIterator(), yield->getIterator());
+  then->getOperations().splice(then->end(), body->getOperations(), first->getIterator(),
+                               yield->getIterator());
   b.setInsertionPointToEnd(then);
   scf::YieldOp::create(b, yield.getLoc(), yield.getResults());
   b.setInsertionPointToEnd(branch.elseBlock());
@@ -197,7 +203,7 @@ void AnalyzeMask::rewrite(ApplyMaskOp mask, scf::ForOp loop, bool only) {
 void AnalyzeMask::report(ApplyMaskOp mask, const Findings &found, bool shrunk, bool tested) {
   if (!emitRemarks)
     return;
-  InFlightDiagnostic remark = mask.emitRemark();
+  InFlightDiagnostic remark = mlir::emitRemark(mask.getLoc());
   if (ScalarEmitter::asConstant(found.someHidden) == 1) {
     remark << "mask evaluated on every tile";
     if (!shrunk && !found.unknownOp)
@@ -207,7 +213,8 @@ void AnalyzeMask::report(ApplyMaskOp mask, const Findings &found, bool shrunk, b
   }
   remark << "; keys ";
   if (shrunk)
-    remark << (found.visible.lo ? "[lo, " : "[0, ") << (found.visible.hi ? "hi)" : "sk)") << ": affine";
+    remark << (found.visible.lo ? "[lo, " : "[0, ") << (found.visible.hi ? "hi)" : "sk)")
+           << ": affine";
   else
     remark << "[0, sk)";
   if (Operation *op = found.unknownOp)

@@ -89,16 +89,16 @@ Item Expander::iota(Value start, bool onRow, Location loc) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-Operation *Expander::elementwise(Operation &op, StringRef name, ArrayRef<Value> operands, bool onRow,
-                                 bool onColumn) {
+Operation *Expander::elementwise(Operation &op, StringRef name, ArrayRef<Value> operands,
+                                 bool onRow, bool onColumn) {
   SmallVector<Type> types;
   for (Type type : op.getResultTypes())
     types.push_back(onRow || onColumn ? Type(shape(type, onRow, onColumn)) : type);
   OperationName opName(name, op.getContext());
-  Operation *created =
-      Operation::create(op.getLoc(), opName, types, operands, op.getDiscardableAttrDictionary(),
-                        opName == op.getName() ? op.getPropertiesStorage() : OpaqueProperties(nullptr),
-                        BlockRange(), /*numRegions=*/0);
+  Operation *created = Operation::create(
+      op.getLoc(), opName, types, operands, op.getDiscardableAttrDictionary(),
+      opName == op.getName() ? op.getPropertiesStorage() : OpaqueProperties(nullptr), BlockRange(),
+      /*numRegions=*/0);
   b.insert(created);
   return created;
 }
@@ -158,8 +158,8 @@ LogicalResult Expander::expandDivision(Operation &op, bool isSigned) {
   Location loc = op.getLoc();
   Value lhs = toShape(x, onRow, onColumn, loc), rhs = toShape(y, onRow, onColumn, loc);
   if (isHarmless(op.getOperand(1), shift)) {
-    items[op.getResult(0)] = {elementwise(op, name, {lhs, rhs}, onRow, onColumn)->getResult(0), onRow,
-                              onColumn};
+    items[op.getResult(0)] = {elementwise(op, name, {lhs, rhs}, onRow, onColumn)->getResult(0),
+                              onRow, onColumn};
     return success();
   }
   Type element = op.getResult(0).getType();
@@ -178,7 +178,8 @@ LogicalResult Expander::expandDivision(Operation &op, bool isSigned) {
     bad = compare(arith::CmpIPredicate::eq, rhs, constant(APInt::getZero(width)));
     if (isSigned) {
       Value minus = compare(arith::CmpIPredicate::eq, rhs, constant(APInt::getAllOnes(width)));
-      Value least = compare(arith::CmpIPredicate::eq, lhs, constant(APInt::getSignedMinValue(width)));
+      Value least =
+          compare(arith::CmpIPredicate::eq, lhs, constant(APInt::getSignedMinValue(width)));
       bad = arith::OrIOp::create(b, loc, bad, arith::AndIOp::create(b, loc, minus, least));
     }
   }
@@ -246,9 +247,9 @@ LogicalResult Expander::expandIf(scf::IfOp op) {
     bool onRow = condition.onRow || x.onRow || y.onRow;
     bool onColumn = condition.onColumn || x.onColumn || y.onColumn;
     Location loc = op.getLoc();
-    Value value = arith::SelectOp::create(b, loc, toShape(condition, onRow, onColumn, loc),
-                                          toShape(x, onRow, onColumn, loc),
-                                          toShape(y, onRow, onColumn, loc));
+    Value value =
+        arith::SelectOp::create(b, loc, toShape(condition, onRow, onColumn, loc),
+                                toShape(x, onRow, onColumn, loc), toShape(y, onRow, onColumn, loc));
     items[result] = {value, onRow, onColumn};
   }
   return success();
@@ -290,15 +291,18 @@ LogicalResult Expander::expandOp(Operation &op) {
     operands.push_back(toShape(items.lookup(operand), onRow, onColumn, op.getLoc()));
   Operation *created = nullptr;
   if (auto compare = dyn_cast<index::CmpOp>(op)) {
-    auto predicate = arith::symbolizeCmpIPredicate(index::stringifyIndexCmpPredicate(compare.getPred()));
+    auto predicate =
+        arith::symbolizeCmpIPredicate(index::stringifyIndexCmpPredicate(compare.getPred()));
     created = arith::CmpIOp::create(b, op.getLoc(), *predicate, operands[0], operands[1]);
   } else if (StringRef name = arithName(op); !name.empty()) {
     created = elementwise(op, name, operands, onRow, onColumn);
   } else if (op.getDialect() && op.getDialect()->getNamespace() != "index" &&
-             (op.hasTrait<OpTrait::Elementwise>() || (!onRow && !onColumn)) && op.getNumRegions() == 0) {
+             (op.hasTrait<OpTrait::Elementwise>() || (!onRow && !onColumn)) &&
+             op.getNumRegions() == 0) {
     created = elementwise(op, op.getName().getStringRef(), operands, onRow, onColumn);
   } else {
-    return op.emitError() << "'" << op.getName() << "' cannot be computed on a tile; use ops that apply "
+    return op.emitError() << "'" << op.getName()
+                          << "' cannot be computed on a tile; use ops that apply "
                              "element by element";
   }
   for (auto [from, to] : llvm::zip_equal(op.getResults(), created->getResults()))
@@ -333,11 +337,13 @@ Value Expander::expand(Region &region, ArrayRef<Item> arguments, unsigned firstP
 // fa.apply_mask, fa.apply_score
 //===----------------------------------------------------------------------===//
 
-template <typename OpT>
-static SmallVector<Item> positions(OpT op, Expander &expander) {
+template <typename OpT> static SmallVector<Item> positions(OpT op, Expander &expander) {
   Location loc = op.getLoc();
-  SmallVector<Item> items{{op.getBatch()}, {op.getHead()}, expander.iota(op.getRow(), true, loc),
-                          expander.iota(op.getColumn(), false, loc), {op.getQueryLength()},
+  SmallVector<Item> items{{op.getBatch()},
+                          {op.getHead()},
+                          expander.iota(op.getRow(), true, loc),
+                          expander.iota(op.getColumn(), false, loc),
+                          {op.getQueryLength()},
                           {op.getKeyLength()}};
   for (Value capture : op.getCaptures())
     items.push_back({capture});
@@ -355,7 +361,8 @@ static LogicalResult expand(ApplyMaskOp op) {
   Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, column.value, length);
   Value visible = expander.toTile({inside, false, true}, loc);
   if (!op.getBody().empty()) {
-    Value masked = expander.expand(op.getBody(), positions(op, expander), 0, op.getRow(), op.getColumn());
+    Value masked =
+        expander.expand(op.getBody(), positions(op, expander), 0, op.getRow(), op.getColumn());
     if (!masked)
       return failure();
     visible = arith::AndIOp::create(b, loc, masked, visible);
@@ -363,7 +370,8 @@ static LogicalResult expand(ApplyMaskOp op) {
   Value minusInf = arith::ConstantOp::create(
       b, loc, b.getFloatAttr(type.getElementType(), -std::numeric_limits<double>::infinity()));
   Value hidden = tile::BroadcastOp::create(b, loc, type, minusInf, IntegerAttr());
-  op.replaceAllUsesWith(arith::SelectOp::create(b, loc, visible, op.getInput(), hidden).getResult());
+  op.replaceAllUsesWith(
+      arith::SelectOp::create(b, loc, visible, op.getInput(), hidden).getResult());
   op.erase();
   return success();
 }

@@ -115,11 +115,21 @@ KeySet MaskRanges::keysAtMostZero(const Linear &x) {
     return set;
   bool exact = !onKeys(rest);
   int moves = exact ? move(rest) : kMixed;
-  set.tight = exact && moves != kMixed;
+  // Where nothing is known of what depends on the key, a tile tells no more.
+  bool blind = llvm::all_of(rest.terms, [&](auto term) {
+    const Atom &atom = atoms[term.first];
+    return !atom.onKeys ||
+           (ScalarEmitter::asConstant(atom.lo) && ScalarEmitter::asConstant(atom.hi));
+  });
+  set.tight = exact ? moves != kMixed : blind;
   auto opposite = [](int move) { return move == kMixed ? kMixed : -move; };
   if (c == 0) {
     set.hi = e.select(e.le(lowest(rest), e.constant(0)), keyLength, e.constant(0));
     set.hiMove = opposite(moves);
+    if (set.hi == keyLength) {
+      set.hi = Value();
+      set.hiMove = 0;
+    }
     return set;
   }
   if (c > 0) {
@@ -172,8 +182,12 @@ Verdict MaskRanges::both(const Verdict &x, const Verdict &y) {
     return y;
   if (isTrue(y) || isFalse(x))
     return x;
-  Verdict v{e.both(x.canBeTrue, y.canBeTrue), e.either(x.canBeFalse, y.canBeFalse),
-            x.onKeys || y.onKeys, x.uniform && y.uniform, {}, {}};
+  Verdict v{e.both(x.canBeTrue, y.canBeTrue),
+            e.either(x.canBeFalse, y.canBeFalse),
+            x.onKeys || y.onKeys,
+            x.uniform && y.uniform,
+            {},
+            {}};
   if (keys) {
     v.whenTrue = intersection(x.whenTrue, y.whenTrue);
     v.whenFalse = hull(x.whenFalse, y.whenFalse);
@@ -196,10 +210,14 @@ Verdict MaskRanges::select(const Verdict &c, const Verdict &x, const Verdict &y)
     return either(negate(c), x);
   Verdict v{e.either(e.both(c.canBeTrue, x.canBeTrue), e.both(c.canBeFalse, y.canBeTrue)),
             e.either(e.both(c.canBeTrue, x.canBeFalse), e.both(c.canBeFalse, y.canBeFalse)),
-            c.onKeys || x.onKeys || y.onKeys, c.uniform && x.uniform && y.uniform, {}, {}};
+            c.onKeys || x.onKeys || y.onKeys,
+            c.uniform && x.uniform && y.uniform,
+            {},
+            {}};
   if (keys) {
     v.whenTrue = hull(intersection(c.whenTrue, x.whenTrue), intersection(c.whenFalse, y.whenTrue));
-    v.whenFalse = hull(intersection(c.whenTrue, x.whenFalse), intersection(c.whenFalse, y.whenFalse));
+    v.whenFalse =
+        hull(intersection(c.whenTrue, x.whenFalse), intersection(c.whenFalse, y.whenFalse));
   }
   return v;
 }
@@ -227,7 +245,8 @@ Verdict MaskRanges::atMostZero(Linear x, unsigned depth) {
     return atMostZero(y, depth);
   }
 
-  for (auto [index, factor] : depth < kMostDepth ? ArrayRef(x.terms) : ArrayRef(x.terms).take_front(0)) {
+  for (auto [index, factor] :
+       depth < kMostDepth ? ArrayRef(x.terms) : ArrayRef(x.terms).take_front(0)) {
     Atom atom = atoms[index];
     if (!atom.onKeys || atom.form == Atom::Plain)
       continue;

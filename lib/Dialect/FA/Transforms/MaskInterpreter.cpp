@@ -26,7 +26,9 @@ static bool isNumber(Type type) { return type.isIntOrIndex() && !type.isInteger(
 
 static unsigned width(Type type) { return type.isIndex() ? 64 : type.getIntOrFloatBitWidth(); }
 
-Linear MaskInterpreter::number(Value value) { return r.asSigned(raw(value), width(value.getType())); }
+Linear MaskInterpreter::number(Value value) {
+  return r.asSigned(raw(value), width(value.getType()));
+}
 
 void MaskInterpreter::set(Value result, const Linear &number) {
   items[result].number = number.unknown ? r.asSigned(number, width(result.getType())) : number;
@@ -108,7 +110,8 @@ bool MaskInterpreter::runCast(Operation &op, Value from, bool isSigned) {
 bool MaskInterpreter::runShift(Operation &op) {
   Linear amount = number(op.getOperand(1));
   Value x = op.getOperand(0), result = op.getResult(0);
-  bool left = isa<arith::ShLIOp, index::ShlOp>(op), isSigned = isa<arith::ShRSIOp, index::ShrSOp>(op);
+  bool left = isa<arith::ShLIOp, index::ShlOp>(op),
+       isSigned = isa<arith::ShRSIOp, index::ShrSOp>(op);
   if (!amount.isConstant()) {
     if (left || !(isSigned || number(x).isNonNegative()))
       return false;
@@ -135,7 +138,8 @@ bool MaskInterpreter::runNumber(Operation &op) {
   // The quotient of the least number by -1 does not fit its type.
   auto quotient = [&](MaskRanges::Rounding rounding) {
     Linear q = r.divide(lhs(), rhs(), rounding);
-    if (bits < 64 && !q.unknown && (q.least < -(int64_t(1) << (bits - 1)) || q.most >= int64_t(1) << (bits - 1)))
+    if (bits < 64 && !q.unknown &&
+        (q.least < -(int64_t(1) << (bits - 1)) || q.most >= int64_t(1) << (bits - 1)))
       q.unknown = true;
     set(result, q);
   };
@@ -146,34 +150,45 @@ bool MaskInterpreter::runNumber(Operation &op) {
     set(result, r.extremum(minimum, x, y));
   };
   return TypeSwitch<Operation *, bool>(&op)
-      .Case<arith::AddIOp, index::AddOp>(
-          [&](auto) { return set(result, r.add(raw(op.getOperand(0)), raw(op.getOperand(1)))), true; })
-      .Case<arith::SubIOp, index::SubOp>(
-          [&](auto) { return set(result, r.add(raw(op.getOperand(0)), raw(op.getOperand(1)), -1)), true; })
-      .Case<arith::MulIOp, index::MulOp>([&](auto) { return set(result, r.multiply(lhs(), rhs())), true; })
+      .Case<arith::AddIOp, index::AddOp>([&](auto) {
+        return set(result, r.add(raw(op.getOperand(0)), raw(op.getOperand(1)))), true;
+      })
+      .Case<arith::SubIOp, index::SubOp>([&](auto) {
+        return set(result, r.add(raw(op.getOperand(0)), raw(op.getOperand(1)), -1)), true;
+      })
+      .Case<arith::MulIOp, index::MulOp>(
+          [&](auto) { return set(result, r.multiply(lhs(), rhs())), true; })
       .Case<arith::DivSIOp, index::DivSOp>([&](auto) { return quotient(MaskRanges::ToZero), true; })
-      .Case<arith::FloorDivSIOp, index::FloorDivSOp>([&](auto) { return quotient(MaskRanges::Down), true; })
-      .Case<arith::CeilDivSIOp, index::CeilDivSOp>([&](auto) { return quotient(MaskRanges::Up), true; })
+      .Case<arith::FloorDivSIOp, index::FloorDivSOp>(
+          [&](auto) { return quotient(MaskRanges::Down), true; })
+      .Case<arith::CeilDivSIOp, index::CeilDivSOp>(
+          [&](auto) { return quotient(MaskRanges::Up), true; })
       .Case<arith::DivUIOp, index::DivUOp>(
           [&](auto) { return set(result, r.divideUnsigned(lhs(), rhs(), bits, false)), true; })
       .Case<arith::CeilDivUIOp, index::CeilDivUOp>(
           [&](auto) { return set(result, r.divideUnsigned(lhs(), rhs(), bits, true)), true; })
-      .Case<arith::RemSIOp, index::RemSOp>([&](auto) { return set(result, r.remainder(lhs(), rhs())), true; })
+      .Case<arith::RemSIOp, index::RemSOp>(
+          [&](auto) { return set(result, r.remainder(lhs(), rhs())), true; })
       .Case<arith::RemUIOp, index::RemUOp>(
           [&](auto) { return set(result, r.remainderUnsigned(lhs(), rhs())), true; })
-      .Case<arith::AndIOp, index::AndOp>([&](auto) { return set(result, r.bitwise('&', lhs(), rhs())), true; })
-      .Case<arith::OrIOp, index::OrOp>([&](auto) { return set(result, r.bitwise('|', lhs(), rhs())), true; })
-      .Case<arith::XOrIOp, index::XOrOp>([&](auto) { return set(result, r.bitwise('^', lhs(), rhs())), true; })
-      .Case<arith::MinSIOp, index::MinSOp>([&](auto) { return set(result, r.extremum(true, lhs(), rhs())), true; })
-      .Case<arith::MaxSIOp, index::MaxSOp>([&](auto) { return set(result, r.extremum(false, lhs(), rhs())), true; })
+      .Case<arith::AndIOp, index::AndOp>(
+          [&](auto) { return set(result, r.bitwise('&', lhs(), rhs())), true; })
+      .Case<arith::OrIOp, index::OrOp>(
+          [&](auto) { return set(result, r.bitwise('|', lhs(), rhs())), true; })
+      .Case<arith::XOrIOp, index::XOrOp>(
+          [&](auto) { return set(result, r.bitwise('^', lhs(), rhs())), true; })
+      .Case<arith::MinSIOp, index::MinSOp>(
+          [&](auto) { return set(result, r.extremum(true, lhs(), rhs())), true; })
+      .Case<arith::MaxSIOp, index::MaxSOp>(
+          [&](auto) { return set(result, r.extremum(false, lhs(), rhs())), true; })
       .Case<arith::MinUIOp, index::MinUOp>([&](auto) { return unsignedExtremum(true), true; })
       .Case<arith::MaxUIOp, index::MaxUOp>([&](auto) { return unsignedExtremum(false), true; })
       .Case<math::AbsIOp>([&](auto) {
         Linear x = lhs();
         return set(result, r.extremum(false, x, r.scale(x, -1))), true;
       })
-      .Case<arith::ShLIOp, index::ShlOp, arith::ShRSIOp, index::ShrSOp, arith::ShRUIOp, index::ShrUOp>(
-          [&](auto) { return runShift(op); })
+      .Case<arith::ShLIOp, index::ShlOp, arith::ShRSIOp, index::ShrSOp, arith::ShRUIOp,
+            index::ShrUOp>([&](auto) { return runShift(op); })
       .Default(false);
 }
 
@@ -270,7 +285,8 @@ void MaskInterpreter::runOp(Operation &op) {
           .Case([&](arith::SelectOp select) {
             if (!select.getType().isIntOrIndex() || !select.getCondition().getType().isInteger(1))
               return false;
-            choose(condition(select.getCondition()), select, select.getTrueValue(), select.getFalseValue());
+            choose(condition(select.getCondition()), select, select.getTrueValue(),
+                   select.getFalseValue());
             return true;
           })
           .Case([&](scf::IfOp branch) {
@@ -288,7 +304,8 @@ void MaskInterpreter::runOp(Operation &op) {
             if (op.getNumResults() != 1 || !op.getResult(0).getType().isIntOrIndex())
               return false;
             bool numbers = llvm::all_of(op.getOperandTypes(), isNumber);
-            return isNumber(op.getResult(0).getType()) && numbers ? runNumber(op) : runCondition(op);
+            return isNumber(op.getResult(0).getType()) && numbers ? runNumber(op)
+                                                                  : runCondition(op);
           });
   if (understood)
     return;
@@ -308,14 +325,15 @@ Verdict MaskInterpreter::run() {
     return r.truth(true);
   Block &block = mask.getBody().front();
   constexpr int64_t kMost = (int64_t(1) << 31) - 1;
-  Value scalars[] = {mask.getBatch(), mask.getHead(), {}, {}, mask.getQueryLength(), mask.getKeyLength()};
+  Value scalars[] = {mask.getBatch(),       mask.getHead(),     {}, {},
+                     mask.getQueryLength(), mask.getKeyLength()};
   // The lengths come first, so that sums are emitted in one order.
   for (unsigned position : {5u, 4u, 0u, 1u})
     set(block.getArgument(position), r.uniform(scalars[position], 0, kMost));
   set(block.getArgument(2), r.row());
   set(block.getArgument(3), r.key());
-  for (auto [argument, capture] :
-       llvm::zip_equal(block.getArguments().drop_front(AttentionOp::kNumPositionArgs), mask.getCaptures())) {
+  for (auto [argument, capture] : llvm::zip_equal(
+           block.getArguments().drop_front(AttentionOp::kNumPositionArgs), mask.getCaptures())) {
     if (argument.getType().isIntOrIndex() && loop.isDefinedOutsideOfLoop(capture))
       setScalar(argument, capture);
     else

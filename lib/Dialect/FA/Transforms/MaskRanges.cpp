@@ -19,27 +19,20 @@ using namespace mlir::fa;
 
 using Wide = __int128;
 
-/// Magnitudes beyond this are unknown, so that emitted sums stay in 64 bits.
-static constexpr int64_t kLimit = int64_t(1) << 62;
-
-static bool fits(Wide value) { return value >= -kLimit && value <= kLimit; }
-
-static Linear makeUnknown() {
-  Linear x;
-  x.unknown = true;
-  return x;
-}
-
-static int64_t floorDiv(int64_t x, int64_t y) { return llvm::divideFloorSigned(x, y); }
+static bool fits(Wide value) { return value >= -kMostMagnitude && value <= kMostMagnitude; }
 
 /// Lengths and positions are below 2^31: a launch checks it.
 static constexpr int64_t kMostPosition = (int64_t(1) << 31) - 1;
 
 MaskRanges::MaskRanges(ScalarEmitter &e, Value firstKey, Value lastKey, Value firstRow,
-                       Value lastRow, Value keyLength, bool keys)
+                       Value lastRow, Value queryLength, Value keyLength, bool keys)
     : e(e), keyLength(keyLength), keys(keys) {
   atoms.push_back({firstKey, lastKey, 0, kMostPosition, /*onKeys=*/true, kMixed, -1});
   atoms.push_back({firstRow, lastRow, 0, kMostPosition, /*onKeys=*/false, /*move=*/1, /*step=*/1});
+  for (auto [end, length] : {std::pair(&keyEnd, keyLength), std::pair(&rowEnd, queryLength)}) {
+    *end = atoms.size();
+    atoms.push_back({length, length, 0, kMostPosition});
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -55,7 +48,7 @@ int64_t Linear::coefficient(unsigned atom) const {
 
 Linear MaskRanges::constant(int64_t value) {
   if (!fits(value))
-    return makeUnknown();
+    return Linear::getUnknown();
   Linear x;
   x.constant = x.least = x.most = value;
   return x;
@@ -71,7 +64,7 @@ Linear MaskRanges::atom(unsigned index) {
 
 Linear MaskRanges::addAtom(Atom added) {
   if (!fits(added.least) || !fits(added.most))
-    return makeUnknown();
+    return Linear::getUnknown();
   bool uniform = added.lo == added.hi;
   if (uniform) {
     added.onKeys = false;
@@ -142,7 +135,7 @@ void MaskRanges::assume(Value condition) {
 
 Linear MaskRanges::add(const Linear &x, const Linear &y, int64_t factor) {
   if (x.unknown || y.unknown || !fits(factor))
-    return makeUnknown();
+    return Linear::getUnknown();
   Linear sum;
   Wide magnitude = 0, least = 0, most = 0;
   auto push = [&](unsigned index, Wide coefficient) {
@@ -150,7 +143,8 @@ Linear MaskRanges::add(const Linear &x, const Linear &y, int64_t factor) {
       return;
     const Atom &atom = atoms[index];
     Wide a = coefficient * atom.least, b = coefficient * atom.most;
-    magnitude += std::max(a < 0 ? -a : a, b < 0 ? -b : b) + (fits(coefficient) ? 0 : Wide(kLimit) * 4);
+    magnitude += std::max(a < 0 ? -a : a, b < 0 ? -b : b) +
+                 (fits(coefficient) ? 0 : Wide(kMostMagnitude) * 4);
     least += std::min(a, b);
     most += std::max(a, b);
     sum.terms.push_back({index, static_cast<int64_t>(coefficient)});
@@ -165,16 +159,24 @@ Linear MaskRanges::add(const Linear &x, const Linear &y, int64_t factor) {
     if (q != qEnd && q->first == index)
       coefficient += Wide(factor) * (q++)->second;
     if (!fits(coefficient))
-      return makeUnknown();
+      return Linear::getUnknown();
     push(index, coefficient);
   }
   Wide constant = Wide(x.constant) + Wide(factor) * y.constant;
   magnitude += constant < 0 ? -constant : constant;
   if (!fits(magnitude))
-    return makeUnknown();
+    return Linear::getUnknown();
   sum.constant = static_cast<int64_t>(constant);
   least += constant;
   most += constant;
+  // Positions are below their lengths: sk - j >= 1.
+  for (auto [position, end] : {std::pair(kKey, keyEnd), std::pair(kRow, rowEnd)}) {
+    Wide a = sum.coefficient(position), b = sum.coefficient(end);
+    if (a < 0 && b > 0)
+      least += std::min(-a, b) * (Wide(kMostPosition) + 1);
+    else if (a > 0 && b < 0)
+      most -= std::min(a, -b) * (Wide(kMostPosition) + 1);
+  }
   // The operands may be known better than their atoms tell.
   Wide a = Wide(factor) * y.least, b = Wide(factor) * y.most;
   least = std::max(least, Wide(x.least) + std::min(a, b));
@@ -218,24 +220,26 @@ Value MaskRanges::extreme(const Linear &x, bool most) {
 
 Linear MaskRanges::multiply(const Linear &x, const Linear &y) {
   if (x.unknown || y.unknown)
-    return makeUnknown();
+    return Linear::getUnknown();
   if (x.isConstant())
     return scale(y, x.constant);
   if (y.isConstant())
     return scale(x, y.constant);
   Wide corners[] = {Wide(x.least) * y.least, Wide(x.least) * y.most, Wide(x.most) * y.least,
                     Wide(x.most) * y.most};
-  Wide least = *std::min_element(corners, corners + 4), most = *std::max_element(corners, corners + 4);
+  Wide least = *std::min_element(corners, corners + 4),
+       most = *std::max_element(corners, corners + 4);
   // The bounds that are emitted are products of sums within the atoms' bounds.
   auto magnitude = [&](const Linear &z) {
     Wide sum = std::abs(z.constant);
     for (auto [index, factor] : z.terms)
-      sum += Wide(std::abs(factor)) * std::max(std::abs(atoms[index].least), std::abs(atoms[index].most));
+      sum += Wide(std::abs(factor)) *
+             std::max(std::abs(atoms[index].least), std::abs(atoms[index].most));
     return sum;
   };
   Wide mx = magnitude(x), my = magnitude(y);
-  if (!fits(mx) || !fits(my) || mx > kLimit / std::max(my, Wide(1)))
-    return makeUnknown();
+  if (!fits(mx) || !fits(my) || mx > kMostMagnitude / std::max(my, Wide(1)))
+    return Linear::getUnknown();
   Value a = lowest(x), b = highest(x), c = lowest(y), d = highest(y);
   Value lo = e.mul(a, c), hi = lo;
   for (Value product : {e.mul(a, d), e.mul(b, c), e.mul(b, d)}) {
@@ -243,271 +247,4 @@ Linear MaskRanges::multiply(const Linear &x, const Linear &y) {
     hi = e.max(hi, product);
   }
   return opaque(lo, hi, least, most, {x, y});
-}
-
-//===----------------------------------------------------------------------===//
-// Division
-//===----------------------------------------------------------------------===//
-
-Linear MaskRanges::divideDown(const Linear &x, int64_t divisor) {
-  if (x.unknown || divisor == 1)
-    return x;
-  if (x.isConstant())
-    return constant(floorDiv(x.constant, divisor));
-  if (llvm::all_of(x.terms, [&](auto term) { return term.second % divisor == 0; })) {
-    Linear quotient = constant(floorDiv(x.constant, divisor));
-    for (auto [index, factor] : x.terms)
-      quotient = add(quotient, atom(index), factor / divisor);
-    return quotient;
-  }
-  Atom q;
-  q.lo = e.divFloor(lowest(x), e.constant(divisor));
-  q.hi = e.divFloor(highest(x), e.constant(divisor));
-  q.least = floorDiv(x.least, divisor);
-  q.most = floorDiv(x.most, divisor);
-  q.onKeys = onKeys(x);
-  q.move = move(x);
-  int64_t moved = step(x);
-  q.step = moved < 0 ? -1 : llvm::divideCeilSigned(moved, divisor);
-  q.form = Atom::Quotient;
-  q.x = x;
-  q.divisor = divisor;
-  return addAtom(q);
-}
-
-Linear MaskRanges::divide(const Linear &x, const Linear &y, Rounding rounding) {
-  if (x.unknown || y.unknown || (y.isConstant() && y.constant == 0))
-    return makeUnknown();
-  if (y.isConstant()) {
-    int64_t c = std::abs(y.constant);
-    if (y.constant < 0)
-      return scale(divide(x, constant(c), rounding == Down ? Up : rounding == Up ? Down : ToZero), -1);
-    if (rounding == Down || (rounding == ToZero && x.isNonNegative()))
-      return divideDown(x, c);
-    if (rounding == Up)
-      return divideDown(add(x, constant(c - 1)), c);
-    if (x.most <= 0)
-      return scale(divideDown(scale(x, -1), c), -1);
-    Linear q = opaque(e.divTrunc(lowest(x), e.constant(c)), e.divTrunc(highest(x), e.constant(c)),
-                      x.least / c, x.most / c, {x});
-    if (!q.terms.empty() && q.terms[0].first == atoms.size() - 1)
-      atoms.back().move = move(x);
-    return q;
-  }
-  // |x / y| <= |x|; where the divisor is surely positive, the corners bound it.
-  Value a = lowest(x), b = highest(x), c = lowest(y), d = highest(y);
-  Value zero = e.constant(0), one = e.constant(1);
-  Value most = e.max(e.max(b, e.neg(a)), zero);
-  auto quotient = [&](Value n, Value m) {
-    m = e.max(m, one);
-    return rounding == ToZero ? e.divTrunc(n, m)
-           : rounding == Down ? e.divFloor(n, m, x.isNonNegative())
-                              : e.divCeil(n, m);
-  };
-  Value positive = e.lt(zero, c);
-  Value lo = e.select(positive, e.min(quotient(a, c), quotient(a, d)), e.neg(most));
-  Value hi = e.select(positive, e.max(quotient(b, c), quotient(b, d)), most);
-  int64_t magnitude = std::max(std::abs(x.least), std::abs(x.most));
-  bool keepsSign = y.least >= 0;
-  return opaque(lo, hi, keepsSign ? std::min<int64_t>(x.least, 0) : -magnitude,
-                keepsSign ? std::max<int64_t>(x.most, 0) : magnitude, {x, y});
-}
-
-Linear MaskRanges::remainder(const Linear &x, const Linear &y) {
-  if (x.unknown || y.unknown || (y.isConstant() && y.constant == 0))
-    return makeUnknown();
-  Value a = lowest(x), b = highest(x), c = lowest(y), d = highest(y);
-  Value zero = e.constant(0), one = e.constant(1);
-  // |r| < |y|, |r| <= |x|, and r has the sign of x.
-  Value limit = e.sub(e.max(e.max(d, e.neg(c)), one), one);
-  Value lo = e.min(zero, e.max(a, e.neg(limit)));
-  Value hi = e.max(zero, e.min(b, limit));
-  if (c == d) {
-    // One quotient over all of the box leaves a plain difference.
-    // The divisor's sign does not matter.
-    Value divisor = y.least > 0 ? c : e.max(e.max(c, e.neg(c)), one);
-    Value first = e.divTrunc(a, divisor), last = e.divTrunc(b, divisor);
-    Value same = e.eq(first, last), base = e.mul(first, divisor);
-    lo = e.select(same, e.sub(a, base), lo);
-    hi = e.select(same, e.sub(b, base), hi);
-  }
-  int64_t most = std::max<int64_t>(std::max(std::abs(y.least), std::abs(y.most)) - 1, 0);
-  return opaque(lo, hi, std::min<int64_t>(0, std::max(x.least, -most)),
-                std::max<int64_t>(0, std::min(x.most, most)), {x, y});
-}
-
-Linear MaskRanges::divideUnsigned(const Linear &x, const Linear &y, unsigned width, bool up) {
-  if (x.isNonNegative() && y.isNonNegative())
-    return divide(x, y, up ? Up : Down);
-  if (x.unknown || !y.isConstant() || y.constant < 1 || up || width > 64)
-    return makeUnknown();
-  int64_t c = y.constant;
-  if (c == 1)
-    return x;
-  uint64_t all = width == 64 ? ~uint64_t(0) : (uint64_t(1) << width) - 1;
-  if (all / c > uint64_t(kLimit))
-    return makeUnknown();
-  // A negative number is a large one.
-  int64_t most = all / c;
-  Value nonNegative = e.le(e.constant(0), lowest(x));
-  Value divisor = e.constant(c), zero = e.constant(0);
-  Value lo = e.select(nonNegative, e.divTrunc(lowest(x), divisor), zero);
-  Value hi = e.select(nonNegative, e.divTrunc(highest(x), divisor), e.constant(most));
-  return opaque(lo, hi, 0, most, {x});
-}
-
-Linear MaskRanges::remainderUnsigned(const Linear &x, const Linear &y) {
-  if (x.isNonNegative() && y.isNonNegative())
-    return remainder(x, y);
-  if (y.unknown || y.least < 1)
-    return makeUnknown();
-  return opaque(e.constant(0), e.sub(highest(y), e.constant(1)), 0, y.most - 1, {x, y});
-}
-
-//===----------------------------------------------------------------------===//
-// Bits, extrema, selection
-//===----------------------------------------------------------------------===//
-
-Linear MaskRanges::bitwise(char op, const Linear &x, const Linear &y) {
-  if (op == '^' && y.isConstant() && y.constant == -1)
-    return add(constant(-1), x, -1);
-  Value a = asUniform(x), b = asUniform(y);
-  if (op == '&')
-    for (auto [number, mask] : {std::pair(x, y), std::pair(y, x)}) {
-      if (!mask.isConstant() || mask.constant < 0 || (mask.constant & (mask.constant + 1)) != 0)
-        continue;
-      if (number.unknown)
-        return opaque(e.constant(0), e.constant(mask.constant), 0, mask.constant, {number});
-      // number - floor(number / 2^k) * 2^k; exact where the quotient is one.
-      int64_t power = mask.constant + 1;
-      Value first = e.divFloor(lowest(number), e.constant(power));
-      Value last = e.divFloor(highest(number), e.constant(power));
-      Value same = e.eq(first, last), base = e.mul(first, e.constant(power));
-      Value lo = e.select(same, e.sub(lowest(number), base), e.constant(0));
-      Value hi = e.select(same, e.sub(highest(number), base), e.constant(mask.constant));
-      return opaque(lo, hi, 0, mask.constant, {number});
-    }
-  if (op == '&' && (x.isNonNegative() || y.isNonNegative())) {
-    bool first = x.isNonNegative() && (!y.isNonNegative() || x.most <= y.most);
-    const Linear &bound = first ? x : y;
-    if (a && b)
-      return opaque(e.bitAnd(a, b), e.bitAnd(a, b), 0, bound.most, {x, y});
-    Value hi = x.isNonNegative() && y.isNonNegative() ? e.min(highest(x), highest(y)) : highest(bound);
-    return opaque(e.constant(0), hi, 0, bound.most, {x, y});
-  }
-  if (x.unknown || y.unknown)
-    return makeUnknown();
-  bool nonNegative = x.isNonNegative() && y.isNonNegative();
-  int64_t magnitude = std::max({std::abs(x.least), std::abs(x.most), std::abs(y.least), std::abs(y.most)});
-  int64_t power = llvm::NextPowerOf2(magnitude);
-  if (a && b) {
-    Value z = op == '&' ? e.bitAnd(a, b) : op == '|' ? e.bitOr(a, b) : e.bitXor(a, b);
-    return opaque(z, z, nonNegative ? 0 : -power, power - 1, {x, y});
-  }
-  if (!nonNegative)
-    return makeUnknown();
-  // Neither or nor xor exceeds the sum.
-  Value hi = e.add(highest(x), highest(y));
-  Value lo = op == '|' ? e.max(lowest(x), lowest(y)) : e.constant(0);
-  return opaque(lo, hi, 0, power - 1, {x, y});
-}
-
-Linear MaskRanges::towardsZero(const Linear &x) {
-  if (x.unknown)
-    return x;
-  Value zero = e.constant(0);
-  return opaque(e.min(lowest(x), zero), e.max(highest(x), zero), std::min<int64_t>(x.least, 0),
-                std::max<int64_t>(x.most, 0), {x, makeUnknown()});
-}
-
-Linear MaskRanges::extremum(bool minimum, const Linear &x, const Linear &y) {
-  Linear difference = add(x, y, -1);
-  if (x.unknown || y.unknown)
-    return makeUnknown();
-  if (!difference.unknown && difference.most <= 0)
-    return minimum ? x : y;
-  if (!difference.unknown && difference.least >= 0)
-    return minimum ? y : x;
-  auto of = [&](Value a, Value b) { return minimum ? e.min(a, b) : e.max(a, b); };
-  Atom atom;
-  atom.lo = of(lowest(x), lowest(y));
-  atom.hi = of(highest(x), highest(y));
-  atom.least = minimum ? std::min(x.least, y.least) : std::max(x.least, y.least);
-  atom.most = minimum ? std::min(x.most, y.most) : std::max(x.most, y.most);
-  atom.onKeys = onKeys(x) || onKeys(y);
-  int mx = move(x), my = move(y);
-  atom.move = mx == 0 ? my : my == 0 || mx == my ? mx : kMixed;
-  atom.step = step(x) < 0 || step(y) < 0 ? -1 : std::max(step(x), step(y));
-  atom.form = minimum ? Atom::Minimum : Atom::Maximum;
-  atom.x = x;
-  atom.y = y;
-  return addAtom(atom);
-}
-
-Linear MaskRanges::select(const Verdict &condition, const Linear &x, const Linear &y) {
-  if (ScalarEmitter::asConstant(condition.canBeFalse) == 0 || x == y)
-    return x;
-  if (ScalarEmitter::asConstant(condition.canBeTrue) == 0)
-    return y;
-  if (x.unknown || y.unknown)
-    return makeUnknown();
-  auto of = [&](Value a, Value b, Value joined) {
-    if (condition.uniform)
-      return e.select(condition.canBeTrue, a, b);
-    return e.select(condition.canBeTrue, e.select(condition.canBeFalse, joined, a), b);
-  };
-  Atom atom;
-  atom.lo = of(lowest(x), lowest(y), e.min(lowest(x), lowest(y)));
-  atom.hi = of(highest(x), highest(y), e.max(highest(x), highest(y)));
-  atom.least = std::min(x.least, y.least);
-  atom.most = std::max(x.most, y.most);
-  atom.onKeys = condition.onKeys || onKeys(x) || onKeys(y);
-  int mx = move(x), my = move(y);
-  atom.move = !condition.uniform ? kMixed : mx == 0 ? my : my == 0 || mx == my ? mx : kMixed;
-  atom.step = !condition.uniform || step(x) < 0 || step(y) < 0 ? -1 : std::max(step(x), step(y));
-  atom.form = Atom::Selection;
-  atom.x = x;
-  atom.y = y;
-  atom.condition = condition;
-  return addAtom(atom);
-}
-
-//===----------------------------------------------------------------------===//
-// Widths
-//===----------------------------------------------------------------------===//
-
-Linear MaskRanges::asSigned(const Linear &x, unsigned width) {
-  if (width >= 64)
-    return x;
-  int64_t least = -(int64_t(1) << (width - 1)), most = -least - 1;
-  if (x.unknown)
-    return opaque(e.constant(least), e.constant(most), least, most, {x});
-  if (x.isConstant())
-    return constant(llvm::SignExtend64(x.constant, width));
-  if (x.least >= least && x.most <= most)
-    return x;
-  if (keys) {
-    assume(e.le(e.constant(least), lowest(x)));
-    assume(e.le(highest(x), e.constant(most)));
-  }
-  Linear known = x;
-  known.least = std::max(x.least, least);
-  known.most = std::min(x.most, most);
-  // Never true at run time: the assumption fails. Keep the bounds in order.
-  if (known.least > known.most)
-    known.least = least, known.most = most;
-  return known;
-}
-
-Linear MaskRanges::asUnsigned(const Linear &x, unsigned width) {
-  if (x.isNonNegative())
-    return x;
-  if (x.unknown || width >= 64 || width > 61)
-    return makeUnknown();
-  int64_t modulus = int64_t(1) << width;
-  Value a = lowest(x), b = highest(x), zero = e.constant(0), wrap = e.constant(modulus);
-  Value nonNegative = e.le(zero, a), negative = e.lt(b, zero);
-  Value lo = e.select(nonNegative, a, e.select(negative, e.add(a, wrap), zero));
-  Value hi = e.select(nonNegative, b, e.select(negative, e.add(b, wrap), e.constant(modulus - 1)));
-  return opaque(lo, hi, 0, modulus - 1, {x});
 }

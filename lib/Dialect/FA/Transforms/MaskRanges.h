@@ -30,6 +30,9 @@
 
 namespace mlir::fa {
 
+/// Larger magnitudes are unknown, so that what is emitted stays in 64 bits.
+constexpr int64_t kMostMagnitude = int64_t(1) << 62;
+
 /// constant + sum of coefficient * atom, terms sorted by atom.
 struct Linear {
   SmallVector<std::pair<unsigned, int64_t>, 4> terms;
@@ -38,6 +41,11 @@ struct Linear {
   int64_t least = 0, most = 0;
   bool unknown = false;
 
+  static Linear getUnknown() {
+    Linear x;
+    x.unknown = true;
+    return x;
+  }
   int64_t coefficient(unsigned atom) const;
   bool isConstant() const { return !unknown && terms.empty(); }
   bool isNonNegative() const { return !unknown && least >= 0; }
@@ -90,9 +98,10 @@ class MaskRanges {
 public:
   static constexpr unsigned kKey = 0, kRow = 1;
 
-  /// j in [firstKey, lastKey], i in [firstRow, lastRow]. `keys` asks for key sets.
+  /// j in [firstKey, lastKey], i in [firstRow, lastRow], both below their
+  /// length. `keys` asks for key sets.
   MaskRanges(ScalarEmitter &e, Value firstKey, Value lastKey, Value firstRow, Value lastRow,
-             Value keyLength, bool keys);
+             Value queryLength, Value keyLength, bool keys);
 
   // Integers.
   Linear constant(int64_t value);
@@ -162,6 +171,8 @@ private:
   ScalarEmitter &e;
   Value keyLength;
   bool keys;
+  /// The atoms of the lengths.
+  unsigned keyEnd, rowEnd;
   Value assumption;
   std::vector<Atom> atoms;
 };

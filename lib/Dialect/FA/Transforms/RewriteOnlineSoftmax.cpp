@@ -50,8 +50,8 @@ static void finish(RowBuilder &r, AttentionOp op, MapRowsOp rows, ValueRange car
   Value zero = r.splat(0.0, r.rowType());
   Value empty = arith::CmpFOp::create(r.b, r.loc, arith::CmpFPredicate::OEQ, l, zero);
   Value numerator = dropout ? r.splat(dropout->keptScale, r.rowType()) : r.splat(1.0, r.rowType());
-  Value inverse = arith::SelectOp::create(
-      r.b, r.loc, empty, zero, arith::DivFOp::create(r.b, r.loc, numerator, l));
+  Value inverse = arith::SelectOp::create(r.b, r.loc, empty, zero,
+                                          arith::DivFOp::create(r.b, r.loc, numerator, l));
   Value output = r.mul(o, r.along(inverse, o.getType()));
   r.store(r.convert(output, cast<RankedTensorType>(op.getOutput().getType()).getElementType()),
           rows.getResultView(0));
@@ -86,7 +86,8 @@ static void rewrite(AttentionOp op) {
   SmallVector<Value> carried = r.forKeys(init, [&](Value column, ValueRange in) {
     Value o = in[0], m = in[1], l = in[2];
     Value key = r.loadRows(op.getKey(), keyHead, column);
-    Value s = r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
+    Value s =
+        r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
     if (scaleFirst)
       s = r.mul(s, r.splat(scale, r.scoresType()));
     s = r.applyScore(s, column, op.getCaptures(), op.getScore());

@@ -36,8 +36,8 @@ static void rewrite(AttentionOp op) {
   auto key = cast<RankedTensorType>(op.getKey().getType());
   SmallVector<int64_t> shape(query.getShape().take_front(3));
   shape.push_back(key.getDimSize(2));
-  auto scores = ScoresOp::create(b, loc, RankedTensorType::get(shape, b.getF32Type()), op.getQuery(),
-                                 op.getKey(), op.getCaptures(),
+  auto scores = ScoresOp::create(b, loc, RankedTensorType::get(shape, b.getF32Type()),
+                                 op.getQuery(), op.getKey(), op.getCaptures(),
                                  b.getF64FloatAttr(op.getScaleValue()), op.getPrecisionAttr());
   scores.getMask().takeBody(op.getMask());
   scores.getScore().takeBody(op.getScore());
@@ -72,7 +72,8 @@ static void expand(ScoresOp op) {
   Value query = r.loadRows(op.getQuery(), r.head, r.row);
   r.forKeys({}, [&](Value column, ValueRange) {
     Value key = r.loadRows(op.getKey(), keyHead, column);
-    Value s = r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
+    Value s =
+        r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
     s = r.mul(s, r.splat(op.getScale().convertToDouble(), r.scoresType()));
     s = r.applyScore(s, column, op.getCaptures(), op.getScore());
     s = r.applyMask(s, column, op.getCaptures(), op.getMask());
@@ -87,8 +88,8 @@ static void expand(ScoresOp op) {
 /// past the last key are set to -inf where that matters.
 static Value loadMatrix(RowBuilder &r, Value matrix, Value column) {
   auto type = r.scoresType().clone(cast<RankedTensorType>(matrix.getType()).getElementType());
-  return tile::LoadOp::create(r.b, r.loc, type, matrix,
-                              ValueRange{r.batch, r.head, r.row, column}, ArrayRef<int64_t>{2, 3});
+  return tile::LoadOp::create(r.b, r.loc, type, matrix, ValueRange{r.batch, r.head, r.row, column},
+                              ArrayRef<int64_t>{2, 3});
 }
 
 static void expand(SoftmaxOp op) {
@@ -118,7 +119,8 @@ static void expand(SoftmaxOp op) {
   })[0];
   Value empty = arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OEQ, l, zero);
   Value one = dropout ? r.splat(dropout->keptScale, r.rowType()) : r.splat(1.0, r.rowType());
-  Value inverse = arith::SelectOp::create(b, r.loc, empty, zero, arith::DivFOp::create(b, r.loc, one, l));
+  Value inverse =
+      arith::SelectOp::create(b, r.loc, empty, zero, arith::DivFOp::create(b, r.loc, one, l));
   r.forKeys({}, [&](Value column, ValueRange) {
     Value p = probabilities(column, shift);
     p = r.mul(p, r.along(inverse, p.getType()));
@@ -140,8 +142,8 @@ static void expand(SoftmaxOp op) {
 static void expand(WeightedSumOp op) {
   OpBuilder b(op);
   RowBuilder r(b, op.getLoc());
-  auto rows = MapRowsOp::create(b, op.getLoc(), kernelName(op, "_weighted_sum"), op.getProbabilities(),
-                                RowBuilder::kDynamic, op->getResultTypes());
+  auto rows = MapRowsOp::create(b, op.getLoc(), kernelName(op, "_weighted_sum"),
+                                op.getProbabilities(), RowBuilder::kDynamic, op->getResultTypes());
   r.enter(rows, op.getProbabilities(), op.getValue());
   Value keyHead = r.keyHead(op.getProbabilities(), op.getValue());
   auto value = cast<RankedTensorType>(op.getValue().getType());

@@ -60,9 +60,9 @@ Value RowBuilder::convert(Value tile, Type element) {
 
 Value RowBuilder::loadRows(Value tensor, Value head, Value start) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  auto load = tile::LoadOp::create(b, loc, tile({kDynamic, type.getDimSize(3)}, type.getElementType()),
-                                   tensor, ValueRange{batch, head, start, index(0)},
-                                   ArrayRef<int64_t>{2, 3});
+  auto load = tile::LoadOp::create(
+      b, loc, tile({kDynamic, type.getDimSize(3)}, type.getElementType()), tensor,
+      ValueRange{batch, head, start, index(0)}, ArrayRef<int64_t>{2, 3});
   return load;
 }
 
@@ -86,8 +86,8 @@ Value RowBuilder::keyHead(Value query, Value keys) {
   return arith::DivUIOp::create(b, loc, head, group);
 }
 
-SmallVector<Value>
-RowBuilder::forKeys(ValueRange init, function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SmallVector<Value> RowBuilder::forKeys(ValueRange init,
+                                       function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   Value step = TileSizeOp::create(b, loc, b.getIndexType(), TileAxis::keys);
   auto loop = scf::ForOp::create(b, loc, index(0), keyLength, step, init,
                                  [&](OpBuilder &, Location, Value column, ValueRange carried) {

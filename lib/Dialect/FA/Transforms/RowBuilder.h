@@ -86,7 +86,8 @@ struct RowBuilder {
   /// The key and value head that the query head reads: h / (Hq / Hk).
   Value keyHead(Value query, Value keys);
   /// A loop over tiles of keys; `body` gets the first key and the carried values.
-  SmallVector<Value> forKeys(ValueRange init, function_ref<SmallVector<Value>(Value, ValueRange)> body);
+  SmallVector<Value> forKeys(ValueRange init,
+                             function_ref<SmallVector<Value>(Value, ValueRange)> body);
 
   /// Score and mask of one tile; `score` and `mask` are regions of `fa.attention`.
   Value applyScore(Value scores, Value column, ValueRange captures, Region &score);

@@ -44,8 +44,8 @@ Value ScalarEmitter::boolean(bool value) {
 }
 
 void ScalarEmitter::place(ArrayRef<Value> operands) {
-  bool invariant = llvm::all_of(
-      operands, [&](Value operand) { return loop.isDefinedOutsideOfLoop(operand); });
+  bool invariant =
+      llvm::all_of(operands, [&](Value operand) { return loop.isDefinedOutsideOfLoop(operand); });
   b.setInsertionPoint(invariant ? loop.getOperation() : firstInLoop);
 }
 
@@ -56,8 +56,7 @@ static const void *identify(arith::CmpIPredicate predicate) {
 }
 static const void *identify(Type type) { return type.getAsOpaquePointer(); }
 
-template <typename OpT, typename... Args>
-Value ScalarEmitter::emit(Args... args) {
+template <typename OpT, typename... Args> Value ScalarEmitter::emit(Args... args) {
   static char tag;
   Key key(&tag, {identify(args)...});
   if (auto found = known.find(key); found != known.end())

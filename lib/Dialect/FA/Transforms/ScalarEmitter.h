@@ -69,8 +69,7 @@ private:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     emitted.push_back(op);
   }
-  template <typename OpT, typename... Args>
-  Value emit(Args... args);
+  template <typename OpT, typename... Args> Value emit(Args... args);
   void place(ArrayRef<Value> operands);
 
   scf::ForOp loop;

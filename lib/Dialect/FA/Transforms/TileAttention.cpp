@@ -97,7 +97,8 @@ struct TileAttention : fa::impl::FATileAttentionBase<TileAttention> {
   using Base::Base;
 
   void runOnOperation() override {
-    for (auto [name, size] : {std::pair("rows", rows.getValue()), std::pair("keys", keys.getValue())})
+    for (auto [name, size] :
+         {std::pair("rows", rows.getValue()), std::pair("keys", keys.getValue())})
       if (size < 0 || size % 8 != 0 || size > 1024) {
         getOperation()->emitError() << "tile size " << name << "=" << size
                                     << " must be a multiple of 8 up to 1024, or 0 to choose";

@@ -50,8 +50,8 @@ Type ViewType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type element;
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() || parser.parseDimensionList(shape) ||
-      parser.parseType(element) || parser.parseGreater())
+  if (parser.parseLess() || parser.parseDimensionList(shape) || parser.parseType(element) ||
+      parser.parseGreater())
     return {};
   return parser.getChecked<ViewType>(loc, parser.getContext(), shape, element);
 }
@@ -65,7 +65,6 @@ void ViewType::print(AsmPrinter &printer) const {
 LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type element) {
   if (!element.isIntOrIndexOrFloat())
-    return emitError() << "a view holds integers, index or floats, got "
-                       << element;
+    return emitError() << "a view holds integers, index or floats, got " << element;
   return success();
 }

@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name,
-                   TypeRange arguments, AffineMap grid, ArrayRef<int64_t> sizes) {
+void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, TypeRange arguments,
+                   AffineMap grid, ArrayRef<int64_t> sizes) {
   SmallVector<Type> types(arguments);
   types.append(grid.getNumResults(), builder.getIndexType());
   state.addAttribute(getSymNameAttrName(state.name), builder.getStringAttr(name));
@@ -39,9 +39,8 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {
   if (parser.parseKeyword("grid") ||
       parser.parseAttribute(grid, getGridAttrName(state.name), state.attributes) ||
       parser.parseKeyword("sizes") ||
-      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
-        return parser.parseInteger(sizes.emplace_back());
-      }))
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square,
+                                     [&] { return parser.parseInteger(sizes.emplace_back()); }))
     return failure();
   state.addAttribute(getSizesAttrName(state.name), builder.getDenseI64ArrayAttr(sizes));
 
@@ -88,11 +87,13 @@ LogicalResult FuncOp::verify() {
   if (getBody().empty())
     return emitOpError("must have a body");
   if (map.getNumDims() != 0 || sizes.size() != 2 * map.getNumSymbols())
-    return emitOpError() << "(func_c1) grid takes no dimensions and one symbol per pair of sizes, got "
-                         << map.getNumDims() << " dimensions, " << map.getNumSymbols()
-                         << " symbols and " << sizes.size() << " numbers in sizes";
+    return emitOpError()
+           << "(func_c1) grid takes no dimensions and one symbol per pair of sizes, got "
+           << map.getNumDims() << " dimensions, " << map.getNumSymbols() << " symbols and "
+           << sizes.size() << " numbers in sizes";
   if (getNumArguments() < map.getNumResults())
-    return emitOpError() << "(func_c1) needs one instance id per result of grid, " << map.getNumResults();
+    return emitOpError() << "(func_c1) needs one instance id per result of grid, "
+                         << map.getNumResults();
   for (size_t i = 0; i < sizes.size(); i += 2) {
     int64_t argument = sizes[i], dim = sizes[i + 1];
     if (argument < 0 || argument >= getNumLaunchArguments())
@@ -107,7 +108,8 @@ LogicalResult FuncOp::verify() {
     bool id = i >= getNumLaunchArguments();
     if (id ? !type.isIndex() : !(isa<ViewType>(type) || type.isIntOrIndexOrFloat()))
       return emitOpError() << "(func_c3) argument " << i << " must be "
-                           << (id ? "an instance id of type index" : "a view, an integer, index or a float")
+                           << (id ? "an instance id of type index"
+                                  : "a view, an integer, index or a float")
                            << ", got " << type;
   }
   if (!getResultTypes().empty())

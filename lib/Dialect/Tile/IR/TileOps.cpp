@@ -36,8 +36,7 @@ static ArrayRef<int64_t> tileShape(Type type) {
 static std::string str(ArrayRef<int64_t> shape) {
   std::string text;
   for (int64_t size : shape)
-    text += (text.empty() ? "" : "x") +
-            (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
+    text += (text.empty() ? "" : "x") + (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
   return text.empty() ? "scalar" : text;
 }
 
@@ -47,11 +46,11 @@ static LogicalResult verifyAccess(Operation *op, Type memory, size_t numIndices,
   auto [shape, element] = shapeAndElement(memory);
   StringRef name = op->getName().stripDialect();
   if (numIndices != shape.size())
-    return op->emitOpError() << "(" << name << "_c1) needs one index per dimension of "
-                             << memory << ", got " << numIndices;
+    return op->emitOpError() << "(" << name << "_c1) needs one index per dimension of " << memory
+                             << ", got " << numIndices;
   if (dims.size() != tileShape(tile).size())
-    return op->emitOpError() << "(" << name << "_c2) needs one of dims per dimension of "
-                             << tile << ", got " << dims.size();
+    return op->emitOpError() << "(" << name << "_c2) needs one of dims per dimension of " << tile
+                             << ", got " << dims.size();
   for (auto [i, dim] : llvm::enumerate(dims))
     if (dim < 0 || dim >= static_cast<int64_t>(shape.size()) ||
         llvm::is_contained(dims.take_front(i), dim))
@@ -64,9 +63,8 @@ static LogicalResult verifyAccess(Operation *op, Type memory, size_t numIndices,
   return success();
 }
 
-static void addEffect(
-    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects,
-    OpOperand &memory, MemoryEffects::Effect *effect) {
+static void addEffect(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects,
+                      OpOperand &memory, MemoryEffects::Effect *effect) {
   if (isa<ViewType>(memory.get().getType()))
     effects.emplace_back(effect, &memory, SideEffects::DefaultResource::get());
 }
@@ -114,8 +112,8 @@ LogicalResult GatherOp::verify() {
   auto [shape, element] = shapeAndElement(getSource().getType());
   auto result = cast<RankedTensorType>(getResult().getType());
   if (getIndices().size() != shape.size())
-    return emitOpError() << "(gather_c1) needs one index per dimension of "
-                         << getSource().getType() << ", got " << getIndices().size();
+    return emitOpError() << "(gather_c1) needs one index per dimension of " << getSource().getType()
+                         << ", got " << getIndices().size();
   for (Value index : getIndices()) {
     Type type = index.getType();
     if (!type.isIndex() && type != result.clone(IndexType::get(getContext())))
@@ -123,8 +121,8 @@ LogicalResult GatherOp::verify() {
                            << str(result.getShape()) << ", got " << type;
   }
   if (result.getElementType() != element)
-    return emitOpError() << "(gather_c2) gathers elements of type " << element
-                         << ", got a tile of " << result.getElementType();
+    return emitOpError() << "(gather_c2) gathers elements of type " << element << ", got a tile of "
+                         << result.getElementType();
   return success();
 }
 
@@ -147,8 +145,8 @@ LogicalResult DotOp::verify() {
   int64_t n = b.getDimSize(getTransposeB() ? 0 : 1);
   if (a.getDimSize(1) != k || acc.getDimSize(0) != a.getDimSize(0) || acc.getDimSize(1) != n)
     return emitOpError() << "(dot_c1) shapes do not fit: " << str(a.getShape()) << " times "
-                         << str(b.getShape()) << (getTransposeB() ? " transposed" : "")
-                         << " into " << str(acc.getShape());
+                         << str(b.getShape()) << (getTransposeB() ? " transposed" : "") << " into "
+                         << str(acc.getShape());
   if (a.getElementType() != b.getElementType())
     return emitOpError() << "(dot_c2) a and b must have one element type, got "
                          << a.getElementType() << " and " << b.getElementType();
@@ -165,9 +163,11 @@ LogicalResult ReduceOp::verify() {
     return emitOpError() << "(reduce_c1) " << input << " has no dimension " << dim;
   SmallVector<int64_t> shape(input.getShape());
   shape.erase(shape.begin() + dim);
-  if (init.getShape() != ArrayRef<int64_t>(shape) || init.getElementType() != input.getElementType())
+  if (init.getShape() != ArrayRef<int64_t>(shape) ||
+      init.getElementType() != input.getElementType())
     return emitOpError() << "(reduce_c2) init must be "
-                         << RankedTensorType::get(shape, input.getElementType()) << ", got " << init;
+                         << RankedTensorType::get(shape, input.getElementType()) << ", got "
+                         << init;
   return success();
 }
 
@@ -179,7 +179,8 @@ LogicalResult BroadcastOp::verify() {
                          << input << " and " << result;
   bool scalar = !isa<RankedTensorType>(input);
   if (scalar != !getDim())
-    return emitOpError() << "(broadcast_c2) " << (scalar ? "a scalar has no dim" : "a tile needs a dim");
+    return emitOpError() << "(broadcast_c2) "
+                         << (scalar ? "a scalar has no dim" : "a tile needs a dim");
   if (scalar)
     return success();
   int64_t dim = *getDim();

@@ -27,16 +27,14 @@ namespace mlir {
 
 /// `custom<Bare>`: an enum of an op as a word alone, without the space that its
 /// attribute's own printer puts before it.
-template <typename EnumAttrT>
-ParseResult parseBare(OpAsmParser &parser, EnumAttrT &attr) {
+template <typename EnumAttrT> ParseResult parseBare(OpAsmParser &parser, EnumAttrT &attr) {
   auto value = FieldParser<decltype(attr.getValue())>::parse(parser);
   if (failed(value))
     return failure();
   attr = EnumAttrT::get(parser.getContext(), *value);
   return success();
 }
-template <typename EnumAttrT>
-void printBare(OpAsmPrinter &printer, Operation *, EnumAttrT attr) {
+template <typename EnumAttrT> void printBare(OpAsmPrinter &printer, Operation *, EnumAttrT attr) {
   printer << attr.getValue();
 }
 

@@ -1,0 +1,467 @@
+//===- CPUNarrowPositions.cpp - cpu-narrow-positions -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Positions are 64 bits wide, twice a score, so masks on them cost several
+// instructions a vector. Two rewrites, both exact:
+//   1. a comparison that is linear in its column's number c (start + c <= limit
+//      of the row) becomes c <= limit' in i32, where limit' = limit - start,
+//      brought into [-1, columns], is computed once a row in 64 bits;
+//   2. other arithmetic on tiles of positions is done in i32 where its
+//      values fit. Sums and products need only fit at the end (they are exact
+//      modulo 2^32); what compares must fit itself.
+//
+// Ranges come from sizes (less than 2^31, which a launch checks), the grid and the
+// loops. A value whose range is unknown, or could leave 64 bits, stays as it is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Target/CPU/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_CPUNARROWPOSITIONS
+#include "fa/Target/CPU/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+//===----------------------------------------------------------------------===//
+// Ranges
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Inclusive; never wider than [-2^62, 2^62], so that sums of two do not overflow.
+struct Interval {
+  int64_t low, high;
+  bool fits(unsigned bits) const { return llvm::isIntN(bits, low) && llvm::isIntN(bits, high); }
+};
+using MaybeInterval = std::optional<Interval>;
+
+constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
+constexpr int64_t kLimit = int64_t(1) << 62;
+
+MaybeInterval checked(__int128 low, __int128 high) {
+  if (low < -kLimit || high > kLimit)
+    return std::nullopt;
+  return Interval{static_cast<int64_t>(low), static_cast<int64_t>(high)};
+}
+
+class Ranges {
+public:
+  MaybeInterval get(Value value) {
+    auto found = known.find(value);
+    if (found != known.end())
+      return found->second;
+    MaybeInterval range = compute(value);
+    // Narrow types wrap around; their range is then that of the type.
+    auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(value));
+    if (type && type.getWidth() <= 32 && (!range || !range->fits(type.getWidth())))
+      range = Interval{llvm::minIntN(type.getWidth()), llvm::maxIntN(type.getWidth())};
+    known[value] = range;
+    return range;
+  }
+
+private:
+  MaybeInterval compute(Value value);
+  MaybeInterval ofArgument(BlockArgument argument);
+  MaybeInterval ofExpression(AffineExpr expression);
+
+  DenseMap<Value, MaybeInterval> known;
+};
+} // namespace
+
+/// The extent of a dimension of the grid, an expression over sizes.
+MaybeInterval Ranges::ofExpression(AffineExpr expression) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expression))
+    return checked(constant.getValue(), constant.getValue());
+  if (isa<AffineSymbolExpr>(expression))
+    return Interval{0, kMaxSize};
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
+  if (!binary)
+    return std::nullopt;
+  MaybeInterval a = ofExpression(binary.getLHS()), b = ofExpression(binary.getRHS());
+  if (!a || !b || a->low < 0 || b->low < 0)
+    return std::nullopt;
+  switch (expression.getKind()) {
+  case AffineExprKind::Add:
+    return checked(__int128(a->low) + b->low, __int128(a->high) + b->high);
+  case AffineExprKind::Mul:
+    return checked(__int128(a->low) * b->low, __int128(a->high) * b->high);
+  case AffineExprKind::CeilDiv:
+    if (b->low > 0)
+      return Interval{0, llvm::divideCeilSigned(a->high, b->low)};
+    return std::nullopt;
+  case AffineExprKind::FloorDiv:
+    if (b->low > 0)
+      return Interval{0, a->high / b->low};
+    return std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+MaybeInterval Ranges::ofArgument(BlockArgument argument) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  if (auto func = dyn_cast<tile::FuncOp>(parent)) {
+    unsigned number = argument.getArgNumber(), first = func.getNumLaunchArguments();
+    if (number < first)
+      return std::nullopt;
+    MaybeInterval extent = ofExpression(func.getGrid().getResult(number - first));
+    if (!extent)
+      return std::nullopt;
+    return Interval{0, std::max<int64_t>(extent->high - 1, 0)};
+  }
+  auto loop = dyn_cast<scf::ForOp>(parent);
+  if (!loop || argument != loop.getInductionVar() || loop.getUnsignedCmp())
+    return std::nullopt;
+  MaybeInterval begin = get(loop.getLowerBound()), end = get(loop.getUpperBound()),
+                step = get(loop.getStep());
+  if (!begin || !end || !step || step->low < 1)
+    return std::nullopt;
+  int64_t last = std::max(end->high - 1, begin->low);
+  if (begin->low == begin->high && step->low == step->high)
+    last = begin->low + (last - begin->low) / step->low * step->low;
+  return checked(begin->low, last);
+}
+
+MaybeInterval Ranges::compute(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSignificantBits() <= 62
+               ? checked(constant.getSExtValue(), constant.getSExtValue())
+               : std::nullopt;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return ofArgument(argument);
+  Operation *op = value.getDefiningOp();
+  if (auto dim = dyn_cast<tile::DimOp>(op)) {
+    int64_t size = cast<tile::ViewType>(dim.getView().getType()).getShape()[dim.getDim()];
+    return ShapedType::isDynamic(size) ? Interval{0, kMaxSize} : Interval{size, size};
+  }
+  if (auto iota = dyn_cast<tile::IotaOp>(op)) {
+    MaybeInterval start = get(iota.getStart());
+    int64_t size = cast<RankedTensorType>(iota.getResult().getType()).getDimSize(0);
+    return start ? checked(start->low, __int128(start->high) + std::max<int64_t>(size - 1, 0))
+                 : std::nullopt;
+  }
+  if (isa<tile::BroadcastOp, arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
+    return get(op->getOperand(0));
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    MaybeInterval a = get(select.getTrueValue()), b = get(select.getFalseValue());
+    return a && b ? MaybeInterval(Interval{std::min(a->low, b->low), std::max(a->high, b->high)})
+                  : std::nullopt;
+  }
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MaxSIOp, arith::MinSIOp,
+           arith::DivUIOp, arith::DivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
+           arith::FloorDivSIOp, arith::RemUIOp>(op))
+    return std::nullopt;
+  MaybeInterval a = get(op->getOperand(0)), b = get(op->getOperand(1));
+  if (!a || !b)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return checked(__int128(a->low) + b->low, __int128(a->high) + b->high);
+  if (isa<arith::SubIOp>(op))
+    return checked(__int128(a->low) - b->high, __int128(a->high) - b->low);
+  if (isa<arith::MulIOp>(op)) {
+    __int128 corners[] = {__int128(a->low) * b->low, __int128(a->low) * b->high,
+                          __int128(a->high) * b->low, __int128(a->high) * b->high};
+    return checked(*std::min_element(corners, corners + 4),
+                   *std::max_element(corners, corners + 4));
+  }
+  if (isa<arith::MaxSIOp>(op))
+    return Interval{std::max(a->low, b->low), std::max(a->high, b->high)};
+  if (isa<arith::MinSIOp>(op))
+    return Interval{std::min(a->low, b->low), std::min(a->high, b->high)};
+  if (a->low < 0 || b->low < 1)
+    return std::nullopt;
+  if (isa<arith::RemUIOp>(op))
+    return Interval{0, std::min(a->high, b->high - 1)};
+  if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
+    return Interval{0, llvm::divideCeilSigned(a->high, b->low)};
+  return Interval{0, a->high / b->low};
+}
+
+//===----------------------------------------------------------------------===//
+// 1. Comparisons of a column's number
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Term {
+  Value value;
+  bool negative;
+};
+/// A value as a sum. `columns` run along the last dimension of the tile.
+struct Sum {
+  SmallVector<Term> scalars, rows, columns;
+};
+} // namespace
+
+static bool isWide(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isIndex() || element.isInteger(64);
+}
+
+/// Adds `value`, a tile of the comparison or its last dimension, to the sum.
+static bool decompose(Ranges &ranges, Value value, bool negative, Sum &sum) {
+  if (!ranges.get(value))
+    return false;
+  Operation *op = value.getDefiningOp();
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+    return decompose(ranges, op->getOperand(0), negative, sum) &&
+           decompose(ranges, op->getOperand(1), negative != isa<arith::SubIOp>(op), sum);
+  if (auto broadcast = dyn_cast_if_present<tile::BroadcastOp>(op)) {
+    Value input = broadcast.getInput();
+    if (!isa<RankedTensorType>(input.getType())) {
+      sum.scalars.push_back({input, negative});
+      return true;
+    }
+    if (rank == 2 && *broadcast.getDim() == 1) {
+      sum.rows.push_back({input, negative});
+      return true;
+    }
+    return decompose(ranges, input, negative, sum);
+  }
+  if (rank != 1)
+    return false;
+  if (auto iota = dyn_cast_if_present<tile::IotaOp>(op))
+    sum.scalars.push_back({iota.getStart(), negative});
+  else if (APInt constant; matchPattern(value, m_ConstantInt(&constant)))
+    return false;
+  sum.columns.push_back({value, negative});
+  return true;
+}
+
+static arith::CmpIPredicate getSigned(arith::CmpIPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpIPredicate::ult:
+    return arith::CmpIPredicate::slt;
+  case arith::CmpIPredicate::ule:
+    return arith::CmpIPredicate::sle;
+  case arith::CmpIPredicate::ugt:
+    return arith::CmpIPredicate::sgt;
+  case arith::CmpIPredicate::uge:
+    return arith::CmpIPredicate::sge;
+  default:
+    return predicate;
+  }
+}
+
+static arith::CmpIPredicate getSwapped(arith::CmpIPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpIPredicate::slt:
+    return arith::CmpIPredicate::sgt;
+  case arith::CmpIPredicate::sle:
+    return arith::CmpIPredicate::sge;
+  case arith::CmpIPredicate::sgt:
+    return arith::CmpIPredicate::slt;
+  case arith::CmpIPredicate::sge:
+    return arith::CmpIPredicate::sle;
+  default:
+    return predicate;
+  }
+}
+
+/// The constant as a scalar or, for a tensor type, as a tile.
+static Value constant(ImplicitLocOpBuilder &b, Type type, int64_t value) {
+  TypedAttr attr = b.getIntegerAttr(getElementTypeOrSelf(type), value);
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    attr = DenseElementsAttr::get(tensor, Attribute(attr));
+  return arith::ConstantOp::create(b, attr);
+}
+
+/// A wide scalar or tile in i32; what does not fit loses its upper half.
+static Value castToI32(ImplicitLocOpBuilder &b, Value value) {
+  Type type = b.getI32Type();
+  if (auto tensor = dyn_cast<RankedTensorType>(value.getType()))
+    type = tensor.clone(type);
+  if (getElementTypeOrSelf(value).isIndex())
+    return arith::IndexCastOp::create(b, type, value);
+  return arith::TruncIOp::create(b, type, value);
+}
+
+static bool compareColumns(Ranges &ranges, arith::CmpIOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getLhs().getType());
+  if (!type || !isWide(type) || type.getRank() < 1 || type.getRank() > 2)
+    return false;
+  MaybeInterval left = ranges.get(op.getLhs()), right = ranges.get(op.getRhs());
+  arith::CmpIPredicate predicate = getSigned(op.getPredicate());
+  if (!left || !right || (predicate != op.getPredicate() && (left->low < 0 || right->low < 0)))
+    return false;
+  // lhs - rhs = column - limit, or limit - column.
+  Sum sum;
+  if (!decompose(ranges, op.getLhs(), false, sum) || !decompose(ranges, op.getRhs(), true, sum) ||
+      sum.columns.size() != 1)
+    return false;
+  Term column = sum.columns.front();
+  if (column.negative)
+    predicate = getSwapped(predicate);
+
+  auto iota = column.value.getDefiningOp<tile::IotaOp>();
+  int64_t columns = type.getShape().back();
+  Interval range = iota ? Interval{0, columns - 1} : *ranges.get(column.value);
+  if (!Interval{range.low - 1, range.high + 1}.fits(32))
+    return false;
+  // Every partial sum of the limit is exact, in whatever order.
+  __int128 most = 0;
+  for (const Term &term : llvm::concat<Term>(sum.scalars, sum.rows)) {
+    MaybeInterval part = ranges.get(term.value);
+    if (!part)
+      return false;
+    most += std::max<__int128>(-__int128(part->low), part->high);
+  }
+  if (most > kLimit)
+    return false;
+
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Type element = type.getElementType();
+  Value limit = constant(b, element, 0);
+  auto add = [&](Value value, bool negative) {
+    if (negative == column.negative)
+      limit = arith::SubIOp::create(b, limit, value);
+    else
+      limit = arith::AddIOp::create(b, limit, value);
+  };
+  for (const Term &term : sum.scalars)
+    add(term.value, term.negative);
+  if (!sum.rows.empty())
+    limit = tile::BroadcastOp::create(b, sum.rows.front().value.getType(), limit, IntegerAttr());
+  for (const Term &term : sum.rows)
+    add(term.value, term.negative);
+  limit = arith::MaxSIOp::create(b, limit, constant(b, limit.getType(), range.low - 1));
+  limit = arith::MinSIOp::create(b, limit, constant(b, limit.getType(), range.high + 1));
+  limit = castToI32(b, limit);
+
+  auto rowType = RankedTensorType::get({columns}, b.getI32Type());
+  auto numbers = iota ? tile::IotaOp::create(b, rowType, constant(b, b.getI32Type(), 0)).getResult()
+                      : castToI32(b, column.value);
+  Value result;
+  if (sum.rows.empty()) {
+    Value limits = tile::BroadcastOp::create(b, rowType, limit, IntegerAttr());
+    result = arith::CmpIOp::create(b, predicate, numbers, limits);
+    if (type.getRank() == 2)
+      result = tile::BroadcastOp::create(b, op.getType(), result, b.getI64IntegerAttr(0));
+  } else {
+    auto tileType = type.clone(b.getI32Type());
+    Value limits = tile::BroadcastOp::create(b, tileType, limit, b.getI64IntegerAttr(1));
+    Value all = tile::BroadcastOp::create(b, tileType, numbers, b.getI64IntegerAttr(0));
+    result = arith::CmpIOp::create(b, predicate, all, limits);
+  }
+  op.replaceAllUsesWith(result);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// 2. Arithmetic
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Values of rank 2 modulo 2^32.
+class Narrower {
+public:
+  explicit Narrower(Ranges &ranges) : ranges(ranges) {}
+
+  bool fits(Value value) {
+    MaybeInterval range = ranges.get(value);
+    return range && range->fits(32);
+  }
+
+  Value get(Value value) {
+    Value &narrow = done[value];
+    if (narrow)
+      return narrow;
+    ImplicitLocOpBuilder b(value.getLoc(), value.getContext());
+    b.setInsertionPointAfterValue(value);
+    Value made = make(b, value);
+    return done[value] = made;
+  }
+
+private:
+  Value make(ImplicitLocOpBuilder &b, Value value) {
+    Type type = cast<RankedTensorType>(value.getType()).clone(b.getI32Type());
+    Operation *op = value.getDefiningOp();
+    if (auto broadcast = dyn_cast_if_present<tile::BroadcastOp>(op))
+      return tile::BroadcastOp::create(b, type, castToI32(b, broadcast.getInput()),
+                                       broadcast.getDimAttr());
+    APInt number;
+    if (matchPattern(value, m_ConstantInt(&number)))
+      return constant(b, type, number.trunc(32).getSExtValue());
+    bool modular = isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op);
+    bool exact = isa_and_nonnull<arith::MaxSIOp, arith::MinSIOp>(op) && fits(op->getOperand(0)) &&
+                 fits(op->getOperand(1));
+    if (!modular && !exact)
+      return castToI32(b, value);
+    Value x = get(op->getOperand(0)), y = get(op->getOperand(1));
+    // Without flags: what did not overflow in 64 bits may do so here.
+    return b.create(b.getLoc(), op->getName().getIdentifier(), {x, y}, type)->getResult(0);
+  }
+
+  Ranges &ranges;
+  DenseMap<Value, Value> done;
+};
+} // namespace
+
+static bool isWideTile(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() == 2 && isWide(type);
+}
+
+static void narrowUses(Narrower &narrower, Operation *op) {
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  auto replace = [&](Value with) { op->getResult(0).replaceAllUsesWith(with); };
+  if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+    Value x = compare.getLhs(), y = compare.getRhs();
+    if (isWideTile(x) && narrower.fits(x) && narrower.fits(y))
+      replace(arith::CmpIOp::create(b, compare.getPredicate(), narrower.get(x), narrower.get(y)));
+    return;
+  }
+  if (isa<arith::IndexCastOp, arith::TruncIOp>(op) && isWideTile(op->getOperand(0))) {
+    if (getElementTypeOrSelf(op->getResult(0)).isInteger(32))
+      replace(narrower.get(op->getOperand(0)));
+    return;
+  }
+  if (isa<arith::SIToFPOp>(op) && isWideTile(op->getOperand(0)) &&
+      narrower.fits(op->getOperand(0))) {
+    op->setOperand(0, narrower.get(op->getOperand(0)));
+    return;
+  }
+  if (auto gather = dyn_cast<tile::GatherOp>(op))
+    for (OpOperand &index : gather.getIndicesMutable())
+      if (isWideTile(index.get()) && narrower.fits(index.get()) &&
+          isa_and_nonnull<arith::ArithDialect>(index.get().getDefiningOp()->getDialect()))
+        index.set(arith::IndexCastOp::create(b, index.get().getType(), narrower.get(index.get())));
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct CPUNarrowPositions : fa::impl::CPUNarrowPositionsBase<CPUNarrowPositions> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<tile::FuncOp>()) {
+      Ranges ranges;
+      Narrower narrower(ranges);
+      SmallVector<Operation *> ops;
+      func.walk([&](Operation *op) { ops.push_back(op); });
+      for (Operation *op : ops) {
+        auto compare = dyn_cast<arith::CmpIOp>(op);
+        if (!compare || !compareColumns(ranges, compare))
+          narrowUses(narrower, op);
+      }
+      // Erases what has no use left.
+      (void)applyPatternsGreedily(func, RewritePatternSet(&getContext()));
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,250 @@
+//===- LowerMathF64.cpp - functions of f32, computed in f64 -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// sin, cos, tan, atan, atan2, asinh, log10, cbrt, powf and fpowi of f32, for
+// which upstream's approximations are off by more than a few units in the last
+// place. Vectors of f64 leave 29 bits to spare, so that plain series do:
+// relative errors of 1e-9, then one rounding to f32. sin and the like reduce
+// their argument by pi / 2 in two pieces, which holds up to |x| = 2^50.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/CPU/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
+#include <cmath>
+
+using namespace mlir;
+using arith::CmpFPredicate;
+
+namespace {
+/// Arithmetic on f64 or vectors of it.
+struct Reals {
+  ImplicitLocOpBuilder &b;
+  Type type, integers;
+
+  Reals(ImplicitLocOpBuilder &b, Type f32) : b(b), type(b.getF64Type()), integers(b.getI64Type()) {
+    if (auto vector = dyn_cast<VectorType>(f32)) {
+      type = vector.clone(type);
+      integers = vector.clone(integers);
+    }
+  }
+
+  Value constant(Type of, TypedAttr value) {
+    if (auto vector = dyn_cast<VectorType>(of))
+      value = DenseElementsAttr::get(vector, Attribute(value));
+    return arith::ConstantOp::create(b, value);
+  }
+  Value real(double x) { return constant(type, b.getF64FloatAttr(x)); }
+  Value integer(int64_t x) { return constant(integers, b.getI64IntegerAttr(x)); }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
+  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
+  Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, x, y, z); }
+  Value abs(Value x) { return math::AbsFOp::create(b, x); }
+  Value copySign(Value x, Value sign) { return math::CopySignOp::create(b, x, sign); }
+  Value compare(CmpFPredicate predicate, Value x, Value y) {
+    return arith::CmpFOp::create(b, predicate, x, y);
+  }
+  Value select(Value condition, Value x, Value y) {
+    return arith::SelectOp::create(b, condition, x, y);
+  }
+  Value both(Value x, Value y) { return arith::AndIOp::create(b, x, y); }
+  Value bits(Value x) { return arith::BitcastOp::create(b, integers, x); }
+  Value fromBits(Value x) { return arith::BitcastOp::create(b, type, x); }
+  Value isSet(Value x, int64_t mask) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                                 arith::AndIOp::create(b, x, integer(mask)), integer(0));
+  }
+  /// coefficients[0] + x (coefficients[1] + x (...)).
+  Value polynomial(Value x, ArrayRef<double> coefficients) {
+    Value result = real(coefficients.back());
+    for (double coefficient : llvm::reverse(coefficients.drop_back()))
+      result = fma(result, x, real(coefficient));
+    return result;
+  }
+  /// The nearest integer plus 1.5 * 2^52: the low bits are that integer.
+  Value shift(Value x) { return add(x, real(kMagic)); }
+  Value unshift(Value x) { return sub(x, real(kMagic)); }
+
+  Value log2(Value x);
+  Value exp2(Value x);
+  Value power(Value x, Value y);
+  /// atan of 0 <= x <= 1.
+  Value atanUnit(Value x);
+  /// sin and cos of x up to a sign each: the quadrant says which.
+  struct Angle {
+    Value sin, cos, quadrant;
+  };
+  Angle reduce(Value x);
+  Value negateIf(Value condition, Value x) {
+    return select(condition, arith::NegFOp::create(b, x), x);
+  }
+
+  static constexpr double kMagic = 6755399441055744.0;
+};
+} // namespace
+
+/// x = m 2^e with m in [sqrt(1/2), sqrt(2)); log m = 2 artanh((m - 1) / (m + 1)).
+Value Reals::log2(Value x) {
+  Value word = bits(x);
+  Value shifted = arith::SubIOp::create(b, word, integer(0x3FE6A09E667F3BCD));
+  Value e = arith::ShRSIOp::create(b, shifted, integer(52));
+  Value m = fromBits(arith::SubIOp::create(b, word, arith::ShLIOp::create(b, e, integer(52))));
+  Value s = div(sub(m, real(1)), add(m, real(1)));
+  SmallVector<double> series;
+  for (int k = 0; k < 8; ++k)
+    series.push_back(2 / M_LN2 / (2 * k + 1));
+  Value exponent = arith::SIToFPOp::create(b, type, e);
+  Value result = add(exponent, mul(s, polynomial(mul(s, s), series)));
+  result = select(compare(CmpFPredicate::OEQ, x, real(0)), real(-INFINITY), result);
+  result = select(compare(CmpFPredicate::OEQ, x, real(INFINITY)), x, result);
+  return select(compare(CmpFPredicate::OGE, x, real(0)), result, real(NAN));
+}
+
+/// Results beyond f32's range stay beyond it.
+Value Reals::exp2(Value x) {
+  x = select(compare(CmpFPredicate::OLT, x, real(-1000)), real(-1000), x);
+  x = select(compare(CmpFPredicate::OGT, x, real(1000)), real(1000), x);
+  Value shifted = shift(x), r = sub(x, unshift(shifted));
+  SmallVector<double> series = {1};
+  for (int k = 1; k < 11; ++k)
+    series.push_back(series.back() * M_LN2 / k);
+  Value exponent = arith::ShLIOp::create(b, bits(shifted), integer(52));
+  return fromBits(arith::AddIOp::create(b, bits(polynomial(r, series)), exponent));
+}
+
+/// As C's pow: 1^y and x^0 are 1; negative x have powers of integers only.
+Value Reals::power(Value x, Value y) {
+  Value size = abs(x), zero = real(0), infinity = real(INFINITY), logarithm = log2(size);
+  Value isOne = arith::OrIOp::create(b, compare(CmpFPredicate::OEQ, size, real(1)),
+                                     compare(CmpFPredicate::OEQ, y, zero));
+  Value result = exp2(select(isOne, zero, mul(y, logarithm)));
+  Value half = mul(y, real(0.5));
+  auto isWhole = [&](Value v) {
+    return compare(CmpFPredicate::OEQ, math::FloorOp::create(b, v), v);
+  };
+  Value whole = isWhole(y),
+        odd = both(whole, compare(CmpFPredicate::ONE, math::FloorOp::create(b, half), half));
+  Value negative = compare(CmpFPredicate::OLT, copySign(real(1), x), zero);
+  result = negateIf(both(negative, odd), result);
+  Value ok = arith::OrIOp::create(b, whole, compare(CmpFPredicate::UGE, x, zero));
+  ok = arith::OrIOp::create(b, ok, compare(CmpFPredicate::OEQ, size, infinity));
+  result = select(ok, result, real(NAN));
+  // +1 to any power, NaN included.
+  return select(compare(CmpFPredicate::OEQ, x, real(1)), real(1), result);
+}
+
+Value Reals::atanUnit(Value x) {
+  Value large = compare(CmpFPredicate::OGT, x, real(M_SQRT2 - 1));
+  Value t = select(large, div(sub(x, real(1)), add(x, real(1))), x);
+  SmallVector<double> series;
+  for (int k = 0; k < 12; ++k)
+    series.push_back((k % 2 ? -1.0 : 1.0) / (2 * k + 1));
+  Value result = mul(t, polynomial(mul(t, t), series));
+  return select(large, add(result, real(M_PI_4)), result);
+}
+
+Reals::Angle Reals::reduce(Value x) {
+  Value shifted = shift(mul(x, real(M_2_PI))), n = unshift(shifted);
+  Value r = fma(n, real(-1.5707963267948966), x);
+  r = fma(n, real(-6.123233995736766e-17), r);
+  Value square = mul(r, r);
+  Value sine = mul(
+      r, polynomial(square, {1, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800}));
+  Value cosine = polynomial(
+      square, {1, -0.5, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600});
+  Value quadrant = bits(shifted), odd = isSet(quadrant, 1);
+  return {select(odd, cosine, sine), select(odd, sine, cosine), quadrant};
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static Value compute(Reals &r, math::SinOp, ArrayRef<Value> x) {
+  Reals::Angle angle = r.reduce(x[0]);
+  return r.negateIf(r.isSet(angle.quadrant, 2), angle.sin);
+}
+static Value compute(Reals &r, math::CosOp, ArrayRef<Value> x) {
+  Reals::Angle angle = r.reduce(x[0]);
+  Value next = arith::AddIOp::create(r.b, angle.quadrant, r.integer(1));
+  return r.negateIf(r.isSet(next, 2), angle.cos);
+}
+static Value compute(Reals &r, math::TanOp, ArrayRef<Value> x) {
+  Reals::Angle angle = r.reduce(x[0]);
+  return r.negateIf(r.isSet(angle.quadrant, 1), r.div(angle.sin, angle.cos));
+}
+static Value compute(Reals &r, math::AtanOp, ArrayRef<Value> x) {
+  Value size = r.abs(x[0]), large = r.compare(CmpFPredicate::OGT, size, r.real(1));
+  Value angle = r.atanUnit(r.select(large, r.div(r.real(1), size), size));
+  return r.copySign(r.select(large, r.sub(r.real(M_PI_2), angle), angle), x[0]);
+}
+static Value compute(Reals &r, math::Atan2Op, ArrayRef<Value> x) {
+  Value up = r.abs(x[0]), right = r.abs(x[1]), steep = r.compare(CmpFPredicate::OGT, up, right);
+  Value ratio = r.div(r.select(steep, right, up), r.select(steep, up, right));
+  // 0 / 0 and infinity / infinity are the axes and the diagonals.
+  Value equal = r.compare(CmpFPredicate::OEQ, up, right),
+        zero = r.compare(CmpFPredicate::OEQ, up, r.real(0));
+  ratio = r.select(equal, r.select(zero, r.real(0), r.real(1)), ratio);
+  Value angle = r.atanUnit(ratio);
+  angle = r.select(steep, r.sub(r.real(M_PI_2), angle), angle);
+  Value left = r.compare(CmpFPredicate::OLT, r.copySign(r.real(1), x[1]), r.real(0));
+  angle = r.copySign(r.select(left, r.sub(r.real(M_PI), angle), angle), x[0]);
+  return r.select(r.compare(CmpFPredicate::UNO, x[0], x[1]), r.real(NAN), angle);
+}
+static Value compute(Reals &r, math::AsinhOp, ArrayRef<Value> x) {
+  Value size = r.abs(x[0]);
+  Value root = math::SqrtOp::create(r.b, r.fma(size, size, r.real(1)));
+  Value large = r.mul(r.log2(r.add(size, root)), r.real(M_LN2));
+  Value small = r.compare(CmpFPredicate::OLT, size, r.real(1e-4));
+  return r.copySign(r.select(small, size, large), x[0]);
+}
+static Value compute(Reals &r, math::Log10Op, ArrayRef<Value> x) {
+  return r.mul(r.log2(x[0]), r.real(0.30102999566398120));
+}
+static Value compute(Reals &r, math::CbrtOp, ArrayRef<Value> x) {
+  return r.copySign(r.exp2(r.mul(r.log2(r.abs(x[0])), r.real(1.0 / 3))), x[0]);
+}
+static Value compute(Reals &r, math::PowFOp, ArrayRef<Value> x) { return r.power(x[0], x[1]); }
+static Value compute(Reals &r, math::FPowIOp, ArrayRef<Value> x) { return r.power(x[0], x[1]); }
+
+namespace {
+template <typename OpTy> struct ComputeInF64 : OpRewritePattern<OpTy> {
+  // Before upstream's approximation of the same function.
+  explicit ComputeInF64(MLIRContext *context) : OpRewritePattern<OpTy>(context, /*benefit=*/10) {}
+
+  LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "not f32");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Reals reals(b, op.getType());
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      Type element = getElementTypeOrSelf(operand.getType());
+      if (element.isF32())
+        operands.push_back(arith::ExtFOp::create(b, reals.type, operand));
+      else if (element.isInteger() && element.getIntOrFloatBitWidth() <= 32)
+        operands.push_back(arith::SIToFPOp::create(b, reals.type, operand));
+      else
+        return rewriter.notifyMatchFailure(op, "an exponent of more than 32 bits");
+    }
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), compute(reals, op, operands));
+    return success();
+  }
+};
+} // namespace
+
+void fa::cpu::populateLowerMathF64Patterns(RewritePatternSet &patterns) {
+  patterns.add<ComputeInF64<math::SinOp>, ComputeInF64<math::CosOp>, ComputeInF64<math::TanOp>,
+               ComputeInF64<math::AtanOp>, ComputeInF64<math::Atan2Op>, ComputeInF64<math::AsinhOp>,
+               ComputeInF64<math::Log10Op>, ComputeInF64<math::CbrtOp>, ComputeInF64<math::PowFOp>,
+               ComputeInF64<math::FPowIOp>>(patterns.getContext());
+}

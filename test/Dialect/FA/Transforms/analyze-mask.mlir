@@ -1,0 +1,127 @@
+// RUN: fa-opt %s -fa-rewrite-online-softmax -fa-analyze-mask=emit-remarks -cse -split-input-file -verify-diagnostics | FileCheck %s
+
+// Bottom-right causal: up to the last row's diagonal, masked past the first's.
+// CHECK-LABEL: fa.map_rows @causal
+// CHECK-DAG:     %[[SQ:.*]] = tensor.dim %arg0
+// CHECK-DAG:     %[[SK:.*]] = tensor.dim %arg1
+// CHECK-DAG:     %[[N:.*]] = fa.tile_size keys
+// CHECK:         %[[PAST:.*]] = arith.minsi %{{.*}}, %[[SQ]]
+// CHECK:         %[[LAST:.*]] = arith.subi %[[PAST]], %c1
+// CHECK:         %[[A:.*]] = arith.addi %{{.*}}, %[[SK]]
+// CHECK:         %[[FIRST_DIAGONAL:.*]] = arith.subi %[[A]], %[[SQ]]
+// CHECK:         %[[B:.*]] = arith.addi %[[LAST]], %[[SK]]
+// CHECK:         %[[LAST_DIAGONAL:.*]] = arith.subi %[[B]], %[[SQ]]
+// CHECK:         %[[C:.*]] = arith.addi %[[LAST_DIAGONAL]], %c1
+// CHECK:         %[[HI:.*]] = arith.minsi %[[C]], %[[SK]]
+// CHECK:         scf.for %[[J:.*]] = %c0 to %[[HI]] step %[[N]]
+// CHECK-NEXT:      %[[END:.*]] = arith.addi %[[J]], %[[N]]
+// CHECK-NEXT:      %[[CLAMPED:.*]] = arith.minsi %[[END]], %[[SK]]
+// CHECK-NEXT:      %[[LAST_KEY:.*]] = arith.subi %[[CLAMPED]], %c1
+// CHECK-NEXT:      %[[HIDDEN:.*]] = arith.cmpi slt, %[[FIRST_DIAGONAL]], %[[LAST_KEY]]
+// CHECK-NEXT:      %[[OUTSIDE:.*]] = arith.cmpi slt, %[[SK]], %[[END]]
+// CHECK-NEXT:      %[[NEEDED:.*]] = arith.ori %[[HIDDEN]], %[[OUTSIDE]]
+// CHECK-NEXT:      tile.load
+// CHECK:           %[[S:.*]] = tile.dot
+// CHECK:           scf.if %[[NEEDED]]
+// CHECK-NEXT:        %[[MASKED:.*]] = fa.apply_mask %[[S]]
+// CHECK:             scf.yield %[[MASKED]]
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        scf.yield %[[S]]
+func.func @causal(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"}) -> tensor<?x4x?x64xf32> {
+  // expected-remark @below {{tile test: all; keys [0, hi): affine}}
+  %o = fa.attention query(%q) key(%k) value(%k) with [causal]
+    : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>) -> tensor<?x4x?x64xf32>
+  return %o : tensor<?x4x?x64xf32>
+}
+
+// -----
+
+// No mask: only the tile that reaches past the keys is masked.
+// CHECK-LABEL: fa.map_rows @plain
+// CHECK:         %[[SK:.*]] = tensor.dim %arg1
+// CHECK:         scf.for %[[J:.*]] = %c0 to %[[SK]]
+// CHECK-NEXT:      %[[END:.*]] = arith.addi %[[J]]
+// CHECK-NEXT:      %[[OUTSIDE:.*]] = arith.cmpi slt, %[[SK]], %[[END]]
+// CHECK:           scf.if %[[OUTSIDE]]
+func.func @plain(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"}) -> tensor<?x4x?x64xf32> {
+  // expected-remark @below {{tile test: all; keys [0, sk)}}
+  %o = fa.attention query(%q) key(%k) value(%k)
+    : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>) -> tensor<?x4x?x64xf32>
+  return %o : tensor<?x4x?x64xf32>
+}
+
+// -----
+
+// A window has a first tile too, a multiple of the tile's size.
+// CHECK-LABEL: fa.map_rows @window
+// CHECK:         %[[N:.*]] = fa.tile_size keys
+// CHECK:         %[[SOME:.*]] = arith.cmpi slt, %[[LO:.*]], %[[MOST:.*]] : index
+// CHECK-NEXT:    %[[HI:.*]] = arith.select %[[SOME]], %[[MOST]], %c0
+// CHECK-NEXT:    %[[TILE:.*]] = arith.divsi %[[LO]], %[[N]]
+// CHECK-NEXT:    %[[START:.*]] = arith.muli %[[TILE]], %[[N]]
+// CHECK:         scf.for %{{.*}} = %[[START]] to %[[HI]] step %[[N]]
+func.func @window(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"}) -> tensor<?x4x?x64xf32> {
+  // expected-remark @below {{tile test: all; keys [lo, hi): affine}}
+  %o = fa.attention query(%q) key(%k) value(%k) with [window<128, 0>]
+    : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>) -> tensor<?x4x?x64xf32>
+  return %o : tensor<?x4x?x64xf32>
+}
+
+// -----
+
+// A prefix's length is loaded once, before the loop.
+// CHECK-LABEL: fa.map_rows @prefix
+// CHECK:         %[[LENGTH:.*]] = tile.load %{{.*}}[%{{.*}}] : tensor<?xi32> -> i32
+// CHECK-NEXT:    %[[PREFIX:.*]] = arith.index_cast %[[LENGTH]] : i32 to index
+// CHECK:         %[[MOST:.*]] = arith.maxsi {{.*}}%[[PREFIX]]
+// CHECK:         %[[HI:.*]] = arith.minsi %[[MOST]]
+// CHECK:         scf.for %{{.*}} = %c0 to %[[HI]]
+func.func @prefix(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"},
+                  %n: tensor<?xi32> {fa.name = "n"}) -> tensor<?x4x?x64xf32> {
+  // expected-remark @below {{tile test: all; keys [0, hi): affine}}
+  %o = fa.attention query(%q) key(%k) value(%k) with [prefix(%n)]
+    : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?xi32>) -> tensor<?x4x?x64xf32>
+  return %o : tensor<?x4x?x64xf32>
+}
+
+// -----
+
+// Every second block of keys: tiles are tested before anything is loaded.
+// CHECK-LABEL: fa.map_rows @blocks
+// CHECK:         scf.for %{{.*}} iter_args(%[[O:.*]] = %{{.*}}, %[[M:.*]] = %{{.*}}, %[[L:.*]] = %{{[^)]*}})
+// CHECK-NOT:       tile.load
+// CHECK:           %[[R:.*]]:3 = scf.if
+// CHECK-NEXT:        tile.load
+// CHECK:             scf.yield %[[O]], %[[M]], %[[L]]
+// CHECK-NEXT:      }
+// CHECK-NEXT:      scf.yield %[[R]]#0, %[[R]]#1, %[[R]]#2
+func.func @blocks(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"}) -> tensor<?x4x?x64xf32> {
+  // expected-remark @below {{tile test: none/all; keys [0, sk)}}
+  %o = fa.attention query(%q) key(%k) value(%k) mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    %c64 = arith.constant 64 : index
+    %c2 = arith.constant 2 : index
+    %c1 = arith.constant 1 : index
+    %block = arith.divui %j, %c64 : index
+    %odd = arith.remui %block, %c2 : index
+    %v = arith.cmpi ne, %odd, %c1 : index
+    fa.yield %v : i1
+  } : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>) -> tensor<?x4x?x64xf32>
+  return %o : tensor<?x4x?x64xf32>
+}
+
+// -----
+
+// Documents are not known over a tile; what is ANDed still bounds the loop.
+// CHECK-LABEL: fa.map_rows @document
+// CHECK:         scf.for %{{.*}} = %c0 to %{{[0-9]+}} step
+// CHECK-NOT:       scf.if
+// CHECK:           fa.apply_mask
+func.func @document(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"},
+                    %ids: tensor<?x?xi32> {fa.name = "ids"}) -> tensor<?x4x?x64xf32> {
+  // expected-remark @below {{mask evaluated on every tile; keys [0, hi): affine}}
+  // expected-note @below {{'tensor.extract' is not known over a tile}}
+  %o = fa.attention query(%q) key(%k) value(%k) with [document(%ids), causal]
+    : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x?xi32>) -> tensor<?x4x?x64xf32>
+  return %o : tensor<?x4x?x64xf32>
+}

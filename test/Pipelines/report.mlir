@@ -1,0 +1,27 @@
+// 2*8*1024*64 elements of 2 bytes an operand; scores are 2*8*1024*1024 of 4
+// bytes, probabilities of 2. The memory of the program's own buffers, and how it grows with the length.
+
+// RUN: fa-opt %s --emit=report --shape=2,8,8,1024,1024 | FileCheck %s --check-prefix=ONLINE
+// RUN: fa-opt %s --emit=report --shape=2,8,8,1024,1024 --standard-attention | FileCheck %s --check-prefix=STANDARD
+// RUN: not fa-opt %s --emit=report --shape=2,8,8,1024 2>&1 | FileCheck %s --check-prefix=SHAPE
+// RUN: not fa-opt %s --emit=report --shape=2,4,8,1024,1024 2>&1 | FileCheck %s --check-prefix=SIZE
+
+// ONLINE: kernel @f grid {{.*}} = 2 x 8 x 16
+// ONLINE: input q: 2097152 bytes, O(N)
+// ONLINE: output o: 2097152 bytes, O(N)
+// ONLINE-NOT: workspace
+// ONLINE: memory: 8388608 bytes, O(N) (16777216 bytes at twice the lengths)
+
+// STANDARD: kernel @f_scores
+// STANDARD: workspace f_scores_ws: 67108864 bytes, O(N^2)
+// STANDARD: memory: 109051904 bytes, O(N^2) (419430400 bytes at twice the lengths)
+
+// SHAPE: error: --shape takes B,Hq,Hk,Sq,Sk, five sizes >= 0, got '2,8,8,1024'
+// SIZE: error: dimension 1 of 'q' has size 4, but the program was compiled for 8
+
+func.func @f(%q: tensor<?x8x?x64xbf16> {fa.name = "q"}, %k: tensor<?x8x?x64xbf16> {fa.name = "k"},
+             %v: tensor<?x8x?x64xbf16> {fa.name = "v"}) -> tensor<?x8x?x64xbf16> {
+  %o = fa.attention query(%q) key(%k) value(%v) with [causal]
+    : (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>) -> tensor<?x8x?x64xbf16>
+  return %o : tensor<?x8x?x64xbf16>
+}
