@@ -98,7 +98,12 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   operands.append(captures);
   operands.append(dropout);
   FunctionType type;
-  if (parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(type) ||
+  if (parser.parseOptionalAttrDict(state.attributes) ||
+      // An attribute of another type would leave the property empty.
+      failed(verifyInherentAttrs(state.name, state.attributes, [&]() -> InFlightDiagnostic {
+        return parser.emitError(loc) << "'" << state.name << "' op ";
+      })) ||
+      parser.parseColonType(type) ||
       parser.resolveOperands(operands, type.getInputs(), loc, state.operands))
     return failure();
   state.addTypes(type.getResults());
