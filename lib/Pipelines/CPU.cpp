@@ -47,14 +47,16 @@ void cpu::populateVectorPipeline(OpPassManager &pm, const TargetDescription &tar
   pm.addNestedPass<func::FuncOp>(createCPULowerVectors());
 }
 
-void cpu::populateLLVMPipeline(OpPassManager &pm, const TargetDescription &target) {
+void cpu::populateLLVMPipeline(OpPassManager &pm, const TargetDescription &target,
+                               bool canonicalize) {
   pm.addPass(createCPUMakeEntries());
   // Without an instruction for it, LLVM would call a library to round to bf16.
   // Before canonicalization, which makes one op of sitofp and truncf.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = !target.convertsBF16;
   pm.addPass(arith::createArithExpandOpsPass(expand));
-  pm.addPass(createCanonicalizerPass());
+  if (canonicalize)
+    pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());

@@ -74,11 +74,11 @@ static const Phase kVector{"vector", "vectors of rank 1 over one scratch buffer,
                            [](OpPassManager &pm, const CompileOptions &options) {
                              cpu::populateVectorPipeline(pm, cpu::describeTarget(options.target));
                            }};
-static const Phase kLLVM{"llvm",
-                         "the LLVM dialect: an entry per kernel that runs a range of instances",
-                         [](OpPassManager &pm, const CompileOptions &options) {
-                           cpu::populateLLVMPipeline(pm, cpu::describeTarget(options.target));
-                         }};
+static const Phase kLLVM{
+    "llvm", "the LLVM dialect: an entry per kernel that runs a range of instances",
+    [](OpPassManager &pm, const CompileOptions &options) {
+      cpu::populateLLVMPipeline(pm, cpu::describeTarget(options.target), options.canonicalize);
+    }};
 
 //===----------------------------------------------------------------------===//
 // Targets

@@ -21,7 +21,8 @@ void populateLinalgPipeline(OpPassManager &pm);
 /// -> loops over vectors, in one scratch buffer.
 void populateVectorPipeline(OpPassManager &pm, const TargetDescription &target);
 /// -> LLVM dialect, with an entry per kernel.
-void populateLLVMPipeline(OpPassManager &pm, const TargetDescription &target);
+void populateLLVMPipeline(OpPassManager &pm, const TargetDescription &target,
+                          bool canonicalize = true);
 
 } // namespace mlir::fa::cpu
 

@@ -100,9 +100,10 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   FunctionType type;
   if (parser.parseOptionalAttrDict(state.attributes) ||
       // An attribute of another type would leave the property empty.
-      failed(verifyInherentAttrs(state.name, state.attributes, [&]() -> InFlightDiagnostic {
-        return parser.emitError(loc) << "'" << state.name << "' op ";
-      })) ||
+      failed(verifyInherentAttrs(state.name, state.attributes,
+                                 [&]() -> InFlightDiagnostic {
+                                   return parser.emitError(loc) << "'" << state.name << "' op ";
+                                 })) ||
       parser.parseColonType(type) ||
       parser.resolveOperands(operands, type.getInputs(), loc, state.operands))
     return failure();
