@@ -23,7 +23,7 @@ for name in ("CI", "HOME", "FA_CACHE_DIR"):
         config.environment[name] = os.environ[name]
 if config.fa_sanitize:
     # LLVM's own code is not instrumented, so what it allocates looks overrun.
-    config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:detect_leaks=0"
+    config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:detect_leaks=0:allow_user_poisoning=0"
     config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1"
     config.available_features.add("asan")
 

@@ -10,6 +10,6 @@ config.test_source_root = os.path.join(config.fa_build_dir, "test", "unit")
 config.test_exec_root = config.test_source_root
 config.test_format = lit.formats.GoogleTest(".", "Tests")
 if config.fa_sanitize:
-    config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:detect_leaks=0"
+    config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:detect_leaks=0:allow_user_poisoning=0"
     config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1"
 config.environment["FA_EXAMPLES"] = os.path.join(config.fa_source_dir, "examples")
