@@ -137,10 +137,10 @@ FailureOr<Attribute> Entry::sizeExpressions(MapRowsOp rows, unsigned result) {
   auto pair = [&](Value value, int64_t dim) {
     return b.getArrayAttr({names.lookup(value), b.getI64IntegerAttr(dim)});
   };
-  // Dimensions 0 to 2 are those of `over`; 3 the length of what is read along the keys.
+  // Dimensions 0 to 2 are those of `over`; 3 the length of the product's right side.
   Value keys;
-  rows.getBody()->walk([&](tile::LoadOp load) {
-    if (load.getDims().size() == 2 && load.getIndices()[2] != rows.getRow())
+  rows.getBody()->walk([&](tile::DotOp dot) {
+    if (auto load = dot.getB().getDefiningOp<tile::LoadOp>())
       keys = load.getSource();
   });
   for (int64_t d = 0; d < type.getRank(); ++d) {
