@@ -166,7 +166,7 @@ llvm::Expected<std::vector<int64_t>> ShapeResolver::shapeOf(unsigned argument) {
     } else if (isWritten && isKnown && it->second != size) {
       return error("{0} is {1}, but '{2}' has {3} in its type", name, it->second,
                    argumentName(entry, argument), size);
-    } else if (isWritten && !isKnown) {
+    } else if (isWritten && !isKnown && !name.empty()) {
       sizes[name] = size; // a name of the user's own
     }
   }
