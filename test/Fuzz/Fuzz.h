@@ -9,6 +9,7 @@
 #define FA_TEST_FUZZ_FUZZ_H
 
 #include "Random.h"
+#include "fa/Reference/Reference.h"
 #include "fa/Support/Sampling.h"
 #include "mlir/IR/MLIRContext.h"
 #include <functional>
@@ -55,6 +56,18 @@ struct Outcome {
   /// The error that rejected it, where one did.
   std::string message, failure;
 };
+
+/// Empty, or what is wrong with a result. The rule bounds the largest error of
+/// many elements by that of plain arithmetic; where a few elements count, whose
+/// plain results may be exact by luck, some units in the last place are let pass.
+inline std::string problemOf(const std::string &name, const mlir::fa::Judgement &judgement,
+                             mlir::fa::DType dtype) {
+  using mlir::fa::DType;
+  double slack = dtype == DType::F32 ? 4e-6 : dtype == DType::F16 ? 4e-3 : 3e-2;
+  if (judgement.passed || (judgement.error > 0 && judgement.error <= 2 * judgement.bound + slack))
+    return "";
+  return "wrong result '" + name + "': " + judgement.problem;
+}
 
 /// Programs that launches are made of, compiled once.
 class Launcher {

@@ -95,6 +95,7 @@ static void write(const std::string &path, const std::string &text) {
   }
   Outcome outcome = inputs.run(
       index, [&](const std::string &text) { write(pathOf(options, slot, ".input"), text); });
+  llvm::erase(outcome.message, '\0'); // some of upstream's errors hold one
   int flags = outcome.parsed | outcome.reachedTile << 1 | outcome.ran << 2 | outcome.compared << 3 |
               outcome.rejected << 4;
   std::string answer = std::string(1, char('A' + flags)) + outcome.message.substr(0, 2000) + '\0' +

@@ -189,9 +189,9 @@ Outcome Inputs::runOnCPU(const Program &program, int64_t index) {
   if (!program.comparable)
     return outcome;
   outcome.compared = true;
-  for (auto &[name, judgement] : *judgements)
-    if (!judgement.passed)
-      outcome.failure = "wrong result '" + name + "': " + judgement.problem;
+  for (auto [judged, output] : llvm::zip(*judgements, result->outputs))
+    if (outcome.failure.empty())
+      outcome.failure = problemOf(judged.first, judged.second, output.dtype);
   return outcome;
 }
 

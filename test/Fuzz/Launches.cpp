@@ -224,7 +224,7 @@ static std::string check(Checker &checker, std::vector<std::unique_ptr<Argument>
     comparable &= !(argument->isOutput && argument->overlaps);
     (argument->isOutput ? outputs : inputs).push_back(std::move(host));
   }
-  if (!comparable)
+  if (!comparable || llvm::all_of(outputs, [](auto &output) { return output.size() == 0; }))
     return "";
   // In the order of the entry; a program names scalars where it likes.
   auto entry = checker.getAttention()->getParentOfType<mlir::func::FuncOp>();
@@ -239,9 +239,10 @@ static std::string check(Checker &checker, std::vector<std::unique_ptr<Argument>
   auto judgements = checker.judge(inputs, outputs);
   if (!judgements)
     return "the reference refuses a launch that ran: " + llvm::toString(judgements.takeError());
-  for (auto &[name, judgement] : *judgements)
-    if (!judgement.passed)
-      return "wrong result '" + name + "': " + judgement.problem;
+  for (auto [judged, output] : llvm::zip(*judgements, outputs))
+    if (std::string problem = problemOf(judged.first, judged.second, output.dtype);
+        !problem.empty())
+      return problem;
   return "";
 }
 
