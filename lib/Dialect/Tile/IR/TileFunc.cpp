@@ -114,5 +114,16 @@ LogicalResult FuncOp::verify() {
   }
   if (!getResultTypes().empty())
     return emitOpError("(func_c4) returns nothing; store to a view instead");
+  bool divides = true;
+  map.walkExprs([&](AffineExpr expr) {
+    auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+    if (!binary || expr.getKind() == AffineExprKind::Add || expr.getKind() == AffineExprKind::Mul)
+      return;
+    auto divisor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    divides &= divisor && divisor.getValue() > 0;
+  });
+  if (!divides)
+    return emitOpError("(func_c5) grid must divide by positive constants only, got ")
+           << AffineMapAttr::get(map);
   return success();
 }

@@ -297,3 +297,10 @@ func.func @memref(%x: memref<4xf32>, %i: index) {
   %t = tile.load %x[%i] dims [0] : memref<4xf32> -> tensor<4xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{(func_c5) grid must divide by positive constants only, got affine_map<()[s0] -> (s0 ceildiv -2)>}}
+tile.func @func_c5(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv -2)> sizes [0, 0] {
+  tile.return
+}

@@ -44,6 +44,7 @@ def Tile_FuncOp : Tile_Op<"func", [
     - (C2) Each pair of `sizes` names a view argument and one of its dimensions.
     - (C3) Arguments are views, integers, index or floats; the last ones, one per result of `grid`, are index.
     - (C4) A tile.func returns nothing.
+    - (C5) `grid` divides by positive constants only.
 
     Created by `convert-fa-to-tile` or written by hand; removed by
     `convert-tile-to-linalg` or `convert-tile-to-nvvm`.
