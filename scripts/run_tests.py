@@ -73,7 +73,6 @@ def suites(build):
     yield "lint's self-test", lambda: run_command([python, "scripts/lint.py", "--self-test"])
     yield "lit and unit tests", lambda: run_lit(build)
     for name, script in (
-        ("pairwise integration", "test/Integration/pairwise.py"),
         ("fuzzing", "scripts/fuzz.py"),
     ):
         if os.path.exists(os.path.join(ROOT, script)):

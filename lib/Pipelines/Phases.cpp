@@ -139,6 +139,13 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
   if (first > last + 1)
     return module.emitError() << "phase " << to << " comes before phase " << from
                               << ", nothing to compile";
+  // What the input claims to be, it must be.
+  if (first > 0 && first <= 3) {
+    PassManager pm(module.getContext(), ModuleOp::getOperationName());
+    verify(pm, phases[first - 1].name);
+    if (failed(pm.run(module)))
+      return failure();
+  }
   for (int i = first; i <= last; ++i) {
     PassManager pm(module.getContext(), ModuleOp::getOperationName());
     (void)applyPassManagerCLOptions(pm);

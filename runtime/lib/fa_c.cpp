@@ -35,6 +35,8 @@ struct fa_program {
   std::vector<std::vector<int64_t>> shapes;
 };
 
+static constexpr int32_t kMaxThreads = 1024;
+
 static fa_error *makeError(std::string message) {
   while (!message.empty() && message.back() == '\n')
     message.pop_back();
@@ -117,6 +119,9 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
   if (getPhases(compileOptions.target).empty())
     return makeError("unknown target '" + compileOptions.target + "': expected one of " +
                      llvm::join(getTargets(), ", "));
+  if (options.threads < 0 || options.threads > kMaxThreads)
+    return makeError("fa_compile_options.threads is " + std::to_string(options.threads) +
+                     ", expected 0 (one per core) to " + std::to_string(kMaxThreads));
   DialectRegistry registry;
   registerAllDialects(registry);
   program.context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);

@@ -137,12 +137,10 @@ FailureOr<Attribute> Entry::sizeExpressions(MapRowsOp rows, unsigned result) {
   auto pair = [&](Value value, int64_t dim) {
     return b.getArrayAttr({names.lookup(value), b.getI64IntegerAttr(dim)});
   };
-  // Dimensions 0 to 2 are those of `over`; 3 the length of the product's right side.
+  // Dimensions 0 to 2 are those of `over`; 3 is too, or the number of keys.
   Value keys;
-  rows.getBody()->walk([&](tile::DotOp dot) {
-    if (auto load = dot.getB().getDefiningOp<tile::LoadOp>())
-      keys = load.getSource();
-  });
+  if (auto columns = rows->getAttrOfType<IntegerAttr>(FADialect::kColumnsAttr))
+    keys = function.getArgument(columns.getInt());
   for (int64_t d = 0; d < type.getRank(); ++d) {
     if (!type.isDynamicDim(d))
       sizes.push_back(b.getI64IntegerAttr(type.getDimSize(d)));
@@ -161,6 +159,13 @@ LogicalResult Entry::convert(MapRowsOp rows) {
   llvm::SetVector<Value> inputs;
   llvm::SetVector<Operation *> pure;
   inputs.insert(rows.getOver());
+  // The sizes of its results may need an argument that nothing in it reads.
+  if (auto columns = rows->getAttrOfType<IntegerAttr>(FADialect::kColumnsAttr)) {
+    if (columns.getInt() < 0 || columns.getInt() >= function.getNumArguments())
+      return rows.emitError() << FADialect::kColumnsAttr << " names argument " << columns.getInt()
+                              << " of " << function.getNumArguments();
+    inputs.insert(function.getArgument(columns.getInt()));
+  }
   WalkResult walk = rows->walk([&](Operation *op) {
     for (Value operand : op->getOperands()) {
       Region *region = operand.getParentRegion();

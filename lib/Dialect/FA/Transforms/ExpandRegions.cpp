@@ -19,6 +19,7 @@
 #include "RowBuilder.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -50,6 +51,7 @@ private:
   LogicalResult expandIf(scf::IfOp op);
   LogicalResult expandExtract(tensor::ExtractOp op);
   LogicalResult expandDivision(Operation &op, bool isSigned);
+  Value saturate(Operation &op, Value x, bool onRow, bool onColumn);
   Operation *elementwise(Operation &op, StringRef name, ArrayRef<Value> operands, bool onRow,
                          bool onColumn);
 
@@ -190,6 +192,36 @@ LogicalResult Expander::expandDivision(Operation &op, bool isSigned) {
   return success();
 }
 
+/// A float to an integer: the nearest one where it is out of range, 0 for NaN.
+Value Expander::saturate(Operation &op, Value x, bool onRow, bool onColumn) {
+  Location loc = op.getLoc();
+  bool isSigned = isa<arith::FPToSIOp>(op);
+  Type element = op.getResult(0).getType();
+  unsigned width = element.getIntOrFloatBitWidth();
+  APInt most = isSigned ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width);
+  APInt least = isSigned ? APInt::getSignedMinValue(width) : APInt::getMinValue(width);
+  auto constant = [&](Attribute value) {
+    Value scalar = arith::ConstantOp::create(b, loc, cast<TypedAttr>(value));
+    return toShape({scalar}, onRow, onColumn, loc);
+  };
+  // The first power of two above the range, and the end below it.
+  double end = std::ldexp(1.0, isSigned ? width - 1 : width);
+  Type from = getElementTypeOrSelf(x.getType());
+  Value above = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, x,
+                                      constant(b.getFloatAttr(from, end)));
+  Value below = arith::CmpFOp::create(
+      b, loc, isSigned ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OLE, x,
+      constant(b.getFloatAttr(from, isSigned ? -end : -1.0)));
+  Value nan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
+  Value outside = arith::OrIOp::create(b, loc, arith::OrIOp::create(b, loc, above, below), nan);
+  Value inside = arith::SelectOp::create(b, loc, outside, constant(b.getFloatAttr(from, 0.0)), x);
+  Value result =
+      elementwise(op, op.getName().getStringRef(), inside, onRow, onColumn)->getResult(0);
+  result =
+      arith::SelectOp::create(b, loc, above, constant(b.getIntegerAttr(element, most)), result);
+  return arith::SelectOp::create(b, loc, below, constant(b.getIntegerAttr(element, least)), result);
+}
+
 LogicalResult Expander::expandExtract(tensor::ExtractOp op) {
   // The tensor is a capture: its item is the tensor outside.
   Value source = items.lookup(op.getTensor()).value;
@@ -290,6 +322,10 @@ LogicalResult Expander::expandOp(Operation &op) {
   for (Value operand : op.getOperands())
     operands.push_back(toShape(items.lookup(operand), onRow, onColumn, op.getLoc()));
   Operation *created = nullptr;
+  if (isa<arith::FPToSIOp, arith::FPToUIOp>(op)) {
+    items[op.getResult(0)] = {saturate(op, operands[0], onRow, onColumn), onRow, onColumn};
+    return success();
+  }
   if (auto compare = dyn_cast<index::CmpOp>(op)) {
     auto predicate =
         arith::symbolizeCmpIPredicate(index::stringifyIndexCmpPredicate(compare.getPred()));

@@ -10,11 +10,11 @@
 //
 //   1. s  = q k^T, modified by the score region, -inf where masked
 //   2. m' = max(m, rowmax s)
-//   3. p  = exp2(c s - [c m']),  a = exp2([c m] - [c m'])    ([x]: rounded to f32)
+//   3. p  = exp2(c (s - m')),  a = exp2(c (m - m'))
 //   4. l' = a l + rowsum p
 //   5. o' = a o + round(p) v       (p with dropped elements at 0)
 //
-// and at the end o = o' / l', lse = ln 2 ([c m'] + log2 l'). Source: Dao et al.,
+// and at the end o = o' / l', lse = ln 2 (c m' + log2 l'). Source: Dao et al.,
 // "FlashAttention", NeurIPS 2022, algorithm 1; the division is left to the end
 // as in Dao, "FlashAttention-2", 2023, section 3.1.
 //
@@ -57,8 +57,8 @@ static void finish(RowBuilder &r, AttentionOp op, MapRowsOp rows, ValueRange car
           rows.getResultView(0));
   if (!op.getLse())
     return;
-  Value exponent = r.difference(r.log2(l), r.product(m, -c));
-  Value natural = r.mul(exponent, r.splat(kLn2, r.rowType()));
+  Value natural =
+      r.add(r.mul(m, r.splat(c * kLn2, r.rowType())), r.mul(r.log2(l), r.splat(kLn2, r.rowType())));
   Value minusInf = r.splat(-std::numeric_limits<double>::infinity(), r.rowType());
   r.store(arith::SelectOp::create(r.b, r.loc, empty, minusInf, natural), rows.getResultView(1));
 }
@@ -96,11 +96,12 @@ static void rewrite(AttentionOp op) {
     Value newM = r.reduce(tile::Reduction::maxnumf, s, m);
     // A row that has seen no key yet has maximum -inf; 0 in its place keeps
     // -inf - -inf out of the exponents and gives p = a = 0.
-    Value shift = r.product(r.unlessMinusInf(newM, 0.0), -c);
-    Value p = r.exp2(r.add(r.mul(s, r.splat(c, r.scoresType())), r.along(shift, s.getType())));
-    // Earlier terms are relative to the product c m as it was rounded then, so
-    // it is formed again in the same way, never contracted into the difference.
-    Value a = r.exp2(r.difference(shift, r.product(m, -c)));
+    // The difference first: it is exact where it matters and cannot overflow,
+    // however large the scores are.
+    Value most = r.unlessMinusInf(newM, 0.0);
+    Value below = r.difference(s, r.along(most, s.getType()));
+    Value p = r.exp2(r.mul(below, r.splat(c, r.scoresType())));
+    Value a = r.exp2(r.mul(r.difference(m, most), r.splat(c, r.rowType())));
     Value newL = r.reduce(tile::Reduction::addf, p, r.mul(l, a));
 
     if (dropout)

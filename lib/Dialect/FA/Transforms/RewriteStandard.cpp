@@ -67,6 +67,9 @@ static void expand(ScoresOp op) {
   RowBuilder r(b, op.getLoc());
   auto rows = MapRowsOp::create(b, op.getLoc(), kernelName(op, "_scores"), op.getQuery(),
                                 RowBuilder::kDynamic, op->getResultTypes());
+  // Entries pass their arguments on as they are (fa-verify-phase).
+  if (auto key = dyn_cast<BlockArgument>(op.getKey()))
+    rows->setAttr(FADialect::kColumnsAttr, b.getI64IntegerAttr(key.getArgNumber()));
   r.enter(rows, op.getQuery(), op.getKey());
   Value keyHead = r.keyHead(op.getQuery(), op.getKey());
   Value query = r.loadRows(op.getQuery(), r.head, r.row);
@@ -105,24 +108,25 @@ static void expand(SoftmaxOp op) {
   auto load = [&](Value column) {
     return r.applyMask(loadMatrix(r, scores, column), column, {}, noMask);
   };
-  auto probabilities = [&](Value column, Value shift) {
-    Value s = load(column);
-    return r.exp2(r.add(r.mul(s, r.splat(kLog2E, r.scoresType())), r.along(shift, s.getType())));
-  };
   Value m = r.forKeys(r.splat(-kInf, r.rowType()), [&](Value column, ValueRange in) {
     return SmallVector<Value>{r.reduce(tile::Reduction::maxnumf, load(column), in[0])};
   })[0];
-  Value shift = r.product(r.unlessMinusInf(m, 0.0), -kLog2E);
+  Value most = r.unlessMinusInf(m, 0.0);
+  auto probabilities = [&](Value column) {
+    Value s = load(column);
+    Value below = r.difference(s, r.along(most, s.getType()));
+    return r.exp2(r.mul(below, r.splat(kLog2E, r.scoresType())));
+  };
   Value zero = r.splat(0.0, r.rowType());
   Value l = r.forKeys(zero, [&](Value column, ValueRange in) {
-    return SmallVector<Value>{r.reduce(tile::Reduction::addf, probabilities(column, shift), in[0])};
+    return SmallVector<Value>{r.reduce(tile::Reduction::addf, probabilities(column), in[0])};
   })[0];
   Value empty = arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OEQ, l, zero);
   Value one = dropout ? r.splat(dropout->keptScale, r.rowType()) : r.splat(1.0, r.rowType());
   Value inverse =
       arith::SelectOp::create(b, r.loc, empty, zero, arith::DivFOp::create(b, r.loc, one, l));
   r.forKeys({}, [&](Value column, ValueRange) {
-    Value p = probabilities(column, shift);
+    Value p = probabilities(column);
     p = r.mul(p, r.along(inverse, p.getType()));
     if (dropout)
       p = r.drop(p, column, *dropout);
@@ -131,7 +135,7 @@ static void expand(SoftmaxOp op) {
     return SmallVector<Value>{};
   });
   if (op.getLse()) {
-    Value natural = r.mul(r.difference(r.log2(l), shift), r.splat(kLn2, r.rowType()));
+    Value natural = r.add(m, r.mul(r.log2(l), r.splat(kLn2, r.rowType())));
     r.store(arith::SelectOp::create(b, r.loc, empty, r.splat(-kInf, r.rowType()), natural),
             rows.getResultView(1));
   }

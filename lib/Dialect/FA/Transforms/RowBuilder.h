@@ -59,10 +59,6 @@ struct RowBuilder {
   // Arithmetic; products and sums may be contracted.
   Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y, contract()); }
   Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y, contract()); }
-  // Not contracted: two products of the same factors are the same number.
-  Value product(Value rows, double factor) {
-    return arith::MulFOp::create(b, loc, rows, splat(factor, rowType()));
-  }
   Value difference(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
   Value exp2(Value x) { return math::Exp2Op::create(b, loc, x); }
   Value log2(Value x) { return math::Log2Op::create(b, loc, x); }

@@ -36,6 +36,9 @@ def FA_Dialect : Dialect {
     /// On an argument or result of an entry: a name for each of its sizes, out
     /// of B, Hq, Hk, Sq, Sk, D, Dv or the user's own; sizes of one name agree.
     static constexpr llvm::StringLiteral kDimsAttr = "fa.dims";
+    /// On a fa.map_rows whose results have a column per key: the number of the
+    /// entry's argument that has the keys, as its dimension 2.
+    static constexpr llvm::StringLiteral kColumnsAttr = "fa.columns";
   }];
 }
 

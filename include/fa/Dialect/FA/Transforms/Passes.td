@@ -24,7 +24,7 @@ def FARewriteOnlineSoftmax : Pass<"fa-rewrite-online-softmax"> {
 
     Numerics: reassociates the sums; exponentials are taken base 2.
 
-    Example (`test/Dialect/FA/rewrite-online-softmax.mlir`):
+    Example (`test/Dialect/FA/Transforms/rewrite-online-softmax.mlir`):
 
     ```mlir
     %r:3 = scf.for %j = %c0 to %sk step %n iter_args(%o = %o0, %m = %m0, %l = %l0) -> ... {
@@ -50,7 +50,7 @@ def FARewriteStandard : Pass<"fa-rewrite-standard"> {
     Numerics: exact; f16 and bf16 probabilities are rounded after
     normalization.
 
-    Example (`test/Dialect/FA/rewrite-standard.mlir`):
+    Example (`test/Dialect/FA/Transforms/rewrite-standard.mlir`):
 
     ```mlir
     %s = fa.scores query(%q) key(%k) captures() scale(0.125) mask {} score {} : ...
@@ -78,7 +78,7 @@ def FAAnalyzeMask : Pass<"fa-analyze-mask"> {
 
     Numerics: exact.
 
-    Example (`test/Dialect/FA/analyze-mask.mlir`), bottom-right causal:
+    Example (`test/Dialect/FA/Transforms/analyze-mask.mlir`), bottom-right causal:
 
     ```mlir
     %r:3 = scf.for %j = %c0 to %hi step %n ... {   // hi = min(last row + sk - sq + 1, sk)
@@ -113,7 +113,7 @@ def FATileAttention : Pass<"fa-tile-attention"> {
 
     Numerics: exact.
 
-    Example (`test/Dialect/FA/tile-attention.mlir`):
+    Example (`test/Dialect/FA/Transforms/tile-attention.mlir`):
 
     ```mlir
     %o = fa.map_rows @f over(%q) rows(64) : tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32> { ... }
