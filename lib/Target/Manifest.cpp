@@ -58,6 +58,12 @@ llvm::Error Manifest::resolve(std::vector<std::vector<int64_t>> &shapes) const {
                                        std::to_string(known->second.first) + "; they must agree");
     }
   }
+  for (auto &[name, most] : limits)
+    if (auto size = named.find(name); size != named.end() && size->second.first > most)
+      return llvm::createStringError(
+          name + " = " + std::to_string(size->second.first) +
+          " is more than random numbers have positions for, expected at most " +
+          std::to_string(most));
   for (auto &[of, by] : multiples) {
     auto x = named.find(of), y = named.find(by);
     if (x == named.end() || y == named.end())
@@ -173,9 +179,16 @@ FailureOr<std::vector<Manifest>> fa::readManifests(ModuleOp module) {
     }
     if (auto pairs = kernel->getAttrOfType<ArrayAttr>(tile::TileDialect::kMultiplesAttr))
       for (Attribute pair : pairs)
-        if (auto names = dyn_cast<ArrayAttr>(pair); names && names.size() == 2)
+        if (auto names = dyn_cast<ArrayAttr>(pair);
+            names && names.size() == 2 && isa<StringAttr>(names[0]) && isa<StringAttr>(names[1]))
           manifest.multiples.push_back(
               {cast<StringAttr>(names[0]).str(), cast<StringAttr>(names[1]).str()});
+    if (auto pairs = kernel->getAttrOfType<ArrayAttr>(tile::TileDialect::kLimitsAttr))
+      for (Attribute pair : pairs)
+        if (auto limit = dyn_cast<ArrayAttr>(pair);
+            limit && limit.size() == 2 && isa<StringAttr>(limit[0]) && isa<IntegerAttr>(limit[1]))
+          manifest.limits.push_back(
+              {cast<StringAttr>(limit[0]).str(), cast<IntegerAttr>(limit[1]).getInt()});
     ArrayRef<int64_t> sizes = kernel.getSizes();
     for (size_t i = 0; i < sizes.size(); i += 2)
       info.symbols.push_back({info.arguments[sizes[i]], static_cast<unsigned>(sizes[i + 1])});

@@ -200,7 +200,13 @@ int fa_run_main(int argc, char **argv) {
   if (!cl::ParseCommandLineOptions(
           argc, argv, "fa-run: runs, checks and times a program of attention\n", &llvm::errs()))
     return 1;
-  auto passed = run(options);
+  llvm::Expected<bool> passed = false;
+  llvm::cantFail(passed.takeError());
+  try {
+    passed = run(options);
+  } catch (const std::bad_alloc &) {
+    passed = error("not enough memory for the tensors and the workspace; choose smaller sizes");
+  }
   if (!passed) {
     llvm::errs() << "fa-run: " << llvm::toString(passed.takeError()) << "\n";
     return 1;

@@ -49,6 +49,8 @@ struct Manifest {
   std::vector<ManifestKernel> kernels;
   /// Guards: the size named first is a multiple of the one named second, which is not 0.
   std::vector<std::pair<std::string, std::string>> multiples;
+  /// Guards: the size of that name is at most so much.
+  std::vector<std::pair<std::string, int64_t>> limits;
 
   /// The index of an argument, -1 where there is none of that name.
   int64_t find(StringRef name) const;

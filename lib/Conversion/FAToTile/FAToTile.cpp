@@ -257,6 +257,15 @@ LogicalResult Entry::convert(MapRowsOp rows) {
     b.clone(op, mapping);
   tile::ReturnOp::create(b, loc);
 
+  // The counter of the generator has 12 bits for the head, 20 for the batch.
+  bool random =
+      kernel.walk([](tile::RandomBitsOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (random)
+    kernel->setAttr(
+        tile::TileDialect::kLimitsAttr,
+        b.getArrayAttr({b.getArrayAttr({b.getStringAttr("Hq"), b.getI64IntegerAttr(1 << 12)}),
+                        b.getArrayAttr({b.getStringAttr("B"), b.getI64IntegerAttr(1 << 20)})}));
+
   // Sizes of views: tensor.dim on a view argument is not valid outside of this pass.
   SmallVector<tensor::DimOp> dims;
   kernel->walk([&](tensor::DimOp dim) { dims.push_back(dim); });

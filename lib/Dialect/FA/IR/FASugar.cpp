@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -43,8 +44,10 @@ static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) 
     if (parser.parseLess() || parser.parseInteger(item.left) || parser.parseComma() ||
         parser.parseInteger(item.right) || parser.parseGreater())
       return failure();
-    if (item.left < -1 || item.right < -1)
-      return parser.emitError(at, "window takes sizes >= 0, or -1 for an unbounded side");
+    constexpr int64_t most = std::numeric_limits<int32_t>::max();
+    if (item.left < -1 || item.right < -1 || item.left > most || item.right > most)
+      return parser.emitError(at,
+                              "window takes sizes from 0 to 2^31 - 1, or -1 for an unbounded side");
   } else if (name == "prefix") {
     item.kind = Sugar::Prefix;
     if (operands(1))
@@ -61,8 +64,8 @@ static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) 
     item.kind = Sugar::Softcap;
     if (parser.parseLess() || parser.parseFloat(item.cap) || parser.parseGreater())
       return failure();
-    if (!(item.cap > 0))
-      return parser.emitError(at, "softcap takes a positive number");
+    if (!(item.cap > 0 && item.cap <= std::numeric_limits<float>::max()))
+      return parser.emitError(at, "softcap takes a positive number that fits f32");
   } else if (name == "bias") {
     item.kind = Sugar::Bias;
     if (operands(1))

@@ -356,7 +356,7 @@ func.func @sugar_unknown(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v:
 // -----
 
 func.func @sugar_window(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
-  // expected-error @+1 {{window takes sizes >= 0, or -1 for an unbounded side}}
+  // expected-error @+1 {{window takes sizes from 0 to 2^31 - 1, or -1 for an unbounded side}}
   %o = fa.attention query(%q) key(%k) value(%v) with [window<-2, 0>]
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return

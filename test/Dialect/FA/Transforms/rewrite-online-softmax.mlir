@@ -12,7 +12,8 @@
 // CHECK:             %[[S:.*]] = tile.dot %[[Q]], %{{.*}} transpose_b precision(tf32x3)
 // CHECK:             %[[MASKED:.*]] = fa.apply_mask %[[S]] at(%{{.*}}, %{{.*}}, %{{.*}}, %[[J]])
 // CHECK:             %[[NEWM:.*]] = tile.reduce maxnumf %[[MASKED]] init %[[M]] dim 1
-// CHECK:             arith.constant -0.180336
+// CHECK:             arith.subf %[[MASKED]]
+// CHECK:             arith.constant 0.180336
 // CHECK:             %[[P:.*]] = math.exp2 %{{.*}} : tensor<?x?xf32>
 // CHECK:             %[[A:.*]] = math.exp2 %{{.*}} : tensor<?xf32>
 // CHECK:             %[[LA:.*]] = arith.mulf %[[L]], %[[A]]

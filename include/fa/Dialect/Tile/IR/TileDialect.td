@@ -38,6 +38,8 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral kDimsAttr = "tile.dims";
     /// On a tile.func: pairs of names of sizes, the first a multiple of the second.
     static constexpr llvm::StringLiteral kMultiplesAttr = "tile.multiples";
+    /// On a tile.func: pairs of the name of a size and the most that it may be.
+    static constexpr llvm::StringLiteral kLimitsAttr = "tile.limits";
     /// On a tile.func: the entry that launches it; the kernels of an entry
     /// run in the order in which the module has them.
     static constexpr llvm::StringLiteral kEntryAttr = "tile.entry";
