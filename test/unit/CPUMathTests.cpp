@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CPUCompile.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Runtime/CPUExecutor.h"
@@ -77,7 +78,7 @@ const Function functions[] = {
      -9, 9, -9, 2},
 };
 
-std::unique_ptr<cpu::Executor> compile(StringRef op, const cpu::TargetDescription &target) {
+std::unique_ptr<cpu::Executor> compileOp(StringRef op, const cpu::TargetDescription &target) {
   std::string program = R"(
 tile.func @f(%x: !tile.view<?xf32>, %x2: !tile.view<?xf32>, %y: !tile.view<?xf32>, %t: index)
     grid affine_map<()[s0] -> (s0 ceildiv 100)> sizes [0, 0] {
@@ -90,28 +91,14 @@ tile.func @f(%x: !tile.view<?xf32>, %x2: !tile.view<?xf32>, %y: !tile.view<?xf32
   tile.store %e, %y[%i] dims [0] : tensor<100xf32>, !tile.view<?xf32>
   tile.return
 })";
-  DialectRegistry registry;
-  registry.insert<tile::TileDialect, arith::ArithDialect, math::MathDialect>();
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
-  PassManager pm(&context);
-  cpu::populateLinalgPipeline(pm);
-  cpu::populateVectorPipeline(pm, target);
-  cpu::populateLLVMPipeline(pm, target);
-  if (!module || failed(pm.run(*module)))
-    return nullptr;
-  auto executor = cpu::Executor::create(*module, target);
-  if (executor)
-    return std::move(*executor);
-  ADD_FAILURE() << llvm::toString(executor.takeError());
-  return nullptr;
+  return compile(program, target);
 }
 
 TEST(CPUMath, FunctionsAreAccurate) {
   constexpr int64_t n = 20011;
   for (const Function &f : functions)
     for (const char *name : {"native", "avx2"}) {
-      std::unique_ptr<cpu::Executor> executor = compile(f.op, *cpu::getTarget(name));
+      std::unique_ptr<cpu::Executor> executor = compileOp(f.op, *cpu::getTarget(name));
       if (!executor) {
         ADD_FAILURE() << f.op << " does not compile for " << name;
         continue;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CPUCompile.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Runtime/CPUExecutor.h"
@@ -21,24 +22,6 @@ using namespace mlir;
 using namespace mlir::fa;
 
 namespace {
-
-std::unique_ptr<cpu::Executor> compile(StringRef program, const cpu::TargetDescription &target) {
-  DialectRegistry registry;
-  registry.insert<tile::TileDialect, arith::ArithDialect, math::MathDialect>();
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
-  PassManager pm(&context);
-  cpu::populateLinalgPipeline(pm);
-  cpu::populateVectorPipeline(pm, target);
-  cpu::populateLLVMPipeline(pm, target);
-  if (!module || failed(pm.run(*module)))
-    return nullptr;
-  auto executor = cpu::Executor::create(*module, target);
-  if (executor)
-    return std::move(*executor);
-  ADD_FAILURE() << llvm::toString(executor.takeError());
-  return nullptr;
-}
 
 const char *exp2Program = R"(
 tile.func @f(%x: !tile.view<?xf32>, %y: !tile.view<?xf32>, %t: index)

@@ -40,18 +40,11 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-static constexpr double kLog2E = 1.4426950408889634074;
-static constexpr double kLn2 = 0.69314718055994530942;
-
 /// The results of the rows, from what the loop carried out: o / l and lse.
 static void finish(RowBuilder &r, AttentionOp op, MapRowsOp rows, ValueRange carried, double c,
                    const std::optional<RowBuilder::Dropout> &dropout) {
   Value o = carried[0], m = carried[1], l = carried[2];
-  Value zero = r.splat(0.0, r.rowType());
-  Value empty = arith::CmpFOp::create(r.b, r.loc, arith::CmpFPredicate::OEQ, l, zero);
-  Value numerator = dropout ? r.splat(dropout->keptScale, r.rowType()) : r.splat(1.0, r.rowType());
-  Value inverse = arith::SelectOp::create(r.b, r.loc, empty, zero,
-                                          arith::DivFOp::create(r.b, r.loc, numerator, l));
+  auto [empty, inverse] = r.normalizer(l, dropout);
   Value output = r.mul(o, r.along(inverse, o.getType()));
   r.store(r.convert(output, cast<RankedTensorType>(op.getOutput().getType()).getElementType()),
           rows.getResultView(0));
@@ -59,8 +52,7 @@ static void finish(RowBuilder &r, AttentionOp op, MapRowsOp rows, ValueRange car
     return;
   Value natural =
       r.add(r.mul(m, r.splat(c * kLn2, r.rowType())), r.mul(r.log2(l), r.splat(kLn2, r.rowType())));
-  Value minusInf = r.splat(-std::numeric_limits<double>::infinity(), r.rowType());
-  r.store(arith::SelectOp::create(r.b, r.loc, empty, minusInf, natural), rows.getResultView(1));
+  r.storeLse(natural, empty, rows.getResultView(1));
 }
 
 static void rewrite(AttentionOp op) {
@@ -119,13 +111,6 @@ static void rewrite(AttentionOp op) {
 
 namespace {
 struct RewriteOnlineSoftmax : fa::impl::FARewriteOnlineSoftmaxBase<RewriteOnlineSoftmax> {
-  void runOnOperation() override {
-    SmallVector<AttentionOp> ops;
-    getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops) {
-      nameSizes(op);
-      rewrite(op);
-    }
-  }
+  void runOnOperation() override { rewriteAttentions(getOperation(), rewrite); }
 };
 } // namespace

@@ -25,8 +25,6 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-static constexpr double kLog2E = 1.4426950408889634074;
-static constexpr double kLn2 = 0.69314718055994530942;
 static constexpr double kInf = std::numeric_limits<double>::infinity();
 
 static void rewrite(AttentionOp op) {
@@ -121,13 +119,10 @@ static void expand(SoftmaxOp op) {
   Value l = r.forKeys(zero, [&](Value column, ValueRange in) {
     return SmallVector<Value>{r.reduce(tile::Reduction::addf, probabilities(column), in[0])};
   })[0];
-  Value empty = arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OEQ, l, zero);
-  Value one = dropout ? r.splat(dropout->keptScale, r.rowType()) : r.splat(1.0, r.rowType());
-  Value inverse =
-      arith::SelectOp::create(b, r.loc, empty, zero, arith::DivFOp::create(b, r.loc, one, l));
+  auto normalizer = r.normalizer(l, dropout);
   r.forKeys({}, [&](Value column, ValueRange) {
     Value p = probabilities(column);
-    p = r.mul(p, r.along(inverse, p.getType()));
+    p = r.mul(p, r.along(normalizer.inverse, p.getType()));
     if (dropout)
       p = r.drop(p, column, *dropout);
     Type element = cast<RankedTensorType>(op.getProbabilities().getType()).getElementType();
@@ -136,8 +131,7 @@ static void expand(SoftmaxOp op) {
   });
   if (op.getLse()) {
     Value natural = r.add(m, r.mul(r.log2(l), r.splat(kLn2, r.rowType())));
-    r.store(arith::SelectOp::create(b, r.loc, empty, r.splat(-kInf, r.rowType()), natural),
-            rows.getResultView(1));
+    r.storeLse(natural, normalizer.empty, rows.getResultView(1));
   }
   op->replaceAllUsesWith(rows);
   op.erase();
@@ -180,13 +174,6 @@ void fa::expandStandardOps(Operation *root) {
 
 namespace {
 struct RewriteStandard : fa::impl::FARewriteStandardBase<RewriteStandard> {
-  void runOnOperation() override {
-    SmallVector<AttentionOp> ops;
-    getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops) {
-      nameSizes(op);
-      rewrite(op);
-    }
-  }
+  void runOnOperation() override { rewriteAttentions(getOperation(), rewrite); }
 };
 } // namespace

@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-void fa::nameSizes(AttentionOp op) {
+static void nameSizes(AttentionOp op) {
   auto entry = op->getParentOfType<func::FuncOp>();
   Builder b(op.getContext());
   auto name = [&](Value value, ArrayRef<StringRef> dims) {
@@ -33,6 +33,15 @@ void fa::nameSizes(AttentionOp op) {
   name(op.getValue(), {"B", "Hk", "Sk", "Dv"});
   name(op.getOutput(), {"B", "Hq", "Sq", "Dv"});
   name(op.getLse(), {"B", "Hq", "Sq"});
+}
+
+void fa::rewriteAttentions(Operation *root, function_ref<void(AttentionOp)> rewrite) {
+  SmallVector<AttentionOp> ops;
+  root->walk([&](AttentionOp op) { ops.push_back(op); });
+  for (AttentionOp op : ops) {
+    nameSizes(op);
+    rewrite(op);
+  }
 }
 
 void RowBuilder::enter(MapRowsOp rows, Value query, Value keys) {
@@ -128,6 +137,20 @@ std::optional<RowBuilder::Dropout> RowBuilder::dropout(Value p, Value seed, Valu
   Value scale = arith::DivFOp::create(b, loc, f32(256), kept);
   Value threshold = arith::TruncIOp::create(b, loc, b.getI8Type(), count);
   return Dropout{threshold, scale, seed, offset};
+}
+
+RowBuilder::Normalizer RowBuilder::normalizer(Value l, const std::optional<Dropout> &dropout) {
+  Value zero = splat(0.0, rowType());
+  Value empty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, l, zero);
+  Value one = dropout ? splat(dropout->keptScale, rowType()) : splat(1.0, rowType());
+  Value inverse =
+      arith::SelectOp::create(b, loc, empty, zero, arith::DivFOp::create(b, loc, one, l));
+  return {empty, inverse};
+}
+
+void RowBuilder::storeLse(Value natural, Value empty, Value view) {
+  Value minusInf = splat(-std::numeric_limits<double>::infinity(), rowType());
+  store(arith::SelectOp::create(b, loc, empty, minusInf, natural), view);
 }
 
 Value RowBuilder::drop(Value probabilities, Value column, const Dropout &dropout) {

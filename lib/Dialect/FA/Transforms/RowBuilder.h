@@ -22,6 +22,9 @@
 
 namespace mlir::fa {
 
+inline constexpr double kLog2E = 1.4426950408889634074;
+inline constexpr double kLn2 = 0.69314718055994530942;
+
 /// Position, lengths and dropout of the block that is being built.
 struct RowBuilder {
   static constexpr int64_t kDynamic = ShapedType::kDynamic;
@@ -95,6 +98,14 @@ struct RowBuilder {
   };
   /// The scalars of dropout; nothing where `p` is null.
   std::optional<Dropout> dropout(Value p, Value seed, Value offset);
+  /// Of the sum of exponentials `l`: which rows saw no key, and the factor on the weighted sum,
+  /// 0 there, else 1 / l, with dropout also the factor on what is kept.
+  struct Normalizer {
+    Value empty, inverse;
+  };
+  Normalizer normalizer(Value l, const std::optional<Dropout> &dropout);
+  /// Stores `natural`, -inf in empty rows.
+  void storeLse(Value natural, Value empty, Value view);
   /// `probabilities` with the dropped ones at 0, not scaled.
   Value drop(Value probabilities, Value column, const Dropout &dropout);
 
@@ -104,9 +115,10 @@ private:
   Value apply(Value scores, Value column, ValueRange captures, Region &region);
 };
 
-/// Names the sizes of an entry's query, key, value and results (`fa.dims`), so
-/// that a launch can check that they agree.
-void nameSizes(AttentionOp op);
+/// Rewrites every attention below `root`. Names the sizes of the entry's query,
+/// key, value and results before (`fa.dims`), so that a launch can check that
+/// they agree.
+void rewriteAttentions(Operation *root, function_ref<void(AttentionOp)> rewrite);
 
 /// Expands `fa.scores`, `fa.softmax` and `fa.weighted_sum` to `fa.map_rows`.
 void expandStandardOps(Operation *root);
