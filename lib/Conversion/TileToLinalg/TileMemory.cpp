@@ -145,7 +145,6 @@ static Value loadRows(Place &p, RankedTensorType type) {
   SmallVector<Type> types;
   for (const Piece &piece : pieces)
     types.push_back(VectorType::get(piece.size, element));
-  Value padding = zeroOf(p.b, p.loc, element);
   Value columnsOk = p.allInRange(p.lastDim(), columns);
   Value empty = tensor::EmptyOp::create(p.b, p.loc, type.getShape(), element);
 
