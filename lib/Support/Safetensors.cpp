@@ -367,8 +367,8 @@ llvm::Error fa::writeSafetensors(StringRef path, const Safetensors &contents) {
     return llvm::Error::success();
   });
   if (failed)
-    return llvm::createStringError(path + ": cannot be written: " +
-                                   llvm::toString(std::move(failed)) +
+    return llvm::createStringError(path +
+                                   ": cannot be written: " + llvm::toString(std::move(failed)) +
                                    "; check the path and the space");
   return llvm::Error::success();
 }
