@@ -61,7 +61,7 @@ struct Place {
   Value allInRange(int64_t dim, int64_t count) {
     std::optional<int64_t> constant = getConstantIntValue(indices[dim]);
     if (constant && !type().isDynamicDim(dim) && *constant >= 0 &&
-        *constant + count <= type().getDimSize(dim))
+        *constant <= type().getDimSize(dim) - count)
       return {};
     Value last = add(indices[dim], index(count - 1));
     return both(inRange(indices[dim], dim), inRange(last, dim));
