@@ -35,6 +35,23 @@ void fa::cpu::registerBufferizationModels(DialectRegistry &registry) {
   vector::registerBufferizableOpInterfaceExternalModels(registry);
 }
 
+static bool isTile(Type type) { return isa<TensorType>(type); }
+
+/// Ops on tiles that no pass of the CPU knows, as a program written by hand may
+/// have: with a buffer for each tile they would be left, or stop later passes.
+static LogicalResult checkTiles(Operation *op) {
+  if (llvm::none_of(op->getResultTypes(), isTile) && llvm::none_of(op->getOperandTypes(), isTile))
+    return success();
+  bool isLinalg = isa_and_nonnull<linalg::LinalgDialect>(op->getDialect());
+  bool known = isa<bufferization::BufferizableOpInterface>(op) &&
+               (!isLinalg || isa<linalg::LinalgOp, linalg::YieldOp>(op));
+  if (known)
+    return success();
+  return op->emitError()
+         << "'" << op->getName() << "' cannot be lowered to the cpu on tiles; use "
+         << "ops of tile, elementwise ones of arith and math, and scf.for or scf.if";
+}
+
 namespace {
 struct CPUBufferize : fa::impl::CPUBufferizeBase<CPUBufferize> {
   void getDependentDialects(DialectRegistry &registry) const override {
@@ -44,6 +61,10 @@ struct CPUBufferize : fa::impl::CPUBufferizeBase<CPUBufferize> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    WalkResult walk =
+        module.walk<WalkOrder::PreOrder>([](Operation *op) { return WalkResult(checkTiles(op)); });
+    if (walk.wasInterrupted())
+      return signalPassFailure();
     bufferization::OneShotBufferizationOptions options;
     options.bufferizeFunctionBoundaries = true;
     bufferization::BufferizationState state;
