@@ -35,7 +35,8 @@ class Argument(ctypes.Structure):
 class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("target", ctypes.c_char_p), ("entry", ctypes.c_char_p)] + [
         (name, ctypes.c_int32)
-        for name in ("threads", "standard", "no_mask_analysis", "no_canonicalize", "rows", "keys")]
+        for name in ("threads", "standard", "no_mask_analysis", "no_canonicalize", "rows", "keys")
+    ] + [("source_name", ctypes.c_char_p)]
 
 
 class Library:

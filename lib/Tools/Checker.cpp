@@ -7,9 +7,9 @@
 
 #include "fa/Tools/Checker.h"
 #include "fa/Pipelines/Phases.h"
+#include "fa/Support/ModuleText.h"
 #include "fa/Tools/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -17,25 +17,18 @@ using namespace mlir::fa;
 Checker::Checker() = default;
 Checker::~Checker() = default;
 
-llvm::Expected<std::unique_ptr<Checker>> Checker::create(llvm::StringRef text,
-                                                         llvm::StringRef entry) {
+llvm::Expected<std::unique_ptr<Checker>>
+Checker::create(llvm::StringRef text, llvm::StringRef entry, llvm::StringRef name) {
   std::unique_ptr<Checker> checker(new Checker);
   DialectRegistry registry;
   registerAllDialects(registry);
   checker->context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   checker->context->printOpOnDiagnostic(false);
-  std::string messages;
-  ScopedDiagnosticHandler handler(checker->context.get(), [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      llvm::raw_string_ostream(messages)
-          << (messages.empty() ? "" : "\n") << diagnostic.getLocation() << ": " << diagnostic;
-    return success();
-  });
-  checker->module = parseSourceString<ModuleOp>(text, checker->context.get());
+  ErrorCollector errors(checker->context.get());
+  checker->module = parseModule(text, name, checker->context.get());
   CompileOptions options;
   if (!checker->module || failed(runPhases(*checker->module, options, {}, "input")))
-    return llvm::createStringError(messages.empty() ? "the text is not a module of attention"
-                                                    : messages);
+    return llvm::createStringError(errors.messages("the text is not a module of attention"));
   SmallVector<AttentionOp> found;
   checker->module->walk([&](AttentionOp op) {
     if (entry.empty() || op->getParentOfType<func::FuncOp>().getSymName() == entry)

@@ -78,8 +78,9 @@ static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, cons
   unsigned given; // a caller may pass any number, which no fa_dtype may hold in C++
   std::memcpy(&given, &tensor.dtype, sizeof given);
   if (given != dtype)
-    return error("'", info.name, "' has dtype ", given <= FA_BOOL ? kDtypeNames[given] : "(unknown)",
-                 ", expected ", kDtypeNames[dtype]);
+    return error("'", info.name, "' has dtype ",
+                 given <= FA_BOOL ? kDtypeNames[given] : "(unknown)", ", expected ",
+                 kDtypeNames[dtype]);
   if (tensor.rank != static_cast<int32_t>(info.shape.size()))
     return error("'", info.name, "' has rank ", tensor.rank, ", expected ", info.shape.size());
   if (tensor.rank > 0 && !tensor.shape)

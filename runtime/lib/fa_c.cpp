@@ -10,10 +10,10 @@
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Runtime/CPUExecutor.h"
+#include "fa/Support/ModuleText.h"
 #include "fa/Tools/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Parser/Parser.h"
 #include <cstring>
 
 using namespace mlir;
@@ -126,18 +126,11 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
   registerAllDialects(registry);
   program.context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   program.context->printOpOnDiagnostic(false);
-  std::string messages;
-  ScopedDiagnosticHandler handler(program.context.get(), [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-      return success();
-    llvm::raw_string_ostream(messages) << diagnostic.getLocation() << ": " << diagnostic << "\n";
-    return success();
-  });
-  auto failed = [&](const char *otherwise) {
-    return makeError(messages.empty() ? otherwise : messages);
-  };
+  ErrorCollector errors(program.context.get());
+  auto failed = [&](StringRef otherwise) { return makeError(errors.messages(otherwise)); };
 
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, program.context.get());
+  StringRef name = options.source_name ? options.source_name : "<text>";
+  OwningOpRef<ModuleOp> module = parseModule(text, name, program.context.get());
   if (!module)
     return failed("the text is not a module of MLIR");
   if (fa_error *error = selectEntry(*module, options.entry))

@@ -83,18 +83,20 @@ typedef struct fa_program fa_program;
 /* Choices of a compilation. Initialize with fa_compile_options_default(). */
 typedef struct fa_compile_options {
   size_t size;              /* sizeof(fa_compile_options), for compatibility */
-  const char *target;       /* "cpu" */
+  const char *target;       /* "cpu" (this machine), "cpu-avx2" or "cpu-avx512" */
   const char *entry;        /* the function to compile; NULL: the only one */
   int32_t threads;          /* CPU: at most this many at a launch; 0: one per core */
   int32_t standard;         /* 1: standard attention, O(N^2) memory: the baseline */
   int32_t no_mask_analysis; /* 1: visit and mask every tile */
   int32_t no_canonicalize;  /* 1: no clean-up between passes */
   int32_t rows, keys;       /* tile sizes; 0 chooses */
+  const char *source_name;  /* what errors call the text, say its file; NULL: "<text>" */
 } fa_compile_options;
 
 FA_API fa_compile_options fa_compile_options_default(void);
 
-/* The message of an error, one line per problem; valid until it is freed. */
+/* The message of an error, one line per problem; those of the text begin with
+ * `name:line:column: error:`, and lines with `note:` follow. Valid until freed. */
 FA_API const char *fa_error_message(const fa_error *error);
 FA_API void fa_error_free(fa_error *error);
 
