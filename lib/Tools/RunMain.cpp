@@ -8,12 +8,14 @@
 #include "fa/Support/Safetensors.h"
 #include "fa/Support/Sampling.h"
 #include "fa/Tools/Checker.h"
+#include "fa/Tools/Registry.h"
 #include "fa/Tools/Tools.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -61,6 +63,11 @@ struct Options {
 };
 
 } // namespace
+
+/// What errors call the program.
+static std::string nameOfText(const Options &options) {
+  return options.program == "-" ? "<stdin>" : options.program.getValue();
+}
 
 static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
 
@@ -124,13 +131,34 @@ static double countFlops(Checker &checker, const std::vector<HostTensor> &inputs
   return 2.0 * q[0] * q[1] * q[2] * k[2] * (q[3] + v[3]);
 }
 
-static void printTime(Checker &checker, const std::vector<HostTensor> &inputs,
-                      std::vector<double> seconds) {
+static void printTime(llvm::raw_ostream &os, Checker &checker,
+                      const std::vector<HostTensor> &inputs, std::vector<double> seconds) {
   llvm::sort(seconds);
   double median = seconds[seconds.size() / 2];
-  llvm::outs() << llvm::format(
-      "time: median %.3f ms of %zu launches, %.1f GFLOP/s (every score counted)\n", median * 1e3,
-      seconds.size(), countFlops(checker, inputs) / median * 1e-9);
+  os << llvm::format("time: median %.3f ms of %zu launches, %.1f GFLOP/s (every score counted)\n",
+                     median * 1e3, seconds.size(), countFlops(checker, inputs) / median * 1e-9);
+}
+
+/// "@causal: o 1x8x128x64 of f16, all finite; lse ...", all in one line.
+static void printOutputs(llvm::raw_ostream &os, Checker &checker,
+                         const std::vector<HostTensor> &outputs) {
+  llvm::StringRef separator = ": ";
+  os << "@" << checker.getAttention()->getParentOfType<func::FuncOp>().getSymName();
+  for (const HostTensor &output : outputs) {
+    int64_t nans = 0, infinities = 0;
+    for (int64_t i = 0; i < output.size(); ++i) {
+      nans += std::isnan(output.at(i));
+      infinities += std::isinf(output.at(i));
+    }
+    os << separator << output.name << " " << toString(output.shape) << " of "
+       << nameOf(output.dtype) << ", ";
+    separator = "; ";
+    if (nans || infinities)
+      os << nans << " NaN, " << infinities << " infinite";
+    else
+      os << "all finite";
+  }
+  os << "\n";
 }
 
 static llvm::Expected<bool> run(const Options &options) {
@@ -144,8 +172,9 @@ static llvm::Expected<bool> run(const Options &options) {
   if (!file)
     return error("cannot read '" + options.program + "': " + file.getError().message());
   llvm::StringRef text = (*file)->getBuffer();
+  std::string name = nameOfText(options);
 
-  auto checker = Checker::create(text, options.entry);
+  auto checker = Checker::create(text, options.entry, name);
   if (!checker)
     return checker.takeError();
   auto inputs = getInputs(options, **checker);
@@ -159,6 +188,7 @@ static llvm::Expected<bool> run(const Options &options) {
       return error("the sizes of '" + name + "' overflow; use fewer or shorter sequences");
 
   fa_compile_options compile = fa_compile_options_default();
+  compile.source_name = name.c_str();
   compile.entry = options.entry.empty() ? nullptr : options.entry.c_str();
   compile.threads = options.threads;
   compile.standard = options.standard;
@@ -174,20 +204,25 @@ static llvm::Expected<bool> run(const Options &options) {
   if (!outcome)
     return outcome.takeError();
 
+  // Words do not mix with the bytes of --out=-.
+  llvm::raw_ostream &os = options.out == "-" ? llvm::errs() : llvm::outs();
   bool passed = true;
   if (options.check) {
     auto judgements = (*checker)->judge(*inputs, outcome->outputs);
     if (!judgements)
       return judgements.takeError();
     for (auto &[name, judgement] : *judgements) {
-      llvm::outs() << llvm::format("error: %s %.3g, allowed %.3g: ", name.c_str(), judgement.error,
-                                   judgement.bound)
-                   << (judgement.passed ? "passed" : "FAILED: " + judgement.problem) << "\n";
+      os << llvm::format("error: %s %.3g, allowed %.3g: ", name.c_str(), judgement.error,
+                         judgement.bound)
+         << (judgement.passed ? "passed" : "FAILED: " + judgement.problem) << "\n";
       passed &= judgement.passed;
     }
   }
   if (options.time)
-    printTime(**checker, *inputs, outcome->seconds);
+    printTime(os, **checker, *inputs, outcome->seconds);
+  // Else a run with none of these would say nothing.
+  if (!options.check && !options.time && options.out.empty())
+    printOutputs(os, **checker, outcome->outputs);
   if (!options.out.empty())
     if (llvm::Error failed = writeSafetensors(options.out, {outcome->outputs, {}}))
       return std::move(failed);
@@ -197,6 +232,7 @@ static llvm::Expected<bool> run(const Options &options) {
 int fa_run_main(int argc, char **argv) {
   static Options options;
   cl::HideUnrelatedOptions(options.category);
+  registerVersion();
   if (!cl::ParseCommandLineOptions(
           argc, argv, "fa-run: runs, checks and times a program of attention\n", &llvm::errs()))
     return 1;
@@ -208,7 +244,10 @@ int fa_run_main(int argc, char **argv) {
     passed = error("not enough memory for the tensors and the workspace; choose smaller sizes");
   }
   if (!passed) {
-    llvm::errs() << "fa-run: " << llvm::toString(passed.takeError()) << "\n";
+    // Errors of the text begin with its name, as editors expect.
+    std::string message = llvm::toString(passed.takeError());
+    bool located = llvm::StringRef(message).starts_with(nameOfText(options) + ":");
+    llvm::errs() << (located ? "" : "fa-run: ") << message << "\n";
     return 1;
   }
   return *passed ? 0 : 1;
