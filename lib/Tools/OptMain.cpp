@@ -13,6 +13,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -25,6 +26,8 @@ static LogicalResult runPasses(int argc, char **argv, StringRef input, StringRef
   if (config.shouldShowDialects() || config.shouldListPasses())
     return MlirOptMain(argc, argv, input, output, registry);
   llvm::InitLLVM handlers(argc, argv);
+  if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
+    llvm::errs() << "fa-opt: reading standard input, which ctrl-d ends\n";
   std::string error;
   auto file = openInputFile(input, &error);
   auto out = file ? openOutputFile(output, &error) : nullptr;
