@@ -7,15 +7,20 @@
 
 #include "fa/Target/CPU/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -40,11 +45,20 @@ static bool isTile(Type type) { return isa<TensorType>(type); }
 /// Ops on tiles that no pass of the CPU knows, as a program written by hand may
 /// have: with a buffer for each tile they would be left, or stop later passes.
 static LogicalResult checkTiles(Operation *op) {
+  if (auto function = dyn_cast<func::FuncOp>(op);
+      function && (llvm::any_of(function.getArgumentTypes(), isTile) ||
+                   llvm::any_of(function.getResultTypes(), isTile)))
+    return op->emitError("a kernel of the cpu takes no tiles and returns none; load and store them "
+                         "in it, from memory that it takes");
   if (llvm::none_of(op->getResultTypes(), isTile) && llvm::none_of(op->getOperandTypes(), isTile))
     return success();
-  bool isLinalg = isa_and_nonnull<linalg::LinalgDialect>(op->getDialect());
-  bool known = isa<bufferization::BufferizableOpInterface>(op) &&
-               (!isLinalg || isa<linalg::LinalgOp, linalg::YieldOp>(op));
+  // Other dialects promise models of buffers that are not registered.
+  bool known = isa_and_nonnull<arith::ArithDialect, bufferization::BufferizationDialect,
+                               linalg::LinalgDialect, scf::SCFDialect, tensor::TensorDialect,
+                               vector::VectorDialect>(op->getDialect()) &&
+               isa<bufferization::BufferizableOpInterface>(op);
+  if (isa_and_nonnull<linalg::LinalgDialect>(op->getDialect()))
+    known = isa<linalg::LinalgOp, linalg::YieldOp>(op);
   if (known)
     return success();
   return op->emitError()
