@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -34,6 +35,7 @@ using namespace mlir;
 
 void fa::cpu::registerBufferizationModels(DialectRegistry &registry) {
   arith::registerBufferizableOpInterfaceExternalModels(registry);
+  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(registry);
   linalg::registerBufferizableOpInterfaceExternalModels(registry);
   scf::registerBufferizableOpInterfaceExternalModels(registry);
   tensor::registerBufferizableOpInterfaceExternalModels(registry);
@@ -52,7 +54,7 @@ static LogicalResult checkTiles(Operation *op) {
                          "in it, from memory that it takes");
   if (llvm::none_of(op->getResultTypes(), isTile) && llvm::none_of(op->getOperandTypes(), isTile))
     return success();
-  // Other dialects promise models of buffers that are not registered.
+  // Of other dialects there is no model, or a promise of one that is not registered.
   bool known = isa_and_nonnull<arith::ArithDialect, bufferization::BufferizationDialect,
                                linalg::LinalgDialect, scf::SCFDialect, tensor::TensorDialect,
                                vector::VectorDialect>(op->getDialect()) &&
