@@ -9,6 +9,7 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Target/CPU/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -38,6 +39,7 @@ void fa::registerAllDialects(DialectRegistry &registry) {
 
 void fa::registerAllPasses() {
   registerFAPasses();
+  tile::registerTilePasses();
   registerConversionPasses();
   registerCPUPasses();
   registerPipelinesPasses();

@@ -21,7 +21,24 @@ using namespace mlir::tile;
 #define GET_TYPEDEF_CLASSES
 #include "fa/Dialect/Tile/IR/TileTypes.cpp.inc"
 
+namespace {
+
+/// Layouts are long: they stand once, in front of the module.
+struct TileAliases : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
+    if (!isa<FragAttr>(attr))
+      return AliasResult::NoAlias;
+    os << "frag";
+    return AliasResult::OverridableAlias;
+  }
+};
+
+} // namespace
+
 void TileDialect::initialize() {
+  addInterfaces<TileAliases>();
   addOperations<
 #define GET_OP_LIST
 #include "fa/Dialect/Tile/IR/TileOps.cpp.inc"

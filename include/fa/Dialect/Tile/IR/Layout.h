@@ -70,6 +70,7 @@ public:
   bool operator==(const Layout &other) const {
     return rank == other.rank && reg == other.reg && lane == other.lane && warp == other.warp;
   }
+  bool operator!=(const Layout &other) const { return !(*this == other); }
 
 private:
   unsigned rank;

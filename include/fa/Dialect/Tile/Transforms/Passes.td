@@ -1,0 +1,47 @@
+//===- Passes.td - passes on the tile dialect ----------------*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_TRANSFORMS_PASSES_TD
+#define FA_DIALECT_TILE_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def TileAssignLayouts : Pass<"tile-assign-layouts", "::mlir::tile::FuncOp"> {
+  let summary = "say which register of which thread holds which element of each tile";
+  let description = [{
+    What: gives each tile of a `tile.func` a `#tile.frag` encoding, that of the
+    target's matrix instructions where a product is near, and puts a
+    `tile.convert_layout` where a value is wanted in two layouts. Values that
+    cost nothing (broadcasts of scalars, iota, constants) are computed once per
+    layout. Rows and columns of a tile get slices of its layout. `tile.warps`
+    on the tile.func is the number of warps (4 without it).
+
+    Requires: no encodings; tiles whose sizes the instructions divide.
+    Ensures: each tile in registers has a layout. Operands of products that
+    will come from shared memory keep none: they are results of `tile.load`
+    that only products use, for `tile-promote-shared`.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/assign-layouts.mlir`):
+
+    ```mlir
+    %s = tile.dot %q, %k, %zero transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+    %p = arith.truncf %s : tensor<64x64xf32, #acc> to tensor<64x64xf16, #acc>
+    %a = tile.convert_layout %p : tensor<64x64xf16, #acc> -> tensor<64x64xf16, #operand>
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the target whose instructions are used">,
+    Option<"vectorStores", "vector-stores", "bool", "false",
+           "exchange 2-byte outputs between lanes for stores of 16 bytes">,
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what each conversion costs">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+#endif // FA_DIALECT_TILE_TRANSFORMS_PASSES_TD
