@@ -204,7 +204,6 @@ struct GPULowerMath : fa::impl::GPULowerMathBase<GPULowerMath> {
 
     RewritePatternSet patterns(&getContext());
     fa::nvptx::populateLowerMathF32Patterns(patterns);
-    math::populateExpansionPatterns(patterns, {"sinh", "cosh", "acosh", "atanh"});
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
       return llvm::is_contained(
           {"math.log", "math.log2", "math.log1p", "math.asin", "math.acos", "math.expm1"}, name);

@@ -92,7 +92,8 @@ struct Reals {
   Sum log2(Value x);
   /// 2^(high + low).
   Value exp2(Sum x) { return mul(exp2(x.high), fma(x.low, real(M_LN2), real(1))); }
-  Value exp(Value x);
+  /// e^x 2^exponent.
+  Value exp(Value x, int exponent = 0);
   Value power(Value x, Value y, Value yLow, Value whole, Value odd);
   /// atan of 0 <= x <= 1.
   Value atanUnit(Value x);
@@ -127,13 +128,16 @@ Reals::Sum Reals::log2(Value x) {
   return {result.high, add(result.low, low)};
 }
 
-Value Reals::exp(Value x) {
+Value Reals::exp(Value x, int exponent) {
   // Beyond, the result is 0 or infinity; maximumf and minimumf keep NaN.
   x = arith::MaximumFOp::create(b, x, real(-104));
-  x = arith::MinimumFOp::create(b, x, real(89));
+  x = arith::MinimumFOp::create(b, x, real(90));
   Value high = mul(x, real(kLog2E));
   Value low = fma(x, real(kLog2E), neg(high));
-  return exp2(Sum{high, fma(x, real(kLog2E - static_cast<float>(kLog2E)), low)});
+  low = fma(x, real(kLog2E - static_cast<float>(kLog2E)), low);
+  if (exponent)
+    high = add(high, real(exponent));
+  return exp2(Sum{high, low});
 }
 
 /// As C's pow: 1^y and x^0 are 1; negative x have powers of integers only.
@@ -182,6 +186,8 @@ Reals::Angle Reals::reduce(Value x) {
   Value rest = fma(n, real64(-1.5707963267948966), wide);
   rest = fma(n, real64(-6.123233995736766e-17), rest);
   Value r = arith::TruncFOp::create(b, type, rest);
+  // Of huge x the angle is lost; it stays an angle.
+  r = arith::MinimumFOp::create(b, arith::MaximumFOp::create(b, r, real(-0.8)), real(0.8));
   Value square = mul(r, r), cube = mul(r, square);
   Value sine = fma(cube, polynomial(square, {-1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880}), r);
   Value cosine = polynomial(square, {1, -0.5, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800});
@@ -239,6 +245,31 @@ static Value compute(Reals &r, math::AsinhOp, ArrayRef<Value> x) {
   Value small = math::Log1pOp::create(r.b, r.select(large, r.real(0), excess));
   Value beyond = r.add(math::LogOp::create(r.b, size), r.real(M_LN2));
   return r.copySign(r.select(large, beyond, small), x[0]);
+}
+static Value compute(Reals &r, math::AcoshOp, ArrayRef<Value> x) {
+  Value large = r.compare(CmpFPredicate::OGT, x[0], r.real(1e6)), t = r.sub(x[0], r.real(1));
+  Value excess = r.add(t, math::SqrtOp::create(r.b, r.mul(t, r.add(t, r.real(2)))));
+  Value small = math::Log1pOp::create(r.b, r.select(large, r.real(0), excess));
+  Value beyond = r.add(math::LogOp::create(r.b, x[0]), r.real(M_LN2));
+  Value result = r.select(large, beyond, small);
+  return r.select(r.compare(CmpFPredicate::UGE, x[0], r.real(1)), result, r.real(NAN));
+}
+static Value compute(Reals &r, math::AtanhOp, ArrayRef<Value> x) {
+  Value size = r.abs(x[0]), ratio = r.div(r.add(size, size), r.sub(r.real(1), size));
+  return r.copySign(r.mul(math::Log1pOp::create(r.b, ratio), r.real(0.5)), x[0]);
+}
+/// (e^x +- e^-x) / 2; near 0, where that cancels, the series.
+static Value compute(Reals &r, math::CoshOp, ArrayRef<Value> x) {
+  Value half = r.exp(r.abs(x[0]), -1);
+  return r.add(half, r.div(r.real(0.25), half));
+}
+static Value compute(Reals &r, math::SinhOp, ArrayRef<Value> x) {
+  Value size = r.abs(x[0]), half = r.exp(size, -1), square = r.mul(size, size);
+  Value large = r.sub(half, r.div(r.real(0.25), half));
+  Value series = r.polynomial(square, {1.0 / 6, 1.0 / 120, 1.0 / 5040, 1.0 / 362880});
+  Value small = r.fma(r.mul(size, square), series, size);
+  Value isSmall = r.compare(CmpFPredicate::OLT, size, r.real(1));
+  return r.copySign(r.select(isSmall, small, large), x[0]);
 }
 static Value compute(Reals &r, math::Log10Op, ArrayRef<Value> x) {
   return r.mul(math::Log2Op::create(r.b, x[0]), r.real(0.30102999566398120));
@@ -350,12 +381,12 @@ template <typename OpTy, typename LLVMOpTy> struct LowerAfn : OpRewritePattern<O
 
 void fa::nvptx::populateLowerMathF32Patterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  patterns
-      .add<LowerF32<math::ExpOp>, LowerF32<math::SinOp>, LowerF32<math::CosOp>,
-           LowerF32<math::TanOp>, LowerF32<math::AtanOp>, LowerF32<math::Atan2Op>,
-           LowerF32<math::AsinhOp>, LowerF32<math::Log10Op>, LowerF32<math::CbrtOp>,
-           LowerF32<math::PowFOp>, LowerF32<math::FPowIOp>, LowerF32<math::RsqrtOp>, LowerSincos>(
-          context);
+  patterns.add<LowerF32<math::ExpOp>, LowerF32<math::SinOp>, LowerF32<math::CosOp>,
+               LowerF32<math::TanOp>, LowerF32<math::AtanOp>, LowerF32<math::Atan2Op>,
+               LowerF32<math::AsinhOp>, LowerF32<math::AcoshOp>, LowerF32<math::AtanhOp>,
+               LowerF32<math::SinhOp>, LowerF32<math::CoshOp>, LowerF32<math::Log10Op>,
+               LowerF32<math::CbrtOp>, LowerF32<math::PowFOp>, LowerF32<math::FPowIOp>,
+               LowerF32<math::RsqrtOp>, LowerSincos>(context);
   patterns.add<LowerAfn<math::ExpOp, LLVM::Exp2Op>>(context, kLog2E, 1, 0);
   patterns.add<LowerAfn<math::LogOp, LLVM::Log2Op>>(context, 1, M_LN2, 0);
   patterns.add<LowerAfn<math::Log2Op, LLVM::Log2Op>>(context, 1, 1, 0);

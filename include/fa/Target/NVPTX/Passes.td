@@ -17,17 +17,18 @@ def GPULowerMath : Pass<"gpu-lower-math"> {
     polynomials of them. On f32 with `fastmath<afn>`, exp, exp2, log, log2,
     log10, sin, cos, tanh, sqrt and rsqrt are the approximate instructions (2^-11
     relative for tanh, 2^-20 absolute for sin and cos, about 2^-22 for others).
-    Without it: exp2 stays (`ex2.approx`), exp goes to it by a product in two
-    parts; sin, cos, tan, atan, atan2, asinh, cbrt, powf, fpowi are computed in
-    f64, the rest by upstream's polynomials. Functions of f16 and bf16 are
-    computed in f32. Wide vectors are cut into slices of `slice` elements, one
+    Without it: exp2 stays (`ex2.approx`); exp, sinh, cosh, powf, fpowi, cbrt go
+    to it with their arguments in two parts; sin, cos, tan reduce theirs in f64;
+    tanh, erf, erfc, log, log2, log1p, expm1, asin, acos are upstream's
+    approximations. Functions of f16 and bf16 are computed in f32. Wide vectors are cut into slices of `slice` elements, one
     expanded after the other, so that their temporaries are not all alive at once.
 
     Requires: scalars and vectors of rank 1. Ensures: no op is left that needs a
     library; what has no lowering (functions of f64, `arith.remf`, ...) is refused.
 
-    Numerics: f32 functions are within 5e-7 max(1, |f|); subnormal arguments and
-    results may count as 0.
+    Numerics: functions of f32 are within 5e-7 max(1, |f|), and most within 1e-6
+    |f| (`test/gpu/MathFunctions.h`); sin, cos and tan for |x| < 2^50. Subnormal
+    arguments and results count as 0.
 
     Example (`test/Target/NVPTX/lower-math.mlir`): exp is a product and exp2.
 
