@@ -9,6 +9,7 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Pipelines/CPU.h"
+#include "fa/Pipelines/GPU.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Transforms/Passes.h"
@@ -81,16 +82,39 @@ static const Phase kLLVM{
     }};
 
 //===----------------------------------------------------------------------===//
+// GPU
+//===----------------------------------------------------------------------===//
+
+static const Phase kSchedule{"schedule", "layouts, rings, roles and barriers are explicit",
+                             [](OpPassManager &pm, const CompileOptions &options) {
+                               nvptx::populateSchedulePipeline(pm,
+                                                               *nvptx::getTarget(options.target));
+                             }};
+static const Phase kNVVM{"nvvm", "a gpu.module of the LLVM and NVVM dialects, no math function",
+                         [](OpPassManager &pm, const CompileOptions &options) {
+                           nvptx::populateNVVMPipeline(pm, *nvptx::getTarget(options.target),
+                                                       options.canonicalize);
+                         }};
+
+//===----------------------------------------------------------------------===//
 // Targets
 //===----------------------------------------------------------------------===//
 
 ArrayRef<StringRef> fa::getTargets() {
-  static const StringRef targets[] = {"cpu", "cpu-avx2", "cpu-avx512"};
+  static const std::vector<StringRef> targets = [] {
+    std::vector<StringRef> names = {"cpu", "cpu-avx2", "cpu-avx512"};
+    for (const nvptx::Target &target : nvptx::getTargets())
+      names.push_back(target.name);
+    return names;
+  }();
   return targets;
 }
 
 ArrayRef<Phase> fa::getPhases(StringRef target) {
   static const Phase cpu[] = {kInput, kAlgorithm, kTile, kLinalg, kVector, kLLVM};
+  static const Phase gpu[] = {kInput, kAlgorithm, kTile, kSchedule, kNVVM};
+  if (nvptx::getTarget(target))
+    return gpu;
   return llvm::is_contained(getTargets(), target) ? ArrayRef<Phase>(cpu) : ArrayRef<Phase>();
 }
 

@@ -9,6 +9,8 @@
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Target/CPU/ModuleToLLVMIR.h"
+#include "fa/Target/NVPTX/AssembleCubin.h"
+#include "fa/Target/NVPTX/ModuleToPTX.h"
 #include "fa/Target/Report.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -28,10 +30,12 @@ namespace {
 struct Options {
   cl::OptionCategory category{"Compiler options", "With one of these fa-opt is the compiler"};
   cl::opt<std::string> target{"target",
-                              cl::desc("compile for: cpu (this machine), cpu-avx2 or cpu-avx512"),
+                              cl::desc("compile for: cpu (this machine), cpu-avx2, cpu-avx512, "
+                                       "sm_80, sm_90 or sm_90a"),
                               cl::cat(category)};
-  cl::opt<std::string> emit{"emit", cl::desc("what to write: mlir (default), llvm, obj or report"),
-                            cl::cat(category)};
+  cl::opt<std::string> emit{
+      "emit", cl::desc("what to write: mlir (default), llvm, report; obj (CPU); ptx, cubin (GPU)"),
+      cl::cat(category)};
   cl::opt<std::string> compileTo{"compile-to", cl::desc("the last phase to run"),
                                  cl::cat(category)};
   cl::opt<std::string> compileFrom{
@@ -96,6 +100,31 @@ static LogicalResult emitCode(ModuleOp module, const CompileOptions &compile, bo
   return success();
 }
 
+/// LLVM IR, PTX or a cubin of a module at phase nvvm.
+static LogicalResult emitGPUCode(ModuleOp module, const nvptx::Target &target, StringRef emit,
+                                 raw_ostream &os) {
+  auto kind = emit == "llvm" ? nvptx::CodeKind::LLVM : nvptx::CodeKind::PTX;
+  FailureOr<std::string> text = nvptx::translateToPTX(module, target, kind);
+  if (failed(text))
+    return failure();
+  if (emit != "cubin") {
+    os << *text;
+    return success();
+  }
+  llvm::Expected<nvptx::Cubin> cubin = nvptx::assembleCubin(*text, target);
+  if (!cubin)
+    return module.emitError() << llvm::toString(cubin.takeError());
+  os.write(cubin->bytes.data(), cubin->bytes.size());
+  return success();
+}
+
+/// What `--emit` may be for a target.
+static ArrayRef<StringRef> getEmits(bool gpu) {
+  static const StringRef forCPU[] = {"mlir", "llvm", "obj", "report"};
+  static const StringRef forGPU[] = {"mlir", "llvm", "ptx", "cubin", "report"};
+  return gpu ? ArrayRef<StringRef>(forGPU) : ArrayRef<StringRef>(forCPU);
+}
+
 int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry) {
   CompileOptions compile;
   if (options->target.getNumOccurrences())
@@ -112,8 +141,10 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
     return fail("unknown target '" + compile.target + "': expected one of " + targets);
   }
   StringRef emit = options->emit.empty() ? StringRef("mlir") : StringRef(options->emit.getValue());
-  if (!llvm::is_contained({"mlir", "llvm", "obj", "report"}, emit))
-    return fail("cannot emit '" + emit + "': expected mlir, llvm, obj or report");
+  const nvptx::Target *gpu = nvptx::getTarget(compile.target);
+  if (!llvm::is_contained(getEmits(gpu), emit))
+    return fail("cannot emit '" + emit + "' for " + compile.target + ": expected one of " +
+                llvm::join(getEmits(gpu), ", "));
 
   std::string error;
   auto out = openOutputFile(output, &error);
@@ -140,7 +171,7 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
       return fail("--emit=report reads the program after phase tile; leave out --compile-to");
     to = "tile";
   }
-  if ((emit == "llvm" || emit == "obj") && !to.empty())
+  if (emit != "mlir" && emit != "report" && !to.empty())
     return fail("--emit=" + emit + " needs every phase; leave out --compile-to");
   if (failed(runPhases(*module, compile, options->compileFrom, to, options->dumpPhasesTo)))
     return 1;
@@ -153,7 +184,8 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
     // Objects are not text, and the stream of an output file can seek.
     SmallVector<char> buffer;
     llvm::raw_svector_ostream os(buffer);
-    if (failed(emitCode(*module, compile, emit == "obj", os)))
+    if (failed(gpu ? emitGPUCode(*module, *gpu, emit, os)
+                   : emitCode(*module, compile, emit == "obj", os)))
       return 1;
     out->os().write(buffer.data(), buffer.size());
   }

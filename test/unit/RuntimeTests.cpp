@@ -239,7 +239,8 @@ TEST(Compile, RefusesAnUnknownTarget) {
   fa_compile_options options = fa_compile_options_default();
   options.target = "sm_20";
   EXPECT_EQ(compileError(kCausal, &options),
-            "unknown target 'sm_20': expected one of cpu, cpu-avx2, cpu-avx512");
+            "unknown target 'sm_20': expected one of cpu, cpu-avx2, cpu-avx512, sm_80, "
+            "sm_90, sm_90a");
 }
 
 TEST(Compile, RefusesAnotherVersionOfItsOptions) {
