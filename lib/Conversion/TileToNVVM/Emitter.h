@@ -37,8 +37,7 @@ struct ViewParts {
 
 class Emitter {
 public:
-  explicit Emitter(tile::FuncOp func)
-      : source(func), b(func.getLoc(), func->getContext()) {}
+  explicit Emitter(tile::FuncOp func) : source(func), b(func.getLoc(), func->getContext()) {}
 
   /// Writes the kernel into `module`; errors are diagnostics.
   LogicalResult run(Block *module);

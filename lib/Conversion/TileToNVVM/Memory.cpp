@@ -82,17 +82,16 @@ Value Emitter::loadGlobal(Value address, Value predicate, Type type, bool sideEf
   Value word;
   if (bytes == 16) {
     Type i32Type = b.getI32Type();
-    SmallVector<Value> words =
-        ptx("{ mov.b32 $0, 0; mov.b32 $1, 0; mov.b32 $2, 0; mov.b32 $3, 0; "
-            "@$5 ld.global.v4.b32 {$0, $1, $2, $3}, [$4]; }",
-            "=&r,=&r,=&r,=&r,l,b", {i32Type, i32Type, i32Type, i32Type}, {address, predicate},
-            sideEffects);
+    SmallVector<Value> words = ptx("{ mov.b32 $0, 0; mov.b32 $1, 0; mov.b32 $2, 0; mov.b32 $3, 0; "
+                                   "@$5 ld.global.v4.b32 {$0, $1, $2, $3}, [$4]; }",
+                                   "=&r,=&r,=&r,=&r,l,b", {i32Type, i32Type, i32Type, i32Type},
+                                   {address, predicate}, sideEffects);
     word = fromElements(VectorType::get(4, i32Type), words);
     return vector::BitCastOp::create(b, cast<VectorType>(type), word);
   }
   auto [wordType, constraint] = wordOf(b, bytes);
-  std::string width = std::to_string(8 * bytes), zero = std::to_string(std::max<int64_t>(
-                                                      16, 8 * bytes));
+  std::string width = std::to_string(8 * bytes),
+              zero = std::to_string(std::max<int64_t>(16, 8 * bytes));
   word = ptx("{ mov.b" + zero + " $0, 0; @$2 ld.global.b" + width + " $0, [$1]; }",
              ("=&" + constraint + ",l,b").str(), wordType, {address, predicate}, sideEffects)[0];
   if (type.isInteger(1))
@@ -244,7 +243,8 @@ static void forEachAccess(ImplicitLocOpBuilder &b, Access &access, int64_t width
   Access access(b, view, starts, op.getDims(), layout);                                            \
   for (auto [d, dim] : llvm::enumerate(op.getDims())) {                                            \
     access.sameRun.push_back(starts[dim]);                                                         \
-    access.starts[dim] = b.createOrFold<arith::AddIOp>(starts[dim], toI64(threadOffset(layout, d))); \
+    access.starts[dim] =                                                                           \
+        b.createOrFold<arith::AddIOp>(starts[dim], toI64(threadOffset(layout, d)));                \
   }
 
 LogicalResult Emitter::emitLoad(tile::LoadOp op) {

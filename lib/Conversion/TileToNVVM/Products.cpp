@@ -76,8 +76,8 @@ static Value matrixRows(ImplicitLocOpBuilder &b, Emitter &, Value lane, Value sl
     row = arith::AddIOp::create(b, row, rowStart);
   int64_t width = type.getLayout().getBytes();
   Value rowByte = arith::MulIOp::create(b, row, i32(width));
-  Value turn = arith::RemUIOp::create(b, arith::DivUIOp::create(b, rowByte, i32(128)),
-                                      i32(width / 16));
+  Value turn =
+      arith::RemUIOp::create(b, arith::DivUIOp::create(b, rowByte, i32(128)), i32(width / 16));
   Value chunk = arith::XOrIOp::create(b, bit(1 - rowBit), turn);
   Value place = arith::AddIOp::create(b, rowByte, arith::MulIOp::create(b, chunk, i32(16)));
   return arith::AddIOp::create(b, slot, place);
@@ -124,12 +124,12 @@ static void multiply(ImplicitLocOpBuilder &b, const Product &p, const Words &a, 
     }
     return pairs;
   };
-  NVVM::MMATypes kind = p.tf32               ? NVVM::MMATypes::tf32
+  NVVM::MMATypes kind = p.tf32              ? NVVM::MMATypes::tf32
                         : p.element.isF16() ? NVVM::MMATypes::f16
                                             : NVVM::MMATypes::bf16;
   Value result = NVVM::MmaOp::create(
-      b, type, operands(a), operands(bWords), acc, ArrayRef<int64_t>{16, 8, p.kStep},
-      std::nullopt, std::nullopt, std::array<NVVM::MMATypes, 2>{kind, kind},
+      b, type, operands(a), operands(bWords), acc, ArrayRef<int64_t>{16, 8, p.kStep}, std::nullopt,
+      std::nullopt, std::array<NVVM::MMATypes, 2>{kind, kind},
       std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
   for (int64_t i = 0; i < 4; ++i)
     acc[i] = LLVM::ExtractValueOp::create(b, result, i);
@@ -231,8 +231,9 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
     // or 2t and 2t + 1, of column g.
     Value t = arith::AndIOp::create(b, lane, i32(3)), g = arith::ShRUIOp::create(b, lane, i32(2));
     for (int64_t half : {0, 1}) {
-      Value row = p.paired ? arith::AddIOp::create(b, arith::MulIOp::create(b, t, i32(2)), i32(half))
-                           : arith::AddIOp::create(b, t, i32(4 * half));
+      Value row = p.paired
+                      ? arith::AddIOp::create(b, arith::MulIOp::create(b, t, i32(2)), i32(half))
+                      : arith::AddIOp::create(b, t, i32(4 * half));
       bRows.push_back(arith::AddIOp::create(b, bValue, sharedOffset(slotB, row, g)));
     }
   } else {

@@ -36,7 +36,8 @@ void Emitter::declareShared() {
                            LLVM::Linkage::External, name, Attribute(), /*alignment=*/1024,
                            unsigned(NVVM::NVVMMemorySpace::Shared));
   }
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), unsigned(NVVM::NVVMMemorySpace::Shared));
+  Type pointer =
+      LLVM::LLVMPointerType::get(b.getContext(), unsigned(NVVM::NVVMMemorySpace::Shared));
   Value address = LLVM::AddressOfOp::create(b, pointer, name);
   shared = LLVM::PtrToIntOp::create(b, b.getI32Type(), address);
 }
@@ -74,8 +75,8 @@ Value Emitter::sharedOffset(tile::SlotType slot, Value row, Value column) {
   Value panel = arith::DivUIOp::create(b, columnByte, i32(width));
   Value inPanel = arith::RemUIOp::create(b, columnByte, i32(width));
   Value rowByte = arith::MulIOp::create(b, row, i32(width));
-  Value turn = arith::RemUIOp::create(b, arith::DivUIOp::create(b, rowByte, i32(128)),
-                                      i32(width / 16));
+  Value turn =
+      arith::RemUIOp::create(b, arith::DivUIOp::create(b, rowByte, i32(128)), i32(width / 16));
   inPanel = arith::XOrIOp::create(b, inPanel, arith::MulIOp::create(b, turn, i32(16)));
   Value panelByte = arith::MulIOp::create(b, panel, i32(slot.getShape()[0] * width));
   return arith::AddIOp::create(b, arith::AddIOp::create(b, panelByte, rowByte), inPanel);
@@ -126,8 +127,8 @@ LogicalResult Emitter::emitCopy(tile::CopyOp op) {
       common = both(common, inRange(starts[d], view.sizes[d]));
 
   Value row0 = arith::DivUIOp::create(b, thread, i32(chunks.perRow));
-  Value column0 = arith::MulIOp::create(
-      b, arith::RemUIOp::create(b, thread, i32(chunks.perRow)), i32(chunks.elements));
+  Value column0 = arith::MulIOp::create(b, arith::RemUIOp::create(b, thread, i32(chunks.perRow)),
+                                        i32(chunks.elements));
   Value place0, from;
   for (int64_t first = 0; first < chunks.count; first += chunks.threads) {
     Value chunk, row = row0, column = column0, to, inTile;
@@ -162,8 +163,8 @@ LogicalResult Emitter::emitCopy(tile::CopyOp op) {
       from = elementAddress(view, at);
     } else {
       Value step = arith::MulIOp::create(b, view.strides[rowDim], i64(chunks.step));
-      from = LLVM::GEPOp::create(b, from.getType(), view.element, from,
-                                 ArrayRef<LLVM::GEPArg>{step});
+      from =
+          LLVM::GEPOp::create(b, from.getType(), view.element, from, ArrayRef<LLVM::GEPArg>{step});
     }
     // How many elements of the chunk are in range: all, where the tile starts
     // at 0 and is no wider than the view.
@@ -192,8 +193,8 @@ LogicalResult Emitter::emitCopy(tile::CopyOp op) {
     SmallVector<Value> elements;
     for (int64_t i = 0; i < chunks.elements; ++i) {
       Value index = b.createOrFold<arith::AddIOp>(at[columnDim], i64(i));
-      Value readable = both(both(inRows, inTile),
-                            whole ? Value() : inRange(index, view.sizes[columnDim]));
+      Value readable =
+          both(both(inRows, inTile), whole ? Value() : inRange(index, view.sizes[columnDim]));
       Value place = LLVM::GEPOp::create(b, from.getType(), view.element, from,
                                         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
       elements.push_back(loadGlobal(place, readable, view.element, view.written));
@@ -224,8 +225,7 @@ void Emitter::storeShared(Value address, int64_t offset, Value value, Value pred
   else if (bytes == 8)
     ptx("@$1 st.shared.v2.b32 " + place + ", {$2, $3};", "r,b,r,r", {}, operands, true);
   else
-    ptx("@$1 st.shared.v4.b32 " + place + ", {$2, $3, $4, $5};", "r,b,r,r,r,r", {}, operands,
-        true);
+    ptx("@$1 st.shared.v4.b32 " + place + ", {$2, $3, $4, $5};", "r,b,r,r,r,r", {}, operands, true);
 }
 
 //===----------------------------------------------------------------------===//

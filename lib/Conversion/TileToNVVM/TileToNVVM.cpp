@@ -112,8 +112,7 @@ Value Emitter::isFirstHolder(const tile::Layout &layout) {
       if (mode.replicates()) {
         Value digit = arith::RemUIOp::create(b, arith::DivUIOp::create(b, index, i32(before)),
                                              i32(mode.extent));
-        first = both(first,
-                     arith::CmpIOp::create(b, arith::CmpIPredicate::eq, digit, i32(0)));
+        first = both(first, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, digit, i32(0)));
       }
       before *= mode.extent;
     }
@@ -122,17 +121,18 @@ Value Emitter::isFirstHolder(const tile::Layout &layout) {
   require(warp, layout.getWarp());
   // Warps beyond those that the layout counts hold nothing of their own.
   if (layout.numWarps() < warps)
-    first = both(first, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, warp,
-                                              i32(layout.numWarps())));
+    first = both(first,
+                 arith::CmpIOp::create(b, arith::CmpIPredicate::ult, warp, i32(layout.numWarps())));
   return first;
 }
 
 SmallVector<Value> Emitter::ptx(StringRef text, StringRef constraints, TypeRange results,
                                 ValueRange operands, bool sideEffects) {
-  Type type = results.empty()       ? Type(LLVM::LLVMVoidType::get(b.getContext()))
-              : results.size() == 1 ? results.front()
-                                    : Type(LLVM::LLVMStructType::getLiteral(
-                                          b.getContext(), SmallVector<Type>(results)));
+  Type type =
+      results.empty() ? Type(LLVM::LLVMVoidType::get(b.getContext()))
+      : results.size() == 1
+          ? results.front()
+          : Type(LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(results)));
   auto call = LLVM::InlineAsmOp::create(
       b, results.empty() ? TypeRange() : TypeRange(type), operands, text, constraints, sideEffects,
       /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
@@ -176,8 +176,7 @@ void Emitter::makeKernel(Block *module) {
 
   b.setInsertionPointToEnd(module);
   kernel = LLVM::LLVMFuncOp::create(
-      b, source.getSymName(),
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types));
+      b, source.getSymName(), LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types));
   kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   kernel->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                   b.getDenseI32ArrayAttr({static_cast<int32_t>(32 * warps)}));
@@ -310,8 +309,8 @@ LogicalResult Emitter::emitFor(scf::ForOp op) {
     inits.push_back(get(init));
   auto loop = scf::ForOp::create(b, get(op.getLowerBound()), get(op.getUpperBound()),
                                  get(op.getStep()), inits, [](auto &&...) {});
-  for (auto [from, to] : llvm::zip_equal(op.getBody()->getArguments(),
-                                         loop.getBody()->getArguments()))
+  for (auto [from, to] :
+       llvm::zip_equal(op.getBody()->getArguments(), loop.getBody()->getArguments()))
     set(from, to);
   for (auto [from, to] : llvm::zip_equal(op.getResults(), loop.getResults()))
     set(from, to);

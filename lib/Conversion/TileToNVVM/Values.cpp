@@ -36,8 +36,7 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
   }
   for (Value operand : op->getOperands())
     if (!get(operand))
-      return op->emitError() << "operand of type " << operand.getType()
-                             << " is not in registers";
+      return op->emitError() << "operand of type " << operand.getType() << " is not in registers";
   Operation *copy = b.clone(*op, values);
   for (auto [result, from] : llvm::zip_equal(copy->getResults(), op->getResults())) {
     Type type = convert(from.getType());
@@ -75,11 +74,10 @@ LogicalResult Emitter::emitTruncF(arith::TruncFOp op) {
   Value input = get(op.getIn());
   auto type = dyn_cast<VectorType>(convert(op.getType()));
   Type element = getElementTypeOrSelf(op.getType());
-  bool pairs = type && type.getNumElements() % 2 == 0 &&
-               getElementTypeOrSelf(input.getType()).isF32() &&
-               (element.isF16() || element.isBF16()) &&
-               (!op.getRoundingmode() ||
-                *op.getRoundingmode() == arith::RoundingMode::to_nearest_even);
+  bool pairs =
+      type && type.getNumElements() % 2 == 0 && getElementTypeOrSelf(input.getType()).isF32() &&
+      (element.isF16() || element.isBF16()) &&
+      (!op.getRoundingmode() || *op.getRoundingmode() == arith::RoundingMode::to_nearest_even);
   if (!pairs)
     return emitElementwise(op);
   auto pairType = VectorType::get(2, element);

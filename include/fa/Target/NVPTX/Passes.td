@@ -10,6 +10,32 @@
 
 include "mlir/Pass/PassBase.td"
 
+def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
+  let summary = "choose the tiles of each attention for a GPU";
+  let description = [{
+    What: looks each entry up in a table of query rows, keys and warps by
+    target, head dimensions, element type and features, and notes the choice as
+    `fa.tiles` on the entry. `rows`, `keys` and `warps` override it.
+
+    Requires: `fa.attention`. Ensures: `fa.tiles` on every entry that holds one.
+
+    Numerics: exact.
+
+    Example (`test/Target/NVPTX/choose-tiles.mlir`):
+
+    ```mlir
+    func.func @f(...) attributes {fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}} { ... }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the target whose table is used">,
+    Option<"rows", "rows", "int64_t", "0", "query rows of a tile; 0 looks them up">,
+    Option<"keys", "keys", "int64_t", "0", "keys of a tile; 0 looks them up">,
+    Option<"warps", "warps", "int64_t", "0", "warps of a tile; 0 looks them up">
+  ];
+  let dependentDialects = ["::mlir::fa::FADialect"];
+}
+
 def GPULowerMath : Pass<"gpu-lower-math"> {
   let summary = "lower math functions to what the NVPTX back end can select";
   let description = [{

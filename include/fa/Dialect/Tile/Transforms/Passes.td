@@ -44,4 +44,25 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::mlir::tile::FuncOp"> {
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> {
+  let summary = "rely on aligned operands and outputs, to be checked at launch";
+  let description = [{
+    What: sets `tile.align` on each view that a product reads a tile of, and on
+    each that a tile of rank 2 is stored to, so that copies and stores of 16
+    bytes serve them. The launch checks it, and takes a variant of the kernel
+    without this pass where it does not hold.
+
+    Requires: nothing. Ensures: nothing else changes.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/assume-alignment.mlir`):
+
+    ```mlir
+    tile.func @f(%a: !tile.view<?x64xbf16> {tile.align = 16 : i64, tile.name = "a"}, ...) ... { ... }
+    ```
+  }];
+  let options = [Option<"bytes", "bytes", "int64_t", "16", "what addresses and strides are multiples of">];
+}
+
 #endif // FA_DIALECT_TILE_TRANSFORMS_PASSES_TD
