@@ -44,4 +44,6 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::mlir::tile::FuncOp"> {
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+include "fa/Dialect/Tile/Transforms/RingPasses.td"
+
 #endif // FA_DIALECT_TILE_TRANSFORMS_PASSES_TD
