@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For each loop whose ops have a tile.stage and a tile.order:
+// For each loop (and each arm of an if, which has one stage and is put in order
+// only) whose ops have a tile.stage and a tile.order:
 //
 //   1. check the schedule: values are there before they are used, early stages
 //      have no effect but to fill rings;
@@ -54,11 +55,11 @@ struct Schedule {
 //===----------------------------------------------------------------------===//
 
 /// Reads the attributes; ops is empty where the loop has none.
-static LogicalResult readSchedule(scf::ForOp loop, Schedule &schedule) {
+static LogicalResult readSchedule(Block &block, Schedule &schedule) {
   constexpr int64_t kMostStages = 16;
   llvm::SmallMapVector<int64_t, Operation *, 16> byOrder;
   Operation *without = nullptr, *with = nullptr;
-  for (Operation &op : loop.getBody()->without_terminator()) {
+  for (Operation &op : block.without_terminator()) {
     auto stage = op.getAttrOfType<IntegerAttr>(kStageAttr);
     auto order = op.getAttrOfType<IntegerAttr>(kOrderAttr);
     if (!stage && !order) {
@@ -85,7 +86,7 @@ static LogicalResult readSchedule(scf::ForOp loop, Schedule &schedule) {
     return success();
   if (without)
     return without->emitOpError() << "has no " << kStageAttr << " and " << kOrderAttr
-                                  << ", which other ops of the loop have";
+                                  << ", which other ops beside it have";
   auto sorted = byOrder.takeVector();
   llvm::sort(sorted, llvm::less_first());
   for (auto [place, entry] : llvm::enumerate(sorted)) {
@@ -120,7 +121,11 @@ static bool mayRunAhead(Operation *op) {
          (op->getNumRegions() == 0 && isMemoryEffectFree(op) && isSpeculatable(op));
 }
 
-static LogicalResult checkSchedule(scf::ForOp loop, const Schedule &schedule) {
+static LogicalResult checkSchedule(Block &block, const Schedule &schedule) {
+  auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
+  if (!loop && schedule.last > 0)
+    return block.getParentOp()->emitOpError()
+           << "has no iterations, so its ops have " << kStageAttr << " 0, got " << schedule.last;
   for (auto [op, stage] : schedule.ops) {
     if (stage < schedule.last && !mayRunAhead(op))
       return op->emitOpError() << "must not run for an iteration that does not exist; give it the "
@@ -131,7 +136,7 @@ static LogicalResult checkSchedule(scf::ForOp loop, const Schedule &schedule) {
       for (Value value : inner->getOperands()) {
         int64_t distance = 0;
         auto argument = dyn_cast<BlockArgument>(value);
-        if (argument && argument.getOwner() == loop.getBody() && argument.getArgNumber() > 0) {
+        if (argument && argument.getOwner() == &block && argument.getArgNumber() > 0) {
           value = loop.getTiedLoopYieldedValue(argument)->get();
           distance = 1;
         }
@@ -145,9 +150,10 @@ static LogicalResult checkSchedule(scf::ForOp loop, const Schedule &schedule) {
     if (walked.wasInterrupted())
       return failure();
   }
+  if (schedule.last == 0)
+    return success();
   for (Value value : loop.getYieldedValues())
-    if (auto argument = dyn_cast<BlockArgument>(value);
-        argument && argument.getOwner() == loop.getBody())
+    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &block)
       return loop.emitOpError() << "yields one of its own arguments, which is not pipelined";
   return success();
 }
@@ -167,7 +173,6 @@ struct Expansion {
   LogicalResult run();
 
 private:
-  void reorder();
   void findLeftovers();
   Operation *predicate(Operation *op, Value holds);
 
@@ -181,11 +186,6 @@ private:
 };
 
 } // namespace
-
-void Expansion::reorder() {
-  for (auto [op, stage] : schedule.ops)
-    op->moveBefore(loop.getBody()->getTerminator());
-}
 
 void Expansion::findLeftovers() {
   llvm::SmallMapVector<RingOp, int64_t, 4> ahead;
@@ -213,10 +213,6 @@ Operation *Expansion::predicate(Operation *op, Value holds) {
 }
 
 LogicalResult Expansion::run() {
-  if (schedule.last == 0) {
-    reorder();
-    return success();
-  }
   findLeftovers();
   rewriter.setInsertionPoint(loop);
   for (auto [op, stage] : schedule.ops)
@@ -274,17 +270,21 @@ struct Pipeline : tile::impl::TilePipelineBase<Pipeline> {
   using Base::Base;
 
   void runOnOperation() override {
-    SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    SmallVector<Block *> blocks;
+    getOperation().walk([&](Block *block) {
+      if (isa<scf::ForOp, scf::IfOp>(block->getParentOp()))
+        blocks.push_back(block);
+    });
     IRRewriter rewriter(&getContext());
-    for (scf::ForOp loop : loops) {
+    for (Block *block : blocks) {
       Schedule schedule;
-      if (failed(readSchedule(loop, schedule)))
+      if (failed(readSchedule(*block, schedule)) || failed(checkSchedule(*block, schedule)))
         return signalPassFailure();
-      if (schedule.ops.empty())
-        continue;
-      if (failed(checkSchedule(loop, schedule)) ||
-          failed(Expansion(rewriter, loop, schedule).run()))
+      if (schedule.last == 0)
+        for (auto [op, stage] : schedule.ops)
+          op->moveBefore(block->getTerminator());
+      else if (auto loop = cast<scf::ForOp>(block->getParentOp());
+               failed(Expansion(rewriter, loop, schedule).run()))
         return signalPassFailure();
     }
     getOperation().walk([](Operation *op) {

@@ -24,9 +24,12 @@
 //      reader;
 //   5. what a put's indices need is copied to the stage of the put.
 //
+// Where a loop fills its rings in an arm of an if, the arm is scheduled like a
+// body, but within one iteration.
+//
 // Requires: rings of tile-promote-shared. Leaves alone, with a remark: streams
 // whose indices cannot be computed ahead are filled before their get; loops
-// that fill rings in nested regions.
+// that fill rings further inside.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,15 +73,17 @@ struct Stream {
   int64_t slotBytes() { return sharedBytes(ring.getType()) / ring.getType().getStages(); }
 };
 
-/// The ops of a loop's body, and which of them the schedule moves.
+/// The ops of a loop's body or of an arm of an if, and which of them move.
 struct Body {
-  explicit Body(scf::ForOp loop) : loop(loop) {}
+  explicit Body(Block &block) : block(block), loops(isa<scf::ForOp>(block.getParentOp())) {}
   LogicalResult collect(std::string &why);
   bool hasProductBetween(int64_t from, int64_t to, Stream &but) const;
   void place(Stream &stream);
   int64_t chooseStages(Stream &stream) const;
 
-  scf::ForOp loop;
+  Block &block;
+  /// Whether there is a next iteration that may be filled ahead.
+  bool loops;
   /// All but gets, releases and puts of streams, in their order.
   SmallVector<Operation *> rest;
   std::vector<std::unique_ptr<Stream>> streams;
@@ -99,18 +104,18 @@ static bool mayRunAhead(Operation *op) {
 }
 
 /// Collects what the put's indices need from the body.
-static void findSlice(Stream &stream, scf::ForOp loop) {
+static void findSlice(Stream &stream, Block &block) {
   llvm::SetVector<Operation *> slice;
   SmallVector<Value> work(stream.put.getIndices());
   while (!work.empty()) {
     Value value = work.pop_back_val();
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (argument.getOwner() == loop.getBody() && argument != loop.getInductionVar())
+      if (argument.getOwner() == &block && argument.getArgNumber() != 0)
         stream.bound = "its place is carried by the loop";
       continue;
     }
     Operation *op = value.getDefiningOp();
-    if (op->getBlock() != loop.getBody() || !slice.insert(op))
+    if (op->getBlock() != &block || !slice.insert(op))
       continue;
     if (!mayRunAhead(op))
       stream.bound = ("its place needs '" + op->getName().getStringRef() + "'").str();
@@ -118,7 +123,7 @@ static void findSlice(Stream &stream, scf::ForOp loop) {
   }
   stream.slice = slice.takeVector();
   llvm::sort(stream.slice, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  loop.getBody()->walk([&](StoreOp store) {
+  block.walk([&](StoreOp store) {
     if (store.getDestination() == stream.put.getSource())
       stream.bound = "the loop stores to its source";
   });
@@ -127,7 +132,7 @@ static void findSlice(Stream &stream, scf::ForOp loop) {
 /// Fails, with a reason, where a ring is used in a way that is no stream's.
 LogicalResult Body::collect(std::string &why) {
   llvm::SmallPtrSet<Operation *, 16> moved;
-  for (auto get : loop.getBody()->getOps<GetOp>()) {
+  for (auto get : block.getOps<GetOp>()) {
     RingOp ring = ringOf(get);
     if (!ring || llvm::any_of(ring->getUsers(), [](Operation *op) { return isa<PutValueOp>(op); }))
       continue;
@@ -138,15 +143,15 @@ LogicalResult Body::collect(std::string &why) {
       if (user == get)
         continue;
       stream->put = stream->put ? PutOp() : dyn_cast<PutOp>(user);
-      if (!stream->put || user->getBlock() != loop.getBody())
+      if (!stream->put || user->getBlock() != &block)
         return why = "a ring is used more than once in an iteration, or elsewhere", failure();
     }
     for (Operation *user : get->getUsers())
       if (auto release = dyn_cast<ReleaseOp>(user))
         stream->release = release;
-    if (!stream->put || !stream->release || stream->release->getBlock() != loop.getBody())
+    if (!stream->put || !stream->release || stream->release->getBlock() != &block)
       return why = "a slot is not put, got and released in the body", failure();
-    findSlice(*stream, loop);
+    findSlice(*stream, block);
     stream->stages = ring.getType().getStages();
     moved.insert({stream->put, stream->get, stream->release});
     streams.push_back(std::move(stream));
@@ -155,7 +160,7 @@ LogicalResult Body::collect(std::string &why) {
     return why = "no ring is filled and read in its body itself", failure();
 
   llvm::DenseMap<Operation *, int64_t> index;
-  for (Operation &op : loop.getBody()->without_terminator())
+  for (Operation &op : block.without_terminator())
     if (!moved.contains(&op)) {
       index[&op] = rest.size();
       rest.push_back(&op);
@@ -165,7 +170,7 @@ LogicalResult Body::collect(std::string &why) {
     stream->lastRead = -1;
     for (Operation *user : stream->get->getUsers())
       if (user != stream->release) {
-        int64_t at = index.lookup(loop.getBody()->findAncestorOpInBlock(*user));
+        int64_t at = index.lookup(block.findAncestorOpInBlock(*user));
         stream->firstRead = std::min(stream->firstRead, at);
         stream->lastRead = std::max(stream->lastRead, at);
       }
@@ -204,13 +209,13 @@ void Body::place(Stream &stream) {
   if (!stream.bound.empty())
     return;
   Stream *head = streams.front().get();
-  if (stream.stages > 1) {
+  if (stream.stages > 1 && loops) {
     stream.anchor = head;
     stream.distance = stream.stages - 1;
     return;
   }
   for (auto &other : streams)
-    if (other->firstRead > stream.lastRead) {
+    if (loops && other->firstRead > stream.lastRead) {
       stream.anchor = other.get();
       stream.distance = 1;
       return;
@@ -221,7 +226,7 @@ void Body::place(Stream &stream) {
 
 /// One where a product runs between the filling of the only slot and its get.
 int64_t Body::chooseStages(Stream &stream) const {
-  if (!stream.bound.empty())
+  if (!stream.bound.empty() || !loops)
     return 1;
   if (!stream.anchor)
     return 2;
@@ -239,7 +244,7 @@ namespace {
 
 /// Numbers the ops of a body.
 struct Numbering {
-  Numbering(Body &body) : body(body), builder(body.loop.getContext()) {
+  Numbering(Body &body) : body(body), builder(body.block.getParent()->getContext()) {
     for (auto &stream : body.streams)
       last = std::max(last, stream->distance);
   }
@@ -349,7 +354,7 @@ struct ScheduleLoop : tile::impl::TileScheduleLoopBase<ScheduleLoop> {
   using Base::Base;
 
   void runOnOperation() override;
-  void schedule(scf::ForOp loop);
+  void schedule(Block &block);
   void chooseAll(Body &body);
   void fit(Body &body);
   void report(Body &body);
@@ -377,7 +382,7 @@ void ScheduleLoop::chooseAll(Body &body) {
     body.place(*stream);
     if (stream->stages == 1)
       stream->stages = asked > 0 ? asked : body.chooseStages(*stream);
-    if (!stream->bound.empty())
+    if (!stream->bound.empty() || !body.loops)
       stream->stages = 1;
     body.place(*stream);
     setStages(stream->ring, stream->stages);
@@ -426,21 +431,21 @@ void ScheduleLoop::report(Body &body) {
   }
 }
 
-void ScheduleLoop::schedule(scf::ForOp loop) {
-  bool inside = false, given = false;
-  for (Operation &op : loop.getBody()->without_terminator())
+void ScheduleLoop::schedule(Block &block) {
+  bool fills = false, deeper = false, given = false;
+  for (Operation &op : block.without_terminator()) {
     given |= op.hasAttr(kStageAttr) || op.hasAttr(kOrderAttr);
-  // Where an inner loop fills rings, it is that loop which is scheduled.
-  loop.getBody()->walk([&](PutOp) { inside = true; });
-  loop.getBody()->walk(
-      [&](scf::ForOp inner) { inner.getBody()->walk([&](PutOp) { inside = false; }); });
-  if (given || !inside)
+    fills |= isa<PutOp>(op);
+    op.walk([&](PutOp put) { deeper |= put->getBlock() != &block; });
+  }
+  if (given || (!fills && !deeper))
     return;
-  Body body(loop);
-  std::string why;
-  if (failed(body.collect(why))) {
-    if (emitRemarks)
-      emitRemark(loop.getLoc()) << "loop not scheduled: " << why;
+  // Where a block further inside fills rings, it is that one which is scheduled.
+  Body body(block);
+  std::string why = "its rings are filled further inside";
+  if (deeper || failed(body.collect(why))) {
+    if (emitRemarks && body.loops)
+      emitRemark(block.getParentOp()->getLoc()) << "loop not scheduled: " << why;
     return;
   }
   chooseAll(body);
@@ -455,10 +460,13 @@ void ScheduleLoop::runOnOperation() {
       getOperation().emitError() << "a ring has 1 to 16 stages, or 0 to choose, got stages=" << n;
       return signalPassFailure();
     }
-  SmallVector<scf::ForOp> loops;
-  getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
-  for (scf::ForOp loop : loops)
-    schedule(loop);
+  SmallVector<Block *> blocks;
+  getOperation().walk([&](Block *block) {
+    if (isa<scf::ForOp, scf::IfOp>(block->getParentOp()))
+      blocks.push_back(block);
+  });
+  for (Block *block : blocks)
+    schedule(*block);
   int64_t bytes = totalBytes(getOperation());
   if (sharedLimit > 0 && bytes > sharedLimit) {
     getOperation().emitError() << "needs " << bytes << " bytes of shared memory, the limit is "

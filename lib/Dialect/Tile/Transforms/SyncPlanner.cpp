@@ -16,7 +16,9 @@
 // clean one. Start with a plan of nothing. As long as some op does not find
 // what it needs, give the first such op in the program the wait or barrier that
 // provides it, and run again: what is planned only grows, so this ends, and
-// one barrier serves every op behind it. Loops run until their state is stable.
+// one barrier serves every op behind it. Gets come first, since nothing but a
+// barrier at them serves, while puts mostly find one there. Loops run until
+// their state is stable.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,8 +62,9 @@ private:
   FuncOp func;
   SyncPlan plan;
   State state;
-  /// Whether this run has already found an op that lacks something.
-  bool found = false;
+  /// Whether puts are asked what they need, and whether this run has found an
+  /// op that lacks something.
+  bool puts = false, found = false;
 };
 
 } // namespace
@@ -167,7 +170,7 @@ void Planner::visit(Operation *op, bool search) {
   search = search && !found;
   if (isa<PutOp, PutValueOp>(op)) {
     RingState &s = state[ringOf(op)];
-    if (search && !s.clean.front()) {
+    if (search && puts && !s.clean.front()) {
       plan[op].barrier = true;
       found = true;
     }
@@ -203,13 +206,16 @@ void Planner::visit(Block &block, bool search) {
 }
 
 SyncPlan Planner::run() {
-  do {
-    state.clear();
-    for (auto ring : func.getOps<RingOp>())
-      state[ring].clean.assign(ring.getType().getStages(), true);
-    found = false;
-    visit(func.getBody().front(), /*search=*/true);
-  } while (found);
+  for (bool stage : {false, true}) {
+    puts = stage;
+    do {
+      state.clear();
+      for (auto ring : func.getOps<RingOp>())
+        state[ring].clean.assign(ring.getType().getStages(), true);
+      found = false;
+      visit(func.getBody().front(), /*search=*/true);
+    } while (found);
+  }
   return plan;
 }
 
