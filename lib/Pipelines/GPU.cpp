@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Pipelines/GPU.h"
+#include "fa/Conversion/Passes.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Target/NVPTX/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -14,28 +17,28 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-namespace {
-/// Holds the place of the passes on `tile` for GPUs.
-struct NotBuilt : PassWrapper<NotBuilt, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(NotBuilt)
-  StringRef getArgument() const override { return "gpu-schedule"; }
-
-  void runOnOperation() override {
-    getOperation()->emitError("phase schedule is not built yet; compile for cpu, or start at a "
-                              "later phase with --compile-from");
-    signalPassFailure();
-  }
-};
-} // namespace
-
-void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &) {
-  pm.addPass(std::make_unique<NotBuilt>());
+void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target, bool aligned) {
+  OpPassManager &kernels = pm.nest<tile::FuncOp>();
+  if (aligned)
+    kernels.addPass(tile::createTileAssumeAlignment());
+  tile::TileAssignLayoutsOptions layouts;
+  layouts.target = target.name.str();
+  kernels.addPass(tile::createTileAssignLayouts(layouts));
+  kernels.addPass(tile::createTilePromoteShared());
+  tile::TileScheduleLoopOptions schedule;
+  schedule.sharedLimit = target.sharedMemory;
+  kernels.addPass(tile::createTileScheduleLoop(schedule));
+  kernels.addPass(tile::createTilePipeline());
+  kernels.addPass(tile::createTileVerifyRings());
+  kernels.addPass(tile::createTileLowerRings());
+  kernels.addPass(createCSEPass());
 }
 
 // Not by convert-gpu-to-nvvm, which calls libdevice: kernels are llvm.func with
 // nvvm.kernel, and arguments of LLVM's types, round ops of arith, math, scf and
 // vector; thread numbers are ops of nvvm.
 void nvptx::populateNVVMPipeline(OpPassManager &pm, const Target &, bool canonicalize) {
+  pm.addPass(createConvertTileToNVVM());
   pm.addPass(createGPULowerMath());
   if (canonicalize)
     pm.addPass(createCanonicalizerPass());

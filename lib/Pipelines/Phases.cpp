@@ -10,6 +10,7 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/GPU.h"
+#include "fa/Target/NVPTX/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Transforms/Passes.h"
@@ -39,6 +40,14 @@ static void clean(OpPassManager &pm, const CompileOptions &options) {
 static void populateInput(OpPassManager &pm, const CompileOptions &) { verify(pm, "input"); }
 
 static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) {
+  if (nvptx::getTarget(options.target)) {
+    GPUChooseTilesOptions choice;
+    choice.target = options.target;
+    choice.rows = options.rows;
+    choice.keys = options.keys;
+    choice.warps = options.warps;
+    pm.addPass(createGPUChooseTiles(choice));
+  }
   if (options.onlineSoftmax)
     pm.addPass(createFARewriteOnlineSoftmax());
   pm.addPass(createFARewriteStandard());
@@ -87,8 +96,8 @@ static const Phase kLLVM{
 
 static const Phase kSchedule{"schedule", "layouts, rings, roles and barriers are explicit",
                              [](OpPassManager &pm, const CompileOptions &options) {
-                               nvptx::populateSchedulePipeline(pm,
-                                                               *nvptx::getTarget(options.target));
+                               nvptx::populateSchedulePipeline(
+                                   pm, *nvptx::getTarget(options.target), options.aligned);
                              }};
 static const Phase kNVVM{"nvvm", "a gpu.module of the LLVM and NVVM dialects, no math function",
                          [](OpPassManager &pm, const CompileOptions &options) {

@@ -54,6 +54,10 @@ struct Options {
   cl::opt<int64_t> rows{"tile-rows", cl::desc("query rows of a tile; 0 chooses"),
                         cl::cat(category)};
   cl::opt<int64_t> keys{"tile-keys", cl::desc("keys of a tile; 0 chooses"), cl::cat(category)};
+  cl::opt<int64_t> warps{"tile-warps", cl::desc("GPUs: warps that share a tile; 0 chooses"),
+                         cl::cat(category)};
+  cl::opt<bool> unaligned{"unaligned", cl::desc("GPUs: operands need not start at multiples of 16 bytes"),
+                          cl::cat(category)};
   cl::opt<std::string> shape{"shape", cl::desc("sizes for --emit=report: B,Hq,Hk,Sq,Sk"),
                              cl::cat(category)};
 };
@@ -134,6 +138,8 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   compile.canonicalize = !options->noCanonicalize;
   compile.rows = options->rows;
   compile.keys = options->keys;
+  compile.warps = options->warps;
+  compile.aligned = !options->unaligned;
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
   if (getPhases(compile.target).empty()) {

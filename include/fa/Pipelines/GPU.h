@@ -13,8 +13,9 @@
 
 namespace mlir::fa::nvptx {
 
-/// tile -> layouts, rings and barriers explicit.
-void populateSchedulePipeline(OpPassManager &pm, const Target &target);
+/// tile -> layouts, rings and barriers explicit. `aligned`: operands and outputs
+/// start at multiples of 16 bytes, which the launch checks.
+void populateSchedulePipeline(OpPassManager &pm, const Target &target, bool aligned);
 /// -> a gpu.module of LLVM and NVVM dialect.
 void populateNVVMPipeline(OpPassManager &pm, const Target &target, bool canonicalize = true);
 

@@ -64,5 +64,6 @@ def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> 
   }];
   let options = [Option<"bytes", "bytes", "int64_t", "16", "what addresses and strides are multiples of">];
 }
+include "fa/Dialect/Tile/Transforms/RingPasses.td"
 
 #endif // FA_DIALECT_TILE_TRANSFORMS_PASSES_TD
