@@ -7,12 +7,14 @@
 
 #include "fa/Tools/Execution.h"
 #include "llvm/ADT/STLExtras.h"
-#include <chrono>
 #include <cstring>
 
 using namespace mlir::fa;
 
+/// Success for NULL.
 static llvm::Error takeError(fa_error *error) {
+  if (!error)
+    return llvm::Error::success();
   std::string message = fa_error_message(error);
   fa_error_free(error);
   return llvm::createStringError(message);
@@ -42,6 +44,9 @@ static DType fromC(fa_dtype dtype) {
   return DType::F32;
 }
 
+/// Launches before the clock is read.
+static constexpr int kWarmUps = 3;
+
 static std::optional<fa_dtype> toC(DType dtype) {
   for (int i = FA_F16; i <= FA_BOOL; ++i)
     if (fromC(static_cast<fa_dtype>(i)) == dtype)
@@ -51,7 +56,63 @@ static std::optional<fa_dtype> toC(DType dtype) {
 
 namespace {
 
-/// A tensor as a launch sees it: with strides, between guard bands.
+/// Memory of a device, freed at the end of a scope.
+class Buffer {
+public:
+  static llvm::Expected<Buffer> create(const fa_device *device, uint64_t bytes) {
+    Buffer buffer;
+    buffer.device = device;
+    if (llvm::Error failed = takeError(fa_device_alloc(device, bytes, &buffer.pointer)))
+      return failed;
+    return buffer;
+  }
+  Buffer() = default;
+  Buffer(Buffer &&other) { *this = std::move(other); }
+  Buffer &operator=(Buffer &&other) {
+    std::swap(device, other.device);
+    std::swap(pointer, other.pointer);
+    return *this;
+  }
+  ~Buffer() {
+    if (device)
+      fa_error_free(fa_device_free(device, pointer));
+  }
+  void *get() const { return pointer; }
+
+private:
+  const fa_device *device = nullptr;
+  void *pointer = nullptr;
+};
+
+/// A point in time on the default stream.
+class Event {
+public:
+  explicit Event(const fa_device *device) { error = fa_event_create(device, &event); }
+  Event(Event &&other) : event(other.event), error(other.error) {
+    other.event = nullptr;
+    other.error = nullptr;
+  }
+  ~Event() {
+    fa_event_free(event);
+    fa_error_free(error);
+  }
+  llvm::Error record() {
+    return takeError(error ? std::exchange(error, nullptr) : fa_event_record(event, nullptr));
+  }
+  llvm::Expected<double> secondsTo(const Event &end) const {
+    double seconds = 0;
+    if (llvm::Error failed = takeError(fa_event_elapsed(event, end.event, &seconds)))
+      return failed;
+    return seconds;
+  }
+
+private:
+  fa_event *event = nullptr;
+  fa_error *error;
+};
+
+/// A tensor as a launch sees it: with strides, between guard bands. It is laid
+/// out in host memory, lives in the device's, and is looked at in the host's.
 class Placed {
 public:
   Placed(DType dtype, std::vector<int64_t> shape, HeadLayout layout)
@@ -68,11 +129,25 @@ public:
       elements *= std::max<int64_t>(this->shape[order[k]], 1);
     }
     // All ones is NaN in every float type.
-    bytes.assign(elements * sizeOf(dtype) + 2 * kGuard, std::byte(0xFF));
+    size = elements * sizeOf(dtype) + 2 * kGuard;
+    bytes.assign(size, std::byte(0xFF));
   }
 
+  llvm::Error upload(const fa_device *device) {
+    llvm::Expected<Buffer> made = Buffer::create(device, size);
+    if (!made)
+      return made.takeError();
+    there = std::move(*made);
+    llvm::Error failed = takeError(fa_device_copy(device, there.get(), bytes.data(), size));
+    std::vector<std::byte>().swap(bytes);
+    return failed;
+  }
+  llvm::Error download(const fa_device *device) {
+    bytes.resize(size);
+    return takeError(fa_device_copy(device, bytes.data(), there.get(), size));
+  }
   fa_tensor describe(fa_dtype type) {
-    return {bytes.data(), type,           static_cast<int32_t>(shape.size()),
+    return {there.get(),  type,           static_cast<int32_t>(shape.size()),
             shape.data(), strides.data(), kGuard};
   }
   void copyFrom(const HostTensor &tensor) {
@@ -116,20 +191,38 @@ private:
 
   DType dtype;
   std::vector<int64_t> shape, strides;
+  size_t size;
   std::vector<std::byte> bytes;
+  Buffer there;
 };
 
 } // namespace
 
-llvm::Expected<std::unique_ptr<Execution>> Execution::create(llvm::StringRef text,
-                                                             const fa_compile_options &options) {
-  fa_program *program;
-  if (fa_error *error = fa_compile(text.data(), text.size(), &options, &program))
-    return takeError(error);
-  return std::unique_ptr<Execution>(new Execution(program));
+/// The device that a compilation is for.
+static std::string deviceOf(const fa_compile_options &options) {
+  if (options.device)
+    return options.device;
+  llvm::StringRef target = options.target ? options.target : "cpu";
+  return target.starts_with("cuda") ? target.str() : target.starts_with("sm_") ? "cuda" : "cpu";
 }
 
-Execution::~Execution() { fa_program_free(program); }
+llvm::Expected<std::unique_ptr<Execution>> Execution::create(llvm::StringRef text,
+                                                             const fa_compile_options &options) {
+  // The device first: without it there is nothing to compile for.
+  fa_device *device;
+  if (llvm::Error failed = takeError(fa_device_open(deviceOf(options).c_str(), &device)))
+    return failed;
+  std::unique_ptr<Execution> execution(new Execution(nullptr, device));
+  if (llvm::Error failed =
+          takeError(fa_compile(text.data(), text.size(), &options, &execution->program)))
+    return failed;
+  return execution;
+}
+
+Execution::~Execution() {
+  fa_program_free(program);
+  fa_device_close(device);
+}
 
 std::vector<std::string> Execution::outputNames() const {
   std::vector<std::string> names;
@@ -158,6 +251,8 @@ Execution::run(const std::vector<HostTensor> &inputs,
                                        "'");
       outcome.outputs.push_back(HostTensor::zeros(info.name, fromC(info.dtype), shape->second));
       placed[i] = std::make_unique<Placed>(fromC(info.dtype), shape->second, layout);
+      if (llvm::Error failed = placed[i]->upload(device))
+        return failed;
       tensors[i] = placed[i]->describe(info.dtype);
       arguments[i].tensor = &tensors[i];
       continue;
@@ -185,30 +280,54 @@ Execution::run(const std::vector<HostTensor> &inputs,
     }
     placed[i] = std::make_unique<Placed>(input->dtype, input->shape, layout);
     placed[i]->copyFrom(*input);
+    if (llvm::Error failed = placed[i]->upload(device))
+      return failed;
     tensors[i] = placed[i]->describe(*dtype);
     arguments[i].tensor = &tensors[i];
   }
 
   uint64_t bytes;
-  if (fa_error *error = fa_program_workspace_size(program, arguments.data(), count, &bytes))
-    return takeError(error);
-  constexpr uint64_t alignment = 64;
-  std::vector<std::byte> workspace(bytes + alignment, std::byte(0xFF));
-  auto address =
-      (reinterpret_cast<uintptr_t>(workspace.data()) + alignment - 1) / alignment * alignment;
-  void *aligned = reinterpret_cast<void *>(address);
-  for (int repeat = 0; repeat <= repeats; ++repeat) {
-    auto start = std::chrono::steady_clock::now();
-    if (fa_error *error =
-            fa_program_launch(program, nullptr, arguments.data(), count, aligned, bytes))
-      return takeError(error);
-    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    if (repeat > 0)
-      outcome.seconds.push_back(elapsed.count());
+  if (llvm::Error failed =
+          takeError(fa_program_workspace_size(program, arguments.data(), count, &bytes)))
+    return failed;
+  llvm::Expected<Buffer> workspace = Buffer::create(device, bytes);
+  if (!workspace)
+    return workspace.takeError();
+  if (llvm::Error failed = takeError(fa_device_fill(device, workspace->get(), 0xFF, bytes)))
+    return failed;
+  auto launch = [&] {
+    return takeError(fa_program_launch(program, /*stream=*/nullptr, arguments.data(), count,
+                                       workspace->get(), bytes));
+  };
+  for (int warmUp = 0; warmUp < (repeats > 0 ? kWarmUps : 1); ++warmUp)
+    if (llvm::Error failed = launch())
+      return failed;
+  // Nothing waits between the launches, so that the clock sees them alone.
+  std::vector<std::pair<Event, Event>> events;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    auto &[begin, end] = events.emplace_back(Event(device), Event(device));
+    if (llvm::Error failed = begin.record())
+      return failed;
+    if (llvm::Error failed = launch())
+      return failed;
+    if (llvm::Error failed = end.record())
+      return failed;
+  }
+  if (llvm::Error failed = takeError(fa_device_synchronize(device)))
+    return failed;
+  for (auto &[begin, end] : events) {
+    llvm::Expected<double> seconds = begin.secondsTo(end);
+    if (!seconds)
+      return seconds.takeError();
+    outcome.seconds.push_back(*seconds);
   }
   size_t output = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (placed[i] && !placed[i]->guardsHold())
+    if (!placed[i])
+      continue;
+    if (llvm::Error failed = placed[i]->download(device))
+      return failed;
+    if (!placed[i]->guardsHold())
       return llvm::createStringError("the program wrote outside of '" +
                                      std::string(fa_program_argument(program, i).name) + "'");
     if (fa_program_argument(program, i).kind == FA_OUTPUT)

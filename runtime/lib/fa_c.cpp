@@ -121,15 +121,12 @@ static llvm::Expected<std::shared_ptr<const cuda::Device>> openCUDA(StringRef na
 static llvm::Expected<std::shared_ptr<const cuda::Device>>
 chooseDevice(const fa_compile_options &options, std::string &target) {
   StringRef named = options.device ? options.device : "";
-  bool any = cuda::parseDevice(target).has_value();
-  if (!any && !cuda::isTarget(target)) {
-    if (!named.empty() && named != "cpu")
-      return error("target '" + target + "' is no code for device '" + named +
-                   "'; leave out one of the two");
-    return nullptr;
-  }
-  if (!any && !llvm::is_contained(getTargets(), target))
-    return nullptr; // refused as an unknown target
+  bool any = cuda::parseDevice(target).has_value(), gpu = any || cuda::isTarget(target);
+  if (!named.empty() && gpu == (named == "cpu"))
+    return error("target '" + target + "' is no code for device '" + named +
+                 "'; leave out one of the two");
+  if (!gpu || (!any && !llvm::is_contained(getTargets(), target)))
+    return nullptr; // the CPU, or an unknown target, which is refused as such
   auto device = openCUDA(named.empty() ? (any ? StringRef(target) : "cuda") : named);
   if (!device || !any)
     return device;
