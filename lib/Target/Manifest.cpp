@@ -201,8 +201,7 @@ llvm::Expected<std::vector<int64_t>> Manifest::grid(const ManifestKernel &kernel
   return extents;
 }
 
-llvm::Error Manifest::addVariant(Manifest other, std::vector<ManifestGuard> guards,
-                                 unsigned image) {
+llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
   bool same = other.entry == entry && other.arguments.size() == arguments.size();
   for (size_t i = 0; same && i < arguments.size(); ++i) {
     const ManifestArgument &a = arguments[i], &b = other.arguments[i];
@@ -212,7 +211,6 @@ llvm::Error Manifest::addVariant(Manifest other, std::vector<ManifestGuard> guar
   if (!same || other.variants.size() != 1)
     return llvm::createStringError("the variants of entry @" + entry + " take different arguments");
   variants.push_back(std::move(other.variants.front()));
-  variants.back().guards = std::move(guards);
   variants.back().image = image;
   return llvm::Error::success();
 }

@@ -12,9 +12,6 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-// Set on a tile.func by the passes that schedule it for a GPU.
-static constexpr StringLiteral kWarpsAttr = "tile.warps";
-static constexpr StringLiteral kSharedBytesAttr = "tile.shared_bytes";
 static constexpr int64_t kThreadsPerWarp = 32;
 
 /// The index of the entry's argument that argument `i` of a kernel is bound to,
@@ -82,6 +79,24 @@ static void addParameters(ManifestKernel &info, tile::FuncOp kernel) {
   }
 }
 
+/// What a kernel takes for granted of its views, as guards of the variant.
+static void addGuards(ManifestVariant &variant, const ManifestKernel &info, tile::FuncOp kernel) {
+  for (auto [i, argument] : llvm::enumerate(info.arguments)) {
+    auto align = kernel.getArgAttrOfType<IntegerAttr>(i, tile::TileDialect::kAlignAttr);
+    if (!align || align.getInt() <= 1)
+      continue;
+    auto guard = llvm::find_if(variant.guards, [&](const ManifestGuard &guard) {
+      return guard.alignment == align.getInt();
+    });
+    if (guard == variant.guards.end()) {
+      variant.guards.push_back({align.getInt(), {}});
+      guard = std::prev(variant.guards.end());
+    }
+    if (!llvm::is_contained(guard->arguments, argument))
+      guard->arguments.push_back(argument);
+  }
+}
+
 FailureOr<std::vector<Manifest>> fa::readManifests(ModuleOp module) {
   std::vector<Manifest> manifests;
   for (auto kernel : module.getOps<tile::FuncOp>()) {
@@ -120,9 +135,10 @@ FailureOr<std::vector<Manifest>> fa::readManifests(ModuleOp module) {
     for (AffineExpr extent : kernel.getGrid().getResults())
       info.grid.push_back(SizeExpr::fromAffine(extent, symbols));
     addParameters(info, kernel);
-    if (auto warps = kernel->getAttrOfType<IntegerAttr>(kWarpsAttr))
+    addGuards(manifest.variants.front(), info, kernel);
+    if (auto warps = kernel->getAttrOfType<IntegerAttr>(tile::TileDialect::kWarpsAttr))
       info.threads = kThreadsPerWarp * warps.getInt();
-    if (auto bytes = kernel->getAttrOfType<IntegerAttr>(kSharedBytesAttr))
+    if (auto bytes = kernel->getAttrOfType<IntegerAttr>(tile::TileDialect::kSharedBytesAttr))
       info.sharedBytes = bytes.getInt();
     manifest.variants.front().kernels.push_back(std::move(info));
   }

@@ -10,27 +10,24 @@
 
 #include "fa/Pipelines/Phases.h"
 #include "fa/Target/Manifest.h"
+#include "fa/Target/NVPTX/TargetDescription.h"
 
 namespace mlir::fa::cuda {
 
 /// Code, and what a launch needs to know of it.
 struct Program {
   ManifestModule manifest;
-  /// PTX or cubins, as `manifest.images` says.
+  /// PTX, one a variant.
   std::vector<std::string> images;
 };
 
-/// Runs the phases of `options.target` ("sm_80", ...) on a module of entries.
-/// Errors of the program are diagnostics of the module's context; the error
-/// that is returned then says nothing of its own.
-llvm::Expected<Program> compile(ModuleOp module, const CompileOptions &options);
+/// Compiles a module of entries for `options.target`. Errors of the program are
+/// diagnostics of the module's context.
+FailureOr<Program> compile(ModuleOp module, const CompileOptions &options);
 
-/// The target whose code is fastest on a device of this compute capability, of
-/// those that this build compiles for; none where it has none.
-std::optional<StringRef> chooseTarget(int major, int minor);
-
-/// Whether a target's code runs on GPUs.
-bool isTarget(StringRef target);
+/// The target whose code is fastest on a device of this compute capability with
+/// a driver that supports this CUDA; null where none runs there.
+const nvptx::Target *chooseTarget(int major, int minor, int driverVersion);
 
 } // namespace mlir::fa::cuda
 

@@ -121,7 +121,8 @@ static llvm::Expected<std::shared_ptr<const cuda::Device>> openCUDA(StringRef na
 static llvm::Expected<std::shared_ptr<const cuda::Device>>
 chooseDevice(const fa_compile_options &options, std::string &target) {
   StringRef named = options.device ? options.device : "";
-  bool any = cuda::parseDevice(target).has_value(), gpu = any || cuda::isTarget(target);
+  bool any = cuda::parseDevice(target).has_value(),
+       gpu = any || StringRef(target).starts_with("sm_");
   if (!named.empty() && gpu == (named == "cpu"))
     return error("target '" + target + "' is no code for device '" + named +
                  "'; leave out one of the two");
@@ -130,11 +131,12 @@ chooseDevice(const fa_compile_options &options, std::string &target) {
   auto device = openCUDA(named.empty() ? (any ? StringRef(target) : "cuda") : named);
   if (!device || !any)
     return device;
-  std::optional<StringRef> best = cuda::chooseTarget((*device)->major, (*device)->minor);
+  const nvptx::Target *best =
+      cuda::chooseTarget((*device)->major, (*device)->minor, (*device)->driver.version);
   if (!best)
     return error("this build compiles for none that runs on " + (*device)->describe() +
                  ": it has " + llvm::join(getTargets(), ", "));
-  target = best->str();
+  target = best->name.str();
   return device;
 }
 
@@ -157,13 +159,24 @@ static llvm::Error compileForCPU(ModuleOp module, const CompileOptions &compile,
   return llvm::Error::success();
 }
 
+/// Whether the driver reads a program's images.
+static llvm::Error checkDriver(const cuda::Device &device, const ManifestModule &manifest) {
+  if (device.driver.version >= manifest.minimumDriver)
+    return llvm::Error::success();
+  return error("the program needs CUDA " + cuda::versionText(manifest.minimumDriver) +
+               ", but the driver supports " + cuda::versionText(device.driver.version) +
+               "; update the driver, or compile for sm_80");
+}
+
 static llvm::Error compileForCUDA(ModuleOp module, const CompileOptions &compile,
                                   std::shared_ptr<const cuda::Device> device, fa_program &program) {
   auto compiled = cuda::compile(module, compile);
-  if (!compiled)
-    return compiled.takeError();
+  if (failed(compiled))
+    return error("the program could not be compiled");
   if (compiled->manifest.entries.size() != 1)
     return error("the module holds no entry");
+  if (llvm::Error old = checkDriver(*device, compiled->manifest))
+    return old;
   program.manifest = std::move(compiled->manifest.entries.front());
   auto executor =
       cuda::Executor::create(device, program.manifest, compile.target, compiled->images);
@@ -266,10 +279,8 @@ static llvm::Error load(StringRef text, llvm::ArrayRef<fa_image> images, const c
   auto opened = openCUDA(device ? device : "cuda");
   if (!opened)
     return opened.takeError();
-  if ((*opened)->driver.version < manifest->minimumDriver)
-    return error("the program needs CUDA " + cuda::versionText(manifest->minimumDriver) +
-                 ", but the driver supports " + cuda::versionText((*opened)->driver.version) +
-                 "; update the driver");
+  if (llvm::Error old = checkDriver(**opened, *manifest))
+    return old;
   auto executor = cuda::Executor::create(*opened, *found, manifest->target, codes);
   if (!executor)
     return executor.takeError();

@@ -298,7 +298,8 @@ TEST_F(CUDA, SaysWhyNothingCanBeLoaded) {
   std::string manifest = kFakeManifest;
   manifest.replace(manifest.find("12000"), 5, "13000");
   EXPECT_EQ(problemOf(manifest.c_str()),
-            "the program needs CUDA 13.0, but the driver supports 12.4; update the driver");
+            "the program needs CUDA 13.0, but the driver supports 12.4; update the driver, "
+            "or compile for sm_80");
   manifest = kFakeManifest;
   manifest.replace(manifest.find("fake_plain"), 10, "no_such_fn");
   EXPECT_EQ(problemOf(manifest.c_str()),
@@ -350,6 +351,19 @@ TEST_F(CUDA, LaunchesFromManyThreads) {
   for (const std::string &message : messages)
     EXPECT_EQ(message, "");
   fa_program_free(program);
+}
+
+TEST_F(CUDA, ChoosesTheBestCode) {
+  auto choice = [](int major, int minor, int driver) {
+    const nvptx::Target *target = cuda::chooseTarget(major, minor, driver);
+    return target ? target->name.str() : "";
+  };
+  EXPECT_EQ(choice(7, 5, 12040), "");
+  EXPECT_EQ(choice(8, 0, 12040), "sm_80");
+  EXPECT_EQ(choice(8, 9, 12040), "sm_80");
+  EXPECT_EQ(choice(9, 0, 12040), "sm_90a");
+  EXPECT_EQ(choice(9, 0, 12000), "sm_90");
+  EXPECT_EQ(choice(12, 0, 13000), "sm_90");
 }
 
 TEST_F(CUDA, CompilesForTheDeviceAtHand) {

@@ -178,10 +178,11 @@ protected:
 } // namespace
 
 static const char *const kKernel = R"mlir(
-tile.func @k(%x: !tile.view<?x8x?x64xf16> {tile.name = "x", tile.dims = ["B", "", "S", "D"]},
-             %t: !tile.view<?xi32> {tile.name = "t"}, %flag: i1 {tile.name = "flag"},
+tile.func @k(%x: !tile.view<?x8x?x64xf16> {tile.name = "x", tile.dims = ["B", "", "S", "D"],
+                                             tile.align = 16 : i64},
+             %t: !tile.view<?xi32> {tile.name = "t", tile.align = 4 : i64}, %flag: i1 {tile.name = "flag"},
              %n: index {tile.name = "n"},
-             %y: !tile.view<?x64xf32> {tile.name = "y", tile.output},
+             %y: !tile.view<?x64xf32> {tile.name = "y", tile.output, tile.align = 16 : i64},
              %b: index, %s: index)
     grid affine_map<()[s0, s1] -> (s0 * 8, (s1 + 63) ceildiv 64)> sizes [0, 0, 0, 2]
     attributes {tile.warps = 4 : i64, tile.shared_bytes = 49152 : i64} {
@@ -194,6 +195,12 @@ TEST_F(Reading, FollowsTheABI) {
   const ManifestKernel &kernel = manifests[0].kernels()[0];
   EXPECT_EQ(kernel.threads, 128);
   EXPECT_EQ(kernel.sharedBytes, 49152);
+  const std::vector<ManifestGuard> &guards = manifests[0].variants[0].guards;
+  ASSERT_EQ(guards.size(), 2u);
+  EXPECT_EQ(guards[0].alignment, 16);
+  EXPECT_EQ(guards[0].arguments, (std::vector<unsigned>{0, 4}));
+  EXPECT_EQ(guards[1].alignment, 4);
+  EXPECT_EQ(guards[1].arguments, std::vector<unsigned>{1});
   using P = ManifestParameter;
   const P expected[] = {{P::Pointer, 0, 0}, {P::Size, 0, 0},    {P::Size, 0, 2},
                         {P::Stride, 0, 0},  {P::Stride, 0, 1},  {P::Stride, 0, 2},
@@ -217,8 +224,8 @@ TEST_F(Reading, GoesThroughJSON) {
   program.images = {"ptx", "ptx"};
   program.entries = read(kKernel);
   Manifest plain = program.entries[0];
-  program.entries[0].variants[0].guards.push_back({16, {0, 4}});
-  ASSERT_FALSE(bool(program.entries[0].addVariant(plain, {}, 1)));
+  plain.variants[0].guards.clear();
+  ASSERT_FALSE(bool(program.entries[0].addVariant(plain, 1)));
   std::string text = printManifest(program);
   auto again = parseManifest(text);
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
@@ -228,6 +235,6 @@ TEST_F(Reading, GoesThroughJSON) {
 
   Manifest other = plain;
   other.arguments[0].shape[1] = 4;
-  llvm::Error failed = program.entries[0].addVariant(other, {}, 1);
+  llvm::Error failed = program.entries[0].addVariant(other, 1);
   EXPECT_EQ(llvm::toString(std::move(failed)), "the variants of entry @k take different arguments");
 }

@@ -125,13 +125,14 @@ struct Manifest {
   llvm::Expected<std::vector<int64_t>> grid(const ManifestKernel &kernel,
                                             const LaunchShapes &shapes) const;
   /// Appends the one variant of another compilation of the same entry, whose
-  /// kernels are in image `image`, to be run where the guards hold.
-  llvm::Error addVariant(Manifest other, std::vector<ManifestGuard> guards, unsigned image);
+  /// kernels are in image `image`.
+  llvm::Error addVariant(Manifest other, unsigned image);
 };
 
 /// Reads the manifests, one an entry of one variant, off the tile.funcs of a
-/// module. Threads and shared memory are those of the attributes `tile.warps`
-/// and `tile.shared_bytes`, where phase `schedule` has set them.
+/// module. Threads, shared memory and guards are those of the attributes
+/// `tile.warps`, `tile.shared_bytes` and `tile.align`, where phase `schedule` has
+/// set them.
 FailureOr<std::vector<Manifest>> readManifests(ModuleOp module);
 
 /// What stands beside the images of a program for GPUs.
