@@ -25,7 +25,11 @@ struct Options {
   cl::OptionCategory category{"fa-run options"};
   cl::opt<std::string> program{cl::Positional, cl::Required, cl::desc("<program.mlir>"),
                                cl::cat(category)};
-  cl::opt<std::string> device{"device", cl::init("cpu"), cl::desc("where to run: cpu"),
+  cl::opt<std::string> device{"device", cl::init("cpu"),
+                              cl::desc("where to run: cpu, or a GPU, cuda or cuda:N"),
+                              cl::cat(category)};
+  cl::opt<std::string> target{"target",
+                              cl::desc("code other than the device's best: sm_80, cpu-avx2, ..."),
                               cl::cat(category)};
   cl::opt<std::string> entry{"entry", cl::desc("the function to run; the only one by default"),
                              cl::cat(category)};
@@ -133,9 +137,37 @@ static void printTime(Checker &checker, const std::vector<HostTensor> &inputs,
       seconds.size(), countFlops(checker, inputs) / median * 1e-9);
 }
 
+/// Where a program on a GPU runs, and what its kernels take.
+static void printDevice(const fa_program *program) {
+  if (fa_program_num_kernels(program) == 0)
+    return;
+  fa_program_info info = fa_program_get_info(program);
+  llvm::outs() << llvm::format("device: %s, code %s, loaded by the driver in %.1f ms\n",
+                               info.device, info.target, info.load_seconds * 1e3);
+  for (size_t i = 0; i < fa_program_num_kernels(program); ++i) {
+    fa_kernel_info kernel = fa_program_kernel(program, i);
+    llvm::outs() << "kernel: @" << kernel.name << ", " << kernel.threads << " threads, "
+                 << kernel.registers << " registers, " << kernel.local_bytes
+                 << " bytes of local memory, " << kernel.shared_bytes
+                 << " bytes of shared memory\n";
+  }
+}
+
+/// What --device and --target ask for.
+static llvm::Error setDevice(const Options &options, fa_compile_options &compile) {
+  llvm::StringRef device = options.device;
+  bool cuda = device == "cuda" || device.starts_with("cuda:");
+  if (!cuda && device != "cpu")
+    return error("unknown device '" + device + "': expected cpu, cuda or cuda:N");
+  compile.device = options.device.c_str();
+  compile.target = !options.target.empty() ? options.target.c_str() : options.device.c_str();
+  return llvm::Error::success();
+}
+
 static llvm::Expected<bool> run(const Options &options) {
-  if (options.device != "cpu")
-    return error("unknown device '" + options.device + "': expected cpu");
+  fa_compile_options compile = fa_compile_options_default();
+  if (llvm::Error failed = setDevice(options, compile))
+    return failed;
   if (options.layout != "bhsd" && options.layout != "bshd")
     return error("unknown layout '" + options.layout + "': expected bhsd or bshd");
   if (options.repeats < 1)
@@ -158,7 +190,6 @@ static llvm::Expected<bool> run(const Options &options) {
     if (!elementCount(shape, DType::F64))
       return error("the sizes of '" + name + "' overflow; use fewer or shorter sequences");
 
-  fa_compile_options compile = fa_compile_options_default();
   compile.entry = options.entry.empty() ? nullptr : options.entry.c_str();
   compile.threads = options.threads;
   compile.standard = options.standard;
@@ -186,6 +217,7 @@ static llvm::Expected<bool> run(const Options &options) {
       passed &= judgement.passed;
     }
   }
+  printDevice((*execution)->getProgram());
   if (options.time)
     printTime(**checker, *inputs, outcome->seconds);
   if (!options.out.empty())
