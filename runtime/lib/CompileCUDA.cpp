@@ -62,7 +62,12 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
   Program program;
   program.manifest.target = options.target;
   program.manifest.minimumDriver = minimumDriver(*target);
-  if (failed(addVariant(program, module, *target, options)))
+  // Copies of 16 bytes where operands are aligned, else element by element.
+  OwningOpRef<ModuleOp> copy = module.clone();
+  CompileOptions unaligned = options;
+  unaligned.aligned = false;
+  if (failed(addVariant(program, module, *target, options)) ||
+      (options.aligned && failed(addVariant(program, *copy, *target, unaligned))))
     return failure();
   return program;
 }
