@@ -117,6 +117,16 @@ static void widen(Operation *op) {
   }
 }
 
+/// Whether a function becomes an instruction or two, without temporaries.
+static bool isShort(Operation *op) {
+  if (isLowered(op) || isInstruction(op) || isa<math::RsqrtOp>(op))
+    return true;
+  auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
+  return flags &&
+         bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn) &&
+         isa<math::ExpOp, math::LogOp, math::Log2Op, math::Log10Op, math::TanhOp>(op);
+}
+
 /// Replaces a function of a wide vector by functions of its slices.
 static void cut(Operation *op, int64_t slice) {
   auto whole = dyn_cast<VectorType>(op->getResult(0).getType());
@@ -182,7 +192,7 @@ struct GPULowerMath : fa::impl::GPULowerMathBase<GPULowerMath> {
       return markAllAnalysesPreserved();
     for (Operation *op : functions) {
       widen(op);
-      if (!isLowered(op) && !isInstruction(op))
+      if (!isShort(op))
         cut(op, slice);
     }
     rewrite();

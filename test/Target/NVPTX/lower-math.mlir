@@ -21,12 +21,12 @@ func.func @exp(%x: f32) -> f32 {
 }
 
 // CHECK-LABEL: @approximate
-// CHECK: llvm.intr.tanh(%{{.*}}) {fastmathFlags = #llvm.fastmath<afn>} : (vector<4xf32>)
+// CHECK: llvm.intr.tanh(%{{.*}}) {fastmathFlags = #llvm.fastmath<afn>} : (vector<64xf32>)
 // CHECK: llvm.intr.log2(%{{.*}}) {fastmathFlags = #llvm.fastmath<afn>} : (f32)
-func.func @approximate(%x: vector<4xf32>, %s: f32) -> (vector<4xf32>, f32) {
-  %y = math.tanh %x fastmath<afn> : vector<4xf32>
+func.func @approximate(%x: vector<64xf32>, %s: f32) -> (vector<64xf32>, f32) {
+  %y = math.tanh %x fastmath<afn> : vector<64xf32>
   %z = math.log2 %s fastmath<afn> : f32
-  return %y, %z : vector<4xf32>, f32
+  return %y, %z : vector<64xf32>, f32
 }
 
 // Slices of four, each expanded before the next; the divisions are approximate.
