@@ -66,6 +66,26 @@ Coords Layout::at(int64_t regIndex, int64_t laneIndex, int64_t warpIndex) const 
 
 Coords Layout::offsetOfReg(int64_t regIndex) const { return at(regIndex, 0, 0); }
 
+std::optional<int64_t> Layout::registerOf(llvm::ArrayRef<int64_t> offset) const {
+  for (int64_t r = 0, n = numRegs(); r < n; ++r)
+    if (llvm::ArrayRef<int64_t>(offsetOfReg(r)) == offset)
+      return r;
+  return std::nullopt;
+}
+
+llvm::SmallVector<Holder> Layout::holdersOf(llvm::ArrayRef<int64_t> element) const {
+  llvm::SmallVector<Holder> holders;
+  for (int64_t w = 0, warps = numWarps(); w < warps; ++w)
+    for (int64_t l = 0; l < kLanes; ++l) {
+      Coords offset = at(0, l, w);
+      for (auto [coord, wanted] : llvm::zip_equal(offset, element))
+        coord = wanted - coord;
+      if (std::optional<int64_t> reg = registerOf(offset))
+        holders.push_back({*reg, l, w});
+    }
+  return holders;
+}
+
 Layout Layout::slice(unsigned dim) const {
   auto without = [&](llvm::ArrayRef<Mode> modes) {
     Modes result(modes);
