@@ -15,10 +15,16 @@ bool Mode::replicates() const {
   return llvm::all_of(strides, [](int64_t stride) { return stride == 0; });
 }
 
+/// The product of two extents; at most one that no tile has.
+static int64_t multiply(int64_t x, int64_t y) {
+  constexpr int64_t kMost = int64_t(1) << 40;
+  return x > kMost / y ? kMost : x * y;
+}
+
 int64_t mlir::tile::extentOf(llvm::ArrayRef<Mode> modes) {
   int64_t extent = 1;
   for (const Mode &mode : modes)
-    extent *= mode.extent;
+    extent = multiply(extent, mode.extent);
   return extent;
 }
 
@@ -36,7 +42,7 @@ static Modes canonical(llvm::ArrayRef<Mode> modes, bool dropReplication) {
     if (mode.extent == 1 || (dropReplication && mode.replicates()))
       continue;
     if (!result.empty() && continues(result.back(), mode))
-      result.back().extent *= mode.extent;
+      result.back().extent = multiply(result.back().extent, mode.extent);
     else
       result.push_back(mode);
   }
