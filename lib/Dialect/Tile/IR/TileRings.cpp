@@ -91,8 +91,8 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult CopyWaitOp::verify() {
-  if (getPending() < 0)
-    return emitOpError() << "(copy_wait_c1) pending must not be negative, got " << getPending();
+  if (int64_t pending = getPendingAttr().getInt(); pending < 0)
+    return emitOpError() << "(copy_wait_c1) pending must not be negative, got " << pending;
   return success();
 }
 
