@@ -191,6 +191,8 @@ static LogicalResult runInstance(Instance &instance) {
   std::vector<std::unique_ptr<Agent>> agents;
   for (unsigned i = 0; i < instance.program.agents; ++i)
     agents.push_back(std::make_unique<Agent>(instance, i));
+  // Agents go on in step, or one runs far ahead of the others.
+  uint64_t longest = uint64_t(1) << instance.random.below(7);
   // Agents that may go on; one that is blocked may when another has run.
   SmallVector<unsigned> ready;
   auto all = [&] {
@@ -204,7 +206,7 @@ static LogicalResult runInstance(Instance &instance) {
     Agent &agent = *agents[ready[choice]];
     Agent::Step step = Agent::Step::Ran;
     bool ran = false;
-    for (uint64_t burst = 1 + instance.random.below(32); burst > 0 && step == Agent::Step::Ran;
+    for (uint64_t burst = 1 + instance.random.below(longest); burst > 0 && step == Agent::Step::Ran;
          --burst) {
       step = agent.step();
       ran |= step == Agent::Step::Ran || agent.isAtBarrier();
