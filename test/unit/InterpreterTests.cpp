@@ -10,88 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Target/Interpreter/Interpreter.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Parser/Parser.h"
+#include "InterpretText.h"
 #include "gtest/gtest.h"
-#include <cmath>
 
-using namespace mlir;
-using namespace mlir::fa;
+using namespace fa_test;
 
 namespace {
-
-constexpr uint64_t kSeeds = 20;
-
-/// What came of one run.
-struct Outcome {
-  bool parsed = false, ran = false;
-  std::string message;
-  /// Line of the text, from 1, at which it was reported.
-  int64_t line = 0;
-  std::vector<float> y;
-};
-
-using Floats = std::vector<float>;
-
-/// Runs the tile.func of a text on views of rank 2 of f32 whose rows have 16
-/// elements; the last one is the output, poisoned with NaN.
-Outcome interpret(const std::string &text, std::vector<Floats> inputs, size_t outputSize,
-                  uint64_t seed) {
-  Outcome outcome;
-  DialectRegistry registry;
-  registry.insert<tile::TileDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect>();
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.printOpOnDiagnostic(false);
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (outcome.message.empty()) {
-      outcome.message = diagnostic.str();
-      if (auto loc = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
-        outcome.line = loc.getLine();
-    }
-    return success();
-  });
-  // The verifier finds some of the faults too; here the interpreter must.
-  ParserConfig config(&context, /*verifyAfterParse=*/false);
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, config);
-  if (!module)
-    return outcome;
-  tile::FuncOp func = *module->getOps<tile::FuncOp>().begin();
-  if (failed(interpreter::check(func)))
-    return outcome;
-  outcome.parsed = true;
-  inputs.push_back(Floats(outputSize, NAN));
-  std::vector<interpreter::Argument> arguments;
-  for (Floats &values : inputs) {
-    interpreter::Argument argument;
-    argument.memory.data = reinterpret_cast<std::byte *>(values.data());
-    argument.memory.sizes = {static_cast<int64_t>(values.size() / 16), 16};
-    argument.memory.strides = {16, 1};
-    arguments.push_back(argument);
-  }
-  interpreter::Options options;
-  options.seed = seed;
-  options.maxOps = 100000;
-  outcome.ran = succeeded(interpreter::run(func, arguments, options));
-  outcome.y = inputs.back();
-  return outcome;
-}
-
-Floats valuesOf(size_t count, int64_t seed) {
-  Floats values(count);
-  for (size_t i = 0; i < count; ++i)
-    values[i] = std::sin(static_cast<float>(i * 7 + seed));
-  return values;
-}
-
-bool near(const Floats &a, const Floats &b) {
-  for (size_t i = 0; i < a.size(); ++i)
-    if (!(std::fabs(a[i] - b[i]) <= 1e-5f))
-      return false;
-  return a.size() == b.size();
-}
 
 const char *const kHead = R"(
 !v = !tile.view<?x16xf32>
@@ -365,9 +289,13 @@ const Case kFaults[] = {
     {"WaitAfterBarrier",
      kLoweredCopy,
      {{"// wait", "tile.barrier"}, {"// before", "tile.copy_wait 1"}},
-     "",
+     "wrote, with no barrier between",
      "// read"},
-    {"MissingBarrierBeforeRead", kLoweredCopy, {{"// before", ""}}, "", "// read"},
+    {"MissingBarrierBeforeRead",
+     kLoweredCopy,
+     {{"// before", ""}},
+     "wrote, with no barrier between",
+     "// read"},
     {"MissingBarrierBeforeOverwrite",
      kLoweredCopy,
      {{"// after", ""}},
@@ -396,12 +324,16 @@ const Case kFaults[] = {
     {"LateAwaitOverwritten",
      kLoweredProduct,
      {{"// await", ""},
-      {"// overwrite",
-       "tile.write %wv, %s : tensor<16x16xf32>, !tile.slot<16x16xf32, #tile.swizzle<64>>\n%o = "
-       "tile.await %p : !tile.pending<tensor<32x16xf32>> -> !t"}},
-     "",
-     "tile."},
-    {"MissingBarrierAfterWrite", kLoweredProduct, {{"// before", ""}}, "", "tile.dot_start"},
+      {"// overwrite", "tile.write %wv, %s : tensor<16x16xf32>, !tile.slot<16x16xf32, "
+                       "#tile.swizzle<64>>\n%o = "
+                       "tile.await %p : !tile.pending<tensor<32x16xf32>> -> !t"}},
+     "completes a product whose operand was written meanwhile",
+     "tile.await"},
+    {"MissingBarrierAfterWrite",
+     kLoweredProduct,
+     {{"// before", ""}},
+     "wrote, with no barrier between",
+     "tile.dot_start"},
     {"MissingBarrierAfterProduct",
      kLoweredProduct,
      {{"// after", ""}},

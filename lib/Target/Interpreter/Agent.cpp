@@ -134,12 +134,17 @@ LogicalResult Agent::startLoop(Operation *op) {
     inits.push_back(get(init));
   Type type = loop.getInductionVar().getType();
   unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  auto bound = [&](Value value) { return signExtend(get(value).scalar.i, width); };
+  bool isUnsigned = loop.getUnsignedCmp();
+  auto bound = [&](Value value) {
+    uint64_t bits = get(value).scalar.i;
+    return isUnsigned ? static_cast<int64_t>(bits) : signExtend(bits, width);
+  };
   Frame frame{&loop.getBody()->front(), op, bound(loop.getLowerBound()),
               bound(loop.getUpperBound()), bound(loop.getStep())};
-  if (frame.step <= 0)
+  if (frame.step == 0 || (frame.step < 0 && !isUnsigned))
     return fail(op, "has step " + Twine(frame.step) + ", expected a positive one");
-  if (frame.at >= frame.end) {
+  if (isUnsigned ? static_cast<uint64_t>(frame.at) >= static_cast<uint64_t>(frame.end)
+                 : frame.at >= frame.end) {
     set(loop.getResults(), inits);
     return success();
   }
@@ -200,13 +205,15 @@ LogicalResult Agent::leave(Operation *terminator) {
 // tile.if_any
 //===----------------------------------------------------------------------===//
 
+static int64_t rowsOf(RankedTensorType type) { return type.getRank() ? type.getDimSize(0) : 1; }
+
 /// The rows that take what the region yields: the true ones at least. Which
 /// others, the seed chooses, for all agents alike: none, those of the same
 /// warp (or of the same 16, without a layout), or all.
 void Agent::startIfAny(tile::IfAnyOp op) {
   const Elements &rows = *get(op.getRows()).tile;
   RankedTensorType type = tileOf(op.getRows());
-  int64_t numRows = type.getDimSize(0), width = rows.size() / numRows;
+  int64_t numRows = rowsOf(type), width = rows.size() / numRows;
   std::vector<bool> chosen(numRows);
   for (size_t i = 0; i < rows.size(); ++i)
     if (rows[i].i)
@@ -240,7 +247,7 @@ void Agent::finishIfAny(tile::IfAnyOp op, ArrayRef<Datum> yielded) {
   std::vector<bool> chosen = chosenRows.pop_back_val();
   for (auto [result, init, datum] : llvm::zip_equal(op.getResults(), op.getInits(), yielded)) {
     auto type = dyn_cast<RankedTensorType>(result.getType());
-    if (!type || type.getDimSize(0) != static_cast<int64_t>(chosen.size())) {
+    if (!type || rowsOf(type) != static_cast<int64_t>(chosen.size())) {
       set(result, datum);
       continue;
     }

@@ -34,34 +34,45 @@ static bool isElementwise(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   if ((dialect != "arith" && dialect != "math" && dialect != "index") || !op->getNumOperands())
     return false;
+  auto isNumber = [](Type type) { return isScalarSupported(getElementTypeOrSelf(type)); };
+  if (!llvm::all_of(op->getOperandTypes(), isNumber) ||
+      !llvm::all_of(op->getResultTypes(), isNumber))
+    return false;
   std::optional<RegionInstruction> instruction = instructionOf(op);
   return instruction && instruction->code != RegionCode::Extract;
 }
 
 static bool isKnown(Operation *op) {
+  if (Attribute constant = constantOf(op))
+    return isa<IntegerAttr, FloatAttr, DenseElementsAttr>(constant);
   if (auto load = dyn_cast<tile::LoadOp>(op))
     return isa<tile::ViewType>(load.getSource().getType());
   if (auto gather = dyn_cast<tile::GatherOp>(op))
     return isa<tile::ViewType>(gather.getSource().getType());
-  return constantOf(op) || isElementwise(op) ||
+  return isElementwise(op) ||
          isa<scf::IfOp, scf::ForOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op) ||
          (isa_and_nonnull<tile::TileDialect>(op->getDialect()) && !isa<tile::FuncOp>(op));
 }
 
+/// Whether that many elements of a type can be held.
+static bool isKnown(Type element, ArrayRef<int64_t> shape, int64_t count = 1) {
+  for (int64_t size : shape)
+    if (size < 1 || size > kMaxElements || (count *= size) > kMaxElements)
+      return false;
+  return isScalarSupported(element);
+}
+
 static bool isKnown(Type type) {
-  if (isa<tile::ViewType, tile::RingType, tile::SlotType>(type))
+  if (isa<tile::ViewType>(type))
     return true;
+  if (auto ring = dyn_cast<tile::RingType>(type))
+    return isKnown(ring.getElementType(), ring.getShape(), ring.getStages());
+  if (auto slot = dyn_cast<tile::SlotType>(type))
+    return isKnown(slot.getElementType(), slot.getShape());
   if (auto pending = dyn_cast<tile::PendingType>(type))
     return isKnown(pending.getTile());
-  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
-    if (!tensor.hasStaticShape() || !isScalarSupported(tensor.getElementType()))
-      return false;
-    int64_t count = 1;
-    for (int64_t size : tensor.getShape())
-      if (size < 1 || size > kMaxElements || (count *= size) > kMaxElements)
-        return false;
-    return true;
-  }
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return isKnown(tensor.getElementType(), tensor.getShape());
   return isScalarSupported(type);
 }
 
@@ -144,7 +155,7 @@ const std::vector<uint16_t> &Program::ownersOf(RankedTensorType type) {
   tile::Layout layout = frag.getLayout();
   result.assign(count, 0);
   // From the last warp to the first, so that the first one that holds it stays.
-  for (int64_t warp = std::min<int64_t>(layout.numWarps(), agents); warp-- > 0;)
+  for (int64_t warp = layout.numWarps(); warp-- > 0;)
     for (int64_t lane = 0; lane < tile::Layout::kLanes; ++lane)
       for (int64_t reg = 0; reg < layout.numRegs(); ++reg) {
         int64_t element = 0;
