@@ -48,11 +48,6 @@ llvm::Error Interpretation::takeMessages(const char *otherwise) {
   return llvm::createStringError(text);
 }
 
-llvm::Error Interpretation::parse(llvm::StringRef text) {
-  module = parseSourceString<ModuleOp>(text, context.get());
-  return module ? llvm::Error::success() : takeMessages("the text is not a module of MLIR");
-}
-
 llvm::StringRef fa::getInterpreterTarget() { return getPhases("sm_80").empty() ? "cpu" : "sm_80"; }
 
 /// The last phase of a target at the tile level.
@@ -64,28 +59,42 @@ static llvm::StringRef getLastTilePhase(llvm::StringRef target) {
   return last;
 }
 
+llvm::Error Interpretation::compile() {
+  module = parseSourceString<ModuleOp>(text, context.get());
+  if (!module)
+    return takeMessages("the text is not a module of MLIR");
+  if (!options)
+    return llvm::Error::success();
+  for (auto function : llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
+    if (!entry.empty() && function.getSymName() != entry)
+      function.erase();
+  llvm::StringRef last = getLastTilePhase(options->target);
+  if (!phase.empty() && phase != "tile" && phase != last)
+    return llvm::createStringError("the interpreter cannot run phase '" + phase + "' of " +
+                                   options->target + ": expected tile" +
+                                   (last == "tile" ? "" : " or " + last.str()));
+  if (failed(runPhases(*module, *options, {}, phase.empty() ? last : phase)))
+    return takeMessages("the program could not be compiled");
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::unique_ptr<Interpretation>>
 Interpretation::create(llvm::StringRef text, const CompileOptions &options, llvm::StringRef phase,
                        llvm::StringRef entry) {
   std::unique_ptr<Interpretation> result(new Interpretation);
-  if (llvm::Error error = result->parse(text))
+  result->text = text.str();
+  result->options = options;
+  result->phase = phase.str();
+  result->entry = entry.str();
+  if (llvm::Error error = result->compile())
     return error;
-  for (auto function : llvm::make_early_inc_range(result->module->getOps<func::FuncOp>()))
-    if (!entry.empty() && function.getSymName() != entry)
-      function.erase();
-  llvm::StringRef last = getLastTilePhase(options.target);
-  if (!phase.empty() && phase != "tile" && phase != last)
-    return llvm::createStringError("the interpreter cannot run phase '" + phase.str() + "' of " +
-                                   options.target + ": expected tile" +
-                                   (last == "tile" ? "" : " or " + last.str()));
-  if (failed(runPhases(*result->module, options, {}, phase.empty() ? last : phase)))
-    return result->takeMessages("the program could not be compiled");
   return result;
 }
 
 llvm::Expected<std::unique_ptr<Interpretation>> Interpretation::create(llvm::StringRef text) {
   std::unique_ptr<Interpretation> result(new Interpretation);
-  if (llvm::Error error = result->parse(text))
+  result->text = text.str();
+  if (llvm::Error error = result->compile())
     return error;
   return result;
 }
@@ -174,6 +183,8 @@ resolveShapes(const Manifest &manifest, const std::vector<HostTensor> &inputs,
   given.assign(count, nullptr);
   for (size_t i = 0; i < count; ++i) {
     const ManifestArgument &argument = manifest.arguments[i];
+    if (!argument.dtype)
+      return llvm::createStringError("'" + argument.name + "' has a type that no launch can pass");
     if (argument.kind == ManifestArgument::Workspace)
       continue;
     if (argument.kind == ManifestArgument::Output) {
@@ -189,7 +200,7 @@ resolveShapes(const Manifest &manifest, const std::vector<HostTensor> &inputs,
       return tensor.takeError();
     given[i] = *tensor;
     shapes[i] = (*tensor)->shape;
-    if ((*tensor)->dtype != dtypeOf(argument.type))
+    if ((*tensor)->dtype != argument.dtype)
       return llvm::createStringError("'" + argument.name + "' has dtype " +
                                      nameOf((*tensor)->dtype) + ", another than the program");
     if (argument.kind == ManifestArgument::Scalar && (*tensor)->size() != 1)
@@ -197,6 +208,31 @@ resolveShapes(const Manifest &manifest, const std::vector<HostTensor> &inputs,
                                      toString(shapes[i]));
   }
   return manifest.resolve(shapes);
+}
+
+/// Whether the strides are what the program relies on; addresses always are.
+static bool guardsHold(const Manifest &manifest,
+                       const std::vector<std::unique_ptr<Strided>> &tensors) {
+  for (const ManifestGuard &guard : manifest.variants.front().guards)
+    for (unsigned i : guard.arguments) {
+      const interpreter::Memory &memory = tensors[i]->memory;
+      for (size_t d = 0; d + 1 < memory.strides.size(); ++d)
+        if (memory.sizes[d] > 1 &&
+            memory.strides[d] * sizeOf(tensors[i]->dtype) % guard.alignment != 0)
+          return false;
+    }
+  return true;
+}
+
+/// The bits of a scalar argument, as values have them.
+static RegionValue scalarOf(const HostTensor &tensor) {
+  RegionValue value;
+  if (isFloat(tensor.dtype))
+    value.f = tensor.at(0);
+  else
+    value.i = static_cast<uint64_t>(tensor.integerAt(0)) &
+              (~uint64_t(0) >> (64 - 8 * sizeOf(tensor.dtype)));
+  return value;
 }
 
 llvm::Expected<std::vector<HostTensor>>
@@ -218,23 +254,25 @@ Interpretation::run(const std::vector<HostTensor> &inputs,
   std::vector<std::unique_ptr<Strided>> tensors;
   std::vector<interpreter::Argument> arguments(shapes.size());
   for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
-    DType dtype = *dtypeOf(argument.type);
-    if (!elementCount(shapes[i], dtype))
+    if (!elementCount(shapes[i], *argument.dtype))
       return llvm::createStringError("the sizes of '" + argument.name + "' overflow");
-    tensors.push_back(std::make_unique<Strided>(dtype, shapes[i], layout));
+    tensors.push_back(std::make_unique<Strided>(*argument.dtype, shapes[i], layout));
     arguments[i].memory = tensors.back()->memory;
-    if (!given[i])
-      continue;
-    tensors.back()->copy(const_cast<std::byte *>(given[i]->data.data()), /*to=*/false);
-    if (argument.kind != ManifestArgument::Scalar)
-      continue;
-    if (isFloat(dtype))
-      arguments[i].scalar.f = given[i]->at(0);
-    else
-      arguments[i].scalar.i = static_cast<uint64_t>(given[i]->integerAt(0)) &
-                              (~uint64_t(0) >> (64 - 8 * sizeOf(dtype)));
+    if (given[i])
+      tensors.back()->copy(const_cast<std::byte *>(given[i]->data.data()), /*to=*/false);
+    if (argument.kind == ManifestArgument::Scalar)
+      arguments[i].scalar = scalarOf(*given[i]);
   }
-  for (const ManifestKernel &kernel : manifest.kernels) {
+  if (!guardsHold(manifest, tensors)) {
+    if (!options || !options->aligned)
+      return llvm::createStringError(
+          "the program relies on strides of whole multiples of 16 bytes");
+    options->aligned = false;
+    if (llvm::Error error = compile())
+      return error;
+    return run(inputs, outputShapes, layout, seed);
+  }
+  for (const ManifestKernel &kernel : manifest.kernels()) {
     std::vector<interpreter::Argument> own;
     for (unsigned i : kernel.arguments)
       own.push_back(arguments[i]);

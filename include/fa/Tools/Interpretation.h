@@ -33,7 +33,8 @@ public:
   /// The program, for passes to run on.
   ModuleOp getModule() { return *module; }
 
-  /// The outputs, or what the interpreter found, of kernels run in order. The
+  /// As a runtime does, takes the variant for any alignment where the strides are
+  /// no multiples of 16 bytes. The outputs, or what the interpreter found, of kernels run in order. The
   /// seed chooses what a program may not count on.
   llvm::Expected<std::vector<HostTensor>>
   run(const std::vector<HostTensor> &inputs,
@@ -42,8 +43,12 @@ public:
 
 private:
   Interpretation();
-  llvm::Error parse(llvm::StringRef text);
+  llvm::Error compile();
   llvm::Error takeMessages(const char *otherwise);
+
+  std::string text, phase, entry;
+  /// None for a program that is of tiles already.
+  std::optional<CompileOptions> options;
 
   std::unique_ptr<MLIRContext> context;
   std::string messages;
