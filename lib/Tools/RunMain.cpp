@@ -205,6 +205,7 @@ static llvm::Expected<bool> run(const Options &options) {
   if (!outcome)
     return outcome.takeError();
 
+  printDevice((*execution)->getProgram());
   bool passed = true;
   if (options.check) {
     auto judgements = (*checker)->judge(*inputs, outcome->outputs);
@@ -217,7 +218,6 @@ static llvm::Expected<bool> run(const Options &options) {
       passed &= judgement.passed;
     }
   }
-  printDevice((*execution)->getProgram());
   if (options.time)
     printTime(**checker, *inputs, outcome->seconds);
   if (!options.out.empty())
