@@ -265,8 +265,8 @@ static llvm::Expected<bool> run(const Options &options) {
   auto outcome = (*execution)->run(*inputs, *shapes, layout, options.time ? options.repeats : 0);
   if (!outcome)
     return outcome.takeError();
-  llvm::Expected<bool> passed = finish(options, **checker, *inputs, outcome->outputs);
   printDevice((*execution)->getProgram());
+  llvm::Expected<bool> passed = finish(options, **checker, *inputs, outcome->outputs);
   if (passed && options.time)
     printTime(**checker, *inputs, outcome->seconds);
   return passed;
