@@ -56,7 +56,8 @@ struct Options {
   cl::opt<int64_t> keys{"tile-keys", cl::desc("keys of a tile; 0 chooses"), cl::cat(category)};
   cl::opt<int64_t> warps{"tile-warps", cl::desc("GPUs: warps that share a tile; 0 chooses"),
                          cl::cat(category)};
-  cl::opt<bool> unaligned{"unaligned", cl::desc("GPUs: operands need not start at multiples of 16 bytes"),
+  cl::opt<bool> unaligned{"unaligned",
+                          cl::desc("GPUs: operands need not start at multiples of 16 bytes"),
                           cl::cat(category)};
   cl::opt<std::string> shape{"shape", cl::desc("sizes for --emit=report: B,Hq,Hk,Sq,Sk"),
                              cl::cat(category)};
@@ -118,6 +119,13 @@ static LogicalResult emitGPUCode(ModuleOp module, const nvptx::Target &target, S
   llvm::Expected<nvptx::Cubin> cubin = nvptx::assembleCubin(*text, target);
   if (!cubin)
     return module.emitError() << llvm::toString(cubin.takeError());
+  for (const nvptx::AssemblerWarning &warning : cubin->report.warnings)
+    module.emitWarning() << "ptxas: " << (warning.code.empty() ? "" : "(" + warning.code + ") ")
+                         << warning.text;
+  for (const nvptx::KernelUsage &kernel : cubin->report.kernels)
+    if (kernel.spillStores || kernel.spillLoads)
+      module.emitWarning() << "kernel '" << kernel.name << "' spills: " << kernel.spillStores
+                           << " bytes of stores, " << kernel.spillLoads << " of loads";
   os.write(cubin->bytes.data(), cubin->bytes.size());
   return success();
 }

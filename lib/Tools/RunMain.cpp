@@ -8,6 +8,7 @@
 #include "fa/Support/Safetensors.h"
 #include "fa/Support/Sampling.h"
 #include "fa/Tools/Checker.h"
+#include "fa/Tools/Interpretation.h"
 #include "fa/Tools/Tools.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Support/FileUtilities.h"
@@ -26,7 +27,7 @@ struct Options {
   cl::opt<std::string> program{cl::Positional, cl::Required, cl::desc("<program.mlir>"),
                                cl::cat(category)};
   cl::opt<std::string> device{"device", cl::init("cpu"),
-                              cl::desc("where to run: cpu, or a GPU, cuda or cuda:N"),
+                              cl::desc("where to run: cpu, a GPU (cuda or cuda:N), or interp"),
                               cl::cat(category)};
   cl::opt<std::string> target{"target",
                               cl::desc("code other than the device's best: sm_80, cpu-avx2, ..."),
@@ -39,8 +40,17 @@ struct Options {
                            cl::cat(category)};
   cl::opt<std::string> shape{"shape", cl::desc("draw inputs of sizes B,Hq,Hk,Sq,Sk"),
                              cl::cat(category)};
-  cl::opt<uint64_t> seed{"seed", cl::init(0), cl::desc("seed of the drawn inputs"),
+  cl::opt<uint64_t> seed{"seed", cl::init(0),
+                         cl::desc("seed of the drawn inputs, and of the interpreter"),
                          cl::cat(category)};
+  cl::opt<std::string> interpPhase{
+      "interp-phase",
+      cl::desc("interpret what this phase yields: tile or schedule; default the last"),
+      cl::cat(category)};
+  cl::opt<std::string> interpProgram{
+      "interp-program",
+      cl::desc("interpret the tile program of this file instead of the compiled one"),
+      cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare with the float64 reference"), cl::cat(category)};
   cl::opt<bool> time{"time", cl::desc("print the median time and FLOP/s"), cl::cat(category)};
   cl::opt<int> repeats{"repeats", cl::init(20), cl::desc("launches to take the median of"),
@@ -153,12 +163,59 @@ static void printDevice(const fa_program *program) {
   }
 }
 
+using Shapes = std::vector<std::pair<std::string, std::vector<int64_t>>>;
+
+/// Compares the outputs with the reference, and writes them, as asked for.
+static llvm::Expected<bool> finish(const Options &options, Checker &checker,
+                                   const std::vector<HostTensor> &inputs,
+                                   const std::vector<HostTensor> &outputs) {
+  bool passed = true;
+  if (options.check) {
+    auto judgements = checker.judge(inputs, outputs);
+    if (!judgements)
+      return judgements.takeError();
+    for (auto &[name, judgement] : *judgements) {
+      llvm::outs() << llvm::format("error: %s %.3g, allowed %.3g: ", name.c_str(), judgement.error,
+                                   judgement.bound)
+                   << (judgement.passed ? "passed" : "FAILED: " + judgement.problem) << "\n";
+      passed &= judgement.passed;
+    }
+  }
+  if (!options.out.empty())
+    if (llvm::Error failed = writeSafetensors(options.out, {outputs, {}}))
+      return std::move(failed);
+  return passed;
+}
+
+/// The outputs by the interpreter, at the phase asked for.
+static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
+                                                         llvm::StringRef text,
+                                                         const std::vector<HostTensor> &inputs,
+                                                         const Shapes &shapes, HeadLayout layout) {
+  if (options.time)
+    return error("the interpreter is not timed; leave out --time");
+  CompileOptions compile;
+  compile.target =
+      options.target.empty() ? getInterpreterTarget().str() : options.target.getValue();
+  compile.onlineSoftmax = !options.standard;
+  compile.analyzeMask = !options.noMaskAnalysis;
+  compile.canonicalize = !options.noCanonicalize;
+  compile.rows = options.rows;
+  compile.keys = options.keys;
+  auto program = options.interpProgram.empty()
+                     ? Interpretation::create(text, compile, options.interpPhase, options.entry)
+                     : Interpretation::createFromFile(options.interpProgram);
+  if (!program)
+    return program.takeError();
+  return (*program)->run(inputs, shapes, layout, options.seed);
+}
+
 /// What --device and --target ask for.
 static llvm::Error setDevice(const Options &options, fa_compile_options &compile) {
   llvm::StringRef device = options.device;
   bool cuda = device == "cuda" || device.starts_with("cuda:");
-  if (!cuda && device != "cpu")
-    return error("unknown device '" + device + "': expected cpu, cuda or cuda:N");
+  if (!cuda && device != "cpu" && device != "interp")
+    return error("unknown device '" + device + "': expected cpu, cuda, cuda:N or interp");
   compile.device = options.device.c_str();
   compile.target = !options.target.empty() ? options.target.c_str() : options.device.c_str();
   return llvm::Error::success();
@@ -190,6 +247,11 @@ static llvm::Expected<bool> run(const Options &options) {
     if (!elementCount(shape, DType::F64))
       return error("the sizes of '" + name + "' overflow; use fewer or shorter sequences");
 
+  HeadLayout layout = options.layout == "bshd" ? HeadLayout::BSHD : HeadLayout::BHSD;
+  if (options.device == "interp") {
+    auto outputs = interpret(options, text, *inputs, *shapes, layout);
+    return outputs ? finish(options, **checker, *inputs, *outputs) : outputs.takeError();
+  }
   compile.entry = options.entry.empty() ? nullptr : options.entry.c_str();
   compile.threads = options.threads;
   compile.standard = options.standard;
@@ -200,29 +262,13 @@ static llvm::Expected<bool> run(const Options &options) {
   auto execution = Execution::create(text, compile);
   if (!execution)
     return execution.takeError();
-  HeadLayout layout = options.layout == "bshd" ? HeadLayout::BSHD : HeadLayout::BHSD;
   auto outcome = (*execution)->run(*inputs, *shapes, layout, options.time ? options.repeats : 0);
   if (!outcome)
     return outcome.takeError();
-
-  bool passed = true;
-  if (options.check) {
-    auto judgements = (*checker)->judge(*inputs, outcome->outputs);
-    if (!judgements)
-      return judgements.takeError();
-    for (auto &[name, judgement] : *judgements) {
-      llvm::outs() << llvm::format("error: %s %.3g, allowed %.3g: ", name.c_str(), judgement.error,
-                                   judgement.bound)
-                   << (judgement.passed ? "passed" : "FAILED: " + judgement.problem) << "\n";
-      passed &= judgement.passed;
-    }
-  }
   printDevice((*execution)->getProgram());
-  if (options.time)
+  llvm::Expected<bool> passed = finish(options, **checker, *inputs, outcome->outputs);
+  if (passed && options.time)
     printTime(**checker, *inputs, outcome->seconds);
-  if (!options.out.empty())
-    if (llvm::Error failed = writeSafetensors(options.out, {outcome->outputs, {}}))
-      return std::move(failed);
   return passed;
 }
 

@@ -121,7 +121,7 @@ static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, cons
     return error("'", info.name, "' has no data; set fa_tensor.data");
   if (reinterpret_cast<uintptr_t>(bound.data) % kDtypeBytes[dtype] != 0)
     return error("'", info.name, "' is not aligned to its elements of ", kDtypeBytes[dtype],
-                 " bytes");
+                 " bytes; copy it to aligned memory");
   return llvm::Error::success();
 }
 

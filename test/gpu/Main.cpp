@@ -192,11 +192,17 @@ int main(int argc, char **argv) {
   std::vector<Test> all, tests;
   // The long ones first, so that none is alone at the end.
   addLarge(all);
+  addRuntime(all);
   addSpecial(all);
   addMatrix(all, options.target.full);
   for (Test &test : all)
     if (matches(test.name, options.filter))
       tests.push_back(std::move(test));
+  if (tests.empty()) {
+    std::fprintf(stderr, "fa-test-gpu: no test matches '%s'; --list prints their names\n",
+                 options.filter.c_str());
+    return 2;
+  }
   if (options.list) {
     for (const Test &test : tests)
       std::printf("%s\n", test.name.c_str());

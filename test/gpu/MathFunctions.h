@@ -137,8 +137,11 @@ inline std::string mathKernelName(size_t index) { return "math" + std::to_string
 /// A kernel for each function, of x, y, the result (f32) and their number; in
 /// blocks of 128 threads, as input of `--compile-from=schedule`.
 inline std::string mathKernels() {
-  std::string text = "// A kernel for each entry of MathFunctions.h, which prints this file (see\n"
-                     "// test/unit/NVPTXMathTests.cpp).\ngpu.module @math {\n";
+  std::string text =
+      "// A kernel for each entry of MathFunctions.h, which prints this file (see\n"
+      "// test/unit/NVPTXMathTests.cpp).\n"
+      "// RUN: fa-opt %s --target=sm_80 --compile-from=schedule --emit=ptx -o %t.ptx\n"
+      "gpu.module @math {\n";
   std::vector<MathFunction> functions = getMathFunctions();
   for (size_t i = 0; i < functions.size(); ++i) {
     const std::string &op = functions[i].op;
@@ -147,19 +150,15 @@ inline std::string mathKernels() {
     text += "llvm.func @" + mathKernelName(i) +
             R"((%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
 )" + (integer ? "    %n = arith.fptosi %y : f32 to i32\n" : "") +
             "    %z = math." + op + " : " + type + "\n" +
             R"(    llvm.store %z, %az : f32, !llvm.ptr<1>

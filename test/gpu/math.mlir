@@ -1,21 +1,18 @@
 // A kernel for each entry of MathFunctions.h, which prints this file (see
 // test/unit/NVPTXMathTests.cpp).
+// RUN: fa-opt %s --target=sm_80 --compile-from=schedule --emit=ptx -o %t.ptx
 gpu.module @math {
 llvm.func @math0(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.exp %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -23,19 +20,15 @@ llvm.func @math0(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count
 }
 llvm.func @math1(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.exp2 %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -43,19 +36,15 @@ llvm.func @math1(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count
 }
 llvm.func @math2(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.expm1 %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -63,19 +52,15 @@ llvm.func @math2(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count
 }
 llvm.func @math3(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.expm1 %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -83,19 +68,15 @@ llvm.func @math3(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count
 }
 llvm.func @math4(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.log %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -103,19 +84,15 @@ llvm.func @math4(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count
 }
 llvm.func @math5(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.log %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -123,19 +100,15 @@ llvm.func @math5(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count
 }
 llvm.func @math6(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.log2 %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -143,19 +116,15 @@ llvm.func @math6(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count
 }
 llvm.func @math7(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.log2 %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -163,19 +132,15 @@ llvm.func @math7(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count
 }
 llvm.func @math8(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.log10 %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -183,19 +148,15 @@ llvm.func @math8(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count
 }
 llvm.func @math9(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.log1p %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -203,19 +164,15 @@ llvm.func @math9(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count
 }
 llvm.func @math10(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.log1p %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -223,19 +180,15 @@ llvm.func @math10(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math11(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.tanh %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -243,19 +196,15 @@ llvm.func @math11(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math12(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.tanh %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -263,19 +212,15 @@ llvm.func @math12(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math13(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.sinh %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -283,19 +228,15 @@ llvm.func @math13(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math14(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.sinh %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -303,19 +244,15 @@ llvm.func @math14(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math15(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.cosh %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -323,19 +260,15 @@ llvm.func @math15(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math16(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.cosh %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -343,19 +276,15 @@ llvm.func @math16(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math17(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.sin %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -363,19 +292,15 @@ llvm.func @math17(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math18(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.sin %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -383,19 +308,15 @@ llvm.func @math18(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math19(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.cos %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -403,19 +324,15 @@ llvm.func @math19(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math20(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.cos %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -423,19 +340,15 @@ llvm.func @math20(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math21(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.tan %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -443,19 +356,15 @@ llvm.func @math21(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math22(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.asin %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -463,19 +372,15 @@ llvm.func @math22(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math23(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.acos %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -483,19 +388,15 @@ llvm.func @math23(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math24(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.atan %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -503,19 +404,15 @@ llvm.func @math24(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math25(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.asinh %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -523,19 +420,15 @@ llvm.func @math25(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math26(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.asinh %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -543,19 +436,15 @@ llvm.func @math26(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math27(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.acosh %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -563,19 +452,15 @@ llvm.func @math27(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math28(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.atanh %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -583,19 +468,15 @@ llvm.func @math28(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math29(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.erf %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -603,19 +484,15 @@ llvm.func @math29(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math30(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.erfc %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -623,19 +500,15 @@ llvm.func @math30(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math31(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.sqrt %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -643,19 +516,15 @@ llvm.func @math31(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math32(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.rsqrt %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -663,19 +532,15 @@ llvm.func @math32(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math33(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.cbrt %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -683,19 +548,15 @@ llvm.func @math33(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math34(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.absf %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -703,19 +564,15 @@ llvm.func @math34(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math35(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.floor %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -723,19 +580,15 @@ llvm.func @math35(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math36(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.ceil %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -743,19 +596,15 @@ llvm.func @math36(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math37(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.round %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -763,19 +612,15 @@ llvm.func @math37(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math38(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.roundeven %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -783,19 +628,15 @@ llvm.func @math38(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math39(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.trunc %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -803,19 +644,15 @@ llvm.func @math39(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math40(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.powf %x, %y : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -823,19 +660,15 @@ llvm.func @math40(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math41(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.powf %x, %y : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -843,19 +676,15 @@ llvm.func @math41(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math42(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %n = arith.fptosi %y : f32 to i32
     %z = math.fpowi %x, %n : f32, i32
     llvm.store %z, %az : f32, !llvm.ptr<1>
@@ -864,19 +693,15 @@ llvm.func @math42(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math43(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %n = arith.fptosi %y : f32 to i32
     %z = math.fpowi %x, %n : f32, i32
     llvm.store %z, %az : f32, !llvm.ptr<1>
@@ -885,19 +710,15 @@ llvm.func @math43(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math44(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.atan2 %x, %y : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -905,19 +726,15 @@ llvm.func @math44(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math45(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.copysign %x, %y : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -925,19 +742,15 @@ llvm.func @math45(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math46(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.fma %x, %y, %x : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -945,19 +758,15 @@ llvm.func @math46(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math47(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.clampf %x to [%y, %three] : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -965,19 +774,15 @@ llvm.func @math47(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math48(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.exp %x fastmath<afn> : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -985,19 +790,15 @@ llvm.func @math48(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math49(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.log %x fastmath<afn> : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -1005,19 +806,15 @@ llvm.func @math49(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math50(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.log2 %x fastmath<afn> : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -1025,19 +822,15 @@ llvm.func @math50(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math51(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.log10 %x fastmath<afn> : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -1045,19 +838,15 @@ llvm.func @math51(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math52(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.tanh %x fastmath<afn> : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -1065,19 +854,15 @@ llvm.func @math52(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math53(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.sin %x fastmath<afn> : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -1085,19 +870,15 @@ llvm.func @math53(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math54(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.cos %x fastmath<afn> : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -1105,19 +886,15 @@ llvm.func @math54(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math55(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.rsqrt %x fastmath<afn> : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }
@@ -1125,19 +902,15 @@ llvm.func @math55(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
 }
 llvm.func @math56(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
-  %thread = nvvm.read.ptx.sreg.tid.x : i32
-  %block = nvvm.read.ptx.sreg.ctaid.x : i32
-  %c128 = arith.constant 128 : i32
-  %three = arith.constant 3.0 : f32
-  %first = arith.muli %block, %c128 : i32
-  %i = arith.addi %first, %thread : i32
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
   %inside = arith.cmpi slt, %i, %count : i32
   scf.if %inside {
     %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    %x = llvm.load %ax : !llvm.ptr<1> -> f32
-    %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
     %z = math.sqrt %x fastmath<afn> : f32
     llvm.store %z, %az : f32, !llvm.ptr<1>
   }

@@ -18,8 +18,8 @@
 //   lazy=1            compiling fails at the first kernel, not before
 //   launch=719, sync=700   the result of launches, of waiting
 //
-// One kernel is known, `fake_scale`: y = a * x for x and y of ?x4xf32. All
-// launches are logged.
+// PTX that holds the word `nonsense` cannot be compiled. One kernel is known, `fake_scale`: y = a *
+// x for x and y of ?x4xf32. All launches are logged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,6 +80,8 @@ thread_local int current = 0;
 
 CUresult compileError(CUlib_st &library) {
   std::string log = setting("jit", "");
+  if (library.code.find("nonsense") != std::string::npos)
+    log = "ptxas application ptx input, line 9; fatal   : Parsing error near 'nonsense'";
   if (log.empty())
     return CUDA_SUCCESS;
   std::replace(log.begin(), log.end(), ';', '\n');

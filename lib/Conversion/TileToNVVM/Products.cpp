@@ -253,9 +253,6 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
     auto [base, offset] = op.getTransposeB() ? moved(b, bBase, slotB, column, k * bytes)
                                              : moved(b, bBase, slotB, k, column * bytes);
     Words all = loadMatrices(run(base), offset, !op.getTransposeB());
-    if (p.paired && op.getTransposeB()) {
-      // Not reached by programs of ours: a in registers times rows of b.
-    }
     return {Words{all[0], all[1]}, Words{all[2], all[3]}};
   };
   if (p.paired && op.getTransposeB())
@@ -278,6 +275,7 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
     }
     return parts;
   };
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   for (int64_t k = 0; k < p.k; k += p.kStep) {
     SmallVector<Words> aWords, aLow(p.rowBlocks.size());
     for (int64_t row : p.rowBlocks)
@@ -298,11 +296,18 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
             places[e] = p.accRegs.at({row + e / 2 * 8, column + 8 * right + e % 2});
             block.push_back(sums[places[e]]);
           }
-          if (p.split) {
-            multiply(b, p, aLow[i], bHigh, block);
-            multiply(b, p, aWords[i], bLow, block);
+          if (!p.split) {
+            multiply(b, p, aWords[i], bHigh, block);
+          } else {
+            // The instruction rounds its sums toward zero, so a long sum is
+            // made outside of it.
+            SmallVector<Value, 4> part(4, zero);
+            multiply(b, p, aLow[i], bHigh, part);
+            multiply(b, p, aWords[i], bLow, part);
+            multiply(b, p, aWords[i], bHigh, part);
+            for (int64_t e = 0; e < 4; ++e)
+              block[e] = arith::AddFOp::create(b, block[e], part[e]);
           }
-          multiply(b, p, aWords[i], bHigh, block);
           for (int64_t e = 0; e < 4; ++e)
             sums[places[e]] = block[e];
         }

@@ -218,7 +218,3 @@ LogicalResult Emitter::emitConvertLayout(tile::ConvertLayoutOp op) {
   set(op, vector::ShuffleOp::create(b, input, input, shuffle));
   return success();
 }
-
-LogicalResult Emitter::emitRandomBits(tile::RandomBitsOp op) {
-  return op.emitError() << "random bits cannot be lowered to a GPU kernel yet";
-}

@@ -43,6 +43,14 @@ static bool isInstruction(Operation *op) {
              math::IsNormalOp, math::IsFiniteOp, math::FmaOp, math::ClampFOp>(op);
 }
 
+/// What the rest of the pipeline lowers.
+static bool isLowered(Operation *op) {
+  if (isInstruction(op))
+    return !isa<math::IsInfOp, math::IsNormalOp, math::ClampFOp>(op);
+  return isa<math::Exp2Op>(op) ||
+         (isa<math::RsqrtOp>(op) && getElementTypeOrSelf(op->getResult(0)).isF64());
+}
+
 //===----------------------------------------------------------------------===//
 // What is refused
 //===----------------------------------------------------------------------===//
@@ -107,6 +115,16 @@ static void widen(Operation *op) {
     auto narrowed = arith::TruncFOp::create(b, op->getLoc(), type, result);
     result.replaceAllUsesExcept(narrowed, narrowed);
   }
+}
+
+/// Whether a function becomes an instruction or two, without temporaries.
+static bool isShort(Operation *op) {
+  if (isLowered(op) || isInstruction(op) || isa<math::RsqrtOp>(op))
+    return true;
+  auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
+  return flags &&
+         bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn) &&
+         isa<math::ExpOp, math::LogOp, math::Log2Op, math::Log10Op, math::TanhOp>(op);
 }
 
 /// Replaces a function of a wide vector by functions of its slices.
@@ -174,7 +192,7 @@ struct GPULowerMath : fa::impl::GPULowerMathBase<GPULowerMath> {
       return markAllAnalysesPreserved();
     for (Operation *op : functions) {
       widen(op);
-      if (!isInstruction(op) && !isa<math::Exp2Op>(op))
+      if (!isShort(op))
         cut(op, slice);
     }
     rewrite();
@@ -182,40 +200,50 @@ struct GPULowerMath : fa::impl::GPULowerMathBase<GPULowerMath> {
       signalPassFailure();
   }
 
-  void rewrite() {
+  /// Rewrites what is left, and what that makes; nothing else is looked at.
+  void apply(RewritePatternSet patterns, RewriterBase::Listener *listener = nullptr) {
+    SmallVector<Operation *> left;
+    getOperation()->walk([&](Operation *op) {
+      if (isMath(op) && !isLowered(op))
+        left.push_back(op);
+    });
+    if (left.empty())
+      return;
     GreedyRewriteConfig config;
-    config.enableFolding(false).enableConstantCSE(false);
+    config.enableFolding(false).enableConstantCSE(false).setListener(listener);
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    // afn first: it keeps tanh from upstream's approximation.
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    (void)applyOpPatternsGreedily(left, std::move(patterns), config);
+  }
+
+  void rewrite() {
+    // Ours first: with afn, tanh is no longer upstream's.
     RewritePatternSet ours(&getContext());
     fa::populateExpandMathPatterns(ours);
     fa::nvptx::populateLowerMathF32Patterns(ours);
-    (void)applyPatternsGreedily(getOperation(), std::move(ours), config);
+    apply(std::move(ours));
 
     // They divide by polynomials of a clamped argument.
     ApproximateDivisions listener;
-    GreedyRewriteConfig approximate = config;
-    approximate.setListener(&listener);
     RewritePatternSet rational(&getContext());
     populatePolynomialApproximateTanhPattern(rational);
     populatePolynomialApproximateErfPattern(rational);
     populatePolynomialApproximateErfcPattern(rational);
-    (void)applyPatternsGreedily(getOperation(), std::move(rational), approximate);
+    apply(std::move(rational), &listener);
 
-    RewritePatternSet patterns(&getContext());
-    fa::nvptx::populateLowerMathF32Patterns(patterns);
-    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+    RewritePatternSet rest(&getContext());
+    fa::nvptx::populateLowerMathF32Patterns(rest);
+    populateMathPolynomialApproximationPatterns(rest, [](StringRef name) {
       return llvm::is_contained(
           {"math.log", "math.log2", "math.log1p", "math.asin", "math.acos", "math.expm1"}, name);
     });
-    (void)applyPatternsGreedily(getOperation(), std::move(patterns), config);
+    apply(std::move(rest));
   }
 
   static WalkResult checkLowered(Operation *op) {
-    bool lowered = !isMath(op) || isInstruction(op) || isa<math::Exp2Op>(op) ||
-                   (isa<math::RsqrtOp>(op) && getElementTypeOrSelf(op->getResult(0)).isF64());
-    return lowered ? WalkResult::advance()
-                   : WalkResult(refuse(op) << "write it with exp2, log2 or arithmetic");
+    return !isMath(op) || isLowered(op)
+               ? WalkResult::advance()
+               : WalkResult(refuse(op) << "write it with exp2, log2 or arithmetic");
   }
 };
 } // namespace

@@ -237,7 +237,7 @@ FailureOr<std::string> nvptx::translateToPTX(ModuleOp module, const Target &targ
       &errors);
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(*root, *context);
   if (!code)
-    return module.emitError("the kernels could not be translated to LLVM IR");
+    return failure();
   llvm::Triple triple("nvptx64-nvidia-cuda");
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, triple);
   code->setTargetTriple(triple);
@@ -255,10 +255,12 @@ FailureOr<std::string> nvptx::translateToPTX(ModuleOp module, const Target &targ
     (void)code.release();
     (void)machine.release();
     (void)context.release();
-    return (*root)->emitError() << "the NVPTX back end cannot compile the kernels: " << fatal;
+    return (*root)->emitError() << "the NVPTX back end cannot compile the kernels for "
+                                << target.name << ": " << fatal;
   }
   for (const std::string &error : errors)
-    (*root)->emitError() << "the NVPTX back end cannot compile the kernels: " << error;
+    (*root)->emitError() << "the NVPTX back end cannot compile the kernels for " << target.name
+                         << ": " << error;
   if (!errors.empty())
     return failure();
   return text;

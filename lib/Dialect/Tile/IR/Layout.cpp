@@ -15,10 +15,16 @@ bool Mode::replicates() const {
   return llvm::all_of(strides, [](int64_t stride) { return stride == 0; });
 }
 
+/// The product of two extents; at most one that no tile has.
+static int64_t multiply(int64_t x, int64_t y) {
+  constexpr int64_t kMost = int64_t(1) << 40;
+  return x > kMost / y ? kMost : x * y;
+}
+
 int64_t mlir::tile::extentOf(llvm::ArrayRef<Mode> modes) {
   int64_t extent = 1;
   for (const Mode &mode : modes)
-    extent *= mode.extent;
+    extent = multiply(extent, mode.extent);
   return extent;
 }
 
@@ -36,7 +42,7 @@ static Modes canonical(llvm::ArrayRef<Mode> modes, bool dropReplication) {
     if (mode.extent == 1 || (dropReplication && mode.replicates()))
       continue;
     if (!result.empty() && continues(result.back(), mode))
-      result.back().extent *= mode.extent;
+      result.back().extent = multiply(result.back().extent, mode.extent);
     else
       result.push_back(mode);
   }
@@ -65,6 +71,26 @@ Coords Layout::at(int64_t regIndex, int64_t laneIndex, int64_t warpIndex) const 
 }
 
 Coords Layout::offsetOfReg(int64_t regIndex) const { return at(regIndex, 0, 0); }
+
+std::optional<int64_t> Layout::registerOf(llvm::ArrayRef<int64_t> offset) const {
+  for (int64_t r = 0, n = numRegs(); r < n; ++r)
+    if (llvm::ArrayRef<int64_t>(offsetOfReg(r)) == offset)
+      return r;
+  return std::nullopt;
+}
+
+llvm::SmallVector<Holder> Layout::holdersOf(llvm::ArrayRef<int64_t> element) const {
+  llvm::SmallVector<Holder> holders;
+  for (int64_t w = 0, warps = numWarps(); w < warps; ++w)
+    for (int64_t l = 0; l < kLanes; ++l) {
+      Coords offset = at(0, l, w);
+      for (auto [coord, wanted] : llvm::zip_equal(offset, element))
+        coord = wanted - coord;
+      if (std::optional<int64_t> reg = registerOf(offset))
+        holders.push_back({*reg, l, w});
+    }
+  return holders;
+}
 
 Layout Layout::slice(unsigned dim) const {
   auto without = [&](llvm::ArrayRef<Mode> modes) {

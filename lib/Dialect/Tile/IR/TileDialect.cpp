@@ -136,10 +136,11 @@ static ParseResult parseModes(AsmParser &parser, StringRef name, Modes &modes, i
                                       "modes before it have";
     constexpr int64_t kMost = 1 << 20;
     if (numbers[0] < 1 || numbers[0] > kMost)
-      return parser.emitError(loc) << "the extent of a mode must be positive, got " << numbers[0];
+      return parser.emitError(loc)
+             << "the extent of a mode must be from 1 to 2^20, got " << numbers[0];
     for (int64_t stride : ArrayRef<int64_t>(numbers).drop_front())
       if (stride < 0 || stride > kMost)
-        return parser.emitError(loc) << "a stride must not be negative, got " << stride;
+        return parser.emitError(loc) << "a stride must be from 0 to 2^20, got " << stride;
     modes.push_back({numbers[0], Coords(ArrayRef<int64_t>(numbers).drop_front())});
     return success();
   });

@@ -282,6 +282,11 @@ LogicalResult IfAnyOp::verify() {
   return success();
 }
 
+/// Past the region the results are the inits; into it nothing goes.
+OperandRange IfAnyOp::getEntrySuccessorOperands(RegionSuccessor successor) {
+  return successor.isParent() ? getInits() : getInits().take_front(0);
+}
+
 void IfAnyOp::getSuccessorRegions(RegionBranchPoint point,
                                   SmallVectorImpl<RegionSuccessor> &regions) {
   if (point.isParent())

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LayoutGraph.h"
+#include "fa/Dialect/Tile/IR/LayoutConversion.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/OperationSupport.h"
@@ -145,12 +146,32 @@ private:
 
 } // namespace
 
+/// What each thread does, or what goes through shared memory.
+static std::string describeCost(const Layout &from, const Layout &to, RankedTensorType tile) {
+  Type element = tile.getElementType();
+  unsigned bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  ConversionPlan plan = planConversion(from, to, bits < 8 ? 32 : bits);
+  switch (plan.kind) {
+  case ConversionKind::none:
+  case ConversionKind::registers:
+    return "0 instructions";
+  case ConversionKind::shuffles:
+    return std::to_string(plan.numShuffles()) + " shuffles, " + std::to_string(plan.numSelects()) +
+           " selects";
+  case ConversionKind::shared:
+    break;
+  }
+  return std::to_string(tile.getNumElements() * llvm::divideCeil(bits, 8)) +
+         " bytes through shared memory";
+}
+
 Value Converter::convert(OpBuilder &b, Location loc, Value tile, const Layout &to, StringRef why) {
   Layout from = layoutOf(tile);
   if (from == to)
     return tile;
   if (emitRemarks)
-    mlir::emitRemark(loc) << "layout converted for " << why;
+    mlir::emitRemark(loc) << "layout converted for " << why << ": "
+                          << describeCost(from, to, cast<RankedTensorType>(tile.getType()));
   return ConvertLayoutOp::create(b, loc, withLayout(tile.getType(), to), tile);
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LayoutGraph.h"
+#include "fa/Dialect/Tile/IR/LayoutConversion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -32,7 +33,15 @@ bool tile::isSharedOperand(Value value) {
          llvm::all_of(value.getUses(), isFactor);
 }
 
-int64_t tile::conversionCost(const Layout &from, const Layout &to) { return from == to ? 0 : 1; }
+/// In instructions, roughly; shared memory also costs barriers.
+int64_t tile::conversionCost(const Layout &from, const Layout &to) {
+  if (from == to)
+    return 0;
+  ConversionPlan plan = planConversion(from, to, 32);
+  if (plan.kind == ConversionKind::shared)
+    return 100 + from.numRegs() + to.numRegs();
+  return 2 * plan.numShuffles() + plan.numSelects();
+}
 
 //===----------------------------------------------------------------------===//
 // Classes and links

@@ -78,7 +78,7 @@ private:
   SmallVector<SmallVector<Value>> members;
 };
 
-/// How dear a conversion is, to compare: 0 where nothing moves.
+/// How dear a conversion is, to compare: 0 where registers at most change places.
 int64_t conversionCost(const Layout &from, const Layout &to);
 
 } // namespace mlir::tile

@@ -19,6 +19,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace mlir::tile {
@@ -37,6 +38,11 @@ using Coords = llvm::SmallVector<int64_t, 2>;
 
 /// The number of indices that modes count: the product of their extents.
 int64_t extentOf(llvm::ArrayRef<Mode> modes);
+
+/// One place of an element of a tile.
+struct Holder {
+  int64_t reg, lane, warp;
+};
 
 /// A layout of tiles of rank `rank`; plain data, always canonical: no mode of
 /// extent 1, none that continues the one before it, no replicating register.
@@ -58,6 +64,10 @@ public:
   Coords at(int64_t reg, int64_t lane, int64_t warp) const;
   /// What register `reg` adds to the place of its thread's first element.
   Coords offsetOfReg(int64_t reg) const;
+  /// The register that is so far from its thread's first element.
+  std::optional<int64_t> registerOf(llvm::ArrayRef<int64_t> offset) const;
+  /// Who holds an element: more than one thread where it is replicated.
+  llvm::SmallVector<Holder> holdersOf(llvm::ArrayRef<int64_t> element) const;
   /// The layout of what is left of the tile without dimension `dim` (each
   /// element held by every thread that held one of the elements it stands for).
   Layout slice(unsigned dim) const;
