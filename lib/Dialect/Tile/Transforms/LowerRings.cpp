@@ -283,8 +283,8 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
           barriers += found->second.barrier;
         }
       if (waits + barriers > 0)
-        emitRemark(loop.getLoc()) << "an iteration has " << waits << " waits for copies and "
-                                  << barriers << " barriers";
+        emitRemark(loop.getLoc()) << "waits for copies in an iteration: " << waits
+                                  << "; barriers: " << barriers;
     });
   }
 };
