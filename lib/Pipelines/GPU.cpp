@@ -18,7 +18,8 @@ using namespace mlir;
 using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
-  static const StringRef names[] = {"tile-fuse-scale", "tile-schedule-loop", "tile-pipeline"};
+  static const StringRef names[] = {"tile-narrow-positions", "tile-fuse-scale",
+                                    "tile-schedule-loop", "tile-pipeline"};
   return names;
 }
 
@@ -31,6 +32,7 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   };
   if (options.aligned)
     add(tile::createTileAssumeAlignment());
+  add(tile::createTileNarrowPositions());
   add(tile::createTileFuseScale());
   tile::TileAssignLayoutsOptions layouts;
   layouts.target = target.name.str();

@@ -174,9 +174,9 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
   for (StringRef name : leftOut)
     if (!nvptx::getTarget(options.target) ||
         !llvm::is_contained(nvptx::getOptionalPasses(), name)) {
-      InFlightDiagnostic error = module.emitError() << "pass '" << name
-                                                    << "' cannot be left out for target "
-                                                    << options.target << ": expected one of ";
+      InFlightDiagnostic error = module.emitError()
+                                 << "pass '" << name << "' cannot be left out for target "
+                                 << options.target << ": expected one of ";
       llvm::interleaveComma(nvptx::getOptionalPasses(), error);
       return error << ", for a GPU";
     }

@@ -56,9 +56,8 @@ struct Options {
   cl::opt<int64_t> keys{"tile-keys", cl::desc("keys of a tile; 0 chooses"), cl::cat(category)};
   cl::opt<int64_t> warps{"tile-warps", cl::desc("GPUs: warps that share a tile; 0 chooses"),
                          cl::cat(category)};
-  cl::opt<std::string> leaveOut{"leave-out",
-                                cl::desc("GPUs: passes of phase schedule to leave out"),
-                                cl::cat(category)};
+  cl::opt<std::string> leaveOut{
+      "leave-out", cl::desc("GPUs: passes of phase schedule to leave out"), cl::cat(category)};
   cl::opt<bool> unaligned{"unaligned",
                           cl::desc("GPUs: operands need not start at multiples of 16 bytes"),
                           cl::cat(category)};

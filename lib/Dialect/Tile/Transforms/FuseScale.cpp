@@ -64,8 +64,8 @@ static void fuse(math::Exp2Op op) {
   Value r = arith::MulFOp::create(b, m, fill(rowType, *scale));
   Value limit = fill(rowType, APFloat(1073741824.0f));
   // True for NaN too.
-  Value large = arith::CmpFOp::create(b, arith::CmpFPredicate::UGE, math::AbsFOp::create(b, r),
-                                      limit);
+  Value large =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::UGE, math::AbsFOp::create(b, r), limit);
   auto shifted = IfAnyOp::create(b, TypeRange{type, rowType}, large, ValueRange{x, r});
   Block *body = b.createBlock(&shifted.getBody());
   Value exact = arith::SubFOp::create(b, x, BroadcastOp::create(b, type, m, rows.getDimAttr()));
