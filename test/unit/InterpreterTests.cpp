@@ -311,6 +311,11 @@ const Case kFaults[] = {
      {{"// slot", "%s = tile.slot_at %r[%c4] : !ring -> !slot"}},
      "asks for slot 4 of a ring of 2",
      "slot_at"},
+    {"MissingWaitInTheEnd",
+     kLoweredCopy,
+     {{"copy_wait 0", ""}},
+     "starts a copy that nothing waits for",
+     "// copy"},
     {"SameStage", // what was read is never replaced
      kLoweredCopy,
      {{"// copy", "tile.copy %x[%i0, %c0] dims [0, 1] to %sn copy(cp_async) : !v, !slot"}},

@@ -313,7 +313,11 @@ LogicalResult Agent::executeSlot(Operation *operation) {
 }
 
 LogicalResult Agent::finish(Operation *terminator) {
-  if (products.empty())
-    return success();
-  return fail(products.front()->op, "starts a product that nothing awaits");
+  if (!products.empty())
+    return fail(products.front()->op, "starts a product that nothing awaits");
+  if (!groups.empty())
+    openGroup.insert(openGroup.begin(), groups.front().begin(), groups.front().end());
+  if (!openGroup.empty())
+    return fail(openGroup.front().op, "starts a copy that nothing waits for");
+  return success();
 }
