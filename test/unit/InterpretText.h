@@ -70,7 +70,7 @@ inline Outcome interpret(const std::string &text, std::vector<Floats> inputs, si
   }
   interpreter::Options options;
   options.seed = seed;
-  options.maxOps = 100000;
+  options.maxOps = 1000000;
   outcome.ran = succeeded(interpreter::run(func, arguments, options));
   outcome.y = inputs.back();
   return outcome;

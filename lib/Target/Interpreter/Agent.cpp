@@ -63,10 +63,12 @@ void Agent::pass(const Clock &joined) {
 
 Agent::Step Agent::step() {
   Operation *op = frames.back().next;
-  if (++numOps > instance.options.maxOps)
-    return (void)fail(op, "is op " + Twine(numOps) + " of one instance, which may run " +
-                              Twine(instance.options.maxOps)),
-           Step::Failed;
+  if (instance.opsLeft == 0) {
+    (void)fail(op, "is one op more than the " + Twine(instance.options.maxOps) +
+                       " that a run may take");
+    return Step::Failed;
+  }
+  --instance.opsLeft;
   blocked = false;
   if (op->hasTrait<OpTrait::IsTerminator>()) {
     if (failed(leave(op)))

@@ -20,7 +20,8 @@ struct Program {
   explicit Program(tile::FuncOp func);
 
   tile::FuncOp func;
-  /// Whether slots go by number: then an agent per warp runs it.
+  /// Whether slots go by number: then an agent per warp runs it, or two, each
+  /// half of the threads, where there is only one.
   bool byNumber = false;
   unsigned agents = 1;
   llvm::DenseMap<Operation *, RegionInstruction> instructions;
@@ -37,14 +38,15 @@ private:
 /// One instance of a program: what its agents share.
 struct Instance {
   Instance(Program &program, ArrayRef<Argument> arguments, SmallVector<int64_t> ids,
-           const Options &options, uint64_t seed)
-      : program(program), arguments(arguments), ids(std::move(ids)), options(options), random(seed),
-        choices(random.next()), memory(program.agents, random) {}
+           const Options &options, uint64_t seed, uint64_t &opsLeft)
+      : program(program), arguments(arguments), ids(std::move(ids)), options(options),
+        opsLeft(opsLeft), random(seed), choices(random.next()), memory(program.agents, random) {}
 
   Program &program;
   ArrayRef<Argument> arguments;
   SmallVector<int64_t> ids;
   const Options &options;
+  uint64_t &opsLeft;
   Random random;
   /// Seeds the choices that all agents must make alike.
   uint64_t choices;
@@ -115,7 +117,7 @@ private:
   Clock clock;
   SmallVector<Frame, 8> frames;
   llvm::DenseMap<Value, Datum> values;
-  uint64_t numOps = 0, numChoices = 0;
+  uint64_t numChoices = 0;
   bool atBarrier = false, blocked = false;
   /// Which rows of a running tile.if_any take what its region yields.
   SmallVector<std::vector<bool>, 2> chosenRows;

@@ -135,7 +135,7 @@ Program::Program(tile::FuncOp func) : func(func) {
   constexpr unsigned kWarps = 4;
   auto warps = func->getAttrOfType<IntegerAttr>(tile::TileDialect::kWarpsAttr);
   if (byNumber)
-    agents = warps ? warps.getInt() : kWarps;
+    agents = std::max<int64_t>(2, warps ? warps.getInt() : kWarps);
 }
 
 const std::vector<uint16_t> &Program::ownersOf(RankedTensorType type) {
@@ -276,6 +276,7 @@ LogicalResult interpreter::run(tile::FuncOp func, ArrayRef<Argument> arguments,
                                                         "expected at most 2^24"));
   Program program(func);
   Random random(options.seed);
+  uint64_t opsLeft = options.maxOps;
   std::vector<int64_t> order(count);
   for (int64_t i = 0; i < count; ++i) {
     order[i] = i;
@@ -285,7 +286,7 @@ LogicalResult interpreter::run(tile::FuncOp func, ArrayRef<Argument> arguments,
     SmallVector<int64_t> ids(grid->size());
     for (size_t d = grid->size(); d-- > 0; linear /= (*grid)[d])
       ids[d] = linear % (*grid)[d];
-    Instance instance(program, arguments, ids, options, random.next());
+    Instance instance(program, arguments, ids, options, random.next(), opsLeft);
     if (failed(runInstance(instance)))
       return failure();
   }

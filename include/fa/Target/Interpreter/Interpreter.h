@@ -39,7 +39,7 @@ struct Argument {
 
 struct Options {
   uint64_t seed = 0;
-  /// Ops that one instance may run, so that no program runs for ever.
+  /// Ops that all instances together may run, so that no program runs for ever.
   uint64_t maxOps = uint64_t(1) << 32;
 };
 
