@@ -34,8 +34,8 @@ public:
   ModuleOp getModule() { return *module; }
 
   /// As a runtime does, takes the variant for any alignment where the strides are
-  /// no multiples of 16 bytes. The outputs, or what the interpreter found, of kernels run in order. The
-  /// seed chooses what a program may not count on.
+  /// no multiples of 16 bytes. The outputs, or what the interpreter found, of kernels run in order.
+  /// The seed chooses what a program may not count on.
   llvm::Expected<std::vector<HostTensor>>
   run(const std::vector<HostTensor> &inputs,
       const std::vector<std::pair<std::string, std::vector<int64_t>>> &outputShapes,
