@@ -117,7 +117,7 @@ TEST_P(EveryPass, KeepsTheResult) {
   std::unique_ptr<Interpretation> program = example.compile("tile");
   EXPECT_EQ(example.run(*program, 0), "");
   PassManager pm(program->getModule().getContext());
-  nvptx::populateSchedulePipeline(pm, *nvptx::getTarget("sm_80"), /*aligned=*/true);
+  nvptx::populateSchedulePipeline(pm, *nvptx::getTarget("sm_80"), nvptx::ScheduleOptions());
   int passes = 0;
   pm.addInstrumentation(std::make_unique<AfterEachPass>([&](StringRef pass) {
     EXPECT_EQ(example.run(*program, ++passes), "") << "after " << pass.str();
