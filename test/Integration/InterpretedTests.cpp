@@ -89,8 +89,9 @@ struct Example {
         return name + ": " + judgement.problem;
     return "";
   }
-  std::unique_ptr<Interpretation> compile(llvm::StringRef phase) {
+  std::unique_ptr<Interpretation> compile(llvm::StringRef phase, const std::string &leaveOut = "") {
     CompileOptions options;
+    options.leaveOut = leaveOut;
     options.target = getInterpreterTarget().str();
     return llvm::cantFail(Interpretation::create(text, options, phase));
   }
@@ -128,6 +129,13 @@ TEST_P(EveryPass, KeepsTheResult) {
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, EveryPass,
                          testing::Values("causal", "full", "gqa", "custom", "document"));
+
+TEST(Interpreter, EachOptionalPassCanBeLeftOut) {
+  Example example("gqa", {1, 2, 1, 70, 400});
+  for (StringRef pass : nvptx::getOptionalPasses())
+    for (uint64_t seed = 0; seed < 3; ++seed)
+      EXPECT_EQ(example.run(*example.compile("schedule", pass.str()), seed), "") << pass.str();
+}
 
 /// The waits and barriers of a loop, taken away one at a time.
 TEST(Interpreter, SeesThatNoWaitOfALoopCanBeLeftOut) {
