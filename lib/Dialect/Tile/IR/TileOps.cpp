@@ -293,8 +293,3 @@ void IfAnyOp::getSuccessorRegions(RegionBranchPoint point,
     regions.emplace_back(&getBody());
   regions.emplace_back(getOperation(), getResults());
 }
-
-/// The results are the inits where no group runs the region, which takes nothing.
-OperandRange IfAnyOp::getEntrySuccessorOperands(RegionSuccessor successor) {
-  return successor.isParent() ? getInits() : getInits().take_front(0);
-}
