@@ -16,10 +16,18 @@ class Argument(ctypes.Structure):
                 ("f", ctypes.c_double), ("i", ctypes.c_int64)]
 
 
+class Options(ctypes.Structure):
+    _fields_ = ([("size", ctypes.c_size_t), ("target", ctypes.c_char_p), ("entry", ctypes.c_char_p)]
+                + [(name, ctypes.c_int32) for name in ("threads", "standard", "no_mask_analysis",
+                                                       "no_canonicalize", "rows", "keys")]
+                + [("device", ctypes.c_char_p), ("warps", ctypes.c_int32),
+                   ("leave_out", ctypes.c_char_p)])
+
+
 class Library:
-    def __init__(self, path, options_type):
+    def __init__(self, path):
         self.fa = ctypes.CDLL(path)
-        self.fa.fa_compile_options_default.restype = options_type
+        self.fa.fa_compile_options_default.restype = Options
         for name in ("fa_compile", "fa_program_launch"):
             getattr(self.fa, name).restype = ctypes.c_void_p
         self.fa.fa_program_launch.argtypes = [

@@ -17,20 +17,33 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target, bool aligned) {
+ArrayRef<StringRef> nvptx::getOptionalPasses() {
+  static const StringRef names[] = {"tile-narrow-positions", "tile-fuse-scale",
+                                    "tile-schedule-loop", "tile-pipeline"};
+  return names;
+}
+
+void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
+                                     const ScheduleOptions &options) {
   OpPassManager &kernels = pm.nest<tile::FuncOp>();
-  if (aligned)
-    kernels.addPass(tile::createTileAssumeAlignment());
+  auto add = [&](std::unique_ptr<Pass> pass) {
+    if (!llvm::is_contained(options.leaveOut, pass->getArgument()))
+      kernels.addPass(std::move(pass));
+  };
+  if (options.aligned)
+    add(tile::createTileAssumeAlignment());
+  add(tile::createTileNarrowPositions());
+  add(tile::createTileFuseScale());
   tile::TileAssignLayoutsOptions layouts;
   layouts.target = target.name.str();
-  kernels.addPass(tile::createTileAssignLayouts(layouts));
-  kernels.addPass(tile::createTilePromoteShared());
+  add(tile::createTileAssignLayouts(layouts));
+  add(tile::createTilePromoteShared());
   tile::TileScheduleLoopOptions schedule;
   schedule.sharedLimit = target.sharedMemory;
-  kernels.addPass(tile::createTileScheduleLoop(schedule));
-  kernels.addPass(tile::createTilePipeline());
-  kernels.addPass(tile::createTileVerifyRings());
-  kernels.addPass(tile::createTileLowerRings());
+  add(tile::createTileScheduleLoop(schedule));
+  add(tile::createTilePipeline());
+  add(tile::createTileVerifyRings());
+  add(tile::createTileLowerRings());
   kernels.addPass(createCSEPass());
 }
 

@@ -96,8 +96,13 @@ static const Phase kLLVM{
 
 static const Phase kSchedule{"schedule", "layouts, rings, roles and barriers are explicit",
                              [](OpPassManager &pm, const CompileOptions &options) {
+                               nvptx::ScheduleOptions schedule;
+                               schedule.aligned = options.aligned;
+                               SmallVector<StringRef> names;
+                               StringRef(options.leaveOut).split(names, ',', -1, false);
+                               schedule.leaveOut.assign(names.begin(), names.end());
                                nvptx::populateSchedulePipeline(
-                                   pm, *nvptx::getTarget(options.target), options.aligned);
+                                   pm, *nvptx::getTarget(options.target), schedule);
                              }};
 static const Phase kNVVM{"nvvm", "a gpu.module of the LLVM and NVVM dialects, no math function",
                          [](OpPassManager &pm, const CompileOptions &options) {
@@ -164,6 +169,17 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
     llvm::interleaveComma(getTargets(), error);
     return error;
   }
+  SmallVector<StringRef> leftOut;
+  StringRef(options.leaveOut).split(leftOut, ',', -1, false);
+  for (StringRef name : leftOut)
+    if (!nvptx::getTarget(options.target) ||
+        !llvm::is_contained(nvptx::getOptionalPasses(), name)) {
+      InFlightDiagnostic error = module.emitError()
+                                 << "pass '" << name << "' cannot be left out for target "
+                                 << options.target << ": expected one of ";
+      llvm::interleaveComma(nvptx::getOptionalPasses(), error);
+      return error << ", for a GPU";
+    }
   int first = 0, last = phases.size() - 1;
   if (!from.empty() && (first = findPhase(module, phases, from) + 1) == 0)
     return failure();

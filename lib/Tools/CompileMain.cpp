@@ -56,6 +56,8 @@ struct Options {
   cl::opt<int64_t> keys{"tile-keys", cl::desc("keys of a tile; 0 chooses"), cl::cat(category)};
   cl::opt<int64_t> warps{"tile-warps", cl::desc("GPUs: warps that share a tile; 0 chooses"),
                          cl::cat(category)};
+  cl::opt<std::string> leaveOut{
+      "leave-out", cl::desc("GPUs: passes of phase schedule to leave out"), cl::cat(category)};
   cl::opt<bool> unaligned{"unaligned",
                           cl::desc("GPUs: operands need not start at multiples of 16 bytes"),
                           cl::cat(category)};
@@ -147,6 +149,7 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   compile.rows = options->rows;
   compile.keys = options->keys;
   compile.warps = options->warps;
+  compile.leaveOut = options->leaveOut;
   compile.aligned = !options->unaligned;
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);

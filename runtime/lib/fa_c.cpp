@@ -58,6 +58,8 @@ static CompileOptions translate(const fa_compile_options &options) {
   compile.canonicalize = !options.no_canonicalize;
   compile.rows = options.rows;
   compile.keys = options.keys;
+  compile.warps = options.warps;
+  compile.leaveOut = options.leave_out ? options.leave_out : "";
   return compile;
 }
 

@@ -15,6 +15,7 @@
 #include "Suite.h"
 #include "fa/Tools/DeviceMemory.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <mutex>
 
 using namespace mlir::fa;
 using namespace fa_test;
@@ -146,6 +147,9 @@ static llvm::Error runLarge(const Shape &shape, const std::vector<HostTensor> &i
 }
 
 static llvm::Error checkLarge(const Shape &shape, const Target &target) {
+  // One at a time: each looks at how much memory is free.
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
   fa_device *device;
   if (llvm::Error failed = takeError(fa_device_open(target.device.c_str(), &device)))
     return failed;

@@ -32,6 +32,7 @@ static const char kHelp[] =
   --require-device    fail where there is no device, instead of skipping
   --threads=N         tests at a time; compiling and the reference take the CPU
   --timeout=SECONDS   give up on a test that hangs (default 300)
+  --verbose           print every failure, not the first 20 alone
 
 The last line counts the tests; the status is 0 if none failed. Where there is
 no device all are skipped.
@@ -42,7 +43,7 @@ namespace {
 struct Options {
   Target target;
   std::string filter;
-  bool list = false, requireDevice = false;
+  bool list = false, requireDevice = false, verbose = false;
   int threads = 0, timeout = 300;
 };
 
@@ -81,7 +82,7 @@ void Runner::finish(size_t test, llvm::Error result) {
   } else if (message.rfind(kSkipped, 0) == 0) {
     ++skipped;
     ++reasons[message.substr(sizeof kSkipped - 1)];
-  } else if (++failed <= kShown) {
+  } else if (++failed <= kShown || options.verbose) {
     std::printf("FAILED: %s: %s\n", tests[test].name.c_str(), message.c_str());
     std::fflush(stdout);
   }
@@ -123,7 +124,7 @@ int Runner::run() {
   }
   for (std::thread &thread : threads)
     thread.join();
-  if (failed > kShown)
+  if (failed > kShown && !options.verbose)
     std::printf("... and %d more\n", failed - kShown);
   for (auto &[reason, count] : reasons)
     std::printf("skipped %d: %s\n", count, reason.c_str());
@@ -170,6 +171,8 @@ static bool parse(int argc, char **argv, Options &options) {
       options.target.full = true;
     else if (text == "--list")
       options.list = true;
+    else if (text == "--verbose")
+      options.verbose = true;
     else if (text == "--require-device")
       options.requireDevice = true;
     else {

@@ -204,7 +204,8 @@ TEST_F(Runtime, RefusesSizesThatOverflow) {
 
 TEST_F(Runtime, RefusesAnUnalignedPointer) {
   launch.tensors[0].byte_offset = 2;
-  EXPECT_EQ(launch.run(program), "'q' is not aligned to its elements of 4 bytes; copy it to aligned memory");
+  EXPECT_EQ(launch.run(program),
+            "'q' is not aligned to its elements of 4 bytes; copy it to aligned memory");
 }
 
 TEST_F(Runtime, RefusesATensorWithoutData) {

@@ -13,9 +13,20 @@
 
 namespace mlir::fa::nvptx {
 
-/// tile -> layouts, rings and barriers explicit. `aligned`: operands and outputs
-/// start at multiples of 16 bytes, which the launch checks.
-void populateSchedulePipeline(OpPassManager &pm, const Target &target, bool aligned);
+/// What phase schedule may choose.
+struct ScheduleOptions {
+  /// Operands and outputs start at multiples of 16 bytes, which the launch checks.
+  bool aligned = true;
+  /// Names of passes that are left out; each of `getOptionalPasses`.
+  std::vector<StringRef> leaveOut;
+};
+
+/// The passes that only make code faster.
+ArrayRef<StringRef> getOptionalPasses();
+
+/// tile -> layouts, rings and barriers explicit.
+void populateSchedulePipeline(OpPassManager &pm, const Target &target,
+                              const ScheduleOptions &options);
 /// -> a gpu.module of LLVM and NVVM dialect.
 void populateNVVMPipeline(OpPassManager &pm, const Target &target, bool canonicalize = true);
 

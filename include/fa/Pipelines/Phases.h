@@ -34,6 +34,9 @@ struct CompileOptions {
   int64_t rows = 0, keys = 0;
   /// GPUs: warps that share a tile; 0 chooses.
   int64_t warps = 0;
+  /// GPUs: passes of phase schedule to leave out, by name, commas between; see
+  /// `nvptx::getOptionalPasses`.
+  std::string leaveOut;
   /// GPUs: operands and outputs start at multiples of 16 bytes.
   bool aligned = true;
 };

@@ -74,9 +74,7 @@ LogicalResult Emitter::emitRandomBits(tile::RandomBitsOp op) {
     return failure();
   Type word = b.getI32Type();
   auto low = [&](Value x) -> Value { return arith::TruncIOp::create(b, word, x); };
-  auto high = [&](Value x) -> Value {
-    return low(arith::ShRUIOp::create(b, x, i64(32)));
-  };
+  auto high = [&](Value x) -> Value { return low(arith::ShRUIOp::create(b, x, i64(32))); };
   auto binary = [&](auto kind, Value x, int64_t y) -> Value {
     return decltype(kind)::create(b, x, i32(y));
   };
@@ -100,13 +98,14 @@ LogicalResult Emitter::emitRandomBits(tile::RandomBitsOp op) {
         most += mode.strides[dim] * (mode.extent - 1);
     return most;
   };
-  bool shared = divisorOf(op.getRow()) % 16 == 0 && divisorOf(op.getColumn()) % 32 == 0 &&
-                within(layout->getLane(), 0) < 8 && within(layout->getLane(), 1) < 8 &&
-                llvm::all_of(layout->getLane(),
-                             [](const tile::Mode &m) { return m.strides[1] % 2 == 0; }) &&
-                llvm::all_of(layout->getWarp(), [](const tile::Mode &m) {
-                  return m.strides[0] % 16 == 0 && m.strides[1] % 32 == 0;
-                });
+  bool shared =
+      divisorOf(op.getRow()) % 16 == 0 && divisorOf(op.getColumn()) % 32 == 0 &&
+      within(layout->getLane(), 0) < 8 && within(layout->getLane(), 1) < 8 &&
+      llvm::all_of(
+          layout->getLane(), [](const tile::Mode &m) { return m.strides[1] % 2 == 0; }) &&
+      llvm::all_of(
+          layout->getWarp(),
+          [](const tile::Mode &m) { return m.strides[0] % 16 == 0 && m.strides[1] % 32 == 0; });
   std::map<std::pair<int64_t, int64_t>, std::array<Value, 4>> calls;
   SmallVector<Value> bytes;
   for (int64_t r = 0; r < layout->numRegs(); ++r) {

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/IR/InlineAsm.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -155,7 +156,60 @@ static LogicalResult checkGlobal(LLVM::GlobalOp global) {
                                "the launch allocates";
 }
 
+/// LLVM trusts the constraints; operands beyond them would be read all the same.
+static LogicalResult checkInlineAsm(LLVM::InlineAsmOp op) {
+  llvm::InlineAsm::ConstraintInfoVector constraints =
+      llvm::InlineAsm::ParseConstraints(op.getConstraints());
+  if (constraints.empty() && !op.getConstraints().empty())
+    return op.emitError() << "the constraints '" << op.getConstraints() << "' cannot be read";
+  size_t outputs = 0, inputs = 0;
+  for (const llvm::InlineAsm::ConstraintInfo &constraint : constraints) {
+    if (constraint.isIndirect)
+      return op.emitError() << "constraint '*' is not for GPUs; pass the address as an operand";
+    outputs += constraint.Type == llvm::InlineAsm::isOutput;
+    inputs += constraint.Type == llvm::InlineAsm::isInput;
+  }
+  SmallVector<Type> results(op->getResultTypes());
+  if (results.size() == 1)
+    if (auto structure = dyn_cast<LLVM::LLVMStructType>(results.front()))
+      results = llvm::to_vector(structure.getBody());
+  if (outputs != results.size() || inputs != op->getNumOperands())
+    return op.emitError() << "the constraints have " << outputs << " outputs and " << inputs
+                          << " inputs, expected " << results.size() << " and "
+                          << op->getNumOperands();
+  for (Type type : llvm::concat<Type>(results, SmallVector<Type>(op->getOperandTypes())))
+    if (auto vector = dyn_cast<VectorType>(type);
+        isa<LLVM::LLVMStructType, LLVM::LLVMArrayType>(type) ||
+        (vector && isa<FloatType, IntegerType>(vector.getElementType()) &&
+         vector.getNumElements() * vector.getElementTypeBitWidth() > 64))
+      return op.emitError() << type << " does not fit a register; pass its elements";
+  return success();
+}
+
+static LogicalResult checkFunction(LLVM::LLVMFuncOp function) {
+  if (function.isVarArg())
+    return function.emitError("functions on GPUs have a fixed number of arguments");
+  if (nvptx::isKernel(function) &&
+      !isa<LLVM::LLVMVoidType>(function.getFunctionType().getReturnType()))
+    return function.emitError("a kernel returns nothing; store its results");
+  if (nvptx::isKernel(function) && function.isExternal())
+    return function.emitError("a kernel needs a body");
+  return success();
+}
+
+/// Of a function, only one with a body has an address.
+static LogicalResult checkAddress(LLVM::AddressOfOp op) {
+  auto function =
+      SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(op, op.getGlobalNameAttr());
+  if (!function || !function.isExternal())
+    return success();
+  return op.emitError() << "'" << op.getGlobalName()
+                        << "' is not defined; define it in the module with the kernel";
+}
+
 static bool isKnown(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type); vector && vector.isScalable())
+    return false;
   return !isa<Float80Type, Float128Type, LLVM::LLVMPPCFP128Type, LLVM::LLVMX86AMXType>(
       getElementTypeOrSelf(type));
 }
@@ -165,7 +219,8 @@ static LogicalResult checkTypes(Operation *op) {
     for (Type type : types) {
       if (!isKnown(type))
         return op->emitError() << "'" << op->getName() << "' on " << type
-                               << " cannot be compiled for GPUs; use f16, bf16, f32 or f64";
+                               << " cannot be compiled for GPUs; use f16, bf16, f32, f64 or "
+                                  "vectors of fixed size";
       if (auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(type));
           integer && integer.getWidth() > 64 &&
           isa<LLVM::SIToFPOp, LLVM::UIToFPOp, LLVM::FPToSIOp, LLVM::FPToUIOp>(op))
@@ -185,6 +240,12 @@ static LogicalResult check(Operation *op) {
     return checkCall(call);
   if (auto global = dyn_cast<LLVM::GlobalOp>(op))
     return checkGlobal(global);
+  if (auto function = dyn_cast<LLVM::LLVMFuncOp>(op))
+    return checkFunction(function);
+  if (auto address = dyn_cast<LLVM::AddressOfOp>(op))
+    return checkAddress(address);
+  if (auto assembly = dyn_cast<LLVM::InlineAsmOp>(op))
+    return checkInlineAsm(assembly);
   if (isa<LLVM::InvokeOp, LLVM::LandingpadOp, LLVM::ResumeOp, LLVM::GlobalCtorsOp,
           LLVM::GlobalDtorsOp, LLVM::AliasOp, LLVM::IFuncOp, LLVM::VaArgOp, LLVM::IndirectBrOp>(op))
     return op->emitError() << "'" << op->getName() << "' cannot be compiled for GPUs";

@@ -98,6 +98,9 @@ typedef struct fa_compile_options {
   int32_t rows, keys;       /* tile sizes; 0 chooses */
   const char *device;       /* where code for GPUs is loaded, "cuda" or "cuda:N"; NULL: what
                                target names, else device 0 */
+  int32_t warps;            /* GPUs: warps that share a tile; 0 chooses */
+  const char *leave_out;    /* GPUs: passes of phase schedule to leave out, by name, with commas
+                               between; every choice gives right results. NULL: none */
 } fa_compile_options;
 
 FA_API fa_compile_options fa_compile_options_default(void);

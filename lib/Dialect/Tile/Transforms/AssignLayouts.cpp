@@ -275,6 +275,11 @@ struct AssignLayouts : tile::impl::TileAssignLayoutsBase<AssignLayouts> {
 
   void runOnOperation() override {
     tile::FuncOp func = getOperation();
+    if (!StringRef(target).starts_with("sm_")) {
+      func.emitOpError() << "has no layouts for target '" << target
+                         << "'; expected sm_80 or another target of GPUs";
+      return signalPassFailure();
+    }
     std::optional<int64_t> warps = warpsOf(func);
     if (!warps)
       return signalPassFailure();

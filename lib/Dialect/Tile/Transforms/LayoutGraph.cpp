@@ -196,6 +196,9 @@ const ProductInstruction *LayoutGraph::instructionOf(DotOp dot) const {
 
 /// Accumulators stand in a class of their own layout, whatever the tile's size.
 LogicalResult LayoutGraph::addDot(DotOp dot) {
+  if (!isTile(dot.getA()) || !isTile(dot.getB()))
+    return dot.emitOpError() << "has an operand in shared memory already; layouts are assigned "
+                                "before tile-promote-shared";
   const ProductInstruction *instruction = instructionOf(dot);
   if (!instruction)
     return dot.emitOpError() << "multiplies f16, bf16 or f32 on " << target << ", got "

@@ -108,3 +108,27 @@ tile.func @if_any_rows(%x: !tile.view<64xf32>, %flags: !tile.view<32xi1>) grid a
   tile.store %b, %x[%c0] dims [0] : tensor<64xf32>, !tile.view<64xf32>
   tile.return
 }
+
+// -----
+
+tile.func @slot(%z: !tile.view<64x64xf32>) grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = tile.ring : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+  %a = tile.get %r : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>> -> !tile.slot<64x64xf16, #tile.swizzle<128>>
+  // expected-error @+1 {{has an operand in shared memory already; layouts are assigned before tile-promote-shared}}
+  %s = tile.dot %a, %a, %zero : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.slot<64x64xf16, #tile.swizzle<128>>, tensor<64x64xf32>
+  tile.release %a : !tile.slot<64x64xf16, #tile.swizzle<128>>
+  tile.store %s, %z[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<64x64xf32>
+  tile.return
+}
+
+// -----
+
+tile.func @encoded(%z: !tile.view<32xf32>) grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{layouts are for tiles of rank 1 or 2, of static shape and without an encoding}}
+  %zero = arith.constant dense<0.0> : tensor<32xf32, #tile.frag<reg = [], lane = [(32, 1)], warp = []>>
+  tile.store %zero, %z[%c0] dims [0] : tensor<32xf32, #tile.frag<reg = [], lane = [(32, 1)], warp = []>>, !tile.view<32xf32>
+  tile.return
+}

@@ -64,6 +64,55 @@ def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> 
   }];
   let options = [Option<"bytes", "bytes", "int64_t", "16", "what addresses and strides are multiples of">];
 }
+
+def TileNarrowPositions : Pass<"tile-narrow-positions", "::mlir::tile::FuncOp"> {
+  let summary = "compare and compute positions in 32 bits where they fit";
+  let description = [{
+    What: turns comparisons of positions that are linear in the column's number
+    into comparisons of that number with a limit per row, in i32, and other
+    arithmetic on tiles of positions into i32 where its values fit.
+
+    Requires: tile programs; sizes of views less than 2^31, as a launch checks.
+    Ensures: nothing; where a range is unknown, the op stays.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/narrow-positions.mlir`): `j0 + c <= i + sk - sq`
+    becomes `c <= limit`, where the limits are a column of i32.
+
+    ```mlir
+    %visible = arith.cmpi sle, %columns, %limits : tensor<64x128xi32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
+}
+
+def TileFuseScale : Pass<"tile-fuse-scale", "::mlir::tile::FuncOp"> {
+  let summary = "subtract and scale an exponent by one fma";
+  let description = [{
+    What: exp2((x - m) * c), for a tile x, a row m and a positive constant c,
+    becomes exp2(fma(x, c, -m * c)): one operation per element instead of two.
+    Where some |m * c| is 2^30 or more, infinite or NaN, `tile.if_any` first
+    subtracts m from x, and the fma only scales.
+
+    Requires: nothing. Ensures: nothing else changes.
+
+    Numerics: changes rounding. x * c - round(m * c) is rounded once, so all
+    exponents of a row are off by one and the same error of m * c, at most 2^-25
+    |m * c|; rows beyond 2^30 are computed as before.
+
+    Example (`test/Dialect/Tile/Transforms/fuse-scale.mlir`):
+
+    ```mlir
+    %r = arith.mulf %m, %c : tensor<64xf32>
+    %y:2 = tile.if_any %large (%x, %r) : tensor<64xi1>, (tensor<64x64xf32>, tensor<64xf32>) { ... }
+    %e = math.fma %y#0, %scale, %shift : tensor<64x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect"];
+}
+
 include "fa/Dialect/Tile/Transforms/RingPasses.td"
 
 #endif // FA_DIALECT_TILE_TRANSFORMS_PASSES_TD
