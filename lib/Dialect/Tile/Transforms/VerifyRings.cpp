@@ -146,8 +146,7 @@ LogicalResult Checker::release(ReleaseOp op, RingOp ring) {
 /// A slot is read between its get and its release.
 LogicalResult Checker::checkReads(Operation *op) {
   for (Value operand : op->getOperands()) {
-    bool carries =
-        isa<scf::ForOp>(op) || isa<scf::ForOp>(op->getParentOp()) && isa<scf::YieldOp>(op);
+    bool carries = isa<scf::ForOp>(isa<scf::YieldOp>(op) ? op->getParentOp() : op);
     if (isa<PendingType>(operand.getType()) && carries)
       return op->emitOpError() << "(get_c2) carries a pending tile through a loop; await it before";
     if (!isa<SlotType>(operand.getType()))

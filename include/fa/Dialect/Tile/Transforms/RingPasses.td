@@ -14,6 +14,67 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
+  let summary = "rescale accumulators only where a row's factor is not 1";
+  let description = [{
+    What: where the accumulator of a product in a loop is what the loop carries
+    times a factor per row, the multiplication goes into a `tile.if_any` that
+    runs for groups of rows of which some factor is not 1. Which values these
+    are is told by the structure alone: acc = carried * broadcast(factor).
+
+    Requires: nothing. Ensures: as much.
+
+    Numerics: exact: x * 1 is x, and a factor that is NaN is not 1.
+
+    Example (`test/Dialect/Tile/Transforms/skip-rescale.mlir`):
+
+    ```mlir
+    %some = arith.cmpf une, %factor, %ones : tensor<64xf32>
+    %acc = tile.if_any %some (%carried) : tensor<64xi1>, (tensor<64x64xf32>) {
+      %f = tile.broadcast %factor dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+      %x = arith.mulf %carried, %f : tensor<64x64xf32>
+      tile.yield %x : tensor<64x64xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
+  let summary = "start the instances with the longest loops first";
+  let description = [{
+    What: instances run about in the order of their numbers, of which the last
+    dimension of the grid is the fastest. Where the trip count of a loop grows
+    along that dimension (its bounds are followed through sums, products with
+    constants, minima and maxima), its id is reversed, so that what is left for
+    the end is short. Instances of all other dimensions are cut into sections of
+    `section` (0: one section for each), within which those of the same length
+    run together, so that what they load stays in the cache of second level.
+    The grid keeps its extents; ids are renamed within it.
+
+    Requires: nothing. Ensures: each instance of the grid runs once.
+
+    Numerics: exact; only the order of instances changes.
+
+    Example (`test/Dialect/Tile/Transforms/schedule-grid.mlir`):
+
+    ```mlir
+    %n = arith.ceildivui %size, %c64 : index   // the extent of the dimension
+    %last = arith.subi %n, %c1 : index
+    %reversed = arith.subi %last, %t : index   // takes the place of %t
+    ```
+  }];
+  let options = [
+    Option<"section", "section", "int64_t", "0",
+           "instances of the other dimensions that run together; 0 for each alone">,
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
   let summary = "bring operands of products, and what crosses warps, to rings in shared memory";
   let description = [{
