@@ -18,8 +18,9 @@ using namespace mlir;
 using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
-  static const StringRef names[] = {"tile-narrow-positions", "tile-fuse-scale",
-                                    "tile-schedule-loop", "tile-pipeline"};
+  static const StringRef names[] = {"tile-narrow-positions", "tile-skip-rescale",
+                                    "tile-schedule-grid",    "tile-schedule-loop",
+                                    "tile-pipeline"};
   return names;
 }
 
@@ -33,7 +34,8 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (options.aligned)
     add(tile::createTileAssumeAlignment());
   add(tile::createTileNarrowPositions());
-  add(tile::createTileFuseScale());
+  add(tile::createTileSkipRescale());
+  add(tile::createTileScheduleGrid());
   tile::TileAssignLayoutsOptions layouts;
   layouts.target = target.name.str();
   add(tile::createTileAssignLayouts(layouts));
