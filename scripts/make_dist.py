@@ -61,6 +61,15 @@ def check(archive, name):
         check_exports(os.path.join(prefix, "lib", "libfa.so"))
         run(os.path.join(prefix, "bin", "fa-opt"), os.path.join(prefix, "examples", "causal.mlir"),
             env=bare)
+        # The suite of devices needs nothing beside it, not even a driver.
+        count = run(os.path.join(prefix, "bin", "fa-test-gpu"), "--filter=runtime",
+                    env=dict(bare, FA_LIBCUDA="/nonexistent"))
+        if not count.endswith("0 passed, 0 failed, 6 skipped\n"):
+            fail("fa-test-gpu says '%s' where there is no driver" % count.strip())
+        count = run(os.path.join(prefix, "bin", "fa-test-gpu"), "--device=cpu",
+                    "--filter=many_heads", env=bare)
+        if not count.endswith("2 passed, 0 failed, 0 skipped\n"):
+            fail("fa-test-gpu says '%s' on the CPU" % count.strip())
         source = os.path.join(place, "user")
         os.mkdir(source)
         with open(os.path.join(source, "CMakeLists.txt"), "w") as file:

@@ -72,6 +72,7 @@ def suites(build):
     yield "lint", lambda: run_command([python, "scripts/lint.py"])
     yield "lint's self-test", lambda: run_command([python, "scripts/lint.py", "--self-test"])
     yield "lit and unit tests", lambda: run_lit(build)
+    yield "tests on a GPU", lambda: run_command([os.path.join(build, "bin", "fa-test-gpu")])
     for name, script in (
         ("fuzzing", "scripts/fuzz.py"),
     ):

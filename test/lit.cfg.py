@@ -29,6 +29,8 @@ if config.fa_sanitize:
 
 config.substitutions += [
     ("%examples", os.path.join(config.fa_source_dir, "examples")),
+    # A stand-in for the CUDA driver; FA_FAKE_CUDA says how it behaves.
+    ("%fakecuda", os.path.join(config.fa_build_dir, "test", "unit", "libfakecuda.so")),
     ("%libfa", os.path.join(config.fa_build_dir, "lib", "libfa.so")),
     ("%scripts", os.path.join(config.fa_source_dir, "scripts")),
     ("%runtime_include", config.fa_runtime_include),

@@ -7,6 +7,8 @@
 
 #include "fa/Pipelines/CPU.h"
 #include "fa/Conversion/Passes.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Target/CPU/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -25,7 +27,7 @@ cpu::TargetDescription cpu::describeTarget(StringRef target) {
 }
 
 void cpu::populateLinalgPipeline(OpPassManager &pm) {
-  pm.addPass(createCPUNarrowPositions());
+  pm.addNestedPass<tile::FuncOp>(tile::createTileNarrowPositions());
   pm.addPass(createConvertTileToLinalg());
   pm.addNestedPass<func::FuncOp>(createCPUFuseElementwise());
 }

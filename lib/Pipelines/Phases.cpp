@@ -10,6 +10,8 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Pipelines/CPU.h"
+#include "fa/Pipelines/GPU.h"
+#include "fa/Target/NVPTX/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Transforms/Passes.h"
@@ -39,6 +41,14 @@ static void clean(OpPassManager &pm, const CompileOptions &options) {
 static void populateInput(OpPassManager &pm, const CompileOptions &) { verify(pm, "input"); }
 
 static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) {
+  if (nvptx::getTarget(options.target)) {
+    GPUChooseTilesOptions choice;
+    choice.target = options.target;
+    choice.rows = options.rows;
+    choice.keys = options.keys;
+    choice.warps = options.warps;
+    pm.addPass(createGPUChooseTiles(choice));
+  }
   if (options.onlineSoftmax)
     pm.addPass(createFARewriteOnlineSoftmax());
   pm.addPass(createFARewriteStandard());
@@ -82,16 +92,44 @@ static const Phase kLLVM{
     }};
 
 //===----------------------------------------------------------------------===//
+// GPU
+//===----------------------------------------------------------------------===//
+
+static const Phase kSchedule{"schedule", "layouts, rings, roles and barriers are explicit",
+                             [](OpPassManager &pm, const CompileOptions &options) {
+                               nvptx::ScheduleOptions schedule;
+                               schedule.aligned = options.aligned;
+                               SmallVector<StringRef> names;
+                               StringRef(options.leaveOut).split(names, ',', -1, false);
+                               schedule.leaveOut.assign(names.begin(), names.end());
+                               nvptx::populateSchedulePipeline(
+                                   pm, *nvptx::getTarget(options.target), schedule);
+                             }};
+static const Phase kNVVM{"nvvm", "a gpu.module of the LLVM and NVVM dialects, no math function",
+                         [](OpPassManager &pm, const CompileOptions &options) {
+                           nvptx::populateNVVMPipeline(pm, *nvptx::getTarget(options.target),
+                                                       options.canonicalize);
+                         }};
+
+//===----------------------------------------------------------------------===//
 // Targets
 //===----------------------------------------------------------------------===//
 
 ArrayRef<StringRef> fa::getTargets() {
-  static const StringRef targets[] = {"cpu", "cpu-avx2", "cpu-avx512"};
+  static const std::vector<StringRef> targets = [] {
+    std::vector<StringRef> names = {"cpu", "cpu-avx2", "cpu-avx512"};
+    for (const nvptx::Target &target : nvptx::getTargets())
+      names.push_back(target.name);
+    return names;
+  }();
   return targets;
 }
 
 ArrayRef<Phase> fa::getPhases(StringRef target) {
   static const Phase cpu[] = {kInput, kAlgorithm, kTile, kLinalg, kVector, kLLVM};
+  static const Phase gpu[] = {kInput, kAlgorithm, kTile, kSchedule, kNVVM};
+  if (nvptx::getTarget(target))
+    return gpu;
   return llvm::is_contained(getTargets(), target) ? ArrayRef<Phase>(cpu) : ArrayRef<Phase>();
 }
 
@@ -132,6 +170,17 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
     llvm::interleaveComma(getTargets(), error);
     return error;
   }
+  SmallVector<StringRef> leftOut;
+  StringRef(options.leaveOut).split(leftOut, ',', -1, false);
+  for (StringRef name : leftOut)
+    if (!nvptx::getTarget(options.target) ||
+        !llvm::is_contained(nvptx::getOptionalPasses(), name)) {
+      InFlightDiagnostic error = module.emitError()
+                                 << "pass '" << name << "' cannot be left out for target "
+                                 << options.target << ": expected one of ";
+      llvm::interleaveComma(nvptx::getOptionalPasses(), error);
+      return error << ", for a GPU";
+    }
   int first = 0, last = phases.size() - 1;
   if (!from.empty() && (first = findPhase(module, phases, from) + 1) == 0)
     return failure();

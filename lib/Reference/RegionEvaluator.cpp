@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RegionCode.h"
+#include "fa/Reference/RegionCode.h"
 #include "fa/Reference/RegionInterpreter.h"
 
 using namespace mlir;
@@ -53,10 +53,7 @@ void RegionEvaluator::run(const Position &at) {
     } else if (instruction.code == RegionCode::Select) {
       result = slots[instruction.a].i ? slots[instruction.b] : slots[instruction.c];
     } else {
-      bool two = instruction.code == RegionCode::SinCos ||
-                 instruction.code == RegionCode::AddUIExtended ||
-                 instruction.code == RegionCode::MulSIExtended ||
-                 instruction.code == RegionCode::MulUIExtended;
+      bool two = hasTwoResults(instruction.code);
       RegionValue second{0};
       result = evaluate(instruction, slots[instruction.a], slots[instruction.b],
                         slots[instruction.c], second);

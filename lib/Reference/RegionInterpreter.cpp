@@ -7,14 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Reference/RegionInterpreter.h"
-#include "RegionCode.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Reference/RegionCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Index/IR/IndexAttrs.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -150,7 +151,7 @@ static std::optional<RegionCode> codeOf(StringRef name) {
 }
 
 /// An integer constant of any of the three ops, or a float one.
-static Attribute constantOf(Operation *op) {
+Attribute fa::constantOf(Operation *op) {
   if (isa<arith::ConstantOp, index::ConstantOp, index::BoolConstantOp>(op))
     return op->getAttr("value");
   if (isa<index::SizeOfOp>(op))
@@ -158,7 +159,16 @@ static Attribute constantOf(Operation *op) {
   return {};
 }
 
-static bool isSupported(Type type) {
+RegionValue fa::valueOf(Attribute number) {
+  RegionValue value;
+  if (auto real = dyn_cast<FloatAttr>(number))
+    value.f = real.getValueAsDouble();
+  else
+    value.i = cast<IntegerAttr>(number).getValue().getZExtValue();
+  return value;
+}
+
+bool fa::isScalarSupported(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
     return integer.getWidth() >= 1 && integer.getWidth() <= 64;
   return type.isIndex() || (isa<FloatType>(type) && dtypeOf(type));
@@ -181,7 +191,7 @@ LogicalResult RegionProgram::check(Region &region) {
     }
     for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
                                            SmallVector<Value>(op->getResults())))
-      if (!isSupported(value.getType()) && !isa<RankedTensorType>(value.getType())) {
+      if (!isScalarSupported(value.getType()) && !isa<RankedTensorType>(value.getType())) {
         op->emitError() << "the reference cannot evaluate '" << op->getName() << "' on "
                         << value.getType()
                         << ": expected integers of 1 to 64 bits, index, f16, "
@@ -194,10 +204,53 @@ LogicalResult RegionProgram::check(Region &region) {
 }
 
 //===----------------------------------------------------------------------===//
-// Compilation
+// One op
 //===----------------------------------------------------------------------===//
 
 static unsigned widthOf(Type type) { return type.isIndex() ? 64 : type.getIntOrFloatBitWidth(); }
+
+/// What is not in the types.
+static void adjust(Operation *op, RegionInstruction &instruction) {
+  // A narrower result takes the low bits either way.
+  if (instruction.code == RegionCode::ExtSI && instruction.toWidth < instruction.width)
+    instruction.code = RegionCode::ZeroExtOrTrunc;
+  if (instruction.code == RegionCode::FPowI)
+    instruction.toWidth = widthOf(getElementTypeOrSelf(op->getOperand(1).getType()));
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    instruction.predicate = static_cast<int32_t>(compare.getPredicate());
+  if (auto compare = dyn_cast<arith::CmpFOp>(op))
+    instruction.predicate = static_cast<int32_t>(compare.getPredicate());
+  if (auto compare = dyn_cast<index::CmpOp>(op))
+    instruction.predicate = static_cast<int32_t>(
+        *arith::symbolizeCmpIPredicate(index::stringifyIndexCmpPredicate(compare.getPred())));
+}
+
+std::optional<RegionInstruction> fa::instructionOf(Operation *op) {
+  std::optional<RegionCode> code = codeOf(op->getName().getStringRef());
+  if (!code)
+    return std::nullopt;
+  RegionInstruction instruction{*code};
+  Type from = getElementTypeOrSelf(op->getOperand(0).getType());
+  Type to = getElementTypeOrSelf(op->getResult(0).getType());
+  if (isa<FloatType>(to)) {
+    instruction.toFloat = true;
+    instruction.to = *dtypeOf(to);
+  }
+  instruction.toWidth = widthOf(to);
+  if (code == RegionCode::Extract)
+    return instruction;
+  instruction.width = widthOf(from);
+  if (isa<FloatType>(from)) {
+    instruction.fromFloat = true;
+    instruction.from = *dtypeOf(from);
+  }
+  adjust(op, instruction);
+  return instruction;
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
 
 struct fa::RegionCompiler {
   RegionCompiler(RegionProgram &program, unsigned firstCapture)
@@ -214,13 +267,8 @@ struct fa::RegionCompiler {
       Attribute attribute = constantOf(op);
       if (!attribute)
         return;
-      RegionValue value;
-      if (auto number = dyn_cast<FloatAttr>(attribute))
-        value.f = number.getValueAsDouble();
-      else
-        value.i = cast<IntegerAttr>(attribute).getValue().getZExtValue();
       slots[op->getResult(0)] = program.initial.size();
-      program.initial.push_back(value);
+      program.initial.push_back(valueOf(attribute));
     });
   }
 
@@ -248,13 +296,7 @@ struct fa::RegionCompiler {
   }
 
   void addOp(Operation *op) {
-    RegionInstruction instruction{*codeOf(op->getName().getStringRef())};
-    Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
-    if (isa<FloatType>(to)) {
-      instruction.toFloat = true;
-      instruction.to = *dtypeOf(to);
-    }
-    instruction.toWidth = widthOf(to);
+    RegionInstruction instruction = *instructionOf(op);
     for (Value result : op->getResults())
       slots[result] = nextSlot++;
     instruction.result = slots[op->getResult(0)];
@@ -264,33 +306,11 @@ struct fa::RegionCompiler {
       for (Value index : extract.getIndices())
         program.indices.push_back(slots.lookup(index));
     } else {
-      instruction.width = widthOf(from);
-      if (isa<FloatType>(from)) {
-        instruction.fromFloat = true;
-        instruction.from = *dtypeOf(from);
-      }
       int32_t *operands[] = {&instruction.a, &instruction.b, &instruction.c};
       for (auto [slot, operand] : llvm::zip(operands, op->getOperands()))
         *slot = slots.lookup(operand);
-      adjust(op, instruction);
     }
     program.instructions.push_back(instruction);
-  }
-
-  /// What is not in the types.
-  void adjust(Operation *op, RegionInstruction &instruction) {
-    // A narrower result takes the low bits either way.
-    if (instruction.code == RegionCode::ExtSI && instruction.toWidth < instruction.width)
-      instruction.code = RegionCode::ZeroExtOrTrunc;
-    if (instruction.code == RegionCode::FPowI)
-      instruction.toWidth = widthOf(op->getOperand(1).getType());
-    if (auto compare = dyn_cast<arith::CmpIOp>(op))
-      instruction.predicate = static_cast<int32_t>(compare.getPredicate());
-    if (auto compare = dyn_cast<arith::CmpFOp>(op))
-      instruction.predicate = static_cast<int32_t>(compare.getPredicate());
-    if (auto compare = dyn_cast<index::CmpOp>(op))
-      instruction.predicate = static_cast<int32_t>(
-          *arith::symbolizeCmpIPredicate(index::stringifyIndexCmpPredicate(compare.getPred())));
   }
 };
 

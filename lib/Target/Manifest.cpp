@@ -6,16 +6,112 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Target/Manifest.h"
-#include "fa/Dialect/Tile/IR/Tile.h"
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::fa;
 
 /// Lengths are below 2^31, so that positions fit 32 bits.
 static constexpr int64_t kMaxSize = (int64_t(1) << 31) - 1;
+
+//===----------------------------------------------------------------------===//
+// Expressions over sizes
+//===----------------------------------------------------------------------===//
+
+SizeExpr SizeExpr::constant(int64_t value) {
+  SizeExpr expr;
+  expr.value = value;
+  return expr;
+}
+
+SizeExpr SizeExpr::size(unsigned argument, unsigned dim) {
+  SizeExpr expr;
+  expr.kind = Size;
+  expr.argument = argument;
+  expr.dim = dim;
+  return expr;
+}
+
+SizeExpr SizeExpr::binary(Kind kind, SizeExpr lhs, SizeExpr rhs) {
+  SizeExpr expr;
+  expr.kind = kind;
+  expr.operands.push_back(std::move(lhs));
+  expr.operands.push_back(std::move(rhs));
+  return expr;
+}
+
+SizeExpr SizeExpr::fromAffine(AffineExpr expr, ArrayRef<std::pair<unsigned, unsigned>> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return SizeExpr::constant(constant.getValue());
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return size(symbols[symbol.getPosition()].first, symbols[symbol.getPosition()].second);
+  // A grid has no dimensions (func_c1), so what is left has two operands.
+  auto operation = cast<AffineBinaryOpExpr>(expr);
+  Kind kind = Add;
+  switch (operation.getKind()) {
+  case AffineExprKind::Mul:
+    kind = Mul;
+    break;
+  case AffineExprKind::FloorDiv:
+    kind = FloorDiv;
+    break;
+  case AffineExprKind::CeilDiv:
+    kind = CeilDiv;
+    break;
+  case AffineExprKind::Mod:
+    kind = Mod;
+    break;
+  default:
+    break;
+  }
+  return binary(kind, fromAffine(operation.getLHS(), symbols),
+                fromAffine(operation.getRHS(), symbols));
+}
+
+llvm::Expected<int64_t> SizeExpr::evaluate(const LaunchShapes &shapes) const {
+  if (kind == Constant)
+    return value;
+  if (kind == Size)
+    return shapes[argument][dim];
+  llvm::Expected<int64_t> lhs = operands[0].evaluate(shapes);
+  if (!lhs)
+    return lhs;
+  llvm::Expected<int64_t> rhs = operands[1].evaluate(shapes);
+  if (!rhs)
+    return rhs;
+  int64_t a = *lhs, b = *rhs;
+  if ((kind == FloorDiv || kind == CeilDiv || kind == Mod) && b <= 0)
+    return llvm::createStringError("divides by " + std::to_string(b));
+  std::optional<int64_t> result;
+  switch (kind) {
+  case Add:
+    result = llvm::checkedAdd(a, b);
+    break;
+  case Mul:
+    result = llvm::checkedMul(a, b);
+    break;
+  case Min:
+    return std::min(a, b);
+  case Max:
+    return std::max(a, b);
+  case FloorDiv:
+    return llvm::divideFloorSigned(a, b);
+  case CeilDiv:
+    return llvm::divideCeilSigned(a, b);
+  default:
+    return llvm::mod(a, b);
+  }
+  if (!result)
+    return llvm::createStringError("overflows 64 bits");
+  return *result;
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
 
 int64_t Manifest::find(StringRef name) const {
   for (auto [i, argument] : llvm::enumerate(arguments))
@@ -24,7 +120,7 @@ int64_t Manifest::find(StringRef name) const {
   return -1;
 }
 
-llvm::Error Manifest::resolve(std::vector<std::vector<int64_t>> &shapes) const {
+llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
   // Sizes by name, and the argument that each was first seen on.
   llvm::StringMap<std::pair<int64_t, StringRef>> named;
   for (auto [i, argument] : llvm::enumerate(arguments)) {
@@ -78,9 +174,10 @@ llvm::Error Manifest::resolve(std::vector<std::vector<int64_t>> &shapes) const {
 }
 
 llvm::Expected<int64_t> Manifest::bytes(unsigned argument, ArrayRef<int64_t> shape) const {
-  Type type = arguments[argument].type;
-  int64_t bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  std::optional<int64_t> total = (bits + 7) / 8;
+  if (!arguments[argument].dtype)
+    return llvm::createStringError("'" + arguments[argument].name +
+                                   "' has an element type that no launch can pass");
+  std::optional<int64_t> total = sizeOf(*arguments[argument].dtype);
   bool empty = llvm::is_contained(shape, 0);
   for (int64_t size : shape)
     if (total && !empty)
@@ -91,108 +188,29 @@ llvm::Expected<int64_t> Manifest::bytes(unsigned argument, ArrayRef<int64_t> sha
   return empty ? 0 : *total;
 }
 
-llvm::Expected<std::vector<int64_t>>
-Manifest::grid(const ManifestKernel &kernel,
-               const std::vector<std::vector<int64_t>> &shapes) const {
-  MLIRContext *context = kernel.grid.getContext();
-  SmallVector<Attribute> symbols;
-  for (auto [argument, dim] : kernel.symbols)
-    symbols.push_back(IntegerAttr::get(IndexType::get(context), shapes[argument][dim]));
-  SmallVector<Attribute> extents;
-  if (failed(kernel.grid.constantFold(symbols, extents)))
-    return llvm::createStringError("the grid of kernel '" + kernel.name + "' cannot be evaluated");
-  std::vector<int64_t> result;
-  for (Attribute extent : extents)
-    result.push_back(cast<IntegerAttr>(extent).getInt());
-  return result;
+llvm::Expected<std::vector<int64_t>> Manifest::grid(const ManifestKernel &kernel,
+                                                    const LaunchShapes &shapes) const {
+  std::vector<int64_t> extents;
+  for (const SizeExpr &expr : kernel.grid) {
+    llvm::Expected<int64_t> extent = expr.evaluate(shapes);
+    if (!extent)
+      return llvm::createStringError("the grid of kernel '" + kernel.name + "' " +
+                                     llvm::toString(extent.takeError()));
+    extents.push_back(*extent);
+  }
+  return extents;
 }
 
-//===----------------------------------------------------------------------===//
-// Reading
-//===----------------------------------------------------------------------===//
-
-/// The index of the entry's argument that argument `i` of a kernel is bound to,
-/// added where it is new.
-static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigned i) {
-  using tile::TileDialect;
-  auto name = kernel.getArgAttrOfType<StringAttr>(i, TileDialect::kNameAttr);
-  if (!name)
-    return kernel.emitError() << "argument " << i << " has no tile.name, so no launch can bind it";
-  bool writes = static_cast<bool>(kernel.getArgAttr(i, TileDialect::kOutputAttr));
-  auto workspace = kernel.getArgAttrOfType<ArrayAttr>(i, TileDialect::kWorkspaceAttr);
-  if (int64_t known = manifest.find(name); known >= 0)
-    return static_cast<unsigned>(known);
-
-  ManifestArgument argument;
-  argument.name = name.str();
-  argument.type = kernel.getArgumentTypes()[i];
-  argument.kind = writes ? ManifestArgument::Output : ManifestArgument::Input;
-  if (auto view = dyn_cast<tile::ViewType>(argument.type)) {
-    argument.shape = view.getShape().vec();
-    argument.type = view.getElementType();
-  } else {
-    argument.kind = ManifestArgument::Scalar;
+llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
+  bool same = other.entry == entry && other.arguments.size() == arguments.size();
+  for (size_t i = 0; same && i < arguments.size(); ++i) {
+    const ManifestArgument &a = arguments[i], &b = other.arguments[i];
+    same = a.name == b.name && a.kind == b.kind && a.dtype == b.dtype && a.shape == b.shape &&
+           a.sizes == b.sizes;
   }
-  if (workspace) {
-    argument.kind = ManifestArgument::Workspace;
-    for (Attribute size : workspace) {
-      if (auto integer = dyn_cast<IntegerAttr>(size)) {
-        argument.sizes.push_back({-1, integer.getInt()});
-        continue;
-      }
-      auto pair = dyn_cast<ArrayAttr>(size);
-      auto from = pair && pair.size() == 2 ? dyn_cast<StringAttr>(pair[0]) : StringAttr();
-      auto dim = from ? dyn_cast<IntegerAttr>(pair[1]) : IntegerAttr();
-      int64_t index = dim ? manifest.find(from) : -1;
-      if (index < 0 || dim.getInt() < 0 ||
-          dim.getInt() >= static_cast<int64_t>(manifest.arguments[index].shape.size()))
-        return kernel.emitError() << "the size " << size << " of workspace " << name
-                                  << " names no dimension of an earlier argument";
-      argument.sizes.push_back({index, dim.getInt()});
-    }
-  }
-  if (auto dims = kernel.getArgAttrOfType<ArrayAttr>(i, TileDialect::kDimsAttr))
-    for (Attribute dim : dims)
-      argument.dims.push_back(isa<StringAttr>(dim) ? cast<StringAttr>(dim).str() : "");
-  manifest.arguments.push_back(std::move(argument));
-  return static_cast<unsigned>(manifest.arguments.size() - 1);
-}
-
-FailureOr<std::vector<Manifest>> fa::readManifests(ModuleOp module) {
-  std::vector<Manifest> manifests;
-  for (auto kernel : module.getOps<tile::FuncOp>()) {
-    auto entry = kernel->getAttrOfType<StringAttr>(tile::TileDialect::kEntryAttr);
-    StringRef name = entry ? entry.getValue() : kernel.getSymName();
-    if (manifests.empty() || manifests.back().entry != name) {
-      manifests.emplace_back();
-      manifests.back().entry = name.str();
-    }
-    Manifest &manifest = manifests.back();
-    ManifestKernel info;
-    info.name = kernel.getSymName().str();
-    info.grid = kernel.getGrid();
-    for (unsigned i = 0; i < kernel.getNumLaunchArguments(); ++i) {
-      FailureOr<unsigned> argument = bind(manifest, kernel, i);
-      if (failed(argument))
-        return failure();
-      info.arguments.push_back(*argument);
-    }
-    if (auto pairs = kernel->getAttrOfType<ArrayAttr>(tile::TileDialect::kMultiplesAttr))
-      for (Attribute pair : pairs)
-        if (auto names = dyn_cast<ArrayAttr>(pair);
-            names && names.size() == 2 && isa<StringAttr>(names[0]) && isa<StringAttr>(names[1]))
-          manifest.multiples.push_back(
-              {cast<StringAttr>(names[0]).str(), cast<StringAttr>(names[1]).str()});
-    if (auto pairs = kernel->getAttrOfType<ArrayAttr>(tile::TileDialect::kLimitsAttr))
-      for (Attribute pair : pairs)
-        if (auto limit = dyn_cast<ArrayAttr>(pair);
-            limit && limit.size() == 2 && isa<StringAttr>(limit[0]) && isa<IntegerAttr>(limit[1]))
-          manifest.limits.push_back(
-              {cast<StringAttr>(limit[0]).str(), cast<IntegerAttr>(limit[1]).getInt()});
-    ArrayRef<int64_t> sizes = kernel.getSizes();
-    for (size_t i = 0; i < sizes.size(); i += 2)
-      info.symbols.push_back({info.arguments[sizes[i]], static_cast<unsigned>(sizes[i + 1])});
-    manifest.kernels.push_back(std::move(info));
-  }
-  return manifests;
+  if (!same || other.variants.size() != 1)
+    return llvm::createStringError("the variants of entry @" + entry + " take different arguments");
+  variants.push_back(std::move(other.variants.front()));
+  variants.back().image = image;
+  return llvm::Error::success();
 }

@@ -160,9 +160,10 @@ LogicalResult fa::printReport(raw_ostream &os, ModuleOp module, StringRef shape)
         return failure();
       shapes = *at;
     }
-    for (const ManifestKernel &kernel : manifest.kernels) {
+    for (const ManifestKernel &kernel : manifest.kernels()) {
+      auto function = module.lookupSymbol<tile::FuncOp>(kernel.name);
       os << "  kernel @" << kernel.name << " grid ";
-      kernel.grid.print(os);
+      function.getGrid().print(os);
       if (!shapes.empty()) {
         auto extents = manifest.grid(kernel, shapes);
         if (!extents)
@@ -171,8 +172,7 @@ LogicalResult fa::printReport(raw_ostream &os, ModuleOp module, StringRef shape)
         llvm::interleave(*extents, os, " x ");
       }
       os << "\n";
-      if (auto function = module.lookupSymbol<tile::FuncOp>(kernel.name))
-        printTiles(os, function);
+      printTiles(os, function);
     }
     if (succeeded(problem) && failed(printMemory(os, module, manifest, *problem)))
       return failure();

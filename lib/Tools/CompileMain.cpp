@@ -10,6 +10,8 @@
 #include "fa/Pipelines/Phases.h"
 #include "fa/Support/ModuleText.h"
 #include "fa/Target/CPU/ModuleToLLVMIR.h"
+#include "fa/Target/NVPTX/AssembleCubin.h"
+#include "fa/Target/NVPTX/ModuleToPTX.h"
 #include "fa/Target/Report.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -29,10 +31,12 @@ namespace {
 struct Options {
   cl::OptionCategory category{"Compiler options", "With one of these fa-opt is the compiler"};
   cl::opt<std::string> target{"target",
-                              cl::desc("compile for: cpu (this machine), cpu-avx2 or cpu-avx512"),
+                              cl::desc("compile for: cpu (this machine), cpu-avx2, cpu-avx512, "
+                                       "sm_80, sm_90 or sm_90a"),
                               cl::cat(category)};
-  cl::opt<std::string> emit{"emit", cl::desc("what to write: mlir (default), llvm, obj or report"),
-                            cl::cat(category)};
+  cl::opt<std::string> emit{
+      "emit", cl::desc("what to write: mlir (default), llvm, report; obj (CPU); ptx, cubin (GPU)"),
+      cl::cat(category)};
   cl::opt<std::string> compileTo{"compile-to", cl::desc("the last phase to run"),
                                  cl::cat(category)};
   cl::opt<std::string> compileFrom{
@@ -51,6 +55,13 @@ struct Options {
   cl::opt<int64_t> rows{"tile-rows", cl::desc("query rows of a tile; 0 chooses"),
                         cl::cat(category)};
   cl::opt<int64_t> keys{"tile-keys", cl::desc("keys of a tile; 0 chooses"), cl::cat(category)};
+  cl::opt<int64_t> warps{"tile-warps", cl::desc("GPUs: warps that share a tile; 0 chooses"),
+                         cl::cat(category)};
+  cl::opt<std::string> leaveOut{
+      "leave-out", cl::desc("GPUs: passes of phase schedule to leave out"), cl::cat(category)};
+  cl::opt<bool> unaligned{"unaligned",
+                          cl::desc("GPUs: operands need not start at multiples of 16 bytes"),
+                          cl::cat(category)};
   cl::opt<std::string> shape{"shape", cl::desc("sizes for --emit=report: B,Hq,Hk,Sq,Sk"),
                              cl::cat(category)};
 };
@@ -125,6 +136,38 @@ static LogicalResult emitCode(ModuleOp module, const CompileOptions &compile, bo
   return success();
 }
 
+/// LLVM IR, PTX or a cubin of a module at phase nvvm.
+static LogicalResult emitGPUCode(ModuleOp module, const nvptx::Target &target, StringRef emit,
+                                 raw_ostream &os) {
+  auto kind = emit == "llvm" ? nvptx::CodeKind::LLVM : nvptx::CodeKind::PTX;
+  FailureOr<std::string> text = nvptx::translateToPTX(module, target, kind);
+  if (failed(text))
+    return failure();
+  if (emit != "cubin") {
+    os << *text;
+    return success();
+  }
+  llvm::Expected<nvptx::Cubin> cubin = nvptx::assembleCubin(*text, target);
+  if (!cubin)
+    return module.emitError() << llvm::toString(cubin.takeError());
+  for (const nvptx::AssemblerWarning &warning : cubin->report.warnings)
+    module.emitWarning() << "ptxas: " << (warning.code.empty() ? "" : "(" + warning.code + ") ")
+                         << warning.text;
+  for (const nvptx::KernelUsage &kernel : cubin->report.kernels)
+    if (kernel.spillStores || kernel.spillLoads)
+      module.emitWarning() << "kernel '" << kernel.name << "' spills: " << kernel.spillStores
+                           << " bytes of stores, " << kernel.spillLoads << " of loads";
+  os.write(cubin->bytes.data(), cubin->bytes.size());
+  return success();
+}
+
+/// What `--emit` may be for a target.
+static ArrayRef<StringRef> getEmits(bool gpu) {
+  static const StringRef forCPU[] = {"mlir", "llvm", "obj", "report"};
+  static const StringRef forGPU[] = {"mlir", "llvm", "ptx", "cubin", "report"};
+  return gpu ? ArrayRef<StringRef>(forGPU) : ArrayRef<StringRef>(forCPU);
+}
+
 int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry) {
   CompileOptions compile;
   if (options->target.getNumOccurrences())
@@ -134,6 +177,9 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   compile.canonicalize = !options->noCanonicalize;
   compile.rows = options->rows;
   compile.keys = options->keys;
+  compile.warps = options->warps;
+  compile.leaveOut = options->leaveOut;
+  compile.aligned = !options->unaligned;
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
   if (getPhases(compile.target).empty()) {
@@ -141,8 +187,10 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
     return fail("unknown target '" + compile.target + "': expected one of " + targets);
   }
   StringRef emit = options->emit.empty() ? StringRef("mlir") : StringRef(options->emit.getValue());
-  if (!llvm::is_contained({"mlir", "llvm", "obj", "report"}, emit))
-    return fail("cannot emit '" + emit + "': expected mlir, llvm, obj or report");
+  const nvptx::Target *gpu = nvptx::getTarget(compile.target);
+  if (!llvm::is_contained(getEmits(gpu), emit))
+    return fail("cannot emit '" + emit + "' for " + compile.target + ": expected one of " +
+                llvm::join(getEmits(gpu), ", "));
 
   std::string error;
   auto out = openOutputFile(output, &error);
@@ -172,7 +220,7 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
       return fail("--emit=report reads the program after phase tile; leave out --compile-to");
     to = "tile";
   }
-  if ((emit == "llvm" || emit == "obj") && !to.empty())
+  if (emit != "mlir" && emit != "report" && !to.empty())
     return fail("--emit=" + emit + " needs every phase; leave out --compile-to");
   if (failed(runPhases(*module, compile, options->compileFrom, to, options->dumpPhasesTo)))
     return 1;
@@ -185,7 +233,8 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
     // Objects are not text, and the stream of an output file can seek.
     SmallVector<char> buffer;
     llvm::raw_svector_ostream os(buffer);
-    if (failed(emitCode(*module, compile, emit == "obj", os)))
+    if (failed(gpu ? emitGPUCode(*module, *gpu, emit, os)
+                   : emitCode(*module, compile, emit == "obj", os)))
       return 1;
     out->os().write(buffer.data(), buffer.size());
   }

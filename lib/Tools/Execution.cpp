@@ -6,17 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Tools/Execution.h"
+#include "fa/Tools/DeviceMemory.h"
 #include "llvm/ADT/STLExtras.h"
-#include <chrono>
-#include <cstring>
 
 using namespace mlir::fa;
-
-static llvm::Error takeError(fa_error *error) {
-  std::string message = fa_error_message(error);
-  fa_error_free(error);
-  return llvm::createStringError(message);
-}
 
 static DType fromC(fa_dtype dtype) {
   switch (dtype) {
@@ -42,6 +35,9 @@ static DType fromC(fa_dtype dtype) {
   return DType::F32;
 }
 
+/// Launches before the clock is read.
+static constexpr int kWarmUps = 3;
+
 static std::optional<fa_dtype> toC(DType dtype) {
   for (int i = FA_F16; i <= FA_BOOL; ++i)
     if (fromC(static_cast<fa_dtype>(i)) == dtype)
@@ -49,87 +45,31 @@ static std::optional<fa_dtype> toC(DType dtype) {
   return std::nullopt;
 }
 
-namespace {
-
-/// A tensor as a launch sees it: with strides, between guard bands.
-class Placed {
-public:
-  Placed(DType dtype, std::vector<int64_t> shape, HeadLayout layout)
-      : dtype(dtype), shape(std::move(shape)), strides(this->shape.size()) {
-    size_t rank = this->shape.size();
-    std::vector<size_t> order(rank);
-    for (size_t d = 0; d < rank; ++d)
-      order[d] = d;
-    if (rank == 4 && layout == HeadLayout::BSHD)
-      std::swap(order[1], order[2]);
-    int64_t elements = 1;
-    for (size_t k = rank; k-- > 0;) {
-      strides[order[k]] = elements;
-      elements *= std::max<int64_t>(this->shape[order[k]], 1);
-    }
-    // All ones is NaN in every float type.
-    bytes.assign(elements * sizeOf(dtype) + 2 * kGuard, std::byte(0xFF));
-  }
-
-  fa_tensor describe(fa_dtype type) {
-    return {bytes.data(), type,           static_cast<int32_t>(shape.size()),
-            shape.data(), strides.data(), kGuard};
-  }
-  void copyFrom(const HostTensor &tensor) {
-    forEach([&](size_t from, std::byte *to) {
-      std::memcpy(to, tensor.data.data() + from, sizeOf(dtype));
-    });
-  }
-  void copyTo(HostTensor &tensor) {
-    forEach([&](size_t to, std::byte *from) {
-      std::memcpy(tensor.data.data() + to, from, sizeOf(dtype));
-    });
-  }
-  bool guardsHold() const {
-    for (size_t i = 0; i < kGuard; ++i)
-      if (bytes[i] != std::byte(0xFF) || bytes[bytes.size() - 1 - i] != std::byte(0xFF))
-        return false;
-    return true;
-  }
-
-private:
-  static constexpr size_t kGuard = 256;
-
-  /// Calls with the byte offset of each element, row major, and its place.
-  template <typename Function> void forEach(Function function) {
-    size_t size = sizeOf(dtype), count = 1;
-    for (int64_t extent : shape)
-      count *= extent;
-    std::vector<int64_t> index(shape.size());
-    for (size_t i = 0; i < count; ++i) {
-      int64_t at = 0;
-      for (size_t d = 0; d < shape.size(); ++d)
-        at += index[d] * strides[d];
-      function(i * size, bytes.data() + kGuard + at * size);
-      for (size_t d = shape.size(); d-- > 0;) {
-        if (++index[d] < shape[d])
-          break;
-        index[d] = 0;
-      }
-    }
-  }
-
-  DType dtype;
-  std::vector<int64_t> shape, strides;
-  std::vector<std::byte> bytes;
-};
-
-} // namespace
+/// The device that a compilation is for.
+static std::string deviceOf(const fa_compile_options &options) {
+  if (options.device)
+    return options.device;
+  llvm::StringRef target = options.target ? options.target : "cpu";
+  return target.starts_with("cuda") ? target.str() : target.starts_with("sm_") ? "cuda" : "cpu";
+}
 
 llvm::Expected<std::unique_ptr<Execution>> Execution::create(llvm::StringRef text,
                                                              const fa_compile_options &options) {
-  fa_program *program;
-  if (fa_error *error = fa_compile(text.data(), text.size(), &options, &program))
-    return takeError(error);
-  return std::unique_ptr<Execution>(new Execution(program));
+  // The device first: without it there is nothing to compile for.
+  fa_device *device;
+  if (llvm::Error failed = takeError(fa_device_open(deviceOf(options).c_str(), &device)))
+    return failed;
+  std::unique_ptr<Execution> execution(new Execution(nullptr, device));
+  if (llvm::Error failed =
+          takeError(fa_compile(text.data(), text.size(), &options, &execution->program)))
+    return failed;
+  return execution;
 }
 
-Execution::~Execution() { fa_program_free(program); }
+Execution::~Execution() {
+  fa_program_free(program);
+  fa_device_close(device);
+}
 
 std::vector<std::string> Execution::outputNames() const {
   std::vector<std::string> names;
@@ -139,80 +79,188 @@ std::vector<std::string> Execution::outputNames() const {
   return names;
 }
 
-llvm::Expected<Execution::Outcome>
-Execution::run(const std::vector<HostTensor> &inputs,
-               const std::vector<std::pair<std::string, std::vector<int64_t>>> &outputShapes,
-               HeadLayout layout, int repeats) const {
-  size_t count = fa_program_num_arguments(program);
-  std::vector<std::unique_ptr<Placed>> placed(count);
-  std::vector<fa_tensor> tensors(count);
-  std::vector<fa_argument> arguments(count);
-  Outcome outcome;
+namespace {
+
+/// The tensors of a launch on a device, and the launch itself.
+class Session {
+public:
+  Session(const fa_program *program, const fa_device *device)
+      : program(program), device(device), count(fa_program_num_arguments(program)), placed(count),
+        tensors(count), arguments(count) {}
+
+  llvm::Error bind(const std::vector<HostTensor> &inputs, const OutputShapes &outputShapes,
+                   Placing placing);
+  /// Makes what the launch writes unreadable.
+  llvm::Error poison();
+  llvm::Error launch() {
+    return takeError(fa_program_launch(program, /*stream=*/nullptr, arguments.data(), count,
+                                       workspace.get(), workspaceBytes));
+  }
+  /// Waits, and looks at the guard bands of all tensors.
+  llvm::Expected<std::vector<HostTensor>> collect();
+
+private:
+  llvm::Error place(size_t i, fa_dtype type, Placed tensor) {
+    placed[i] = std::make_unique<Placed>(std::move(tensor));
+    if (llvm::Error failed = placed[i]->upload(device))
+      return failed;
+    tensors[i] = placed[i]->describe(type);
+    arguments[i].tensor = &tensors[i];
+    return llvm::Error::success();
+  }
+  llvm::Error bindInput(size_t i, const std::vector<HostTensor> &inputs, Placing placing);
+
+  const fa_program *program;
+  const fa_device *device;
+  size_t count;
+  std::vector<std::unique_ptr<Placed>> placed;
+  std::vector<fa_tensor> tensors;
+  std::vector<fa_argument> arguments;
+  std::vector<HostTensor> outputs;
+  Buffer workspace;
+  uint64_t workspaceBytes = 0;
+};
+
+} // namespace
+
+llvm::Error Session::bindInput(size_t i, const std::vector<HostTensor> &inputs, Placing placing) {
+  fa_argument_info info = fa_program_argument(program, i);
+  auto input =
+      llvm::find_if(inputs, [&](const HostTensor &tensor) { return tensor.name == info.name; });
+  if (input == inputs.end()) {
+    std::string names;
+    for (const HostTensor &tensor : inputs)
+      names += (names.empty() ? "" : ", ") + tensor.name;
+    return llvm::createStringError("no tensor '" + std::string(info.name) +
+                                   "' is given; there are " + (names.empty() ? "none" : names));
+  }
+  std::optional<fa_dtype> dtype = toC(input->dtype);
+  if (!dtype)
+    return llvm::createStringError("tensor '" + input->name + "' has dtype " +
+                                   nameOf(input->dtype) + ", which no program takes");
+  if (info.kind == FA_SCALAR) {
+    if (input->size() != 1)
+      return llvm::createStringError("'" + input->name + "' is a scalar, got " +
+                                     std::to_string(input->size()) + " elements");
+    (isFloat(input->dtype) ? (void)(arguments[i].f = input->at(0))
+                           : (void)(arguments[i].i = input->integerAt(0)));
+    return llvm::Error::success();
+  }
+  Placed tensor(input->dtype, input->shape, placing);
+  tensor.copyFrom(*input);
+  return place(i, *dtype, std::move(tensor));
+}
+
+llvm::Error Session::bind(const std::vector<HostTensor> &inputs, const OutputShapes &outputShapes,
+                          Placing placing) {
   for (size_t i = 0; i < count; ++i) {
     fa_argument_info info = fa_program_argument(program, i);
     arguments[i] = {info.name, nullptr, 0, 0};
-    if (info.kind == FA_OUTPUT) {
-      auto shape = llvm::find_if(outputShapes, [&](auto &pair) { return pair.first == info.name; });
-      if (shape == outputShapes.end())
-        return llvm::createStringError("no shape is known for output '" + std::string(info.name) +
-                                       "'");
-      outcome.outputs.push_back(HostTensor::zeros(info.name, fromC(info.dtype), shape->second));
-      placed[i] = std::make_unique<Placed>(fromC(info.dtype), shape->second, layout);
-      tensors[i] = placed[i]->describe(info.dtype);
-      arguments[i].tensor = &tensors[i];
+    if (info.kind != FA_OUTPUT) {
+      if (llvm::Error failed = bindInput(i, inputs, placing))
+        return failed;
       continue;
     }
-    auto input =
-        llvm::find_if(inputs, [&](const HostTensor &tensor) { return tensor.name == info.name; });
-    if (input == inputs.end()) {
-      std::string names;
-      for (const HostTensor &tensor : inputs)
-        names += (names.empty() ? "" : ", ") + tensor.name;
-      return llvm::createStringError("no tensor '" + std::string(info.name) +
-                                     "' is given; there are " + (names.empty() ? "none" : names));
-    }
-    std::optional<fa_dtype> dtype = toC(input->dtype);
-    if (!dtype)
-      return llvm::createStringError("tensor '" + input->name + "' has dtype " +
-                                     nameOf(input->dtype) + ", which no program takes");
-    if (info.kind == FA_SCALAR) {
-      if (input->size() != 1)
-        return llvm::createStringError("'" + input->name + "' is a scalar, got " +
-                                       std::to_string(input->size()) + " elements");
-      (isFloat(input->dtype) ? (void)(arguments[i].f = input->at(0))
-                             : (void)(arguments[i].i = input->integerAt(0)));
-      continue;
-    }
-    placed[i] = std::make_unique<Placed>(input->dtype, input->shape, layout);
-    placed[i]->copyFrom(*input);
-    tensors[i] = placed[i]->describe(*dtype);
-    arguments[i].tensor = &tensors[i];
+    auto shape = llvm::find_if(outputShapes, [&](auto &pair) { return pair.first == info.name; });
+    if (shape == outputShapes.end())
+      return llvm::createStringError("no shape is known for output '" + std::string(info.name) +
+                                     "'");
+    outputs.push_back(HostTensor::zeros(info.name, fromC(info.dtype), shape->second));
+    if (llvm::Error failed =
+            place(i, info.dtype, Placed(fromC(info.dtype), shape->second, placing)))
+      return failed;
   }
+  if (llvm::Error failed =
+          takeError(fa_program_workspace_size(program, arguments.data(), count, &workspaceBytes)))
+    return failed;
+  llvm::Expected<Buffer> made = Buffer::create(device, workspaceBytes);
+  if (!made)
+    return made.takeError();
+  workspace = std::move(*made);
+  return takeError(fa_device_fill(device, workspace.get(), 0xFF, workspaceBytes));
+}
 
-  uint64_t bytes;
-  if (fa_error *error = fa_program_workspace_size(program, arguments.data(), count, &bytes))
-    return takeError(error);
-  constexpr uint64_t alignment = 64;
-  std::vector<std::byte> workspace(bytes + alignment, std::byte(0xFF));
-  auto address =
-      (reinterpret_cast<uintptr_t>(workspace.data()) + alignment - 1) / alignment * alignment;
-  void *aligned = reinterpret_cast<void *>(address);
-  for (int repeat = 0; repeat <= repeats; ++repeat) {
-    auto start = std::chrono::steady_clock::now();
-    if (fa_error *error =
-            fa_program_launch(program, nullptr, arguments.data(), count, aligned, bytes))
-      return takeError(error);
-    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    if (repeat > 0)
-      outcome.seconds.push_back(elapsed.count());
-  }
+llvm::Error Session::poison() {
+  for (size_t i = 0; i < count; ++i)
+    if (fa_program_argument(program, i).kind == FA_OUTPUT)
+      if (llvm::Error failed = placed[i]->poison(device))
+        return failed;
+  return takeError(fa_device_fill(device, workspace.get(), 0xFF, workspaceBytes));
+}
+
+llvm::Expected<std::vector<HostTensor>> Session::collect() {
+  if (llvm::Error failed = takeError(fa_device_synchronize(device)))
+    return failed;
   size_t output = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (placed[i] && !placed[i]->guardsHold())
+    if (!placed[i])
+      continue;
+    if (llvm::Error failed = placed[i]->download(device))
+      return failed;
+    if (!placed[i]->guardsHold())
       return llvm::createStringError("the program wrote outside of '" +
                                      std::string(fa_program_argument(program, i).name) + "'");
     if (fa_program_argument(program, i).kind == FA_OUTPUT)
-      placed[i]->copyTo(outcome.outputs[output++]);
+      placed[i]->copyTo(outputs[output++]);
   }
+  return outputs;
+}
+
+llvm::Expected<Execution::Outcome> Execution::run(const std::vector<HostTensor> &inputs,
+                                                  const OutputShapes &outputShapes, Placing placing,
+                                                  int repeats) const {
+  Session session(program, device);
+  if (llvm::Error failed = session.bind(inputs, outputShapes, placing))
+    return failed;
+  for (int warmUp = 0; warmUp < (repeats > 0 ? kWarmUps : 1); ++warmUp)
+    if (llvm::Error failed = session.launch())
+      return failed;
+  // Nothing waits between the launches, so that the clock sees them alone.
+  std::vector<std::pair<Event, Event>> events;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    auto &[begin, end] = events.emplace_back(Event(device), Event(device));
+    if (llvm::Error failed = begin.record())
+      return failed;
+    if (llvm::Error failed = session.launch())
+      return failed;
+    if (llvm::Error failed = end.record())
+      return failed;
+  }
+  Outcome outcome;
+  for (auto &[begin, end] : events) {
+    llvm::Expected<double> seconds = begin.secondsTo(end);
+    if (!seconds)
+      return seconds.takeError();
+    outcome.seconds.push_back(*seconds);
+  }
+  auto outputs = session.collect();
+  if (!outputs)
+    return outputs.takeError();
+  outcome.outputs = std::move(*outputs);
   return outcome;
+}
+
+llvm::Error Execution::repeat(const std::vector<HostTensor> &inputs,
+                              const OutputShapes &outputShapes, int times) const {
+  Session session(program, device);
+  if (llvm::Error failed = session.bind(inputs, outputShapes, {}))
+    return failed;
+  std::vector<HostTensor> first;
+  for (int time = 0; time < times; ++time) {
+    if (llvm::Error failed = session.poison())
+      return failed;
+    if (llvm::Error failed = session.launch())
+      return failed;
+    auto outputs = session.collect();
+    if (!outputs)
+      return outputs.takeError();
+    if (time == 0)
+      first = *outputs;
+    for (auto [now, then] : llvm::zip_equal(*outputs, first))
+      if (now.data != then.data)
+        return llvm::createStringError("launch " + std::to_string(time + 1) + " of " +
+                                       std::to_string(times) + " gave another '" + now.name +
+                                       "' than the first, from the same inputs");
+  }
+  return llvm::Error::success();
 }

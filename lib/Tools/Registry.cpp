@@ -9,14 +9,18 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Target/CPU/Passes.h"
+#include "fa/Target/NVPTX/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -31,17 +35,19 @@
 using namespace mlir;
 
 void fa::registerAllDialects(DialectRegistry &registry) {
-  registry
-      .insert<fa::FADialect, tile::TileDialect, arith::ArithDialect, func::FuncDialect,
-              index::IndexDialect, linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
-              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect, affine::AffineDialect,
-              bufferization::BufferizationDialect, LLVM::LLVMDialect, ub::UBDialect>();
+  registry.insert<fa::FADialect, tile::TileDialect, arith::ArithDialect, func::FuncDialect,
+                  index::IndexDialect, linalg::LinalgDialect, math::MathDialect,
+                  memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect,
+                  vector::VectorDialect, affine::AffineDialect, bufferization::BufferizationDialect,
+                  LLVM::LLVMDialect, NVVM::NVVMDialect, gpu::GPUDialect, ub::UBDialect>();
 }
 
 void fa::registerAllPasses() {
   registerFAPasses();
+  tile::registerTilePasses();
   registerConversionPasses();
   registerCPUPasses();
+  registerNVPTXPasses();
   registerPipelinesPasses();
   registerTransformsPasses();
 }

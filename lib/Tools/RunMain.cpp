@@ -8,6 +8,7 @@
 #include "fa/Support/Safetensors.h"
 #include "fa/Support/Sampling.h"
 #include "fa/Tools/Checker.h"
+#include "fa/Tools/Interpretation.h"
 #include "fa/Tools/Registry.h"
 #include "fa/Tools/Tools.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,7 +28,11 @@ struct Options {
   cl::OptionCategory category{"fa-run options"};
   cl::opt<std::string> program{cl::Positional, cl::Required, cl::desc("<program.mlir>"),
                                cl::cat(category)};
-  cl::opt<std::string> device{"device", cl::init("cpu"), cl::desc("where to run: cpu"),
+  cl::opt<std::string> device{"device", cl::init("cpu"),
+                              cl::desc("where to run: cpu, a GPU (cuda or cuda:N), or interp"),
+                              cl::cat(category)};
+  cl::opt<std::string> target{"target",
+                              cl::desc("code other than the device's best: sm_80, cpu-avx2, ..."),
                               cl::cat(category)};
   cl::opt<std::string> entry{"entry", cl::desc("the function to run; the only one by default"),
                              cl::cat(category)};
@@ -37,8 +42,17 @@ struct Options {
                            cl::cat(category)};
   cl::opt<std::string> shape{"shape", cl::desc("draw inputs of sizes B,Hq,Hk,Sq,Sk"),
                              cl::cat(category)};
-  cl::opt<uint64_t> seed{"seed", cl::init(0), cl::desc("seed of the drawn inputs"),
+  cl::opt<uint64_t> seed{"seed", cl::init(0),
+                         cl::desc("seed of the drawn inputs, and of the interpreter"),
                          cl::cat(category)};
+  cl::opt<std::string> interpPhase{
+      "interp-phase",
+      cl::desc("interpret what this phase yields: tile or schedule; default the last"),
+      cl::cat(category)};
+  cl::opt<std::string> interpProgram{
+      "interp-program",
+      cl::desc("interpret the tile program of this file instead of the compiled one"),
+      cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare with the float64 reference"), cl::cat(category)};
   cl::opt<bool> time{"time", cl::desc("print the median time and FLOP/s"), cl::cat(category)};
   cl::opt<int> repeats{"repeats", cl::init(20), cl::desc("launches to take the median of"),
@@ -67,6 +81,11 @@ struct Options {
 /// What errors call the program.
 static std::string nameOfText(const Options &options) {
   return options.program == "-" ? "<stdin>" : options.program.getValue();
+}
+
+/// Where words go: they do not mix with the bytes of --out=-.
+static llvm::raw_ostream &getLog(const Options &options) {
+  return options.out == "-" ? llvm::errs() : llvm::outs();
 }
 
 static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
@@ -161,9 +180,87 @@ static void printOutputs(llvm::raw_ostream &os, Checker &checker,
   os << "\n";
 }
 
+/// Where a program on a GPU runs, and what its kernels take.
+static void printDevice(llvm::raw_ostream &os, const fa_program *program) {
+  if (fa_program_num_kernels(program) == 0)
+    return;
+  fa_program_info info = fa_program_get_info(program);
+  os << llvm::format("device: %s, code %s, loaded by the driver in %.1f ms\n", info.device,
+                     info.target, info.load_seconds * 1e3);
+  for (size_t i = 0; i < fa_program_num_kernels(program); ++i) {
+    fa_kernel_info kernel = fa_program_kernel(program, i);
+    os << "kernel: @" << kernel.name << ", " << kernel.threads << " threads, " << kernel.registers
+       << " registers, " << kernel.local_bytes << " bytes of local memory, " << kernel.shared_bytes
+       << " bytes of shared memory\n";
+  }
+}
+
+using Shapes = std::vector<std::pair<std::string, std::vector<int64_t>>>;
+
+/// Compares the outputs with the reference, and writes them, as asked for.
+static llvm::Expected<bool> finish(const Options &options, Checker &checker,
+                                   const std::vector<HostTensor> &inputs,
+                                   const std::vector<HostTensor> &outputs) {
+  llvm::raw_ostream &os = getLog(options);
+  bool passed = true;
+  if (options.check) {
+    auto judgements = checker.judge(inputs, outputs);
+    if (!judgements)
+      return judgements.takeError();
+    for (auto &[name, judgement] : *judgements) {
+      os << llvm::format("error: %s %.3g, allowed %.3g: ", name.c_str(), judgement.error,
+                         judgement.bound)
+         << (judgement.passed ? "passed" : "FAILED: " + judgement.problem) << "\n";
+      passed &= judgement.passed;
+    }
+  }
+  // Else a run with none of these would say nothing.
+  if (!options.check && !options.time && options.out.empty())
+    printOutputs(os, checker, outputs);
+  if (!options.out.empty())
+    if (llvm::Error failed = writeSafetensors(options.out, {outputs, {}}))
+      return std::move(failed);
+  return passed;
+}
+
+/// The outputs by the interpreter, at the phase asked for.
+static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
+                                                         llvm::StringRef text,
+                                                         const std::vector<HostTensor> &inputs,
+                                                         const Shapes &shapes, HeadLayout layout) {
+  if (options.time)
+    return error("the interpreter is not timed; leave out --time");
+  CompileOptions compile;
+  compile.target =
+      options.target.empty() ? getInterpreterTarget().str() : options.target.getValue();
+  compile.onlineSoftmax = !options.standard;
+  compile.analyzeMask = !options.noMaskAnalysis;
+  compile.canonicalize = !options.noCanonicalize;
+  compile.rows = options.rows;
+  compile.keys = options.keys;
+  auto program = options.interpProgram.empty()
+                     ? Interpretation::create(text, compile, options.interpPhase, options.entry)
+                     : Interpretation::createFromFile(options.interpProgram);
+  if (!program)
+    return program.takeError();
+  return (*program)->run(inputs, shapes, layout, options.seed);
+}
+
+/// What --device and --target ask for.
+static llvm::Error setDevice(const Options &options, fa_compile_options &compile) {
+  llvm::StringRef device = options.device;
+  bool cuda = device == "cuda" || device.starts_with("cuda:");
+  if (!cuda && device != "cpu" && device != "interp")
+    return error("unknown device '" + device + "': expected cpu, cuda, cuda:N or interp");
+  compile.device = options.device.c_str();
+  compile.target = !options.target.empty() ? options.target.c_str() : options.device.c_str();
+  return llvm::Error::success();
+}
+
 static llvm::Expected<bool> run(const Options &options) {
-  if (options.device != "cpu")
-    return error("unknown device '" + options.device + "': expected cpu");
+  fa_compile_options compile = fa_compile_options_default();
+  if (llvm::Error failed = setDevice(options, compile))
+    return failed;
   if (options.layout != "bhsd" && options.layout != "bshd")
     return error("unknown layout '" + options.layout + "': expected bhsd or bshd");
   if (options.repeats < 1)
@@ -187,7 +284,11 @@ static llvm::Expected<bool> run(const Options &options) {
     if (!elementCount(shape, DType::F64))
       return error("the sizes of '" + name + "' overflow; use fewer or shorter sequences");
 
-  fa_compile_options compile = fa_compile_options_default();
+  HeadLayout layout = options.layout == "bshd" ? HeadLayout::BSHD : HeadLayout::BHSD;
+  if (options.device == "interp") {
+    auto outputs = interpret(options, text, *inputs, *shapes, layout);
+    return outputs ? finish(options, **checker, *inputs, *outputs) : outputs.takeError();
+  }
   compile.source_name = name.c_str();
   compile.entry = options.entry.empty() ? nullptr : options.entry.c_str();
   compile.threads = options.threads;
@@ -199,33 +300,13 @@ static llvm::Expected<bool> run(const Options &options) {
   auto execution = Execution::create(text, compile);
   if (!execution)
     return execution.takeError();
-  HeadLayout layout = options.layout == "bshd" ? HeadLayout::BSHD : HeadLayout::BHSD;
   auto outcome = (*execution)->run(*inputs, *shapes, layout, options.time ? options.repeats : 0);
   if (!outcome)
     return outcome.takeError();
-
-  // Words do not mix with the bytes of --out=-.
-  llvm::raw_ostream &os = options.out == "-" ? llvm::errs() : llvm::outs();
-  bool passed = true;
-  if (options.check) {
-    auto judgements = (*checker)->judge(*inputs, outcome->outputs);
-    if (!judgements)
-      return judgements.takeError();
-    for (auto &[name, judgement] : *judgements) {
-      os << llvm::format("error: %s %.3g, allowed %.3g: ", name.c_str(), judgement.error,
-                         judgement.bound)
-         << (judgement.passed ? "passed" : "FAILED: " + judgement.problem) << "\n";
-      passed &= judgement.passed;
-    }
-  }
-  if (options.time)
-    printTime(os, **checker, *inputs, outcome->seconds);
-  // Else a run with none of these would say nothing.
-  if (!options.check && !options.time && options.out.empty())
-    printOutputs(os, **checker, outcome->outputs);
-  if (!options.out.empty())
-    if (llvm::Error failed = writeSafetensors(options.out, {outcome->outputs, {}}))
-      return std::move(failed);
+  printDevice(getLog(options), (*execution)->getProgram());
+  llvm::Expected<bool> passed = finish(options, **checker, *inputs, outcome->outputs);
+  if (passed && options.time)
+    printTime(getLog(options), **checker, *inputs, outcome->seconds);
   return passed;
 }
 

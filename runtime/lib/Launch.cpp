@@ -18,30 +18,31 @@ static const char *const kDtypeNames[] = {"f16", "bf16", "f32", "f64", "i8",
                                           "i16", "i32",  "i64", "bool"};
 static const unsigned kDtypeBytes[] = {2, 2, 4, 8, 1, 2, 4, 8, 1};
 
-std::optional<fa_dtype> fa::launchTypeOf(Type type) {
-  if (type.isF16())
+std::optional<fa_dtype> fa::launchTypeOf(std::optional<DType> dtype) {
+  if (!dtype)
+    return std::nullopt;
+  switch (*dtype) {
+  case DType::F16:
     return FA_F16;
-  if (type.isBF16())
+  case DType::BF16:
     return FA_BF16;
-  if (type.isF32())
+  case DType::F32:
     return FA_F32;
-  if (type.isF64())
+  case DType::F64:
     return FA_F64;
-  if (type.isIndex())
+  case DType::I8:
+    return FA_I8;
+  case DType::I16:
+    return FA_I16;
+  case DType::I32:
+    return FA_I32;
+  case DType::I64:
     return FA_I64;
-  if (auto integer = dyn_cast<IntegerType>(type))
-    switch (integer.getWidth()) {
-    case 1:
-      return FA_BOOL;
-    case 8:
-      return FA_I8;
-    case 16:
-      return FA_I16;
-    case 32:
-      return FA_I32;
-    case 64:
-      return FA_I64;
-    }
+  case DType::Bool:
+    return FA_BOOL;
+  case DType::U8:
+    return std::nullopt;
+  }
   return std::nullopt;
 }
 
@@ -121,7 +122,7 @@ static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, cons
     return error("'", info.name, "' has no data; set fa_tensor.data");
   if (reinterpret_cast<uintptr_t>(bound.data) % kDtypeBytes[dtype] != 0)
     return error("'", info.name, "' is not aligned to its elements of ", kDtypeBytes[dtype],
-                 " bytes");
+                 " bytes; copy it to aligned memory");
   return llvm::Error::success();
 }
 
@@ -149,7 +150,7 @@ static llvm::Expected<uint64_t> bindKnown(const Manifest &manifest, ArrayRef<fa_
       return error("argument '", argument.name, "' is bound twice");
     seen[i] = true;
     const ManifestArgument &info = manifest.arguments[i];
-    std::optional<fa_dtype> dtype = launchTypeOf(info.type);
+    std::optional<fa_dtype> dtype = launchTypeOf(info.dtype);
     if (!dtype)
       return error("'", info.name, "' has an element type that no launch can pass");
     if (info.kind == ManifestArgument::Scalar) {
@@ -163,7 +164,7 @@ static llvm::Expected<uint64_t> bindKnown(const Manifest &manifest, ArrayRef<fa_
     if (llvm::Error failed = bindTensor(info, *dtype, *argument.tensor, bound[i]))
       return std::move(failed);
   }
-  std::vector<std::vector<int64_t>> shapes(count);
+  LaunchShapes shapes(count);
   for (size_t i = 0; i < count; ++i) {
     if (!seen[i] && manifest.arguments[i].kind != ManifestArgument::Workspace)
       return error("argument '", manifest.arguments[i].name, "' of entry @", manifest.entry,

@@ -22,8 +22,8 @@ struct BoundArgument {
   uint64_t scalar = 0;
 };
 
-/// The dtype of the C API for a type, nothing where it has none.
-std::optional<fa_dtype> launchTypeOf(Type type);
+/// The dtype of the C API for that of a manifest, nothing where it has none.
+std::optional<fa_dtype> launchTypeOf(std::optional<DType> dtype);
 
 /// Bytes of workspace of a launch; checks names, dtypes, shapes and strides.
 llvm::Expected<uint64_t> workspaceSize(const Manifest &manifest,

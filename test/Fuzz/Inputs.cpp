@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fuzz.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Support/Safetensors.h"
+#include "fa/Target/Interpreter/Interpreter.h"
 #include "fa/Tools/Checker.h"
 #include "fa/Tools/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -112,6 +114,61 @@ std::string Inputs::lowered(const std::string &text, StringRef phase, bool gener
   return result;
 }
 
+/// Whether all tiles are small, so that the interpreter is fast.
+static bool hasSmallTiles(ModuleOp module) {
+  auto small = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || (tensor.hasStaticShape() && tensor.getNumElements() <= 1 << 14);
+  };
+  return !module
+              .walk([&](Operation *op) {
+                return llvm::all_of(op->getResultTypes(), small) ? WalkResult::advance()
+                                                                 : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
+/// Programs of tiles in the interpreter, on few elements: it may only fail with
+/// an error. Returns what was wrong.
+static std::string interpretTiles(ModuleOp module, Random random) {
+  int errors = 0;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    errors += diagnostic.getSeverity() == DiagnosticSeverity::Error;
+    return success();
+  });
+  if (!hasSmallTiles(module))
+    return "";
+  for (tile::FuncOp func : module.getOps<tile::FuncOp>()) {
+    errors = 0;
+    bool passed = succeeded(interpreter::check(func));
+    std::vector<std::vector<std::byte>> buffers;
+    std::vector<interpreter::Argument> arguments;
+    for (Type type : func.getArgumentTypes().take_front(func.getNumLaunchArguments())) {
+      interpreter::Argument argument;
+      argument.scalar.i = random.below(3);
+      auto view = dyn_cast<tile::ViewType>(type);
+      int64_t elements = 1;
+      for (int64_t d = view ? view.getRank() : 0; d-- > 0;) {
+        argument.memory.sizes.insert(argument.memory.sizes.begin(),
+                                     elements > 5000 ? 1 : random.below(40));
+        argument.memory.strides.insert(argument.memory.strides.begin(), elements);
+        elements *= std::max<int64_t>(1, argument.memory.sizes.front());
+      }
+      buffers.emplace_back(elements * sizeof(double), std::byte(random.below(256)));
+      argument.memory.data = buffers.back().data();
+      arguments.push_back(std::move(argument));
+    }
+    interpreter::Options options;
+    options.seed = random.next();
+    options.maxOps = 2000;
+    if (passed)
+      passed = succeeded(interpreter::run(func, arguments, options));
+    if (passed != (errors == 0))
+      return passed ? "the interpreter passed with an error" : "the interpreter failed silently";
+  }
+  return "";
+}
+
 Outcome Inputs::runText(Text &input) {
   Outcome outcome;
   int errors = 0;
@@ -133,6 +190,9 @@ Outcome Inputs::runText(Text &input) {
   if (!module)
     return reject("parse");
   outcome.parsed = true;
+  outcome.failure = interpretTiles(*module, Random(input.text.size()));
+  if (!outcome.failure.empty())
+    return outcome;
   std::string from = input.from;
   bool begun = from.empty();
   for (const Phase &phase : getPhases("cpu")) {

@@ -18,26 +18,34 @@ using namespace fa_test;
 // Settings
 //===----------------------------------------------------------------------===//
 
+Settings fa_test::cpuSettings() {
+  Settings settings;
+  settings.dtypes = {"f32", "bf16", "f16"};
+  settings.shapes = {{1, 1},     {1, 239},   {239, 1},   {3, 799}, {799, 3},
+                     {113, 203}, {128, 217}, {256, 512}, {0, 17},  {17, 0},
+                     {64, 128},  {65, 129},  {200, 77},  {33, 33}, {300, 300}};
+  settings.dims = {{64, 64}, {128, 128}, {40, 40}, {59, 59},   {80, 80},
+                   {96, 96}, {192, 128}, {64, 96}, {256, 256}, {1, 8}};
+  settings.masks = {"none",   "causal",   "causal_top_left", "window", "window_both",
+                    "prefix", "document", "captured_scalar", "blocks", "nothing"};
+  settings.scores = {"none", "alibi", "softcap", "bias", "alibi_softcap", "table"};
+  settings.heads = {{1, 1, 1}, {2, 4, 4}, {2, 4, 2}, {1, 6, 1}, {3, 2, 2}};
+  settings.tiles = {{0, 0}, {16, 32}, {64, 64}, {24, 40}};
+  return settings;
+}
+
+Settings fa_test::gpuSettings() {
+  Settings settings = cpuSettings();
+  settings.shapes = {{1, 1},     {1, 239},   {239, 1},     {3, 799},    {799, 3},  {113, 203},
+                     {128, 217}, {256, 512}, {0, 17},      {17, 0},     {64, 128}, {200, 77},
+                     {300, 300}, {512, 512}, {1023, 1024}, {1024, 1023}};
+  settings.dims = {{64, 64},   {128, 128}, {40, 40},   {59, 59},   {80, 80}, {96, 96},
+                   {192, 192}, {256, 256}, {192, 128}, {128, 256}, {64, 96}, {32, 8}};
+  settings.tiles = {{0, 0}};
+  return settings;
+}
+
 namespace {
-
-struct Heads {
-  int64_t batch, hq, hk;
-};
-
-const std::vector<std::string> kDtypes = {"f32", "bf16", "f16"};
-const std::vector<std::pair<int64_t, int64_t>> kShapes = {
-    {1, 1},  {1, 239}, {239, 1},  {3, 799},  {799, 3},  {113, 203}, {128, 217}, {256, 512},
-    {0, 17}, {17, 0},  {64, 128}, {65, 129}, {200, 77}, {33, 33},   {300, 300}};
-const std::vector<std::pair<int64_t, int64_t>> kDims = {
-    {64, 64}, {128, 128}, {40, 40}, {59, 59},   {80, 80},
-    {96, 96}, {192, 128}, {64, 96}, {256, 256}, {1, 8}};
-const std::vector<std::string> kMasks = {
-    "none",   "causal",   "causal_top_left", "window", "window_both",
-    "prefix", "document", "captured_scalar", "blocks", "nothing"};
-const std::vector<std::string> kScores = {"none", "alibi",         "softcap",
-                                          "bias", "alibi_softcap", "table"};
-const std::vector<Heads> kHeads = {{1, 1, 1}, {2, 4, 4}, {2, 4, 2}, {1, 6, 1}, {3, 2, 2}};
-const std::vector<std::pair<int64_t, int64_t>> kTiles = {{0, 0}, {16, 32}, {64, 64}, {24, 40}};
 
 constexpr int kSettings = 10;
 
@@ -46,32 +54,47 @@ using Choice = std::array<int, kSettings>;
 
 } // namespace
 
-static std::array<int, kSettings> counts() {
-  return {int(kDtypes.size()), int(kShapes.size()), int(kDims.size()), int(kMasks.size()),
-          int(kScores.size()), int(kHeads.size()),  2 /*dropout*/,     2 /*lse*/,
-          4 /*layout*/,        int(kTiles.size())};
+static Choice counts(const Settings &s) {
+  return {int(s.dtypes.size()), int(s.shapes.size()), int(s.dims.size()), int(s.masks.size()),
+          int(s.scores.size()), int(s.heads.size()),  2 /*dropout*/,      2 /*lse*/,
+          4 /*layout*/,         int(s.tiles.size())};
 }
 
-static Case toCase(const Choice &c) {
+static Case toCase(const Settings &s, const Choice &c) {
   Case result;
-  result.dtype = kDtypes[c[0]];
-  std::tie(result.sq, result.sk) = kShapes[c[1]];
-  std::tie(result.d, result.dv) = kDims[c[2]];
-  result.mask = kMasks[c[3]];
-  result.score = kScores[c[4]];
-  result.batch = kHeads[c[5]].batch;
-  result.hq = kHeads[c[5]].hq;
-  result.hk = kHeads[c[5]].hk;
+  result.dtype = s.dtypes[c[0]];
+  std::tie(result.sq, result.sk) = s.shapes[c[1]];
+  std::tie(result.d, result.dv) = s.dims[c[2]];
+  result.mask = s.masks[c[3]];
+  result.score = s.scores[c[4]];
+  result.batch = s.heads[c[5]].batch;
+  result.hq = s.heads[c[5]].hq;
+  result.hk = s.heads[c[5]].hk;
   result.dropout = c[6] == 1;
   result.lse = c[7] == 0;
   result.transposed = c[8] & 1;
   result.dynamicHeads = c[8] & 2;
-  std::tie(result.rows, result.keys) = kTiles[c[9]];
+  std::tie(result.rows, result.keys) = s.tiles[c[9]];
   return result;
 }
 
-std::vector<Case> fa_test::pairwiseCases() {
-  auto n = counts();
+std::vector<Case> fa_test::manyCases(const Settings &settings) {
+  Choice n = counts(settings), c;
+  std::mt19937 random(2);
+  std::vector<Case> cases;
+  for (c[0] = 0; c[0] < n[0]; ++c[0])
+    for (c[2] = 0; c[2] < n[2]; ++c[2])
+      for (c[3] = 0; c[3] < n[3]; ++c[3])
+        for (c[4] = 0; c[4] < n[4]; ++c[4]) {
+          for (int x : {1, 5, 6, 7, 8, 9})
+            c[x] = random() % n[x];
+          cases.push_back(toCase(settings, c));
+        }
+  return cases;
+}
+
+std::vector<Case> fa_test::pairwiseCases(const Settings &settings) {
+  Choice n = counts(settings);
   // Every pair (setting, value, setting, value) that no case has yet.
   std::set<std::array<int, 4>> open;
   for (int x = 0; x < kSettings; ++x)
@@ -108,7 +131,7 @@ std::vector<Case> fa_test::pairwiseCases() {
     for (int x = 0; x < kSettings; ++x)
       for (int y = x + 1; y < kSettings; ++y)
         open.erase({x, best[x], y, best[y]});
-    cases.push_back(toCase(best));
+    cases.push_back(toCase(settings, best));
   }
   return cases;
 }

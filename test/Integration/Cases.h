@@ -31,9 +31,30 @@ struct Case {
   std::string mlir() const;
 };
 
+struct Heads {
+  int64_t batch, hq, hk;
+};
+
+/// The values of each setting; dropout, lse and the layouts take all of theirs.
+struct Settings {
+  std::vector<std::string> dtypes;
+  /// Sq and Sk; D and Dv; rows and keys of a tile.
+  std::vector<std::pair<int64_t, int64_t>> shapes, dims, tiles;
+  std::vector<std::string> masks, scores;
+  std::vector<Heads> heads;
+};
+
+/// What the tests on the CPU go through: quick shapes, several tile sizes.
+Settings cpuSettings();
+/// What those on GPUs go through: larger shapes, more head sizes.
+Settings gpuSettings();
+
 /// Few cases in which every pair of values of two settings occurs (Cohen et
 /// al., "The AETG system", 1997: greedy, with a fixed seed).
-std::vector<Case> pairwiseCases();
+std::vector<Case> pairwiseCases(const Settings &settings);
+/// Every combination of dtype, head sizes, mask and score, the other settings
+/// drawn with a fixed seed.
+std::vector<Case> manyCases(const Settings &settings);
 
 } // namespace fa_test
 

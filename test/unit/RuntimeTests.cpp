@@ -204,7 +204,8 @@ TEST_F(Runtime, RefusesSizesThatOverflow) {
 
 TEST_F(Runtime, RefusesAnUnalignedPointer) {
   launch.tensors[0].byte_offset = 2;
-  EXPECT_EQ(launch.run(program), "'q' is not aligned to its elements of 4 bytes");
+  EXPECT_EQ(launch.run(program),
+            "'q' is not aligned to its elements of 4 bytes; copy it to aligned memory");
 }
 
 TEST_F(Runtime, RefusesATensorWithoutData) {
@@ -239,7 +240,8 @@ TEST(Compile, RefusesAnUnknownTarget) {
   fa_compile_options options = fa_compile_options_default();
   options.target = "sm_20";
   EXPECT_EQ(compileError(kCausal, &options),
-            "unknown target 'sm_20': expected one of cpu, cpu-avx2, cpu-avx512");
+            "unknown target 'sm_20': expected one of cpu, cpu-avx2, cpu-avx512, sm_80, "
+            "sm_90, sm_90a");
 }
 
 TEST(Compile, RefusesAnotherVersionOfItsOptions) {

@@ -60,4 +60,30 @@ def ConvertTileToLinalg : Pass<"convert-tile-to-linalg", "::mlir::ModuleOp"> {
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
 }
 
+def ConvertTileToNVVM : Pass<"convert-tile-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "turn tile programs into the program of a GPU's thread";
+  let description = [{
+    What: replaces each `tile.func` by an `llvm.func` kernel. A tile becomes the
+    vector of what a thread holds of it, by its layout; memory ops become
+    predicated loads and stores, copies `cp.async`, products `ldmatrix` and
+    `mma.sync`, reductions exchanges between lanes. The parameters are, for each
+    view, its address, dynamic sizes and strides but the last; scalars by value.
+
+    Requires: layouts on all tiles in registers, operands b of products in
+    shared memory, rings lowered. Ensures: no `tile` op is left; creates no
+    loop, barrier or branch.
+
+    Numerics: exact; products of f32 as their `precision` says.
+
+    Example (`test/Conversion/TileToNVVM/values.mlir`):
+
+    ```mlir
+    llvm.func @copy(%x: !llvm.ptr<1>, %n: i64, %s: i64, ...) attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} { ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
 #endif // FA_CONVERSION_PASSES_TD

@@ -32,6 +32,13 @@ struct CompileOptions {
   bool canonicalize = true;
   /// Query rows and keys of a tile; 0 chooses.
   int64_t rows = 0, keys = 0;
+  /// GPUs: warps that share a tile; 0 chooses.
+  int64_t warps = 0;
+  /// GPUs: passes of phase schedule to leave out, by name, commas between; see
+  /// `nvptx::getOptionalPasses`.
+  std::string leaveOut;
+  /// GPUs: operands and outputs start at multiples of 16 bytes.
+  bool aligned = true;
 };
 
 /// One step of the compiler: a name, what holds after it, and its passes.

@@ -4,11 +4,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The ABI of kernels on GPUs. Parameters stand in the order of the tile.func's
+// arguments. A view of rank r is a 64-bit pointer, then its dynamic sizes (i64,
+// in the order of dimensions; static ones are left out), then the strides of
+// dimensions 0 to r - 2 (i64, in elements; the last stride is 1). A scalar is
+// passed by value in its type (index as i64, i1 as i8). The grid is launched in
+// one dimension, as the product of its extents; kernels take the id apart.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_TARGET_MANIFEST_H
 #define FA_TARGET_MANIFEST_H
 
-#include "mlir/IR/AffineMap.h"
+#include "fa/Support/HostTensor.h"
+#include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -16,13 +26,36 @@
 
 namespace mlir::fa {
 
+/// The sizes of each argument of an entry; empty for scalars.
+using LaunchShapes = std::vector<std::vector<int64_t>>;
+
+/// A number that a launch computes from its sizes.
+struct SizeExpr {
+  enum Kind { Constant, Size, Add, Mul, Min, Max, FloorDiv, CeilDiv, Mod };
+  Kind kind = Constant;
+  /// Of a constant.
+  int64_t value = 0;
+  /// Of a size: the argument of the entry, and its dimension.
+  unsigned argument = 0, dim = 0;
+  /// Two of all others.
+  std::vector<SizeExpr> operands;
+
+  static SizeExpr constant(int64_t value);
+  static SizeExpr size(unsigned argument, unsigned dim);
+  static SizeExpr binary(Kind kind, SizeExpr lhs, SizeExpr rhs);
+  /// Of an affine expression whose symbol i is the size symbols[i].
+  static SizeExpr fromAffine(AffineExpr expr, ArrayRef<std::pair<unsigned, unsigned>> symbols);
+  /// Fails on overflow and where it divides by what is not positive.
+  llvm::Expected<int64_t> evaluate(const LaunchShapes &shapes) const;
+};
+
 /// One argument of an entry, bound by name at launch.
 struct ManifestArgument {
   enum Kind { Input, Output, Workspace, Scalar };
   std::string name;
-  Kind kind;
-  /// Type of the elements, or of the scalar.
-  Type type;
+  Kind kind = Input;
+  /// Of the elements, or of the scalar; none where no launch can pass the type.
+  std::optional<DType> dtype;
   /// Sizes; ShapedType::kDynamic where the launch says them. Empty for scalars.
   std::vector<int64_t> shape;
   /// Names of the sizes, empty where they have none: sizes of one name agree.
@@ -32,41 +65,92 @@ struct ManifestArgument {
   std::vector<std::pair<int64_t, int64_t>> sizes;
 };
 
+/// One parameter of a kernel on a GPU.
+struct ManifestParameter {
+  enum Kind { Pointer, Size, Stride, Scalar };
+  Kind kind = Pointer;
+  /// The argument of the entry, and of a size or stride the dimension.
+  unsigned argument = 0, dim = 0;
+};
+
 /// One kernel of an entry.
 struct ManifestKernel {
   std::string name;
+  /// Extents of the grid.
+  std::vector<SizeExpr> grid;
   /// Indices into the entry's arguments, in the kernel's order.
   std::vector<unsigned> arguments;
-  /// Extents of the grid over the sizes at (argument of the entry, dimension).
-  AffineMap grid;
-  std::vector<std::pair<unsigned, unsigned>> symbols;
+  /// What the kernel is called with on a GPU, in the order of its ABI.
+  std::vector<ManifestParameter> parameters;
+  /// On a GPU: threads of a block, and bytes of dynamic shared memory.
+  int64_t threads = 0, sharedBytes = 0;
 };
 
-/// An entry: its kernels run in order.
+/// Holds where the pointers of these arguments (with their byte offset) and
+/// their strides in bytes, the last one excepted, are multiples of `alignment`.
+/// A dimension of size 1 has no stride.
+struct ManifestGuard {
+  int64_t alignment = 1;
+  std::vector<unsigned> arguments;
+};
+
+/// A way to run an entry: its kernels run in order.
+struct ManifestVariant {
+  std::vector<ManifestGuard> guards;
+  /// The image that holds the kernels.
+  unsigned image = 0;
+  std::vector<ManifestKernel> kernels;
+};
+
+/// An entry; the first variant whose guards hold is run.
 struct Manifest {
   std::string entry;
   std::vector<ManifestArgument> arguments;
-  std::vector<ManifestKernel> kernels;
+  std::vector<ManifestVariant> variants;
   /// Guards: the size named first is a multiple of the one named second, which is not 0.
   std::vector<std::pair<std::string, std::string>> multiples;
   /// Guards: the size of that name is at most so much.
   std::vector<std::pair<std::string, int64_t>> limits;
 
+  /// The kernels of the first variant, which is the only one on CPUs.
+  ArrayRef<ManifestKernel> kernels() const { return variants.front().kernels; }
   /// The index of an argument, -1 where there is none of that name.
   int64_t find(StringRef name) const;
   /// Checks the shapes of inputs and outputs against the static sizes, the
   /// named sizes and the guards, and fills in those of the workspaces.
-  /// `shapes` has one element (for scalars an empty one) an argument.
-  llvm::Error resolve(std::vector<std::vector<int64_t>> &shapes) const;
+  llvm::Error resolve(LaunchShapes &shapes) const;
   /// Bytes of a tensor of this shape; an error where that overflows 63 bits.
   llvm::Expected<int64_t> bytes(unsigned argument, ArrayRef<int64_t> shape) const;
   /// The extents of a kernel's grid.
   llvm::Expected<std::vector<int64_t>> grid(const ManifestKernel &kernel,
-                                            const std::vector<std::vector<int64_t>> &shapes) const;
+                                            const LaunchShapes &shapes) const;
+  /// Appends the one variant of another compilation of the same entry, whose
+  /// kernels are in image `image`.
+  llvm::Error addVariant(Manifest other, unsigned image);
 };
 
-/// Reads the manifests, one an entry, off the tile.funcs of a module.
+/// Reads the manifests, one an entry of one variant, off the tile.funcs of a
+/// module. Threads, shared memory and guards are those of the attributes
+/// `tile.warps`, `tile.shared_bytes` and `tile.align`, where phase `schedule` has
+/// set them.
 FailureOr<std::vector<Manifest>> readManifests(ModuleOp module);
+
+/// What stands beside the images of a program for GPUs.
+struct ManifestModule {
+  static constexpr int64_t kVersion = 1;
+  /// "sm_80".
+  std::string target;
+  /// The oldest driver that loads the images, as cuDriverGetVersion counts.
+  int64_t minimumDriver = 12000;
+  /// Of each image: "ptx" or "cubin".
+  std::vector<std::string> images;
+  std::vector<Manifest> entries;
+};
+
+/// As JSON, a stable text.
+std::string printManifest(const ManifestModule &module);
+/// Trusts nothing: either all of it is consistent, or the error names a field.
+llvm::Expected<ManifestModule> parseManifest(StringRef text);
 
 } // namespace mlir::fa
 

@@ -235,6 +235,9 @@ LogicalResult Entry::convert(MapRowsOp rows) {
   kernel->setAttr(tile::TileDialect::kEntryAttr, b.getStringAttr(function.getSymName()));
   kernel->setAttr(tile::TileDialect::kMultiplesAttr,
                   b.getArrayAttr({b.getStrArrayAttr({"Hq", "Hk"})}));
+  if (auto tiles = function->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr))
+    if (auto warps = tiles.getAs<IntegerAttr>("warps"))
+      kernel->setAttr(tile::TileDialect::kWarpsAttr, warps);
   attributes.append(3, b.getDictionaryAttr({}));
   kernel.setArgAttrsAttr(b.getArrayAttr(attributes));
 

@@ -1,4 +1,4 @@
-//===- LowerMath.cpp - exp2 as a polynomial, clampf and classes as compares -===//
+//===- LowerMath.cpp - exp2 as a polynomial -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Target/CPU/Passes.h"
+#include "fa/Target/ExpandMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -74,49 +75,6 @@ struct LowerExp2 : OpRewritePattern<math::Exp2Op> {
   }
 };
 
-/// NaN stays NaN, as by minimum and maximum.
-struct LowerClamp : OpRewritePattern<math::ClampFOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(math::ClampFOp op, PatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value x = arith::MaximumFOp::create(b, op.getValue(), op.getMin());
-    rewriter.replaceOpWithNewOp<arith::MinimumFOp>(op, x, op.getMax());
-    return success();
-  }
-};
-
-/// |x| == inf, and smallest normal <= |x| < inf: upstream lowers neither.
-template <typename OpTy> struct LowerClass : OpRewritePattern<OpTy> {
-  using OpRewritePattern<OpTy>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Type type = op.getOperand().getType();
-    const llvm::fltSemantics &format =
-        cast<FloatType>(getElementTypeOrSelf(type)).getFloatSemantics();
-    auto constant = [&](const APFloat &value) -> Value {
-      TypedAttr attribute = b.getFloatAttr(getElementTypeOrSelf(type), value);
-      if (auto vector = dyn_cast<VectorType>(type))
-        attribute = DenseElementsAttr::get(vector, Attribute(attribute));
-      return arith::ConstantOp::create(b, attribute);
-    };
-    auto compare = [&](arith::CmpFPredicate predicate, Value x, const APFloat &value) -> Value {
-      return arith::CmpFOp::create(b, predicate, x, constant(value));
-    };
-    Value x = math::AbsFOp::create(b, op.getOperand());
-    APFloat infinity = APFloat::getInf(format);
-    if (isa<math::IsInfOp>(op.getOperation())) {
-      rewriter.replaceOp(op, compare(arith::CmpFPredicate::OEQ, x, infinity));
-      return success();
-    }
-    Value large = compare(arith::CmpFPredicate::OGE, x, APFloat::getSmallestNormalized(format));
-    Value finite = compare(arith::CmpFPredicate::OLT, x, infinity);
-    rewriter.replaceOpWithNewOp<arith::AndIOp>(op, large, finite);
-    return success();
-  }
-};
-
 /// Upstream widens all of math but fma, and no conversion from integers.
 struct WidenFma : OpRewritePattern<math::FmaOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -155,7 +113,8 @@ template <typename OpTy> struct WidenConversion : OpRewritePattern<OpTy> {
 } // namespace
 
 void fa::cpu::populateLowerMathPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerExp2, LowerClamp, LowerClass<math::IsInfOp>, LowerClass<math::IsNormalOp>,
-               WidenFma, WidenConversion<arith::SIToFPOp>, WidenConversion<arith::UIToFPOp>>(
-      patterns.getContext());
+  populateExpandMathPatterns(patterns);
+  patterns
+      .add<LowerExp2, WidenFma, WidenConversion<arith::SIToFPOp>, WidenConversion<arith::UIToFPOp>>(
+          patterns.getContext());
 }

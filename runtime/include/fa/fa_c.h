@@ -11,6 +11,11 @@
  *   fa_error *error = fa_compile(text, strlen(text), NULL, &program);
  *   if (error) { puts(fa_error_message(error)); fa_error_free(error); }
  *
+ * Programs run on CPUs and on NVIDIA GPUs, whose driver (525 or later) is opened
+ * when a program or a device first asks for it. On a GPU the pointers of a
+ * launch are device memory and `stream` is a CUstream (a cudaStream_t, what
+ * torch.cuda.current_stream().cuda_stream holds), NULL the default stream.
+ *
  * Errors are values: a function that can fail returns NULL, or an error that
  * says what was wrong, what was expected and what to do, which the caller
  * frees. Programs are immutable: any number of threads may launch one.
@@ -83,13 +88,19 @@ typedef struct fa_program fa_program;
 /* Choices of a compilation. Initialize with fa_compile_options_default(). */
 typedef struct fa_compile_options {
   size_t size;              /* sizeof(fa_compile_options), for compatibility */
-  const char *target;       /* "cpu" (this machine), "cpu-avx2" or "cpu-avx512" */
+  const char *target;       /* the code: "cpu" (this machine), "cpu-avx2", "cpu-avx512", "sm_80", ...;
+                               "cuda", "cuda:N": the best for that device */
   const char *entry;        /* the function to compile; NULL: the only one */
   int32_t threads;          /* CPU: at most this many at a launch; 0: one per core */
   int32_t standard;         /* 1: standard attention, O(N^2) memory: the baseline */
   int32_t no_mask_analysis; /* 1: visit and mask every tile */
   int32_t no_canonicalize;  /* 1: no clean-up between passes */
   int32_t rows, keys;       /* tile sizes; 0 chooses */
+  const char *device;       /* where code for GPUs is loaded, "cuda" or "cuda:N"; NULL: what
+                               target names, else device 0 */
+  int32_t warps;            /* GPUs: warps that share a tile; 0 chooses */
+  const char *leave_out;    /* GPUs: passes of phase schedule to leave out, by name, with commas
+                               between; every choice gives right results. NULL: none */
   const char *source_name;  /* what errors call the text, say its file; NULL: "<text>" */
 } fa_compile_options;
 
@@ -106,9 +117,41 @@ FA_API fa_error *fa_compile(const char *text, size_t size, const fa_compile_opti
                             fa_program **program);
 FA_API void fa_program_free(fa_program *program);
 
+/* PTX text or a cubin. */
+typedef struct fa_image {
+  const void *data;
+  size_t size;
+} fa_image;
+
+/* Loads a program that was compiled before: `size` bytes of its manifest (JSON,
+ * which is trusted in nothing) and the images that it counts. `entry` may be
+ * NULL where there is one; `device` is "cuda" or "cuda:N", NULL the first. */
+FA_API fa_error *fa_program_load(const char *manifest, size_t size, const fa_image *images,
+                                 size_t count, const char *entry, const char *device,
+                                 fa_program **program);
+
 /* The arguments of a program: inputs, scalars and outputs. */
 FA_API size_t fa_program_num_arguments(const fa_program *program);
 FA_API fa_argument_info fa_program_argument(const fa_program *program, size_t index);
+
+/* What a program was compiled for and where it runs; valid as long as it. */
+typedef struct fa_program_info {
+  const char *target;  /* "cpu", "sm_80", ... */
+  const char *device;  /* "cpu", or the name of the GPU */
+  double load_seconds; /* what the driver took to load it, compiling PTX; 0 on the CPU */
+} fa_program_info;
+FA_API fa_program_info fa_program_get_info(const fa_program *program);
+
+/* What the driver says of the kernels of a program on a GPU. */
+typedef struct fa_kernel_info {
+  const char *name;
+  int32_t threads;      /* of a block */
+  int32_t registers;    /* of a thread */
+  int32_t local_bytes;  /* of a thread: spilled registers and arrays */
+  int64_t shared_bytes; /* of a block */
+} fa_kernel_info;
+FA_API size_t fa_program_num_kernels(const fa_program *program);
+FA_API fa_kernel_info fa_program_kernel(const fa_program *program, size_t index);
 
 /* Bytes of workspace that a launch with these arguments needs. */
 FA_API fa_error *fa_program_workspace_size(const fa_program *program, const fa_argument *arguments,
@@ -117,10 +160,59 @@ FA_API fa_error *fa_program_workspace_size(const fa_program *program, const fa_a
 /* Runs the program: reads the inputs, writes every element of the outputs.
  * Every argument is bound once, by name. `workspace` has at least the bytes
  * asked for above, aligned to 64, or is NULL where none are needed. On the CPU
- * the call returns when the results are there and `stream` is not used. */
+ * the call returns when the results are there and `stream` is not used. On a
+ * GPU the kernels are put on `stream`: nothing is allocated and nothing waited
+ * for, so that a stream that is captured in a graph captures them, and an error
+ * of a kernel shows at a later call. A variant of the program is chosen by the
+ * alignment of pointers and strides; where none fits the error says why. */
 FA_API fa_error *fa_program_launch(const fa_program *program, void *stream,
                                    const fa_argument *arguments, size_t count, void *workspace,
                                    uint64_t workspace_bytes);
+
+/* A device: its memory and its clock. "cpu" is one, so that one program of a
+ * user's serves both; there streams are not used. Handles may be used from any
+ * thread. Whoever has other means (PyTorch, the CUDA runtime) needs none of it:
+ * programs take any device memory of their device's primary context. */
+typedef struct fa_device fa_device;
+typedef struct fa_event fa_event;
+
+typedef struct fa_device_info {
+  const char *name;     /* "NVIDIA H200"; "cpu" */
+  int32_t major, minor; /* compute capability */
+  int32_t multiprocessors;
+  int32_t driver_version; /* 12040 is CUDA 12.4 */
+  int64_t shared_bytes;   /* the most that a block can have */
+} fa_device_info;
+
+/* Opens "cpu", "cuda" (the first) or "cuda:N". */
+FA_API fa_error *fa_device_open(const char *name, fa_device **device);
+/* Not before its events are freed. */
+FA_API void fa_device_close(fa_device *device);
+/* Valid as long as the device; all but the name are 0 on the CPU. */
+FA_API fa_device_info fa_device_get_info(const fa_device *device);
+/* Bytes of memory, those free now and all of them. */
+FA_API fa_error *fa_device_memory(const fa_device *device, uint64_t *available, uint64_t *total);
+
+/* Memory aligned to 256 bytes; `bytes` may be 0. */
+FA_API fa_error *fa_device_alloc(const fa_device *device, uint64_t bytes, void **pointer);
+/* NULL is allowed. */
+FA_API fa_error *fa_device_free(const fa_device *device, void *pointer);
+/* Copies between any two of host and device memory, after all work on the
+ * default stream; returns when host memory may be used again. */
+FA_API fa_error *fa_device_copy(const fa_device *device, void *to, const void *from,
+                                uint64_t bytes);
+/* Sets bytes. */
+FA_API fa_error *fa_device_fill(const fa_device *device, void *pointer, uint8_t value,
+                                uint64_t bytes);
+/* Waits for all work on the device. Errors of kernels show here. */
+FA_API fa_error *fa_device_synchronize(const fa_device *device);
+
+/* A point in time on a stream. */
+FA_API fa_error *fa_event_create(const fa_device *device, fa_event **event);
+FA_API void fa_event_free(fa_event *event);
+FA_API fa_error *fa_event_record(fa_event *event, void *stream);
+/* Waits for `end`; the seconds between two events that were recorded. */
+FA_API fa_error *fa_event_elapsed(const fa_event *begin, const fa_event *end, double *seconds);
 
 /* The version of the library, "major.minor.patch". */
 FA_API const char *fa_version(void);

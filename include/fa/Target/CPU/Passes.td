@@ -10,28 +10,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def CPUNarrowPositions : Pass<"cpu-narrow-positions", "::mlir::ModuleOp"> {
-  let summary = "compare and compute positions in 32 bits where they fit";
-  let description = [{
-    What: turns comparisons of positions that are linear in the column's number
-    into comparisons of that number with a limit per row, in i32, and other
-    arithmetic on tiles of positions into i32 where its values fit.
-
-    Requires: tile programs; sizes of views less than 2^31, as a launch checks.
-    Ensures: nothing; where a range is unknown, the op stays.
-
-    Numerics: exact.
-
-    Example (`test/Target/CPU/narrow-positions.mlir`): `j0 + c <= i + sk - sq`
-    becomes `c <= limit`, where the limits are a column of i32.
-
-    ```mlir
-    %visible = arith.cmpi sle, %columns, %limits : tensor<64x128xi32>
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
-}
-
 def CPUFuseElementwise : Pass<"cpu-fuse-elementwise", "::mlir::func::FuncOp"> {
   let summary = "fuse elementwise ops on tiles and choose their destinations";
   let description = [{

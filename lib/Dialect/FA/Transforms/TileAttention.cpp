@@ -17,6 +17,7 @@
 
 #include "RowBuilder.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FATILEATTENTION
@@ -29,11 +30,15 @@ using namespace mlir::fa;
 namespace {
 struct TileSizes {
   int64_t rows, keys;
+  /// Head dimensions are rounded up to a multiple of it: what is loaded beyond
+  /// the end is 0, what is stored there is dropped.
+  int64_t pad = 1;
 };
 } // namespace
 
 /// `?` of a tile's type as the chosen sizes: dimension 0 is rows, dimension 1
-/// keys; but the rows of a tile that was loaded along the keys are keys.
+/// keys; but the rows of a tile that was loaded along the keys are keys. What
+/// is static is a head dimension.
 static Type staticType(Type type, TileSizes sizes, bool alongKeys) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || tensor.hasStaticShape())
@@ -42,6 +47,8 @@ static Type staticType(Type type, TileSizes sizes, bool alongKeys) {
   for (auto [d, size] : llvm::enumerate(shape))
     if (ShapedType::isDynamic(size))
       size = d == 0 && !alongKeys ? sizes.rows : sizes.keys;
+    else
+      size = llvm::alignTo(size, sizes.pad);
   return tensor.clone(shape);
 }
 
@@ -85,11 +92,18 @@ static int64_t headDim(MapRowsOp rows) {
   return dim;
 }
 
-/// Sizes that keep a tile of each operand and the scores in the caches next to
-/// the core: larger heads get fewer keys.
+/// What the target chose, else sizes that keep a tile of each operand and the
+/// scores in the caches next to a core: larger heads get fewer keys.
 static TileSizes choose(MapRowsOp rows) {
-  int64_t d = headDim(rows);
-  return {64, d <= 128 ? 128 : 64};
+  if (auto chosen = rows->getParentOfType<func::FuncOp>()->getAttrOfType<DictionaryAttr>(
+          FADialect::kTilesAttr)) {
+    auto number = [&](StringRef name, int64_t otherwise) {
+      auto value = chosen.getAs<IntegerAttr>(name);
+      return value ? value.getInt() : otherwise;
+    };
+    return {number("rows", 64), number("keys", 64), number("pad", 1)};
+  }
+  return {64, headDim(rows) <= 128 ? 128 : 64};
 }
 
 namespace {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Dialect/Tile/IR/Tile.h"
+#include "TileVerify.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -19,10 +19,12 @@ using namespace mlir::tile;
 // What several ops share
 //===----------------------------------------------------------------------===//
 
-/// Shape and element type of a view or a tensor.
+/// Shape and element type of a view, a slot or a tensor.
 static std::pair<ArrayRef<int64_t>, Type> shapeAndElement(Type type) {
   if (auto view = dyn_cast<ViewType>(type))
     return {view.getShape(), view.getElementType()};
+  if (auto slot = dyn_cast<SlotType>(type))
+    return {slot.getShape(), slot.getElementType()};
   auto tensor = cast<RankedTensorType>(type);
   return {tensor.getShape(), tensor.getElementType()};
 }
@@ -40,9 +42,28 @@ static std::string str(ArrayRef<int64_t> shape) {
   return text.empty() ? "scalar" : text;
 }
 
-/// (C1) to (C3) of load and store.
-static LogicalResult verifyAccess(Operation *op, Type memory, size_t numIndices,
-                                  ArrayRef<int64_t> dims, Type tile) {
+/// The layout of a tile, null for none.
+static FragAttr layoutOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_or_null<FragAttr>(tensor.getEncoding()) : FragAttr();
+}
+
+/// That `part` has the layout of `whole` without a dimension, or neither has one.
+static LogicalResult verifySlice(Operation *op, StringRef constraint, Type whole, int64_t dim,
+                                 Type part) {
+  FragAttr expected = layoutOf(whole);
+  if (expected)
+    expected = expected.slice(dim);
+  if (layoutOf(part) == expected)
+    return success();
+  InFlightDiagnostic error = op->emitOpError() << "(" << constraint << ") without dimension " << dim
+                                               << " the layout of " << whole << " is ";
+  expected ? error << expected : error << "none";
+  return error << ", got " << part;
+}
+
+LogicalResult tile::verifyAccess(Operation *op, Type memory, size_t numIndices,
+                                 ArrayRef<int64_t> dims, Type tile) {
   auto [shape, element] = shapeAndElement(memory);
   StringRef name = op->getName().stripDialect();
   if (numIndices != shape.size())
@@ -135,24 +156,37 @@ void GatherOp::getEffects(
 // Values
 //===----------------------------------------------------------------------===//
 
-LogicalResult DotOp::verify() {
-  auto a = cast<RankedTensorType>(getA().getType());
-  auto b = cast<RankedTensorType>(getB().getType());
-  auto acc = cast<RankedTensorType>(getAcc().getType());
-  if (a.getRank() != 2 || b.getRank() != 2 || acc.getRank() != 2)
-    return emitOpError() << "(dot_c1) operands have rank 2, got " << a << ", " << b << ", " << acc;
-  int64_t k = b.getDimSize(getTransposeB() ? 1 : 0);
-  int64_t n = b.getDimSize(getTransposeB() ? 0 : 1);
-  if (a.getDimSize(1) != k || acc.getDimSize(0) != a.getDimSize(0) || acc.getDimSize(1) != n)
-    return emitOpError() << "(dot_c1) shapes do not fit: " << str(a.getShape()) << " times "
-                         << str(b.getShape()) << (getTransposeB() ? " transposed" : "") << " into "
-                         << str(acc.getShape());
-  if (a.getElementType() != b.getElementType())
-    return emitOpError() << "(dot_c2) a and b must have one element type, got "
-                         << a.getElementType() << " and " << b.getElementType();
-  if (!acc.getElementType().isF32())
-    return emitOpError() << "(dot_c2) accumulates in f32, got " << acc.getElementType();
+LogicalResult tile::verifyProduct(Operation *op, Type aType, Type bType, Type accType,
+                                  bool transposeB) {
+  StringRef name = op->getName().stripDialect();
+  auto [a, aElement] = shapeAndElement(aType);
+  auto [b, bElement] = shapeAndElement(bType);
+  auto [acc, accElement] = shapeAndElement(accType);
+  if (a.size() != 2 || b.size() != 2 || acc.size() != 2)
+    return op->emitOpError() << "(" << name << "_c1) operands have rank 2, got " << aType << ", "
+                             << bType << ", " << accType;
+  if (a[1] != b[transposeB ? 1 : 0] || acc[0] != a[0] || acc[1] != b[transposeB ? 0 : 1])
+    return op->emitOpError() << "(" << name << "_c1) shapes do not fit: " << str(a) << " times "
+                             << str(b) << (transposeB ? " transposed" : "") << " into " << str(acc);
+  if (aElement != bElement)
+    return op->emitOpError() << "(" << name << "_c2) a and b must have one element type, got "
+                             << aElement << " and " << bElement;
+  if (!accElement.isF32())
+    return op->emitOpError() << "(" << name << "_c2) accumulates in f32, got " << accElement;
   return success();
+}
+
+LogicalResult DotOp::verify() {
+  return verifyProduct(*this, getA().getType(), getB().getType(), getAcc().getType(),
+                       getTransposeB());
+}
+
+void DotOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  for (OpOperand *operand : {&getAMutable(), &getBMutable()})
+    if (isa<SlotType>(operand->get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), operand,
+                           SideEffects::DefaultResource::get());
 }
 
 LogicalResult ReduceOp::verify() {
@@ -168,7 +202,7 @@ LogicalResult ReduceOp::verify() {
     return emitOpError() << "(reduce_c2) init must be "
                          << RankedTensorType::get(shape, input.getElementType()) << ", got "
                          << init;
-  return success();
+  return verifySlice(*this, "reduce_c3", input, dim, init);
 }
 
 LogicalResult BroadcastOp::verify() {
@@ -192,7 +226,7 @@ LogicalResult BroadcastOp::verify() {
     return emitOpError() << "(broadcast_c2) along dim " << dim << " of " << result
                          << " the input must have shape " << str(shape) << ", got "
                          << str(tileShape(input));
-  return success();
+  return verifySlice(*this, "broadcast_c3", result, dim, input);
 }
 
 LogicalResult TransposeOp::verify() {
@@ -203,6 +237,12 @@ LogicalResult TransposeOp::verify() {
       input.getElementType() != result.getElementType())
     return emitOpError() << "(transpose_c1) takes MxN to NxM of one element type, got " << input
                          << " to " << result;
+  FragAttr layout = layoutOf(input);
+  if (layout)
+    layout = FragAttr::get(getContext(), layout.getLayout().transpose());
+  if (layoutOf(result) != layout)
+    return emitOpError() << "(transpose_c2) the result must have the layout of " << input
+                         << " with dimensions exchanged, got " << result;
   return success();
 }
 
@@ -219,4 +259,37 @@ LogicalResult RandomBitsOp::verify() {
   if (result.getRank() != 2 || !result.getElementType().isInteger(8))
     return emitOpError() << "(random_bits_c1) yields a tile of rank 2 of i8, got " << result;
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConvertLayoutOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (input.getShape() != result.getShape() || input.getElementType() != result.getElementType() ||
+      !layoutOf(input) || !layoutOf(result))
+    return emitOpError() << "(convert_layout_c1) takes a tile with a layout to another layout, got "
+                         << input << " to " << result;
+  return success();
+}
+
+LogicalResult IfAnyOp::verify() {
+  auto yield = cast<YieldOp>(getBody().front().getTerminator());
+  if (yield.getOperandTypes() != getResultTypes())
+    return emitOpError() << "(if_any_c1) the region must yield values of the types of the inits";
+  return success();
+}
+
+/// Past the region the results are the inits; into it nothing goes.
+OperandRange IfAnyOp::getEntrySuccessorOperands(RegionSuccessor successor) {
+  return successor.isParent() ? getInits() : getInits().take_front(0);
+}
+
+void IfAnyOp::getSuccessorRegions(RegionBranchPoint point,
+                                  SmallVectorImpl<RegionSuccessor> &regions) {
+  if (point.isParent())
+    regions.emplace_back(&getBody());
+  regions.emplace_back(getOperation(), getResults());
 }

@@ -39,6 +39,10 @@ def FA_Dialect : Dialect {
     /// On a fa.map_rows whose results have a column per key: the number of the
     /// entry's argument that has the keys, as its dimension 2.
     static constexpr llvm::StringLiteral kColumnsAttr = "fa.columns";
+    /// On an entry: {rows, keys, warps, pad}, the sizes of its tiles as a target
+    /// chose them: query rows, keys, warps that share a tile, and what head
+    /// dimensions are rounded up to a multiple of.
+    static constexpr llvm::StringLiteral kTilesAttr = "fa.tiles";
   }];
 }
 

@@ -8,6 +8,7 @@
 #ifndef FA_DIALECT_TILE_IR_TILE_H
 #define FA_DIALECT_TILE_IR_TILE_H
 
+#include "fa/Dialect/Tile/IR/Layout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -15,6 +16,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -42,6 +44,7 @@ template <typename EnumAttrT> void printBare(OpAsmPrinter &printer, Operation *,
 
 #define GET_ATTRDEF_CLASSES
 #include "fa/Dialect/Tile/IR/TileAttrs.h.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "fa/Dialect/Tile/IR/TileTypes.h.inc"
 #define GET_OP_CLASSES

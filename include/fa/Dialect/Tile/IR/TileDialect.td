@@ -40,6 +40,13 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral kMultiplesAttr = "tile.multiples";
     /// On a tile.func: pairs of the name of a size and the most that it may be.
     static constexpr llvm::StringLiteral kLimitsAttr = "tile.limits";
+    /// On a tile.func: warps that run an instance.
+    static constexpr llvm::StringLiteral kWarpsAttr = "tile.warps";
+    /// On a tile.func: bytes of shared memory of an instance.
+    static constexpr llvm::StringLiteral kSharedBytesAttr = "tile.shared_bytes";
+    /// On a view argument: its address and all strides but the last are
+    /// multiples of so many bytes, which a guard checks at launch.
+    static constexpr llvm::StringLiteral kAlignAttr = "tile.align";
     /// On a tile.func: the entry that launches it; the kernels of an entry
     /// run in the order in which the module has them.
     static constexpr llvm::StringLiteral kEntryAttr = "tile.entry";

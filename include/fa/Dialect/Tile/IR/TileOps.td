@@ -23,6 +23,8 @@ class Tile_Op<string mnemonic, list<Trait> traits = []>
 // Memory to read: a view, or, before there is memory, a tensor.
 def Tile_Source : AnyTypeOf<[Tile_ViewType, AnyRankedTensor]>;
 def Tile_FloatTile : TensorOf<[AnyFloat]>;
+// An operand of a product: a tile, or one in shared memory.
+def Tile_DotOperand : AnyTypeOf<[Tile_FloatTile, Tile_SlotType]>;
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -212,12 +214,14 @@ def Tile_GatherOp : Tile_Op<"gather", [DeclareOpInterfaceMethods<MemoryEffectsOp
 // Values
 //===----------------------------------------------------------------------===//
 
-def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
+def Tile_DotOp : Tile_Op<"dot", [AlwaysSpeculatable, AllTypesMatch<["acc", "result"]>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "a product of tiles added to an accumulator";
   let description = [{
     result = acc + a * b, or acc + a * transpose(b) with `transpose_b`;
     accumulated in the element type of acc. `precision` says how products of
-    f32 operands are formed (ieee is always allowed instead).
+    f32 operands are formed (ieee is always allowed instead). Operands may
+    stand in shared memory, which is then read until the result is there.
 
     Constraints:
     - (C1) a is MxK, b KxN (NxK with transpose_b), acc MxN.
@@ -231,7 +235,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
     %s = tile.dot %q, %k, %zero transpose_b : tensor<64x64xbf16>, tensor<128x64xbf16>, tensor<64x128xf32>
     ```
   }];
-  let arguments = (ins Tile_FloatTile:$a, Tile_FloatTile:$b, Tile_FloatTile:$acc, UnitAttr:$transpose_b,
+  let arguments = (ins Tile_DotOperand:$a, Tile_DotOperand:$b, Tile_FloatTile:$acc, UnitAttr:$transpose_b,
     DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision);
   let results = (outs Tile_FloatTile:$result);
   let assemblyFormat = [{
@@ -250,6 +254,8 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, AllTypesMatch<["init", "result"]>]>
     Constraints:
     - (C1) The dimension exists.
     - (C2) init has the input's shape without that dimension, and its element type.
+
+    - (C3) Layouts: init has the input's without that dimension, or neither has one.
 
     Created by the rewrites of `fa` and by hand.
 
@@ -275,6 +281,7 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
     Constraints:
     - (C1) input and result have one element type.
     - (C2) A tile has a dim, and the result's shape without it; a scalar has none.
+    - (C3) Layouts: a tile has the result's without that dimension, or neither has one.
 
     Created by the rewrites of `fa` and by hand.
 
@@ -298,6 +305,7 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
 
     Constraints:
     - (C1) input is MxN, result NxM of the same element type.
+    - (C2) Layouts: the result has the input's with dimensions exchanged, or neither has one.
 
     Created by hand and by rewrites that need both orientations.
 
@@ -369,5 +377,85 @@ def Tile_RandomBitsOp : Tile_Op<"random_bits", [Pure]> {
   }];
   let hasVerifier = 1;
 }
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
+  let summary = "the same tile, held by other threads";
+  let description = [{
+    result = input. Moves between registers of a thread are free, between the
+    lanes of a warp shuffles; between warps only shared memory serves, to which
+    `tile-promote-shared` takes it.
+
+    Constraints:
+    - (C1) input and result have one shape and element type, and both a layout.
+
+    Created by `tile-assign-layouts`; removed by `convert-tile-to-nvvm` or `tile-promote-shared`.
+
+    Example:
+
+    ```mlir
+    %a = tile.convert_layout %p : tensor<64x128xbf16, #s> -> tensor<64x128xbf16, #a>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_IfAnyOp : Tile_Op<"if_any", [RecursiveMemoryEffects, NoRegionArguments,
+    SingleBlockImplicitTerminator<"YieldOp">,
+    DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>,
+    AllTypesMatch<["inits", "results"]>]> {
+  let summary = "computes where some row asks for it";
+  let description = [{
+    The results are what the region yields, or `inits`; which of the two, the
+    target chooses for groups of rows of its own size (a warp's rows on GPUs,
+    the tile on CPUs), but the region runs for every group with a true row. So
+    both must be right for a row that is false.
+
+    Constraints:
+    - (C1) The region yields values of the results' types.
+
+    Created by `tile-skip-rescale` and by hand.
+
+    Example:
+
+    ```mlir
+    %r = tile.if_any %grew (%o) : tensor<64xi1>, (tensor<64x64xf32>) {
+      %x = arith.mulf %o, %a : tensor<64x64xf32>
+      tile.yield %x : tensor<64x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$rows, Variadic<AnyType>:$inits);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $rows `(` $inits `)` `:` type($rows) `,` `(` type($inits) `)` $body attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"IfAnyOp">]> {
+  let summary = "ends a tile.if_any";
+  let description = [{
+    Created and removed with its tile.if_any.
+
+    Example:
+
+    ```mlir
+    tile.yield %x : tensor<64x64xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+  let builders = [OpBuilder<(ins), [{ (void)$_state; }]>];
+}
+
+include "fa/Dialect/Tile/IR/TileRings.td"
 
 #endif // FA_DIALECT_TILE_IR_TILEOPS_TD

@@ -8,7 +8,7 @@
 #ifndef FA_DIALECT_TILE_IR_TILETYPES_TD
 #define FA_DIALECT_TILE_IR_TILETYPES_TD
 
-include "fa/Dialect/Tile/IR/TileDialect.td"
+include "fa/Dialect/Tile/IR/TileAttrs.td"
 include "mlir/IR/AttrTypeBase.td"
 
 def Tile_ViewType : TypeDef<Tile_Dialect, "View"> {
@@ -31,6 +31,56 @@ def Tile_ViewType : TypeDef<Tile_Dialect, "View"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getRank() const { return getShape().size(); }
+  }];
+}
+
+def Tile_PendingType : TypeDef<Tile_Dialect, "Pending"> {
+  let mnemonic = "pending";
+  let summary = "a tile that an asynchronous op is computing";
+  let description = [{
+    The result of an asynchronous op; only `tile.await` makes a tile of it, so
+    that nothing reads it early.
+
+    Example: `!tile.pending<tensor<64x128xf32>>`
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$tile);
+  let assemblyFormat = "`<` $tile `>`";
+}
+
+class Tile_SharedType<string name, string mnemonic_> : TypeDef<Tile_Dialect, name> {
+  let mnemonic = mnemonic_;
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Tile_SlotType : Tile_SharedType<"Slot", "slot"> {
+  let summary = "a tile in shared memory";
+  let description = [{
+    One stage of a ring. Element type and shape of the tile, and how it stands.
+
+    Example: `!tile.slot<128x64xbf16, #tile.swizzle<128>>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+    "SwizzleAttr":$layout);
+  let extraClassDeclaration = [{
+    int64_t sizeInBytes() const { return getLayout().sizeInBytes(getShape(), getElementType()); }
+  }];
+}
+
+def Tile_RingType : Tile_SharedType<"Ring", "ring"> {
+  let summary = "tiles in shared memory, filled and emptied in turn";
+  let description = [{
+    `stages` slots. `tile.put` fills the next one, `tile.get` waits for the
+    oldest that was not got, `tile.release` lets it be filled again.
+
+    Example: `!tile.ring<2 x 128x64xbf16, #tile.swizzle<128>>`
+  }];
+  let parameters = (ins "int64_t":$stages, ArrayRefParameter<"int64_t">:$shape,
+    "::mlir::Type":$elementType, "SwizzleAttr":$layout);
+  let extraClassDeclaration = [{
+    SlotType getSlot() const {
+      return SlotType::get(getContext(), getShape(), getElementType(), getLayout());
+    }
   }];
 }
 

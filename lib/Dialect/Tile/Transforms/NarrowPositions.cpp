@@ -1,4 +1,4 @@
-//===- CPUNarrowPositions.cpp - cpu-narrow-positions -===//
+//===- NarrowPositions.cpp - tile-narrow-positions -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/Tile/IR/Tile.h"
-#include "fa/Target/CPU/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -28,13 +28,12 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/Support/MathExtras.h"
 
-namespace mlir::fa {
-#define GEN_PASS_DEF_CPUNARROWPOSITIONS
-#include "fa/Target/CPU/Passes.h.inc"
-} // namespace mlir::fa
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILENARROWPOSITIONS
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
 
 using namespace mlir;
-using namespace mlir::fa;
 
 //===----------------------------------------------------------------------===//
 // Ranges
@@ -447,21 +446,21 @@ static void narrowUses(Narrower &narrower, Operation *op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct CPUNarrowPositions : fa::impl::CPUNarrowPositionsBase<CPUNarrowPositions> {
+struct NarrowPositions : tile::impl::TileNarrowPositionsBase<NarrowPositions> {
+  using Base::Base;
+
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<tile::FuncOp>()) {
-      Ranges ranges;
-      Narrower narrower(ranges);
-      SmallVector<Operation *> ops;
-      func.walk([&](Operation *op) { ops.push_back(op); });
-      for (Operation *op : ops) {
-        auto compare = dyn_cast<arith::CmpIOp>(op);
-        if (!compare || !compareColumns(ranges, compare))
-          narrowUses(narrower, op);
-      }
-      // Erases what has no use left.
-      (void)applyPatternsGreedily(func, RewritePatternSet(&getContext()));
+    Ranges ranges;
+    Narrower narrower(ranges);
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops) {
+      auto compare = dyn_cast<arith::CmpIOp>(op);
+      if (!compare || !compareColumns(ranges, compare))
+        narrowUses(narrower, op);
     }
+    // Erases what has no use left.
+    (void)applyPatternsGreedily(getOperation(), RewritePatternSet(&getContext()));
   }
 };
 } // namespace

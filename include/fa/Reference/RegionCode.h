@@ -1,12 +1,18 @@
-//===- RegionCode.h - instructions of the region interpreter -===//
+//===- RegionCode.h - what scalar ops compute, in float64 -----------------===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_LIB_REFERENCE_REGIONCODE_H
-#define FA_LIB_REFERENCE_REGIONCODE_H
+//
+// The meaning of each op of arith, math and index on numbers, for whoever
+// evaluates them on the host: the oracle on regions, the interpreter on tiles.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_REFERENCE_REGIONCODE_H
+#define FA_REFERENCE_REGIONCODE_H
 
 #include "fa/Reference/RegionInterpreter.h"
 
@@ -45,6 +51,21 @@ uint64_t evaluateInteger(RegionCode code, uint64_t a, uint64_t b, unsigned width
 /// arith.cmpi; `predicate` is an arith::CmpIPredicate.
 uint64_t compareIntegers(int32_t predicate, uint64_t a, uint64_t b, unsigned width);
 
+/// The instruction of an op of arith, math or index (on scalars, or on the
+/// elements of tiles), without slots; none for an op that is not known.
+std::optional<RegionInstruction> instructionOf(Operation *op);
+/// The value of a constant of any of the dialects, null for other ops.
+Attribute constantOf(Operation *op);
+/// A number as a value: an IntegerAttr or a FloatAttr.
+RegionValue valueOf(Attribute number);
+/// Whether values of a scalar type can be evaluated.
+bool isScalarSupported(Type type);
+/// Whether an instruction has a second result.
+inline bool hasTwoResults(RegionCode code) {
+  return code == RegionCode::SinCos || code == RegionCode::AddUIExtended ||
+         code == RegionCode::MulSIExtended || code == RegionCode::MulUIExtended;
+}
+
 /// Runs any instruction but Extract and Select on its operands; `second` takes
 /// a second result.
 RegionValue evaluate(const RegionInstruction &instruction, RegionValue a, RegionValue b,
@@ -52,4 +73,4 @@ RegionValue evaluate(const RegionInstruction &instruction, RegionValue a, Region
 
 } // namespace mlir::fa
 
-#endif // FA_LIB_REFERENCE_REGIONCODE_H
+#endif // FA_REFERENCE_REGIONCODE_H

@@ -1,4 +1,4 @@
-// RUN: fa-opt %s -cpu-narrow-positions | FileCheck %s
+// RUN: fa-opt %s -tile-narrow-positions | FileCheck %s
 
 // Causal: the columns' numbers are compared with one limit a row, in i32.
 // CHECK-LABEL: tile.func @causal

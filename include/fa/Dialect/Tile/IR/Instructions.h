@@ -1,0 +1,61 @@
+//===- Instructions.h - which thread holds what in an instruction -*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The matrix instructions of GPUs as data: the layout of each operand that is
+// in registers. One table serves the choice of layouts, the lowering and the
+// tests, which hold it against the maps that the PTX ISA publishes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_IR_INSTRUCTIONS_H
+#define FA_DIALECT_TILE_IR_INSTRUCTIONS_H
+
+#include "fa/Dialect/Tile/IR/Layout.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::tile {
+
+/// One operand of an instruction, in registers: a tile of rows x columns, in
+/// the order in which the instruction takes the elements of a thread.
+struct Fragment {
+  int64_t rows, columns;
+  Modes reg, lane, warp;
+
+  /// The layout of a tile that repeats the fragment along the columns, over
+  /// groups of warps down the rows, and then down the rows again.
+  Layout tiled(int64_t tileRows, int64_t tileColumns, int64_t warps) const;
+};
+
+/// acc (m x n) += a (m x k) * b (k x n). `warps` run it together. The order of
+/// k is free as long as a and b agree on it.
+struct ProductInstruction {
+  llvm::StringLiteral name;
+  unsigned elementBits;
+  int64_t m, n, k, warps;
+  Fragment a, acc;
+  /// In registers; empty where b is read from shared memory.
+  Fragment b;
+};
+
+/// Matrices of 8x8 elements of 16 bits between shared memory and registers,
+/// as a tile of 8 * count rows: lane l gives the address of row l.
+struct MatrixInstruction {
+  llvm::StringLiteral name;
+  int64_t count;
+  bool transposes;
+  Fragment tile;
+};
+
+llvm::ArrayRef<ProductInstruction> productInstructions();
+llvm::ArrayRef<MatrixInstruction> matrixInstructions();
+
+/// The instruction of that name; null if there is none.
+const ProductInstruction *findProductInstruction(llvm::StringRef name);
+
+} // namespace mlir::tile
+
+#endif // FA_DIALECT_TILE_IR_INSTRUCTIONS_H

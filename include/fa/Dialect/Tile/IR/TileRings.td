@@ -1,0 +1,340 @@
+//===- TileRings.td - shared memory and asynchronous ops ------*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Included by TileOps.td. First the ops that passes move around: rings of
+// tiles and pending results, which name no barrier. Then what
+// `tile-lower-rings` makes of them: slots by number, copies, waits, barriers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_IR_TILERINGS_TD
+#define FA_DIALECT_TILE_IR_TILERINGS_TD
+
+// All of these read and write shared memory, so that their order stands.
+class Tile_SharedOp<string mnemonic, list<Trait> traits = []>
+    : Tile_Op<mnemonic, traits # [MemoryEffects<[MemRead, MemWrite]>]>;
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+def Tile_RingOp : Tile_Op<"ring", [MemoryEffects<[MemAlloc, MemWrite]>]> {
+  let summary = "shared memory of a ring";
+  let description = [{
+    Allocates the slots of a ring for the whole program; all are empty.
+
+    Constraints:
+    - (C1) Stands in the first block of a tile.func.
+
+    Created by `tile-promote-shared`; `convert-tile-to-nvvm` gives it an address.
+
+    Example:
+
+    ```mlir
+    %r = tile.ring : !tile.ring<2 x 128x64xbf16, #tile.swizzle<128>>
+    ```
+  }];
+  let results = (outs Tile_RingType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_PutOp : Tile_SharedOp<"put"> {
+  let summary = "starts to fill the next slot of a ring from memory";
+  let description = [{
+    The tile of `tile.load source[indices] dims`, out of range 0, goes to the
+    ring's next slot; a `tile.get` waits for it. `copy` says how: `ld_st` by
+    loads and stores, `cp_async` by asynchronous copies of 16 bytes, for which
+    the source is aligned (`tile.align`), `tma` by the copy engine. All warps of
+    the program, or of the role, take part.
+
+    Constraints:
+    - (C1) One index per dimension of the source.
+    - (C2) `dims` are distinct dimensions of the source, one per dimension of the ring's tiles.
+    - (C3) The ring has the source's element type.
+    - (C4) cp_async needs a source with tile.align 16, and dims that end in the source's last dimension.
+
+    Created by `tile-promote-shared`; removed by `tile-lower-rings`.
+
+    Example:
+
+    ```mlir
+    tile.put %r, %k[%b, %h, %j, %c0] dims [2, 3] copy(cp_async) : !tile.ring<1 x 128x64xbf16, #tile.swizzle<128>>, !tile.view<?x?x?x64xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_RingType:$ring, Tile_ViewType:$source, Variadic<Index>:$indices,
+    DenseI64ArrayAttr:$dims, Tile_CopyAttr:$copy);
+  let assemblyFormat = [{
+    $ring `,` $source `[` $indices `]` `dims` $dims `copy` `(` custom<Bare>($copy) `)` attr-dict
+    `:` type($ring) `,` type($source)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_PutValueOp : Tile_SharedOp<"put_value"> {
+  let summary = "fills the next slot of a ring from registers";
+  let description = [{
+    Constraints:
+    - (C1) The value has the shape and element type of the ring's tiles.
+
+    Created by `tile-promote-shared` where a layout conversion crosses warps;
+    removed by `tile-lower-rings`.
+
+    Example:
+
+    ```mlir
+    tile.put_value %r, %p : !tile.ring<1 x 64x64xbf16, #tile.swizzle<128>>, tensor<64x64xbf16, #s>
+    ```
+  }];
+  let arguments = (ins Tile_RingType:$ring, AnyRankedTensor:$value);
+  let assemblyFormat = "$ring `,` $value attr-dict `:` type($ring) `,` type($value)";
+  let hasVerifier = 1;
+}
+
+def Tile_GetOp : Tile_SharedOp<"get"> {
+  let summary = "waits for the oldest slot that was put and not got";
+  let description = [{
+    Constraints:
+    - (C1) The result is a slot of the ring.
+    - (C2) On every path each slot is put, got and released once, in that
+      order; no put finds the ring full, no get finds it empty, loops leave a
+      ring as they find it, and it is empty in the end.
+
+    Created by `tile-promote-shared`; removed by `tile-lower-rings`.
+
+    Example:
+
+    ```mlir
+    %k = tile.get %r : !tile.ring<1 x 128x64xbf16, #tile.swizzle<128>> -> !tile.slot<128x64xbf16, #tile.swizzle<128>>
+    ```
+  }];
+  let arguments = (ins Tile_RingType:$ring);
+  let results = (outs Tile_SlotType:$result);
+  let assemblyFormat = "$ring attr-dict `:` type($ring) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ReleaseOp : Tile_SharedOp<"release"> {
+  let summary = "gives a slot back to its ring";
+  let description = [{
+    Nothing reads the slot after it.
+
+    Created by `tile-promote-shared`; removed by `tile-lower-rings`.
+
+    Example:
+
+    ```mlir
+    tile.release %k : !tile.slot<128x64xbf16, #tile.swizzle<128>>
+    ```
+  }];
+  let arguments = (ins Tile_SlotType:$slot);
+  let assemblyFormat = "$slot attr-dict `:` type($slot)";
+}
+
+//===----------------------------------------------------------------------===//
+// Asynchronous results
+//===----------------------------------------------------------------------===//
+
+def Tile_DotStartOp : Tile_SharedOp<"dot_start"> {
+  let summary = "starts a product of tiles";
+  let description = [{
+    As tile.dot; its operands are read, and its accumulator is written, until
+    the result was awaited.
+
+    Constraints:
+    - (C1) Shapes and types as for tile.dot (C1, C2); the result is pending of acc's type.
+
+    Created by `tile-promote-shared` for targets with asynchronous products;
+    removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    %p = tile.dot_start %q, %k, %zero transpose_b : tensor<64x64xbf16>, !tile.slot<128x64xbf16, #tile.swizzle<128>>, tensor<64x128xf32> -> !tile.pending<tensor<64x128xf32>>
+    ```
+  }];
+  let arguments = (ins Tile_DotOperand:$a, Tile_DotOperand:$b, Tile_FloatTile:$acc, UnitAttr:$transpose_b,
+    DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision);
+  let results = (outs Tile_PendingType:$result);
+  let assemblyFormat = [{
+    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
+    `:` type($a) `,` type($b) `,` type($acc) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_AwaitOp : Tile_SharedOp<"await"> {
+  let summary = "the tile of a pending result, once it is there";
+  let description = [{
+    Constraints:
+    - (C1) The result is the pending tile.
+
+    Created with its asynchronous op; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    %s = tile.await %p : !tile.pending<tensor<64x128xf32>> -> tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_PendingType:$pending);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$pending attr-dict `:` type($pending) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Slots by number
+//===----------------------------------------------------------------------===//
+
+def Tile_SlotAtOp : Tile_Op<"slot_at", [Pure]> {
+  let summary = "the slot of a ring with a number";
+  let description = [{
+    Waits for nothing.
+
+    Constraints:
+    - (C1) The result is a slot of the ring.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    %s = tile.slot_at %r[%i] : !tile.ring<2 x 128x64xbf16, #tile.swizzle<128>> -> !tile.slot<128x64xbf16, #tile.swizzle<128>>
+    ```
+  }];
+  let arguments = (ins Tile_RingType:$ring, Index:$stage);
+  let results = (outs Tile_SlotType:$result);
+  let assemblyFormat = "$ring `[` $stage `]` attr-dict `:` type($ring) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ReadOp : Tile_SharedOp<"read"> {
+  let summary = "loads a tile from shared memory to registers";
+  let description = [{
+    Constraints:
+    - (C1) The result has the slot's shape and element type.
+
+    Created by `tile-promote-shared`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    %x = tile.read %s : !tile.slot<64x64xbf16, #tile.swizzle<128>> -> tensor<64x64xbf16, #a>
+    ```
+  }];
+  let arguments = (ins Tile_SlotType:$slot);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$slot attr-dict `:` type($slot) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_WriteOp : Tile_SharedOp<"write"> {
+  let summary = "stores a tile from registers to shared memory";
+  let description = [{
+    Constraints:
+    - (C1) The value has the slot's shape and element type.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.write %p, %s : tensor<64x64xbf16, #s>, !tile.slot<64x64xbf16, #tile.swizzle<128>>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, Tile_SlotType:$slot);
+  let assemblyFormat = "$value `,` $slot attr-dict `:` type($value) `,` type($slot)";
+  let hasVerifier = 1;
+}
+
+def Tile_CopyOp : Tile_SharedOp<"copy"> {
+  let summary = "copies a tile from memory to shared memory";
+  let description = [{
+    Every warp copies its part. With `cp_async` the copy has only started: the
+    warp's part is there once `tile.copy_wait` says so, and the other warps'
+    parts after a `tile.barrier` that follows theirs. With `ld_st` the warp's
+    part is there at once.
+
+    Constraints:
+    - (C1) One index per dimension of the source.
+    - (C2) `dims` are distinct dimensions of the source, one per dimension of the slot.
+    - (C3) The slot has the source's element type.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.copy %k[%b, %h, %j, %c0] dims [2, 3] to %s copy(cp_async) : !tile.view<?x?x?x64xbf16>, !tile.slot<128x64xbf16, #tile.swizzle<128>>
+    ```
+  }];
+  let arguments = (ins Tile_ViewType:$source, Variadic<Index>:$indices,
+    DenseI64ArrayAttr:$dims, Tile_SlotType:$slot, Tile_CopyAttr:$copy);
+  let assemblyFormat = [{
+    $source `[` $indices `]` `dims` $dims `to` $slot `copy` `(` custom<Bare>($copy) `)` attr-dict
+    `:` type($source) `,` type($slot)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_CopyCommitOp : Tile_SharedOp<"copy_commit"> {
+  let summary = "closes a group of asynchronous copies";
+  let description = [{
+    The copies that this warp started since the last one are a group.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.copy_commit
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_CopyWaitOp : Tile_SharedOp<"copy_wait"> {
+  let summary = "waits until few groups of copies are on their way";
+  let description = [{
+    Afterwards all but the last `pending` groups that this warp committed are
+    there, for this warp.
+
+    Constraints:
+    - (C1) pending is not negative.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.copy_wait 1
+    ```
+  }];
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_BarrierOp : Tile_SharedOp<"barrier"> {
+  let summary = "waits for all warps of the program";
+  let description = [{
+    What any warp read or wrote in shared memory before it, is done for all
+    warps after it.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.barrier
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // FA_DIALECT_TILE_IR_TILERINGS_TD

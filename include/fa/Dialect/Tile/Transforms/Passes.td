@@ -1,0 +1,118 @@
+//===- Passes.td - passes on the tile dialect ----------------*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_TRANSFORMS_PASSES_TD
+#define FA_DIALECT_TILE_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def TileAssignLayouts : Pass<"tile-assign-layouts", "::mlir::tile::FuncOp"> {
+  let summary = "say which register of which thread holds which element of each tile";
+  let description = [{
+    What: gives each tile of a `tile.func` a `#tile.frag` encoding, that of the
+    target's matrix instructions where a product is near, and puts a
+    `tile.convert_layout` where a value is wanted in two layouts. Values that
+    cost nothing (broadcasts of scalars, iota, constants) are computed once per
+    layout. Rows and columns of a tile get slices of its layout. `tile.warps`
+    on the tile.func is the number of warps (4 without it).
+
+    Requires: no encodings; tiles whose sizes the instructions divide.
+    Ensures: each tile in registers has a layout. Operands of products that
+    will come from shared memory keep none: they are results of `tile.load`
+    that only products use, for `tile-promote-shared`.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/assign-layouts.mlir`):
+
+    ```mlir
+    %s = tile.dot %q, %k, %zero transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+    %p = arith.truncf %s : tensor<64x64xf32, #acc> to tensor<64x64xf16, #acc>
+    %a = tile.convert_layout %p : tensor<64x64xf16, #acc> -> tensor<64x64xf16, #operand>
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the target whose instructions are used">,
+    Option<"vectorStores", "vector-stores", "bool", "false",
+           "exchange 2-byte outputs between lanes for stores of 16 bytes">,
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what each conversion costs">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> {
+  let summary = "rely on aligned operands and outputs, to be checked at launch";
+  let description = [{
+    What: sets `tile.align` on each view that a product reads a tile of, and on
+    each that a tile of rank 2 is stored to, so that copies and stores of 16
+    bytes serve them. The launch checks it, and takes a variant of the kernel
+    without this pass where it does not hold.
+
+    Requires: nothing. Ensures: nothing else changes.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/assume-alignment.mlir`):
+
+    ```mlir
+    tile.func @f(%a: !tile.view<?x64xbf16> {tile.align = 16 : i64, tile.name = "a"}, ...) ... { ... }
+    ```
+  }];
+  let options = [Option<"bytes", "bytes", "int64_t", "16", "what addresses and strides are multiples of">];
+}
+
+def TileNarrowPositions : Pass<"tile-narrow-positions", "::mlir::tile::FuncOp"> {
+  let summary = "compare and compute positions in 32 bits where they fit";
+  let description = [{
+    What: turns comparisons of positions that are linear in the column's number
+    into comparisons of that number with a limit per row, in i32, and other
+    arithmetic on tiles of positions into i32 where its values fit.
+
+    Requires: tile programs; sizes of views less than 2^31, as a launch checks.
+    Ensures: nothing; where a range is unknown, the op stays.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/narrow-positions.mlir`): `j0 + c <= i + sk - sq`
+    becomes `c <= limit`, where the limits are a column of i32.
+
+    ```mlir
+    %visible = arith.cmpi sle, %columns, %limits : tensor<64x128xi32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
+}
+
+def TileFuseScale : Pass<"tile-fuse-scale", "::mlir::tile::FuncOp"> {
+  let summary = "subtract and scale an exponent by one fma";
+  let description = [{
+    What: exp2((x - m) * c), for a tile x, a row m and a positive constant c,
+    becomes exp2(fma(x, c, -m * c)): one operation per element instead of two.
+    Where some |m * c| is 2^30 or more, infinite or NaN, `tile.if_any` first
+    subtracts m from x, and the fma only scales.
+
+    Requires: nothing. Ensures: nothing else changes.
+
+    Numerics: changes rounding. x * c - round(m * c) is rounded once, so all
+    exponents of a row are off by one and the same error of m * c, at most 2^-25
+    |m * c|; rows beyond 2^30 are computed as before.
+
+    Example (`test/Dialect/Tile/Transforms/fuse-scale.mlir`):
+
+    ```mlir
+    %r = arith.mulf %m, %c : tensor<64xf32>
+    %y:2 = tile.if_any %large (%x, %r) : tensor<64xi1>, (tensor<64x64xf32>, tensor<64xf32>) { ... }
+    %e = math.fma %y#0, %scale, %shift : tensor<64x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect"];
+}
+
+include "fa/Dialect/Tile/Transforms/RingPasses.td"
+
+#endif // FA_DIALECT_TILE_TRANSFORMS_PASSES_TD

@@ -1,0 +1,250 @@
+//===- RingPasses.td - passes on shared memory and its order --*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Included by Passes.td, in the order in which the passes run.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_TRANSFORMS_RINGPASSES_TD
+#define FA_DIALECT_TILE_TRANSFORMS_RINGPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
+  let summary = "rescale accumulators only where a row's factor is not 1";
+  let description = [{
+    What: where the accumulator of a product in a loop is what the loop carries
+    times a factor per row, the multiplication goes into a `tile.if_any` that
+    runs for groups of rows of which some factor is not 1. Which values these
+    are is told by the structure alone: acc = carried * broadcast(factor).
+
+    Requires: nothing. Ensures: as much.
+
+    Numerics: exact: x * 1 is x, and a factor that is NaN is not 1.
+
+    Example (`test/Dialect/Tile/Transforms/skip-rescale.mlir`):
+
+    ```mlir
+    %some = arith.cmpf une, %factor, %ones : tensor<64xf32>
+    %acc = tile.if_any %some (%carried) : tensor<64xi1>, (tensor<64x64xf32>) {
+      %f = tile.broadcast %factor dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+      %x = arith.mulf %carried, %f : tensor<64x64xf32>
+      tile.yield %x : tensor<64x64xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
+  let summary = "start the instances with the longest loops first";
+  let description = [{
+    What: instances run about in the order of their numbers, of which the last
+    dimension of the grid is the fastest. Where the trip count of a loop grows
+    along that dimension (its bounds are followed through sums, products with
+    constants, minima and maxima), its id is reversed, so that what is left for
+    the end is short. Instances of all other dimensions are cut into sections of
+    `section` (0: one section for each), within which those of the same length
+    run together, so that what they load stays in the cache of second level.
+    The grid keeps its extents; ids are renamed within it.
+
+    Requires: nothing. Ensures: each instance of the grid runs once.
+
+    Numerics: exact; only the order of instances changes.
+
+    Example (`test/Dialect/Tile/Transforms/schedule-grid.mlir`):
+
+    ```mlir
+    %n = arith.ceildivui %size, %c64 : index   // the extent of the dimension
+    %last = arith.subi %n, %c1 : index
+    %reversed = arith.subi %last, %t : index   // takes the place of %t
+    ```
+  }];
+  let options = [
+    Option<"section", "section", "int64_t", "0",
+           "instances of the other dimensions that run together; 0 for each alone">,
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
+  let summary = "bring operands of products, and what crosses warps, to rings in shared memory";
+  let description = [{
+    What: (1) a `tile.load` that feeds products, as b, or as a where it has no
+    layout, becomes a ring of one slot: a `tile.put` where the load stood, a
+    `tile.get` before the first reader and a `tile.release` after the last one.
+    A load in front of a loop is got before and released after it. (2) An
+    operand b that was computed goes through a ring by `tile.put_value`. (3) So
+    does a `tile.convert_layout` that moves elements between warps. Copies are
+    `cp_async` where the view promises tile.align 16, rows are whole chunks of
+    16 bytes and elements have 2 or 4 bytes, else `ld_st`.
+
+    Requires: static tiles; reductions that stay within a warp. Ensures: every
+    operand b is a slot; no layout conversion crosses warps.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/promote-shared.mlir`):
+
+    ```mlir
+    %r = tile.ring : !tile.ring<1 x 128x64xf16, #tile.swizzle<128>>
+    scf.for ... {
+      tile.put %r, %x[%j, %c0] dims [0, 1] copy(cp_async) : ...
+      %k = tile.get %r : ...
+      %s = tile.dot %q, %k, %zero transpose_b : ...
+      tile.release %k : ...
+    ```
+  }];
+  let options = [
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what went to shared memory and how">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect"];
+}
+
+def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
+  let summary = "choose stages of rings and the order of a loop's ops";
+  let description = [{
+    What: for each loop whose body fills and empties rings, chooses how many
+    slots each ring has and where in the body it is filled, and writes it down:
+    `tile.stage` and `tile.order` on each op of the body, which `tile-pipeline`
+    expands. Stages of a ring that the program already gives (more than 1) are
+    kept, and a loop whose ops have the attributes is left alone.
+
+    A barrier is where a `tile.get` is, so a slot is filled right after the
+    first get that follows its release, and that get follows the release as
+    soon as it can. A ring that is so filled behind another product needs one
+    slot; else it gets two, and n slots are filled n - 1 iterations ahead, after
+    the first get of the body, to which the other gets then move.
+
+    Requires: rings as `tile-promote-shared` makes them. Ensures: all ops of a
+    scheduled body have both attributes; the rings of the program fit in
+    `shared-limit`, for which stages shrink. Loops whose rings are filled in a
+    nested region (under an `scf.if`) are left as they are.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/schedule-loop.mlir`), the order chosen for two products:
+
+    ```mlir
+    %k = tile.get %rk {tile.order = 0, tile.stage = 1}
+    tile.put %rv, %v[%j, %c0] ... {tile.order = 1, tile.stage = 1}
+    %s = tile.dot %q, %k, %zero {tile.order = 2, tile.stage = 1}
+    tile.release %k {tile.order = 3, tile.stage = 1}
+    %v = tile.get %rv {tile.order = 4, tile.stage = 1}
+    tile.put %rk, %k[%j, %c0] ... {tile.order = 5, tile.stage = 0}   // of the next iteration
+    ```
+  }];
+  let options = [
+    ListOption<"stages", "stages", "int64_t",
+               "slots of the rings of each loop in the order of their gets, the last number for all "
+               "further ones; 0 chooses">,
+    Option<"sharedLimit", "shared-limit", "int64_t", "0",
+           "bytes of shared memory that a program may use; 0 is no limit">,
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was chosen and why">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
+def TilePipeline : Pass<"tile-pipeline", "::mlir::tile::FuncOp"> {
+  let summary = "run ops of a loop ahead, as their tile.stage and tile.order say";
+  let description = [{
+    What: expands the schedule of each loop by upstream's pipeliner. The loop
+    keeps its trip count: a `tile.put` that is beyond the last iteration starts
+    past the end of its source, so that it reads nothing and is filled with 0,
+    without a branch. What is left in the rings is taken out behind the loop.
+    Then a get in front of the loop moves behind the first puts.
+
+    Requires: `tile.stage` and `tile.order` on each op of a body or on none; ops
+    of early stages have no effect but to fill rings. Rejects schedules in which
+    a value is used before it is there. Ensures: neither attribute is left.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/pipeline.mlir`):
+
+    ```mlir
+    tile.put %r, %x[%first, %c0] ...
+    scf.for %j = ... {
+      %k = tile.get %r
+      ...
+      tile.release %k
+      %next = arith.select %more, %jn, %size : index
+      tile.put %r, %x[%next, %c0] ...
+    }
+    %last = tile.get %r
+    tile.release %last
+    ```
+  }];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
+def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
+  let summary = "derive copies, waits and barriers from puts, gets and releases";
+  let description = [{
+    What: for programs in which all warps fill and read the rings. `tile.put`
+    becomes a copy to the ring's next slot, `tile.get` a wait for it, `tile.release`
+    nothing. Which waits and barriers are needed is found by running the program
+    on abstract states (how many groups of copies were committed after each
+    filled slot; which slots may still be read by other warps): (1) a get waits
+    until only the groups committed later may be on their way, at least over all
+    paths, then for all warps, unless that has happened already; gets in a row
+    share both; (2) a slot is filled again only after a barrier behind its
+    release. Numbers of slots are constants for rings of one stage, else counted
+    along. `tile.shared_bytes` is set: rings in their order, slots at multiples
+    of 1024 bytes.
+
+    Requires: rings in order (see `tile-verify-rings`), no copy(tma). Ensures: no
+    `tile.put`, `tile.put_value`, `tile.get` or `tile.release` is left.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/lower-rings.mlir`):
+
+    ```mlir
+    tile.copy_wait 0
+    tile.barrier
+    %s = tile.slot_at %r[%c0] : !tile.ring<1 x 128x64xf16, #tile.swizzle<128>> -> !tile.slot<128x64xf16, #tile.swizzle<128>>
+    ```
+  }];
+  let options = [
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say how many waits and barriers a loop has">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
+def TileVerifyRings : Pass<"tile-verify-rings", "::mlir::tile::FuncOp"> {
+  let summary = "check that rings are filled, read and emptied in order";
+  let description = [{
+    What: the constraint (get_c2), which no single op can check: on every path
+    each slot is put, got and released once, in this order and in the order of
+    its ring; no put finds the ring full (so none waits for a release later in
+    the program), no get finds it empty; a slot is read between its get and its
+    release; branches agree, loops leave a ring as they find it, and all are
+    empty in the end. Also: no loop carries a pending tile or a slot, and
+    `tile.if_any`, which not all warps run, holds no op on rings.
+
+    Requires: nothing. Ensures: an error at the op that breaks the order.
+
+    Numerics: changes nothing.
+
+    Example (`test/Dialect/Tile/Transforms/verify-rings.mlir`):
+
+    ```mlir
+    tile.put %r, %x[%i, %c0] ...
+    tile.put %r, %x[%j, %c0] ...   // error: finds the ring full: it has 1 slot, 1 put and not got, 0 got and not released
+    ```
+  }];
+}
+
+#endif // FA_DIALECT_TILE_TRANSFORMS_RINGPASSES_TD

@@ -1,0 +1,37 @@
+//===- Rings.h - what passes on rings share -----------------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_TRANSFORMS_RINGS_H
+#define FA_DIALECT_TILE_TRANSFORMS_RINGS_H
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+
+namespace mlir::tile {
+
+/// On an op of a loop's body: how many iterations after the earliest stage it
+/// runs, and its place in the body.
+constexpr llvm::StringLiteral kStageAttr = "tile.stage";
+constexpr llvm::StringLiteral kOrderAttr = "tile.order";
+
+/// (get_c2): whether rings are filled, read and emptied in order on every
+/// path; emits an error at the op that breaks it.
+LogicalResult verifyRings(FuncOp func);
+
+/// Whether the op puts, gets or releases.
+bool isRingAccess(Operation *op);
+/// The ring that such an op is about, null where it cannot be told.
+RingOp ringOf(Operation *op);
+
+/// Shared memory of a ring; each slot starts at a multiple of 1024 bytes.
+int64_t sharedBytes(RingType ring);
+
+/// `128x64xf16`, for remarks.
+std::string describeTile(RingType ring);
+
+} // namespace mlir::tile
+
+#endif // FA_DIALECT_TILE_TRANSFORMS_RINGS_H

@@ -1,0 +1,35 @@
+//===- GPU.h - the phases after `tile` on GPUs -*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_PIPELINES_GPU_H
+#define FA_PIPELINES_GPU_H
+
+#include "fa/Target/NVPTX/TargetDescription.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace mlir::fa::nvptx {
+
+/// What phase schedule may choose.
+struct ScheduleOptions {
+  /// Operands and outputs start at multiples of 16 bytes, which the launch checks.
+  bool aligned = true;
+  /// Names of passes that are left out; each of `getOptionalPasses`.
+  std::vector<StringRef> leaveOut;
+};
+
+/// The passes that only make code faster.
+ArrayRef<StringRef> getOptionalPasses();
+
+/// tile -> layouts, rings and barriers explicit.
+void populateSchedulePipeline(OpPassManager &pm, const Target &target,
+                              const ScheduleOptions &options);
+/// -> a gpu.module of LLVM and NVVM dialect.
+void populateNVVMPipeline(OpPassManager &pm, const Target &target, bool canonicalize = true);
+
+} // namespace mlir::fa::nvptx
+
+#endif // FA_PIPELINES_GPU_H

@@ -1,0 +1,20 @@
+//===- Passes.h - what kernels for GPUs need before LLVM -*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TARGET_NVPTX_PASSES_H
+#define FA_TARGET_NVPTX_PASSES_H
+
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "fa/Target/NVPTX/Passes.h.inc"
+} // namespace mlir::fa
+
+#endif // FA_TARGET_NVPTX_PASSES_H

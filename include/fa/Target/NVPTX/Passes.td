@@ -1,0 +1,72 @@
+//===- Passes.td - what kernels for GPUs need before LLVM -----*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TARGET_NVPTX_PASSES_TD
+#define FA_TARGET_NVPTX_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
+  let summary = "choose the tiles of each attention for a GPU";
+  let description = [{
+    What: looks each entry up in a table of query rows, keys and warps by
+    target, head dimensions, element type and features, and notes the choice as
+    `fa.tiles` on the entry. `rows`, `keys` and `warps` override it.
+
+    Requires: `fa.attention`. Ensures: `fa.tiles` on every entry that holds one.
+
+    Numerics: exact.
+
+    Example (`test/Target/NVPTX/choose-tiles.mlir`):
+
+    ```mlir
+    func.func @f(...) attributes {fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}} { ... }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the target whose table is used">,
+    Option<"rows", "rows", "int64_t", "0", "query rows of a tile; 0 looks them up">,
+    Option<"keys", "keys", "int64_t", "0", "keys of a tile; 0 looks them up">,
+    Option<"warps", "warps", "int64_t", "0", "warps of a tile; 0 looks them up">
+  ];
+  let dependentDialects = ["::mlir::fa::FADialect"];
+}
+
+def GPULowerMath : Pass<"gpu-lower-math"> {
+  let summary = "lower math functions to what the NVPTX back end can select";
+  let description = [{
+    What: there is no libdevice, so functions become instructions of the GPU or
+    polynomials of them. On f32 with `fastmath<afn>`, exp, exp2, log, log2,
+    log10, sin, cos, tanh, sqrt and rsqrt are the approximate instructions (2^-11
+    relative for tanh, 2^-20 absolute for sin and cos, about 2^-22 for others).
+    Without it: exp2 stays (`ex2.approx`); exp, sinh, cosh, powf, fpowi, cbrt go
+    to it with their arguments in two parts; sin, cos, tan reduce theirs in f64;
+    tanh, erf, erfc, log, log2, log1p, expm1, asin, acos are upstream's
+    approximations. Functions of f16 and bf16 are computed in f32. Wide vectors are cut into slices of `slice` elements, one
+    expanded after the other, so that their temporaries are not all alive at once.
+
+    Requires: scalars and vectors of rank 1. Ensures: no op is left that needs a
+    library; what has no lowering (functions of f64, `arith.remf`, ...) is refused.
+
+    Numerics: functions of f32 are within 5e-7 max(1, |f|), and most within 1e-6
+    |f| (`test/gpu/MathFunctions.h`); sin, cos and tan for |x| < 2^50. Subnormal
+    arguments and results count as 0.
+
+    Example (`test/Target/NVPTX/lower-math.mlir`): exp is a product and exp2.
+
+    ```mlir
+    %0 = arith.mulf %x, %log2e : f32
+    %1 = math.exp2 %0 : f32
+    ```
+  }];
+  let options = [Option<"slice", "slice", "int64_t", /*default=*/"4",
+    "elements of a vector that are expanded together">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // FA_TARGET_NVPTX_PASSES_TD

@@ -1,0 +1,123 @@
+//===- Emitter.h - what the files of this conversion share -----*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The program of one thread is written op by op beside the tile program that
+// it computes. A tile is a vector of the thread's registers, in the order of
+// its layout; index is i64; a view is a pointer with sizes and strides; a slot
+// is its address in shared memory, an i32.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_TILETONVVM_EMITTER_H
+#define FA_LIB_CONVERSION_TILETONVVM_EMITTER_H
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::fa::nvvm {
+
+/// A view in the kernel: 64-bit sizes and strides (in elements).
+struct ViewParts {
+  Value pointer;
+  SmallVector<Value> sizes, strides;
+  Type element;
+  /// Bytes that the address and the strides are multiples of.
+  int64_t align = 1;
+  /// Whether this kernel writes it.
+  bool written = false;
+};
+
+class Emitter {
+public:
+  explicit Emitter(tile::FuncOp func) : source(func), b(func.getLoc(), func->getContext()) {}
+
+  /// Writes the kernel into `module`; errors are diagnostics.
+  LogicalResult run(Block *module);
+
+private:
+  //===--- Kernel and control flow (TileToNVVM.cpp) ---===//
+  void makeKernel(Block *module);
+  void decodeInstance();
+  LogicalResult emitBlock(Block &block);
+  LogicalResult emit(Operation *op);
+  LogicalResult emitFor(scf::ForOp op);
+  LogicalResult emitIf(scf::IfOp op);
+  LogicalResult emitIfAny(tile::IfAnyOp op);
+  LogicalResult emitRegion(Region &from, Region &to);
+
+  //===--- Values (Values.cpp) ---===//
+  LogicalResult emitElementwise(Operation *op);
+  LogicalResult emitConstant(arith::ConstantOp op);
+  LogicalResult emitTruncF(arith::TruncFOp op);
+  LogicalResult emitBroadcast(tile::BroadcastOp op);
+  LogicalResult emitIota(tile::IotaOp op);
+  LogicalResult emitReduce(tile::ReduceOp op);
+  LogicalResult emitConvertLayout(tile::ConvertLayoutOp op);
+  LogicalResult emitRandomBits(tile::RandomBitsOp op);
+
+  //===--- Memory (Memory.cpp, SharedMemory.cpp) ---===//
+  LogicalResult emitLoad(tile::LoadOp op);
+  LogicalResult emitStore(tile::StoreOp op);
+  LogicalResult emitGather(tile::GatherOp op);
+  void declareShared();
+  LogicalResult emitRing(tile::RingOp op);
+  LogicalResult emitSlotAt(tile::SlotAtOp op);
+  LogicalResult emitCopy(tile::CopyOp op);
+  Value sharedOffset(tile::SlotType slot, Value row, Value column);
+  Value sharedPlace(Value slot, tile::SlotType type, const tile::Layout &layout, int64_t reg);
+  void storeShared(Value address, int64_t offset, Value value, Value predicate);
+  LogicalResult emitRead(tile::ReadOp op);
+  LogicalResult emitWrite(tile::WriteOp op);
+
+  //===--- Products (Products.cpp) ---===//
+  LogicalResult emitDot(tile::DotOp op);
+
+  //===--- Small things ---===//
+  Value get(Value value) { return values.lookup(value); }
+  void set(Value from, Value to) { values.map(from, to); }
+  Value i32(int64_t value);
+  Value i64(int64_t value);
+  Value toI64(Value value);
+  Type convert(Type type);
+  /// Layout of a tile; an error for a tile without one.
+  FailureOr<tile::Layout> layoutOf(Value tile);
+  /// Elements of a vector; a vector of elements.
+  Value extract(Value vector, int64_t index);
+  Value fromElements(VectorType type, ArrayRef<Value> elements);
+  /// What lane and warp add to coordinate `dim` of a layout's elements (i32).
+  Value threadOffset(const tile::Layout &layout, unsigned dim);
+  /// True for the one thread of those that hold the same elements; null where
+  /// each element is held once.
+  Value isFirstHolder(const tile::Layout &layout);
+  /// Sum over modes of stride * digit of an index.
+  Value digits(Value index, ArrayRef<tile::Mode> modes, unsigned dim);
+  /// Inline PTX; `results` types in order, an asm with side effects keeps its place.
+  SmallVector<Value> ptx(StringRef text, StringRef constraints, TypeRange results,
+                         ValueRange operands, bool sideEffects);
+  Value loadGlobal(Value address, Value predicate, Type type, bool sideEffects);
+  /// Whether an index is in range; null where that is known.
+  Value inRange(Value index, Value size);
+  Value both(Value a, Value b);
+  Value elementAddress(const ViewParts &view, ArrayRef<Value> indices);
+
+  tile::FuncOp source;
+  LLVM::LLVMFuncOp kernel;
+  ImplicitLocOpBuilder b;
+  IRMapping values;
+  DenseMap<Value, ViewParts> views;
+  DenseMap<Value, int64_t> rings;
+  Value thread, lane, warp, shared;
+  int64_t warps = 0, sharedBytes = 0;
+};
+
+} // namespace mlir::fa::nvvm
+
+#endif // FA_LIB_CONVERSION_TILETONVVM_EMITTER_H

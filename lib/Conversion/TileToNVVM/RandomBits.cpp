@@ -1,0 +1,143 @@
+//===- RandomBits.cpp - random bytes of a thread's elements -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One call of the generator yields the bytes of 16 places: rows i and i + 8,
+// columns j and j + 1, of 4 blocks of 8 columns (tile.random_bits). Where the
+// tile is known to start at multiples of 16 rows and 32 columns, registers of
+// one call find each other at compile time, and a thread that holds an
+// accumulator calls once for 16 registers; else once for each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitter.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include <map>
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::fa::nvvm;
+using tile::Coords;
+using tile::Layout;
+
+static constexpr int64_t kAny = int64_t(1) << 32;
+
+/// A number that divides the value, from how the tile program computes it.
+static int64_t divisorOf(Value value) {
+  APInt integer;
+  if (matchPattern(value, m_ConstantInt(&integer)))
+    return integer.isZero() ? kAny : std::gcd(kAny, std::abs(integer.getSExtValue()));
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && loop.getInductionVar() == value
+               ? std::gcd(divisorOf(loop.getLowerBound()), divisorOf(loop.getStep()))
+               : 1;
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<arith::MulIOp>(op))
+    return std::min(kAny, divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1)));
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
+          arith::MinUIOp>(op))
+    return std::gcd(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return std::gcd(divisorOf(select.getTrueValue()), divisorOf(select.getFalseValue()));
+  return 1;
+}
+
+/// Philox4x32 with 7 rounds (Salmon et al., SC 2011).
+static std::array<Value, 4> philox(ImplicitLocOpBuilder &b, std::array<Value, 4> counter,
+                                   Value keyLow, Value keyHigh) {
+  auto i32 = [&](uint32_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getIntegerAttr(b.getI32Type(), APInt(32, value)));
+  };
+  for (uint32_t round = 0; round < 7; ++round) {
+    auto x = arith::MulUIExtendedOp::create(b, counter[0], i32(0xD2511F53));
+    auto y = arith::MulUIExtendedOp::create(b, counter[2], i32(0xCD9E8D57));
+    Value low = arith::AddIOp::create(b, keyLow, i32(0x9E3779B9 * round));
+    Value high = arith::AddIOp::create(b, keyHigh, i32(0xBB67AE85 * round));
+    auto mix = [&](Value first, Value second, Value third) -> Value {
+      return arith::XOrIOp::create(b, first, arith::XOrIOp::create(b, second, third));
+    };
+    counter = {mix(y.getHigh(), counter[1], low), y.getLow(), mix(x.getHigh(), counter[3], high),
+               x.getLow()};
+  }
+  return counter;
+}
+
+LogicalResult Emitter::emitRandomBits(tile::RandomBitsOp op) {
+  FailureOr<Layout> layout = layoutOf(op.getResult());
+  if (failed(layout))
+    return failure();
+  Type word = b.getI32Type();
+  auto low = [&](Value x) -> Value { return arith::TruncIOp::create(b, word, x); };
+  auto high = [&](Value x) -> Value { return low(arith::ShRUIOp::create(b, x, i64(32))); };
+  auto binary = [&](auto kind, Value x, int64_t y) -> Value {
+    return decltype(kind)::create(b, x, i32(y));
+  };
+  auto shr = [&](Value x, int64_t y) { return binary(arith::ShRUIOp(), x, y); };
+  auto shl = [&](Value x, int64_t y) { return binary(arith::ShLIOp(), x, y); };
+  auto mask = [&](Value x, int64_t y) { return binary(arith::AndIOp(), x, y); };
+  auto add = [&](Value x, Value y) -> Value { return arith::AddIOp::create(b, x, y); };
+
+  Value seed = get(op.getSeed()), offset = get(op.getOffset());
+  Value keyLow = low(seed), keyHigh = add(high(seed), high(offset)), last = low(offset);
+  Value place = arith::OrIOp::create(b, shl(low(get(op.getBatch())), 12), low(get(op.getHead())));
+  Value row = add(low(get(op.getRow())), threadOffset(*layout, 0));
+  Value column = add(low(get(op.getColumn())), threadOffset(*layout, 1));
+
+  // A thread of an accumulator's layout stands at rows and even columns below 8
+  // from multiples of 8, so that its registers' offsets say which byte is theirs.
+  auto within = [&](ArrayRef<tile::Mode> modes, unsigned dim) {
+    int64_t most = 0;
+    for (const tile::Mode &mode : modes)
+      if (mode.strides[dim] % 16 != 0)
+        most += mode.strides[dim] * (mode.extent - 1);
+    return most;
+  };
+  bool shared =
+      divisorOf(op.getRow()) % 16 == 0 && divisorOf(op.getColumn()) % 32 == 0 &&
+      within(layout->getLane(), 0) < 8 && within(layout->getLane(), 1) < 8 &&
+      llvm::all_of(
+          layout->getLane(), [](const tile::Mode &m) { return m.strides[1] % 2 == 0; }) &&
+      llvm::all_of(
+          layout->getWarp(),
+          [](const tile::Mode &m) { return m.strides[0] % 16 == 0 && m.strides[1] % 32 == 0; });
+  std::map<std::pair<int64_t, int64_t>, std::array<Value, 4>> calls;
+  SmallVector<Value> bytes;
+  for (int64_t r = 0; r < layout->numRegs(); ++r) {
+    Coords at = layout->offsetOfReg(r);
+    std::pair<int64_t, int64_t> group = {at[0], at[1]};
+    if (shared) // i / 16 and i % 8; j / 32 and (j % 8) / 2
+      group = {at[0] / 16 * 16 + at[0] % 8, at[1] / 32 * 32 + at[1] % 8 / 2 * 2};
+    auto [it, added] = calls.try_emplace(group);
+    if (added) {
+      Value i = add(row, i32(group.first)), j = add(column, i32(group.second));
+      Value counter0 = add(shl(shr(i, 4), 3), mask(i, 7));
+      Value counter1 = add(shl(shr(j, 5), 2), shr(mask(j, 7), 1));
+      it->second = philox(b, {counter0, counter1, place, last}, keyLow, keyHigh);
+    }
+    // Byte 8 ((i / 8) % 2) + 4 (j % 2) + (j / 8) % 4 of the four words.
+    Value value;
+    if (shared) {
+      value = it->second[at[0] / 8 % 2 * 2 + at[1] % 2];
+      if (int64_t byte = at[1] / 8 % 4)
+        value = shr(value, 8 * byte);
+    } else {
+      Value i = add(row, i32(at[0])), j = add(column, i32(at[1]));
+      auto odd = [&](Value x, int64_t bit) {
+        return arith::TruncIOp::create(b, b.getI1Type(), shr(x, bit));
+      };
+      Value upper = arith::SelectOp::create(b, odd(j, 0), it->second[1], it->second[0]);
+      Value lower = arith::SelectOp::create(b, odd(j, 0), it->second[3], it->second[2]);
+      value = arith::SelectOp::create(b, odd(i, 3), lower, upper);
+      value = arith::ShRUIOp::create(b, value, shl(mask(shr(j, 3), 3), 3));
+    }
+    bytes.push_back(arith::TruncIOp::create(b, b.getI8Type(), value));
+  }
+  set(op.getResult(), fromElements(cast<VectorType>(convert(op.getResult().getType())), bytes));
+  return success();
+}

@@ -1,0 +1,283 @@
+//===- SharedMemory.cpp - rings in shared memory, and copies to them -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A copy is cut into chunks of 16 bytes, row by row; chunk c belongs to thread
+// c mod the number of threads. Addresses in shared memory are 32 bits wide, the
+// constant part of them an immediate of the instruction.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::fa::nvvm;
+using tile::Coords;
+using tile::Layout;
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+/// The start of the kernel's shared memory, which the launch sizes.
+void Emitter::declareShared() {
+  constexpr StringLiteral name = "shared_memory";
+  if (!SymbolTable::lookupSymbolIn(kernel->getParentOp(), name)) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(kernel);
+    LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
+                           LLVM::Linkage::External, name, Attribute(), /*alignment=*/1024,
+                           unsigned(NVVM::NVVMMemorySpace::Shared));
+  }
+  Type pointer =
+      LLVM::LLVMPointerType::get(b.getContext(), unsigned(NVVM::NVVMMemorySpace::Shared));
+  Value address = LLVM::AddressOfOp::create(b, pointer, name);
+  shared = LLVM::PtrToIntOp::create(b, b.getI32Type(), address);
+}
+
+LogicalResult Emitter::emitRing(tile::RingOp op) {
+  if (!shared)
+    declareShared();
+  tile::RingType type = op.getType();
+  sharedBytes = llvm::alignTo(sharedBytes, 1024);
+  rings[op.getResult()] = sharedBytes;
+  int64_t slot = llvm::alignTo(type.getSlot().sizeInBytes(), 1024);
+  sharedBytes += slot * type.getStages();
+  return success();
+}
+
+LogicalResult Emitter::emitSlotAt(tile::SlotAtOp op) {
+  tile::RingType type = op.getRing().getType();
+  Value start = arith::AddIOp::create(b, shared, i32(rings.at(op.getRing())));
+  int64_t slot = llvm::alignTo(type.getSlot().sizeInBytes(), 1024);
+  if (type.getStages() > 1) {
+    Value stage = arith::TruncIOp::create(b, b.getI32Type(), get(op.getStage()));
+    start = arith::AddIOp::create(b, start, arith::MulIOp::create(b, stage, i32(slot)));
+  }
+  set(op.getResult(), start);
+  return success();
+}
+
+/// The byte at which an element of a slot stands, from the slot's start.
+Value Emitter::sharedOffset(tile::SlotType slot, Value row, Value column) {
+  int64_t bytes = slot.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t width = slot.getLayout().getBytes();
+  Value columnByte = arith::MulIOp::create(b, column, i32(bytes));
+  if (slot.getShape().size() == 1)
+    return columnByte;
+  Value panel = arith::DivUIOp::create(b, columnByte, i32(width));
+  Value inPanel = arith::RemUIOp::create(b, columnByte, i32(width));
+  Value rowByte = arith::MulIOp::create(b, row, i32(width));
+  Value turn =
+      arith::RemUIOp::create(b, arith::DivUIOp::create(b, rowByte, i32(128)), i32(width / 16));
+  inPanel = arith::XOrIOp::create(b, inPanel, arith::MulIOp::create(b, turn, i32(16)));
+  Value panelByte = arith::MulIOp::create(b, panel, i32(slot.getShape()[0] * width));
+  return arith::AddIOp::create(b, arith::AddIOp::create(b, panelByte, rowByte), inPanel);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies from memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The chunks of a slot that one thread copies. Where each row takes as many
+/// threads, a thread stays in its column and goes down by `step` rows; where
+/// that step keeps the swizzle too, only a constant is added to its place.
+struct Chunks {
+  Chunks(tile::SlotType slot, int64_t threads) : slot(slot), threads(threads) {
+    elements = 128 / slot.getElementType().getIntOrFloatBitWidth();
+    perRow = llvm::divideCeil(slot.getShape().back(), elements);
+    count = perRow * (slot.getShape().size() == 2 ? slot.getShape()[0] : 1);
+    regular = threads % perRow == 0;
+    step = regular ? threads / perRow : 0;
+  }
+  bool keepsSwizzle() const { return regular && step % 8 == 0; }
+
+  tile::SlotType slot;
+  /// Of a chunk, of a row, in all; rows between two chunks of a thread.
+  int64_t threads, elements, perRow, count, step;
+  bool regular;
+};
+
+} // namespace
+
+LogicalResult Emitter::emitCopy(tile::CopyOp op) {
+  if (op.getCopy() == tile::Copy::tma)
+    return op.emitError() << "copy(tma) needs a target with a copy engine, sm_90a";
+  const ViewParts &view = views[op.getSource()];
+  tile::SlotType slot = op.getSlot().getType();
+  bool flat = slot.getShape().size() == 1;
+  int64_t rowDim = flat ? -1 : op.getDims()[0], columnDim = op.getDims().back();
+  Chunks chunks(slot, 32 * warps);
+
+  SmallVector<Value> starts;
+  for (Value index : op.getIndices())
+    starts.push_back(get(index));
+  Value common;
+  for (int64_t d = 0; d < static_cast<int64_t>(starts.size()); ++d)
+    if (d != rowDim && d != columnDim)
+      common = both(common, inRange(starts[d], view.sizes[d]));
+
+  Value row0 = arith::DivUIOp::create(b, thread, i32(chunks.perRow));
+  Value column0 = arith::MulIOp::create(b, arith::RemUIOp::create(b, thread, i32(chunks.perRow)),
+                                        i32(chunks.elements));
+  Value place0, from;
+  for (int64_t first = 0; first < chunks.count; first += chunks.threads) {
+    Value chunk, row = row0, column = column0, to, inTile;
+    int64_t moved = first / chunks.threads * chunks.step, immediate = 0;
+    if (first != 0 || first + chunks.threads > chunks.count)
+      chunk = arith::AddIOp::create(b, thread, i32(first));
+    if (first + chunks.threads > chunks.count)
+      inTile = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, chunk, i32(chunks.count));
+    if (chunks.regular && first != 0) {
+      row = arith::AddIOp::create(b, row0, i32(moved));
+    } else if (first != 0) {
+      row = arith::DivUIOp::create(b, chunk, i32(chunks.perRow));
+      column = arith::MulIOp::create(b, arith::RemUIOp::create(b, chunk, i32(chunks.perRow)),
+                                     i32(chunks.elements));
+    }
+    if (!place0 || !chunks.keepsSwizzle()) {
+      to = arith::AddIOp::create(b, get(op.getSlot()), sharedOffset(slot, row, column));
+      place0 = to;
+    } else {
+      to = place0;
+      immediate = moved * slot.getLayout().getBytes();
+    }
+
+    SmallVector<Value> at = starts;
+    Value inRows = common;
+    if (!flat) {
+      at[rowDim] = arith::AddIOp::create(b, starts[rowDim], toI64(row));
+      inRows = both(inRows, inRange(at[rowDim], view.sizes[rowDim]));
+    }
+    at[columnDim] = b.createOrFold<arith::AddIOp>(starts[columnDim], toI64(column));
+    if (!from || !chunks.regular) {
+      from = elementAddress(view, at);
+    } else {
+      Value step = arith::MulIOp::create(b, view.strides[rowDim], i64(chunks.step));
+      from =
+          LLVM::GEPOp::create(b, from.getType(), view.element, from, ArrayRef<LLVM::GEPArg>{step});
+    }
+    // How many elements of the chunk are in range: all, where the tile starts
+    // at 0 and is no wider than the view.
+    APInt start, size;
+    bool whole = matchPattern(starts[columnDim], m_ConstantInt(&start)) && start.isZero() &&
+                 matchPattern(view.sizes[columnDim], m_ConstantInt(&size)) &&
+                 size.getSExtValue() >= slot.getShape().back() &&
+                 slot.getShape().back() % chunks.elements == 0;
+    if (op.getCopy() == tile::Copy::cp_async) {
+      Value bytes = i32(16);
+      if (!whole) {
+        Value left = arith::SubIOp::create(b, view.sizes[columnDim], at[columnDim]);
+        left = arith::MaxSIOp::create(b, left, i64(0));
+        left = arith::MinSIOp::create(b, left, i64(chunks.elements));
+        bytes = arith::TruncIOp::create(b, b.getI32Type(), left);
+        bytes = arith::MulIOp::create(b, bytes, i32(16 / chunks.elements));
+      }
+      if (inRows)
+        bytes = arith::SelectOp::create(b, inRows, bytes, i32(0));
+      Value run = inTile ? inTile : Value(arith::ConstantIntOp::create(b, 1, 1));
+      ptx("@$3 cp.async.cg.shared.global [$0+" + std::to_string(immediate) + "], [$1], 16, $2;",
+          "r,l,r,b", {}, {to, from, bytes, run}, true);
+      continue;
+    }
+    // By registers: element by element, since nothing is known to be aligned.
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < chunks.elements; ++i) {
+      Value index = b.createOrFold<arith::AddIOp>(at[columnDim], i64(i));
+      Value readable =
+          both(both(inRows, inTile), whole ? Value() : inRange(index, view.sizes[columnDim]));
+      Value place = LLVM::GEPOp::create(b, from.getType(), view.element, from,
+                                        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+      elements.push_back(loadGlobal(place, readable, view.element, view.written));
+    }
+    auto type = VectorType::get(chunks.elements, view.element);
+    storeShared(to, immediate, fromElements(type, elements), inTile);
+  }
+  return success();
+}
+
+/// Stores a vector of 2, 4, 8 or 16 bytes.
+void Emitter::storeShared(Value address, int64_t offset, Value value, Value predicate) {
+  auto type = cast<VectorType>(value.getType());
+  int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  std::string place = "[$0+" + std::to_string(offset) + "]";
+  if (!predicate)
+    predicate = arith::ConstantIntOp::create(b, 1, 1);
+  SmallVector<Value> operands{address, predicate};
+  Type word = b.getIntegerType(std::min<int64_t>(8 * bytes, 32));
+  int64_t words = std::max<int64_t>(bytes / 4, 1);
+  value = vector::BitCastOp::create(b, VectorType::get(words, word), value);
+  for (int64_t i = 0; i < words; ++i)
+    operands.push_back(extract(value, i));
+  if (bytes == 2)
+    ptx("@$1 st.shared.b16 " + place + ", $2;", "r,b,h", {}, operands, true);
+  else if (bytes == 4)
+    ptx("@$1 st.shared.b32 " + place + ", $2;", "r,b,r", {}, operands, true);
+  else if (bytes == 8)
+    ptx("@$1 st.shared.v2.b32 " + place + ", {$2, $3};", "r,b,r,r", {}, operands, true);
+  else
+    ptx("@$1 st.shared.v4.b32 " + place + ", {$2, $3, $4, $5};", "r,b,r,r,r,r", {}, operands, true);
+}
+
+//===----------------------------------------------------------------------===//
+// Registers to and from shared memory
+//===----------------------------------------------------------------------===//
+
+/// The address of a register's element.
+Value Emitter::sharedPlace(Value slot, tile::SlotType type, const Layout &layout, int64_t reg) {
+  Coords offset = layout.offsetOfReg(reg);
+  unsigned columnDim = layout.getRank() - 1;
+  Value row = layout.getRank() == 2
+                  ? Value(arith::AddIOp::create(b, threadOffset(layout, 0), i32(offset[0])))
+                  : i32(0);
+  Value column = arith::AddIOp::create(b, threadOffset(layout, columnDim), i32(offset[columnDim]));
+  return arith::AddIOp::create(b, slot, sharedOffset(type, row, column));
+}
+
+LogicalResult Emitter::emitRead(tile::ReadOp op) {
+  FailureOr<Layout> layout = layoutOf(op.getResult());
+  if (failed(layout))
+    return failure();
+  auto type = cast<VectorType>(convert(op.getResult().getType()));
+  int64_t bits = type.getElementTypeBitWidth();
+  Type word = bits == 32 ? b.getI32Type() : b.getI16Type();
+  if (bits != 32 && bits != 16)
+    return op.emitError() << "shared memory is read in elements of 16 or 32 bits, got "
+                          << type.getElementType();
+  SmallVector<Value> elements;
+  for (int64_t r = 0; r < layout->numRegs(); ++r) {
+    Value place = sharedPlace(get(op.getSlot()), op.getSlot().getType(), *layout, r);
+    Value value = ptx(bits == 32 ? "ld.shared.b32 $0, [$1];" : "ld.shared.b16 $0, [$1];",
+                      bits == 32 ? "=r,r" : "=h,r", word, place, true)[0];
+    elements.push_back(arith::BitcastOp::create(b, type.getElementType(), value));
+  }
+  set(op.getResult(), fromElements(type, elements));
+  return success();
+}
+
+LogicalResult Emitter::emitWrite(tile::WriteOp op) {
+  FailureOr<Layout> layout = layoutOf(op.getValue());
+  if (failed(layout))
+    return failure();
+  Value value = get(op.getValue());
+  int64_t bits = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
+  if (bits != 32 && bits != 16)
+    return op.emitError() << "shared memory is written in elements of 16 or 32 bits, got "
+                          << value.getType();
+  Value first = isFirstHolder(*layout);
+  for (int64_t r = 0; r < layout->numRegs(); ++r) {
+    Value place = sharedPlace(get(op.getSlot()), op.getSlot().getType(), *layout, r);
+    Value element = extract(value, r);
+    storeShared(place, 0, fromElements(VectorType::get(1, element.getType()), element), first);
+  }
+  return success();
+}

@@ -1,0 +1,417 @@
+//===- TileToNVVM.cpp - convert-tile-to-nvvm -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turns each tile.func into a kernel, the program of one thread:
+//   1. arguments: a view becomes its address, dynamic sizes and all strides but
+//      the last; scalars are passed by value; the instance ids come from the
+//      number of the block, the last dimension of the grid fastest;
+//   2. values: a tile becomes the vector of what the thread holds of it, by its
+//      layout; arithmetic is the same op on vectors (Values.cpp);
+//   3. memory: loads and stores are predicated, so that nothing out of range is
+//      touched (Memory.cpp); shared memory is swizzled (SharedMemory.cpp);
+//   4. products: ldmatrix and mma.sync (Products.cpp).
+//
+// Requires: layouts on all tiles but operands of products in shared memory; no
+// put, get or release. Creates no loop, barrier or branch that the tile program
+// does not have. Rejects, with a location, what has no lowering.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitter.h"
+#include "fa/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_CONVERTTILETONVVM
+#include "fa/Conversion/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::nvvm;
+
+//===----------------------------------------------------------------------===//
+// Small things
+//===----------------------------------------------------------------------===//
+
+Value Emitter::i32(int64_t value) { return arith::ConstantIntOp::create(b, value, 32); }
+Value Emitter::i64(int64_t value) { return arith::ConstantIntOp::create(b, value, 64); }
+
+Value Emitter::toI64(Value value) {
+  return value.getType().isInteger(64) ? value : arith::ExtUIOp::create(b, b.getI64Type(), value);
+}
+
+Type Emitter::convert(Type type) {
+  if (type.isIndex())
+    return b.getI64Type();
+  if (isa<tile::SlotType>(type))
+    return b.getI32Type();
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return type;
+  auto frag = dyn_cast_or_null<tile::FragAttr>(tensor.getEncoding());
+  return frag ? VectorType::get(frag.getLayout().numRegs(), convert(tensor.getElementType()))
+              : Type();
+}
+
+FailureOr<tile::Layout> Emitter::layoutOf(Value tile) {
+  auto tensor = dyn_cast<RankedTensorType>(tile.getType());
+  auto frag = tensor ? dyn_cast_or_null<tile::FragAttr>(tensor.getEncoding()) : tile::FragAttr();
+  if (frag)
+    return frag.getLayout();
+  return emitError(tile.getLoc()) << "a tile without a layout has no registers, got "
+                                  << tile.getType() << "; run tile-assign-layouts";
+}
+
+Value Emitter::extract(Value vector, int64_t index) {
+  return vector::ExtractOp::create(b, vector, index);
+}
+
+Value Emitter::fromElements(VectorType type, ArrayRef<Value> elements) {
+  return vector::FromElementsOp::create(b, type, elements);
+}
+
+Value Emitter::digits(Value index, ArrayRef<tile::Mode> modes, unsigned dim) {
+  Value sum;
+  int64_t before = 1;
+  for (const tile::Mode &mode : modes) {
+    if (int64_t stride = mode.strides[dim]) {
+      Value digit = index;
+      if (before != 1)
+        digit = arith::DivUIOp::create(b, digit, i32(before));
+      digit = arith::RemUIOp::create(b, digit, i32(mode.extent));
+      if (stride != 1)
+        digit = arith::MulIOp::create(b, digit, i32(stride));
+      sum = sum ? arith::AddIOp::create(b, sum, digit) : digit;
+    }
+    before *= mode.extent;
+  }
+  return sum ? sum : i32(0);
+}
+
+Value Emitter::threadOffset(const tile::Layout &layout, unsigned dim) {
+  return arith::AddIOp::create(b, digits(lane, layout.getLane(), dim),
+                               digits(warp, layout.getWarp(), dim));
+}
+
+Value Emitter::isFirstHolder(const tile::Layout &layout) {
+  Value first;
+  auto require = [&](Value index, ArrayRef<tile::Mode> modes) {
+    int64_t before = 1;
+    for (const tile::Mode &mode : modes) {
+      if (mode.replicates()) {
+        Value digit = arith::RemUIOp::create(b, arith::DivUIOp::create(b, index, i32(before)),
+                                             i32(mode.extent));
+        first = both(first, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, digit, i32(0)));
+      }
+      before *= mode.extent;
+    }
+  };
+  require(lane, layout.getLane());
+  require(warp, layout.getWarp());
+  // Warps beyond those that the layout counts hold nothing of their own.
+  if (layout.numWarps() < warps)
+    first = both(first,
+                 arith::CmpIOp::create(b, arith::CmpIPredicate::ult, warp, i32(layout.numWarps())));
+  return first;
+}
+
+SmallVector<Value> Emitter::ptx(StringRef text, StringRef constraints, TypeRange results,
+                                ValueRange operands, bool sideEffects) {
+  Type type =
+      results.empty() ? Type(LLVM::LLVMVoidType::get(b.getContext()))
+      : results.size() == 1
+          ? results.front()
+          : Type(LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(results)));
+  auto call = LLVM::InlineAsmOp::create(
+      b, results.empty() ? TypeRange() : TypeRange(type), operands, text, constraints, sideEffects,
+      /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  if (results.empty())
+    return {};
+  if (results.size() == 1)
+    return {call.getRes()};
+  SmallVector<Value> values;
+  for (size_t i = 0; i < results.size(); ++i)
+    values.push_back(LLVM::ExtractValueOp::create(b, call.getRes(), i));
+  return values;
+}
+
+Value Emitter::both(Value a, Value other) {
+  if (!a || !other)
+    return a ? a : other;
+  return arith::AndIOp::create(b, a, other);
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+void Emitter::makeKernel(Block *module) {
+  MLIRContext *context = b.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context, unsigned(NVVM::NVVMMemorySpace::Global));
+  SmallVector<Type> types;
+  ArrayRef<Type> arguments = source.getArgumentTypes().take_front(source.getNumLaunchArguments());
+  for (Type type : arguments) {
+    auto view = dyn_cast<tile::ViewType>(type);
+    if (!view) {
+      types.push_back(type.isInteger(1) ? b.getI8Type() : convert(type));
+      continue;
+    }
+    types.push_back(pointer);
+    size_t words = llvm::count_if(view.getShape(), ShapedType::isDynamic) +
+                   std::max<int64_t>(view.getRank() - 1, 0);
+    types.append(words, b.getI64Type());
+  }
+
+  b.setInsertionPointToEnd(module);
+  kernel = LLVM::LLVMFuncOp::create(
+      b, source.getSymName(), LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types));
+  kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  kernel->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
+                  b.getDenseI32ArrayAttr({static_cast<int32_t>(32 * warps)}));
+  Block *entry = kernel.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+
+  unsigned next = 0;
+  for (auto [i, type] : llvm::enumerate(arguments)) {
+    Value argument = source.getArgument(i);
+    auto view = dyn_cast<tile::ViewType>(type);
+    if (!view) {
+      Value scalar = entry->getArgument(next++);
+      if (type.isInteger(1))
+        scalar = arith::TruncIOp::create(b, b.getI1Type(), scalar);
+      set(argument, scalar);
+      continue;
+    }
+    ViewParts parts;
+    parts.element = view.getElementType();
+    parts.pointer = entry->getArgument(next++);
+    if (auto align = source.getArgAttrOfType<IntegerAttr>(i, tile::TileDialect::kAlignAttr))
+      parts.align = align.getInt();
+    for (int64_t size : view.getShape())
+      parts.sizes.push_back(ShapedType::isDynamic(size) ? Value(entry->getArgument(next++))
+                                                        : i64(size));
+    for (int64_t d = 0; d + 1 < view.getRank(); ++d)
+      parts.strides.push_back(entry->getArgument(next++));
+    if (view.getRank() > 0)
+      parts.strides.push_back(i64(1));
+    for (Operation *user : argument.getUsers())
+      parts.written |= isa<tile::StoreOp>(user);
+    views[argument] = parts;
+  }
+
+  thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  lane = arith::AndIOp::create(b, thread, i32(31));
+  warp = arith::ShRUIOp::create(b, thread, i32(5));
+  decodeInstance();
+}
+
+/// The extent of a dimension of the grid over sizes of views, in 32 bits: the
+/// launch checks that the number of blocks fits.
+static Value extent(ImplicitLocOpBuilder &b, AffineExpr expr, ArrayRef<Value> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return arith::ConstantIntOp::create(b, constant.getValue(), 32);
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  Value left = extent(b, binary.getLHS(), symbols), right = extent(b, binary.getRHS(), symbols);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return arith::AddIOp::create(b, left, right);
+  case AffineExprKind::Mul:
+    return arith::MulIOp::create(b, left, right);
+  case AffineExprKind::FloorDiv:
+    return arith::DivUIOp::create(b, left, right);
+  case AffineExprKind::CeilDiv: {
+    Value one = arith::ConstantIntOp::create(b, 1, 32);
+    Value most = arith::SubIOp::create(b, right, one);
+    return arith::DivUIOp::create(b, arith::AddIOp::create(b, left, most), right);
+  }
+  default:
+    return arith::RemUIOp::create(b, left, right);
+  }
+}
+
+void Emitter::decodeInstance() {
+  Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  SmallVector<Value> symbols;
+  ArrayRef<int64_t> pairs = source.getSizes();
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    Value size = views[source.getArgument(pairs[i])].sizes[pairs[i + 1]];
+    symbols.push_back(arith::TruncIOp::create(b, b.getI32Type(), size));
+  }
+  for (int64_t d = source.getNumGridDims(); d-- > 0;) {
+    Value id = block;
+    if (d > 0) {
+      Value size = extent(b, source.getGrid().getResult(d), symbols);
+      id = arith::RemUIOp::create(b, block, size);
+      block = arith::DivUIOp::create(b, block, size);
+    }
+    set(source.getInstanceId(d), toI64(id));
+  }
+}
+
+LogicalResult Emitter::run(Block *module) {
+  auto attr = source->getAttrOfType<IntegerAttr>(tile::TileDialect::kWarpsAttr);
+  if (!attr || attr.getInt() < 1 || attr.getInt() > 32)
+    return source.emitError() << "a kernel needs " << tile::TileDialect::kWarpsAttr
+                              << " from 1 to 32; run tile-assign-layouts";
+  warps = attr.getInt();
+  makeKernel(module);
+  if (failed(emitBlock(source.getBody().front())))
+    return failure();
+  LLVM::ReturnOp::create(b, ValueRange());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+LogicalResult Emitter::emitBlock(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    b.setLoc(op.getLoc());
+    if (failed(emit(&op)))
+      return failure();
+  }
+  return success();
+}
+
+/// Fills the one block of `to` with the program of `from`, its terminator an scf.yield.
+LogicalResult Emitter::emitRegion(Region &from, Region &to) {
+  OpBuilder::InsertionGuard guard(b);
+  if (to.empty())
+    b.createBlock(&to);
+  b.setInsertionPointToEnd(&to.front());
+  if (failed(emitBlock(from.front())))
+    return failure();
+  SmallVector<Value> yielded;
+  for (Value value : from.front().getTerminator()->getOperands())
+    yielded.push_back(get(value));
+  scf::YieldOp::create(b, yielded);
+  return success();
+}
+
+LogicalResult Emitter::emitFor(scf::ForOp op) {
+  SmallVector<Value> inits;
+  for (Value init : op.getInits())
+    inits.push_back(get(init));
+  auto loop = scf::ForOp::create(b, get(op.getLowerBound()), get(op.getUpperBound()),
+                                 get(op.getStep()), inits, [](auto &&...) {});
+  for (auto [from, to] :
+       llvm::zip_equal(op.getBody()->getArguments(), loop.getBody()->getArguments()))
+    set(from, to);
+  for (auto [from, to] : llvm::zip_equal(op.getResults(), loop.getResults()))
+    set(from, to);
+  return emitRegion(op.getRegion(), loop.getRegion());
+}
+
+LogicalResult Emitter::emitIf(scf::IfOp op) {
+  SmallVector<Type> types;
+  for (Type type : op.getResultTypes())
+    types.push_back(convert(type));
+  auto branch = scf::IfOp::create(b, types, get(op.getCondition()), /*addThenBlock=*/false,
+                                  /*addElseBlock=*/false);
+  for (auto [from, to] : llvm::zip_equal(op.getResults(), branch.getResults()))
+    set(from, to);
+  if (failed(emitRegion(op.getThenRegion(), branch.getThenRegion())))
+    return failure();
+  return op.getElseRegion().empty() ? success()
+                                    : emitRegion(op.getElseRegion(), branch.getElseRegion());
+}
+
+/// A warp runs the region if any of its rows asks for it.
+LogicalResult Emitter::emitIfAny(tile::IfAnyOp op) {
+  Value rows = get(op.getRows());
+  Value any = vector::ReductionOp::create(b, vector::CombiningKind::OR, rows);
+  Value all = i32(-1);
+  any = NVVM::VoteSyncOp::create(b, b.getI1Type(), all, any, NVVM::VoteSyncKind::any);
+  SmallVector<Value> inits;
+  for (Value init : op.getInits())
+    inits.push_back(get(init));
+  auto branch = scf::IfOp::create(b, TypeRange(ValueRange(inits)), any, false, false);
+  for (auto [from, to] : llvm::zip_equal(op.getResults(), branch.getResults()))
+    set(from, to);
+  if (failed(emitRegion(op.getBody(), branch.getThenRegion())))
+    return failure();
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&branch.getElseRegion());
+  scf::YieldOp::create(b, inits);
+  return success();
+}
+
+LogicalResult Emitter::emit(Operation *op) {
+  using namespace tile;
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](scf::ForOp op) { return emitFor(op); })
+      .Case([&](scf::IfOp op) { return emitIf(op); })
+      .Case([&](IfAnyOp op) { return emitIfAny(op); })
+      .Case([&](arith::ConstantOp op) { return emitConstant(op); })
+      .Case([&](arith::TruncFOp op) { return emitTruncF(op); })
+      .Case([&](BroadcastOp op) { return emitBroadcast(op); })
+      .Case([&](IotaOp op) { return emitIota(op); })
+      .Case([&](ReduceOp op) { return emitReduce(op); })
+      .Case([&](ConvertLayoutOp op) { return emitConvertLayout(op); })
+      .Case([&](RandomBitsOp op) { return emitRandomBits(op); })
+      .Case([&](LoadOp op) { return emitLoad(op); })
+      .Case([&](StoreOp op) { return emitStore(op); })
+      .Case([&](GatherOp op) { return emitGather(op); })
+      .Case([&](RingOp op) { return emitRing(op); })
+      .Case([&](SlotAtOp op) { return emitSlotAt(op); })
+      .Case([&](CopyOp op) { return emitCopy(op); })
+      .Case([&](ReadOp op) { return emitRead(op); })
+      .Case([&](WriteOp op) { return emitWrite(op); })
+      .Case([&](DotOp op) { return emitDot(op); })
+      .Case([&](DimOp op) {
+        set(op, views[op.getView()].sizes[op.getDim()]);
+        return success();
+      })
+      .Case([&](TransposeOp op) {
+        // The registers stay in order; their places are exchanged.
+        set(op, get(op.getInput()));
+        return success();
+      })
+      .Case([&](CopyCommitOp) {
+        NVVM::CpAsyncCommitGroupOp::create(b);
+        return success();
+      })
+      .Case([&](CopyWaitOp op) {
+        NVVM::CpAsyncWaitGroupOp::create(b, op.getPending());
+        return success();
+      })
+      .Case([&](BarrierOp) {
+        NVVM::BarrierOp::create(b);
+        return success();
+      })
+      .Default([&](Operation *op) { return emitElementwise(op); });
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ConvertTileToNVVM : fa::impl::ConvertTileToNVVMBase<ConvertTileToNVVM> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (auto func : llvm::make_early_inc_range(module.getOps<tile::FuncOp>())) {
+      if (failed(Emitter(func).run(module.getBody())))
+        return signalPassFailure();
+      func.erase();
+    }
+  }
+};
+} // namespace

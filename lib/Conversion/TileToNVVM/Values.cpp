@@ -1,0 +1,220 @@
+//===- Values.cpp - arithmetic on the registers of a thread -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <map>
+
+using namespace mlir;
+using namespace mlir::fa::nvvm;
+using tile::Coords;
+using tile::Layout;
+
+/// The same op on vectors; index is i64, so that casts to and from it change width.
+LogicalResult Emitter::emitElementwise(Operation *op) {
+  if (!isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+    return op->emitError() << "'" << op->getName() << "' cannot be lowered to a GPU kernel here";
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op); cast || isa<arith::IndexCastUIOp>(op)) {
+    Value value = get(op->getOperand(0));
+    Type to = convert(op->getResult(0).getType());
+    unsigned from = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
+    unsigned width = getElementTypeOrSelf(to).getIntOrFloatBitWidth();
+    if (from > width)
+      value = arith::TruncIOp::create(b, to, value);
+    else if (from < width)
+      value = cast ? Value(arith::ExtSIOp::create(b, to, value))
+                   : Value(arith::ExtUIOp::create(b, to, value));
+    set(op->getResult(0), value);
+    return success();
+  }
+  for (Value operand : op->getOperands())
+    if (!get(operand))
+      return op->emitError() << "operand of type " << operand.getType() << " is not in registers";
+  Operation *copy = b.clone(*op, values);
+  for (auto [result, from] : llvm::zip_equal(copy->getResults(), op->getResults())) {
+    Type type = convert(from.getType());
+    if (!type)
+      return LogicalResult(layoutOf(from));
+    result.setType(type);
+  }
+  return success();
+}
+
+LogicalResult Emitter::emitConstant(arith::ConstantOp op) {
+  auto convertElement = [&](Attribute value) -> TypedAttr {
+    if (auto integer = dyn_cast<IntegerAttr>(value); integer && integer.getType().isIndex())
+      return b.getI64IntegerAttr(integer.getInt());
+    return cast<TypedAttr>(value);
+  };
+  Type type = convert(op.getType());
+  if (!type)
+    return LogicalResult(layoutOf(op.getResult()));
+  TypedAttr value;
+  if (auto dense = dyn_cast<DenseElementsAttr>(op.getValue())) {
+    if (!dense.isSplat())
+      return op.emitError() << "a constant tile must have one value in every element";
+    TypedAttr element = convertElement(dense.getSplatValue<Attribute>());
+    value = DenseElementsAttr::get(cast<VectorType>(type), ArrayRef<Attribute>(element));
+  } else {
+    value = convertElement(op.getValue());
+  }
+  set(op, arith::ConstantOp::create(b, value));
+  return success();
+}
+
+/// Two at a time, by one instruction that packs them.
+LogicalResult Emitter::emitTruncF(arith::TruncFOp op) {
+  Value input = get(op.getIn());
+  auto type = dyn_cast<VectorType>(convert(op.getType()));
+  Type element = getElementTypeOrSelf(op.getType());
+  bool pairs =
+      type && type.getNumElements() % 2 == 0 && getElementTypeOrSelf(input.getType()).isF32() &&
+      (element.isF16() || element.isBF16()) &&
+      (!op.getRoundingmode() || *op.getRoundingmode() == arith::RoundingMode::to_nearest_even);
+  if (!pairs)
+    return emitElementwise(op);
+  auto pairType = VectorType::get(2, element);
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < type.getNumElements(); i += 2) {
+    Value low = extract(input, i), high = extract(input, i + 1), pair;
+    auto rounding = NVVM::FPRoundingMode::RN;
+    if (element.isF16())
+      pair = NVVM::ConvertF32x2ToF16x2Op::create(b, pairType, high, low, Value(), rounding);
+    else
+      pair = NVVM::ConvertF32x2ToBF16x2Op::create(b, pairType, high, low, Value(), rounding);
+    elements.push_back(extract(pair, 0));
+    elements.push_back(extract(pair, 1));
+  }
+  set(op, fromElements(type, elements));
+  return success();
+}
+
+LogicalResult Emitter::emitBroadcast(tile::BroadcastOp op) {
+  auto type = dyn_cast_or_null<VectorType>(convert(op.getResult().getType()));
+  if (!type)
+    return LogicalResult(layoutOf(op.getResult()));
+  Value input = get(op.getInput());
+  if (!op.getDim()) {
+    set(op, vector::BroadcastOp::create(b, type, input));
+    return success();
+  }
+  FailureOr<Layout> from = layoutOf(op.getInput()), to = layoutOf(op.getResult());
+  if (failed(from) || failed(to))
+    return failure();
+  std::map<int64_t, int64_t> registers;
+  for (int64_t r = 0; r < from->numRegs(); ++r)
+    registers[from->offsetOfReg(r)[0]] = r;
+  SmallVector<int64_t> shuffle;
+  for (int64_t r = 0; r < to->numRegs(); ++r)
+    shuffle.push_back(registers.at(to->offsetOfReg(r)[1 - *op.getDim()]));
+  set(op, vector::ShuffleOp::create(b, input, input, shuffle));
+  return success();
+}
+
+LogicalResult Emitter::emitIota(tile::IotaOp op) {
+  FailureOr<Layout> layout = layoutOf(op.getResult());
+  if (failed(layout))
+    return failure();
+  auto type = cast<VectorType>(convert(op.getResult().getType()));
+  Value start = get(op.getStart()), offset = threadOffset(*layout, 0);
+  unsigned width = type.getElementTypeBitWidth();
+  if (width > 32)
+    offset = arith::ExtUIOp::create(b, type.getElementType(), offset);
+  else if (width < 32)
+    offset = arith::TruncIOp::create(b, type.getElementType(), offset);
+  Value base = vector::BroadcastOp::create(b, type, arith::AddIOp::create(b, start, offset));
+  SmallVector<Attribute> steps;
+  for (int64_t r = 0; r < layout->numRegs(); ++r)
+    steps.push_back(b.getIntegerAttr(type.getElementType(), layout->offsetOfReg(r)[0]));
+  Value constant = arith::ConstantOp::create(b, DenseElementsAttr::get(type, steps));
+  set(op, arith::AddIOp::create(b, base, constant));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// First over the thread's registers, pairwise; then over the lanes that hold
+/// other elements of the same row, by exchanges with lanes of one other bit.
+LogicalResult Emitter::emitReduce(tile::ReduceOp op) {
+  FailureOr<Layout> from = layoutOf(op.getInput()), to = layoutOf(op.getResult());
+  if (failed(from) || failed(to))
+    return failure();
+  unsigned dim = op.getDim();
+  for (const tile::Mode &mode : from->getWarp())
+    if (mode.strides[dim] != 0)
+      return op.emitError() << "a reduction over elements of several warps goes through shared "
+                               "memory; run tile-promote-shared";
+  auto combine = [&](Value x, Value y) -> Value {
+    switch (op.getKind()) {
+    case tile::Reduction::addf:
+      return arith::AddFOp::create(b, x, y);
+    case tile::Reduction::maxnumf:
+      return arith::MaxNumFOp::create(b, x, y);
+    case tile::Reduction::minnumf:
+      return arith::MinNumFOp::create(b, x, y);
+    }
+    return {};
+  };
+  Value input = get(op.getInput()), init = get(op.getInit());
+  std::map<int64_t, SmallVector<Value>> groups;
+  for (int64_t r = 0; r < from->numRegs(); ++r) {
+    Coords offset = from->offsetOfReg(r);
+    groups[from->getRank() == 2 ? offset[1 - dim] : 0].push_back(extract(input, r));
+  }
+  SmallVector<Value> results(to->numRegs());
+  for (int64_t r = 0; r < to->numRegs(); ++r) {
+    SmallVector<Value> &group = groups.at(to->offsetOfReg(r)[0]);
+    // Four chains: as many as the latency of an addition asks for.
+    constexpr size_t chains = 4;
+    for (size_t i = chains; i < group.size(); ++i)
+      group[i % chains] = combine(group[i % chains], group[i]);
+    Value sum = group[0];
+    for (size_t i = 1; i < std::min(chains, group.size()); ++i)
+      sum = combine(sum, group[i]);
+    int64_t bit = 1;
+    for (const tile::Mode &mode : from->getLane())
+      for (int64_t extent = mode.extent; extent > 1; extent /= 2, bit *= 2)
+        if (mode.strides[dim] != 0) {
+          if (!sum.getType().isF32())
+            return op.emitError() << "reductions across threads are in f32, got " << sum.getType();
+          Value all = i32(-1), clamp = i32(31);
+          Value other = NVVM::ShflOp::create(b, sum.getType(), all, sum, i32(bit), clamp,
+                                             NVVM::ShflKind::bfly, UnitAttr());
+          sum = combine(sum, other);
+        }
+    results[r] = combine(extract(init, r), sum);
+  }
+  set(op, fromElements(cast<VectorType>(init.getType()), results));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+LogicalResult Emitter::emitConvertLayout(tile::ConvertLayoutOp op) {
+  FailureOr<Layout> from = layoutOf(op.getInput()), to = layoutOf(op.getResult());
+  if (failed(from) || failed(to))
+    return failure();
+  if (from->getLane() != to->getLane() || from->getWarp() != to->getWarp())
+    return op.emitError() << "cannot be lowered: the layouts " << op.getInput().getType() << " and "
+                          << op.getResult().getType() << " differ in more than registers";
+  std::map<Coords, int64_t> registers;
+  for (int64_t r = 0; r < from->numRegs(); ++r)
+    registers[from->offsetOfReg(r)] = r;
+  SmallVector<int64_t> shuffle;
+  for (int64_t r = 0; r < to->numRegs(); ++r)
+    shuffle.push_back(registers.at(to->offsetOfReg(r)));
+  Value input = get(op.getInput());
+  set(op, vector::ShuffleOp::create(b, input, input, shuffle));
+  return success();
+}

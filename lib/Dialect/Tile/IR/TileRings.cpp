@@ -1,0 +1,114 @@
+//===- TileRings.cpp - verifiers of shared memory and asynchronous ops -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileVerify.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+LogicalResult RingOp::verify() {
+  auto func = dyn_cast_or_null<FuncOp>((*this)->getParentOp());
+  if (!func || getOperation()->getBlock() != &func.getBody().front())
+    return emitOpError() << "(ring_c1) stands in the first block of a tile.func, since it lives as "
+                            "long as the program";
+  return success();
+}
+
+/// The sizes in bytes that the launch promises for a view, 0 for none.
+static int64_t alignmentOf(Value view) {
+  auto argument = dyn_cast<BlockArgument>(view);
+  auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
+  auto align =
+      func ? func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), TileDialect::kAlignAttr)
+           : IntegerAttr();
+  return align ? align.getInt() : 0;
+}
+
+LogicalResult PutOp::verify() {
+  RingType ring = getRing().getType();
+  auto tile = RankedTensorType::get(ring.getShape(), ring.getElementType());
+  if (failed(verifyAccess(*this, getSource().getType(), getIndices().size(), getDims(), tile)))
+    return failure();
+  if (getCopy() != Copy::cp_async)
+    return success();
+  if (alignmentOf(getSource()) % 16 != 0 || alignmentOf(getSource()) == 0)
+    return emitOpError() << "(put_c4) copies of 16 bytes need a source with tile.align 16; use "
+                            "copy(ld_st)";
+  if (getDims().back() != getSource().getType().getRank() - 1)
+    return emitOpError()
+           << "(put_c4) copies of 16 bytes run along the source's last dimension, got "
+              "dims that end in "
+           << getDims().back() << "; use copy(ld_st)";
+  return success();
+}
+
+/// (C1) of the ops that move a tile between registers and shared memory.
+static LogicalResult verifySameTile(Operation *op, ArrayRef<int64_t> shape, Type element,
+                                    Type tile) {
+  auto tensor = cast<RankedTensorType>(tile);
+  if (tensor.getShape() == shape && tensor.getElementType() == element)
+    return success();
+  return op->emitOpError() << "(" << op->getName().stripDialect()
+                           << "_c1) the tile in shared memory is "
+                           << RankedTensorType::get(shape, element) << ", got " << tile;
+}
+
+LogicalResult PutValueOp::verify() {
+  RingType ring = getRing().getType();
+  return verifySameTile(*this, ring.getShape(), ring.getElementType(), getValue().getType());
+}
+
+static LogicalResult verifySlotOf(Operation *op, RingType ring, SlotType slot) {
+  if (ring.getSlot() == slot)
+    return success();
+  return op->emitOpError() << "(" << op->getName().stripDialect() << "_c1) a slot of this ring is "
+                           << ring.getSlot() << ", got " << slot;
+}
+
+LogicalResult GetOp::verify() { return verifySlotOf(*this, getRing().getType(), getType()); }
+
+LogicalResult SlotAtOp::verify() { return verifySlotOf(*this, getRing().getType(), getType()); }
+
+LogicalResult ReadOp::verify() {
+  SlotType slot = getSlot().getType();
+  return verifySameTile(*this, slot.getShape(), slot.getElementType(), getResult().getType());
+}
+
+LogicalResult WriteOp::verify() {
+  SlotType slot = getSlot().getType();
+  return verifySameTile(*this, slot.getShape(), slot.getElementType(), getValue().getType());
+}
+
+LogicalResult CopyOp::verify() {
+  SlotType slot = getSlot().getType();
+  return verifyAccess(*this, getSource().getType(), getIndices().size(), getDims(),
+                      RankedTensorType::get(slot.getShape(), slot.getElementType()));
+}
+
+LogicalResult CopyWaitOp::verify() {
+  if (int64_t pending = getPendingAttr().getInt(); pending < 0)
+    return emitOpError() << "(copy_wait_c1) pending must not be negative, got " << pending;
+  return success();
+}
+
+LogicalResult DotStartOp::verify() {
+  if (failed(verifyProduct(*this, getA().getType(), getB().getType(), getAcc().getType(),
+                           getTransposeB())))
+    return failure();
+  if (getType().getTile() != getAcc().getType())
+    return emitOpError() << "(dot_start_c1) yields a pending " << getAcc().getType() << ", got "
+                         << getType();
+  return success();
+}
+
+LogicalResult AwaitOp::verify() {
+  if (getPending().getType().getTile() != getType())
+    return emitOpError() << "(await_c1) yields " << getPending().getType().getTile() << ", got "
+                         << getType();
+  return success();
+}

@@ -1,0 +1,24 @@
+//===- TileVerify.h - constraints that several ops share -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_DIALECT_TILE_IR_TILEVERIFY_H
+#define FA_LIB_DIALECT_TILE_IR_TILEVERIFY_H
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+
+namespace mlir::tile {
+
+/// (C1) to (C3) of load, store, put and copy.
+LogicalResult verifyAccess(Operation *op, Type memory, size_t numIndices, ArrayRef<int64_t> dims,
+                           Type tile);
+
+/// (C1) and (C2) of dot, for which a and b are tensors or slots.
+LogicalResult verifyProduct(Operation *op, Type a, Type b, Type acc, bool transposeB);
+
+} // namespace mlir::tile
+
+#endif // FA_LIB_DIALECT_TILE_IR_TILEVERIFY_H

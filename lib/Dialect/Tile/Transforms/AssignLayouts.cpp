@@ -1,0 +1,318 @@
+//===- AssignLayouts.cpp - which thread holds what, for each tile -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// 1. A value that costs nothing is computed once per use, so that it ties no
+//    two layouts together. A load that both a product and another op use is
+//    split: the product will read it from shared memory.
+// 2. Tiles are put in classes of one layout, and classes get layouts: those of
+//    accumulators first, then those of operands, then rows and columns, then
+//    the rest (LayoutGraph).
+// 3. Types get their encodings.
+// 4. Conversions stand where a use wants another layout than the class has.
+// 5. Values of step 1 that came out equal are one again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayoutGraph.h"
+#include "fa/Dialect/Tile/IR/LayoutConversion.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/OperationSupport.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILEASSIGNLAYOUTS
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+//===----------------------------------------------------------------------===//
+// Step 1: values that tie no layouts together
+//===----------------------------------------------------------------------===//
+
+/// Whether the op's tile is as cheap to compute again as to keep.
+static bool isFree(Operation *op) {
+  if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResult(0).getType()))
+    return false;
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return !broadcast.getDim();
+  return isa<arith::ConstantOp, IotaOp>(op);
+}
+
+/// A free value and its copies, the original first.
+using Copies = SmallVector<Operation *, 4>;
+
+static SmallVector<Copies> copyFreeValues(tile::FuncOp func) {
+  SmallVector<Copies> all;
+  func.walk([&](Operation *op) {
+    if (isFree(op))
+      all.push_back({op});
+  });
+  for (Copies &copies : all) {
+    Operation *op = copies.front();
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : op->getUses())
+      uses.push_back(&use);
+    for (OpOperand *use : ArrayRef(uses).drop_front(uses.empty() ? 0 : 1)) {
+      copies.push_back(b.clone(*op));
+      use->set(copies.back()->getResult(0));
+    }
+  }
+  return all;
+}
+
+/// `b` transposed is the product's business.
+static void foldTransposes(tile::FuncOp func) {
+  func.walk([](DotOp dot) {
+    while (auto transpose = dot.getB().getDefiningOp<TransposeOp>()) {
+      dot.getBMutable().set(transpose.getInput());
+      dot.setTransposeB(!dot.getTransposeB());
+      if (transpose->use_empty())
+        transpose.erase();
+    }
+  });
+}
+
+static void splitLoads(tile::FuncOp func) {
+  SmallVector<LoadOp> loads;
+  func.walk([&](LoadOp load) { loads.push_back(load); });
+  for (LoadOp load : loads) {
+    auto isFactor = [](OpOperand &use) {
+      auto dot = dyn_cast<DotOp>(use.getOwner());
+      return dot && &use != &dot.getAccMutable();
+    };
+    if (isSharedOperand(load) || !llvm::any_of(load->getUses(), isFactor))
+      continue;
+    OpBuilder b(load);
+    Value shared = b.clone(*load)->getResult(0);
+    load.getResult().replaceUsesWithIf(shared, isFactor);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Step 3: types
+//===----------------------------------------------------------------------===//
+
+static RankedTensorType withLayout(Type type, const Layout &layout) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.cloneWithEncoding(FragAttr::get(type.getContext(), layout));
+}
+
+static void encode(Value tile, const Layout &layout) {
+  RankedTensorType type = withLayout(tile.getType(), layout);
+  tile.setType(type);
+  if (auto constant = tile.getDefiningOp<arith::ConstantOp>())
+    constant.setValueAttr(cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type));
+}
+
+static Layout layoutOf(Value tile) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  return cast<FragAttr>(type.getEncoding()).getLayout();
+}
+
+//===----------------------------------------------------------------------===//
+// Step 4: conversions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Inserts conversions and says what they cost.
+class Converter {
+public:
+  Converter(const LayoutGraph &graph, bool vectorStores, bool emitRemarks)
+      : graph(graph), vectorStores(vectorStores), emitRemarks(emitRemarks) {}
+
+  void convertUses(Operation *op);
+
+private:
+  Value convert(OpBuilder &b, Location loc, Value tile, const Layout &to, StringRef why);
+  void convertOperand(OpOperand &use, const Layout &to, StringRef why) {
+    OpBuilder b(use.getOwner());
+    use.set(convert(b, use.getOwner()->getLoc(), use.get(), to, why));
+  }
+  /// The op computes its result as `layout`; its users go on with the class's.
+  void convertResult(OpResult result, const Layout &layout, StringRef why);
+
+  const LayoutGraph &graph;
+  bool vectorStores, emitRemarks;
+};
+
+} // namespace
+
+/// What each thread does, or what goes through shared memory.
+static std::string describeCost(const Layout &from, const Layout &to, RankedTensorType tile) {
+  Type element = tile.getElementType();
+  unsigned bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  ConversionPlan plan = planConversion(from, to, bits < 8 ? 32 : bits);
+  switch (plan.kind) {
+  case ConversionKind::none:
+  case ConversionKind::registers:
+    return "0 instructions";
+  case ConversionKind::shuffles:
+    return std::to_string(plan.numShuffles()) + " shuffles, " + std::to_string(plan.numSelects()) +
+           " selects";
+  case ConversionKind::shared:
+    break;
+  }
+  return std::to_string(tile.getNumElements() * llvm::divideCeil(bits, 8)) +
+         " bytes through shared memory";
+}
+
+Value Converter::convert(OpBuilder &b, Location loc, Value tile, const Layout &to, StringRef why) {
+  Layout from = layoutOf(tile);
+  if (from == to)
+    return tile;
+  if (emitRemarks)
+    mlir::emitRemark(loc) << "layout converted for " << why << ": "
+                          << describeCost(from, to, cast<RankedTensorType>(tile.getType()));
+  return ConvertLayoutOp::create(b, loc, withLayout(tile.getType(), to), tile);
+}
+
+void Converter::convertResult(OpResult result, const Layout &layout, StringRef why) {
+  Layout ofClass = layoutOf(result);
+  if (ofClass == layout)
+    return;
+  Operation *op = result.getOwner();
+  result.setType(withLayout(result.getType(), layout));
+  OpBuilder b(op->getContext());
+  b.setInsertionPointAfter(op);
+  Value converted = convert(b, op->getLoc(), result, ofClass, why);
+  result.replaceAllUsesExcept(converted, converted.getDefiningOp());
+}
+
+/// Lanes of four to a row with eight columns each, where accumulators of 2-byte
+/// elements have pairs of columns: shuffles within the four, but whole stores.
+static std::optional<Layout> layoutOfStore(Value tile) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  Layout from = layoutOf(tile);
+  if (type.getRank() != 2 || !type.getElementType().isIntOrFloat() ||
+      type.getElementTypeBitWidth() != 16 || type.getDimSize(1) % 32 != 0)
+    return std::nullopt;
+  const Modes quads = {{4, {0, 2}}, {8, {1, 0}}};
+  if (from.getLane() != ArrayRef<Mode>(quads))
+    return std::nullopt;
+  int64_t warps = from.numWarps();
+  Fragment wide = {16, 32, {{8, {0, 1}}, {2, {8, 0}}}, {{4, {0, 8}}, {8, {1, 0}}}, {}};
+  Layout to = wide.tiled(type.getDimSize(0), type.getDimSize(1), warps);
+  return to.slice(1) == from.slice(1) ? std::optional(to) : std::nullopt;
+}
+
+void Converter::convertUses(Operation *op) {
+  if (auto dot = dyn_cast<DotOp>(op)) {
+    if (std::optional<Layout> wanted = graph.layoutOfA(dot))
+      convertOperand(dot.getAMutable(), *wanted, "operand a of a product");
+  } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    if (std::optional<uint64_t> dim = broadcast.getDim())
+      convertOperand(broadcast.getInputMutable(), layoutOf(broadcast.getResult()).slice(*dim),
+                     "a broadcast");
+  } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    Layout rows = layoutOf(reduce.getInput()).slice(reduce.getDim());
+    convertOperand(reduce.getInitMutable(), rows, "a reduction");
+    convertResult(cast<OpResult>(reduce.getResult()), rows, "a reduction");
+  } else if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    convertResult(cast<OpResult>(transpose.getResult()), layoutOf(transpose.getInput()).transpose(),
+                  "a transpose");
+  } else if (auto ifAny = dyn_cast<IfAnyOp>(op)) {
+    for (Value value : ifAny.getInits())
+      if (auto type = dyn_cast<RankedTensorType>(value.getType()); type && type.getRank() == 2)
+        convertOperand(ifAny.getRowsMutable(), layoutOf(value).slice(1), "the rows of a condition");
+  } else if (auto store = dyn_cast<StoreOp>(op); store && vectorStores) {
+    if (std::optional<Layout> wide = layoutOfStore(store.getValue()))
+      convertOperand(store.getValueMutable(), *wide, "stores of 16 bytes");
+  }
+}
+
+/// The region runs or not for a warp's rows, so each value has the same rows.
+static LogicalResult checkConditions(tile::FuncOp func) {
+  WalkResult result = func.walk([](IfAnyOp op) {
+    for (Value value : op.getInits()) {
+      auto type = dyn_cast<RankedTensorType>(value.getType());
+      if (!type)
+        continue;
+      Layout layout = layoutOf(value);
+      if ((type.getRank() == 2 ? layout.slice(1) : layout) != layoutOf(op.getRows())) {
+        op.emitOpError()
+            << "has values whose rows different threads hold; use one tile.if_any each";
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Step 5: equal copies
+//===----------------------------------------------------------------------===//
+
+static void mergeCopies(Copies &copies) {
+  for (size_t i = 0; i < copies.size(); ++i) {
+    for (size_t j = copies.size(); --j > i;) {
+      if (copies[i]->getResultTypes() != copies[j]->getResultTypes())
+        continue;
+      copies[j]->replaceAllUsesWith(copies[i]);
+      copies[j]->erase();
+      copies.erase(copies.begin() + j);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct AssignLayouts : tile::impl::TileAssignLayoutsBase<AssignLayouts> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    tile::FuncOp func = getOperation();
+    if (!StringRef(target).starts_with("sm_")) {
+      func.emitOpError() << "has no layouts for target '" << target
+                         << "'; expected sm_80 or another target of GPUs";
+      return signalPassFailure();
+    }
+    std::optional<int64_t> warps = warpsOf(func);
+    if (!warps)
+      return signalPassFailure();
+    foldTransposes(func);
+    splitLoads(func);
+    SmallVector<Copies> free = copyFreeValues(func);
+    LayoutGraph graph(func, target, *warps);
+    if (failed(graph.build()))
+      return signalPassFailure();
+    graph.assign();
+    for (Value tile : graph.getTiles())
+      encode(tile, graph.layoutOf(tile));
+    Converter converter(graph, vectorStores, emitRemarks);
+    func.walk([&](Operation *op) { converter.convertUses(op); });
+    if (failed(checkConditions(func)))
+      return signalPassFailure();
+    for (Copies &copies : free)
+      mergeCopies(copies);
+  }
+
+private:
+  /// `tile.warps`, which is set where it was absent.
+  std::optional<int64_t> warpsOf(tile::FuncOp func) {
+    Builder b(&getContext());
+    if (!func->hasAttr(TileDialect::kWarpsAttr))
+      func->setAttr(TileDialect::kWarpsAttr, b.getI64IntegerAttr(4));
+    auto attr = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
+    if (attr && attr.getValue().sge(1) && attr.getValue().sle(32))
+      return attr.getInt();
+    func.emitOpError() << TileDialect::kWarpsAttr << " must be an integer from 1 to 32, got "
+                       << func->getAttr(TileDialect::kWarpsAttr);
+    return std::nullopt;
+  }
+};
+
+} // namespace

@@ -1,0 +1,48 @@
+//===- AssumeAlignment.cpp - tile-assume-alignment -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILEASSUMEALIGNMENT
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+/// Whether a product reads the value, as it is.
+static bool feedsProduct(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    auto dot = dyn_cast<DotOp>(user);
+    return dot && (dot.getA() == value || dot.getB() == value);
+  });
+}
+
+namespace {
+struct AssumeAlignment : tile::impl::TileAssumeAlignmentBase<AssumeAlignment> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FuncOp func = getOperation();
+    auto assume = [&](Value view) {
+      auto argument = dyn_cast<BlockArgument>(view);
+      if (argument && argument.getOwner() == &func.getBody().front())
+        func.setArgAttr(argument.getArgNumber(), TileDialect::kAlignAttr,
+                        Builder(&getContext()).getI64IntegerAttr(bytes));
+    };
+    func.walk([&](Operation *op) {
+      if (auto load = dyn_cast<LoadOp>(op); load && feedsProduct(load.getResult()))
+        assume(load.getSource());
+      auto store = dyn_cast<StoreOp>(op);
+      if (store && cast<RankedTensorType>(store.getValue().getType()).getRank() == 2)
+        assume(store.getDestination());
+    });
+  }
+};
+} // namespace

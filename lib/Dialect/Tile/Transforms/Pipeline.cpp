@@ -1,0 +1,297 @@
+//===- Pipeline.cpp - runs ops of a loop ahead of others -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For each loop (and each arm of an if, which has one stage and is put in order
+// only) whose ops have a tile.stage and a tile.order:
+//
+//   1. check the schedule: values are there before they are used, early stages
+//      have no effect but to fill rings;
+//   2. upstream's pipeliner expands it, the loop keeping all its iterations: a
+//      put that is beyond the last one gets an index past the end of its
+//      source, so that it reads nothing and needs no branch, which would keep
+//      copies from running ahead of it;
+//   3. what was put and not got is got and released behind the loop;
+//   4. gets in front of the loop go behind the puts that the loop's first
+//      iterations need, so that all these copies run together.
+//
+// Requires and rejects: see 1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILEPIPELINE
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+
+struct Schedule {
+  /// In their order.
+  std::vector<std::pair<Operation *, unsigned>> ops;
+  llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> stageAndPlace;
+  int64_t last = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// 1. The schedule
+//===----------------------------------------------------------------------===//
+
+/// Reads the attributes; ops is empty where the loop has none.
+static LogicalResult readSchedule(Block &block, Schedule &schedule) {
+  constexpr int64_t kMostStages = 16;
+  llvm::SmallMapVector<int64_t, Operation *, 16> byOrder;
+  Operation *without = nullptr, *with = nullptr;
+  for (Operation &op : block.without_terminator()) {
+    auto stage = op.getAttrOfType<IntegerAttr>(kStageAttr);
+    auto order = op.getAttrOfType<IntegerAttr>(kOrderAttr);
+    if (!stage && !order) {
+      without = &op;
+      continue;
+    }
+    with = &op;
+    if (!stage || !order)
+      return op.emitOpError() << "has one of " << kStageAttr << " and " << kOrderAttr
+                              << ", needs both as integers";
+    if (stage.getInt() < 0 || stage.getInt() >= kMostStages)
+      return op.emitOpError() << kStageAttr << " must be from 0 to " << kMostStages - 1 << ", got "
+                              << stage.getInt();
+    auto [at, isNew] = byOrder.insert({order.getInt(), &op});
+    if (!isNew) {
+      auto error = op.emitOpError() << "has the " << kOrderAttr << " of another op, "
+                                    << order.getInt() << "; places are distinct";
+      error.attachNote(at->second->getLoc()) << "the other op";
+      return error;
+    }
+    schedule.last = std::max(schedule.last, stage.getInt());
+  }
+  if (!with)
+    return success();
+  if (without)
+    return without->emitOpError() << "has no " << kStageAttr << " and " << kOrderAttr
+                                  << ", which other ops beside it have";
+  auto sorted = byOrder.takeVector();
+  llvm::sort(sorted, llvm::less_first());
+  for (auto [place, entry] : llvm::enumerate(sorted)) {
+    Operation *op = entry.second;
+    int64_t stage = op->getAttrOfType<IntegerAttr>(kStageAttr).getInt();
+    schedule.ops.push_back({op, static_cast<unsigned>(stage)});
+    schedule.stageAndPlace[op] = {stage, static_cast<int64_t>(place)};
+  }
+  return success();
+}
+
+/// That a value which `distance` iterations before computed is there when the
+/// op of the body uses it.
+static LogicalResult checkUse(const Schedule &schedule, Operation *user, Operation *def,
+                              int64_t distance) {
+  auto [useStage, usePlace] = schedule.stageAndPlace.lookup(user);
+  auto [defStage, defPlace] = schedule.stageAndPlace.lookup(def);
+  int64_t late = defStage - distance - useStage;
+  if (late < 0 || (late == 0 && defPlace < usePlace))
+    return success();
+  auto error = user->emitOpError() << "is scheduled before a value that it uses: " << kStageAttr
+                                   << " " << useStage << ", " << kOrderAttr << " "
+                                   << user->getAttrOfType<IntegerAttr>(kOrderAttr).getInt();
+  error.attachNote(def->getLoc()) << "the value: " << kStageAttr << " " << defStage << ", "
+                                  << kOrderAttr << " "
+                                  << def->getAttrOfType<IntegerAttr>(kOrderAttr).getInt();
+  return error;
+}
+
+static bool mayRunAhead(Operation *op) {
+  return isa<PutOp, LoadOp, GatherOp>(op) ||
+         (op->getNumRegions() == 0 && isMemoryEffectFree(op) && isSpeculatable(op));
+}
+
+static LogicalResult checkSchedule(Block &block, const Schedule &schedule) {
+  auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
+  if (!loop && schedule.last > 0)
+    return block.getParentOp()->emitOpError()
+           << "has no iterations, so its ops have " << kStageAttr << " 0, got " << schedule.last;
+  for (auto [op, stage] : schedule.ops) {
+    if (stage < schedule.last && !mayRunAhead(op))
+      return op->emitOpError() << "must not run for an iteration that does not exist; give it the "
+                                  "last stage, "
+                               << schedule.last;
+    Operation *user = op;
+    WalkResult walked = user->walk([&](Operation *inner) -> WalkResult {
+      for (Value value : inner->getOperands()) {
+        int64_t distance = 0;
+        auto argument = dyn_cast<BlockArgument>(value);
+        if (argument && argument.getOwner() == &block && argument.getArgNumber() > 0) {
+          value = loop.getTiedLoopYieldedValue(argument)->get();
+          distance = 1;
+        }
+        Operation *def = value.getDefiningOp();
+        if (def && schedule.stageAndPlace.contains(def) &&
+            failed(checkUse(schedule, user, def, distance)))
+          return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+  }
+  if (schedule.last == 0)
+    return success();
+  for (Value value : loop.getYieldedValues())
+    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &block)
+      return loop.emitOpError() << "yields one of its own arguments, which is not pipelined";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// 2 to 4. The expansion
+//===----------------------------------------------------------------------===//
+
+/// Where the tile stands in the source's dimension that its rows run along.
+static int64_t rowDim(PutOp put) { return put.getDims().front(); }
+
+namespace {
+
+struct Expansion {
+  Expansion(RewriterBase &rewriter, scf::ForOp loop, Schedule &schedule)
+      : rewriter(rewriter), loop(loop), schedule(schedule) {}
+  LogicalResult run();
+
+private:
+  void findLeftovers();
+  Operation *predicate(Operation *op, Value holds);
+
+  RewriterBase &rewriter;
+  scf::ForOp loop;
+  Schedule &schedule;
+  /// Sizes of sources, by source and dimension.
+  llvm::SmallMapVector<std::pair<Value, int64_t>, Value, 4> sizes;
+  /// Rings, and how many slots the loop leaves filled.
+  SmallVector<std::pair<RingOp, int64_t>> leftovers;
+};
+
+} // namespace
+
+void Expansion::findLeftovers() {
+  llvm::SmallMapVector<RingOp, int64_t, 4> ahead;
+  for (auto [op, stage] : schedule.ops) {
+    if (auto put = dyn_cast<PutOp>(op); put && ringOf(put))
+      ahead[ringOf(put)] -= stage;
+    if (auto get = dyn_cast<GetOp>(op); get && ringOf(get))
+      ahead[ringOf(get)] += stage;
+  }
+  for (auto [ring, n] : ahead)
+    leftovers.push_back({ring, n});
+}
+
+/// Lets the op do nothing unless `holds`; null where that cannot be.
+Operation *Expansion::predicate(Operation *op, Value holds) {
+  auto put = dyn_cast<PutOp>(op);
+  if (!put)
+    return mayRunAhead(op) ? op : nullptr;
+  int64_t dim = rowDim(put);
+  rewriter.setInsertionPoint(put);
+  Value size = sizes[{put.getSource(), dim}];
+  OpOperand &index = put.getIndicesMutable()[dim];
+  index.set(arith::SelectOp::create(rewriter, put.getLoc(), holds, index.get(), size));
+  return put;
+}
+
+LogicalResult Expansion::run() {
+  findLeftovers();
+  rewriter.setInsertionPoint(loop);
+  for (auto [op, stage] : schedule.ops)
+    if (auto put = dyn_cast<PutOp>(op); put && stage < schedule.last) {
+      Value &size = sizes[{put.getSource(), rowDim(put)}];
+      if (!size)
+        size = DimOp::create(rewriter, put.getLoc(), rewriter.getIndexType(), put.getSource(),
+                             static_cast<uint64_t>(rowDim(put)));
+    }
+  SmallVector<GetOp> before;
+  for (auto get : loop->getBlock()->getOps<GetOp>())
+    if (get->isBeforeInBlock(loop))
+      before.push_back(get);
+
+  scf::PipeliningOption options;
+  options.supportDynamicLoops = true;
+  options.peelEpilogue = false;
+  options.getScheduleFn = [&](scf::ForOp, std::vector<std::pair<Operation *, unsigned>> &ops) {
+    ops = schedule.ops;
+  };
+  options.predicateFn = [&](RewriterBase &, Operation *op, Value holds) {
+    return predicate(op, holds);
+  };
+  Location loc = loop.getLoc();
+  bool changed = false;
+  FailureOr<scf::ForOp> expanded = scf::pipelineForLoop(rewriter, loop, options, &changed);
+  if (failed(expanded))
+    return emitError(loc) << "the schedule of this loop cannot be expanded: values are carried by "
+                             "one iteration at most";
+
+  rewriter.setInsertionPointAfter(*expanded);
+  for (auto [ring, n] : leftovers)
+    for (int64_t i = 0; i < n; ++i) {
+      auto slot = GetOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult());
+      ReleaseOp::create(rewriter, loc, slot);
+    }
+  for (GetOp get : before) {
+    bool movable = llvm::all_of(get->getUsers(), [&](Operation *user) {
+      Operation *here = get->getBlock()->findAncestorOpInBlock(*user);
+      return here == *expanded || (*expanded)->isBeforeInBlock(here);
+    });
+    if (movable)
+      get->moveBefore(*expanded);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Pipeline : tile::impl::TilePipelineBase<Pipeline> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<Block *> blocks;
+    getOperation().walk([&](Block *block) {
+      if (isa<scf::ForOp, scf::IfOp>(block->getParentOp()))
+        blocks.push_back(block);
+    });
+    IRRewriter rewriter(&getContext());
+    for (Block *block : blocks) {
+      Schedule schedule;
+      if (failed(readSchedule(*block, schedule)) || failed(checkSchedule(*block, schedule)))
+        return signalPassFailure();
+      if (schedule.last == 0)
+        for (auto [op, stage] : schedule.ops)
+          op->moveBefore(block->getTerminator());
+      else if (auto loop = cast<scf::ForOp>(block->getParentOp());
+               failed(Expansion(rewriter, loop, schedule).run()))
+        return signalPassFailure();
+    }
+    getOperation().walk([](Operation *op) {
+      op->removeAttr(kStageAttr);
+      op->removeAttr(kOrderAttr);
+    });
+  }
+};
+
+} // namespace

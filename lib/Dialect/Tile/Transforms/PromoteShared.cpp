@@ -1,0 +1,300 @@
+//===- PromoteShared.cpp - brings tiles to rings in shared memory -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   1. loads that feed products: put where the load stands, get before the
+//      first reader, release after the last; a reader in a nested region (a
+//      loop) counts as the op that has the region;
+//   2. computed operands b of products: put_value, get, release;
+//   3. layout conversions that move an element to a warp which does not hold
+//      it: put_value, get, read, release.
+//
+// Requires: static tiles. Rejects: tiles that shared memory cannot hold (i1,
+// index), reductions along a dimension that several warps hold, and what
+// crosses warps inside of a tile.if_any, which not all warps run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/BitVector.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILEPROMOTESHARED
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+//===----------------------------------------------------------------------===//
+// How a tile is copied
+//===----------------------------------------------------------------------===//
+
+/// Whether the value is a multiple of n, as far as its arithmetic shows.
+static bool isMultipleOf(Value value, int64_t n) {
+  if (APInt constant; matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue() % n == 0;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument == loop.getInductionVar() && isMultipleOf(loop.getLowerBound(), n) &&
+           isMultipleOf(loop.getStep(), n);
+  }
+  if (auto product = value.getDefiningOp<arith::MulIOp>())
+    return isMultipleOf(product.getLhs(), n) || isMultipleOf(product.getRhs(), n);
+  if (auto sum = value.getDefiningOp<arith::AddIOp>())
+    return isMultipleOf(sum.getLhs(), n) && isMultipleOf(sum.getRhs(), n);
+  return false;
+}
+
+/// Why the load cannot be made of aligned copies of 16 bytes; empty if it can.
+static StringRef whyNotAsync(LoadOp load, RankedTensorType tile) {
+  constexpr int64_t kChunk = 16;
+  int64_t bytes = tile.getElementTypeBitWidth() / 8;
+  auto argument = dyn_cast<BlockArgument>(load.getSource());
+  auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
+  auto align =
+      func ? func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), TileDialect::kAlignAttr)
+           : IntegerAttr();
+  if (!align || align.getInt() <= 0 || align.getInt() % kChunk != 0)
+    return "the source has no tile.align 16";
+  if (bytes != 2 && bytes != 4)
+    return "its elements do not have 2 or 4 bytes";
+  int64_t last = cast<ViewType>(load.getSource().getType()).getRank() - 1;
+  if (load.getDims().back() != last)
+    return "its rows do not run along the source's last dimension";
+  if (tile.getShape().back() * bytes % kChunk != 0)
+    return "its rows are no multiple of 16 bytes";
+  if (!isMultipleOf(load.getIndices()[last], kChunk / bytes))
+    return "its rows may start anywhere";
+  return "";
+}
+
+/// Panels as wide as the rows: narrow ones so that little is padded.
+static SwizzleAttr swizzleFor(RankedTensorType tile) {
+  int64_t rowBytes = tile.getShape().back() * tile.getElementTypeBitWidth() / 8;
+  return SwizzleAttr::get(tile.getContext(), rowBytes > 64 ? 128 : rowBytes > 32 ? 64 : 32);
+}
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+static FragAttr layoutOf(Value tile) {
+  auto type = dyn_cast<RankedTensorType>(tile.getType());
+  return type ? dyn_cast_or_null<FragAttr>(type.getEncoding()) : FragAttr();
+}
+
+/// The elements of a tile that a warp holds.
+static llvm::BitVector heldBy(const Layout &layout, int64_t warp, ArrayRef<int64_t> shape) {
+  llvm::BitVector held(ShapedType::getNumElements(shape));
+  for (int64_t lane = 0; lane < Layout::kLanes; ++lane)
+    for (int64_t reg = 0; reg < layout.numRegs(); ++reg) {
+      int64_t linear = 0;
+      for (auto [at, size] : llvm::zip_equal(layout.at(reg, lane, warp), shape))
+        linear = linear * size + at;
+      held.set(linear);
+    }
+  return held;
+}
+
+/// Whether some warp needs an element that it does not hold.
+static bool crossesWarps(ConvertLayoutOp convert) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(convert.getType()).getShape();
+  Layout from = layoutOf(convert.getInput()).getLayout();
+  Layout to = layoutOf(convert.getResult()).getLayout();
+  if (from.getWarp() == to.getWarp() && from.getReg() == to.getReg() &&
+      from.getLane() == to.getLane())
+    return false;
+  if (from.numWarps() != to.numWarps())
+    return true;
+  for (int64_t warp = 0; warp < to.numWarps(); ++warp)
+    if (heldBy(to, warp, shape).test(heldBy(from, warp, shape)))
+      return true;
+  return false;
+}
+
+/// Whether several warps hold parts of what is reduced.
+static bool crossesWarps(ReduceOp reduce) {
+  FragAttr layout = layoutOf(reduce.getInput());
+  return layout && llvm::any_of(layout.getLayout().getWarp(), [&](const Mode &mode) {
+           return mode.extent > 1 && mode.strides[reduce.getDim()] != 0;
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
+  using Base::Base;
+
+  void runOnOperation() override;
+  FailureOr<Value> makeRing(Operation *user, Type tile);
+  LogicalResult promoteLoad(LoadOp load);
+  LogicalResult promoteOperand(DotOp dot);
+  LogicalResult promoteConversion(ConvertLayoutOp convert);
+  Value putValue(OpBuilder &b, Location loc, Value ring, Value tile);
+
+  Operation *lastRing = nullptr;
+};
+
+} // namespace
+
+/// A ring of one slot for the tile, behind the rings made before.
+FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type) {
+  auto tile = cast<RankedTensorType>(type);
+  if (!tile.hasStaticShape())
+    return user->emitOpError() << "needs a tile of static shape to bring it to shared memory, got "
+                               << tile;
+  Type element = tile.getElementType();
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0)
+    return user->emitOpError() << "shared memory holds integers and floats of whole bytes, got "
+                               << tile;
+  if (user->getParentOfType<IfAnyOp>())
+    return user->emitOpError() << "needs shared memory inside of a tile.if_any, which not all "
+                                  "warps run; move it out";
+  OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
+  if (lastRing)
+    b.setInsertionPointAfter(lastRing);
+  auto ring =
+      RingOp::create(b, user->getLoc(),
+                     RingType::get(&getContext(), 1, tile.getShape(), element, swizzleFor(tile)));
+  lastRing = ring;
+  return ring.getResult();
+}
+
+LogicalResult PromoteShared::promoteLoad(LoadOp load) {
+  auto tile = cast<RankedTensorType>(load.getResult().getType());
+  FailureOr<Value> ring = makeRing(load, tile);
+  if (failed(ring))
+    return failure();
+  auto type = cast<RingType>(ring->getType());
+  Location loc = load.getLoc();
+  OpBuilder b(load);
+  StringRef why = whyNotAsync(load, tile);
+  PutOp::create(b, loc, *ring, load.getSource(), load.getIndices(), load.getDims(),
+                why.empty() ? Copy::cp_async : Copy::ld_st);
+  auto get = GetOp::create(b, loc, type.getSlot(), *ring);
+
+  // Products read the slot, everything else reads it to registers.
+  Operation *first = nullptr, *last = nullptr;
+  for (OpOperand &use : llvm::make_early_inc_range(load.getResult().getUses())) {
+    Operation *reader = use.getOwner();
+    if (auto dot = dyn_cast<DotOp>(reader);
+        dot && (&use == &dot.getAMutable() || &use == &dot.getBMutable())) {
+      use.set(get);
+    } else {
+      b.setInsertionPoint(reader);
+      auto read = ReadOp::create(b, loc, tile, get);
+      use.set(read);
+      reader = read;
+    }
+    Operation *here = load->getBlock()->findAncestorOpInBlock(*reader);
+    if (!first || here->isBeforeInBlock(first))
+      first = here;
+    if (!last || last->isBeforeInBlock(here))
+      last = here;
+  }
+  get->moveBefore(first);
+  b.setInsertionPointAfter(last);
+  ReleaseOp::create(b, loc, get);
+  load.erase();
+
+  if (emitRemarks) {
+    InFlightDiagnostic remark = emitRemark(loc);
+    remark << describeTile(type) << " to shared memory: " << type.getSlot().sizeInBytes()
+           << " bytes, " << (why.empty() ? "cp_async" : "ld_st");
+    if (!why.empty())
+      remark << ": " << why;
+  }
+  return success();
+}
+
+Value PromoteShared::putValue(OpBuilder &b, Location loc, Value ring, Value tile) {
+  PutValueOp::create(b, loc, ring, tile);
+  return GetOp::create(b, loc, cast<RingType>(ring.getType()).getSlot(), ring);
+}
+
+LogicalResult PromoteShared::promoteOperand(DotOp dot) {
+  FailureOr<Value> ring = makeRing(dot, dot.getB().getType());
+  if (failed(ring))
+    return failure();
+  OpBuilder b(dot);
+  Value slot = putValue(b, dot.getLoc(), *ring, dot.getB());
+  dot.getBMutable().assign(slot);
+  b.setInsertionPointAfter(dot);
+  ReleaseOp::create(b, dot.getLoc(), slot);
+  if (emitRemarks)
+    emitRemark(dot.getLoc()) << "computed operand of "
+                             << describeTile(cast<RingType>(ring->getType()))
+                             << " to shared memory";
+  return success();
+}
+
+LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
+  FailureOr<Value> ring = makeRing(convert, convert.getType());
+  if (failed(ring))
+    return failure();
+  OpBuilder b(convert);
+  Location loc = convert.getLoc();
+  Value slot = putValue(b, loc, *ring, convert.getInput());
+  auto read = ReadOp::create(b, loc, convert.getType(), slot);
+  ReleaseOp::create(b, loc, slot);
+  convert.replaceAllUsesWith(read.getResult());
+  convert.erase();
+  if (emitRemarks)
+    emitRemark(loc) << "layout conversion of " << describeTile(cast<RingType>(ring->getType()))
+                    << " crosses warps: through shared memory";
+  return success();
+}
+
+void PromoteShared::runOnOperation() {
+  lastRing = nullptr;
+  for (auto ring : getOperation().getBody().front().getOps<RingOp>())
+    lastRing = ring;
+  SmallVector<LoadOp> loads;
+  SmallVector<DotOp> dots;
+  SmallVector<ConvertLayoutOp> conversions;
+  WalkResult walked = getOperation().walk([&](Operation *op) {
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      bool feeds = llvm::any_of(load.getResult().getUses(), [&](OpOperand &use) {
+        auto dot = dyn_cast<DotOp>(use.getOwner());
+        return dot && (&use == &dot.getBMutable() ||
+                       (&use == &dot.getAMutable() && !layoutOf(load.getResult())));
+      });
+      if (feeds && isa<ViewType>(load.getSource().getType()))
+        loads.push_back(load);
+    } else if (auto dot = dyn_cast<DotOp>(op)) {
+      dots.push_back(dot);
+    } else if (auto convert = dyn_cast<ConvertLayoutOp>(op); convert && crossesWarps(convert)) {
+      conversions.push_back(convert);
+    } else if (auto reduce = dyn_cast<ReduceOp>(op); reduce && crossesWarps(reduce)) {
+      reduce.emitOpError() << "reduces dimension " << reduce.getDim()
+                           << ", of which each warp holds a part; convert its input to a layout "
+                              "in which one warp holds all of it";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  if (walked.wasInterrupted())
+    return signalPassFailure();
+  for (LoadOp load : loads)
+    if (failed(promoteLoad(load)))
+      return signalPassFailure();
+  for (DotOp dot : dots)
+    if (!isa<SlotType>(dot.getB().getType()) && failed(promoteOperand(dot)))
+      return signalPassFailure();
+  for (ConvertLayoutOp convert : conversions)
+    if (failed(promoteConversion(convert)))
+      return signalPassFailure();
+}

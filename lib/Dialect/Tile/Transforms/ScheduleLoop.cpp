@@ -1,0 +1,476 @@
+//===- ScheduleLoop.cpp - the order of the ops of a loop -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A stream is a ring that each iteration of a loop fills once, reads and
+// empties. A get is where all warps meet; so a slot may be filled again behind
+// the first get that follows its release, its anchor. Per loop:
+//
+//   1. find the streams, in the order of their first readers (their gets);
+//   2. for one slot: the anchor is the next get after the release. In the same
+//      iteration, it is the next iteration that is filled (distance 1); else
+//      it is the body's first get that fills this very iteration (distance 0),
+//      if a product runs until the slot is read. Where there is no anchor, or
+//      no product to hide the copy behind, two slots by default;
+//   3. n > 1 slots: the anchor is the body's first get, the distance n - 1;
+//   4. order: the first get, and with it those of streams of several slots
+//      that are no other's anchor (one barrier serves all); behind an anchor
+//      its puts, the ones needed first in front; other ops as they stood; a
+//      release behind the last reader, and right behind it the get that is its
+//      anchor, so that the slot is filled early; other gets before their first
+//      reader;
+//   5. what a put's indices need is copied to the stage of the put.
+//
+// Where a loop fills its rings in an arm of an if, the arm is scheduled like a
+// body, but within one iteration.
+//
+// Requires: rings of tile-promote-shared. Leaves alone, with a remark: streams
+// whose indices cannot be computed ahead are filled before their get; loops
+// that fill rings further inside.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILESCHEDULELOOP
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+
+struct Stream {
+  RingOp ring;
+  PutOp put;
+  GetOp get;
+  ReleaseOp release;
+  /// The ops of the body, in their order, that the put's indices need.
+  SmallVector<Operation *> slice;
+  /// Why the slice cannot run ahead; empty if it can.
+  std::string bound;
+  /// Places in the body of the first and the last reader.
+  int64_t firstRead = 0, lastRead = 0;
+  int64_t stages = 1;
+
+  // Chosen: iterations that the put runs ahead, and the get it is behind; null
+  // for a put that stays before its own get.
+  int64_t distance = 0;
+  Stream *anchor = nullptr;
+
+  int64_t slotBytes() { return sharedBytes(ring.getType()) / ring.getType().getStages(); }
+};
+
+/// The ops of a loop's body or of an arm of an if, and which of them move.
+struct Body {
+  explicit Body(Block &block) : block(block), loops(isa<scf::ForOp>(block.getParentOp())) {}
+  LogicalResult collect(std::string &why);
+  bool hasProductBetween(int64_t from, int64_t to, Stream &but) const;
+  void place(Stream &stream);
+  int64_t chooseStages(Stream &stream) const;
+
+  Block &block;
+  /// Whether there is a next iteration that may be filled ahead.
+  bool loops;
+  /// All but gets, releases and puts of streams, in their order.
+  SmallVector<Operation *> rest;
+  std::vector<std::unique_ptr<Stream>> streams;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// 1. Streams
+//===----------------------------------------------------------------------===//
+
+/// Whether the op may run for an iteration that does not exist. Loads may: out
+/// of range they read 0.
+static bool mayRunAhead(Operation *op) {
+  if (op->getNumRegions() != 0)
+    return false;
+  return isa<LoadOp, GatherOp>(op) || (isMemoryEffectFree(op) && isSpeculatable(op));
+}
+
+/// Collects what the put's indices need from the body.
+static void findSlice(Stream &stream, Block &block) {
+  llvm::SetVector<Operation *> slice;
+  SmallVector<Value> work(stream.put.getIndices());
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner() == &block && argument.getArgNumber() != 0)
+        stream.bound = "its place is carried by the loop";
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (op->getBlock() != &block || !slice.insert(op))
+      continue;
+    if (!mayRunAhead(op))
+      stream.bound = ("its place needs '" + op->getName().getStringRef() + "'").str();
+    llvm::append_range(work, op->getOperands());
+  }
+  stream.slice = slice.takeVector();
+  llvm::sort(stream.slice, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  block.walk([&](StoreOp store) {
+    if (store.getDestination() == stream.put.getSource())
+      stream.bound = "the loop stores to its source";
+  });
+}
+
+/// Fails, with a reason, where a ring is used in a way that is no stream's.
+LogicalResult Body::collect(std::string &why) {
+  llvm::SmallPtrSet<Operation *, 16> moved;
+  for (auto get : block.getOps<GetOp>()) {
+    RingOp ring = ringOf(get);
+    if (!ring || llvm::any_of(ring->getUsers(), [](Operation *op) { return isa<PutValueOp>(op); }))
+      continue;
+    auto stream = std::make_unique<Stream>();
+    stream->ring = ring;
+    stream->get = get;
+    for (Operation *user : ring->getUsers()) {
+      if (user == get)
+        continue;
+      stream->put = stream->put ? PutOp() : dyn_cast<PutOp>(user);
+      if (!stream->put || user->getBlock() != &block)
+        return why = "a ring is used more than once in an iteration, or elsewhere", failure();
+    }
+    for (Operation *user : get->getUsers())
+      if (auto release = dyn_cast<ReleaseOp>(user))
+        stream->release = release;
+    if (!stream->put || !stream->release || stream->release->getBlock() != &block)
+      return why = "a slot is not put, got and released in the body", failure();
+    findSlice(*stream, block);
+    stream->stages = ring.getType().getStages();
+    moved.insert({stream->put, stream->get, stream->release});
+    streams.push_back(std::move(stream));
+  }
+  if (streams.empty())
+    return why = "no ring is filled and read in its body itself", failure();
+
+  llvm::DenseMap<Operation *, int64_t> index;
+  for (Operation &op : block.without_terminator())
+    if (!moved.contains(&op)) {
+      index[&op] = rest.size();
+      rest.push_back(&op);
+    }
+  for (auto &stream : streams) {
+    stream->firstRead = rest.size();
+    stream->lastRead = -1;
+    for (Operation *user : stream->get->getUsers())
+      if (user != stream->release) {
+        int64_t at = index.lookup(block.findAncestorOpInBlock(*user));
+        stream->firstRead = std::min(stream->firstRead, at);
+        stream->lastRead = std::max(stream->lastRead, at);
+      }
+    if (stream->lastRead < 0)
+      return why = "a slot is never read", failure();
+  }
+  llvm::sort(streams, [](auto &a, auto &b) {
+    return a->firstRead != b->firstRead ? a->firstRead < b->firstRead
+                                        : a->get->isBeforeInBlock(b->get);
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// 2 and 3. Stages, anchors, distances
+//===----------------------------------------------------------------------===//
+
+/// Whether an op of rest[from, to) computes a product that reads no slot of `but`.
+bool Body::hasProductBetween(int64_t from, int64_t to, Stream &but) const {
+  for (int64_t i = std::max<int64_t>(from, 0); i < to; ++i) {
+    bool product = false;
+    rest[i]->walk([&](Operation *op) {
+      product |=
+          isa<DotOp, DotStartOp>(op) && !llvm::is_contained(op->getOperands(), but.get.getResult());
+    });
+    if (product)
+      return true;
+  }
+  return false;
+}
+
+/// Sets anchor and distance for the stream's number of slots.
+void Body::place(Stream &stream) {
+  stream.anchor = nullptr;
+  stream.distance = 0;
+  if (!stream.bound.empty())
+    return;
+  Stream *head = streams.front().get();
+  if (stream.stages > 1 && loops) {
+    stream.anchor = head;
+    stream.distance = stream.stages - 1;
+    return;
+  }
+  for (auto &other : streams)
+    if (loops && other->firstRead > stream.lastRead) {
+      stream.anchor = other.get();
+      stream.distance = 1;
+      return;
+    }
+  if (head != &stream && hasProductBetween(0, stream.firstRead, stream))
+    stream.anchor = head;
+}
+
+/// One where a product runs between the filling of the only slot and its get.
+int64_t Body::chooseStages(Stream &stream) const {
+  if (!stream.bound.empty() || !loops)
+    return 1;
+  if (!stream.anchor)
+    return 2;
+  bool hidden = stream.distance == 0 ||
+                hasProductBetween(stream.lastRead + 1, rest.size(), stream) ||
+                hasProductBetween(0, stream.firstRead, stream);
+  return hidden ? 1 : 2;
+}
+
+//===----------------------------------------------------------------------===//
+// 4 and 5. Order
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Numbers the ops of a body.
+struct Numbering {
+  Numbering(Body &body) : body(body), builder(body.block.getParent()->getContext()) {
+    for (auto &stream : body.streams)
+      last = std::max(last, stream->distance);
+  }
+  void run();
+
+private:
+  void emit(Operation *op, int64_t stage) {
+    op->setAttr(kStageAttr, builder.getI64IntegerAttr(stage));
+    op->setAttr(kOrderAttr, builder.getI64IntegerAttr(next++));
+  }
+  void emitPut(Stream &stream);
+  void emitGets(ArrayRef<Stream *> gets);
+  bool isAnchor(const Stream &stream) const {
+    return llvm::any_of(
+        body.streams, [&](auto &other) { return other->anchor == &stream && other->stages == 1; });
+  }
+
+  Body &body;
+  OpBuilder builder;
+  int64_t last = 0, next = 0;
+  llvm::SmallPtrSet<Stream *, 4> got;
+};
+
+} // namespace
+
+/// The put, and copies of what its indices need, in the put's stage.
+void Numbering::emitPut(Stream &stream) {
+  int64_t stage = last - stream.distance;
+  if (stream.anchor && !stream.slice.empty()) {
+    IRMapping mapping;
+    builder.setInsertionPoint(stream.put);
+    for (Operation *op : stream.slice)
+      emit(builder.clone(*op, mapping), stage);
+    for (OpOperand &operand : stream.put->getOpOperands())
+      operand.set(mapping.lookupOrDefault(operand.get()));
+  }
+  emit(stream.put, stage);
+}
+
+/// Gets that one barrier serves, then what is filled behind them.
+void Numbering::emitGets(ArrayRef<Stream *> gets) {
+  SmallVector<Stream *> puts;
+  for (Stream *stream : gets)
+    if (!stream->anchor)
+      emitPut(*stream);
+  for (Stream *stream : gets) {
+    emit(stream->get, last);
+    got.insert(stream);
+    for (auto &other : body.streams)
+      if (other->anchor == stream)
+        puts.push_back(other.get());
+  }
+  llvm::sort(puts, [](Stream *a, Stream *b) {
+    auto need = [](Stream *s) { return std::pair(s->distance, s->firstRead); };
+    return need(a) != need(b) ? need(a) < need(b) : a->put->isBeforeInBlock(b->put);
+  });
+  for (Stream *stream : puts)
+    emitPut(*stream);
+}
+
+void Numbering::run() {
+  SmallVector<Stream *> early;
+  for (auto &stream : body.streams) {
+    bool first = stream == body.streams.front();
+    if (stream->anchor && (first || (stream->stages > 1 && !isAnchor(*stream))))
+      early.push_back(stream.get());
+  }
+  // A first get whose put is in front of it stays where its indices are known.
+  if (!early.empty() && early.front() == body.streams.front().get())
+    emitGets(early);
+  for (auto [i, op] : llvm::enumerate(body.rest)) {
+    int64_t at = i;
+    SmallVector<Stream *> wanted;
+    for (auto &stream : body.streams)
+      if (!got.contains(stream.get()) && stream->firstRead <= at)
+        wanted.push_back(stream.get());
+    emitGets(wanted);
+    emit(op, last);
+    SmallVector<Stream *> released;
+    for (auto &stream : body.streams)
+      if (stream->lastRead == at) {
+        emit(stream->release, last);
+        released.push_back(stream.get());
+      }
+    for (Stream *stream : released)
+      if (stream->anchor && stream->distance == 1 && stream->stages == 1 &&
+          !got.contains(stream->anchor))
+        emitGets({stream->anchor});
+  }
+  // Indices of which only the copies are used.
+  llvm::SmallPtrSet<Operation *, 8> copied;
+  for (auto &stream : body.streams)
+    if (stream->anchor)
+      copied.insert_range(stream->slice);
+  for (Operation *op : llvm::reverse(body.rest))
+    if (copied.contains(op) && op->use_empty())
+      op->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct ScheduleLoop : tile::impl::TileScheduleLoopBase<ScheduleLoop> {
+  using Base::Base;
+
+  void runOnOperation() override;
+  void schedule(Block &block);
+  void chooseAll(Body &body);
+  void fit(Body &body);
+  void report(Body &body);
+};
+
+} // namespace
+
+static void setStages(RingOp ring, int64_t stages) {
+  RingType type = ring.getType();
+  ring.getResult().setType(RingType::get(type.getContext(), stages, type.getShape(),
+                                         type.getElementType(), type.getLayout()));
+}
+
+static int64_t totalBytes(FuncOp func) {
+  int64_t bytes = 0;
+  for (auto ring : func.getOps<RingOp>())
+    bytes += sharedBytes(ring.getType());
+  return bytes;
+}
+
+/// What the program gives, then the option, then the rule.
+void ScheduleLoop::chooseAll(Body &body) {
+  for (auto [i, stream] : llvm::enumerate(body.streams)) {
+    int64_t asked = stages.empty() ? 0 : stages[std::min<size_t>(i, stages.size() - 1)];
+    body.place(*stream);
+    if (stream->stages == 1)
+      stream->stages = asked > 0 ? asked : body.chooseStages(*stream);
+    if (!stream->bound.empty() || !body.loops)
+      stream->stages = 1;
+    body.place(*stream);
+    setStages(stream->ring, stream->stages);
+  }
+}
+
+/// Takes stages away, from the largest rings first, until the program fits.
+void ScheduleLoop::fit(Body &body) {
+  if (sharedLimit <= 0)
+    return;
+  for (int64_t bytes; (bytes = totalBytes(getOperation())) > sharedLimit;) {
+    Stream *largest = nullptr;
+    for (auto &stream : body.streams)
+      if (stream->stages > 1 && (!largest || std::pair(stream->stages, stream->slotBytes()) >=
+                                                 std::pair(largest->stages, largest->slotBytes())))
+        largest = stream.get();
+    if (!largest)
+      return;
+    setStages(largest->ring, --largest->stages);
+    body.place(*largest);
+    emitRemark(largest->ring.getLoc())
+        << "ring of " << describeTile(largest->ring.getType()) << ": " << largest->stages
+        << " stages, since the program's rings take " << bytes << " bytes and the limit is "
+        << sharedLimit.getValue();
+  }
+}
+
+void ScheduleLoop::report(Body &body) {
+  if (!emitRemarks)
+    return;
+  for (auto &stream : body.streams) {
+    InFlightDiagnostic remark = emitRemark(stream->put.getLoc());
+    remark << "ring of " << describeTile(stream->ring.getType()) << ": " << stream->stages
+           << (stream->stages == 1 ? " stage, " : " stages, ");
+    if (!stream->anchor) {
+      remark << "filled right before it is read: "
+             << (stream->bound.empty() ? "its slot is free no earlier" : stream->bound);
+      continue;
+    }
+    if (stream->distance == 0)
+      remark << "filled for its own iteration";
+    else
+      remark << "filled " << stream->distance
+             << (stream->distance == 1 ? " iteration ahead" : " iterations ahead");
+    remark << ", behind the get of " << describeTile(stream->anchor->ring.getType());
+  }
+}
+
+void ScheduleLoop::schedule(Block &block) {
+  bool fills = false, deeper = false, given = false;
+  for (Operation &op : block.without_terminator()) {
+    given |= op.hasAttr(kStageAttr) || op.hasAttr(kOrderAttr);
+    fills |= isa<PutOp>(op);
+    op.walk([&](PutOp put) { deeper |= put->getBlock() != &block; });
+  }
+  if (given || (!fills && !deeper))
+    return;
+  // Where a block further inside fills rings, it is that one which is scheduled.
+  Body body(block);
+  std::string why = "its rings are filled further inside";
+  if (deeper || failed(body.collect(why))) {
+    if (emitRemarks && body.loops)
+      emitRemark(block.getParentOp()->getLoc()) << "loop not scheduled: " << why;
+    return;
+  }
+  chooseAll(body);
+  fit(body);
+  report(body);
+  Numbering(body).run();
+}
+
+void ScheduleLoop::runOnOperation() {
+  for (int64_t n : stages)
+    if (n < 0 || n > 16) {
+      getOperation().emitError() << "a ring has 1 to 16 stages, or 0 to choose, got stages=" << n;
+      return signalPassFailure();
+    }
+  SmallVector<Block *> blocks;
+  getOperation().walk([&](Block *block) {
+    if (isa<scf::ForOp, scf::IfOp>(block->getParentOp()))
+      blocks.push_back(block);
+  });
+  for (Block *block : blocks)
+    schedule(*block);
+  int64_t bytes = totalBytes(getOperation());
+  if (sharedLimit > 0 && bytes > sharedLimit) {
+    getOperation().emitError() << "needs " << bytes << " bytes of shared memory, the limit is "
+                               << sharedLimit.getValue() << "; choose smaller tiles";
+    signalPassFailure();
+  }
+}

@@ -1,0 +1,70 @@
+//===- GPU.cpp - the phases after tile on GPUs -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Pipelines/GPU.h"
+#include "fa/Conversion/Passes.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Target/NVPTX/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+ArrayRef<StringRef> nvptx::getOptionalPasses() {
+  static const StringRef names[] = {"tile-narrow-positions", "tile-skip-rescale",
+                                    "tile-schedule-grid",    "tile-schedule-loop",
+                                    "tile-pipeline"};
+  return names;
+}
+
+void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
+                                     const ScheduleOptions &options) {
+  OpPassManager &kernels = pm.nest<tile::FuncOp>();
+  auto add = [&](std::unique_ptr<Pass> pass) {
+    if (!llvm::is_contained(options.leaveOut, pass->getArgument()))
+      kernels.addPass(std::move(pass));
+  };
+  if (options.aligned)
+    add(tile::createTileAssumeAlignment());
+  add(tile::createTileNarrowPositions());
+  add(tile::createTileSkipRescale());
+  add(tile::createTileScheduleGrid());
+  tile::TileAssignLayoutsOptions layouts;
+  layouts.target = target.name.str();
+  add(tile::createTileAssignLayouts(layouts));
+  add(tile::createTilePromoteShared());
+  tile::TileScheduleLoopOptions schedule;
+  schedule.sharedLimit = target.sharedMemory;
+  add(tile::createTileScheduleLoop(schedule));
+  add(tile::createTilePipeline());
+  add(tile::createTileVerifyRings());
+  add(tile::createTileLowerRings());
+  kernels.addPass(createCSEPass());
+}
+
+// Not by convert-gpu-to-nvvm, which calls libdevice: kernels are llvm.func with
+// nvvm.kernel, and arguments of LLVM's types, round ops of arith, math, scf and
+// vector; thread numbers are ops of nvvm.
+void nvptx::populateNVVMPipeline(OpPassManager &pm, const Target &, bool canonicalize) {
+  pm.addPass(createConvertTileToNVVM());
+  pm.addPass(createGPULowerMath());
+  if (canonicalize)
+    pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertNVVMToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+}

@@ -1,0 +1,146 @@
+//===- ManifestReader.cpp - reads manifests off tile.funcs -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Target/Manifest.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static constexpr int64_t kThreadsPerWarp = 32;
+
+/// The index of the entry's argument that argument `i` of a kernel is bound to,
+/// added where it is new.
+static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigned i) {
+  using tile::TileDialect;
+  auto name = kernel.getArgAttrOfType<StringAttr>(i, TileDialect::kNameAttr);
+  if (!name)
+    return kernel.emitError() << "argument " << i << " has no tile.name, so no launch can bind it";
+  bool writes = static_cast<bool>(kernel.getArgAttr(i, TileDialect::kOutputAttr));
+  auto workspace = kernel.getArgAttrOfType<ArrayAttr>(i, TileDialect::kWorkspaceAttr);
+  if (int64_t known = manifest.find(name); known >= 0)
+    return static_cast<unsigned>(known);
+
+  ManifestArgument argument;
+  argument.name = name.str();
+  argument.kind = writes ? ManifestArgument::Output : ManifestArgument::Input;
+  Type type = kernel.getArgumentTypes()[i];
+  if (auto view = dyn_cast<tile::ViewType>(type)) {
+    argument.shape = view.getShape().vec();
+    argument.dtype = dtypeOf(view.getElementType());
+  } else {
+    argument.kind = ManifestArgument::Scalar;
+    argument.dtype = dtypeOf(type);
+  }
+  if (workspace) {
+    argument.kind = ManifestArgument::Workspace;
+    for (Attribute size : workspace) {
+      if (auto integer = dyn_cast<IntegerAttr>(size)) {
+        argument.sizes.push_back({-1, integer.getInt()});
+        continue;
+      }
+      auto pair = dyn_cast<ArrayAttr>(size);
+      auto from = pair && pair.size() == 2 ? dyn_cast<StringAttr>(pair[0]) : StringAttr();
+      auto dim = from ? dyn_cast<IntegerAttr>(pair[1]) : IntegerAttr();
+      int64_t index = dim ? manifest.find(from) : -1;
+      if (index < 0 || dim.getInt() < 0 ||
+          dim.getInt() >= static_cast<int64_t>(manifest.arguments[index].shape.size()))
+        return kernel.emitError() << "the size " << size << " of workspace " << name
+                                  << " names no dimension of an earlier argument";
+      argument.sizes.push_back({index, dim.getInt()});
+    }
+  }
+  if (auto dims = kernel.getArgAttrOfType<ArrayAttr>(i, TileDialect::kDimsAttr))
+    for (Attribute dim : dims)
+      argument.dims.push_back(isa<StringAttr>(dim) ? cast<StringAttr>(dim).str() : "");
+  manifest.arguments.push_back(std::move(argument));
+  return static_cast<unsigned>(manifest.arguments.size() - 1);
+}
+
+/// What the launch arguments of a kernel become (the ABI in Manifest.h).
+static void addParameters(ManifestKernel &info, tile::FuncOp kernel) {
+  for (auto [i, argument] : llvm::enumerate(info.arguments)) {
+    auto view = dyn_cast<tile::ViewType>(kernel.getArgumentTypes()[i]);
+    if (!view) {
+      info.parameters.push_back({ManifestParameter::Scalar, argument, 0});
+      continue;
+    }
+    info.parameters.push_back({ManifestParameter::Pointer, argument, 0});
+    for (auto [d, size] : llvm::enumerate(view.getShape()))
+      if (ShapedType::isDynamic(size))
+        info.parameters.push_back({ManifestParameter::Size, argument, static_cast<unsigned>(d)});
+    for (unsigned d = 0; d + 1 < view.getShape().size(); ++d)
+      info.parameters.push_back({ManifestParameter::Stride, argument, d});
+  }
+}
+
+/// What a kernel takes for granted of its views, as guards of the variant.
+static void addGuards(ManifestVariant &variant, const ManifestKernel &info, tile::FuncOp kernel) {
+  for (auto [i, argument] : llvm::enumerate(info.arguments)) {
+    auto align = kernel.getArgAttrOfType<IntegerAttr>(i, tile::TileDialect::kAlignAttr);
+    if (!align || align.getInt() <= 1)
+      continue;
+    auto guard = llvm::find_if(variant.guards, [&](const ManifestGuard &guard) {
+      return guard.alignment == align.getInt();
+    });
+    if (guard == variant.guards.end()) {
+      variant.guards.push_back({align.getInt(), {}});
+      guard = std::prev(variant.guards.end());
+    }
+    if (!llvm::is_contained(guard->arguments, argument))
+      guard->arguments.push_back(argument);
+  }
+}
+
+FailureOr<std::vector<Manifest>> fa::readManifests(ModuleOp module) {
+  std::vector<Manifest> manifests;
+  for (auto kernel : module.getOps<tile::FuncOp>()) {
+    auto entry = kernel->getAttrOfType<StringAttr>(tile::TileDialect::kEntryAttr);
+    StringRef name = entry ? entry.getValue() : kernel.getSymName();
+    if (manifests.empty() || manifests.back().entry != name) {
+      manifests.emplace_back();
+      manifests.back().entry = name.str();
+      manifests.back().variants.emplace_back();
+    }
+    Manifest &manifest = manifests.back();
+    ManifestKernel info;
+    info.name = kernel.getSymName().str();
+    for (unsigned i = 0; i < kernel.getNumLaunchArguments(); ++i) {
+      FailureOr<unsigned> argument = bind(manifest, kernel, i);
+      if (failed(argument))
+        return failure();
+      info.arguments.push_back(*argument);
+    }
+    if (auto pairs = kernel->getAttrOfType<ArrayAttr>(tile::TileDialect::kMultiplesAttr))
+      for (Attribute pair : pairs)
+        if (auto names = dyn_cast<ArrayAttr>(pair);
+            names && names.size() == 2 && isa<StringAttr>(names[0]) && isa<StringAttr>(names[1]))
+          manifest.multiples.push_back(
+              {cast<StringAttr>(names[0]).str(), cast<StringAttr>(names[1]).str()});
+    if (auto pairs = kernel->getAttrOfType<ArrayAttr>(tile::TileDialect::kLimitsAttr))
+      for (Attribute pair : pairs)
+        if (auto limit = dyn_cast<ArrayAttr>(pair);
+            limit && limit.size() == 2 && isa<StringAttr>(limit[0]) && isa<IntegerAttr>(limit[1]))
+          manifest.limits.push_back(
+              {cast<StringAttr>(limit[0]).str(), cast<IntegerAttr>(limit[1]).getInt()});
+    SmallVector<std::pair<unsigned, unsigned>> symbols;
+    ArrayRef<int64_t> sizes = kernel.getSizes();
+    for (size_t i = 0; i < sizes.size(); i += 2)
+      symbols.push_back({info.arguments[sizes[i]], static_cast<unsigned>(sizes[i + 1])});
+    for (AffineExpr extent : kernel.getGrid().getResults())
+      info.grid.push_back(SizeExpr::fromAffine(extent, symbols));
+    addParameters(info, kernel);
+    addGuards(manifest.variants.front(), info, kernel);
+    if (auto warps = kernel->getAttrOfType<IntegerAttr>(tile::TileDialect::kWarpsAttr))
+      info.threads = kThreadsPerWarp * warps.getInt();
+    if (auto bytes = kernel->getAttrOfType<IntegerAttr>(tile::TileDialect::kSharedBytesAttr))
+      info.sharedBytes = bytes.getInt();
+    manifest.variants.front().kernels.push_back(std::move(info));
+  }
+  return manifests;
+}

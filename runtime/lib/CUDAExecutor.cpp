@@ -1,0 +1,335 @@
+//===- CUDAExecutor.cpp - devices, and programs loaded on them -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CUDAExecutor.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <chrono>
+
+using namespace mlir::fa;
+using namespace mlir::fa::cuda;
+
+static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+std::optional<int> mlir::fa::cuda::parseDevice(llvm::StringRef text) {
+  int ordinal = 0;
+  if (!text.consume_front("cuda"))
+    return std::nullopt;
+  if (text.empty())
+    return 0;
+  // Digits only: no sign, no other base.
+  if (!text.consume_front(":") || text.empty() || !llvm::all_of(text, llvm::isDigit) ||
+      text.getAsInteger(10, ordinal))
+    return std::nullopt;
+  return ordinal;
+}
+
+llvm::Expected<std::shared_ptr<const Device>> Device::open(const Driver &driver, int ordinal) {
+  int count = 0;
+  if (llvm::Error failed = driver.check(driver.cuDeviceGetCount(&count), "count the CUDA devices"))
+    return failed;
+  if (ordinal < 0 || ordinal >= count)
+    return error("there is no CUDA device " + llvm::Twine(ordinal) + ": the driver finds " +
+                 llvm::Twine(count) + "; " +
+                 (count ? "choose 0 to " + llvm::Twine(count - 1)
+                        : llvm::Twine("check nvidia-smi and CUDA_VISIBLE_DEVICES")));
+  std::shared_ptr<Device> device(new Device(driver));
+  device->ordinal = ordinal;
+  std::string what = "open CUDA device " + std::to_string(ordinal);
+  char name[256] = {};
+  auto attribute = [&](int &value, CUdevice_attribute which) {
+    return driver.check(driver.cuDeviceGetAttribute(&value, which, device->handle), what);
+  };
+  if (llvm::Error failed = driver.check(driver.cuDeviceGet(&device->handle, ordinal), what))
+    return failed;
+  if (llvm::Error failed =
+          driver.check(driver.cuDeviceGetName(name, sizeof name - 1, device->handle), what))
+    return failed;
+  device->name = name;
+  if (llvm::Error failed = attribute(device->major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR))
+    return failed;
+  if (llvm::Error failed = attribute(device->minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR))
+    return failed;
+  if (llvm::Error failed =
+          attribute(device->multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT))
+    return failed;
+  if (llvm::Error failed =
+          attribute(device->sharedBytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN))
+    return failed;
+  // Last, so that the destructor releases only what was retained.
+  if (llvm::Error failed =
+          driver.check(driver.cuDevicePrimaryCtxRetain(&device->context, device->handle), what))
+    return failed;
+  return device;
+}
+
+Device::~Device() {
+  if (context)
+    driver.cuDevicePrimaryCtxRelease(handle);
+}
+
+std::string Device::describe() const {
+  return "device " + std::to_string(ordinal) + " (" + name + ", compute capability " +
+         std::to_string(major) + "." + std::to_string(minor) + ")";
+}
+
+llvm::Error Device::checkTarget(llvm::StringRef target) const {
+  llvm::StringRef rest = target;
+  int number = 0;
+  if (!rest.consume_front("sm_") || rest.consumeInteger(10, number))
+    return error("'" + target + "' is no target of CUDA: expected sm_80, sm_90a, ...");
+  // Code whose name ends in a letter uses what later devices may not have.
+  bool exact = !rest.empty();
+  int here = 10 * major + minor;
+  if (exact ? here == number : here >= number)
+    return llvm::Error::success();
+  return error(target + " code needs compute capability " + llvm::Twine(number / 10) + "." +
+               llvm::Twine(number % 10) + (exact ? " and no other" : " or later") +
+               ", but this is " + describe() +
+               (exact ? "; compile for sm_80" : "; use a later device, or the CPU"));
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+/// A library of the driver. The driver may write the log when a kernel is first
+/// asked for, or later still, so its buffer lives as long.
+struct Executor::Image {
+  CUlibrary library = nullptr;
+  std::vector<char> log = std::vector<char>(8192);
+
+  /// The log as part of a one-line error.
+  std::string logText() const {
+    llvm::SmallVector<llvm::StringRef> lines;
+    llvm::StringRef(log.data(), strnlen(log.data(), log.size())).split(lines, '\n');
+    std::string text;
+    for (llvm::StringRef line : lines)
+      if (line = line.trim(); !line.empty())
+        text += (text.empty() ? "" : " | ") + line.str();
+    return text.empty() ? "" : ": " + text;
+  }
+};
+
+Executor::Executor(std::shared_ptr<const Device> device) : device(std::move(device)) {}
+
+Executor::~Executor() {
+  Current current(*device);
+  for (auto &image : images)
+    if (image && image->library)
+      device->driver.cuLibraryUnload(image->library);
+}
+
+llvm::Error Executor::loadImage(Image &image, const std::string &code) {
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {image.log.data(), reinterpret_cast<void *>(image.log.size())};
+  const Driver &driver = device->driver;
+  CUresult result = driver.cuLibraryLoadData(&image.library, code.c_str(), options, values, 2,
+                                             nullptr, nullptr, 0);
+  if (result == CUDA_SUCCESS)
+    return llvm::Error::success();
+  image.library = nullptr;
+  const char *remedy = result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ? "; update the driver" : "";
+  return error("the CUDA driver (CUDA " + versionText(driver.version) +
+               ") cannot compile the program for " + device->describe() + ": " +
+               driver.describe(result) + image.logText() + remedy);
+}
+
+llvm::Error Executor::loadKernels(Variant &variant, const Image &image,
+                                  llvm::ArrayRef<ManifestKernel> kernels) {
+  const Driver &driver = device->driver;
+  for (const ManifestKernel &kernel : kernels) {
+    std::string what = "load kernel '" + kernel.name + "' on " + device->describe();
+    CUkernel handle;
+    CUfunction function;
+    CUresult result = driver.cuLibraryGetKernel(&handle, image.library, kernel.name.c_str());
+    if (result == CUDA_SUCCESS)
+      result = driver.cuKernelGetFunction(&function, handle);
+    if (result != CUDA_SUCCESS)
+      return error("cannot " + what + ": " + driver.describe(result) + image.logText());
+    if (llvm::Error failed = driver.check(
+            driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                      static_cast<int>(kernel.sharedBytes)),
+            what + " with " + llvm::Twine(kernel.sharedBytes) + " bytes of shared memory"))
+      return failed;
+    KernelFacts &known = facts.emplace_back();
+    known.name = kernel.name;
+    known.threads = kernel.threads;
+    int shared = 0;
+    for (auto [value, attribute] : {std::pair(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
+                                    {&known.localBytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES},
+                                    {&known.registers, CU_FUNC_ATTRIBUTE_NUM_REGS}})
+      if (llvm::Error failed =
+              driver.check(driver.cuFuncGetAttribute(value, attribute, function), what))
+        return failed;
+    known.sharedBytes = kernel.sharedBytes + shared;
+    variant.functions.push_back(function);
+  }
+  return llvm::Error::success();
+}
+
+/// Why a device has too little for a variant; empty where it has enough.
+static std::string lacking(const Device &device, const ManifestVariant &variant) {
+  for (const ManifestKernel &kernel : variant.kernels)
+    if (kernel.sharedBytes > device.sharedBytes)
+      return "kernel '" + kernel.name + "' needs " + std::to_string(kernel.sharedBytes) +
+             " bytes of shared memory a block, but " + device.describe() + " has " +
+             std::to_string(device.sharedBytes) + "; choose smaller tiles";
+  return "";
+}
+
+llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Device> device,
+                                                           const Manifest &entry,
+                                                           llvm::StringRef target,
+                                                           llvm::ArrayRef<std::string> codes) {
+  if (llvm::Error failed = device->checkTarget(target))
+    return failed;
+  std::unique_ptr<Executor> executor(new Executor(device));
+  Current current(*device);
+  if (llvm::Error failed = current.check())
+    return failed;
+  auto start = std::chrono::steady_clock::now();
+  executor->images.resize(codes.size());
+  for (const ManifestVariant &info : entry.variants) {
+    Variant &variant = executor->variants.emplace_back();
+    variant.problem = lacking(*device, info);
+    if (!variant.problem.empty())
+      continue;
+    if (info.image >= codes.size())
+      return error("the manifest names image " + llvm::Twine(info.image) + ", but there are " +
+                   llvm::Twine(codes.size()));
+    std::unique_ptr<Image> &image = executor->images[info.image];
+    if (!image) {
+      image = std::make_unique<Image>();
+      if (llvm::Error failed = executor->loadImage(*image, codes[info.image]))
+        return failed;
+    }
+    if (llvm::Error failed = executor->loadKernels(variant, *image, info.kernels))
+      return failed;
+  }
+  executor->seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  auto unusable = [](const Variant &variant) { return !variant.problem.empty(); };
+  if (llvm::all_of(executor->variants, unusable))
+    return error(executor->variants.front().problem);
+  return executor;
+}
+
+//===----------------------------------------------------------------------===//
+// Launching
+//===----------------------------------------------------------------------===//
+
+/// Why the guards of a variant do not hold; empty where they do.
+static std::string violated(const Manifest &entry, const ManifestVariant &variant,
+                            llvm::ArrayRef<BoundArgument> arguments) {
+  for (const ManifestGuard &guard : variant.guards)
+    for (unsigned i : guard.arguments) {
+      const BoundArgument &argument = arguments[i];
+      const std::string &name = entry.arguments[i].name;
+      std::string expected = ", expected a multiple of " + std::to_string(guard.alignment);
+      if (llvm::is_contained(argument.sizes, 0))
+        continue;
+      auto address = reinterpret_cast<uintptr_t>(argument.data);
+      if (address % guard.alignment != 0)
+        return "the address of '" + name + "' is " + std::to_string(address % guard.alignment) +
+               " bytes past a multiple of " + std::to_string(guard.alignment) +
+               "; copy it to memory aligned to " + std::to_string(guard.alignment) + " bytes";
+      int64_t size = sizeOf(*entry.arguments[i].dtype);
+      for (size_t d = 0; d + 1 < argument.sizes.size(); ++d)
+        if (argument.sizes[d] > 1 && argument.strides[d] * size % guard.alignment != 0)
+          return "dimension " + std::to_string(d) + " of '" + name + "' has a stride of " +
+                 std::to_string(argument.strides[d] * size) + " bytes" + expected +
+                 "; pad its rows to one";
+    }
+  return "";
+}
+
+/// The blocks of a launch: the product of the grid's extents.
+static llvm::Expected<unsigned> countBlocks(const Manifest &entry, const ManifestKernel &kernel,
+                                            const LaunchShapes &shapes) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  auto extents = entry.grid(kernel, shapes);
+  if (!extents)
+    return extents.takeError();
+  int64_t blocks = llvm::is_contained(*extents, 0) ? 0 : 1;
+  for (int64_t extent : *extents) {
+    if (extent < 0 || (blocks > 0 && extent > most / blocks))
+      return error(
+          "the grid of kernel '" + kernel.name + "' is " +
+          llvm::join(llvm::map_range(*extents, [](int64_t x) { return std::to_string(x); }),
+                     " x ") +
+          " blocks, expected at most 2^31 - 1; use fewer or shorter sequences");
+    blocks *= extent;
+  }
+  return static_cast<unsigned>(blocks);
+}
+
+/// One parameter as its bits, the low ones of 64.
+static uint64_t valueOf(const ManifestParameter &parameter,
+                        llvm::ArrayRef<BoundArgument> arguments) {
+  const BoundArgument &argument = arguments[parameter.argument];
+  switch (parameter.kind) {
+  case ManifestParameter::Pointer:
+    return reinterpret_cast<uintptr_t>(argument.data);
+  case ManifestParameter::Size:
+    return argument.sizes[parameter.dim];
+  case ManifestParameter::Stride:
+    return argument.strides[parameter.dim];
+  case ManifestParameter::Scalar:
+    return argument.scalar;
+  }
+  return 0;
+}
+
+llvm::Error Executor::launch(const Manifest &entry, llvm::ArrayRef<BoundArgument> arguments,
+                             CUstream stream) const {
+  std::string problems;
+  size_t chosen = variants.size();
+  for (size_t i = 0; i < variants.size() && chosen == variants.size(); ++i) {
+    std::string problem = variants[i].problem;
+    if (problem.empty())
+      problem = violated(entry, entry.variants[i], arguments);
+    if (problem.empty())
+      chosen = i;
+    else if (problems.find(problem) == std::string::npos)
+      problems += (problems.empty() ? "" : "; or: ") + problem;
+  }
+  if (chosen == variants.size())
+    return error("@" + entry.entry + " cannot be launched: " + problems);
+
+  LaunchShapes shapes;
+  for (const BoundArgument &argument : arguments)
+    shapes.push_back(argument.sizes);
+  Current current(*device);
+  if (llvm::Error failed = current.check())
+    return failed;
+  for (auto [kernel, function] :
+       llvm::zip_equal(entry.variants[chosen].kernels, variants[chosen].functions)) {
+    llvm::Expected<unsigned> blocks = countBlocks(entry, kernel, shapes);
+    if (!blocks)
+      return blocks.takeError();
+    if (*blocks == 0)
+      continue;
+    llvm::SmallVector<uint64_t, 64> values;
+    llvm::SmallVector<void *, 64> addresses;
+    for (const ManifestParameter &parameter : kernel.parameters)
+      values.push_back(valueOf(parameter, arguments));
+    for (uint64_t &value : values)
+      addresses.push_back(&value);
+    CUresult result = device->driver.cuLaunchKernel(
+        function, *blocks, 1, 1, static_cast<unsigned>(kernel.threads), 1, 1,
+        static_cast<unsigned>(kernel.sharedBytes), stream, addresses.data(), nullptr);
+    if (result != CUDA_SUCCESS)
+      return device->driver.check(result,
+                                  "launch kernel '" + kernel.name + "' on " + device->describe());
+  }
+  return llvm::Error::success();
+}

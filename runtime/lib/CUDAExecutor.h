@@ -1,0 +1,121 @@
+//===- CUDAExecutor.h - devices, and programs loaded on them ----*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_CUDAEXECUTOR_H
+#define FA_RUNTIME_CUDAEXECUTOR_H
+
+#include "CUDADriver.h"
+#include "Launch.h"
+#include <optional>
+
+namespace mlir::fa::cuda {
+
+/// A device of the machine, with its primary context retained: the context
+/// that the CUDA runtime, and so PyTorch, uses too.
+class Device {
+public:
+  static llvm::Expected<std::shared_ptr<const Device>> open(const Driver &driver, int ordinal);
+  ~Device();
+
+  const Driver &driver;
+  int ordinal = 0;
+  std::string name;
+  int major = 0, minor = 0, multiprocessors = 0;
+  /// The most shared memory that a block can ask for.
+  int sharedBytes = 0;
+  CUdevice handle = 0;
+  CUcontext context = nullptr;
+
+  /// "device 0 (NVIDIA H200, compute capability 9.0)".
+  std::string describe() const;
+  /// Whether code for `target`, such as "sm_80" or "sm_90a", runs here.
+  llvm::Error checkTarget(llvm::StringRef target) const;
+
+private:
+  explicit Device(const Driver &driver) : driver(driver) {}
+};
+
+/// Makes the context of a device the thread's current one, for a scope.
+class Current {
+public:
+  explicit Current(const Device &device)
+      : driver(device.driver), result(driver.cuCtxPushCurrent(device.context)) {}
+  ~Current() {
+    CUcontext popped;
+    if (result == CUDA_SUCCESS)
+      driver.cuCtxPopCurrent(&popped);
+  }
+  Current(const Current &) = delete;
+  llvm::Error check() const { return driver.check(result, "make the device current"); }
+
+private:
+  const Driver &driver;
+  CUresult result;
+};
+
+/// "cuda" or "cuda:N" as the ordinal N; none for other texts.
+std::optional<int> parseDevice(llvm::StringRef text);
+
+/// An entry whose kernels are loaded on a device. Immutable; may be used from
+/// any thread.
+class Executor {
+public:
+  /// What the driver says of one kernel.
+  struct KernelFacts {
+    std::string name;
+    int registers = 0;
+    /// Of a thread: what was spilled, and arrays.
+    int localBytes = 0;
+    /// Of a block, static and dynamic.
+    int64_t sharedBytes = 0;
+    int64_t threads = 0;
+  };
+
+  /// Loads the images that the entry's variants need: `images` in the order of
+  /// the manifest, which was made for `target`. Variants that ask for more
+  /// shared memory than there is are left out; an error where none remains.
+  static llvm::Expected<std::unique_ptr<Executor>> create(std::shared_ptr<const Device> device,
+                                                          const Manifest &entry,
+                                                          llvm::StringRef target,
+                                                          llvm::ArrayRef<std::string> images);
+  ~Executor();
+
+  /// Puts the kernels of the first variant whose guards hold on a stream.
+  /// Allocates nothing on the device and waits for nothing, so that a stream
+  /// may be captured in a graph.
+  llvm::Error launch(const Manifest &entry, llvm::ArrayRef<BoundArgument> arguments,
+                     CUstream stream) const;
+
+  const Device &getDevice() const { return *device; }
+  /// Seconds that the driver took to load the images, which compiles PTX.
+  double loadSeconds() const { return seconds; }
+  /// Of every kernel that is loaded, variant by variant.
+  llvm::ArrayRef<KernelFacts> getKernels() const { return facts; }
+
+private:
+  struct Image;
+  struct Variant {
+    /// Why the device cannot run it; empty where it can.
+    std::string problem;
+    std::vector<CUfunction> functions;
+  };
+
+  explicit Executor(std::shared_ptr<const Device> device);
+  llvm::Error loadImage(Image &image, const std::string &code);
+  llvm::Error loadKernels(Variant &variant, const Image &image,
+                          llvm::ArrayRef<ManifestKernel> kernels);
+
+  std::shared_ptr<const Device> device;
+  std::vector<std::unique_ptr<Image>> images;
+  std::vector<Variant> variants;
+  std::vector<KernelFacts> facts;
+  double seconds = 0;
+};
+
+} // namespace mlir::fa::cuda
+
+#endif // FA_RUNTIME_CUDAEXECUTOR_H

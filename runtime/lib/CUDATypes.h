@@ -1,0 +1,105 @@
+//===- CUDATypes.h - what the CUDA driver's functions take ------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The binary interface of the few functions of libcuda.so.1 that the runtime
+// calls, declared here because the library is opened at run time and its
+// header is no part of any system. One list serves the loader and the library
+// that stands in for the driver in tests.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_CUDATYPES_H
+#define FA_RUNTIME_CUDATYPES_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mlir::fa::cuda {
+
+using CUresult = int;
+using CUdevice = int;
+using CUdeviceptr = uint64_t;
+using CUcontext = struct CUctx_st *;
+using CUstream = struct CUstream_st *;
+using CUevent = struct CUevent_st *;
+using CUlibrary = struct CUlib_st *;
+using CUkernel = struct CUkern_st *;
+using CUfunction = struct CUfunc_st *;
+
+enum : CUresult {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+  CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+};
+
+enum CUdevice_attribute : int {
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+};
+
+enum CUfunction_attribute : int {
+  CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
+  CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
+  CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
+  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+};
+
+enum CUjit_option : int {
+  CU_JIT_ERROR_LOG_BUFFER = 5,
+  CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+};
+
+// X(function, symbol, parameters). The library has several versions of some
+// functions; the symbol says which.
+#define FA_CUDA_FUNCTIONS(X)                                                                       \
+  X(cuInit, cuInit, (unsigned flags))                                                              \
+  X(cuDriverGetVersion, cuDriverGetVersion, (int *version))                                        \
+  X(cuDeviceGetCount, cuDeviceGetCount, (int *count))                                              \
+  X(cuDeviceGet, cuDeviceGet, (CUdevice * device, int ordinal))                                    \
+  X(cuDeviceGetName, cuDeviceGetName, (char *name, int size, CUdevice device))                     \
+  X(cuDeviceGetAttribute, cuDeviceGetAttribute,                                                    \
+    (int *value, CUdevice_attribute attribute, CUdevice device))                                   \
+  X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))    \
+  X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice device))                    \
+  X(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext context))                                    \
+  X(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext * context))                                    \
+  X(cuLibraryLoadData, cuLibraryLoadData,                                                          \
+    (CUlibrary * library, const void *code, CUjit_option *jitOptions, void **jitValues,            \
+     unsigned jitCount, int *options, void **values, unsigned count))                              \
+  X(cuLibraryUnload, cuLibraryUnload, (CUlibrary library))                                         \
+  X(cuLibraryGetKernel, cuLibraryGetKernel,                                                        \
+    (CUkernel * kernel, CUlibrary library, const char *name))                                      \
+  X(cuKernelGetFunction, cuKernelGetFunction, (CUfunction * function, CUkernel kernel))            \
+  X(cuFuncGetAttribute, cuFuncGetAttribute,                                                        \
+    (int *value, CUfunction_attribute attribute, CUfunction function))                             \
+  X(cuFuncSetAttribute, cuFuncSetAttribute,                                                        \
+    (CUfunction function, CUfunction_attribute attribute, int value))                              \
+  X(cuLaunchKernel, cuLaunchKernel,                                                                \
+    (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,         \
+     unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream stream, void **parameters,   \
+     void **extra))                                                                                \
+  X(cuMemGetInfo, cuMemGetInfo_v2, (size_t *available, size_t *total))                             \
+  X(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr * pointer, size_t bytes))                              \
+  X(cuMemFree, cuMemFree_v2, (CUdeviceptr pointer))                                                \
+  X(cuMemcpy, cuMemcpy, (CUdeviceptr to, CUdeviceptr from, size_t bytes))                          \
+  X(cuMemsetD8, cuMemsetD8_v2, (CUdeviceptr pointer, unsigned char value, size_t bytes))           \
+  X(cuCtxSynchronize, cuCtxSynchronize, ())                                                        \
+  X(cuEventCreate, cuEventCreate, (CUevent * event, unsigned flags))                               \
+  X(cuEventDestroy, cuEventDestroy_v2, (CUevent event))                                            \
+  X(cuEventRecord, cuEventRecord, (CUevent event, CUstream stream))                                \
+  X(cuEventSynchronize, cuEventSynchronize, (CUevent event))                                       \
+  X(cuEventElapsedTime, cuEventElapsedTime, (float *milliseconds, CUevent begin, CUevent end))     \
+  X(cuGetErrorName, cuGetErrorName, (CUresult result, const char **text))                          \
+  X(cuGetErrorString, cuGetErrorString, (CUresult result, const char **text))
+
+} // namespace mlir::fa::cuda
+
+#endif // FA_RUNTIME_CUDATYPES_H

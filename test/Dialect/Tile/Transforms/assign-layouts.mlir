@@ -1,0 +1,160 @@
+// RUN: fa-opt %s --tile-assign-layouts | FileCheck %s
+// RUN: fa-opt %s --tile-assign-layouts=emit-remarks --verify-diagnostics -o /dev/null
+// RUN: fa-opt %s --tile-assign-layouts=vector-stores | FileCheck %s --check-prefix=WIDE
+
+// CHECK-DAG: #[[$ACC:frag[0-9]*]] = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+// CHECK-DAG: #[[$ROWS:frag[0-9]*]] = #tile.frag<reg = [(2, 8)], lane = [(4, 0), (8, 1)], warp = [(4, 16)]>
+// CHECK-DAG: #[[$COLS:frag[0-9]*]] = #tile.frag<reg = [(2, 1), (8, 8)], lane = [(4, 2), (8, 0)], warp = [(4, 0)]>
+// CHECK-DAG: #[[$PAIRED:frag[0-9]*]] = #tile.frag<reg = [(2, 8, 0), (2, 0, 1), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+// CHECK-DAG: #[[$TURNED:frag[0-9]*]] = #tile.frag<reg = [(2, 1, 0), (2, 0, 8), (8, 8, 0)], lane = [(4, 2, 0), (8, 0, 1)], warp = [(4, 0, 16)]>
+// CHECK-DAG: #[[$BLOCK:frag[0-9]*]] = #tile.frag<reg = [(8, 0, 1), (4, 16, 0)], lane = [(8, 0, 8), (4, 1, 0)], warp = [(4, 4, 0)]>
+// CHECK-DAG: #[[$ODD:frag[0-9]*]] = #tile.frag<reg = [(10, 0, 1), (3, 1, 0)], lane = [(32, 0, 0)], warp = [(4, 0, 0)]>
+
+// Two products one after the other: rows of both tiles have one layout, and
+// 2-byte elements of the accumulator are the operand as they stand.
+// CHECK-LABEL: tile.func @chain
+// WIDE-LABEL: tile.func @chain
+tile.func @chain(%x: !tile.view<?x64xbf16>, %y: !tile.view<?x64xbf16>, %r: !tile.view<?xf32>, %z: !tile.view<?x64xbf16>, %i: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  // CHECK: tile.load {{.*}} -> tensor<64x64xbf16>
+  %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %y[%i, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+  // A constant that three ops share.
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // CHECK: tile.dot {{.*}} transpose_b : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32, #[[$ACC]]>
+  %s = tile.dot %a, %b, %zero transpose_b : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+  // CHECK: tile.load {{.*}} -> tensor<64xf32, #[[$ROWS]]>
+  %m = tile.load %r[%i] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+  // CHECK: tile.reduce addf {{.*}} : tensor<64x64xf32, #[[$ACC]]> -> tensor<64xf32, #[[$ROWS]]>
+  %n = tile.reduce addf %s init %m dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+  %mb = tile.broadcast %n dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+  // One iota as rows and as columns.
+  // CHECK: tile.iota %{{.*}} : index -> tensor<64xindex, #[[$COLS]]>
+  // CHECK: tile.iota %{{.*}} : index -> tensor<64xindex, #[[$ROWS]]>
+  %io = tile.iota %i : index -> tensor<64xindex>
+  %ir = tile.broadcast %io dim 1 : tensor<64xindex> -> tensor<64x64xindex>
+  %ic = tile.broadcast %io dim 0 : tensor<64xindex> -> tensor<64x64xindex>
+  %seen = arith.cmpi sle, %ic, %ir : tensor<64x64xindex>
+  %t = arith.select %seen, %mb, %zero : tensor<64x64xi1>, tensor<64x64xf32>
+  // CHECK: %[[P:.*]] = arith.truncf {{.*}} to tensor<64x64xbf16, #[[$ACC]]>
+  %p = arith.truncf %t : tensor<64x64xf32> to tensor<64x64xbf16>
+  // CHECK: tile.dot %[[P]], {{.*}} : tensor<64x64xbf16, #[[$ACC]]>, tensor<64x64xbf16>, tensor<64x64xf32, #[[$ACC]]>
+  %o = tile.dot %p, %b, %zero : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+  // CHECK: %[[H:.*]] = arith.truncf
+  %h = arith.truncf %o : tensor<64x64xf32> to tensor<64x64xbf16>
+  // CHECK: tile.store %[[H]]
+  // WIDE: %[[W:.*]] = tile.convert_layout {{.*}} : tensor<64x64xbf16, #{{frag[0-9]*}}> -> tensor<64x64xbf16, #{{frag[0-9]*}}>
+  // WIDE: tile.store %[[W]]
+  tile.store %h, %z[%i, %c0] dims [0, 1] : tensor<64x64xbf16>, !tile.view<?x64xbf16>
+  tile.return
+}
+
+// A loaded tile that a product and a sum use is loaded twice. Products of f32
+// take k in the order of the accumulator.
+// CHECK-LABEL: tile.func @twice
+tile.func @twice(%x: !tile.view<?x64xf32>, %y: !tile.view<?x64xf32>, %z: !tile.view<?x64xf32>, %i: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // CHECK: %[[SHARED:.*]] = tile.load {{.*}} -> tensor<64x64xf32>
+  // CHECK: %[[OWN:.*]] = tile.load {{.*}} -> tensor<64x64xf32, #[[$ACC]]>
+  %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+  %b = tile.load %y[%i, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+  // CHECK: tile.dot %[[SHARED]]
+  %s = tile.dot %a, %b, %zero precision(tf32x3) : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+  // CHECK: %[[SUM:.*]] = arith.addf {{.*}}%[[OWN]] : tensor<64x64xf32, #[[$ACC]]>
+  %t = arith.addf %s, %a : tensor<64x64xf32>
+  // CHECK: %[[P:.*]] = tile.convert_layout %[[SUM]] : {{.*}} -> tensor<64x64xf32, #[[$PAIRED]]>
+  // CHECK: tile.dot %[[P]]
+  // expected-remark @+1 {{layout converted for operand a of a product: 0 instructions}}
+  %o = tile.dot %t, %b, %zero precision(tf32) : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+  // Full precision has no matrix instruction: operand a stays as it is.
+  // CHECK: tile.dot %[[SUM]]
+  %u = tile.dot %t, %b, %o : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+  tile.store %u, %z[%i, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// Rows to columns, and a transposed operand: other warps have the elements.
+// CHECK-LABEL: tile.func @across
+tile.func @across(%x: !tile.view<?x64xf16>, %z: !tile.view<?x64xf32>, %w: !tile.view<?xf32>, %i: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %none = arith.constant dense<0.0> : tensor<64xf32>
+  %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  %s = tile.dot %a, %a, %zero transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+  // CHECK: %[[R:.*]] = tile.reduce maxnumf {{.*}} -> tensor<64xf32, #[[$ROWS]]>
+  %r = tile.reduce maxnumf %s init %none dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+  // CHECK: %[[C:.*]] = tile.convert_layout %[[R]] : tensor<64xf32, #[[$ROWS]]> -> tensor<64xf32, #[[$COLS]]>
+  // CHECK: tile.broadcast %[[C]] dim 0
+  // expected-remark @+1 {{layout converted for a broadcast: 256 bytes through shared memory}}
+  %rc = tile.broadcast %r dim 0 : tensor<64xf32> -> tensor<64x64xf32>
+  %d = arith.subf %s, %rc : tensor<64x64xf32>
+  %h = arith.truncf %d : tensor<64x64xf32> to tensor<64x64xf16>
+  // The class of the transposed tile is the operand's, so one conversion.
+  // CHECK: %[[T:.*]] = tile.transpose {{.*}} -> tensor<64x64xf16, #[[$TURNED]]>
+  // CHECK: %[[A:.*]] = tile.convert_layout %[[T]] : {{.*}} -> tensor<64x64xf16, #[[$ACC]]>
+  // CHECK: tile.dot %[[A]]
+  // expected-remark @+1 {{layout converted for a transpose: 8192 bytes through shared memory}}
+  %ht = tile.transpose %h : tensor<64x64xf16> -> tensor<64x64xf16>
+  %o = tile.dot %ht, %a, %zero : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+  // A transposed b is only read the other way round.
+  // CHECK: tile.dot %{{.*}}, %[[B:.*]], %{{.*}} transpose_b : tensor<64x64xf16>, tensor<64x64xf16>,
+  %at = tile.transpose %a : tensor<64x64xf16> -> tensor<64x64xf16>
+  %q = tile.dot %a, %at, %o : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+  // CHECK: tile.reduce addf {{.*}} -> tensor<64xf32, #[[$COLS]]>
+  %cs = tile.reduce addf %q init %none dim 0 : tensor<64x64xf32> -> tensor<64xf32>
+  tile.store %cs, %w[%i] dims [0] : tensor<64xf32>, !tile.view<?xf32>
+  tile.store %q, %z[%i, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// Without a product: lanes along memory, 16 bytes each; any shape.
+// CHECK-LABEL: tile.func @copy
+tile.func @copy(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %s: !tile.view<?x10xf64>, %i: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  // CHECK: tile.load {{.*}} -> tensor<64x64xf16, #[[$BLOCK]]>
+  %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  tile.store %a, %y[%i, %c0] dims [0, 1] : tensor<64x64xf16>, !tile.view<?x64xf16>
+  // CHECK: tile.load {{.*}} -> tensor<3x10xf64, #[[$ODD]]>
+  %b = tile.load %s[%i, %c0] dims [0, 1] : !tile.view<?x10xf64> -> tensor<3x10xf64>
+  tile.store %b, %s[%i, %c0] dims [0, 1] : tensor<3x10xf64>, !tile.view<?x10xf64>
+  tile.return
+}
+
+// Loops, branches and conditions carry one layout.
+// CHECK-LABEL: tile.func @control
+tile.func @control(%x: !tile.view<?x64xf16>, %z: !tile.view<?x64xf32>, %n: index, %flag: i1, %i: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %row0 = arith.constant dense<1.0> : tensor<64xf32>
+  %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  // CHECK: scf.for {{.*}} -> (tensor<64x64xf32, #[[$ACC]]>, tensor<64xf32, #[[$ROWS]]>)
+  %r:2 = scf.for %t = %c0 to %n step %c1 iter_args(%o = %zero, %m = %row0) -> (tensor<64x64xf32>, tensor<64xf32>) {
+    %s = tile.dot %a, %a, %o transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+    // CHECK: scf.if %{{.*}} -> (tensor<64x64xf32, #[[$ACC]]>)
+    %u = scf.if %flag -> (tensor<64x64xf32>) {
+      %v = math.exp2 %s : tensor<64x64xf32>
+      scf.yield %v : tensor<64x64xf32>
+    } else {
+      scf.yield %s : tensor<64x64xf32>
+    }
+    %m1 = tile.reduce maxnumf %u init %m dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %grew = arith.cmpf ogt, %m1, %m : tensor<64xf32>
+    // CHECK: tile.if_any {{.*}} : tensor<64xi1, #[[$ROWS]]>, (tensor<64x64xf32, #[[$ACC]]>, tensor<64xf32, #[[$ROWS]]>)
+    %w:2 = tile.if_any %grew (%u, %m) : tensor<64xi1>, (tensor<64x64xf32>, tensor<64xf32>) {
+      %mb = tile.broadcast %m1 dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+      %d = arith.subf %u, %mb : tensor<64x64xf32>
+      tile.yield %d, %m1 : tensor<64x64xf32>, tensor<64xf32>
+    }
+    scf.yield %w#0, %w#1 : tensor<64x64xf32>, tensor<64xf32>
+  }
+  tile.store %r#0, %z[%i, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}

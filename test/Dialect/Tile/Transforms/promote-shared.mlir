@@ -1,0 +1,148 @@
+// RUN: fa-opt %s --tile-promote-shared=emit-remarks --verify-diagnostics | FileCheck %s
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+#a = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+#other = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 32, 0), (2, 16, 0)]>
+#lanes = #tile.frag<reg = [(32, 0, 1)], lane = [(2, 0, 32), (16, 1, 0)], warp = [(4, 16, 0)]>
+
+// Two products in a loop; %x is loaded in front of it.
+// CHECK-LABEL: tile.func @chain
+tile.func @chain(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !tile.view<?x64xf16> {tile.align = 16 : i64},
+                 %z: !tile.view<?x64xf16> {tile.align = 8 : i64}, %out: !tile.view<?x64xf32>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  // CHECK: %[[RX:.*]] = tile.ring : <1 x 64x64xf16, #tile.swizzle<128>>
+  // CHECK-NEXT: %[[RY:.*]] = tile.ring
+  // CHECK-NEXT: %[[RZ:.*]] = tile.ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %i = arith.muli %t, %c64 : index
+  %n = tile.dim %y, 0 : !tile.view<?x64xf16>
+  %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32>
+  // CHECK: tile.put %[[RX]], %{{.*}} dims [0, 1] copy(cp_async)
+  // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, cp_async}}
+  %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  // CHECK: %[[A:.*]] = tile.get %[[RX]]
+  // CHECK-NEXT: scf.for
+  %r = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32>) {
+    // CHECK: tile.put %[[RY]], {{.*}} copy(cp_async)
+    // CHECK-NEXT: %[[B:.*]] = tile.get %[[RY]]
+    // CHECK-NEXT: tile.dot %[[A]], %[[B]], %{{.*}} transpose_b
+    // CHECK-NEXT: tile.release %[[B]]
+    // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, cp_async}}
+    %b = tile.load %y[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+    %s = tile.dot %a, %b, %acc0 transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+    // The put stands where the load stood, the get at its reader.
+    // CHECK: tile.put %[[RZ]], {{.*}} copy(ld_st)
+    // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, ld_st: the source has no tile.align 16}}
+    %c = tile.load %z[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+    // CHECK-NEXT: arith.truncf
+    %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xf16>
+    // CHECK-NEXT: %[[C:.*]] = tile.get %[[RZ]]
+    // CHECK-NEXT: tile.dot %{{.*}}, %[[C]], %{{.*}} : tensor<64x64xf16>, !tile.slot
+    // CHECK-NEXT: tile.release %[[C]]
+    %o = tile.dot %p, %c, %acc : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+    scf.yield %o : tensor<64x64xf32>
+  }
+  // CHECK: }
+  // CHECK-NEXT: tile.release %[[A]]
+  tile.store %r, %out[%i, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// Why copies are not asynchronous; panels as wide as the rows.
+// CHECK-LABEL: tile.func @copies
+tile.func @copies(%x: !tile.view<?x?xf16> {tile.align = 16 : i64}, %y: !tile.view<?x8xf16> {tile.align = 16 : i64},
+                  %w: !tile.view<?x24xf64> {tile.align = 16 : i64}, %e: !tile.view<?x32xf16>, %t: index)
+    grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  %i = arith.muli %t, %c8 : index
+  %j = arith.muli %t, %c4 : index
+  // CHECK: tile.ring : <1 x 64x16xf16, #tile.swizzle<32>>
+  // CHECK: tile.ring : <1 x 64x32xf16, #tile.swizzle<64>>
+  %a = arith.constant dense<1.0> : tensor<16x64xf16>
+  %a8 = arith.constant dense<1.0> : tensor<16x8xf16>
+  %acc = tile.broadcast %zero : f32 -> tensor<16x16xf32>
+  %acc32 = tile.broadcast %zero : f32 -> tensor<16x32xf32>
+  %acc64 = tile.broadcast %zero : f32 -> tensor<16x64xf32>
+  // A multiple of 8 elements.
+  // CHECK: copy(cp_async)
+  // expected-remark @+1 {{64x16xf16 to shared memory: 2048 bytes, cp_async}}
+  %0 = tile.load %x[%c0, %i] dims [0, 1] : !tile.view<?x?xf16> -> tensor<64x16xf16>
+  %s0 = tile.dot %a, %0, %acc : tensor<16x64xf16>, tensor<64x16xf16>, tensor<16x16xf32>
+  // CHECK: copy(ld_st)
+  // expected-remark @+1 {{64x32xf16 to shared memory: 4096 bytes, ld_st: its rows may start anywhere}}
+  %1 = tile.load %x[%c0, %j] dims [0, 1] : !tile.view<?x?xf16> -> tensor<64x32xf16>
+  %s1 = tile.dot %a, %1, %acc32 : tensor<16x64xf16>, tensor<64x32xf16>, tensor<16x32xf32>
+  // CHECK: copy(ld_st)
+  // expected-remark @+1 {{64x32xf16 to shared memory: 4096 bytes, ld_st: its rows do not run along the source's last dimension}}
+  %2 = tile.load %x[%i, %c0] dims [1, 0] : !tile.view<?x?xf16> -> tensor<64x32xf16>
+  %s2 = tile.dot %a, %2, %acc32 : tensor<16x64xf16>, tensor<64x32xf16>, tensor<16x32xf32>
+  // expected-remark @+1 {{8x4xf16 to shared memory: 256 bytes, ld_st: its rows are no multiple of 16 bytes}}
+  %3 = tile.load %y[%c0, %c0] dims [0, 1] : !tile.view<?x8xf16> -> tensor<8x4xf16>
+  %acc4 = tile.broadcast %zero : f32 -> tensor<16x4xf32>
+  %s3 = tile.dot %a8, %3, %acc4 : tensor<16x8xf16>, tensor<8x4xf16>, tensor<16x4xf32>
+  tile.return
+}
+
+// An operand with a layout stays in registers; other readers of a slot read it;
+// a reader in a nested region counts as the op that holds it.
+// CHECK-LABEL: tile.func @readers
+tile.func @readers(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %out: !tile.view<?x64xf16>, %if: i1, %t: index)
+    grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  // CHECK: tile.load %{{.*}} -> tensor<64x64xf16, #{{.*}}>
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16, #a>
+  // CHECK: tile.put
+  // expected-remark @+1 {{ld_st}}
+  %b = tile.load %y[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  // CHECK: %[[B:.*]] = tile.get
+  // CHECK-NEXT: scf.if
+  %s = scf.if %if -> tensor<64x64xf32, #acc> {
+    // CHECK-NEXT: tile.dot %{{.*}}, %[[B]]
+    %d = tile.dot %a, %b, %acc transpose_b : tensor<64x64xf16, #a>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+    scf.yield %d : tensor<64x64xf32, #acc>
+  } else {
+    scf.yield %acc : tensor<64x64xf32, #acc>
+  }
+  // CHECK: %[[T:.*]] = tile.read %[[B]]
+  // CHECK-NEXT: tile.release %[[B]]
+  // CHECK-NEXT: tile.store %[[T]]
+  tile.store %b, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf16>, !tile.view<?x64xf16>
+  tile.return
+}
+
+// CHECK-LABEL: tile.func @values
+tile.func @values(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %t: index)
+    grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16, #a>
+  %w = arith.addf %a, %a : tensor<64x64xf16, #a>
+  // A computed operand b.
+  // CHECK: tile.put_value %[[R0:.*]], %{{.*}} : <1 x 64x64xf16
+  // CHECK-NEXT: %[[W:.*]] = tile.get %[[R0]]
+  // CHECK-NEXT: tile.dot %{{.*}}, %[[W]]
+  // CHECK-NEXT: tile.release %[[W]]
+  // expected-remark @+1 {{computed operand of 64x64xf16 to shared memory}}
+  %s = tile.dot %a, %w, %acc : tensor<64x64xf16, #a>, tensor<64x64xf16, #a>, tensor<64x64xf32, #acc>
+  // Between lanes only.
+  // CHECK: tile.convert_layout
+  %l = tile.convert_layout %s : tensor<64x64xf32, #acc> -> tensor<64x64xf32, #lanes>
+  // CHECK: tile.put_value %[[R1:.*]], %{{.*}} : <1 x 64x64xf32
+  // CHECK-NEXT: %[[G:.*]] = tile.get %[[R1]]
+  // CHECK-NEXT: %[[V:.*]] = tile.read %[[G]] : {{.*}} -> tensor<64x64xf32, #{{.*}}>
+  // CHECK-NEXT: tile.release %[[G]]
+  // CHECK-NEXT: tile.store %[[V]]
+  // expected-remark @+1 {{layout conversion of 64x64xf32 crosses warps: through shared memory}}
+  %o = tile.convert_layout %s : tensor<64x64xf32, #acc> -> tensor<64x64xf32, #other>
+  tile.store %o, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #other>, !tile.view<?x64xf32>
+  tile.store %l, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #lanes>, !tile.view<?x64xf32>
+  tile.return
+}

@@ -1,0 +1,58 @@
+// RUN: fa-opt %s --tile-skip-rescale=emit-remarks --verify-diagnostics | FileCheck %s
+
+// CHECK-LABEL: tile.func @carried
+// CHECK: scf.for {{.*}} iter_args(%[[O:.*]] = %{{.*}})
+// CHECK: %[[F:.*]] = math.exp2
+// CHECK: %[[ONES:.*]] = tile.broadcast %{{.*}} : f32 -> tensor<64xf32>
+// CHECK-NEXT: %[[ROWS:.*]] = arith.cmpf une, %[[F]], %[[ONES]] : tensor<64xf32>
+// CHECK-NEXT: %[[S:.*]] = tile.if_any %[[ROWS]](%[[O]]) : tensor<64xi1>, (tensor<64x64xf32>) {
+// CHECK-NEXT:   %[[B:.*]] = tile.broadcast %[[F]] dim 1
+// CHECK-NEXT:   %[[X:.*]] = arith.mulf %[[O]], %[[B]]
+// CHECK-NEXT:   tile.yield %[[X]]
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.dot %{{.*}}, %{{.*}}, %[[S]]
+tile.func @carried(%x: !tile.view<?x64xf32>, %s: !tile.view<?xf32>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0) -> (tensor<64x64xf32>) {
+    %a = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+    %e = tile.load %s[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+    %f = math.exp2 %e : tensor<64xf32>
+    %w = tile.broadcast %f dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+    // expected-remark @+1 {{accumulator rescaled only where a row's factor is not 1}}
+    %acc = arith.mulf %o, %w : tensor<64x64xf32>
+    %d = tile.dot %a, %a, %acc : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  tile.store %r, %x[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// A factor per column, a scalar, an accumulator that is not carried, one that
+// something else reads too.
+// CHECK-LABEL: tile.func @others
+// CHECK-NOT: tile.if_any
+tile.func @others(%x: !tile.view<?x64xf32>, %s: !tile.view<?xf32>, %z: f32, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %f = tile.load %s[%c0] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+  %row = tile.broadcast %f dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+  %column = tile.broadcast %f dim 0 : tensor<64xf32> -> tensor<64x64xf32>
+  %scalar = tile.broadcast %z : f32 -> tensor<64x64xf32>
+  %r:3 = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0, %p = %acc0, %q = %acc0)
+      -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) {
+    %a = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+    %0 = arith.mulf %o, %column : tensor<64x64xf32>
+    %1 = arith.mulf %p, %scalar : tensor<64x64xf32>
+    %2 = arith.mulf %q, %row : tensor<64x64xf32>
+    %3 = arith.mulf %a, %row : tensor<64x64xf32>
+    %d = tile.dot %a, %a, %0 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+    %e = tile.dot %a, %a, %1 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+    %g = tile.dot %a, %2, %2 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+    %h = tile.dot %a, %g, %3 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+    scf.yield %d, %e, %h : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+  }
+  tile.return
+}

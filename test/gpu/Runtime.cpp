@@ -1,0 +1,236 @@
+//===- Runtime.cpp - loading and launching on a device -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Programs that were written by hand, so that what fails here is the runtime
+// and not the compiler.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../unit/FakeProgram.h"
+#include "Suite.h"
+#include "fa/Tools/DeviceMemory.h"
+#include <dlfcn.h>
+
+using namespace mlir::fa;
+using namespace fa_test;
+
+static constexpr int64_t kRows = 100, kColumns = 4;
+
+static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
+
+static std::string replaced(std::string text, const std::string &what, const std::string &by) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+  return text;
+}
+
+namespace {
+
+/// The hand-written program on a device, and buffers for it.
+class Scale {
+public:
+  static llvm::Expected<std::unique_ptr<Scale>> create(const Target &target,
+                                                       const std::string &manifest = kFakeManifest,
+                                                       const std::string &ptx = kFakePTX);
+  ~Scale() {
+    for (Buffer *buffer : {&x, &y, &workspace})
+      *buffer = Buffer();
+    fa_program_free(program);
+    fa_device_close(device);
+  }
+  /// Launches with x that many bytes past an aligned address.
+  llvm::Error launch(int64_t shift = 0, void *stream = nullptr);
+  /// Fills y with another value, and checks that it is 2.5 x.
+  llvm::Error clear() { return takeError(fa_device_fill(device, y.get(), 0xFF, bytes())); }
+  llvm::Error check();
+
+private:
+  static uint64_t bytes() { return (kRows + 1) * kColumns * sizeof(float); }
+  fa_program *program = nullptr;
+  fa_device *device = nullptr;
+  Buffer x, y, workspace;
+};
+
+} // namespace
+
+llvm::Expected<std::unique_ptr<Scale>>
+Scale::create(const Target &target, const std::string &manifest, const std::string &ptx) {
+  if (target.isCPU())
+    return error(llvm::Twine(kSkipped) + "only GPUs load programs");
+  auto scale = std::make_unique<Scale>();
+  if (llvm::Error failed = takeError(fa_device_open(target.device.c_str(), &scale->device)))
+    return failed;
+  fa_image image{ptx.data(), ptx.size()};
+  if (llvm::Error failed =
+          takeError(fa_program_load(manifest.data(), manifest.size(), &image, 1, nullptr,
+                                    target.device.c_str(), &scale->program)))
+    return failed;
+  for (Buffer *buffer : {&scale->x, &scale->y, &scale->workspace}) {
+    auto made = Buffer::create(scale->device, 2 * bytes());
+    if (!made)
+      return made.takeError();
+    *buffer = std::move(*made);
+  }
+  std::vector<float> values(bytes() / sizeof(float));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i);
+  if (llvm::Error failed =
+          takeError(fa_device_copy(scale->device, scale->x.get(), values.data(), bytes())))
+    return failed;
+  if (llvm::Error failed = scale->clear())
+    return failed;
+  return scale;
+}
+
+llvm::Error Scale::launch(int64_t shift, void *stream) {
+  int64_t shape[] = {kRows, kColumns};
+  fa_tensor from{x.get(), FA_F32, 2, shape, nullptr, static_cast<uint64_t>(shift)},
+      to{y.get(), FA_F32, 2, shape, nullptr, 0};
+  fa_argument arguments[] = {
+      {"x", &from, 0, 0}, {"y", &to, 0, 0}, {"a", nullptr, 2.5, 0}, {"flag", nullptr, 0, 1}};
+  return takeError(fa_program_launch(program, stream, arguments, 4, workspace.get(), 2 * bytes()));
+}
+
+llvm::Error Scale::check() {
+  if (llvm::Error failed = takeError(fa_device_synchronize(device)))
+    return failed;
+  std::vector<float> values(kRows * kColumns);
+  if (llvm::Error failed =
+          takeError(fa_device_copy(device, values.data(), y.get(), values.size() * sizeof(float))))
+    return failed;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i] != 2.5f * i)
+      return error("element " + llvm::Twine(i) + " is " + std::to_string(values[i]) +
+                   ", expected " + std::to_string(2.5f * i));
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tests
+//===----------------------------------------------------------------------===//
+
+static llvm::Error checkLaunch(const Target &target) {
+  auto scale = Scale::create(target);
+  if (!scale)
+    return scale.takeError();
+  if (llvm::Error failed = (*scale)->launch())
+    return failed;
+  if (llvm::Error failed = (*scale)->check())
+    return failed;
+  // Eight bytes on, the second variant: it does nothing, without an error.
+  if (llvm::Error failed = (*scale)->launch(/*shift=*/8))
+    return failed;
+  return (*scale)->check();
+}
+
+/// Success where an error has all of the texts on one line.
+static llvm::Error expectError(llvm::Error got, std::initializer_list<const char *> texts) {
+  if (!got)
+    return error("it went well, expected an error with '" + llvm::Twine(*texts.begin()) + "'");
+  std::string message = llvm::toString(std::move(got));
+  if (message.rfind(kSkipped, 0) == 0)
+    return error(message);
+  for (const char *text : texts)
+    if (message.find(text) == std::string::npos || message.find('\n') != std::string::npos)
+      return error("'" + message + "' is not one line with '" + text + "'");
+  return llvm::Error::success();
+}
+
+static llvm::Error checkUnaligned(const Target &target) {
+  auto scale = Scale::create(target);
+  if (!scale)
+    return scale.takeError();
+  return expectError((*scale)->launch(/*shift=*/4),
+                     {"the address of 'x' is 4 bytes past a multiple of 16; copy it to memory "
+                      "aligned to 16 bytes"});
+}
+
+static llvm::Error checkSharedMemory(const Target &target) {
+  std::string manifest =
+      replaced(kFakeManifest, "\"shared_bytes\": 65536", "\"shared_bytes\": 900000");
+  manifest = replaced(manifest, "\"shared_bytes\": 0", "\"shared_bytes\": 900000");
+  return expectError(Scale::create(target, manifest).takeError(),
+                     {"needs 900000 bytes of shared memory a block, but device", "smaller tiles"});
+}
+
+static llvm::Error checkLog(const Target &target) {
+  std::string ptx = replaced(kFakePTX, "mul.rn.f32", "nonsense");
+  return expectError(Scale::create(target, kFakeManifest, ptx).takeError(),
+                     {"CUDA_ERROR_INVALID_PTX", "nonsense"});
+}
+
+static llvm::Error checkMissingKernel(const Target &target) {
+  std::string ptx = replaced(kFakePTX, "fake_plain", "renamed");
+  return expectError(Scale::create(target, kFakeManifest, ptx).takeError(),
+                     {"cannot load kernel 'fake_plain'", "CUDA_ERROR_NOT_FOUND"});
+}
+
+/// A launch is recorded in a graph, and run by it. Only the test captures, so it
+/// asks the driver itself.
+static llvm::Error checkGraph(const Target &target) {
+  auto scale = Scale::create(target);
+  if (!scale)
+    return scale.takeError();
+  const char *path = std::getenv("FA_LIBCUDA");
+  void *driver = dlopen(path && *path ? path : "libcuda.so.1", RTLD_NOW);
+  int result = 0;
+  bool known = true;
+  auto call = [&](const char *name, auto... arguments) {
+    auto function =
+        driver ? reinterpret_cast<int (*)(decltype(arguments)...)>(dlsym(driver, name)) : nullptr;
+    known &= function != nullptr;
+    if (known && result == 0)
+      result = function(arguments...);
+  };
+  llvm::StringRef ordinal = target.device;
+  int number = 0;
+  if (ordinal.consume_front("cuda:"))
+    ordinal.getAsInteger(10, number);
+  int device = 0;
+  void *context = nullptr, *stream = nullptr, *graph = nullptr, *runnable = nullptr;
+  constexpr unsigned kNonBlocking = 1, kOnlyThisThread = 1;
+  call("cuDeviceGet", &device, number);
+  call("cuDevicePrimaryCtxRetain", &context, device);
+  call("cuCtxPushCurrent_v2", context);
+  call("cuStreamCreate", &stream, kNonBlocking);
+  if (!known)
+    return error(llvm::Twine(kSkipped) + "the driver has no streams");
+  call("cuStreamBeginCapture_v2", stream, kOnlyThisThread);
+  llvm::Error launched = (*scale)->launch(/*shift=*/0, stream);
+  call("cuStreamEndCapture", stream, &graph);
+  call("cuGraphInstantiateWithFlags", &runnable, graph, 0ull);
+  if (launched)
+    return launched;
+  for (int time = 0; time < 2 && result == 0; ++time) {
+    if (llvm::Error failed = (*scale)->clear())
+      return failed;
+    if (llvm::Error failed = expectError((*scale)->check(), {"element 0 is"}))
+      return failed;
+    call("cuGraphLaunch", runnable, stream);
+    call("cuStreamSynchronize", stream);
+    if (result == 0)
+      if (llvm::Error failed = (*scale)->check())
+        return failed;
+  }
+  call("cuGraphExecDestroy", runnable);
+  call("cuGraphDestroy", graph);
+  call("cuStreamDestroy_v2", stream);
+  call("cuCtxPopCurrent_v2", &context);
+  call("cuDevicePrimaryCtxRelease_v2", device);
+  if (!known || result != 0)
+    return error("capturing failed with error " + llvm::Twine(result));
+  return llvm::Error::success();
+}
+
+void fa_test::addRuntime(std::vector<Test> &tests) {
+  tests.push_back({"runtime.launch", checkLaunch});
+  tests.push_back({"runtime.unaligned", checkUnaligned});
+  tests.push_back({"runtime.shared_memory", checkSharedMemory});
+  tests.push_back({"runtime.compiler_log", checkLog});
+  tests.push_back({"runtime.missing_kernel", checkMissingKernel});
+  tests.push_back({"runtime.graph", checkGraph});
+}

@@ -1,0 +1,130 @@
+//===- Special.cpp - dropout's bits, repeats, unaligned pointers -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Suite.h"
+#include "fa/Support/Philox.h"
+#include "fa/Support/Sampling.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir::fa;
+using namespace fa_test;
+
+template <typename... Args> static llvm::Error error(const char *format, Args &&...args) {
+  return llvm::createStringError(llvm::formatv(format, std::forward<Args>(args)...).str());
+}
+
+/// A case of 2 x 4 query heads on 2 key heads.
+static Case makeCase(const char *dtype, int64_t sq, int64_t sk, int64_t d, const char *mask) {
+  Case c;
+  c.dtype = dtype;
+  c.sq = sq;
+  c.sk = sk;
+  c.d = c.dv = d;
+  c.batch = 2;
+  c.hq = 4;
+  c.hk = 2;
+  c.mask = mask;
+  c.score = "none";
+  c.dropout = c.transposed = false;
+  c.lse = c.dynamicHeads = true;
+  c.rows = c.keys = 0;
+  return c;
+}
+
+static llvm::Expected<HostTensor> runForOutput(const PreparedCase &prepared,
+                                               const fa_compile_options &options) {
+  auto execution = Execution::create(prepared.text, options);
+  if (!execution)
+    return execution.takeError();
+  auto outcome = (*execution)->run(prepared.inputs, prepared.shapes);
+  if (!outcome)
+    return outcome.takeError();
+  return std::move(outcome->outputs.front());
+}
+
+/// All scores are equal and the values are a slice of the identity, so that
+/// output (i, c) is 0 exactly where key `first` + c is dropped for query i.
+static llvm::Error checkDropout(const char *dtype, const Target &target) {
+  Case c = makeCase(dtype, 200, 300, 128, "none");
+  c.dropout = true;
+  auto prepared = prepare(c, /*seed=*/1);
+  if (!prepared)
+    return prepared.takeError();
+  HostTensor &q = prepared->inputs[0], &v = prepared->inputs[2];
+  q = HostTensor::zeros(q.name, q.dtype, q.shape);
+  unsigned threshold = dropoutThreshold(kSampleDropoutP);
+  for (int64_t first = 0; first < c.sk; first += c.dv) {
+    v = HostTensor::zeros(v.name, v.dtype, v.shape);
+    for (int64_t head = 0; head < c.batch * c.hk; ++head)
+      for (int64_t x = 0; x < c.dv && first + x < c.sk; ++x)
+        v.set((head * c.sk + first + x) * c.dv + x, 1);
+    auto output = runForOutput(*prepared, target.options());
+    if (!output)
+      return output.takeError();
+    auto onCPU = runForOutput(*prepared, Target{"cpu", "", false}.options());
+    if (!onCPU)
+      return onCPU.takeError();
+    for (int64_t at = 0; at < output->size(); ++at) {
+      int64_t x = at % c.dv, i = at / c.dv % c.sq, h = at / c.dv / c.sq % c.hq,
+              b = at / c.dv / c.sq / c.hq;
+      if (first + x >= c.sk)
+        continue;
+      bool kept =
+          dropoutByte(kSampleDropoutSeed, kSampleDropoutOffset, b, h, i, first + x) >= threshold;
+      bool here = output->at(at) != 0, there = onCPU->at(at) != 0;
+      if (here != kept || there != kept)
+        return error("query {0} and key {1} of head {2}, batch {3} are {4} here and {5} on the "
+                     "CPU, expected {6}",
+                     i, first + x, h, b, here ? "kept" : "dropped", there ? "kept" : "dropped",
+                     kept ? "kept" : "dropped");
+    }
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error checkRepeats(const Case &c, const Target &target) {
+  constexpr int kTimes = 250;
+  auto prepared = prepare(c, /*seed=*/2);
+  if (!prepared)
+    return prepared.takeError();
+  auto execution = Execution::create(prepared->text, target.options());
+  if (!execution)
+    return execution.takeError();
+  return (*execution)->repeat(prepared->inputs, prepared->shapes, kTimes);
+}
+
+/// Tensors one element past an aligned address: right results, or an error that
+/// says what to do.
+static llvm::Error checkUnaligned(const Case &c, const Target &target) {
+  auto prepared = prepare(c, /*seed=*/3);
+  if (!prepared)
+    return prepared.takeError();
+  llvm::Error failed = runCase(*prepared, target.options(), /*shift=*/1);
+  if (!failed)
+    return failed;
+  std::string message = llvm::toString(std::move(failed));
+  if (message.find("copy it to memory aligned to") != std::string::npos)
+    return llvm::Error::success();
+  return llvm::createStringError(message);
+}
+
+void fa_test::addSpecial(std::vector<Test> &tests) {
+  for (const char *dtype : {"f16", "bf16", "f32"})
+    tests.push_back({std::string("dropout_bits.") + dtype,
+                     [dtype](const Target &target) { return checkDropout(dtype, target); }});
+  Case dropped = makeCase("bf16", 256, 512, 64, "none");
+  dropped.dropout = true;
+  for (const Case &c :
+       {makeCase("f16", 500, 512, 128, "causal"), dropped, makeCase("f32", 200, 300, 40, "window")})
+    tests.push_back(
+        {"repeats." + c.name(), [c](const Target &target) { return checkRepeats(c, target); }});
+  for (const Case &c :
+       {makeCase("f16", 100, 200, 64, "causal"), makeCase("bf16", 100, 200, 59, "none"),
+        makeCase("f32", 100, 200, 128, "none")})
+    tests.push_back(
+        {"unaligned." + c.name(), [c](const Target &target) { return checkUnaligned(c, target); }});
+}

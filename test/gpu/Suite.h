@@ -1,0 +1,56 @@
+//===- Suite.h - the tests that need a device -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TEST_GPU_SUITE_H
+#define FA_TEST_GPU_SUITE_H
+
+#include "RunCase.h"
+#include <functional>
+
+namespace fa_test {
+
+/// Where the tests run.
+struct Target {
+  /// "cuda:0", or "cpu", on which the suite can be tried.
+  std::string device = "cuda";
+  /// The code; empty: the device's best.
+  std::string code;
+  bool full = false;
+
+  bool isCPU() const { return device == "cpu"; }
+  /// Tests run beside each other, so each takes one thread of the CPU.
+  fa_compile_options options() const {
+    fa_compile_options options = fa_compile_options_default();
+    options.target = code.empty() ? device.c_str() : code.c_str();
+    options.device = device.c_str();
+    options.threads = 1;
+    return options;
+  }
+};
+
+/// Success, what is wrong, or "skipped: " and why.
+using Body = std::function<llvm::Error(const Target &)>;
+
+struct Test {
+  std::string name;
+  Body body;
+};
+
+inline constexpr const char kSkipped[] = "skipped: ";
+
+/// Programs of every kind against the reference: a test a case.
+void addMatrix(std::vector<Test> &tests, bool full);
+/// Bits of dropout, repeats, pointers that are not aligned.
+void addSpecial(std::vector<Test> &tests);
+/// Loading and launching, without the compiler.
+void addRuntime(std::vector<Test> &tests);
+/// Tensors of more than 2^31 elements.
+void addLarge(std::vector<Test> &tests);
+
+} // namespace fa_test
+
+#endif // FA_TEST_GPU_SUITE_H

@@ -1,0 +1,336 @@
+//===- FakeCUDA.cpp - a stand-in for libcuda.so.1 -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The driver's functions in host memory, so that the runtime is tested where
+// there is no GPU. FA_FAKE_CUDA changes what it says, a list of key=value:
+//
+//   version=11040     what cuDriverGetVersion says (12040)
+//   init=100          the result of cuInit
+//   devices=0         how many there are (1)
+//   capability=75     of the devices (90)
+//   shared=65536      bytes of shared memory that a block may have (232448)
+//   memory=4096       bytes that can be allocated
+//   jit=TEXT          compiling PTX fails, with this log (';' for a new line)
+//   lazy=1            compiling fails at the first kernel, not before
+//   launch=719, sync=700   the result of launches, of waiting
+//
+// PTX that holds the word `nonsense` cannot be compiled. One kernel is known, `fake_scale`: y = a *
+// x for x and y of ?x4xf32. All launches are logged.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CUDATypes.h"
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+using namespace mlir::fa::cuda;
+
+namespace mlir::fa::cuda {
+struct CUlib_st {
+  std::string code;
+  char *log = nullptr;
+  size_t logSize = 0;
+};
+struct CUkern_st {
+  CUlib_st *library;
+  std::string name;
+};
+struct CUfunc_st : CUkern_st {};
+struct CUevent_st {
+  std::chrono::steady_clock::time_point time;
+};
+} // namespace mlir::fa::cuda
+
+namespace {
+
+constexpr CUresult kInvalidValue = 1, kInvalidPtx = 218, kNotFound = 500, kInvalidContext = 201;
+
+std::string setting(const std::string &key, const std::string &otherwise) {
+  const char *text = std::getenv("FA_FAKE_CUDA");
+  std::string all = "," + std::string(text ? text : "") + ",";
+  size_t at = all.find("," + key + "=");
+  if (at == std::string::npos)
+    return otherwise;
+  at += key.size() + 2;
+  return all.substr(at, all.find(',', at) - at);
+}
+
+long number(const std::string &key, long otherwise) {
+  std::string text = setting(key, "");
+  return text.empty() ? otherwise : std::atol(text.c_str());
+}
+
+std::mutex mutex;
+std::map<CUdeviceptr, size_t> allocations;
+size_t allocated = 0;
+std::string launches;
+std::atomic<int> contexts{0}, libraries{0};
+thread_local int current = 0;
+
+CUresult compileError(CUlib_st &library) {
+  std::string log = setting("jit", "");
+  if (library.code.find("nonsense") != std::string::npos)
+    log = "ptxas application ptx input, line 9; fatal   : Parsing error near 'nonsense'";
+  if (log.empty())
+    return CUDA_SUCCESS;
+  std::replace(log.begin(), log.end(), ';', '\n');
+  if (library.log)
+    std::strncpy(library.log, log.c_str(), library.logSize - 1);
+  return kInvalidPtx;
+}
+
+/// The types of a kernel's parameters, as its PTX declares them; nothing where
+/// there is no such kernel.
+bool parametersOf(const std::string &code, const std::string &name,
+                  std::vector<std::string> &types) {
+  size_t at = code.find(".entry " + name + "(");
+  if (at == std::string::npos)
+    return false;
+  std::string list = code.substr(at, code.find(')', at) - at);
+  for (size_t p = list.find(".param ."); p != std::string::npos; p = list.find(".param .", p + 1)) {
+    size_t begin = p + 8;
+    types.push_back(list.substr(begin, list.find(' ', begin) - begin));
+  }
+  return true;
+}
+
+size_t sizeOfType(const std::string &type) { return std::atoi(type.c_str() + 1) / 8; }
+
+template <typename T> T read(void *address) {
+  T value;
+  std::memcpy(&value, address, sizeof value);
+  return value;
+}
+
+void runScale(void **p) {
+  auto *x = read<float *>(p[0]), *y = read<float *>(p[3]);
+  int64_t rows = read<int64_t>(p[1]), xStride = read<int64_t>(p[2]), yStride = read<int64_t>(p[5]);
+  auto a = read<float>(p[6]);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int j = 0; j < 4; ++j)
+      y[i * yStride + j] = a * x[i * xStride + j];
+}
+
+} // namespace
+
+extern "C" {
+#define FA_EXPORTED __attribute__((visibility("default")))
+
+// What tests ask of it.
+FA_EXPORTED const char *fakeLaunches() { return launches.c_str(); }
+FA_EXPORTED void fakeReset() { launches.clear(); }
+FA_EXPORTED size_t fakeAllocated() { return allocated; }
+FA_EXPORTED int fakeContexts() { return contexts; }
+FA_EXPORTED int fakeLibraries() { return libraries; }
+
+FA_EXPORTED CUresult cuInit(unsigned) { return static_cast<CUresult>(number("init", 0)); }
+FA_EXPORTED CUresult cuDriverGetVersion(int *version) {
+  *version = static_cast<int>(number("version", 12040));
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuDeviceGetCount(int *count) {
+  *count = static_cast<int>(number("devices", 1));
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuDeviceGetName(char *name, int size, CUdevice) {
+  std::strncpy(name, "Fake GPU", size);
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice) {
+  int capability = static_cast<int>(number("capability", 90));
+  switch (attribute) {
+  case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+    *value = 132;
+    return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+    *value = capability / 10;
+    return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+    *value = capability % 10;
+    return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+    *value = static_cast<int>(number("shared", 232448));
+    return CUDA_SUCCESS;
+  }
+  return kInvalidValue;
+}
+FA_EXPORTED CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  *context = reinterpret_cast<CUcontext>(static_cast<intptr_t>(device) + 1);
+  ++contexts;
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
+  --contexts;
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuCtxPushCurrent_v2(CUcontext) {
+  ++current;
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuCtxPopCurrent_v2(CUcontext *) {
+  return current-- > 0 ? CUDA_SUCCESS : kInvalidContext;
+}
+
+#ifndef FA_FAKE_LACKS_LIBRARIES
+FA_EXPORTED CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options,
+                                       void **values, unsigned count, int *, void **, unsigned) {
+  auto *made = new CUlib_st{static_cast<const char *>(code)};
+  for (unsigned i = 0; i < count; ++i) {
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
+      made->log = static_cast<char *>(values[i]);
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+      made->logSize = reinterpret_cast<size_t>(values[i]);
+  }
+  if (!number("lazy", 0))
+    if (CUresult failed = compileError(*made)) {
+      delete made;
+      return failed;
+    }
+  *library = made;
+  ++libraries;
+  return CUDA_SUCCESS;
+}
+#endif
+FA_EXPORTED CUresult cuLibraryUnload(CUlibrary library) {
+  --libraries;
+  delete library;
+  return CUDA_SUCCESS;
+}
+// Kernels and functions are few, and leaked.
+FA_EXPORTED CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name) {
+  std::vector<std::string> types;
+  if (!parametersOf(library->code, name, types))
+    return kNotFound;
+  *kernel = new CUkern_st{library, name};
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel) {
+  if (CUresult failed = compileError(*kernel->library))
+    return failed;
+  *function = new CUfunc_st{*kernel};
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction) {
+  *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? 168 : 0;
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int value) {
+  return value <= number("shared", 232448) ? CUDA_SUCCESS : kInvalidValue;
+}
+FA_EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
+                                    unsigned gridZ, unsigned blockX, unsigned blockY,
+                                    unsigned blockZ, unsigned sharedBytes, CUstream stream,
+                                    void **parameters, void **) {
+  if (current <= 0)
+    return kInvalidContext;
+  if (CUresult failed = static_cast<CUresult>(number("launch", 0)))
+    return failed;
+  std::vector<std::string> types;
+  parametersOf(function->library->code, function->name, types);
+  auto triple = [](unsigned x, unsigned y, unsigned z) {
+    return std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z);
+  };
+  std::string line = function->name + "<" + triple(gridX, gridY, gridZ) + ";" +
+                     triple(blockX, blockY, blockZ) + ";" + std::to_string(sharedBytes) + ";" +
+                     std::to_string(reinterpret_cast<uintptr_t>(stream)) + ">(";
+  for (size_t i = 0; i < types.size(); ++i) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, parameters[i], sizeOfType(types[i]));
+    line += (i ? ", " : "") + types[i] + ":" + std::to_string(bits);
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    launches += line + ")\n";
+  }
+  if (function->name == "fake_scale")
+    runScale(parameters);
+  return CUDA_SUCCESS;
+}
+
+FA_EXPORTED CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
+  *total = number("memory", 1l << 30);
+  *available = *total - allocated;
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (allocated + bytes > static_cast<size_t>(number("memory", 1l << 30)))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  *pointer = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  allocations[*pointer] = bytes;
+  allocated += bytes;
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuMemFree_v2(CUdeviceptr pointer) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = allocations.find(pointer);
+  if (found == allocations.end())
+    return kInvalidValue;
+  allocated -= found->second;
+  allocations.erase(found);
+  std::free(reinterpret_cast<void *>(pointer));
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuMemsetD8_v2(CUdeviceptr pointer, unsigned char value, size_t bytes) {
+  std::memset(reinterpret_cast<void *>(pointer), value, bytes);
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuCtxSynchronize() { return static_cast<CUresult>(number("sync", 0)); }
+FA_EXPORTED CUresult cuEventCreate(CUevent *event, unsigned) {
+  *event = new CUevent_st;
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuEventDestroy_v2(CUevent event) {
+  delete event;
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuEventRecord(CUevent event, CUstream) {
+  event->time = std::chrono::steady_clock::now();
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuEventSynchronize(CUevent) {
+  return static_cast<CUresult>(number("sync", 0));
+}
+FA_EXPORTED CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {
+  *milliseconds = std::chrono::duration<float, std::milli>(end->time - begin->time).count();
+  return CUDA_SUCCESS;
+}
+
+FA_EXPORTED CUresult cuGetErrorName(CUresult result, const char **text) {
+  static const std::map<CUresult, const char *> names = {
+      {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE"},
+      {kInvalidPtx, "CUDA_ERROR_INVALID_PTX"},
+      {kNotFound, "CUDA_ERROR_NOT_FOUND"},
+      {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {719, "CUDA_ERROR_LAUNCH_FAILED"}};
+  auto found = names.find(result);
+  if (found == names.end())
+    return kInvalidValue;
+  *text = found->second;
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuGetErrorString(CUresult, const char **text) {
+  *text = "as told";
+  return CUDA_SUCCESS;
+}
+}

@@ -1,0 +1,240 @@
+//===- ManifestTests.cpp - manifests: from tile.funcs, to JSON and back -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeProgram.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Target/Manifest.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+#include "gtest/gtest.h"
+#include <random>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static std::string errorOf(StringRef text) {
+  auto module = parseManifest(text);
+  return module ? "" : llvm::toString(module.takeError());
+}
+
+/// The hand-written manifest with one text replaced.
+static std::string with(const std::string &what, const std::string &by) {
+  std::string text = kFakeManifest;
+  size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return text.replace(at, what.size(), by);
+}
+
+TEST(Manifest, IsTheSameAfterWritingAndReading) {
+  auto module = parseManifest(kFakeManifest);
+  ASSERT_TRUE(bool(module)) << llvm::toString(module.takeError());
+  auto given = llvm::json::parse(kFakeManifest),
+       written = llvm::json::parse(printManifest(*module));
+  ASSERT_TRUE(given && written);
+  EXPECT_EQ(*given, *written);
+}
+
+TEST(Manifest, ComputesGridsAndWorkspaces) {
+  auto module = llvm::cantFail(parseManifest(kFakeManifest));
+  const Manifest &entry = module.entries[0];
+  LaunchShapes shapes = {{205, 4}, {205, 4}, {}, {}, {}};
+  ASSERT_FALSE(bool(entry.resolve(shapes)));
+  EXPECT_EQ(shapes[4], (std::vector<int64_t>{205, 8}));
+  auto grid = [&](unsigned variant, unsigned kernel) {
+    return llvm::cantFail(entry.grid(entry.variants[variant].kernels[kernel], shapes));
+  };
+  EXPECT_EQ(grid(0, 0), (std::vector<int64_t>{103, 1}));
+  EXPECT_EQ(grid(1, 0), (std::vector<int64_t>{205, 3}));
+  EXPECT_EQ(grid(1, 1), (std::vector<int64_t>{6}));
+}
+
+TEST(Manifest, RefusesGridsThatOverflowOrDivideByNothing) {
+  auto gridError = [](const std::string &expr) {
+    auto module = llvm::cantFail(parseManifest(with("{\"ceildiv\": [[0, 0], 2]}", expr)));
+    const Manifest &entry = module.entries[0];
+    auto grid = entry.grid(entry.kernels()[0], {{5, 4}, {5, 4}, {}, {}, {5, 8}});
+    return grid ? "" : llvm::toString(grid.takeError());
+  };
+  EXPECT_EQ(gridError("{\"ceildiv\": [[0, 0], 0]}"),
+            "the grid of kernel 'fake_scale' divides by 0");
+  EXPECT_EQ(gridError("{\"*\": [9223372036854775807, [0, 0]]}"),
+            "the grid of kernel 'fake_scale' overflows 64 bits");
+}
+
+TEST(Manifest, NamesTheFieldThatIsWrong) {
+  auto expect = [](const std::string &what, const std::string &by, const std::string &problem) {
+    EXPECT_EQ(errorOf(with(what, by)),
+              "the manifest cannot be used: " + problem + "; compile the program again");
+  };
+  expect("\"version\": 1", "\"version\": 2", "version is 2, but this library reads 1");
+  expect("\"version\": 1, ", "", "version is missing");
+  expect("sm_80", "gfx90a", "target must be sm_ and a number, got 'gfx90a'");
+  expect("\"threads\": 128", "\"threads\": 4096",
+         "entries[0].variants[0].kernels[0].threads must be an integer from 1 to 1024, got 4096");
+  expect("\"threads\": 128", "\"threads\": \"128\"",
+         "entries[0].variants[0].kernels[0].threads must be an integer from 1 to 1024");
+  expect("\"shared_bytes\": 16", "\"shared\": 16",
+         "entries[0].variants[1].kernels[1].shared_bytes is missing");
+  expect("\"image\": 0", "\"image\": 1",
+         "entries[0].variants[0].image must be an integer from 0 to 0, got 1");
+  expect("\"alignment\": 16", "\"alignment\": 12",
+         "entries[0].variants[0].guards[0].alignment must be a power of 2, got 12");
+  expect("[0, 1]}], \"image\"", "[0, 2]}], \"image\"",
+         "entries[0].variants[0].guards[0].arguments[1] names a scalar, which has no alignment");
+  expect("{\"ceildiv\"", "{\"pow\"",
+         "entries[0].variants[0].kernels[0].grid[0] must apply one of +, *, min, max, floordiv, "
+         "ceildiv, mod");
+  expect("[[0, 0], 2]", "[[7, 0], 2]",
+         "entries[0].variants[0].kernels[0].grid[0].ceildiv[0][0] must be an integer from 0 to 4, "
+         "got 7");
+  expect(
+      "[\"size\", 0, 0]", "[\"size\", 0, 2]",
+      "entries[0].variants[0].kernels[0].parameters[1][2] must be an integer from 0 to 1, got 2");
+  expect("[\"scalar\", 2]", "[\"pointer\", 2]",
+         "entries[0].variants[0].kernels[0].parameters[6] must pass scalars by value and tensors "
+         "by pointer");
+  expect("\"sizes\": [[0, 0], 8]", "\"sizes\": [[4, 0], 8]",
+         "entries[0].arguments[4].sizes[0][0] must be an integer from 0 to 3, got 4");
+  expect("\"dtype\": \"f32\", \"shape\": [-1, 4]", "\"dtype\": \"f8\", \"shape\": [-1, 4]",
+         "entries[0].arguments[0].dtype must be one of f16, bf16, f32, f64, i8, i16, i32, i64, u8, "
+         "bool");
+  expect("\"name\": \"y\"", "\"name\": \"x\"",
+         "entries[0].arguments[1] has the name of an earlier argument");
+  expect("\"limits\": [[\"N\", 100000]]", "\"limits\": [[\"N\", -1]]",
+         "entries[0].limits[0][1] must be an integer from 0 to 9223372036854775807, got -1");
+}
+
+TEST(Manifest, RefusesWhatIsNoManifest) {
+  EXPECT_NE(errorOf("").find("no JSON"), std::string::npos);
+  EXPECT_NE(errorOf("[]").find("it must be an object"), std::string::npos);
+  std::string deep(200000, '[');
+  EXPECT_EQ(errorOf(deep),
+            "the manifest cannot be used: it nests deeper than 64; compile the program again");
+}
+
+/// One line that has no control character.
+static bool isOneLine(const std::string &text) {
+  return llvm::all_of(text, [](char c) { return c != '\n' && c != '\r'; });
+}
+
+TEST(Manifest, SurvivesDamage) {
+  const std::string text = kFakeManifest;
+  for (size_t length = 0; length < text.size(); ++length) {
+    std::string error = errorOf(text.substr(0, length));
+    EXPECT_FALSE(error.empty()) << length;
+    EXPECT_TRUE(isOneLine(error)) << error;
+  }
+  std::mt19937 random(1);
+  int refused = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string damaged = text;
+    for (int flips = 1 + random() % 3; flips > 0; --flips)
+      damaged[random() % damaged.size()] ^= 1 << (random() % 8);
+    auto module = parseManifest(damaged);
+    if (!module) {
+      ++refused;
+      EXPECT_TRUE(isOneLine(llvm::toString(module.takeError())));
+      continue;
+    }
+    // What is accepted can be launched without reading out of bounds.
+    for (const Manifest &entry : module->entries) {
+      LaunchShapes shapes(entry.arguments.size());
+      for (auto [shape, argument] : llvm::zip_equal(shapes, entry.arguments))
+        shape.assign(argument.shape.size(), 4);
+      llvm::consumeError(entry.resolve(shapes));
+      for (const ManifestVariant &variant : entry.variants)
+        for (const ManifestKernel &kernel : variant.kernels)
+          llvm::consumeError(entry.grid(kernel, shapes).takeError());
+    }
+  }
+  EXPECT_GT(refused, 10000);
+}
+
+//===----------------------------------------------------------------------===//
+// Off tile.funcs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Reading : public testing::Test {
+protected:
+  std::vector<Manifest> read(StringRef text) {
+    context.loadDialect<tile::TileDialect>();
+    module = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(module);
+    auto manifests = readManifests(*module);
+    EXPECT_TRUE(succeeded(manifests));
+    return succeeded(manifests) ? *manifests : std::vector<Manifest>();
+  }
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+} // namespace
+
+static const char *const kKernel = R"mlir(
+tile.func @k(%x: !tile.view<?x8x?x64xf16> {tile.name = "x", tile.dims = ["B", "", "S", "D"],
+                                             tile.align = 16 : i64},
+             %t: !tile.view<?xi32> {tile.name = "t", tile.align = 4 : i64}, %flag: i1 {tile.name = "flag"},
+             %n: index {tile.name = "n"},
+             %y: !tile.view<?x64xf32> {tile.name = "y", tile.output, tile.align = 16 : i64},
+             %b: index, %s: index)
+    grid affine_map<()[s0, s1] -> (s0 * 8, (s1 + 63) ceildiv 64)> sizes [0, 0, 0, 2]
+    attributes {tile.warps = 4 : i64, tile.shared_bytes = 49152 : i64} {
+  tile.return
+})mlir";
+
+TEST_F(Reading, FollowsTheABI) {
+  std::vector<Manifest> manifests = read(kKernel);
+  ASSERT_EQ(manifests.size(), 1u);
+  const ManifestKernel &kernel = manifests[0].kernels()[0];
+  EXPECT_EQ(kernel.threads, 128);
+  EXPECT_EQ(kernel.sharedBytes, 49152);
+  const std::vector<ManifestGuard> &guards = manifests[0].variants[0].guards;
+  ASSERT_EQ(guards.size(), 2u);
+  EXPECT_EQ(guards[0].alignment, 16);
+  EXPECT_EQ(guards[0].arguments, (std::vector<unsigned>{0, 4}));
+  EXPECT_EQ(guards[1].alignment, 4);
+  EXPECT_EQ(guards[1].arguments, std::vector<unsigned>{1});
+  using P = ManifestParameter;
+  const P expected[] = {{P::Pointer, 0, 0}, {P::Size, 0, 0},    {P::Size, 0, 2},
+                        {P::Stride, 0, 0},  {P::Stride, 0, 1},  {P::Stride, 0, 2},
+                        {P::Pointer, 1, 0}, {P::Size, 1, 0},    {P::Scalar, 2, 0},
+                        {P::Scalar, 3, 0},  {P::Pointer, 4, 0}, {P::Size, 4, 0},
+                        {P::Stride, 4, 0}};
+  ASSERT_EQ(kernel.parameters.size(), std::size(expected));
+  for (size_t i = 0; i < std::size(expected); ++i) {
+    EXPECT_EQ(kernel.parameters[i].kind, expected[i].kind) << i;
+    EXPECT_EQ(kernel.parameters[i].argument, expected[i].argument) << i;
+    EXPECT_EQ(kernel.parameters[i].dim, expected[i].dim) << i;
+  }
+  auto grid = manifests[0].grid(kernel, {{3, 8, 65, 64}, {1}, {}, {}, {1, 64}});
+  ASSERT_TRUE(bool(grid));
+  EXPECT_EQ(*grid, (std::vector<int64_t>{24, 2}));
+}
+
+TEST_F(Reading, GoesThroughJSON) {
+  ManifestModule program;
+  program.target = "sm_90a";
+  program.images = {"ptx", "ptx"};
+  program.entries = read(kKernel);
+  Manifest plain = program.entries[0];
+  plain.variants[0].guards.clear();
+  ASSERT_FALSE(bool(program.entries[0].addVariant(plain, 1)));
+  std::string text = printManifest(program);
+  auto again = parseManifest(text);
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(printManifest(*again), text);
+  EXPECT_EQ(again->entries[0].variants[1].image, 1u);
+  EXPECT_EQ(again->entries[0].arguments[3].dtype, DType::I64);
+
+  Manifest other = plain;
+  other.arguments[0].shape[1] = 4;
+  llvm::Error failed = program.entries[0].addVariant(other, 1);
+  EXPECT_EQ(llvm::toString(std::move(failed)), "the variants of entry @k take different arguments");
+}
