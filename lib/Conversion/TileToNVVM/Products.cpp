@@ -17,7 +17,8 @@
 // f32 in the accumulator's layout serves as a too: its columns 2t and 2t + 1
 // stand for words t and t + 4, if b's rows are taken in that order.
 //
-// tf32x3 splits x = high + low, both tf32, and adds the three large products
+// tf32x3 splits x = high + low, both tf32, and adds the three large products, and
+// high times what is left of b: all 24 bits of it
 // (Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores
 // while surpassing the FP32 theoretical peak performance", IJHPCA 2022).
 //
@@ -286,9 +287,12 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
     for (int64_t column = 0; column < p.n; column += 16) {
       std::array<Words, 2> bWords = wordsOfB(column, k);
       for (int64_t right : {0, 1}) {
-        Words bHigh = bWords[right], bLow;
-        if (p.split)
+        // b in three parts, so that 1 times b is exact.
+        Words bHigh = bWords[right], bLow, bRest;
+        if (p.split) {
           std::tie(bHigh, bLow) = splitWords(bHigh);
+          std::tie(bLow, bRest) = splitWords(bLow);
+        }
         for (auto [i, row] : llvm::enumerate(p.rowBlocks)) {
           int64_t places[4];
           SmallVector<Value, 4> block;
@@ -302,6 +306,7 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
             // The instruction rounds its sums toward zero, so a long sum is
             // made outside of it.
             SmallVector<Value, 4> part(4, zero);
+            multiply(b, p, aWords[i], bRest, part);
             multiply(b, p, aLow[i], bHigh, part);
             multiply(b, p, aWords[i], bLow, part);
             multiply(b, p, aWords[i], bHigh, part);

@@ -37,7 +37,7 @@ struct Tiles {
 // fragment of keys that it loads serves two instructions.
 constexpr Tiles kTable[] = {
     {2, 64, false, 128, 128, 4}, {2, 64, true, 128, 64, 4},   {2, 128, false, 128, 64, 4},
-    {2, 128, true, 128, 32, 4},  {2, 256, false, 128, 64, 8}, {2, 256, true, 64, 64, 4},
+    {2, 128, true, 128, 32, 4},  {2, 256, false, 64, 64, 4}, {2, 256, true, 64, 64, 4},
     {4, 64, false, 64, 64, 4},   {4, 64, true, 64, 64, 4},    {4, 128, false, 64, 64, 4},
     {4, 128, true, 64, 32, 4},   {4, 256, false, 64, 32, 4},  {4, 256, true, 64, 32, 4},
 };
