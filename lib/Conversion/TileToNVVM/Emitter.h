@@ -103,6 +103,9 @@ private:
   SmallVector<Value> ptx(StringRef text, StringRef constraints, TypeRange results,
                          ValueRange operands, bool sideEffects);
   Value loadGlobal(Value address, Value predicate, Type type, bool sideEffects);
+  /// An i32 that LLVM takes for new here: else it would compute what follows from
+  /// it once, before a loop, and keep all of that in registers.
+  Value here(Value value);
   /// Whether an index is in range; null where that is known.
   Value inRange(Value index, Value size);
   Value both(Value a, Value b);

@@ -182,7 +182,7 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
   std::map<Coords, int64_t> aRegs;
   Value aValue = get(op.getA()), aBase;
   if (slotA) {
-    aBase = matrixRows(b, *this, lane, aValue, slotA, warpRow, 0);
+    aBase = here(matrixRows(b, *this, lane, aValue, slotA, warpRow, 0));
   } else {
     FailureOr<Layout> layout = layoutOf(op.getA());
     if (failed(layout))
@@ -238,7 +238,7 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
       bRows.push_back(arith::AddIOp::create(b, bValue, sharedOffset(slotB, row, g)));
     }
   } else {
-    bBase = matrixRows(b, *this, lane, bValue, slotB, {}, op.getTransposeB() ? 1 : 0);
+    bBase = here(matrixRows(b, *this, lane, bValue, slotB, {}, op.getTransposeB() ? 1 : 0));
   }
   auto wordsOfB = [&](int64_t column, int64_t k) -> std::array<Words, 2> {
     if (gathered) {

@@ -162,6 +162,7 @@ LogicalResult Emitter::emitCopy(tile::CopyOp op) {
     if (!isNonNegative(op.getIndices()[rowDim]))
       firstRow = clamped(arith::SubIOp::create(b, i64(0), start));
   }
+  Value thread = here(this->thread);
   Value row0 = arith::DivUIOp::create(b, thread, i32(chunks.perRow));
   Value column0 = arith::MulIOp::create(b, arith::RemUIOp::create(b, thread, i32(chunks.perRow)),
                                         i32(chunks.elements));
