@@ -29,6 +29,11 @@ def main():
     run(build, "fa-opt", EXAMPLE, "--target=cpu", "--emit=report", "--shape=1,4,4,239,239")
     run(build, "fa-run", EXAMPLE, "--device=cpu", "--in=" + DATA,
         "--out=" + os.path.join(phases, "causal.out.safetensors"), "--check", "--time")
+    # fa-run says why where there is no GPU.
+    gpu = [os.path.join(build, "bin", "fa-run"), EXAMPLE, "--device=cuda", "--in=" + DATA, "--check", "--time"]
+    print("$ " + " ".join(gpu), flush=True)
+    if subprocess.run(gpu, cwd=ROOT).returncode != 0:
+        print("(not run on a GPU)")
     print("\nThe same program at every phase:")
     for name in sorted(os.listdir(os.path.join(ROOT, phases))):
         print("  " + os.path.join(phases, name))
