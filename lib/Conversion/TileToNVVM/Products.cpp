@@ -65,8 +65,8 @@ static bool isAccumulator(const Layout &layout) {
 /// Rows of four 8x8 matrices of 16-byte rows: lane l gives the address of row
 /// l mod 8 of matrix l / 8. `rowBit` says which bit of l / 8 moves down 8 rows; the
 /// other one moves right by 16 bytes.
-static Value matrixRows(ImplicitLocOpBuilder &b, Emitter &, Value lane, Value slot,
-                        tile::SlotType type, Value rowStart, int rowBit) {
+static Value matrixRows(ImplicitLocOpBuilder &b, Value lane, Value slot, tile::SlotType type,
+                        Value rowStart, int rowBit) {
   auto i32 = [&](int64_t value) { return arith::ConstantIntOp::create(b, value, 32); };
   auto bit = [&](int n) -> Value {
     return arith::AndIOp::create(b, arith::ShRUIOp::create(b, lane, i32(3 + n)), i32(1));
@@ -182,7 +182,7 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
   std::map<Coords, int64_t> aRegs;
   Value aValue = get(op.getA()), aBase;
   if (slotA) {
-    aBase = here(matrixRows(b, *this, lane, aValue, slotA, warpRow, 0));
+    aBase = here(matrixRows(b, lane, aValue, slotA, warpRow, 0));
   } else {
     FailureOr<Layout> layout = layoutOf(op.getA());
     if (failed(layout))
@@ -238,7 +238,7 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
       bRows.push_back(arith::AddIOp::create(b, bValue, sharedOffset(slotB, row, g)));
     }
   } else {
-    bBase = here(matrixRows(b, *this, lane, bValue, slotB, {}, op.getTransposeB() ? 1 : 0));
+    bBase = here(matrixRows(b, lane, bValue, slotB, {}, op.getTransposeB() ? 1 : 0));
   }
   auto wordsOfB = [&](int64_t column, int64_t k) -> std::array<Words, 2> {
     if (gathered) {
