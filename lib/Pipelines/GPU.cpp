@@ -18,9 +18,8 @@ using namespace mlir;
 using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
-  static const StringRef names[] = {"tile-narrow-positions", "tile-skip-rescale",
-                                    "tile-schedule-grid",    "tile-schedule-loop",
-                                    "tile-pipeline"};
+  static const StringRef names[] = {"tile-narrow-positions", "tile-schedule-grid",
+                                    "tile-schedule-loop", "tile-pipeline"};
   return names;
 }
 
@@ -34,7 +33,6 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (options.aligned)
     add(tile::createTileAssumeAlignment());
   add(tile::createTileNarrowPositions());
-  add(tile::createTileSkipRescale());
   add(tile::createTileScheduleGrid());
   tile::TileAssignLayoutsOptions layouts;
   layouts.target = target.name.str();

@@ -17,7 +17,8 @@
 // f32 in the accumulator's layout serves as a too: its columns 2t and 2t + 1
 // stand for words t and t + 4, if b's rows are taken in that order.
 //
-// tf32x3 splits x = high + low, both tf32, and adds the three large products
+// tf32x3 splits x = high + low, both tf32, and adds the three large products, and
+// high times what is left of b: all 24 bits of it
 // (Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores
 // while surpassing the FP32 theoretical peak performance", IJHPCA 2022).
 //
@@ -64,8 +65,8 @@ static bool isAccumulator(const Layout &layout) {
 /// Rows of four 8x8 matrices of 16-byte rows: lane l gives the address of row
 /// l mod 8 of matrix l / 8. `rowBit` says which bit of l / 8 moves down 8 rows; the
 /// other one moves right by 16 bytes.
-static Value matrixRows(ImplicitLocOpBuilder &b, Emitter &, Value lane, Value slot,
-                        tile::SlotType type, Value rowStart, int rowBit) {
+static Value matrixRows(ImplicitLocOpBuilder &b, Value lane, Value slot, tile::SlotType type,
+                        Value rowStart, int rowBit) {
   auto i32 = [&](int64_t value) { return arith::ConstantIntOp::create(b, value, 32); };
   auto bit = [&](int n) -> Value {
     return arith::AndIOp::create(b, arith::ShRUIOp::create(b, lane, i32(3 + n)), i32(1));
@@ -181,7 +182,7 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
   std::map<Coords, int64_t> aRegs;
   Value aValue = get(op.getA()), aBase;
   if (slotA) {
-    aBase = matrixRows(b, *this, lane, aValue, slotA, warpRow, 0);
+    aBase = here(matrixRows(b, lane, aValue, slotA, warpRow, 0));
   } else {
     FailureOr<Layout> layout = layoutOf(op.getA());
     if (failed(layout))
@@ -237,7 +238,7 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
       bRows.push_back(arith::AddIOp::create(b, bValue, sharedOffset(slotB, row, g)));
     }
   } else {
-    bBase = matrixRows(b, *this, lane, bValue, slotB, {}, op.getTransposeB() ? 1 : 0);
+    bBase = here(matrixRows(b, lane, bValue, slotB, {}, op.getTransposeB() ? 1 : 0));
   }
   auto wordsOfB = [&](int64_t column, int64_t k) -> std::array<Words, 2> {
     if (gathered) {
@@ -286,9 +287,12 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
     for (int64_t column = 0; column < p.n; column += 16) {
       std::array<Words, 2> bWords = wordsOfB(column, k);
       for (int64_t right : {0, 1}) {
-        Words bHigh = bWords[right], bLow;
-        if (p.split)
+        // b in three parts, so that 1 times b is exact.
+        Words bHigh = bWords[right], bLow, bRest;
+        if (p.split) {
           std::tie(bHigh, bLow) = splitWords(bHigh);
+          std::tie(bLow, bRest) = splitWords(bLow);
+        }
         for (auto [i, row] : llvm::enumerate(p.rowBlocks)) {
           int64_t places[4];
           SmallVector<Value, 4> block;
@@ -302,6 +306,7 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
             // The instruction rounds its sums toward zero, so a long sum is
             // made outside of it.
             SmallVector<Value, 4> part(4, zero);
+            multiply(b, p, aWords[i], bRest, part);
             multiply(b, p, aLow[i], bHigh, part);
             multiply(b, p, aWords[i], bLow, part);
             multiply(b, p, aWords[i], bHigh, part);

@@ -109,6 +109,29 @@ struct Chunks {
 
 } // namespace
 
+/// Whether an index is never negative, from how the tile program computes it
+/// (sizes are below 2^31, so that sums and products of a few do not wrap).
+static bool isNonNegative(Value value) {
+  APInt integer;
+  if (matchPattern(value, m_ConstantInt(&integer)))
+    return integer.isNonNegative();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (auto func = dyn_cast<tile::FuncOp>(argument.getOwner()->getParentOp()))
+      return argument.getArgNumber() >= func.getNumLaunchArguments();
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && loop.getInductionVar() == value && isNonNegative(loop.getLowerBound());
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<tile::DimOp>(op))
+    return true;
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return isNonNegative(select.getTrueValue()) && isNonNegative(select.getFalseValue());
+  if (isa<arith::MaxSIOp>(op))
+    return isNonNegative(op->getOperand(0)) || isNonNegative(op->getOperand(1));
+  return isa<arith::AddIOp, arith::MulIOp, arith::DivUIOp, arith::DivSIOp, arith::MinSIOp>(op) &&
+         isNonNegative(op->getOperand(0)) && isNonNegative(op->getOperand(1));
+}
+
 LogicalResult Emitter::emitCopy(tile::CopyOp op) {
   if (op.getCopy() == tile::Copy::tma)
     return op.emitError() << "copy(tma) needs a target with a copy engine, sm_90a";
@@ -126,6 +149,20 @@ LogicalResult Emitter::emitCopy(tile::CopyOp op) {
     if (d != rowDim && d != columnDim)
       common = both(common, inRange(starts[d], view.sizes[d]));
 
+  // The rows of the tile that are in range, in 32 bits: less to keep in registers.
+  Value firstRow, lastRow;
+  if (!flat) {
+    auto clamped = [&](Value row) -> Value {
+      row = arith::MaxSIOp::create(b, row, i64(0));
+      row = arith::MinSIOp::create(b, row, i64(slot.getShape()[0]));
+      return arith::TruncIOp::create(b, b.getI32Type(), row);
+    };
+    Value start = starts[rowDim];
+    lastRow = clamped(arith::SubIOp::create(b, view.sizes[rowDim], start));
+    if (!isNonNegative(op.getIndices()[rowDim]))
+      firstRow = clamped(arith::SubIOp::create(b, i64(0), start));
+  }
+  Value thread = here(this->thread);
   Value row0 = arith::DivUIOp::create(b, thread, i32(chunks.perRow));
   Value column0 = arith::MulIOp::create(b, arith::RemUIOp::create(b, thread, i32(chunks.perRow)),
                                         i32(chunks.elements));
@@ -156,7 +193,9 @@ LogicalResult Emitter::emitCopy(tile::CopyOp op) {
     Value inRows = common;
     if (!flat) {
       at[rowDim] = arith::AddIOp::create(b, starts[rowDim], toI64(row));
-      inRows = both(inRows, inRange(at[rowDim], view.sizes[rowDim]));
+      inRows = both(inRows, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, lastRow));
+      if (firstRow)
+        inRows = both(inRows, arith::CmpIOp::create(b, arith::CmpIPredicate::uge, row, firstRow));
     }
     at[columnDim] = b.createOrFold<arith::AddIOp>(starts[columnDim], toI64(column));
     if (!from || !chunks.regular) {

@@ -147,6 +147,10 @@ SmallVector<Value> Emitter::ptx(StringRef text, StringRef constraints, TypeRange
   return values;
 }
 
+Value Emitter::here(Value value) {
+  return ptx("mov.b32 $0, $1;", "=r,r", b.getI32Type(), value, true)[0];
+}
+
 Value Emitter::both(Value a, Value other) {
   if (!a || !other)
     return a ? a : other;

@@ -123,7 +123,7 @@ LogicalResult Emitter::emitIota(tile::IotaOp op) {
   if (failed(layout))
     return failure();
   auto type = cast<VectorType>(convert(op.getResult().getType()));
-  Value start = get(op.getStart()), offset = threadOffset(*layout, 0);
+  Value start = get(op.getStart()), offset = here(threadOffset(*layout, 0));
   unsigned width = type.getElementTypeBitWidth();
   if (width > 32)
     offset = arith::ExtUIOp::create(b, type.getElementType(), offset);

@@ -34,12 +34,14 @@ struct Tiles {
 };
 
 // mma.sync: a warp has 32 rows where its registers hold that, so that each
-// fragment of keys that it loads serves two instructions.
+// fragment of keys that it loads serves two instructions. The largest tiles
+// that ptxas gives no spills.
 constexpr Tiles kTable[] = {
-    {2, 64, false, 128, 128, 4}, {2, 64, true, 128, 64, 4},   {2, 128, false, 128, 64, 4},
-    {2, 128, true, 128, 32, 4},  {2, 256, false, 128, 64, 8}, {2, 256, true, 64, 64, 4},
-    {4, 64, false, 64, 64, 4},   {4, 64, true, 64, 64, 4},    {4, 128, false, 64, 64, 4},
-    {4, 128, true, 64, 32, 4},   {4, 256, false, 64, 32, 4},  {4, 256, true, 64, 32, 4},
+    {2, 64, false, 128, 128, 4}, {2, 64, true, 128, 32, 4}, {2, 96, false, 128, 64, 4},
+    {2, 128, false, 128, 48, 4}, {2, 128, true, 64, 64, 4}, {2, 256, false, 64, 64, 4},
+    {2, 256, true, 64, 64, 4},   {4, 64, false, 64, 64, 4}, {4, 64, true, 64, 64, 4},
+    {4, 128, false, 64, 32, 4},  {4, 128, true, 64, 32, 4}, {4, 256, false, 64, 16, 4},
+    {4, 256, true, 64, 16, 4},
 };
 
 struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
