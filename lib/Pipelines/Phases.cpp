@@ -47,6 +47,7 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
     choice.rows = options.rows;
     choice.keys = options.keys;
     choice.warps = options.warps;
+    choice.aligned = options.aligned;
     pm.addPass(createGPUChooseTiles(choice));
   }
   if (options.onlineSoftmax)

@@ -60,7 +60,9 @@ private:
   LogicalResult emitBroadcast(tile::BroadcastOp op);
   LogicalResult emitIota(tile::IotaOp op);
   LogicalResult emitReduce(tile::ReduceOp op);
+  /// In ConvertLayout.cpp.
   LogicalResult emitConvertLayout(tile::ConvertLayoutOp op);
+  /// In RandomBits.cpp.
   LogicalResult emitRandomBits(tile::RandomBitsOp op);
 
   //===--- Memory (Memory.cpp, SharedMemory.cpp) ---===//

@@ -175,12 +175,25 @@ static int64_t accessWidth(const ViewParts &view, ArrayRef<Value> starts, ArrayR
   return width;
 }
 
+/// Whether a dimension that starts there is known to hold all of a tile.
+static bool isWhole(Value start, Value size, const Layout &layout, unsigned dim) {
+  int64_t last = 0;
+  for (ArrayRef<tile::Mode> modes : {layout.getReg(), layout.getLane(), layout.getWarp()})
+    for (const tile::Mode &mode : modes)
+      last += (mode.extent - 1) * mode.strides[dim];
+  std::optional<int64_t> from = constant(start), to = constant(size);
+  return from && to && *from >= 0 && *from + last < *to;
+}
+
 void Emitter::forEachAccess(const ViewParts &view, OperandRange indices, ArrayRef<int64_t> dims,
                             const Layout &layout, Value predicate, AccessFn body) {
   SmallVector<Value> starts;
   for (Value index : indices)
     starts.push_back(get(index));
   int64_t width = accessWidth(view, starts, dims, layout);
+  SmallVector<bool> whole;
+  for (auto [k, dim] : llvm::enumerate(dims))
+    whole.push_back(isWhole(starts[dim], view.sizes[dim], layout, k));
   for (auto [k, dim] : llvm::enumerate(dims))
     starts[dim] = b.createOrFold<arith::AddIOp>(starts[dim], toI64(here(threadOffset(layout, k))));
   for (int64_t d = 0; d < static_cast<int64_t>(starts.size()); ++d)
@@ -205,7 +218,8 @@ void Emitter::forEachAccess(const ViewParts &view, OperandRange indices, ArrayRe
           index = b.createOrFold<arith::AddIOp>(index, i64(offset[k]));
           it->second.distance = b.createOrFold<arith::MulIOp>(view.strides[dim], i64(offset[k]));
         }
-        it->second.inRange = inRange(index, view.sizes[dim]);
+        if (!whole[k])
+          it->second.inRange = inRange(index, view.sizes[dim]);
       }
       mine = both(mine, it->second.inRange);
       if (Value step = it->second.distance)
