@@ -201,6 +201,37 @@ llvm::Expected<std::vector<int64_t>> Manifest::grid(const ManifestKernel &kernel
   return extents;
 }
 
+size_t ManifestVariant::countTensorMaps() const {
+  size_t count = 0;
+  for (const ManifestKernel &kernel : kernels)
+    for (const ManifestParameter &parameter : kernel.parameters)
+      count += parameter.kind == ManifestParameter::TensorMap;
+  return count;
+}
+
+std::string fa::checkTensorMap(const ManifestParameter &map, const ManifestArgument &argument) {
+  // What the copy engine can count, and copy at once.
+  constexpr int64_t kMaxBox = 256, kMaxBytes = 1 << 18;
+  size_t rank = argument.shape.size();
+  if (argument.kind == ManifestArgument::Scalar || rank < 2 || rank > 4)
+    return "must map a tensor of rank 2 to 4";
+  int64_t size = argument.dtype ? sizeOf(*argument.dtype) : 0;
+  if (size == 0 || size > 4)
+    return "must map elements of 1, 2 or 4 bytes";
+  if (map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
+    return "must have a swizzle of 32, 64 or 128 bytes, got " + std::to_string(map.swizzle);
+  int64_t panel = map.swizzle / size, last = argument.shape.back();
+  if (map.rows < 1 || map.rows > kMaxBox)
+    return "must copy 1 to " + std::to_string(kMaxBox) + " rows, got " + std::to_string(map.rows);
+  if (map.columns < panel || map.columns % panel != 0 || map.columns / panel > kMaxBox ||
+      map.columns * map.rows * size > kMaxBytes)
+    return "must copy a multiple of " + std::to_string(panel) + " columns, of at most " +
+           std::to_string(kMaxBytes) + " bytes, got " + std::to_string(map.columns);
+  if (ShapedType::isDynamic(last) || last < panel || last % panel != 0)
+    return "must map a tensor whose last size is a known multiple of " + std::to_string(panel);
+  return "";
+}
+
 llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
   bool same = other.entry == entry && other.arguments.size() == arguments.size();
   for (size_t i = 0; same && i < arguments.size(); ++i) {

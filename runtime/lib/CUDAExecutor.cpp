@@ -8,10 +8,14 @@
 #include "CUDAExecutor.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include <chrono>
 
 using namespace mlir::fa;
 using namespace mlir::fa::cuda;
+
+/// Of the rows that stand for tensors without elements.
+static constexpr uint64_t kRowAlignment = 256;
 
 static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
 
@@ -126,6 +130,8 @@ Executor::~Executor() {
   for (auto &image : images)
     if (image && image->library)
       device->driver.cuLibraryUnload(image->library);
+  if (emptyRows)
+    device->driver.cuMemFree(emptyRows);
 }
 
 llvm::Error Executor::loadImage(Image &image, const std::string &code) {
@@ -176,14 +182,49 @@ llvm::Error Executor::loadKernels(Variant &variant, const Image &image,
   return llvm::Error::success();
 }
 
-/// Why a device has too little for a variant; empty where it has enough.
+/// Why a device or its driver has too little for a variant; empty where it has
+/// enough.
 static std::string lacking(const Device &device, const ManifestVariant &variant) {
   for (const ManifestKernel &kernel : variant.kernels)
     if (kernel.sharedBytes > device.sharedBytes)
       return "kernel '" + kernel.name + "' needs " + std::to_string(kernel.sharedBytes) +
              " bytes of shared memory a block, but " + device.describe() + " has " +
              std::to_string(device.sharedBytes) + "; choose smaller tiles";
+  if (variant.countTensorMaps() > 0 && !device.driver.cuTensorMapEncodeTiled)
+    return "kernel '" + variant.kernels.front().name +
+           "' needs tensor maps, but the CUDA driver (CUDA " + versionText(device.driver.version) +
+           ") lacks cuTensorMapEncodeTiled; update the driver";
   return "";
+}
+
+llvm::Error Executor::prepareTensorMaps(const Manifest &entry) {
+  for (auto [variant, info] : llvm::zip_equal(variants, entry.variants)) {
+    if (!variant.problem.empty())
+      continue;
+    if (size_t maps = info.countTensorMaps(); maps > ManifestModule::kMaxTensorMaps)
+      return error("@" + entry.entry + " has " + llvm::Twine(maps) +
+                   " tensor maps, expected at most " + llvm::Twine(ManifestModule::kMaxTensorMaps));
+    for (const ManifestKernel &kernel : info.kernels)
+      for (const ManifestParameter &parameter : kernel.parameters)
+        if (parameter.kind == ManifestParameter::TensorMap) {
+          const ManifestArgument &argument = entry.arguments[parameter.argument];
+          if (std::string reason = checkTensorMap(parameter, argument); !reason.empty())
+            return error("the tensor map of '" + argument.name + "' " + reason);
+          uint64_t bytes = argument.shape.back() * sizeOf(*argument.dtype);
+          rowBytes = std::max(rowBytes, llvm::alignTo(bytes, kRowAlignment));
+        }
+  }
+  if (rowBytes == 0)
+    return llvm::Error::success();
+  tensorMaps = std::make_unique<TensorMapCache>();
+  const Driver &driver = device->driver;
+  CUresult result = driver.cuMemAlloc(&emptyRows, 2 * rowBytes);
+  if (result == CUDA_SUCCESS)
+    result = driver.cuMemsetD8(emptyRows, 0, 2 * rowBytes);
+  // Any stream may launch from now on.
+  if (result == CUDA_SUCCESS)
+    result = driver.cuCtxSynchronize();
+  return driver.check(result, "prepare tensor maps on " + device->describe());
 }
 
 llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Device> device,
@@ -215,6 +256,8 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
     if (llvm::Error failed = executor->loadKernels(variant, *image, info.kernels))
       return failed;
   }
+  if (llvm::Error failed = executor->prepareTensorMaps(entry))
+    return failed;
   executor->seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   auto unusable = [](const Variant &variant) { return !variant.problem.empty(); };
@@ -227,27 +270,71 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
 // Launching
 //===----------------------------------------------------------------------===//
 
+/// Why a tensor is not aligned to so many bytes: its address and the strides of
+/// all dimensions but the last; empty where it is.
+static std::string misaligned(const ManifestArgument &info, const BoundArgument &argument,
+                              int64_t alignment) {
+  if (llvm::is_contained(argument.sizes, 0))
+    return "";
+  // The texts are made where there is a problem: launches allocate nothing.
+  auto multiple = [&] { return "a multiple of " + std::to_string(alignment); };
+  if (auto address = reinterpret_cast<uintptr_t>(argument.data); address % alignment != 0)
+    return "the address of '" + info.name + "' is " + std::to_string(address % alignment) +
+           " bytes past " + multiple() + "; copy it to memory aligned to " +
+           std::to_string(alignment) + " bytes";
+  int64_t size = sizeOf(*info.dtype);
+  for (size_t d = 0; d + 1 < argument.sizes.size(); ++d)
+    if (argument.sizes[d] > 1 && argument.strides[d] * size % alignment != 0)
+      return "dimension " + std::to_string(d) + " of '" + info.name + "' has a stride of " +
+             std::to_string(argument.strides[d] * size) + " bytes, expected " + multiple() +
+             "; pad its rows to one";
+  return "";
+}
+
 /// Why the guards of a variant do not hold; empty where they do.
 static std::string violated(const Manifest &entry, const ManifestVariant &variant,
                             llvm::ArrayRef<BoundArgument> arguments) {
   for (const ManifestGuard &guard : variant.guards)
-    for (unsigned i : guard.arguments) {
-      const BoundArgument &argument = arguments[i];
-      const std::string &name = entry.arguments[i].name;
-      std::string expected = ", expected a multiple of " + std::to_string(guard.alignment);
-      if (llvm::is_contained(argument.sizes, 0))
+    for (unsigned i : guard.arguments)
+      if (std::string problem = misaligned(entry.arguments[i], arguments[i], guard.alignment);
+          !problem.empty())
+        return problem;
+  return "";
+}
+
+/// Why no tensor map can describe a tensor, by the rules of the copy engine;
+/// empty where one can. Sizes fit: they are below 2^31 (Manifest::resolve).
+static std::string unmappable(const ManifestArgument &info, const BoundArgument &argument) {
+  constexpr int64_t kAlignment = 16, kMaxStride = int64_t(1) << 40;
+  if (std::string problem = misaligned(info, argument, kAlignment); !problem.empty())
+    return problem;
+  int64_t size = sizeOf(*info.dtype);
+  for (size_t d = 0; d + 1 < argument.sizes.size(); ++d)
+    if (argument.sizes[d] > 1 && argument.strides[d] >= kMaxStride / size)
+      return "dimension " + std::to_string(d) + " of '" + info.name + "' has a stride of " +
+             std::to_string(argument.strides[d] * size) +
+             " bytes, expected less than 2^40; copy it to contiguous memory";
+  return "";
+}
+
+std::string Executor::makeTensorMaps(const Manifest &entry, const ManifestVariant &variant,
+                                     llvm::ArrayRef<BoundArgument> arguments,
+                                     CUtensorMap *maps) const {
+  for (const ManifestKernel &kernel : variant.kernels)
+    for (const ManifestParameter &parameter : kernel.parameters) {
+      if (parameter.kind != ManifestParameter::TensorMap)
         continue;
-      auto address = reinterpret_cast<uintptr_t>(argument.data);
-      if (address % guard.alignment != 0)
-        return "the address of '" + name + "' is " + std::to_string(address % guard.alignment) +
-               " bytes past a multiple of " + std::to_string(guard.alignment) +
-               "; copy it to memory aligned to " + std::to_string(guard.alignment) + " bytes";
-      int64_t size = sizeOf(*entry.arguments[i].dtype);
-      for (size_t d = 0; d + 1 < argument.sizes.size(); ++d)
-        if (argument.sizes[d] > 1 && argument.strides[d] * size % guard.alignment != 0)
-          return "dimension " + std::to_string(d) + " of '" + name + "' has a stride of " +
-                 std::to_string(argument.strides[d] * size) + " bytes" + expected +
-                 "; pad its rows to one";
+      const ManifestArgument &info = entry.arguments[parameter.argument];
+      const BoundArgument &argument = arguments[parameter.argument];
+      if (std::string problem = unmappable(info, argument); !problem.empty())
+        return problem;
+      CUdeviceptr substitute =
+          info.kind == ManifestArgument::Input ? emptyRows : emptyRows + rowBytes;
+      CUresult result = tensorMaps->get(
+          device->driver, makeTensorMapRequest(parameter, info, argument, substitute), *maps++);
+      if (result != CUDA_SUCCESS)
+        return "the CUDA driver makes no tensor map of '" + info.name +
+               "': " + device->driver.describe(result) + "; copy it to contiguous memory";
     }
   return "";
 }
@@ -285,6 +372,8 @@ static uint64_t valueOf(const ManifestParameter &parameter,
     return argument.strides[parameter.dim];
   case ManifestParameter::Scalar:
     return argument.scalar;
+  case ManifestParameter::TensorMap:
+    break;
   }
   return 0;
 }
@@ -293,10 +382,13 @@ llvm::Error Executor::launch(const Manifest &entry, llvm::ArrayRef<BoundArgument
                              CUstream stream) const {
   std::string problems;
   size_t chosen = variants.size();
+  CUtensorMap maps[ManifestModule::kMaxTensorMaps];
   for (size_t i = 0; i < variants.size() && chosen == variants.size(); ++i) {
     std::string problem = variants[i].problem;
     if (problem.empty())
       problem = violated(entry, entry.variants[i], arguments);
+    if (problem.empty())
+      problem = makeTensorMaps(entry, entry.variants[i], arguments, maps);
     if (problem.empty())
       chosen = i;
     else if (problems.find(problem) == std::string::npos)
@@ -311,19 +403,21 @@ llvm::Error Executor::launch(const Manifest &entry, llvm::ArrayRef<BoundArgument
   Current current(*device);
   if (llvm::Error failed = current.check())
     return failed;
+  CUtensorMap *map = maps;
   for (auto [kernel, function] :
        llvm::zip_equal(entry.variants[chosen].kernels, variants[chosen].functions)) {
     llvm::Expected<unsigned> blocks = countBlocks(entry, kernel, shapes);
     if (!blocks)
       return blocks.takeError();
+    llvm::SmallVector<uint64_t, 64> values(kernel.parameters.size());
+    llvm::SmallVector<void *, 64> addresses;
+    for (auto [value, parameter] : llvm::zip_equal(values, kernel.parameters)) {
+      bool mapped = parameter.kind == ManifestParameter::TensorMap;
+      value = valueOf(parameter, arguments);
+      addresses.push_back(mapped ? static_cast<void *>(map++) : &value);
+    }
     if (*blocks == 0)
       continue;
-    llvm::SmallVector<uint64_t, 64> values;
-    llvm::SmallVector<void *, 64> addresses;
-    for (const ManifestParameter &parameter : kernel.parameters)
-      values.push_back(valueOf(parameter, arguments));
-    for (uint64_t &value : values)
-      addresses.push_back(&value);
     CUresult result = device->driver.cuLaunchKernel(
         function, *blocks, 1, 1, static_cast<unsigned>(kernel.threads), 1, 1,
         static_cast<unsigned>(kernel.sharedBytes), stream, addresses.data(), nullptr);

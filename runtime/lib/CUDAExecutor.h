@@ -10,6 +10,7 @@
 
 #include "CUDADriver.h"
 #include "Launch.h"
+#include "TensorMaps.h"
 #include <optional>
 
 namespace mlir::fa::cuda {
@@ -77,7 +78,8 @@ public:
 
   /// Loads the images that the entry's variants need: `images` in the order of
   /// the manifest, which was made for `target`. Variants that ask for more
-  /// shared memory than there is are left out; an error where none remains.
+  /// shared memory than there is, or for functions that the driver lacks, are
+  /// left out; an error where none remains.
   static llvm::Expected<std::unique_ptr<Executor>> create(std::shared_ptr<const Device> device,
                                                           const Manifest &entry,
                                                           llvm::StringRef target,
@@ -108,12 +110,23 @@ private:
   llvm::Error loadImage(Image &image, const std::string &code);
   llvm::Error loadKernels(Variant &variant, const Image &image,
                           llvm::ArrayRef<ManifestKernel> kernels);
+  llvm::Error prepareTensorMaps(const Manifest &entry);
+  /// Stores the tensor maps of a variant's kernels; the reason where one is
+  /// impossible, empty where none is.
+  std::string makeTensorMaps(const Manifest &entry, const ManifestVariant &variant,
+                             llvm::ArrayRef<BoundArgument> arguments, CUtensorMap *maps) const;
 
   std::shared_ptr<const Device> device;
   std::vector<std::unique_ptr<Image>> images;
   std::vector<Variant> variants;
   std::vector<KernelFacts> facts;
   double seconds = 0;
+  /// Where there are tensor maps: those that were made, and two rows of device
+  /// memory, which stand for tensors without elements: zeros for inputs, and
+  /// what outputs may write to.
+  std::unique_ptr<TensorMapCache> tensorMaps;
+  CUdeviceptr emptyRows = 0;
+  uint64_t rowBytes = 0;
 };
 
 } // namespace mlir::fa::cuda

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeProgram.h"
+#include "TileProgram.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Target/Manifest.h"
 #include "mlir/Parser/Parser.h"
@@ -37,6 +38,56 @@ TEST(Manifest, IsTheSameAfterWritingAndReading) {
        written = llvm::json::parse(printManifest(*module));
   ASSERT_TRUE(given && written);
   EXPECT_EQ(*given, *written);
+}
+
+TEST(Manifest, CarriesTensorMaps) {
+  auto module = parseManifest(kTileManifest);
+  ASSERT_TRUE(bool(module)) << llvm::toString(module.takeError());
+  auto given = llvm::json::parse(kTileManifest),
+       written = llvm::json::parse(printManifest(*module));
+  ASSERT_TRUE(given && written);
+  EXPECT_EQ(*given, *written);
+  EXPECT_EQ(module->entries[0].variants[0].countTensorMaps(), 1u);
+  EXPECT_EQ(module->entries[0].variants[1].countTensorMaps(), 0u);
+  const ManifestParameter &map = module->entries[0].kernels()[0].parameters.back();
+  EXPECT_EQ(map.kind, ManifestParameter::TensorMap);
+  EXPECT_EQ(map.argument, 0u);
+  EXPECT_EQ(map.rows, 80);
+  EXPECT_EQ(map.columns, 128);
+  EXPECT_EQ(map.swizzle, 128);
+}
+
+TEST(Manifest, RefusesTensorMapsThatNoDriverMakes) {
+  const std::string good = "[\"tensor_map\", 0, 80, 128, 128]",
+                    place = "entries[0].variants[0].kernels[0].parameters[6]";
+  auto expect = [&](const std::string &what, const std::string &by, const std::string &problem) {
+    std::string text = kTileManifest;
+    size_t at = text.find(what);
+    ASSERT_NE(at, std::string::npos) << what;
+    EXPECT_EQ(errorOf(text.replace(at, what.size(), by)),
+              "the manifest cannot be used: " + problem + "; compile the program again");
+  };
+  expect(good, "[\"tensor_map\", 0]", place + " must be an array of 5 to 5 elements, got 2");
+  expect(good, "[\"tensor_map\", 5, 80, 128, 128]",
+         place + "[1] must be an integer from 0 to 4, got 5");
+  expect(good, "[\"tensor_map\", 2, 80, 128, 128]", place + " must map a tensor of rank 2 to 4");
+  expect(good, "[\"tensor_map\", 0, 257, 128, 128]", place + " must copy 1 to 256 rows, got 257");
+  expect(good, "[\"tensor_map\", 0, 80, 96, 128]",
+         place + " must copy a multiple of 64 columns, of at most 262144 bytes, got 96");
+  expect(good, "[\"tensor_map\", 0, 256, 1024, 128]",
+         place + " must copy a multiple of 64 columns, of at most 262144 bytes, got 1024");
+  expect(good, "[\"tensor_map\", 0, 80, 128, 16]",
+         place + " must have a swizzle of 32, 64 or 128 bytes, got 16");
+  const std::string dtype = "\"f16\", \"shape\": [-1, -1, -1, 128]";
+  expect(dtype, "\"f64\", \"shape\": [-1, -1, -1, 128]",
+         place + " must map elements of 1, 2 or 4 bytes");
+  for (const char *last : {"-1", "96"})
+    expect(dtype, "\"f16\", \"shape\": [-1, -1, -1, " + std::string(last) + "]",
+           place + " must map a tensor whose last size is a known multiple of 64");
+  std::string many = good;
+  for (size_t i = 0; i < ManifestModule::kMaxTensorMaps; ++i)
+    many += ", " + good;
+  expect(good, many, "entries[0].variants[0] has 33 tensor maps, expected at most 32");
 }
 
 TEST(Manifest, ComputesGridsAndWorkspaces) {
@@ -122,8 +173,7 @@ static bool isOneLine(const std::string &text) {
   return llvm::all_of(text, [](char c) { return c != '\n' && c != '\r'; });
 }
 
-TEST(Manifest, SurvivesDamage) {
-  const std::string text = kFakeManifest;
+static void damage(const std::string &text) {
   for (size_t length = 0; length < text.size(); ++length) {
     std::string error = errorOf(text.substr(0, length));
     EXPECT_FALSE(error.empty()) << length;
@@ -153,6 +203,11 @@ TEST(Manifest, SurvivesDamage) {
     }
   }
   EXPECT_GT(refused, 10000);
+}
+
+TEST(Manifest, SurvivesDamage) {
+  damage(kFakeManifest);
+  damage(kTileManifest);
 }
 
 //===----------------------------------------------------------------------===//
