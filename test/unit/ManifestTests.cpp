@@ -273,6 +273,50 @@ TEST_F(Reading, FollowsTheABI) {
   EXPECT_EQ(*grid, (std::vector<int64_t>{24, 2}));
 }
 
+static std::string tileKernel(const std::string &map, const std::string &attributes) {
+  return R"mlir(
+tile.func @k(%x: !tile.view<?x8x?x128xbf16> {tile.name = "x"},
+             %y: !tile.view<?xf32> {tile.name = "y", tile.output},
+             %m: !tile.tensor_map<)mlir" +
+         map + R"mlir(> {tile.map_of = 0 : i64, )mlir" + attributes + R"mlir(}, %b: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 2] attributes {tile.warps = 12 : i64} {
+  tile.return
+})mlir";
+}
+
+TEST_F(Reading, FindsTensorMaps) {
+  const char *const box = "80x128xbf16, #tile.swizzle<128>", *const last = "tile.map_dims = [2, 3]";
+  std::vector<Manifest> manifests = read(tileKernel(box, last));
+  ASSERT_EQ(manifests.size(), 1u);
+  const ManifestKernel &kernel = manifests[0].kernels()[0];
+  EXPECT_EQ(manifests[0].arguments.size(), 2u);
+  EXPECT_EQ(kernel.arguments, (std::vector<unsigned>{0, 1, 0}));
+  ASSERT_EQ(kernel.parameters.size(), 9u);
+  const ManifestParameter &map = kernel.parameters.back();
+  EXPECT_EQ(map.kind, ManifestParameter::TensorMap);
+  EXPECT_EQ(map.argument, 0u);
+  EXPECT_EQ(map.rows, 80);
+  EXPECT_EQ(map.columns, 128);
+  EXPECT_EQ(map.swizzle, 128);
+
+  auto refused = [&](const char *box, const char *attributes) {
+    module = parseSourceString<ModuleOp>(tileKernel(box, attributes), &context);
+    EXPECT_TRUE(module);
+    std::string message;
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &d) { message = d.str(); });
+    EXPECT_TRUE(module && failed(readManifests(*module)));
+    return message;
+  };
+  EXPECT_EQ(refused(box, "tile.map_dims = [0, 3]"),
+            "the tensor map of argument 2 must run along the last two dimensions of its view, in "
+            "this order");
+  EXPECT_EQ(refused("300x128xbf16, #tile.swizzle<128>", last),
+            "the tensor map of argument 2 must copy 1 to 256 rows, got 300");
+  EXPECT_EQ(refused("64x32xbf16, #tile.swizzle<128>", last),
+            "the tensor map of argument 2 must copy a multiple of 64 columns, of at most 262144 "
+            "bytes, got 32");
+}
+
 TEST_F(Reading, GoesThroughJSON) {
   ManifestModule program;
   program.target = "sm_90a";

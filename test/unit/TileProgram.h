@@ -132,7 +132,7 @@ inline const TileCase kTileCases[] = {
     {"one head of many", {1, 1, 100}, {3, 5, 128}, 0, 0, 30},
     {"heads repeated", {2, 3, 90}, {11520, 0, 128}, 1, 2, 0},
     {"no rows", {2, 3, 0}, {0, 0, 128}, 0, 0, 0},
-    {"no rows, tile in the middle", {2, 3, 0}, {0, 0, 128}, 1, 1, 80},
+    {"no rows and a tile in the middle", {2, 3, 0}, {0, 0, 128}, 1, 1, 80},
     {"no heads", {2, 0, 80}, {0, 10240, 128}, 0, 0, 0},
 };
 
