@@ -77,6 +77,7 @@ std::map<CUdeviceptr, size_t> allocations;
 size_t allocated = 0;
 std::string launches;
 std::atomic<int> contexts{0}, libraries{0}, encodings{0};
+std::atomic<bool> quiet{false};
 thread_local int current = 0;
 
 CUresult compileError(CUlib_st &library) {
@@ -181,6 +182,8 @@ FA_EXPORTED size_t fakeAllocated() { return allocated; }
 FA_EXPORTED int fakeContexts() { return contexts; }
 FA_EXPORTED int fakeLibraries() { return libraries; }
 FA_EXPORTED int fakeEncodings() { return encodings; }
+// Launches do nothing from now on, so that what remains is the caller's time.
+FA_EXPORTED void fakeQuiet(bool on) { quiet = on; }
 
 FA_EXPORTED CUresult cuInit(unsigned) { return static_cast<CUresult>(number("init", 0)); }
 FA_EXPORTED CUresult cuDriverGetVersion(int *version) {
@@ -286,6 +289,8 @@ FA_EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigne
                                     void **parameters, void **) {
   if (current <= 0)
     return kInvalidContext;
+  if (quiet)
+    return CUDA_SUCCESS;
   if (CUresult failed = static_cast<CUresult>(number("launch", 0)))
     return failed;
   std::vector<std::string> types;
