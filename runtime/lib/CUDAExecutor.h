@@ -89,8 +89,7 @@ public:
   /// Puts the kernels of the first variant whose guards hold on a stream.
   /// Allocates nothing on the device and waits for nothing, so that a stream
   /// may be captured in a graph.
-  llvm::Error launch(const Manifest &entry, llvm::ArrayRef<BoundArgument> arguments,
-                     CUstream stream) const;
+  llvm::Error launch(const Manifest &entry, const BoundArguments &bound, CUstream stream) const;
 
   const Device &getDevice() const { return *device; }
   /// Seconds that the driver took to load the images, which compiles PTX.
@@ -111,10 +110,13 @@ private:
   llvm::Error loadKernels(Variant &variant, const Image &image,
                           llvm::ArrayRef<ManifestKernel> kernels);
   llvm::Error prepareTensorMaps(const Manifest &entry);
-  /// Stores the tensor maps of a variant's kernels; the reason where one is
-  /// impossible, empty where none is.
-  std::string makeTensorMaps(const Manifest &entry, const ManifestVariant &variant,
-                             llvm::ArrayRef<BoundArgument> arguments, CUtensorMap *maps) const;
+  /// Whether a launch can be of a variant; stores the tensor maps of its kernels,
+  /// or the reason where one is asked for.
+  bool fits(const Manifest &entry, size_t index, llvm::ArrayRef<BoundArgument> arguments,
+            CUtensorMap *maps, std::string *reason) const;
+  bool makeTensorMaps(const Manifest &entry, const ManifestVariant &variant,
+                      llvm::ArrayRef<BoundArgument> arguments, CUtensorMap *maps,
+                      std::string *reason) const;
 
   std::shared_ptr<const Device> device;
   std::vector<std::unique_ptr<Image>> images;

@@ -95,13 +95,13 @@ TEST(Manifest, ComputesGridsAndWorkspaces) {
   const Manifest &entry = module.entries[0];
   LaunchShapes shapes = {{205, 4}, {205, 4}, {}, {}, {}};
   ASSERT_FALSE(bool(entry.resolve(shapes)));
-  EXPECT_EQ(shapes[4], (std::vector<int64_t>{205, 8}));
+  EXPECT_EQ(shapes[4], (LaunchShape{205, 8}));
   auto grid = [&](unsigned variant, unsigned kernel) {
     return llvm::cantFail(entry.grid(entry.variants[variant].kernels[kernel], shapes));
   };
-  EXPECT_EQ(grid(0, 0), (std::vector<int64_t>{103, 1}));
-  EXPECT_EQ(grid(1, 0), (std::vector<int64_t>{205, 3}));
-  EXPECT_EQ(grid(1, 1), (std::vector<int64_t>{6}));
+  EXPECT_EQ(grid(0, 0), (LaunchShape{103, 1}));
+  EXPECT_EQ(grid(1, 0), (LaunchShape{205, 3}));
+  EXPECT_EQ(grid(1, 1), (LaunchShape{6}));
 }
 
 TEST(Manifest, RefusesGridsThatOverflowOrDivideByNothing) {
@@ -270,7 +270,7 @@ TEST_F(Reading, FollowsTheABI) {
   }
   auto grid = manifests[0].grid(kernel, {{3, 8, 65, 64}, {1}, {}, {}, {1, 64}});
   ASSERT_TRUE(bool(grid));
-  EXPECT_EQ(*grid, (std::vector<int64_t>{24, 2}));
+  EXPECT_EQ(*grid, (LaunchShape{24, 2}));
 }
 
 static std::string tileKernel(const std::string &map, const std::string &attributes) {

@@ -36,14 +36,17 @@
 #include "fa/Support/HostTensor.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
 
 namespace mlir::fa {
 
-/// The sizes of each argument of an entry; empty for scalars.
-using LaunchShapes = std::vector<std::vector<int64_t>>;
+/// The sizes of each argument of an entry; empty for scalars. Launches take no
+/// memory of the heap, but for tensors and programs of uncommon extent.
+using LaunchShape = llvm::SmallVector<int64_t, 5>;
+using LaunchShapes = llvm::SmallVector<LaunchShape, 12>;
 
 /// A number that a launch computes from its sizes.
 struct SizeExpr {
@@ -138,15 +141,16 @@ struct Manifest {
   /// The kernels of the first variant, which is the only one on CPUs.
   ArrayRef<ManifestKernel> kernels() const { return variants.front().kernels; }
   /// The index of an argument, -1 where there is none of that name.
-  int64_t find(StringRef name) const;
+  int64_t find(StringRef name) const { return find(name, /*first=*/0); }
+  /// Looks at argument `first` first, and at those before it last.
+  int64_t find(StringRef name, size_t first) const;
   /// Checks the shapes of inputs and outputs against the static sizes, the
   /// named sizes and the guards, and fills in those of the workspaces.
   llvm::Error resolve(LaunchShapes &shapes) const;
   /// Bytes of a tensor of this shape; an error where that overflows 63 bits.
   llvm::Expected<int64_t> bytes(unsigned argument, ArrayRef<int64_t> shape) const;
   /// The extents of a kernel's grid.
-  llvm::Expected<std::vector<int64_t>> grid(const ManifestKernel &kernel,
-                                            const LaunchShapes &shapes) const;
+  llvm::Expected<LaunchShape> grid(const ManifestKernel &kernel, const LaunchShapes &shapes) const;
   /// Appends the one variant of another compilation of the same entry, whose
   /// kernels are in image `image`.
   llvm::Error addVariant(Manifest other, unsigned image);
