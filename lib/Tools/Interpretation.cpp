@@ -198,7 +198,14 @@ resolveShapes(const Manifest &manifest, const std::vector<HostTensor> &inputs,
       return llvm::createStringError("'" + argument.name + "' is a scalar, got a tensor of " +
                                      toString(shapes[i]));
   }
-  return manifest.resolve(shapes);
+  LaunchShapes resolved;
+  for (const std::vector<int64_t> &shape : shapes)
+    resolved.emplace_back(shape.begin(), shape.end());
+  if (llvm::Error failed = manifest.resolve(resolved))
+    return failed;
+  for (auto [shape, known] : llvm::zip_equal(shapes, resolved))
+    shape.assign(known.begin(), known.end());
+  return llvm::Error::success();
 }
 
 /// Whether the strides are what the program relies on; addresses always are.
