@@ -135,12 +135,12 @@ tile.func @columns(%x: !tile.view<?x?xf32>, %z: !tile.view<?xf32>)
 // Two f32 become one register of two numbers by one instruction, the upper one first.
 // CHECK: llvm.func @truncations
 // CHECK: %[[T:.*]] = vector.from_elements %[[LOW:[0-9]*]], %[[HIGH:[0-9]*]],
-// CHECK: %[[PAIR:.*]] = nvvm.convert.f32x2.to.bf16x2 %[[HIGH]], %[[LOW]] : vector<2xbf16>
+// CHECK: %[[PAIR:.*]] = nvvm.convert.f32x2.to.bf16x2 %[[HIGH]], %[[LOW]] {
 // CHECK: vector.extract %[[PAIR]][0]
 // CHECK: vector.extract %[[PAIR]][1]
 // CHECK-COUNT-3: nvvm.convert.f32x2.to.bf16x2
 // CHECK-NOT: bf16x2 %
-// CHECK: nvvm.convert.f32x2.to.f16x2 %[[HIGH]], %[[LOW]] : vector<2xf16>
+// CHECK: nvvm.convert.f32x2.to.f16x2 %[[HIGH]], %[[LOW]] {
 // An odd number of them, and other roundings, go one by one.
 // CHECK: arith.truncf %{{.*}} : vector<1xf32> to vector<1xf16>
 // CHECK: arith.truncf %{{.*}} toward_zero : vector<8xf32> to vector<8xf16>
