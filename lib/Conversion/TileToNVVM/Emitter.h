@@ -80,6 +80,12 @@ private:
   //===--- Products (Products.cpp) ---===//
   LogicalResult emitDot(tile::DotOp op);
 
+  //===--- Asynchronous products (Wgmma.cpp) ---===//
+  LogicalResult checkDotStart(tile::DotStartOp op, const tile::Layout &acc);
+  SmallVector<Value> wordsOfA(Value value, const tile::Layout &layout, int64_t row, int64_t k);
+  LogicalResult emitDotStart(tile::DotStartOp op);
+  LogicalResult emitAwait(tile::AwaitOp op);
+
   //===--- Small things ---===//
   Value get(Value value) { return values.lookup(value); }
   void set(Value from, Value to) { values.map(from, to); }

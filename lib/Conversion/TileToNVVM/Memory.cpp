@@ -244,7 +244,7 @@ static void forEachAccess(ImplicitLocOpBuilder &b, Access &access, int64_t width
   for (auto [d, dim] : llvm::enumerate(op.getDims())) {                                            \
     access.sameRun.push_back(starts[dim]);                                                         \
     access.starts[dim] =                                                                           \
-        b.createOrFold<arith::AddIOp>(starts[dim], toI64(here(threadOffset(layout, d))));                \
+        b.createOrFold<arith::AddIOp>(starts[dim], toI64(here(threadOffset(layout, d))));          \
   }
 
 LogicalResult Emitter::emitLoad(tile::LoadOp op) {

@@ -377,6 +377,8 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](ReadOp op) { return emitRead(op); })
       .Case([&](WriteOp op) { return emitWrite(op); })
       .Case([&](DotOp op) { return emitDot(op); })
+      .Case([&](DotStartOp op) { return emitDotStart(op); })
+      .Case([&](AwaitOp op) { return emitAwait(op); })
       .Case([&](DimOp op) {
         set(op, views[op.getView()].sizes[op.getDim()]);
         return success();
