@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -35,10 +36,19 @@ struct TileAliases : OpAsmDialectInterface {
   }
 };
 
+/// Constants stay in the role that uses them: tiles do not come in from around.
+struct TileFolds : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+
+  bool shouldMaterializeInto(Region *region) const override {
+    return isa<RoleOp>(region->getParentOp());
+  }
+};
+
 } // namespace
 
 void TileDialect::initialize() {
-  addInterfaces<TileAliases>();
+  addInterfaces<TileAliases, TileFolds>();
   addOperations<
 #define GET_OP_LIST
 #include "fa/Dialect/Tile/IR/TileOps.cpp.inc"
@@ -215,7 +225,7 @@ int64_t SwizzleAttr::offsetOf(int64_t row, int64_t columnByte, int64_t rows) con
 }
 
 //===----------------------------------------------------------------------===//
-// !tile.slot and !tile.ring
+// !tile.slot, !tile.tensor_map and !tile.ring
 //===----------------------------------------------------------------------===//
 
 /// `80x128xbf16, #tile.swizzle<128>`
@@ -265,6 +275,27 @@ LogicalResult SlotType::verify(function_ref<InFlightDiagnostic()> emitError,
   return verifyShared(emitError, shape, element);
 }
 
+Type TensorMapType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type element;
+  SwizzleAttr layout;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parseShared(parser, shape, element, layout) || parser.parseGreater())
+    return {};
+  return parser.getChecked<TensorMapType>(loc, parser.getContext(), shape, element, layout);
+}
+
+void TensorMapType::print(AsmPrinter &printer) const {
+  printer << "<";
+  printShared(printer, getShape(), getElementType(), getLayout());
+  printer << ">";
+}
+
+LogicalResult TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                    ArrayRef<int64_t> shape, Type element, SwizzleAttr) {
+  return verifyShared(emitError, shape, element);
+}
+
 Type RingType::parse(AsmParser &parser) {
   int64_t stages;
   SmallVector<int64_t> shape;
@@ -288,4 +319,20 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError, int
   if (stages < 1 || stages > 16)
     return emitError() << "a ring has 1 to 16 stages, got " << stages;
   return verifyShared(emitError, shape, element);
+}
+
+//===----------------------------------------------------------------------===//
+// !tile.barriers and !tile.turn
+//===----------------------------------------------------------------------===//
+
+LogicalResult BarriersType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t count) {
+  if (count < 1 || count > 16)
+    return emitError() << "there are 1 to 16 barriers, as slots of a ring, got " << count;
+  return success();
+}
+
+LogicalResult TurnType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t count) {
+  if (count < 2 || count > 8)
+    return emitError() << "a turn goes round 2 to 8 warpgroups, got " << count;
+  return success();
 }

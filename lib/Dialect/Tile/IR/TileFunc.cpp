@@ -81,6 +81,37 @@ void FuncOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
+/// (C6)
+static LogicalResult verifyTensorMap(FuncOp func, unsigned argument) {
+  auto map = cast<TensorMapType>(func.getArgumentTypes()[argument]);
+  auto of = func.getArgAttrOfType<IntegerAttr>(argument, TileDialect::kMapOfAttr);
+  auto dims = func.getArgAttrOfType<ArrayAttr>(argument, TileDialect::kMapDimsAttr);
+  if (!of || !dims)
+    return func.emitOpError() << "(func_c6) argument " << argument
+                              << " is a tensor map, which needs " << TileDialect::kMapOfAttr
+                              << " and " << TileDialect::kMapDimsAttr;
+  APInt number = of.getValue();
+  ViewType view;
+  if (number.isNonNegative() && number.ult(func.getNumLaunchArguments()))
+    view = dyn_cast<ViewType>(func.getArgumentTypes()[number.getZExtValue()]);
+  if (!view || view.getElementType() != map.getElementType())
+    return func.emitOpError() << "(func_c6) " << TileDialect::kMapOfAttr << " of argument "
+                              << argument << " must be the number of a view of "
+                              << map.getElementType() << ", got " << of;
+  SmallVector<int64_t> seen;
+  for (Attribute attr : dims) {
+    auto dim = dyn_cast<IntegerAttr>(attr);
+    if (dim && dim.getValue().isNonNegative() && dim.getValue().ult(view.getRank()) &&
+        !llvm::is_contained(seen, dim.getInt()))
+      seen.push_back(dim.getInt());
+  }
+  if (seen.size() != dims.size() || seen.size() != map.getShape().size())
+    return func.emitOpError() << "(func_c6) " << TileDialect::kMapDimsAttr << " of argument "
+                              << argument << " must be distinct dimensions of " << view
+                              << ", one per dimension of " << map << ", got " << dims;
+  return success();
+}
+
 LogicalResult FuncOp::verify() {
   AffineMap map = getGrid();
   ArrayRef<int64_t> sizes = getSizes();
@@ -106,11 +137,13 @@ LogicalResult FuncOp::verify() {
   }
   for (auto [i, type] : llvm::enumerate(getArgumentTypes())) {
     bool id = i >= getNumLaunchArguments();
-    if (id ? !type.isIndex() : !(isa<ViewType>(type) || type.isIntOrIndexOrFloat()))
+    if (id ? !type.isIndex() : !(isa<ViewType, TensorMapType>(type) || type.isIntOrIndexOrFloat()))
       return emitOpError() << "(func_c3) argument " << i << " must be "
                            << (id ? "an instance id of type index"
-                                  : "a view, an integer, index or a float")
+                                  : "a view, an integer, index, a float or a tensor map")
                            << ", got " << type;
+    if (isa<TensorMapType>(type) && failed(verifyTensorMap(*this, i)))
+      return failure();
   }
   if (!getResultTypes().empty())
     return emitOpError("(func_c4) returns nothing; store to a view instead");

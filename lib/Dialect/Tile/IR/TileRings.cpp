@@ -86,8 +86,21 @@ LogicalResult WriteOp::verify() {
 
 LogicalResult CopyOp::verify() {
   SlotType slot = getSlot().getType();
-  return verifyAccess(*this, getSource().getType(), getIndices().size(), getDims(),
-                      RankedTensorType::get(slot.getShape(), slot.getElementType()));
+  if (failed(verifyAccess(*this, getSource().getType(), getIndices().size(), getDims(),
+                          RankedTensorType::get(slot.getShape(), slot.getElementType()))))
+    return failure();
+  bool engine = getCopy() == Copy::tma;
+  if (engine != static_cast<bool>(getSignal()) || (!engine && getMap()))
+    return emitOpError()
+           << "(copy_c4) copy(tma) has a barrier to signal, and no other copy has one "
+              "or a map";
+  if (!getMap())
+    return success();
+  TensorMapType map = getMap().getType();
+  if (map.getShape() != slot.getShape() || map.getElementType() != slot.getElementType() ||
+      map.getLayout() != slot.getLayout())
+    return emitOpError() << "(copy_c5) the map brings tiles of " << map << ", the slot is " << slot;
+  return success();
 }
 
 LogicalResult CopyWaitOp::verify() {

@@ -40,7 +40,7 @@ tile.func @func_c2_dim(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] 
 
 // -----
 
-// expected-error @+1 {{(func_c3) argument 0 must be a view, an integer, index or a float, got 'tensor<4xf32>'}}
+// expected-error @+1 {{(func_c3) argument 0 must be a view, an integer, index, a float or a tensor map, got 'tensor<4xf32>'}}
 tile.func @func_c3(%x: tensor<4xf32>) grid affine_map<() -> ()> sizes [] {
   tile.return
 }

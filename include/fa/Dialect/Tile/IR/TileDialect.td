@@ -47,6 +47,10 @@ def Tile_Dialect : Dialect {
     /// On a view argument: its address and all strides but the last are
     /// multiples of so many bytes, which a guard checks at launch.
     static constexpr llvm::StringLiteral kAlignAttr = "tile.align";
+    /// On an argument that is a tensor map: the number of the view's argument,
+    /// and its dimensions that the map's box runs along.
+    static constexpr llvm::StringLiteral kMapOfAttr = "tile.map_of";
+    static constexpr llvm::StringLiteral kMapDimsAttr = "tile.map_dims";
     /// On a tile.func: the entry that launches it; the kernels of an entry
     /// run in the order in which the module has them.
     static constexpr llvm::StringLiteral kEntryAttr = "tile.entry";

@@ -44,9 +44,12 @@ def Tile_FuncOp : Tile_Op<"func", [
     Constraints:
     - (C1) `grid` has no dimensions, one symbol per pair of `sizes`, and one result per instance id.
     - (C2) Each pair of `sizes` names a view argument and one of its dimensions.
-    - (C3) Arguments are views, integers, index or floats; the last ones, one per result of `grid`, are index.
+    - (C3) Arguments are views, integers, index, floats or tensor maps; the last ones, one per result of `grid`, are index.
     - (C4) A tile.func returns nothing.
     - (C5) `grid` divides by positive constants only.
+    - (C6) A tensor map has `tile.map_of`, the number of a view's argument of its
+      element type, and `tile.map_dims`, distinct dimensions of that view, one per
+      dimension of the map.
 
     Created by `convert-fa-to-tile` or written by hand; removed by
     `convert-tile-to-linalg` or `convert-tile-to-nvvm`.

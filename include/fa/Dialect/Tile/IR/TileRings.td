@@ -252,33 +252,46 @@ def Tile_WriteOp : Tile_SharedOp<"write"> {
   let hasVerifier = 1;
 }
 
-def Tile_CopyOp : Tile_SharedOp<"copy"> {
+def Tile_CopyOp : Tile_SharedOp<"copy", [AttrSizedOperandSegments]> {
   let summary = "copies a tile from memory to shared memory";
   let description = [{
     Every warp copies its part. With `cp_async` the copy has only started: the
     warp's part is there once `tile.copy_wait` says so, and the other warps'
     parts after a `tile.barrier` that follows theirs. With `ld_st` the warp's
-    part is there at once.
+    part is there at once. With `tma` one thread of the role starts the whole
+    copy, by the tensor map once there is one; its bytes count at the barrier
+    `signal`.
 
     Constraints:
     - (C1) One index per dimension of the source.
     - (C2) `dims` are distinct dimensions of the source, one per dimension of the slot.
     - (C3) The slot has the source's element type.
+    - (C4) tma has a barrier to signal and may have a map; other copies have neither.
+    - (C5) The map has the slot's shape, element type and swizzle.
 
-    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-lower-rings`, its map by `tile-make-tensor-maps`; removed by
+    `convert-tile-to-nvvm`.
 
     Example:
 
     ```mlir
     tile.copy %k[%b, %h, %j, %c0] dims [2, 3] to %s copy(cp_async) : !tile.view<?x?x?x64xbf16>, !tile.slot<128x64xbf16, #tile.swizzle<128>>
+    tile.copy %k[%b, %h, %j, %c0] dims [2, 3] to %s copy(tma) signal %full[%i] map(%m)
+      : !tile.view<?x?x?x64xbf16>, !tile.slot<128x64xbf16, #tile.swizzle<128>>, !tile.barriers<2>, !tile.tensor_map<128x64xbf16, #tile.swizzle<128>>
     ```
   }];
   let arguments = (ins Tile_ViewType:$source, Variadic<Index>:$indices,
-    DenseI64ArrayAttr:$dims, Tile_SlotType:$slot, Tile_CopyAttr:$copy);
+    DenseI64ArrayAttr:$dims, Tile_SlotType:$slot, Tile_CopyAttr:$copy,
+    Optional<Tile_BarriersType>:$signal, Optional<Index>:$signal_slot, Optional<Tile_TensorMapType>:$map);
   let assemblyFormat = [{
-    $source `[` $indices `]` `dims` $dims `to` $slot `copy` `(` custom<Bare>($copy) `)` attr-dict
-    `:` type($source) `,` type($slot)
+    $source `[` $indices `]` `dims` $dims `to` $slot `copy` `(` custom<Bare>($copy) `)`
+    (`signal` $signal^ `[` $signal_slot `]`)? (`map` `(` $map^ `)`)? attr-dict
+    `:` type($source) `,` type($slot) (`,` type($signal)^)? (`,` type($map)^)?
   }];
+  let builders = [OpBuilder<(ins "Value":$source, "ValueRange":$indices, "ArrayRef<int64_t>":$dims,
+    "Value":$slot, "Copy":$copy), [{
+      build($_builder, $_state, source, indices, dims, slot, copy, Value(), Value(), Value());
+    }]>];
   let hasVerifier = 1;
 }
 
@@ -336,5 +349,7 @@ def Tile_BarrierOp : Tile_SharedOp<"barrier"> {
   }];
   let assemblyFormat = "attr-dict";
 }
+
+include "fa/Dialect/Tile/IR/TileRoles.td"
 
 #endif // FA_DIALECT_TILE_IR_TILERINGS_TD

@@ -78,4 +78,37 @@ def Tile_RingType : Tile_SharedType<"Ring", "ring"> {
   }];
 }
 
+def Tile_TensorMapType : Tile_SharedType<"TensorMap", "tensor_map"> {
+  let summary = "how the copy engine finds tiles of a view";
+  let description = [{
+    An argument of a kernel, made at launch from a view: the box that one copy
+    brings, its element type and how it will stand in shared memory.
+
+    Example: `!tile.tensor_map<80x128xbf16, #tile.swizzle<128>>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+    "SwizzleAttr":$layout);
+}
+
+class Tile_CountType<string name, string mnemonic_> : TypeDef<Tile_Dialect, name> {
+  let mnemonic = mnemonic_;
+  let parameters = (ins "int64_t":$count);
+  let assemblyFormat = "`<` $count `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_BarriersType : Tile_CountType<"Barriers", "barriers"> {
+  let summary = "barriers in shared memory";
+  let description = [{
+    Example, two of them: `!tile.barriers<2>`
+  }];
+}
+
+def Tile_TurnType : Tile_CountType<"Turn", "turn"> {
+  let summary = "a turn that goes round warpgroups";
+  let description = [{
+    Example, for three warpgroups: `!tile.turn<3>`
+  }];
+}
+
 #endif // FA_DIALECT_TILE_IR_TILETYPES_TD

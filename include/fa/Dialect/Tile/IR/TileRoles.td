@@ -1,0 +1,299 @@
+//===- TileRoles.td - roles of warps and what they wait for ----*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Included by TileRings.td. First the roles that warps of a program play and
+// the turns that warpgroups take; then what `tile-lower-rings` makes of rings
+// and turns between roles: barriers in shared memory, and named ones.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_IR_TILEROLES_TD
+#define FA_DIALECT_TILE_IR_TILEROLES_TD
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+def Tile_RolesOp : Tile_Op<"roles", [
+    SingleBlock, NoTerminator, NoRegionArguments, RecursiveMemoryEffects]> {
+  let summary = "the warps of a program part and run different code";
+  let description = [{
+    Warps are numbered through the roles in their order; each warp runs the body
+    of its own role only. All begin together and go on together behind it.
+
+    Constraints:
+    - (C1) Stands in the first block of a tile.func, once.
+    - (C2) Holds tile.role ops only, one at least, with distinct names.
+    - (C3) The warps of the roles add up to tile.warps of the tile.func.
+
+    Created by `tile-specialize-warps`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.roles {
+      tile.role "load" warps(4) registers(24) { ... }
+      tile.role "compute" warps(8) registers(240) { ... }
+    }
+    ```
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The number of the role's first warp in the program.
+    int64_t firstWarpOf(RoleOp role);
+  }];
+}
+
+def Tile_RoleOp : Tile_Op<"role", [
+    SingleBlock, NoTerminator, NoRegionArguments, RecursiveMemoryEffects, HasParent<"RolesOp">]> {
+  let summary = "what the warps of one role run";
+  let description = [{
+    Layouts of tiles inside count warps from the role's first one. `registers` is
+    what a thread may use, 0 what the launch gives.
+
+    Constraints:
+    - (C1) 1 to 32 warps; registers are 0, or a multiple of 8 from 24 to 256 for
+      whole warpgroups (4 warps each).
+    - (C2) Scalars, views, rings, turns, barriers and tensor maps come in from
+      around; tiles, slots and pending tiles do not.
+
+    Created by `tile-specialize-warps`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.role "load" warps(4) registers(24) {
+      tile.put %r, %k[%b, %h, %j, %c0] dims [2, 3] copy(tma) : !tile.ring<2 x 128x64xbf16, #tile.swizzle<128>>, !tile.view<?x?x?x64xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, I64Attr:$warps, I64Attr:$registers);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $name `warps` `(` $warps `)` `registers` `(` $registers `)` attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_WarpgroupOp : Tile_Op<"warpgroup", [Pure]> {
+  let summary = "the number of this warp's warpgroup in its role";
+  let description = [{
+    The warp's number, counted from the role's first (or the program's, outside
+    of roles), divided by 4.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    %w = tile.warpgroup : index
+    ```
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+// Turns and barriers live as long as the program, as rings do.
+class Tile_SharedState<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemAlloc, MemWrite]>]> {
+  let hasVerifier = 1;
+}
+
+def Tile_TurnOp : Tile_SharedState<"turn"> {
+  let summary = "a turn that the warpgroups of a role take one after the other";
+  let description = [{
+    Warpgroup 0 has it first; passed on, it goes round by their numbers.
+
+    Constraints:
+    - (C1) Stands in the first block of a tile.func.
+
+    Created by `tile-order-warpgroups`; removed by `tile-lower-rings`.
+
+    Example:
+
+    ```mlir
+    %t = tile.turn : !tile.turn<3>
+    ```
+  }];
+  let results = (outs Tile_TurnType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+class Tile_TurnUse<string mnemonic> : Tile_SharedOp<mnemonic> {
+  let arguments = (ins Tile_TurnType:$turn);
+  let assemblyFormat = "$turn attr-dict `:` type($turn)";
+  let hasVerifier = 1;
+}
+
+def Tile_TurnTakeOp : Tile_TurnUse<"turn_take"> {
+  let summary = "waits until it is this warpgroup's turn";
+  let description = [{
+    Constraints:
+    - (C1) Stands in a role of as many warpgroups as the turn goes round.
+    - (C2) On every path turns are taken and passed on alternately, beginning
+      with a take; loops and branches leave them as they find them, and none is
+      kept in the end (see `tile-verify-rings`).
+
+    Created by `tile-order-warpgroups`; removed by `tile-lower-rings`.
+
+    Example:
+
+    ```mlir
+    tile.turn_take %t : !tile.turn<3>
+    ```
+  }];
+}
+
+def Tile_TurnPassOp : Tile_TurnUse<"turn_pass"> {
+  let summary = "hands the turn to the next warpgroup";
+  let description = [{
+    Constraints:
+    - (C1) Stands in a role of as many warpgroups as the turn goes round.
+
+    Created by `tile-order-warpgroups`; removed by `tile-lower-rings`.
+
+    Example:
+
+    ```mlir
+    tile.turn_pass %t : !tile.turn<3>
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+def Tile_BarriersOp : Tile_SharedState<"barriers"> {
+  let summary = "barriers in shared memory, one per slot of a ring";
+  let description = [{
+    Each counts arrivals, and bytes that the copy engine still has to write. A
+    phase is complete when all arrivals and bytes are there; then the next one
+    begins with the same count. Phases have parity 0, 1, 0, ... Initialized
+    before anything else of the program.
+
+    Constraints:
+    - (C1) Stands in the first block of a tile.func.
+    - (C2) Counts 1 to 1024 arrivals.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    %b = tile.barriers arrivals(12) : !tile.barriers<2>
+    ```
+  }];
+  let arguments = (ins I64Attr:$arrivals);
+  let results = (outs Tile_BarriersType:$result);
+  let assemblyFormat = "`arrivals` `(` $arrivals `)` attr-dict `:` type($result)";
+}
+
+def Tile_BarrierWaitOp : Tile_SharedOp<"barrier_wait"> {
+  let summary = "waits for the phase of a parity";
+  let description = [{
+    Returns once the barrier's phase of the given parity is complete: at once,
+    if the phase that is running has the other parity. So waiting for parity 1
+    on a fresh barrier does not wait.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.barrier_wait %b[%slot], %parity : !tile.barriers<2>
+    ```
+  }];
+  let arguments = (ins Tile_BarriersType:$barriers, Index:$slot, I1:$parity);
+  let assemblyFormat = "$barriers `[` $slot `]` `,` $parity attr-dict `:` type($barriers)";
+}
+
+def Tile_BarrierArriveOp : Tile_SharedOp<"barrier_arrive"> {
+  let summary = "one arrival of each warp";
+  let description = [{
+    One lane of each warp arrives, after what the warp did before.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.barrier_arrive %b[%slot] : !tile.barriers<2>
+    ```
+  }];
+  let arguments = (ins Tile_BarriersType:$barriers, Index:$slot);
+  let assemblyFormat = "$barriers `[` $slot `]` attr-dict `:` type($barriers)";
+}
+
+def Tile_BarrierExpectOp : Tile_SharedOp<"barrier_expect"> {
+  let summary = "one arrival, and bytes to wait for";
+  let description = [{
+    One thread of the role arrives and says how many bytes the copy engine will
+    write in this phase; the copies follow.
+
+    Constraints:
+    - (C1) Bytes are a multiple of 16 from 16 to 2^20 - 16.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.barrier_expect %b[%slot] bytes(10240) : !tile.barriers<2>
+    ```
+  }];
+  let arguments = (ins Tile_BarriersType:$barriers, Index:$slot, I64Attr:$bytes);
+  let assemblyFormat = [{
+    $barriers `[` $slot `]` `bytes` `(` $bytes `)` attr-dict `:` type($barriers)
+  }];
+  let hasVerifier = 1;
+}
+
+class Tile_NamedBarrierOp<string mnemonic> : Tile_SharedOp<mnemonic> {
+  let arguments = (ins I64Attr:$id, I64Attr:$threads);
+  let assemblyFormat = "`id` `(` $id `)` `threads` `(` $threads `)` attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_NamedWaitOp : Tile_NamedBarrierOp<"named_wait"> {
+  let summary = "arrives at a numbered barrier and waits for the others";
+  let description = [{
+    Constraints:
+    - (C1) Numbers are 1 to 15; threads a multiple of 32 from 32 to 1024.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.named_wait id(1) threads(256)
+    ```
+  }];
+}
+
+def Tile_NamedArriveOp : Tile_NamedBarrierOp<"named_arrive"> {
+  let summary = "arrives at a numbered barrier and goes on";
+  let description = [{
+    Constraints:
+    - (C1) Numbers are 1 to 15; threads a multiple of 32 from 32 to 1024.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.named_arrive id(1) threads(256)
+    ```
+  }];
+}
+
+#endif // FA_DIALECT_TILE_IR_TILEROLES_TD

@@ -1,0 +1,151 @@
+//===- TileRoles.cpp - verifiers of roles, turns and barriers -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+/// Whether the op stands where all of the program can use it.
+static FuncOp programOf(Operation *op) {
+  auto func = dyn_cast_or_null<FuncOp>(op->getParentOp());
+  return func && op->getBlock() == &func.getBody().front() ? func : FuncOp();
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+LogicalResult RolesOp::verify() {
+  FuncOp func = programOf(*this);
+  if (!func)
+    return emitOpError() << "(roles_c1) stands in the first block of a tile.func";
+  for (auto other : func.getBody().front().getOps<RolesOp>())
+    if (other != *this && other->isBeforeInBlock(*this)) {
+      auto error = emitOpError() << "(roles_c1) stands once in a tile.func";
+      error.attachNote(other.getLoc()) << "the first";
+      return error;
+    }
+  llvm::StringSet<> names;
+  int64_t warps = 0;
+  for (Operation &op : getBody().front()) {
+    auto role = dyn_cast<RoleOp>(op);
+    if (!role)
+      return op.emitOpError() << "(roles_c2) stands in tile.roles, which holds tile.role only";
+    if (!names.insert(role.getName()).second)
+      return role.emitOpError() << "(roles_c2) has the name of another role, "
+                                << role.getNameAttr();
+    // Each is checked by its own verifier, which runs later.
+    warps += std::clamp<int64_t>(role.getWarps(), 0, 1024);
+  }
+  if (names.empty())
+    return emitOpError() << "(roles_c2) holds one tile.role at least";
+  auto total = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
+  if (!total || total.getValue() != warps) {
+    InFlightDiagnostic error = emitOpError() << "(roles_c3) has " << warps << " warps, "
+                                             << TileDialect::kWarpsAttr << " of the tile.func is ";
+    total ? error << total : error << "not set";
+    return error;
+  }
+  return success();
+}
+
+int64_t RolesOp::firstWarpOf(RoleOp role) {
+  int64_t first = 0;
+  for (auto other : getBody().front().getOps<RoleOp>()) {
+    if (other == role)
+      break;
+    first += other.getWarps();
+  }
+  return first;
+}
+
+LogicalResult RoleOp::verify() {
+  int64_t warps = getWarps(), registers = getRegisters();
+  if (warps < 1 || warps > 32)
+    return emitOpError() << "(role_c1) has 1 to 32 warps, got " << warps;
+  if (registers != 0 && (registers < 24 || registers > 256 || registers % 8 != 0))
+    return emitOpError() << "(role_c1) registers are 0 or a multiple of 8 from 24 to 256, got "
+                         << registers;
+  if (registers != 0 && warps % 4 != 0)
+    return emitOpError() << "(role_c1) registers are given to whole warpgroups of 4 warps, got "
+                         << warps << " warps";
+  WalkResult walked = getBody().walk([&](Operation *op) {
+    for (Value value : op->getOperands()) {
+      if (getBody().isAncestor(value.getParentRegion()) ||
+          isa<ViewType, RingType, TurnType, BarriersType, TensorMapType>(value.getType()) ||
+          value.getType().isIntOrIndexOrFloat())
+        continue;
+      op->emitOpError() << "(role_c2) takes " << value.getType()
+                        << " into a role; compute it inside, or pass it through a ring";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+LogicalResult TurnOp::verify() {
+  if (!programOf(*this))
+    return emitOpError() << "(turn_c1) stands in the first block of a tile.func";
+  return success();
+}
+
+static LogicalResult verifyTurn(Operation *op, TurnType turn) {
+  auto role = op->getParentOfType<RoleOp>();
+  if (role && static_cast<int64_t>(role.getWarps()) == 4 * turn.getCount())
+    return success();
+  InFlightDiagnostic error = op->emitOpError()
+                             << "(" << op->getName().stripDialect() << "_c1) stands in a role of "
+                             << turn.getCount() << " warpgroups, got ";
+  role ? error << "one of " << role.getWarps() << " warps" : error << "none";
+  return error;
+}
+
+LogicalResult TurnTakeOp::verify() { return verifyTurn(*this, getTurn().getType()); }
+
+LogicalResult TurnPassOp::verify() { return verifyTurn(*this, getTurn().getType()); }
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+LogicalResult BarriersOp::verify() {
+  if (!programOf(*this))
+    return emitOpError() << "(barriers_c1) stands in the first block of a tile.func";
+  if (int64_t arrivals = getArrivals(); arrivals < 1 || arrivals > 1024)
+    return emitOpError() << "(barriers_c2) counts 1 to 1024 arrivals, got " << arrivals;
+  return success();
+}
+
+LogicalResult BarrierExpectOp::verify() {
+  if (int64_t bytes = getBytes(); bytes < 16 || bytes >= 1 << 20 || bytes % 16 != 0)
+    return emitOpError()
+           << "(barrier_expect_c1) expects a multiple of 16 bytes less than 2^20, got " << bytes;
+  return success();
+}
+
+static LogicalResult verifyNamed(Operation *op, int64_t id, int64_t threads) {
+  StringRef name = op->getName().stripDialect();
+  if (id < 1 || id > 15)
+    return op->emitOpError() << "(" << name << "_c1) numbers of barriers are 1 to 15, got " << id;
+  if (threads < 32 || threads > 1024 || threads % 32 != 0)
+    return op->emitOpError() << "(" << name
+                             << "_c1) threads are a multiple of 32 from 32 to 1024, got "
+                             << threads;
+  return success();
+}
+
+LogicalResult NamedWaitOp::verify() { return verifyNamed(*this, getId(), getThreads()); }
+
+LogicalResult NamedArriveOp::verify() { return verifyNamed(*this, getId(), getThreads()); }

@@ -1,0 +1,64 @@
+// RUN: fa-opt %s --verify-roundtrip | FileCheck %s
+
+// Roles take scalars, views, rings and turns from around.
+
+// CHECK-LABEL: tile.func @roles
+tile.func @roles(%x: !tile.view<?x64xbf16>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !tile.ring<2 x 64x64xbf16, #tile.swizzle<128>>
+  // CHECK: %[[TURN:.*]] = tile.turn : <2>
+  %turn = tile.turn : !tile.turn<2>
+  %c0 = arith.constant 0 : index
+  // CHECK: tile.roles {
+  tile.roles {
+    // CHECK: tile.role "load" warps(4) registers(24) {
+    tile.role "load" warps(4) registers(24) {
+      tile.put %r, %x[%t, %c0] dims [0, 1] copy(tma) : !tile.ring<2 x 64x64xbf16, #tile.swizzle<128>>, !tile.view<?x64xbf16>
+    }
+    // CHECK: tile.role "compute" warps(8) registers(240) {
+    tile.role "compute" warps(8) registers(240) {
+      %s = tile.get %r : !tile.ring<2 x 64x64xbf16, #tile.swizzle<128>> -> !tile.slot<64x64xbf16, #tile.swizzle<128>>
+      // CHECK: tile.turn_take %[[TURN]] : <2>
+      tile.turn_take %turn : !tile.turn<2>
+      // CHECK: tile.turn_pass %[[TURN]] : <2>
+      tile.turn_pass %turn : !tile.turn<2>
+      tile.release %s : !tile.slot<64x64xbf16, #tile.swizzle<128>>
+    }
+  }
+  tile.return
+}
+
+// CHECK-LABEL: tile.func @lowered
+// CHECK-SAME: %[[MAP:.*]]: !tile.tensor_map<64x64xbf16, #tile.swizzle<128>> {tile.map_dims = [0, 1], tile.map_of = 0 : i64}
+tile.func @lowered(%x: !tile.view<?x64xbf16>, %i: index, %p: i1,
+                   %m: !tile.tensor_map<64x64xbf16, #tile.swizzle<128>> {tile.map_dims = [0, 1], tile.map_of = 0 : i64})
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !tile.ring<2 x 64x64xbf16, #tile.swizzle<128>>
+  // CHECK: %[[FULL:.*]] = tile.barriers arrivals(1) : <2>
+  %full = tile.barriers arrivals(1) : !tile.barriers<2>
+  %s = tile.slot_at %r[%i] : !tile.ring<2 x 64x64xbf16, #tile.swizzle<128>> -> !tile.slot<64x64xbf16, #tile.swizzle<128>>
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %q = tile.slot_at %r[%i] : !tile.ring<2 x 64x64xbf16, #tile.swizzle<128>> -> !tile.slot<64x64xbf16, #tile.swizzle<128>>
+      // CHECK: tile.barrier_expect %[[FULL]][%[[I:.*]]] bytes(8192) : <2>
+      tile.barrier_expect %full[%i] bytes(8192) : !tile.barriers<2>
+      // CHECK: tile.copy %{{.*}}[%{{.*}}, %{{.*}}] dims [0, 1] to %[[Q:.*]] copy(tma) signal %[[FULL]][%[[I]]] : <?x64xbf16>, <64x64xbf16, #tile.swizzle<128>>, !tile.barriers<2>
+      tile.copy %x[%i, %i] dims [0, 1] to %q copy(tma) signal %full[%i] : !tile.view<?x64xbf16>, !tile.slot<64x64xbf16, #tile.swizzle<128>>, !tile.barriers<2>
+      // CHECK: tile.copy %{{.*}}[%{{.*}}, %{{.*}}] dims [0, 1] to %[[Q]] copy(tma) signal %[[FULL]][%[[I]]] map(%[[MAP]]) : <?x64xbf16>, <64x64xbf16, #tile.swizzle<128>>, !tile.barriers<2>, !tile.tensor_map<64x64xbf16, #tile.swizzle<128>>
+      tile.copy %x[%i, %i] dims [0, 1] to %q copy(tma) signal %full[%i] map(%m) : !tile.view<?x64xbf16>, !tile.slot<64x64xbf16, #tile.swizzle<128>>, !tile.barriers<2>, !tile.tensor_map<64x64xbf16, #tile.swizzle<128>>
+    }
+    tile.role "compute" warps(4) registers(0) {
+      // CHECK: tile.barrier_wait %[[FULL]][%[[I]]], %{{.*}} : <2>
+      tile.barrier_wait %full[%i], %p : !tile.barriers<2>
+      // CHECK: tile.barrier_arrive %[[FULL]][%[[I]]] : <2>
+      tile.barrier_arrive %full[%i] : !tile.barriers<2>
+      // CHECK: tile.warpgroup : index
+      %w = tile.warpgroup : index
+      // CHECK: tile.named_wait id(1) threads(256)
+      tile.named_wait id(1) threads(256)
+      // CHECK: tile.named_arrive id(15) threads(32)
+      tile.named_arrive id(15) threads(32)
+    }
+  }
+  tile.return
+}
