@@ -80,8 +80,9 @@ LogicalResult Emitter::emitRoles(tile::RolesOp op) {
 
 LogicalResult Emitter::emitRole(tile::RoleOp role, int64_t first) {
   OpBuilder::InsertionGuard guard(b);
-  llvm::SaveAndRestore saved[] = {llvm::SaveAndRestore(thread), llvm::SaveAndRestore(warp)};
-  llvm::SaveAndRestore savedWarps(warps), savedRole(this->role, role);
+  llvm::SaveAndRestore savedThread(thread), savedWarp(warp);
+  llvm::SaveAndRestore savedWarps(warps);
+  llvm::SaveAndRestore savedRole(this->role, role);
   llvm::SaveAndRestore savedAlone(alone, false);
   if (int64_t registers = role.getRegisters())
     NVVM::SetMaxRegisterOp::create(b, registers,
