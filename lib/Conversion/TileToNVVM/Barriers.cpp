@@ -49,17 +49,15 @@ void Emitter::initializeBarriers() {
   auto arrays = source.getBody().front().getOps<tile::BarriersOp>();
   if (arrays.empty())
     return;
-  Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
   for (BlockArgument argument : source.getArguments())
     if (isa<tile::TensorMapType>(argument.getType()))
-      ptx("@$1 prefetch.tensormap [$0];", "l,b", {}, {get(argument), first}, true);
+      ptxByOne("prefetch.tensormap [$0];", "l", {get(argument)});
   for (tile::BarriersOp array : arrays)
-    for (int64_t i = 0; i < array.getType().getCount(); ++i) {
-      int64_t offset = barriers.at(array.getResult()) + 8 * i;
-      ptx("@$1 mbarrier.init.shared::cta.b64 [$0+" + std::to_string(offset) + "], " +
-              std::to_string(array.getArrivals()) + ";",
-          "r,b", {}, {shared, first}, true);
-    }
+    for (int64_t i = 0; i < array.getType().getCount(); ++i)
+      ptxByOne("mbarrier.init.shared::cta.b64 [$0+" +
+                   std::to_string(barriers.at(array.getResult()) + 8 * i) + "], " +
+                   std::to_string(array.getArrivals()) + ";",
+               "r", {shared});
   // For the copy engine too, which is outside of the block.
   ptx("fence.mbarrier_init.release.cluster;", "~{memory}", {}, {}, true);
   NVVM::BarrierOp::create(b);
@@ -98,9 +96,9 @@ LogicalResult Emitter::emitBarrierArrive(tile::BarrierArriveOp op) {
 }
 
 LogicalResult Emitter::emitBarrierExpect(tile::BarrierExpectOp op) {
-  ptx("@$1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], " + std::to_string(op.getBytes()) +
-          ";",
-      "r,b,~{memory}", {}, {barrierAddress(op.getBarriers(), op.getSlot()), oneThread()}, true);
+  ptxByOne("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], " + std::to_string(op.getBytes()) +
+               ";",
+           "r", {barrierAddress(op.getBarriers(), op.getSlot())});
   return success();
 }
 

@@ -104,7 +104,7 @@ private:
   LogicalResult checkRegisters(tile::RolesOp op);
   LogicalResult emitRoles(tile::RolesOp op);
   LogicalResult emitRole(tile::RoleOp op, int64_t first);
-  Value oneThread();
+  void ptxByOne(StringRef text, StringRef constraints, SmallVector<Value> operands);
 
   //===--- The copy engine (TensorMaps.cpp) ---===//
   void setMapAttributes(unsigned argument);

@@ -104,9 +104,13 @@ LogicalResult Emitter::emitRole(tile::RoleOp role, int64_t first) {
   return emitBlock(role.getBody().front());
 }
 
-/// True for one thread of the role (of the program, outside of roles).
-Value Emitter::oneThread() {
-  if (alone)
-    return arith::ConstantIntOp::create(b, 1, 1);
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
+/// What one thread of the role (of the program, outside of roles) does.
+void Emitter::ptxByOne(StringRef text, StringRef constraints, SmallVector<Value> operands) {
+  std::string guarded = text.str(), withGuard = constraints.str();
+  if (!alone) {
+    guarded = "@$" + std::to_string(operands.size()) + " " + guarded;
+    withGuard += ",b";
+    operands.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0)));
+  }
+  ptx(guarded, withGuard + ",~{memory}", {}, operands, true);
 }

@@ -49,19 +49,19 @@ LogicalResult Emitter::emitTensorCopy(tile::CopyOp op) {
   if (!matchPattern(column, m_Zero()))
     panelNumber = arith::DivSIOp::create(b, coordinate(column), i32(panel));
   SmallVector<Value> operands{get(op.getSlot()), get(op.getMap()),
-                              barrierAddress(op.getSignal(), op.getSignalSlot()), oneThread()};
+                              barrierAddress(op.getSignal(), op.getSignalSlot())};
   operands.append({i32(0), coordinate(op.getIndices()[dims[0]]), panelNumber});
   for (int64_t d = last; d-- > 0;)
     if (d != dims[0])
       operands.push_back(coordinate(op.getIndices()[d]));
-  std::string place, constraints = "r,l,r,b";
-  for (size_t i = 4; i < operands.size(); ++i) {
-    place += (i == 4 ? "$" : ", $") + std::to_string(i);
+  std::string place, constraints = "r,l,r";
+  for (size_t i = 3; i < operands.size(); ++i) {
+    place += (i == 3 ? "$" : ", $") + std::to_string(i);
     constraints += ",r";
   }
-  ptx("@$3 cp.async.bulk.tensor." + std::to_string(rank + 1) +
-          "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {" + place +
-          "}], [$2];",
-      constraints + ",~{memory}", {}, operands, true);
+  ptxByOne("cp.async.bulk.tensor." + std::to_string(rank + 1) +
+               "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {" + place +
+               "}], [$2];",
+           constraints, operands);
   return success();
 }
