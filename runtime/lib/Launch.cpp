@@ -76,11 +76,12 @@ static uint64_t scalarBits(fa_dtype dtype, const fa_argument &argument) {
 /// Checks one tensor against what the manifest knows of it, but its sizes.
 static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, const fa_tensor &tensor,
                               BoundArgument &bound) {
-  if (tensor.dtype != dtype) {
-    bool known = tensor.dtype >= FA_F16 && tensor.dtype <= FA_BOOL;
-    return error("'", info.name, "' has dtype ", known ? kDtypeNames[tensor.dtype] : "(unknown)",
-                 ", expected ", kDtypeNames[dtype]);
-  }
+  unsigned given; // a caller may pass any number, which no fa_dtype may hold in C++
+  std::memcpy(&given, &tensor.dtype, sizeof given);
+  if (given != dtype)
+    return error("'", info.name, "' has dtype ",
+                 given <= FA_BOOL ? kDtypeNames[given] : "(unknown)", ", expected ",
+                 kDtypeNames[dtype]);
   if (tensor.rank != static_cast<int32_t>(info.shape.size()))
     return error("'", info.name, "' has rank ", tensor.rank, ", expected ", info.shape.size());
   if (tensor.rank > 0 && !tensor.shape)

@@ -13,10 +13,10 @@
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Runtime/CPUExecutor.h"
+#include "fa/Support/ModuleText.h"
 #include "fa/Tools/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Parser/Parser.h"
 #include <cstring>
 
 using namespace mlir;
@@ -204,25 +204,18 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
   registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
-  std::string messages;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-      return success();
-    llvm::raw_string_ostream(messages) << diagnostic.getLocation() << ": " << diagnostic << "\n";
-    return success();
-  });
+  ErrorCollector errors(&context);
 
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  StringRef name = options.source_name ? options.source_name : "<text>";
+  OwningOpRef<ModuleOp> module = parseModule(text, name, &context);
   if (!module)
-    return makeError(messages.empty() ? "the text is not a module of MLIR" : messages);
+    return makeError(errors.messages("the text is not a module of MLIR"));
   if (fa_error *error = selectEntry(*module, options.entry))
     return error;
   llvm::Error failed = *device ? compileForCUDA(*module, compileOptions, *device, program)
                                : compileForCPU(*module, compileOptions, options.threads, program);
-  if (failed) {
-    std::string otherwise = llvm::toString(std::move(failed));
-    return makeError(messages.empty() ? otherwise : messages);
-  }
+  if (failed)
+    return makeError(errors.messages(llvm::toString(std::move(failed))));
   return describeArguments(program);
 }
 

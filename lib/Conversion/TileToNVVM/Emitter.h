@@ -65,10 +65,19 @@ private:
   LogicalResult emitBroadcast(tile::BroadcastOp op);
   LogicalResult emitIota(tile::IotaOp op);
   LogicalResult emitReduce(tile::ReduceOp op);
+  /// In ConvertLayout.cpp.
   LogicalResult emitConvertLayout(tile::ConvertLayoutOp op);
+  /// In RandomBits.cpp.
   LogicalResult emitRandomBits(tile::RandomBitsOp op);
 
   //===--- Memory (Memory.cpp, SharedMemory.cpp) ---===//
+  /// Calls `body` with each access of a thread's part of a tile in memory: its
+  /// first register, how many, the address, and when (null: always).
+  using AccessFn = llvm::function_ref<void(int64_t, int64_t, Value, Value)>;
+  void forEachAccess(const ViewParts &view, OperandRange indices, ArrayRef<int64_t> dims,
+                     const tile::Layout &layout, Value predicate, AccessFn body);
+  Value loadGlobal(Value address, Value predicate, Type type, bool sideEffects);
+  void storeGlobal(Value address, Value value, Value predicate);
   LogicalResult emitLoad(tile::LoadOp op);
   LogicalResult emitStore(tile::StoreOp op);
   LogicalResult emitGather(tile::GatherOp op);
@@ -132,7 +141,6 @@ private:
   /// Inline PTX; `results` types in order, an asm with side effects keeps its place.
   SmallVector<Value> ptx(StringRef text, StringRef constraints, TypeRange results,
                          ValueRange operands, bool sideEffects);
-  Value loadGlobal(Value address, Value predicate, Type type, bool sideEffects);
   /// An i32 that LLVM takes for new here: else it would compute what follows from
   /// it once, before a loop, and keep all of that in registers.
   Value here(Value value);
