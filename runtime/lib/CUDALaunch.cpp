@@ -154,6 +154,10 @@ static uint64_t valueOf(const ManifestParameter &parameter,
 llvm::Error Executor::launch(const Manifest &entry, const BoundArguments &bound,
                              CUstream stream) const {
   llvm::ArrayRef<BoundArgument> arguments = bound.arguments;
+  // The driver makes tensor maps only where a context is current.
+  Current current(*device);
+  if (llvm::Error failed = current.check())
+    return failed;
   CUtensorMap maps[ManifestModule::kMaxTensorMaps];
   size_t chosen = 0;
   while (chosen < variants.size() && !fits(entry, chosen, arguments, maps, /*reason=*/nullptr))
@@ -167,9 +171,6 @@ llvm::Error Executor::launch(const Manifest &entry, const BoundArguments &bound,
     return error("@" + entry.entry + " cannot be launched: " + problems);
   }
 
-  Current current(*device);
-  if (llvm::Error failed = current.check())
-    return failed;
   CUtensorMap *map = maps;
   for (auto [kernel, function] :
        llvm::zip_equal(entry.variants[chosen].kernels, variants[chosen].functions)) {
