@@ -323,8 +323,11 @@ LogicalResult Emitter::emitFor(scf::ForOp op) {
 
 LogicalResult Emitter::emitIf(scf::IfOp op) {
   SmallVector<Type> types;
-  for (Type type : op.getResultTypes())
-    types.push_back(convert(type));
+  for (Value result : op.getResults()) {
+    types.push_back(convert(result.getType()));
+    if (!types.back())
+      return LogicalResult(layoutOf(result));
+  }
   auto branch = scf::IfOp::create(b, types, get(op.getCondition()), /*addThenBlock=*/false,
                                   /*addElseBlock=*/false);
   for (auto [from, to] : llvm::zip_equal(op.getResults(), branch.getResults()))
