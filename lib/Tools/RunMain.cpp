@@ -74,6 +74,10 @@ struct Options {
                     cl::cat(category)};
   cl::opt<int> keys{"tile-keys", cl::init(0), cl::desc("keys of a tile; 0 chooses"),
                     cl::cat(category)};
+  cl::opt<int> warps{"tile-warps", cl::init(0),
+                     cl::desc("GPUs: warps that share a tile; 0 chooses"), cl::cat(category)};
+  cl::opt<std::string> leaveOut{
+      "leave-out", cl::desc("GPUs: passes of phase schedule to leave out"), cl::cat(category)};
 };
 
 } // namespace
@@ -238,6 +242,8 @@ static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
   compile.canonicalize = !options.noCanonicalize;
   compile.rows = options.rows;
   compile.keys = options.keys;
+  compile.warps = options.warps;
+  compile.leaveOut = options.leaveOut;
   auto program = options.interpProgram.empty()
                      ? Interpretation::create(text, compile, options.interpPhase, options.entry,
                                               nameOfText(options))
@@ -298,6 +304,8 @@ static llvm::Expected<bool> run(const Options &options) {
   compile.no_canonicalize = options.noCanonicalize;
   compile.rows = options.rows;
   compile.keys = options.keys;
+  compile.warps = options.warps;
+  compile.leave_out = options.leaveOut.c_str();
   auto execution = Execution::create(text, compile);
   if (!execution)
     return execution.takeError();

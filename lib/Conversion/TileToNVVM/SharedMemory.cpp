@@ -187,6 +187,10 @@ LogicalResult Emitter::emitCopy(tile::CopyOp op) {
         inRows = both(inRows, arith::CmpIOp::create(b, arith::CmpIPredicate::uge, row, firstRow));
     }
     at[columnDim] = b.createOrFold<arith::AddIOp>(starts[columnDim], toI64(column));
+    // A chunk of 16 bytes lies on one side of the row's start.
+    if (op.getCopy() == tile::Copy::cp_async && !isNonNegative(op.getIndices()[columnDim]))
+      inRows =
+          both(inRows, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, at[columnDim], i64(0)));
     if (!from || !chunks.regular) {
       from = elementAddress(view, at);
     } else {

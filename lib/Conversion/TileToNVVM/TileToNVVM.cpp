@@ -374,12 +374,14 @@ LogicalResult Emitter::emitFor(scf::ForOp op) {
 
 LogicalResult Emitter::emitIf(scf::IfOp op) {
   SmallVector<Type> types;
-  for (Type type : op.getResultTypes()) {
-    auto vector = dyn_cast_or_null<VectorType>(convert(type));
+  for (Value result : op.getResults()) {
+    Type type = convert(result.getType());
+    if (!type)
+      return LogicalResult(layoutOf(result));
+    auto vector = dyn_cast<VectorType>(type);
     bool pairs =
         vector && vector.getElementTypeBitWidth() == 16 && vector.getNumElements() % 2 == 0;
-    types.push_back(pairs ? VectorType::get(vector.getNumElements() / 2, b.getI32Type())
-                          : convert(type));
+    types.push_back(pairs ? VectorType::get(vector.getNumElements() / 2, b.getI32Type()) : type);
   }
   auto branch = scf::IfOp::create(b, types, get(op.getCondition()), /*addThenBlock=*/false,
                                   /*addElseBlock=*/false);

@@ -34,9 +34,6 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
     set(op->getResult(0), value);
     return success();
   }
-  for (Value operand : op->getOperands())
-    if (!get(operand))
-      return op->emitError() << "operand of type " << operand.getType() << " is not in registers";
   Operation *copy = b.clone(*op, values);
   for (auto [result, from] : llvm::zip_equal(copy->getResults(), op->getResults())) {
     Type type = convert(from.getType());

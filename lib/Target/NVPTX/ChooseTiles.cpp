@@ -94,16 +94,20 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
       return attention.emitError() << "no tiles for " << element << " with head dimension "
                                    << headDim << " on " << target;
     int64_t chosenWarps = warps ? warps : line->warps, chosenRows = rows ? rows : line->rows;
-    if (chosenWarps < 1 || chosenWarps > 32 || chosenRows % (16 * chosenWarps) != 0)
+    if (chosenWarps < 1 || chosenWarps > 32 || chosenRows < 1 ||
+        chosenRows % (16 * chosenWarps) != 0)
       return attention.emitError() << "tiles of " << chosenRows << " rows for " << chosenWarps
                                    << " warps: rows must be a multiple of 16 per warp";
+    int64_t chosenKeys = keys ? keys : line->keys;
+    if (chosenKeys < 1 || chosenKeys % 16 != 0)
+      return attention.emitError()
+             << "tiles of " << chosenKeys << " keys: keys must be a multiple of 16";
     Builder b(&getContext());
-    func->setAttr(
-        FADialect::kTilesAttr,
-        b.getDictionaryAttr({b.getNamedAttr("rows", b.getI64IntegerAttr(chosenRows)),
-                             b.getNamedAttr("keys", b.getI64IntegerAttr(keys ? keys : line->keys)),
-                             b.getNamedAttr("warps", b.getI64IntegerAttr(chosenWarps)),
-                             b.getNamedAttr("pad", b.getI64IntegerAttr(16))}));
+    func->setAttr(FADialect::kTilesAttr,
+                  b.getDictionaryAttr({b.getNamedAttr("rows", b.getI64IntegerAttr(chosenRows)),
+                                       b.getNamedAttr("keys", b.getI64IntegerAttr(chosenKeys)),
+                                       b.getNamedAttr("warps", b.getI64IntegerAttr(chosenWarps)),
+                                       b.getNamedAttr("pad", b.getI64IntegerAttr(16))}));
     return success();
   }
 };

@@ -1,0 +1,112 @@
+//===- GemmTests.cpp - a product of matrices through the passes on tiles -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The passes on tiles know nothing of attention: a program of products alone
+// (test/Dialect/Tile/gemm.mlir) is scheduled, with each optional pass left out in
+// turn, and interpreted against a straightforward product.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Pipelines/GPU.h"
+#include "fa/Pipelines/Phases.h"
+#include "fa/Target/Interpreter/Interpreter.h"
+#include "fa/Tools/Registry.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/APFloat.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+
+uint16_t toHalf(double value) {
+  APFloat number(value);
+  bool inexact;
+  number.convert(APFloat::IEEEhalf(), APFloat::rmNearestTiesToEven, &inexact);
+  return static_cast<uint16_t>(number.bitcastToAPInt().getZExtValue());
+}
+
+double fromHalf(uint16_t bits) {
+  APFloat number(APFloat::IEEEhalf(), APInt(16, bits));
+  bool inexact;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &inexact);
+  return number.convertToDouble();
+}
+
+struct Matrix {
+  Matrix(int64_t rows, int64_t columns, double seed) : rows(rows), columns(columns) {
+    for (int64_t i = 0; i < rows * columns; ++i)
+      bits.push_back(toHalf(std::sin(i * 7.3 + seed)));
+  }
+  double at(int64_t i, int64_t j) const { return fromHalf(bits[i * columns + j]); }
+  interpreter::Argument argument() {
+    interpreter::Argument argument;
+    argument.memory.data = reinterpret_cast<std::byte *>(bits.data());
+    argument.memory.sizes = {rows, columns};
+    argument.memory.strides = {columns, 1};
+    return argument;
+  }
+  int64_t rows, columns;
+  std::vector<uint16_t> bits;
+};
+
+/// The largest difference from a straightforward product; infinite for NaN.
+double worst(const Matrix &a, const Matrix &b, const Matrix &c) {
+  double largest = 0;
+  for (int64_t i = 0; i < c.rows; ++i)
+    for (int64_t j = 0; j < c.columns; ++j) {
+      double sum = 0;
+      for (int64_t k = 0; k < a.columns; ++k)
+        sum += a.at(i, k) * b.at(k, j);
+      double difference = std::fabs(c.at(i, j) - sum);
+      largest = std::isnan(difference) ? INFINITY : std::max(largest, difference);
+    }
+  return largest;
+}
+
+class Gemm : public testing::TestWithParam<std::string> {};
+
+TEST_P(Gemm, IsAProductAfterScheduling) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  auto module = parseSourceFile<ModuleOp>(FA_TEST_DIR "/Dialect/Tile/gemm.mlir", &context);
+  ASSERT_TRUE(bool(module));
+  CompileOptions options;
+  options.target = "sm_80";
+  options.leaveOut = GetParam();
+  ASSERT_TRUE(succeeded(runPhases(*module, options, "tile", "schedule")));
+  tile::FuncOp func = *module->getOps<tile::FuncOp>().begin();
+  ASSERT_TRUE(succeeded(interpreter::check(func)));
+
+  // Rows and columns of no whole tile; one, two, and several steps of k.
+  for (int64_t depth : {8, 72, 200}) {
+    Matrix a(150, depth, 1), b(depth, 136, 2), c(150, 136, 0);
+    std::fill(c.bits.begin(), c.bits.end(), 0x7e00);
+    interpreter::Options run;
+    run.seed = depth;
+    std::vector<interpreter::Argument> arguments = {a.argument(), b.argument(), c.argument()};
+    ASSERT_TRUE(succeeded(interpreter::run(func, arguments, run)));
+    // Half a step of an f16 of the size of the sums, and their rounding in f32.
+    EXPECT_LE(worst(a, b, c), 0.01) << "k = " << depth;
+  }
+}
+
+std::vector<std::string> leftOut() {
+  std::vector<std::string> names = {""};
+  for (StringRef name : nvptx::getOptionalPasses())
+    names.push_back(name.str());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Interpreter, Gemm, testing::ValuesIn(leftOut()));
+
+} // namespace

@@ -1,0 +1,57 @@
+// Tiles by element type, head size, and what else takes registers; or as asked for.
+// RUN: fa-opt %s --gpu-choose-tiles | FileCheck %s
+// RUN: fa-opt %s --gpu-choose-tiles="rows=64 keys=32 warps=2" | FileCheck %s --check-prefix=ASKED
+// RUN: fa-opt %s --gpu-choose-tiles="aligned=false" | FileCheck %s --check-prefix=UNALIGNED
+// RUN: not fa-opt %s --gpu-choose-tiles="rows=100" 2>&1 | FileCheck %s --check-prefix=ROWS
+// RUN: not fa-opt %s --gpu-choose-tiles="rows=-128" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: not fa-opt %s --gpu-choose-tiles="keys=20" 2>&1 | FileCheck %s --check-prefix=KEYS
+// RUN: not fa-opt %s --gpu-choose-tiles="warps=33" 2>&1 | FileCheck %s --check-prefix=WARPS
+// ROWS: error: tiles of 100 rows for 4 warps: rows must be a multiple of 16 per warp
+// NEGATIVE: error: tiles of -128 rows for 4 warps: rows must be a multiple of 16 per warp
+// KEYS: error: tiles of 20 keys: keys must be a multiple of 16
+// WARPS: error: tiles of 128 rows for 33 warps: rows must be a multiple of 16 per warp
+
+!q = tensor<?x?x?x64xbf16>
+!wide = tensor<?x?x?x128xbf16>
+!f32 = tensor<?x?x?x40xf32>
+// CHECK: func.func @f({{.*}} attributes {fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}}
+// ASKED: fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 64 : i64, warps = 2 : i64}
+// UNALIGNED: fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
+func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) with [causal] : (!q, !q, !q) -> !q
+  return %o : !q
+}
+
+// The larger of both head sizes counts.
+// CHECK: func.func @wide_values({{.*}} attributes {fa.tiles = {keys = 48 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}}
+func.func @wide_values(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !wide {fa.name = "v"}) -> (!wide {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) : (!q, !q, !wide) -> !wide
+  return %o : !wide
+}
+
+// A size in between takes the next line of the table.
+// CHECK: func.func @between({{.*}} attributes {fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}}
+func.func @between(%q: !f32 {fa.name = "q"}, %k: !f32 {fa.name = "k"}, %v: !f32 {fa.name = "v"}) -> (!f32 {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) : (!f32, !f32, !f32) -> !f32
+  return %o : !f32
+}
+
+// Captures of scores; captures of masks alone do not count; a number for each score does.
+// CHECK: func.func @slopes({{.*}} attributes {fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}}
+func.func @slopes(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"},
+                  %slopes: tensor<?xf32> {fa.name = "slopes", fa.dims = ["Hq"]}) -> (!q {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) with [alibi(%slopes)] : (!q, !q, !q, tensor<?xf32>) -> !q
+  return %o : !q
+}
+// CHECK: func.func @lengths({{.*}} attributes {fa.tiles = {keys = 128 : i64,
+func.func @lengths(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"},
+                   %lengths: tensor<?xi32> {fa.name = "lengths", fa.dims = ["B"]}) -> (!q {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) with [prefix(%lengths)] : (!q, !q, !q, tensor<?xi32>) -> !q
+  return %o : !q
+}
+// CHECK: func.func @bias({{.*}} attributes {fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}}
+func.func @bias(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"},
+                %bias: tensor<?x?x?xf32> {fa.name = "bias", fa.dims = ["Hq", "Sq", "Sk"]}) -> (!q {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) with [bias(%bias)] : (!q, !q, !q, tensor<?x?x?xf32>) -> !q
+  return %o : !q
+}
