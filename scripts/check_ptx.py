@@ -11,7 +11,7 @@ size, results without LSE, and pairs of features. f16 and bf16 differ little: wi
 --whole they share the features.
 
 Each is compiled for sm_80, and that PTX assembled for sm_80 and sm_90. ptxas may neither
-spill nor warn. `fa-opt` and `ptxas` are found by PATH; ptxas also where CUDA puts it.
+spill nor warn, but for what SPILLS lists. `fa-opt` and `ptxas` are found by PATH; ptxas also where CUDA puts it.
 The last line counts the kernels: `N passed, N failed, N skipped`.
 """
 
@@ -31,6 +31,10 @@ ARCHITECTURES = ("sm_80", "sm_90")
 
 # The head dimensions of the table's lines.
 HEAD_DIMS = {"f16": (64, 96, 128, 256), "bf16": (64, 96, 128, 256), "f32": (64, 128, 256)}
+
+# Bytes that may be spilled, by dtype and head dimension. f32 of 256: a thread holds 128
+# sums, and three-part products take the rest: what is spilled stays the same in the loop.
+SPILLS = {("f32", 256): 600}
 
 # Sugar, and the type and the dimensions of what it captures.
 FEATURES = {
@@ -81,13 +85,14 @@ def program(dtype, head_dim, value_dim, features, lse=True):
 
 
 def cases(dtypes, whole):
-    """(name, text, options of fa-opt)"""
+    """(name, text, options of fa-opt, bytes that may be spilled)"""
     for dtype in dtypes:
-        for head_dim in HEAD_DIMS[dtype]:
-            def case(features, options=(), value_dim=head_dim, head_dim=head_dim, lse=True):
+        for line in HEAD_DIMS[dtype]:
+            def case(features, options=(), head_dim=line, value_dim=line, lse=True):
                 name = "%s d%d/%d %s%s%s" % (dtype, head_dim, value_dim, " ".join(features),
                                              "" if lse else " no lse", "".join(options))
-                return name, program(dtype, head_dim, value_dim, features, lse), list(options)
+                return (name, program(dtype, head_dim, value_dim, features, lse), list(options),
+                        SPILLS.get((dtype, line), 0))
 
             for feature in FEATURES:
                 both = ["causal", feature] if feature not in ("plain", "causal") else []
@@ -101,7 +106,7 @@ def cases(dtypes, whole):
             yield case(["causal"], ["--unaligned"])
             yield case(["causal", "bias", "dropout"], ["--unaligned"])
             if whole:
-                for below in (head_dim - 8, head_dim // 2 + 8):
+                for below in (line - 8, line // 2 + 8):
                     yield case(["causal"], head_dim=below, value_dim=below)
                     yield case(["causal"], value_dim=below)
                 scores = [name for name in FEATURES if name != "plain"]
@@ -119,7 +124,7 @@ def run(command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def check(ptxas, text, options):
+def check(ptxas, text, options, allowed=0):
     """What is wrong with a program, empty if nothing; what ptxas says of its kernels."""
     with tempfile.TemporaryDirectory() as folder:
         source, ptx = os.path.join(folder, "k.mlir"), os.path.join(folder, "k.ptx")
@@ -136,11 +141,13 @@ def check(ptxas, text, options):
             spilled = sum(int(n) for pair in spills for n in pair)
             if assembled.returncode or not spills:
                 problems.append("%s: %s" % (arch, output.strip()))
-            elif spilled:
+            elif spilled > allowed:
                 problems.append("%s: spills %d bytes" % (arch, spilled))
             problems += ["%s: %s" % (arch, line) for line in output.splitlines()
                          if "warning" in line or "(C7" in line]
-            said.append("%s: %s registers" % (arch, "/".join(re.findall(r"Used (\d+) reg", output))))
+            registers = "/".join(re.findall(r"Used (\d+) reg", output))
+            said.append("%s: %s registers%s" % (
+                arch, registers, ", %d bytes spilled" % spilled if spilled else ""))
         return "; ".join(problems), ", ".join(said)
 
 
@@ -165,13 +172,13 @@ def main():
     for path in files:
         with open(path) as file:
             text = file.read()
-        work.append((os.path.basename(path), text, []))
-        work.append((os.path.basename(path) + " unaligned", text, ["--unaligned"]))
+        work.append((os.path.basename(path), text, [], 0))
+        work.append((os.path.basename(path) + " unaligned", text, ["--unaligned"], 0))
 
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = pool.map(lambda case: check(ptxas, case[1], case[2]), work)
-        for (name, _, _), (problem, said) in zip(work, results):
+        results = pool.map(lambda case: check(ptxas, *case[1:]), work)
+        for (name, *_), (problem, said) in zip(work, results):
             failures += bool(problem)
             if problem or options.verbose:
                 print("%s: %s%s" % (name, said, " FAILED: " + problem if problem else ""), flush=True)

@@ -239,7 +239,8 @@ static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
   compile.rows = options.rows;
   compile.keys = options.keys;
   auto program = options.interpProgram.empty()
-                     ? Interpretation::create(text, compile, options.interpPhase, options.entry)
+                     ? Interpretation::create(text, compile, options.interpPhase, options.entry,
+                                              nameOfText(options))
                      : Interpretation::createFromFile(options.interpProgram);
   if (!program)
     return program.takeError();

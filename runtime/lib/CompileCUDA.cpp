@@ -67,7 +67,8 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
     return failure();
   // What the first variant takes for granted need not hold.
   bool guarded = llvm::any_of(program.manifest.entries, [](const Manifest &entry) {
-    return !entry.variants.front().guards.empty();
+    const ManifestVariant &first = entry.variants.front();
+    return !first.guards.empty() || first.countTensorMaps() > 0;
   });
   CompileOptions unaligned = options;
   unaligned.aligned = false;

@@ -367,15 +367,15 @@ fa_error *fa_program_launch(const fa_program *program, void *stream, const fa_ar
                             size_t count, void *workspace, uint64_t workspaceBytes) {
   if (!program || (!arguments && count))
     return makeError("fa_program_launch needs a program and arguments, got NULL");
-  auto bound =
-      bindArguments(program->manifest, llvm::ArrayRef(arguments, count), workspace, workspaceBytes);
-  if (!bound)
-    return makeError(bound.takeError());
+  BoundArguments bound;
+  if (llvm::Error failed = bindArguments(program->manifest, llvm::ArrayRef(arguments, count),
+                                         workspace, workspaceBytes, bound))
+    return makeError(std::move(failed));
   if (program->cuda)
     return makeError(
-        program->cuda->launch(program->manifest, *bound, static_cast<cuda::CUstream>(stream)));
+        program->cuda->launch(program->manifest, bound, static_cast<cuda::CUstream>(stream)));
   std::vector<cpu::Argument> values;
-  for (auto [info, argument] : llvm::zip_equal(program->manifest.arguments, *bound))
+  for (auto [info, argument] : llvm::zip_equal(program->manifest.arguments, bound.arguments))
     values.push_back(info.kind == ManifestArgument::Scalar
                          ? cpu::Argument::scalar(argument.scalar)
                          : cpu::Argument::tensor(argument.data, argument.sizes, argument.strides));
