@@ -25,7 +25,7 @@ using namespace mlir::fa::nvvm;
 
 /// Registers that a thread gets of a block of so many warps; ptxas rounds down.
 static int64_t launchRegisters(int64_t warps) {
-  constexpr int64_t file = 64 * 1024, most = 248;
+  constexpr int64_t file = 64 * 1024, most = 256;
   return std::min(file / (32 * warps) / 8 * 8, most);
 }
 

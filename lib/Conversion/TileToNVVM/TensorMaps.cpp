@@ -36,9 +36,9 @@ LogicalResult Emitter::emitTensorCopy(tile::CopyOp op) {
   tile::SlotType slot = op.getSlot().getType();
   int64_t rank = op.getIndices().size(), last = rank - 1;
   ArrayRef<int64_t> dims = op.getDims();
-  if (dims.size() != 2 || dims[1] != last || rank > 4)
-    return op.emitError() << "copy(tma) brings rows of the last dimension of a view of rank 2 to "
-                             "4, got dims ["
+  if (dims != ArrayRef<int64_t>{last - 1, last} || rank > 4)
+    return op.emitError() << "copy(tma) brings a tile along the last two dimensions of a view of "
+                             "rank 2 to 4, got dims ["
                           << llvm::make_range(dims.begin(), dims.end()) << "] of "
                           << op.getSource().getType();
   auto coordinate = [&](Value index) -> Value {
@@ -51,9 +51,8 @@ LogicalResult Emitter::emitTensorCopy(tile::CopyOp op) {
   SmallVector<Value> operands{get(op.getSlot()), get(op.getMap()),
                               barrierAddress(op.getSignal(), op.getSignalSlot())};
   operands.append({i32(0), coordinate(op.getIndices()[dims[0]]), panelNumber});
-  for (int64_t d = last; d-- > 0;)
-    if (d != dims[0])
-      operands.push_back(coordinate(op.getIndices()[d]));
+  for (int64_t d = last - 1; d-- > 0;)
+    operands.push_back(coordinate(op.getIndices()[d]));
   std::string place, constraints = "r,l,r";
   for (size_t i = 3; i < operands.size(); ++i) {
     place += (i == 3 ? "$" : ", $") + std::to_string(i);
