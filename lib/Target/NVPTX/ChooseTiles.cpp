@@ -44,6 +44,12 @@ constexpr Tiles kTable[] = {
     {4, 256, true, 64, 16, 4},
 };
 
+// wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
+// accumulators and operands fit in registers; head dimensions in whole panels
+// of 128 bytes, which the copy engine brings.
+constexpr Tiles kHopperTable[] = {
+    {2, 64, false, 192, 128, 12}, {2, 128, false, 192, 80, 12}, {2, 256, false, 128, 80, 8}};
+
 struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
   using Base::Base;
 
@@ -62,9 +68,15 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
                    auto tensor = dyn_cast<RankedTensorType>(capture.getType());
                    return tensor && tensor.getRank() >= 2;
                  });
-    const Tiles *line = llvm::find_if(kTable, [&](const Tiles &tiles) {
+    bool panels = attention.getHeadDim() % 64 == 0 && attention.getValueHeadDim() % 64 == 0;
+    auto serves = [&](const Tiles &tiles) {
       return tiles.bytes == bytes && headDim <= tiles.headDim && tiles.heavy == heavy;
-    });
+    };
+    const Tiles *line = std::end(kHopperTable);
+    if (target == "sm_90a" && panels)
+      line = llvm::find_if(kHopperTable, serves);
+    if (line == std::end(kHopperTable))
+      line = llvm::find_if(kTable, serves);
     if (line == std::end(kTable))
       return attention.emitError() << "no tiles for " << element << " with head dimension "
                                    << headDim << " on " << target;

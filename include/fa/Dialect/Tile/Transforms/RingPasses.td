@@ -85,7 +85,12 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     operand b that was computed goes through a ring by `tile.put_value`. (3) So
     does a `tile.convert_layout` that moves elements between warps. Copies are
     `cp_async` where the view promises tile.align 16, rows are whole chunks of
-    16 bytes and elements have 2 or 4 bytes, else `ld_st`.
+    16 bytes and elements have 2 or 4 bytes, else `ld_st`. With
+    `products=async`, where all products of the program allow it (2-byte
+    elements, 16 rows for each warp of whole warpgroups, in loops at most) and
+    the copy engine can bring all their loaded operands, copies are `tma`, rings
+    that a loop fills have two slots, and `tile.dot` becomes `tile.dot_start`
+    and `tile.await`; else a remark says what stands in the way.
 
     Requires: static tiles; reductions that stay within a warp. Ensures: every
     operand b is a slot; no layout conversion crosses warps.
@@ -104,6 +109,8 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     ```
   }];
   let options = [
+    Option<"products", "products", "std::string", "\"sync\"",
+           "sync, or async for targets with asynchronous products">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what went to shared memory and how">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect"];
