@@ -12,7 +12,9 @@
 //   1. put the loop into the if, whose other arm yields the initial values;
 //   2. upstream's pipeliner expands it, and asks for each op whether it runs:
 //      it always does, so what depends on the question is folded at once.
-//      (A select of two accumulators would double their registers.)
+//      (A select of two accumulators would double their registers.) Values that
+//      stage 1 computes and stage 0 reads become direct uses, so the loop need
+//      not carry them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,6 +51,38 @@ static void foldPredicates(RewriterBase &rewriter, ArrayRef<Value> predicates) {
   }
 }
 
+/// What the loop carries though neither its body nor anything behind it reads it.
+static void dropUnusedCarried(RewriterBase &rewriter, scf::ForOp loop) {
+  SmallVector<unsigned> kept;
+  SmallVector<Value> inits;
+  for (auto [i, init] : llvm::enumerate(loop.getInits()))
+    if (!loop.getRegionIterArg(i).use_empty() || !loop.getResult(i).use_empty()) {
+      kept.push_back(i);
+      inits.push_back(init);
+    }
+  if (kept.size() == loop.getNumResults())
+    return;
+  rewriter.setInsertionPoint(loop);
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  SmallVector<Value> yielded;
+  for (unsigned i : kept)
+    yielded.push_back(yield.getOperand(i));
+  auto smaller = scf::ForOp::create(rewriter, loop.getLoc(), loop.getLowerBound(),
+                                    loop.getUpperBound(), loop.getStep(), inits);
+  if (!smaller.getBody()->empty())
+    rewriter.eraseOp(smaller.getBody()->getTerminator());
+  // Arguments that are dropped have no use.
+  SmallVector<Value> arguments{smaller.getInductionVar()};
+  for (unsigned i = 0, n = 0; i < loop.getNumResults(); ++i)
+    arguments.push_back(llvm::is_contained(kept, i) ? Value(smaller.getRegionIterArg(n++))
+                                                    : loop.getInits()[i]);
+  rewriter.modifyOpInPlace(yield, [&] { yield->setOperands(yielded); });
+  rewriter.mergeBlocks(loop.getBody(), smaller.getBody(), arguments);
+  for (auto [n, i] : llvm::enumerate(kept))
+    rewriter.replaceAllUsesWith(loop.getResult(i), smaller.getResult(n));
+  rewriter.eraseOp(loop);
+}
+
 LogicalResult tile::peelLoop(RewriterBase &rewriter, scf::ForOp loop,
                              const std::vector<std::pair<Operation *, unsigned>> &ops) {
   Location loc = loop.getLoc();
@@ -79,9 +113,11 @@ LogicalResult tile::peelLoop(RewriterBase &rewriter, scf::ForOp loop,
     return op;
   };
   rewriter.setInsertionPoint(loop);
-  if (failed(scf::pipelineForLoop(rewriter, loop, options)))
+  FailureOr<scf::ForOp> middle = scf::pipelineForLoop(rewriter, loop, options);
+  if (failed(middle))
     return emitError(loc) << "the schedule of this loop cannot be expanded: values are carried by "
                              "one iteration at most";
   foldPredicates(rewriter, predicates.getArrayRef());
+  dropUnusedCarried(rewriter, *middle);
   return success();
 }
