@@ -29,6 +29,14 @@ def main():
     run(build, "fa-opt", EXAMPLE, "--target=cpu", "--emit=report", "--shape=1,4,4,239,239")
     run(build, "fa-run", EXAMPLE, "--device=cpu", "--in=" + DATA,
         "--out=" + os.path.join(phases, "causal.out.safetensors"), "--check", "--time")
+    # Where there is no GPU, fa-run says so; a wrong result fails.
+    gpu = [os.path.join(build, "bin", "fa-run"), EXAMPLE, "--device=cuda", "--in=" + DATA,
+           "--check", "--time"]
+    print("$ " + " ".join(gpu), flush=True)
+    result = subprocess.run(gpu, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    print(result.stdout, end="")
+    if result.returncode != 0 and "FAILED" in result.stdout:
+        sys.exit("demo.py: the command above failed")
     print("\nThe same program at every phase:")
     for name in sorted(os.listdir(os.path.join(ROOT, phases))):
         print("  " + os.path.join(phases, name))

@@ -33,6 +33,10 @@ def main():
     if not os.path.exists(program):
         print("fuzz.py: %s is not built; run `make build`" % program)
         sys.exit(1)
+    # LLVM's own code is not instrumented, so what it allocates looks overrun.
+    os.environ.setdefault("ASAN_OPTIONS", "detect_container_overflow=0:detect_leaks=0:"
+                          "allow_user_poisoning=0")
+    os.environ.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
     sys.exit(subprocess.run([program, "--count=%d" % count, "--seed=%d" % arguments.seed,
                              "--out=" + out]).returncode)
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Pipelines/Phases.h"
+#include "CheckPhase.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Pipelines/CPU.h"
@@ -46,6 +47,7 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
     choice.rows = options.rows;
     choice.keys = options.keys;
     choice.warps = options.warps;
+    choice.aligned = options.aligned;
     pm.addPass(createGPUChooseTiles(choice));
   }
   if (options.onlineSoftmax)
@@ -189,6 +191,8 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
     return module.emitError() << "phase " << to << " comes before phase " << from
                               << ", nothing to compile";
   // What the input claims to be, it must be.
+  if (first > 0 && failed(checkPhase(module, phases[first - 1])))
+    return failure();
   if (first > 0 && first <= 3) {
     PassManager pm(module.getContext(), ModuleOp::getOperationName());
     verify(pm, phases[first - 1].name);

@@ -17,6 +17,11 @@ static std::string wrongElement(int64_t i, double got, double expected) {
   return llvm::formatv("element {0}: got {1}, expected {2}", i, got, expected).str();
 }
 
+/// Where one of two numbers is not finite, both must be the same.
+static bool isSame(double got, double expected) {
+  return std::isnan(expected) ? std::isnan(got) : got == expected;
+}
+
 /// Sizes that disagree; `what` names the result.
 static bool checkSizes(Judgement &judgement, const char *what, int64_t got, size_t reference,
                        size_t low) {
@@ -41,10 +46,8 @@ Judgement fa::judgeOutput(const HostTensor &output, const AttentionResult &refer
     double got = output.at(i), ref = reference.output[i], plain = low.output[i];
     double rounded = roundTo(dtype, ref);
     if (!std::isfinite(got) || !std::isfinite(rounded)) {
-      // NaN is equal to nothing, so it fails wherever it comes from.
-      if (got != rounded && judgement.passed) {
+      if (!isSame(got, rounded) && judgement.passed)
         judgement = {HUGE_VAL, 0, i, false, wrongElement(i, got, ref)};
-      }
       continue;
     }
     if (std::isfinite(plain))
@@ -78,7 +81,7 @@ Judgement fa::judgeLse(const HostTensor &lse, const AttentionResult &reference,
   for (int64_t i = 0; i < lse.size(); ++i) {
     double got = lse.at(i), ref = reference.lse[i], plain = low.lse[i];
     if (!std::isfinite(got) || !std::isfinite(ref)) {
-      if (got != ref)
+      if (!isSame(got, ref))
         return {HUGE_VAL, 0, i, false, wrongElement(i, got, ref)};
       continue;
     }

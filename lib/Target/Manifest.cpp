@@ -7,7 +7,6 @@
 
 #include "fa/Target/Manifest.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -113,16 +112,58 @@ llvm::Expected<int64_t> SizeExpr::evaluate(const LaunchShapes &shapes) const {
 // Launches
 //===----------------------------------------------------------------------===//
 
-int64_t Manifest::find(StringRef name) const {
-  for (auto [i, argument] : llvm::enumerate(arguments))
-    if (argument.name == name)
+int64_t Manifest::find(StringRef name, size_t first) const {
+  size_t count = arguments.size(), i = first;
+  for (size_t tried = 0; tried < count; ++tried, ++i) {
+    i = i < count ? i : 0;
+    if (arguments[i].name == name)
       return i;
+  }
   return -1;
 }
 
+namespace {
+
+/// A size that has a name, and the argument that it was first seen on.
+struct NamedSize {
+  StringRef name;
+  int64_t size;
+  const ManifestArgument *argument;
+};
+
+} // namespace
+
+/// They are few: looking at each takes less time than a table.
+static const NamedSize *findSize(ArrayRef<NamedSize> named, StringRef name) {
+  auto found = llvm::find_if(named, [&](const NamedSize &known) { return known.name == name; });
+  return found == named.end() ? nullptr : found;
+}
+
+// Errors are made in functions of their own: nothing of them is on a launch's way.
+
+static std::string describeDim(const ManifestArgument &argument, size_t d) {
+  return "dimension " + std::to_string(d) + " of '" + argument.name + "'";
+}
+
+static llvm::Error wrongSize(const ManifestArgument &argument, size_t d, int64_t size) {
+  std::string text = describeDim(argument, d) + " has size " + std::to_string(size);
+  if (size < 0 || size > kMaxSize)
+    return llvm::createStringError(text + ", expected 0 to 2^31 - 1");
+  return llvm::createStringError(text + ", but the program was compiled for " +
+                                 std::to_string(argument.shape[d]) +
+                                 "; write ? for a size that varies");
+}
+
+static llvm::Error unequal(const ManifestArgument &argument, size_t d, int64_t size,
+                           const NamedSize &known) {
+  return llvm::createStringError(describeDim(argument, d) + " (" + argument.dims[d] +
+                                 ") has size " + std::to_string(size) + ", but '" +
+                                 known.argument->name + "' has " + std::to_string(known.size) +
+                                 "; they must agree");
+}
+
 llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
-  // Sizes by name, and the argument that each was first seen on.
-  llvm::StringMap<std::pair<int64_t, StringRef>> named;
+  SmallVector<NamedSize, 24> named;
   for (auto [i, argument] : llvm::enumerate(arguments)) {
     if (argument.kind == ManifestArgument::Workspace) {
       // A size may be that of an earlier workspace, which is resolved by then.
@@ -136,39 +177,30 @@ llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
                                      std::to_string(shapes[i].size()) + ", expected " +
                                      std::to_string(argument.shape.size()));
     for (auto [d, size] : llvm::enumerate(shapes[i])) {
-      std::string place = "dimension " + std::to_string(d) + " of '" + argument.name + "'";
-      if (size < 0 || size > kMaxSize)
-        return llvm::createStringError(place + " has size " + std::to_string(size) +
-                                       ", expected 0 to 2^31 - 1");
-      if (!ShapedType::isDynamic(argument.shape[d]) && size != argument.shape[d])
-        return llvm::createStringError(
-            place + " has size " + std::to_string(size) + ", but the program was compiled for " +
-            std::to_string(argument.shape[d]) + "; write ? for a size that varies");
+      bool known = !ShapedType::isDynamic(argument.shape[d]);
+      if (size < 0 || size > kMaxSize || (known && size != argument.shape[d]))
+        return wrongSize(argument, d, size);
       if (d >= argument.dims.size() || argument.dims[d].empty())
         continue;
-      auto [known, added] = named.try_emplace(argument.dims[d], size, argument.name);
-      if (!added && known->second.first != size)
-        return llvm::createStringError(place + " (" + argument.dims[d] + ") has size " +
-                                       std::to_string(size) + ", but '" +
-                                       known->second.second.str() + "' has " +
-                                       std::to_string(known->second.first) + "; they must agree");
+      const NamedSize *same = findSize(named, argument.dims[d]);
+      if (!same)
+        named.push_back({argument.dims[d], size, &argument});
+      else if (same->size != size)
+        return unequal(argument, d, size, *same);
     }
   }
   for (auto &[name, most] : limits)
-    if (auto size = named.find(name); size != named.end() && size->second.first > most)
+    if (const NamedSize *size = findSize(named, name); size && size->size > most)
       return llvm::createStringError(
-          name + " = " + std::to_string(size->second.first) +
+          name + " = " + std::to_string(size->size) +
           " is more than random numbers have positions for, expected at most " +
           std::to_string(most));
   for (auto &[of, by] : multiples) {
-    auto x = named.find(of), y = named.find(by);
-    if (x == named.end() || y == named.end())
-      continue;
-    int64_t multiple = x->second.first, divisor = y->second.first;
-    if (divisor == 0 || multiple % divisor != 0)
-      return llvm::createStringError(of + " = " + std::to_string(multiple) +
+    const NamedSize *x = findSize(named, of), *y = findSize(named, by);
+    if (x && y && (y->size == 0 || x->size % y->size != 0))
+      return llvm::createStringError(of + " = " + std::to_string(x->size) +
                                      " must be a multiple of " + by + " = " +
-                                     std::to_string(divisor) + ", which must not be 0");
+                                     std::to_string(y->size) + ", which must not be 0");
   }
   return llvm::Error::success();
 }
@@ -188,9 +220,9 @@ llvm::Expected<int64_t> Manifest::bytes(unsigned argument, ArrayRef<int64_t> sha
   return empty ? 0 : *total;
 }
 
-llvm::Expected<std::vector<int64_t>> Manifest::grid(const ManifestKernel &kernel,
-                                                    const LaunchShapes &shapes) const {
-  std::vector<int64_t> extents;
+llvm::Expected<LaunchShape> Manifest::grid(const ManifestKernel &kernel,
+                                           const LaunchShapes &shapes) const {
+  LaunchShape extents;
   for (const SizeExpr &expr : kernel.grid) {
     llvm::Expected<int64_t> extent = expr.evaluate(shapes);
     if (!extent)
@@ -199,6 +231,37 @@ llvm::Expected<std::vector<int64_t>> Manifest::grid(const ManifestKernel &kernel
     extents.push_back(*extent);
   }
   return extents;
+}
+
+size_t ManifestVariant::countTensorMaps() const {
+  size_t count = 0;
+  for (const ManifestKernel &kernel : kernels)
+    for (const ManifestParameter &parameter : kernel.parameters)
+      count += parameter.kind == ManifestParameter::TensorMap;
+  return count;
+}
+
+std::string fa::checkTensorMap(const ManifestParameter &map, const ManifestArgument &argument) {
+  // What the copy engine can count, and copy at once.
+  constexpr int64_t kMaxBox = 256, kMaxBytes = 1 << 18;
+  size_t rank = argument.shape.size();
+  if (argument.kind == ManifestArgument::Scalar || rank < 2 || rank > 4)
+    return "must map a tensor of rank 2 to 4";
+  int64_t size = argument.dtype ? sizeOf(*argument.dtype) : 0;
+  if (size == 0 || size > 4)
+    return "must map elements of 1, 2 or 4 bytes";
+  if (map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
+    return "must have a swizzle of 32, 64 or 128 bytes, got " + std::to_string(map.swizzle);
+  int64_t panel = map.swizzle / size, last = argument.shape.back();
+  if (map.rows < 1 || map.rows > kMaxBox)
+    return "must copy 1 to " + std::to_string(kMaxBox) + " rows, got " + std::to_string(map.rows);
+  if (map.columns < panel || map.columns % panel != 0 || map.columns / panel > kMaxBox ||
+      map.columns * map.rows * size > kMaxBytes)
+    return "must copy a multiple of " + std::to_string(panel) + " columns, of at most " +
+           std::to_string(kMaxBytes) + " bytes, got " + std::to_string(map.columns);
+  if (ShapedType::isDynamic(last) || last < panel || last % panel != 0)
+    return "must map a tensor whose last size is a known multiple of " + std::to_string(panel);
+  return "";
 }
 
 llvm::Error Manifest::addVariant(Manifest other, unsigned image) {

@@ -20,7 +20,8 @@
 //
 // In expressions a number is itself, [a, d] is the size of dimension d of
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
-// workspace has "sizes", of numbers and [a, d], instead of a shape.
+// workspace has "sizes", of numbers and [a, d], instead of a shape. A tensor map
+// is ["tensor_map", argument, rows, columns, swizzle].
 //
 // The reader walks the text with one path, so that its one error names a field;
 // after an error it goes on with defaults, which nobody sees.
@@ -37,10 +38,10 @@ namespace json = llvm::json;
 
 static constexpr int64_t kMaxRank = 16, kMaxAlignment = 4096, kMaxThreads = 1024;
 static constexpr int64_t kMaxSharedBytes = int64_t(1) << 20, kMaxParameters = 512;
-static constexpr int64_t kMaxDepth = 64;
+static constexpr int64_t kMaxDepth = 64, kMaxMapped = 1 << 20;
 
 static const StringRef kKinds[] = {"input", "output", "workspace", "scalar"};
-static const StringRef kParameterKinds[] = {"pointer", "size", "stride", "scalar"};
+static const StringRef kParameterKinds[] = {"pointer", "size", "stride", "scalar", "tensor_map"};
 // By SizeExpr::Kind, from Add on.
 static const StringRef kOperators[] = {"+", "*", "min", "max", "floordiv", "ceildiv", "mod"};
 static const StringRef kImages[] = {"ptx", "cubin"};
@@ -84,6 +85,9 @@ static json::Value write(const ManifestKernel &kernel) {
     json::Array item{kParameterKinds[parameter.kind], parameter.argument};
     if (parameter.kind == ManifestParameter::Size || parameter.kind == ManifestParameter::Stride)
       item.push_back(parameter.dim);
+    if (parameter.kind == ManifestParameter::TensorMap)
+      for (int64_t value : {parameter.rows, parameter.columns, parameter.swizzle})
+        item.push_back(value);
     parameters.push_back(std::move(item));
   }
   return json::Object{{"name", kernel.name},
@@ -305,7 +309,7 @@ void Reader::argument(const Node &node, Manifest &entry) {
 
 ManifestParameter Reader::parameter(const Node &node, const Manifest &entry) {
   ManifestParameter parameter;
-  std::vector<Node> parts = elements(node, 2, 3);
+  std::vector<Node> parts = elements(node, 2, 5);
   if (parts.empty())
     return parameter;
   parameter.kind = static_cast<ManifestParameter::Kind>(choice(parts[0], kParameterKinds));
@@ -315,8 +319,20 @@ ManifestParameter Reader::parameter(const Node &node, const Manifest &entry) {
     std::tie(parameter.argument, parameter.dim) = place(node, entry, /*skip=*/1);
     return parameter;
   }
-  elements(node, 2, 2);
+  bool map = parameter.kind == ManifestParameter::TensorMap;
+  if (elements(node, map ? 5 : 2, map ? 5 : 2).empty())
+    return parameter;
   parameter.argument = integer(parts[1], 0, int64_t(entry.arguments.size()) - 1);
+  if (map) {
+    int64_t *const values[] = {&parameter.rows, &parameter.columns, &parameter.swizzle};
+    for (auto [i, value] : llvm::enumerate(values))
+      *value = integer(parts[2 + i], 1, kMaxMapped);
+    if (parameter.argument < entry.arguments.size())
+      if (std::string reason = checkTensorMap(parameter, entry.arguments[parameter.argument]);
+          !reason.empty())
+        fail(node, reason);
+    return parameter;
+  }
   bool scalar = parameter.argument < entry.arguments.size() &&
                 entry.arguments[parameter.argument].kind == ManifestArgument::Scalar;
   if (scalar != (parameter.kind == ManifestParameter::Scalar))
@@ -359,6 +375,9 @@ ManifestVariant Reader::variant(const Node &node, const Manifest &entry, size_t 
   variant.image = integer(member(node, "image"), 0, int64_t(images) - 1);
   for (const Node &value : elements(member(node, "kernels"), 1, kMaxParameters))
     variant.kernels.push_back(kernel(value, entry));
+  if (size_t maps = variant.countTensorMaps(); maps > ManifestModule::kMaxTensorMaps)
+    fail(node, "has " + llvm::Twine(maps) + " tensor maps, expected at most " +
+                   llvm::Twine(ManifestModule::kMaxTensorMaps));
   return variant;
 }
 

@@ -62,9 +62,41 @@ static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigne
   return static_cast<unsigned>(manifest.arguments.size() - 1);
 }
 
+/// The parameter that argument `i` of a kernel, a tensor map of the entry's
+/// argument `of`, becomes.
+static FailureOr<ManifestParameter> makeTensorMap(const Manifest &manifest, tile::FuncOp kernel,
+                                                  unsigned i, tile::TensorMapType map,
+                                                  unsigned of) {
+  auto refuse = [&](const llvm::Twine &reason) {
+    return kernel.emitError() << "the tensor map of argument " << i << " " << reason;
+  };
+  int64_t rank = manifest.arguments[of].shape.size();
+  auto dims = kernel.getArgAttrOfType<ArrayAttr>(i, tile::TileDialect::kMapDimsAttr);
+  Builder b(kernel.getContext());
+  if (map.getShape().size() != 2 || rank < 2 || dims != b.getI64ArrayAttr({rank - 2, rank - 1}))
+    return refuse("must run along the last two dimensions of its view, in this order");
+  ManifestParameter parameter;
+  parameter.kind = ManifestParameter::TensorMap;
+  parameter.argument = of;
+  parameter.rows = map.getShape()[0];
+  parameter.columns = map.getShape()[1];
+  parameter.swizzle = map.getLayout().getBytes();
+  if (std::string reason = checkTensorMap(parameter, manifest.arguments[of]); !reason.empty())
+    return refuse(reason);
+  return parameter;
+}
+
 /// What the launch arguments of a kernel become (the ABI in Manifest.h).
-static void addParameters(ManifestKernel &info, tile::FuncOp kernel) {
+static LogicalResult addParameters(const Manifest &manifest, ManifestKernel &info,
+                                   tile::FuncOp kernel) {
   for (auto [i, argument] : llvm::enumerate(info.arguments)) {
+    if (auto map = dyn_cast<tile::TensorMapType>(kernel.getArgumentTypes()[i])) {
+      FailureOr<ManifestParameter> parameter = makeTensorMap(manifest, kernel, i, map, argument);
+      if (failed(parameter))
+        return failure();
+      info.parameters.push_back(*parameter);
+      continue;
+    }
     auto view = dyn_cast<tile::ViewType>(kernel.getArgumentTypes()[i]);
     if (!view) {
       info.parameters.push_back({ManifestParameter::Scalar, argument, 0});
@@ -77,6 +109,7 @@ static void addParameters(ManifestKernel &info, tile::FuncOp kernel) {
     for (unsigned d = 0; d + 1 < view.getShape().size(); ++d)
       info.parameters.push_back({ManifestParameter::Stride, argument, d});
   }
+  return success();
 }
 
 /// What a kernel takes for granted of its views, as guards of the variant.
@@ -111,7 +144,11 @@ FailureOr<std::vector<Manifest>> fa::readManifests(ModuleOp module) {
     ManifestKernel info;
     info.name = kernel.getSymName().str();
     for (unsigned i = 0; i < kernel.getNumLaunchArguments(); ++i) {
-      FailureOr<unsigned> argument = bind(manifest, kernel, i);
+      // A tensor map stands for its view, which the verifier has seen.
+      unsigned from = i;
+      if (auto of = kernel.getArgAttrOfType<IntegerAttr>(i, tile::TileDialect::kMapOfAttr))
+        from = of.getInt();
+      FailureOr<unsigned> argument = bind(manifest, kernel, from);
       if (failed(argument))
         return failure();
       info.arguments.push_back(*argument);
@@ -134,7 +171,8 @@ FailureOr<std::vector<Manifest>> fa::readManifests(ModuleOp module) {
       symbols.push_back({info.arguments[sizes[i]], static_cast<unsigned>(sizes[i + 1])});
     for (AffineExpr extent : kernel.getGrid().getResults())
       info.grid.push_back(SizeExpr::fromAffine(extent, symbols));
-    addParameters(info, kernel);
+    if (failed(addParameters(manifest, info, kernel)))
+      return failure();
     addGuards(manifest.variants.front(), info, kernel);
     if (auto warps = kernel->getAttrOfType<IntegerAttr>(tile::TileDialect::kWarpsAttr))
       info.threads = kThreadsPerWarp * warps.getInt();

@@ -44,9 +44,9 @@ static FailureOr<Problem> parseShape(ModuleOp module, StringRef text) {
 
 /// The shapes of all arguments at a problem: named sizes from it, static ones
 /// as they are; captures whose sizes have no name are left at 1.
-static FailureOr<std::vector<std::vector<int64_t>>>
-shapesAt(ModuleOp module, const Manifest &manifest, const Problem &problem) {
-  std::vector<std::vector<int64_t>> shapes(manifest.arguments.size());
+static FailureOr<LaunchShapes> shapesAt(ModuleOp module, const Manifest &manifest,
+                                        const Problem &problem) {
+  LaunchShapes shapes(manifest.arguments.size());
   for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
     if (argument.kind == ManifestArgument::Workspace)
       continue;
@@ -153,7 +153,7 @@ LogicalResult fa::printReport(raw_ostream &os, ModuleOp module, StringRef shape)
     return failure();
   for (const Manifest &manifest : *manifests) {
     os << "entry @" << manifest.entry << "\n";
-    std::vector<std::vector<int64_t>> shapes;
+    LaunchShapes shapes;
     if (succeeded(problem)) {
       auto at = shapesAt(module, manifest, *problem);
       if (failed(at))

@@ -7,13 +7,13 @@
 
 #include "fa/Tools/Checker.h"
 #include "fa/Pipelines/Phases.h"
+#include "fa/Support/ModuleText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -22,8 +22,8 @@ using namespace mlir::fa;
 Checker::Checker() = default;
 Checker::~Checker() = default;
 
-llvm::Expected<std::unique_ptr<Checker>> Checker::create(llvm::StringRef text,
-                                                         llvm::StringRef entry) {
+llvm::Expected<std::unique_ptr<Checker>>
+Checker::create(llvm::StringRef text, llvm::StringRef entry, llvm::StringRef name) {
   std::unique_ptr<Checker> checker(new Checker);
   // What entries hold, and no more: programs that check need not link the compiler.
   DialectRegistry registry;
@@ -31,21 +31,14 @@ llvm::Expected<std::unique_ptr<Checker>> Checker::create(llvm::StringRef text,
                   math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
   checker->context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   checker->context->printOpOnDiagnostic(false);
-  std::string messages;
-  ScopedDiagnosticHandler handler(checker->context.get(), [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      llvm::raw_string_ostream(messages)
-          << (messages.empty() ? "" : "\n") << diagnostic.getLocation() << ": " << diagnostic;
-    return success();
-  });
-  checker->module = parseSourceString<ModuleOp>(text, checker->context.get());
+  ErrorCollector errors(checker->context.get());
+  checker->module = parseModule(text, name, checker->context.get());
   FAVerifyPhaseOptions verify;
   verify.phase = "input";
   PassManager passes(checker->context.get(), ModuleOp::getOperationName());
   passes.addPass(createFAVerifyPhase(verify));
   if (!checker->module || failed(passes.run(*checker->module)))
-    return llvm::createStringError(messages.empty() ? "the text is not a module of attention"
-                                                    : messages);
+    return llvm::createStringError(errors.messages("the text is not a module of attention"));
   SmallVector<AttentionOp> found;
   checker->module->walk([&](AttentionOp op) {
     if (entry.empty() || op->getParentOfType<func::FuncOp>().getSymName() == entry)

@@ -8,6 +8,7 @@
 #include "fa/Tools/CompileMain.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Phases.h"
+#include "fa/Support/ModuleText.h"
 #include "fa/Target/CPU/ModuleToLLVMIR.h"
 #include "fa/Target/NVPTX/AssembleCubin.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
@@ -83,6 +84,34 @@ bool fa::isCompilerRun() {
 static int fail(const Twine &message) {
   llvm::errs() << "fa-opt: " << message << "\n";
   return 1;
+}
+
+LogicalResult fa::checkCompilerOptions() {
+  auto given = [](StringRef name) {
+    auto option = cl::getRegisteredOptions().find(name);
+    return option != cl::getRegisteredOptions().end() && option->second->getNumOccurrences() > 0;
+  };
+  if (options->shape.getNumOccurrences() && options->emit != "report")
+    return failure(fail("--shape gives sizes to --emit=report; add that, or leave out --shape"));
+  if (isCompilerRun()) {
+    // One option stands for all passes; any of its names leads to it.
+    if (given("canonicalize") || given("pass-pipeline"))
+      return failure(fail("the phases of a target take no passes beside them; leave out --target "
+                          "and --emit to run passes alone, or choose phases by --compile-from and "
+                          "--compile-to"));
+    for (StringRef name : {"split-input-file", "verify-diagnostics", "verify-roundtrip",
+                           "emit-bytecode", "no-implicit-module", "run-reproducer"})
+      if (given(name))
+        return failure(fail("--" + name +
+                            " is for passes alone; leave it out, or --target and "
+                            "--emit"));
+    return success();
+  }
+  for (StringRef name :
+       {"standard-attention", "no-mask-analysis", "no-canonicalize", "tile-rows", "tile-keys"})
+    if (given(name))
+      return failure(fail("--" + name + " is for the compiler; add --target=cpu"));
+  return success();
 }
 
 /// LLVM IR, or an object file, of a module at phase llvm.
@@ -175,9 +204,12 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   auto file = openInputFile(input, &error);
   if (!file)
     return fail(error);
+  llvm::MemoryBufferRef text = *file;
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
+  if (failed(checkNesting(text.getBuffer(), text.getBufferIdentifier(), &context)))
+    return 1;
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return 1;

@@ -10,7 +10,6 @@
 #include "fa/Target/Interpreter/Interpreter.h"
 #include "fa/Tools/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -26,15 +25,7 @@ Interpretation::Interpretation() {
   registerAllDialects(registry);
   context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->printOpOnDiagnostic(false);
-  handler = std::make_unique<ScopedDiagnosticHandler>(context.get(), [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-      return success();
-    llvm::raw_string_ostream os(messages);
-    os << (messages.empty() ? "" : "\n") << diagnostic.getLocation() << ": " << diagnostic;
-    for (Diagnostic &note : diagnostic.getNotes())
-      os << "\n  " << note.getLocation() << ": " << note;
-    return success();
-  });
+  errors = std::make_unique<ErrorCollector>(context.get());
 }
 
 Interpretation::~Interpretation() {
@@ -43,8 +34,10 @@ Interpretation::~Interpretation() {
 }
 
 llvm::Error Interpretation::takeMessages(const char *otherwise) {
-  std::string text = messages.empty() ? otherwise : std::move(messages);
-  messages.clear();
+  std::string text = errors->messages(otherwise);
+  // The old one goes first: handlers of a context are a stack.
+  errors.reset();
+  errors = std::make_unique<ErrorCollector>(context.get());
   return llvm::createStringError(text);
 }
 
@@ -60,7 +53,7 @@ static llvm::StringRef getLastTilePhase(llvm::StringRef target) {
 }
 
 llvm::Error Interpretation::compile() {
-  module = parseSourceString<ModuleOp>(text, context.get());
+  module = parseModule(text, name, context.get());
   if (!module)
     return takeMessages("the text is not a module of MLIR");
   if (!options)
@@ -80,20 +73,13 @@ llvm::Error Interpretation::compile() {
 
 llvm::Expected<std::unique_ptr<Interpretation>>
 Interpretation::create(llvm::StringRef text, const CompileOptions &options, llvm::StringRef phase,
-                       llvm::StringRef entry) {
+                       llvm::StringRef entry, llvm::StringRef name) {
   std::unique_ptr<Interpretation> result(new Interpretation);
   result->text = text.str();
+  result->name = name.str();
   result->options = options;
   result->phase = phase.str();
   result->entry = entry.str();
-  if (llvm::Error error = result->compile())
-    return error;
-  return result;
-}
-
-llvm::Expected<std::unique_ptr<Interpretation>> Interpretation::create(llvm::StringRef text) {
-  std::unique_ptr<Interpretation> result(new Interpretation);
-  result->text = text.str();
   if (llvm::Error error = result->compile())
     return error;
   return result;
@@ -104,7 +90,12 @@ Interpretation::createFromFile(const std::string &path) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
     return llvm::createStringError("cannot read '" + path + "': " + file.getError().message());
-  return create((*file)->getBuffer());
+  std::unique_ptr<Interpretation> result(new Interpretation);
+  result->text = (*file)->getBuffer().str();
+  result->name = path;
+  if (llvm::Error error = result->compile())
+    return error;
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,7 +198,14 @@ resolveShapes(const Manifest &manifest, const std::vector<HostTensor> &inputs,
       return llvm::createStringError("'" + argument.name + "' is a scalar, got a tensor of " +
                                      toString(shapes[i]));
   }
-  return manifest.resolve(shapes);
+  LaunchShapes resolved;
+  for (const std::vector<int64_t> &shape : shapes)
+    resolved.emplace_back(shape.begin(), shape.end());
+  if (llvm::Error failed = manifest.resolve(resolved))
+    return failed;
+  for (auto [shape, known] : llvm::zip_equal(shapes, resolved))
+    shape.assign(known.begin(), known.end());
+  return llvm::Error::success();
 }
 
 /// Whether the strides are what the program relies on; addresses always are.

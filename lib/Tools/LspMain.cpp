@@ -13,5 +13,6 @@
 int fa_lsp_main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::fa::registerAllDialects(registry);
+  mlir::fa::registerVersion();
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
 }

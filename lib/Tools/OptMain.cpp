@@ -5,20 +5,61 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Support/ModuleText.h"
 #include "fa/Tools/CompileMain.h"
 #include "fa/Tools/Registry.h"
 #include "fa/Tools/Tools.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+
+/// mlir-opt, on a text that its parser can take.
+static LogicalResult runPasses(int argc, char **argv, StringRef input, StringRef output,
+                               DialectRegistry &registry) {
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return MlirOptMain(argc, argv, input, output, registry);
+  llvm::InitLLVM handlers(argc, argv);
+  if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
+    llvm::errs() << "fa-opt: reading standard input, which ctrl-d ends\n";
+  std::string error;
+  auto file = openInputFile(input, &error);
+  auto out = file ? openOutputFile(output, &error) : nullptr;
+  if (!out) {
+    llvm::errs() << "fa-opt: " << error << "\n";
+    return failure();
+  }
+  {
+    MLIRContext context(MLIRContext::Threading::DISABLED);
+    llvm::SourceMgr sources;
+    sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(*file), SMLoc());
+    SourceMgrDiagnosticHandler handler(sources, &context);
+    if (failed(fa::checkNesting(file->getBuffer(), file->getBufferIdentifier(), &context)))
+      return failure();
+  }
+  if (failed(MlirOptMain(out->os(), std::move(file), registry, config)))
+    return failure();
+  out->keep();
+  return success();
+}
 
 int fa_opt_main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  mlir::fa::registerAllDialects(registry);
-  mlir::fa::registerAllPasses();
-  mlir::fa::registerCompilerOptions();
-  auto [input, output] = mlir::registerAndParseCLIOptions(
+  DialectRegistry registry;
+  fa::registerAllDialects(registry);
+  fa::registerAllPasses();
+  fa::registerCompilerOptions();
+  fa::registerVersion();
+  auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "fa-opt: runs passes; with --target or --emit, compiles attention\n", registry);
-  if (mlir::fa::isCompilerRun())
-    return mlir::fa::runCompiler(input, output, registry);
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
+  if (failed(fa::checkCompilerOptions()))
+    return 1;
+  if (fa::isCompilerRun())
+    return fa::runCompiler(input, output, registry);
+  return asMainReturnCode(runPasses(argc, argv, input, output, registry));
 }

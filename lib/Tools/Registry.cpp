@@ -29,6 +29,8 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CommandLine.h"
 
 using namespace mlir;
 
@@ -48,4 +50,10 @@ void fa::registerAllPasses() {
   registerNVPTXPasses();
   registerPipelinesPasses();
   registerTransformsPasses();
+}
+
+void fa::registerVersion() {
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "fa-mlir " << FA_VERSION << " (LLVM " << LLVM_VERSION_STRING << ")\n";
+  });
 }

@@ -9,12 +9,14 @@
 #include "fa/Support/Sampling.h"
 #include "fa/Tools/Checker.h"
 #include "fa/Tools/Interpretation.h"
+#include "fa/Tools/Registry.h"
 #include "fa/Tools/Tools.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -75,6 +77,16 @@ struct Options {
 };
 
 } // namespace
+
+/// What errors call the program.
+static std::string nameOfText(const Options &options) {
+  return options.program == "-" ? "<stdin>" : options.program.getValue();
+}
+
+/// Where words go: they do not mix with the bytes of --out=-.
+static llvm::raw_ostream &getLog(const Options &options) {
+  return options.out == "-" ? llvm::errs() : llvm::outs();
+}
 
 static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
 
@@ -138,28 +150,48 @@ static double countFlops(Checker &checker, const std::vector<HostTensor> &inputs
   return 2.0 * q[0] * q[1] * q[2] * k[2] * (q[3] + v[3]);
 }
 
-static void printTime(Checker &checker, const std::vector<HostTensor> &inputs,
-                      std::vector<double> seconds) {
+static void printTime(llvm::raw_ostream &os, Checker &checker,
+                      const std::vector<HostTensor> &inputs, std::vector<double> seconds) {
   llvm::sort(seconds);
   double median = seconds[seconds.size() / 2];
-  llvm::outs() << llvm::format(
-      "time: median %.3f ms of %zu launches, %.1f GFLOP/s (every score counted)\n", median * 1e3,
-      seconds.size(), countFlops(checker, inputs) / median * 1e-9);
+  os << llvm::format("time: median %.3f ms of %zu launches, %.1f GFLOP/s (every score counted)\n",
+                     median * 1e3, seconds.size(), countFlops(checker, inputs) / median * 1e-9);
+}
+
+/// "@causal: o 1x8x128x64 of f16, all finite; lse ...", all in one line.
+static void printOutputs(llvm::raw_ostream &os, Checker &checker,
+                         const std::vector<HostTensor> &outputs) {
+  llvm::StringRef separator = ": ";
+  os << "@" << checker.getAttention()->getParentOfType<func::FuncOp>().getSymName();
+  for (const HostTensor &output : outputs) {
+    int64_t nans = 0, infinities = 0;
+    for (int64_t i = 0; i < output.size(); ++i) {
+      nans += std::isnan(output.at(i));
+      infinities += std::isinf(output.at(i));
+    }
+    os << separator << output.name << " " << toString(output.shape) << " of "
+       << nameOf(output.dtype) << ", ";
+    separator = "; ";
+    if (nans || infinities)
+      os << nans << " NaN, " << infinities << " infinite";
+    else
+      os << "all finite";
+  }
+  os << "\n";
 }
 
 /// Where a program on a GPU runs, and what its kernels take.
-static void printDevice(const fa_program *program) {
+static void printDevice(llvm::raw_ostream &os, const fa_program *program) {
   if (fa_program_num_kernels(program) == 0)
     return;
   fa_program_info info = fa_program_get_info(program);
-  llvm::outs() << llvm::format("device: %s, code %s, loaded by the driver in %.1f ms\n",
-                               info.device, info.target, info.load_seconds * 1e3);
+  os << llvm::format("device: %s, code %s, loaded by the driver in %.1f ms\n", info.device,
+                     info.target, info.load_seconds * 1e3);
   for (size_t i = 0; i < fa_program_num_kernels(program); ++i) {
     fa_kernel_info kernel = fa_program_kernel(program, i);
-    llvm::outs() << "kernel: @" << kernel.name << ", " << kernel.threads << " threads, "
-                 << kernel.registers << " registers, " << kernel.local_bytes
-                 << " bytes of local memory, " << kernel.shared_bytes
-                 << " bytes of shared memory\n";
+    os << "kernel: @" << kernel.name << ", " << kernel.threads << " threads, " << kernel.registers
+       << " registers, " << kernel.local_bytes << " bytes of local memory, " << kernel.shared_bytes
+       << " bytes of shared memory\n";
   }
 }
 
@@ -169,18 +201,22 @@ using Shapes = std::vector<std::pair<std::string, std::vector<int64_t>>>;
 static llvm::Expected<bool> finish(const Options &options, Checker &checker,
                                    const std::vector<HostTensor> &inputs,
                                    const std::vector<HostTensor> &outputs) {
+  llvm::raw_ostream &os = getLog(options);
   bool passed = true;
   if (options.check) {
     auto judgements = checker.judge(inputs, outputs);
     if (!judgements)
       return judgements.takeError();
     for (auto &[name, judgement] : *judgements) {
-      llvm::outs() << llvm::format("error: %s %.3g, allowed %.3g: ", name.c_str(), judgement.error,
-                                   judgement.bound)
-                   << (judgement.passed ? "passed" : "FAILED: " + judgement.problem) << "\n";
+      os << llvm::format("error: %s %.3g, allowed %.3g: ", name.c_str(), judgement.error,
+                         judgement.bound)
+         << (judgement.passed ? "passed" : "FAILED: " + judgement.problem) << "\n";
       passed &= judgement.passed;
     }
   }
+  // Else a run with none of these would say nothing.
+  if (!options.check && !options.time && options.out.empty())
+    printOutputs(os, checker, outputs);
   if (!options.out.empty())
     if (llvm::Error failed = writeSafetensors(options.out, {outputs, {}}))
       return std::move(failed);
@@ -203,7 +239,8 @@ static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
   compile.rows = options.rows;
   compile.keys = options.keys;
   auto program = options.interpProgram.empty()
-                     ? Interpretation::create(text, compile, options.interpPhase, options.entry)
+                     ? Interpretation::create(text, compile, options.interpPhase, options.entry,
+                                              nameOfText(options))
                      : Interpretation::createFromFile(options.interpProgram);
   if (!program)
     return program.takeError();
@@ -233,8 +270,9 @@ static llvm::Expected<bool> run(const Options &options) {
   if (!file)
     return error("cannot read '" + options.program + "': " + file.getError().message());
   llvm::StringRef text = (*file)->getBuffer();
+  std::string name = nameOfText(options);
 
-  auto checker = Checker::create(text, options.entry);
+  auto checker = Checker::create(text, options.entry, name);
   if (!checker)
     return checker.takeError();
   auto inputs = getInputs(options, **checker);
@@ -252,6 +290,7 @@ static llvm::Expected<bool> run(const Options &options) {
     auto outputs = interpret(options, text, *inputs, *shapes, layout);
     return outputs ? finish(options, **checker, *inputs, *outputs) : outputs.takeError();
   }
+  compile.source_name = name.c_str();
   compile.entry = options.entry.empty() ? nullptr : options.entry.c_str();
   compile.threads = options.threads;
   compile.standard = options.standard;
@@ -265,16 +304,17 @@ static llvm::Expected<bool> run(const Options &options) {
   auto outcome = (*execution)->run(*inputs, *shapes, layout, options.time ? options.repeats : 0);
   if (!outcome)
     return outcome.takeError();
-  printDevice((*execution)->getProgram());
+  printDevice(getLog(options), (*execution)->getProgram());
   llvm::Expected<bool> passed = finish(options, **checker, *inputs, outcome->outputs);
   if (passed && options.time)
-    printTime(**checker, *inputs, outcome->seconds);
+    printTime(getLog(options), **checker, *inputs, outcome->seconds);
   return passed;
 }
 
 int fa_run_main(int argc, char **argv) {
   static Options options;
   cl::HideUnrelatedOptions(options.category);
+  registerVersion();
   if (!cl::ParseCommandLineOptions(
           argc, argv, "fa-run: runs, checks and times a program of attention\n", &llvm::errs()))
     return 1;
@@ -286,7 +326,10 @@ int fa_run_main(int argc, char **argv) {
     passed = error("not enough memory for the tensors and the workspace; choose smaller sizes");
   }
   if (!passed) {
-    llvm::errs() << "fa-run: " << llvm::toString(passed.takeError()) << "\n";
+    // Errors of the text begin with its name, as editors expect.
+    std::string message = llvm::toString(passed.takeError());
+    bool located = llvm::StringRef(message).starts_with(nameOfText(options) + ":");
+    llvm::errs() << (located ? "" : "fa-run: ") << message << "\n";
     return 1;
   }
   return *passed ? 0 : 1;

@@ -7,13 +7,32 @@
 
 #include "fa/Runtime/CPUThreadPool.h"
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 using namespace mlir::fa::cpu;
 
+/// Asks `done` for about as long as a wake-up from sleep takes.
+template <typename Done> static bool spinUntil(Done done) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::microseconds(50);
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (done())
+        return true;
+#if defined(__x86_64__) || defined(__i386__)
+      __builtin_ia32_pause();
+#endif
+    }
+  } while (Clock::now() < end);
+  return false;
+}
+
 ThreadPool::ThreadPool(unsigned threads) {
+  unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   if (threads == 0)
-    threads = std::max(1u, std::thread::hardware_concurrency());
+    threads = cores;
+  spins = threads <= cores;
   scratch.resize(threads);
   for (unsigned worker = 1; worker < threads; ++worker)
     workers.emplace_back([this, worker] { work(worker); });
@@ -23,6 +42,7 @@ ThreadPool::~ThreadPool() {
   {
     std::lock_guard<std::mutex> lock(mutex);
     stopping = true;
+    generation.fetch_add(1, std::memory_order_release);
   }
   started.notify_all();
   for (std::thread &worker : workers)
@@ -53,18 +73,21 @@ void ThreadPool::takePieces(unsigned worker) {
 }
 
 void ThreadPool::work(unsigned worker) {
-  uint64_t seen = 0;
-  std::unique_lock<std::mutex> lock(mutex);
-  while (true) {
-    started.wait(lock, [&] { return stopping || generation != seen; });
+  // No call begins before every worker has finished the last one, so each sees
+  // every generation.
+  for (uint64_t seen = 0;; ++seen) {
+    auto begun = [&] { return generation.load(std::memory_order_acquire) != seen; };
+    if (!spins || !spinUntil(begun)) {
+      std::unique_lock<std::mutex> lock(mutex);
+      started.wait(lock, begun);
+    }
     if (stopping)
       return;
-    seen = generation;
-    lock.unlock();
     takePieces(worker);
-    lock.lock();
-    if (--busy == 0)
+    if (busy.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      std::lock_guard<std::mutex> lock(mutex);
       finished.notify_one();
+    }
   }
 }
 
@@ -72,21 +95,22 @@ void ThreadPool::run(int64_t newCount, int64_t newGrain, const Task &newTask) {
   if (newCount <= 0)
     return;
   std::lock_guard<std::mutex> call(callMutex);
-  bool alone = workers.empty() || newCount <= newGrain;
+  task = &newTask;
+  count = newCount;
+  grain = std::max<int64_t>(newGrain, 1);
+  next.store(0, std::memory_order_relaxed);
+  if (workers.empty() || newCount <= newGrain)
+    return takePieces(/*worker=*/0);
+  busy.store(workers.size(), std::memory_order_relaxed);
   {
     std::lock_guard<std::mutex> lock(mutex);
-    task = &newTask;
-    count = newCount;
-    grain = std::max<int64_t>(newGrain, 1);
-    next.store(0, std::memory_order_relaxed);
-    if (!alone) {
-      busy = workers.size();
-      ++generation;
-    }
+    generation.fetch_add(1, std::memory_order_release);
   }
-  if (!alone)
-    started.notify_all();
+  started.notify_all();
   takePieces(/*worker=*/0);
-  std::unique_lock<std::mutex> lock(mutex);
-  finished.wait(lock, [&] { return busy == 0; });
+  auto done = [&] { return busy.load(std::memory_order_acquire) == 0; };
+  if (!spins || !spinUntil(done)) {
+    std::unique_lock<std::mutex> lock(mutex);
+    finished.wait(lock, done);
+  }
 }

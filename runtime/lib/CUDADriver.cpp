@@ -62,6 +62,9 @@ llvm::Expected<std::unique_ptr<Driver>> Driver::load(const char *path) {
                  versionText(driver->version) + ") lacks " #symbol "; " + kRemedy);
   FA_CUDA_FUNCTIONS(FA_CUDA_RESOLVE)
 #undef FA_CUDA_RESOLVE
+#define FA_CUDA_RESOLVE(name, symbol, parameters) resolve(driver->name, #symbol);
+  FA_CUDA_OPTIONAL_FUNCTIONS(FA_CUDA_RESOLVE)
+#undef FA_CUDA_RESOLVE
   if (CUresult result = driver->cuInit(0); result == CUDA_ERROR_NO_DEVICE)
     return error("the CUDA driver finds no device: " + driver->describe(result) +
                  "; check nvidia-smi and CUDA_VISIBLE_DEVICES, or use the CPU");

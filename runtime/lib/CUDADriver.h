@@ -22,6 +22,7 @@ struct Driver {
 
 #define FA_CUDA_MEMBER(name, symbol, parameters) CUresult(*name) parameters = nullptr;
   FA_CUDA_FUNCTIONS(FA_CUDA_MEMBER)
+  FA_CUDA_OPTIONAL_FUNCTIONS(FA_CUDA_MEMBER)
 #undef FA_CUDA_MEMBER
   /// The CUDA that the driver supports: 12040 is 12.4.
   int version = 0;

@@ -8,10 +8,14 @@
 #include "CUDAExecutor.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include <chrono>
 
 using namespace mlir::fa;
 using namespace mlir::fa::cuda;
+
+/// Of the rows that stand for tensors without elements.
+static constexpr uint64_t kRowAlignment = 256;
 
 static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
 
@@ -126,6 +130,8 @@ Executor::~Executor() {
   for (auto &image : images)
     if (image && image->library)
       device->driver.cuLibraryUnload(image->library);
+  if (emptyRows)
+    device->driver.cuMemFree(emptyRows);
 }
 
 llvm::Error Executor::loadImage(Image &image, const std::string &code) {
@@ -176,14 +182,49 @@ llvm::Error Executor::loadKernels(Variant &variant, const Image &image,
   return llvm::Error::success();
 }
 
-/// Why a device has too little for a variant; empty where it has enough.
+/// Why a device or its driver has too little for a variant; empty where it has
+/// enough.
 static std::string lacking(const Device &device, const ManifestVariant &variant) {
   for (const ManifestKernel &kernel : variant.kernels)
     if (kernel.sharedBytes > device.sharedBytes)
       return "kernel '" + kernel.name + "' needs " + std::to_string(kernel.sharedBytes) +
              " bytes of shared memory a block, but " + device.describe() + " has " +
              std::to_string(device.sharedBytes) + "; choose smaller tiles";
+  if (variant.countTensorMaps() > 0 && !device.driver.cuTensorMapEncodeTiled)
+    return "kernel '" + variant.kernels.front().name +
+           "' needs tensor maps, but the CUDA driver (CUDA " + versionText(device.driver.version) +
+           ") lacks cuTensorMapEncodeTiled; update the driver";
   return "";
+}
+
+llvm::Error Executor::prepareTensorMaps(const Manifest &entry) {
+  for (auto [variant, info] : llvm::zip_equal(variants, entry.variants)) {
+    if (!variant.problem.empty())
+      continue;
+    if (size_t maps = info.countTensorMaps(); maps > ManifestModule::kMaxTensorMaps)
+      return error("@" + entry.entry + " has " + llvm::Twine(maps) +
+                   " tensor maps, expected at most " + llvm::Twine(ManifestModule::kMaxTensorMaps));
+    for (const ManifestKernel &kernel : info.kernels)
+      for (const ManifestParameter &parameter : kernel.parameters)
+        if (parameter.kind == ManifestParameter::TensorMap) {
+          const ManifestArgument &argument = entry.arguments[parameter.argument];
+          if (std::string reason = checkTensorMap(parameter, argument); !reason.empty())
+            return error("the tensor map of '" + argument.name + "' " + reason);
+          uint64_t bytes = argument.shape.back() * sizeOf(*argument.dtype);
+          rowBytes = std::max(rowBytes, llvm::alignTo(bytes, kRowAlignment));
+        }
+  }
+  if (rowBytes == 0)
+    return llvm::Error::success();
+  tensorMaps = std::make_unique<TensorMapCache>();
+  const Driver &driver = device->driver;
+  CUresult result = driver.cuMemAlloc(&emptyRows, 2 * rowBytes);
+  if (result == CUDA_SUCCESS)
+    result = driver.cuMemsetD8(emptyRows, 0, 2 * rowBytes);
+  // Any stream may launch from now on.
+  if (result == CUDA_SUCCESS)
+    result = driver.cuCtxSynchronize();
+  return driver.check(result, "prepare tensor maps on " + device->describe());
 }
 
 llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Device> device,
@@ -215,121 +256,12 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
     if (llvm::Error failed = executor->loadKernels(variant, *image, info.kernels))
       return failed;
   }
+  if (llvm::Error failed = executor->prepareTensorMaps(entry))
+    return failed;
   executor->seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   auto unusable = [](const Variant &variant) { return !variant.problem.empty(); };
   if (llvm::all_of(executor->variants, unusable))
     return error(executor->variants.front().problem);
   return executor;
-}
-
-//===----------------------------------------------------------------------===//
-// Launching
-//===----------------------------------------------------------------------===//
-
-/// Why the guards of a variant do not hold; empty where they do.
-static std::string violated(const Manifest &entry, const ManifestVariant &variant,
-                            llvm::ArrayRef<BoundArgument> arguments) {
-  for (const ManifestGuard &guard : variant.guards)
-    for (unsigned i : guard.arguments) {
-      const BoundArgument &argument = arguments[i];
-      const std::string &name = entry.arguments[i].name;
-      std::string expected = ", expected a multiple of " + std::to_string(guard.alignment);
-      if (llvm::is_contained(argument.sizes, 0))
-        continue;
-      auto address = reinterpret_cast<uintptr_t>(argument.data);
-      if (address % guard.alignment != 0)
-        return "the address of '" + name + "' is " + std::to_string(address % guard.alignment) +
-               " bytes past a multiple of " + std::to_string(guard.alignment) +
-               "; copy it to memory aligned to " + std::to_string(guard.alignment) + " bytes";
-      int64_t size = sizeOf(*entry.arguments[i].dtype);
-      for (size_t d = 0; d + 1 < argument.sizes.size(); ++d)
-        if (argument.sizes[d] > 1 && argument.strides[d] * size % guard.alignment != 0)
-          return "dimension " + std::to_string(d) + " of '" + name + "' has a stride of " +
-                 std::to_string(argument.strides[d] * size) + " bytes" + expected +
-                 "; pad its rows to one";
-    }
-  return "";
-}
-
-/// The blocks of a launch: the product of the grid's extents.
-static llvm::Expected<unsigned> countBlocks(const Manifest &entry, const ManifestKernel &kernel,
-                                            const LaunchShapes &shapes) {
-  constexpr int64_t most = std::numeric_limits<int32_t>::max();
-  auto extents = entry.grid(kernel, shapes);
-  if (!extents)
-    return extents.takeError();
-  int64_t blocks = llvm::is_contained(*extents, 0) ? 0 : 1;
-  for (int64_t extent : *extents) {
-    if (extent < 0 || (blocks > 0 && extent > most / blocks))
-      return error(
-          "the grid of kernel '" + kernel.name + "' is " +
-          llvm::join(llvm::map_range(*extents, [](int64_t x) { return std::to_string(x); }),
-                     " x ") +
-          " blocks, expected at most 2^31 - 1; use fewer or shorter sequences");
-    blocks *= extent;
-  }
-  return static_cast<unsigned>(blocks);
-}
-
-/// One parameter as its bits, the low ones of 64.
-static uint64_t valueOf(const ManifestParameter &parameter,
-                        llvm::ArrayRef<BoundArgument> arguments) {
-  const BoundArgument &argument = arguments[parameter.argument];
-  switch (parameter.kind) {
-  case ManifestParameter::Pointer:
-    return reinterpret_cast<uintptr_t>(argument.data);
-  case ManifestParameter::Size:
-    return argument.sizes[parameter.dim];
-  case ManifestParameter::Stride:
-    return argument.strides[parameter.dim];
-  case ManifestParameter::Scalar:
-    return argument.scalar;
-  }
-  return 0;
-}
-
-llvm::Error Executor::launch(const Manifest &entry, llvm::ArrayRef<BoundArgument> arguments,
-                             CUstream stream) const {
-  std::string problems;
-  size_t chosen = variants.size();
-  for (size_t i = 0; i < variants.size() && chosen == variants.size(); ++i) {
-    std::string problem = variants[i].problem;
-    if (problem.empty())
-      problem = violated(entry, entry.variants[i], arguments);
-    if (problem.empty())
-      chosen = i;
-    else if (problems.find(problem) == std::string::npos)
-      problems += (problems.empty() ? "" : "; or: ") + problem;
-  }
-  if (chosen == variants.size())
-    return error("@" + entry.entry + " cannot be launched: " + problems);
-
-  LaunchShapes shapes;
-  for (const BoundArgument &argument : arguments)
-    shapes.push_back(argument.sizes);
-  Current current(*device);
-  if (llvm::Error failed = current.check())
-    return failed;
-  for (auto [kernel, function] :
-       llvm::zip_equal(entry.variants[chosen].kernels, variants[chosen].functions)) {
-    llvm::Expected<unsigned> blocks = countBlocks(entry, kernel, shapes);
-    if (!blocks)
-      return blocks.takeError();
-    if (*blocks == 0)
-      continue;
-    llvm::SmallVector<uint64_t, 64> values;
-    llvm::SmallVector<void *, 64> addresses;
-    for (const ManifestParameter &parameter : kernel.parameters)
-      values.push_back(valueOf(parameter, arguments));
-    for (uint64_t &value : values)
-      addresses.push_back(&value);
-    CUresult result = device->driver.cuLaunchKernel(
-        function, *blocks, 1, 1, static_cast<unsigned>(kernel.threads), 1, 1,
-        static_cast<unsigned>(kernel.sharedBytes), stream, addresses.data(), nullptr);
-    if (result != CUDA_SUCCESS)
-      return device->driver.check(result,
-                                  "launch kernel '" + kernel.name + "' on " + device->describe());
-  }
-  return llvm::Error::success();
 }

@@ -10,6 +10,7 @@
 
 #include "CUDADriver.h"
 #include "Launch.h"
+#include "TensorMaps.h"
 #include <optional>
 
 namespace mlir::fa::cuda {
@@ -77,7 +78,8 @@ public:
 
   /// Loads the images that the entry's variants need: `images` in the order of
   /// the manifest, which was made for `target`. Variants that ask for more
-  /// shared memory than there is are left out; an error where none remains.
+  /// shared memory than there is, or for functions that the driver lacks, are
+  /// left out; an error where none remains.
   static llvm::Expected<std::unique_ptr<Executor>> create(std::shared_ptr<const Device> device,
                                                           const Manifest &entry,
                                                           llvm::StringRef target,
@@ -87,8 +89,7 @@ public:
   /// Puts the kernels of the first variant whose guards hold on a stream.
   /// Allocates nothing on the device and waits for nothing, so that a stream
   /// may be captured in a graph.
-  llvm::Error launch(const Manifest &entry, llvm::ArrayRef<BoundArgument> arguments,
-                     CUstream stream) const;
+  llvm::Error launch(const Manifest &entry, const BoundArguments &bound, CUstream stream) const;
 
   const Device &getDevice() const { return *device; }
   /// Seconds that the driver took to load the images, which compiles PTX.
@@ -108,12 +109,26 @@ private:
   llvm::Error loadImage(Image &image, const std::string &code);
   llvm::Error loadKernels(Variant &variant, const Image &image,
                           llvm::ArrayRef<ManifestKernel> kernels);
+  llvm::Error prepareTensorMaps(const Manifest &entry);
+  /// Whether a launch can be of a variant; stores the tensor maps of its kernels,
+  /// or the reason where one is asked for.
+  bool fits(const Manifest &entry, size_t index, llvm::ArrayRef<BoundArgument> arguments,
+            CUtensorMap *maps, std::string *reason) const;
+  bool makeTensorMaps(const Manifest &entry, const ManifestVariant &variant,
+                      llvm::ArrayRef<BoundArgument> arguments, CUtensorMap *maps,
+                      std::string *reason) const;
 
   std::shared_ptr<const Device> device;
   std::vector<std::unique_ptr<Image>> images;
   std::vector<Variant> variants;
   std::vector<KernelFacts> facts;
   double seconds = 0;
+  /// Where there are tensor maps: those that were made, and two rows of device
+  /// memory, which stand for tensors without elements: zeros for inputs, and
+  /// what outputs may write to.
+  std::unique_ptr<TensorMapCache> tensorMaps;
+  CUdeviceptr emptyRows = 0;
+  uint64_t rowBytes = 0;
 };
 
 } // namespace mlir::fa::cuda

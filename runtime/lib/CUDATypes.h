@@ -57,6 +57,33 @@ enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
 };
 
+/// How the copy engine (TMA) sees a tensor; made by the driver, read by nobody.
+struct alignas(64) CUtensorMap {
+  uint64_t opaque[16];
+};
+
+enum CUtensorMapDataType : int {
+  CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
+  CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
+  CU_TENSOR_MAP_DATA_TYPE_INT32 = 3,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,
+  CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9,
+};
+
+enum CUtensorMapInterleave : int { CU_TENSOR_MAP_INTERLEAVE_NONE = 0 };
+
+enum CUtensorMapSwizzle : int {
+  CU_TENSOR_MAP_SWIZZLE_32B = 1,
+  CU_TENSOR_MAP_SWIZZLE_64B = 2,
+  CU_TENSOR_MAP_SWIZZLE_128B = 3,
+};
+
+enum CUtensorMapL2promotion : int { CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3 };
+
+/// None: zeros.
+enum CUtensorMapFloatOOBfill : int { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
+
 // X(function, symbol, parameters). The library has several versions of some
 // functions; the symbol says which.
 #define FA_CUDA_FUNCTIONS(X)                                                                       \
@@ -99,6 +126,14 @@ enum CUjit_option : int {
   X(cuEventElapsedTime, cuEventElapsedTime, (float *milliseconds, CUevent begin, CUevent end))     \
   X(cuGetErrorName, cuGetErrorName, (CUresult result, const char **text))                          \
   X(cuGetErrorString, cuGetErrorString, (CUresult result, const char **text))
+
+// Functions that only some programs need; null where the driver lacks them.
+#define FA_CUDA_OPTIONAL_FUNCTIONS(X)                                                              \
+  X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                \
+    (CUtensorMap * map, CUtensorMapDataType type, uint32_t rank, void *address,                    \
+     const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,                          \
+     const uint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, \
+     CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill))
 
 } // namespace mlir::fa::cuda
 

@@ -29,12 +29,12 @@ const nvptx::Target *cuda::chooseTarget(int major, int minor, int driverVersion)
   return best;
 }
 
-/// Adds one way to run every entry of a module at phase `tile`, which is consumed.
+/// Adds one way to run every entry of a module, which is consumed.
 static LogicalResult addVariant(cuda::Program &program, ModuleOp module,
                                 const nvptx::Target &target, const CompileOptions &options) {
   // The manifest is read where threads and shared memory are known and the
   // kernels are still tile.funcs.
-  if (failed(runPhases(module, options, "tile", "schedule")))
+  if (failed(runPhases(module, options, {}, "schedule")))
     return failure();
   FailureOr<std::vector<Manifest>> entries = readManifests(module);
   if (failed(entries) || failed(runPhases(module, options, "schedule")))
@@ -62,14 +62,13 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
   Program program;
   program.manifest.target = options.target;
   program.manifest.minimumDriver = minimumDriver(*target);
-  if (failed(runPhases(module, options, {}, "tile")))
-    return failure();
   OwningOpRef<ModuleOp> again = module.clone();
   if (failed(addVariant(program, module, *target, options)))
     return failure();
   // What the first variant takes for granted need not hold.
   bool guarded = llvm::any_of(program.manifest.entries, [](const Manifest &entry) {
-    return !entry.variants.front().guards.empty();
+    const ManifestVariant &first = entry.variants.front();
+    return !first.guards.empty() || first.countTensorMaps() > 0;
   });
   CompileOptions unaligned = options;
   unaligned.aligned = false;

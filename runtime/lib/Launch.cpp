@@ -76,11 +76,12 @@ static uint64_t scalarBits(fa_dtype dtype, const fa_argument &argument) {
 /// Checks one tensor against what the manifest knows of it, but its sizes.
 static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, const fa_tensor &tensor,
                               BoundArgument &bound) {
-  if (tensor.dtype != dtype) {
-    bool known = tensor.dtype >= FA_F16 && tensor.dtype <= FA_BOOL;
-    return error("'", info.name, "' has dtype ", known ? kDtypeNames[tensor.dtype] : "(unknown)",
-                 ", expected ", kDtypeNames[dtype]);
-  }
+  unsigned given; // a caller may pass any number, which no fa_dtype may hold in C++
+  std::memcpy(&given, &tensor.dtype, sizeof given);
+  if (given != dtype)
+    return error("'", info.name, "' has dtype ",
+                 given <= FA_BOOL ? kDtypeNames[given] : "(unknown)", ", expected ",
+                 kDtypeNames[dtype]);
   if (tensor.rank != static_cast<int32_t>(info.shape.size()))
     return error("'", info.name, "' has rank ", tensor.rank, ", expected ", info.shape.size());
   if (tensor.rank > 0 && !tensor.shape)
@@ -125,26 +126,29 @@ static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, cons
   return llvm::Error::success();
 }
 
-/// Everything but the data of workspaces; returns the bytes that they take.
-static llvm::Expected<uint64_t> bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arguments,
-                                          std::vector<BoundArgument> &bound,
-                                          std::vector<uint64_t> &offsets) {
-  size_t count = manifest.arguments.size();
-  bound.assign(count, {});
-  offsets.assign(count, 0);
-  std::vector<bool> seen(count);
+static llvm::Error unknownArgument(const Manifest &manifest, StringRef name) {
+  std::string names;
+  for (const ManifestArgument &known : manifest.arguments)
+    if (known.kind != ManifestArgument::Workspace)
+      names += (names.empty() ? "" : ", ") + known.name;
+  return error("entry @", manifest.entry, " has no argument '", name, "'; it has ", names);
+}
+
+/// Everything but the data of workspaces, which is their offset.
+static llvm::Error bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arguments,
+                             BoundArguments &bound) {
+  size_t count = manifest.arguments.size(), next = 0;
+  bound.arguments.resize(count);
+  bound.shapes.resize(count);
+  SmallVector<bool, 32> seen(count);
   for (const fa_argument &argument : arguments) {
     if (!argument.name)
       return error("an argument has no name; set fa_argument.name");
-    int64_t i = manifest.find(argument.name);
-    if (i < 0 || manifest.arguments[i].kind == ManifestArgument::Workspace) {
-      std::string names;
-      for (const ManifestArgument &known : manifest.arguments)
-        if (known.kind != ManifestArgument::Workspace)
-          names += (names.empty() ? "" : ", ") + known.name;
-      return error("entry @", manifest.entry, " has no argument '", argument.name, "'; it has ",
-                   names);
-    }
+    // Mostly in the order of the manifest, where each is the one after the last.
+    int64_t i = manifest.find(argument.name, next);
+    if (i < 0 || manifest.arguments[i].kind == ManifestArgument::Workspace)
+      return unknownArgument(manifest, argument.name);
+    next = i + 1;
     if (seen[i])
       return error("argument '", argument.name, "' is bound twice");
     seen[i] = true;
@@ -155,68 +159,69 @@ static llvm::Expected<uint64_t> bindKnown(const Manifest &manifest, ArrayRef<fa_
     if (info.kind == ManifestArgument::Scalar) {
       if (argument.tensor)
         return error("'", info.name, "' is a scalar; set fa_argument.f or .i, and no tensor");
-      bound[i].scalar = scalarBits(*dtype, argument);
+      bound.arguments[i].scalar = scalarBits(*dtype, argument);
       continue;
     }
     if (!argument.tensor)
       return error("'", info.name, "' is a tensor; set fa_argument.tensor");
-    if (llvm::Error failed = bindTensor(info, *dtype, *argument.tensor, bound[i]))
-      return std::move(failed);
+    if (llvm::Error failed = bindTensor(info, *dtype, *argument.tensor, bound.arguments[i]))
+      return failed;
   }
-  LaunchShapes shapes(count);
   for (size_t i = 0; i < count; ++i) {
     if (!seen[i] && manifest.arguments[i].kind != ManifestArgument::Workspace)
       return error("argument '", manifest.arguments[i].name, "' of entry @", manifest.entry,
                    " is not bound");
-    shapes[i] = bound[i].sizes;
+    bound.shapes[i] = bound.arguments[i].sizes;
   }
-  if (llvm::Error failed = manifest.resolve(shapes))
-    return std::move(failed);
+  if (llvm::Error failed = manifest.resolve(bound.shapes))
+    return failed;
 
   uint64_t total = 0;
   for (size_t i = 0; i < count; ++i) {
     if (manifest.arguments[i].kind != ManifestArgument::Workspace)
       continue;
-    llvm::Expected<int64_t> bytes = manifest.bytes(i, shapes[i]);
+    const LaunchShape &shape = bound.shapes[i];
+    BoundArgument &argument = bound.arguments[i];
+    llvm::Expected<int64_t> bytes = manifest.bytes(i, shape);
     if (!bytes)
       return bytes.takeError();
-    bound[i].sizes = shapes[i];
-    bound[i].strides.assign(shapes[i].size(), 1);
-    for (int64_t d = static_cast<int64_t>(shapes[i].size()) - 2; d >= 0; --d)
-      bound[i].strides[d] = bound[i].strides[d + 1] * shapes[i][d + 1];
-    offsets[i] = total;
+    argument.sizes = shape;
+    argument.strides.assign(shape.size(), 1);
+    for (int64_t d = static_cast<int64_t>(shape.size()) - 2; d >= 0; --d)
+      argument.strides[d] = argument.strides[d + 1] * shape[d + 1];
+    argument.data = reinterpret_cast<void *>(total);
     uint64_t padded = (static_cast<uint64_t>(*bytes) + kWorkspaceAlignment - 1) /
                       kWorkspaceAlignment * kWorkspaceAlignment;
     if (__builtin_add_overflow(total, padded, &total))
       return error("the workspace overflows 64 bits; use fewer or shorter sequences");
   }
-  return total;
+  bound.workspaceBytes = total;
+  return llvm::Error::success();
 }
 
 llvm::Expected<uint64_t> fa::workspaceSize(const Manifest &manifest,
                                            ArrayRef<fa_argument> arguments) {
-  std::vector<BoundArgument> bound;
-  std::vector<uint64_t> offsets;
-  return bindKnown(manifest, arguments, bound, offsets);
+  BoundArguments bound;
+  if (llvm::Error failed = bindKnown(manifest, arguments, bound))
+    return failed;
+  return bound.workspaceBytes;
 }
 
-llvm::Expected<std::vector<BoundArgument>> fa::bindArguments(const Manifest &manifest,
-                                                             ArrayRef<fa_argument> arguments,
-                                                             void *workspace,
-                                                             uint64_t workspaceBytes) {
-  std::vector<BoundArgument> bound;
-  std::vector<uint64_t> offsets;
-  llvm::Expected<uint64_t> needed = bindKnown(manifest, arguments, bound, offsets);
-  if (!needed)
-    return needed.takeError();
-  if (*needed > 0 && (!workspace || workspaceBytes < *needed))
-    return error("the launch needs ", *needed, " bytes of workspace, got ",
+llvm::Error fa::bindArguments(const Manifest &manifest, ArrayRef<fa_argument> arguments,
+                              void *workspace, uint64_t workspaceBytes, BoundArguments &bound) {
+  if (llvm::Error failed = bindKnown(manifest, arguments, bound))
+    return failed;
+  uint64_t needed = bound.workspaceBytes;
+  if (needed == 0)
+    workspace = nullptr;
+  else if (!workspace || workspaceBytes < needed)
+    return error("the launch needs ", needed, " bytes of workspace, got ",
                  workspace ? workspaceBytes : 0,
                  "; ask fa_program_workspace_size and allocate that much");
-  if (*needed > 0 && reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0)
+  if (reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0)
     return error("the workspace must be aligned to ", kWorkspaceAlignment, " bytes");
-  for (size_t i = 0; i < bound.size(); ++i)
-    if (manifest.arguments[i].kind == ManifestArgument::Workspace)
-      bound[i].data = static_cast<char *>(workspace) + offsets[i];
-  return bound;
+  for (auto [info, argument] : llvm::zip_equal(manifest.arguments, bound.arguments))
+    if (info.kind == ManifestArgument::Workspace)
+      argument.data = static_cast<char *>(workspace) + reinterpret_cast<uintptr_t>(argument.data);
+  return llvm::Error::success();
 }

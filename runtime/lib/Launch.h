@@ -17,9 +17,19 @@ namespace mlir::fa {
 struct BoundArgument {
   void *data = nullptr;
   /// Of a tensor, in elements.
-  std::vector<int64_t> sizes, strides;
+  LaunchShape sizes, strides;
   /// Of a scalar: its bits, in the width of its type.
   uint64_t scalar = 0;
+};
+
+/// One per argument of the manifest; those of workspaces say where they stand in
+/// it until its address is known.
+struct BoundArguments {
+  llvm::SmallVector<BoundArgument, 12> arguments;
+  /// The sizes of each, again.
+  LaunchShapes shapes;
+  /// Bytes of workspace.
+  uint64_t workspaceBytes = 0;
 };
 
 /// The dtype of the C API for that of a manifest, nothing where it has none.
@@ -29,10 +39,9 @@ std::optional<fa_dtype> launchTypeOf(std::optional<DType> dtype);
 llvm::Expected<uint64_t> workspaceSize(const Manifest &manifest,
                                        llvm::ArrayRef<fa_argument> arguments);
 
-/// One bound argument per argument of the manifest.
-llvm::Expected<std::vector<BoundArgument>> bindArguments(const Manifest &manifest,
-                                                         llvm::ArrayRef<fa_argument> arguments,
-                                                         void *workspace, uint64_t workspaceBytes);
+/// Binds all of them; takes no memory but where they are uncommonly many.
+llvm::Error bindArguments(const Manifest &manifest, llvm::ArrayRef<fa_argument> arguments,
+                          void *workspace, uint64_t workspaceBytes, BoundArguments &bound);
 
 } // namespace mlir::fa
 

@@ -13,10 +13,10 @@
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Runtime/CPUExecutor.h"
+#include "fa/Support/ModuleText.h"
 #include "fa/Tools/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Parser/Parser.h"
 #include <cstring>
 
 using namespace mlir;
@@ -204,25 +204,18 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
   registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
-  std::string messages;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-      return success();
-    llvm::raw_string_ostream(messages) << diagnostic.getLocation() << ": " << diagnostic << "\n";
-    return success();
-  });
+  ErrorCollector errors(&context);
 
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  StringRef name = options.source_name ? options.source_name : "<text>";
+  OwningOpRef<ModuleOp> module = parseModule(text, name, &context);
   if (!module)
-    return makeError(messages.empty() ? "the text is not a module of MLIR" : messages);
+    return makeError(errors.messages("the text is not a module of MLIR"));
   if (fa_error *error = selectEntry(*module, options.entry))
     return error;
   llvm::Error failed = *device ? compileForCUDA(*module, compileOptions, *device, program)
                                : compileForCPU(*module, compileOptions, options.threads, program);
-  if (failed) {
-    std::string otherwise = llvm::toString(std::move(failed));
-    return makeError(messages.empty() ? otherwise : messages);
-  }
+  if (failed)
+    return makeError(errors.messages(llvm::toString(std::move(failed))));
   return describeArguments(program);
 }
 
@@ -374,15 +367,15 @@ fa_error *fa_program_launch(const fa_program *program, void *stream, const fa_ar
                             size_t count, void *workspace, uint64_t workspaceBytes) {
   if (!program || (!arguments && count))
     return makeError("fa_program_launch needs a program and arguments, got NULL");
-  auto bound =
-      bindArguments(program->manifest, llvm::ArrayRef(arguments, count), workspace, workspaceBytes);
-  if (!bound)
-    return makeError(bound.takeError());
+  BoundArguments bound;
+  if (llvm::Error failed = bindArguments(program->manifest, llvm::ArrayRef(arguments, count),
+                                         workspace, workspaceBytes, bound))
+    return makeError(std::move(failed));
   if (program->cuda)
     return makeError(
-        program->cuda->launch(program->manifest, *bound, static_cast<cuda::CUstream>(stream)));
+        program->cuda->launch(program->manifest, bound, static_cast<cuda::CUstream>(stream)));
   std::vector<cpu::Argument> values;
-  for (auto [info, argument] : llvm::zip_equal(program->manifest.arguments, *bound))
+  for (auto [info, argument] : llvm::zip_equal(program->manifest.arguments, bound.arguments))
     values.push_back(info.kind == ManifestArgument::Scalar
                          ? cpu::Argument::scalar(argument.scalar)
                          : cpu::Argument::tensor(argument.data, argument.sizes, argument.strides));

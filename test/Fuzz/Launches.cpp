@@ -129,7 +129,7 @@ void Argument::place(Random &random) {
   double count = 1, reach = 1;
   for (size_t d = 0; d < shape.size(); ++d) {
     count *= double(shape[d]);
-    reach += double(shape[d] - 1) * double(strides[d]);
+    reach += (double(shape[d]) - 1) * double(strides[d]);
     large |= shape[d] < 0 || strides[d] < 0;
   }
   bool empty = count == 0;
@@ -139,7 +139,7 @@ void Argument::place(Random &random) {
     double inner = 1;
     for (size_t e = 0; e < shape.size(); ++e)
       if (strides[e] < strides[d] || (strides[e] == strides[d] && e > d))
-        inner += double(shape[e] - 1) * double(strides[e]);
+        inner += (double(shape[e]) - 1) * double(strides[e]);
     overlaps |= shape[d] > 1 && double(strides[d]) < inner;
   }
   size_t elements = large || empty ? 0 : size_t(reach);
@@ -193,8 +193,9 @@ static void setStrides(Random &random, Argument &argument, int wrong) {
     argument.strides[d] = stride;
     if (__builtin_mul_overflow(stride, std::max<int64_t>(argument.shape[d], 1), &stride))
       stride = INT64_MAX;
-    if (argument.hasStrides && random.percent(20))
-      stride += k == 0 ? 0 : random.below(9);
+    if (argument.hasStrides && random.percent(20) &&
+        __builtin_add_overflow(stride, k == 0 ? 0 : random.below(9), &stride))
+      stride = INT64_MAX;
     if (argument.hasStrides && !argument.isOutput && d + 1 != rank && random.percent(5))
       argument.strides[d] = 0;
     if (argument.hasStrides && random.percent(wrong))

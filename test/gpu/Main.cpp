@@ -196,6 +196,7 @@ int main(int argc, char **argv) {
   // The long ones first, so that none is alone at the end.
   addLarge(all);
   addRuntime(all);
+  addMath(all);
   addSpecial(all);
   addMatrix(all, options.target.full);
   for (Test &test : all)

@@ -16,7 +16,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mlir::fa::test {
@@ -130,6 +132,25 @@ inline bool isRight(const MathFunction &f, float x, float y, float got) {
   if (!(error <= f.absolute * std::max(1.0, size)))
     return false;
   return f.relative == 0 || size < 1.2e-38 || error <= f.relative * size;
+}
+
+/// What special inputs are judged by.
+inline MathFunction forSpecials(MathFunction f) {
+  f.absolute = std::max(f.absolute, 2e-6);
+  f.relative = 0;
+  return f;
+}
+
+/// The special inputs that a function is right for.
+inline std::vector<std::pair<float, float>> getSpecialInputs(const MathFunction &f) {
+  std::vector<std::pair<float, float>> inputs;
+  bool binary = f.op.find("%y") != std::string::npos;
+  for (float x : getSpecials())
+    for (float y : getSpecials())
+      if (f.hasSpecials && (!std::isfinite(x) || std::fabs(x) <= f.largest) &&
+          (binary || inputs.empty() || std::memcmp(&inputs.back().first, &x, sizeof x) != 0))
+        inputs.push_back({x, y});
+  return inputs;
 }
 
 inline std::string mathKernelName(size_t index) { return "math" + std::to_string(index); }

@@ -11,8 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "../unit/FakeProgram.h"
+#include "../unit/TileProgram.h"
 #include "Suite.h"
 #include "fa/Tools/DeviceMemory.h"
+#include <algorithm>
 #include <dlfcn.h>
 
 using namespace mlir::fa;
@@ -226,6 +228,57 @@ static llvm::Error checkGraph(const Target &target) {
   return llvm::Error::success();
 }
 
+/// The copy engine brings the tile that the tensor map of the runtime describes.
+static llvm::Error checkTensorMap(const Target &target, const TileCase &c) {
+  if (target.isCPU())
+    return error(llvm::Twine(kSkipped) + "only GPUs load programs");
+  fa_device *opened;
+  if (llvm::Error failed = takeError(fa_device_open(target.device.c_str(), &opened)))
+    return failed;
+  std::unique_ptr<fa_device, decltype(&fa_device_close)> device(opened, fa_device_close);
+  if (fa_device_get_info(opened).major < 9)
+    return error(llvm::Twine(kSkipped) + "tensor maps need compute capability 9.0");
+  fa_image image{kTilePTX, std::strlen(kTilePTX)};
+  fa_program *loaded;
+  if (llvm::Error failed =
+          takeError(fa_program_load(kTileManifest, std::strlen(kTileManifest), &image, 1, nullptr,
+                                    target.device.c_str(), &loaded)))
+    return failed;
+  std::unique_ptr<fa_program, decltype(&fa_program_free)> program(loaded, fa_program_free);
+  std::vector<uint16_t> values(kTileMemory), tile(kTileElements, 0xFFFF);
+  for (int64_t i = 0; i < kTileMemory; ++i)
+    values[i] = tileValue(i);
+  const uint64_t xBytes = values.size() * sizeof values[0], yBytes = tile.size() * sizeof tile[0];
+  auto x = Buffer::create(opened, xBytes), y = Buffer::create(opened, yBytes);
+  for (auto *buffer : {&x, &y})
+    if (!*buffer)
+      return buffer->takeError();
+  if (llvm::Error failed = takeError(fa_device_copy(opened, x->get(), values.data(), xBytes)))
+    return failed;
+  if (llvm::Error failed = takeError(fa_device_copy(opened, y->get(), tile.data(), yBytes)))
+    return failed;
+  const int64_t xShape[] = {c.sizes[0], c.sizes[1], c.sizes[2], kTileColumns},
+                xStrides[] = {c.strides[0], c.strides[1], c.strides[2], 1}, yShape[] = {2, 80, 64};
+  bool empty = c.sizes[0] * c.sizes[1] * c.sizes[2] == 0;
+  fa_tensor from{empty ? nullptr : x->get(), FA_F16, 4, xShape, xStrides, 0},
+      to{y->get(), FA_F16, 3, yShape, nullptr, 0};
+  fa_argument arguments[] = {{"x", &from, 0, 0},
+                             {"y", &to, 0, 0},
+                             {"b", nullptr, 0, c.b},
+                             {"h", nullptr, 0, c.h},
+                             {"row", nullptr, 0, c.row}};
+  if (llvm::Error failed = takeError(fa_program_launch(loaded, nullptr, arguments, 5, nullptr, 0)))
+    return failed;
+  if (llvm::Error failed = takeError(fa_device_copy(opened, tile.data(), y->get(), yBytes)))
+    return failed;
+  std::vector<uint16_t> expected = expectedTile(c);
+  for (int64_t i = 0; i < kTileElements; ++i)
+    if (tile[i] != expected[i])
+      return error("element " + llvm::Twine(i) + " of the tile is " + llvm::Twine(tile[i]) +
+                   ", expected " + llvm::Twine(expected[i]));
+  return llvm::Error::success();
+}
+
 void fa_test::addRuntime(std::vector<Test> &tests) {
   tests.push_back({"runtime.launch", checkLaunch});
   tests.push_back({"runtime.unaligned", checkUnaligned});
@@ -233,4 +286,9 @@ void fa_test::addRuntime(std::vector<Test> &tests) {
   tests.push_back({"runtime.compiler_log", checkLog});
   tests.push_back({"runtime.missing_kernel", checkMissingKernel});
   tests.push_back({"runtime.graph", checkGraph});
+  for (const TileCase &c : kTileCases) {
+    std::string name = std::string("runtime.tensor_map.") + c.name;
+    std::replace(name.begin(), name.end(), ' ', '_');
+    tests.push_back({name, [&c](const Target &target) { return checkTensorMap(target, c); }});
+  }
 }

@@ -46,6 +46,8 @@ inline constexpr const char kSkipped[] = "skipped: ";
 void addMatrix(std::vector<Test> &tests, bool full);
 /// Bits of dropout, repeats, pointers that are not aligned.
 void addSpecial(std::vector<Test> &tests);
+/// Every function of math that a region may call.
+void addMath(std::vector<Test> &tests);
 /// Loading and launching, without the compiler.
 void addRuntime(std::vector<Test> &tests);
 /// Tensors of more than 2^31 elements.

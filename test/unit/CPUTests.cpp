@@ -15,8 +15,10 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "gtest/gtest.h"
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -145,6 +147,26 @@ TEST(CPU, PoolRunsEverythingOnce) {
           EXPECT_EQ(run, 1);
       }
   }
+}
+
+// Workers are found spinning, asleep, and by several callers; pools end in either state.
+TEST(CPU, PoolWakesFromSpinningAndFromSleep) {
+  for (unsigned threads : {2u, 7u})
+    for (int pause : {0, 30, 300}) {
+      cpu::ThreadPool pool(threads);
+      std::atomic<int64_t> sum{0};
+      auto call = [&] {
+        for (int i = 0; i < (pause ? 50 : 1000); ++i) {
+          pool.run(8, 1, [&](int64_t begin, int64_t, unsigned) { sum += begin; });
+          if (pause)
+            std::this_thread::sleep_for(std::chrono::microseconds(pause));
+        }
+      };
+      std::thread other(call);
+      call();
+      other.join();
+      EXPECT_EQ(sum, 2 * 28 * (pause ? 50 : 1000));
+    }
 }
 
 } // namespace

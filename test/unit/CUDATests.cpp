@@ -8,35 +8,16 @@
 #include "../../runtime/lib/CUDADriver.h"
 #include "../../runtime/lib/CUDAExecutor.h"
 #include "../../runtime/lib/CompileCUDA.h"
+#include "FakeDriver.h"
 #include "FakeProgram.h"
-#include "fa/fa_c.h"
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
-#include <gtest/gtest.h>
 #include <thread>
 
 using namespace mlir::fa;
+using namespace mlir::fa::test;
 
 namespace {
-
-/// Settings of the stand-in, for a scope.
-struct Settings {
-  explicit Settings(const char *text) { setenv("FA_FAKE_CUDA", text, 1); }
-  ~Settings() { unsetenv("FA_FAKE_CUDA"); }
-};
-
-template <typename Function> Function *fake(const char *name) {
-  static void *library = dlopen(FA_FAKE_LIBCUDA, RTLD_NOW);
-  return reinterpret_cast<Function *>(dlsym(library, name));
-}
-
-std::string take(fa_error *error) {
-  std::string message = error ? fa_error_message(error) : "";
-  fa_error_free(error);
-  return message;
-}
 
 std::string loadError(const char *path) {
   auto driver = cuda::Driver::load(path);
@@ -63,16 +44,6 @@ std::string problemOf(const char *manifest = kFakeManifest, const char *device =
   EXPECT_EQ(load(&message, manifest, device, entry), nullptr);
   return message;
 }
-
-class CUDA : public testing::Test {
-protected:
-  void SetUp() override {
-    setenv("FA_LIBCUDA", FA_FAKE_LIBCUDA, 1);
-    unsetenv("FA_FAKE_CUDA");
-    fake<void()>("fakeReset")();
-  }
-  std::string launches() { return fake<const char *()>("fakeLaunches")(); }
-};
 
 /// Buffers of a launch of @scale.
 struct Launch {

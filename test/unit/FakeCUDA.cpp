@@ -17,9 +17,10 @@
 //   jit=TEXT          compiling PTX fails, with this log (';' for a new line)
 //   lazy=1            compiling fails at the first kernel, not before
 //   launch=719, sync=700   the result of launches, of waiting
+//   encode=1          the result of encoding tensor maps that are right
 //
-// PTX that holds the word `nonsense` cannot be compiled. One kernel is known, `fake_scale`: y = a *
-// x for x and y of ?x4xf32. All launches are logged.
+// PTX that holds the word `nonsense` cannot be compiled. Two kernels are known: `fake_scale`, y = a
+// * x for x and y of ?x4xf32, and `fake_tile` of TileProgram.h. All launches are logged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +76,8 @@ std::mutex mutex;
 std::map<CUdeviceptr, size_t> allocations;
 size_t allocated = 0;
 std::string launches;
-std::atomic<int> contexts{0}, libraries{0};
+std::atomic<int> contexts{0}, libraries{0}, encodings{0};
+std::atomic<bool> quiet{false};
 thread_local int current = 0;
 
 CUresult compileError(CUlib_st &library) {
@@ -100,12 +102,36 @@ bool parametersOf(const std::string &code, const std::string &name,
   std::string list = code.substr(at, code.find(')', at) - at);
   for (size_t p = list.find(".param ."); p != std::string::npos; p = list.find(".param .", p + 1)) {
     size_t begin = p + 8;
-    types.push_back(list.substr(begin, list.find(' ', begin) - begin));
+    std::string type = list.substr(begin, list.find(' ', begin) - begin);
+    // The only arrays are tensor maps: .align 64 .b8 name[128]
+    types.push_back(type == "align" ? "map" : type);
   }
   return true;
 }
 
 size_t sizeOfType(const std::string &type) { return std::atoi(type.c_str() + 1) / 8; }
+
+/// What a tensor map holds here.
+struct Map {
+  uint64_t address, sizes[5], strides[4];
+  uint8_t rank, type, swizzle, box[5];
+};
+static_assert(sizeof(Map) <= sizeof(CUtensorMap));
+constexpr int kMapTypes = 10;
+[[maybe_unused]] constexpr uint64_t kMapBytes[kMapTypes] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
+
+std::string textOf(const Map &map) {
+  auto list = [](auto *values, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i)
+      text += (i ? "," : "") + std::to_string(values[i] + 0ull);
+    return text;
+  };
+  // A side of 256 wraps around, and nothing here asks for one.
+  return std::to_string(map.type) + "@" + std::to_string(map.address) + "[" +
+         list(map.sizes, map.rank) + "][" + list(map.strides, map.rank - 1) + "][" +
+         list(map.box, map.rank) + "]/" + std::to_string(map.swizzle);
+}
 
 template <typename T> T read(void *address) {
   T value;
@@ -122,6 +148,28 @@ void runScale(void **p) {
       y[i * yStride + j] = a * x[i * xStride + j];
 }
 
+/// Copies a box of 2-byte elements as the copy engine does.
+void runTile(void **p) {
+  auto *y = read<char *>(p[0]);
+  auto map = read<Map>(p[6]);
+  int64_t from[] = {0, read<int32_t>(p[5]), 0, read<int32_t>(p[4]), read<int32_t>(p[3])};
+  for (int i2 = 0; i2 < map.box[2]; ++i2)
+    for (int i1 = 0; i1 < map.box[1]; ++i1)
+      for (int i0 = 0; i0 < map.box[0]; ++i0) {
+        int64_t at[] = {from[0] + i0, from[1] + i1, from[2] + i2, from[3], from[4]};
+        uint64_t address = map.address + 2 * at[0];
+        bool inside = at[0] >= 0 && static_cast<uint64_t>(at[0]) < map.sizes[0];
+        for (int d = 1; d < map.rank; ++d) {
+          inside &= at[d] >= 0 && static_cast<uint64_t>(at[d]) < map.sizes[d];
+          address += at[d] * map.strides[d - 1];
+        }
+        uint64_t to = 2 * ((i2 * map.box[1] + i1) * map.box[0] + i0);
+        to ^= (to >> 7 & 7) << 4;
+        auto value = inside ? read<uint16_t>(reinterpret_cast<void *>(address)) : uint16_t(0);
+        std::memcpy(y + to, &value, sizeof value);
+      }
+}
+
 } // namespace
 
 extern "C" {
@@ -133,6 +181,9 @@ FA_EXPORTED void fakeReset() { launches.clear(); }
 FA_EXPORTED size_t fakeAllocated() { return allocated; }
 FA_EXPORTED int fakeContexts() { return contexts; }
 FA_EXPORTED int fakeLibraries() { return libraries; }
+FA_EXPORTED int fakeEncodings() { return encodings; }
+// Launches do nothing from now on, so that what remains is the caller's time.
+FA_EXPORTED void fakeQuiet(bool on) { quiet = on; }
 
 FA_EXPORTED CUresult cuInit(unsigned) { return static_cast<CUresult>(number("init", 0)); }
 FA_EXPORTED CUresult cuDriverGetVersion(int *version) {
@@ -238,6 +289,8 @@ FA_EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigne
                                     void **parameters, void **) {
   if (current <= 0)
     return kInvalidContext;
+  if (quiet)
+    return CUDA_SUCCESS;
   if (CUresult failed = static_cast<CUresult>(number("launch", 0)))
     return failed;
   std::vector<std::string> types;
@@ -250,8 +303,11 @@ FA_EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigne
                      std::to_string(reinterpret_cast<uintptr_t>(stream)) + ">(";
   for (size_t i = 0; i < types.size(); ++i) {
     uint64_t bits = 0;
-    std::memcpy(&bits, parameters[i], sizeOfType(types[i]));
-    line += (i ? ", " : "") + types[i] + ":" + std::to_string(bits);
+    bool map = types[i] == "map";
+    if (!map)
+      std::memcpy(&bits, parameters[i], sizeOfType(types[i]));
+    line += (i ? ", " : "") + types[i] + ":" +
+            (map ? textOf(read<Map>(parameters[i])) : std::to_string(bits));
   }
   {
     std::lock_guard<std::mutex> lock(mutex);
@@ -259,8 +315,47 @@ FA_EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigne
   }
   if (function->name == "fake_scale")
     runScale(parameters);
+  if (function->name == "fake_tile")
+    runTile(parameters);
   return CUDA_SUCCESS;
 }
+
+#ifndef FA_FAKE_LACKS_TENSOR_MAPS
+FA_EXPORTED CUresult cuTensorMapEncodeTiled(
+    CUtensorMap *result, CUtensorMapDataType type, uint32_t rank, void *address,
+    const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
+    const uint32_t *elementStrides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+    CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  ++encodings;
+  if (reinterpret_cast<uintptr_t>(result) % 64 != 0 || reinterpret_cast<uintptr_t>(address) % 16 ||
+      rank < 1 || rank > 5 || type >= kMapTypes || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
+      promotion != CU_TENSOR_MAP_L2_PROMOTION_L2_256B || fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+    return kInvalidValue;
+  Map map{};
+  map.address = reinterpret_cast<uintptr_t>(address);
+  map.rank = rank;
+  map.type = type;
+  map.swizzle = swizzle;
+  for (uint32_t d = 0; d < rank; ++d) {
+    map.sizes[d] = sizes[d];
+    map.box[d] = box[d];
+    if (sizes[d] == 0 || sizes[d] > 1ull << 32 || box[d] == 0 || box[d] > 256 ||
+        elementStrides[d] != 1)
+      return kInvalidValue;
+    if (d + 1 == rank)
+      break;
+    map.strides[d] = strides[d];
+    if (strides[d] % 16 != 0 || strides[d] >= 1ull << 40)
+      return kInvalidValue;
+  }
+  if (box[0] * kMapBytes[type] > 16u << swizzle)
+    return kInvalidValue;
+  static_assert(sizeof map <= sizeof *result);
+  std::memset(result, 0, sizeof *result);
+  std::memcpy(result, &map, sizeof map);
+  return static_cast<CUresult>(number("encode", 0));
+}
+#endif
 
 FA_EXPORTED CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
   *total = number("memory", 1l << 30);
@@ -317,6 +412,7 @@ FA_EXPORTED CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUev
 
 FA_EXPORTED CUresult cuGetErrorName(CUresult result, const char **text) {
   static const std::map<CUresult, const char *> names = {
+      {kInvalidValue, "CUDA_ERROR_INVALID_VALUE"},
       {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
       {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE"},
       {kInvalidPtx, "CUDA_ERROR_INVALID_PTX"},

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeProgram.h"
+#include "TileProgram.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Target/Manifest.h"
 #include "mlir/Parser/Parser.h"
@@ -39,18 +40,68 @@ TEST(Manifest, IsTheSameAfterWritingAndReading) {
   EXPECT_EQ(*given, *written);
 }
 
+TEST(Manifest, CarriesTensorMaps) {
+  auto module = parseManifest(kTileManifest);
+  ASSERT_TRUE(bool(module)) << llvm::toString(module.takeError());
+  auto given = llvm::json::parse(kTileManifest),
+       written = llvm::json::parse(printManifest(*module));
+  ASSERT_TRUE(given && written);
+  EXPECT_EQ(*given, *written);
+  EXPECT_EQ(module->entries[0].variants[0].countTensorMaps(), 1u);
+  EXPECT_EQ(module->entries[0].variants[1].countTensorMaps(), 0u);
+  const ManifestParameter &map = module->entries[0].kernels()[0].parameters.back();
+  EXPECT_EQ(map.kind, ManifestParameter::TensorMap);
+  EXPECT_EQ(map.argument, 0u);
+  EXPECT_EQ(map.rows, 80);
+  EXPECT_EQ(map.columns, 128);
+  EXPECT_EQ(map.swizzle, 128);
+}
+
+TEST(Manifest, RefusesTensorMapsThatNoDriverMakes) {
+  const std::string good = "[\"tensor_map\", 0, 80, 128, 128]",
+                    place = "entries[0].variants[0].kernels[0].parameters[6]";
+  auto expect = [&](const std::string &what, const std::string &by, const std::string &problem) {
+    std::string text = kTileManifest;
+    size_t at = text.find(what);
+    ASSERT_NE(at, std::string::npos) << what;
+    EXPECT_EQ(errorOf(text.replace(at, what.size(), by)),
+              "the manifest cannot be used: " + problem + "; compile the program again");
+  };
+  expect(good, "[\"tensor_map\", 0]", place + " must be an array of 5 to 5 elements, got 2");
+  expect(good, "[\"tensor_map\", 5, 80, 128, 128]",
+         place + "[1] must be an integer from 0 to 4, got 5");
+  expect(good, "[\"tensor_map\", 2, 80, 128, 128]", place + " must map a tensor of rank 2 to 4");
+  expect(good, "[\"tensor_map\", 0, 257, 128, 128]", place + " must copy 1 to 256 rows, got 257");
+  expect(good, "[\"tensor_map\", 0, 80, 96, 128]",
+         place + " must copy a multiple of 64 columns, of at most 262144 bytes, got 96");
+  expect(good, "[\"tensor_map\", 0, 256, 1024, 128]",
+         place + " must copy a multiple of 64 columns, of at most 262144 bytes, got 1024");
+  expect(good, "[\"tensor_map\", 0, 80, 128, 16]",
+         place + " must have a swizzle of 32, 64 or 128 bytes, got 16");
+  const std::string dtype = "\"f16\", \"shape\": [-1, -1, -1, 128]";
+  expect(dtype, "\"f64\", \"shape\": [-1, -1, -1, 128]",
+         place + " must map elements of 1, 2 or 4 bytes");
+  for (const char *last : {"-1", "96"})
+    expect(dtype, "\"f16\", \"shape\": [-1, -1, -1, " + std::string(last) + "]",
+           place + " must map a tensor whose last size is a known multiple of 64");
+  std::string many = good;
+  for (size_t i = 0; i < ManifestModule::kMaxTensorMaps; ++i)
+    many += ", " + good;
+  expect(good, many, "entries[0].variants[0] has 33 tensor maps, expected at most 32");
+}
+
 TEST(Manifest, ComputesGridsAndWorkspaces) {
   auto module = llvm::cantFail(parseManifest(kFakeManifest));
   const Manifest &entry = module.entries[0];
   LaunchShapes shapes = {{205, 4}, {205, 4}, {}, {}, {}};
   ASSERT_FALSE(bool(entry.resolve(shapes)));
-  EXPECT_EQ(shapes[4], (std::vector<int64_t>{205, 8}));
+  EXPECT_EQ(shapes[4], (LaunchShape{205, 8}));
   auto grid = [&](unsigned variant, unsigned kernel) {
     return llvm::cantFail(entry.grid(entry.variants[variant].kernels[kernel], shapes));
   };
-  EXPECT_EQ(grid(0, 0), (std::vector<int64_t>{103, 1}));
-  EXPECT_EQ(grid(1, 0), (std::vector<int64_t>{205, 3}));
-  EXPECT_EQ(grid(1, 1), (std::vector<int64_t>{6}));
+  EXPECT_EQ(grid(0, 0), (LaunchShape{103, 1}));
+  EXPECT_EQ(grid(1, 0), (LaunchShape{205, 3}));
+  EXPECT_EQ(grid(1, 1), (LaunchShape{6}));
 }
 
 TEST(Manifest, RefusesGridsThatOverflowOrDivideByNothing) {
@@ -122,8 +173,7 @@ static bool isOneLine(const std::string &text) {
   return llvm::all_of(text, [](char c) { return c != '\n' && c != '\r'; });
 }
 
-TEST(Manifest, SurvivesDamage) {
-  const std::string text = kFakeManifest;
+static void damage(const std::string &text) {
   for (size_t length = 0; length < text.size(); ++length) {
     std::string error = errorOf(text.substr(0, length));
     EXPECT_FALSE(error.empty()) << length;
@@ -153,6 +203,11 @@ TEST(Manifest, SurvivesDamage) {
     }
   }
   EXPECT_GT(refused, 10000);
+}
+
+TEST(Manifest, SurvivesDamage) {
+  damage(kFakeManifest);
+  damage(kTileManifest);
 }
 
 //===----------------------------------------------------------------------===//
@@ -215,7 +270,51 @@ TEST_F(Reading, FollowsTheABI) {
   }
   auto grid = manifests[0].grid(kernel, {{3, 8, 65, 64}, {1}, {}, {}, {1, 64}});
   ASSERT_TRUE(bool(grid));
-  EXPECT_EQ(*grid, (std::vector<int64_t>{24, 2}));
+  EXPECT_EQ(*grid, (LaunchShape{24, 2}));
+}
+
+static std::string tileKernel(const std::string &map, const std::string &attributes) {
+  return R"mlir(
+tile.func @k(%x: !tile.view<?x8x?x128xbf16> {tile.name = "x"},
+             %y: !tile.view<?xf32> {tile.name = "y", tile.output},
+             %m: !tile.tensor_map<)mlir" +
+         map + R"mlir(> {tile.map_of = 0 : i64, )mlir" + attributes + R"mlir(}, %b: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 2] attributes {tile.warps = 12 : i64} {
+  tile.return
+})mlir";
+}
+
+TEST_F(Reading, FindsTensorMaps) {
+  const char *const box = "80x128xbf16, #tile.swizzle<128>", *const last = "tile.map_dims = [2, 3]";
+  std::vector<Manifest> manifests = read(tileKernel(box, last));
+  ASSERT_EQ(manifests.size(), 1u);
+  const ManifestKernel &kernel = manifests[0].kernels()[0];
+  EXPECT_EQ(manifests[0].arguments.size(), 2u);
+  EXPECT_EQ(kernel.arguments, (std::vector<unsigned>{0, 1, 0}));
+  ASSERT_EQ(kernel.parameters.size(), 9u);
+  const ManifestParameter &map = kernel.parameters.back();
+  EXPECT_EQ(map.kind, ManifestParameter::TensorMap);
+  EXPECT_EQ(map.argument, 0u);
+  EXPECT_EQ(map.rows, 80);
+  EXPECT_EQ(map.columns, 128);
+  EXPECT_EQ(map.swizzle, 128);
+
+  auto refused = [&](const char *box, const char *attributes) {
+    module = parseSourceString<ModuleOp>(tileKernel(box, attributes), &context);
+    EXPECT_TRUE(module);
+    std::string message;
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &d) { message = d.str(); });
+    EXPECT_TRUE(module && failed(readManifests(*module)));
+    return message;
+  };
+  EXPECT_EQ(refused(box, "tile.map_dims = [0, 3]"),
+            "the tensor map of argument 2 must run along the last two dimensions of its view, in "
+            "this order");
+  EXPECT_EQ(refused("300x128xbf16, #tile.swizzle<128>", last),
+            "the tensor map of argument 2 must copy 1 to 256 rows, got 300");
+  EXPECT_EQ(refused("64x32xbf16, #tile.swizzle<128>", last),
+            "the tensor map of argument 2 must copy a multiple of 64 columns, of at most 262144 "
+            "bytes, got 32");
 }
 
 TEST_F(Reading, GoesThroughJSON) {

@@ -276,4 +276,25 @@ TEST(ErrorRule, Lse) {
   EXPECT_FALSE(judge({NAN, 10}));
 }
 
+TEST(ErrorRule, NaNMustBeExpected) {
+  AttentionResult reference{{2}, {NAN, 1}, {NAN, 1}}, low = reference;
+  for (DType dtype : {DType::F16, DType::F32}) {
+    auto output = [&](double a, double b) {
+      return judgeOutput(tensor({2}, {a, b}, dtype), reference, low).passed;
+    };
+    EXPECT_TRUE(output(NAN, 1));
+    EXPECT_FALSE(output(0, 1));
+    EXPECT_FALSE(output(INFINITY, 1));
+    EXPECT_FALSE(output(NAN, NAN));
+    EXPECT_FALSE(output(NAN, 1.5)); // a NaN elsewhere excuses no error
+  }
+  auto lse = [&](double a, double b) {
+    return judgeLse(tensor({2}, {a, b}), reference, low).passed;
+  };
+  EXPECT_TRUE(lse(NAN, 1));
+  EXPECT_FALSE(lse(-INFINITY, 1));
+  EXPECT_FALSE(lse(NAN, NAN));
+  EXPECT_FALSE(lse(NAN, 1.5));
+}
+
 } // namespace

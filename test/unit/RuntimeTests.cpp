@@ -257,6 +257,33 @@ TEST(Compile, RefusesAnUnknownEntry) {
   EXPECT_EQ(compileError(kCausal, &options), "the module has no entry @full; it has @causal");
 }
 
+TEST(Compile, NamesTheTextInErrors) {
+  fa_compile_options options = fa_compile_options_default();
+  std::string text = "func.func @f() {\n  what\n}";
+  EXPECT_EQ(compileError(text, &options).rfind("<text>:2:3: error: ", 0), 0u);
+  options.source_name = "dir/f.mlir";
+  EXPECT_EQ(compileError(text, &options).rfind("dir/f.mlir:2:3: error: ", 0), 0u);
+}
+
+TEST(Compile, RefusesDeepNesting) {
+  auto nest = [](int levels) {
+    std::string text;
+    for (int i = 0; i < levels; ++i)
+      text += "module {";
+    return text + std::string(levels, '}');
+  };
+  EXPECT_EQ(compileError("\n" + nest(50000)),
+            "<text>:2:8008: error: the text nests more than 1000 brackets deep; write it with "
+            "fewer levels");
+  EXPECT_EQ(compileError(nest(1000)).find("brackets"), std::string::npos);
+  // Brackets that are none: in strings, in comments, in arrows and comparisons.
+  std::string none;
+  for (int i = 0; i < 2000; ++i)
+    none += "// {\n\"\\\"{\" -> >= <=\n";
+  EXPECT_EQ(compileError(none).find("brackets"), std::string::npos);
+  EXPECT_EQ(compileError(std::string(2000, '"')).find("brackets"), std::string::npos);
+}
+
 TEST(Compile, SaysWhereTheTextIsWrong) {
   EXPECT_NE(compileError("func.func @f(").find(":1:"), std::string::npos);
   EXPECT_NE(compileError("").find("the module holds no entry"), std::string::npos);

@@ -154,6 +154,29 @@ TEST(Safetensors, FilesThatAreNone) {
   EXPECT_NE(error("/dev/zero").find("not a regular file"), std::string::npos);
 }
 
+TEST(Safetensors, WritesThroughLinksAndIntoDevices) {
+  namespace fs = llvm::sys::fs;
+  Safetensors contents{{HostTensor::zeros("w", DType::F32, {2})}, {}};
+  llvm::SmallString<128> folder;
+  ASSERT_FALSE(fs::createUniqueDirectory("fa", folder));
+  std::string target = (folder + "/target").str(), link = (folder + "/link").str();
+  ASSERT_FALSE(fs::create_link("target", link));
+  // First the link points at nothing, then at a file.
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(llvm::toString(writeSafetensors(link, contents)), "");
+    EXPECT_TRUE(fs::is_symlink_file(link));
+    EXPECT_TRUE(fs::is_regular_file(target));
+    llvm::Expected<Safetensors> read = readSafetensors(target);
+    ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
+    EXPECT_TRUE(read->find("w"));
+  }
+  EXPECT_FALSE(fs::remove_directories(folder));
+  EXPECT_EQ(llvm::toString(writeSafetensors("/dev/null", contents)), "");
+  EXPECT_FALSE(fs::is_regular_file("/dev/null"));
+  EXPECT_NE(llvm::toString(writeSafetensors("/dev/full", contents)).find("/dev/full: cannot be"),
+            std::string::npos);
+}
+
 TEST(Safetensors, WriterRefusesWhatItCouldNotRead) {
   HostTensor tensor = HostTensor::zeros("w", DType::F32, {2});
   Safetensors twice{{tensor, tensor}, {}};

@@ -35,6 +35,9 @@ struct AttentionResult {
 llvm::Expected<AttentionInputs> bindArguments(AttentionOp op,
                                               const std::vector<HostTensor> &arguments);
 
+/// Whether inputs fit the op and each other, and its regions can be evaluated.
+llvm::Error checkInputs(AttentionOp op, const AttentionInputs &inputs);
+
 /// Attention in float64. Fails, with a message, where inputs do not fit the op
 /// or each other, or where its regions hold an op that cannot be evaluated
 /// (also reported as a diagnostic, at its place).
@@ -58,13 +61,13 @@ struct Judgement {
 };
 
 /// max|o - ref| <= 2 max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, the last
-/// term in the output's dtype. NaN fails; an infinity must be the reference,
-/// rounded to the dtype.
+/// term in the output's dtype. A NaN must be one of the reference too, and an
+/// infinity the reference, rounded to the dtype; and the other way round.
 Judgement judgeOutput(const HostTensor &output, const AttentionResult &reference,
                       const AttentionResult &low);
 
-/// |lse - ref| <= 1e-5 max(1, |ref|) + 2 |low - ref| for each row. NaN fails;
-/// infinities must be equal.
+/// |lse - ref| <= 1e-5 max(1, |ref|) + 2 |low - ref| for each row. NaN and
+/// infinities must be those of the reference.
 Judgement judgeLse(const HostTensor &lse, const AttentionResult &reference,
                    const AttentionResult &low);
 

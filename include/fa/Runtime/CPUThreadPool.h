@@ -18,8 +18,9 @@
 
 namespace mlir::fa::cpu {
 
-/// Threads that live as long as the pool. One call runs at a time; others wait
-/// for it, so a pool can be used from any thread (but not from its own tasks).
+/// Threads that live as long as the pool. They wait for work actively for some
+/// microseconds, as launches often follow each other, and then sleep. One call runs at a time;
+/// others wait for it, so a pool can be used from any thread (but not from its own tasks).
 class ThreadPool {
 public:
   /// Runs begin to end - 1, on worker number `worker`.
@@ -50,19 +51,23 @@ private:
   void work(unsigned worker);
   void takePieces(unsigned worker);
 
+  bool spins; // every thread has a core, so waiting on it takes none from another
   std::vector<std::thread> workers;
   std::vector<Scratch> scratch;
   std::mutex callMutex; // held by the one call
 
-  std::mutex mutex; // guards what follows
-  std::condition_variable started, finished;
+  // Written by the call while no worker runs; published by `generation`.
   const Task *task = nullptr;
   int64_t count = 0, grain = 1;
-  uint64_t generation = 0;
-  unsigned busy = 0;
   bool stopping = false;
 
   std::atomic<int64_t> next{0};
+  std::atomic<uint64_t> generation{0}; // of calls, which each worker takes part in once
+  std::atomic<unsigned> busy{0};       // workers that have not finished this one
+
+  // For those who sleep: held to change `generation`, and after `busy` gets 0.
+  std::mutex mutex;
+  std::condition_variable started, finished;
 };
 
 } // namespace mlir::fa::cpu

@@ -9,8 +9,24 @@
 // arguments. A view of rank r is a 64-bit pointer, then its dynamic sizes (i64,
 // in the order of dimensions; static ones are left out), then the strides of
 // dimensions 0 to r - 2 (i64, in elements; the last stride is 1). A scalar is
-// passed by value in its type (index as i64, i1 as i8). The grid is launched in
-// one dimension, as the product of its extents; kernels take the id apart.
+// passed by value in its type (index as i64, i1 as i8). A tensor map is 128 bytes
+// by value, aligned to 64. The grid is launched in one dimension, as the product
+// of its extents; kernels take the id apart.
+//
+// A tensor map describes a view of rank r = 2 to 4 in tiles of its last two
+// dimensions to the copy engine (TMA), in panels of as many bytes as the swizzle
+// repeats after, which is what the swizzle can permute: a box of rows x columns
+// arrives in shared memory as [columns / panel][rows][panel]. With n elements in
+// a panel the map has r + 1 dimensions, the innermost first:
+//
+//   size    n     size[r-2]     size[r-1] / n    size[r-3]     ... size[0]
+//   stride  1     stride[r-2]   n                stride[r-3]   ... stride[0]
+//   box     n     rows          columns / n      1             ... 1
+//
+// Elements out of bounds read as 0 and are not written. A view with a size of 0
+// reads as 0 everywhere too: a map of no element is refused by the driver, and
+// one of an element would read memory that is not there, so the runtime maps a
+// row of its own instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +36,17 @@
 #include "fa/Support/HostTensor.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
 
 namespace mlir::fa {
 
-/// The sizes of each argument of an entry; empty for scalars.
-using LaunchShapes = std::vector<std::vector<int64_t>>;
+/// The sizes of each argument of an entry; empty for scalars. Launches take no
+/// memory of the heap, but for tensors and programs of uncommon extent.
+using LaunchShape = llvm::SmallVector<int64_t, 5>;
+using LaunchShapes = llvm::SmallVector<LaunchShape, 12>;
 
 /// A number that a launch computes from its sizes.
 struct SizeExpr {
@@ -67,11 +86,16 @@ struct ManifestArgument {
 
 /// One parameter of a kernel on a GPU.
 struct ManifestParameter {
-  enum Kind { Pointer, Size, Stride, Scalar };
+  enum Kind { Pointer, Size, Stride, Scalar, TensorMap };
   Kind kind = Pointer;
   /// The argument of the entry, and of a size or stride the dimension.
   unsigned argument = 0, dim = 0;
+  /// Of a tensor map: the tile, and the bytes after which its swizzle repeats.
+  int64_t rows = 0, columns = 0, swizzle = 0;
 };
+
+/// Why there can be no such tensor map of an argument; empty where there can.
+std::string checkTensorMap(const ManifestParameter &map, const ManifestArgument &argument);
 
 /// One kernel of an entry.
 struct ManifestKernel {
@@ -100,6 +124,8 @@ struct ManifestVariant {
   /// The image that holds the kernels.
   unsigned image = 0;
   std::vector<ManifestKernel> kernels;
+
+  size_t countTensorMaps() const;
 };
 
 /// An entry; the first variant whose guards hold is run.
@@ -115,15 +141,16 @@ struct Manifest {
   /// The kernels of the first variant, which is the only one on CPUs.
   ArrayRef<ManifestKernel> kernels() const { return variants.front().kernels; }
   /// The index of an argument, -1 where there is none of that name.
-  int64_t find(StringRef name) const;
+  int64_t find(StringRef name) const { return find(name, /*first=*/0); }
+  /// Looks at argument `first` first, and at those before it last.
+  int64_t find(StringRef name, size_t first) const;
   /// Checks the shapes of inputs and outputs against the static sizes, the
   /// named sizes and the guards, and fills in those of the workspaces.
   llvm::Error resolve(LaunchShapes &shapes) const;
   /// Bytes of a tensor of this shape; an error where that overflows 63 bits.
   llvm::Expected<int64_t> bytes(unsigned argument, ArrayRef<int64_t> shape) const;
   /// The extents of a kernel's grid.
-  llvm::Expected<std::vector<int64_t>> grid(const ManifestKernel &kernel,
-                                            const LaunchShapes &shapes) const;
+  llvm::Expected<LaunchShape> grid(const ManifestKernel &kernel, const LaunchShapes &shapes) const;
   /// Appends the one variant of another compilation of the same entry, whose
   /// kernels are in image `image`.
   llvm::Error addVariant(Manifest other, unsigned image);
@@ -138,6 +165,8 @@ FailureOr<std::vector<Manifest>> readManifests(ModuleOp module);
 /// What stands beside the images of a program for GPUs.
 struct ManifestModule {
   static constexpr int64_t kVersion = 1;
+  /// Tensor maps of a variant: a launch keeps them on its stack.
+  static constexpr size_t kMaxTensorMaps = 32;
   /// "sm_80".
   std::string target;
   /// The oldest driver that loads the images, as cuDriverGetVersion counts.

@@ -18,9 +18,10 @@ namespace mlir::fa {
 /// the shapes of results and the reference's results.
 class Checker {
 public:
-  /// Errors of the text are the error. With several entries, `entry` names one.
-  static llvm::Expected<std::unique_ptr<Checker>> create(llvm::StringRef text,
-                                                         llvm::StringRef entry = {});
+  /// Errors of the text are the error, and call it `name`. With several entries,
+  /// `entry` names one.
+  static llvm::Expected<std::unique_ptr<Checker>>
+  create(llvm::StringRef text, llvm::StringRef entry = {}, llvm::StringRef name = "<text>");
   ~Checker();
 
   AttentionOp getAttention() { return attention; }

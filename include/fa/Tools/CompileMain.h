@@ -9,6 +9,7 @@
 #define FA_TOOLS_COMPILEMAIN_H
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Support/LLVM.h"
 
 namespace mlir::fa {
 
@@ -17,6 +18,9 @@ void registerCompilerOptions();
 
 /// Whether an option of the compiler was given; else fa-opt runs passes.
 bool isCompilerRun();
+
+/// Fails, with an error, where an option was given that this run would ignore.
+LogicalResult checkCompilerOptions();
 
 /// Compiles `input` to `output` ("-" is standard input and output) as the
 /// options say; 0, or 1 after errors.

@@ -10,6 +10,7 @@
 
 #include "fa/Pipelines/Phases.h"
 #include "fa/Support/HostTensor.h"
+#include "fa/Support/ModuleText.h"
 #include "fa/Target/Manifest.h"
 #include "fa/Tools/Execution.h"
 
@@ -20,13 +21,12 @@ namespace mlir::fa {
 class Interpretation {
 public:
   /// Compiles up to a phase of the tile level; the last one of the target
-  /// where `phase` is empty. With several entries, `entry` names one.
-  static llvm::Expected<std::unique_ptr<Interpretation>> create(llvm::StringRef text,
-                                                                const CompileOptions &options,
-                                                                llvm::StringRef phase = {},
-                                                                llvm::StringRef entry = {});
+  /// where `phase` is empty. With several entries, `entry` names one; `name` is
+  /// that of the text in errors.
+  static llvm::Expected<std::unique_ptr<Interpretation>>
+  create(llvm::StringRef text, const CompileOptions &options, llvm::StringRef phase = {},
+         llvm::StringRef entry = {}, llvm::StringRef name = "<text>");
   /// A program that is of tiles already.
-  static llvm::Expected<std::unique_ptr<Interpretation>> create(llvm::StringRef text);
   static llvm::Expected<std::unique_ptr<Interpretation>> createFromFile(const std::string &path);
   ~Interpretation();
 
@@ -46,13 +46,12 @@ private:
   llvm::Error compile();
   llvm::Error takeMessages(const char *otherwise);
 
-  std::string text, phase, entry;
+  std::string text, name, phase, entry;
   /// None for a program that is of tiles already.
   std::optional<CompileOptions> options;
 
   std::unique_ptr<MLIRContext> context;
-  std::string messages;
-  std::unique_ptr<ScopedDiagnosticHandler> handler;
+  std::unique_ptr<ErrorCollector> errors;
   OwningOpRef<ModuleOp> module;
 };
 

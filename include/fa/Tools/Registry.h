@@ -20,6 +20,9 @@ void registerAllDialects(DialectRegistry &registry);
 /// Every pass of this project, and the upstream ones that are of use by hand.
 void registerAllPasses();
 
+/// What `--version` of every tool prints.
+void registerVersion();
+
 } // namespace mlir::fa
 
 #endif // FA_TOOLS_REGISTRY_H

@@ -36,10 +36,10 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-static Type viewOf(Type type) {
+/// What a kernel takes for a value of the entry: a view of a tensor, or a scalar.
+static Type parameterType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? tile::ViewType::get(type.getContext(), tensor.getShape(), tensor.getElementType())
-                : type;
+  return tensor ? tile::ViewType::get(tensor) : type;
 }
 
 namespace {
@@ -211,7 +211,7 @@ LogicalResult Entry::convert(MapRowsOp rows) {
     FailureOr<Attribute> workspace = workspaceOf(value);
     if (failed(workspace))
       return failure();
-    add(value, viewOf(value.getType()), *workspace, /*writes=*/false);
+    add(value, parameterType(value.getType()), *workspace, /*writes=*/false);
   }
   for (OpResult result : rows.getResults()) {
     if (!names.contains(result))
@@ -221,7 +221,7 @@ LogicalResult Entry::convert(MapRowsOp rows) {
     FailureOr<Attribute> workspace = workspaceOf(result);
     if (failed(workspace))
       return failure();
-    add(result, viewOf(result.getType()), *workspace, /*writes=*/true);
+    add(result, parameterType(result.getType()), *workspace, /*writes=*/true);
   }
 
   AffineExpr sizes[3];

@@ -61,7 +61,7 @@ struct Place {
   Value allInRange(int64_t dim, int64_t count) {
     std::optional<int64_t> constant = getConstantIntValue(indices[dim]);
     if (constant && !type().isDynamicDim(dim) && *constant >= 0 &&
-        *constant + count <= type().getDimSize(dim))
+        *constant <= type().getDimSize(dim) - count)
       return {};
     Value last = add(indices[dim], index(count - 1));
     return both(inRange(indices[dim], dim), inRange(last, dim));
@@ -145,7 +145,6 @@ static Value loadRows(Place &p, RankedTensorType type) {
   SmallVector<Type> types;
   for (const Piece &piece : pieces)
     types.push_back(VectorType::get(piece.size, element));
-  Value padding = zeroOf(p.b, p.loc, element);
   Value columnsOk = p.allInRange(p.lastDim(), columns);
   Value empty = tensor::EmptyOp::create(p.b, p.loc, type.getShape(), element);
 

@@ -21,6 +21,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace mlir::fa::nvvm {
 
@@ -52,6 +53,10 @@ private:
   LogicalResult emitIf(scf::IfOp op);
   LogicalResult emitIfAny(tile::IfAnyOp op);
   LogicalResult emitRegion(Region &from, Region &to);
+  Value pack(Value value);
+  Value unpack(Value value, Type type);
+  SmallVector<Value> packAll(ValueRange values);
+  void setUnpacked(ValueRange from, ValueRange to);
 
   //===--- Values (Values.cpp) ---===//
   LogicalResult emitElementwise(Operation *op);
@@ -60,25 +65,59 @@ private:
   LogicalResult emitBroadcast(tile::BroadcastOp op);
   LogicalResult emitIota(tile::IotaOp op);
   LogicalResult emitReduce(tile::ReduceOp op);
+  /// In ConvertLayout.cpp.
   LogicalResult emitConvertLayout(tile::ConvertLayoutOp op);
+  /// In RandomBits.cpp.
   LogicalResult emitRandomBits(tile::RandomBitsOp op);
 
   //===--- Memory (Memory.cpp, SharedMemory.cpp) ---===//
+  /// Calls `body` with each access of a thread's part of a tile in memory: its
+  /// first register, how many, the address, and when (null: always).
+  using AccessFn = llvm::function_ref<void(int64_t, int64_t, Value, Value)>;
+  void forEachAccess(const ViewParts &view, OperandRange indices, ArrayRef<int64_t> dims,
+                     const tile::Layout &layout, Value predicate, AccessFn body);
+  Value loadGlobal(Value address, Value predicate, Type type, bool sideEffects);
+  void storeGlobal(Value address, Value value, Value predicate);
   LogicalResult emitLoad(tile::LoadOp op);
   LogicalResult emitStore(tile::StoreOp op);
   LogicalResult emitGather(tile::GatherOp op);
   void declareShared();
-  LogicalResult emitRing(tile::RingOp op);
   LogicalResult emitSlotAt(tile::SlotAtOp op);
   LogicalResult emitCopy(tile::CopyOp op);
   Value sharedOffset(tile::SlotType slot, Value row, Value column);
   Value sharedPlace(Value slot, tile::SlotType type, const tile::Layout &layout, int64_t reg);
   void storeShared(Value address, int64_t offset, Value value, Value predicate);
+  void showToProducts();
   LogicalResult emitRead(tile::ReadOp op);
   LogicalResult emitWrite(tile::WriteOp op);
 
   //===--- Products (Products.cpp) ---===//
   LogicalResult emitDot(tile::DotOp op);
+
+  //===--- Asynchronous products (Wgmma.cpp) ---===//
+  LogicalResult checkDotStart(tile::DotStartOp op, const tile::Layout &acc);
+  SmallVector<Value> wordsOfA(Value value, const tile::Layout &layout, int64_t row, int64_t k);
+  LogicalResult emitDotStart(tile::DotStartOp op);
+  LogicalResult emitAwait(tile::AwaitOp op);
+
+  //===--- Barriers (Barriers.cpp) ---===//
+  LogicalResult allocateShared();
+  void initializeBarriers();
+  Value barrierAddress(Value array, Value slot);
+  LogicalResult emitBarrierWait(tile::BarrierWaitOp op);
+  LogicalResult emitBarrierArrive(tile::BarrierArriveOp op);
+  LogicalResult emitBarrierExpect(tile::BarrierExpectOp op);
+  void emitNamedBarrier(StringRef instruction, int64_t id, int64_t threads);
+
+  //===--- Roles (Roles.cpp) ---===//
+  LogicalResult checkRegisters(tile::RolesOp op);
+  LogicalResult emitRoles(tile::RolesOp op);
+  LogicalResult emitRole(tile::RoleOp op, int64_t first);
+  void ptxByOne(StringRef text, StringRef constraints, SmallVector<Value> operands);
+
+  //===--- The copy engine (TensorMaps.cpp) ---===//
+  void setMapAttributes(unsigned argument);
+  LogicalResult emitTensorCopy(tile::CopyOp op);
 
   //===--- Small things ---===//
   Value get(Value value) { return values.lookup(value); }
@@ -102,7 +141,6 @@ private:
   /// Inline PTX; `results` types in order, an asm with side effects keeps its place.
   SmallVector<Value> ptx(StringRef text, StringRef constraints, TypeRange results,
                          ValueRange operands, bool sideEffects);
-  Value loadGlobal(Value address, Value predicate, Type type, bool sideEffects);
   /// An i32 that LLVM takes for new here: else it would compute what follows from
   /// it once, before a loop, and keep all of that in registers.
   Value here(Value value);
@@ -116,9 +154,17 @@ private:
   ImplicitLocOpBuilder b;
   IRMapping values;
   DenseMap<Value, ViewParts> views;
-  DenseMap<Value, int64_t> rings;
+  /// Where rings and arrays of barriers start in shared memory.
+  DenseMap<Value, int64_t> rings, barriers;
+  /// Thread and warp are numbered in the role; so many warps run it.
   Value thread, lane, warp, shared;
   int64_t warps = 0, sharedBytes = 0;
+  tile::RoleOp role;
+  /// Whether one thread runs all that is emitted.
+  bool alone = false;
+  /// Whether products read shared memory asynchronously; whether anything reads
+  /// or writes it from registers.
+  bool isAsync = false, readsShared = false;
 };
 
 } // namespace mlir::fa::nvvm

@@ -106,8 +106,7 @@ Value Emitter::loadGlobal(Value address, Value predicate, Type type, bool sideEf
   return word.getType() == type ? word : arith::BitcastOp::create(b, type, word);
 }
 
-static void storeGlobal(ImplicitLocOpBuilder &b, Value address, Value value, Value predicate,
-                        llvm::function_ref<void(StringRef, StringRef, ValueRange)> ptx) {
+void Emitter::storeGlobal(Value address, Value value, Value predicate) {
   Type type = value.getType();
   if (type.isInteger(1)) {
     value = arith::ExtUIOp::create(b, b.getI8Type(), value);
@@ -125,7 +124,7 @@ static void storeGlobal(ImplicitLocOpBuilder &b, Value address, Value value, Val
     Value words = vector::BitCastOp::create(b, VectorType::get(4, b.getI32Type()), value);
     for (int64_t i = 0; i < 4; ++i)
       operands.push_back(vector::ExtractOp::create(b, words, i));
-    ptx("@$1 st.global.v4.b32 [$0], {$2, $3, $4, $5};", "l,b,r,r,r,r", operands);
+    ptx("@$1 st.global.v4.b32 [$0], {$2, $3, $4, $5};", "l,b,r,r,r,r", {}, operands, true);
     return;
   }
   auto [wordType, constraint] = wordOf(b, bytes);
@@ -138,114 +137,101 @@ static void storeGlobal(ImplicitLocOpBuilder &b, Value address, Value value, Val
     value = arith::BitcastOp::create(b, wordType, value);
   }
   operands.push_back(value);
-  ptx("@$1 st.global.b" + std::to_string(8 * bytes) + " [$0], $2;", ("l,b," + constraint).str(),
-      operands);
+  ptx("@$1 st.global.b" + std::to_string(8 * bytes) + " [$0], $2;", ("l,b," + constraint).str(), {},
+      operands, true);
 }
 
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// The elements of a tile in memory that one thread holds.
-class Access {
-public:
-  Access(ImplicitLocOpBuilder &b, const ViewParts &view, ArrayRef<Value> starts,
-         ArrayRef<int64_t> dims, const Layout &layout)
-      : b(b), view(view), starts(starts), dims(dims), layout(layout) {}
-
-  /// How many registers from each multiple of it on stand side by side in
-  /// memory, are aligned, and are all in range or none.
-  int64_t width() const {
-    int64_t last = view.sizes.size() - 1;
-    if (dims.empty() || dims.back() != last || !sameRun.size())
-      return 1;
-    unsigned d = dims.size() - 1;
-    std::optional<int64_t> size = constant(view.sizes[last]), at = constant(sameRun[d]);
-    int64_t most = std::min<int64_t>(16, view.align) / bytesOf(view.element);
-    int64_t width = 1;
-    auto multiple = [&](int64_t w) {
-      auto divides = [&](ArrayRef<tile::Mode> modes) {
-        return llvm::all_of(modes, [&](const tile::Mode &m) { return m.strides[d] % w == 0; });
-      };
-      if (!size || *size % w || !at || *at % w || layout.numRegs() % w ||
-          !divides(layout.getLane()) || !divides(layout.getWarp()))
-        return false;
-      for (int64_t r = 0; r < layout.numRegs(); ++r) {
-        Coords first = layout.offsetOfReg(r / w * w), here = layout.offsetOfReg(r);
-        first[d] += r % w;
-        if (first != here)
-          return false;
-      }
-      return true;
+/// How many registers, from each multiple of it on, stand side by side in
+/// memory, are aligned, and are all in range or none.
+static int64_t accessWidth(const ViewParts &view, ArrayRef<Value> starts, ArrayRef<int64_t> dims,
+                           const Layout &layout) {
+  int64_t last = view.sizes.size() - 1;
+  if (dims.empty() || dims.back() != last)
+    return 1;
+  unsigned d = dims.size() - 1;
+  std::optional<int64_t> size = constant(view.sizes[last]), start = constant(starts[last]);
+  auto serves = [&](int64_t width) {
+    auto divides = [&](ArrayRef<tile::Mode> modes) {
+      return llvm::all_of(modes, [&](const tile::Mode &m) { return m.strides[d] % width == 0; });
     };
-    while (width * 2 <= most && multiple(width * 2))
-      width *= 2;
-    return width;
-  }
-
-  ImplicitLocOpBuilder &b;
-  const ViewParts &view;
-  /// Indices of the tile's first element, with and without the thread's part.
-  SmallVector<Value> starts;
-  ArrayRef<int64_t> dims;
-  const Layout &layout;
-  SmallVector<Value> sameRun;
-};
-
-} // namespace
-
-/// Calls with the first register of each access, its address and its predicate.
-static void forEachAccess(ImplicitLocOpBuilder &b, Access &access, int64_t width, Value common,
-                          llvm::function_ref<Value(Value, Value)> inRange,
-                          llvm::function_ref<Value(Value, Value)> both,
-                          llvm::function_ref<Value(ArrayRef<Value>)> address,
-                          llvm::function_ref<void(int64_t, Value, Value)> body) {
-  auto i64 = [&](int64_t value) { return arith::ConstantIntOp::create(b, value, 64); };
-  for (size_t d = 0; d < access.view.sizes.size(); ++d)
-    if (!llvm::is_contained(access.dims, static_cast<int64_t>(d)))
-      common = both(common, inRange(access.starts[d], access.view.sizes[d]));
-  Value base = address(access.starts);
-  // The same step along a dimension is one index and one check.
-  std::map<std::pair<int64_t, int64_t>, std::pair<Value, Value>> steps;
-  Type element = access.view.element.isInteger(1) ? b.getI8Type() : access.view.element;
-  for (int64_t r = 0; r < access.layout.numRegs(); r += width) {
-    Coords offset = access.layout.offsetOfReg(r);
-    Value predicate = common, move;
-    for (auto [k, dim] : llvm::enumerate(access.dims)) {
-      auto [it, added] = steps.try_emplace({dim, offset[k]});
-      if (added) {
-        Value index = access.starts[dim];
-        if (offset[k])
-          index = b.createOrFold<arith::AddIOp>(index, i64(offset[k]));
-        it->second.first = inRange(index, access.view.sizes[dim]);
-        if (offset[k])
-          it->second.second =
-              b.createOrFold<arith::MulIOp>(access.view.strides[dim], i64(offset[k]));
-      }
-      predicate = both(predicate, it->second.first);
-      if (Value step = it->second.second)
-        move = move ? Value(arith::AddIOp::create(b, move, step)) : step;
+    if (!size || *size % width || !start || *start % width || layout.numRegs() % width ||
+        !divides(layout.getLane()) || !divides(layout.getWarp()))
+      return false;
+    for (int64_t r = 0; r < layout.numRegs(); ++r) {
+      Coords expected = layout.offsetOfReg(r / width * width);
+      expected[d] += r % width;
+      if (expected != layout.offsetOfReg(r))
+        return false;
     }
-    Value place = base;
-    if (move)
-      place = LLVM::GEPOp::create(b, base.getType(), element, base, ArrayRef<LLVM::GEPArg>{move});
-    body(r, place, predicate);
-  }
+    return true;
+  };
+  int64_t width = 1, most = std::min<int64_t>(16, view.align) / bytesOf(view.element);
+  while (width * 2 <= most && serves(width * 2))
+    width *= 2;
+  return width;
 }
 
-/// The indices where a thread's part of a tile starts.
-#define FA_THREAD_STARTS(op, view, layout)                                                         \
-  SmallVector<Value> starts;                                                                       \
-  for (Value index : op.getIndices())                                                              \
-    starts.push_back(get(index));                                                                  \
-  Access access(b, view, starts, op.getDims(), layout);                                            \
-  for (auto [d, dim] : llvm::enumerate(op.getDims())) {                                            \
-    access.sameRun.push_back(starts[dim]);                                                         \
-    access.starts[dim] =                                                                           \
-        b.createOrFold<arith::AddIOp>(starts[dim], toI64(here(threadOffset(layout, d))));                \
+/// Whether a dimension that starts there is known to hold all of a tile.
+static bool isWhole(Value start, Value size, const Layout &layout, unsigned dim) {
+  int64_t last = 0;
+  for (ArrayRef<tile::Mode> modes : {layout.getReg(), layout.getLane(), layout.getWarp()})
+    for (const tile::Mode &mode : modes)
+      last += (mode.extent - 1) * mode.strides[dim];
+  std::optional<int64_t> from = constant(start), to = constant(size);
+  return from && to && *from >= 0 && *from + last < *to;
+}
+
+void Emitter::forEachAccess(const ViewParts &view, OperandRange indices, ArrayRef<int64_t> dims,
+                            const Layout &layout, Value predicate, AccessFn body) {
+  SmallVector<Value> starts;
+  for (Value index : indices)
+    starts.push_back(get(index));
+  int64_t width = accessWidth(view, starts, dims, layout);
+  SmallVector<bool> whole;
+  for (auto [k, dim] : llvm::enumerate(dims))
+    whole.push_back(isWhole(starts[dim], view.sizes[dim], layout, k));
+  for (auto [k, dim] : llvm::enumerate(dims))
+    starts[dim] = b.createOrFold<arith::AddIOp>(starts[dim], toI64(here(threadOffset(layout, k))));
+  for (int64_t d = 0; d < static_cast<int64_t>(starts.size()); ++d)
+    if (!llvm::is_contained(dims, d))
+      predicate = both(predicate, inRange(starts[d], view.sizes[d]));
+  Value base = elementAddress(view, starts);
+
+  // The same step along a dimension is one check and one distance.
+  struct Step {
+    Value inRange, distance;
+  };
+  std::map<std::pair<int64_t, int64_t>, Step> steps;
+  Type element = view.element.isInteger(1) ? b.getI8Type() : view.element;
+  for (int64_t r = 0; r < layout.numRegs(); r += width) {
+    Coords offset = layout.offsetOfReg(r);
+    Value mine = predicate, distance;
+    for (auto [k, dim] : llvm::enumerate(dims)) {
+      auto [it, added] = steps.try_emplace({dim, offset[k]});
+      if (added) {
+        Value index = starts[dim];
+        if (offset[k]) {
+          index = b.createOrFold<arith::AddIOp>(index, i64(offset[k]));
+          it->second.distance = b.createOrFold<arith::MulIOp>(view.strides[dim], i64(offset[k]));
+        }
+        if (!whole[k])
+          it->second.inRange = inRange(index, view.sizes[dim]);
+      }
+      mine = both(mine, it->second.inRange);
+      if (Value step = it->second.distance)
+        distance = distance ? Value(arith::AddIOp::create(b, distance, step)) : step;
+    }
+    Value place = base;
+    if (distance)
+      place =
+          LLVM::GEPOp::create(b, base.getType(), element, base, ArrayRef<LLVM::GEPArg>{distance});
+    body(r, width, place, mine);
   }
+}
 
 LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   const ViewParts &view = views[op.getSource()];
@@ -263,19 +249,14 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   FailureOr<Layout> layout = layoutOf(op.getResult());
   if (failed(layout))
     return failure();
-  FA_THREAD_STARTS(op, view, *layout);
-  int64_t width = access.width();
   SmallVector<Value> elements;
-  forEachAccess(
-      b, access, width, {}, [&](Value i, Value n) { return inRange(i, n); },
-      [&](Value x, Value y) { return both(x, y); },
-      [&](ArrayRef<Value> at) { return elementAddress(view, at); },
-      [&](int64_t, Value place, Value predicate) {
-        Type unit = width == 1 ? view.element : Type(VectorType::get(width, view.element));
-        Value value = loadGlobal(place, predicate, unit, view.written);
-        for (int64_t i = 0; i < width; ++i)
-          elements.push_back(width == 1 ? value : extract(value, i));
-      });
+  forEachAccess(view, op.getIndices(), op.getDims(), *layout, {},
+                [&](int64_t, int64_t width, Value place, Value predicate) {
+                  Type unit = width == 1 ? view.element : VectorType::get(width, view.element);
+                  Value value = loadGlobal(place, predicate, unit, view.written);
+                  for (int64_t i = 0; i < width; ++i)
+                    elements.push_back(width == 1 ? value : extract(value, i));
+                });
   set(op.getResult(), fromElements(cast<VectorType>(type), elements));
   return success();
 }
@@ -285,28 +266,17 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   FailureOr<Layout> layout = layoutOf(op.getValue());
   if (failed(layout))
     return failure();
-  FA_THREAD_STARTS(op, view, *layout);
-  int64_t width = access.width();
   Value value = get(op.getValue());
-  forEachAccess(
-      b, access, width, isFirstHolder(*layout), [&](Value i, Value n) { return inRange(i, n); },
-      [&](Value x, Value y) { return both(x, y); },
-      [&](ArrayRef<Value> at) { return elementAddress(view, at); },
-      [&](int64_t r, Value place, Value predicate) {
-        Value part;
-        if (width == 1) {
-          part = extract(value, r);
-        } else {
-          SmallVector<Value> elements;
-          for (int64_t i = 0; i < width; ++i)
-            elements.push_back(extract(value, r + i));
-          part = fromElements(VectorType::get(width, view.element), elements);
-        }
-        storeGlobal(b, place, part, predicate,
-                    [&](StringRef text, StringRef constraints, ValueRange operands) {
-                      ptx(text, constraints, {}, operands, true);
-                    });
-      });
+  forEachAccess(view, op.getIndices(), op.getDims(), *layout, isFirstHolder(*layout),
+                [&](int64_t r, int64_t width, Value place, Value predicate) {
+                  SmallVector<Value> elements;
+                  for (int64_t i = 0; i < width; ++i)
+                    elements.push_back(extract(value, r + i));
+                  Value part = width == 1
+                                   ? elements[0]
+                                   : fromElements(VectorType::get(width, view.element), elements);
+                  storeGlobal(place, part, predicate);
+                });
   return success();
 }
 

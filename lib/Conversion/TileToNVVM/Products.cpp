@@ -65,8 +65,8 @@ static bool isAccumulator(const Layout &layout) {
 /// Rows of four 8x8 matrices of 16-byte rows: lane l gives the address of row
 /// l mod 8 of matrix l / 8. `rowBit` says which bit of l / 8 moves down 8 rows; the
 /// other one moves right by 16 bytes.
-static Value matrixRows(ImplicitLocOpBuilder &b, Emitter &, Value lane, Value slot,
-                        tile::SlotType type, Value rowStart, int rowBit) {
+static Value matrixRows(ImplicitLocOpBuilder &b, Value lane, Value slot, tile::SlotType type,
+                        Value rowStart, int rowBit) {
   auto i32 = [&](int64_t value) { return arith::ConstantIntOp::create(b, value, 32); };
   auto bit = [&](int n) -> Value {
     return arith::AndIOp::create(b, arith::ShRUIOp::create(b, lane, i32(3 + n)), i32(1));
@@ -182,7 +182,7 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
   std::map<Coords, int64_t> aRegs;
   Value aValue = get(op.getA()), aBase;
   if (slotA) {
-    aBase = here(matrixRows(b, *this, lane, aValue, slotA, warpRow, 0));
+    aBase = here(matrixRows(b, lane, aValue, slotA, warpRow, 0));
   } else {
     FailureOr<Layout> layout = layoutOf(op.getA());
     if (failed(layout))
@@ -235,10 +235,10 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
       Value row = p.paired
                       ? arith::AddIOp::create(b, arith::MulIOp::create(b, t, i32(2)), i32(half))
                       : arith::AddIOp::create(b, t, i32(4 * half));
-      bRows.push_back(arith::AddIOp::create(b, bValue, sharedOffset(slotB, row, g)));
+      bRows.push_back(here(arith::AddIOp::create(b, bValue, sharedOffset(slotB, row, g))));
     }
   } else {
-    bBase = here(matrixRows(b, *this, lane, bValue, slotB, {}, op.getTransposeB() ? 1 : 0));
+    bBase = here(matrixRows(b, lane, bValue, slotB, {}, op.getTransposeB() ? 1 : 0));
   }
   auto wordsOfB = [&](int64_t column, int64_t k) -> std::array<Words, 2> {
     if (gathered) {
@@ -277,46 +277,65 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
     return parts;
   };
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-  for (int64_t k = 0; k < p.k; k += p.kStep) {
-    SmallVector<Words> aWords, aLow(p.rowBlocks.size());
+  // The words of a for a step of k, by block of rows: high, and low where split.
+  using Step = std::pair<SmallVector<Words>, SmallVector<Words>>;
+  auto stepOfA = [&](int64_t k) -> Step {
+    SmallVector<Words> words, low(p.rowBlocks.size());
     for (int64_t row : p.rowBlocks)
-      aWords.push_back(wordsOfA(row, k));
+      words.push_back(wordsOfA(row, k));
     if (p.split)
-      for (auto [words, low] : llvm::zip_equal(aWords, aLow))
-        std::tie(words, low) = splitWords(words);
-    for (int64_t column = 0; column < p.n; column += 16) {
-      std::array<Words, 2> bWords = wordsOfB(column, k);
-      for (int64_t right : {0, 1}) {
-        // b in three parts, so that 1 times b is exact.
-        Words bHigh = bWords[right], bLow, bRest;
-        if (p.split) {
-          std::tie(bHigh, bLow) = splitWords(bHigh);
-          std::tie(bLow, bRest) = splitWords(bLow);
-        }
-        for (auto [i, row] : llvm::enumerate(p.rowBlocks)) {
-          int64_t places[4];
-          SmallVector<Value, 4> block;
-          for (int64_t e = 0; e < 4; ++e) {
-            places[e] = p.accRegs.at({row + e / 2 * 8, column + 8 * right + e % 2});
-            block.push_back(sums[places[e]]);
-          }
-          if (!p.split) {
-            multiply(b, p, aWords[i], bHigh, block);
-          } else {
-            // The instruction rounds its sums toward zero, so a long sum is
-            // made outside of it.
-            SmallVector<Value, 4> part(4, zero);
-            multiply(b, p, aWords[i], bRest, part);
-            multiply(b, p, aLow[i], bHigh, part);
-            multiply(b, p, aWords[i], bLow, part);
-            multiply(b, p, aWords[i], bHigh, part);
-            for (int64_t e = 0; e < 4; ++e)
-              block[e] = arith::AddFOp::create(b, block[e], part[e]);
-          }
-          for (int64_t e = 0; e < 4; ++e)
-            sums[places[e]] = block[e];
-        }
+      for (auto [high, rest] : llvm::zip_equal(words, low))
+        std::tie(high, rest) = splitWords(high);
+    return {words, low};
+  };
+  auto multiplyStep = [&](const Step &a, int64_t k, int64_t column) {
+    std::array<Words, 2> bWords = wordsOfB(column, k);
+    for (int64_t right : {0, 1}) {
+      // b in three parts, so that 1 times b is exact.
+      Words bHigh = bWords[right], bLow, bRest;
+      if (p.split) {
+        std::tie(bHigh, bLow) = splitWords(bHigh);
+        std::tie(bLow, bRest) = splitWords(bLow);
       }
+      for (auto [i, row] : llvm::enumerate(p.rowBlocks)) {
+        int64_t places[4];
+        SmallVector<Value, 4> block;
+        for (int64_t e = 0; e < 4; ++e) {
+          places[e] = p.accRegs.at({row + e / 2 * 8, column + 8 * right + e % 2});
+          block.push_back(sums[places[e]]);
+        }
+        if (!p.split) {
+          multiply(b, p, a.first[i], bHigh, block);
+        } else {
+          // The instruction rounds its sums toward zero, so a long sum is
+          // made outside of it.
+          SmallVector<Value, 4> part(4, zero);
+          multiply(b, p, a.first[i], bRest, part);
+          multiply(b, p, a.second[i], bHigh, part);
+          multiply(b, p, a.first[i], bLow, part);
+          multiply(b, p, a.first[i], bHigh, part);
+          for (int64_t e = 0; e < 4; ++e)
+            block[e] = arith::AddFOp::create(b, block[e], part[e]);
+        }
+        for (int64_t e = 0; e < 4; ++e)
+          sums[places[e]] = block[e];
+      }
+    }
+  };
+  if (p.split && !slotA) {
+    // A column's sums are finished before the next one's begin: in the other
+    // order ptxas begins more of them than it has registers for.
+    std::vector<Step> steps;
+    for (int64_t k = 0; k < p.k; k += p.kStep)
+      steps.push_back(stepOfA(k));
+    for (int64_t column = 0; column < p.n; column += 16)
+      for (int64_t k = 0; k < p.k; k += p.kStep)
+        multiplyStep(steps[k / p.kStep], k, column);
+  } else {
+    for (int64_t k = 0; k < p.k; k += p.kStep) {
+      Step step = stepOfA(k);
+      for (int64_t column = 0; column < p.n; column += 16)
+        multiplyStep(step, k, column);
     }
   }
   set(op.getResult(), fromElements(cast<VectorType>(accValue.getType()), sums));

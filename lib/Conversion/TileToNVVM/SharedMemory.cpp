@@ -42,17 +42,6 @@ void Emitter::declareShared() {
   shared = LLVM::PtrToIntOp::create(b, b.getI32Type(), address);
 }
 
-LogicalResult Emitter::emitRing(tile::RingOp op) {
-  if (!shared)
-    declareShared();
-  tile::RingType type = op.getType();
-  sharedBytes = llvm::alignTo(sharedBytes, 1024);
-  rings[op.getResult()] = sharedBytes;
-  int64_t slot = llvm::alignTo(type.getSlot().sizeInBytes(), 1024);
-  sharedBytes += slot * type.getStages();
-  return success();
-}
-
 LogicalResult Emitter::emitSlotAt(tile::SlotAtOp op) {
   tile::RingType type = op.getRing().getType();
   Value start = arith::AddIOp::create(b, shared, i32(rings.at(op.getRing())));
@@ -134,7 +123,7 @@ static bool isNonNegative(Value value) {
 
 LogicalResult Emitter::emitCopy(tile::CopyOp op) {
   if (op.getCopy() == tile::Copy::tma)
-    return op.emitError() << "copy(tma) needs a target with a copy engine, sm_90a";
+    return emitTensorCopy(op);
   const ViewParts &view = views[op.getSource()];
   tile::SlotType slot = op.getSlot().getType();
   bool flat = slot.getShape().size() == 1;
@@ -241,7 +230,16 @@ LogicalResult Emitter::emitCopy(tile::CopyOp op) {
     auto type = VectorType::get(chunks.elements, view.element);
     storeShared(to, immediate, fromElements(type, elements), inTile);
   }
+  if (op.getCopy() == tile::Copy::ld_st)
+    showToProducts();
   return success();
+}
+
+/// Products read shared memory by a way of their own, as does the copy engine: what
+/// a thread wrote, it hands over before it says that it is there.
+void Emitter::showToProducts() {
+  if (isAsync)
+    ptx("fence.proxy.async.shared::cta;", "~{memory}", {}, {}, true);
 }
 
 /// Stores a vector of 2, 4, 8 or 16 bytes.
@@ -318,5 +316,6 @@ LogicalResult Emitter::emitWrite(tile::WriteOp op) {
     Value element = extract(value, r);
     storeShared(place, 0, fromElements(VectorType::get(1, element.getType()), element), first);
   }
+  showToProducts();
   return success();
 }

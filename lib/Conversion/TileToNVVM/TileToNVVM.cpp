@@ -13,7 +13,9 @@
 //      layout; arithmetic is the same op on vectors (Values.cpp);
 //   3. memory: loads and stores are predicated, so that nothing out of range is
 //      touched (Memory.cpp); shared memory is swizzled (SharedMemory.cpp);
-//   4. products: ldmatrix and mma.sync (Products.cpp).
+//   4. products: ldmatrix and mma.sync (Products.cpp), or wgmma (Wgmma.cpp);
+//   5. roles: branches on the number of the warp (Roles.cpp), which wait for each
+//      other at barriers (Barriers.cpp) and for the copy engine (TensorMaps.cpp).
 //
 // Requires: layouts on all tiles but operands of products in shared memory; no
 // put, get or release. Creates no loop, barrier or branch that the tile program
@@ -168,6 +170,10 @@ void Emitter::makeKernel(Block *module) {
   ArrayRef<Type> arguments = source.getArgumentTypes().take_front(source.getNumLaunchArguments());
   for (Type type : arguments) {
     auto view = dyn_cast<tile::ViewType>(type);
+    if (isa<tile::TensorMapType>(type)) {
+      types.push_back(LLVM::LLVMPointerType::get(context));
+      continue;
+    }
     if (!view) {
       types.push_back(type.isInteger(1) ? b.getI8Type() : convert(type));
       continue;
@@ -184,6 +190,9 @@ void Emitter::makeKernel(Block *module) {
   kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   kernel->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                   b.getDenseI32ArrayAttr({static_cast<int32_t>(32 * warps)}));
+  // Without it, ptxas takes no number of registers from a role.
+  if (!source.getBody().front().getOps<tile::RolesOp>().empty())
+    kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
   Block *entry = kernel.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
 
@@ -191,6 +200,11 @@ void Emitter::makeKernel(Block *module) {
   for (auto [i, type] : llvm::enumerate(arguments)) {
     Value argument = source.getArgument(i);
     auto view = dyn_cast<tile::ViewType>(type);
+    if (isa<tile::TensorMapType>(type)) {
+      setMapAttributes(next);
+      set(argument, entry->getArgument(next++));
+      continue;
+    }
     if (!view) {
       Value scalar = entry->getArgument(next++);
       if (type.isInteger(1))
@@ -218,7 +232,14 @@ void Emitter::makeKernel(Block *module) {
   thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
   lane = arith::AndIOp::create(b, thread, i32(31));
   warp = arith::ShRUIOp::create(b, thread, i32(5));
-  decodeInstance();
+  source.walk([&](Operation *op) {
+    isAsync |= isa<tile::DotStartOp>(op);
+    readsShared |= isa<tile::ReadOp, tile::WriteOp, tile::DotOp>(op);
+  });
+  // A warpgroup's instructions want their operands the same in all lanes.
+  if (isAsync || !source.getBody().front().getOps<tile::RolesOp>().empty())
+    warp = NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), warp, i32(0), i32(31),
+                                NVVM::ShflKind::idx, UnitAttr());
 }
 
 /// The extent of a dimension of the grid over sizes of views, in 32 bits: the
@@ -273,6 +294,10 @@ LogicalResult Emitter::run(Block *module) {
                               << " from 1 to 32; run tile-assign-layouts";
   warps = attr.getInt();
   makeKernel(module);
+  if (failed(allocateShared()))
+    return failure();
+  initializeBarriers();
+  decodeInstance();
   if (failed(emitBlock(source.getBody().front())))
     return failure();
   LLVM::ReturnOp::create(b, ValueRange());
@@ -284,12 +309,40 @@ LogicalResult Emitter::run(Block *module) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Emitter::emitBlock(Block &block) {
-  for (Operation &op : block.without_terminator()) {
+  for (Operation &op : block) {
+    // Roles have none.
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      break;
     b.setLoc(op.getLoc());
     if (failed(emit(&op)))
       return failure();
   }
   return success();
+}
+
+/// Halves of 16 bits that pass through a loop or branch as pairs are not taken apart
+/// and put together again on the way.
+Value Emitter::pack(Value value) {
+  auto type = dyn_cast<VectorType>(value.getType());
+  if (!type || type.getElementTypeBitWidth() != 16 || type.getNumElements() % 2 != 0)
+    return value;
+  return vector::BitCastOp::create(b, VectorType::get(type.getNumElements() / 2, b.getI32Type()),
+                                   value);
+}
+
+Value Emitter::unpack(Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  return vector::BitCastOp::create(b, cast<VectorType>(type), value);
+}
+
+SmallVector<Value> Emitter::packAll(ValueRange values) {
+  return llvm::map_to_vector(values, [&](Value value) { return pack(get(value)); });
+}
+
+void Emitter::setUnpacked(ValueRange from, ValueRange to) {
+  for (auto [old, value] : llvm::zip_equal(from, to))
+    set(old, unpack(value, convert(old.getType())));
 }
 
 /// Fills the one block of `to` with the program of `from`, its terminator an scf.yield.
@@ -300,39 +353,42 @@ LogicalResult Emitter::emitRegion(Region &from, Region &to) {
   b.setInsertionPointToEnd(&to.front());
   if (failed(emitBlock(from.front())))
     return failure();
-  SmallVector<Value> yielded;
-  for (Value value : from.front().getTerminator()->getOperands())
-    yielded.push_back(get(value));
-  scf::YieldOp::create(b, yielded);
+  scf::YieldOp::create(b, packAll(from.front().getTerminator()->getOperands()));
   return success();
 }
 
 LogicalResult Emitter::emitFor(scf::ForOp op) {
-  SmallVector<Value> inits;
-  for (Value init : op.getInits())
-    inits.push_back(get(init));
   auto loop = scf::ForOp::create(b, get(op.getLowerBound()), get(op.getUpperBound()),
-                                 get(op.getStep()), inits, [](auto &&...) {});
-  for (auto [from, to] :
-       llvm::zip_equal(op.getBody()->getArguments(), loop.getBody()->getArguments()))
-    set(from, to);
-  for (auto [from, to] : llvm::zip_equal(op.getResults(), loop.getResults()))
-    set(from, to);
-  return emitRegion(op.getRegion(), loop.getRegion());
+                                 get(op.getStep()), packAll(op.getInits()), [](auto &&...) {});
+  set(op.getInductionVar(), loop.getInductionVar());
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    setUnpacked(op.getRegionIterArgs(), loop.getRegionIterArgs());
+  }
+  if (failed(emitRegion(op.getRegion(), loop.getRegion())))
+    return failure();
+  setUnpacked(op.getResults(), loop.getResults());
+  return success();
 }
 
 LogicalResult Emitter::emitIf(scf::IfOp op) {
   SmallVector<Type> types;
-  for (Type type : op.getResultTypes())
-    types.push_back(convert(type));
+  for (Type type : op.getResultTypes()) {
+    auto vector = dyn_cast_or_null<VectorType>(convert(type));
+    bool pairs =
+        vector && vector.getElementTypeBitWidth() == 16 && vector.getNumElements() % 2 == 0;
+    types.push_back(pairs ? VectorType::get(vector.getNumElements() / 2, b.getI32Type())
+                          : convert(type));
+  }
   auto branch = scf::IfOp::create(b, types, get(op.getCondition()), /*addThenBlock=*/false,
                                   /*addElseBlock=*/false);
-  for (auto [from, to] : llvm::zip_equal(op.getResults(), branch.getResults()))
-    set(from, to);
-  if (failed(emitRegion(op.getThenRegion(), branch.getThenRegion())))
+  if (failed(emitRegion(op.getThenRegion(), branch.getThenRegion())) ||
+      (!op.getElseRegion().empty() &&
+       failed(emitRegion(op.getElseRegion(), branch.getElseRegion()))))
     return failure();
-  return op.getElseRegion().empty() ? success()
-                                    : emitRegion(op.getElseRegion(), branch.getElseRegion());
+  setUnpacked(op.getResults(), branch.getResults());
+  return success();
 }
 
 /// A warp runs the region if any of its rows asks for it.
@@ -341,17 +397,16 @@ LogicalResult Emitter::emitIfAny(tile::IfAnyOp op) {
   Value any = vector::ReductionOp::create(b, vector::CombiningKind::OR, rows);
   Value all = i32(-1);
   any = NVVM::VoteSyncOp::create(b, b.getI1Type(), all, any, NVVM::VoteSyncKind::any);
-  SmallVector<Value> inits;
-  for (Value init : op.getInits())
-    inits.push_back(get(init));
+  SmallVector<Value> inits = packAll(op.getInits());
   auto branch = scf::IfOp::create(b, TypeRange(ValueRange(inits)), any, false, false);
-  for (auto [from, to] : llvm::zip_equal(op.getResults(), branch.getResults()))
-    set(from, to);
   if (failed(emitRegion(op.getBody(), branch.getThenRegion())))
     return failure();
-  OpBuilder::InsertionGuard guard(b);
-  b.createBlock(&branch.getElseRegion());
-  scf::YieldOp::create(b, inits);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.createBlock(&branch.getElseRegion());
+    scf::YieldOp::create(b, inits);
+  }
+  setUnpacked(op.getResults(), branch.getResults());
   return success();
 }
 
@@ -371,12 +426,31 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](LoadOp op) { return emitLoad(op); })
       .Case([&](StoreOp op) { return emitStore(op); })
       .Case([&](GatherOp op) { return emitGather(op); })
-      .Case([&](RingOp op) { return emitRing(op); })
+      .Case([&](RolesOp op) { return emitRoles(op); })
+      .Case([&](BarrierWaitOp op) { return emitBarrierWait(op); })
+      .Case([&](BarrierArriveOp op) { return emitBarrierArrive(op); })
+      .Case([&](BarrierExpectOp op) { return emitBarrierExpect(op); })
       .Case([&](SlotAtOp op) { return emitSlotAt(op); })
       .Case([&](CopyOp op) { return emitCopy(op); })
       .Case([&](ReadOp op) { return emitRead(op); })
       .Case([&](WriteOp op) { return emitWrite(op); })
       .Case([&](DotOp op) { return emitDot(op); })
+      .Case([&](DotStartOp op) { return emitDotStart(op); })
+      .Case([&](AwaitOp op) { return emitAwait(op); })
+      .Case([&](RingOp) { return success(); })
+      .Case([&](BarriersOp) { return success(); })
+      .Case([&](NamedWaitOp op) {
+        emitNamedBarrier("bar.sync", op.getId(), op.getThreads());
+        return success();
+      })
+      .Case([&](NamedArriveOp op) {
+        emitNamedBarrier("bar.arrive", op.getId(), op.getThreads());
+        return success();
+      })
+      .Case([&](WarpgroupOp op) {
+        set(op, toI64(arith::ShRUIOp::create(b, warp, i32(2))));
+        return success();
+      })
       .Case([&](DimOp op) {
         set(op, views[op.getView()].sizes[op.getDim()]);
         return success();
@@ -392,9 +466,13 @@ LogicalResult Emitter::emit(Operation *op) {
       })
       .Case([&](CopyWaitOp op) {
         NVVM::CpAsyncWaitGroupOp::create(b, op.getPending());
+        showToProducts();
         return success();
       })
-      .Case([&](BarrierOp) {
+      .Case([&](BarrierOp op) -> LogicalResult {
+        if (role)
+          return op.emitError() << "waits for all warps, but stands in a role; use "
+                                   "tile.named_wait among the warps of the role";
         NVVM::BarrierOp::create(b);
         return success();
       })

@@ -196,25 +196,3 @@ LogicalResult Emitter::emitReduce(tile::ReduceOp op) {
   set(op, fromElements(cast<VectorType>(init.getType()), results));
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// Layouts
-//===----------------------------------------------------------------------===//
-
-LogicalResult Emitter::emitConvertLayout(tile::ConvertLayoutOp op) {
-  FailureOr<Layout> from = layoutOf(op.getInput()), to = layoutOf(op.getResult());
-  if (failed(from) || failed(to))
-    return failure();
-  if (from->getLane() != to->getLane() || from->getWarp() != to->getWarp())
-    return op.emitError() << "cannot be lowered: the layouts " << op.getInput().getType() << " and "
-                          << op.getResult().getType() << " differ in more than registers";
-  std::map<Coords, int64_t> registers;
-  for (int64_t r = 0; r < from->numRegs(); ++r)
-    registers[from->offsetOfReg(r)] = r;
-  SmallVector<int64_t> shuffle;
-  for (int64_t r = 0; r < to->numRegs(); ++r)
-    shuffle.push_back(registers.at(to->offsetOfReg(r)));
-  Value input = get(op.getInput());
-  set(op, vector::ShuffleOp::create(b, input, input, shuffle));
-  return success();
-}

@@ -7,15 +7,21 @@
 
 #include "fa/Target/CPU/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -29,10 +35,37 @@ using namespace mlir;
 
 void fa::cpu::registerBufferizationModels(DialectRegistry &registry) {
   arith::registerBufferizableOpInterfaceExternalModels(registry);
+  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(registry);
   linalg::registerBufferizableOpInterfaceExternalModels(registry);
   scf::registerBufferizableOpInterfaceExternalModels(registry);
   tensor::registerBufferizableOpInterfaceExternalModels(registry);
   vector::registerBufferizableOpInterfaceExternalModels(registry);
+}
+
+static bool isTile(Type type) { return isa<TensorType>(type); }
+
+/// Ops on tiles that no pass of the CPU knows, as a program written by hand may
+/// have: with a buffer for each tile they would be left, or stop later passes.
+static LogicalResult checkTiles(Operation *op) {
+  if (auto function = dyn_cast<func::FuncOp>(op);
+      function && (llvm::any_of(function.getArgumentTypes(), isTile) ||
+                   llvm::any_of(function.getResultTypes(), isTile)))
+    return op->emitError("a kernel of the cpu takes no tiles and returns none; load and store them "
+                         "in it, from memory that it takes");
+  if (llvm::none_of(op->getResultTypes(), isTile) && llvm::none_of(op->getOperandTypes(), isTile))
+    return success();
+  // Of other dialects there is no model, or a promise of one that is not registered.
+  bool known = isa_and_nonnull<arith::ArithDialect, bufferization::BufferizationDialect,
+                               linalg::LinalgDialect, scf::SCFDialect, tensor::TensorDialect,
+                               vector::VectorDialect>(op->getDialect()) &&
+               isa<bufferization::BufferizableOpInterface>(op);
+  if (isa_and_nonnull<linalg::LinalgDialect>(op->getDialect()))
+    known = isa<linalg::LinalgOp, linalg::YieldOp>(op);
+  if (known)
+    return success();
+  return op->emitError()
+         << "'" << op->getName() << "' cannot be lowered to the cpu on tiles; use "
+         << "ops of tile, elementwise ones of arith and math, and scf.for or scf.if";
 }
 
 namespace {
@@ -44,6 +77,10 @@ struct CPUBufferize : fa::impl::CPUBufferizeBase<CPUBufferize> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    WalkResult walk =
+        module.walk<WalkOrder::PreOrder>([](Operation *op) { return WalkResult(checkTiles(op)); });
+    if (walk.wasInterrupted())
+      return signalPassFailure();
     bufferization::OneShotBufferizationOptions options;
     options.bufferizeFunctionBoundaries = true;
     bufferization::BufferizationState state;

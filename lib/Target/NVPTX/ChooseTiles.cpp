@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The table, and looking it up. A line serves head dimensions up to its own;
-// `docs/performance.md` says what each was measured against.
+// The table, and looking it up. A line serves head dimensions and weights up to
+// its own; `docs/performance.md` says what each was measured against. That no line
+// spills is seen by scripts/check_ptx.py.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,12 +25,22 @@ using namespace mlir::fa;
 
 namespace {
 
+/// What else than sums and scores takes registers.
+enum Weight {
+  /// Masks, and scores of numbers that are the same for all of them.
+  kLight,
+  /// Scores with captured tensors; operands that are not aligned, which pass
+  /// through registers.
+  kMedium,
+  /// Further tiles: dropout, captured tensors that differ from score to score.
+  kHeavy
+};
+
 struct Tiles {
-  /// Bytes of an element; the largest of both head dimensions that it serves.
+  /// Bytes of an element; the largest of both head dimensions, and the largest
+  /// weight, that it serves.
   int64_t bytes, headDim;
-  /// Whether it serves scores that need further tiles in registers: dropout,
-  /// captured tensors that differ from score to score.
-  bool heavy;
+  Weight weight;
   int64_t rows, keys, warps;
 };
 
@@ -37,18 +48,17 @@ struct Tiles {
 // fragment of keys that it loads serves two instructions. The largest tiles
 // that ptxas gives no spills.
 constexpr Tiles kTable[] = {
-    {2, 64, false, 128, 128, 4}, {2, 64, true, 128, 32, 4}, {2, 96, false, 128, 64, 4},
-    {2, 128, false, 128, 48, 4}, {2, 128, true, 64, 64, 4}, {2, 256, false, 64, 64, 4},
-    {2, 256, true, 64, 64, 4},   {4, 64, false, 64, 64, 4}, {4, 64, true, 64, 64, 4},
-    {4, 128, false, 64, 32, 4},  {4, 128, true, 64, 32, 4}, {4, 256, false, 64, 16, 4},
-    {4, 256, true, 64, 16, 4},
+    {2, 64, kLight, 128, 128, 4}, {2, 64, kMedium, 128, 64, 4}, {2, 64, kHeavy, 128, 64, 8},
+    {2, 96, kLight, 128, 64, 4},  {2, 128, kLight, 128, 48, 4}, {2, 128, kMedium, 128, 32, 4},
+    {2, 128, kHeavy, 64, 64, 4},  {2, 256, kLight, 64, 64, 4},  {2, 256, kHeavy, 64, 32, 4},
+    {4, 64, kHeavy, 64, 64, 4},   {4, 128, kHeavy, 64, 32, 4},  {4, 256, kHeavy, 64, 16, 4},
 };
 
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
 // accumulators and operands fit in registers; head dimensions in whole panels
 // of 128 bytes, which the copy engine brings.
 constexpr Tiles kHopperTable[] = {
-    {2, 64, false, 192, 128, 12}, {2, 128, false, 192, 80, 12}, {2, 256, false, 128, 80, 8}};
+    {2, 64, kLight, 192, 128, 12}, {2, 128, kLight, 192, 80, 12}, {2, 256, kLight, 128, 80, 8}};
 
 struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
   using Base::Base;
@@ -60,17 +70,32 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
           return signalPassFailure();
   }
 
+  Weight weigh(AttentionOp attention) {
+    Weight weight = aligned ? kLight : kMedium;
+    if (attention.hasDropout())
+      return kHeavy;
+    for (auto [i, capture] : llvm::enumerate(attention.getCaptures())) {
+      auto tensor = dyn_cast<RankedTensorType>(capture.getType());
+      if (tensor && tensor.getRank() >= 2)
+        return kHeavy;
+      Region &score = attention.getScore();
+      if (tensor && !score.empty()) {
+        unsigned first = score.getNumArguments() - attention.getCaptures().size();
+        if (!score.getArgument(first + i).use_empty())
+          weight = kMedium;
+      }
+    }
+    return weight;
+  }
+
   LogicalResult choose(func::FuncOp func, AttentionOp attention) {
     Type element = getElementTypeOrSelf(attention.getQuery().getType());
     int64_t bytes = element.getIntOrFloatBitWidth() / 8;
     int64_t headDim = std::max(attention.getHeadDim(), attention.getValueHeadDim());
-    bool heavy = attention.hasDropout() || llvm::any_of(attention.getCaptures(), [](Value capture) {
-                   auto tensor = dyn_cast<RankedTensorType>(capture.getType());
-                   return tensor && tensor.getRank() >= 2;
-                 });
+    Weight weight = weigh(attention);
     bool panels = attention.getHeadDim() % 64 == 0 && attention.getValueHeadDim() % 64 == 0;
     auto serves = [&](const Tiles &tiles) {
-      return tiles.bytes == bytes && headDim <= tiles.headDim && tiles.heavy == heavy;
+      return tiles.bytes == bytes && headDim <= tiles.headDim && weight <= tiles.weight;
     };
     const Tiles *line = std::end(kHopperTable);
     if (target == "sm_90a" && panels)

@@ -87,12 +87,12 @@ typedef struct fa_program fa_program;
 
 /* Choices of a compilation. Initialize with fa_compile_options_default(). */
 typedef struct fa_compile_options {
-  size_t size;              /* sizeof(fa_compile_options), for compatibility */
-  const char *target;       /* the code: "cpu", "sm_80", ...; "cuda", "cuda:N": the best for
-                               that device */
-  const char *entry;        /* the function to compile; NULL: the only one */
-  int32_t threads;          /* CPU: at most this many at a launch; 0: one per core */
-  int32_t standard;         /* 1: standard attention, O(N^2) memory: the baseline */
+  size_t size;        /* sizeof(fa_compile_options), for compatibility */
+  const char *target; /* the code: "cpu" (this machine), "cpu-avx2", "cpu-avx512", "sm_80", ...;
+                         "cuda", "cuda:N": the best for that device */
+  const char *entry;  /* the function to compile; NULL: the only one */
+  int32_t threads;    /* CPU: at most this many at a launch; 0: one per core */
+  int32_t standard;   /* 1: standard attention, O(N^2) memory: the baseline */
   int32_t no_mask_analysis; /* 1: visit and mask every tile */
   int32_t no_canonicalize;  /* 1: no clean-up between passes */
   int32_t rows, keys;       /* tile sizes; 0 chooses */
@@ -101,11 +101,13 @@ typedef struct fa_compile_options {
   int32_t warps;            /* GPUs: warps that share a tile; 0 chooses */
   const char *leave_out;    /* GPUs: passes of phase schedule to leave out, by name, with commas
                                between; every choice gives right results. NULL: none */
+  const char *source_name;  /* what errors call the text, say its file; NULL: "<text>" */
 } fa_compile_options;
 
 FA_API fa_compile_options fa_compile_options_default(void);
 
-/* The message of an error, one line per problem; valid until it is freed. */
+/* The message of an error, one line per problem; those of the text begin with
+ * `name:line:column: error:`, and lines with `note:` follow. Valid until freed. */
 FA_API const char *fa_error_message(const fa_error *error);
 FA_API void fa_error_free(fa_error *error);
 

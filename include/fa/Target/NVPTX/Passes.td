@@ -31,7 +31,8 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", "\"sm_80\"", "the target whose table is used">,
     Option<"rows", "rows", "int64_t", "0", "query rows of a tile; 0 looks them up">,
     Option<"keys", "keys", "int64_t", "0", "keys of a tile; 0 looks them up">,
-    Option<"warps", "warps", "int64_t", "0", "warps of a tile; 0 looks them up">
+    Option<"warps", "warps", "int64_t", "0", "warps of a tile; 0 looks them up">,
+    Option<"aligned", "aligned", "bool", "true", "operands will be copied in aligned chunks">
   ];
   let dependentDialects = ["::mlir::fa::FADialect"];
 }

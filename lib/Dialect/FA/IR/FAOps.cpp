@@ -15,11 +15,6 @@ using namespace mlir::fa;
 #define GET_OP_CLASSES
 #include "fa/Dialect/FA/IR/FAOps.cpp.inc"
 
-static tile::ViewType viewOf(Type tensor) {
-  auto type = cast<RankedTensorType>(tensor);
-  return tile::ViewType::get(type.getContext(), type.getShape(), type.getElementType());
-}
-
 void MapRowsOp::build(OpBuilder &builder, OperationState &state, StringRef kernel, Value over,
                       int64_t rows, TypeRange results) {
   OpBuilder::InsertionGuard guard(builder);
@@ -30,7 +25,7 @@ void MapRowsOp::build(OpBuilder &builder, OperationState &state, StringRef kerne
   Region *body = state.addRegion();
   SmallVector<Type> types(3, builder.getIndexType());
   for (Type result : results)
-    types.push_back(viewOf(result));
+    types.push_back(tile::ViewType::get(cast<RankedTensorType>(result)));
   builder.createBlock(body, {}, types, SmallVector<Location>(types.size(), state.location));
   YieldOp::create(builder, state.location);
 }
@@ -89,7 +84,8 @@ LogicalResult MapRowsOp::verify() {
   bool fits = body->getNumArguments() == 3 + getNumResults();
   for (unsigned i = 0; fits && i < body->getNumArguments(); ++i) {
     Type type = body->getArgument(i).getType();
-    fits = i < 3 ? type.isIndex() : type == viewOf(getResult(i - 3).getType());
+    fits = i < 3 ? type.isIndex()
+                 : type == tile::ViewType::get(cast<RankedTensorType>(getResult(i - 3).getType()));
   }
   if (!fits)
     return emitOpError("(map_rows_c2) the block takes b, h and i0, all index, then a !tile.view of "

@@ -22,11 +22,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "AsyncProducts.h"
+#include "fa/Dialect/Tile/IR/LayoutConversion.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/BitVector.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEPROMOTESHARED
@@ -74,33 +74,15 @@ static FragAttr layoutOf(Value tile) {
   return type ? dyn_cast_or_null<FragAttr>(type.getEncoding()) : FragAttr();
 }
 
-/// The elements of a tile that a warp holds.
-static llvm::BitVector heldBy(const Layout &layout, int64_t warp, ArrayRef<int64_t> shape) {
-  llvm::BitVector held(ShapedType::getNumElements(shape));
-  for (int64_t lane = 0; lane < Layout::kLanes; ++lane)
-    for (int64_t reg = 0; reg < layout.numRegs(); ++reg) {
-      int64_t linear = 0;
-      for (auto [at, size] : llvm::zip_equal(layout.at(reg, lane, warp), shape))
-        linear = linear * size + at;
-      held.set(linear);
-    }
-  return held;
-}
-
-/// Whether some warp needs an element that it does not hold.
+/// Whether no exchange within warps serves.
 static bool crossesWarps(ConvertLayoutOp convert) {
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(convert.getType()).getShape();
-  Layout from = layoutOf(convert.getInput()).getLayout();
-  Layout to = layoutOf(convert.getResult()).getLayout();
-  if (from.getWarp() == to.getWarp() && from.getReg() == to.getReg() &&
-      from.getLane() == to.getLane())
-    return false;
-  if (from.numWarps() != to.numWarps())
-    return true;
-  for (int64_t warp = 0; warp < to.numWarps(); ++warp)
-    if (heldBy(to, warp, shape).test(heldBy(from, warp, shape)))
-      return true;
-  return false;
+  Type element = getElementTypeOrSelf(convert.getType());
+  unsigned bits = element.isInteger(1) ? 32
+                  : element.isIndex()  ? 64
+                                       : element.getIntOrFloatBitWidth();
+  return planConversion(layoutOf(convert.getInput()).getLayout(),
+                        layoutOf(convert.getResult()).getLayout(), bits)
+             .kind == ConversionKind::shared;
 }
 
 /// Whether several warps hold parts of what is reduced.

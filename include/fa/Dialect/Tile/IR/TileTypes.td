@@ -21,6 +21,12 @@ def Tile_ViewType : TypeDef<Tile_Dialect, "View"> {
     Example: `!tile.view<?x8x?x64xbf16>`
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let builders = [
+    // The view of a whole tensor: its sizes, its elements.
+    TypeBuilderWithInferredContext<(ins "::mlir::RankedTensorType":$tensor), [{
+      return $_get(tensor.getContext(), tensor.getShape(), tensor.getElementType());
+    }]>
+  ];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -1,0 +1,108 @@
+//===- Barriers.cpp - barriers in shared memory, and numbered ones -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Shared memory holds the rings, in the order of the program, each slot at a
+// multiple of 1024 bytes, and then 8 bytes for each barrier. One thread
+// initializes all barriers before anything else of the kernel.
+//
+// The loop of a wait is inside one piece of inline PTX, so that LLVM neither
+// turns nor copies it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitter.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::fa::nvvm;
+
+//===----------------------------------------------------------------------===//
+// Where things stand
+//===----------------------------------------------------------------------===//
+
+LogicalResult Emitter::allocateShared() {
+  Block &block = source.getBody().front();
+  for (auto ring : block.getOps<tile::RingOp>()) {
+    tile::RingType type = ring.getType();
+    rings[ring.getResult()] = sharedBytes;
+    sharedBytes += llvm::alignTo(type.getSlot().sizeInBytes(), 1024) * type.getStages();
+  }
+  for (auto array : block.getOps<tile::BarriersOp>()) {
+    barriers[array.getResult()] = sharedBytes;
+    sharedBytes += 8 * static_cast<int64_t>(array.getType().getCount());
+  }
+  auto given = source->getAttrOfType<IntegerAttr>(tile::TileDialect::kSharedBytesAttr);
+  if (given && given.getInt() < sharedBytes)
+    return source.emitError() << "rings and barriers take " << sharedBytes
+                              << " bytes of shared memory, but "
+                              << tile::TileDialect::kSharedBytesAttr << " is " << given.getInt();
+  if (sharedBytes > 0)
+    declareShared();
+  return success();
+}
+
+void Emitter::initializeBarriers() {
+  auto arrays = source.getBody().front().getOps<tile::BarriersOp>();
+  if (arrays.empty())
+    return;
+  for (BlockArgument argument : source.getArguments())
+    if (isa<tile::TensorMapType>(argument.getType()))
+      ptxByOne("prefetch.tensormap [$0];", "l", {get(argument)});
+  for (tile::BarriersOp array : arrays)
+    for (int64_t i = 0; i < array.getType().getCount(); ++i)
+      ptxByOne("mbarrier.init.shared::cta.b64 [$0+" +
+                   std::to_string(barriers.at(array.getResult()) + 8 * i) + "], " +
+                   std::to_string(array.getArrivals()) + ";",
+               "r", {shared});
+  // For the copy engine too, which is outside of the block.
+  ptx("fence.mbarrier_init.release.cluster;", "~{memory}", {}, {}, true);
+  NVVM::BarrierOp::create(b);
+}
+
+Value Emitter::barrierAddress(Value array, Value slot) {
+  Value address = arith::AddIOp::create(b, shared, i32(barriers.at(array)));
+  if (cast<tile::BarriersType>(array.getType()).getCount() == 1)
+    return address;
+  Value number = arith::TruncIOp::create(b, b.getI32Type(), get(slot));
+  return arith::AddIOp::create(b, address, arith::MulIOp::create(b, number, i32(8)));
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting and arriving
+//===----------------------------------------------------------------------===//
+
+LogicalResult Emitter::emitBarrierWait(tile::BarrierWaitOp op) {
+  Value address = barrierAddress(op.getBarriers(), op.getSlot());
+  Value parity = arith::ExtUIOp::create(b, b.getI32Type(), get(op.getParity()));
+  ptx("{\n.reg .pred done;\nagain:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n"
+      "@done bra over;\nbra again;\nover:\n}",
+      "r,r,~{memory}", {}, {address, parity}, true);
+  return success();
+}
+
+LogicalResult Emitter::emitBarrierArrive(tile::BarrierArriveOp op) {
+  // What the other lanes read or wrote comes first, too.
+  if (readsShared)
+    NVVM::SyncWarpOp::create(b, i32(-1));
+  Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
+  ptx("@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}", {},
+      {barrierAddress(op.getBarriers(), op.getSlot()), first}, true);
+  return success();
+}
+
+LogicalResult Emitter::emitBarrierExpect(tile::BarrierExpectOp op) {
+  ptxByOne("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], " + std::to_string(op.getBytes()) +
+               ";",
+           "r", {barrierAddress(op.getBarriers(), op.getSlot())});
+  return success();
+}
+
+void Emitter::emitNamedBarrier(StringRef instruction, int64_t id, int64_t threads) {
+  ptx((instruction + " " + Twine(id) + ", " + Twine(threads) + ";").str(), "~{memory}", {}, {},
+      true);
+}

@@ -1,0 +1,116 @@
+//===- Roles.cpp - warps that run different code -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Roles are branches on the number of the warp, which a shuffle makes the same
+// for all lanes, so that each warp is known to stay together. Inside, threads
+// and warps are counted from the role's first.
+//
+// A launch gives every thread the same number of registers; each role first
+// hands back what it does not need, or waits for more than it got. That is for
+// whole warpgroups, and what all roles ask for must be there.
+//
+// A role that only starts copies and waits for barriers is run by one thread.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitter.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::fa::nvvm;
+
+/// Registers that a thread gets of a block of so many warps; ptxas rounds down.
+static int64_t launchRegisters(int64_t warps) {
+  constexpr int64_t file = 64 * 1024, most = 248;
+  return std::min(file / (32 * warps) / 8 * 8, most);
+}
+
+/// Whether nothing in the role is more than one thread's work.
+static bool isForOneThread(tile::RoleOp role) {
+  auto result = role.getBody().walk([&](Operation *op) {
+    bool scalar = llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+    if (auto copy = dyn_cast<tile::CopyOp>(op))
+      scalar = copy.getCopy() == tile::Copy::tma;
+    else if (isa<tile::TileDialect>(op->getDialect()))
+      scalar &= isa<tile::DimOp, tile::LoadOp, tile::SlotAtOp, tile::BarrierWaitOp,
+                    tile::BarrierExpectOp>(op);
+    return scalar ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+LogicalResult Emitter::checkRegisters(tile::RolesOp op) {
+  int64_t given = launchRegisters(warps), all = 0;
+  for (auto role : op.getBody().getOps<tile::RoleOp>()) {
+    int64_t registers = role.getRegisters() ? role.getRegisters() : given;
+    all += static_cast<int64_t>(role.getWarps()) * registers;
+  }
+  if (all > given * warps)
+    return op.emitError() << "the roles ask for " << 32 * all << " registers, but a launch of "
+                          << warps << " warps gives " << given << " to each thread, "
+                          << 32 * given * warps << " in all";
+  return success();
+}
+
+LogicalResult Emitter::emitRoles(tile::RolesOp op) {
+  if (!op->getNextNode()->hasTrait<OpTrait::IsTerminator>())
+    return op->getNextNode()->emitError()
+           << "stands behind tile.roles, whose warps have different numbers of registers; move it "
+              "into a role";
+  if (failed(checkRegisters(op)))
+    return failure();
+  OpBuilder::InsertionGuard guard(b);
+  for (auto role : op.getBody().getOps<tile::RoleOp>()) {
+    int64_t first = op.firstWarpOf(role), end = first + static_cast<int64_t>(role.getWarps());
+    if (end == warps)
+      return emitRole(role, first);
+    Value mine = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, warp, i32(end));
+    auto branch = scf::IfOp::create(b, mine, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    if (failed(emitRole(role, first)))
+      return failure();
+    b.setInsertionPointToStart(branch.elseBlock());
+  }
+  return success();
+}
+
+LogicalResult Emitter::emitRole(tile::RoleOp role, int64_t first) {
+  OpBuilder::InsertionGuard guard(b);
+  llvm::SaveAndRestore savedThread(thread), savedWarp(warp);
+  llvm::SaveAndRestore savedWarps(warps);
+  llvm::SaveAndRestore savedRole(this->role, role);
+  llvm::SaveAndRestore savedAlone(alone, false);
+  if (int64_t registers = role.getRegisters())
+    NVVM::SetMaxRegisterOp::create(b, registers,
+                                   registers < launchRegisters(warps)
+                                       ? NVVM::SetMaxRegisterAction::decrease
+                                       : NVVM::SetMaxRegisterAction::increase);
+  warps = role.getWarps();
+  if (first != 0) {
+    warp = arith::SubIOp::create(b, warp, i32(first));
+    thread = arith::SubIOp::create(b, thread, i32(32 * first));
+  }
+  if (isForOneThread(role)) {
+    Value chosen = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+    Value head = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warp, i32(0));
+    auto branch = scf::IfOp::create(b, both(chosen, head), /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+    alone = true;
+  }
+  return emitBlock(role.getBody().front());
+}
+
+/// What one thread of the role (of the program, outside of roles) does.
+void Emitter::ptxByOne(StringRef text, StringRef constraints, SmallVector<Value> operands) {
+  std::string guarded = text.str(), withGuard = constraints.str();
+  if (!alone) {
+    guarded = "@$" + std::to_string(operands.size()) + " " + guarded;
+    withGuard += ",b";
+    operands.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0)));
+  }
+  ptx(guarded, withGuard + ",~{memory}", {}, operands, true);
+}

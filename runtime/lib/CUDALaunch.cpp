@@ -1,0 +1,196 @@
+//===- CUDALaunch.cpp - puts the kernels of a program on a stream -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A launch that goes well takes no memory of the heap, as its host time counts:
+// see bench/launch-time.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CUDAExecutor.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir::fa;
+using namespace mlir::fa::cuda;
+
+static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
+
+//===----------------------------------------------------------------------===//
+// Variants
+//===----------------------------------------------------------------------===//
+
+// Whether a variant fits a launch is found out without texts, which take time and
+// memory; the reasons are asked for where none fits.
+
+/// Stores a reason where one is asked for; false.
+template <typename Text> static bool because(std::string *reason, Text text) {
+  if (reason)
+    *reason = text();
+  return false;
+}
+
+/// Whether a tensor is aligned to so many bytes: its address and the strides of
+/// all dimensions but the last.
+static bool isAligned(const ManifestArgument &info, const BoundArgument &argument,
+                      int64_t alignment, std::string *reason) {
+  if (llvm::is_contained(argument.sizes, 0))
+    return true;
+  auto multiple = [&] { return "a multiple of " + std::to_string(alignment); };
+  if (auto past = reinterpret_cast<uintptr_t>(argument.data) % alignment; past != 0)
+    return because(reason, [&] {
+      return "the address of '" + info.name + "' is " + std::to_string(past) + " bytes past " +
+             multiple() + "; copy it to memory aligned to " + std::to_string(alignment) + " bytes";
+    });
+  int64_t size = sizeOf(*info.dtype);
+  for (size_t d = 0; d + 1 < argument.sizes.size(); ++d)
+    if (int64_t bytes = argument.strides[d] * size; argument.sizes[d] > 1 && bytes % alignment != 0)
+      return because(reason, [&] {
+        return "dimension " + std::to_string(d) + " of '" + info.name + "' has a stride of " +
+               std::to_string(bytes) + " bytes, expected " + multiple() + "; pad its rows to one";
+      });
+  return true;
+}
+
+/// Whether a tensor map can describe a tensor, by the rules of the copy engine.
+/// Sizes fit: they are below 2^31 (Manifest::resolve).
+static bool isMappable(const ManifestArgument &info, const BoundArgument &argument,
+                       std::string *reason) {
+  constexpr int64_t kAlignment = 16, kMaxStride = int64_t(1) << 40;
+  if (!isAligned(info, argument, kAlignment, reason))
+    return false;
+  int64_t size = sizeOf(*info.dtype);
+  for (size_t d = 0; d + 1 < argument.sizes.size(); ++d)
+    if (argument.sizes[d] > 1 && argument.strides[d] >= kMaxStride / size)
+      return because(reason, [&] {
+        return "dimension " + std::to_string(d) + " of '" + info.name + "' has a stride of " +
+               std::to_string(argument.strides[d] * size) +
+               " bytes, expected less than 2^40; copy it to contiguous memory";
+      });
+  return true;
+}
+
+bool Executor::makeTensorMaps(const Manifest &entry, const ManifestVariant &variant,
+                              llvm::ArrayRef<BoundArgument> arguments, CUtensorMap *maps,
+                              std::string *reason) const {
+  for (const ManifestKernel &kernel : variant.kernels)
+    for (const ManifestParameter &parameter : kernel.parameters) {
+      if (parameter.kind != ManifestParameter::TensorMap)
+        continue;
+      const ManifestArgument &info = entry.arguments[parameter.argument];
+      const BoundArgument &argument = arguments[parameter.argument];
+      if (!isMappable(info, argument, reason))
+        return false;
+      CUdeviceptr substitute =
+          info.kind == ManifestArgument::Input ? emptyRows : emptyRows + rowBytes;
+      CUresult result = tensorMaps->get(
+          device->driver, makeTensorMapRequest(parameter, info, argument, substitute), *maps++);
+      if (result != CUDA_SUCCESS)
+        return because(reason, [&] {
+          return "the CUDA driver makes no tensor map of '" + info.name +
+                 "': " + device->driver.describe(result) + "; copy it to contiguous memory";
+        });
+    }
+  return true;
+}
+
+bool Executor::fits(const Manifest &entry, size_t index, llvm::ArrayRef<BoundArgument> arguments,
+                    CUtensorMap *maps, std::string *reason) const {
+  const ManifestVariant &variant = entry.variants[index];
+  if (!variants[index].problem.empty())
+    return because(reason, [&] { return variants[index].problem; });
+  for (const ManifestGuard &guard : variant.guards)
+    for (unsigned i : guard.arguments)
+      if (!isAligned(entry.arguments[i], arguments[i], guard.alignment, reason))
+        return false;
+  return makeTensorMaps(entry, variant, arguments, maps, reason);
+}
+
+//===----------------------------------------------------------------------===//
+// Launching
+//===----------------------------------------------------------------------===//
+
+/// The blocks of a launch: the product of the grid's extents.
+static llvm::Expected<unsigned> countBlocks(const Manifest &entry, const ManifestKernel &kernel,
+                                            const LaunchShapes &shapes) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  auto extents = entry.grid(kernel, shapes);
+  if (!extents)
+    return extents.takeError();
+  int64_t blocks = llvm::is_contained(*extents, 0) ? 0 : 1;
+  for (int64_t extent : *extents) {
+    if (extent < 0 || (blocks > 0 && extent > most / blocks))
+      return error(
+          "the grid of kernel '" + kernel.name + "' is " +
+          llvm::join(llvm::map_range(*extents, [](int64_t x) { return std::to_string(x); }),
+                     " x ") +
+          " blocks, expected at most 2^31 - 1; use fewer or shorter sequences");
+    blocks *= extent;
+  }
+  return static_cast<unsigned>(blocks);
+}
+
+/// One parameter as its bits, the low ones of 64.
+static uint64_t valueOf(const ManifestParameter &parameter,
+                        llvm::ArrayRef<BoundArgument> arguments) {
+  const BoundArgument &argument = arguments[parameter.argument];
+  switch (parameter.kind) {
+  case ManifestParameter::Pointer:
+    return reinterpret_cast<uintptr_t>(argument.data);
+  case ManifestParameter::Size:
+    return argument.sizes[parameter.dim];
+  case ManifestParameter::Stride:
+    return argument.strides[parameter.dim];
+  case ManifestParameter::Scalar:
+    return argument.scalar;
+  case ManifestParameter::TensorMap:
+    break;
+  }
+  return 0;
+}
+
+llvm::Error Executor::launch(const Manifest &entry, const BoundArguments &bound,
+                             CUstream stream) const {
+  llvm::ArrayRef<BoundArgument> arguments = bound.arguments;
+  CUtensorMap maps[ManifestModule::kMaxTensorMaps];
+  size_t chosen = 0;
+  while (chosen < variants.size() && !fits(entry, chosen, arguments, maps, /*reason=*/nullptr))
+    ++chosen;
+  if (chosen == variants.size()) {
+    std::string problems;
+    for (size_t i = 0; i < variants.size(); ++i)
+      if (std::string problem;
+          !fits(entry, i, arguments, maps, &problem) && problems.find(problem) == std::string::npos)
+        problems += (problems.empty() ? "" : "; or: ") + problem;
+    return error("@" + entry.entry + " cannot be launched: " + problems);
+  }
+
+  Current current(*device);
+  if (llvm::Error failed = current.check())
+    return failed;
+  CUtensorMap *map = maps;
+  for (auto [kernel, function] :
+       llvm::zip_equal(entry.variants[chosen].kernels, variants[chosen].functions)) {
+    llvm::Expected<unsigned> blocks = countBlocks(entry, kernel, bound.shapes);
+    if (!blocks)
+      return blocks.takeError();
+    llvm::SmallVector<uint64_t, 64> values(kernel.parameters.size());
+    llvm::SmallVector<void *, 64> addresses;
+    for (auto [value, parameter] : llvm::zip_equal(values, kernel.parameters)) {
+      bool mapped = parameter.kind == ManifestParameter::TensorMap;
+      value = valueOf(parameter, arguments);
+      addresses.push_back(mapped ? static_cast<void *>(map++) : &value);
+    }
+    if (*blocks == 0)
+      continue;
+    CUresult result = device->driver.cuLaunchKernel(
+        function, *blocks, 1, 1, static_cast<unsigned>(kernel.threads), 1, 1,
+        static_cast<unsigned>(kernel.sharedBytes), stream, addresses.data(), nullptr);
+    if (result != CUDA_SUCCESS)
+      return device->driver.check(result,
+                                  "launch kernel '" + kernel.name + "' on " + device->describe());
+  }
+  return llvm::Error::success();
+}

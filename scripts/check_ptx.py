@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Compiles kernels to PTX and assembles them, and sees that none spills.
+
+    check_ptx.py [--dtype=f16|bf16|f32]... [--examples] [--whole] [--jobs=N] [FILE.mlir...]
+
+By --dtype: an attention of every feature (masks, scores, dropout), alone and causal,
+at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTiles.cpp).
+--examples: every example. Some are compiled for operands that are not aligned, too.
+--whole does all of those, and adds head sizes below a line's, value heads of another
+size, results without LSE, and pairs of features. f16 and bf16 differ little: without
+--whole they share the features.
+
+Each is compiled for sm_80, and that PTX assembled for sm_80 and sm_90. ptxas may neither
+spill nor warn, but for what SPILLS lists. `fa-opt` and `ptxas` are found by PATH; ptxas also where CUDA puts it.
+The last line counts the kernels: `N passed, N failed, N skipped`.
+"""
+
+import argparse
+import concurrent.futures
+import glob
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ARCHITECTURES = ("sm_80", "sm_90")
+
+# The head dimensions of the table's lines.
+HEAD_DIMS = {"f16": (64, 96, 128, 256), "bf16": (64, 96, 128, 256), "f32": (64, 128, 256)}
+
+# Bytes that may be spilled, by dtype and head dimension. f32 of 256: a thread holds 128
+# sums, and three-part products take the rest: what is spilled stays the same in the loop.
+SPILLS = {("f32", 256): 600}
+
+# Sugar, and the type and the dimensions of what it captures.
+FEATURES = {
+    "plain": (None, None),
+    "causal": ("causal", None),
+    "window": ("window<255, 0>", None),
+    "alibi": ("alibi(%alibi)", ("?xf32", ["Hq"])),
+    "softcap": ("softcap<30.0>", None),
+    "prefix": ("prefix(%prefix)", ("?xi32", ["B"])),
+    "document": ("document(%document)", ("?x?xi32", ["B", "Sk"])),
+    "bias": ("bias(%bias)", ("?x?x?xf32", ["Hq", "Sq", "Sk"])),
+    "dropout": (None, None),
+}
+
+
+def program(dtype, head_dim, value_dim, features, lse=True):
+    """The text of one attention."""
+    q, v = "tensor<?x?x?x%dx%s>" % (head_dim, dtype), "tensor<?x?x?x%dx%s>" % (value_dim, dtype)
+    arguments = [("q", q, ""), ("k", q, ""), ("v", v, "")]
+    types, sugar = [q, q, v], []
+    for name in features:
+        text, capture = FEATURES[name]
+        if text:
+            sugar.append(text)
+        if capture:
+            kind = "tensor<%s>" % capture[0]
+            dims = ", ".join('"%s"' % dim for dim in capture[1])
+            arguments.append((name, kind, ", fa.dims = [%s]" % dims))
+            types.append(kind)
+    dropout = ""
+    if "dropout" in features:
+        dropout = " dropout(%p, %seed, %offset)"
+        arguments += [("p", "f32", ""), ("seed", "i64", ""), ("offset", "i64", "")]
+        types += ["f32", "i64", "i64"]
+    results = [("o", v)] + ([("lse", "tensor<?x?x?xf32>")] if lse else [])
+    with_ = " with [%s]" % ", ".join(sugar) if sugar else ""
+    values = ", ".join("%" + name for name, _ in results)
+    return """func.func @k(%s)
+    -> (%s) {
+  %s = fa.attention query(%%q) key(%%k) value(%%v)%s%s
+    : (%s) -> (%s)
+  return %s : %s
+}
+""" % (", ".join('%%%s: %s {fa.name = "%s"%s}' % (n, t, n, more) for n, t, more in arguments),
+       ", ".join('%s {fa.name = "%s"}' % (t, n) for n, t in results),
+       values, with_, dropout, ", ".join(types), ", ".join(t for _, t in results),
+       values, ", ".join(t for _, t in results))
+
+
+def cases(dtypes, whole):
+    """(name, text, options of fa-opt, bytes that may be spilled)"""
+    for dtype in dtypes:
+        for line in HEAD_DIMS[dtype]:
+            def case(features, options=(), head_dim=line, value_dim=line, lse=True):
+                name = "%s d%d/%d %s%s%s" % (dtype, head_dim, value_dim, " ".join(features),
+                                             "" if lse else " no lse", "".join(options))
+                return (name, program(dtype, head_dim, value_dim, features, lse), list(options),
+                        SPILLS.get((dtype, line), 0))
+
+            for feature in FEATURES:
+                both = ["causal", feature] if feature not in ("plain", "causal") else []
+                for features in filter(None, [[feature], both]):
+                    # One of both for each of f16 and bf16, all for f32.
+                    if whole or dtype == "f32" or (dtype == "f16") == (len(features) == 1):
+                        yield case(features)
+                if whole:
+                    yield case([feature], ["--unaligned"])
+                    yield case([feature], lse=False)
+            yield case(["causal"], ["--unaligned"])
+            yield case(["causal", "bias", "dropout"], ["--unaligned"])
+            if whole:
+                for below in (line - 8, line // 2 + 8):
+                    yield case(["causal"], head_dim=below, value_dim=below)
+                    yield case(["causal"], value_dim=below)
+                scores = [name for name in FEATURES if name != "plain"]
+                for pair in itertools.combinations(scores, 2):
+                    if "causal" not in pair:
+                        yield case(pair)
+                yield case(scores)
+
+
+def find_ptxas():
+    return shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
+
+
+def run(command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def check(ptxas, text, options, allowed=0):
+    """What is wrong with a program, empty if nothing; what ptxas says of its kernels."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, ptx = os.path.join(folder, "k.mlir"), os.path.join(folder, "k.ptx")
+        with open(source, "w") as file:
+            file.write(text)
+        compiled = run(["fa-opt", source, "--target=sm_80", "--emit=ptx", "-o", ptx, *options])
+        if compiled.returncode or "warning" in compiled.stdout:
+            return "fa-opt: " + compiled.stdout.strip(), ""
+        problems, said = [], []
+        for arch in ARCHITECTURES:
+            assembled = run([ptxas, "-v", "-arch=" + arch, ptx, "-o", os.path.join(folder, arch)])
+            output = assembled.stdout
+            spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", output)
+            spilled = sum(int(n) for pair in spills for n in pair)
+            if assembled.returncode or not spills:
+                problems.append("%s: %s" % (arch, output.strip()))
+            elif spilled > allowed:
+                problems.append("%s: spills %d bytes" % (arch, spilled))
+            problems += ["%s: %s" % (arch, line) for line in output.splitlines()
+                         if "warning" in line or "(C7" in line]
+            registers = "/".join(re.findall(r"Used (\d+) reg", output))
+            said.append("%s: %s registers%s" % (
+                arch, registers, ", %d bytes spilled" % spilled if spilled else ""))
+        return "; ".join(problems), ", ".join(said)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dtype", action="append", default=[], choices=sorted(HEAD_DIMS))
+    parser.add_argument("--examples", action="store_true")
+    parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--verbose", action="store_true", help="print what passed, too")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("files", nargs="*")
+    options = parser.parse_args()
+    ptxas = find_ptxas()
+    if not ptxas:
+        sys.exit("check_ptx.py: ptxas is not found; install CUDA's assembler")
+
+    work = list(cases(options.dtype, options.whole))
+    files = list(options.files)
+    if options.examples:
+        files += sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir")))
+    for path in files:
+        with open(path) as file:
+            text = file.read()
+        work.append((os.path.basename(path), text, [], 0))
+        work.append((os.path.basename(path) + " unaligned", text, ["--unaligned"], 0))
+
+    failures = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = pool.map(lambda case: check(ptxas, *case[1:]), work)
+        for (name, *_), (problem, said) in zip(work, results):
+            failures += bool(problem)
+            if problem or options.verbose:
+                print("%s: %s%s" % (name, said, " FAILED: " + problem if problem else ""), flush=True)
+    print("%d passed, %d failed, 0 skipped" % (len(work) - failures, failures))
+    sys.exit(1 if failures or not work else 0)
+
+
+if __name__ == "__main__":
+    main()

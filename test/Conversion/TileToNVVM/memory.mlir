@@ -1,0 +1,138 @@
+// Every access is predicated by the range checks of its element, and takes no branch.
+// RUN: fa-opt %s --convert-tile-to-nvvm --canonicalize --cse | FileCheck %s
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+#rows = #tile.frag<reg = [(2, 8)], lane = [(4, 0), (8, 1)], warp = [(4, 16)]>
+#lanes = #tile.frag<reg = [], lane = [(32, 1)], warp = []>
+#block = #tile.frag<reg = [(8, 0, 1), (4, 16, 0)], lane = [(8, 0, 8), (4, 1, 0)], warp = [(4, 4, 0)]>
+
+// The index that the tile has no dimension for is checked, too; what is out of
+// range reads 0, whatever the register held.
+// CHECK-LABEL: llvm.func @predicated(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: !llvm.ptr<1>, %[[B:[a-z0-9]*]]: i64, %[[N:[a-z0-9]*]]: i64, %[[SB:[a-z0-9]*]]: i64
+// CHECK-NOT: scf.if
+// CHECK: %[[AT:.*]] = llvm.inline_asm {{.*}}"mov.b32 $0, $1;"
+// CHECK: %[[WIDE:.*]] = arith.extui %[[AT]]
+// CHECK: %[[COLUMN:.*]] = arith.addi %{{.*}}, %[[WIDE]] : i64
+// CHECK: %[[INB:.*]] = arith.cmpi ult, %[[I:.*]], %[[B]] : i64
+// CHECK: %[[FIRST:.*]] = llvm.getelementptr %[[X]]
+// CHECK: %[[INN:.*]] = arith.cmpi ult, %[[COLUMN]], %[[N]] : i64
+// CHECK: %[[BOTH:.*]] = arith.andi %[[INB]], %[[INN]] : i1
+// CHECK: llvm.inline_asm asm_dialect = att "{ mov.b32 $0, 0; @$2 ld.global.b32 $0, [$1]; }", "=&r,l,b" %[[FIRST]], %[[BOTH]]
+tile.func @predicated(%x: !tile.view<?x?xf32>, %y: !tile.view<?xf32>, %j: index, %i: index)
+    grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %t = tile.load %x[%i, %j] dims [1] : !tile.view<?x?xf32> -> tensor<32xf32, #lanes>
+  tile.store %t, %y[%c0] dims [0] : tensor<32xf32, #lanes>, !tile.view<?xf32>
+  tile.return
+}
+
+// As wide as alignment, neighbours and whole rows allow: 16 bytes.
+// CHECK-LABEL: llvm.func @wide(
+// CHECK-COUNT-4: llvm.inline_asm asm_dialect = att "{ mov.b32 $0, 0; mov.b32 $1, 0; mov.b32 $2, 0; mov.b32 $3, 0; @$5 ld.global.v4.b32 {$0, $1, $2, $3}, [$4]; }"
+// CHECK-NOT: ld.global
+// CHECK-COUNT-4: "@$1 st.global.v4.b32 [$0], {$2, $3, $4, $5};"
+// CHECK-NOT: st.global
+// CHECK: llvm.return
+tile.func @wide(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !tile.view<?x64xf16> {tile.align = 16 : i64})
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %t = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16, #block>
+  tile.store %t, %y[%c0, %c0] dims [0, 1] : tensor<64x64xf16, #block>, !tile.view<?x64xf16>
+  tile.return
+}
+
+// Aligned to 4 bytes: two elements. Rows that are no multiple of two, tiles that
+// start anywhere, views of unknown alignment: one. A view that holds all columns
+// of the tile has them checked by nobody.
+// CHECK-LABEL: llvm.func @narrow(
+// CHECK-SAME: %{{[a-z0-9]*}}: !llvm.ptr<1>, %[[ROWS:[a-z0-9]*]]: i64,
+// CHECK: %[[UPPER:.*]] = arith.cmpi ult, %{{.*}}, %[[ROWS]] : i64
+// CHECK: ld.global.b32 $0, [$1]; }", "=&r,l,b" %{{.*}}, %[[UPPER]]
+// CHECK: %[[LOWER:.*]] = arith.cmpi ult, %{{.*}}, %[[ROWS]] : i64
+// CHECK: ld.global.b32 $0, [$1]; }", "=&r,l,b" %{{.*}}, %[[LOWER]]
+// CHECK-COUNT-14: ld.global.b32
+// CHECK-NOT: ld.global.b32
+// CHECK-COUNT-32: "@$1 st.global.b16 [$0], $2;"
+// CHECK-COUNT-32: "@$1 st.global.b16 [$0], $2;"
+// CHECK: llvm.return
+#pairs = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+tile.func @narrow(%x: !tile.view<?x64xf16> {tile.align = 4 : i64}, %y: !tile.view<?x63xf16> {tile.align = 4 : i64},
+                  %z: !tile.view<?x64xf16> {tile.align = 4 : i64}, %w: !tile.view<?x64xf16>, %j: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %t = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16, #pairs>
+  tile.store %t, %y[%c0, %c0] dims [0, 1] : tensor<64x64xf16, #pairs>, !tile.view<?x63xf16>
+  tile.store %t, %z[%c0, %j] dims [0, 1] : tensor<64x64xf16, #pairs>, !tile.view<?x64xf16>
+  tile.store %t, %w[%c0, %c0] dims [0, 1] : tensor<64x64xf16, #pairs>, !tile.view<?x64xf16>
+  tile.return
+}
+
+// Four lanes hold each row: the first of them stores it. Of warps that the
+// layout does not count, none does.
+// CHECK-LABEL: llvm.func @replicated(
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : i32
+// CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK: ld.global
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %[[ZERO]] : i32
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : i64
+// CHECK: %[[STORES:.*]] = arith.andi %[[FIRST]], %[[IN]] : i1
+// CHECK: st.global.b32 {{.*}} %{{.*}}, %[[STORES]],
+// CHECK: %[[WARP:.*]] = arith.cmpi ult, %{{.*}}, %[[ONE]] : i32
+// CHECK: %[[THERE:.*]] = arith.andi %[[WARP]], %{{.*}} : i1
+// CHECK: st.global.b32 {{.*}} %{{.*}}, %[[THERE]],
+tile.func @replicated(%x: !tile.view<?xf32>, %y: !tile.view<?xf32>)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %t = tile.load %x[%c0] dims [0] : !tile.view<?xf32> -> tensor<64xf32, #rows>
+  tile.store %t, %y[%c0] dims [0] : tensor<64xf32, #rows>, !tile.view<?xf32>
+  %u = tile.load %x[%c0] dims [0] : !tile.view<?xf32> -> tensor<32xf32, #lanes>
+  tile.store %u, %y[%c0] dims [0] : tensor<32xf32, #lanes>, !tile.view<?xf32>
+  tile.return
+}
+
+// One element by every thread; i1 is a byte, f64 two words. What the kernel
+// itself writes is read where it stands, not earlier.
+// CHECK-LABEL: llvm.func @scalars(
+// CHECK: %[[BYTE:.*]] = llvm.inline_asm asm_dialect = att "{ mov.b16 $0, 0; @$2 ld.global.b8 $0, [$1]; }", "=&h,l,b"
+// CHECK: arith.cmpi ne, %[[BYTE]], %{{.*}} : i16
+// CHECK: llvm.inline_asm asm_dialect = att "{ mov.b64 $0, 0; @$2 ld.global.b64 $0, [$1]; }", "=&l,l,b"
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "{ mov.b32 $0, 0; @$2 ld.global.b32 $0, [$1]; }"
+// CHECK: arith.extui %{{.*}} : i1 to i16
+// CHECK: "@$1 st.global.b8 [$0], $2;", "l,b,h"
+tile.func @scalars(%x: !tile.view<?xi1>, %y: !tile.view<?xf64>, %z: !tile.view<?xf32>, %w: !tile.view<?xi1>, %i: index)
+    grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %a = tile.load %x[%i] dims [] : !tile.view<?xi1> -> i1
+  %b = tile.load %y[%i] dims [] : !tile.view<?xf64> -> f64
+  %c = tile.load %z[%i] dims [] : !tile.view<?xf32> -> f32
+  %d = arith.truncf %b : f64 to f32
+  %e = arith.select %a, %c, %d : f32
+  %t = tile.broadcast %e : f32 -> tensor<32xf32, #lanes>
+  tile.store %t, %z[%c0] dims [0] : tensor<32xf32, #lanes>, !tile.view<?xf32>
+  %f = tile.broadcast %a : i1 -> tensor<32xi1, #lanes>
+  tile.store %f, %w[%c0] dims [0] : tensor<32xi1, #lanes>, !tile.view<?xi1>
+  tile.return
+}
+
+// Each element by its own indices; a negative one is a large one, so out of range.
+// CHECK-LABEL: llvm.func @gathered(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: !llvm.ptr<1>, %[[H:[a-z0-9]*]]: i64, %[[N:[a-z0-9]*]]: i64
+// CHECK: %[[INDICES:.*]] = arith.subi {{.*}} : vector<2xi64>
+// CHECK: %[[INDEX:.*]] = vector.extract %[[INDICES]][0] : i64
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[INDEX]], %[[N]] : i64
+// CHECK: ld.global.b32
+// CHECK: vector.extract %[[INDICES]][1] : i64
+// CHECK: ld.global.b32
+// CHECK-NOT: ld.global
+// CHECK: llvm.return
+tile.func @gathered(%x: !tile.view<?x?xf32>, %y: !tile.view<?xf32>, %h: index, %i: index)
+    grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %io = tile.iota %i : index -> tensor<64xindex, #rows>
+  %half = arith.constant dense<32> : tensor<64xindex, #rows>
+  %at = arith.subi %io, %half : tensor<64xindex, #rows>
+  %t = tile.gather %x[%h, %at] : !tile.view<?x?xf32>[index, tensor<64xindex, #rows>] -> tensor<64xf32, #rows>
+  tile.store %t, %y[%c0] dims [0] : tensor<64xf32, #rows>, !tile.view<?xf32>
+  tile.return
+}

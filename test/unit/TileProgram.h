@@ -1,0 +1,159 @@
+//===- TileProgram.h - a program with a tensor map, written by hand -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// y = the tile of 80 rows x 128 columns of x (?x?x?x128xf16) at (b, h, row), as
+// the copy engine leaves it in shared memory; the second variant fills y with
+// ones, on tensors that no map can describe. What the tile should be stands here
+// too, for the stand-in of the driver and for devices.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TEST_UNIT_TILEPROGRAM_H
+#define FA_TEST_UNIT_TILEPROGRAM_H
+
+#include <cstdint>
+#include <vector>
+
+inline const char *const kTilePTX = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry fake_tile(.param .u64 y, .param .u64 y_stride0, .param .u64 y_stride1,
+    .param .u32 b, .param .u32 h, .param .u32 row, .param .align 64 .b8 map[128])
+{
+  .reg .pred %p;
+  .reg .b32 %r<16>;
+  .reg .b64 %d<8>;
+  .shared .align 1024 .b8 tile[20480];
+  .shared .align 8 .b64 full;
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r1, tile;
+  mov.u32 %r2, full;
+  setp.ne.u32 %p, %r0, 0;
+  @%p bra WAIT;
+  mbarrier.init.shared.b64 [%r2], 1;
+  fence.mbarrier_init.release.cluster;
+  fence.proxy.async;
+  mbarrier.arrive.expect_tx.shared.b64 %d0, [%r2], 20480;
+  ld.param.u32 %r3, [b];
+  ld.param.u32 %r4, [h];
+  ld.param.u32 %r5, [row];
+  mov.u32 %r6, 0;
+  mov.b64 %d1, map;
+  cvta.param.u64 %d1, %d1;
+  cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+      [%r1], [%d1, {%r6, %r5, %r6, %r4, %r3}], [%r2];
+WAIT:
+  bar.sync 0;
+AGAIN:
+  mbarrier.try_wait.parity.shared.b64 %p, [%r2], 0;
+  @!%p bra AGAIN;
+  ld.param.u64 %d2, [y];
+  cvta.to.global.u64 %d2, %d2;
+  shl.b32 %r7, %r0, 2;
+LOOP:
+  add.u32 %r8, %r1, %r7;
+  ld.shared.u32 %r9, [%r8];
+  cvt.u64.u32 %d3, %r7;
+  add.u64 %d3, %d2, %d3;
+  st.global.u32 [%d3], %r9;
+  add.u32 %r7, %r7, 512;
+  setp.lt.u32 %p, %r7, 20480;
+  @%p bra LOOP;
+  ret;
+}
+.visible .entry fake_ones(.param .u64 y, .param .u64 y_stride0, .param .u64 y_stride1)
+{
+  .reg .pred %p;
+  .reg .b32 %r<3>;
+  .reg .b64 %d<3>;
+  mov.u32 %r0, %tid.x;
+  shl.b32 %r0, %r0, 2;
+  mov.u32 %r1, 0x3C003C00;
+  ld.param.u64 %d0, [y];
+  cvta.to.global.u64 %d0, %d0;
+LOOP:
+  cvt.u64.u32 %d1, %r0;
+  add.u64 %d1, %d0, %d1;
+  st.global.u32 [%d1], %r1;
+  add.u32 %r0, %r0, 512;
+  setp.lt.u32 %p, %r0, 20480;
+  @%p bra LOOP;
+  ret;
+}
+)";
+
+inline const char *const kTileManifest = R"({
+  "version": 1, "target": "sm_90", "minimum_driver": 12000, "images": ["ptx"],
+  "entries": [{
+    "name": "tile",
+    "arguments": [
+      {"name": "x", "kind": "input", "dtype": "f16", "shape": [-1, -1, -1, 128]},
+      {"name": "y", "kind": "output", "dtype": "f16", "shape": [2, 80, 64]},
+      {"name": "b", "kind": "scalar", "dtype": "i32"},
+      {"name": "h", "kind": "scalar", "dtype": "i32"},
+      {"name": "row", "kind": "scalar", "dtype": "i32"}],
+    "multiples": [], "limits": [],
+    "variants": [
+      {"guards": [], "image": 0,
+       "kernels": [{"name": "fake_tile", "threads": 128, "shared_bytes": 0, "grid": [],
+                    "arguments": [1, 2, 3, 4, 0],
+                    "parameters": [["pointer", 1], ["stride", 1, 0], ["stride", 1, 1],
+                                   ["scalar", 2], ["scalar", 3], ["scalar", 4],
+                                   ["tensor_map", 0, 80, 128, 128]]}]},
+      {"guards": [], "image": 0,
+       "kernels": [{"name": "fake_ones", "threads": 128, "shared_bytes": 0, "grid": [],
+                    "arguments": [1],
+                    "parameters": [["pointer", 1], ["stride", 1, 0], ["stride", 1, 1]]}]}]}]})";
+
+/// A launch of it: sizes B, H, S, the strides of x in elements, and the tile.
+struct TileCase {
+  const char *name;
+  int64_t sizes[3], strides[3];
+  int32_t b, h, row;
+};
+
+inline constexpr int64_t kTileRows = 80, kTileColumns = 128, kTileElements = 10240;
+
+/// Rows within bounds and past them; heads outermost, innermost, and repeated;
+/// strides of no account; and tensors without elements.
+inline const TileCase kTileCases[] = {
+    {"inner", {2, 3, 200}, {76800, 25600, 128}, 1, 2, 80},
+    {"last rows", {2, 3, 200}, {76800, 25600, 128}, 1, 1, 160},
+    {"past the rows", {2, 3, 200}, {76800, 25600, 128}, 0, 1, 240},
+    {"past the heads", {2, 3, 200}, {76800, 25600, 128}, 0, 3, 0},
+    {"before the rows", {2, 3, 200}, {76800, 25600, 128}, 0, 0, -16},
+    {"tokens outermost", {2, 3, 100}, {38400, 128, 384}, 1, 2, 40},
+    {"padded rows", {1, 2, 90}, {25920, 12960, 144}, 0, 1, 8},
+    {"one row", {1, 1, 1}, {77, 55, 33}, 0, 0, 0},
+    {"one head of many", {1, 1, 100}, {3, 5, 128}, 0, 0, 30},
+    {"heads repeated", {2, 3, 90}, {11520, 0, 128}, 1, 2, 0},
+    {"no rows", {2, 3, 0}, {0, 0, 128}, 0, 0, 0},
+    {"no rows and a tile in the middle", {2, 3, 0}, {0, 0, 128}, 1, 1, 80},
+    {"no heads", {2, 0, 80}, {0, 10240, 128}, 0, 0, 0},
+};
+
+/// The bits of element `i` of x's memory, of which none is 0.
+inline uint16_t tileValue(int64_t i) { return static_cast<uint16_t>(1 + i % 60000); }
+
+/// What y should be: [panel][row][chunk ^ (row % 8)] of 8 elements.
+inline std::vector<uint16_t> expectedTile(const TileCase &c) {
+  std::vector<uint16_t> tile(kTileElements);
+  for (int64_t row = 0; row < kTileRows; ++row)
+    for (int64_t column = 0; column < kTileColumns; ++column) {
+      int64_t at = c.row + row, panel = column / 64, chunk = column % 64 / 8;
+      bool inside = c.b < c.sizes[0] && c.h < c.sizes[1] && at >= 0 && at < c.sizes[2];
+      if (inside)
+        tile[(panel * kTileRows + row) * 64 + (chunk ^ (row % 8)) * 8 + column % 8] =
+            tileValue(c.b * c.strides[0] + c.h * c.strides[1] + at * c.strides[2] + column);
+    }
+  return tile;
+}
+
+/// Elements of memory that the largest x spans.
+inline constexpr int64_t kTileMemory = 2 * 3 * 200 * 128;
+
+#endif // FA_TEST_UNIT_TILEPROGRAM_H
