@@ -19,7 +19,8 @@ using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
   static const StringRef names[] = {"tile-narrow-positions", "tile-schedule-grid",
-                                    "tile-schedule-loop", "tile-pipeline"};
+                                    "tile-schedule-loop", "tile-pipeline",
+                                    "tile-specialize-warps", "tile-order-warpgroups"};
   return names;
 }
 
@@ -37,13 +38,24 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   tile::TileAssignLayoutsOptions layouts;
   layouts.target = target.name.str();
   add(tile::createTileAssignLayouts(layouts));
-  add(tile::createTilePromoteShared());
+  // Asynchronous products need a role that loads: without it, the schedule that
+  // suits every target, in which all warps do the same.
+  tile::TilePromoteSharedOptions promote;
+  bool roles = !llvm::is_contained(options.leaveOut, "tile-specialize-warps");
+  promote.products = target.hasWGMMA && roles ? "async" : "sync";
+  add(tile::createTilePromoteShared(promote));
   tile::TileScheduleLoopOptions schedule;
   schedule.sharedLimit = target.sharedMemory;
   add(tile::createTileScheduleLoop(schedule));
   add(tile::createTilePipeline());
+  if (target.hasWGMMA) {
+    add(tile::createTileSpecializeWarps());
+    add(tile::createTileOrderWarpgroups());
+  }
   add(tile::createTileVerifyRings());
   add(tile::createTileLowerRings());
+  if (target.hasWGMMA)
+    add(tile::createTileMakeTensorMaps());
   kernels.addPass(createCSEPass());
 }
 

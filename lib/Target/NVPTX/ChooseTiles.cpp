@@ -54,6 +54,12 @@ constexpr Tiles kTable[] = {
     {4, 64, kHeavy, 64, 64, 4},   {4, 128, kHeavy, 64, 32, 4},  {4, 256, kHeavy, 64, 16, 4},
 };
 
+// wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
+// accumulators and operands fit in registers; head dimensions in whole panels
+// of 128 bytes, which the copy engine brings.
+constexpr Tiles kHopperTable[] = {
+    {2, 64, kLight, 192, 128, 12}, {2, 128, kLight, 192, 80, 12}, {2, 256, kLight, 128, 80, 8}};
+
 struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
   using Base::Base;
 
@@ -87,9 +93,15 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     int64_t bytes = element.getIntOrFloatBitWidth() / 8;
     int64_t headDim = std::max(attention.getHeadDim(), attention.getValueHeadDim());
     Weight weight = weigh(attention);
-    const Tiles *line = llvm::find_if(kTable, [&](const Tiles &tiles) {
+    bool panels = attention.getHeadDim() % 64 == 0 && attention.getValueHeadDim() % 64 == 0;
+    auto serves = [&](const Tiles &tiles) {
       return tiles.bytes == bytes && headDim <= tiles.headDim && weight <= tiles.weight;
-    });
+    };
+    const Tiles *line = std::end(kHopperTable);
+    if (target == "sm_90a" && panels)
+      line = llvm::find_if(kHopperTable, serves);
+    if (line == std::end(kHopperTable))
+      line = llvm::find_if(kTable, serves);
     if (line == std::end(kTable))
       return attention.emitError() << "no tiles for " << element << " with head dimension "
                                    << headDim << " on " << target;

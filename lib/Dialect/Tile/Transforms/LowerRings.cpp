@@ -12,17 +12,19 @@
 //      puts and gets, which loops and ifs carry along;
 //   4. add up shared memory.
 //
+// With roles, LowerRoles.cpp does 2 and 3.
+//
 // Rejects: copy(tma), which needs roles.
 //
 //===----------------------------------------------------------------------===//
 
+#include "CountedLowering.h"
+#include "LowerRoles.h"
 #include "SyncPlanner.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/PatternMatch.h"
-#include "llvm/ADT/SmallSet.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILELOWERRINGS
@@ -38,47 +40,37 @@ using namespace mlir::tile;
 
 namespace {
 
-/// The next slot to put and the next to get, of each ring of several stages.
-struct Counters {
-  enum Kind { kPut, kGet };
-  /// The values in a fixed order, for loops and ifs to carry.
-  SmallVector<Value> values;
-  llvm::DenseMap<Operation *, unsigned> base;
-
-  Value &of(RingOp ring, Kind kind) { return values[base.lookup(ring) + kind]; }
-};
-
-struct Lowering {
+struct Lowering : CountedLowering {
   Lowering(FuncOp func, const SyncPlan &plan, IRRewriter &rewriter)
-      : func(func), plan(plan), rewriter(rewriter) {}
+      : CountedLowering(rewriter), func(func), plan(plan) {}
   void run();
 
 private:
-  void lower(Block &block);
-  void lowerLoop(scf::ForOp loop);
-  void lowerIf(scf::IfOp branch);
+  /// Of each ring of several stages: the next slot to put and the next to get.
+  enum Counter { kPut, kGet };
+
+  SmallVector<unsigned> countersOf(Operation *op) override;
+  void rewrite(Operation *op) override;
   void lowerPut(Operation *op);
   void lowerGet(GetOp get);
   void lowerRelease(ReleaseOp release);
   void synchronize(Operation *op);
-  Value nextSlot(Location loc, RingOp ring, Counters::Kind kind);
-  SmallVector<unsigned> countersIn(Operation *op);
+  Value nextSlot(Location loc, RingOp ring, Counter kind);
 
   FuncOp func;
   const SyncPlan &plan;
-  IRRewriter &rewriter;
-  Counters counters;
+  llvm::DenseMap<Operation *, unsigned> base;
   Value zero;
 };
 
 } // namespace
 
 /// The slot of the ring's next put or get; counts it.
-Value Lowering::nextSlot(Location loc, RingOp ring, Counters::Kind kind) {
+Value Lowering::nextSlot(Location loc, RingOp ring, Counter kind) {
   RingType type = ring.getType();
   if (type.getStages() == 1)
     return SlotAtOp::create(rewriter, loc, type.getSlot(), ring.getResult(), zero);
-  Value &count = counters.of(ring, kind);
+  Value &count = counters[base.lookup(ring) + kind];
   Value slot = SlotAtOp::create(rewriter, loc, type.getSlot(), ring.getResult(), count);
   Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
   Value stages = arith::ConstantIndexOp::create(rewriter, loc, type.getStages());
@@ -88,18 +80,10 @@ Value Lowering::nextSlot(Location loc, RingOp ring, Counters::Kind kind) {
   return slot;
 }
 
-/// The counters that ops inside of `op` change.
-SmallVector<unsigned> Lowering::countersIn(Operation *op) {
-  llvm::SmallSet<unsigned, 8> changed;
-  op->walk([&](Operation *inner) {
-    if (!isa<PutOp, PutValueOp, GetOp>(inner) || ringOf(inner).getType().getStages() == 1)
-      return;
-    changed.insert(counters.base.lookup(ringOf(inner)) +
-                   (isa<GetOp>(inner) ? Counters::kGet : Counters::kPut));
-  });
-  SmallVector<unsigned> sorted(changed.begin(), changed.end());
-  llvm::sort(sorted);
-  return sorted;
+SmallVector<unsigned> Lowering::countersOf(Operation *op) {
+  if (!isa<PutOp, PutValueOp, GetOp>(op) || ringOf(op).getType().getStages() == 1)
+    return {};
+  return {base.lookup(ringOf(op)) + (isa<GetOp>(op) ? kGet : kPut)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -119,7 +103,7 @@ void Lowering::synchronize(Operation *op) {
 
 void Lowering::lowerPut(Operation *op) {
   Location loc = op->getLoc();
-  Value slot = nextSlot(loc, ringOf(op), Counters::kPut);
+  Value slot = nextSlot(loc, ringOf(op), kPut);
   if (auto put = dyn_cast<PutValueOp>(op)) {
     WriteOp::create(rewriter, loc, put.getValue(), slot);
   } else {
@@ -133,7 +117,7 @@ void Lowering::lowerPut(Operation *op) {
 }
 
 void Lowering::lowerGet(GetOp get) {
-  rewriter.replaceOp(get, nextSlot(get.getLoc(), ringOf(get), Counters::kGet));
+  rewriter.replaceOp(get, nextSlot(get.getLoc(), ringOf(get), kGet));
 }
 
 /// Erases it, and the slot where nothing reads it.
@@ -144,85 +128,14 @@ void Lowering::lowerRelease(ReleaseOp release) {
     rewriter.eraseOp(slot);
 }
 
-void Lowering::lowerLoop(scf::ForOp loop) {
-  SmallVector<unsigned> carried = countersIn(loop);
-  if (carried.empty())
-    return lower(*loop.getBody());
-  SmallVector<Value> inits;
-  for (unsigned i : carried)
-    inits.push_back(counters.values[i]);
-  rewriter.setInsertionPoint(loop);
-  // Each argument is yielded until the body has counted.
-  auto yields = [](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
-    return SmallVector<Value>(arguments.begin(), arguments.end());
-  };
-  unsigned old = loop.getNumResults();
-  loop = cast<scf::ForOp>(loop.replaceWithAdditionalYields(
-                                  rewriter, inits, /*replaceInitOperandUsesInLoop=*/false, yields)
-                              ->getOperation());
-  for (auto [n, i] : llvm::enumerate(carried))
-    counters.values[i] = loop.getRegionIterArg(old + n);
-  lower(*loop.getBody());
-  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
-  for (auto [n, i] : llvm::enumerate(carried)) {
-    yield->setOperand(old + n, counters.values[i]);
-    counters.values[i] = loop.getResult(old + n);
-  }
-}
-
-void Lowering::lowerIf(scf::IfOp branch) {
-  SmallVector<unsigned> carried = countersIn(branch);
-  SmallVector<Value> before = counters.values;
-  auto lowerArm = [&](Block *arm) {
-    counters.values = before;
-    lower(*arm);
-    SmallVector<Value> counted;
-    for (unsigned i : carried)
-      counted.push_back(counters.values[i]);
-    arm->getTerminator()->insertOperands(arm->getTerminator()->getNumOperands(), counted);
-  };
-  if (carried.empty()) {
-    lower(*branch.thenBlock());
-    if (branch.elseBlock())
-      lower(*branch.elseBlock());
-    return;
-  }
-  SmallVector<Type> types(branch.getResultTypes());
-  types.append(carried.size(), rewriter.getIndexType());
-  rewriter.setInsertionPoint(branch);
-  auto wider = scf::IfOp::create(rewriter, branch.getLoc(), types, branch.getCondition(),
-                                 /*addThenBlock=*/false, /*addElseBlock=*/false);
-  wider.getThenRegion().takeBody(branch.getThenRegion());
-  if (branch.elseBlock()) {
-    wider.getElseRegion().takeBody(branch.getElseRegion());
-  } else {
-    rewriter.createBlock(&wider.getElseRegion());
-    scf::YieldOp::create(rewriter, branch.getLoc());
-  }
-  unsigned old = branch.getNumResults();
-  rewriter.replaceOp(branch, wider.getResults().take_front(old));
-  lowerArm(wider.thenBlock());
-  lowerArm(wider.elseBlock());
-  counters.values = before;
-  for (auto [n, i] : llvm::enumerate(carried))
-    counters.values[i] = wider.getResult(old + n);
-}
-
-void Lowering::lower(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    rewriter.setInsertionPoint(&op);
-    synchronize(&op);
-    if (isa<PutOp, PutValueOp>(op))
-      lowerPut(&op);
-    else if (auto get = dyn_cast<GetOp>(op))
-      lowerGet(get);
-    else if (auto release = dyn_cast<ReleaseOp>(op))
-      lowerRelease(release);
-    else if (auto loop = dyn_cast<scf::ForOp>(op))
-      lowerLoop(loop);
-    else if (auto branch = dyn_cast<scf::IfOp>(op))
-      lowerIf(branch);
-  }
+void Lowering::rewrite(Operation *op) {
+  synchronize(op);
+  if (isa<PutOp, PutValueOp>(op))
+    lowerPut(op);
+  else if (auto get = dyn_cast<GetOp>(op))
+    lowerGet(get);
+  else if (auto release = dyn_cast<ReleaseOp>(op))
+    lowerRelease(release);
 }
 
 void Lowering::run() {
@@ -231,8 +144,8 @@ void Lowering::run() {
   zero = arith::ConstantIndexOp::create(rewriter, func.getLoc(), 0);
   for (auto ring : entry.getOps<RingOp>())
     if (ring.getType().getStages() > 1) {
-      counters.base[ring] = counters.values.size();
-      counters.values.append(2, zero);
+      base[ring] = counters.size();
+      counters.append(2, zero);
     }
   lower(entry);
   if (zero.use_empty())
@@ -252,11 +165,19 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
     FuncOp func = getOperation();
     if (failed(rejectEngineCopies()) || failed(verifyRings(func)))
       return signalPassFailure();
-    SyncPlan plan = planSynchronization(func);
-    report(plan);
     IRRewriter rewriter(&getContext());
-    Lowering(func, plan, rewriter).run();
     int64_t bytes = 0;
+    auto roles = func.getBody().front().getOps<RolesOp>();
+    if (roles.empty()) {
+      SyncPlan plan = planSynchronization(func);
+      report(plan);
+      Lowering(func, plan, rewriter).run();
+    } else {
+      FailureOr<int64_t> barriers = lowerRoles(*roles.begin(), rewriter);
+      if (failed(barriers))
+        return signalPassFailure();
+      bytes = *barriers;
+    }
     for (auto ring : func.getOps<RingOp>())
       bytes += sharedBytes(ring.getType());
     func->setAttr(TileDialect::kSharedBytesAttr, rewriter.getI64IntegerAttr(bytes));
@@ -264,7 +185,7 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
 
   LogicalResult rejectEngineCopies() {
     WalkResult walked = getOperation().walk([](PutOp put) {
-      if (put.getCopy() != Copy::tma)
+      if (put.getCopy() != Copy::tma || put->getParentOfType<RoleOp>())
         return WalkResult::advance();
       put.emitOpError() << "copy(tma) needs a role that copies; use copy(cp_async)";
       return WalkResult::interrupt();

@@ -18,10 +18,14 @@
 //   4. gets in front of the loop go behind the puts that the loop's first
 //      iterations need, so that all these copies run together.
 //
+// Loops that start products have effects in every stage: first and last part
+// are peeled instead of 2 to 4 (PeelLoop.cpp).
+//
 // Requires and rejects: see 1.
 //
 //===----------------------------------------------------------------------===//
 
+#include "PeelLoop.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -121,13 +125,19 @@ static bool mayRunAhead(Operation *op) {
          (op->getNumRegions() == 0 && isMemoryEffectFree(op) && isSpeculatable(op));
 }
 
+/// Whether stages before the last one do more than to fill rings.
+static bool startsProducts(Block &block) { return !block.getOps<DotStartOp>().empty(); }
+
 static LogicalResult checkSchedule(Block &block, const Schedule &schedule) {
   auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
   if (!loop && schedule.last > 0)
     return block.getParentOp()->emitOpError()
            << "has no iterations, so its ops have " << kStageAttr << " 0, got " << schedule.last;
+  bool peels = startsProducts(block);
+  if (peels && schedule.last > 1)
+    return loop.emitOpError() << "starts products, so it has stages 0 and 1, got " << schedule.last;
   for (auto [op, stage] : schedule.ops) {
-    if (stage < schedule.last && !mayRunAhead(op))
+    if (stage < schedule.last && !peels && !mayRunAhead(op))
       return op->emitOpError() << "must not run for an iteration that does not exist; give it the "
                                   "last stage, "
                                << schedule.last;
@@ -269,6 +279,12 @@ namespace {
 struct Pipeline : tile::impl::TilePipelineBase<Pipeline> {
   using Base::Base;
 
+  LogicalResult expand(RewriterBase &rewriter, scf::ForOp loop, Schedule &schedule) {
+    if (startsProducts(*loop.getBody()))
+      return peelLoop(rewriter, loop, schedule.ops);
+    return Expansion(rewriter, loop, schedule).run();
+  }
+
   void runOnOperation() override {
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) {
@@ -283,8 +299,7 @@ struct Pipeline : tile::impl::TilePipelineBase<Pipeline> {
       if (schedule.last == 0)
         for (auto [op, stage] : schedule.ops)
           op->moveBefore(block->getTerminator());
-      else if (auto loop = cast<scf::ForOp>(block->getParentOp());
-               failed(Expansion(rewriter, loop, schedule).run()))
+      else if (failed(expand(rewriter, cast<scf::ForOp>(block->getParentOp()), schedule)))
         return signalPassFailure();
     }
     getOperation().walk([](Operation *op) {

@@ -10,7 +10,10 @@
 //      loop) counts as the op that has the region;
 //   2. computed operands b of products: put_value, get, release;
 //   3. layout conversions that move an element to a warp which does not hold
-//      it: put_value, get, read, release.
+//      it: put_value, get, read, release;
+//   4. with asynchronous products, where the program allows them
+//      (AsyncProducts.cpp): copies by the engine, two slots for what a loop
+//      loads, products in two ops.
 //
 // Requires: static tiles. Rejects: tiles that shared memory cannot hold (i1,
 // index), reductions along a dimension that several warps hold, and what
@@ -18,13 +21,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AsyncProducts.h"
 #include "fa/Dialect/Tile/IR/LayoutConversion.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEPROMOTESHARED
@@ -38,32 +40,12 @@ using namespace mlir::tile;
 // How a tile is copied
 //===----------------------------------------------------------------------===//
 
-/// Whether the value is a multiple of n, as far as its arithmetic shows.
-static bool isMultipleOf(Value value, int64_t n) {
-  if (APInt constant; matchPattern(value, m_ConstantInt(&constant)))
-    return constant.getSExtValue() % n == 0;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && argument == loop.getInductionVar() && isMultipleOf(loop.getLowerBound(), n) &&
-           isMultipleOf(loop.getStep(), n);
-  }
-  if (auto product = value.getDefiningOp<arith::MulIOp>())
-    return isMultipleOf(product.getLhs(), n) || isMultipleOf(product.getRhs(), n);
-  if (auto sum = value.getDefiningOp<arith::AddIOp>())
-    return isMultipleOf(sum.getLhs(), n) && isMultipleOf(sum.getRhs(), n);
-  return false;
-}
-
 /// Why the load cannot be made of aligned copies of 16 bytes; empty if it can.
 static StringRef whyNotAsync(LoadOp load, RankedTensorType tile) {
   constexpr int64_t kChunk = 16;
   int64_t bytes = tile.getElementTypeBitWidth() / 8;
-  auto argument = dyn_cast<BlockArgument>(load.getSource());
-  auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
-  auto align =
-      func ? func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), TileDialect::kAlignAttr)
-           : IntegerAttr();
-  if (!align || align.getInt() <= 0 || align.getInt() % kChunk != 0)
+  int64_t align = alignmentOf(load.getSource());
+  if (align == 0 || align % kChunk != 0)
     return "the source has no tile.align 16";
   if (bytes != 2 && bytes != 4)
     return "its elements do not have 2 or 4 bytes";
@@ -121,19 +103,23 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
   using Base::Base;
 
   void runOnOperation() override;
-  FailureOr<Value> makeRing(Operation *user, Type tile);
+  FailureOr<Value> makeRing(Operation *user, Type tile, int64_t stages = 1);
   LogicalResult promoteLoad(LoadOp load);
   LogicalResult promoteOperand(DotOp dot);
   LogicalResult promoteConversion(ConvertLayoutOp convert);
+  void startProduct(DotOp dot);
+  bool chooseAsync(ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots,
+                   ArrayRef<ConvertLayoutOp> conversions);
   Value putValue(OpBuilder &b, Location loc, Value ring, Value tile);
 
   Operation *lastRing = nullptr;
+  bool async = false;
 };
 
 } // namespace
 
-/// A ring of one slot for the tile, behind the rings made before.
-FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type) {
+/// A ring for the tile, behind the rings made before.
+FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t stages) {
   auto tile = cast<RankedTensorType>(type);
   if (!tile.hasStaticShape())
     return user->emitOpError() << "needs a tile of static shape to bring it to shared memory, got "
@@ -148,24 +134,25 @@ FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type) {
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
   if (lastRing)
     b.setInsertionPointAfter(lastRing);
-  auto ring =
-      RingOp::create(b, user->getLoc(),
-                     RingType::get(&getContext(), 1, tile.getShape(), element, swizzleFor(tile)));
+  auto ring = RingOp::create(
+      b, user->getLoc(),
+      RingType::get(&getContext(), stages, tile.getShape(), element, swizzleFor(tile)));
   lastRing = ring;
   return ring.getResult();
 }
 
 LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   auto tile = cast<RankedTensorType>(load.getResult().getType());
-  FailureOr<Value> ring = makeRing(load, tile);
+  bool inLoop = isa<scf::ForOp>(load->getParentOp());
+  FailureOr<Value> ring = makeRing(load, tile, async && inLoop ? 2 : 1);
   if (failed(ring))
     return failure();
   auto type = cast<RingType>(ring->getType());
   Location loc = load.getLoc();
   OpBuilder b(load);
-  StringRef why = whyNotAsync(load, tile);
-  PutOp::create(b, loc, *ring, load.getSource(), load.getIndices(), load.getDims(),
-                why.empty() ? Copy::cp_async : Copy::ld_st);
+  StringRef why = async ? "" : whyNotAsync(load, tile);
+  Copy copy = async ? Copy::tma : why.empty() ? Copy::cp_async : Copy::ld_st;
+  PutOp::create(b, loc, *ring, load.getSource(), load.getIndices(), load.getDims(), copy);
   auto get = GetOp::create(b, loc, type.getSlot(), *ring);
 
   // Products read the slot, everything else reads it to registers.
@@ -195,7 +182,7 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   if (emitRemarks) {
     InFlightDiagnostic remark = emitRemark(loc);
     remark << describeTile(type) << " to shared memory: " << type.getSlot().sizeInBytes()
-           << " bytes, " << (why.empty() ? "cp_async" : "ld_st");
+           << " bytes, " << stringifyCopy(copy);
     if (!why.empty())
       remark << ": " << why;
   }
@@ -240,8 +227,42 @@ LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
   return success();
 }
 
+/// The product in two ops, one behind the other.
+void PromoteShared::startProduct(DotOp dot) {
+  OpBuilder b(dot);
+  auto acc = cast<RankedTensorType>(dot.getAcc().getType());
+  auto start =
+      DotStartOp::create(b, dot.getLoc(), PendingType::get(&getContext(), acc), dot.getA(),
+                         dot.getB(), dot.getAcc(), dot.getTransposeB(), dot.getPrecision());
+  auto await = AwaitOp::create(b, dot.getLoc(), acc, start);
+  dot.replaceAllUsesWith(await.getResult());
+  dot.erase();
+}
+
+bool PromoteShared::chooseAsync(ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots,
+                                ArrayRef<ConvertLayoutOp> conversions) {
+  if (products != "async")
+    return false;
+  Obstacle obstacle;
+  if (!conversions.empty())
+    obstacle = {conversions.front(), "it moves elements between warps"};
+  else
+    obstacle = findObstacle(getOperation(), loads, dots);
+  if (!obstacle.op)
+    return true;
+  if (emitRemarks)
+    emitRemark(obstacle.op->getLoc())
+        << "no asynchronous products in this program, since '" << obstacle.op->getName()
+        << "' here does not allow them: " << obstacle.why;
+  return false;
+}
+
 void PromoteShared::runOnOperation() {
   lastRing = nullptr;
+  if (products != "sync" && products != "async") {
+    getOperation().emitError() << "products are sync or async, got '" << products << "'";
+    return signalPassFailure();
+  }
   for (auto ring : getOperation().getBody().front().getOps<RingOp>())
     lastRing = ring;
   SmallVector<LoadOp> loads;
@@ -270,12 +291,16 @@ void PromoteShared::runOnOperation() {
   });
   if (walked.wasInterrupted())
     return signalPassFailure();
+  async = chooseAsync(loads, dots, conversions);
   for (LoadOp load : loads)
     if (failed(promoteLoad(load)))
       return signalPassFailure();
   for (DotOp dot : dots)
     if (!isa<SlotType>(dot.getB().getType()) && failed(promoteOperand(dot)))
       return signalPassFailure();
+  if (async)
+    for (DotOp dot : dots)
+      startProduct(dot);
   for (ConvertLayoutOp convert : conversions)
     if (failed(promoteConversion(convert)))
       return signalPassFailure();

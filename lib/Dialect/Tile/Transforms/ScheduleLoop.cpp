@@ -27,12 +27,15 @@
 // Where a loop fills its rings in an arm of an if, the arm is scheduled like a
 // body, but within one iteration.
 //
+// Loops of asynchronous products: ScheduleProducts.cpp.
+//
 // Requires: rings of tile-promote-shared. Leaves alone, with a remark: streams
 // whose indices cannot be computed ahead are filled before their get; loops
 // that fill rings further inside.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScheduleProducts.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -355,8 +358,10 @@ struct ScheduleLoop : tile::impl::TileScheduleLoopBase<ScheduleLoop> {
 
   void runOnOperation() override;
   void schedule(Block &block);
+  void scheduleStarts(Block &block);
   void chooseAll(Body &body);
   void fit(Body &body);
+  void fitAll();
   void report(Body &body);
 };
 
@@ -431,6 +436,20 @@ void ScheduleLoop::report(Body &body) {
   }
 }
 
+/// Loops of asynchronous products, whose rings roles will fill.
+void ScheduleLoop::scheduleStarts(Block &block) {
+  auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
+  std::string why = "it is no loop";
+  bool done = loop && scheduleProducts(loop, why);
+  if (!emitRemarks)
+    return;
+  InFlightDiagnostic remark = emitRemark(block.getParentOp()->getLoc());
+  if (done)
+    remark << "products that need another one of their iteration run one iteration later";
+  else
+    remark << "loop not scheduled: " << why;
+}
+
 void ScheduleLoop::schedule(Block &block) {
   bool fills = false, deeper = false, given = false;
   for (Operation &op : block.without_terminator()) {
@@ -440,6 +459,8 @@ void ScheduleLoop::schedule(Block &block) {
   }
   if (given || (!fills && !deeper))
     return;
+  if (!block.getOps<DotStartOp>().empty())
+    return scheduleStarts(block);
   // Where a block further inside fills rings, it is that one which is scheduled.
   Body body(block);
   std::string why = "its rings are filled further inside";
@@ -452,6 +473,24 @@ void ScheduleLoop::schedule(Block &block) {
   fit(body);
   report(body);
   Numbering(body).run();
+}
+
+/// Asynchronous programs have two slots where one serves too.
+void ScheduleLoop::fitAll() {
+  for (int64_t bytes; sharedLimit > 0 && (bytes = totalBytes(getOperation())) > sharedLimit;) {
+    RingOp largest;
+    for (auto ring : getOperation().getOps<RingOp>())
+      if (ring.getType().getStages() > 1 &&
+          (!largest || sharedBytes(ring.getType()) >= sharedBytes(largest.getType())))
+        largest = ring;
+    if (!largest)
+      return;
+    setStages(largest, largest.getType().getStages() - 1);
+    emitRemark(largest.getLoc()) << "ring of " << describeTile(largest.getType()) << ": "
+                                 << largest.getType().getStages()
+                                 << " stages, since the program's rings take " << bytes
+                                 << " bytes and the limit is " << sharedLimit.getValue();
+  }
 }
 
 void ScheduleLoop::runOnOperation() {
@@ -467,6 +506,8 @@ void ScheduleLoop::runOnOperation() {
   });
   for (Block *block : blocks)
     schedule(*block);
+  if (getOperation().walk([](DotStartOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    fitAll();
   int64_t bytes = totalBytes(getOperation());
   if (sharedLimit > 0 && bytes > sharedLimit) {
     getOperation().emitError() << "needs " << bytes << " bytes of shared memory, the limit is "

@@ -9,10 +9,12 @@
 // which slots are got and not released, oldest first. Structured control flow
 // makes this exact: a loop's body must end in the state in which it began, so
 // that one pass over it serves every number of iterations, and the branches of
-// an if must end in one state.
+// an if must end in one state. A role is checked as a program, but that its puts
+// and gets meet those of other roles (VerifyRoles.cpp).
 //
 //===----------------------------------------------------------------------===//
 
+#include "VerifyRoles.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -81,12 +83,16 @@ struct Checker {
   LogicalResult visit(Operation *op);
   LogicalResult visitLoop(scf::ForOp loop);
   LogicalResult visitIf(scf::IfOp branch);
+  LogicalResult visitRoles(RolesOp roles);
+  LogicalResult checkEnd();
   LogicalResult put(Operation *op, RingOp ring);
   LogicalResult get(GetOp op, RingOp ring);
   LogicalResult release(ReleaseOp op, RingOp ring);
   LogicalResult checkReads(Operation *op);
 
   State state;
+  /// Whether other roles fill and empty the rings, too.
+  bool inRole = false;
 };
 
 } // namespace
@@ -102,6 +108,8 @@ static std::string slots(int64_t n) { return std::to_string(n) + (n == 1 ? " slo
 LogicalResult Checker::put(Operation *op, RingOp ring) {
   RingState &s = state[ring];
   int64_t stages = ring.getType().getStages();
+  if (inRole)
+    return success();
   if (s.filled + static_cast<int64_t>(s.held.size()) < stages) {
     ++s.filled;
     return success();
@@ -115,8 +123,12 @@ LogicalResult Checker::put(Operation *op, RingOp ring) {
 
 LogicalResult Checker::get(GetOp op, RingOp ring) {
   RingState &s = state[ring];
-  if (s.filled > 0) {
-    --s.filled;
+  int64_t stages = ring.getType().getStages();
+  if (inRole && static_cast<int64_t>(s.held.size()) == stages)
+    return op->emitOpError() << "(get_c2) holds all " << slots(stages)
+                             << " of the ring already; release one before";
+  if (inRole || s.filled > 0) {
+    s.filled -= !inRole;
     s.held.push_back(op.getResult());
     return success();
   }
@@ -203,6 +215,23 @@ LogicalResult Checker::visitIf(scf::IfOp branch) {
   return sameState(then, state, branch, "leaves a ring in two states", "then", "else");
 }
 
+LogicalResult Checker::visitRoles(RolesOp roles) {
+  for (auto role : roles.getBody().front().getOps<RoleOp>()) {
+    Checker checker;
+    checker.inRole = true;
+    if (failed(checker.run(role.getBody().front())) || failed(checker.checkEnd()))
+      return failure();
+  }
+  return verifyRolesAgree(roles);
+}
+
+LogicalResult Checker::checkEnd() {
+  for (auto &[ring, s] : state)
+    if (!(s == RingState()))
+      return ring->emitOpError() << "(get_c2) is not empty in the end: " << describe(s);
+  return success();
+}
+
 LogicalResult Checker::visit(Operation *op) {
   if (isRingAccess(op)) {
     RingOp ring = ringOf(op);
@@ -221,6 +250,8 @@ LogicalResult Checker::visit(Operation *op) {
     return visitLoop(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return visitIf(branch);
+  if (auto roles = dyn_cast<RolesOp>(op))
+    return visitRoles(roles);
   if (op->getNumRegions() == 0)
     return success();
   // Any other op with regions: these may read slots, no more.
@@ -252,10 +283,7 @@ LogicalResult tile::verifyRings(FuncOp func) {
   Checker checker;
   if (failed(checker.run(func.getBody().front())))
     return failure();
-  for (auto &[ring, s] : checker.state)
-    if (!(s == RingState()))
-      return ring->emitOpError() << "(get_c2) is not empty in the end: " << describe(s);
-  return success();
+  return checker.checkEnd();
 }
 
 namespace {

@@ -29,7 +29,7 @@ tile.func @roles(%x: !tile.view<?x64xbf16>, %t: index)
 }
 
 // CHECK-LABEL: tile.func @lowered
-// CHECK-SAME: %[[MAP:.*]]: !tile.tensor_map<64x64xbf16, #tile.swizzle<128>> {tile.map_dims = [0, 1], tile.map_of = 0 : i64}
+// CHECK-SAME: %[[MAP:[a-z0-9]+]]: !tile.tensor_map<64x64xbf16, #tile.swizzle<128>> {tile.map_dims = [0, 1], tile.map_of = 0 : i64}
 tile.func @lowered(%x: !tile.view<?x64xbf16>, %i: index, %p: i1,
                    %m: !tile.tensor_map<64x64xbf16, #tile.swizzle<128>> {tile.map_dims = [0, 1], tile.map_of = 0 : i64})
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {

@@ -85,7 +85,12 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     operand b that was computed goes through a ring by `tile.put_value`. (3) So
     does a `tile.convert_layout` that moves elements between warps. Copies are
     `cp_async` where the view promises tile.align 16, rows are whole chunks of
-    16 bytes and elements have 2 or 4 bytes, else `ld_st`.
+    16 bytes and elements have 2 or 4 bytes, else `ld_st`. With
+    `products=async`, where all products of the program allow it (2-byte
+    elements, 16 rows for each warp of whole warpgroups, in loops at most) and
+    the copy engine can bring all their loaded operands, copies are `tma`, rings
+    that a loop fills have two slots, and `tile.dot` becomes `tile.dot_start`
+    and `tile.await`; else a remark says what stands in the way.
 
     Requires: static tiles; reductions that stay within a warp. Ensures: every
     operand b is a slot; no layout conversion crosses warps.
@@ -104,6 +109,8 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     ```
   }];
   let options = [
+    Option<"products", "products", "std::string", "\"sync\"",
+           "sync, or async for targets with asynchronous products">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what went to shared memory and how">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect"];
@@ -188,6 +195,88 @@ def TilePipeline : Pass<"tile-pipeline", "::mlir::tile::FuncOp"> {
     "::mlir::scf::SCFDialect"];
 }
 
+def TileSpecializeWarps : Pass<"tile-specialize-warps", "::mlir::tile::FuncOp"> {
+  let summary = "give the loads of a program to warps of their own";
+  let description = [{
+    What: where the copy engine fills all rings, splits the program into two
+    roles: "load" has the puts, and scalars, loops and ifs as far as puts need
+    them; "compute" has all else. Four warps load, with few registers; what they
+    leave of the registers of a block goes to the others. `tile.warps` counts
+    both. Other programs stay as they are.
+
+    Requires: rings as `tile-promote-shared` makes them, pipelined or not.
+    Ensures: both roles fill and empty rings in one order, since both run the
+    same loops.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/specialize-warps.mlir`):
+
+    ```mlir
+    tile.roles {
+      tile.role "load" warps(4) registers(24) {
+        scf.for ... { tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : ... }
+      }
+      tile.role "compute" warps(8) registers(240) {
+        scf.for ... { %k = tile.get %r : ... }
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what each role has">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::scf::SCFDialect"];
+}
+
+def TileOrderWarpgroups : Pass<"tile-order-warpgroups", "::mlir::tile::FuncOp"> {
+  let summary = "let warpgroups start the products of an iteration in turn";
+  let description = [{
+    What: in each loop that starts products, in roles of two warpgroups or more,
+    takes a turn before the first product and passes it on behind the last, so
+    that one warpgroup computes while the products of another run.
+
+    Requires: loops whose bounds are the same for all warpgroups, as scalars of
+    a program are. Ensures: nothing else changes.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/order-warpgroups.mlir`):
+
+    ```mlir
+    tile.turn_take %t : !tile.turn<2>
+    %p = tile.dot_start ...
+    tile.turn_pass %t : !tile.turn<2>
+    ```
+  }];
+  let options = [
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say which loops have turns">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect"];
+}
+
+def TileMakeTensorMaps : Pass<"tile-make-tensor-maps", "::mlir::tile::FuncOp"> {
+  let summary = "give copies of the engine their maps as arguments";
+  let description = [{
+    What: each `tile.copy` by `tma` gets a map: an argument of the kernel behind
+    the other ones of the launch, which the runtime makes from the view. Copies
+    of equal view, dimensions, box and swizzle share one.
+
+    Requires: copies from arguments of the tile.func. Ensures: every such copy
+    has a map.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/make-tensor-maps.mlir`):
+
+    ```mlir
+    tile.func @f(%x: !tile.view<?x64xbf16>, %m: !tile.tensor_map<80x64xbf16, #tile.swizzle<128>> {tile.map_dims = [0, 1], tile.map_of = 0 : i64}, ...) {
+      tile.copy %x[%i, %c0] dims [0, 1] to %s copy(tma) signal %b[%c0] map(%m) : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::tile::TileDialect"];
+}
+
 def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
   let summary = "derive copies, waits and barriers from puts, gets and releases";
   let description = [{
@@ -203,8 +292,16 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
     along. `tile.shared_bytes` is set: rings in their order, slots at multiples
     of 1024 bytes.
 
-    Requires: rings in order (see `tile-verify-rings`), no copy(tma). Ensures: no
-    `tile.put`, `tile.put_value`, `tile.get` or `tile.release` is left.
+    In programs with roles, rings are filled by copy(tma), and each gets
+    `tile.barriers` for full slots and, where a slot is filled more than once,
+    for empty ones. A put waits until its slot is empty, says how many bytes come
+    and starts the copy; a get waits until its slot is full; a release arrives,
+    one arrival a warp. Slots and parities are counted along in each role. A turn
+    becomes numbered barriers, one per warpgroup.
+
+    Requires: rings in order (see `tile-verify-rings`), copy(tma) in roles only.
+    Ensures: no `tile.put`, `tile.put_value`, `tile.get`, `tile.release`,
+    `tile.turn_take` or `tile.turn_pass` is left.
 
     Numerics: exact.
 

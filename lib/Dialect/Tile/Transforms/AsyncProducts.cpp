@@ -1,0 +1,175 @@
+//===- AsyncProducts.cpp - which programs can have roles -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Asynchronous products read operands that a role of its own brings by the copy
+// engine. All products of a program do, or none: the other waits and barriers
+// are for programs in which all warps do the same. Decided from the program of
+// tiles alone:
+//
+//   1. products are of 2-byte elements, 16 rows a warp, whole warpgroups, and
+//      stand in loops at most, since roles must run the same loops;
+//   2. the engine can bring each loaded operand: panels of 128 bytes, along the
+//      last two dimensions of a view that tile.align promises;
+//   3. where a tile stands depends on no tile, so that a role without tiles can
+//      compute it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AsyncProducts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+bool tile::isMultipleOf(Value value, int64_t n) {
+  if (APInt constant; matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue() % n == 0;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument == loop.getInductionVar() && isMultipleOf(loop.getLowerBound(), n) &&
+           isMultipleOf(loop.getStep(), n);
+  }
+  if (auto product = value.getDefiningOp<arith::MulIOp>())
+    return isMultipleOf(product.getLhs(), n) || isMultipleOf(product.getRhs(), n);
+  if (auto sum = value.getDefiningOp<arith::AddIOp>())
+    return isMultipleOf(sum.getLhs(), n) && isMultipleOf(sum.getRhs(), n);
+  return false;
+}
+
+int64_t tile::alignmentOf(Value view) {
+  auto argument = dyn_cast<BlockArgument>(view);
+  auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
+  auto align =
+      func ? func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), TileDialect::kAlignAttr)
+           : IntegerAttr();
+  return align ? std::max<int64_t>(align.getInt(), 0) : 0;
+}
+
+/// The op around this one that is neither the program nor a loop; null if none.
+static Operation *foreignParent(Operation *op) {
+  for (op = op->getParentOp(); op && !isa<FuncOp>(op); op = op->getParentOp())
+    if (!isa<scf::ForOp>(op))
+      return op;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// 1. Products
+//===----------------------------------------------------------------------===//
+
+static std::string whyNotAsync(DotOp dot, int64_t warps) {
+  auto acc = cast<RankedTensorType>(dot.getAcc().getType());
+  auto a = cast<ShapedType>(dot.getA().getType());
+  constexpr int64_t kRowsOfWarp = 16, kWarpsOfGroup = 4, kMostColumns = 256;
+  if (a.getElementTypeBitWidth() != 16)
+    return "its operands do not have 2 bytes an element";
+  if (foreignParent(dot))
+    return ("it stands in '" + foreignParent(dot)->getName().getStringRef() + "'").str();
+  if (warps % kWarpsOfGroup != 0 || acc.getDimSize(0) != kRowsOfWarp * warps)
+    return "its rows are not 16 for each warp of whole warpgroups";
+  if (acc.getDimSize(1) % 8 != 0 || acc.getDimSize(1) > kMostColumns)
+    return "its columns are not a multiple of 8 up to 256";
+  if (a.getDimSize(1) % 16 != 0)
+    return "it does not sum over a multiple of 16";
+  if (!dot.getB().getDefiningOp<LoadOp>())
+    return "its operand b is computed";
+  auto layout = dyn_cast_or_null<FragAttr>(acc.getEncoding());
+  if (!layout || layout.getLayout().getWarp().size() != 1 ||
+      layout.getLayout().getWarp()[0].strides[0] != kRowsOfWarp)
+    return "its accumulator is not spread over warps by 16 rows";
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// 2 and 3. Operands
+//===----------------------------------------------------------------------===//
+
+/// Whether a tile, or anything in shared memory, is needed to compute the value.
+static bool needsTiles(ValueRange values) {
+  llvm::SetVector<Value> seen;
+  SmallVector<Value> work(values);
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!seen.insert(value))
+      continue;
+    if (!isa<ViewType>(value.getType()) && !value.getType().isIntOrIndexOrFloat())
+      return true;
+    Operation *op = value.getDefiningOp();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (loop && argument != loop.getInductionVar()) {
+        work.push_back(loop.getTiedLoopInit(argument)->get());
+        work.push_back(loop.getTiedLoopYieldedValue(argument)->get());
+      }
+      continue;
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      work.push_back(loop.getTiedLoopRegionIterArg(cast<OpResult>(value)));
+      continue;
+    }
+    if (op->getNumRegions() != 0 && !isa<scf::IfOp>(op))
+      return true;
+    llvm::append_range(work, op->getOperands());
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      for (Block *arm : {branch.thenBlock(), branch.elseBlock()})
+        if (arm)
+          work.push_back(arm->getTerminator()->getOperand(cast<OpResult>(value).getResultNumber()));
+  }
+  return false;
+}
+
+static std::string whyNotEngine(LoadOp load) {
+  auto view = cast<ViewType>(load.getSource().getType());
+  auto tile = cast<RankedTensorType>(load.getResult().getType());
+  constexpr int64_t kPanel = 64, kMostRank = 4, kMostRows = 256;
+  int64_t rank = view.getRank();
+  if (alignmentOf(load.getSource()) % 16 != 0 || alignmentOf(load.getSource()) == 0)
+    return "its source has no tile.align 16";
+  if (rank < 2 || rank > kMostRank)
+    return "its source does not have rank 2 to 4";
+  if (load.getDims() != ArrayRef<int64_t>{rank - 2, rank - 1})
+    return "it does not run along its source's last two dimensions";
+  int64_t columns = view.getShape().back();
+  if (ShapedType::isDynamic(columns) || columns % kPanel != 0 || tile.getDimSize(1) % kPanel != 0 ||
+      !isMultipleOf(load.getIndices().back(), kPanel))
+    return "its columns are not in whole panels of 128 bytes";
+  if (tile.getDimSize(0) > kMostRows)
+    return "it has more than 256 rows";
+  if (foreignParent(load))
+    return ("it stands in '" + foreignParent(load)->getName().getStringRef() + "'").str();
+  if (needsTiles(load.getIndices()))
+    return "its place depends on a tile";
+  for (Operation *user : load->getUsers())
+    if (!isa<DotOp>(user))
+      return "not only products read it";
+  return "";
+}
+
+Obstacle tile::findObstacle(FuncOp func, ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots) {
+  if (dots.empty())
+    return {func, "it has no products"};
+  auto warps = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
+  for (DotOp dot : dots)
+    if (std::string why = whyNotAsync(dot, warps ? warps.getInt() : 4); !why.empty())
+      return {dot, why};
+  for (LoadOp load : loads)
+    if (std::string why = whyNotEngine(load); !why.empty())
+      return {load, why};
+  // The role that loads runs the loops around its loads.
+  WalkResult stores = func.walk([&](StoreOp store) {
+    return llvm::any_of(loads,
+                        [&](LoadOp load) { return load.getSource() == store.getDestination(); })
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  if (stores.wasInterrupted())
+    return {func, "it stores to an operand's source"};
+  return {};
+}

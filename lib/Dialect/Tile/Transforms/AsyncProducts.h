@@ -1,0 +1,33 @@
+//===- AsyncProducts.h - which programs can have roles -------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_DIALECT_TILE_TRANSFORMS_ASYNCPRODUCTS_H
+#define FA_LIB_DIALECT_TILE_TRANSFORMS_ASYNCPRODUCTS_H
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+
+namespace mlir::tile {
+
+/// Whether the value is a multiple of n, as far as its arithmetic shows.
+bool isMultipleOf(Value value, int64_t n);
+
+/// Bytes that the launch promises addresses and strides of a view to be
+/// multiples of; 0 for none.
+int64_t alignmentOf(Value view);
+
+/// Why the products of a program cannot run asynchronously on tiles that the
+/// copy engine brings, and where; empty if they can. `loads` are those that
+/// products read.
+struct Obstacle {
+  Operation *op = nullptr;
+  std::string why;
+};
+Obstacle findObstacle(FuncOp func, ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots);
+
+} // namespace mlir::tile
+
+#endif // FA_LIB_DIALECT_TILE_TRANSFORMS_ASYNCPRODUCTS_H

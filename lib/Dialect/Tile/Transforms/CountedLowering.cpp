@@ -1,0 +1,99 @@
+//===- CountedLowering.cpp - counters through loops and ifs -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CountedLowering.h"
+#include "llvm/ADT/SmallSet.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+/// The counters that ops inside of `op` change, in their order.
+SmallVector<unsigned> CountedLowering::countersIn(Operation *op) {
+  llvm::SmallSet<unsigned, 8> changed;
+  op->walk([&](Operation *inner) { changed.insert_range(countersOf(inner)); });
+  SmallVector<unsigned> sorted(changed.begin(), changed.end());
+  llvm::sort(sorted);
+  return sorted;
+}
+
+void CountedLowering::lowerLoop(scf::ForOp loop) {
+  SmallVector<unsigned> carried = countersIn(loop);
+  if (carried.empty())
+    return lower(*loop.getBody());
+  SmallVector<Value> inits;
+  for (unsigned i : carried)
+    inits.push_back(counters[i]);
+  rewriter.setInsertionPoint(loop);
+  // Each argument is yielded until the body has counted.
+  auto yields = [](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
+    return SmallVector<Value>(arguments.begin(), arguments.end());
+  };
+  unsigned old = loop.getNumResults();
+  loop = cast<scf::ForOp>(loop.replaceWithAdditionalYields(
+                                  rewriter, inits, /*replaceInitOperandUsesInLoop=*/false, yields)
+                              ->getOperation());
+  for (auto [n, i] : llvm::enumerate(carried))
+    counters[i] = loop.getRegionIterArg(old + n);
+  lower(*loop.getBody());
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  for (auto [n, i] : llvm::enumerate(carried)) {
+    yield->setOperand(old + n, counters[i]);
+    counters[i] = loop.getResult(old + n);
+  }
+}
+
+void CountedLowering::lowerIf(scf::IfOp branch) {
+  SmallVector<unsigned> carried = countersIn(branch);
+  SmallVector<Value> before = counters;
+  auto lowerArm = [&](Block *arm) {
+    counters = before;
+    lower(*arm);
+    SmallVector<Value> counted;
+    for (unsigned i : carried)
+      counted.push_back(counters[i]);
+    arm->getTerminator()->insertOperands(arm->getTerminator()->getNumOperands(), counted);
+  };
+  if (carried.empty()) {
+    lower(*branch.thenBlock());
+    if (branch.elseBlock())
+      lower(*branch.elseBlock());
+    return;
+  }
+  SmallVector<Type> types(branch.getResultTypes());
+  for (unsigned i : carried)
+    types.push_back(before[i].getType());
+  rewriter.setInsertionPoint(branch);
+  auto wider = scf::IfOp::create(rewriter, branch.getLoc(), types, branch.getCondition(),
+                                 /*addThenBlock=*/false, /*addElseBlock=*/false);
+  wider.getThenRegion().takeBody(branch.getThenRegion());
+  if (branch.elseBlock()) {
+    wider.getElseRegion().takeBody(branch.getElseRegion());
+  } else {
+    rewriter.createBlock(&wider.getElseRegion());
+    scf::YieldOp::create(rewriter, branch.getLoc());
+  }
+  unsigned old = branch.getNumResults();
+  rewriter.replaceOp(branch, wider.getResults().take_front(old));
+  lowerArm(wider.thenBlock());
+  lowerArm(wider.elseBlock());
+  counters = before;
+  for (auto [n, i] : llvm::enumerate(carried))
+    counters[i] = wider.getResult(old + n);
+}
+
+void CountedLowering::lower(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    rewriter.setInsertionPoint(&op);
+    auto loop = dyn_cast<scf::ForOp>(op);
+    auto branch = dyn_cast<scf::IfOp>(op);
+    rewrite(&op);
+    if (loop)
+      lowerLoop(loop);
+    else if (branch)
+      lowerIf(branch);
+  }
+}

@@ -1,0 +1,44 @@
+//===- CountedLowering.h - counters through loops and ifs ----------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_DIALECT_TILE_TRANSFORMS_COUNTEDLOWERING_H
+#define FA_LIB_DIALECT_TILE_TRANSFORMS_COUNTEDLOWERING_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::tile {
+
+/// Rewrites ops one after the other and counts along: loops and ifs are made to
+/// carry the counters that ops inside of them change.
+class CountedLowering {
+public:
+  explicit CountedLowering(RewriterBase &rewriter) : rewriter(rewriter) {}
+  virtual ~CountedLowering() = default;
+
+protected:
+  /// The numbers of the counters that the op changes.
+  virtual SmallVector<unsigned> countersOf(Operation *op) = 0;
+  /// Rewrites the op, and changes these counters; the insertion point is before
+  /// it. Called for loops and ifs, too, before their bodies.
+  virtual void rewrite(Operation *op) = 0;
+
+  void lower(Block &block);
+
+  RewriterBase &rewriter;
+  /// What the counters are at the place where the lowering is.
+  SmallVector<Value> counters;
+
+private:
+  SmallVector<unsigned> countersIn(Operation *op);
+  void lowerLoop(scf::ForOp loop);
+  void lowerIf(scf::IfOp branch);
+};
+
+} // namespace mlir::tile
+
+#endif // FA_LIB_DIALECT_TILE_TRANSFORMS_COUNTEDLOWERING_H

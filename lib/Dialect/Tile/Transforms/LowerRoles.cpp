@@ -1,0 +1,302 @@
+//===- LowerRoles.cpp - barriers of rings and turns between roles -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   1. each ring gets barriers: full (one arrival, and the bytes of a slot),
+//      empty (an arrival of each warp that reads it). A ring that is put no
+//      more often than it has slots needs no empty ones;
+//   2. role by role, counting slots and parities: a put waits for empty, expects
+//      the bytes and copies; a get waits for full; a release arrives at empty.
+//      Parities of gets begin with 0, the first phase; those of puts with 1,
+//      which a fresh barrier lets through;
+//   3. a turn of n warpgroups is n numbered barriers of two warpgroups each, the
+//      one that waits and the one before it, which arrives. Warpgroup 0 finds
+//      its first turn because the last one arrives there to begin with.
+//
+// Rejects: rings that are not filled by the engine, more turns than there are
+// numbered barriers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LowerRoles.h"
+#include "CountedLowering.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+
+struct RingBarriers {
+  Value full, empty;
+  int64_t bytes = 0;
+};
+
+using AllBarriers = llvm::DenseMap<Operation *, RingBarriers>;
+
+struct RoleLowering : CountedLowering {
+  RoleLowering(RoleOp role, AllBarriers &barriers, const llvm::DenseMap<Value, int64_t> &turnIds,
+               RewriterBase &rewriter)
+      : CountedLowering(rewriter), role(role), barriers(barriers), turnIds(turnIds) {}
+  void run();
+
+private:
+  /// Per ring: slot and parity of the next put, then of the next get.
+  enum Counter { kPutSlot, kPutParity, kGetSlot, kGetParity, kCounters };
+
+  SmallVector<unsigned> countersOf(Operation *op) override;
+  void rewrite(Operation *op) override;
+  Value advance(Location loc, RingOp ring, Counter slot);
+  void lowerPut(PutOp put);
+  void lowerGet(GetOp get);
+  void lowerRelease(ReleaseOp release);
+  void lowerTurn(Operation *op, Value turn, int64_t ahead);
+  void startTurns();
+
+  RoleOp role;
+  AllBarriers &barriers;
+  const llvm::DenseMap<Value, int64_t> &turnIds;
+  llvm::DenseMap<Operation *, unsigned> base;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// 1. Barriers of rings
+//===----------------------------------------------------------------------===//
+
+/// Whether some put may find its slot still in use.
+static bool refills(RingOp ring) {
+  int64_t puts = 0;
+  for (Operation *user : ring->getUsers())
+    if (isa<PutOp>(user)) {
+      if (user->getParentOfType<scf::ForOp>())
+        return true;
+      ++puts;
+    }
+  return puts > ring.getType().getStages();
+}
+
+/// The warps that read the ring.
+static int64_t readers(RingOp ring) {
+  for (Operation *user : ring->getUsers())
+    if (isa<GetOp>(user))
+      return user->getParentOfType<RoleOp>().getWarps();
+  return 1;
+}
+
+static AllBarriers makeBarriers(FuncOp func, RewriterBase &rewriter, int64_t &bytes) {
+  AllBarriers all;
+  constexpr int64_t kBarrierBytes = 8;
+  for (auto ring : llvm::to_vector(func.getBody().front().getOps<RingOp>())) {
+    RingType type = ring.getType();
+    rewriter.setInsertionPointAfter(ring);
+    auto make = [&](int64_t arrivals) {
+      bytes += kBarrierBytes * type.getStages();
+      return BarriersOp::create(rewriter, ring.getLoc(),
+                                BarriersType::get(type.getContext(), type.getStages()), arrivals);
+    };
+    RingBarriers &mine = all[ring];
+    auto full = make(1);
+    mine.full = full;
+    mine.bytes = type.getSlot().sizeInBytes();
+    rewriter.setInsertionPointAfter(full);
+    if (refills(ring))
+      mine.empty = make(readers(ring));
+  }
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// 2. Rings
+//===----------------------------------------------------------------------===//
+
+SmallVector<unsigned> RoleLowering::countersOf(Operation *op) {
+  if (!isa<PutOp, GetOp>(op))
+    return {};
+  RingOp ring = ringOf(op);
+  unsigned first = base.lookup(ring) + (isa<PutOp>(op) ? kPutSlot : kGetSlot);
+  SmallVector<unsigned> changed;
+  if (ring.getType().getStages() > 1)
+    changed.push_back(first);
+  if (isa<GetOp>(op) || barriers[ring].empty)
+    changed.push_back(first + 1);
+  return changed;
+}
+
+/// The slot that the counter is at; goes on to the next one.
+Value RoleLowering::advance(Location loc, RingOp ring, Counter slotCounter) {
+  Value &slot = counters[base.lookup(ring) + slotCounter];
+  Value &parity = counters[base.lookup(ring) + slotCounter + 1];
+  Value now = slot;
+  int64_t stages = ring.getType().getStages();
+  Value flip = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+  if (stages > 1) {
+    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+    Value end = arith::ConstantIndexOp::create(rewriter, loc, stages);
+    Value next = rewriter.createOrFold<arith::AddIOp>(loc, slot, one);
+    flip = rewriter.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, next, end);
+    slot = rewriter.createOrFold<arith::SelectOp>(loc, flip, zero, next);
+  }
+  if (slotCounter == kGetSlot || barriers[ring].empty)
+    parity = rewriter.createOrFold<arith::XOrIOp>(loc, parity, flip);
+  return now;
+}
+
+void RoleLowering::lowerPut(PutOp put) {
+  Location loc = put.getLoc();
+  RingOp ring = ringOf(put);
+  RingBarriers &mine = barriers[ring];
+  Value parity = counters[base.lookup(ring) + kPutParity];
+  Value number = advance(loc, ring, kPutSlot);
+  if (mine.empty)
+    BarrierWaitOp::create(rewriter, loc, mine.empty, number, parity);
+  BarrierExpectOp::create(rewriter, loc, mine.full, number, mine.bytes);
+  Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), number);
+  CopyOp::create(rewriter, loc, put.getSource(), put.getIndices(), put.getDims(), slot,
+                 put.getCopy(), mine.full, number, Value());
+  rewriter.eraseOp(put);
+}
+
+void RoleLowering::lowerGet(GetOp get) {
+  Location loc = get.getLoc();
+  RingOp ring = ringOf(get);
+  Value parity = counters[base.lookup(ring) + kGetParity];
+  Value number = advance(loc, ring, kGetSlot);
+  BarrierWaitOp::create(rewriter, loc, barriers[ring].full, number, parity);
+  rewriter.replaceOpWithNewOp<SlotAtOp>(get, get.getType(), ring.getResult(), number);
+}
+
+void RoleLowering::lowerRelease(ReleaseOp release) {
+  auto slot = release.getSlot().getDefiningOp<SlotAtOp>();
+  auto ring = slot.getRing().getDefiningOp<RingOp>();
+  if (Value empty = barriers[ring].empty)
+    BarrierArriveOp::create(rewriter, release.getLoc(), empty, slot.getStage());
+  rewriter.eraseOp(release);
+}
+
+//===----------------------------------------------------------------------===//
+// 3. Turns
+//===----------------------------------------------------------------------===//
+
+/// One case per warpgroup, the last of them the default.
+static void forEachWarpgroup(RewriterBase &rewriter, Location loc, int64_t groups,
+                             function_ref<void(int64_t)> fill) {
+  Value group = WarpgroupOp::create(rewriter, loc, rewriter.getIndexType());
+  SmallVector<int64_t> cases = llvm::to_vector(llvm::seq<int64_t>(0, groups - 1));
+  auto branch = scf::IndexSwitchOp::create(rewriter, loc, TypeRange(), group, cases, groups - 1);
+  OpBuilder::InsertionGuard guard(rewriter);
+  for (int64_t i = 0; i < groups; ++i) {
+    Region &region = i < groups - 1 ? branch.getCaseRegions()[i] : branch.getDefaultRegion();
+    rewriter.createBlock(&region);
+    fill(i);
+    scf::YieldOp::create(rewriter, loc);
+  }
+}
+
+constexpr int64_t kThreadsOfTwoGroups = 256;
+
+/// Waits at the own barrier, or arrives at that of the next warpgroup.
+void RoleLowering::lowerTurn(Operation *op, Value turn, int64_t ahead) {
+  int64_t groups = cast<TurnType>(turn.getType()).getCount(), first = turnIds.lookup(turn);
+  forEachWarpgroup(rewriter, op->getLoc(), groups, [&](int64_t group) {
+    int64_t id = first + (group + ahead) % groups;
+    if (ahead)
+      NamedArriveOp::create(rewriter, op->getLoc(), id, kThreadsOfTwoGroups);
+    else
+      NamedWaitOp::create(rewriter, op->getLoc(), id, kThreadsOfTwoGroups);
+  });
+  rewriter.eraseOp(op);
+}
+
+void RoleLowering::startTurns() {
+  for (auto [turn, first] : turnIds) {
+    if (llvm::none_of(turn.getUsers(), [&](Operation *op) { return role->isProperAncestor(op); }))
+      continue;
+    Location loc = turn.getLoc();
+    int64_t id = first, last = cast<TurnType>(turn.getType()).getCount() - 1;
+    Value group = WarpgroupOp::create(rewriter, loc, rewriter.getIndexType());
+    Value number = arith::ConstantIndexOp::create(rewriter, loc, last);
+    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, group, number);
+    auto branch = scf::IfOp::create(rewriter, loc, is, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+    NamedArriveOp::create(rewriter, loc, id, kThreadsOfTwoGroups);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// A role, and all of them
+//===----------------------------------------------------------------------===//
+
+void RoleLowering::rewrite(Operation *op) {
+  if (auto put = dyn_cast<PutOp>(op))
+    lowerPut(put);
+  else if (auto get = dyn_cast<GetOp>(op))
+    lowerGet(get);
+  else if (auto release = dyn_cast<ReleaseOp>(op))
+    lowerRelease(release);
+  else if (auto take = dyn_cast<TurnTakeOp>(op))
+    lowerTurn(take, take.getTurn(), 0);
+  else if (auto pass = dyn_cast<TurnPassOp>(op))
+    lowerTurn(pass, pass.getTurn(), 1);
+}
+
+void RoleLowering::run() {
+  Block &block = role.getBody().front();
+  Location loc = role.getLoc();
+  rewriter.setInsertionPointToStart(&block);
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value even = arith::ConstantIntOp::create(rewriter, loc, 0, 1);
+  Value odd = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+  auto func = role->getParentOfType<FuncOp>();
+  for (auto ring : func.getBody().front().getOps<RingOp>()) {
+    base[ring] = counters.size();
+    counters.append({zero, odd, zero, even});
+  }
+  startTurns();
+  lower(block);
+  for (Value value : {zero, even, odd})
+    if (value.use_empty())
+      rewriter.eraseOp(value.getDefiningOp());
+}
+
+/// Numbers of the barriers of turns; fails where there are too many.
+static LogicalResult numberTurns(FuncOp func, llvm::DenseMap<Value, int64_t> &ids) {
+  constexpr int64_t kLastId = 15;
+  int64_t next = 1;
+  for (auto turn : func.getBody().front().getOps<TurnOp>()) {
+    ids[turn] = next;
+    next += turn.getType().getCount();
+    if (next > kLastId + 1)
+      return turn.emitOpError() << "needs barriers up to number " << next - 1
+                                << ", there are 15; order fewer loops or roles";
+  }
+  return success();
+}
+
+FailureOr<int64_t> tile::lowerRoles(RolesOp roles, RewriterBase &rewriter) {
+  auto func = cast<FuncOp>(roles->getParentOp());
+  WalkResult walked = func.walk([&](Operation *op) {
+    auto put = dyn_cast<PutOp>(op);
+    if (!isa<PutValueOp>(op) && !(put && put.getCopy() != Copy::tma))
+      return WalkResult::advance();
+    op->emitOpError() << "fills a ring in a program with roles, which needs copy(tma)";
+    return WalkResult::interrupt();
+  });
+  llvm::DenseMap<Value, int64_t> turnIds;
+  if (walked.wasInterrupted() || failed(numberTurns(func, turnIds)))
+    return failure();
+  int64_t bytes = 0;
+  AllBarriers barriers = makeBarriers(func, rewriter, bytes);
+  for (auto role : roles.getBody().front().getOps<RoleOp>())
+    RoleLowering(role, barriers, turnIds, rewriter).run();
+  for (auto turn : llvm::to_vector(func.getBody().front().getOps<TurnOp>()))
+    rewriter.eraseOp(turn);
+  return bytes;
+}
