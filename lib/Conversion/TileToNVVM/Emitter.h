@@ -51,11 +51,13 @@ private:
   LogicalResult emit(Operation *op);
   LogicalResult emitFor(scf::ForOp op);
   LogicalResult emitIf(scf::IfOp op);
+  LogicalResult emitSwitch(scf::IndexSwitchOp op);
   LogicalResult emitIfAny(tile::IfAnyOp op);
   LogicalResult emitRegion(Region &from, Region &to);
   Value pack(Value value);
   Value unpack(Value value, Type type);
   SmallVector<Value> packAll(ValueRange values);
+  FailureOr<SmallVector<Type>> packedTypes(ValueRange results);
   void setUnpacked(ValueRange from, ValueRange to);
 
   //===--- Values (Values.cpp) ---===//

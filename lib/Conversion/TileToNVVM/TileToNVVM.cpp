@@ -372,9 +372,10 @@ LogicalResult Emitter::emitFor(scf::ForOp op) {
   return success();
 }
 
-LogicalResult Emitter::emitIf(scf::IfOp op) {
+/// The types that values take on their way out of a branch, see pack.
+FailureOr<SmallVector<Type>> Emitter::packedTypes(ValueRange results) {
   SmallVector<Type> types;
-  for (Value result : op.getResults()) {
+  for (Value result : results) {
     Type type = convert(result.getType());
     if (!type)
       return LogicalResult(layoutOf(result));
@@ -383,13 +384,49 @@ LogicalResult Emitter::emitIf(scf::IfOp op) {
         vector && vector.getElementTypeBitWidth() == 16 && vector.getNumElements() % 2 == 0;
     types.push_back(pairs ? VectorType::get(vector.getNumElements() / 2, b.getI32Type()) : type);
   }
-  auto branch = scf::IfOp::create(b, types, get(op.getCondition()), /*addThenBlock=*/false,
+  return types;
+}
+
+LogicalResult Emitter::emitIf(scf::IfOp op) {
+  FailureOr<SmallVector<Type>> types = packedTypes(op.getResults());
+  if (failed(types))
+    return failure();
+  auto branch = scf::IfOp::create(b, *types, get(op.getCondition()), /*addThenBlock=*/false,
                                   /*addElseBlock=*/false);
   if (failed(emitRegion(op.getThenRegion(), branch.getThenRegion())) ||
       (!op.getElseRegion().empty() &&
        failed(emitRegion(op.getElseRegion(), branch.getElseRegion()))))
     return failure();
   setUnpacked(op.getResults(), branch.getResults());
+  return success();
+}
+
+/// Case by case, each in the other arm of the one before it.
+LogicalResult Emitter::emitSwitch(scf::IndexSwitchOp op) {
+  Value argument = get(op.getArg());
+  FailureOr<SmallVector<Type>> types = packedTypes(op.getResults());
+  if (failed(types))
+    return failure();
+  OpBuilder::InsertionGuard guard(b);
+  scf::IfOp outermost;
+  for (auto [number, region] : llvm::zip_equal(op.getCases(), op.getCaseRegions())) {
+    Value is = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, argument, i64(number));
+    auto branch = scf::IfOp::create(b, *types, is, /*addThenBlock=*/false, /*addElseBlock=*/false);
+    if (failed(emitRegion(region, branch.getThenRegion())))
+      return failure();
+    if (outermost)
+      scf::YieldOp::create(b, branch.getResults());
+    else
+      outermost = branch;
+    b.createBlock(&branch.getElseRegion());
+  }
+  if (!outermost)
+    return op.emitError() << "has no case but the default one; canonicalize it";
+  if (failed(emitBlock(op.getDefaultBlock())))
+    return failure();
+  scf::YieldOp::create(b, packAll(op.getDefaultBlock().getTerminator()->getOperands()));
+  b.setInsertionPointAfter(outermost);
+  setUnpacked(op.getResults(), outermost.getResults());
   return success();
 }
 
@@ -417,6 +454,7 @@ LogicalResult Emitter::emit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](scf::ForOp op) { return emitFor(op); })
       .Case([&](scf::IfOp op) { return emitIf(op); })
+      .Case([&](scf::IndexSwitchOp op) { return emitSwitch(op); })
       .Case([&](IfAnyOp op) { return emitIfAny(op); })
       .Case([&](arith::ConstantOp op) { return emitConstant(op); })
       .Case([&](arith::TruncFOp op) { return emitTruncF(op); })
