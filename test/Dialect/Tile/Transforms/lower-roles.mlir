@@ -33,14 +33,13 @@
 // CHECK: scf.for {{.*}} iter_args(%[[SLOT:.*]] = %{{.*}}, %[[PARITY:.*]] = %[[EVEN]])
 // CHECK: tile.barrier_wait %[[FULL]][%[[SLOT]]], %[[PARITY]]
 // CHECK: tile.slot_at %[[RING]][%[[SLOT]]]
-// CHECK: scf.index_switch
-// CHECK: case 0 {
+// CHECK: scf.if
 // CHECK-NEXT: tile.named_wait id(1) threads(256)
-// CHECK: default {
+// CHECK: else {
 // CHECK-NEXT: tile.named_wait id(2) threads(256)
-// CHECK: case 0 {
+// CHECK: scf.if
 // CHECK-NEXT: tile.named_arrive id(2) threads(256)
-// CHECK: default {
+// CHECK: else {
 // CHECK-NEXT: tile.named_arrive id(1) threads(256)
 // CHECK: tile.barrier_arrive %[[EMPTY]][%[[SLOT]]]
 tile.func @roles(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
