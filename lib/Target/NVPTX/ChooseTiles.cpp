@@ -58,7 +58,10 @@ constexpr Tiles kTable[] = {
 // accumulators and operands fit in registers; head dimensions in whole panels
 // of 128 bytes, which the copy engine brings.
 constexpr Tiles kHopperTable[] = {
-    {2, 64, kLight, 192, 128, 12}, {2, 128, kLight, 192, 80, 12}, {2, 256, kLight, 128, 80, 8}};
+    {2, 64, kLight, 192, 128, 12}, {2, 64, kMedium, 128, 128, 8}, {2, 64, kHeavy, 128, 64, 8},
+    {2, 128, kLight, 192, 80, 12}, {2, 128, kMedium, 128, 80, 8}, {2, 128, kHeavy, 128, 64, 8},
+    {2, 256, kLight, 128, 80, 8},  {2, 256, kHeavy, 128, 48, 8},
+};
 
 struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
   using Base::Base;

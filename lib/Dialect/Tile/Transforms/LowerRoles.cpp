@@ -184,19 +184,20 @@ void RoleLowering::lowerRelease(ReleaseOp release) {
 // 3. Turns
 //===----------------------------------------------------------------------===//
 
-/// One case per warpgroup, the last of them the default.
+/// Different code for each warpgroup: if it is the first, else if the second, ...
 static void forEachWarpgroup(RewriterBase &rewriter, Location loc, int64_t groups,
                              function_ref<void(int64_t)> fill) {
-  Value group = WarpgroupOp::create(rewriter, loc, rewriter.getIndexType());
-  SmallVector<int64_t> cases = llvm::to_vector(llvm::seq<int64_t>(0, groups - 1));
-  auto branch = scf::IndexSwitchOp::create(rewriter, loc, TypeRange(), group, cases, groups - 1);
   OpBuilder::InsertionGuard guard(rewriter);
-  for (int64_t i = 0; i < groups; ++i) {
-    Region &region = i < groups - 1 ? branch.getCaseRegions()[i] : branch.getDefaultRegion();
-    rewriter.createBlock(&region);
+  Value group = WarpgroupOp::create(rewriter, loc, rewriter.getIndexType());
+  for (int64_t i = 0; i < groups - 1; ++i) {
+    Value number = arith::ConstantIndexOp::create(rewriter, loc, i);
+    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, group, number);
+    auto branch = scf::IfOp::create(rewriter, loc, is, /*withElseRegion=*/true);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
     fill(i);
-    scf::YieldOp::create(rewriter, loc);
+    rewriter.setInsertionPointToStart(branch.elseBlock());
   }
+  fill(groups - 1);
 }
 
 constexpr int64_t kThreadsOfTwoGroups = 256;

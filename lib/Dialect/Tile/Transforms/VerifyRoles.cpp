@@ -77,24 +77,22 @@ static Events eventsOf(Block &block) {
 // 1. Who fills and who reads
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkOwners(RingOp ring) {
-  Operation *fills = nullptr, *reads = nullptr;
-  for (Operation *user : ring->getUsers()) {
-    if (!isRingAccess(user))
-      continue;
-    bool put = isa<PutOp, PutValueOp>(user);
-    Operation *&first = put ? fills : reads;
-    if (!first)
-      first = user;
-    if (first->getParentOfType<RoleOp>() == user->getParentOfType<RoleOp>())
-      continue;
-    auto error = user->emitOpError()
+static LogicalResult checkOwners(FuncOp func) {
+  llvm::DenseMap<Operation *, Operation *> firstPut, firstGet;
+  WalkResult walked = func.walk([&](Operation *op) {
+    if (!isRingAccess(op) || !ringOf(op))
+      return WalkResult::advance();
+    bool put = isa<PutOp, PutValueOp>(op);
+    Operation *before = (put ? firstPut : firstGet).try_emplace(ringOf(op), op).first->second;
+    if (before->getParentOfType<RoleOp>() == op->getParentOfType<RoleOp>())
+      return WalkResult::advance();
+    auto error = op->emitOpError()
                  << "(get_c2) " << (put ? "fills" : "reads") << " a ring that another role "
                  << (put ? "fills" : "reads") << "; give each role a ring of its own";
-    error.attachNote(first->getLoc()) << "the other role";
-    return error;
-  }
-  return success();
+    error.attachNote(before->getLoc()) << "the other role";
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
 }
 
 //===----------------------------------------------------------------------===//
@@ -323,9 +321,10 @@ LogicalResult tile::verifyRolesAgree(RolesOp roles) {
     llvm::append_range(together, events);
     all.push_back({role, std::move(events)});
   }
+  if (failed(checkOwners(func)))
+    return failure();
   for (auto ring : func.getBody().front().getOps<RingOp>())
-    if (failed(checkOwners(ring)) ||
-        failed(sameTree(only(together, ring, true), only(together, ring, false), ring)))
+    if (failed(sameTree(only(together, ring, true), only(together, ring, false), ring)))
       return failure();
 
   constexpr int64_t kMostTrips = 3;

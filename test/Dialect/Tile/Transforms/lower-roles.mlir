@@ -1,0 +1,94 @@
+// RUN: fa-opt %s --tile-lower-rings | FileCheck %s
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// A put waits for the slot's last readers, a get for the put; slots and parities
+// are counted. The first put finds parity 1, which a fresh barrier lets through.
+// CHECK-LABEL: tile.func @roles
+// CHECK-SAME: tile.shared_bytes = 16416 : i64
+// CHECK: %[[RING:.*]] = tile.ring
+// CHECK: %[[FULL:.*]] = tile.barriers arrivals(1) : <2>
+// CHECK: %[[EMPTY:.*]] = tile.barriers arrivals(8) : <2>
+// CHECK-NOT: tile.turn
+// CHECK: tile.role "load"
+// CHECK: %[[SLOT0:.*]] = arith.constant 0 : index
+// CHECK: %[[ODD:.*]] = arith.constant true
+// CHECK: scf.for {{.*}} iter_args(%[[SLOT:.*]] = %[[SLOT0]], %[[PARITY:.*]] = %[[ODD]]) -> (index, i1) {
+// CHECK: %[[SUM:.*]] = arith.addi %[[SLOT]]
+// CHECK: %[[WRAPS:.*]] = arith.cmpi eq, %[[SUM]]
+// CHECK: %[[NEXT:.*]] = arith.select %[[WRAPS]], %{{.*}}, %[[SUM]]
+// CHECK: %[[FLIPPED:.*]] = arith.xori %[[PARITY]], %[[WRAPS]]
+// CHECK: tile.barrier_wait %[[EMPTY]][%[[SLOT]]], %[[PARITY]]
+// CHECK: tile.barrier_expect %[[FULL]][%[[SLOT]]] bytes(8192)
+// CHECK: %[[TO:.*]] = tile.slot_at %[[RING]][%[[SLOT]]]
+// CHECK: tile.copy {{.*}} to %[[TO]] copy(tma) signal %[[FULL]][%[[SLOT]]]
+// CHECK: scf.yield %[[NEXT]], %[[FLIPPED]]
+// CHECK: tile.role "compute"
+// CHECK: %[[EVEN:.*]] = arith.constant false
+// The last warpgroup gives the first one its first turn.
+// CHECK: tile.warpgroup
+// CHECK: scf.if
+// CHECK-NEXT: tile.named_arrive id(1) threads(256)
+// CHECK: scf.for {{.*}} iter_args(%[[SLOT:.*]] = %{{.*}}, %[[PARITY:.*]] = %[[EVEN]])
+// CHECK: tile.barrier_wait %[[FULL]][%[[SLOT]]], %[[PARITY]]
+// CHECK: tile.slot_at %[[RING]][%[[SLOT]]]
+// CHECK: scf.if
+// CHECK-NEXT: tile.named_wait id(1) threads(256)
+// CHECK: else {
+// CHECK-NEXT: tile.named_wait id(2) threads(256)
+// CHECK: scf.if
+// CHECK-NEXT: tile.named_arrive id(2) threads(256)
+// CHECK: else {
+// CHECK-NEXT: tile.named_arrive id(1) threads(256)
+// CHECK: tile.barrier_arrive %[[EMPTY]][%[[SLOT]]]
+tile.func @roles(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %turn = tile.turn : !tile.turn<2>
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.turn_take %turn : !tile.turn<2>
+        tile.turn_pass %turn : !tile.turn<2>
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// A ring that is filled once is never waited for by its put.
+// CHECK-LABEL: tile.func @once
+// CHECK-SAME: tile.shared_bytes = 16400 : i64
+tile.func @once(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      // CHECK: tile.barriers arrivals(1)
+      // CHECK-NOT: tile.barriers
+      // CHECK-NOT: tile.barrier_wait
+      // CHECK: tile.barrier_expect
+      // CHECK: tile.copy
+      tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    }
+    tile.role "compute" warps(8) registers(240) {
+      // CHECK: tile.barrier_wait
+      // CHECK-NOT: tile.barrier_arrive
+      %b = tile.get %r : !ring -> !slot
+      tile.release %b : !slot
+    }
+  }
+  tile.return
+}

@@ -1,0 +1,352 @@
+// RUN: fa-opt %s --tile-verify-rings --split-input-file --verify-diagnostics
+
+// Roles that agree.
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @agree(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %turn = tile.turn : !tile.turn<2>
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.turn_take %turn : !tile.turn<2>
+        tile.turn_pass %turn : !tile.turn<2>
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @other_bounds(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      // expected-note @+1 {{in the other role}}
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      // expected-error @+1 {{(get_c2) has other bounds than the loop that fills its rings}}
+      scf.for %j = %c64 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @not_read(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  // expected-note @+1 {{in the other role}}
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      // expected-error @+1 {{(get_c2) fills a ring that the other role does not read here}}
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @other_tree(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      // expected-note @+1 {{in the other role}}
+      tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    }
+    tile.role "compute" warps(8) registers(240) {
+      // expected-error @+1 {{(get_c2) reads a ring by other loops and ifs than it is filled by}}
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @two_fill(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        // expected-note @+1 {{the other role}}
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      // expected-error @+1 {{(get_c2) fills a ring that another role fills; give each role a ring of its own}}
+      tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @holds_too_many(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        %c = tile.get %r : !ring -> !slot
+        // expected-error @+1 {{(get_c2) holds all 2 slots of the ring already; release one before}}
+        %d = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+        tile.release %c : !slot
+        tile.release %d : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// Rings of two slots: the third tile of one waits for a reader who waits for the
+// other.
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @crossed(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %q = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      // expected-error @+1 {{(get_c2) waits for ever in role "load", where loops run 0 times}}
+      tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      tile.put %q, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    }
+    tile.role "compute" warps(8) registers(240) {
+      // expected-note @+1 {{role "compute" waits here}}
+      %b = tile.get %q : !ring -> !slot
+      tile.release %b : !slot
+      %c = tile.get %r : !ring -> !slot
+      tile.release %c : !slot
+      %d = tile.get %r : !ring -> !slot
+      tile.release %d : !slot
+      %e = tile.get %r : !ring -> !slot
+      tile.release %e : !slot
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @turn_take_c2_twice_taken(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %turn = tile.turn : !tile.turn<2>
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+      }
+      tile.turn_take %turn : !tile.turn<2>
+      // expected-error @+1 {{(turn_take_c2) takes a turn that it has; pass it on before}}
+      tile.turn_take %turn : !tile.turn<2>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @turn_take_c2_kept(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %turn = tile.turn : !tile.turn<2>
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    // expected-error @+1 {{(turn_take_c2) keeps a turn in the end}}
+    tile.role "compute" warps(8) registers(240) {
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+      }
+      tile.turn_take %turn : !tile.turn<2>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @turn_take_c2_passed_only(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %turn = tile.turn : !tile.turn<2>
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+      }
+      // expected-error @+1 {{(turn_take_c2) passes on a turn that was not taken}}
+      tile.turn_pass %turn : !tile.turn<2>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @turn_take_c2_taken_in_a_branch(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %turn = tile.turn : !tile.turn<2>
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+      }
+      tile.turn_take %turn : !tile.turn<2>
+      // expected-error @+1 {{(turn_take_c2) does not leave a turn as it finds it}}
+      scf.if %p {
+        tile.turn_pass %turn : !tile.turn<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @not_released(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  // expected-note @+1 {{the ring}}
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      // expected-error @+1 {{(get_c2) does not leave a ring as it finds it}}
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+      }
+    }
+  }
+  tile.return
+}
