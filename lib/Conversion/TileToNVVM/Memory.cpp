@@ -150,7 +150,8 @@ void Emitter::storeGlobal(Value address, Value value, Value predicate) {
 static int64_t accessWidth(const ViewParts &view, ArrayRef<Value> starts, ArrayRef<int64_t> dims,
                            const Layout &layout) {
   int64_t last = view.sizes.size() - 1;
-  if (dims.empty() || dims.back() != last)
+  // One bit is a byte in memory, but not in registers.
+  if (dims.empty() || dims.back() != last || view.element.isInteger(1))
     return 1;
   unsigned d = dims.size() - 1;
   std::optional<int64_t> size = constant(view.sizes[last]), start = constant(starts[last]);

@@ -62,6 +62,31 @@ static bool isAccumulator(const Layout &layout) {
          llvm::all_of(layout.getWarp(), [](const tile::Mode &m) { return m.strides[1] == 0; });
 }
 
+/// Whether a thread holds the four elements of each instruction, and no others.
+static bool holdsInstructions(const Product &p) {
+  for (int64_t row : p.rowBlocks)
+    for (int64_t column = 0; column < p.n; column += 8)
+      for (int64_t e = 0; e < 4; ++e)
+        if (!p.accRegs.count({row + e / 2 * 8, column + e % 2}))
+          return false;
+  return static_cast<int64_t>(p.rowBlocks.size()) * p.n / 2 == p.acc.numRegs();
+}
+
+/// Whether a, in registers, is there for the rows of the accumulator's blocks.
+static bool servesRows(const Layout &a, const std::map<Coords, int64_t> &aRegs, const Product &p,
+                       int64_t warps) {
+  for (int64_t w = 0; w < warps; ++w)
+    if (a.at(0, 0, w)[0] != p.acc.at(0, 0, w)[0])
+      return false;
+  for (int64_t row : p.rowBlocks)
+    for (int64_t down : {0, 8})
+      for (int64_t k = 0; k < p.k; k += 8)
+        for (int64_t right : {0, 1})
+          if (!aRegs.count({row + down, k + right}))
+            return false;
+  return true;
+}
+
 /// Rows of four 8x8 matrices of 16-byte rows: lane l gives the address of row
 /// l mod 8 of matrix l / 8. `rowBit` says which bit of l / 8 moves down 8 rows; the
 /// other one moves right by 16 bytes.
@@ -176,6 +201,11 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
     if (offset[1] == 0 && offset[0] % 16 == 0)
       p.rowBlocks.push_back(offset[0]);
   }
+  if (!holdsInstructions(p))
+    return op.emitError() << "a product into " << accType
+                          << " has no instructions: expected the layout of mma.m16n8 "
+                             "accumulators, whose threads hold rows g and g + 8; run "
+                             "tile-assign-layouts";
 
   // The words of a, by block of rows and step of k.
   Value warpRow = digits(warp, acc->getWarp(), 0);
@@ -193,6 +223,10 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
     p.paired = tf32;
     for (int64_t r = 0; r < layout->numRegs(); ++r)
       aRegs[layout->offsetOfReg(r)] = r;
+    if (!servesRows(*layout, aRegs, p, warps))
+      return op.emitError() << "operand a has layout " << op.getA().getType()
+                            << ", whose threads hold other rows than those of the accumulator, "
+                            << accType << "; run tile-assign-layouts";
   }
   int64_t bytes = tf32 ? 4 : 2;
   auto run = [&](Value base) {

@@ -23,6 +23,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Checks.h"
 #include "Emitter.h"
 #include "fa/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -242,44 +243,56 @@ void Emitter::makeKernel(Block *module) {
                                 NVVM::ShflKind::idx, UnitAttr());
 }
 
-/// The extent of a dimension of the grid over sizes of views, in 32 bits: the
-/// launch checks that the number of blocks fits.
-static Value extent(ImplicitLocOpBuilder &b, AffineExpr expr, ArrayRef<Value> symbols) {
+/// Whether an extent is never negative: sizes are not.
+static bool isNonNegative(AffineExpr expr) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return arith::ConstantIntOp::create(b, constant.getValue(), 32);
+    return constant.getValue() >= 0;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  return !binary || expr.getKind() == AffineExprKind::Mod ||
+         (isNonNegative(binary.getLHS()) && isNonNegative(binary.getRHS()));
+}
+
+/// The extent of a dimension of the grid over sizes of views, in 64 bits like that
+/// of the launch. Divisors are positive constants.
+static Value extent(ImplicitLocOpBuilder &b, AffineExpr expr, ArrayRef<Value> symbols) {
+  auto i64 = [&](int64_t value) { return arith::ConstantIntOp::create(b, value, 64); };
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return i64(constant.getValue());
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
     return symbols[symbol.getPosition()];
   auto binary = cast<AffineBinaryOpExpr>(expr);
   Value left = extent(b, binary.getLHS(), symbols), right = extent(b, binary.getRHS(), symbols);
-  switch (expr.getKind()) {
-  case AffineExprKind::Add:
+  if (expr.getKind() == AffineExprKind::Add)
     return arith::AddIOp::create(b, left, right);
-  case AffineExprKind::Mul:
+  if (expr.getKind() == AffineExprKind::Mul)
     return arith::MulIOp::create(b, left, right);
-  case AffineExprKind::FloorDiv:
-    return arith::DivUIOp::create(b, left, right);
-  case AffineExprKind::CeilDiv: {
-    Value one = arith::ConstantIntOp::create(b, 1, 32);
-    Value most = arith::SubIOp::create(b, right, one);
-    return arith::DivUIOp::create(b, arith::AddIOp::create(b, left, most), right);
-  }
-  default:
-    return arith::RemUIOp::create(b, left, right);
-  }
+  bool isMod = expr.getKind() == AffineExprKind::Mod;
+  if (expr.getKind() == AffineExprKind::CeilDiv)
+    left = arith::AddIOp::create(b, left, arith::SubIOp::create(b, right, i64(1)));
+  if (isNonNegative(binary.getLHS()))
+    return isMod ? Value(arith::RemUIOp::create(b, left, right))
+                 : Value(arith::DivUIOp::create(b, left, right));
+  // Signed division rounds toward zero, an extent's down.
+  Value rest = arith::RemSIOp::create(b, left, right);
+  Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rest, i64(0));
+  if (isMod)
+    return arith::SelectOp::create(b, below, arith::AddIOp::create(b, rest, right), rest);
+  Value quotient = arith::DivSIOp::create(b, left, right);
+  return arith::SelectOp::create(b, below, arith::SubIOp::create(b, quotient, i64(1)), quotient);
 }
 
 void Emitter::decodeInstance() {
   Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
   SmallVector<Value> symbols;
   ArrayRef<int64_t> pairs = source.getSizes();
-  for (size_t i = 0; i < pairs.size(); i += 2) {
-    Value size = views[source.getArgument(pairs[i])].sizes[pairs[i + 1]];
-    symbols.push_back(arith::TruncIOp::create(b, b.getI32Type(), size));
-  }
+  for (size_t i = 0; i < pairs.size(); i += 2)
+    symbols.push_back(views[source.getArgument(pairs[i])].sizes[pairs[i + 1]]);
   for (int64_t d = source.getNumGridDims(); d-- > 0;) {
     Value id = block;
     if (d > 0) {
+      // The launch checks that the number of blocks fits in 32 bits.
       Value size = extent(b, source.getGrid().getResult(d), symbols);
+      size = arith::TruncIOp::create(b, b.getI32Type(), size);
       id = arith::RemUIOp::create(b, block, size);
       block = arith::DivUIOp::create(b, block, size);
     }
@@ -289,10 +302,12 @@ void Emitter::decodeInstance() {
 
 LogicalResult Emitter::run(Block *module) {
   auto attr = source->getAttrOfType<IntegerAttr>(tile::TileDialect::kWarpsAttr);
-  if (!attr || attr.getInt() < 1 || attr.getInt() > 32)
+  if (!attr || attr.getValue().slt(1) || attr.getValue().sgt(32))
     return source.emitError() << "a kernel needs " << tile::TileDialect::kWarpsAttr
                               << " from 1 to 32; run tile-assign-layouts";
-  warps = attr.getInt();
+  warps = attr.getValue().getSExtValue();
+  if (failed(checkKernel(source, warps)))
+    return failure();
   makeKernel(module);
   if (failed(allocateShared()))
     return failure();

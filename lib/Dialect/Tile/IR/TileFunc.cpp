@@ -117,6 +117,9 @@ LogicalResult FuncOp::verify() {
   ArrayRef<int64_t> sizes = getSizes();
   if (getBody().empty())
     return emitOpError("must have a body");
+  if (!getBody().hasOneBlock())
+    return emitOpError() << "(func_c7) has one block, got " << getBody().getBlocks().size()
+                         << "; use scf.if and scf.for";
   if (map.getNumDims() != 0 || sizes.size() != 2 * map.getNumSymbols())
     return emitOpError()
            << "(func_c1) grid takes no dimensions and one symbol per pair of sizes, got "
@@ -144,6 +147,14 @@ LogicalResult FuncOp::verify() {
                            << ", got " << type;
     if (isa<TensorMapType>(type) && failed(verifyTensorMap(*this, i)))
       return failure();
+    constexpr int64_t kMostAlign = 4096;
+    Attribute align = getArgAttr(i, TileDialect::kAlignAttr);
+    auto bytes = dyn_cast_or_null<IntegerAttr>(align);
+    if (align && !(bytes && bytes.getValue().isStrictlyPositive() &&
+                   bytes.getValue().isPowerOf2() && bytes.getValue().ule(kMostAlign)))
+      return emitOpError() << "(func_c8) " << TileDialect::kAlignAttr << " of argument " << i
+                           << " must be a power of two from 1 to " << kMostAlign << ", got "
+                           << align;
   }
   if (!getResultTypes().empty())
     return emitOpError("(func_c4) returns nothing; store to a view instead");

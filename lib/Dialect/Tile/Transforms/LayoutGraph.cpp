@@ -217,8 +217,10 @@ LogicalResult LayoutGraph::addDot(DotOp dot) {
   int64_t band = instruction->m / instruction->warps * warps;
   if (acc[0] % band != 0)
     return misfit("rows", band, acc[0], "change the tile's rows or tile.warps");
-  if (acc[1] % instruction->n != 0)
-    return misfit("columns", instruction->n, acc[1], "pad the tile's columns");
+  // mma.sync's instructions come in pairs: one ldmatrix serves 16 columns of b.
+  int64_t columns = instruction->warps == 1 ? 2 * instruction->n : instruction->n;
+  if (acc[1] % columns != 0)
+    return misfit("columns", columns, acc[1], "pad the tile's columns");
   if (depth % instruction->k != 0)
     return misfit("terms", instruction->k, depth, "pad the operands");
   join({dot.getAcc(), dot.getResult()});

@@ -274,12 +274,6 @@ LogicalResult Checker::run(Block &block) {
 }
 
 LogicalResult tile::verifyRings(FuncOp func) {
-  if (!func.getBody().hasOneBlock()) {
-    if (func.getOps<RingOp>().empty())
-      return success();
-    return func.emitOpError() << "(get_c2) has rings and branches between blocks; use scf.if and "
-                                 "scf.for";
-  }
   Checker checker;
   if (failed(checker.run(func.getBody().front())))
     return failure();

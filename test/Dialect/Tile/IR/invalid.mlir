@@ -304,3 +304,33 @@ func.func @memref(%x: memref<4xf32>, %i: index) {
 tile.func @func_c5(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv -2)> sizes [0, 0] {
   tile.return
 }
+
+// -----
+
+// expected-error@+1 {{(func_c7) has one block, got 2; use scf.if and scf.for}}
+tile.func @func_c7() grid affine_map<() -> ()> sizes [] {
+  llvm.br ^bb1
+^bb1:
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{(func_c8) tile.align of argument 0 must be a power of two from 1 to 4096, got 24 : i64}}
+tile.func @func_c8(%x: !tile.view<?xf32> {tile.align = 24 : i64}) grid affine_map<() -> ()> sizes [] {
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{(func_c8) tile.align of argument 0 must be a power of two from 1 to 4096, got 8192 : i64}}
+tile.func @func_c8_most(%x: !tile.view<?xf32> {tile.align = 8192 : i64}) grid affine_map<() -> ()> sizes [] {
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{(func_c8) tile.align of argument 0 must be a power of two from 1 to 4096, got "16"}}
+tile.func @func_c8_kind(%x: !tile.view<?xf32> {tile.align = "16"}) grid affine_map<() -> ()> sizes [] {
+  tile.return
+}

@@ -24,9 +24,22 @@ tile.func @columns(%x: !tile.view<64x16xf16>, %y: !tile.view<12x16xf16>, %z: !ti
   %zero = arith.constant dense<0.0> : tensor<64x12xf32>
   %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<64x16xf16> -> tensor<64x16xf16>
   %b = tile.load %y[%c0, %c0] dims [0, 1] : !tile.view<12x16xf16> -> tensor<12x16xf16>
-  // expected-error @+1 {{needs a number of columns that is a multiple of 8 (mma.sync.m16n8k16 on 4 warps), got 12; pad the tile's columns}}
+  // expected-error @+1 {{needs a number of columns that is a multiple of 16 (mma.sync.m16n8k16 on 4 warps), got 12; pad the tile's columns}}
   %s = tile.dot %a, %b, %zero transpose_b : tensor<64x16xf16>, tensor<12x16xf16>, tensor<64x12xf32>
   tile.store %s, %z[%c0, %c0] dims [0, 1] : tensor<64x12xf32>, !tile.view<64x12xf32>
+  tile.return
+}
+
+// -----
+
+tile.func @columns_of_one_instruction(%x: !tile.view<64x16xf16>, %y: !tile.view<24x16xf16>, %z: !tile.view<64x24xf32>) grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<64x24xf32>
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<64x16xf16> -> tensor<64x16xf16>
+  %b = tile.load %y[%c0, %c0] dims [0, 1] : !tile.view<24x16xf16> -> tensor<24x16xf16>
+  // expected-error @+1 {{needs a number of columns that is a multiple of 16 (mma.sync.m16n8k16 on 4 warps), got 24; pad the tile's columns}}
+  %s = tile.dot %a, %b, %zero transpose_b : tensor<64x16xf16>, tensor<24x16xf16>, tensor<64x24xf32>
+  tile.store %s, %z[%c0, %c0] dims [0, 1] : tensor<64x24xf32>, !tile.view<64x24xf32>
   tile.return
 }
 

@@ -235,15 +235,3 @@ tile.func @pending(%x: !view, %z: f32, %n: index) grid affine_map<() -> (1)> siz
   tile.release %s : !slot
   tile.return
 }
-
-// -----
-
-!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
-!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
-// expected-error @+1 {{(get_c2) has rings and branches between blocks; use scf.if and scf.for}}
-tile.func @blocks(%i: index) grid affine_map<() -> (1)> sizes [] {
-  %r = tile.ring : !ring
-  llvm.br ^bb1
-^bb1:
-  tile.return
-}

@@ -50,6 +50,8 @@ def Tile_FuncOp : Tile_Op<"func", [
     - (C6) A tensor map has `tile.map_of`, the number of a view's argument of its
       element type, and `tile.map_dims`, distinct dimensions of that view, one per
       dimension of the map.
+    - (C7) The body is one block.
+    - (C8) `tile.align` of an argument is a power of two from 1 to 4096.
 
     Created by `convert-fa-to-tile` or written by hand; removed by
     `convert-tile-to-linalg` or `convert-tile-to-nvvm`.
