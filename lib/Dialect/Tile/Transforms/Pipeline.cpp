@@ -28,7 +28,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::tile {
@@ -116,20 +115,19 @@ static LogicalResult checkUse(const Schedule &schedule, Operation *user, Operati
   return error;
 }
 
-static bool mayRunAhead(Operation *op) {
-  return isa<PutOp, LoadOp, GatherOp>(op) ||
-         (op->getNumRegions() == 0 && isMemoryEffectFree(op) && isSpeculatable(op));
-}
-
 static LogicalResult checkSchedule(Block &block, const Schedule &schedule) {
   auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
   if (!loop && schedule.last > 0)
     return block.getParentOp()->emitOpError()
            << "has no iterations, so its ops have " << kStageAttr << " 0, got " << schedule.last;
   for (auto [op, stage] : schedule.ops) {
-    if (stage < schedule.last && !mayRunAhead(op))
+    if (stage < schedule.last && !mayRunBeyond(op))
       return op->emitOpError() << "must not run for an iteration that does not exist; give it the "
                                   "last stage, "
+                               << schedule.last;
+    if (stage < schedule.last && !mayRunAhead(op, block))
+      return op->emitOpError() << "must not run ahead of the loop's stores to its source; give it "
+                                  "the last stage, "
                                << schedule.last;
     Operation *user = op;
     WalkResult walked = user->walk([&](Operation *inner) -> WalkResult {
@@ -203,7 +201,7 @@ void Expansion::findLeftovers() {
 Operation *Expansion::predicate(Operation *op, Value holds) {
   auto put = dyn_cast<PutOp>(op);
   if (!put)
-    return mayRunAhead(op) ? op : nullptr;
+    return mayRunBeyond(op) ? op : nullptr;
   int64_t dim = rowDim(put);
   rewriter.setInsertionPoint(put);
   Value size = sizes[{put.getSource(), dim}];

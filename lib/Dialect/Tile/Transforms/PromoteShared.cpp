@@ -12,6 +12,9 @@
 //   3. layout conversions that move an element to a warp which does not hold
 //      it: put_value, get, read, release.
 //
+// Loads and stores of one view take effect in program order: a barrier before
+// each, and what is put from such a view is got at once.
+//
 // Requires: static tiles. Rejects: tiles that shared memory cannot hold (i1,
 // index), reductions along a dimension that several warps hold, and what
 // crosses warps inside of a tile.if_any, which not all warps run.
@@ -38,19 +41,22 @@ using namespace mlir::tile;
 // How a tile is copied
 //===----------------------------------------------------------------------===//
 
-/// Whether the value is a multiple of n, as far as its arithmetic shows.
-static bool isMultipleOf(Value value, int64_t n) {
+/// Whether the value is a multiple of n, as far as its arithmetic shows up to
+/// `depth` ops away.
+static bool isMultipleOf(Value value, int64_t n, int64_t depth = 16) {
+  if (depth-- == 0)
+    return false;
   if (APInt constant; matchPattern(value, m_ConstantInt(&constant)))
     return constant.getSExtValue() % n == 0;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && argument == loop.getInductionVar() && isMultipleOf(loop.getLowerBound(), n) &&
-           isMultipleOf(loop.getStep(), n);
+    return loop && argument == loop.getInductionVar() &&
+           isMultipleOf(loop.getLowerBound(), n, depth) && isMultipleOf(loop.getStep(), n, depth);
   }
   if (auto product = value.getDefiningOp<arith::MulIOp>())
-    return isMultipleOf(product.getLhs(), n) || isMultipleOf(product.getRhs(), n);
+    return isMultipleOf(product.getLhs(), n, depth) || isMultipleOf(product.getRhs(), n, depth);
   if (auto sum = value.getDefiningOp<arith::AddIOp>())
-    return isMultipleOf(sum.getLhs(), n) && isMultipleOf(sum.getRhs(), n);
+    return isMultipleOf(sum.getLhs(), n, depth) && isMultipleOf(sum.getRhs(), n, depth);
   return false;
 }
 
@@ -122,6 +128,7 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
 
   void runOnOperation() override;
   FailureOr<Value> makeRing(Operation *user, Type tile);
+  LogicalResult orderAccesses();
   LogicalResult promoteLoad(LoadOp load);
   LogicalResult promoteOperand(DotOp dot);
   LogicalResult promoteConversion(ConvertLayoutOp convert);
@@ -155,6 +162,34 @@ FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type) {
   return ring.getResult();
 }
 
+/// Different threads may load and store an element: a barrier before each access
+/// of a view that is both loaded and stored to.
+LogicalResult PromoteShared::orderAccesses() {
+  SmallVector<Operation *> accesses;
+  SmallVector<Value> loaded;
+  getOperation().walk([&](Operation *op) {
+    Value source = sourceOf(op);
+    if (source && mayStoreTo(getOperation(), source)) {
+      accesses.push_back(op);
+      loaded.push_back(source);
+    }
+  });
+  getOperation().walk([&](StoreOp store) {
+    if (llvm::any_of(loaded, [&](Value view) { return mayOverlap(store.getDestination(), view); }))
+      accesses.push_back(store);
+  });
+  for (Operation *op : accesses) {
+    if (op->getParentOfType<IfAnyOp>())
+      return op->emitOpError() << "accesses a view that the program loads and stores to, inside of "
+                                  "a tile.if_any, which not all warps run; move it out";
+    if (!isa_and_nonnull<BarrierOp>(op->getPrevNode())) {
+      OpBuilder b(op);
+      BarrierOp::create(b, op->getLoc());
+    }
+  }
+  return success();
+}
+
 LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   auto tile = cast<RankedTensorType>(load.getResult().getType());
   FailureOr<Value> ring = makeRing(load, tile);
@@ -163,7 +198,9 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   auto type = cast<RingType>(ring->getType());
   Location loc = load.getLoc();
   OpBuilder b(load);
-  StringRef why = whyNotAsync(load, tile);
+  // What the program stores there takes effect in program order: no running ahead.
+  bool stored = mayStoreTo(getOperation(), load.getSource());
+  StringRef why = stored ? "the program stores to its source" : whyNotAsync(load, tile);
   PutOp::create(b, loc, *ring, load.getSource(), load.getIndices(), load.getDims(),
                 why.empty() ? Copy::cp_async : Copy::ld_st);
   auto get = GetOp::create(b, loc, type.getSlot(), *ring);
@@ -187,7 +224,8 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
     if (!last || last->isBeforeInBlock(here))
       last = here;
   }
-  get->moveBefore(first);
+  if (!stored)
+    get->moveBefore(first);
   b.setInsertionPointAfter(last);
   ReleaseOp::create(b, loc, get);
   load.erase();
@@ -269,6 +307,8 @@ void PromoteShared::runOnOperation() {
     return WalkResult::advance();
   });
   if (walked.wasInterrupted())
+    return signalPassFailure();
+  if (failed(orderAccesses()))
     return signalPassFailure();
   for (LoadOp load : loads)
     if (failed(promoteLoad(load)))

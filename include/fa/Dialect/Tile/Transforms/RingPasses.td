@@ -87,6 +87,11 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     `cp_async` where the view promises tile.align 16, rows are whole chunks of
     16 bytes and elements have 2 or 4 bytes, else `ld_st`.
 
+    Loads and stores of one view take effect in program order: where the program
+    both loads and stores a view, a `tile.barrier` stands before each of these,
+    and what is put from the view is `ld_st` and got at once. Different
+    arguments are assumed not to overlap.
+
     Requires: static tiles; reductions that stay within a warp. Ensures: every
     operand b is a slot; no layout conversion crosses warps.
 
@@ -127,7 +132,10 @@ def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
     Requires: rings as `tile-promote-shared` makes them. Ensures: all ops of a
     scheduled body have both attributes; the rings of the program fit in
     `shared-limit`, for which stages shrink. Loops whose rings are filled in a
-    nested region (under an `scf.if`) are left as they are.
+    nested region (under an `scf.if`), and loops that yield an argument of their
+    own, are left as they are. What is put from a view that the program stores
+    to is not moved; nor does a put run ahead whose indices are loaded from a
+    view that the loop stores to.
 
     Numerics: exact.
 
