@@ -24,27 +24,33 @@ using namespace mlir::fa::nvvm;
 using tile::Coords;
 using tile::Layout;
 
-static constexpr int64_t kAny = int64_t(1) << 32;
+/// The product of two fits.
+static constexpr int64_t kAny = int64_t(1) << 30;
 
-/// A number that divides the value, from how the tile program computes it.
-static int64_t divisorOf(Value value) {
+/// A number that divides the value, from how the tile program computes it,
+/// up to `depth` ops away.
+static int64_t divisorOf(Value value, int64_t depth = 16) {
+  if (depth-- == 0)
+    return 1;
   APInt integer;
   if (matchPattern(value, m_ConstantInt(&integer)))
     return integer.isZero() ? kAny : std::gcd(kAny, std::abs(integer.getSExtValue()));
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     return loop && loop.getInductionVar() == value
-               ? std::gcd(divisorOf(loop.getLowerBound()), divisorOf(loop.getStep()))
+               ? std::gcd(divisorOf(loop.getLowerBound(), depth), divisorOf(loop.getStep(), depth))
                : 1;
   }
   Operation *op = value.getDefiningOp();
   if (isa<arith::MulIOp>(op))
-    return std::min(kAny, divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1)));
+    return std::min(kAny,
+                    divisorOf(op->getOperand(0), depth) * divisorOf(op->getOperand(1), depth));
   if (isa<arith::AddIOp, arith::SubIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
           arith::MinUIOp>(op))
-    return std::gcd(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
+    return std::gcd(divisorOf(op->getOperand(0), depth), divisorOf(op->getOperand(1), depth));
   if (auto select = dyn_cast<arith::SelectOp>(op))
-    return std::gcd(divisorOf(select.getTrueValue()), divisorOf(select.getFalseValue()));
+    return std::gcd(divisorOf(select.getTrueValue(), depth),
+                    divisorOf(select.getFalseValue(), depth));
   return 1;
 }
 

@@ -99,8 +99,11 @@ struct Chunks {
 } // namespace
 
 /// Whether an index is never negative, from how the tile program computes it
-/// (sizes are below 2^31, so that sums and products of a few do not wrap).
-static bool isNonNegative(Value value) {
+/// (sizes are below 2^31, so that sums and products of a few do not wrap), up to
+/// `depth` ops away.
+static bool isNonNegative(Value value, int64_t depth = 16) {
+  if (depth-- == 0)
+    return false;
   APInt integer;
   if (matchPattern(value, m_ConstantInt(&integer)))
     return integer.isNonNegative();
@@ -108,17 +111,18 @@ static bool isNonNegative(Value value) {
     if (auto func = dyn_cast<tile::FuncOp>(argument.getOwner()->getParentOp()))
       return argument.getArgNumber() >= func.getNumLaunchArguments();
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && loop.getInductionVar() == value && isNonNegative(loop.getLowerBound());
+    return loop && loop.getInductionVar() == value && isNonNegative(loop.getLowerBound(), depth);
   }
   Operation *op = value.getDefiningOp();
   if (isa<tile::DimOp>(op))
     return true;
   if (auto select = dyn_cast<arith::SelectOp>(op))
-    return isNonNegative(select.getTrueValue()) && isNonNegative(select.getFalseValue());
+    return isNonNegative(select.getTrueValue(), depth) &&
+           isNonNegative(select.getFalseValue(), depth);
   if (isa<arith::MaxSIOp>(op))
-    return isNonNegative(op->getOperand(0)) || isNonNegative(op->getOperand(1));
+    return isNonNegative(op->getOperand(0), depth) || isNonNegative(op->getOperand(1), depth);
   return isa<arith::AddIOp, arith::MulIOp, arith::DivUIOp, arith::DivSIOp, arith::MinSIOp>(op) &&
-         isNonNegative(op->getOperand(0)) && isNonNegative(op->getOperand(1));
+         isNonNegative(op->getOperand(0), depth) && isNonNegative(op->getOperand(1), depth);
 }
 
 LogicalResult Emitter::emitCopy(tile::CopyOp op) {

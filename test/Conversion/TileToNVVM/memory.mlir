@@ -136,3 +136,59 @@ tile.func @gathered(%x: !tile.view<?x?xf32>, %y: !tile.view<?xf32>, %h: index, %
   tile.store %t, %y[%c0] dims [0] : tensor<64xf32, #rows>, !tile.view<?xf32>
   tile.return
 }
+
+// What is known of an index is not sought far away, however many ways lead there.
+// CHECK-LABEL: llvm.func @doubled(
+tile.func @doubled(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %z: !tile.view<?x?xi8>, %a0: index)
+    grid affine_map<() -> (2)> sizes [] attributes {tile.warps = 4 : i64, tile.shared_bytes = 8192 : i64} {
+  %c0 = arith.constant 0 : index
+  %seed = arith.constant 0 : i64
+  %a1 = arith.addi %a0, %a0 : index
+  %a2 = arith.addi %a1, %a1 : index
+  %a3 = arith.addi %a2, %a2 : index
+  %a4 = arith.addi %a3, %a3 : index
+  %a5 = arith.addi %a4, %a4 : index
+  %a6 = arith.addi %a5, %a5 : index
+  %a7 = arith.addi %a6, %a6 : index
+  %a8 = arith.addi %a7, %a7 : index
+  %a9 = arith.addi %a8, %a8 : index
+  %a10 = arith.addi %a9, %a9 : index
+  %a11 = arith.addi %a10, %a10 : index
+  %a12 = arith.addi %a11, %a11 : index
+  %a13 = arith.addi %a12, %a12 : index
+  %a14 = arith.addi %a13, %a13 : index
+  %a15 = arith.addi %a14, %a14 : index
+  %a16 = arith.addi %a15, %a15 : index
+  %a17 = arith.addi %a16, %a16 : index
+  %a18 = arith.addi %a17, %a17 : index
+  %a19 = arith.addi %a18, %a18 : index
+  %a20 = arith.addi %a19, %a19 : index
+  %a21 = arith.addi %a20, %a20 : index
+  %a22 = arith.addi %a21, %a21 : index
+  %a23 = arith.addi %a22, %a22 : index
+  %a24 = arith.addi %a23, %a23 : index
+  %a25 = arith.addi %a24, %a24 : index
+  %a26 = arith.addi %a25, %a25 : index
+  %a27 = arith.addi %a26, %a26 : index
+  %a28 = arith.addi %a27, %a27 : index
+  %a29 = arith.addi %a28, %a28 : index
+  %a30 = arith.addi %a29, %a29 : index
+  %a31 = arith.addi %a30, %a30 : index
+  %a32 = arith.addi %a31, %a31 : index
+  %a33 = arith.addi %a32, %a32 : index
+  %a34 = arith.addi %a33, %a33 : index
+  %a35 = arith.addi %a34, %a34 : index
+  %a36 = arith.addi %a35, %a35 : index
+  %a37 = arith.addi %a36, %a36 : index
+  %a38 = arith.addi %a37, %a37 : index
+  %a39 = arith.addi %a38, %a38 : index
+  %a40 = arith.addi %a39, %a39 : index
+  %ring = tile.ring : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+  %slot = tile.slot_at %ring[%c0] : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>> -> !tile.slot<64x64xf16, #tile.swizzle<128>>
+  // CHECK: cp.async
+  tile.copy %x[%a40, %c0] dims [0, 1] to %slot copy(cp_async) : !tile.view<?x64xf16>, !tile.slot<64x64xf16, #tile.swizzle<128>>
+  %r = tile.random_bits seed(%seed, %seed) at(%c0, %c0, %a40, %a40) : tensor<64x16xi8, #acc>
+  // CHECK: st.global
+  tile.store %r, %z[%c0, %c0] dims [0, 1] : tensor<64x16xi8, #acc>, !tile.view<?x?xi8>
+  tile.return
+}

@@ -28,18 +28,20 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-bool tile::isMultipleOf(Value value, int64_t n) {
+bool tile::isMultipleOf(Value value, int64_t n, int64_t depth) {
+  if (depth-- == 0)
+    return false;
   if (APInt constant; matchPattern(value, m_ConstantInt(&constant)))
     return constant.getSExtValue() % n == 0;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && argument == loop.getInductionVar() && isMultipleOf(loop.getLowerBound(), n) &&
-           isMultipleOf(loop.getStep(), n);
+    return loop && argument == loop.getInductionVar() &&
+           isMultipleOf(loop.getLowerBound(), n, depth) && isMultipleOf(loop.getStep(), n, depth);
   }
   if (auto product = value.getDefiningOp<arith::MulIOp>())
-    return isMultipleOf(product.getLhs(), n) || isMultipleOf(product.getRhs(), n);
+    return isMultipleOf(product.getLhs(), n, depth) || isMultipleOf(product.getRhs(), n, depth);
   if (auto sum = value.getDefiningOp<arith::AddIOp>())
-    return isMultipleOf(sum.getLhs(), n) && isMultipleOf(sum.getRhs(), n);
+    return isMultipleOf(sum.getLhs(), n, depth) && isMultipleOf(sum.getRhs(), n, depth);
   return false;
 }
 

@@ -210,9 +210,12 @@ static bool isWide(Type type) {
   return element.isIndex() || element.isInteger(64);
 }
 
-/// Adds `value`, a tile of the comparison or its last dimension, to the sum.
+/// Adds `value`, a tile of the comparison or its last dimension, to the sum;
+/// fails where that has many terms, so that x + x, added to itself and so on, is
+/// not taken apart.
 static bool decompose(Ranges &ranges, Value value, bool negative, Sum &sum) {
-  if (!ranges.get(value))
+  constexpr size_t kMostTerms = 16;
+  if (sum.scalars.size() + sum.rows.size() + sum.columns.size() > kMostTerms || !ranges.get(value))
     return false;
   Operation *op = value.getDefiningOp();
   int64_t rank = cast<RankedTensorType>(value.getType()).getRank();

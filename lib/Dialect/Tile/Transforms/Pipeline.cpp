@@ -32,7 +32,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::tile {
@@ -120,11 +119,6 @@ static LogicalResult checkUse(const Schedule &schedule, Operation *user, Operati
   return error;
 }
 
-static bool mayRunAhead(Operation *op) {
-  return isa<PutOp, LoadOp, GatherOp>(op) ||
-         (op->getNumRegions() == 0 && isMemoryEffectFree(op) && isSpeculatable(op));
-}
-
 /// Whether stages before the last one do more than to fill rings.
 static bool startsProducts(Block &block) { return !block.getOps<DotStartOp>().empty(); }
 
@@ -137,9 +131,13 @@ static LogicalResult checkSchedule(Block &block, const Schedule &schedule) {
   if (peels && schedule.last > 1)
     return loop.emitOpError() << "starts products, so it has stages 0 and 1, got " << schedule.last;
   for (auto [op, stage] : schedule.ops) {
-    if (stage < schedule.last && !peels && !mayRunAhead(op))
+    if (stage < schedule.last && !peels && !mayRunBeyond(op))
       return op->emitOpError() << "must not run for an iteration that does not exist; give it the "
                                   "last stage, "
+                               << schedule.last;
+    if (stage < schedule.last && !mayRunAhead(op, block))
+      return op->emitOpError() << "must not run ahead of the loop's stores to its source; give it "
+                                  "the last stage, "
                                << schedule.last;
     Operation *user = op;
     WalkResult walked = user->walk([&](Operation *inner) -> WalkResult {
@@ -213,7 +211,7 @@ void Expansion::findLeftovers() {
 Operation *Expansion::predicate(Operation *op, Value holds) {
   auto put = dyn_cast<PutOp>(op);
   if (!put)
-    return mayRunAhead(op) ? op : nullptr;
+    return mayRunBeyond(op) ? op : nullptr;
   int64_t dim = rowDim(put);
   rewriter.setInsertionPoint(put);
   Value size = sizes[{put.getSource(), dim}];

@@ -15,6 +15,9 @@
 //      (AsyncProducts.cpp): copies by the engine, two slots for what a loop
 //      loads, products in two ops.
 //
+// Loads and stores of one view take effect in program order: a barrier before
+// each, and what is put from such a view is got at once.
+//
 // Requires: static tiles. Rejects: tiles that shared memory cannot hold (i1,
 // index), reductions along a dimension that several warps hold, and what
 // crosses warps inside of a tile.if_any, which not all warps run.
@@ -104,6 +107,7 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
 
   void runOnOperation() override;
   FailureOr<Value> makeRing(Operation *user, Type tile, int64_t stages = 1);
+  LogicalResult orderAccesses();
   LogicalResult promoteLoad(LoadOp load);
   LogicalResult promoteOperand(DotOp dot);
   LogicalResult promoteConversion(ConvertLayoutOp convert);
@@ -141,6 +145,34 @@ FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t sta
   return ring.getResult();
 }
 
+/// Different threads may load and store an element: a barrier before each access
+/// of a view that is both loaded and stored to.
+LogicalResult PromoteShared::orderAccesses() {
+  SmallVector<Operation *> accesses;
+  SmallVector<Value> loaded;
+  getOperation().walk([&](Operation *op) {
+    Value source = sourceOf(op);
+    if (source && mayStoreTo(getOperation(), source)) {
+      accesses.push_back(op);
+      loaded.push_back(source);
+    }
+  });
+  getOperation().walk([&](StoreOp store) {
+    if (llvm::any_of(loaded, [&](Value view) { return mayOverlap(store.getDestination(), view); }))
+      accesses.push_back(store);
+  });
+  for (Operation *op : accesses) {
+    if (op->getParentOfType<IfAnyOp>())
+      return op->emitOpError() << "accesses a view that the program loads and stores to, inside of "
+                                  "a tile.if_any, which not all warps run; move it out";
+    if (!isa_and_nonnull<BarrierOp>(op->getPrevNode())) {
+      OpBuilder b(op);
+      BarrierOp::create(b, op->getLoc());
+    }
+  }
+  return success();
+}
+
 LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   auto tile = cast<RankedTensorType>(load.getResult().getType());
   bool inLoop = isa<scf::ForOp>(load->getParentOp());
@@ -150,7 +182,11 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   auto type = cast<RingType>(ring->getType());
   Location loc = load.getLoc();
   OpBuilder b(load);
-  StringRef why = async ? "" : whyNotAsync(load, tile);
+  // What the program stores there takes effect in program order: no running ahead.
+  bool stored = mayStoreTo(getOperation(), load.getSource());
+  StringRef why = async    ? ""
+                  : stored ? "the program stores to its source"
+                           : whyNotAsync(load, tile);
   Copy copy = async ? Copy::tma : why.empty() ? Copy::cp_async : Copy::ld_st;
   PutOp::create(b, loc, *ring, load.getSource(), load.getIndices(), load.getDims(), copy);
   auto get = GetOp::create(b, loc, type.getSlot(), *ring);
@@ -174,7 +210,8 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
     if (!last || last->isBeforeInBlock(here))
       last = here;
   }
-  get->moveBefore(first);
+  if (!stored)
+    get->moveBefore(first);
   b.setInsertionPointAfter(last);
   ReleaseOp::create(b, loc, get);
   load.erase();
@@ -292,6 +329,8 @@ void PromoteShared::runOnOperation() {
   if (walked.wasInterrupted())
     return signalPassFailure();
   async = chooseAsync(loads, dots, conversions);
+  if (failed(orderAccesses()))
+    return signalPassFailure();
   for (LoadOp load : loads)
     if (failed(promoteLoad(load)))
       return signalPassFailure();

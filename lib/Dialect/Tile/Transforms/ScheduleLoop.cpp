@@ -30,8 +30,9 @@
 // Loops of asynchronous products: ScheduleProducts.cpp.
 //
 // Requires: rings of tile-promote-shared. Leaves alone, with a remark: streams
-// whose indices cannot be computed ahead are filled before their get; loops
-// that fill rings further inside.
+// whose indices cannot be computed ahead are filled before their get, those
+// whose source the program stores to where they stood; loops that fill rings
+// further inside, or that yield an argument of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +43,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::tile {
@@ -64,6 +64,8 @@ struct Stream {
   SmallVector<Operation *> slice;
   /// Why the slice cannot run ahead; empty if it can.
   std::string bound;
+  /// Whether the put and its get stay between the ops that they stood between.
+  bool stored = false;
   /// Places in the body of the first and the last reader.
   int64_t firstRead = 0, lastRead = 0;
   int64_t stages = 1;
@@ -98,14 +100,6 @@ struct Body {
 // 1. Streams
 //===----------------------------------------------------------------------===//
 
-/// Whether the op may run for an iteration that does not exist. Loads may: out
-/// of range they read 0.
-static bool mayRunAhead(Operation *op) {
-  if (op->getNumRegions() != 0)
-    return false;
-  return isa<LoadOp, GatherOp>(op) || (isMemoryEffectFree(op) && isSpeculatable(op));
-}
-
 /// Collects what the put's indices need from the body.
 static void findSlice(Stream &stream, Block &block) {
   llvm::SetVector<Operation *> slice;
@@ -120,20 +114,24 @@ static void findSlice(Stream &stream, Block &block) {
     Operation *op = value.getDefiningOp();
     if (op->getBlock() != &block || !slice.insert(op))
       continue;
-    if (!mayRunAhead(op))
+    if (!mayRunAhead(op, block))
       stream.bound = ("its place needs '" + op->getName().getStringRef() + "'").str();
     llvm::append_range(work, op->getOperands());
   }
   stream.slice = slice.takeVector();
   llvm::sort(stream.slice, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  block.walk([&](StoreOp store) {
-    if (store.getDestination() == stream.put.getSource())
-      stream.bound = "the loop stores to its source";
-  });
+  stream.stored = mayStoreTo(stream.put->getParentOfType<FuncOp>(), stream.put.getSource());
+  if (stream.stored)
+    stream.bound = "the program stores to its source";
 }
 
-/// Fails, with a reason, where a ring is used in a way that is no stream's.
+/// Fails, with a reason, where a ring is used in a way that is no stream's, or
+/// the loop is none that tile-pipeline expands.
 LogicalResult Body::collect(std::string &why) {
+  for (Value value : block.getTerminator()->getOperands())
+    if (auto argument = dyn_cast<BlockArgument>(value);
+        loops && argument && argument.getOwner() == &block)
+      return why = "it yields one of its own arguments", failure();
   llvm::SmallPtrSet<Operation *, 16> moved;
   for (auto get : block.getOps<GetOp>()) {
     RingOp ring = ringOf(get);
@@ -179,6 +177,12 @@ LogicalResult Body::collect(std::string &why) {
       }
     if (stream->lastRead < 0)
       return why = "a slot is never read", failure();
+    if (stream->stored)
+      for (Operation *op = stream->put->getNextNode(); op; op = op->getNextNode())
+        if (auto at = index.find(op); at != index.end()) {
+          stream->firstRead = std::min(stream->firstRead, at->second);
+          break;
+        }
   }
   llvm::sort(streams, [](auto &a, auto &b) {
     return a->firstRead != b->firstRead ? a->firstRead < b->firstRead
@@ -260,6 +264,10 @@ private:
   }
   void emitPut(Stream &stream);
   void emitGets(ArrayRef<Stream *> gets);
+  /// Whether the get may stand anywhere: its put, if with it, needs no op of the body.
+  static bool mayMoveUp(const Stream &stream) {
+    return stream.anchor || (!stream.stored && stream.slice.empty());
+  }
   bool isAnchor(const Stream &stream) const {
     return llvm::any_of(
         body.streams, [&](auto &other) { return other->anchor == &stream && other->stages == 1; });
@@ -334,7 +342,7 @@ void Numbering::run() {
       }
     for (Stream *stream : released)
       if (stream->anchor && stream->distance == 1 && stream->stages == 1 &&
-          !got.contains(stream->anchor))
+          !got.contains(stream->anchor) && mayMoveUp(*stream->anchor))
         emitGets({stream->anchor});
   }
   // Indices of which only the copies are used.

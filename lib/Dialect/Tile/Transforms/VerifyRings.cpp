@@ -18,6 +18,7 @@
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -46,6 +47,44 @@ RingOp tile::ringOf(Operation *op) {
   else if (auto get = cast<ReleaseOp>(op).getSlot().getDefiningOp<GetOp>())
     ring = get.getRing();
   return ring ? ring.getDefiningOp<RingOp>() : RingOp();
+}
+
+static bool isArgument(Value view) {
+  auto argument = dyn_cast<BlockArgument>(view);
+  return argument && isa<FuncOp>(argument.getOwner()->getParentOp());
+}
+
+Value tile::sourceOf(Operation *op) {
+  if (auto load = dyn_cast<LoadOp>(op))
+    return load.getSource();
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return gather.getSource();
+  auto put = dyn_cast<PutOp>(op);
+  return put ? put.getSource() : Value();
+}
+
+/// Views that are chosen at run time may be any argument.
+bool tile::mayOverlap(Value a, Value b) { return a == b || !isArgument(a) || !isArgument(b); }
+
+bool tile::mayStoreTo(Operation *scope, Value view) {
+  WalkResult walked = scope->walk([&](StoreOp store) {
+    return mayOverlap(store.getDestination(), view) ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
+  });
+  return isa<ViewType>(view.getType()) && walked.wasInterrupted();
+}
+
+bool tile::mayStoreTo(Block &scope, Value view) {
+  return llvm::any_of(scope, [&](Operation &op) { return mayStoreTo(&op, view); });
+}
+
+bool tile::mayRunBeyond(Operation *op) {
+  return sourceOf(op) || (op->getNumRegions() == 0 && isMemoryEffectFree(op) && isSpeculatable(op));
+}
+
+bool tile::mayRunAhead(Operation *op, Block &body) {
+  Value source = sourceOf(op);
+  return mayRunBeyond(op) && !(source && mayStoreTo(body, source));
 }
 
 int64_t tile::sharedBytes(RingType ring) {

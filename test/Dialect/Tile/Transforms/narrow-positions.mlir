@@ -53,3 +53,56 @@ tile.func @wide(%x: !tile.view<?x?xi8>, %n: index, %t: index) grid affine_map<()
   tile.store %b, %x[%t, %c0] dims [0, 1] : tensor<64x128xi8>, !tile.view<?x?xi8>
   tile.return
 }
+
+// A sum of many terms is not taken apart.
+// CHECK-LABEL: tile.func @doubled
+// CHECK: arith.cmpi slt
+tile.func @doubled(%z: !tile.view<?x?xi1>, %t: index) grid affine_map<() -> (2)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %five = arith.constant dense<5> : tensor<2x2xindex>
+  %a0 = tile.iota %c0 : index -> tensor<2xindex>
+  %a1 = arith.addi %a0, %a0 : tensor<2xindex>
+  %a2 = arith.addi %a1, %a1 : tensor<2xindex>
+  %a3 = arith.addi %a2, %a2 : tensor<2xindex>
+  %a4 = arith.addi %a3, %a3 : tensor<2xindex>
+  %a5 = arith.addi %a4, %a4 : tensor<2xindex>
+  %a6 = arith.addi %a5, %a5 : tensor<2xindex>
+  %a7 = arith.addi %a6, %a6 : tensor<2xindex>
+  %a8 = arith.addi %a7, %a7 : tensor<2xindex>
+  %a9 = arith.addi %a8, %a8 : tensor<2xindex>
+  %a10 = arith.addi %a9, %a9 : tensor<2xindex>
+  %a11 = arith.addi %a10, %a10 : tensor<2xindex>
+  %a12 = arith.addi %a11, %a11 : tensor<2xindex>
+  %a13 = arith.addi %a12, %a12 : tensor<2xindex>
+  %a14 = arith.addi %a13, %a13 : tensor<2xindex>
+  %a15 = arith.addi %a14, %a14 : tensor<2xindex>
+  %a16 = arith.addi %a15, %a15 : tensor<2xindex>
+  %a17 = arith.addi %a16, %a16 : tensor<2xindex>
+  %a18 = arith.addi %a17, %a17 : tensor<2xindex>
+  %a19 = arith.addi %a18, %a18 : tensor<2xindex>
+  %a20 = arith.addi %a19, %a19 : tensor<2xindex>
+  %a21 = arith.addi %a20, %a20 : tensor<2xindex>
+  %a22 = arith.addi %a21, %a21 : tensor<2xindex>
+  %a23 = arith.addi %a22, %a22 : tensor<2xindex>
+  %a24 = arith.addi %a23, %a23 : tensor<2xindex>
+  %a25 = arith.addi %a24, %a24 : tensor<2xindex>
+  %a26 = arith.addi %a25, %a25 : tensor<2xindex>
+  %a27 = arith.addi %a26, %a26 : tensor<2xindex>
+  %a28 = arith.addi %a27, %a27 : tensor<2xindex>
+  %a29 = arith.addi %a28, %a28 : tensor<2xindex>
+  %a30 = arith.addi %a29, %a29 : tensor<2xindex>
+  %a31 = arith.addi %a30, %a30 : tensor<2xindex>
+  %a32 = arith.addi %a31, %a31 : tensor<2xindex>
+  %a33 = arith.addi %a32, %a32 : tensor<2xindex>
+  %a34 = arith.addi %a33, %a33 : tensor<2xindex>
+  %a35 = arith.addi %a34, %a34 : tensor<2xindex>
+  %a36 = arith.addi %a35, %a35 : tensor<2xindex>
+  %a37 = arith.addi %a36, %a36 : tensor<2xindex>
+  %a38 = arith.addi %a37, %a37 : tensor<2xindex>
+  %a39 = arith.addi %a38, %a38 : tensor<2xindex>
+  %a40 = arith.addi %a39, %a39 : tensor<2xindex>
+  %b = tile.broadcast %a40 dim 0 : tensor<2xindex> -> tensor<2x2xindex>
+  %c = arith.cmpi slt, %b, %five : tensor<2x2xindex>
+  tile.store %c, %z[%c0, %c0] dims [0, 1] : tensor<2x2xi1>, !tile.view<?x?xi1>
+  tile.return
+}

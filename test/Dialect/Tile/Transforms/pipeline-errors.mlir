@@ -116,3 +116,17 @@ tile.func @arm(%if: i1, %n: index) grid affine_map<() -> (1)> sizes [] {
   }
   tile.return
 }
+
+// -----
+
+tile.func @ahead_of_store(%t: !tile.view<?xindex>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %ones = arith.constant dense<1> : tensor<1xindex>
+  scf.for %j = %c0 to %n step %c1 {
+    // expected-error @+1 {{must not run ahead of the loop's stores to its source; give it the last stage, 1}}
+    %i = tile.load %t[%j] {tile.stage = 0 : i64, tile.order = 1 : i64} : !tile.view<?xindex> -> index
+    tile.store %ones, %t[%i] dims [0] {tile.stage = 1 : i64, tile.order = 0 : i64} : tensor<1xindex>, !tile.view<?xindex>
+  }
+  tile.return
+}

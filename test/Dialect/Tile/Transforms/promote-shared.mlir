@@ -146,3 +146,86 @@ tile.func @values(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %t: inde
   tile.store %l, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #lanes>, !tile.view<?x64xf32>
   tile.return
 }
+
+// What is loaded from a view that the program stores to is put and got before
+// the next store; a barrier in front of each access, since other threads may
+// store an element than load it. The store to %z, which nothing loads, has none.
+// CHECK-LABEL: tile.func @stored
+// CHECK-SAME: (%[[X:.*]]: !tile.view<?x64xf16> {tile.align = 16 : i64}, %[[Z:.*]]: !tile.view
+tile.func @stored(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %z: !tile.view<?x64xf32>)
+    grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %a = arith.constant dense<1.0> : tensor<64x64xf16>
+  %acc = arith.constant dense<0.0> : tensor<64x64xf32>
+  // CHECK: tile.barrier
+  // CHECK-NEXT: tile.put %[[R:.*]], %[[X]]{{.*}} copy(ld_st)
+  // CHECK-NEXT: %[[S:.*]] = tile.get %[[R]]
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.store %{{.*}}, %[[X]]
+  // CHECK-NEXT: tile.dot %{{.*}}, %[[S]]
+  // CHECK-NEXT: tile.release %[[S]]
+  // CHECK-NEXT: tile.store %{{.*}}, %[[Z]]
+  // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, ld_st: the program stores to its source}}
+  %b = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  tile.store %a, %x[%c0, %c0] dims [0, 1] : tensor<64x64xf16>, !tile.view<?x64xf16>
+  %s = tile.dot %a, %b, %acc : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+  tile.store %s, %z[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// What is far away is not looked at, however many ways lead there.
+// CHECK-LABEL: tile.func @doubled
+tile.func @doubled(%x: !tile.view<?x?xf16> {tile.align = 16 : i64}, %z: !tile.view<?x64xf32>, %t: index)
+    grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %a = arith.constant dense<1.0> : tensor<64x64xf16>
+  %acc = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a0 = arith.muli %t, %c8 : index
+  %a1 = arith.addi %a0, %a0 : index
+  %a2 = arith.addi %a1, %a1 : index
+  %a3 = arith.addi %a2, %a2 : index
+  %a4 = arith.addi %a3, %a3 : index
+  %a5 = arith.addi %a4, %a4 : index
+  %a6 = arith.addi %a5, %a5 : index
+  %a7 = arith.addi %a6, %a6 : index
+  %a8 = arith.addi %a7, %a7 : index
+  %a9 = arith.addi %a8, %a8 : index
+  %a10 = arith.addi %a9, %a9 : index
+  %a11 = arith.addi %a10, %a10 : index
+  %a12 = arith.addi %a11, %a11 : index
+  %a13 = arith.addi %a12, %a12 : index
+  %a14 = arith.addi %a13, %a13 : index
+  %a15 = arith.addi %a14, %a14 : index
+  %a16 = arith.addi %a15, %a15 : index
+  %a17 = arith.addi %a16, %a16 : index
+  %a18 = arith.addi %a17, %a17 : index
+  %a19 = arith.addi %a18, %a18 : index
+  %a20 = arith.addi %a19, %a19 : index
+  %a21 = arith.addi %a20, %a20 : index
+  %a22 = arith.addi %a21, %a21 : index
+  %a23 = arith.addi %a22, %a22 : index
+  %a24 = arith.addi %a23, %a23 : index
+  %a25 = arith.addi %a24, %a24 : index
+  %a26 = arith.addi %a25, %a25 : index
+  %a27 = arith.addi %a26, %a26 : index
+  %a28 = arith.addi %a27, %a27 : index
+  %a29 = arith.addi %a28, %a28 : index
+  %a30 = arith.addi %a29, %a29 : index
+  %a31 = arith.addi %a30, %a30 : index
+  %a32 = arith.addi %a31, %a31 : index
+  %a33 = arith.addi %a32, %a32 : index
+  %a34 = arith.addi %a33, %a33 : index
+  %a35 = arith.addi %a34, %a34 : index
+  %a36 = arith.addi %a35, %a35 : index
+  %a37 = arith.addi %a36, %a36 : index
+  %a38 = arith.addi %a37, %a37 : index
+  %a39 = arith.addi %a38, %a38 : index
+  %a40 = arith.addi %a39, %a39 : index
+  // CHECK: copy(ld_st)
+  // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, ld_st: its rows may start anywhere}}
+  %b = tile.load %x[%c0, %a40] dims [0, 1] : !tile.view<?x?xf16> -> tensor<64x64xf16>
+  %s = tile.dot %a, %b, %acc : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+  tile.store %s, %z[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}

@@ -196,3 +196,72 @@ tile.func @other(%y: !view, %n: index) grid affine_map<() -> (1)> sizes [] {
   }
   tile.return
 }
+
+// Loops that yield an argument of their own are left alone.
+// CHECK-LABEL: tile.func @swap
+// CHECK-NOT: tile.stage
+tile.func @swap(%y: !view, %z: !tile.view<?x64xf32>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %ring = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  // expected-remark @+1 {{loop not scheduled: it yields one of its own arguments}}
+  %o:3 = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0, %p = %c0, %q = %n)
+      -> (tensor<64x64xf32>, index, index) {
+    tile.put %ring, %y[%j, %c0] dims [0, 1] copy(cp_async) : !ring, !view
+    %a = tile.get %ring : !ring -> !slot
+    %s = tile.dot %a, %a, %acc : !slot, !slot, tensor<64x64xf32>
+    tile.release %a : !slot
+    scf.yield %s, %q, %p : tensor<64x64xf32>, index, index
+  }
+  tile.store %o#0, %z[%o#1, %o#2] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// The place is loaded from a table that the loop stores to: no running ahead.
+// CHECK-LABEL: tile.func @table
+// CHECK: tile.load {{.*}} {tile.order = 0 : i64, tile.stage = 0 : i64}
+// CHECK: tile.put {{.*}} {tile.order = 1 : i64, tile.stage = 0 : i64}
+// CHECK: tile.store {{.*}} {tile.order = 5 : i64, tile.stage = 0 : i64}
+tile.func @table(%y: !view, %t: !tile.view<?xindex>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %ring = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %places = arith.constant dense<0> : tensor<1xindex>
+  %o = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32>) {
+    %i = tile.load %t[%j] : !tile.view<?xindex> -> index
+    // expected-remark @+1 {{ring of 64x64xf16: 1 stage, filled right before it is read: its place needs 'tile.load'}}
+    tile.put %ring, %y[%i, %c0] dims [0, 1] copy(cp_async) : !ring, !view
+    %a = tile.get %ring : !ring -> !slot
+    %s = tile.dot %a, %a, %acc : !slot, !slot, tensor<64x64xf32>
+    tile.release %a : !slot
+    tile.store %places, %t[%j] dims [0] : tensor<1xindex>, !tile.view<?xindex>
+    scf.yield %s : tensor<64x64xf32>
+  }
+  tile.return
+}
+
+// Put and get stay in front of the store to their source, though the reader is behind it.
+// CHECK-LABEL: tile.func @source
+// CHECK: tile.put {{.*}} {tile.order = 0 : i64, tile.stage = 0 : i64}
+// CHECK: tile.get {{.*}} {tile.order = 1 : i64, tile.stage = 0 : i64}
+// CHECK: tile.store {{.*}} {tile.order = 2 : i64, tile.stage = 0 : i64}
+// CHECK: tile.dot {{.*}} {tile.order = 3 : i64, tile.stage = 0 : i64}
+tile.func @source(%y: !view, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %ring = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %ones = arith.constant dense<1.0> : tensor<64x64xf16>
+  %o = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32>) {
+    // expected-remark @+1 {{ring of 64x64xf16: 1 stage, filled right before it is read: the program stores to its source}}
+    tile.put %ring, %y[%j, %c0] dims [0, 1] copy(ld_st) : !ring, !view
+    %a = tile.get %ring : !ring -> !slot
+    tile.store %ones, %y[%j, %c0] dims [0, 1] : tensor<64x64xf16>, !view
+    %s = tile.dot %a, %a, %acc : !slot, !slot, tensor<64x64xf32>
+    tile.release %a : !slot
+    scf.yield %s : tensor<64x64xf32>
+  }
+  tile.return
+}

@@ -138,6 +138,9 @@ def Tile_LoadOp : Tile_Op<"load", [DeclareOpInterfaceMethods<MemoryEffectsOpInte
     source in its own dimension r. Without dims the result is one element.
     An element with any index out of range reads 0 (false for i1).
 
+    Loads and stores of one view take effect in program order within an
+    instance; different arguments are assumed not to overlap.
+
     Constraints:
     - (C1) One index per dimension of the source.
     - (C2) `dims` are distinct dimensions of the source, one per dimension of the result.
@@ -166,6 +169,9 @@ def Tile_StoreOp : Tile_Op<"store", [DeclareOpInterfaceMethods<MemoryEffectsOpIn
   let summary = "stores a tile; what is out of range is dropped";
   let description = [{
     destination[start + sum over r of x_r * e(dims[r])] = value[x0, x1, ...].
+
+    Loads and stores of one view take effect in program order within an
+    instance; different arguments are assumed not to overlap.
 
     Constraints:
     - (C1) One index per dimension of the destination.

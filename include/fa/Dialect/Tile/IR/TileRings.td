@@ -336,10 +336,10 @@ def Tile_CopyWaitOp : Tile_SharedOp<"copy_wait"> {
 def Tile_BarrierOp : Tile_SharedOp<"barrier"> {
   let summary = "waits for all warps of the program";
   let description = [{
-    What any warp read or wrote in shared memory before it, is done for all
-    warps after it.
+    What any warp read or wrote in shared memory and in views before it, is done
+    for all warps after it.
 
-    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-promote-shared` and `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
 
     Example:
 

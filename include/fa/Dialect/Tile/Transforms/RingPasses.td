@@ -92,6 +92,11 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     that a loop fills have two slots, and `tile.dot` becomes `tile.dot_start`
     and `tile.await`; else a remark says what stands in the way.
 
+    Loads and stores of one view take effect in program order: where the program
+    both loads and stores a view, a `tile.barrier` stands before each of these,
+    and what is put from the view is `ld_st` and got at once. Different
+    arguments are assumed not to overlap.
+
     Requires: static tiles; reductions that stay within a warp. Ensures: every
     operand b is a slot; no layout conversion crosses warps.
 
@@ -134,7 +139,10 @@ def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
     Requires: rings as `tile-promote-shared` makes them. Ensures: all ops of a
     scheduled body have both attributes; the rings of the program fit in
     `shared-limit`, for which stages shrink. Loops whose rings are filled in a
-    nested region (under an `scf.if`) are left as they are.
+    nested region (under an `scf.if`), and loops that yield an argument of their
+    own, are left as they are. What is put from a view that the program stores
+    to is not moved; nor does a put run ahead whose indices are loaded from a
+    view that the loop stores to.
 
     Numerics: exact.
 

@@ -26,6 +26,20 @@ bool isRingAccess(Operation *op);
 /// The ring that such an op is about, null where it cannot be told.
 RingOp ringOf(Operation *op);
 
+/// What the op reads, a view or a tensor; null if it does not load.
+Value sourceOf(Operation *op);
+/// Whether two views may have elements in common: different arguments have none.
+bool mayOverlap(Value a, Value b);
+/// Whether a store inside of the op or block may change what the view holds.
+bool mayStoreTo(Operation *scope, Value view);
+bool mayStoreTo(Block &scope, Value view);
+
+/// Whether the op may run for an iteration that does not exist. Loads may: out
+/// of range they read 0.
+bool mayRunBeyond(Operation *op);
+/// Whether the op may so run ahead in this body, past the stores of the body.
+bool mayRunAhead(Operation *op, Block &body);
+
 /// Shared memory of a ring; each slot starts at a multiple of 1024 bytes.
 int64_t sharedBytes(RingType ring);
 
