@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Support/Safetensors.h"
+#include "fa/Support/Files.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -297,32 +298,6 @@ llvm::Expected<Safetensors> fa::readSafetensors(StringRef path) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// Writes a file whole or not at all. A link stays one, its target is written.
-/// What is no regular file (a device, a pipe) is written in place: renaming a
-/// finished file onto it would replace it.
-static llvm::Error writeOutput(StringRef path,
-                               llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
-  namespace fs = llvm::sys::fs;
-  fs::file_status status; // of a link's target
-  bool exists = path != "-" && !fs::status(path, status);
-  bool isRegular = exists && status.type() == fs::file_type::regular_file;
-  if (path == "-" || (exists ? isRegular : !fs::is_symlink_file(path))) {
-    llvm::SmallString<128> target(path);
-    if (std::error_code problem = isRegular ? fs::real_path(path, target) : std::error_code())
-      return llvm::errorCodeToError(problem);
-    return llvm::writeToOutput(target, write);
-  }
-  std::error_code problem;
-  llvm::raw_fd_ostream os(path, problem, fs::CD_OpenAlways);
-  if (problem)
-    return llvm::errorCodeToError(problem);
-  llvm::Error failed = write(os);
-  os.close();
-  problem = os.error();
-  os.clear_error();
-  return failed ? std::move(failed) : llvm::errorCodeToError(problem);
-}
-
 llvm::Error fa::writeSafetensors(StringRef path, const Safetensors &contents) {
   // Wide elements first, so that all are aligned.
   std::vector<const HostTensor *> order;
@@ -358,7 +333,7 @@ llvm::Error fa::writeSafetensors(StringRef path, const Safetensors &contents) {
   text.append((8 - text.size() % 8) % 8, ' ');
   if (text.size() > kMaxHeader)
     return llvm::createStringError(path + ": the header would exceed 100 MB; write fewer tensors");
-  llvm::Error failed = writeOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
+  return writeFile(path, [&](llvm::raw_ostream &os) -> llvm::Error {
     char size[8];
     llvm::support::endian::write64le(size, text.size());
     os.write(size, 8) << text;
@@ -366,9 +341,4 @@ llvm::Error fa::writeSafetensors(StringRef path, const Safetensors &contents) {
       os.write(reinterpret_cast<const char *>(tensor->data.data()), tensor->data.size());
     return llvm::Error::success();
   });
-  if (failed)
-    return llvm::createStringError(path +
-                                   ": cannot be written: " + llvm::toString(std::move(failed)) +
-                                   "; check the path and the space");
-  return llvm::Error::success();
 }

@@ -10,6 +10,7 @@
 #include "fa/Target/Manifest.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -44,8 +45,7 @@ static FailureOr<Problem> parseShape(ModuleOp module, StringRef text) {
 
 /// The shapes of all arguments at a problem: named sizes from it, static ones
 /// as they are; captures whose sizes have no name are left at 1.
-static FailureOr<LaunchShapes> shapesAt(ModuleOp module, const Manifest &manifest,
-                                        const Problem &problem) {
+static llvm::Expected<LaunchShapes> tryShapesAt(const Manifest &manifest, const Problem &problem) {
   LaunchShapes shapes(manifest.arguments.size());
   for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
     if (argument.kind == ManifestArgument::Workspace)
@@ -62,16 +62,36 @@ static FailureOr<LaunchShapes> shapesAt(ModuleOp module, const Manifest &manifes
     }
   }
   if (llvm::Error error = manifest.resolve(shapes))
-    return module.emitError() << llvm::toString(std::move(error));
+    return error;
   return shapes;
 }
 
-static FailureOr<int64_t> bytesOf(ModuleOp module, const Manifest &manifest, unsigned argument,
-                                  ArrayRef<int64_t> shape) {
-  llvm::Expected<int64_t> bytes = manifest.bytes(argument, shape);
-  if (!bytes)
-    return module.emitError() << llvm::toString(bytes.takeError());
-  return *bytes;
+static FailureOr<LaunchShapes> shapesAt(ModuleOp module, const Manifest &manifest,
+                                        const Problem &problem) {
+  llvm::Expected<LaunchShapes> shapes = tryShapesAt(manifest, problem);
+  if (!shapes)
+    return module.emitError() << llvm::toString(shapes.takeError());
+  return std::move(*shapes);
+}
+
+/// The bytes of every argument, 0 for scalars, and at the end of all of them.
+static llvm::Expected<std::vector<int64_t>> bytesAt(const Manifest &manifest,
+                                                    const LaunchShapes &shapes) {
+  std::vector<int64_t> all;
+  int64_t total = 0;
+  for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
+    all.push_back(0);
+    if (argument.kind == ManifestArgument::Scalar)
+      continue;
+    llvm::Expected<int64_t> bytes = manifest.bytes(i, shapes[i]);
+    if (!bytes)
+      return bytes.takeError();
+    if (llvm::AddOverflow(total, *bytes, total))
+      return llvm::createStringError("the bytes of all arguments overflow; choose smaller sizes");
+    all.back() = *bytes;
+  }
+  all.push_back(total);
+  return all;
 }
 
 static StringRef kindName(ManifestArgument::Kind kind) {
@@ -105,34 +125,45 @@ static void printOrder(raw_ostream &os, int exponent) {
 static LogicalResult printMemory(raw_ostream &os, ModuleOp module, const Manifest &manifest,
                                  Problem problem) {
   auto at = shapesAt(module, manifest, problem);
+  if (failed(at))
+    return failure();
+  auto once = bytesAt(manifest, *at);
+  if (!once)
+    return module.emitError() << llvm::toString(once.takeError());
+  // The problem is allowed even where one of twice its lengths is not.
+  std::optional<std::vector<int64_t>> twice;
   for (StringRef name : {"Sq", "Sk"})
     problem.sizes[name] *= 2;
-  auto doubled = shapesAt(module, manifest, problem);
-  if (failed(at) || failed(doubled))
-    return failure();
-  int64_t total = 0, totalDoubled = 0;
+  if (auto doubled = tryShapesAt(manifest, problem)) {
+    if (auto bytes = bytesAt(manifest, *doubled))
+      twice = std::move(*bytes);
+    else
+      llvm::consumeError(bytes.takeError());
+  } else {
+    llvm::consumeError(doubled.takeError());
+  }
+  // Memory grows like its fastest growing buffer: at long lengths that one is all of it.
+  int highest = 0;
   for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
     if (argument.kind == ManifestArgument::Scalar)
       continue;
-    auto once = bytesOf(module, manifest, i, (*at)[i]),
-         twice = bytesOf(module, manifest, i, (*doubled)[i]);
-    if (failed(once) || failed(twice))
-      return failure();
-    os << "  " << kindName(argument.kind) << " " << argument.name << ": " << *once << " bytes, ";
-    printOrder(os, order(*once, *twice));
+    os << "  " << kindName(argument.kind) << " " << argument.name << ": " << (*once)[i] << " bytes";
+    if (twice) {
+      int exponent = order((*once)[i], (*twice)[i]);
+      highest = std::max(highest, exponent);
+      os << ", ";
+      printOrder(os, exponent);
+    }
     os << "\n";
-    total += *once;
-    totalDoubled += *twice;
   }
-  os << "  memory: " << total << " bytes, ";
-  // Grows like its fastest growing buffer: at long lengths that one is all of it.
-  int highest = 0;
-  for (auto [i, argument] : llvm::enumerate(manifest.arguments))
-    if (argument.kind != ManifestArgument::Scalar)
-      highest = std::max(highest, order(*bytesOf(module, manifest, i, (*at)[i]),
-                                        *bytesOf(module, manifest, i, (*doubled)[i])));
-  printOrder(os, highest);
-  os << " (" << totalDoubled << " bytes at twice the lengths)\n";
+  os << "  memory: " << once->back() << " bytes";
+  if (twice) {
+    os << ", ";
+    printOrder(os, highest);
+    os << " (" << twice->back() << " bytes at twice the lengths)\n";
+  } else {
+    os << " (twice the lengths would be too long to tell its growth)\n";
+  }
   return success();
 }
 
@@ -144,7 +175,7 @@ static void printTiles(raw_ostream &os, tile::FuncOp kernel) {
   });
 }
 
-LogicalResult fa::printReport(raw_ostream &os, ModuleOp module, StringRef shape) {
+static LogicalResult print(raw_ostream &os, ModuleOp module, StringRef shape) {
   FailureOr<std::vector<Manifest>> manifests = readManifests(module);
   if (failed(manifests))
     return failure();
@@ -177,5 +208,15 @@ LogicalResult fa::printReport(raw_ostream &os, ModuleOp module, StringRef shape)
     if (succeeded(problem) && failed(printMemory(os, module, manifest, *problem)))
       return failure();
   }
+  return success();
+}
+
+LogicalResult fa::printReport(raw_ostream &os, ModuleOp module, StringRef shape) {
+  // All of it, or an error and none.
+  std::string text;
+  llvm::raw_string_ostream complete(text);
+  if (failed(print(complete, module, shape)))
+    return failure();
+  os << text;
   return success();
 }

@@ -40,13 +40,19 @@ Checker::create(llvm::StringRef text, llvm::StringRef entry, llvm::StringRef nam
   if (!checker->module || failed(passes.run(*checker->module)))
     return llvm::createStringError(errors.messages("the text is not a module of attention"));
   SmallVector<AttentionOp> found;
+  std::string names;
   checker->module->walk([&](AttentionOp op) {
-    if (entry.empty() || op->getParentOfType<func::FuncOp>().getSymName() == entry)
+    StringRef symbol = op->getParentOfType<func::FuncOp>().getSymName();
+    names += (names.empty() ? "@" : ", @") + symbol.str();
+    if (entry.empty() || symbol == entry)
       found.push_back(op);
   });
   if (found.size() != 1)
-    return llvm::createStringError(found.empty() ? "the module has no entry @" + entry.str()
-                                                 : "the module holds several entries; name one");
+    return llvm::createStringError((found.empty()
+                                        ? "the module has no entry @" + entry.str() + "; it has "
+                                        : "the module holds several entries; name one "
+                                          "of ") +
+                                   (names.empty() ? "none" : names));
   checker->attention = found.front();
   return checker;
 }

@@ -8,19 +8,18 @@
 #include "fa/Tools/CompileMain.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Phases.h"
+#include "fa/Support/Files.h"
 #include "fa/Support/ModuleText.h"
 #include "fa/Target/CPU/ModuleToLLVMIR.h"
 #include "fa/Target/NVPTX/AssembleCubin.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
 #include "fa/Target/Report.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -192,21 +191,26 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
     return fail("cannot emit '" + emit + "' for " + compile.target + ": expected one of " +
                 llvm::join(getEmits(gpu), ", "));
 
-  std::string error;
-  auto out = openOutputFile(output, &error);
-  if (!out)
-    return fail(error);
+  // A file is written when all went well.
+  SmallVector<char> bytes;
+  llvm::raw_svector_ostream os(bytes);
+  auto keep = [&] {
+    llvm::Error failed = writeFile(output, [&](raw_ostream &file) -> llvm::Error {
+      file.write(bytes.data(), bytes.size());
+      return llvm::Error::success();
+    });
+    return failed ? fail(llvm::toString(std::move(failed))) : 0;
+  };
   if (MlirOptMainConfig::createFromCLOptions().shouldDumpPassPipeline()) {
-    printPhases(out->os(), compile, &context);
-    out->keep();
-    return 0;
+    printPhases(os, compile, &context);
+    return keep();
   }
-  auto file = openInputFile(input, &error);
+  auto file = readText(input);
   if (!file)
-    return fail(error);
-  llvm::MemoryBufferRef text = *file;
+    return fail(llvm::toString(file.takeError()));
+  llvm::MemoryBufferRef text = **file;
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(file), SMLoc());
+  sources.AddNewSourceBuffer(std::move(*file), SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
   if (failed(checkNesting(text.getBuffer(), text.getBufferIdentifier(), &context)))
     return 1;
@@ -225,19 +229,13 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   if (failed(runPhases(*module, compile, options->compileFrom, to, options->dumpPhasesTo)))
     return 1;
   if (emit == "mlir") {
-    module->print(out->os());
+    module->print(os);
   } else if (emit == "report") {
-    if (failed(printReport(out->os(), *module, options->shape)))
+    if (failed(printReport(os, *module, options->shape)))
       return 1;
-  } else {
-    // Objects are not text, and the stream of an output file can seek.
-    SmallVector<char> buffer;
-    llvm::raw_svector_ostream os(buffer);
-    if (failed(gpu ? emitGPUCode(*module, *gpu, emit, os)
-                   : emitCode(*module, compile, emit == "obj", os)))
-      return 1;
-    out->os().write(buffer.data(), buffer.size());
+  } else if (failed(gpu ? emitGPUCode(*module, *gpu, emit, os)
+                        : emitCode(*module, compile, emit == "obj", os))) {
+    return 1;
   }
-  out->keep();
-  return 0;
+  return keep();
 }

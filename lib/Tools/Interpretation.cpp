@@ -7,11 +7,11 @@
 
 #include "fa/Tools/Interpretation.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Support/Files.h"
 #include "fa/Target/Interpreter/Interpreter.h"
 #include "fa/Tools/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -87,9 +87,9 @@ Interpretation::create(llvm::StringRef text, const CompileOptions &options, llvm
 
 llvm::Expected<std::unique_ptr<Interpretation>>
 Interpretation::createFromFile(const std::string &path) {
-  auto file = llvm::MemoryBuffer::getFile(path);
+  auto file = readText(path);
   if (!file)
-    return llvm::createStringError("cannot read '" + path + "': " + file.getError().message());
+    return file.takeError();
   std::unique_ptr<Interpretation> result(new Interpretation);
   result->text = (*file)->getBuffer().str();
   result->name = path;

@@ -5,17 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Support/Files.h"
 #include "fa/Support/ModuleText.h"
 #include "fa/Tools/CompileMain.h"
 #include "fa/Tools/Registry.h"
 #include "fa/Tools/Tools.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 
@@ -28,13 +27,14 @@ static LogicalResult runPasses(int argc, char **argv, StringRef input, StringRef
   llvm::InitLLVM handlers(argc, argv);
   if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
     llvm::errs() << "fa-opt: reading standard input, which ctrl-d ends\n";
-  std::string error;
-  auto file = openInputFile(input, &error);
-  auto out = file ? openOutputFile(output, &error) : nullptr;
-  if (!out) {
-    llvm::errs() << "fa-opt: " << error << "\n";
+  auto report = [](llvm::Error error) {
+    llvm::errs() << "fa-opt: " << llvm::toString(std::move(error)) << "\n";
     return failure();
-  }
+  };
+  auto read = fa::readText(input);
+  if (!read)
+    return report(read.takeError());
+  std::unique_ptr<llvm::MemoryBuffer> file = std::move(*read);
   {
     MLIRContext context(MLIRContext::Threading::DISABLED);
     llvm::SourceMgr sources;
@@ -43,10 +43,17 @@ static LogicalResult runPasses(int argc, char **argv, StringRef input, StringRef
     if (failed(fa::checkNesting(file->getBuffer(), file->getBufferIdentifier(), &context)))
       return failure();
   }
-  if (failed(MlirOptMain(out->os(), std::move(file), registry, config)))
-    return failure();
-  out->keep();
-  return success();
+  // A file is written when all went well; standard output shows what there is.
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  LogicalResult result = MlirOptMain(os, std::move(file), registry, config);
+  if (failed(result) && output != "-")
+    return result;
+  llvm::Error failed = fa::writeFile(output, [&](raw_ostream &os) -> llvm::Error {
+    os << text;
+    return llvm::Error::success();
+  });
+  return failed ? report(std::move(failed)) : result;
 }
 
 int fa_opt_main(int argc, char **argv) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Support/Files.h"
 #include "fa/Support/Safetensors.h"
 #include "fa/Support/Sampling.h"
 #include "fa/Tools/Checker.h"
@@ -12,10 +13,8 @@
 #include "fa/Tools/Registry.h"
 #include "fa/Tools/Tools.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
 
 using namespace mlir;
@@ -29,7 +28,8 @@ struct Options {
   cl::opt<std::string> program{cl::Positional, cl::Required, cl::desc("<program.mlir>"),
                                cl::cat(category)};
   cl::opt<std::string> device{"device", cl::init("cpu"),
-                              cl::desc("where to run: cpu, a GPU (cuda or cuda:N), or interp"),
+                              cl::desc("where to run: cpu, a GPU (cuda or cuda:N; exit status 77 "
+                                       "where there is none), or interp"),
                               cl::cat(category)};
   cl::opt<std::string> target{"target",
                               cl::desc("code other than the device's best: sm_80, cpu-avx2, ..."),
@@ -212,7 +212,7 @@ static llvm::Expected<bool> finish(const Options &options, Checker &checker,
     if (!judgements)
       return judgements.takeError();
     for (auto &[name, judgement] : *judgements) {
-      os << llvm::format("error: %s %.3g, allowed %.3g: ", name.c_str(), judgement.error,
+      os << llvm::format("error: %s %.9g, allowed %.9g: ", name.c_str(), judgement.error,
                          judgement.bound)
          << (judgement.passed ? "passed" : "FAILED: " + judgement.problem) << "\n";
       passed &= judgement.passed;
@@ -256,7 +256,10 @@ static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
 /// What --device and --target ask for.
 static llvm::Error setDevice(const Options &options, fa_compile_options &compile) {
   llvm::StringRef device = options.device;
-  bool cuda = device == "cuda" || device.starts_with("cuda:");
+  llvm::StringRef rest = device;
+  int ordinal;
+  bool cuda = rest.consume_front("cuda") &&
+              (rest.empty() || (rest.consume_front(":") && !rest.getAsInteger(10, ordinal)));
   if (!cuda && device != "cpu" && device != "interp")
     return error("unknown device '" + device + "': expected cpu, cuda, cuda:N or interp");
   compile.device = options.device.c_str();
@@ -268,13 +271,17 @@ static llvm::Expected<bool> run(const Options &options) {
   fa_compile_options compile = fa_compile_options_default();
   if (llvm::Error failed = setDevice(options, compile))
     return failed;
+  for (const cl::Option *option : {static_cast<const cl::Option *>(&options.interpPhase),
+                                   static_cast<const cl::Option *>(&options.interpProgram)})
+    if (option->getNumOccurrences() && options.device != "interp")
+      return error("--" + option->ArgStr + " is for the interpreter; add --device=interp");
   if (options.layout != "bhsd" && options.layout != "bshd")
     return error("unknown layout '" + options.layout + "': expected bhsd or bshd");
   if (options.repeats < 1)
     return error("--repeats takes 1 or more, got " + llvm::Twine(options.repeats));
-  auto file = llvm::MemoryBuffer::getFileOrSTDIN(options.program);
+  auto file = readText(options.program);
   if (!file)
-    return error("cannot read '" + options.program + "': " + file.getError().message());
+    return file.takeError();
   llvm::StringRef text = (*file)->getBuffer();
   std::string name = nameOfText(options);
 
@@ -319,6 +326,15 @@ static llvm::Expected<bool> run(const Options &options) {
   return passed;
 }
 
+/// The exit status where --device=cuda finds no driver or no device, so that
+/// scripts can tell it from a failure.
+static constexpr int kNoGPU = 77;
+
+static bool isNoGPU(llvm::StringRef message) {
+  return message.starts_with("the CUDA driver cannot be opened") ||
+         message.starts_with("the CUDA driver finds no device");
+}
+
 int fa_run_main(int argc, char **argv) {
   static Options options;
   cl::HideUnrelatedOptions(options.category);
@@ -338,7 +354,7 @@ int fa_run_main(int argc, char **argv) {
     std::string message = llvm::toString(passed.takeError());
     bool located = llvm::StringRef(message).starts_with(nameOfText(options) + ":");
     llvm::errs() << (located ? "" : "fa-run: ") << message << "\n";
-    return 1;
+    return isNoGPU(message) ? kNoGPU : 1;
   }
   return *passed ? 0 : 1;
 }

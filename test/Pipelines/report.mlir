@@ -5,6 +5,9 @@
 // RUN: fa-opt %s --emit=report --shape=2,8,8,1024,1024 --standard-attention | FileCheck %s --check-prefix=STANDARD
 // RUN: not fa-opt %s --emit=report --shape=2,8,8,1024 2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: not fa-opt %s --emit=report --shape=2,4,8,1024,1024 2>&1 | FileCheck %s --check-prefix=SIZE
+// RUN: fa-opt %s --emit=report --shape=1,8,8,1073741824,8 | FileCheck %s --check-prefix=LONG
+// RUN: not fa-opt %s --emit=report --shape=1,8,8,2147483648,8 -o %t.report 2>&1 | FileCheck %s --check-prefix=TOO-LONG
+// RUN: not ls %t.report
 
 // ONLINE: kernel @f grid {{.*}} = 2 x 8 x 16
 // ONLINE: input q: 2097152 bytes, O(N)
@@ -18,6 +21,12 @@
 
 // SHAPE: error: --shape takes B,Hq,Hk,Sq,Sk, five sizes >= 0, got '2,8,8,1024'
 // SIZE: error: dimension 1 of 'q' has size 4, but the program was compiled for 8
+
+// LONG: input q: 1099511627776 bytes{{$}}
+// LONG: memory: {{[0-9]+}} bytes (twice the lengths would be too long to tell its growth)
+
+// TOO-LONG: error: {{.*}}2147483648
+// TOO-LONG-NOT: kernel
 
 func.func @f(%q: tensor<?x8x?x64xbf16> {fa.name = "q"}, %k: tensor<?x8x?x64xbf16> {fa.name = "k"},
              %v: tensor<?x8x?x64xbf16> {fa.name = "v"}) -> tensor<?x8x?x64xbf16> {

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
+#include "llvm/Support/Format.h"
 #include <cmath>
 
 using namespace mlir;
@@ -146,6 +147,10 @@ void AttentionOp::print(OpAsmPrinter &printer) {
 // Verifier
 //===----------------------------------------------------------------------===//
 
+/// The largest magnitude of a scale: times log2(e) and products of query and
+/// key up to 2e20 it is finite in f32, so that scores and lse are.
+static constexpr double kMaxScale = 1e18;
+
 /// Sizes that are both known differ.
 static bool differ(int64_t a, int64_t b) {
   return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
@@ -214,8 +219,17 @@ LogicalResult AttentionOp::verify() {
            << "(attention_c11) dropout takes p : f32, seed : i64 and offset : i64, got "
            << getDropoutP().getType() << ", " << getDropoutSeed().getType() << " and "
            << getDropoutOffset().getType();
-  if (!std::isfinite(getScaleValue()))
-    return emitOpError("(attention_c12) scale must be finite");
+  // False for NaN, too. Within the bound the cast cannot overflow.
+  double scale = getScaleValue();
+  bool inRange =
+      std::fabs(scale) <= kMaxScale && (scale == 0 || std::isnormal(static_cast<float>(scale)));
+  if (!inRange) {
+    SmallString<32> digits;
+    llvm::raw_svector_ostream(digits) << llvm::format("%.9g", scale);
+    return emitOpError() << "(attention_c12) scale must be 0 or have a magnitude of 1.18e-38 (the "
+                            "smallest normal f32) to 1e18, got "
+                         << digits << "; scale the query or the key instead";
+  }
   for (Type type : getCaptures().getTypes()) {
     Type element = isa<RankedTensorType>(type) ? getElementTypeOrSelf(type) : type;
     if (!element.isIntOrIndexOrFloat())
@@ -267,6 +281,10 @@ static LogicalResult verifyRegion(AttentionOp op, Region &region, bool isScore) 
   return success();
 }
 
+static bool isKnownFloat(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32() || type.isF64();
+}
+
 /// (C10).
 static LogicalResult verifyOps(AttentionOp op, Region &region, StringRef name) {
   WalkResult result = region.walk([&](Operation *inner) {
@@ -275,8 +293,22 @@ static LogicalResult verifyOps(AttentionOp op, Region &region, StringRef name) {
                                                             inner->getDialect()->getNamespace()));
     bool scalars =
         llvm::all_of(inner->getResultTypes(), [](Type type) { return type.isIntOrIndexOrFloat(); });
-    if (known && scalars)
+    if (known && scalars) {
+      // Operands are results of other ops, or arguments; a tensor's are its elements.
+      for (TypeRange types :
+           {TypeRange(inner->getOperandTypes()), TypeRange(inner->getResultTypes())})
+        for (Type type : types)
+          if (Type element = getElementTypeOrSelf(type);
+              isa<FloatType>(element) && !isKnownFloat(element)) {
+            InFlightDiagnostic error = inner->emitError()
+                                       << "(attention_c10) '" << inner->getName()
+                                       << "' computes with " << element << " in a " << name
+                                       << " region; use f16, bf16, f32 or f64";
+            error.attachNote(op.getLoc()) << "the attention is here";
+            return WalkResult::interrupt();
+          }
       return WalkResult::advance();
+    }
     InFlightDiagnostic error =
         inner->emitError() << "(attention_c10) '" << inner->getName() << "' "
                            << (known ? "must yield scalars in a " : "cannot stand in a ") << name

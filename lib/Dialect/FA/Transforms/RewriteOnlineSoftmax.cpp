@@ -66,7 +66,7 @@ static void rewrite(AttentionOp op) {
   auto dropout = r.dropout(op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset());
 
   double scale = op.getScaleValue();
-  bool scaleFirst = !op.getScore().empty() || scale <= 0;
+  bool scaleFirst = !op.getScore().empty() || static_cast<float>(scale) <= 0;
   double c = scaleFirst ? kLog2E : scale * kLog2E;
   Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType();
   Value query = r.loadRows(op.getQuery(), r.head, r.row);

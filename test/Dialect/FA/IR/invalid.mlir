@@ -247,6 +247,51 @@ func.func @attention_c10_loop(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>
 
 // -----
 
+func.func @attention_c10_f128(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-note @+1 {{the attention is here}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      // expected-error @+1 {{(attention_c10) 'arith.constant' computes with 'f128' in a score region; use f16, bf16, f32 or f64}}
+      %c = arith.constant 1.0 : f128
+      fa.yield %s : f32
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c10_f8e4m3fn(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-note @+1 {{the attention is here}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      // expected-error @+1 {{(attention_c10) 'arith.constant' computes with 'f8E4M3FN' in a score region; use f16, bf16, f32 or f64}}
+      %c = arith.constant 1.0 : f8E4M3FN
+      fa.yield %s : f32
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c10_f80(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-note @+1 {{the attention is here}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      // expected-error @+1 {{(attention_c10) 'arith.constant' computes with 'f80' in a score region; use f16, bf16, f32 or f64}}
+      %c = arith.constant 1.0 : f80
+      fa.yield %s : f32
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
 func.func @attention_c11(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %p: f32, %s: i32) {
   // expected-error @+1 {{(attention_c11) dropout takes p : f32, seed : i64 and offset : i64, got 'f32', 'i32' and 'i32'}}
   %o = fa.attention query(%q) key(%k) value(%v) dropout(%p, %s, %s)
@@ -284,8 +329,71 @@ func.func @attention_c11_seed(%q: tensor<2x4x8x64xf32>, %s: i64) {
 // -----
 
 func.func @attention_c12(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
-  // expected-error @+1 {{(attention_c12) scale must be finite}}
+  // expected-error @+1 {{(attention_c12) scale must be 0 or have a magnitude of 1.18e-38 (the smallest normal f32) to 1e18, got inf; scale the query or the key instead}}
   %o = fa.attention query(%q) key(%k) value(%v) scale(0x7FF0000000000000)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c12_nan(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c12) scale must be 0 or have a magnitude of 1.18e-38 (the smallest normal f32) to 1e18, got nan; scale the query or the key instead}}
+  %o = fa.attention query(%q) key(%k) value(%v) scale(0x7FF8000000000000)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c12_f32_bits(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c12) scale must be 0 or have a magnitude of 1.18e-38 (the smallest normal f32) to 1e18, got }}
+  %o = fa.attention query(%q) key(%k) value(%v) scale(0x7FC00000)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c12_denormal(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c12) scale must be 0 or have a magnitude of 1.18e-38 (the smallest normal f32) to 1e18, got 1e-314; scale the query or the key instead}}
+  %o = fa.attention query(%q) key(%k) value(%v) scale(1.0e-314)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c12_tiny(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c12) scale must be 0 or have a magnitude of 1.18e-38 (the smallest normal f32) to 1e18, got 1e-46; scale the query or the key instead}}
+  %o = fa.attention query(%q) key(%k) value(%v) scale(1.0e-46)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c12_tiny_f32(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c12) scale must be 0 or have a magnitude of 1.18e-38 (the smallest normal f32) to 1e18, got -1.17e-38; scale the query or the key instead}}
+  %o = fa.attention query(%q) key(%k) value(%v) scale(-1.17e-38)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c12_huge(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c12) scale must be 0 or have a magnitude of 1.18e-38 (the smallest normal f32) to 1e18, got 1.01e+18; scale the query or the key instead}}
+  %o = fa.attention query(%q) key(%k) value(%v) scale(1.01e18)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c12_f32_inf(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c12) scale must be 0 or have a magnitude of 1.18e-38 (the smallest normal f32) to 1e18, got -1e+39; scale the query or the key instead}}
+  %o = fa.attention query(%q) key(%k) value(%v) scale(-1.0e39)
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return
 }

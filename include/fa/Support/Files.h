@@ -1,0 +1,38 @@
+//===- Files.h - reads program text, writes files with care -----*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_SUPPORT_FILES_H
+#define FA_SUPPORT_FILES_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace llvm {
+class raw_ostream;
+} // namespace llvm
+
+namespace mlir::fa {
+
+/// Program text has at most this many bytes; no file that ends comes near, but
+/// a device or a pipe may never end.
+inline constexpr size_t kMaxTextBytes = size_t(64) << 20;
+
+/// The text of a program; "-" is standard input. Reads at most kMaxTextBytes + 1
+/// bytes, and refuses what has more.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readText(llvm::StringRef path);
+
+/// Writes a file whole or not at all; "-" is standard output. A link stays one,
+/// its target is written. What is no regular file (a device, a pipe) is written
+/// in place. The error names the path and a remedy.
+llvm::Error writeFile(llvm::StringRef path,
+                      llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
+
+} // namespace mlir::fa
+
+#endif // FA_SUPPORT_FILES_H
