@@ -19,7 +19,7 @@ using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
   static const StringRef names[] = {"tile-narrow-positions", "tile-schedule-grid",
-                                    "tile-schedule-loop", "tile-pipeline",
+                                    "tile-schedule-loop",    "tile-pipeline",
                                     "tile-specialize-warps", "tile-order-warpgroups"};
   return names;
 }
