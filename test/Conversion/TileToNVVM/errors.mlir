@@ -102,18 +102,6 @@ tile.func @other_warps(%x: !tile.view<?x16xf32>) grid affine_map<() -> ()> sizes
 
 // -----
 
-!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
-tile.func @engine(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
-  %r = tile.ring : !ring
-  %c0 = arith.constant 0 : index
-  %s = tile.slot_at %r[%c0] : !ring -> !tile.slot<64x64xf16, #tile.swizzle<128>>
-  // expected-error @+1 {{copy(tma) needs a target with a copy engine, sm_90a}}
-  tile.copy %x[%c0, %c0] dims [0, 1] to %s copy(tma) : !tile.view<?x64xf16>, !tile.slot<64x64xf16, #tile.swizzle<128>>
-  tile.return
-}
-
-// -----
-
 #lanes = #tile.frag<reg = [], lane = [(32, 1)], warp = []>
 tile.func @read_bytes() grid affine_map<() -> ()> sizes [] attributes {tile.warps = 1 : i64} {
   %r = tile.ring : !tile.ring<1 x 32xi8, #tile.swizzle<32>>

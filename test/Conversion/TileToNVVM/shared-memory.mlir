@@ -17,7 +17,7 @@
 // CHECK-DAG: %[[SECOND:.*]] = arith.constant 1024 : i32
 // CHECK-DAG: %[[SLOT:.*]] = arith.constant 8192 : i32
 // CHECK-DAG: %[[BLOCK:.*]] = nvvm.read.ptx.sreg.ctaid.x
-// CHECK: %[[START:.*]] = llvm.ptrtoint %[[SYMBOL]]
+// CHECK-DAG: %[[START:.*]] = llvm.ptrtoint %[[SYMBOL]]
 // CHECK: %[[FIRST:.*]] = arith.cmpi eq
 // CHECK: %[[BYTE:.*]] = arith.muli %{{.*}}, %{{.*}} : i32
 // CHECK: %[[PLACE:.*]] = arith.addi %[[START]], %[[BYTE]] : i32
