@@ -20,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AsyncProducts.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -164,14 +165,14 @@ Obstacle tile::findObstacle(FuncOp func, ArrayRef<LoadOp> loads, ArrayRef<DotOp>
   for (LoadOp load : loads)
     if (std::string why = whyNotEngine(load); !why.empty())
       return {load, why};
-  // The role that loads runs the loops around its loads.
-  WalkResult stores = func.walk([&](StoreOp store) {
-    return llvm::any_of(loads,
-                        [&](LoadOp load) { return load.getSource() == store.getDestination(); })
+  // What is stored and loaded again needs barriers of the whole block, which
+  // roles do not have.
+  WalkResult loaded = func.walk([&](LoadOp load) {
+    return isa<ViewType>(load.getSource().getType()) && mayStoreTo(func, load.getSource())
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
-  if (stores.wasInterrupted())
-    return {func, "it stores to an operand's source"};
+  if (loaded.wasInterrupted())
+    return {func, "it loads from a view that it stores to"};
   return {};
 }
