@@ -152,7 +152,7 @@ tile.func @values(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %t: inde
 // store an element than load it. The store to %z, which nothing loads, has none.
 // CHECK-LABEL: tile.func @stored
 // CHECK-SAME: (%[[X:.*]]: !tile.view<?x64xf16> {tile.align = 16 : i64}, %[[Z:.*]]: !tile.view
-tile.func @stored(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %z: !tile.view<?x64xf32>)
+tile.func @stored(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %z: !tile.view<?x64xf32>, %t: index)
     grid affine_map<() -> (1)> sizes [] {
   %c0 = arith.constant 0 : index
   %a = arith.constant dense<1.0> : tensor<64x64xf16>

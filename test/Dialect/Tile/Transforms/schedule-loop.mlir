@@ -208,7 +208,7 @@ tile.func @swap(%y: !view, %z: !tile.view<?x64xf32>, %n: index) grid affine_map<
   // expected-remark @+1 {{loop not scheduled: it yields one of its own arguments}}
   %o:3 = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0, %p = %c0, %q = %n)
       -> (tensor<64x64xf32>, index, index) {
-    tile.put %ring, %y[%j, %c0] dims [0, 1] copy(cp_async) : !ring, !view
+    tile.put %ring, %y[%j, %c0] dims [0, 1] copy(ld_st) : !ring, !view
     %a = tile.get %ring : !ring -> !slot
     %s = tile.dot %a, %a, %acc : !slot, !slot, tensor<64x64xf32>
     tile.release %a : !slot
@@ -232,7 +232,7 @@ tile.func @table(%y: !view, %t: !tile.view<?xindex>, %n: index) grid affine_map<
   %o = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32>) {
     %i = tile.load %t[%j] : !tile.view<?xindex> -> index
     // expected-remark @+1 {{ring of 64x64xf16: 1 stage, filled right before it is read: its place needs 'tile.load'}}
-    tile.put %ring, %y[%i, %c0] dims [0, 1] copy(cp_async) : !ring, !view
+    tile.put %ring, %y[%i, %c0] dims [0, 1] copy(ld_st) : !ring, !view
     %a = tile.get %ring : !ring -> !slot
     %s = tile.dot %a, %a, %acc : !slot, !slot, tensor<64x64xf32>
     tile.release %a : !slot
