@@ -7,16 +7,16 @@
 // The block's number counts the last dimension fastest.
 // CHECK-LABEL: llvm.func @grid(
 // CHECK-SAME: %{{[a-z0-9]*}}: !llvm.ptr<1>, %{{[a-z0-9]*}}: i64, %[[HEADS:[a-z0-9]*]]: i64, %[[ROWS:[a-z0-9]*]]: i64,
-// CHECK-DAG: %[[C63:.*]] = arith.constant 63 : i32
-// CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i32
+// CHECK-DAG: %[[C63:.*]] = arith.constant 63 : i64
+// CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i64
 // CHECK-DAG: %[[BLOCK:.*]] = nvvm.read.ptx.sreg.ctaid.x : i32
-// CHECK-DAG: %[[H:.*]] = arith.trunci %[[HEADS]] : i64 to i32
-// CHECK-DAG: %[[N:.*]] = arith.trunci %[[ROWS]] : i64 to i32
-// CHECK: %[[UP:.*]] = arith.addi %[[N]], %[[C63]] : i32
-// CHECK: %[[TILES:.*]] = arith.divui %[[UP]], %[[C64]] : i32
+// CHECK: %[[UP:.*]] = arith.addi %[[ROWS]], %[[C63]] : i64
+// CHECK: %[[EXTENT:.*]] = arith.divui %[[UP]], %[[C64]] : i64
+// CHECK: %[[TILES:.*]] = arith.trunci %[[EXTENT]] : i64 to i32
 // CHECK: %[[TILE:.*]] = arith.remui %[[BLOCK]], %[[TILES]] : i32
 // CHECK: %[[REST:.*]] = arith.divui %[[BLOCK]], %[[TILES]] : i32
 // CHECK: arith.extui %[[TILE]] : i32 to i64
+// CHECK: %[[H:.*]] = arith.trunci %[[HEADS]] : i64 to i32
 // CHECK: %[[HEAD:.*]] = arith.remui %[[REST]], %[[H]] : i32
 // CHECK: %[[BATCH:.*]] = arith.divui %[[REST]], %[[H]] : i32
 // CHECK: arith.extui %[[HEAD]] : i32 to i64

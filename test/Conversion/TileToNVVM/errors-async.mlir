@@ -98,7 +98,7 @@ tile.func @block(%c: i1, %i: index) grid affine_map<() -> (1)> sizes [] attribut
 // -----
 
 #s = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
-#t = #tile.frag<reg = [(2, 8, 0), (2, 0, 8)], lane = [(2, 0, 1), (4, 0, 2), (4, 1, 0)], warp = [(2, 4, 0), (4, 16, 0)]>
+#t = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 32, 0), (2, 16, 0)]>
 #sw = #tile.swizzle<32>
 tile.func @a(%v: !tile.view<64x16xf16>, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
   %c0 = arith.constant 0 : index

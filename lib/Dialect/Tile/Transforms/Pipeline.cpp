@@ -135,7 +135,7 @@ static LogicalResult checkSchedule(Block &block, const Schedule &schedule) {
       return op->emitOpError() << "must not run for an iteration that does not exist; give it the "
                                   "last stage, "
                                << schedule.last;
-    if (stage < schedule.last && !mayRunAhead(op, block))
+    if (stage < schedule.last && isa<PutOp, LoadOp, GatherOp>(op) && !mayRunAhead(op, block))
       return op->emitOpError() << "must not run ahead of the loop's stores to its source; give it "
                                   "the last stage, "
                                << schedule.last;
