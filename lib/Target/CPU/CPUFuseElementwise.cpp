@@ -36,6 +36,14 @@ static bool isBoolean(linalg::GenericOp op) {
                       [](Type type) { return getElementTypeOrSelf(type).isInteger(1); });
 }
 
+/// Computing a value again for every use may double a chain of sums at each
+/// step, so the body that takes it in is bounded.
+static bool isBounded(linalg::GenericOp producer, linalg::GenericOp consumer) {
+  constexpr unsigned maxOps = 128;
+  return producer.getBody()->getOperations().size() + consumer.getBody()->getOperations().size() <=
+         maxOps;
+}
+
 /// Cheap enough to compute again for every user.
 static bool isCheap(linalg::GenericOp op) {
   return llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
@@ -49,7 +57,7 @@ static bool shouldFuse(OpOperand *operand) {
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
   if (!producer || !consumer || producer.getNumReductionLoops() || consumer.getNumReductionLoops())
     return false;
-  if (isCheap(producer) || isBoolean(producer))
+  if ((isCheap(producer) || isBoolean(producer)) && isBounded(producer, consumer))
     return true;
   // A value per row is not computed again for every column.
   if (producer.getNumLoops() < consumer.getNumLoops())
@@ -58,6 +66,11 @@ static bool shouldFuse(OpOperand *operand) {
 }
 
 static void fuse(func::FuncOp func) {
+  // First x + x reads x once.
+  RewritePatternSet operands(func.getContext());
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(operands);
+  (void)applyPatternsGreedily(func, std::move(operands));
+
   RewritePatternSet patterns(func.getContext());
   linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
   linalg::GenericOp::getCanonicalizationPatterns(patterns, func.getContext());
