@@ -2,7 +2,7 @@
 
 import ctypes
 
-DTYPES = {"float16": 0, "bfloat16": 1, "float32": 2}
+DTYPES = {"float16": 0, "bfloat16": 1, "float32": 2, "int32": 6}
 
 
 class Tensor(ctypes.Structure):
@@ -50,9 +50,12 @@ class Library:
         return program
 
     def launcher(self, program, tensors, stream=None):
-        """A function that launches once, on tensors of PyTorch by name."""
+        """A function that launches once, on tensors of PyTorch and numbers by name."""
         keep, arguments = [], (Argument * len(tensors))()
         for i, (name, x) in enumerate(tensors.items()):
+            if isinstance(x, (int, float)):
+                arguments[i] = Argument(name.encode(), None, x, int(x))
+                continue
             shape = (ctypes.c_int64 * x.dim())(*x.shape)
             strides = (ctypes.c_int64 * x.dim())(*x.stride())
             dtype = DTYPES[str(x.dtype).removeprefix("torch.")]

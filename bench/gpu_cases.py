@@ -1,0 +1,107 @@
+"""The attentions that gpu_compare.py times: as MLIR, for FlexAttention, and as a formula.
+
+A case's `score` and `mask` take FlexAttention's arguments (score, b, h, i, j), so one
+definition serves FlexAttention and the check. Captures are tensors of PyTorch by name.
+"""
+
+import dataclasses
+import math
+from typing import Callable, Optional
+
+import torch
+
+TANH = """
+  score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    %c = arith.constant 30.0 : f32
+    %r = arith.constant 0.0333333333 : f32
+    %x = arith.mulf %s, %r : f32
+    %y = math.tanh %x : f32
+    %z = arith.mulf %y, %c : f32
+    fa.yield %z : f32
+  }"""
+
+
+@dataclasses.dataclass
+class Case:
+    text: str  # between the operands and the types of fa.attention
+    visible: Callable = lambda n: n * n  # pairs (i, j) that are seen
+    causal: Optional[bool] = None  # a value where scaled_dot_product_attention can do it
+    dropout: float = 0.0
+    captures: Callable = lambda b, h, n: {}  # name: tensor
+    types: dict = dataclasses.field(default_factory=dict)  # name: (type, fa.dims)
+    score: Optional[Callable] = None  # of captures: FlexAttention's score_mod
+    mask: Optional[Callable] = None
+
+
+def slopes(b, h, n):
+    return {"slopes": torch.tensor([2.0 ** (-8.0 * (i + 1) / h) for i in range(h)], device="cuda")}
+
+
+def ids(b, h, n):
+    """Eight documents a sequence."""
+    return {"ids": (torch.arange(n, device="cuda", dtype=torch.int32) // max(1, n // 8))
+            .expand(b, n).contiguous()}
+
+
+def is_causal(c):
+    return lambda b, h, i, j: j <= i
+
+
+CASES = {
+    "full": Case("", causal=False),
+    "causal": Case("with [causal]", visible=lambda n: n * n / 2, causal=True, mask=is_causal),
+    "window": Case("with [window<1023, 0>]",
+                   visible=lambda n: n * n / 2 if n < 1024 else n * 1024 - 1024 * 1024 / 2,
+                   mask=lambda c: lambda b, h, i, j: (j <= i) & (i - j < 1024)),
+    "document": Case("with [causal, document(%ids)]", visible=lambda n: n * n / 16,
+                     captures=ids, types={"ids": ("tensor<?x?xi32>", None)},
+                     mask=lambda c: lambda b, h, i, j: (j <= i) & (c["ids"][b, i] == c["ids"][b, j])),
+    "softcap": Case("with [softcap<30.0>]",
+                    score=lambda c: lambda s, b, h, i, j: 30 * torch.tanh(s / 30)),
+    "tanh": Case(TANH, score=lambda c: lambda s, b, h, i, j: 30 * torch.tanh(s / 30)),
+    "alibi": Case("with [alibi(%slopes)]", captures=slopes, types={"slopes": ("tensor<?xf32>", ["Hq"])},
+                  score=lambda c: lambda s, b, h, i, j: s - c["slopes"][h] * (j - i).abs()),
+    "dropout": Case("", causal=False, dropout=0.1),
+}
+
+
+def program(case, d, lse, dtype="bf16"):
+    """One attention as MLIR: q, k, v, o are B x H x N x d, lse is B x H x N."""
+    t, l = "tensor<?x?x?x%dx%s>" % (d, dtype), "tensor<?x?x?xf32>"
+    names, types = ["q", "k", "v"], [t, t, t]
+    attributes = {}
+    for name, (type_, dims) in case.types.items():
+        names.append(name)
+        types.append(type_)
+        attributes[name] = ', fa.dims = [%s]' % ", ".join('"%s"' % x for x in dims) if dims else ""
+    operands, text = list(types), case.text
+    if case.dropout:
+        names += ["p", "seed", "offset"]
+        types += ["f32", "i64", "i64"]
+        operands += ["f32", "i64", "i64"]
+        text = "dropout(%p, %seed, %offset) " + text
+    arguments = ", ".join('%%%s: %s {fa.name = "%s"%s}' % (name, type_, name, attributes.get(name, ""))
+                          for name, type_ in zip(names, types))
+    results = '%s {fa.name = "o"}' % t + (', %s {fa.name = "lse"}' % l if lse else "")
+    kinds = t + (", " + l if lse else "")
+    values = "%o" + (", %lse" if lse else "")
+    return """func.func @f(%s) -> (%s) {
+  %s = fa.attention query(%%q) key(%%k) value(%%v) %s : (%s) -> (%s)
+  return %s : %s
+}""" % (arguments, results, values, text, ", ".join(operands), kinds, values, kinds)
+
+
+def reference(case, captures, q, k, v, rows):
+    """O of some rows of batch 0, heads 0 and 1, in float32 (rows x d a head)."""
+    n = k.shape[2]
+    i, j = rows[:, None], torch.arange(n, device=q.device)[None, :]
+    outputs = []
+    for head in range(min(2, q.shape[1])):
+        s = q[0, head, rows].float() @ k[0, head].float().T / math.sqrt(q.shape[3])
+        if case.score:
+            s = case.score(captures)(s, 0, head, i, j)
+        if case.mask:
+            s = s.masked_fill(~case.mask(captures)(0, head, i, j), -math.inf)
+        outputs.append(torch.softmax(s, -1) @ v[0, head].float())
+    return torch.stack(outputs)
