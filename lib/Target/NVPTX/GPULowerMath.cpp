@@ -217,7 +217,7 @@ struct GPULowerMath : fa::impl::GPULowerMathBase<GPULowerMath> {
   }
 
   void rewrite() {
-    // Ours first: with afn, tanh is no longer upstream's.
+    // Ours first: upstream has some of the same functions.
     RewritePatternSet ours(&getContext());
     fa::populateExpandMathPatterns(ours);
     fa::nvptx::populateLowerMathF32Patterns(ours);
@@ -226,7 +226,6 @@ struct GPULowerMath : fa::impl::GPULowerMathBase<GPULowerMath> {
     // They divide by polynomials of a clamped argument.
     ApproximateDivisions listener;
     RewritePatternSet rational(&getContext());
-    populatePolynomialApproximateTanhPattern(rational);
     populatePolynomialApproximateErfPattern(rational);
     populatePolynomialApproximateErfcPattern(rational);
     apply(std::move(rational), &listener);

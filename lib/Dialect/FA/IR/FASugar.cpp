@@ -109,6 +109,7 @@ struct Build {
   }
   Value both(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
   Value either(Value x, Value y) { return arith::OrIOp::create(b, loc, x, y); }
+  Value toI32(Value x) { return arith::IndexCastOp::create(b, loc, b.getI32Type(), x); }
   Value toF32(Value x) {
     Type type = x.getType();
     if (type.isF32())
@@ -170,13 +171,13 @@ static Value buildScore(Build build, const Sugar &item, const Place &at, Value s
   switch (item.kind) {
   case Sugar::Alibi: {
     Value slope = build.toF32(tensor::ExtractOp::create(build.b, build.loc, at.captures[0], at.h));
-    Value d = build.sub(diagonal(build, at), at.j);
-    Value ahead = build.sub(at.j, diagonal(build, at));
-    Value distance = arith::MaxSIOp::create(build.b, build.loc, d, ahead);
-    Value narrow = arith::IndexCastOp::create(build.b, build.loc, build.b.getI32Type(), distance);
-    Value far = arith::SIToFPOp::create(build.b, build.loc, build.b.getF32Type(), narrow);
-    return arith::SubFOp::create(build.b, build.loc, score,
-                                 arith::MulFOp::create(build.b, build.loc, slope, far));
+    // Not |x| in integers: the sign of a float costs nothing.
+    Value d = build.sub(build.toI32(diagonal(build, at)), build.toI32(at.j));
+    Value away = arith::SIToFPOp::create(build.b, build.loc, build.b.getF32Type(), d);
+    Value distance = math::AbsFOp::create(build.b, build.loc, away);
+    auto contract = arith::FastMathFlags::contract;
+    Value penalty = arith::MulFOp::create(build.b, build.loc, slope, distance, contract);
+    return arith::SubFOp::create(build.b, build.loc, score, penalty, contract);
   }
   case Sugar::Softcap: {
     Value x = arith::MulFOp::create(build.b, build.loc, score, build.f32(1.0 / item.cap));

@@ -98,9 +98,10 @@ func.func @document_two(%q: !q, %x: tensor<2x?xi64>, %y: tensor<2x?xi64>) -> !q 
 // CHECK: score {
 // CHECK-NEXT: ^bb0(%[[S:[a-z0-9]+]]: f32, %{{[a-z0-9]+}}: index, %[[H:[a-z0-9]+]]: index, %[[I:[a-z0-9]+]]: index, %[[J:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %[[SLOPES:[a-z0-9]+]]: tensor<4xf32>):
 // CHECK: %[[M:.*]] = tensor.extract %[[SLOPES]][%[[H]]]
-// CHECK: %[[D:.*]] = arith.maxsi
-// CHECK: %[[F:.*]] = arith.sitofp
-// CHECK: %[[P:.*]] = arith.mulf %[[M]], %[[F]]
+// CHECK: %[[D:.*]] = arith.subi %{{.*}} : i32
+// CHECK: %[[F:.*]] = arith.sitofp %[[D]]
+// CHECK: %[[A:.*]] = math.absf %[[F]]
+// CHECK: %[[P:.*]] = arith.mulf %[[M]], %[[A]]
 // CHECK: %[[T:.*]] = arith.subf %[[S]], %[[P]]
 // CHECK: fa.yield %[[T]] : f32
 func.func @alibi(%q: !q, %slopes: tensor<4xf32>) -> !q {
