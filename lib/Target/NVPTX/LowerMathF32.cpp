@@ -271,15 +271,15 @@ static Value compute(Reals &r, math::SinhOp, ArrayRef<Value> x) {
   Value isSmall = r.compare(CmpFPredicate::OLT, size, r.real(1));
   return r.copySign(r.select(isSmall, small, large), x[0]);
 }
-/// 1 - 2 / (1 + e^2x), which needs no clamp; near 0, where that cancels, the series.
+/// 1 - 2 / (1 + e^2|x|), which needs no clamp; near 0, where that cancels, the series.
 static Value compute(Reals &r, math::TanhOp, ArrayRef<Value> x) {
-  Value power = r.exp2(r.mul(x[0], r.real(2 * kLog2E)));
+  Value size = r.abs(x[0]), power = r.exp2(r.mul(size, r.real(2 * kLog2E)));
   Value large = r.sub(r.real(1), r.div(r.real(2), r.add(power, r.real(1))));
   Value square = r.mul(x[0], x[0]);
   Value series = r.polynomial(square, {-1.0 / 3, 2.0 / 15, -17.0 / 315, 62.0 / 2835});
   Value small = r.fma(r.mul(x[0], square), series, x[0]);
-  Value isSmall = r.compare(CmpFPredicate::OLT, r.abs(x[0]), r.real(0.35));
-  return r.select(isSmall, small, large);
+  Value isSmall = r.compare(CmpFPredicate::OLT, size, r.real(0.35));
+  return r.select(isSmall, small, r.copySign(large, x[0]));
 }
 static Value compute(Reals &r, math::Log10Op, ArrayRef<Value> x) {
   return r.mul(math::Log2Op::create(r.b, x[0]), r.real(0.30102999566398120));
