@@ -332,8 +332,8 @@ const Case kFaults[] = {
       {"// overwrite", "tile.write %wv, %s : tensor<16x16xf32>, !tile.slot<16x16xf32, "
                        "#tile.swizzle<64>>\n%o = "
                        "tile.await %p : !tile.pending<tensor<32x16xf32>> -> !t"}},
-     "completes a product whose operand was written meanwhile",
-     "tile.await"},
+     "still reads; await it first",
+     "tile.write"},
     {"MissingBarrierAfterWrite",
      kLoweredProduct,
      {{"// before", ""}},
