@@ -102,11 +102,14 @@ Fault Barriers::land(const Copy &copy, int64_t bytes) {
 
 std::string Barriers::describe(unsigned number) const {
   const Barrier &barrier = barriers[number];
-  std::string text = "phase " + std::to_string(barrier.completed) + " of its barrier, which has " +
+  std::string text = "phase " + std::to_string(barrier.completed) + " of barrier " +
+                     std::to_string(number) + " in shared memory, which has " +
                      std::to_string(barrier.all - barrier.arrivals) + " of " +
                      std::to_string(barrier.all) + " arrivals";
-  if (barrier.bytes)
+  if (barrier.bytes > 0)
     text += " and lacks " + std::to_string(barrier.bytes) + " bytes";
+  if (barrier.bytes < 0)
+    text += " and " + std::to_string(-barrier.bytes) + " bytes that none expected";
   return text;
 }
 
@@ -114,7 +117,7 @@ Fault Barriers::checkComplete(Operation *&op) const {
   for (auto [i, barrier] : llvm::enumerate(barriers))
     if (barrier.arrivals != barrier.all || barrier.bytes) {
       op = barrier.op;
-      return {"in the end is in " + describe(i)};
+      return {"ends in " + describe(i)};
     }
   return {};
 }
