@@ -25,10 +25,11 @@ namespace fa_test {
 using namespace mlir;
 using namespace mlir::fa;
 
-/// What the result of a random program is at a phase of a target (empty: the
-/// last of the tile level).
+/// Expects the result of a random program to be right at a phase of a target
+/// (empty: the last of the tile level). Calls `look` with what is run.
 inline void interpretAndJudge(const fa_fuzz::Program &program, uint64_t seed,
-                              const CompileOptions &options, llvm::StringRef phase = {}) {
+                              const CompileOptions &options, llvm::StringRef phase = {},
+                              llvm::function_ref<void(ModuleOp)> look = {}) {
   SCOPED_TRACE("target " + options.target + ", seed " + std::to_string(seed) + "\n" + program.text);
   auto checker = Checker::create(program.text);
   ASSERT_TRUE(bool(checker)) << llvm::toString(checker.takeError());
@@ -39,6 +40,8 @@ inline void interpretAndJudge(const fa_fuzz::Program &program, uint64_t seed,
   ASSERT_TRUE(bool(shapes)) << llvm::toString(shapes.takeError());
   auto interpretation = Interpretation::create(program.text, options, phase);
   ASSERT_TRUE(bool(interpretation)) << llvm::toString(interpretation.takeError());
+  if (look)
+    look((*interpretation)->getModule());
   HeadLayout layout = seed % 2 ? HeadLayout::BHSD : HeadLayout::BSHD;
   auto outputs = (*interpretation)->run(*inputs, *shapes, layout, seed);
   ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());

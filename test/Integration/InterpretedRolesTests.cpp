@@ -51,6 +51,8 @@ class RandomRoles : public testing::TestWithParam<int> {};
 
 TEST_P(RandomRoles, MatchReference) {
   constexpr int kProgramsOfGroup = 10;
+  int withRoles = 0;
+  auto look = [&](ModuleOp module) { module.walk([&](tile::RolesOp) { ++withRoles; }); };
   fa_fuzz::Random random(7000 + GetParam());
   for (int found = 0; found < kProgramsOfGroup;) {
     fa_fuzz::Program program = fa_fuzz::makeProgram(random);
@@ -59,8 +61,9 @@ TEST_P(RandomRoles, MatchReference) {
     uint64_t seed = GetParam() * kProgramsOfGroup + found++;
     program.text = forEngine(program.text, seed % 2 ? "f16" : "bf16");
     for (const char *phase : {"tile", "schedule"})
-      interpretAndJudge(program, seed, optionsFor(seed), phase);
+      interpretAndJudge(program, seed, optionsFor(seed), phase, look);
   }
+  EXPECT_GE(withRoles, 7);
 }
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, RandomRoles, testing::Range(0, 10));
