@@ -18,9 +18,9 @@ using namespace mlir;
 using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
-  static const StringRef names[] = {"tile-narrow-positions", "tile-schedule-grid",
-                                    "tile-schedule-loop",    "tile-pipeline",
-                                    "tile-specialize-warps", "tile-order-warpgroups"};
+  static const StringRef names[] = {
+      "tile-narrow-positions", "tile-schedule-grid",    "tile-schedule-loop", "tile-pipeline",
+      "tile-specialize-warps", "tile-order-warpgroups", "tile-stage-stores"};
   return names;
 }
 
@@ -44,6 +44,10 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   bool roles = !llvm::is_contained(options.leaveOut, "tile-specialize-warps");
   promote.products = target.hasWGMMA && roles ? "async" : "sync";
   add(tile::createTilePromoteShared(promote));
+  tile::TileStageStoresOptions stage;
+  stage.sharedLimit = target.sharedMemory;
+  if (target.hasWGMMA)
+    add(tile::createTileStageStores(stage));
   tile::TileScheduleLoopOptions schedule;
   schedule.sharedLimit = target.sharedMemory;
   add(tile::createTileScheduleLoop(schedule));

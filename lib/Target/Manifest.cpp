@@ -255,12 +255,12 @@ std::string fa::checkTensorMap(const ManifestParameter &map, const ManifestArgum
   int64_t panel = map.swizzle / size, last = argument.shape.back();
   if (map.rows < 1 || map.rows > kMaxBox)
     return "must copy 1 to " + std::to_string(kMaxBox) + " rows, got " + std::to_string(map.rows);
-  if (map.columns < panel || map.columns % panel != 0 || map.columns / panel > kMaxBox ||
-      map.columns * map.rows * size > kMaxBytes)
-    return "must copy a multiple of " + std::to_string(panel) + " columns, of at most " +
-           std::to_string(kMaxBytes) + " bytes, got " + std::to_string(map.columns);
-  if (ShapedType::isDynamic(last) || last < panel || last % panel != 0)
-    return "must map a tensor whose last size is a known multiple of " + std::to_string(panel);
+  if (map.columns < 1 || map.columns > kMaxBox * panel ||
+      static_cast<int64_t>(llvm::alignTo(map.columns, panel)) * map.rows * size > kMaxBytes)
+    return "must copy columns of at most " + std::to_string(kMaxBytes) + " bytes, got " +
+           std::to_string(map.columns);
+  if (ShapedType::isDynamic(last) || last < 1)
+    return "must map a tensor whose last size is known and not 0";
   return "";
 }
 

@@ -26,6 +26,7 @@
 
 #include "CUDATypes.h"
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -148,11 +149,9 @@ void runScale(void **p) {
       y[i * yStride + j] = a * x[i * xStride + j];
 }
 
-/// Copies a box of 2-byte elements as the copy engine does.
-void runTile(void **p) {
-  auto *y = read<char *>(p[0]);
-  auto map = read<Map>(p[6]);
-  int64_t from[] = {0, read<int32_t>(p[5]), 0, read<int32_t>(p[4]), read<int32_t>(p[3])};
+/// Copies a box of 2-byte elements as the copy engine does, for which boxes are of
+/// rank 5, the last two sides 1.
+void copyBox(const Map &map, const int64_t *from, char *y) {
   for (int i2 = 0; i2 < map.box[2]; ++i2)
     for (int i1 = 0; i1 < map.box[1]; ++i1)
       for (int i0 = 0; i0 < map.box[0]; ++i0) {
@@ -168,6 +167,18 @@ void runTile(void **p) {
         auto value = inside ? read<uint16_t>(reinterpret_cast<void *>(address)) : uint16_t(0);
         std::memcpy(y + to, &value, sizeof value);
       }
+}
+
+/// One box, panels being a dimension of it, or one a panel.
+void runTile(void **p) {
+  auto *y = read<char *>(p[0]);
+  auto map = read<Map>(p[6]);
+  int64_t b = read<int32_t>(p[3]), h = read<int32_t>(p[4]), row = read<int32_t>(p[5]);
+  if (map.rank == 5)
+    return copyBox(map, std::array<int64_t, 5>{0, row, 0, h, b}.data(), y);
+  for (int64_t panel = 0; panel < 2; ++panel)
+    copyBox(map, std::array<int64_t, 5>{64 * panel, row, h, b, 0}.data(),
+            y + panel * 2 * map.box[0] * map.box[1]);
 }
 
 } // namespace
@@ -315,7 +326,7 @@ FA_EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigne
   }
   if (function->name == "fake_scale")
     runScale(parameters);
-  if (function->name == "fake_tile")
+  if (function->name == "fake_tile" || function->name == "fake_panels")
     runTile(parameters);
   return CUDA_SUCCESS;
 }

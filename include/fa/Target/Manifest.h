@@ -23,6 +23,14 @@
 //   stride  1     stride[r-2]   n                stride[r-3]   ... stride[0]
 //   box     n     rows          columns / n      1             ... 1
 //
+// Where size[r-1] or columns is no multiple of n, panels cannot be a dimension:
+// the last one would go on into the next row. Then the map has r dimensions, and
+// the kernel copies a box for each panel, the last one in part out of bounds:
+//
+//   size    size[r-1]     size[r-2]     size[r-3]     ... size[0]
+//   stride  1             stride[r-2]   stride[r-3]   ... stride[0]
+//   box     n             rows          1             ... 1
+//
 // Elements out of bounds read as 0 and are not written. A view with a size of 0
 // reads as 0 everywhere too: a map of no element is refused by the driver, and
 // one of an element would read memory that is not there, so the runtime maps a
@@ -92,6 +100,13 @@ struct ManifestParameter {
   unsigned argument = 0, dim = 0;
   /// Of a tensor map: the tile, and the bytes after which its swizzle repeats.
   int64_t rows = 0, columns = 0, swizzle = 0;
+
+  /// Whether panels are a dimension of the map, of a tensor of `last` elements of
+  /// `size` bytes in a row.
+  bool hasPanels(int64_t last, int64_t size) const {
+    int64_t panel = swizzle / size;
+    return last % panel == 0 && columns % panel == 0;
+  }
 };
 
 /// Why there can be no such tensor map of an argument; empty where there can.

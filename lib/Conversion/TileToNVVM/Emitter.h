@@ -91,6 +91,7 @@ private:
   void storeShared(Value address, int64_t offset, Value value, Value predicate);
   void showToProducts();
   LogicalResult emitRead(tile::ReadOp op);
+  bool emitMatrixWrite(tile::WriteOp op, const tile::Layout &layout);
   LogicalResult emitWrite(tile::WriteOp op);
 
   //===--- Products (Products.cpp) ---===//
@@ -119,7 +120,13 @@ private:
 
   //===--- The copy engine (TensorMaps.cpp) ---===//
   void setMapAttributes(unsigned argument);
+  LogicalResult forEachBox(Operation *op, tile::SlotType slot, tile::TensorMapType map,
+                           tile::ViewType view, OperandRange indices, ArrayRef<int64_t> dims,
+                           Value row, function_ref<void(int64_t, ArrayRef<Value>)> body);
   LogicalResult emitTensorCopy(tile::CopyOp op);
+  Value copiesOut();
+  LogicalResult emitCopyOut(tile::CopyOutOp op);
+  void emitCopyOutWait();
 
   //===--- Small things ---===//
   Value get(Value value) { return values.lookup(value); }

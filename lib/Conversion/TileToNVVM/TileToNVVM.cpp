@@ -226,7 +226,7 @@ void Emitter::makeKernel(Block *module) {
     if (view.getRank() > 0)
       parts.strides.push_back(i64(1));
     for (Operation *user : argument.getUsers())
-      parts.written |= isa<tile::StoreOp>(user);
+      parts.written |= isa<tile::StoreOp, tile::CopyOutOp>(user);
     views[argument] = parts;
   }
 
@@ -487,6 +487,11 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](BarrierExpectOp op) { return emitBarrierExpect(op); })
       .Case([&](SlotAtOp op) { return emitSlotAt(op); })
       .Case([&](CopyOp op) { return emitCopy(op); })
+      .Case([&](CopyOutOp op) { return emitCopyOut(op); })
+      .Case([&](CopyOutWaitOp) {
+        emitCopyOutWait();
+        return success();
+      })
       .Case([&](ReadOp op) { return emitRead(op); })
       .Case([&](WriteOp op) { return emitWrite(op); })
       .Case([&](DotOp op) { return emitDot(op); })

@@ -96,12 +96,14 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     int64_t bytes = element.getIntOrFloatBitWidth() / 8;
     int64_t headDim = std::max(attention.getHeadDim(), attention.getValueHeadDim());
     Weight weight = weigh(attention);
-    bool panels = attention.getHeadDim() % 64 == 0 && attention.getValueHeadDim() % 64 == 0;
+    // What the copy engine can bring: rows of whole chunks of 16 bytes.
+    bool engine =
+        attention.getHeadDim() * bytes % 16 == 0 && attention.getValueHeadDim() * bytes % 16 == 0;
     auto serves = [&](const Tiles &tiles) {
       return tiles.bytes == bytes && headDim <= tiles.headDim && weight <= tiles.weight;
     };
     const Tiles *line = std::end(kHopperTable);
-    if (target == "sm_90a" && panels)
+    if (target == "sm_90a" && engine && aligned)
       line = llvm::find_if(kHopperTable, serves);
     if (line == std::end(kHopperTable))
       line = llvm::find_if(kTable, serves);

@@ -103,6 +103,29 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+LogicalResult CopyOutOp::verify() {
+  SlotType slot = getSlot().getType();
+  if (failed(verifyAccess(*this, getDestination().getType(), getIndices().size(), getDims(),
+                          RankedTensorType::get(slot.getShape(), slot.getElementType()))))
+    return failure();
+  int64_t rows = getRows();
+  if (slot.getShape().size() != 2 || rows < 8 || rows > 256 || rows % 8 != 0 ||
+      slot.getShape()[0] % rows != 0)
+    return emitOpError()
+           << "(copy_out_c4) copies boxes of a multiple of 8 rows up to 256, of which "
+              "the slot's rows are a multiple, got "
+           << rows << " rows of " << slot;
+  if (!getMap())
+    return success();
+  int64_t panel = 8 * slot.getLayout().getBytes() / slot.getElementType().getIntOrFloatBitWidth();
+  auto expected =
+      TensorMapType::get(getContext(), {rows, panel}, slot.getElementType(), slot.getLayout());
+  if (getMap().getType() != expected)
+    return emitOpError() << "(copy_out_c5) copies boxes of " << expected << ", got "
+                         << getMap().getType();
+  return success();
+}
+
 LogicalResult CopyWaitOp::verify() {
   if (int64_t pending = getPendingAttr().getInt(); pending < 0)
     return emitOpError() << "(copy_wait_c1) pending must not be negative, got " << pending;

@@ -12,8 +12,8 @@
 //
 //   1. products are of 2-byte elements, 16 rows a warp, whole warpgroups, and
 //      stand in loops at most, since roles must run the same loops;
-//   2. the engine can bring each loaded operand: panels of 128 bytes, along the
-//      last two dimensions of a view that tile.align promises;
+//   2. the engine can bring each loaded operand: rows of a multiple of 16 bytes,
+//      along the last two dimensions of a view that tile.align promises;
 //   3. where a tile stands depends on no tile, so that a role without tiles can
 //      compute it.
 //
@@ -128,21 +128,31 @@ static bool needsTiles(ValueRange values) {
   return false;
 }
 
-static std::string whyNotEngine(LoadOp load) {
-  auto view = cast<ViewType>(load.getSource().getType());
-  auto tile = cast<RankedTensorType>(load.getResult().getType());
-  constexpr int64_t kPanel = 64, kMostRank = 4, kMostRows = 256;
-  int64_t rank = view.getRank();
-  if (alignmentOf(load.getSource()) % 16 != 0 || alignmentOf(load.getSource()) == 0)
-    return "its source has no tile.align 16";
+/// Why the engine can neither load nor store the tile there.
+std::string tile::whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_t> dims) {
+  auto type = cast<ViewType>(view.getType());
+  constexpr int64_t kPanelBytes = 128, kMostRank = 4, kUnit = 16;
+  int64_t rank = type.getRank(), bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  if (alignmentOf(view) % kUnit != 0 || alignmentOf(view) == 0)
+    return "its view has no tile.align 16";
   if (rank < 2 || rank > kMostRank)
-    return "its source does not have rank 2 to 4";
-  if (load.getDims() != ArrayRef<int64_t>{rank - 2, rank - 1})
-    return "it does not run along its source's last two dimensions";
-  int64_t columns = view.getShape().back();
-  if (ShapedType::isDynamic(columns) || columns % kPanel != 0 || tile.getDimSize(1) % kPanel != 0 ||
-      !isMultipleOf(load.getIndices().back(), kPanel))
-    return "its columns are not in whole panels of 128 bytes";
+    return "its view does not have rank 2 to 4";
+  if (dims != ArrayRef<int64_t>{rank - 2, rank - 1})
+    return "it does not run along its view's last two dimensions";
+  int64_t columns = type.getShape().back();
+  if (ShapedType::isDynamic(columns) || columns == 0 || columns * bytes % kUnit != 0)
+    return "its view's rows are no multiple of 16 bytes";
+  if (!isMultipleOf(indices.back(), kPanelBytes / bytes))
+    return "its columns do not start at a multiple of 128 bytes";
+  return "";
+}
+
+static std::string whyNotEngineLoads(LoadOp load) {
+  auto tile = cast<RankedTensorType>(load.getResult().getType());
+  constexpr int64_t kMostRows = 256;
+  if (std::string why = whyNotEngine(load.getSource(), load.getIndices(), load.getDims());
+      !why.empty())
+    return why;
   if (tile.getDimSize(0) > kMostRows)
     return "it has more than 256 rows";
   if (foreignParent(load))
@@ -163,7 +173,7 @@ Obstacle tile::findObstacle(FuncOp func, ArrayRef<LoadOp> loads, ArrayRef<DotOp>
     if (std::string why = whyNotAsync(dot, warps ? warps.getInt() : 4); !why.empty())
       return {dot, why};
   for (LoadOp load : loads)
-    if (std::string why = whyNotEngine(load); !why.empty())
+    if (std::string why = whyNotEngineLoads(load); !why.empty())
       return {load, why};
   // What is stored and loaded again needs barriers of the whole block, which
   // roles do not have.

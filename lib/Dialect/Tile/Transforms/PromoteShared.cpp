@@ -62,10 +62,12 @@ static StringRef whyNotAsync(LoadOp load, RankedTensorType tile) {
   return "";
 }
 
-/// Panels as wide as the rows: narrow ones so that little is padded.
-static SwizzleAttr swizzleFor(RankedTensorType tile) {
+/// Panels as wide as the rows, so that little is padded; those of the engine are
+/// all of one width.
+static SwizzleAttr swizzleFor(RankedTensorType tile, bool engine) {
   int64_t rowBytes = tile.getShape().back() * tile.getElementTypeBitWidth() / 8;
-  return SwizzleAttr::get(tile.getContext(), rowBytes > 64 ? 128 : rowBytes > 32 ? 64 : 32);
+  int64_t width = engine || rowBytes > 64 ? 128 : rowBytes > 32 ? 64 : 32;
+  return SwizzleAttr::get(tile.getContext(), width);
 }
 
 //===----------------------------------------------------------------------===//
@@ -140,7 +142,7 @@ FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t sta
     b.setInsertionPointAfter(lastRing);
   auto ring = RingOp::create(
       b, user->getLoc(),
-      RingType::get(&getContext(), stages, tile.getShape(), element, swizzleFor(tile)));
+      RingType::get(&getContext(), stages, tile.getShape(), element, swizzleFor(tile, async)));
   lastRing = ring;
   return ring.getResult();
 }

@@ -198,13 +198,22 @@ static std::pair<int64_t, int64_t> shareRegisters(int64_t groups) {
   return {load, compute};
 }
 
-/// Whether there are puts, all by the engine.
+/// Whether the ring is only on a tile's way out.
+static bool isForStores(RingOp ring) {
+  return llvm::all_of(ring->getUsers(), [](Operation *op) {
+    return !isa<GetOp>(op) || llvm::all_of(op->getUsers(), llvm::IsaPred<CopyOutOp, ReleaseOp>);
+  });
+}
+
+/// Whether there are puts, all by the engine, but for those of tiles that it stores.
 bool SpecializeWarps::engineFillsAll() {
   bool any = false, all = true;
   getOperation().walk([&](Operation *op) {
     if (auto put = dyn_cast<PutOp>(op))
       any = true, all &= put.getCopy() == Copy::tma;
-    all &= !isa<PutValueOp, RolesOp>(op);
+    if (auto put = dyn_cast<PutValueOp>(op))
+      all &= ringOf(put) && isForStores(ringOf(put));
+    all &= !isa<RolesOp>(op);
   });
   return any && all;
 }

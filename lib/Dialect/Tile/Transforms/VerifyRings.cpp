@@ -49,6 +49,10 @@ RingOp tile::ringOf(Operation *op) {
   return ring ? ring.getDefiningOp<RingOp>() : RingOp();
 }
 
+bool tile::isFilledByWarps(RingOp ring) {
+  return llvm::any_of(ring->getUsers(), llvm::IsaPred<PutValueOp>);
+}
+
 static bool isArgument(Value view) {
   auto argument = dyn_cast<BlockArgument>(view);
   return argument && isa<FuncOp>(argument.getOwner()->getParentOp());
@@ -67,9 +71,13 @@ Value tile::sourceOf(Operation *op) {
 bool tile::mayOverlap(Value a, Value b) { return a == b || !isArgument(a) || !isArgument(b); }
 
 bool tile::mayStoreTo(Operation *scope, Value view) {
-  WalkResult walked = scope->walk([&](StoreOp store) {
-    return mayOverlap(store.getDestination(), view) ? WalkResult::interrupt()
-                                                    : WalkResult::advance();
+  WalkResult walked = scope->walk([&](Operation *op) {
+    Value to;
+    if (auto store = dyn_cast<StoreOp>(op))
+      to = store.getDestination();
+    else if (auto copy = dyn_cast<CopyOutOp>(op))
+      to = copy.getDestination();
+    return to && mayOverlap(to, view) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return isa<ViewType>(view.getType()) && walked.wasInterrupted();
 }
@@ -130,8 +138,10 @@ struct Checker {
   LogicalResult checkReads(Operation *op);
 
   State state;
-  /// Whether other roles fill and empty the rings, too.
+  /// Whether other roles fill and empty the rings, too: those that no warps of the
+  /// role fill themselves.
   bool inRole = false;
+  bool isShared(RingOp ring) const { return inRole && !isFilledByWarps(ring); }
 };
 
 } // namespace
@@ -147,7 +157,7 @@ static std::string slots(int64_t n) { return std::to_string(n) + (n == 1 ? " slo
 LogicalResult Checker::put(Operation *op, RingOp ring) {
   RingState &s = state[ring];
   int64_t stages = ring.getType().getStages();
-  if (inRole)
+  if (isShared(ring))
     return success();
   if (s.filled + static_cast<int64_t>(s.held.size()) < stages) {
     ++s.filled;
@@ -163,11 +173,12 @@ LogicalResult Checker::put(Operation *op, RingOp ring) {
 LogicalResult Checker::get(GetOp op, RingOp ring) {
   RingState &s = state[ring];
   int64_t stages = ring.getType().getStages();
-  if (inRole && static_cast<int64_t>(s.held.size()) == stages)
+  bool shared = isShared(ring);
+  if (shared && static_cast<int64_t>(s.held.size()) == stages)
     return op->emitOpError() << "(get_c2) holds all " << slots(stages)
                              << " of the ring already; release one before";
-  if (inRole || s.filled > 0) {
-    s.filled -= !inRole;
+  if (shared || s.filled > 0) {
+    s.filled -= !shared;
     s.held.push_back(op.getResult());
     return success();
   }

@@ -43,10 +43,11 @@ using Events = std::vector<Event>;
 
 } // namespace
 
-/// The op that makes the ring or turn of an access; null for other ops.
+/// The op that makes the ring or turn of an access; null for other ops, and for
+/// rings that a role fills for itself.
 static Operation *subjectOf(Operation *op) {
   if (isRingAccess(op))
-    return ringOf(op);
+    return ringOf(op) && isFilledByWarps(ringOf(op)) ? nullptr : ringOf(op);
   if (auto take = dyn_cast<TurnTakeOp>(op))
     return take.getTurn().getDefiningOp();
   if (auto pass = dyn_cast<TurnPassOp>(op))

@@ -135,6 +135,41 @@ def Tile_ReleaseOp : Tile_SharedOp<"release"> {
   let assemblyFormat = "$slot attr-dict `:` type($slot)";
 }
 
+def Tile_CopyOutOp : Tile_SharedOp<"copy_out", [AttrSizedOperandSegments]> {
+  let summary = "starts to copy a tile from shared memory to memory";
+  let description = [{
+    What `tile.store` of the tile would store to destination[indices], but by the
+    copy engine, in boxes of `rows` rows: box w by warpgroup w of the role, whose
+    warps have written it. The slot is read for some time yet: until it is
+    released, or, if warps fill its ring, until they fill it again, which waits.
+    One thread of each warpgroup starts it, by the tensor map once there is one.
+
+    Constraints:
+    - (C1) One index per dimension of the destination.
+    - (C2) `dims` are distinct dimensions of the destination, one per dimension of the slot.
+    - (C3) The slot has the destination's element type.
+    - (C4) Boxes are a multiple of 8 rows up to 256, and the slot's rows a multiple of them.
+    - (C5) The map has boxes of as many rows and one panel of columns, of the
+      slot's element type and swizzle.
+
+    Created by `tile-stage-stores`, its map by `tile-make-tensor-maps`; removed by
+    `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.copy_out %s to %o[%b, %h, %i, %c0] dims [2, 3] rows(64) : !tile.slot<192x128xbf16, #tile.swizzle<128>>, !tile.view<?x?x?x128xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_SlotType:$slot, Tile_ViewType:$destination, Variadic<Index>:$indices,
+    DenseI64ArrayAttr:$dims, I64Attr:$rows, Optional<Tile_TensorMapType>:$map);
+  let assemblyFormat = [{
+    $slot `to` $destination `[` $indices `]` `dims` $dims `rows` `(` $rows `)` (`map` `(` $map^ `)`)? attr-dict
+    `:` type($slot) `,` type($destination) (`,` type($map)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Asynchronous results
 //===----------------------------------------------------------------------===//
@@ -239,7 +274,8 @@ def Tile_WriteOp : Tile_SharedOp<"write"> {
     Constraints:
     - (C1) The value has the slot's shape and element type.
 
-    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-lower-rings`, and by `tile-stage-stores` for a slot that the
+    program holds; removed by `convert-tile-to-nvvm`.
 
     Example:
 
@@ -331,6 +367,23 @@ def Tile_CopyWaitOp : Tile_SharedOp<"copy_wait"> {
   let arguments = (ins I64Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
   let hasVerifier = 1;
+}
+
+def Tile_CopyOutWaitOp : Tile_SharedOp<"copy_out_wait"> {
+  let summary = "waits until copies out have read their slots";
+  let description = [{
+    The thread that started copies out for its warpgroup waits until all of
+    them have read shared memory; other threads go on.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.copy_out_wait
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 def Tile_BarrierOp : Tile_SharedOp<"barrier"> {

@@ -88,7 +88,8 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     16 bytes and elements have 2 or 4 bytes, else `ld_st`. With
     `products=async`, where all products of the program allow it (2-byte
     elements, 16 rows for each warp of whole warpgroups, in loops at most) and
-    the copy engine can bring all their loaded operands, copies are `tma`, rings
+    the copy engine can bring all their loaded operands (from views aligned to 16
+    bytes, rows included), copies are `tma`, rings
     that a loop fills have two slots, and `tile.dot` becomes `tile.dot_start`
     and `tile.await`; else a remark says what stands in the way.
 
@@ -117,6 +118,38 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     Option<"products", "products", "std::string", "\"sync\"",
            "sync, or async for targets with asynchronous products">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what went to shared memory and how">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect"];
+}
+
+def TileStageStores : Pass<"tile-stage-stores", "::mlir::tile::FuncOp"> {
+  let summary = "store tiles by way of shared memory and the copy engine";
+  let description = [{
+    What: in programs with asynchronous products, which get roles, a `tile.store`
+    of a tile of 2-byte elements that the copy engine can store (aligned, along
+    the last two dimensions of a view) becomes a write to shared memory and a
+    `tile.copy_out`, by each warpgroup for the rows that it holds. Where shared
+    memory up to `shared-limit` is left, the tile has a ring of its own; else it
+    overwrites a slot of the same shape that products are done with, which is
+    then released behind the copy; else the store stays, with a remark.
+
+    Requires: rings as `tile-promote-shared` makes them. Ensures: as much.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/stage-stores.mlir`):
+
+    ```mlir
+    tile.put_value %r, %x : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>, tensor<64x64xf16, #acc>
+    %s = tile.get %r : ...
+    tile.copy_out %s to %out[%i, %c0] dims [0, 1] rows(64) : ...
+    tile.release %s : ...
+    ```
+  }];
+  let options = [
+    Option<"sharedLimit", "shared-limit", "int64_t", "0",
+           "bytes of shared memory that a program may use; 0 is no limit">,
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say where tiles are written and why">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect"];
 }
@@ -266,11 +299,12 @@ def TileOrderWarpgroups : Pass<"tile-order-warpgroups", "::mlir::tile::FuncOp"> 
 def TileMakeTensorMaps : Pass<"tile-make-tensor-maps", "::mlir::tile::FuncOp"> {
   let summary = "give copies of the engine their maps as arguments";
   let description = [{
-    What: each `tile.copy` by `tma` gets a map: an argument of the kernel behind
-    the other ones of the launch, which the runtime makes from the view. Copies
-    of equal view, dimensions, box and swizzle share one.
+    What: each `tile.copy` by `tma` and each `tile.copy_out` gets a map: an
+    argument of the kernel behind the other ones of the launch, which the runtime
+    makes from the view. Copies of equal view, dimensions, box and swizzle share
+    one.
 
-    Requires: copies from arguments of the tile.func. Ensures: every such copy
+    Requires: copies from and to arguments of the tile.func. Ensures: every such copy
     has a map.
 
     Numerics: exact.
@@ -305,7 +339,9 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
     for empty ones. A put waits until its slot is empty, says how many bytes come
     and starts the copy; a get waits until its slot is full; a release arrives,
     one arrival a warp. Slots and parities are counted along in each role. A turn
-    becomes numbered barriers, one per warpgroup.
+    becomes numbered barriers, one per warpgroup. A `tile.copy_out` stands behind
+    a barrier of its warpgroup; a slot that it reads is waited for before it is
+    written or released.
 
     Requires: rings in order (see `tile-verify-rings`), copy(tma) in roles only.
     Ensures: no `tile.put`, `tile.put_value`, `tile.get`, `tile.release`,
