@@ -34,7 +34,11 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (options.aligned)
     add(tile::createTileAssumeAlignment());
   add(tile::createTileNarrowPositions());
-  add(tile::createTileScheduleGrid());
+  tile::TileScheduleGridOptions grid;
+  // Half of the cache of second level that is near to a multiprocessor.
+  constexpr int64_t kSectionBytes = int64_t(16) << 20;
+  grid.sectionBytes = target.hasWGMMA ? kSectionBytes : 0;
+  add(tile::createTileScheduleGrid(grid));
   tile::TileAssignLayoutsOptions layouts;
   layouts.target = target.name.str();
   add(tile::createTileAssignLayouts(layouts));

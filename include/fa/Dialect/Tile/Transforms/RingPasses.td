@@ -50,10 +50,12 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
     dimension of the grid is the fastest. Where the trip count of a loop grows
     along that dimension (its bounds are followed through sums, products with
     constants, minima and maxima), its id is reversed, so that what is left for
-    the end is short. Instances of all other dimensions are cut into sections of
-    `section` (0: one section for each), within which those of the same length
-    run together, so that what they load stays in the cache of second level.
-    The grid keeps its extents; ids are renamed within it.
+    the end is short. Where it grows or shrinks, instances of all other
+    dimensions are cut into sections, within which those of the same length run
+    together, so that what they load stays in the cache of second level: of
+    `section` instances, or of as many as load `section-bytes` in their loops by
+    loads that do not depend on the last id (0 of both: one section for each).
+    Sections make the grid one of one dimension, which counts all instances.
 
     Requires: nothing. Ensures: each instance of the grid runs once.
 
@@ -70,6 +72,8 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
   let options = [
     Option<"section", "section", "int64_t", "0",
            "instances of the other dimensions that run together; 0 for each alone">,
+    Option<"sectionBytes", "section-bytes", "int64_t", "0",
+           "or as many as load so many bytes in their loops; 0 for each alone">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
