@@ -41,6 +41,11 @@ struct Programs {
 
 } // namespace
 
+CacheCounts &mlir::fa::getCacheCounts() {
+  static CacheCounts counts;
+  return counts;
+}
+
 /// Removes the oldest where there are too many; it is freed outside the lock.
 static std::shared_ptr<Slot> makeRoom(Programs &programs) {
   if (programs.slots.size() <= kMaxPrograms)
@@ -72,6 +77,7 @@ fa_error *mlir::fa::getProgram(llvm::StringRef key,
     programs->changed.wait(lock, [&] { return slot->done; });
     if (!slot->program)
       return makeError(slot->problem);
+    ++getCacheCounts().memory;
     slot->program->references.fetch_add(1, std::memory_order_relaxed);
     *program = slot->program;
     return nullptr;

@@ -13,6 +13,12 @@
 
 namespace mlir::fa {
 
+/// What this process asked for.
+struct CacheCounts {
+  std::atomic<uint64_t> memory{0}, disk{0}, compiled{0};
+};
+CacheCounts &getCacheCounts();
+
 /// The program of a key, with a reference for the caller: one that is kept, or
 /// what `make` stores, which one thread calls while others that ask for the same
 /// wait. Failures are not kept, but told to all who waited.

@@ -235,8 +235,10 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
   std::string key = disk.isOn() ? diskKey(*module, compileOptions, device->get()) : "";
   if (std::optional<std::string> kept = disk.read(key)) {
     llvm::Error unusable = loadArtifact(*kept, compileOptions, options.threads, *device, program);
-    if (!unusable)
+    if (!unusable) {
+      ++getCacheCounts().disk;
       return nullptr;
+    }
     llvm::consumeError(std::move(unusable));
     disk.remove(key);
   }
@@ -246,6 +248,7 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
     return makeError(errors.messages(llvm::toString(artifact.takeError())));
   if (llvm::Error failed = describeArguments(program))
     return makeError(std::move(failed));
+  ++getCacheCounts().compiled;
   if (disk.isOn())
     disk.write(key, printArtifact(*artifact));
   return nullptr;
@@ -293,13 +296,18 @@ fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *op
     *program = made.release();
     return nullptr;
   }
-  std::string key;
+  // Its memory is kept: what is cached is asked for often.
+  static thread_local std::string key;
+  key.clear();
   memoryKey(StringRef(text, size), chosen, key);
   return getProgram(key, make, program);
 }
 
 const char *fa_cache_info(void) {
   static thread_local std::string text;
-  text = DiskCache::fromEnvironment().describe();
+  const CacheCounts &counts = getCacheCounts();
+  text = DiskCache::fromEnvironment().describe() + "process: " + std::to_string(counts.memory) +
+         " found in memory, " + std::to_string(counts.disk) + " on disk, " +
+         std::to_string(counts.compiled) + " compiled\n";
   return text.c_str();
 }

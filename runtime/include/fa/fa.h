@@ -358,7 +358,12 @@ struct Forward {
 /// threads may launch one.
 class Kernel {
 public:
-  Kernel(fa_program *program, std::vector<CaptureInfo> captures, bool lse, bool dropout)
+  struct Capture {
+    std::string name;
+    bool scalar;
+  };
+  /// Takes a reference to a program of the C API.
+  Kernel(fa_program *program, std::vector<Capture> captures, bool lse, bool dropout)
       : state(std::make_shared<State>(program, std::move(captures), lse, dropout)) {}
 
   /// Puts the kernels on a stream; on the CPU, returns when results are there.
@@ -391,12 +396,12 @@ public:
 
 private:
   struct State {
-    State(fa_program *program, std::vector<CaptureInfo> captures, bool lse, bool dropout)
+    State(fa_program *program, std::vector<Capture> captures, bool lse, bool dropout)
         : program(program), captures(std::move(captures)), lse(lse), dropout(dropout) {}
     State(const State &) = delete;
     ~State() { fa_program_free(program); }
     fa_program *program;
-    std::vector<CaptureInfo> captures;
+    std::vector<Capture> captures;
     bool lse, dropout;
   };
   struct Bound {
@@ -419,9 +424,9 @@ private:
     bound.add("k", args.k);
     bound.add("v", args.v);
     for (size_t i = 0; i < state->captures.size(); ++i) {
-      const CaptureInfo &info = state->captures[i];
+      const Capture &info = state->captures[i];
       const CaptureValue &value = args.captures[i];
-      if (!info.dims.empty())
+      if (!info.scalar)
         bound.add(info.name.c_str(), value.tensor);
       else
         bound.arguments[bound.count++] = {info.name.c_str(), nullptr, value.f, value.i};

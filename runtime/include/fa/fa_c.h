@@ -126,8 +126,8 @@ FA_API fa_error *fa_compile(const char *text, size_t size, const fa_compile_opti
                             fa_program **program);
 FA_API void fa_program_free(fa_program *program);
 
-/* The cache on disk: its folder, entries and size, as lines. Valid until the
- * thread asks again. */
+/* The cache on disk: its folder, entries and size, and what this process found
+ * there, as lines. Valid until the thread asks again. */
 FA_API const char *fa_cache_info(void);
 
 /* PTX text or a cubin. */

@@ -94,19 +94,20 @@ inline std::string decimal(double value) {
 }
 
 /// The text of a region with its block arguments.
-inline void addRegion(std::string &text, const Attention &spec, const Region &region,
-                      const char *name, const char *first, const char *type) {
+inline void addRegion(std::string &text, const Attention &spec, const std::string *types,
+                      const Region &region, const char *name, const char *first, const char *type) {
   if (!region)
     return;
   ((text += " ") += name) += " {\n  ^bb0(";
   (text += first) += "%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index";
-  for (const CaptureInfo &info : spec.captures)
-    (((text += ", %c_") += info.name) += ": ") += info.type();
+  for (size_t i = 0; i < spec.captures.size(); ++i)
+    (((text += ", %c_") += spec.captures[i].name) += ": ") += types[i];
   (text += "):\n") += region.ops;
   (((text += "    fa.yield ") += region.result) += " : ") += type;
   text += "\n  }";
 }
 
+/// Into a text that was cleared.
 inline void print(std::string &text, const Attention &spec) {
   const char *dtype = spec.dtype == FA_F16 ? "f16" : spec.dtype == FA_BF16 ? "bf16" : "f32";
   int64_t valueDim = spec.valueDim ? spec.valueDim : spec.headDim;
@@ -125,8 +126,11 @@ inline void print(std::string &text, const Attention &spec) {
   text += "}";
   argument("", "v", values);
   text += "}";
-  for (const CaptureInfo &info : spec.captures) {
-    argument("c_", info.name, info.type());
+  std::string types[Forward::kMaxCaptures];
+  for (size_t i = 0; i < spec.captures.size(); ++i) {
+    const CaptureInfo &info = spec.captures[i];
+    types[i] = info.type();
+    argument("c_", info.name, types[i]);
     if (!info.dims.empty()) {
       text += ", fa.dims = [";
       for (const Dim &dim : info.dims)
@@ -157,12 +161,12 @@ inline void print(std::string &text, const Attention &spec) {
     ((text += " scale(") += decimal(*spec.scale)) += ")";
   if (!spec.precision.empty())
     ((text += " precision(") += spec.precision) += ")";
-  addRegion(text, spec, spec.mask, "mask", "", "i1");
-  addRegion(text, spec, spec.score, "score", "%s: f32, ", "f32");
+  addRegion(text, spec, types, spec.mask, "mask", "", "i1");
+  addRegion(text, spec, types, spec.score, "score", "%s: f32, ", "f32");
   ((((text += "\n    : (") += rows) += ", ") += rows) += ", ";
   text += values;
-  for (const CaptureInfo &info : spec.captures)
-    (text += ", ") += info.type();
+  for (size_t i = 0; i < spec.captures.size(); ++i)
+    (text += ", ") += types[i];
   if (spec.dropout)
     text += ", f32, i64, i64";
   (text += ")\n    -> (") += values;
@@ -201,19 +205,25 @@ inline Expected<std::string> toMLIR(const Attention &spec) {
 inline Expected<Kernel> compile(const Attention &spec, const Device &device) {
   if (std::string problem = detail::check(spec); !problem.empty())
     return Error(problem);
-  std::string text;
+  // Its memory is kept: what is cached is asked for often.
+  static thread_local std::string text;
+  text.clear();
   detail::print(text, spec);
   Expected<fa_program *> program = detail::compileText(text, device);
   if (!program)
     return Error(program.error());
-  return Kernel(*program, spec.captures, spec.lse, spec.dropout);
+  std::vector<Kernel::Capture> captures;
+  captures.reserve(spec.captures.size());
+  for (const CaptureInfo &info : spec.captures)
+    captures.push_back({info.name, info.dims.empty()});
+  return Kernel(*program, std::move(captures), spec.lse, spec.dropout);
 }
 
 inline Expected<Kernel> compile(std::string_view text, const Device &device) {
   Expected<fa_program *> program = detail::compileText(text, device);
   if (!program)
     return Error(program.error());
-  std::vector<CaptureInfo> captures;
+  std::vector<Kernel::Capture> captures;
   bool lse = false, dropout = false;
   for (size_t i = 0; i < fa_program_num_arguments(*program); ++i) {
     fa_argument_info info = fa_program_argument(*program, i);
@@ -224,7 +234,7 @@ inline Expected<Kernel> compile(std::string_view text, const Device &device) {
     for (const char *known : {"q", "k", "v", "o", "lse", "p", "seed", "offset"})
       own |= name == known;
     if (!own)
-      captures.push_back({name, info.dtype, std::vector<Dim>(info.shape, info.shape + info.rank)});
+      captures.push_back({std::move(name), info.kind == FA_SCALAR});
   }
   if (captures.size() > static_cast<size_t>(Forward::kMaxCaptures)) {
     fa_program_free(*program);
