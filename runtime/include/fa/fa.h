@@ -456,6 +456,16 @@ inline Expected<Kernel> compile(const Attention &spec, const Device &device = {}
 /// lse and captures where there are such (docs/semantics.md).
 inline Expected<Kernel> compile(std::string_view text, const Device &device = {});
 
+/// Something that is refused, or slower than it could be, and what to do.
+struct Reason {
+  fa_reason_kind kind;
+  std::string what, remedy;
+};
+
+/// Why a spec cannot be compiled for a device, which launches are refused and
+/// which are slower: all that compile() and forward() would say, beforehand.
+inline std::vector<Reason> explain(const Attention &spec, const Device &device = {});
+
 } // namespace fa
 
 #include "fa/detail/compile.h"

@@ -130,6 +130,27 @@ FA_API void fa_program_free(fa_program *program);
  * there, as lines. Valid until the thread asks again. */
 FA_API const char *fa_cache_info(void);
 
+/* Why a program cannot be compiled for a device, what its launches cannot do, and
+ * what makes them slower; each with what to do about it. */
+typedef enum fa_reason_kind {
+  FA_REFUSED = 0,           /* there is no program */
+  FA_REFUSED_AT_LAUNCH = 1, /* launches of this kind are refused */
+  FA_SLOWER = 2             /* it runs, by code that is not the best for the device */
+} fa_reason_kind;
+typedef struct fa_reason {
+  fa_reason_kind kind;
+  const char *what;
+  const char *remedy; /* "" where there is none */
+} fa_reason;
+typedef struct fa_reasons fa_reasons;
+
+/* As fa_compile, but tells what there is to tell. The caller frees the list. */
+FA_API fa_reasons *fa_explain(const char *text, size_t size, const fa_compile_options *options);
+FA_API size_t fa_reasons_count(const fa_reasons *reasons);
+/* Valid as long as the list. */
+FA_API fa_reason fa_reasons_get(const fa_reasons *reasons, size_t index);
+FA_API void fa_reasons_free(fa_reasons *reasons);
+
 /* PTX text or a cubin. */
 typedef struct fa_image {
   const void *data;

@@ -67,9 +67,11 @@ inline std::string check(const Attention &spec) {
     return "dtype must be fa::f16, fa::bf16 or fa::f32";
   if (spec.scale && !(*spec.scale >= -1e300 && *spec.scale <= 1e300))
     return "scale must be finite";
-  for (char c : spec.precision)
-    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')))
-      return "precision must be ieee, tf32x3 or tf32, or empty";
+  bool known = spec.precision.empty();
+  for (const char *name : {"ieee", "tf32x3", "tf32"})
+    known |= spec.precision == name;
+  if (!known)
+    return "the precision is unknown; choose ieee, tf32x3 or tf32, or leave it empty";
   if (spec.captures.size() > static_cast<size_t>(Forward::kMaxCaptures))
     return "there are " + std::to_string(spec.captures.size()) + " captures, expected at most " +
            std::to_string(Forward::kMaxCaptures) + "; join some to one tensor";
@@ -243,6 +245,24 @@ inline Expected<Kernel> compile(std::string_view text, const Device &device) {
                  "; join some to one tensor");
   }
   return Kernel(*program, std::move(captures), lse, dropout);
+}
+
+inline std::vector<Reason> explain(const Attention &spec, const Device &device) {
+  Expected<std::string> text = toMLIR(spec);
+  if (!text) {
+    size_t at = text.error().rfind("; ");
+    return {{FA_REFUSED, text.error().substr(0, at),
+             at == std::string::npos ? "" : text.error().substr(at + 2)}};
+  }
+  fa_compile_options options = detail::optionsFor(device);
+  fa_reasons *list = fa_explain(text->data(), text->size(), &options);
+  std::vector<Reason> reasons;
+  for (size_t i = 0; i < fa_reasons_count(list); ++i) {
+    fa_reason reason = fa_reasons_get(list, i);
+    reasons.push_back({reason.kind, reason.what, reason.remedy});
+  }
+  fa_reasons_free(list);
+  return reasons;
 }
 
 } // namespace fa
