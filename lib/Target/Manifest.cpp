@@ -42,34 +42,6 @@ SizeExpr SizeExpr::binary(Kind kind, SizeExpr lhs, SizeExpr rhs) {
   return expr;
 }
 
-SizeExpr SizeExpr::fromAffine(AffineExpr expr, ArrayRef<std::pair<unsigned, unsigned>> symbols) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return SizeExpr::constant(constant.getValue());
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return size(symbols[symbol.getPosition()].first, symbols[symbol.getPosition()].second);
-  // A grid has no dimensions (func_c1), so what is left has two operands.
-  auto operation = cast<AffineBinaryOpExpr>(expr);
-  Kind kind = Add;
-  switch (operation.getKind()) {
-  case AffineExprKind::Mul:
-    kind = Mul;
-    break;
-  case AffineExprKind::FloorDiv:
-    kind = FloorDiv;
-    break;
-  case AffineExprKind::CeilDiv:
-    kind = CeilDiv;
-    break;
-  case AffineExprKind::Mod:
-    kind = Mod;
-    break;
-  default:
-    break;
-  }
-  return binary(kind, fromAffine(operation.getLHS(), symbols),
-                fromAffine(operation.getRHS(), symbols));
-}
-
 llvm::Expected<int64_t> SizeExpr::evaluate(const LaunchShapes &shapes) const {
   if (kind == Constant)
     return value;
