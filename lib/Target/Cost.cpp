@@ -52,8 +52,8 @@ private:
   void runIf(scf::IfOp branch);
   /// The results of `op` are what `terminator` yields.
   void yield(Operation *op, Operation *terminator) {
-    SmallVector<Number> yielded = llvm::map_to_vector(terminator->getOperands(),
-                                                      [&](Value value) { return get(value); });
+    SmallVector<Number> yielded =
+        llvm::map_to_vector(terminator->getOperands(), [&](Value value) { return get(value); });
     for (auto [result, number] : llvm::zip_equal(op->getResults(), yielded))
       set(result, number);
   }
@@ -208,8 +208,8 @@ void Counter::runLoop(scf::ForOp loop) {
   for (int64_t i = *first; i < *end; i += *step) {
     numbers[loop.getInductionVar()] = i;
     runBlock(*loop.getBody());
-    SmallVector<Number> next = llvm::map_to_vector(terminator->getOperands(),
-                                                   [&](Value value) { return get(value); });
+    SmallVector<Number> next =
+        llvm::map_to_vector(terminator->getOperands(), [&](Value value) { return get(value); });
     for (auto [argument, number] : llvm::zip_equal(loop.getRegionIterArgs(), next))
       set(argument, number);
   }
@@ -317,7 +317,8 @@ const Machine *fa::getMachine(llvm::StringRef target) {
 KernelTime fa::estimateTime(const KernelCost &cost, double compulsory, const Machine &machine) {
   double clocks = machine.multiprocessors * machine.clock;
   KernelTime time;
-  time.tensorCores = (cost.products16 / machine.flops16 + cost.products32 / machine.flops32) / clocks;
+  time.tensorCores =
+      (cost.products16 / machine.flops16 + cost.products32 / machine.flops32) / clocks;
   time.special = cost.special / machine.special / clocks;
   time.arithmetic = cost.arithmetic / machine.lanes / clocks;
   time.sharedMemory = cost.operandBytes / machine.sharedBytes / clocks;

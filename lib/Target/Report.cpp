@@ -190,7 +190,8 @@ static void add(KernelTime &total, const KernelTime &part) {
   total.estimate += part.estimate;
 }
 
-/// Sums the kernels of an entry at a problem. A kernel's compulsory traffic is that of its own arguments.
+/// Sums the kernels of an entry at a problem. A kernel's compulsory traffic is that of its own
+/// arguments.
 static FailureOr<Cost> countEntry(ModuleOp module, const Manifest &manifest, const Problem &problem,
                                   const LaunchShapes &shapes, const Machine *machine) {
   auto argumentBytes = bytesAt(manifest, shapes);
@@ -198,7 +199,8 @@ static FailureOr<Cost> countEntry(ModuleOp module, const Manifest &manifest, con
     return module.emitError() << llvm::toString(argumentBytes.takeError());
   Cost cost;
   for (const ManifestKernel &kernel : manifest.kernels()) {
-    auto work = countKernel(module.lookupSymbol<tile::FuncOp>(kernel.name), manifest, kernel, shapes);
+    auto work =
+        countKernel(module.lookupSymbol<tile::FuncOp>(kernel.name), manifest, kernel, shapes);
     if (!work)
       return module.emitError() << llvm::toString(work.takeError());
     double moved = 0;
@@ -216,7 +218,8 @@ static FailureOr<Cost> countEntry(ModuleOp module, const Manifest &manifest, con
   for (auto [i, argument] : llvm::enumerate(manifest.arguments))
     if (argument.kind != ManifestArgument::Workspace)
       inputs += double((*argumentBytes)[i]);
-  cost.standard = inputs + size("B") * size("Hq") * size("Sq") * size("Sk") * 2 * (4 + bytesOfInput);
+  cost.standard =
+      inputs + size("B") * size("Hq") * size("Sq") * size("Sk") * 2 * (4 + bytesOfInput);
   return cost;
 }
 
@@ -241,10 +244,11 @@ static void printCost(raw_ostream &os, const Cost &cost, const Machine *machine,
     return;
   const KernelTime &time = cost.time;
   os << "  on " << machine->name
-     << llvm::format(": tensor cores %.4g ms, special functions %.4g, arithmetic %.4g, shared memory "
-                     "%.4g, memory %.4g\n",
-                     1e3 * time.tensorCores, 1e3 * time.special, 1e3 * time.arithmetic,
-                     1e3 * time.sharedMemory, 1e3 * time.memory);
+     << llvm::format(
+            ": tensor cores %.4g ms, special functions %.4g, arithmetic %.4g, shared memory "
+            "%.4g, memory %.4g\n",
+            1e3 * time.tensorCores, 1e3 * time.special, 1e3 * time.arithmetic,
+            1e3 * time.sharedMemory, 1e3 * time.memory);
   os << "  bound by " << time.bound << llvm::format(": %.4g ms estimated", 1e3 * time.estimate);
   double counted = visible.value_or(work.products());
   if (time.estimate > 0)
@@ -343,7 +347,8 @@ LogicalResult fa::printReport(raw_ostream &os, ModuleOp module, const ReportOpti
     entries.push_back(std::move(entry));
   }
   if (options.json)
-    os << llvm::formatv("{0:2}\n", llvm::json::Value(llvm::json::Object{{"entries", std::move(entries)}}));
+    os << llvm::formatv("{0:2}\n",
+                        llvm::json::Value(llvm::json::Object{{"entries", std::move(entries)}}));
   else
     os << text;
   return success();

@@ -8,8 +8,11 @@
 #include "fa/Tools/CompileMain.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Phases.h"
+#include "fa/Reference/Reference.h"
+#include "fa/Runtime/CompileCUDA.h"
 #include "fa/Support/Files.h"
 #include "fa/Support/ModuleText.h"
+#include "fa/Target/Artifact.h"
 #include "fa/Target/CPU/ModuleToLLVMIR.h"
 #include "fa/Target/NVPTX/AssembleCubin.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
@@ -34,7 +37,9 @@ struct Options {
                                        "sm_80, sm_90 or sm_90a"),
                               cl::cat(category)};
   cl::opt<std::string> emit{
-      "emit", cl::desc("what to write: mlir (default), llvm, report; obj (CPU); ptx, cubin (GPU)"),
+      "emit",
+      cl::desc("what to write: mlir (default), llvm, report; obj (CPU); ptx, cubin, "
+               "artifact (GPU)"),
       cl::cat(category)};
   cl::opt<std::string> compileTo{"compile-to", cl::desc("the last phase to run"),
                                  cl::cat(category)};
@@ -61,6 +66,7 @@ struct Options {
   cl::opt<bool> unaligned{"unaligned",
                           cl::desc("GPUs: operands need not start at multiples of 16 bytes"),
                           cl::cat(category)};
+  cl::opt<bool> json{"report-json", cl::desc("write --emit=report as JSON"), cl::cat(category)};
   cl::opt<std::string> shape{"shape", cl::desc("sizes for --emit=report: B,Hq,Hk,Sq,Sk"),
                              cl::cat(category)};
 };
@@ -92,6 +98,8 @@ LogicalResult fa::checkCompilerOptions() {
   };
   if (options->shape.getNumOccurrences() && options->emit != "report")
     return failure(fail("--shape gives sizes to --emit=report; add that, or leave out --shape"));
+  if (options->json && options->emit != "report")
+    return failure(fail("--report-json is a form of --emit=report; add that, or leave it out"));
   if (isCompilerRun()) {
     // One option stands for all passes; any of its names leads to it.
     if (given("canonicalize") || given("pass-pipeline"))
@@ -160,10 +168,42 @@ static LogicalResult emitGPUCode(ModuleOp module, const nvptx::Target &target, S
   return success();
 }
 
+/// A file that the runtime launches without a compiler: every variant, as PTX.
+static LogicalResult emitArtifact(ModuleOp module, const CompileOptions &compile, raw_ostream &os) {
+  FailureOr<cuda::Program> program = cuda::compile(module, compile);
+  if (failed(program))
+    return failure();
+  os << printArtifact({printManifest(program->manifest), program->images});
+  return success();
+}
+
+/// What a report needs of the program before its phases run: the pairs that masks let through.
+static LogicalResult prepareReport(ModuleOp module, StringRef shape, ReportOptions &report) {
+  if (shape.empty())
+    return success();
+  FailureOr<Problem> problem = parseProblem(module, shape);
+  if (failed(problem))
+    return failure();
+  auto size = [&](StringRef name) { return problem->sizes.lookup(name); };
+  module.walk([&](AttentionOp op) {
+    auto function = op->getParentOfType<func::FuncOp>();
+    std::optional<double> pairs = countVisiblePairs(op, size("Sq"), size("Sk"));
+    if (!function || !pairs)
+      return;
+    auto columns = [](Value value) {
+      return double(cast<RankedTensorType>(value.getType()).getShape().back());
+    };
+    report.visibleFlops[function.getName()] = 2 * double(size("B")) * double(size("Hq")) * *pairs *
+                                              (columns(op.getQuery()) + columns(op.getValue()));
+  });
+  report.problem = std::move(*problem);
+  return success();
+}
+
 /// What `--emit` may be for a target.
 static ArrayRef<StringRef> getEmits(bool gpu) {
   static const StringRef forCPU[] = {"mlir", "llvm", "obj", "report"};
-  static const StringRef forGPU[] = {"mlir", "llvm", "ptx", "cubin", "report"};
+  static const StringRef forGPU[] = {"mlir", "llvm", "ptx", "cubin", "artifact", "report"};
   return gpu ? ArrayRef<StringRef>(forGPU) : ArrayRef<StringRef>(forCPU);
 }
 
@@ -224,14 +264,27 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
       return fail("--emit=report reads the program after phase tile; leave out --compile-to");
     to = "tile";
   }
+  ReportOptions report;
+  report.target = compile.target;
+  report.json = options->json;
+  if (emit == "report" && failed(prepareReport(*module, options->shape, report)))
+    return 1;
   if (emit != "mlir" && emit != "report" && !to.empty())
     return fail("--emit=" + emit + " needs every phase; leave out --compile-to");
+  if (emit == "artifact") {
+    if (options->compileFrom.getNumOccurrences() || options->dumpPhasesTo.getNumOccurrences())
+      return fail("--emit=artifact compiles every variant from the start; leave out "
+                  "--compile-from and --dump-phases-to");
+    if (failed(emitArtifact(*module, compile, os)))
+      return 1;
+    return keep();
+  }
   if (failed(runPhases(*module, compile, options->compileFrom, to, options->dumpPhasesTo)))
     return 1;
   if (emit == "mlir") {
     module->print(os);
   } else if (emit == "report") {
-    if (failed(printReport(os, *module, options->shape)))
+    if (failed(printReport(os, *module, report)))
       return 1;
   } else if (failed(gpu ? emitGPUCode(*module, *gpu, emit, os)
                         : emitCode(*module, compile, emit == "obj", os))) {
