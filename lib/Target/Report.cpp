@@ -285,6 +285,49 @@ static llvm::json::Object toJSON(const Cost &cost, const Machine *machine,
   return object;
 }
 
+int64_t ScheduleDetails::blocks() const {
+  // Of compute capability 8.0 to 9.0: 2,048 threads, 65,536 registers, and 1 KiB of
+  // shared memory more than one block can have.
+  int64_t threads = std::max<int64_t>(1, 32 * warps), blocks = 2048 / threads;
+  blocks = std::min(blocks, (sharedLimit + 1024) / (sharedBytes + 1024));
+  if (registers && *registers > 0)
+    blocks = std::min<int64_t>(blocks, 65536 / (threads * llvm::alignTo(*registers, 8)));
+  return blocks;
+}
+
+static void printSchedule(raw_ostream &os, const ScheduleDetails &details, StringRef noUsage) {
+  os << "    " << details.warps << " warps, " << details.sharedBytes << " of "
+     << details.sharedLimit << " bytes of shared memory, ";
+  if (details.registers)
+    os << *details.registers << " registers a thread, " << details.spills.value_or(0)
+       << " bytes of spills, ";
+  os << details.blocks() << (details.blocks() == 1 ? " block" : " blocks") << " a multiprocessor\n";
+  if (!details.registers)
+    os << "    registers and spills are not known: " << noUsage << "\n";
+  for (const ScheduleDetails::Role &role : details.roles)
+    os << "    role " << role.name << ": " << role.warps << " warps, " << role.registers
+       << " registers\n";
+  for (const std::string &ring : details.rings)
+    os << "    ring " << ring << "\n";
+}
+
+static llvm::json::Object toJSON(const ScheduleDetails &details) {
+  llvm::json::Array roles;
+  for (const ScheduleDetails::Role &role : details.roles)
+    roles.push_back(llvm::json::Object{
+        {"name", role.name}, {"warps", role.warps}, {"registers", role.registers}});
+  llvm::json::Object object{{"warps", details.warps},
+                            {"shared_bytes", details.sharedBytes},
+                            {"blocks", details.blocks()},
+                            {"roles", std::move(roles)},
+                            {"rings", llvm::json::Array(details.rings)}};
+  if (details.registers)
+    object["registers"] = *details.registers;
+  if (details.spills)
+    object["spill_bytes"] = *details.spills;
+  return object;
+}
+
 /// The report of one entry, as text and as JSON.
 static LogicalResult reportEntry(raw_ostream &os, llvm::json::Object &json, ModuleOp module,
                                  const Manifest &manifest, const ReportOptions &options) {
@@ -314,6 +357,11 @@ static LogicalResult reportEntry(raw_ostream &os, llvm::json::Object &json, Modu
     }
     os << "\n";
     printTiles(os, function);
+    auto schedule = options.schedules.find(kernel.name);
+    if (schedule != options.schedules.end()) {
+      printSchedule(os, schedule->second, options.noUsage);
+      described["schedule"] = toJSON(schedule->second);
+    }
     kernels.push_back(std::move(described));
   }
   json["kernels"] = std::move(kernels);

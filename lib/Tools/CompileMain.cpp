@@ -8,7 +8,6 @@
 #include "fa/Tools/CompileMain.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Phases.h"
-#include "fa/Reference/Reference.h"
 #include "fa/Runtime/CompileCUDA.h"
 #include "fa/Support/Files.h"
 #include "fa/Support/ModuleText.h"
@@ -16,7 +15,7 @@
 #include "fa/Target/CPU/ModuleToLLVMIR.h"
 #include "fa/Target/NVPTX/AssembleCubin.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
-#include "fa/Target/Report.h"
+#include "fa/Tools/EmitReport.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
@@ -177,29 +176,6 @@ static LogicalResult emitArtifact(ModuleOp module, const CompileOptions &compile
   return success();
 }
 
-/// What a report needs of the program before its phases run: the pairs that masks let through.
-static LogicalResult prepareReport(ModuleOp module, StringRef shape, ReportOptions &report) {
-  if (shape.empty())
-    return success();
-  FailureOr<Problem> problem = parseProblem(module, shape);
-  if (failed(problem))
-    return failure();
-  auto size = [&](StringRef name) { return problem->sizes.lookup(name); };
-  module.walk([&](AttentionOp op) {
-    auto function = op->getParentOfType<func::FuncOp>();
-    std::optional<double> pairs = countVisiblePairs(op, size("Sq"), size("Sk"));
-    if (!function || !pairs)
-      return;
-    auto columns = [](Value value) {
-      return double(cast<RankedTensorType>(value.getType()).getShape().back());
-    };
-    report.visibleFlops[function.getName()] = 2 * double(size("B")) * double(size("Hq")) * *pairs *
-                                              (columns(op.getQuery()) + columns(op.getValue()));
-  });
-  report.problem = std::move(*problem);
-  return success();
-}
-
 /// What `--emit` may be for a target.
 static ArrayRef<StringRef> getEmits(bool gpu) {
   static const StringRef forCPU[] = {"mlir", "llvm", "obj", "report"};
@@ -261,15 +237,14 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   std::string to = options->compileTo;
   if (emit == "report") {
     if (!to.empty())
-      return fail("--emit=report reads the program after phase tile; leave out --compile-to");
-    to = "tile";
+      return fail("--emit=report reads every phase; leave out --compile-to");
+    if (failed(emitReport(
+            *module, compile,
+            {options->compileFrom, options->dumpPhasesTo, options->shape, options->json}, os)))
+      return 1;
+    return keep();
   }
-  ReportOptions report;
-  report.target = compile.target;
-  report.json = options->json;
-  if (emit == "report" && failed(prepareReport(*module, options->shape, report)))
-    return 1;
-  if (emit != "mlir" && emit != "report" && !to.empty())
+  if (emit != "mlir" && !to.empty())
     return fail("--emit=" + emit + " needs every phase; leave out --compile-to");
   if (emit == "artifact") {
     if (options->compileFrom.getNumOccurrences() || options->dumpPhasesTo.getNumOccurrences())
@@ -283,9 +258,6 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
     return 1;
   if (emit == "mlir") {
     module->print(os);
-  } else if (emit == "report") {
-    if (failed(printReport(os, *module, report)))
-      return 1;
   } else if (failed(gpu ? emitGPUCode(*module, *gpu, emit, os)
                         : emitCode(*module, compile, emit == "obj", os))) {
     return 1;

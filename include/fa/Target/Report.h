@@ -9,8 +9,10 @@
 #define FA_TARGET_REPORT_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include <optional>
+#include <string>
 
 namespace mlir::fa {
 
@@ -22,6 +24,21 @@ struct Problem {
 /// Reads "B,Hq,Hk,Sq,Sk"; an error at the module where it is something else.
 FailureOr<Problem> parseProblem(ModuleOp module, StringRef text);
 
+/// What a kernel of phase `schedule` takes of a GPU; registers and spills as ptxas reports them.
+struct ScheduleDetails {
+  struct Role {
+    std::string name;
+    int64_t warps, registers;
+  };
+  SmallVector<Role> roles;
+  SmallVector<std::string> rings;
+  int64_t warps = 0, sharedBytes = 0, sharedLimit = 0;
+  std::optional<int64_t> registers, spills;
+
+  /// Blocks of a multiprocessor at once: by threads, shared memory and registers.
+  int64_t blocks() const;
+};
+
 struct ReportOptions {
   /// None: only what holds at every size.
   std::optional<Problem> problem;
@@ -29,6 +46,10 @@ struct ReportOptions {
   StringRef target;
   /// Operations of the pairs that the mask lets through, by entry, where known.
   llvm::StringMap<double> visibleFlops;
+  /// By kernel, on GPUs.
+  llvm::StringMap<ScheduleDetails> schedules;
+  /// Why registers and spills are not known; empty where they are.
+  std::string noUsage;
   bool json = false;
 };
 
