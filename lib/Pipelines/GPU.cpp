@@ -18,9 +18,10 @@ using namespace mlir;
 using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
-  static const StringRef names[] = {"tile-narrow-positions", "tile-schedule-grid",
-                                    "tile-schedule-loop",    "tile-pipeline",
-                                    "tile-specialize-warps", "tile-order-warpgroups"};
+  static const StringRef names[] = {
+      "tile-narrow-positions", "tile-sum-on-tensor-core", "tile-skip-rescale",
+      "tile-fuse-scale",       "tile-schedule-grid",      "tile-schedule-loop",
+      "tile-pipeline",         "tile-specialize-warps",   "tile-order-warpgroups"};
   return names;
 }
 
@@ -34,6 +35,13 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (options.aligned)
     add(tile::createTileAssumeAlignment());
   add(tile::createTileNarrowPositions());
+  // They save arithmetic, which bounds a loop whose products run beside it;
+  // elsewhere their branches part arithmetic from products.
+  if (target.hasWGMMA) {
+    add(tile::createTileSumOnTensorCore());
+    add(tile::createTileSkipRescale());
+    add(tile::createTileFuseScale());
+  }
   add(tile::createTileScheduleGrid());
   tile::TileAssignLayoutsOptions layouts;
   layouts.target = target.name.str();

@@ -47,6 +47,8 @@ struct Product {
   /// Elements of k of an instruction.
   int64_t kStep;
   int64_t m, n, k;
+  /// Columns of ones behind the n of b.
+  int64_t ones;
   Layout acc;
   std::map<Coords, int64_t> accRegs;
   /// First rows of the blocks of 16 rows of a warp.
@@ -65,11 +67,11 @@ static bool isAccumulator(const Layout &layout) {
 /// Whether a thread holds the four elements of each instruction, and no others.
 static bool holdsInstructions(const Product &p) {
   for (int64_t row : p.rowBlocks)
-    for (int64_t column = 0; column < p.n; column += 8)
+    for (int64_t column = 0; column < p.n + p.ones; column += 8)
       for (int64_t e = 0; e < 4; ++e)
         if (!p.accRegs.count({row + e / 2 * 8, column + e % 2}))
           return false;
-  return static_cast<int64_t>(p.rowBlocks.size()) * p.n / 2 == p.acc.numRegs();
+  return static_cast<int64_t>(p.rowBlocks.size()) * (p.n + p.ones) / 2 == p.acc.numRegs();
 }
 
 /// Whether a, in registers, is there for the rows of the accumulator's blocks.
@@ -179,14 +181,16 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
   if (!tf32 && !element.isF16() && !element.isBF16())
     return op.emitError() << "products of " << element
                           << " have no instruction; expected f16, bf16 or f32";
+  int64_t ones = op.getOnes() ? 8 : 0;
   Product p{op,
             element,
             tf32,
             tf32 && op.getPrecision() == tile::Precision::tf32x3,
             tf32 ? 8 : 16,
             accType.getDimSize(0),
-            accType.getDimSize(1),
+            accType.getDimSize(1) - ones,
             slotB.getShape()[op.getTransposeB() ? 1 : 0],
+            ones,
             *acc,
             {},
             {}};
@@ -356,6 +360,18 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
       }
     }
   };
+  // Of ones, all lanes hold the same.
+  auto addSums = [&](const Step &a) {
+    Value pair = i32(element.isF16() ? 0x3C003C00 : 0x3F803F80);
+    for (auto [i, row] : llvm::enumerate(p.rowBlocks)) {
+      SmallVector<Value, 4> block;
+      for (int64_t e = 0; e < 4; ++e)
+        block.push_back(sums[p.accRegs.at({row + e / 2 * 8, p.n + e % 2})]);
+      multiply(b, p, a.first[i], Words{pair, pair}, block);
+      for (int64_t e = 0; e < 4; ++e)
+        sums[p.accRegs.at({row + e / 2 * 8, p.n + e % 2})] = block[e];
+    }
+  };
   if (p.split && !slotA) {
     // A column's sums are finished before the next one's begin: in the other
     // order ptxas begins more of them than it has registers for.
@@ -370,6 +386,8 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
       Step step = stepOfA(k);
       for (int64_t column = 0; column < p.n; column += 16)
         multiplyStep(step, k, column);
+      if (p.ones)
+        addSums(step);
     }
   }
   set(op.getResult(), fromElements(cast<VectorType>(accValue.getType()), sums));

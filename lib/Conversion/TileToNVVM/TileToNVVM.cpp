@@ -474,6 +474,7 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](arith::ConstantOp op) { return emitConstant(op); })
       .Case([&](arith::TruncFOp op) { return emitTruncF(op); })
       .Case([&](BroadcastOp op) { return emitBroadcast(op); })
+      .Case([&](ColumnsOp op) { return emitColumns(op); })
       .Case([&](IotaOp op) { return emitIota(op); })
       .Case([&](ReduceOp op) { return emitReduce(op); })
       .Case([&](ConvertLayoutOp op) { return emitConvertLayout(op); })

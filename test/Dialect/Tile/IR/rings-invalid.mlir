@@ -221,3 +221,11 @@ func.func @if_any_c1(%rows: tensor<64xi1>, %o: tensor<64x64xf32>, %a: tensor<64x
   }
   return
 }
+
+// -----
+
+func.func @dot_start_c2(%a: tensor<64x16xbf16>, %b: !tile.slot<16x64xbf16, #tile.swizzle<128>>, %c: tensor<64x72xf32>) {
+  // expected-error @+1 {{(dot_start_c2) ones stand in the slot of b}}
+  %0 = tile.dot_start %a, %b, %c ones : tensor<64x16xbf16>, !tile.slot<16x64xbf16, #tile.swizzle<128>>, tensor<64x72xf32> -> !tile.pending<tensor<64x72xf32>>
+  return
+}
