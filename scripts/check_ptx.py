@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles kernels to PTX and assembles them, and sees that none spills.
 
-    check_ptx.py [--dtype=f16|bf16|f32]... [--examples] [--whole] [--jobs=N] [FILE.mlir...]
+    check_ptx.py [--target=sm_80|sm_90a] [--dtype=f16|bf16|f32]... [--examples] [--whole] [--jobs=N] [FILE.mlir...]
 
 By --dtype: an attention of every feature (masks, scores, dropout), alone and causal,
 at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTiles.cpp).
@@ -10,7 +10,8 @@ at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTile
 size, results without LSE, and pairs of features. f16 and bf16 differ little: without
 --whole they share the features, as do the lines of f32.
 
-Each is compiled for sm_80, and that PTX assembled for sm_80 and sm_90. ptxas may neither
+Each is compiled for the target (sm_80 without the option), and that PTX assembled for
+it, that of sm_80 for sm_90 as well. ptxas may neither
 spill nor warn, but for what SPILLS lists. `fa-opt` and `ptxas` are found by PATH; ptxas also where CUDA puts it.
 The last line counts the kernels: `N passed, N failed, N skipped`.
 """
@@ -27,7 +28,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ARCHITECTURES = ("sm_80", "sm_90")
+ARCHITECTURES = {"sm_80": ("sm_80", "sm_90"), "sm_90a": ("sm_90a",)}
 
 # The head dimensions of the table's lines.
 HEAD_DIMS = {"f16": (64, 96, 128, 256), "bf16": (64, 96, 128, 256), "f32": (64, 128, 256)}
@@ -125,17 +126,17 @@ def run(command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def check(ptxas, text, options, allowed=0):
+def check(ptxas, target, text, options, allowed=0):
     """What is wrong with a program, empty if nothing; what ptxas says of its kernels."""
     with tempfile.TemporaryDirectory() as folder:
         source, ptx = os.path.join(folder, "k.mlir"), os.path.join(folder, "k.ptx")
         with open(source, "w") as file:
             file.write(text)
-        compiled = run(["fa-opt", source, "--target=sm_80", "--emit=ptx", "-o", ptx, *options])
+        compiled = run(["fa-opt", source, "--target=" + target, "--emit=ptx", "-o", ptx, *options])
         if compiled.returncode or "warning" in compiled.stdout:
             return "fa-opt: " + compiled.stdout.strip(), ""
         problems, said = [], []
-        for arch in ARCHITECTURES:
+        for arch in ARCHITECTURES[target]:
             assembled = run([ptxas, "-v", "-arch=" + arch, ptx, "-o", os.path.join(folder, arch)])
             output = assembled.stdout
             spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", output)
@@ -156,6 +157,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dtype", action="append", default=[], choices=sorted(HEAD_DIMS))
+    parser.add_argument("--target", default="sm_80", choices=sorted(ARCHITECTURES))
     parser.add_argument("--examples", action="store_true")
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--verbose", action="store_true", help="print what passed, too")
@@ -178,7 +180,7 @@ def main():
 
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = pool.map(lambda case: check(ptxas, *case[1:]), work)
+        results = pool.map(lambda case: check(ptxas, options.target, *case[1:]), work)
         for (name, *_), (problem, said) in zip(work, results):
             failures += bool(problem)
             if problem or options.verbose:

@@ -37,10 +37,14 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   add(tile::createTileNarrowPositions());
   // They save arithmetic, which bounds a loop whose products run beside it;
   // elsewhere their branches part arithmetic from products.
-  if (target.hasWGMMA) {
+  if (target.hasWGMMA && options.aligned) {
     add(tile::createTileSumOnTensorCore());
-    add(tile::createTileSkipRescale());
-    add(tile::createTileFuseScale());
+    tile::TileSkipRescaleOptions skip;
+    skip.bytes = 2;
+    add(tile::createTileSkipRescale(skip));
+    tile::TileFuseScaleOptions fuse;
+    fuse.bytes = 2;
+    add(tile::createTileFuseScale(fuse));
   }
   add(tile::createTileScheduleGrid());
   tile::TileAssignLayoutsOptions layouts;

@@ -24,7 +24,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Dialect/Tile/IR/Tile.h"
+#include "Products.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -185,6 +185,8 @@ struct SkipRescale : tile::impl::TileSkipRescaleBase<SkipRescale> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (!haveOperandsOf(bytes, getOperation()))
+      return;
     SmallVector<DotOp> dots;
     getOperation().walk([&](DotOp dot) { dots.push_back(dot); });
     for (DotOp dot : dots) {

@@ -142,6 +142,10 @@ def TileFuseScale : Pass<"tile-fuse-scale", "::mlir::tile::FuncOp"> {
     %e = math.fma %y#0, %scale, %shift : tensor<64x64xf32>
     ```
   }];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", "0",
+           "only in programs whose products have operands of so many bytes an element; 0 for all">
+  ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect"];
 }

@@ -49,6 +49,8 @@ def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
   let options = [
     Option<"threshold", "threshold", "double", "8.0",
            "how far maxima that only shift exponents lag behind, in base-2 exponents">,
+    Option<"bytes", "bytes", "int64_t", "0",
+           "only in programs whose products have operands of so many bytes an element; 0 for all">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
