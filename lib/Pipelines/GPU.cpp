@@ -18,9 +18,11 @@ using namespace mlir;
 using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
-  static const StringRef names[] = {
-      "tile-narrow-positions", "tile-schedule-grid",    "tile-schedule-loop", "tile-pipeline",
-      "tile-specialize-warps", "tile-order-warpgroups", "tile-stage-stores"};
+  static const StringRef names[] = {"tile-narrow-positions", "tile-sum-on-tensor-core",
+                                    "tile-skip-rescale",     "tile-fuse-scale",
+                                    "tile-schedule-grid",    "tile-schedule-loop",
+                                    "tile-pipeline",         "tile-specialize-warps",
+                                    "tile-order-warpgroups", "tile-stage-stores"};
   return names;
 }
 
@@ -34,6 +36,17 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (options.aligned)
     add(tile::createTileAssumeAlignment());
   add(tile::createTileNarrowPositions());
+  // They save arithmetic, which bounds a loop whose products run beside it;
+  // elsewhere their branches part arithmetic from products.
+  if (target.hasWGMMA && options.aligned) {
+    add(tile::createTileSumOnTensorCore());
+    tile::TileSkipRescaleOptions skip;
+    skip.bytes = 2;
+    add(tile::createTileSkipRescale(skip));
+    tile::TileFuseScaleOptions fuse;
+    fuse.bytes = 2;
+    add(tile::createTileFuseScale(fuse));
+  }
   tile::TileScheduleGridOptions grid;
   // Half of the cache of second level that is near to a multiprocessor.
   constexpr int64_t kSectionBytes = int64_t(16) << 20;

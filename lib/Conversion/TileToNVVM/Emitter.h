@@ -97,6 +97,8 @@ private:
   LogicalResult emitWrite(tile::WriteOp op);
 
   //===--- Products (Products.cpp) ---===//
+  LogicalResult emitColumns(tile::ColumnsOp op);
+  void writeOnes();
   LogicalResult emitDot(tile::DotOp op);
 
   //===--- Asynchronous products (Wgmma.cpp) ---===//

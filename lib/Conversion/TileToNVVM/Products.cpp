@@ -131,6 +131,7 @@ private:
   void multiplyInParts(const StepOfA &a, size_t block, const Words &bWords,
                        MutableArrayRef<Value> acc);
   void multiplyStep(const StepOfA &a, int64_t step, int64_t column);
+  void addSums(const StepOfA &a);
 
   Emitter &e;
   ImplicitLocOpBuilder &b;
@@ -140,6 +141,8 @@ private:
   bool tf32 = false, inParts = false;
   /// Terms of an instruction; of the product; columns of a warp; bytes of an element.
   int64_t kStep = 0, terms = 0, columns = 0, bytes = 0;
+  /// Columns of ones behind those of b.
+  int64_t ones = 0;
   /// First rows of the blocks of 16 rows of a warp.
   SmallVector<int64_t> rowBlocks;
   /// The register at a place, from the thread's first one.
@@ -174,6 +177,7 @@ LogicalResult MmaProduct::plan() {
   kStep = tf32 ? 8 : 16;
   bytes = tf32 ? 4 : 2;
   terms = slotB.getShape()[op.getTransposeB() ? 1 : 0];
+  ones = op.getOnes() ? 8 : 0;
   return success(succeeded(planAccumulator()) && succeeded(planOperands()));
 }
 
@@ -182,10 +186,11 @@ LogicalResult MmaProduct::planAccumulator() {
   if (failed(acc))
     return failure();
   auto type = cast<RankedTensorType>(op.getAcc().getType());
-  columns = type.getDimSize(1) / warpsBeside(*acc);
+  columns = (type.getDimSize(1) - ones) / warpsBeside(*acc);
   bool wholeInstructions = llvm::all_of(
       acc->getWarp(), [](const tile::Mode &mode) { return mode.strides[1] % 16 == 0; });
-  if (!hasQuads(*acc) || !wholeInstructions || columns % 16 != 0 || terms % kStep != 0)
+  if (!hasQuads(*acc) || !wholeInstructions || (ones && warpsBeside(*acc) > 1) ||
+      columns % 16 != 0 || terms % kStep != 0)
     return op.emitError() << "a product into " << type << " over " << terms
                           << " has no instructions: expected the layout of mma.m16n8 "
                              "accumulators, columns in multiples of 16 and a sum in multiples of "
@@ -207,11 +212,11 @@ LogicalResult MmaProduct::planAccumulator() {
 /// Whether a thread holds the four elements of each instruction, and no others.
 bool MmaProduct::holdsInstructions(const Layout &acc) const {
   for (int64_t row : rowBlocks)
-    for (int64_t column = 0; column < columns; column += 8)
+    for (int64_t column = 0; column < columns + ones; column += 8)
       for (int64_t i = 0; i < 4; ++i)
         if (!accRegs.count({row + i / 2 * 8, column + i % 2}))
           return false;
-  return static_cast<int64_t>(rowBlocks.size()) * columns / 2 == acc.numRegs();
+  return static_cast<int64_t>(rowBlocks.size()) * (columns + ones) / 2 == acc.numRegs();
 }
 
 LogicalResult MmaProduct::planOperands() {
@@ -443,6 +448,19 @@ void MmaProduct::multiplyStep(const StepOfA &a, int64_t step, int64_t column) {
     }
 }
 
+/// Of ones, all lanes hold the same.
+void MmaProduct::addSums(const StepOfA &a) {
+  Value pair = e.i32(element.isF16() ? 0x3C003C00 : 0x3F803F80);
+  for (auto [block, row] : llvm::enumerate(rowBlocks)) {
+    SmallVector<Value, 4> acc;
+    for (int64_t i = 0; i < 4; ++i)
+      acc.push_back(sums[accRegs.at({row + i / 2 * 8, columns + i % 2})]);
+    multiply(a.words[block], Words{pair, pair}, acc);
+    for (int64_t i = 0; i < 4; ++i)
+      sums[accRegs.at({row + i / 2 * 8, columns + i % 2})] = acc[i];
+  }
+}
+
 LogicalResult MmaProduct::emit() {
   Layout acc = *e.layoutOf(op.getAcc());
   findOperandA(acc);
@@ -464,6 +482,8 @@ LogicalResult MmaProduct::emit() {
       StepOfA a = stepOfA(step);
       for (int64_t column = 0; column < columns; column += 16)
         multiplyStep(a, step, column);
+      if (ones)
+        addSums(a);
     }
   }
   e.set(op.getResult(), e.fromElements(cast<VectorType>(start.getType()), sums));

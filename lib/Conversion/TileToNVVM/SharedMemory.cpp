@@ -45,7 +45,7 @@ void Emitter::declareShared() {
 LogicalResult Emitter::emitSlotAt(tile::SlotAtOp op) {
   tile::RingType type = op.getRing().getType();
   Value start = arith::AddIOp::create(b, shared, i32(rings.at(op.getRing())));
-  int64_t slot = llvm::alignTo(type.getSlot().sizeInBytes(), 1024);
+  int64_t slot = type.getSlot().strideInBytes();
   if (type.getStages() > 1) {
     Value stage = arith::TruncIOp::create(b, b.getI32Type(), get(op.getStage()));
     start = arith::AddIOp::create(b, start, arith::MulIOp::create(b, stage, i32(slot)));

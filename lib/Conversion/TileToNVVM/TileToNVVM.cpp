@@ -448,7 +448,10 @@ LogicalResult Emitter::emitSwitch(scf::IndexSwitchOp op) {
 /// A warp runs the region if any of its rows asks for it.
 LogicalResult Emitter::emitIfAny(tile::IfAnyOp op) {
   Value rows = get(op.getRows());
-  Value any = vector::ReductionOp::create(b, vector::CombiningKind::OR, rows);
+  // One by one: a reduction of i1 becomes a comparison of what is packed.
+  Value any = extract(rows, 0);
+  for (int64_t i = 1; i < cast<VectorType>(rows.getType()).getNumElements(); ++i)
+    any = arith::OrIOp::create(b, any, extract(rows, i));
   Value all = i32(-1);
   any = NVVM::VoteSyncOp::create(b, b.getI1Type(), all, any, NVVM::VoteSyncKind::any);
   SmallVector<Value> inits = packAll(op.getInits());
@@ -474,6 +477,7 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](arith::ConstantOp op) { return emitConstant(op); })
       .Case([&](arith::TruncFOp op) { return emitTruncF(op); })
       .Case([&](BroadcastOp op) { return emitBroadcast(op); })
+      .Case([&](ColumnsOp op) { return emitColumns(op); })
       .Case([&](IotaOp op) { return emitIota(op); })
       .Case([&](ReduceOp op) { return emitReduce(op); })
       .Case([&](ConvertLayoutOp op) { return emitConvertLayout(op); })

@@ -5,7 +5,8 @@
  *
  *===----------------------------------------------------------------------===*
  *
- * Compiles a program from MLIR text and launches it.
+ * Compiles a program from MLIR text and launches it. (For GPUs the text may also be
+ * a program on tiles, of tile.funcs.)
  *
  *   fa_program *program;
  *   fa_error *error = fa_compile(text, strlen(text), NULL, &program);

@@ -134,8 +134,12 @@ LogicalResult CopyWaitOp::verify() {
 
 LogicalResult DotStartOp::verify() {
   if (failed(verifyProduct(*this, getA().getType(), getB().getType(), getAcc().getType(),
-                           getTransposeB())))
+                           getTransposeB(), getOnes())))
     return failure();
+  auto slot = dyn_cast<SlotType>(getB().getType());
+  if (getOnes() && (!slot || !slot.getLayout().getOnes()))
+    return emitOpError() << "(dot_start_c2) ones stand in the slot of b, got " << getB().getType()
+                         << "; its layout must have ones";
   if (getType().getTile() != getAcc().getType())
     return emitOpError() << "(dot_start_c1) yields a pending " << getAcc().getType() << ", got "
                          << getType();

@@ -142,6 +142,13 @@ LogicalResult LayoutGraph::addOp(Operation *op) {
     link(op, reduce.getInput(), reduce.getResult(), reduce.getDim());
     return success();
   }
+  if (auto columns = dyn_cast<ColumnsOp>(op)) {
+    if (dots.empty() || !layoutAsAccumulator(columns.getInput()) ||
+        !layoutAsAccumulator(columns.getResult()))
+      return op->emitOpError() << "takes columns of what a product accumulates, got "
+                               << columns.getInput().getType() << " to " << columns.getType();
+    return success();
+  }
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
     link(op, transpose.getInput(), transpose.getResult(), std::nullopt);
     return success();
@@ -244,8 +251,9 @@ LogicalResult LayoutGraph::addDot(DotOp dot) {
                   "change the tile's rows or tile.warps");
   // mma.sync's instructions come in pairs: one ldmatrix serves 16 columns of b.
   int64_t columns = instruction->warps == 1 ? 2 * instruction->n : instruction->n;
-  if (acc[1] % columns != 0)
-    return misfit("columns", columns, acc[1], "pad the tile's columns");
+  int64_t ofB = acc[1] - (dot.getOnes() ? 8 : 0);
+  if (ofB % columns != 0)
+    return misfit("columns", columns, ofB, "pad the tile's columns");
   if (depth % instruction->k != 0)
     return misfit("terms", instruction->k, depth, "pad the operands");
   join({dot.getAcc(), dot.getResult()});
@@ -261,6 +269,17 @@ std::optional<Layout> LayoutGraph::layoutOfA(DotOp dot) const {
     return std::nullopt;
   ArrayRef<int64_t> shape = shapeOf(dot.getA());
   return instructionOf(dot)->a.tiled(shape[0], shape[1], warps);
+}
+
+std::optional<Layout> LayoutGraph::layoutAsAccumulator(Value tile) const {
+  if (dots.empty())
+    return std::nullopt;
+  DotOp dot = dots.front();
+  const ProductInstruction *instruction = instructionOf(dot);
+  ArrayRef<int64_t> shape = shapeOf(tile);
+  if (shape.size() != 2 || !fitsRows(*instruction, shape[0]) || shape[1] % instruction->n)
+    return std::nullopt;
+  return layoutOfAcc(*instruction, tile);
 }
 
 //===----------------------------------------------------------------------===//
@@ -333,18 +352,12 @@ bool LayoutGraph::propagateToRows() {
 /// A tile that no product touches, but whose rows have a layout, is laid out
 /// like an accumulator of its size if that has these rows.
 bool LayoutGraph::propagateToTiles() {
-  if (dots.empty())
-    return false;
-  const ProductInstruction *instruction = instructionOf(dots.front());
   bool changed = false;
   for (const Link &link : links) {
     if (!link.dim || layouts[classOf(link.whole)] || !layouts[classOf(link.part)])
       continue;
-    ArrayRef<int64_t> shape = shapeOf(link.whole);
-    if (!fitsRows(*instruction, shape[0]) || shape[1] % instruction->n)
-      continue;
-    Layout layout = layoutOfAcc(*instruction, link.whole);
-    if (layout.slice(*link.dim) != *layouts[classOf(link.part)])
+    std::optional<Layout> layout = layoutAsAccumulator(link.whole);
+    if (!layout || layout->slice(*link.dim) != *layouts[classOf(link.part)])
       continue;
     layouts[classOf(link.whole)] = layout;
     changed = true;

@@ -42,6 +42,9 @@ public:
   /// The layout that the instruction wants of an `a` in registers; none where
   /// it takes any.
   std::optional<Layout> layoutOfA(DotOp dot) const;
+  /// The layout of an accumulator of the tile's size; none without products, or
+  /// where the instruction's size does not divide the tile's.
+  std::optional<Layout> layoutAsAccumulator(Value tile) const;
 
 private:
   /// `part` is `whole` without `dim`, or transposed where `dim` is absent.

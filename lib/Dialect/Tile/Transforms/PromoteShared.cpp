@@ -64,10 +64,10 @@ static StringRef whyNotAsync(LoadOp load, RankedTensorType tile) {
 
 /// Panels as wide as the rows, so that little is padded; those of the engine are
 /// all of one width.
-static SwizzleAttr swizzleFor(RankedTensorType tile, bool engine) {
+static SwizzleAttr swizzleFor(RankedTensorType tile, bool engine, bool ones) {
   int64_t rowBytes = tile.getShape().back() * tile.getElementTypeBitWidth() / 8;
   int64_t width = engine || rowBytes > 64 ? 128 : rowBytes > 32 ? 64 : 32;
-  return SwizzleAttr::get(tile.getContext(), width);
+  return SwizzleAttr::get(tile.getContext(), width, ones);
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,7 +108,7 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
   using Base::Base;
 
   void runOnOperation() override;
-  FailureOr<Value> makeRing(Operation *user, Type tile, int64_t stages = 1);
+  FailureOr<Value> makeRing(Operation *user, Type tile, int64_t stages = 1, bool ones = false);
   LogicalResult orderAccesses();
   LogicalResult promoteLoad(LoadOp load);
   LogicalResult promoteOperand(DotOp dot);
@@ -125,7 +125,7 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
 } // namespace
 
 /// A ring for the tile, behind the rings made before.
-FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t stages) {
+FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t stages, bool ones) {
   auto tile = cast<RankedTensorType>(type);
   if (!tile.hasStaticShape())
     return user->emitOpError() << "needs a tile of static shape to bring it to shared memory, got "
@@ -142,7 +142,7 @@ FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t sta
     b.setInsertionPointAfter(lastRing);
   auto ring = RingOp::create(
       b, user->getLoc(),
-      RingType::get(&getContext(), stages, tile.getShape(), element, swizzleFor(tile, async)));
+      RingType::get(&getContext(), stages, tile.getShape(), element, swizzleFor(tile, async, ones)));
   lastRing = ring;
   return ring.getResult();
 }
@@ -178,7 +178,11 @@ LogicalResult PromoteShared::orderAccesses() {
 LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   auto tile = cast<RankedTensorType>(load.getResult().getType());
   bool inLoop = isa<scf::ForOp>(load->getParentOp());
-  FailureOr<Value> ring = makeRing(load, tile, async && inLoop ? 2 : 1);
+  bool ones = async && llvm::any_of(load->getUsers(), [](Operation *user) {
+                auto dot = dyn_cast<DotOp>(user);
+                return dot && dot.getOnes();
+              });
+  FailureOr<Value> ring = makeRing(load, tile, async && inLoop ? 2 : 1, ones);
   if (failed(ring))
     return failure();
   auto type = cast<RingType>(ring->getType());
@@ -270,9 +274,9 @@ LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
 void PromoteShared::startProduct(DotOp dot) {
   OpBuilder b(dot);
   auto acc = cast<RankedTensorType>(dot.getAcc().getType());
-  auto start =
-      DotStartOp::create(b, dot.getLoc(), PendingType::get(&getContext(), acc), dot.getA(),
-                         dot.getB(), dot.getAcc(), dot.getTransposeB(), dot.getPrecision());
+  auto start = DotStartOp::create(b, dot.getLoc(), PendingType::get(&getContext(), acc), dot.getA(),
+                                  dot.getB(), dot.getAcc(), dot.getTransposeB(), dot.getPrecision(),
+                                  dot.getOnes());
   auto await = AwaitOp::create(b, dot.getLoc(), acc, start);
   dot.replaceAllUsesWith(await.getResult());
   dot.erase();

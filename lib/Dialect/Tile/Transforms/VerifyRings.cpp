@@ -96,8 +96,7 @@ bool tile::mayRunAhead(Operation *op, Block &body) {
 }
 
 int64_t tile::sharedBytes(RingType ring) {
-  constexpr int64_t kAlignment = 1024;
-  return ring.getStages() * llvm::alignTo(ring.getSlot().sizeInBytes(), kAlignment);
+  return ring.getStages() * ring.getSlot().strideInBytes();
 }
 
 std::string tile::describeTile(RingType ring) {

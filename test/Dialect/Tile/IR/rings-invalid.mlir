@@ -261,3 +261,11 @@ func.func @copy_out_c5(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.
   tile.copy_out %s to %x[%i, %i] dims [0, 1] rows(32) map(%m) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>, !tile.tensor_map<64x64xf16, #tile.swizzle<128>>
   return
 }
+
+// -----
+
+func.func @dot_start_c2(%a: tensor<64x16xbf16>, %b: !tile.slot<16x64xbf16, #tile.swizzle<128>>, %c: tensor<64x72xf32>) {
+  // expected-error @+1 {{(dot_start_c2) ones stand in the slot of b}}
+  %0 = tile.dot_start %a, %b, %c ones : tensor<64x16xbf16>, !tile.slot<16x64xbf16, #tile.swizzle<128>>, tensor<64x72xf32> -> !tile.pending<tensor<64x72xf32>>
+  return
+}

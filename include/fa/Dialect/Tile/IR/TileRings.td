@@ -181,7 +181,8 @@ def Tile_DotStartOp : Tile_SharedOp<"dot_start"> {
     the result was awaited.
 
     Constraints:
-    - (C1) Shapes and types as for tile.dot (C1, C2); the result is pending of acc's type.
+    - (C1) Shapes and types as for tile.dot (C1, C2, C3); the result is pending of acc's type.
+    - (C2) With ones, b stands in a slot whose layout has ones.
 
     Created by `tile-promote-shared` for targets with asynchronous products;
     removed by `convert-tile-to-nvvm`.
@@ -193,10 +194,11 @@ def Tile_DotStartOp : Tile_SharedOp<"dot_start"> {
     ```
   }];
   let arguments = (ins Tile_DotOperand:$a, Tile_DotOperand:$b, Tile_FloatTile:$acc, UnitAttr:$transpose_b,
-    DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision);
+    DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision,
+    UnitAttr:$ones);
   let results = (outs Tile_PendingType:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
+    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? (`ones` $ones^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc) `->` type($result)
   }];
   let hasVerifier = 1;

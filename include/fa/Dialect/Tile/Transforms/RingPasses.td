@@ -22,9 +22,18 @@ def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
     runs for groups of rows of which some factor is not 1. Which values these
     are is told by the structure alone: acc = carried * broadcast(factor).
 
+    Where the factor is exp2((m - m') * c), m' the maximum of m and of a tile,
+    marked `tile.shift`, and the product has `ones`, m' stays m as long as
+    (m' - m) * c is at most `threshold` in all rows of a group, and the factor 1.
+
     Requires: nothing. Ensures: as much.
 
-    Numerics: exact: x * 1 is x, and a factor that is NaN is not 1.
+    Numerics: exact without `threshold`: x * 1 is x, and a factor that is NaN is
+    not 1. With it, exponentials are up to 2^threshold, and none need be 1, which
+    rounds to itself. So each weight is rounded on its own, about 2^-9 for bf16;
+    sums of the rounded weights, which `ones` gives, divide the same errors out,
+    sums of others do not, so the threshold is for products with ones only. Sums
+    of exponentials in f32 and their logarithm lose nothing.
 
     Example (`test/Dialect/Tile/Transforms/skip-rescale.mlir`):
 
@@ -38,9 +47,14 @@ def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
     ```
   }];
   let options = [
+    Option<"threshold", "threshold", "double", "8.0",
+           "how far maxima that only shift exponents lag behind, in base-2 exponents">,
+    Option<"bytes", "bytes", "int64_t", "0",
+           "only in programs whose products have operands of so many bytes an element; 0 for all">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
   ];
-  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect"];
 }
 
 def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
