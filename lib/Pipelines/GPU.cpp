@@ -18,9 +18,9 @@ using namespace mlir;
 using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
-  static const StringRef names[] = {"tile-narrow-positions", "tile-schedule-grid",
-                                    "tile-schedule-loop",    "tile-pipeline",
-                                    "tile-specialize-warps", "tile-order-warpgroups"};
+  static const StringRef names[] = {
+      "tile-narrow-positions", "tile-schedule-grid",    "tile-schedule-loop", "tile-pipeline",
+      "tile-specialize-warps", "tile-order-warpgroups", "tile-persist-grid"};
   return names;
 }
 
@@ -55,6 +55,9 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (target.hasWGMMA) {
     add(tile::createTileSpecializeWarps());
     add(tile::createTileOrderWarpgroups());
+    tile::TilePersistGridOptions persist;
+    persist.sharedLimit = target.sharedMemory;
+    add(tile::createTilePersistGrid(persist));
   }
   add(tile::createTileVerifyRings());
   add(tile::createTileLowerRings());

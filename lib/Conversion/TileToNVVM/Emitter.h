@@ -51,6 +51,7 @@ private:
   LogicalResult emit(Operation *op);
   LogicalResult emitFor(scf::ForOp op);
   LogicalResult emitIf(scf::IfOp op);
+  LogicalResult emitWhile(scf::WhileOp op);
   LogicalResult emitSwitch(scf::IndexSwitchOp op);
   LogicalResult emitIfAny(tile::IfAnyOp op);
   LogicalResult emitRegion(Region &from, Region &to);
@@ -91,6 +92,7 @@ private:
   void storeShared(Value address, int64_t offset, Value value, Value predicate);
   void showToProducts();
   LogicalResult emitRead(tile::ReadOp op);
+  LogicalResult emitReadNumber(tile::ReadOp op);
   LogicalResult emitWrite(tile::WriteOp op);
 
   //===--- Products (Products.cpp) ---===//
@@ -115,6 +117,7 @@ private:
   LogicalResult checkRegisters(tile::RolesOp op);
   LogicalResult emitRoles(tile::RolesOp op);
   LogicalResult emitRole(tile::RoleOp op, int64_t first);
+  LogicalResult emitFetchAdd(tile::FetchAddOp op);
   void ptxByOne(StringRef text, StringRef constraints, SmallVector<Value> operands);
 
   //===--- The copy engine (TensorMaps.cpp) ---===//

@@ -11,12 +11,13 @@
 //   2. role by role, counting slots and parities: a put waits for empty, expects
 //      the bytes and copies; a get waits for full; a release arrives at empty.
 //      Parities of gets begin with 0, the first phase; those of puts with 1,
-//      which a fresh barrier lets through;
+//      which a fresh barrier lets through. Where a number is put, one thread
+//      writes it and arrives, with no bytes to come;
 //   3. a turn of n warpgroups is n numbered barriers of two warpgroups each, the
 //      one that waits and the one before it, which arrives. Warpgroup 0 finds
 //      its first turn because the last one arrives there to begin with.
 //
-// Rejects: rings that are not filled by the engine, more turns than there are
+// Rejects: tiles that are not filled by the engine, more turns than there are
 // numbered barriers.
 //
 //===----------------------------------------------------------------------===//
@@ -51,7 +52,7 @@ private:
   SmallVector<unsigned> countersOf(Operation *op) override;
   void rewrite(Operation *op) override;
   Value advance(Location loc, RingOp ring, Counter slot);
-  void lowerPut(PutOp put);
+  void lowerPut(Operation *op);
   void lowerGet(GetOp get);
   void lowerRelease(ReleaseOp release);
   void lowerTurn(Operation *op, Value turn, int64_t ahead);
@@ -73,8 +74,8 @@ private:
 static bool refills(RingOp ring) {
   int64_t puts = 0;
   for (Operation *user : ring->getUsers())
-    if (isa<PutOp>(user)) {
-      if (user->getParentOfType<scf::ForOp>())
+    if (isa<PutOp, PutValueOp>(user)) {
+      if (user->getParentOfType<scf::ForOp>() || user->getParentOfType<scf::WhileOp>())
         return true;
       ++puts;
     }
@@ -116,10 +117,10 @@ static AllBarriers makeBarriers(FuncOp func, RewriterBase &rewriter, int64_t &by
 //===----------------------------------------------------------------------===//
 
 SmallVector<unsigned> RoleLowering::countersOf(Operation *op) {
-  if (!isa<PutOp, GetOp>(op))
+  if (!isa<PutOp, PutValueOp, GetOp>(op))
     return {};
   RingOp ring = ringOf(op);
-  unsigned first = base.lookup(ring) + (isa<PutOp>(op) ? kPutSlot : kGetSlot);
+  unsigned first = base.lookup(ring) + (isa<GetOp>(op) ? kGetSlot : kPutSlot);
   SmallVector<unsigned> changed;
   if (ring.getType().getStages() > 1)
     changed.push_back(first);
@@ -148,19 +149,26 @@ Value RoleLowering::advance(Location loc, RingOp ring, Counter slotCounter) {
   return now;
 }
 
-void RoleLowering::lowerPut(PutOp put) {
-  Location loc = put.getLoc();
-  RingOp ring = ringOf(put);
+void RoleLowering::lowerPut(Operation *op) {
+  Location loc = op->getLoc();
+  RingOp ring = ringOf(op);
   RingBarriers &mine = barriers[ring];
   Value parity = counters[base.lookup(ring) + kPutParity];
   Value number = advance(loc, ring, kPutSlot);
   if (mine.empty)
     BarrierWaitOp::create(rewriter, loc, mine.empty, number, parity);
-  BarrierExpectOp::create(rewriter, loc, mine.full, number, mine.bytes);
+  auto put = dyn_cast<PutOp>(op);
+  if (put)
+    BarrierExpectOp::create(rewriter, loc, mine.full, number, mine.bytes);
   Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), number);
-  CopyOp::create(rewriter, loc, put.getSource(), put.getIndices(), put.getDims(), slot,
-                 put.getCopy(), mine.full, number, Value());
-  rewriter.eraseOp(put);
+  if (auto value = dyn_cast<PutValueOp>(op)) {
+    WriteOp::create(rewriter, loc, value.getValue(), slot);
+    BarrierExpectOp::create(rewriter, loc, mine.full, number, /*bytes=*/0);
+  } else {
+    CopyOp::create(rewriter, loc, put.getSource(), put.getIndices(), put.getDims(), slot,
+                   put.getCopy(), mine.full, number, Value());
+  }
+  rewriter.eraseOp(op);
 }
 
 void RoleLowering::lowerGet(GetOp get) {
@@ -236,8 +244,8 @@ void RoleLowering::startTurns() {
 //===----------------------------------------------------------------------===//
 
 void RoleLowering::rewrite(Operation *op) {
-  if (auto put = dyn_cast<PutOp>(op))
-    lowerPut(put);
+  if (isa<PutOp, PutValueOp>(op))
+    lowerPut(op);
   else if (auto get = dyn_cast<GetOp>(op))
     lowerGet(get);
   else if (auto release = dyn_cast<ReleaseOp>(op))
@@ -285,7 +293,9 @@ FailureOr<int64_t> tile::lowerRoles(RolesOp roles, RewriterBase &rewriter) {
   auto func = cast<FuncOp>(roles->getParentOp());
   WalkResult walked = func.walk([&](Operation *op) {
     auto put = dyn_cast<PutOp>(op);
-    if (!isa<PutValueOp>(op) && !(put && put.getCopy() != Copy::tma))
+    auto value = dyn_cast<PutValueOp>(op);
+    bool tile = value && isa<RankedTensorType>(value.getValue().getType());
+    if (!tile && !(put && put.getCopy() != Copy::tma))
       return WalkResult::advance();
     op->emitOpError() << "fills a ring in a program with roles, which needs copy(tma)";
     return WalkResult::interrupt();

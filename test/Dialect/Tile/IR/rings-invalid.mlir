@@ -221,3 +221,19 @@ func.func @if_any_c1(%rows: tensor<64xi1>, %o: tensor<64x64xf32>, %a: tensor<64x
   }
   return
 }
+
+// -----
+
+func.func @put_value_c1_number(%r: !tile.ring<1 x 2xi32, #tile.swizzle<32>>, %n: i32) {
+  // expected-error @+1 {{(put_value_c1) the tile in shared memory is 'tensor<2xi32>', got 'i32'}}
+  tile.put_value %r, %n : !tile.ring<1 x 2xi32, #tile.swizzle<32>>, i32
+  return
+}
+
+// -----
+
+func.func @read_c1_number(%s: !tile.slot<1xi32, #tile.swizzle<32>>) {
+  // expected-error @+1 {{(read_c1) the tile in shared memory is 'tensor<1xi32>', got 'i16'}}
+  %n = tile.read %s : !tile.slot<1xi32, #tile.swizzle<32>> -> i16
+  return
+}
