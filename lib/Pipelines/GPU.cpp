@@ -22,7 +22,8 @@ ArrayRef<StringRef> nvptx::getOptionalPasses() {
                                     "tile-skip-rescale",     "tile-fuse-scale",
                                     "tile-schedule-grid",    "tile-schedule-loop",
                                     "tile-pipeline",         "tile-specialize-warps",
-                                    "tile-order-warpgroups", "tile-stage-stores"};
+                                    "tile-order-warpgroups", "tile-persist-grid",
+      "tile-stage-stores"};
   return names;
 }
 
@@ -72,6 +73,9 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (target.hasWGMMA) {
     add(tile::createTileSpecializeWarps());
     add(tile::createTileOrderWarpgroups());
+    tile::TilePersistGridOptions persist;
+    persist.sharedLimit = target.sharedMemory;
+    add(tile::createTilePersistGrid(persist));
   }
   add(tile::createTileVerifyRings());
   add(tile::createTileLowerRings());

@@ -236,15 +236,54 @@ std::string fa::checkTensorMap(const ManifestParameter &map, const ManifestArgum
   return "";
 }
 
-llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
-  bool same = other.entry == entry && other.arguments.size() == arguments.size();
-  for (size_t i = 0; same && i < arguments.size(); ++i) {
-    const ManifestArgument &a = arguments[i], &b = other.arguments[i];
-    same = a.name == b.name && a.kind == b.kind && a.dtype == b.dtype && a.shape == b.shape &&
-           a.sizes == b.sizes;
+/// Arguments of a variant get these numbers.
+static void renumber(SizeExpr &expr, ArrayRef<unsigned> numbers) {
+  if (expr.kind == SizeExpr::Size)
+    expr.argument = numbers[expr.argument];
+  for (SizeExpr &operand : expr.operands)
+    renumber(operand, numbers);
+}
+
+static void renumber(ManifestVariant &variant, ArrayRef<unsigned> numbers) {
+  for (ManifestGuard &guard : variant.guards)
+    for (unsigned &argument : guard.arguments)
+      argument = numbers[argument];
+  for (ManifestKernel &kernel : variant.kernels) {
+    for (SizeExpr &extent : kernel.grid)
+      renumber(extent, numbers);
+    for (unsigned &argument : kernel.arguments)
+      argument = numbers[argument];
+    for (ManifestParameter &parameter : kernel.parameters)
+      parameter.argument = numbers[parameter.argument];
   }
-  if (!same || other.variants.size() != 1)
+}
+
+llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
+  auto isBound = [](const ManifestArgument &argument) {
+    return argument.kind != ManifestArgument::Workspace;
+  };
+  bool same = other.entry == entry && other.variants.size() == 1 &&
+              llvm::count_if(arguments, isBound) == llvm::count_if(other.arguments, isBound);
+  std::vector<ManifestArgument> all = arguments;
+  SmallVector<unsigned> numbers;
+  for (ManifestArgument &argument : other.arguments) {
+    int64_t known = find(argument.name);
+    numbers.push_back(known < 0 ? all.size() : known);
+    for (auto &[from, dim] : argument.sizes)
+      from = from < 0 ? from : static_cast<int64_t>(numbers[from]);
+    if (known >= 0) {
+      const ManifestArgument &a = arguments[known];
+      same = same && a.kind == argument.kind && a.dtype == argument.dtype &&
+             a.shape == argument.shape && a.sizes == argument.sizes && a.zeroed == argument.zeroed;
+      continue;
+    }
+    same = same && !isBound(argument);
+    all.push_back(argument);
+  }
+  if (!same)
     return llvm::createStringError("the variants of entry @" + entry + " take different arguments");
+  renumber(other.variants.front(), numbers);
+  arguments = std::move(all);
   variants.push_back(std::move(other.variants.front()));
   variants.back().image = image;
   return llvm::Error::success();

@@ -67,6 +67,7 @@ static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigne
   }
   if (workspace) {
     argument.kind = ManifestArgument::Workspace;
+    argument.zeroed = static_cast<bool>(kernel.getArgAttr(i, TileDialect::kZeroedAttr));
     for (Attribute size : workspace) {
       if (auto integer = dyn_cast<IntegerAttr>(size)) {
         argument.sizes.push_back({-1, integer.getInt()});
@@ -206,6 +207,8 @@ FailureOr<std::vector<Manifest>> fa::readManifests(ModuleOp module) {
       info.threads = kThreadsPerWarp * warps.getInt();
     if (auto bytes = kernel->getAttrOfType<IntegerAttr>(tile::TileDialect::kSharedBytesAttr))
       info.sharedBytes = bytes.getInt();
+    if (auto blocks = kernel->getAttrOfType<IntegerAttr>(tile::TileDialect::kBlocksPerSMAttr))
+      info.blocksPerSM = blocks.getInt();
     manifest.variants.front().kernels.push_back(std::move(info));
   }
   return manifests;

@@ -11,7 +11,8 @@
 // dimensions 0 to r - 2 (i64, in elements; the last stride is 1). A scalar is
 // passed by value in its type (index as i64, i1 as i8). A tensor map is 128 bytes
 // by value, aligned to 64. The grid is launched in one dimension, as the product
-// of its extents; kernels take the id apart.
+// of its extents; kernels take the id apart. A kernel whose blocks run several
+// instances gets no more of them than fit on the device.
 //
 // A tensor map describes a view of rank r = 2 to 4 in tiles of its last two
 // dimensions to the copy engine (TMA), in panels of as many bytes as the swizzle
@@ -90,6 +91,8 @@ struct ManifestArgument {
   /// Of a workspace: for each dimension, the argument and its dimension whose
   /// size it takes, or (-1, size).
   std::vector<std::pair<int64_t, int64_t>> sizes;
+  /// Of a workspace: a launch sets it to 0 before its first kernel.
+  bool zeroed = false;
 };
 
 /// One parameter of a kernel on a GPU.
@@ -123,6 +126,9 @@ struct ManifestKernel {
   std::vector<ManifestParameter> parameters;
   /// On a GPU: threads of a block, and bytes of dynamic shared memory.
   int64_t threads = 0, sharedBytes = 0;
+  /// The most blocks that are started for each multiprocessor; 0 where each
+  /// instance of the grid has a block of its own.
+  int64_t blocksPerSM = 0;
 };
 
 /// Holds where the pointers of these arguments (with their byte offset) and
@@ -167,7 +173,8 @@ struct Manifest {
   /// The extents of a kernel's grid.
   llvm::Expected<LaunchShape> grid(const ManifestKernel &kernel, const LaunchShapes &shapes) const;
   /// Appends the one variant of another compilation of the same entry, whose
-  /// kernels are in image `image`.
+  /// kernels are in image `image`. Only workspaces may differ: there will be those
+  /// of both.
   llvm::Error addVariant(Manifest other, unsigned image);
 };
 

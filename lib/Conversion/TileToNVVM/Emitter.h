@@ -53,6 +53,7 @@ private:
   LogicalResult emit(Operation *op);
   LogicalResult emitFor(scf::ForOp op);
   LogicalResult emitIf(scf::IfOp op);
+  LogicalResult emitWhile(scf::WhileOp op);
   LogicalResult emitSwitch(scf::IndexSwitchOp op);
   LogicalResult emitIfAny(tile::IfAnyOp op);
   LogicalResult emitRegion(Region &from, Region &to);
@@ -94,6 +95,7 @@ private:
   void showToProducts();
   LogicalResult emitRead(tile::ReadOp op);
   bool emitMatrixWrite(tile::WriteOp op, const tile::Layout &layout);
+  LogicalResult emitReadNumber(tile::ReadOp op);
   LogicalResult emitWrite(tile::WriteOp op);
 
   //===--- Products (Products.cpp) ---===//
@@ -120,6 +122,7 @@ private:
   LogicalResult checkRegisters(tile::RolesOp op);
   LogicalResult emitRoles(tile::RolesOp op);
   LogicalResult emitRole(tile::RoleOp op, int64_t first);
+  LogicalResult emitFetchAdd(tile::FetchAddOp op);
   void ptxByOne(StringRef text, StringRef constraints, SmallVector<Value> operands);
 
   //===--- The copy engine (TensorMaps.cpp) ---===//

@@ -288,7 +288,20 @@ Value Emitter::sharedPlace(Value slot, tile::SlotType type, const Layout &layout
   return arith::AddIOp::create(b, slot, sharedOffset(type, row, column));
 }
 
+/// The shuffle makes it one number for the warp, and waits for all lanes to have it.
+LogicalResult Emitter::emitReadNumber(tile::ReadOp op) {
+  if (!op.getType().isInteger(32))
+    return op.emitError() << "a number in shared memory has 32 bits, got " << op.getType();
+  Value number =
+      ptx("ld.shared.b32 $0, [$1];", "=r,r,~{memory}", b.getI32Type(), get(op.getSlot()), true)[0];
+  set(op.getResult(), NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), number, i32(0), i32(31),
+                                           NVVM::ShflKind::idx, UnitAttr()));
+  return success();
+}
+
 LogicalResult Emitter::emitRead(tile::ReadOp op) {
+  if (!isa<RankedTensorType>(op.getType()))
+    return emitReadNumber(op);
   FailureOr<Layout> layout = layoutOf(op.getResult());
   if (failed(layout))
     return failure();
@@ -370,6 +383,13 @@ bool Emitter::emitMatrixWrite(tile::WriteOp op, const Layout &layout) {
 }
 
 LogicalResult Emitter::emitWrite(tile::WriteOp op) {
+  if (!isa<RankedTensorType>(op.getValue().getType())) {
+    if (!op.getValue().getType().isInteger(32))
+      return op.emitError() << "a number in shared memory has 32 bits, got "
+                            << op.getValue().getType();
+    ptxByOne("st.shared.b32 [$0], $1;", "r,r", {get(op.getSlot()), get(op.getValue())});
+    return success();
+  }
   FailureOr<Layout> layout = layoutOf(op.getValue());
   if (failed(layout))
     return failure();

@@ -235,7 +235,9 @@ void Emitter::makeKernel(Block *module) {
   warp = arith::ShRUIOp::create(b, thread, i32(5));
   source.walk([&](Operation *op) {
     isAsync |= isa<tile::DotStartOp>(op);
-    readsShared |= isa<tile::ReadOp, tile::WriteOp, tile::DotOp>(op);
+    bool tiles = llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) ||
+                 llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+    readsShared |= tiles && isa<tile::ReadOp, tile::WriteOp, tile::DotOp>(op);
   });
   // A warpgroup's instructions want their operands the same in all lanes.
   if (isAsync || !source.getBody().front().getOps<tile::RolesOp>().empty())
@@ -387,6 +389,30 @@ LogicalResult Emitter::emitFor(scf::ForOp op) {
   return success();
 }
 
+LogicalResult Emitter::emitWhile(scf::WhileOp op) {
+  FailureOr<SmallVector<Type>> types = packedTypes(op.getResults());
+  if (failed(types))
+    return failure();
+  SmallVector<Value> inits = packAll(op.getInits());
+  auto loop = scf::WhileOp::create(b, *types, inits);
+  auto begin = [&](Block *from, Region &to, TypeRange arguments) {
+    SmallVector<Location> places(arguments.size(), op.getLoc());
+    Block *block = b.createBlock(&to, to.end(), arguments, places);
+    setUnpacked(from->getArguments(), block->getArguments());
+    return emitBlock(*from);
+  };
+  if (failed(begin(op.getBeforeBody(), loop.getBefore(), ValueRange(inits).getTypes())))
+    return failure();
+  scf::ConditionOp condition = op.getConditionOp();
+  scf::ConditionOp::create(b, get(condition.getCondition()), packAll(condition.getArgs()));
+  if (failed(begin(op.getAfterBody(), loop.getAfter(), *types)))
+    return failure();
+  scf::YieldOp::create(b, packAll(op.getYieldOp().getResults()));
+  b.setInsertionPointAfter(loop);
+  setUnpacked(op.getResults(), loop.getResults());
+  return success();
+}
+
 /// The types that values take on their way out of a branch, see pack.
 FailureOr<SmallVector<Type>> Emitter::packedTypes(ValueRange results) {
   SmallVector<Type> types;
@@ -472,6 +498,7 @@ LogicalResult Emitter::emit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](scf::ForOp op) { return emitFor(op); })
       .Case([&](scf::IfOp op) { return emitIf(op); })
+      .Case([&](scf::WhileOp op) { return emitWhile(op); })
       .Case([&](scf::IndexSwitchOp op) { return emitSwitch(op); })
       .Case([&](IfAnyOp op) { return emitIfAny(op); })
       .Case([&](arith::ConstantOp op) { return emitConstant(op); })
@@ -486,6 +513,11 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](StoreOp op) { return emitStore(op); })
       .Case([&](GatherOp op) { return emitGather(op); })
       .Case([&](RolesOp op) { return emitRoles(op); })
+      .Case([&](FetchAddOp op) { return emitFetchAdd(op); })
+      .Case([&](BlockCountOp op) {
+        set(op, toI64(NVVM::GridDimXOp::create(b, b.getI32Type())));
+        return success();
+      })
       .Case([&](BarrierWaitOp op) { return emitBarrierWait(op); })
       .Case([&](BarrierArriveOp op) { return emitBarrierArrive(op); })
       .Case([&](BarrierExpectOp op) { return emitBarrierExpect(op); })

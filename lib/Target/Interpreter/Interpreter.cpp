@@ -63,6 +63,15 @@ static bool isKnown(Operation *op) {
     return isa<tile::ViewType>(load.getSource().getType());
   if (auto gather = dyn_cast<tile::GatherOp>(op))
     return isa<tile::ViewType>(gather.getSource().getType());
+  // Numbers that go through rings, and blocks that share instances.
+  if (auto put = dyn_cast<tile::PutValueOp>(op))
+    return isa<RankedTensorType>(put.getValue().getType());
+  if (auto write = dyn_cast<tile::WriteOp>(op))
+    return isa<RankedTensorType>(write.getValue().getType());
+  if (auto read = dyn_cast<tile::ReadOp>(op))
+    return isa<RankedTensorType>(read.getType());
+  if (isa<tile::BlockCountOp, tile::FetchAddOp>(op))
+    return false;
   return isElementwise(op) ||
          isa<scf::IfOp, scf::ForOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op) ||
          isKnownTileOp(op);

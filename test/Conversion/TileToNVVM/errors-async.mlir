@@ -209,3 +209,24 @@ tile.func @out_rows(%x: !tile.view<?x64xf16>, %m: !tile.tensor_map<32x64xf16, #s
   tile.copy_out %s to %x[%i, %c0] dims [0, 1] rows(32) map(%m) : !tile.slot<64x64xf16, #sw>, !tile.view<?x64xf16>, !tile.tensor_map<32x64xf16, #sw>
   tile.return
 }
+
+// -----
+
+tile.func @fetch_add(%x: !tile.view<1xi32>, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  // expected-error @+1 {{is done once, but here by all warps; move it to a role that has no tiles}}
+  %old = tile.fetch_add %x[%c0], %one : !tile.view<1xi32>
+  tile.return
+}
+
+// -----
+
+tile.func @number(%n: i16, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %r = tile.ring : !tile.ring<1 x 1xi16, #tile.swizzle<32>>
+  %s = tile.slot_at %r[%c0] : !tile.ring<1 x 1xi16, #tile.swizzle<32>> -> !tile.slot<1xi16, #tile.swizzle<32>>
+  // expected-error @+1 {{a number in shared memory has 32 bits, got 'i16'}}
+  tile.write %n, %s : i16, !tile.slot<1xi16, #tile.swizzle<32>>
+  tile.return
+}

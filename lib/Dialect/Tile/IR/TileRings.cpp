@@ -50,8 +50,9 @@ LogicalResult PutOp::verify() {
 /// (C1) of the ops that move a tile between registers and shared memory.
 static LogicalResult verifySameTile(Operation *op, ArrayRef<int64_t> shape, Type element,
                                     Type tile) {
-  auto tensor = cast<RankedTensorType>(tile);
-  if (tensor.getShape() == shape && tensor.getElementType() == element)
+  auto tensor = dyn_cast<RankedTensorType>(tile);
+  bool same = tensor ? tensor.getShape() == shape : ShapedType::getNumElements(shape) == 1;
+  if (same && getElementTypeOrSelf(tile) == element)
     return success();
   return op->emitOpError() << "(" << op->getName().stripDialect()
                            << "_c1) the tile in shared memory is "

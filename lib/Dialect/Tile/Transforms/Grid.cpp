@@ -137,28 +137,39 @@ SmallVector<Value> tile::emitIds(OpBuilder &b, Location loc, Value number,
   return ids;
 }
 
-void tile::flattenGrid(FuncOp func, NumberingFn numbering) {
-  Location loc = func.getLoc();
-  OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
-  unsigned dims = func.getNumGridDims(), first = func.getNumLaunchArguments();
-  auto narrow = [&](Value value) -> Value {
-    return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
-  };
-  SmallVector<Value> extents = llvm::map_to_vector(emitExtents(b, func), narrow);
-  if (failed(func.insertArgument(first + dims, b.getIndexType(), {}, loc)))
-    return;
-  SmallVector<Value> ids = numbering(b, narrow(func.getArgument(first + dims)), extents);
-  llvm::BitVector erased(first + dims + 1);
-  for (auto [d, id] : llvm::enumerate(ids)) {
-    Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), id);
-    func.getArgument(first + d).replaceAllUsesWith(wide);
-    erased.set(first + d);
-  }
-  if (failed(func.eraseArguments(erased)))
-    return;
+Value tile::addNumber(FuncOp func) {
+  unsigned at = func.getNumArguments();
+  LogicalResult inserted =
+      func.insertArgument(at, IndexType::get(func.getContext()), {}, func.getLoc());
+  assert(succeeded(inserted) && "a tile.func takes any index");
+  (void)inserted;
+  return func.getArgument(at);
+}
+
+void tile::dropIds(FuncOp func) {
+  unsigned dims = func.getNumGridDims(), all = func.getNumArguments();
+  llvm::BitVector ids(all);
+  ids.set(all - 1 - dims, all - 1);
+  LogicalResult erased = func.eraseArguments(ids);
+  assert(succeeded(erased) && "a tile.func needs none of its arguments");
+  (void)erased;
   AffineMap grid = func.getGrid();
   AffineExpr product = getAffineConstantExpr(1, func.getContext());
   for (AffineExpr extent : grid.getResults())
     product = product * extent;
   func.setGrid(AffineMap::get(0, grid.getNumSymbols(), product));
+}
+
+void tile::flattenGrid(FuncOp func, NumberingFn numbering) {
+  Location loc = func.getLoc();
+  OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
+  unsigned first = func.getNumLaunchArguments();
+  auto narrow = [&](Value value) -> Value {
+    return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
+  };
+  SmallVector<Value> extents = llvm::map_to_vector(emitExtents(b, func), narrow);
+  for (auto [d, id] : llvm::enumerate(numbering(b, narrow(addNumber(func)), extents)))
+    func.getArgument(first + d).replaceAllUsesWith(
+        arith::IndexCastOp::create(b, loc, b.getIndexType(), id));
+  dropIds(func);
 }

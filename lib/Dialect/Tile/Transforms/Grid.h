@@ -33,6 +33,11 @@ using NumberingFn =
 /// says which is which.
 void flattenGrid(FuncOp func, NumberingFn numbering);
 
+/// The two ends of that, for callers that replace the ids: a new argument behind
+/// them, the number of the instance; and to drop them, which are unused by now.
+Value addNumber(FuncOp func);
+void dropIds(FuncOp func);
+
 } // namespace mlir::tile
 
 #endif // FA_LIB_DIALECT_TILE_TRANSFORMS_GRID_H

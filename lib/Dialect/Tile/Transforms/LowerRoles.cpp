@@ -11,7 +11,8 @@
 //   2. role by role, counting slots and parities: a put waits for empty, expects
 //      the bytes and copies; a get waits for full; a release arrives at empty.
 //      Parities of gets begin with 0, the first phase; those of puts with 1,
-//      which a fresh barrier lets through;
+//      which a fresh barrier lets through. Where a number is put, one thread
+//      writes it and arrives, with no bytes to come.
 //      A slot that is on its way out (tile.copy_out) is written, and handed to the
 //      engine, behind a numbered barrier of the warpgroup, and waited for before
 //      it is written again or arrived for;
@@ -19,8 +20,8 @@
 //      one that waits and the one before it, which arrives. Warpgroup 0 finds
 //      its first turn because the last one arrives there to begin with.
 //
-// Rejects: rings that are not filled by the engine, but for those of one slot that
-// a role fills for itself; more turns and warpgroups than there are numbered
+// Rejects: rings of tiles that are not filled by the engine, but for those of one slot
+// that a role fills for itself; more turns and warpgroups than there are numbered
 // barriers.
 //
 //===----------------------------------------------------------------------===//
@@ -58,7 +59,7 @@ private:
   SmallVector<unsigned> countersOf(Operation *op) override;
   void rewrite(Operation *op) override;
   Value advance(Location loc, RingOp ring, Counter slot);
-  void lowerPut(PutOp put);
+  void lowerPut(Operation *op);
   void lowerGet(GetOp get);
   void lowerRelease(ReleaseOp release);
   void lowerPutValue(PutValueOp put);
@@ -85,7 +86,7 @@ static bool refills(RingOp ring) {
   int64_t puts = 0;
   for (Operation *user : ring->getUsers())
     if (isa<PutOp, PutValueOp>(user)) {
-      if (user->getParentOfType<LoopLikeOpInterface>())
+      if (user->getParentOfType<scf::ForOp>() || user->getParentOfType<scf::WhileOp>())
         return true;
       ++puts;
     }
@@ -131,10 +132,10 @@ static AllBarriers makeBarriers(FuncOp func, RewriterBase &rewriter, int64_t &by
 //===----------------------------------------------------------------------===//
 
 SmallVector<unsigned> RoleLowering::countersOf(Operation *op) {
-  if (!isa<PutOp, GetOp>(op) || barriers[ringOf(op)].own)
+  if (!isa<PutOp, PutValueOp, GetOp>(op) || barriers[ringOf(op)].own)
     return {};
   RingOp ring = ringOf(op);
-  unsigned first = base.lookup(ring) + (isa<PutOp>(op) ? kPutSlot : kGetSlot);
+  unsigned first = base.lookup(ring) + (isa<GetOp>(op) ? kGetSlot : kPutSlot);
   SmallVector<unsigned> changed;
   if (ring.getType().getStages() > 1)
     changed.push_back(first);
@@ -163,19 +164,26 @@ Value RoleLowering::advance(Location loc, RingOp ring, Counter slotCounter) {
   return now;
 }
 
-void RoleLowering::lowerPut(PutOp put) {
-  Location loc = put.getLoc();
-  RingOp ring = ringOf(put);
+void RoleLowering::lowerPut(Operation *op) {
+  Location loc = op->getLoc();
+  RingOp ring = ringOf(op);
   RingBarriers &mine = barriers[ring];
   Value parity = counters[base.lookup(ring) + kPutParity];
   Value number = advance(loc, ring, kPutSlot);
   if (mine.empty)
     BarrierWaitOp::create(rewriter, loc, mine.empty, number, parity);
-  BarrierExpectOp::create(rewriter, loc, mine.full, number, mine.bytes);
+  auto put = dyn_cast<PutOp>(op);
+  if (put)
+    BarrierExpectOp::create(rewriter, loc, mine.full, number, mine.bytes);
   Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), number);
-  CopyOp::create(rewriter, loc, put.getSource(), put.getIndices(), put.getDims(), slot,
-                 put.getCopy(), mine.full, number, Value());
-  rewriter.eraseOp(put);
+  if (auto value = dyn_cast<PutValueOp>(op)) {
+    WriteOp::create(rewriter, loc, value.getValue(), slot);
+    BarrierExpectOp::create(rewriter, loc, mine.full, number, /*bytes=*/0);
+  } else {
+    CopyOp::create(rewriter, loc, put.getSource(), put.getIndices(), put.getDims(), slot,
+                   put.getCopy(), mine.full, number, Value());
+  }
+  rewriter.eraseOp(op);
 }
 
 void RoleLowering::lowerGet(GetOp get) {
@@ -283,14 +291,15 @@ void RoleLowering::startTurns() {
 //===----------------------------------------------------------------------===//
 
 void RoleLowering::rewrite(Operation *op) {
-  if (auto put = dyn_cast<PutOp>(op))
-    lowerPut(put);
+  auto value = dyn_cast<PutValueOp>(op);
+  if (value && barriers[ringOf(op)].own)
+    lowerPutValue(value);
+  else if (isa<PutOp, PutValueOp>(op))
+    lowerPut(op);
   else if (auto get = dyn_cast<GetOp>(op))
     lowerGet(get);
   else if (auto release = dyn_cast<ReleaseOp>(op))
     lowerRelease(release);
-  else if (auto put = dyn_cast<PutValueOp>(op))
-    lowerPutValue(put);
   else if (isa<WriteOp, CopyOutOp>(op))
     joinWarpgroup(op);
   else if (auto take = dyn_cast<TurnTakeOp>(op))
@@ -368,7 +377,9 @@ static LogicalResult numberBarriers(RolesOp roles, BarrierIds &ids) {
 static LogicalResult checkPuts(FuncOp func) {
   WalkResult walked = func.walk([&](Operation *op) {
     auto put = dyn_cast<PutOp>(op);
-    if (!isa<PutValueOp>(op) && !(put && put.getCopy() != Copy::tma))
+    auto value = dyn_cast<PutValueOp>(op);
+    bool tile = value && isa<RankedTensorType>(value.getValue().getType());
+    if (!tile && !(put && put.getCopy() != Copy::tma))
       return WalkResult::advance();
     RingOp ring = ringOf(op);
     bool forItself = !put && ring.getType().getStages() == 1 &&

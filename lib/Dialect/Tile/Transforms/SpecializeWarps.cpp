@@ -189,7 +189,7 @@ struct SpecializeWarps : tile::impl::TileSpecializeWarpsBase<SpecializeWarps> {
 
 /// Registers of a thread, by role; a warpgroup takes what another one gives.
 static std::pair<int64_t, int64_t> shareRegisters(int64_t groups) {
-  constexpr int64_t kOfBlock = 65536, kThreads = 128, kLeast = 24, kMost = 240;
+  constexpr int64_t kOfBlock = 65536, kThreads = 128, kLeast = 32, kMost = 240;
   auto down = [](int64_t n) { return n / 8 * 8; };
   int64_t launch = std::min<int64_t>(down(kOfBlock / (kThreads * (groups + 1))), 248);
   int64_t pool = launch * (groups + 1);

@@ -129,6 +129,7 @@ struct Checker {
   LogicalResult visit(Operation *op);
   LogicalResult visitLoop(scf::ForOp loop);
   LogicalResult visitIf(scf::IfOp branch);
+  LogicalResult visitWhile(scf::WhileOp loop);
   LogicalResult visitRoles(RolesOp roles);
   LogicalResult checkEnd();
   LogicalResult put(Operation *op, RingOp ring);
@@ -251,6 +252,20 @@ LogicalResult Checker::visitLoop(scf::ForOp loop) {
   return same;
 }
 
+/// It ends where its condition does not hold.
+LogicalResult Checker::visitWhile(scf::WhileOp loop) {
+  State before = state;
+  if (failed(run(*loop.getBeforeBody())))
+    return failure();
+  State end = state;
+  if (failed(run(*loop.getAfterBody())))
+    return failure();
+  LogicalResult same = sameState(before, state, loop, "does not leave a ring as it finds it",
+                                 "before an iteration", "after it");
+  state = end;
+  return same;
+}
+
 LogicalResult Checker::visitIf(scf::IfOp branch) {
   State before = state;
   if (failed(run(*branch.thenBlock())))
@@ -299,6 +314,8 @@ LogicalResult Checker::visit(Operation *op) {
     return visitLoop(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return visitIf(branch);
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return visitWhile(loop);
   if (auto roles = dyn_cast<RolesOp>(op))
     return visitRoles(roles);
   if (op->getNumRegions() == 0)

@@ -375,3 +375,17 @@ tile.func @func_c8_most(%x: !tile.view<?xf32> {tile.align = 8192 : i64}) grid af
 tile.func @func_c8_kind(%x: !tile.view<?xf32> {tile.align = "16"}) grid affine_map<() -> ()> sizes [] {
   tile.return
 }
+
+// -----
+
+// expected-error@+1 {{(func_c9) tile.blocks_per_sm is from 1 to 32, on a grid of one dimension, got 0 : i64 and 1}}
+tile.func @func_c9(%x: !tile.view<?xf32>, %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.blocks_per_sm = 0 : i64} {
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{(func_c9) tile.blocks_per_sm is from 1 to 32, on a grid of one dimension, got 1 : i64 and 2}}
+tile.func @func_c9_dims(%x: !tile.view<?xf32>, %i: index, %j: index) grid affine_map<()[s0] -> (s0, 2)> sizes [0, 0] attributes {tile.blocks_per_sm = 1 : i64} {
+  tile.return
+}

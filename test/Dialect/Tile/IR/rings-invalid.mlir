@@ -269,3 +269,19 @@ func.func @dot_start_c2(%a: tensor<64x16xbf16>, %b: !tile.slot<16x64xbf16, #tile
   %0 = tile.dot_start %a, %b, %c ones : tensor<64x16xbf16>, !tile.slot<16x64xbf16, #tile.swizzle<128>>, tensor<64x72xf32> -> !tile.pending<tensor<64x72xf32>>
   return
 }
+
+// -----
+
+func.func @put_value_c1_number(%r: !tile.ring<1 x 2xi32, #tile.swizzle<32>>, %n: i32) {
+  // expected-error @+1 {{(put_value_c1) the tile in shared memory is 'tensor<2xi32>', got 'i32'}}
+  tile.put_value %r, %n : !tile.ring<1 x 2xi32, #tile.swizzle<32>>, i32
+  return
+}
+
+// -----
+
+func.func @read_c1_number(%s: !tile.slot<1xi32, #tile.swizzle<32>>) {
+  // expected-error @+1 {{(read_c1) the tile in shared memory is 'tensor<1xi32>', got 'i16'}}
+  %n = tile.read %s : !tile.slot<1xi32, #tile.swizzle<32>> -> i16
+  return
+}

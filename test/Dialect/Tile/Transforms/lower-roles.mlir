@@ -171,3 +171,55 @@ tile.func @borrowed(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %n: inde
   }
   tile.return
 }
+
+// Numbers: one thread writes and arrives. Loops that end by a number carry slots and
+// parities through both of their parts.
+// CHECK-LABEL: tile.func @numbers
+// CHECK: %[[FULL:.*]] = tile.barriers arrivals(1) : <2>
+// CHECK: %[[EMPTY:.*]] = tile.barriers arrivals(8) : <2>
+// CHECK: tile.role "load"
+// CHECK: scf.while (%[[N:.*]] = %{{.*}}, %[[SLOT:.*]] = %{{.*}}, %[[PARITY:.*]] = %{{.*}}) : (i32, index, i1) -> (i32, index, i1) {
+// CHECK: tile.barrier_wait %[[EMPTY]][%[[SLOT]]], %[[PARITY]]
+// CHECK-NEXT: %[[AT:.*]] = tile.slot_at %{{.*}}[%[[SLOT]]]
+// CHECK-NEXT: tile.write %[[N]], %[[AT]]
+// CHECK-NEXT: tile.barrier_expect %[[FULL]][%[[SLOT]]] bytes(0)
+// CHECK: scf.condition(%{{.*}}) %[[N]], %[[NEXT:.*]], %[[FLIPPED:.*]] : i32, index, i1
+// CHECK: ^bb0(%[[M:.*]]: i32, %[[S:.*]]: index, %[[P:.*]]: i1):
+// CHECK: scf.yield %{{.*}}, %[[S]], %[[P]] : i32, index, i1
+// CHECK: tile.role "compute"
+// CHECK: scf.while (%[[SLOT:.*]] = %{{.*}}, %[[PARITY:.*]] = %{{.*}}) : (index, i1) -> (i32, index, i1) {
+// CHECK: tile.barrier_wait %[[FULL]][%[[SLOT]]], %[[PARITY]]
+// CHECK: tile.read
+// CHECK: tile.barrier_arrive %[[EMPTY]][%[[SLOT]]]
+// CHECK: ^bb0(%{{.*}}: i32, %[[S:.*]]: index, %[[P:.*]]: i1):
+// CHECK: scf.yield %[[S]], %[[P]] : index, i1
+tile.func @numbers(%x: !tile.view<?x64xf16>, %n: i32, %one: i32)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !tile.ring<2 x 1xi32, #tile.swizzle<32>>
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.while (%i = %one) : (i32) -> i32 {
+        tile.put_value %r, %i : !tile.ring<2 x 1xi32, #tile.swizzle<32>>, i32
+        %more = arith.cmpi ult, %i, %n : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%i: i32):
+        %next = arith.addi %i, %one : i32
+        scf.yield %next : i32
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      scf.while : () -> i32 {
+        %s = tile.get %r : !tile.ring<2 x 1xi32, #tile.swizzle<32>> -> !tile.slot<1xi32, #tile.swizzle<32>>
+        %i = tile.read %s : !tile.slot<1xi32, #tile.swizzle<32>> -> i32
+        tile.release %s : !tile.slot<1xi32, #tile.swizzle<32>>
+        %more = arith.cmpi ult, %i, %n : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%i: i32):
+        scf.yield
+      }
+    }
+  }
+  tile.return
+}

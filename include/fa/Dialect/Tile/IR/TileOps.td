@@ -52,6 +52,9 @@ def Tile_FuncOp : Tile_Op<"func", [
       dimension of the map.
     - (C7) The body is one block.
     - (C8) `tile.align` of an argument is a power of two from 1 to 4096.
+    - (C9) `tile.blocks_per_sm` is from 1 to 32, on a grid of one dimension: a launch
+      starts at most so many blocks a multiprocessor, the first ones of the grid; the
+      program goes on with the instances that are left (`tile.block_count`).
 
     Created by `convert-fa-to-tile` or written by hand; removed by
     `convert-tile-to-linalg` or `convert-tile-to-nvvm`.

@@ -14,6 +14,10 @@
 #ifndef FA_DIALECT_TILE_IR_TILERINGS_TD
 #define FA_DIALECT_TILE_IR_TILERINGS_TD
 
+// What moves between registers and shared memory: a tile, or a number that all
+// threads have, in a tile of one element.
+def Tile_Stored : AnyTypeOf<[AnyRankedTensor, AnySignlessInteger]>;
+
 // All of these read and write shared memory, so that their order stands.
 class Tile_SharedOp<string mnemonic, list<Trait> traits = []>
     : Tile_Op<mnemonic, traits # [MemoryEffects<[MemRead, MemWrite]>]>;
@@ -78,11 +82,14 @@ def Tile_PutOp : Tile_SharedOp<"put"> {
 def Tile_PutValueOp : Tile_SharedOp<"put_value"> {
   let summary = "fills the next slot of a ring from registers";
   let description = [{
-    Constraints:
-    - (C1) The value has the shape and element type of the ring's tiles.
+    A number that all threads have goes to a ring of tiles of one element.
 
-    Created by `tile-promote-shared` where a layout conversion crosses warps;
-    removed by `tile-lower-rings`.
+    Constraints:
+    - (C1) The value has the shape and element type of the ring's tiles; a number
+      has the element type of tiles of one element.
+
+    Created by `tile-promote-shared` where a layout conversion crosses warps, and by
+    `tile-persist-grid`; removed by `tile-lower-rings`.
 
     Example:
 
@@ -90,7 +97,7 @@ def Tile_PutValueOp : Tile_SharedOp<"put_value"> {
     tile.put_value %r, %p : !tile.ring<1 x 64x64xbf16, #tile.swizzle<128>>, tensor<64x64xbf16, #s>
     ```
   }];
-  let arguments = (ins Tile_RingType:$ring, AnyRankedTensor:$value);
+  let arguments = (ins Tile_RingType:$ring, Tile_Stored:$value);
   let assemblyFormat = "$ring `,` $value attr-dict `:` type($ring) `,` type($value)";
   let hasVerifier = 1;
 }
@@ -254,9 +261,10 @@ def Tile_ReadOp : Tile_SharedOp<"read"> {
   let summary = "loads a tile from shared memory to registers";
   let description = [{
     Constraints:
-    - (C1) The result has the slot's shape and element type.
+    - (C1) The result has the slot's shape and element type, or is a number of the
+      element type where the slot has one element.
 
-    Created by `tile-promote-shared`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-promote-shared` and `tile-persist-grid`; removed by `convert-tile-to-nvvm`.
 
     Example:
 
@@ -265,7 +273,7 @@ def Tile_ReadOp : Tile_SharedOp<"read"> {
     ```
   }];
   let arguments = (ins Tile_SlotType:$slot);
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs Tile_Stored:$result);
   let assemblyFormat = "$slot attr-dict `:` type($slot) `->` type($result)";
   let hasVerifier = 1;
 }
@@ -274,7 +282,8 @@ def Tile_WriteOp : Tile_SharedOp<"write"> {
   let summary = "stores a tile from registers to shared memory";
   let description = [{
     Constraints:
-    - (C1) The value has the slot's shape and element type.
+    - (C1) The value has the slot's shape and element type, or is a number of the
+      element type where the slot has one element; one thread writes that.
 
     Created by `tile-lower-rings`, and by `tile-stage-stores` for a slot that the
     program holds; removed by `convert-tile-to-nvvm`.
@@ -285,7 +294,7 @@ def Tile_WriteOp : Tile_SharedOp<"write"> {
     tile.write %p, %s : tensor<64x64xbf16, #s>, !tile.slot<64x64xbf16, #tile.swizzle<128>>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$value, Tile_SlotType:$slot);
+  let arguments = (ins Tile_Stored:$value, Tile_SlotType:$slot);
   let assemblyFormat = "$value `,` $slot attr-dict `:` type($value) `,` type($slot)";
   let hasVerifier = 1;
 }

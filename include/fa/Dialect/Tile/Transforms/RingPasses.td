@@ -314,6 +314,53 @@ def TileOrderWarpgroups : Pass<"tile-order-warpgroups", "::mlir::tile::FuncOp"> 
   let dependentDialects = ["::mlir::tile::TileDialect"];
 }
 
+def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
+  let summary = "let each block run several instances, so that roles go on without a break";
+  let description = [{
+    What: in a program with roles, a launch starts no more than
+    `blocks-per-sm` blocks on a multiprocessor, and each role loops over
+    instances: the grid becomes one dimension, which counts them. So a role
+    that loads is ahead of the others from one instance to the next. Where all
+    instances have loops of the same length, block b runs b, b + n, b + 2n, ...
+    of n blocks. Else the role that fills rings takes the next number from a
+    counter, a workspace that is 0 before, and hands it to each other role by a
+    ring of two slots; a number behind the last one ends a block. That takes
+    shared memory, which must be there within `shared-limit`.
+
+    Requires: programs in which all but rings and turns stands in roles; other
+    ones stay as they are. Ensures: each instance runs once.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/persist-grid.mlir`):
+
+    ```mlir
+    tile.role "load" warps(4) registers(24) {
+      scf.while (%n = %first) : (i32) -> i32 {
+        tile.put_value %numbers, %n : !tile.ring<2 x 1xi32, #tile.swizzle<32>>, i32
+        %more = arith.cmpi ult, %n, %count : i32
+        scf.condition(%more) %n : i32
+      } do {
+      ^bb0(%n: i32):
+        ...
+        %taken = tile.fetch_add %counter[%c0], %c1 : !tile.view<1xi32>
+        %next = arith.addi %blocks, %taken : i32
+        scf.yield %next : i32
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"blocksPerSM", "blocks-per-sm", "int64_t", "1",
+           "blocks that a launch starts on a multiprocessor at most">,
+    Option<"sharedLimit", "shared-limit", "int64_t", "0",
+           "bytes of shared memory that a program may use; 0 is no limit">,
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say how blocks find instances">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 def TileMakeTensorMaps : Pass<"tile-make-tensor-maps", "::mlir::tile::FuncOp"> {
   let summary = "give copies of the engine their maps as arguments";
   let description = [{
