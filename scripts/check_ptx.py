@@ -12,8 +12,8 @@ size, results without LSE, and pairs of features. f16 and bf16 differ little: wi
 --whole they share the features, as do the lines of f32.
 
 Each is compiled for --target (sm_80), and that PTX assembled for it (and for sm_80, for
-sm_90 too). ptxas may neither spill nor warn. `fa-opt` and `ptxas` are found by PATH; ptxas also
-where CUDA puts it.
+sm_90 too). ptxas may neither spill nor warn; and what sm_90a can do by asynchronous
+products must do so. `fa-opt` and `ptxas` are found by PATH; ptxas also where CUDA puts it.
 The last line counts the kernels: `N passed, N failed, N skipped`.
 """
 
@@ -87,13 +87,16 @@ def program(dtype, head_dim, value_dim, features, lse=True):
 
 
 def cases(target, dtypes, whole):
-    """(name, text, options of fa-opt)"""
+    """(name, text, options of fa-opt, whether products are asynchronous)"""
     for dtype in dtypes:
         for line in HEAD_DIMS[target][dtype]:
             def case(features, options=(), head_dim=line, value_dim=line, lse=True):
                 name = "%s d%d/%d %s%s%s" % (dtype, head_dim, value_dim, " ".join(features),
                                              "" if lse else " no lse", "".join(options))
-                return name, program(dtype, head_dim, value_dim, features, lse), list(options)
+                wgmma = (target == "sm_90a" and dtype != "f32" and not options
+                         and head_dim % 8 == 0 and value_dim % 8 == 0)
+                return (name, program(dtype, head_dim, value_dim, features, lse), list(options),
+                        wgmma)
 
             for feature in FEATURES:
                 both = ["causal", feature] if feature not in ("plain", "causal") else []
@@ -107,6 +110,10 @@ def cases(target, dtypes, whole):
                     yield case([feature], lse=False)
             yield case(["causal"], ["--unaligned"])
             yield case(["causal", "dropout"], ["--unaligned"])
+            if target == "sm_90a":
+                yield case(["causal"], value_dim=line // 2)
+                yield case(["causal", "window"], value_dim=min(2 * line, 256))
+                yield case(["causal"], head_dim=line - 5, value_dim=line - 5)
             if whole:
                 for below in (line - 8, line // 2 + 8):
                     yield case(["causal"], head_dim=below, value_dim=below)
@@ -126,7 +133,7 @@ def run(command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def check(ptxas, target, text, options):
+def check(ptxas, target, text, options, wgmma=False):
     """What is wrong with a program, empty if nothing; what ptxas says of its kernels."""
     with tempfile.TemporaryDirectory() as folder:
         source, ptx = os.path.join(folder, "k.mlir"), os.path.join(folder, "k.ptx")
@@ -136,6 +143,9 @@ def check(ptxas, target, text, options):
         if compiled.returncode or "warning" in compiled.stdout:
             return "fa-opt: " + compiled.stdout.strip(), ""
         problems, said = [], []
+        with open(ptx) as file:
+            if wgmma and "wgmma.mma_async" not in file.read():
+                problems.append("no asynchronous products")
         for arch in ARCHITECTURES[target]:
             assembled = run([ptxas, "-v", "-arch=" + arch, ptx, "-o", os.path.join(folder, arch)])
             output = assembled.stdout

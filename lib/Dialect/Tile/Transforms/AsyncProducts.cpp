@@ -11,7 +11,7 @@
 // tiles alone:
 //
 //   1. products are of 2-byte elements, 16 rows a warp, whole warpgroups, and
-//      stand in loops at most, since roles must run the same loops;
+//      stand in loops at most, and in ifs about scalars, which both roles can run;
 //   2. the engine can bring each loaded operand: rows of a multiple of 16 bytes,
 //      along the last two dimensions of a view that tile.align promises;
 //   3. where a tile stands depends on no tile, so that a role without tiles can
@@ -55,43 +55,8 @@ int64_t tile::alignmentOf(Value view) {
   return align ? std::max<int64_t>(align.getInt(), 0) : 0;
 }
 
-/// The op around this one that is neither the program nor a loop; null if none.
-static Operation *foreignParent(Operation *op) {
-  for (op = op->getParentOp(); op && !isa<FuncOp>(op); op = op->getParentOp())
-    if (!isa<scf::ForOp>(op))
-      return op;
-  return nullptr;
-}
-
 //===----------------------------------------------------------------------===//
-// 1. Products
-//===----------------------------------------------------------------------===//
-
-static std::string whyNotAsync(DotOp dot, int64_t warps) {
-  auto acc = cast<RankedTensorType>(dot.getAcc().getType());
-  auto a = cast<ShapedType>(dot.getA().getType());
-  constexpr int64_t kRowsOfWarp = 16, kWarpsOfGroup = 4, kMostColumns = 256;
-  if (a.getElementTypeBitWidth() != 16)
-    return "its operands do not have 2 bytes an element";
-  if (foreignParent(dot))
-    return ("it stands in '" + foreignParent(dot)->getName().getStringRef() + "'").str();
-  if (warps % kWarpsOfGroup != 0 || acc.getDimSize(0) != kRowsOfWarp * warps)
-    return "its rows are not 16 for each warp of whole warpgroups";
-  if (acc.getDimSize(1) % 8 != 0 || acc.getDimSize(1) > kMostColumns)
-    return "its columns are not a multiple of 8 up to 256";
-  if (a.getDimSize(1) % 16 != 0)
-    return "it does not sum over a multiple of 16";
-  if (!dot.getB().getDefiningOp<LoadOp>())
-    return "its operand b is computed";
-  auto layout = dyn_cast_or_null<FragAttr>(acc.getEncoding());
-  if (!layout || layout.getLayout().getWarp().size() != 1 ||
-      layout.getLayout().getWarp()[0].strides[0] != kRowsOfWarp)
-    return "its accumulator is not spread over warps by 16 rows";
-  return "";
-}
-
-//===----------------------------------------------------------------------===//
-// 2 and 3. Operands
+// What roles can run
 //===----------------------------------------------------------------------===//
 
 /// Whether a tile, or anything in shared memory, is needed to compute the value.
@@ -128,6 +93,50 @@ static bool needsTiles(ValueRange values) {
   return false;
 }
 
+/// Why roles cannot both run what is around the op: they run the same loops, and
+/// the same ifs, whose conditions each computes for itself. Empty if they can.
+static std::string whyNotBothRoles(Operation *op) {
+  for (op = op->getParentOp(); op && !isa<FuncOp>(op); op = op->getParentOp()) {
+    auto branch = dyn_cast<scf::IfOp>(op);
+    if (!branch && !isa<scf::ForOp>(op))
+      return ("it stands in '" + op->getName().getStringRef() + "'").str();
+    if (branch && needsTiles(branch.getCondition()))
+      return "it stands in an 'scf.if' whose condition depends on a tile";
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// 1. Products
+//===----------------------------------------------------------------------===//
+
+static std::string whyNotAsync(DotOp dot, int64_t warps) {
+  auto acc = cast<RankedTensorType>(dot.getAcc().getType());
+  auto a = cast<ShapedType>(dot.getA().getType());
+  constexpr int64_t kRowsOfWarp = 16, kWarpsOfGroup = 4, kMostColumns = 256;
+  if (a.getElementTypeBitWidth() != 16)
+    return "its operands do not have 2 bytes an element";
+  if (std::string why = whyNotBothRoles(dot); !why.empty())
+    return why;
+  if (warps % kWarpsOfGroup != 0 || acc.getDimSize(0) != kRowsOfWarp * warps)
+    return "its rows are not 16 for each warp of whole warpgroups";
+  if (acc.getDimSize(1) % 8 != 0 || acc.getDimSize(1) > kMostColumns)
+    return "its columns are not a multiple of 8 up to 256";
+  if (a.getDimSize(1) % 16 != 0)
+    return "it does not sum over a multiple of 16";
+  if (!dot.getB().getDefiningOp<LoadOp>())
+    return "its operand b is computed";
+  auto layout = dyn_cast_or_null<FragAttr>(acc.getEncoding());
+  if (!layout || layout.getLayout().getWarp().size() != 1 ||
+      layout.getLayout().getWarp()[0].strides[0] != kRowsOfWarp)
+    return "its accumulator is not spread over warps by 16 rows";
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// 2 and 3. Operands
+//===----------------------------------------------------------------------===//
+
 /// Why the engine can neither load nor store the tile there.
 std::string tile::whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_t> dims) {
   auto type = cast<ViewType>(view.getType());
@@ -155,8 +164,8 @@ static std::string whyNotEngineLoads(LoadOp load) {
     return why;
   if (tile.getDimSize(0) > kMostRows)
     return "it has more than 256 rows";
-  if (foreignParent(load))
-    return ("it stands in '" + foreignParent(load)->getName().getStringRef() + "'").str();
+  if (std::string why = whyNotBothRoles(load); !why.empty())
+    return why;
   if (needsTiles(load.getIndices()))
     return "its place depends on a tile";
   for (Operation *user : load->getUsers())

@@ -177,7 +177,10 @@ LogicalResult PromoteShared::orderAccesses() {
 
 LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   auto tile = cast<RankedTensorType>(load.getResult().getType());
-  bool inLoop = isa<scf::ForOp>(load->getParentOp());
+  Operation *around = load->getParentOp();
+  while (isa<scf::IfOp>(around))
+    around = around->getParentOp();
+  bool inLoop = isa<scf::ForOp>(around);
   bool ones = async && llvm::any_of(load->getUsers(), [](Operation *user) {
                 auto dot = dyn_cast<DotOp>(user);
                 return dot && dot.getOnes();
@@ -293,7 +296,13 @@ bool PromoteShared::chooseAsync(ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots,
     obstacle = findObstacle(getOperation(), loads, dots);
   if (!obstacle.op)
     return true;
-  if (emitRemarks)
+  // Said without being asked where it is a loss that the program could avoid: with
+  // operands of 2 bytes that the launch promises to align.
+  bool loss = llvm::any_of(dots, [](DotOp dot) {
+    return cast<ShapedType>(dot.getA().getType()).getElementTypeBitWidth() == 16;
+  });
+  loss &= llvm::any_of(loads, [](LoadOp load) { return alignmentOf(load.getSource()) >= 16; });
+  if (emitRemarks || loss)
     emitRemark(obstacle.op->getLoc())
         << "no asynchronous products in this program, since '" << obstacle.op->getName()
         << "' here does not allow them: " << obstacle.why;

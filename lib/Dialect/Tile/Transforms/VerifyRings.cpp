@@ -50,7 +50,10 @@ RingOp tile::ringOf(Operation *op) {
 }
 
 bool tile::isFilledByWarps(RingOp ring) {
-  return llvm::any_of(ring->getUsers(), llvm::IsaPred<PutValueOp>);
+  return llvm::any_of(ring->getUsers(), [](Operation *user) {
+    auto put = dyn_cast<PutValueOp>(user);
+    return put && isa<RankedTensorType>(put.getValue().getType());
+  });
 }
 
 static bool isArgument(Value view) {

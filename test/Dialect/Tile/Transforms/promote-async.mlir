@@ -92,6 +92,7 @@ tile.func @two_rows_of_warps(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 
+// Both roles can run an if about scalars.
 // CHECK-LABEL: tile.func @in_an_if
 tile.func @in_an_if(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.view<?x64xf32>, %p: i1)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
@@ -99,16 +100,39 @@ tile.func @in_an_if(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !til
   %zero = arith.constant 0.0 : f32
   %acc = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
   scf.if %p {
-    // expected-remark @+1 {{cp_async}}
+    // CHECK: scf.if
+    // CHECK-NEXT: tile.put {{.*}} copy(tma)
+    // expected-remark @+1 {{tma}}
     %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
-    // CHECK: tile.dot
-    // expected-remark @+1 {{since 'tile.dot' here does not allow them: it stands in 'scf.if'}}
+    // CHECK: tile.dot_start
     %s = tile.dot %a, %a, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
     tile.store %s, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
   }
   tile.return
 }
 
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// CHECK-LABEL: tile.func @in_a_switch
+tile.func @in_a_switch(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.view<?x64xf32>, %i: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  scf.index_switch %i
+  default {
+    // CHECK: copy(cp_async)
+    // expected-remark @+1 {{cp_async}}
+    %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+    // expected-remark @+1 {{since 'tile.dot' here does not allow them: it stands in 'scf.index_switch'}}
+    %s = tile.dot %a, %a, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+    tile.store %s, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
+    scf.yield
+  }
+  tile.return
+}
 
 // -----
 
