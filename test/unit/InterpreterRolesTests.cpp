@@ -22,6 +22,10 @@ const char *const kHead = R"(
 !slot = !tile.slot<16x16xf32, #tile.swizzle<64>>
 !bars = !tile.barriers<2>
 !t = tensor<32x16xf32>
+#rows = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>
+!rows = tensor<128x16xf32, #rows>
+!outs = !tile.ring<1 x 128x16xf32, #tile.swizzle<64>>
+!out = !tile.slot<128x16xf32, #tile.swizzle<64>>
 tile.func @f(%x: !v, %w: !v, %y: !v, %t: index)
     grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] attributes {tile.warps = 12 : i64} {
   %c0 = arith.constant 0 : index
@@ -121,8 +125,49 @@ const char *const kLoweredRoles = R"(
   tile.return
 })";
 
+/// y = x, by way of shared memory, of which each warpgroup hands its rows to the
+/// copy engine.
+const char *const kCopyOut = R"(
+  %z = tile.ring : !outs
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+    }
+    tile.role "compute" warps(8) registers(240) {
+      %c128 = arith.constant 128 : index
+      %c256 = arith.constant 256 : index
+      %i0 = arith.muli %t, %c256 : index
+      %i1 = arith.addi %i0, %c256 : index
+      %group = tile.warpgroup : index
+      %first = arith.cmpi eq, %group, %c0 : index
+      scf.for %i = %i0 to %i1 step %c128 {
+        %v = tile.load %x[%i, %c0] dims [0, 1] : !v -> !rows
+        tile.copy_out_wait // wait
+        scf.if %first {
+          tile.named_wait id(1) threads(128) // join
+        } else {
+          tile.named_wait id(2) threads(128)
+        }
+        %s = tile.slot_at %z[%c0] : !outs -> !out
+        tile.write %v, %s : !rows, !out // write
+        scf.if %first {
+          tile.named_wait id(1) threads(128) // hand
+        } else {
+          tile.named_wait id(2) threads(128)
+        }
+        tile.copy_out %s to %y[%i, %c0] dims [0, 1] rows(64) : !out, !v // out
+      }
+      tile.copy_out_wait // end
+    }
+  }
+  tile.return
+})";
+
 /// x has some rows more than a tile.
-Sample makeSample() {
+Sample makeSample(const char *program) {
+  if (program == kCopyOut) {
+    Floats x = valuesOf(200 * 16, 3);
+    return {{x, x}, x};
+  }
   Floats x = valuesOf(50 * 16, 1), w = valuesOf(5 * 16 * 16, 2), sum(16 * 16);
   for (size_t i = 0; i < w.size(); ++i)
     sum[i % sum.size()] += w[i];
@@ -132,7 +177,7 @@ Sample makeSample() {
 class RightRoles : public testing::TestWithParam<const char *> {};
 
 TEST_P(RightRoles, PassForEverySeed) {
-  Sample sample = makeSample();
+  Sample sample = makeSample(GetParam());
   for (uint64_t seed = 0; seed < 2 * kSeeds; ++seed) {
     Outcome outcome =
         interpret(std::string(kHead) + GetParam(), sample.inputs, sample.expected.size(), seed);
@@ -141,12 +186,19 @@ TEST_P(RightRoles, PassForEverySeed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Interpreter, RightRoles, testing::Values(kRoles, kLoweredRoles),
-                         [](const auto &info) { return info.index ? "Lowered" : "Roles"; });
+std::string nameOfProgram(const testing::TestParamInfo<const char *> &info) {
+  const char *const names[] = {"Roles", "Lowered", "CopyOut"};
+  return names[info.index];
+}
+
+INSTANTIATE_TEST_SUITE_P(Interpreter, RightRoles, testing::Values(kRoles, kLoweredRoles, kCopyOut),
+                         nameOfProgram);
 
 class PlantedRolesFault : public testing::TestWithParam<Case> {};
 
-TEST_P(PlantedRolesFault, IsCaught) { expectCaught(GetParam(), kHead, makeSample()); }
+TEST_P(PlantedRolesFault, IsCaught) {
+  expectCaught(GetParam(), kHead, makeSample(GetParam().program));
+}
 
 #define AWAIT "%n = tile.await %p : !tile.pending<tensor<32x16xf32>> -> !t"
 
@@ -357,6 +409,28 @@ const Case kFaults[] = {
                   "tile.store %zw, %w[%j, %c0] dims [0, 1] : tensor<16x16xf32>, !v // race"}},
      "stores to what a copy may still read",
      "// race"},
+    // Copies out.
+    {"CopyOutBeforeWrites",
+     kCopyOut,
+     {{"// hand", ""}},
+     "wrote, with no barrier between",
+     "// out"},
+    {"WriteBeforeCopiedOut",
+     kCopyOut,
+     {{"// wait", ""}},
+     "still reads; wait for it first",
+     "// write"},
+    {"WriteWithNoJoin", kCopyOut, {{"// join", ""}}, "read", "// write"},
+    {"CopyOutNotWaitedFor",
+     kCopyOut,
+     {{"// end", ""}},
+     "starts a copy that nothing waits for",
+     "// out"},
+    {"CopyOutOfOtherRows",
+     kCopyOut,
+     {{"// out", "tile.copy_out %s to %y[%i, %c0] dims [0, 1] rows(32) : !out, !v // half"}},
+     "copies 128 rows in boxes of 32, one by each warpgroup, but 8 warps run it",
+     "// half"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, PlantedRolesFault, testing::ValuesIn(kFaults),
@@ -364,7 +438,7 @@ INSTANTIATE_TEST_SUITE_P(Interpreter, PlantedRolesFault, testing::ValuesIn(kFaul
 
 /// Who waits for what is said of all.
 TEST(InterpreterRoles, ReportsEveryWarpOfADeadlock) {
-  Sample sample = makeSample();
+  Sample sample = makeSample(kLoweredRoles);
   std::string text = replaceLine(std::string(kHead) + kLoweredRoles, "// pass 2", "");
   Outcome outcome = interpret(text, sample.inputs, sample.expected.size(), 7);
   EXPECT_FALSE(outcome.ran);

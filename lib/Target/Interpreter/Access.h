@@ -42,6 +42,12 @@ struct Fault {
 std::string nameOfWarps(ArrayRef<unsigned> warps);
 inline std::string nameOfWarp(unsigned warp) { return nameOfWarps(warp); }
 
+/// Some of the elements of a tile, row major.
+struct ElementRange {
+  int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
+  bool contains(int64_t element) const { return begin <= element && element < end; }
+};
+
 /// A box of a view that is still being read, where it is in range.
 struct Source {
   const Memory *memory;
@@ -64,6 +70,17 @@ struct Copy {
   unsigned signal = 0;
   /// What SharedMemory knows its source by.
   uint64_t source = 0;
+};
+
+/// A copy out of shared memory on its way: rows of a slot that one warpgroup stores.
+struct CopyOut {
+  SlotRef slot;
+  ElementRange range;
+  const Memory *memory;
+  SmallVector<int64_t, 4> start, dims;
+  /// Whether it has been stored already.
+  bool isStored = false;
+  Operation *op;
 };
 
 } // namespace mlir::fa::interpreter

@@ -117,7 +117,9 @@ private:
   LogicalResult executeProduct(Operation *op);
   LogicalResult executeRing(Operation *op);
   LogicalResult executeSlot(Operation *op);
-  LogicalResult tileOfOperand(Operation *op, Value operand, TileRef &tile);
+  LogicalResult tileOfOperand(Operation *op, Value operand, TileRef &tile, ElementRange range = {});
+  ElementRange rowsOfProduct(tile::DotStartOp op, unsigned operand) const;
+  LogicalResult write(tile::WriteOp op);
   LogicalResult startProduct(tile::DotStartOp op);
   LogicalResult await(tile::AwaitOp op);
   LogicalResult checkRelease(tile::ReleaseOp op);
@@ -131,7 +133,11 @@ private:
   LogicalResult executeRoles(Operation *op);
   void enterRole(tile::RolesOp op);
   void leaveRole();
+  const Memory &viewOf(Value map, Value view, SmallVectorImpl<int64_t> &dims) const;
   LogicalResult engineCopy(tile::CopyOp op);
+  LogicalResult copyOut(tile::CopyOutOp op);
+  LogicalResult storeOut(CopyOut &copy, const Elements &tile);
+  LogicalResult waitForCopiesOut(Operation *op);
   LogicalResult namedBarrier(Operation *op, int64_t id, int64_t threads, bool waits);
   LogicalResult barrierAt(Operation *op, Value barriers, Value slot, unsigned &barrier);
 
@@ -164,6 +170,7 @@ private:
   std::vector<std::shared_ptr<Product>> products;
   std::vector<Copy> openGroup;
   std::deque<std::vector<Copy>> groups;
+  std::vector<CopyOut> copiesOut;
 };
 
 } // namespace mlir::fa::interpreter

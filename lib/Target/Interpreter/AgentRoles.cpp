@@ -56,7 +56,21 @@ LogicalResult Agent::barrierAt(Operation *op, Value barriers, Value slot, unsign
   return success();
 }
 
-/// One warp of the role starts the copy; the engine reads the view of the map.
+/// What the engine copies from or to: the view of the map, where there is one.
+const Memory &Agent::viewOf(Value map, Value view, SmallVectorImpl<int64_t> &dims) const {
+  auto argument = dyn_cast_or_null<BlockArgument>(map);
+  if (!argument)
+    return *get(view).memory;
+  if (auto mapDims = instance.program.func.getArgAttrOfType<ArrayAttr>(
+          argument.getArgNumber(), tile::TileDialect::kMapDimsAttr)) {
+    dims.clear();
+    for (auto dim : mapDims.getAsRange<IntegerAttr>())
+      dims.push_back(dim.getInt());
+  }
+  return *get(map).memory;
+}
+
+/// One warp of the role starts the copy.
 LogicalResult Agent::engineCopy(tile::CopyOp op) {
   if (warp() != 0)
     return success();
@@ -64,18 +78,8 @@ LogicalResult Agent::engineCopy(tile::CopyOp op) {
   Copy copy{get(op.getSlot()).slot, {}, nullptr, op, number};
   if (failed(barrierAt(op, op.getSignal(), op.getSignalSlot(), copy.signal)))
     return failure();
-  Value view = op.getSource();
   SmallVector<int64_t, 4> start = integers(op.getIndices()), dims(op.getDims());
-  if (auto map = dyn_cast_or_null<BlockArgument>(op.getMap())) {
-    view = map;
-    if (auto mapDims = instance.program.func.getArgAttrOfType<ArrayAttr>(
-            map.getArgNumber(), tile::TileDialect::kMapDimsAttr)) {
-      dims.clear();
-      for (auto dim : mapDims.getAsRange<IntegerAttr>())
-        dims.push_back(dim.getInt());
-    }
-  }
-  const Memory &memory = *get(view).memory;
+  const Memory &memory = viewOf(op.getMap(), op.getSource(), dims);
   copy.tile = loadTile(memory, start, dims, type.getShape(), type.getElementType());
   for (int32_t i = 0, count = copy.tile->size(); i < count; ++i)
     copy.elements.push_back(i);
@@ -83,6 +87,69 @@ LogicalResult Agent::engineCopy(tile::CopyOp op) {
   if (Fault fault = instance.memory.startCopy(accessBy(op), copy, source))
     return fail(op, "", fault);
   instance.engine.push_back(std::move(copy));
+  return success();
+}
+
+/// By number, one warp of each warpgroup copies its rows, which it has to know to
+/// be written, as late as the wait for them; else each agent the rows that it wrote.
+LogicalResult Agent::copyOut(tile::CopyOutOp op) {
+  constexpr unsigned kWarpsOfGroup = 4;
+  tile::SlotType type = op.getSlot().getType();
+  bool byNumber = instance.program.byNumber, alone = instance.program.agents == 1;
+  int64_t rows = op.getRows(), groups = warps / kWarpsOfGroup;
+  if (!alone && (warps % kWarpsOfGroup || rows * groups != type.getShape()[0]))
+    return fail(op, "copies " + Twine(type.getShape()[0]) + " rows in boxes of " + Twine(rows) +
+                        ", one by each warpgroup, but " + Twine(warps) + " warps run it");
+  if (byNumber && warp() % kWarpsOfGroup)
+    return success();
+  CopyOut copy;
+  copy.slot = get(op.getSlot()).slot;
+  int64_t part = byNumber ? warp() / kWarpsOfGroup : warp();
+  int64_t size = elementsOf(type.getShape()) / (byNumber ? groups : warps);
+  copy.range = {part * size, (part + 1) * size};
+  copy.start = integers(op.getIndices());
+  copy.dims.assign(op.getDims().begin(), op.getDims().end());
+  copy.memory = &viewOf(op.getMap(), op.getDestination(), copy.dims);
+  copy.op = op;
+  TileRef tile;
+  if (failed(tileOfOperand(op, op.getSlot(), tile, copy.range)))
+    return failure();
+  if ((!byNumber || instance.random.coin()) && failed(storeOut(copy, *tile)))
+    return failure();
+  if (!byNumber)
+    return success();
+  instance.memory.startReading(accessBy(op), copy.slot, copy.range);
+  copiesOut.push_back(std::move(copy));
+  return success();
+}
+
+LogicalResult Agent::storeOut(CopyOut &copy, const Elements &tile) {
+  auto op = cast<tile::CopyOutOp>(copy.op);
+  tile::SlotType type = op.getSlot().getType();
+  Source destination(*copy.memory, copy.start, copy.dims, type.getShape(), op);
+  if (Fault fault = instance.memory.checkStore(destination))
+    return fail(op, "", fault);
+  std::vector<bool> owned(tile.size());
+  for (int64_t i = copy.range.begin; i < copy.range.end; ++i)
+    owned[i] = true;
+  storeTile(*copy.memory, copy.start, copy.dims, type.getShape(), type.getElementType(), tile,
+            owned);
+  copy.isStored = true;
+  return success();
+}
+
+/// What was copied out was there until now.
+LogicalResult Agent::waitForCopiesOut(Operation *op) {
+  for (CopyOut &copy : copiesOut) {
+    TileRef tile;
+    if (Fault fault =
+            instance.memory.read(accessBy(op), copy.slot, /*byNumber=*/true, tile, copy.range))
+      return fail(op, "completes a copy that ", fault);
+    if (!copy.isStored && failed(storeOut(copy, *tile)))
+      return failure();
+    instance.memory.endReading(copy.op, number, copy.slot);
+  }
+  copiesOut.clear();
   return success();
 }
 
@@ -163,6 +230,8 @@ LogicalResult Agent::executeRoles(Operation *operation) {
       .Case([&](tile::NamedArriveOp op) {
         return namedBarrier(op, op.getId(), op.getThreads(), /*waits=*/false);
       })
+      .Case([&](tile::CopyOutOp op) { return copyOut(op); })
+      .Case([&](tile::CopyOutWaitOp op) { return waitForCopiesOut(op); })
       .Default([&](Operation *op) { return fail(op, "is unknown to the interpreter"); });
 }
 

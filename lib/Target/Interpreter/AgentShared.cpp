@@ -23,15 +23,29 @@ unsigned Agent::numberOf(Operation *op, function_ref<unsigned()> add) {
 // Products
 //===----------------------------------------------------------------------===//
 
-LogicalResult Agent::tileOfOperand(Operation *op, Value operand, TileRef &tile) {
+LogicalResult Agent::tileOfOperand(Operation *op, Value operand, TileRef &tile,
+                                   ElementRange range) {
   const Datum &datum = get(operand);
   if (!isa<tile::SlotType>(operand.getType())) {
     tile = datum.tile;
     return success();
   }
-  if (Fault fault = instance.memory.read(accessBy(op), datum.slot, instance.program.byNumber, tile))
+  if (Fault fault =
+          instance.memory.read(accessBy(op), datum.slot, instance.program.byNumber, tile, range))
     return fail(op, "", fault);
   return success();
+}
+
+/// What an asynchronous product reads of operand 0 or 1: of a, where whole
+/// warpgroups share its rows, those of this one.
+ElementRange Agent::rowsOfProduct(tile::DotStartOp op, unsigned operand) const {
+  constexpr unsigned kWarpsOfGroup = 4;
+  auto slot = dyn_cast<tile::SlotType>(op->getOperand(operand).getType());
+  if (operand != 0 || !slot || warps % kWarpsOfGroup || slot.getShape()[0] % warps)
+    return {};
+  int64_t size = elementsOf(slot.getShape()) / (warps / kWarpsOfGroup);
+  int64_t group = warp() / kWarpsOfGroup;
+  return {group * size, (group + 1) * size};
 }
 
 /// The product of an op of tile.dot's operands, read now.
@@ -49,11 +63,12 @@ LogicalResult Agent::startProduct(tile::DotStartOp op) {
   product->b = get(op.getB());
   product->acc = get(op.getAcc()).tile;
   TileRef a, b;
-  if (failed(tileOfOperand(op, op.getA(), a)) || failed(tileOfOperand(op, op.getB(), b)))
+  if (failed(tileOfOperand(op, op.getA(), a, rowsOfProduct(op, 0))) ||
+      failed(tileOfOperand(op, op.getB(), b)))
     return failure();
-  for (Value operand : {op.getA(), op.getB()})
+  for (auto [i, operand] : llvm::enumerate(op->getOperands().take_front(2)))
     if (isa<tile::SlotType>(operand.getType()))
-      instance.memory.startReading(accessBy(op), get(operand).slot);
+      instance.memory.startReading(accessBy(op), get(operand).slot, rowsOfProduct(op, i));
   if (instance.random.coin())
     product->early = multiplyAs(op, *a, *b, *product->acc);
   Datum datum;
@@ -75,9 +90,10 @@ LogicalResult Agent::await(tile::AwaitOp op) {
     if (!isa<tile::SlotType>(operand.getType()) || product->awaited)
       continue;
     const SlotRef &slot = operands[i]->slot;
-    if (Fault fault = instance.memory.read(accessBy(op), slot, instance.program.byNumber, tiles[i]))
+    if (Fault fault = instance.memory.read(accessBy(op), slot, instance.program.byNumber, tiles[i],
+                                           rowsOfProduct(start, i)))
       return fail(op, "completes a product that ", fault);
-    instance.memory.endReading(number, slot);
+    instance.memory.endReading(start, number, slot);
   }
   if (!product->awaited && !product->early)
     product->early = multiplyAs(start, *tiles[0], *tiles[1], *product->acc);
@@ -189,7 +205,7 @@ LogicalResult Agent::executeRing(Operation *operation) {
 std::vector<int32_t> Agent::ownElements(RankedTensorType type) {
   std::vector<int32_t> result;
   for (auto [i, owner] : llvm::enumerate(instance.program.ownersOf(type, warps)))
-    if (owner == warp())
+    if (owner == warp() || instance.program.agents == 1)
       result.push_back(i);
   return result;
 }
@@ -217,6 +233,18 @@ LogicalResult Agent::copy(tile::CopyOp op) {
   return success();
 }
 
+/// The agent writes its part: of a slot by number, or of one that it got.
+LogicalResult Agent::write(tile::WriteOp op) {
+  const SlotRef &slot = get(op.getSlot()).slot;
+  std::vector<int32_t> elements = ownElements(tileOf(op.getValue()));
+  const Elements &tile = *get(op.getValue()).tile;
+  SharedMemory &memory = instance.memory;
+  if (Fault fault = instance.program.byNumber ? memory.write(accessBy(op), slot, elements, tile)
+                                              : memory.fill(accessBy(op), slot, elements, tile))
+    return fail(op, "", fault);
+  return success();
+}
+
 LogicalResult Agent::executeSlot(Operation *operation) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(operation)
       .Case([&](tile::SlotAtOp op) -> LogicalResult {
@@ -236,13 +264,7 @@ LogicalResult Agent::executeSlot(Operation *operation) {
         set(op.getResult(), datum);
         return success();
       })
-      .Case([&](tile::WriteOp op) -> LogicalResult {
-        if (Fault fault =
-                instance.memory.write(accessBy(op), get(op.getSlot()).slot,
-                                      ownElements(tileOf(op.getValue())), *get(op.getValue()).tile))
-          return fail(op, "", fault);
-        return success();
-      })
+      .Case([&](tile::WriteOp op) { return write(op); })
       .Case([&](tile::CopyOp op) { return copy(op); })
       .Case([&](tile::CopyCommitOp) {
         groups.push_back(std::move(openGroup));
@@ -268,6 +290,8 @@ LogicalResult Agent::finish(Operation *terminator) {
     openGroup.insert(openGroup.begin(), groups.front().begin(), groups.front().end());
   if (!openGroup.empty())
     return fail(openGroup.front().op, "starts a copy that nothing waits for");
+  if (!copiesOut.empty())
+    return fail(copiesOut.front().op, "starts a copy that nothing waits for");
   Operation *turn = nullptr;
   if (Fault fault = instance.barriers.checkPassed(number, turn))
     return fail(turn, "", fault);

@@ -21,26 +21,14 @@ using namespace mlir::fa::interpreter;
 
 /// What `tile-lower-rings` makes: there is an agent for each warp.
 static bool goesByNumber(Operation *op) {
-  return isa<tile::SlotAtOp, tile::CopyOp, tile::CopyCommitOp, tile::CopyWaitOp, tile::WriteOp,
-             tile::BarrierOp, tile::BarriersOp, tile::NamedWaitOp, tile::NamedArriveOp>(op);
+  return isa<tile::SlotAtOp, tile::CopyOp, tile::CopyCommitOp, tile::CopyWaitOp,
+             tile::CopyOutWaitOp, tile::BarrierOp, tile::BarriersOp, tile::NamedWaitOp,
+             tile::NamedArriveOp>(op);
 }
 
 /// What it removes.
 static bool isOfRings(Operation *op) {
   return isa<tile::PutOp, tile::PutValueOp, tile::GetOp, tile::ReleaseOp, tile::TurnOp>(op);
-}
-
-/// The ops of the dialect that agents run.
-static bool isKnownTileOp(Operation *op) {
-  return isa<tile::ReturnOp, tile::DimOp, tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::DotOp,
-             tile::ReduceOp, tile::BroadcastOp, tile::TransposeOp, tile::IotaOp, tile::RandomBitsOp,
-             tile::ConvertLayoutOp, tile::IfAnyOp, tile::YieldOp, tile::RingOp, tile::PutOp,
-             tile::PutValueOp, tile::GetOp, tile::ReleaseOp, tile::DotStartOp, tile::AwaitOp,
-             tile::SlotAtOp, tile::ReadOp, tile::WriteOp, tile::CopyOp, tile::CopyCommitOp,
-             tile::CopyWaitOp, tile::BarrierOp, tile::RolesOp, tile::RoleOp, tile::WarpgroupOp,
-             tile::TurnOp, tile::TurnTakeOp, tile::TurnPassOp, tile::BarriersOp,
-             tile::BarrierWaitOp, tile::BarrierArriveOp, tile::BarrierExpectOp, tile::NamedWaitOp,
-             tile::NamedArriveOp>(op);
 }
 
 /// Whether an op of another dialect than tile computes on numbers alone.
@@ -74,7 +62,7 @@ static bool isKnown(Operation *op) {
     return false;
   return isElementwise(op) ||
          isa<scf::IfOp, scf::ForOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op) ||
-         isKnownTileOp(op);
+         (isa_and_nonnull<tile::TileDialect>(op->getDialect()) && !isa<tile::FuncOp>(op));
 }
 
 /// Whether that many elements of a type can be held.

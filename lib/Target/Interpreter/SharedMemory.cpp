@@ -143,10 +143,14 @@ std::string SharedMemory::writerOf(unsigned agent) const {
 /// That all that was read and written of the elements is done.
 Fault SharedMemory::checkOverwrite(const Access &access, const Slot &slot,
                                    ArrayRef<int32_t> elements) const {
-  if (!slot.reading.empty()) {
-    auto [agent, op] = slot.reading.front();
-    return {"overwrites what a product of " + nameOfWarp(agent) + " still reads; await it first",
-            op, "the product starts here"};
+  for (const Slot::Reading &reading : slot.reading) {
+    if (llvm::none_of(elements, [&](int32_t e) { return reading.range.contains(e); }))
+      continue;
+    bool product = isa<tile::DotStartOp>(reading.op);
+    return {"overwrites what a " + std::string(product ? "product" : "copy") + " of " +
+                nameOfWarp(reading.agent) + " still reads; " +
+                (product ? "await it" : "wait for it") + " first",
+            reading.op, product ? "the product starts here" : "the copy starts here"};
   }
   size_t count = slot.data.size();
   for (int32_t e : elements) {
@@ -212,7 +216,8 @@ void SharedMemory::land(const Access &access, const Copy &copy) {
 // Both
 //===----------------------------------------------------------------------===//
 
-Fault SharedMemory::read(const Access &access, const SlotRef &ref, bool byNumber, TileRef &tile) {
+Fault SharedMemory::read(const Access &access, const SlotRef &ref, bool byNumber, TileRef &tile,
+                         ElementRange range) {
   Slot &slot = at(ref);
   if (!byNumber) {
     if (Fault fault = checkHandle(access.agent, ref))
@@ -225,7 +230,7 @@ Fault SharedMemory::read(const Access &access, const SlotRef &ref, bool byNumber
   slot.reads.resize(agents * count);
   slot.lastRead[access.agent] = access.op;
   uint32_t *reads = &slot.reads[access.agent * count];
-  for (size_t e = 0; e < count; ++e) {
+  for (size_t e = range.begin, end = std::min<size_t>(count, range.end); e < end; ++e) {
     const Cell &cell = slot.cells[e];
     Operation *writer = slot.lastWrite[cell.writer];
     if (cell.written == Written::Never)
@@ -242,13 +247,24 @@ Fault SharedMemory::read(const Access &access, const SlotRef &ref, bool byNumber
   return {};
 }
 
-void SharedMemory::startReading(const Access &access, const SlotRef &slot) {
-  at(slot).reading.emplace_back(access.agent, access.op);
+Fault SharedMemory::fill(const Access &access, const SlotRef &ref, ArrayRef<int32_t> elements,
+                         const Elements &tile) {
+  if (Fault fault = checkHandle(access.agent, ref))
+    return {"writes " + fault.message, fault.other, fault.note};
+  Slot &slot = at(ref);
+  for (int32_t e : elements)
+    slot.data[e] = tile[e];
+  return {};
 }
 
-void SharedMemory::endReading(unsigned agent, const SlotRef &slot) {
+void SharedMemory::startReading(const Access &access, const SlotRef &slot, ElementRange range) {
+  at(slot).reading.push_back({access.agent, access.op, range});
+}
+
+void SharedMemory::endReading(Operation *op, unsigned agent, const SlotRef &slot) {
   auto &reading = at(slot).reading;
-  auto found = llvm::find_if(reading, [&](auto &entry) { return entry.first == agent; });
+  auto found =
+      llvm::find_if(reading, [&](auto &entry) { return entry.agent == agent && entry.op == op; });
   if (found != reading.end())
     reading.erase(found);
 }

@@ -61,11 +61,15 @@ public:
 
   //===--- both -----------------------------------------------------------===//
 
-  /// The whole tile of a slot.
-  Fault read(const Access &access, const SlotRef &slot, bool byNumber, TileRef &tile);
-  /// A product reads the slot until it was awaited.
-  void startReading(const Access &access, const SlotRef &slot);
-  void endReading(unsigned agent, const SlotRef &slot);
+  /// The tile of a slot; by number, only the elements of a range are right.
+  Fault read(const Access &access, const SlotRef &slot, bool byNumber, TileRef &tile,
+             ElementRange range = {});
+  /// As a ring: the agent's elements of a slot that it holds.
+  Fault fill(const Access &access, const SlotRef &slot, ArrayRef<int32_t> elements,
+             const Elements &tile);
+  /// A product, or a copy out, reads the elements until it was waited for.
+  void startReading(const Access &access, const SlotRef &slot, ElementRange range = {});
+  void endReading(Operation *op, unsigned agent, const SlotRef &slot);
   /// That no copy on its way reads what is stored.
   Fault checkStore(const Source &destination) const;
 
@@ -78,8 +82,13 @@ private:
   };
   struct Slot {
     Elements data;
-    /// Products that read it: whose, and the ops that started them.
-    std::vector<std::pair<unsigned, Operation *>> reading;
+    /// Products and copies out that read it: whose, and the ops that started them.
+    struct Reading {
+      unsigned agent;
+      Operation *op;
+      ElementRange range;
+    };
+    std::vector<Reading> reading;
     // As a stage of a ring: full from its put until as many agents have got and
     // released it as read it.
     bool isFull = false;
