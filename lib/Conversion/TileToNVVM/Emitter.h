@@ -44,6 +44,8 @@ public:
   LogicalResult run(Block *module);
 
 private:
+  friend class MmaProduct;
+
   //===--- Kernel and control flow (TileToNVVM.cpp) ---===//
   void makeKernel(Block *module);
   void decodeInstance();

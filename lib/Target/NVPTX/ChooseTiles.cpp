@@ -46,12 +46,14 @@ struct Tiles {
 
 // mma.sync: a warp has 32 rows where its registers hold that, so that each
 // fragment of keys that it loads serves two instructions. The largest tiles
-// that ptxas gives no spills.
+// that ptxas gives no spills. For f32 of 256 columns, two warps share the columns
+// of 16 rows, each with 64 sums in a thread and the scores of those rows.
 constexpr Tiles kTable[] = {
     {2, 64, kLight, 128, 128, 4}, {2, 64, kMedium, 128, 64, 4}, {2, 64, kHeavy, 128, 64, 8},
     {2, 96, kLight, 128, 64, 4},  {2, 128, kLight, 128, 48, 4}, {2, 128, kMedium, 128, 32, 4},
     {2, 128, kHeavy, 64, 64, 4},  {2, 256, kLight, 64, 64, 4},  {2, 256, kHeavy, 64, 32, 4},
-    {4, 64, kHeavy, 64, 64, 4},   {4, 128, kHeavy, 64, 32, 4},  {4, 256, kHeavy, 64, 16, 4},
+    {4, 64, kHeavy, 64, 64, 4},   {4, 128, kHeavy, 64, 32, 4},  {4, 256, kMedium, 64, 32, 8},
+    {4, 256, kHeavy, 64, 16, 8},
 };
 
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
@@ -111,10 +113,12 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
       return attention.emitError() << "no tiles for " << element << " with head dimension "
                                    << headDim << " on " << target;
     int64_t chosenWarps = warps ? warps : line->warps, chosenRows = rows ? rows : line->rows;
+    bool shared = chosenRows % 16 == 0 && chosenRows > 0 && 16 * chosenWarps % chosenRows == 0;
     if (chosenWarps < 1 || chosenWarps > 32 || chosenRows < 1 ||
-        chosenRows % (16 * chosenWarps) != 0)
-      return attention.emitError() << "tiles of " << chosenRows << " rows for " << chosenWarps
-                                   << " warps: rows must be a multiple of 16 per warp";
+        (chosenRows % (16 * chosenWarps) != 0 && !shared))
+      return attention.emitError()
+             << "tiles of " << chosenRows << " rows for " << chosenWarps
+             << " warps: rows must be 16 per warp, or a multiple or a part of that";
     int64_t chosenKeys = keys ? keys : line->keys;
     if (chosenKeys < 1 || chosenKeys % 16 != 0)
       return attention.emitError()

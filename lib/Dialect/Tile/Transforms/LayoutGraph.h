@@ -59,6 +59,8 @@ private:
   void link(Operation *op, Value whole, Value part, std::optional<unsigned> dim);
   unsigned classOf(Value tile) const { return classes[ids.lookup(tile)]; }
   const ProductInstruction *instructionOf(DotOp dot) const;
+  bool fitsRows(const ProductInstruction &instruction, int64_t rows) const;
+  Layout layoutOfAcc(const ProductInstruction &instruction, Value acc) const;
 
   bool propagateTransposes();
   bool propagateToRows();
