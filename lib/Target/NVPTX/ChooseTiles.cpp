@@ -38,7 +38,9 @@ enum Weight {
   /// Scores with captured tensors; operands that are not aligned, which pass
   /// through registers.
   kMedium,
-  /// Further tiles: dropout, captured tensors that differ from score to score.
+  /// Further tiles: captured tensors that differ from score to score,
+  kTensors,
+  /// and the bits of dropout.
   kHeavy
 };
 
@@ -58,8 +60,8 @@ constexpr Tiles kTable[] = {
     {2, 64, kLight, 128, 128, 4}, {2, 64, kMedium, 128, 64, 4}, {2, 64, kHeavy, 128, 64, 8},
     {2, 96, kLight, 128, 64, 4},  {2, 128, kLight, 128, 48, 4}, {2, 128, kMedium, 128, 32, 4},
     {2, 128, kHeavy, 64, 64, 4},  {2, 256, kLight, 64, 64, 4},  {2, 256, kHeavy, 64, 32, 4},
-    {4, 64, kHeavy, 64, 64, 4},   {4, 128, kHeavy, 64, 32, 4},  {4, 256, kMedium, 64, 32, 8},
-    {4, 256, kHeavy, 64, 16, 8},
+    {4, 64, kHeavy, 64, 64, 4},   {4, 128, kHeavy, 64, 32, 4},  {4, 256, kTensors, 64, 32, 8},
+    {4, 256, kHeavy, 32, 16, 4},
 };
 
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
@@ -88,12 +90,12 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     for (auto [i, capture] : llvm::enumerate(attention.getCaptures())) {
       auto tensor = dyn_cast<RankedTensorType>(capture.getType());
       if (tensor && tensor.getRank() >= 2)
-        return kHeavy;
+        weight = kTensors;
       Region &score = attention.getScore();
       if (tensor && !score.empty()) {
         unsigned first = score.getNumArguments() - attention.getCaptures().size();
         if (!score.getArgument(first + i).use_empty())
-          weight = kMedium;
+          weight = std::max(weight, kMedium);
       }
     }
     return weight;
