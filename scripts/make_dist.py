@@ -70,23 +70,7 @@ def check(archive, name):
                     "--filter=many_heads", env=bare)
         if not count.endswith("2 passed, 0 failed, 0 skipped\n"):
             fail("fa-test-gpu says '%s' on the CPU" % count.strip())
-        source = os.path.join(place, "user")
-        os.mkdir(source)
-        with open(os.path.join(source, "CMakeLists.txt"), "w") as file:
-            file.write("cmake_minimum_required(VERSION 3.25)\nproject(user C)\n"
-                       "find_package(fa-mlir REQUIRED)\nadd_executable(user user.c)\n"
-                       "target_link_libraries(user fa-mlir::fa)\n")
-        headers = [os.path.relpath(os.path.join(folder, file), os.path.join(prefix, "include"))
-                   for folder, _, files in os.walk(os.path.join(prefix, "include"))
-                   for file in files if file.endswith("_c.h")]
-        with open(os.path.join(source, "user.c"), "w") as file:
-            file.write("".join('#include "%s"\n' % header for header in headers) +
-                       "int fa_opt_main(int, char **);\n"
-                       "int main(int argc, char **argv) { return fa_opt_main(argc, argv); }\n")
-        run("cmake", "-S", source, "-B", source + "/build", "-DCMAKE_PREFIX_PATH=" + prefix,
-            "-DCMAKE_C_COMPILER=clang-22")
-        run("cmake", "--build", source + "/build")
-        run(source + "/build/user", "--version")
+        run(sys.executable, os.path.join(ROOT, "scripts", "check_package.py"), prefix)
 
 
 def main():

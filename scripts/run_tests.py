@@ -74,6 +74,7 @@ def suites(build):
     yield "lit and unit tests", lambda: run_lit(build)
     yield "tests on a GPU", lambda: run_command([os.path.join(build, "bin", "fa-test-gpu")])
     for name, script in (
+        ("one process with PyTorch", "scripts/check_torch.py"),
         ("fuzzing", "scripts/fuzz.py"),
     ):
         if os.path.exists(os.path.join(ROOT, script)):
