@@ -21,7 +21,8 @@ class Options(ctypes.Structure):
                 + [(name, ctypes.c_int32) for name in ("threads", "standard", "no_mask_analysis",
                                                        "no_canonicalize", "rows", "keys")]
                 + [("device", ctypes.c_char_p), ("warps", ctypes.c_int32),
-                   ("leave_out", ctypes.c_char_p), ("source_name", ctypes.c_char_p)])
+                   ("leave_out", ctypes.c_char_p), ("source_name", ctypes.c_char_p),
+                   ("no_cache", ctypes.c_int32)])
 
 
 class Library:

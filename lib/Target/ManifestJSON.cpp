@@ -44,7 +44,7 @@ static const StringRef kKinds[] = {"input", "output", "workspace", "scalar"};
 static const StringRef kParameterKinds[] = {"pointer", "size", "stride", "scalar", "tensor_map"};
 // By SizeExpr::Kind, from Add on.
 static const StringRef kOperators[] = {"+", "*", "min", "max", "floordiv", "ceildiv", "mod"};
-static const StringRef kImages[] = {"ptx", "cubin"};
+static const StringRef kImages[] = {"ptx", "cubin", "object"};
 
 //===----------------------------------------------------------------------===//
 // Writing
@@ -180,6 +180,8 @@ private:
   Manifest entry(const Node &node, size_t images);
 
   std::string problem;
+  /// The CPU has no blocks of threads.
+  bool onCPU = false;
 };
 
 } // namespace
@@ -343,7 +345,7 @@ ManifestParameter Reader::parameter(const Node &node, const Manifest &entry) {
 ManifestKernel Reader::kernel(const Node &node, const Manifest &entry) {
   ManifestKernel kernel;
   kernel.name = name(member(node, "name"));
-  kernel.threads = integer(member(node, "threads"), 1, kMaxThreads);
+  kernel.threads = integer(member(node, "threads"), onCPU ? 0 : 1, kMaxThreads);
   kernel.sharedBytes = integer(member(node, "shared_bytes"), 0, kMaxSharedBytes);
   for (const Node &extent : elements(member(node, "grid"), 0, kMaxRank))
     kernel.grid.push_back(expression(extent, entry));
@@ -411,7 +413,8 @@ llvm::Expected<ManifestModule> Reader::read(const json::Value &root) {
   Node target = member(node, "target");
   module.target = name(target);
   StringRef rest = module.target;
-  if (!rest.consume_front("sm_") || rest.take_while(llvm::isDigit).size() < 2)
+  onCPU = rest == "cpu" || rest.starts_with("cpu-");
+  if (!onCPU && (!rest.consume_front("sm_") || rest.take_while(llvm::isDigit).size() < 2))
     fail(target, "must be sm_ and a number, got '" + module.target + "'");
   module.minimumDriver =
       integer(member(node, "minimum_driver"), 0, std::numeric_limits<int32_t>::max());

@@ -8,8 +8,10 @@
 #include "fa/Tools/CompileMain.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Phases.h"
+#include "fa/Runtime/CompileCUDA.h"
 #include "fa/Support/Files.h"
 #include "fa/Support/ModuleText.h"
+#include "fa/Target/Artifact.h"
 #include "fa/Target/CPU/ModuleToLLVMIR.h"
 #include "fa/Target/NVPTX/AssembleCubin.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
@@ -34,7 +36,9 @@ struct Options {
                                        "sm_80, sm_90 or sm_90a"),
                               cl::cat(category)};
   cl::opt<std::string> emit{
-      "emit", cl::desc("what to write: mlir (default), llvm, report; obj (CPU); ptx, cubin (GPU)"),
+      "emit",
+      cl::desc("what to write: mlir (default), llvm, report; obj (CPU); ptx, cubin, "
+               "artifact (GPU)"),
       cl::cat(category)};
   cl::opt<std::string> compileTo{"compile-to", cl::desc("the last phase to run"),
                                  cl::cat(category)};
@@ -160,10 +164,19 @@ static LogicalResult emitGPUCode(ModuleOp module, const nvptx::Target &target, S
   return success();
 }
 
+/// A file that the runtime launches without a compiler: every variant, as PTX.
+static LogicalResult emitArtifact(ModuleOp module, const CompileOptions &compile, raw_ostream &os) {
+  FailureOr<cuda::Program> program = cuda::compile(module, compile);
+  if (failed(program))
+    return failure();
+  os << printArtifact({printManifest(program->manifest), program->images});
+  return success();
+}
+
 /// What `--emit` may be for a target.
 static ArrayRef<StringRef> getEmits(bool gpu) {
   static const StringRef forCPU[] = {"mlir", "llvm", "obj", "report"};
-  static const StringRef forGPU[] = {"mlir", "llvm", "ptx", "cubin", "report"};
+  static const StringRef forGPU[] = {"mlir", "llvm", "ptx", "cubin", "artifact", "report"};
   return gpu ? ArrayRef<StringRef>(forGPU) : ArrayRef<StringRef>(forCPU);
 }
 
@@ -226,6 +239,14 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   }
   if (emit != "mlir" && emit != "report" && !to.empty())
     return fail("--emit=" + emit + " needs every phase; leave out --compile-to");
+  if (emit == "artifact") {
+    if (options->compileFrom.getNumOccurrences() || options->dumpPhasesTo.getNumOccurrences())
+      return fail("--emit=artifact compiles every variant from the start; leave out "
+                  "--compile-from and --dump-phases-to");
+    if (failed(emitArtifact(*module, compile, os)))
+      return 1;
+    return keep();
+  }
   if (failed(runPhases(*module, compile, options->compileFrom, to, options->dumpPhasesTo)))
     return 1;
   if (emit == "mlir") {

@@ -10,6 +10,7 @@
 #include "fa/Tools/CompileMain.h"
 #include "fa/Tools/Registry.h"
 #include "fa/Tools/Tools.h"
+#include "fa/fa_c.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
@@ -57,6 +58,9 @@ static LogicalResult runPasses(int argc, char **argv, StringRef input, StringRef
 }
 
 int fa_opt_main(int argc, char **argv) {
+  // A question of its own, about no program.
+  static llvm::cl::opt<bool> cacheInfo("cache-info",
+                                       llvm::cl::desc("describe the cache of compiled programs"));
   DialectRegistry registry;
   fa::registerAllDialects(registry);
   fa::registerAllPasses();
@@ -64,6 +68,10 @@ int fa_opt_main(int argc, char **argv) {
   fa::registerVersion();
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "fa-opt: runs passes; with --target or --emit, compiles attention\n", registry);
+  if (cacheInfo) {
+    llvm::outs() << fa_cache_info();
+    return 0;
+  }
   if (failed(fa::checkCompilerOptions()))
     return 1;
   if (fa::isCompilerRun())

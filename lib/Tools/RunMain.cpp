@@ -269,6 +269,8 @@ static llvm::Error setDevice(const Options &options, fa_compile_options &compile
 
 static llvm::Expected<bool> run(const Options &options) {
   fa_compile_options compile = fa_compile_options_default();
+  // What is timed and checked is this compiler's, this time.
+  compile.no_cache = 1;
   if (llvm::Error failed = setDevice(options, compile))
     return failed;
   for (const cl::Option *option : {static_cast<const cl::Option *>(&options.interpPhase),

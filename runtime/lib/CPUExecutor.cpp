@@ -10,6 +10,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 
 using namespace mlir;
@@ -43,26 +44,62 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
   return jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols)));
 }
 
-llvm::Expected<std::unique_ptr<Executor>> Executor::create(ModuleOp module,
-                                                           const TargetDescription &target) {
-  std::unique_ptr<Executor> executor(new Executor());
-  for (auto func : module.getOps<LLVM::LLVMFuncOp>())
-    if (auto bytes = func->getAttrOfType<IntegerAttr>("cpu.scratch_bytes"))
-      executor->kernels[func.getName().str()].scratchBytes = bytes.getInt();
+// An image is a line `name arguments scratch-bytes` a kernel, an empty line, and an
+// object file.
 
-  auto context = std::make_unique<llvm::LLVMContext>();
-  auto llvmModule = translateToLLVMIR(module, *context, target);
+llvm::Expected<std::string> Executor::compile(ModuleOp module, const TargetDescription &target) {
+  llvm::LLVMContext context;
+  auto llvmModule = translateToLLVMIR(module, context, target);
   if (!llvmModule)
     return llvmModule.takeError();
-  for (auto &[name, kernel] : executor->kernels) {
-    llvm::Function *entry = (*llvmModule)->getFunction("_mlir_ciface_" + name + "_instances");
-    if (!entry)
-      return llvm::createStringError("kernel '" + name + "' has no entry");
-    kernel.numArguments = entry->arg_size();
-  }
+  std::string image;
+  llvm::raw_string_ostream os(image);
+  for (auto func : module.getOps<LLVM::LLVMFuncOp>())
+    if (auto bytes = func->getAttrOfType<IntegerAttr>("cpu.scratch_bytes")) {
+      llvm::StringRef name = func.getName();
+      llvm::Function *entry =
+          (*llvmModule)->getFunction(("_mlir_ciface_" + name + "_instances").str());
+      if (!entry)
+        return llvm::createStringError("kernel '" + name + "' has no entry");
+      os << name << " " << entry->arg_size() << " " << bytes.getInt() << "\n";
+    }
+  os << "\n";
+  // As LLJIT has it: code that may stand anywhere, all of it near.
+  auto machine = getMachineBuilder(target)
+                     .setRelocationModel(llvm::Reloc::PIC_)
+                     .setCodeModel(llvm::CodeModel::Small)
+                     .createTargetMachine();
+  if (!machine)
+    return machine.takeError();
+  auto object = llvm::orc::SimpleCompiler(**machine)(**llvmModule);
+  if (!object)
+    return object.takeError();
+  os << (*object)->getBuffer();
+  return image;
+}
 
+llvm::Expected<std::unique_ptr<Executor>> Executor::create(ModuleOp module,
+                                                           const TargetDescription &target) {
+  auto image = compile(module, target);
+  if (!image)
+    return image.takeError();
+  return load(*image);
+}
+
+llvm::Expected<std::unique_ptr<Executor>> Executor::load(llvm::StringRef image) {
+  std::unique_ptr<Executor> executor(new Executor());
+  auto [line, rest] = image.split('\n');
+  for (; !line.empty(); std::tie(line, rest) = rest.split('\n')) {
+    llvm::SmallVector<llvm::StringRef> words;
+    line.split(words, ' ');
+    Kernel kernel;
+    if (words.size() != 3 || words[1].getAsInteger(10, kernel.numArguments) ||
+        words[2].getAsInteger(10, kernel.scratchBytes))
+      return llvm::createStringError("the image of a program for the CPU is damaged");
+    executor->kernels[words[0].str()] = kernel;
+  }
   auto jit = llvm::orc::LLJITBuilder()
-                 .setJITTargetMachineBuilder(getMachineBuilder(target))
+                 .setJITTargetMachineBuilder(getMachineBuilder(getHostTarget()))
                  .setLinkProcessSymbolsByDefault(false)
                  .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
                  .create();
@@ -71,8 +108,8 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(ModuleOp module,
   executor->jit = std::move(*jit);
   if (llvm::Error error = defineSymbols(*executor->jit))
     return error;
-  if (llvm::Error error = executor->jit->addIRModule(
-          llvm::orc::ThreadSafeModule(std::move(*llvmModule), std::move(context))))
+  if (llvm::Error error =
+          executor->jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(rest, "kernels")))
     return error;
   for (auto &[name, kernel] : executor->kernels) {
     auto run = executor->jit->lookup("packed_" + name + "_run");

@@ -94,6 +94,8 @@ public:
   const Device &getDevice() const { return *device; }
   /// Seconds that the driver took to load the images, which compiles PTX.
   double loadSeconds() const { return seconds; }
+  /// Why the device cannot run a variant; empty where it can.
+  const std::string &getProblem(size_t variant) const { return variants[variant].problem; }
   /// Of every kernel that is loaded, variant by variant.
   llvm::ArrayRef<KernelFacts> getKernels() const { return facts; }
 

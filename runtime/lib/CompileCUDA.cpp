@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CompileCUDA.h"
+#include "fa/Runtime/CompileCUDA.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
 
 using namespace mlir;

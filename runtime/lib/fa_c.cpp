@@ -1,4 +1,4 @@
-//===- fa_c.cpp - the C API: programs -===//
+//===- fa_c.cpp - the C API: compiling -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,13 +7,16 @@
 
 #include "fa/fa_c.h"
 #include "CError.h"
-#include "CUDAExecutor.h"
-#include "CompileCUDA.h"
-#include "Launch.h"
+#include "CUDALink.h"
+#include "DiskCache.h"
+#include "HostProgram.h"
+#include "ProgramCache.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Runtime/CPUExecutor.h"
+#include "fa/Runtime/CompileCUDA.h"
 #include "fa/Support/ModuleText.h"
+#include "fa/Target/Artifact.h"
 #include "fa/Tools/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -22,24 +25,7 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-struct fa_program {
-  std::string target;
-  Manifest manifest;
-  // One of the two, by the target.
-  std::unique_ptr<cpu::Executor> executor;
-  std::unique_ptr<cuda::Executor> cuda;
-  std::unique_ptr<cpu::ThreadPool> pool;
-  // The arguments that a launch binds: indices into the manifest's.
-  std::vector<unsigned> visible;
-  std::vector<fa_dtype> dtypes;
-  std::vector<std::vector<int64_t>> shapes;
-};
-
 static constexpr int32_t kMaxThreads = 1024;
-
-const char *fa_error_message(const fa_error *error) { return error ? error->message.c_str() : ""; }
-void fa_error_free(fa_error *error) { delete error; }
-const char *fa_version(void) { return FA_VERSION; }
 
 fa_compile_options fa_compile_options_default(void) {
   fa_compile_options options;
@@ -82,41 +68,11 @@ static fa_error *selectEntry(ModuleOp module, const char *name) {
   return nullptr;
 }
 
-/// What `visible` tells a caller of the arguments.
-static fa_error *describeArguments(fa_program &program) {
-  for (auto [i, argument] : llvm::enumerate(program.manifest.arguments)) {
-    if (argument.kind == ManifestArgument::Workspace)
-      continue;
-    std::optional<fa_dtype> dtype = launchTypeOf(argument.dtype);
-    if (!dtype)
-      return makeError("argument '" + argument.name +
-                       "' has a type that no launch can pass; use f16, bf16, f32, "
-                       "f64, i1, i8, i16, i32, i64 or index");
-    std::vector<int64_t> shape = argument.shape;
-    for (int64_t &size : shape)
-      size = ShapedType::isDynamic(size) ? -1 : size;
-    program.visible.push_back(i);
-    program.dtypes.push_back(*dtype);
-    program.shapes.push_back(std::move(shape));
-  }
-  return nullptr;
-}
-
 //===----------------------------------------------------------------------===//
-// Compiling
+// Devices
 //===----------------------------------------------------------------------===//
 
 static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
-
-static llvm::Expected<std::shared_ptr<const cuda::Device>> openCUDA(StringRef name) {
-  std::optional<int> ordinal = cuda::parseDevice(name);
-  if (!ordinal)
-    return error("unknown device '" + name + "': expected cuda or cuda:N");
-  llvm::Expected<const cuda::Driver *> driver = cuda::Driver::get();
-  if (!driver)
-    return driver.takeError();
-  return cuda::Device::open(**driver, *ordinal);
-}
 
 /// The device that a program is for, null for the CPU, and the target that
 /// stands for "cuda".
@@ -142,36 +98,87 @@ chooseDevice(const fa_compile_options &options, std::string &target) {
   return device;
 }
 
+//===----------------------------------------------------------------------===//
+// What is kept
+//===----------------------------------------------------------------------===//
+
+/// All that the code of a program depends on: the compiler, what it is told, what
+/// it compiles for and, as cubins are the driver's, the driver; and the program.
+static std::string diskKey(ModuleOp module, const CompileOptions &compile,
+                           const cuda::Device *device) {
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  os << "build " << getBuildId() << "\ntarget " << compile.target;
+  if (device) {
+    os << " on " << device->major << "." << device->minor << " driver " << device->driver.version;
+  } else {
+    cpu::TargetDescription cpu = cpu::describeTarget(compile.target);
+    os << " " << cpu.cpu << " " << cpu.features << " " << cpu.lanes << " " << cpu.dotRows << "x"
+       << cpu.dotColumns << " " << cpu.convertsBF16;
+  }
+  os << "\noptions " << compile.onlineSoftmax << compile.analyzeMask << compile.canonicalize
+     << compile.aligned << " " << compile.rows << " " << compile.keys << " " << compile.warps
+     << " \"" << compile.leaveOut << "\"\n";
+  module->print(os);
+  return key;
+}
+
+/// A program out of what the disk held; any error means that it is made again.
+static llvm::Error loadArtifact(StringRef bytes, const CompileOptions &compile, int threads,
+                                std::shared_ptr<const cuda::Device> device, fa_program &program) {
+  auto artifact = parseArtifact(bytes);
+  if (!artifact)
+    return artifact.takeError();
+  auto manifest = parseManifest(artifact->manifest);
+  if (!manifest)
+    return manifest.takeError();
+  if (manifest->target != compile.target)
+    return error("it was made for " + manifest->target);
+  if (device)
+    return loadProgram(std::move(*manifest), artifact->images, nullptr, std::move(device), program);
+  if (manifest->entries.size() != 1 || artifact->images.size() != 1)
+    return error("it holds no program for the CPU");
+  auto executor = cpu::Executor::load(artifact->images.front());
+  if (!executor)
+    return executor.takeError();
+  program.host = makeHostKernels(std::move(*executor), threads);
+  program.manifest = std::move(manifest->entries.front());
+  return describeArguments(program);
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
 /// Kernels for the CPU, of a module at phase input.
-static llvm::Error compileForCPU(ModuleOp module, const CompileOptions &compile, int threads,
-                                 fa_program &program) {
+static llvm::Expected<Artifact> compileForCPU(ModuleOp module, const CompileOptions &compile,
+                                              int threads, fa_program &program) {
   if (failed(runPhases(module, compile, {}, "tile")))
     return error("the program could not be compiled");
   auto manifests = readManifests(module);
   if (failed(manifests) || manifests->size() != 1)
     return error("the module holds no entry");
-  program.manifest = std::move(manifests->front());
   if (failed(runPhases(module, compile, "tile")))
     return error("the program could not be compiled");
-  auto executor = cpu::Executor::create(module, cpu::describeTarget(compile.target));
+  auto image = cpu::Executor::compile(module, cpu::describeTarget(compile.target));
+  if (!image)
+    return image.takeError();
+  auto executor = cpu::Executor::load(*image);
   if (!executor)
     return executor.takeError();
-  program.executor = std::move(*executor);
-  program.pool = std::make_unique<cpu::ThreadPool>(threads > 0 ? threads : 0);
-  return llvm::Error::success();
+  program.host = makeHostKernels(std::move(*executor), threads);
+  program.manifest = std::move(manifests->front());
+  ManifestModule whole;
+  whole.target = compile.target;
+  whole.minimumDriver = 0;
+  whole.images = {"object"};
+  whole.entries = {program.manifest};
+  return Artifact{printManifest(whole), {std::move(*image)}};
 }
 
-/// Whether the driver reads a program's images.
-static llvm::Error checkDriver(const cuda::Device &device, const ManifestModule &manifest) {
-  if (device.driver.version >= manifest.minimumDriver)
-    return llvm::Error::success();
-  return error("the program needs CUDA " + cuda::versionText(manifest.minimumDriver) +
-               ", but the driver supports " + cuda::versionText(device.driver.version) +
-               "; update the driver, or compile for sm_80");
-}
-
-static llvm::Error compileForCUDA(ModuleOp module, const CompileOptions &compile,
-                                  std::shared_ptr<const cuda::Device> device, fa_program &program) {
+static llvm::Expected<Artifact> compileForCUDA(ModuleOp module, const CompileOptions &compile,
+                                               std::shared_ptr<const cuda::Device> device,
+                                               fa_program &program) {
   auto compiled = cuda::compile(module, compile);
   if (failed(compiled))
     return error("the program could not be compiled");
@@ -179,13 +186,25 @@ static llvm::Error compileForCUDA(ModuleOp module, const CompileOptions &compile
     return error("the module holds no entry");
   if (llvm::Error old = checkDriver(*device, compiled->manifest))
     return old;
-  program.manifest = std::move(compiled->manifest.entries.front());
+  program.manifest = compiled->manifest.entries.front();
+  // What the driver's compiler makes of PTX can be kept; where it makes nothing,
+  // loading the PTX says why.
+  if (auto cubins = cuda::linkCubins(*device, compiled->images, compile.target)) {
+    auto executor = cuda::Executor::create(device, program.manifest, compile.target, *cubins);
+    if (executor) {
+      program.cuda = std::move(*executor);
+      for (std::string &kind : compiled->manifest.images)
+        kind = "cubin";
+      return Artifact{printManifest(compiled->manifest), std::move(*cubins)};
+    }
+    llvm::consumeError(executor.takeError());
+  }
   auto executor =
       cuda::Executor::create(device, program.manifest, compile.target, compiled->images);
   if (!executor)
     return executor.takeError();
   program.cuda = std::move(*executor);
-  return llvm::Error::success();
+  return Artifact{printManifest(compiled->manifest), std::move(compiled->images)};
 }
 
 static fa_error *compile(StringRef text, const fa_compile_options &options, fa_program &program) {
@@ -212,11 +231,51 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
     return makeError(errors.messages("the text is not a module of MLIR"));
   if (fa_error *error = selectEntry(*module, options.entry))
     return error;
-  llvm::Error failed = *device ? compileForCUDA(*module, compileOptions, *device, program)
-                               : compileForCPU(*module, compileOptions, options.threads, program);
-  if (failed)
-    return makeError(errors.messages(llvm::toString(std::move(failed))));
-  return describeArguments(program);
+  DiskCache disk = options.no_cache ? DiskCache({}, 0) : DiskCache::fromEnvironment();
+  std::string key = disk.isOn() ? diskKey(*module, compileOptions, device->get()) : "";
+  if (std::optional<std::string> kept = disk.read(key)) {
+    llvm::Error unusable = loadArtifact(*kept, compileOptions, options.threads, *device, program);
+    if (!unusable) {
+      ++getCacheCounts().disk;
+      return nullptr;
+    }
+    llvm::consumeError(std::move(unusable));
+    disk.remove(key);
+  }
+  auto artifact = *device ? compileForCUDA(*module, compileOptions, *device, program)
+                          : compileForCPU(*module, compileOptions, options.threads, program);
+  if (!artifact)
+    return makeError(errors.messages(llvm::toString(artifact.takeError())));
+  if (llvm::Error failed = describeArguments(program))
+    return makeError(std::move(failed));
+  ++getCacheCounts().compiled;
+  if (disk.isOn())
+    disk.write(key, printArtifact(*artifact));
+  return nullptr;
+}
+
+/// What tells one call of fa_compile from another, as bytes.
+static void memoryKey(StringRef text, const fa_compile_options &options, std::string &key) {
+  key.reserve(256 + text.size());
+  for (const char *choice :
+       {options.target, options.entry, options.device, options.leave_out, options.source_name})
+    key.append(choice ? choice : "").push_back(choice ? '\0' : '\1');
+  for (int32_t choice : {options.threads, options.standard, options.no_mask_analysis,
+                         options.no_canonicalize, options.rows, options.keys, options.warps})
+    key.append(reinterpret_cast<const char *>(&choice), sizeof choice);
+  key.append(text.data(), text.size());
+}
+
+/// Stores the options in the size of this version; an error where they have none.
+static fa_error *readOptions(const fa_compile_options *options, fa_compile_options &chosen) {
+  constexpr size_t first = offsetof(fa_compile_options, no_cache);
+  if (!options)
+    return nullptr;
+  if (options->size != first && options->size != sizeof chosen)
+    return makeError("fa_compile_options.size is " + std::to_string(options->size) + ", expected " +
+                     std::to_string(sizeof chosen) + "; start from fa_compile_options_default()");
+  std::memcpy(&chosen, options, options->size);
+  return nullptr;
 }
 
 fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *options,
@@ -227,164 +286,28 @@ fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *op
   if (!text)
     return makeError("fa_compile needs the text of a module, got NULL");
   fa_compile_options chosen = fa_compile_options_default();
-  if (options) {
-    if (options->size != sizeof chosen)
-      return makeError("fa_compile_options.size is " + std::to_string(options->size) +
-                       ", expected " + std::to_string(sizeof chosen) +
-                       "; start from fa_compile_options_default()");
-    chosen = *options;
-  }
-  auto result = std::make_unique<fa_program>();
-  if (fa_error *error = compile(StringRef(text, size), chosen, *result))
+  if (fa_error *error = readOptions(options, chosen))
     return error;
-  *program = result.release();
-  return nullptr;
-}
-
-void fa_program_free(fa_program *program) { delete program; }
-
-//===----------------------------------------------------------------------===//
-// Loading
-//===----------------------------------------------------------------------===//
-
-static llvm::Error load(StringRef text, llvm::ArrayRef<fa_image> images, const char *entry,
-                        const char *device, fa_program &program) {
-  auto manifest = parseManifest(text);
-  if (!manifest)
-    return manifest.takeError();
-  if (images.size() != manifest->images.size())
-    return error("the manifest counts " + llvm::Twine(manifest->images.size()) + " images, got " +
-                 llvm::Twine(images.size()));
-  std::vector<std::string> codes;
-  for (auto [i, image] : llvm::enumerate(images)) {
-    if (!image.data || !image.size)
-      return error("image " + llvm::Twine(i) + " is empty");
-    codes.emplace_back(static_cast<const char *>(image.data), image.size);
+  auto make = [&](fa_program &made) { return compile(StringRef(text, size), chosen, made); };
+  if (chosen.no_cache) {
+    auto made = std::make_unique<fa_program>();
+    if (fa_error *error = make(*made))
+      return error;
+    *program = made.release();
+    return nullptr;
   }
-  std::string names;
-  Manifest *found = nullptr;
-  for (Manifest &candidate : manifest->entries) {
-    names += (names.empty() ? "@" : ", @") + candidate.entry;
-    if (entry ? candidate.entry == entry : manifest->entries.size() == 1)
-      found = &candidate;
-  }
-  if (!found)
-    return entry ? error("the program has no entry @" + llvm::Twine(entry) + "; it has " + names)
-                 : error("the program holds several entries; name one of " + names);
-  auto opened = openCUDA(device ? device : "cuda");
-  if (!opened)
-    return opened.takeError();
-  if (llvm::Error old = checkDriver(**opened, *manifest))
-    return old;
-  auto executor = cuda::Executor::create(*opened, *found, manifest->target, codes);
-  if (!executor)
-    return executor.takeError();
-  program.cuda = std::move(*executor);
-  program.manifest = std::move(*found);
-  program.target = manifest->target;
-  return llvm::Error::success();
+  // Its memory is kept: what is cached is asked for often.
+  static thread_local std::string key;
+  key.clear();
+  memoryKey(StringRef(text, size), chosen, key);
+  return getProgram(key, make, program);
 }
 
-fa_error *fa_program_load(const char *manifest, size_t size, const fa_image *images, size_t count,
-                          const char *entry, const char *device, fa_program **program) {
-  if (!program)
-    return makeError("fa_program_load needs a place for the program, got NULL");
-  *program = nullptr;
-  if (!manifest || (!images && count))
-    return makeError("fa_program_load needs a manifest and images, got NULL");
-  auto result = std::make_unique<fa_program>();
-  if (llvm::Error failed =
-          load(StringRef(manifest, size), llvm::ArrayRef(images, count), entry, device, *result))
-    return makeError(std::move(failed));
-  if (fa_error *error = describeArguments(*result))
-    return error;
-  *program = result.release();
-  return nullptr;
-}
-
-//===----------------------------------------------------------------------===//
-// Describing
-//===----------------------------------------------------------------------===//
-
-fa_program_info fa_program_get_info(const fa_program *program) {
-  if (!program)
-    return {"", "", 0};
-  if (!program->cuda)
-    return {program->target.c_str(), "cpu", 0};
-  return {program->target.c_str(), program->cuda->getDevice().name.c_str(),
-          program->cuda->loadSeconds()};
-}
-
-size_t fa_program_num_kernels(const fa_program *program) {
-  return program && program->cuda ? program->cuda->getKernels().size() : 0;
-}
-
-fa_kernel_info fa_program_kernel(const fa_program *program, size_t index) {
-  if (index >= fa_program_num_kernels(program))
-    return {nullptr, 0, 0, 0, 0};
-  const cuda::Executor::KernelFacts &kernel = program->cuda->getKernels()[index];
-  return {kernel.name.c_str(), static_cast<int32_t>(kernel.threads), kernel.registers,
-          kernel.localBytes, kernel.sharedBytes};
-}
-
-size_t fa_program_num_arguments(const fa_program *program) {
-  return program ? program->visible.size() : 0;
-}
-
-fa_argument_info fa_program_argument(const fa_program *program, size_t index) {
-  fa_argument_info info;
-  std::memset(&info, 0, sizeof info);
-  if (index >= fa_program_num_arguments(program))
-    return info;
-  const ManifestArgument &argument = program->manifest.arguments[program->visible[index]];
-  info.name = argument.name.c_str();
-  info.kind = argument.kind == ManifestArgument::Output   ? FA_OUTPUT
-              : argument.kind == ManifestArgument::Scalar ? FA_SCALAR
-                                                          : FA_INPUT;
-  info.dtype = program->dtypes[index];
-  info.rank = program->shapes[index].size();
-  info.shape = program->shapes[index].data();
-  return info;
-}
-
-//===----------------------------------------------------------------------===//
-// Launching
-//===----------------------------------------------------------------------===//
-
-fa_error *fa_program_workspace_size(const fa_program *program, const fa_argument *arguments,
-                                    size_t count, uint64_t *bytes) {
-  if (!program || (!arguments && count) || !bytes)
-    return makeError(
-        "fa_program_workspace_size needs a program, arguments and a place for the bytes, got NULL");
-  auto size = workspaceSize(program->manifest, llvm::ArrayRef(arguments, count));
-  if (!size)
-    return makeError(size.takeError());
-  *bytes = *size;
-  return nullptr;
-}
-
-fa_error *fa_program_launch(const fa_program *program, void *stream, const fa_argument *arguments,
-                            size_t count, void *workspace, uint64_t workspaceBytes) {
-  if (!program || (!arguments && count))
-    return makeError("fa_program_launch needs a program and arguments, got NULL");
-  BoundArguments bound;
-  if (llvm::Error failed = bindArguments(program->manifest, llvm::ArrayRef(arguments, count),
-                                         workspace, workspaceBytes, bound))
-    return makeError(std::move(failed));
-  if (program->cuda)
-    return makeError(
-        program->cuda->launch(program->manifest, bound, static_cast<cuda::CUstream>(stream)));
-  std::vector<cpu::Argument> values;
-  for (auto [info, argument] : llvm::zip_equal(program->manifest.arguments, bound.arguments))
-    values.push_back(info.kind == ManifestArgument::Scalar
-                         ? cpu::Argument::scalar(argument.scalar)
-                         : cpu::Argument::tensor(argument.data, argument.sizes, argument.strides));
-  for (const ManifestKernel &kernel : program->manifest.kernels()) {
-    std::vector<cpu::Argument> own;
-    for (unsigned i : kernel.arguments)
-      own.push_back(values[i]);
-    if (llvm::Error error = program->executor->run(kernel.name, own, *program->pool))
-      return makeError(std::move(error));
-  }
-  return nullptr;
+const char *fa_cache_info(void) {
+  static thread_local std::string text;
+  const CacheCounts &counts = getCacheCounts();
+  text = DiskCache::fromEnvironment().describe() + "process: " + std::to_string(counts.memory) +
+         " found in memory, " + std::to_string(counts.disk) + " on disk, " +
+         std::to_string(counts.compiled) + " compiled\n";
+  return text.c_str();
 }

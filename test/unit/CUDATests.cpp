@@ -7,7 +7,7 @@
 
 #include "../../runtime/lib/CUDADriver.h"
 #include "../../runtime/lib/CUDAExecutor.h"
-#include "../../runtime/lib/CompileCUDA.h"
+#include "fa/Runtime/CompileCUDA.h"
 #include "FakeDriver.h"
 #include "FakeProgram.h"
 #include <cmath>

@@ -55,6 +55,10 @@ public:
   /// From a module that has been through the `llvm` phase.
   static llvm::Expected<std::unique_ptr<Executor>>
   create(ModuleOp module, const TargetDescription &target = getHostTarget());
+  /// The same in two steps: bytes that may be kept, and loading them. Code is
+  /// trusted: load only bytes that are known to be whole.
+  static llvm::Expected<std::string> compile(ModuleOp module, const TargetDescription &target);
+  static llvm::Expected<std::unique_ptr<Executor>> load(llvm::StringRef image);
   ~Executor();
 
   /// Runs every instance of a kernel. Arguments as in the tile.func, ids left out.

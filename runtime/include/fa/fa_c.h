@@ -102,6 +102,7 @@ typedef struct fa_compile_options {
   const char *leave_out;    /* GPUs: passes of phase schedule to leave out, by name, with commas
                                between; every choice gives right results. NULL: none */
   const char *source_name;  /* what errors call the text, say its file; NULL: "<text>" */
+  int32_t no_cache;         /* 1: compile, whatever is kept, and keep nothing */
 } fa_compile_options;
 
 FA_API fa_compile_options fa_compile_options_default(void);
@@ -112,10 +113,43 @@ FA_API const char *fa_error_message(const fa_error *error);
 FA_API void fa_error_free(fa_error *error);
 
 /* Compiles `size` bytes of MLIR text; `options` may be NULL. On success stores
- * a program that the caller frees. */
+ * a program that the caller frees.
+ *
+ * What was compiled before is found again: in this process by text and options,
+ * without looking at them further; else in the folder $FA_CACHE_DIR (empty:
+ * none), $XDG_CACHE_HOME/fa-mlir or $HOME/.cache/fa-mlir by the program, the
+ * build of this library, the target and, for a GPU, the driver. The folder holds
+ * at most $FA_CACHE_SIZE MiB (1024); any number of processes may share it.
+ * Damaged entries are made again. Threads that ask for one program at a time
+ * wait for the one that compiles it. */
 FA_API fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *options,
                             fa_program **program);
 FA_API void fa_program_free(fa_program *program);
+
+/* The cache on disk: its folder, entries and size, and what this process found
+ * there, as lines. Valid until the thread asks again. */
+FA_API const char *fa_cache_info(void);
+
+/* Why a program cannot be compiled for a device, what its launches cannot do, and
+ * what makes them slower; each with what to do about it. */
+typedef enum fa_reason_kind {
+  FA_REFUSED = 0,           /* there is no program */
+  FA_REFUSED_AT_LAUNCH = 1, /* launches of this kind are refused */
+  FA_SLOWER = 2             /* it runs, by code that is not the best for the device */
+} fa_reason_kind;
+typedef struct fa_reason {
+  fa_reason_kind kind;
+  const char *what;
+  const char *remedy; /* "" where there is none */
+} fa_reason;
+typedef struct fa_reasons fa_reasons;
+
+/* As fa_compile, but tells what there is to tell. The caller frees the list. */
+FA_API fa_reasons *fa_explain(const char *text, size_t size, const fa_compile_options *options);
+FA_API size_t fa_reasons_count(const fa_reasons *reasons);
+/* Valid as long as the list. */
+FA_API fa_reason fa_reasons_get(const fa_reasons *reasons, size_t index);
+FA_API void fa_reasons_free(fa_reasons *reasons);
 
 /* PTX text or a cubin. */
 typedef struct fa_image {
@@ -129,6 +163,11 @@ typedef struct fa_image {
 FA_API fa_error *fa_program_load(const char *manifest, size_t size, const fa_image *images,
                                  size_t count, const char *entry, const char *device,
                                  fa_program **program);
+
+/* The same of an artifact: `size` bytes of what `fa-opt --emit=artifact` wrote.
+ * One that is damaged is refused. */
+FA_API fa_error *fa_artifact_load(const void *data, size_t size, const char *entry,
+                                  const char *device, fa_program **program);
 
 /* The arguments of a program: inputs, scalars and outputs. */
 FA_API size_t fa_program_num_arguments(const fa_program *program);

@@ -1,0 +1,37 @@
+//===- Artifact.h - a compiled program in one file --------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// 8 bytes "FA-MLIR\x01", 16 bytes of digest of all that follows, then numbers of
+// 8 bytes, little endian: how many parts, the size of each; then the parts: the
+// manifest (JSON) and the images that it counts.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TARGET_ARTIFACT_H
+#define FA_TARGET_ARTIFACT_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace mlir::fa {
+
+struct Artifact {
+  /// See Manifest.h.
+  std::string manifest;
+  std::vector<std::string> images;
+};
+
+std::string printArtifact(const Artifact &artifact);
+/// An error of one line where the bytes are cut short, changed or of something
+/// else. What the manifest says is not looked at.
+llvm::Expected<Artifact> parseArtifact(llvm::StringRef bytes);
+
+} // namespace mlir::fa
+
+#endif // FA_TARGET_ARTIFACT_H

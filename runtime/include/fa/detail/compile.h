@@ -1,0 +1,270 @@
+//===- compile.h - how fa.h turns a spec into a program ---------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Included by fa.h. The text of a spec is put together of what was recorded when
+// its regions were assigned, so that asking for a kernel that is cached costs
+// less than a microsecond.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DETAIL_COMPILE_H
+#define FA_DETAIL_COMPILE_H
+
+#include <cstdio>
+
+namespace fa {
+namespace detail {
+
+/// Why there can be no argument of this name; empty where there can.
+inline std::string checkCapture(const Attention &spec, size_t i) {
+  const CaptureInfo &info = spec.captures[i];
+  bool plain = !info.name.empty() && info.name.size() < 100;
+  for (char c : info.name)
+    plain &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  if (!plain)
+    return "capture '" + info.name + "' needs a name of letters, digits and _";
+  for (const char *own : {"q", "k", "v", "o", "lse", "p", "seed", "offset"})
+    if (info.name == own)
+      return "capture '" + info.name + "' has the name of an operand; choose another";
+  for (size_t other = 0; other < i; ++other)
+    if (spec.captures[other].name == info.name)
+      return "there are two captures '" + info.name + "'; choose another name for one";
+  if (static_cast<unsigned>(info.dtype) > FA_BOOL)
+    return "capture '" + info.name + "' has an unknown dtype; use one of fa::f16, fa::f32, ...";
+  for (const Dim &dim : info.dims)
+    for (char c : dim.name)
+      if (c < ' ' || c > '~' || c == '"' || c == '\\')
+        return "a dimension of capture '" + info.name + "' needs a plain name";
+  if (info.dims.size() > static_cast<size_t>(Tensor::kMaxRank))
+    return "capture '" + info.name + "' has rank " + std::to_string(info.dims.size()) +
+           ", expected at most " + std::to_string(Tensor::kMaxRank);
+  return "";
+}
+
+inline std::string checkRegion(const Attention &spec, const Region &region, const char *name) {
+  if (!region.problem.empty())
+    return "the " + std::string(name) + " " + region.problem;
+  for (const std::string &used : region.captures) {
+    bool known = false;
+    for (const CaptureInfo &info : spec.captures)
+      known |= info.name == used;
+    if (!known)
+      return "the " + std::string(name) + " reads '" + used +
+             "', which is no capture of this spec; add it by Attention::capture";
+  }
+  return "";
+}
+
+inline std::string check(const Attention &spec) {
+  if (spec.headDim < 1 || spec.valueDim < 0)
+    return "headDim is " + std::to_string(spec.headDim) + " and valueDim " +
+           std::to_string(spec.valueDim) + ", expected 1 to 256";
+  if (spec.dtype != FA_F16 && spec.dtype != FA_BF16 && spec.dtype != FA_F32)
+    return "dtype must be fa::f16, fa::bf16 or fa::f32";
+  if (spec.scale && !(*spec.scale >= -1e300 && *spec.scale <= 1e300))
+    return "scale must be finite";
+  bool known = spec.precision.empty();
+  for (const char *name : {"ieee", "tf32x3", "tf32"})
+    known |= spec.precision == name;
+  if (!known)
+    return "the precision is unknown; choose ieee, tf32x3 or tf32, or leave it empty";
+  if (spec.captures.size() > static_cast<size_t>(Forward::kMaxCaptures))
+    return "there are " + std::to_string(spec.captures.size()) + " captures, expected at most " +
+           std::to_string(Forward::kMaxCaptures) + "; join some to one tensor";
+  for (size_t i = 0; i < spec.captures.size(); ++i)
+    if (std::string problem = checkCapture(spec, i); !problem.empty())
+      return problem;
+  if (std::string problem = checkRegion(spec, spec.mask, "mask"); !problem.empty())
+    return problem;
+  return checkRegion(spec, spec.score, "score");
+}
+
+/// A finite double with all of its digits, as MLIR reads it in any locale.
+inline std::string decimal(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.17e", value);
+  std::string digits, result = value < 0 ? "-" : "";
+  const char *exponent = std::strchr(text, 'e');
+  for (const char *c = text; c != exponent; ++c)
+    if (*c >= '0' && *c <= '9')
+      digits += *c;
+  return result + digits[0] + "." + digits.substr(1) + exponent;
+}
+
+/// The text of a region with its block arguments.
+inline void addRegion(std::string &text, const Attention &spec, const std::string *types,
+                      const Region &region, const char *name, const char *first, const char *type) {
+  if (!region)
+    return;
+  ((text += " ") += name) += " {\n  ^bb0(";
+  (text += first) += "%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index";
+  for (size_t i = 0; i < spec.captures.size(); ++i)
+    (((text += ", %c_") += spec.captures[i].name) += ": ") += types[i];
+  (text += "):\n") += region.ops;
+  (((text += "    fa.yield ") += region.result) += " : ") += type;
+  text += "\n  }";
+}
+
+/// Into a text that was cleared.
+inline void print(std::string &text, const Attention &spec) {
+  const char *dtype = spec.dtype == FA_F16 ? "f16" : spec.dtype == FA_BF16 ? "bf16" : "f32";
+  int64_t valueDim = spec.valueDim ? spec.valueDim : spec.headDim;
+  std::string rows = "tensor<?x?x?x" + std::to_string(spec.headDim) + "x" + dtype + ">";
+  std::string values = "tensor<?x?x?x" + std::to_string(valueDim) + "x" + dtype + ">";
+  text.reserve(2048 + spec.mask.ops.size() + spec.score.ops.size());
+  auto argument = [&](const char *prefix, const std::string &name, const std::string &type) {
+    (((text += text.back() == '(' ? "%" : ",\n    %") += prefix) += name) += ": ";
+    ((text += type) += " {fa.name = \"") += name;
+    text += "\"";
+  };
+  text = "func.func @attention(";
+  argument("", "q", rows);
+  text += "}";
+  argument("", "k", rows);
+  text += "}";
+  argument("", "v", values);
+  text += "}";
+  std::string types[Forward::kMaxCaptures];
+  for (size_t i = 0; i < spec.captures.size(); ++i) {
+    const CaptureInfo &info = spec.captures[i];
+    types[i] = info.type();
+    argument("c_", info.name, types[i]);
+    if (!info.dims.empty()) {
+      text += ", fa.dims = [";
+      for (const Dim &dim : info.dims)
+        (((text += &dim == &info.dims.front() ? "\"" : ", \"") += dim.name)) += "\"";
+      text += "]";
+    }
+    text += "}";
+  }
+  if (spec.dropout)
+    text += ",\n    %p: f32 {fa.name = \"p\"}, %seed: i64 {fa.name = \"seed\"}, "
+            "%offset: i64 {fa.name = \"offset\"}";
+  ((text += ")\n    -> (") += values) += " {fa.name = \"o\"}";
+  if (spec.lse)
+    text += ", tensor<?x?x?xf32> {fa.name = \"lse\"}";
+  text += ") {\n  %o";
+  text += spec.lse ? ", %lse" : "";
+  text += " = fa.attention query(%q) key(%k) value(%v)";
+  const char *separator = " captures(";
+  for (const CaptureInfo &info : spec.captures) {
+    ((text += separator) += "%c_") += info.name;
+    separator = ", ";
+  }
+  if (!spec.captures.empty())
+    text += ")";
+  if (spec.dropout)
+    text += " dropout(%p, %seed, %offset)";
+  if (spec.scale)
+    ((text += " scale(") += decimal(*spec.scale)) += ")";
+  if (!spec.precision.empty())
+    ((text += " precision(") += spec.precision) += ")";
+  addRegion(text, spec, types, spec.mask, "mask", "", "i1");
+  addRegion(text, spec, types, spec.score, "score", "%s: f32, ", "f32");
+  ((((text += "\n    : (") += rows) += ", ") += rows) += ", ";
+  text += values;
+  for (size_t i = 0; i < spec.captures.size(); ++i)
+    (text += ", ") += types[i];
+  if (spec.dropout)
+    text += ", f32, i64, i64";
+  (text += ")\n    -> (") += values;
+  text += spec.lse ? ", tensor<?x?x?xf32>)\n  return %o, %lse : " : ")\n  return %o : ";
+  text += values;
+  text += spec.lse ? ", tensor<?x?x?xf32>\n}\n" : "\n}\n";
+}
+
+/// The options that stand for a device; they point into it.
+inline fa_compile_options optionsFor(const Device &device) {
+  fa_compile_options options = fa_compile_options_default();
+  options.target = device.target.empty() ? device.name.c_str() : device.target.c_str();
+  options.device = device.target.empty() ? nullptr : device.name.c_str();
+  options.source_name = "attention";
+  return options;
+}
+
+inline Expected<fa_program *> compileText(std::string_view text, const Device &device) {
+  fa_compile_options options = optionsFor(device);
+  fa_program *program = nullptr;
+  if (Error failed = Error(fa_compile(text.data(), text.size(), &options, &program)))
+    return failed;
+  return program;
+}
+
+} // namespace detail
+
+inline Expected<std::string> toMLIR(const Attention &spec) {
+  if (std::string problem = detail::check(spec); !problem.empty())
+    return Error(problem);
+  std::string text;
+  detail::print(text, spec);
+  return text;
+}
+
+inline Expected<Kernel> compile(const Attention &spec, const Device &device) {
+  if (std::string problem = detail::check(spec); !problem.empty())
+    return Error(problem);
+  // Its memory is kept: what is cached is asked for often.
+  static thread_local std::string text;
+  text.clear();
+  detail::print(text, spec);
+  Expected<fa_program *> program = detail::compileText(text, device);
+  if (!program)
+    return Error(program.error());
+  std::vector<Kernel::Capture> captures;
+  captures.reserve(spec.captures.size());
+  for (const CaptureInfo &info : spec.captures)
+    captures.push_back({info.name, info.dims.empty()});
+  return Kernel(*program, std::move(captures), spec.lse, spec.dropout);
+}
+
+inline Expected<Kernel> compile(std::string_view text, const Device &device) {
+  Expected<fa_program *> program = detail::compileText(text, device);
+  if (!program)
+    return Error(program.error());
+  std::vector<Kernel::Capture> captures;
+  bool lse = false, dropout = false;
+  for (size_t i = 0; i < fa_program_num_arguments(*program); ++i) {
+    fa_argument_info info = fa_program_argument(*program, i);
+    std::string name = info.name;
+    lse |= name == "lse";
+    dropout |= name == "seed";
+    bool own = false;
+    for (const char *known : {"q", "k", "v", "o", "lse", "p", "seed", "offset"})
+      own |= name == known;
+    if (!own)
+      captures.push_back({std::move(name), info.kind == FA_SCALAR});
+  }
+  if (captures.size() > static_cast<size_t>(Forward::kMaxCaptures)) {
+    fa_program_free(*program);
+    return Error("the program has " + std::to_string(captures.size()) +
+                 " captures, expected at most " + std::to_string(Forward::kMaxCaptures) +
+                 "; join some to one tensor");
+  }
+  return Kernel(*program, std::move(captures), lse, dropout);
+}
+
+inline std::vector<Reason> explain(const Attention &spec, const Device &device) {
+  Expected<std::string> text = toMLIR(spec);
+  if (!text) {
+    size_t at = text.error().rfind("; ");
+    return {{FA_REFUSED, text.error().substr(0, at),
+             at == std::string::npos ? "" : text.error().substr(at + 2)}};
+  }
+  fa_compile_options options = detail::optionsFor(device);
+  fa_reasons *list = fa_explain(text->data(), text->size(), &options);
+  std::vector<Reason> reasons;
+  for (size_t i = 0; i < fa_reasons_count(list); ++i) {
+    fa_reason reason = fa_reasons_get(list, i);
+    reasons.push_back({reason.kind, reason.what, reason.remedy});
+  }
+  fa_reasons_free(list);
+  return reasons;
+}
+
+} // namespace fa
+
+#endif // FA_DETAIL_COMPILE_H

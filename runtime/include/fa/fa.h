@@ -1,0 +1,473 @@
+//===- fa.h - attention from C++, over the C API ----------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Header only, C++17, over fa_c.h; link libfa.so. No exceptions are thrown.
+//
+//   fa::Attention spec;
+//   spec.headDim = 128;
+//   spec.dtype = fa::bf16;
+//   auto slopes = spec.capture("slopes", fa::f32, {fa::heads});
+//   spec.mask  = [](auto x) { return x.j <= x.i + x.sk - x.sq; };
+//   spec.score = [=](fa::Score s, auto x) { return s + slopes(x.h) * (x.j - x.i); };
+//   auto kernel = fa::compile(spec, fa::Device::cuda(0));
+//   if (!kernel) { std::puts(kernel.error().c_str()); return 1; }
+//   fa::Error failed = kernel->forward(stream, {.q = q, .k = k, .v = v, .o = o, .lse = lse,
+//                                               .captures = {slopesTensor}});
+//
+// Shapes, in elements; each tensor may have any strides of 0 (inputs) or more
+// with a last one of 1:
+//
+//   q    B x Hq x Sq x headDim    spec.dtype      o    B x Hq x Sq x valueDim  spec.dtype
+//   k    B x Hk x Sk x headDim    spec.dtype      lse  B x Hq x Sq             f32
+//   v    B x Hk x Sk x valueDim   spec.dtype
+//
+// with Hq a multiple of Hk. lse is the natural logarithm of the sum of
+// exponentials of a row's scores. B, Hq, Hk, Sq and Sk may change at each launch.
+// On a GPU, fastest where all data is aligned to 16 bytes (see fa::explain).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_FA_H
+#define FA_FA_H
+
+#include "fa/expr.h"
+#include <array>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace fa {
+
+//===----------------------------------------------------------------------===//
+// Types and errors
+//===----------------------------------------------------------------------===//
+
+using DType = fa_dtype;
+
+/// An element type whose elements are of class T in masks and scores.
+template <typename T> struct Type {
+  DType dtype;
+  constexpr operator DType() const { return dtype; }
+};
+inline constexpr Type<Float> f16{FA_F16}, bf16{FA_BF16}, f32{FA_F32}, f64{FA_F64};
+inline constexpr Type<Index> i8{FA_I8}, i16{FA_I16}, i32{FA_I32}, i64{FA_I64};
+inline constexpr Type<Bool> boolean{FA_BOOL};
+
+/// What went wrong, what was expected and what to do; or nothing.
+class [[nodiscard]] Error {
+public:
+  Error() = default;
+  explicit Error(std::string message) : text(std::move(message)), failed(true) {}
+  /// Takes an error of the C API, which is freed.
+  explicit Error(fa_error *error) : failed(error != nullptr) {
+    if (error)
+      text = fa_error_message(error);
+    fa_error_free(error);
+  }
+  /// Whether something went wrong.
+  explicit operator bool() const { return failed; }
+  const std::string &message() const { return text; }
+
+private:
+  std::string text;
+  bool failed = false;
+};
+
+/// A value, or why there is none.
+template <typename T> class [[nodiscard]] Expected {
+public:
+  Expected(T value) : value(std::move(value)) {}
+  Expected(Error error) : problem(error.message()) {}
+  /// Whether there is a value.
+  explicit operator bool() const { return value.has_value(); }
+  T &operator*() { return *value; }
+  const T &operator*() const { return *value; }
+  T *operator->() { return &*value; }
+  const T *operator->() const { return &*value; }
+  /// Of one that has no value.
+  const std::string &error() const { return problem; }
+
+private:
+  std::optional<T> value;
+  std::string problem;
+};
+
+//===----------------------------------------------------------------------===//
+// What is computed
+//===----------------------------------------------------------------------===//
+
+/// One size of a capture: a number, or one that a launch says. Sizes of one name
+/// agree with each other and with those of q, k and v.
+struct Dim {
+  int64_t size = -1;
+  std::string name;
+
+  template <typename T, std::enable_if_t<detail::isInteger<T>, int> = 0>
+  Dim(T size) : size(static_cast<int64_t>(size)) {}
+  Dim(const char *name) : name(name) {}
+};
+inline const Dim batch = "B", heads = "Hq", keyHeads = "Hk", queries = "Sq", keys = "Sk";
+/// A size that agrees with nothing.
+inline const Dim anySize = "";
+
+/// A tensor, or a scalar, that masks and scores read.
+struct CaptureInfo {
+  std::string name;
+  DType dtype;
+  std::vector<Dim> dims;
+
+  /// "tensor<?x4xf32>", "f32".
+  std::string type() const {
+    static const char *const names[] = {"f16", "bf16", "f32", "f64", "i8",
+                                        "i16", "i32",  "i64", "i1"};
+    std::string text = dims.empty() ? "" : "tensor<";
+    for (const Dim &dim : dims)
+      text += (dim.size < 0 ? "?" : std::to_string(dim.size)) + "x";
+    return text + names[dtype] + (dims.empty() ? "" : ">");
+  }
+};
+
+/// Reads a capture where a mask or a score is recorded.
+template <typename T> class Capture {
+public:
+  explicit Capture(CaptureInfo info) : info(std::move(info)) {}
+  /// The element at these indices, one a dimension; 0 out of range. Floats are
+  /// converted to f32, integers extended to 64 bits by their sign.
+  template <typename... Indices> T operator()(const Indices &...indices) const {
+    return read({Index(indices)...});
+  }
+  /// Of rank 1.
+  T operator[](const Index &index) const { return read({index}); }
+
+private:
+  T read(std::vector<Index> indices) const {
+    detail::Recorder *recorder = detail::Recorder::current();
+    detail::Value value;
+    if (recorder) {
+      recorder->captures.push_back(info.name);
+      if (indices.size() != info.dims.size())
+        recorder->fail("reads a capture with a wrong number of indices; give one a dimension");
+      value.name = "%c_" + info.name;
+      value.serial = recorder->serial;
+      std::string at;
+      for (const Index &index : indices)
+        at += (at.empty() ? "" : ", ") + index.value().use();
+      if (!indices.empty())
+        value = detail::record(
+            ("tensor.extract %c_" + info.name + "[" + at + "] : " + info.type()).c_str(), value);
+    }
+    return convert(std::move(value));
+  }
+  T convert(detail::Value value) const {
+    if constexpr (std::is_same_v<T, Float>)
+      return Float(info.dtype == FA_F32    ? std::move(value)
+                   : info.dtype == FA_F16  ? detail::record("arith.extf $0 : f16 to f32", value)
+                   : info.dtype == FA_BF16 ? detail::record("arith.extf $0 : bf16 to f32", value)
+                                           : detail::record("arith.truncf $0 : f64 to f32", value));
+    else if constexpr (std::is_same_v<T, Index>)
+      return {info.dtype == FA_I8    ? detail::record("arith.index_cast $0 : i8 to index", value)
+              : info.dtype == FA_I16 ? detail::record("arith.index_cast $0 : i16 to index", value)
+              : info.dtype == FA_I32 ? detail::record("arith.index_cast $0 : i32 to index", value)
+                                     : detail::record("arith.index_cast $0 : i64 to index", value),
+              info.dtype == FA_I64
+                  ? detail::Range()
+                  : detail::Range::between(-detail::Range::kLength - 1, detail::Range::kLength)};
+    else
+      return Bool(std::move(value));
+  }
+  CaptureInfo info;
+};
+
+/// The region of a mask or a score: plain data, recorded when it is assigned.
+struct Region {
+  /// Ops, and the name of the value that they end in; empty: no region.
+  std::string ops, result;
+  /// The captures that they read.
+  std::vector<std::string> captures;
+  /// Why they could not be recorded; empty where they could.
+  std::string problem;
+
+  explicit operator bool() const { return !result.empty() || !problem.empty(); }
+
+protected:
+  template <typename Function> void record(Function function) {
+    detail::Recorder recorder, *outer = detail::Recorder::current();
+    recorder.serial = detail::Recorder::next();
+    detail::Recorder::current() = &recorder;
+    auto index = [&](const char *name, int which) {
+      detail::Value value;
+      value.name = name;
+      value.serial = recorder.serial;
+      return Index(value, detail::Range::position(which));
+    };
+    result = function(Position{index("%b", 0), index("%h", 1), index("%i", 2), index("%j", 3),
+                               index("%sq", 4), index("%sk", 5)},
+                      recorder);
+    detail::Recorder::current() = outer;
+    ops = std::move(recorder.ops);
+    captures = std::move(recorder.captures);
+    problem = std::move(recorder.problem);
+  }
+};
+
+/// Whether query i may see key j: a lambda of a position that gives a Bool.
+struct Mask : Region {
+  Mask() = default;
+  template <typename Function,
+            typename = std::enable_if_t<std::is_invocable_v<Function, const Position &>>>
+  Mask(Function mask) {
+    record([&](const Position &x, detail::Recorder &) { return Bool(mask(x)).value().use(); });
+  }
+};
+
+/// What replaces the scaled product of query and key: a lambda of it and a
+/// position, or of it alone, that gives a Float.
+struct ScoreMod : Region {
+  ScoreMod() = default;
+  template <typename Function, typename = std::enable_if_t<
+                                   std::is_invocable_v<Function, const Score &, const Position &> ||
+                                   std::is_invocable_v<Function, const Score &>>>
+  ScoreMod(Function score) {
+    record([&](const Position &x, detail::Recorder &recorder) {
+      detail::Value value;
+      value.name = "%s";
+      value.serial = recorder.serial;
+      if constexpr (std::is_invocable_v<Function, const Score &, const Position &>)
+        return Float(score(Score(value), x)).value().use();
+      else
+        return Float(score(Score(value))).value().use();
+    });
+  }
+};
+
+/// An attention: plain data. fa::compile checks it.
+struct Attention {
+  /// Elements of a row of q and k, 1 to 256, and of v (0: as many).
+  int64_t headDim = 64, valueDim = 0;
+  /// Of q, k, v and o: f16, bf16 or f32.
+  DType dtype = f16;
+  /// The factor on q.k; absent: 1 / sqrt(headDim).
+  std::optional<double> scale = std::nullopt;
+  /// Whether lse is an output.
+  bool lse = true;
+  /// Whether launches take dropoutP, seed and offset.
+  bool dropout = false;
+  /// Of products of f32: "", "ieee", "tf32x3" (the default) or "tf32".
+  std::string precision = {};
+  /// Every key is visible where there is none.
+  Mask mask = {};
+  /// The score is the scaled product where there is none.
+  ScoreMod score = {};
+  /// In the order of Forward::captures.
+  std::vector<CaptureInfo> captures = {};
+
+  /// Adds a tensor that masks and scores may read, without dims a scalar.
+  template <typename T>
+  Capture<T> capture(std::string name, Type<T> dtype, std::vector<Dim> dims = {}) {
+    captures.push_back({std::move(name), dtype, std::move(dims)});
+    return Capture<T>(captures.back());
+  }
+};
+
+/// The MLIR text of a spec, a module with one entry; or what is wrong with it.
+inline Expected<std::string> toMLIR(const Attention &spec);
+
+//===----------------------------------------------------------------------===//
+// Where it runs
+//===----------------------------------------------------------------------===//
+
+/// A device, and which code is made for it.
+struct Device {
+  /// "cpu", "cuda:0", ...
+  std::string name = "cpu";
+  /// "sm_80", "sm_90a", "cpu-avx2", ...; empty: the best for the device.
+  std::string target = {};
+
+  static Device cpu() { return {}; }
+  static Device cuda(int ordinal = 0) { return {"cuda:" + std::to_string(ordinal), {}}; }
+};
+
+/// A CUstream or cudaStream_t; null is the default stream. Not used on the CPU.
+using Stream = void *;
+
+/// A tensor in the device's memory. Sizes and strides count elements.
+struct Tensor {
+  static constexpr int kMaxRank = 5;
+  void *data = nullptr;
+  DType dtype = f32;
+  int rank = 0;
+  int64_t shape[kMaxRank] = {}, strides[kMaxRank] = {};
+
+  Tensor() = default;
+  /// Contiguous, row major; a rank above 5 is refused at launch.
+  Tensor(const void *data, DType dtype, std::initializer_list<int64_t> sizes)
+      : Tensor(data, dtype, sizes, {}) {
+    int64_t stride = 1;
+    for (int d = rank - 1; d >= 0 && rank <= kMaxRank; --d) {
+      strides[d] = stride;
+      stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * shape[d]);
+    }
+  }
+  Tensor(const void *data, DType dtype, std::initializer_list<int64_t> sizes,
+         std::initializer_list<int64_t> steps)
+      : data(const_cast<void *>(data)), dtype(dtype), rank(static_cast<int>(sizes.size())) {
+    int d = 0;
+    for (int64_t size : sizes)
+      if (d < kMaxRank)
+        shape[d++] = size;
+    d = 0;
+    for (int64_t step : steps)
+      if (d < kMaxRank)
+        strides[d++] = step;
+  }
+};
+
+/// One capture at a launch: a tensor or, of a capture without dims, a number.
+struct CaptureValue {
+  Tensor tensor;
+  double f = 0;
+  int64_t i = 0;
+
+  CaptureValue() = default;
+  CaptureValue(const Tensor &tensor) : tensor(tensor) {}
+  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  CaptureValue(T value) : f(static_cast<double>(value)), i(static_cast<int64_t>(value)) {}
+};
+
+/// What a launch of the forward program takes. Memory of inputs is not written.
+struct Forward {
+  static constexpr int kMaxCaptures = 16;
+  Tensor q = {}, k = {}, v = {}, o = {}, lse = {};
+  /// In the order of Attention::captures.
+  std::array<CaptureValue, kMaxCaptures> captures = {};
+  /// With dropout: the probability, and bits without a sign.
+  double dropoutP = 0;
+  uint64_t seed = 0, offset = 0;
+  /// Memory of the device, aligned to 64 bytes, of at least workspaceBytes();
+  /// null where that is 0. Launches that may overlap need one each.
+  void *workspace = nullptr;
+  uint64_t workspaceBytes = 0;
+};
+
+/// A compiled attention, ready to be launched. Cheap to copy; any number of
+/// threads may launch one.
+class Kernel {
+public:
+  struct Capture {
+    std::string name;
+    bool scalar;
+  };
+  /// Takes a reference to a program of the C API.
+  Kernel(fa_program *program, std::vector<Capture> captures, bool lse, bool dropout)
+      : state(std::make_shared<State>(program, std::move(captures), lse, dropout)) {}
+
+  /// Puts the kernels on a stream; on the CPU, returns when results are there.
+  /// Allocates nothing on the device and waits for nothing, so a stream that is
+  /// being captured in a graph captures them. An error says which argument or
+  /// device was wrong and what to do.
+  Error forward(Stream stream, const Forward &args) const {
+    Bound bound;
+    if (Error wrong = bind(args, bound))
+      return wrong;
+    return Error(fa_program_launch(state->program, stream, bound.arguments, bound.count,
+                                   args.workspace, args.workspaceBytes));
+  }
+
+  /// Bytes of workspace that such a launch needs. Only shapes and dtypes count,
+  /// but data that is not null.
+  Expected<uint64_t> workspaceBytes(const Forward &args) const {
+    Bound bound;
+    if (Error wrong = bind(args, bound))
+      return wrong;
+    uint64_t bytes = 0;
+    if (Error failed =
+            Error(fa_program_workspace_size(state->program, bound.arguments, bound.count, &bytes)))
+      return failed;
+    return bytes;
+  }
+
+  /// For what fa_c.h can tell of it; owned by the kernel.
+  const fa_program *program() const { return state->program; }
+
+private:
+  struct State {
+    State(fa_program *program, std::vector<Capture> captures, bool lse, bool dropout)
+        : program(program), captures(std::move(captures)), lse(lse), dropout(dropout) {}
+    State(const State &) = delete;
+    ~State() { fa_program_free(program); }
+    fa_program *program;
+    std::vector<Capture> captures;
+    bool lse, dropout;
+  };
+  struct Bound {
+    static constexpr int kMost = 8 + Forward::kMaxCaptures;
+    fa_argument arguments[kMost];
+    fa_tensor tensors[kMost];
+    size_t count = 0;
+    const char *wrong = nullptr;
+
+    void add(const char *name, const Tensor &tensor) {
+      if (tensor.rank > Tensor::kMaxRank)
+        wrong = name;
+      tensors[count] = {tensor.data, tensor.dtype, tensor.rank, tensor.shape, tensor.strides, 0};
+      arguments[count] = {name, &tensors[count], 0, 0};
+      ++count;
+    }
+  };
+  Error bind(const Forward &args, Bound &bound) const {
+    bound.add("q", args.q);
+    bound.add("k", args.k);
+    bound.add("v", args.v);
+    for (size_t i = 0; i < state->captures.size(); ++i) {
+      const Capture &info = state->captures[i];
+      const CaptureValue &value = args.captures[i];
+      if (!info.scalar)
+        bound.add(info.name.c_str(), value.tensor);
+      else
+        bound.arguments[bound.count++] = {info.name.c_str(), nullptr, value.f, value.i};
+    }
+    if (state->dropout) {
+      bound.arguments[bound.count++] = {"p", nullptr, args.dropoutP, 0};
+      bound.arguments[bound.count++] = {"seed", nullptr, 0, static_cast<int64_t>(args.seed)};
+      bound.arguments[bound.count++] = {"offset", nullptr, 0, static_cast<int64_t>(args.offset)};
+    }
+    bound.add("o", args.o);
+    if (state->lse)
+      bound.add("lse", args.lse);
+    if (bound.wrong)
+      return Error("'" + std::string(bound.wrong) + "' has a rank above " +
+                   std::to_string(Tensor::kMaxRank) + "; view it with fewer dimensions");
+    return Error();
+  }
+
+  std::shared_ptr<State> state;
+};
+
+/// Compiles a spec for a device, which is opened, or finds it in the cache. What
+/// cannot be compiled says why and what to do; so does explain().
+inline Expected<Kernel> compile(const Attention &spec, const Device &device = {});
+
+/// Compiles MLIR text with one entry whose arguments are named q, k, v and o, and
+/// lse and captures where there are such (docs/semantics.md).
+inline Expected<Kernel> compile(std::string_view text, const Device &device = {});
+
+/// Something that is refused, or slower than it could be, and what to do.
+struct Reason {
+  fa_reason_kind kind;
+  std::string what, remedy;
+};
+
+/// Why a spec cannot be compiled for a device, which launches are refused and
+/// which are slower: all that compile() and forward() would say, beforehand.
+inline std::vector<Reason> explain(const Attention &spec, const Device &device = {});
+
+} // namespace fa
+
+#include "fa/detail/compile.h"
+
+#endif // FA_FA_H

@@ -1,0 +1,307 @@
+//===- DiskCache.cpp - compiled programs, kept between processes -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DiskCache.h"
+#include "fa/Support/Digest.h"
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <dirent.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace mlir::fa;
+
+// An entry: magic, digest of what follows, size of the key, key, value.
+static constexpr char kMagic[8] = {'F', 'A', 'C', 'A', 'C', 'H', 'E', 1};
+static constexpr size_t kDigestAt = sizeof kMagic, kKeyAt = kDigestAt + 16 + sizeof(uint64_t);
+static constexpr std::string_view kSuffix = ".fac", kUnfinished = ".tmp";
+static constexpr uint64_t kDefaultMiB = 1024, kMaxEntry = uint64_t(1) << 30;
+static constexpr time_t kAbandonedSeconds = 600;
+
+//===----------------------------------------------------------------------===//
+// The build
+//===----------------------------------------------------------------------===//
+
+/// Looks for the linker's build id in the notes of the object that holds this
+/// function.
+static int findBuildId(dl_phdr_info *info, size_t, void *result) {
+  auto here = reinterpret_cast<uintptr_t>(&findBuildId);
+  bool mine = false;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr) &header = info->dlpi_phdr[i];
+    uintptr_t begin = info->dlpi_addr + header.p_vaddr;
+    mine |= header.p_type == PT_LOAD && here >= begin && here < begin + header.p_memsz;
+  }
+  if (!mine)
+    return 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr) &header = info->dlpi_phdr[i];
+    if (header.p_type != PT_NOTE)
+      continue;
+    auto *at = reinterpret_cast<const char *>(info->dlpi_addr + header.p_vaddr);
+    const char *end = at + header.p_memsz;
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, at, sizeof note);
+      const char *name = at + sizeof note, *data = name + (note.n_namesz + 3) / 4 * 4;
+      if (data + note.n_descsz > end)
+        break;
+      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !std::memcmp(name, "GNU", 4)) {
+        auto &text = *static_cast<std::string *>(result);
+        for (size_t b = 0; b < note.n_descsz; ++b)
+          for (int shift : {4, 0})
+            text += "0123456789abcdef"[static_cast<unsigned char>(data[b]) >> shift & 15];
+        return 1;
+      }
+      at = data + (note.n_descsz + 3) / 4 * 4;
+    }
+  }
+  return 1;
+}
+
+std::string mlir::fa::getBuildId() {
+  static const std::string *const id = [] {
+    auto *text = new std::string;
+    dl_iterate_phdr(findBuildId, text);
+    return text;
+  }();
+  return *id;
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+static std::string environment(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+DiskCache DiskCache::fromEnvironment() {
+  uint64_t mebibytes = kDefaultMiB;
+  if (std::string text = environment("FA_CACHE_SIZE"); !text.empty()) {
+    char *end;
+    unsigned long long given = std::strtoull(text.c_str(), &end, 10);
+    if (*end == 0 && given <= (1ull << 40))
+      mebibytes = given;
+  }
+  std::string folder;
+  if (std::getenv("FA_CACHE_DIR"))
+    folder = environment("FA_CACHE_DIR");
+  else if (std::string base = environment("XDG_CACHE_HOME"); !base.empty() && base[0] == '/')
+    folder = base + "/fa-mlir";
+  else if (std::string home = environment("HOME"); !home.empty())
+    folder = home + "/.cache/fa-mlir";
+  // Without a build id entries of other builds could not be told from ours.
+  if (getBuildId().empty())
+    folder.clear();
+  return DiskCache(folder, mebibytes << 20);
+}
+
+std::string DiskCache::pathOf(llvm::StringRef key) const {
+  Digest digest;
+  digest.add(key.data(), key.size());
+  std::string path = folder + "/";
+  for (uint64_t word : digest.words)
+    for (int shift = 60; shift >= 0; shift -= 4)
+      path += "0123456789abcdef"[word >> shift & 15];
+  return path.append(kSuffix);
+}
+
+static bool makeFolders(const std::string &path) {
+  for (size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
+    std::string part = path.substr(0, at);
+    // Others may not put entries there that we would run.
+    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST)
+      return false;
+    if (at == std::string::npos)
+      return true;
+  }
+}
+
+/// All of a regular file that is ours; nothing where that fails.
+static std::optional<std::string> readFile(const std::string &path) {
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0)
+    return std::nullopt;
+  std::optional<std::string> bytes;
+  struct stat status;
+  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+      static_cast<uint64_t>(status.st_size) <= kMaxEntry) {
+    bytes.emplace(status.st_size, '\0');
+    size_t at = 0;
+    while (at < bytes->size()) {
+      ssize_t got = ::read(file, bytes->data() + at, bytes->size() - at);
+      if (got < 0 && errno == EINTR)
+        continue;
+      if (got <= 0)
+        break;
+      at += got;
+    }
+    bytes->resize(at);
+  }
+  close(file);
+  return bytes;
+}
+
+static bool writeAll(int file, const char *data, size_t size) {
+  while (size > 0) {
+    ssize_t done = ::write(file, data, size);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      return false;
+    data += done;
+    size -= done;
+  }
+  return true;
+}
+
+/// Whether an entry is whole; where its key and its value begin.
+static bool isWhole(const std::string &bytes, uint64_t &keySize) {
+  if (bytes.size() < kKeyAt || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0)
+    return false;
+  Digest digest;
+  digest.add(bytes.data() + kDigestAt + 16, bytes.size() - kDigestAt - 16);
+  if (std::memcmp(bytes.data() + kDigestAt, digest.words, 16) != 0)
+    return false;
+  std::memcpy(&keySize, bytes.data() + kKeyAt - sizeof keySize, sizeof keySize);
+  return keySize <= bytes.size() - kKeyAt;
+}
+
+std::optional<std::string> DiskCache::read(llvm::StringRef key) const {
+  if (!isOn())
+    return std::nullopt;
+  std::string path = pathOf(key);
+  std::optional<std::string> bytes = readFile(path);
+  if (!bytes)
+    return std::nullopt;
+  uint64_t keySize;
+  if (!isWhole(*bytes, keySize) || llvm::StringRef(bytes->data() + kKeyAt, keySize) != key) {
+    unlink(path.c_str());
+    return std::nullopt;
+  }
+  // The time of its last use, by which entries are removed.
+  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+  return bytes->substr(kKeyAt + keySize);
+}
+
+void DiskCache::write(llvm::StringRef key, llvm::StringRef value) const {
+  if (!isOn() || value.size() > kMaxEntry / 2 || !makeFolders(folder))
+    return;
+  std::string bytes(kMagic, sizeof kMagic);
+  bytes.resize(kKeyAt);
+  uint64_t keySize = key.size();
+  std::memcpy(&bytes[kKeyAt - sizeof keySize], &keySize, sizeof keySize);
+  bytes.append(key.data(), key.size()).append(value.data(), value.size());
+  Digest digest;
+  digest.add(bytes.data() + kDigestAt + 16, bytes.size() - kDigestAt - 16);
+  std::memcpy(&bytes[kDigestAt], digest.words, 16);
+
+  static std::atomic<unsigned> count{0};
+  std::string path = pathOf(key), beside = path + "." + std::to_string(getpid()) + "." +
+                                           std::to_string(count++) + std::string(kUnfinished);
+  int file = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0)
+    return;
+  bool written = writeAll(file, bytes.data(), bytes.size());
+  written &= close(file) == 0;
+  if (!written || rename(beside.c_str(), path.c_str()) != 0)
+    unlink(beside.c_str());
+  trim();
+}
+
+void DiskCache::remove(llvm::StringRef key) const {
+  if (isOn())
+    unlink(pathOf(key).c_str());
+}
+
+namespace {
+
+struct File {
+  std::string path;
+  uint64_t bytes;
+  timespec used;
+};
+
+} // namespace
+
+/// The files of a folder that end in `suffix`.
+static std::vector<File> listFiles(const std::string &folder, std::string_view suffix) {
+  std::vector<File> files;
+  DIR *directory = opendir(folder.c_str());
+  if (!directory)
+    return files;
+  while (dirent *entry = readdir(directory)) {
+    std::string name = entry->d_name;
+    struct stat status;
+    if (name.size() > suffix.size() &&
+        name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0 &&
+        lstat((folder + "/" + name).c_str(), &status) == 0 && S_ISREG(status.st_mode))
+      files.push_back({folder + "/" + name, static_cast<uint64_t>(status.st_size), status.st_mtim});
+  }
+  closedir(directory);
+  return files;
+}
+
+void DiskCache::trim() const {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  for (const File &file : listFiles(folder, kUnfinished))
+    if (now.tv_sec - file.used.tv_sec > kAbandonedSeconds)
+      unlink(file.path.c_str());
+  std::vector<File> files = listFiles(folder, kSuffix);
+  uint64_t bytes = 0;
+  for (const File &file : files)
+    bytes += file.bytes;
+  if (bytes <= mostBytes)
+    return;
+  std::sort(files.begin(), files.end(), [](const File &a, const File &b) {
+    return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
+  });
+  // A quarter more than needed, so that not every write removes.
+  for (const File &file : files) {
+    if (bytes <= mostBytes - mostBytes / 4)
+      break;
+    unlink(file.path.c_str());
+    bytes -= file.bytes;
+  }
+}
+
+std::string DiskCache::describe() const {
+  if (getBuildId().empty())
+    return "the disk cache is off: this build has no build id; link with --build-id\n";
+  if (!isOn())
+    return "the disk cache is off: FA_CACHE_DIR is empty, or neither it, XDG_CACHE_HOME nor HOME "
+           "is set\n";
+  std::string text = "folder:  " + folder + "\n";
+  std::vector<File> files = listFiles(folder, kSuffix);
+  uint64_t bytes = 0, damaged = 0, own = 0;
+  for (const File &file : files) {
+    bytes += file.bytes;
+    uint64_t keySize;
+    std::optional<std::string> whole = readFile(file.path);
+    bool good = whole && isWhole(*whole, keySize);
+    damaged += !good;
+    own += good && llvm::StringRef(whole->data() + kKeyAt, keySize).contains(getBuildId());
+  }
+  text += "entries: " + std::to_string(files.size()) + ", " + std::to_string(own) +
+          " of this build, " + std::to_string(damaged) + " damaged\n";
+  text += "size:    " + std::to_string(bytes >> 10) + " of at most " +
+          std::to_string(mostBytes >> 10) + " KiB\n";
+  text += "build:   " + getBuildId() + "\n";
+  if (access(folder.c_str(), W_OK) != 0)
+    text += (errno == ENOENT ? "the folder does not exist yet\n"
+                             : "nothing is kept: the folder cannot be written\n");
+  return text;
+}

@@ -1,0 +1,59 @@
+//===- DiskCache.h - compiled programs, kept between processes --*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A folder of files, one an entry, named by the digest of its key. An entry is
+// written beside its place and renamed, so that readers see all of it or nothing;
+// it holds its key and a digest of everything, so that one which was cut short,
+// changed, or is of another key is none: it is removed and made again. Nothing
+// fails because of the cache: where it cannot be read or written there is no
+// entry, and `describe` says why.
+//
+// Any number of processes may use one folder. No lock is taken: two that make one
+// entry write the same, and the last rename stays.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_DISKCACHE_H
+#define FA_RUNTIME_DISKCACHE_H
+
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+#include <string>
+
+namespace mlir::fa {
+
+class DiskCache {
+public:
+  /// The folder of `$FA_CACHE_DIR` (empty: none), else `$XDG_CACHE_HOME/fa-mlir`,
+  /// else `$HOME/.cache/fa-mlir`; at most `$FA_CACHE_SIZE` MiB, else 1024.
+  static DiskCache fromEnvironment();
+  DiskCache(std::string folder, uint64_t mostBytes)
+      : folder(std::move(folder)), mostBytes(mostBytes) {}
+
+  bool isOn() const { return !folder.empty(); }
+  std::optional<std::string> read(llvm::StringRef key) const;
+  void write(llvm::StringRef key, llvm::StringRef value) const;
+  void remove(llvm::StringRef key) const;
+  /// The folder, its entries and their bytes, what is damaged; lines.
+  std::string describe() const;
+
+private:
+  std::string pathOf(llvm::StringRef key) const;
+  /// Removes the entries that were not used for longest, and what writers that
+  /// died left, where there is more than may be.
+  void trim() const;
+
+  std::string folder;
+  uint64_t mostBytes;
+};
+
+/// What tells one build of this library from another; empty where nothing does.
+std::string getBuildId();
+
+} // namespace mlir::fa
+
+#endif // FA_RUNTIME_DISKCACHE_H

@@ -1,0 +1,56 @@
+//===- Program.h - a compiled program, loaded --------------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_PROGRAM_H
+#define FA_RUNTIME_PROGRAM_H
+
+#include "CUDAExecutor.h"
+#include "Launch.h"
+#include "fa/fa_c.h"
+#include <atomic>
+
+namespace mlir::fa {
+
+/// Kernels that run in this process; libfa_rt.a has none.
+class HostKernels {
+public:
+  virtual ~HostKernels() = default;
+  virtual llvm::Error run(const Manifest &entry, const BoundArguments &bound) const = 0;
+};
+
+} // namespace mlir::fa
+
+/// Immutable once it is made. A handle of the API and the cache share one.
+struct fa_program {
+  std::atomic<int> references{1};
+  std::string target;
+  mlir::fa::Manifest manifest;
+  // One of the two, by the target.
+  std::unique_ptr<mlir::fa::HostKernels> host;
+  std::unique_ptr<mlir::fa::cuda::Executor> cuda;
+  // The arguments that a launch binds: indices into the manifest's.
+  std::vector<unsigned> visible;
+  std::vector<fa_dtype> dtypes;
+  std::vector<std::vector<int64_t>> shapes;
+};
+
+namespace mlir::fa {
+
+/// The device of "cuda" or "cuda:N".
+llvm::Expected<std::shared_ptr<const cuda::Device>> openCUDA(llvm::StringRef name);
+/// Whether the driver reads a program's images.
+llvm::Error checkDriver(const cuda::Device &device, const ManifestModule &manifest);
+/// Fills in what callers may ask of the arguments.
+llvm::Error describeArguments(fa_program &program);
+/// Loads an entry of a manifest (null: the only one) and its images on a device.
+llvm::Error loadProgram(ManifestModule manifest, llvm::ArrayRef<std::string> images,
+                        const char *entry, std::shared_ptr<const cuda::Device> device,
+                        fa_program &program);
+
+} // namespace mlir::fa
+
+#endif // FA_RUNTIME_PROGRAM_H

@@ -1,0 +1,285 @@
+//===- ApiTests.cpp - the C++ API, on the CPU -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ApiAttention.h"
+#include <gtest/gtest.h>
+
+using namespace fa::test;
+
+static std::string textOf(const fa::Attention &spec) {
+  auto text = fa::toMLIR(spec);
+  return text ? *text : text.error();
+}
+
+static std::string problemOf(const fa::Attention &spec) {
+  auto kernel = fa::compile(spec);
+  return kernel ? "" : kernel.error();
+}
+
+static fa::Attention simple(int64_t dim = 32) {
+  fa::Attention spec;
+  spec.headDim = dim;
+  spec.dtype = fa::f32;
+  return spec;
+}
+
+/// Launches a spec whose lambdas are given again as functions of numbers.
+static double errorOf(const fa::Attention &spec, Problem &problem,
+                      const std::function<bool(Place)> &mask,
+                      const std::function<double(double, Place)> &score,
+                      std::initializer_list<fa::CaptureValue> captures = {}) {
+  auto kernel = fa::compile(spec);
+  EXPECT_TRUE(kernel) << kernel.error() << "\n" << textOf(spec);
+  if (!kernel)
+    return INFINITY;
+  fa::Forward args = problem.forward();
+  std::copy(captures.begin(), captures.end(), args.captures.begin());
+  auto bytes = kernel->workspaceBytes(args);
+  EXPECT_TRUE(bytes) << bytes.error();
+  fa::Error failed = kernel->forward(nullptr, args);
+  EXPECT_FALSE(failed) << failed.message();
+  return problem.error(mask, score);
+}
+
+static double same(double s, Place) { return s; }
+static bool all(Place) { return true; }
+
+//===----------------------------------------------------------------------===//
+// Recording
+//===----------------------------------------------------------------------===//
+
+TEST(Api, RecordsRegions) {
+  fa::Attention spec = simple();
+  auto slopes = spec.capture("slopes", fa::f32, {fa::heads});
+  spec.mask = [](auto x) { return x.j <= x.i + x.sk - x.sq && x.i - x.j < 4096; };
+  // A step a line: compilers differ in which operand they compute first.
+  spec.score = [=](fa::Score s, auto x) {
+    fa::Float slope = slopes[x.h];
+    fa::Float distance = x.j - x.i;
+    return s + slope * distance;
+  };
+  EXPECT_EQ(textOf(spec), R"mlir(func.func @attention(%q: tensor<?x?x?x32xf32> {fa.name = "q"},
+    %k: tensor<?x?x?x32xf32> {fa.name = "k"},
+    %v: tensor<?x?x?x32xf32> {fa.name = "v"},
+    %c_slopes: tensor<?xf32> {fa.name = "slopes", fa.dims = ["Hq"]})
+    -> (tensor<?x?x?x32xf32> {fa.name = "o"}, tensor<?x?x?xf32> {fa.name = "lse"}) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) captures(%c_slopes) mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %c_slopes: tensor<?xf32>):
+    %0 = arith.addi %i, %sk : index
+    %1 = arith.subi %0, %sq : index
+    %2 = arith.cmpi sle, %j, %1 : index
+    %3 = arith.subi %i, %j : index
+    %4 = arith.constant 4096 : index
+    %5 = arith.cmpi slt, %3, %4 : index
+    %6 = arith.andi %2, %5 : i1
+    fa.yield %6 : i1
+  } score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %c_slopes: tensor<?xf32>):
+    %0 = tensor.extract %c_slopes[%h] : tensor<?xf32>
+    %1 = arith.subi %j, %i : index
+    %2 = arith.index_cast %1 : index to i32
+    %3 = arith.sitofp %2 : i32 to f32
+    %4 = arith.mulf %0, %3 : f32
+    %5 = arith.addf %s, %4 : f32
+    fa.yield %5 : f32
+  }
+    : (tensor<?x?x?x32xf32>, tensor<?x?x?x32xf32>, tensor<?x?x?x32xf32>, tensor<?xf32>)
+    -> (tensor<?x?x?x32xf32>, tensor<?x?x?xf32>)
+  return %o, %lse : tensor<?x?x?x32xf32>, tensor<?x?x?xf32>
+}
+)mlir");
+}
+
+/// Of an expression, whether it is converted to a float in 32 bits.
+template <typename Function> static bool isNarrow(Function function) {
+  fa::Attention spec = simple();
+  spec.score = [=](fa::Score s, auto x) { return s + function(x); };
+  return textOf(spec).find("index to i64") == std::string::npos;
+}
+
+TEST(Api, ConvertsIn32BitsWhatFits) {
+  EXPECT_TRUE(isNarrow([](auto x) { return x.i - x.j; }));
+  EXPECT_TRUE(isNarrow([](auto x) { return x.j - (x.i + x.sk - x.sq); }));
+  EXPECT_TRUE(isNarrow([](auto x) { return (x.i + x.j) / 2 % 64 - 1; }));
+  EXPECT_TRUE(isNarrow([](auto x) { return fa::min(fa::max(x.i * x.j, 0), 9); }));
+  EXPECT_FALSE(isNarrow([](auto x) { return x.i + x.j; }));
+  EXPECT_FALSE(isNarrow([](auto x) { return x.i * x.j; }));
+  EXPECT_FALSE(isNarrow([](auto x) { return 2 * x.i; }));
+  EXPECT_TRUE(isNarrow([](auto x) { return x.i - x.sk; }));
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+TEST(Api, ComputesWhatLambdasSay) {
+  Problem problem(2, 4, 2, 45, 77, 32);
+  auto mask = [](auto x) {
+    return (x.j <= x.i + x.sk - x.sq && x.i - x.j < 40) || x.j / 16 == x.i / 16 || x.j % 13 == x.b;
+  };
+  fa::Attention spec = simple();
+  spec.mask = mask;
+  EXPECT_LT(errorOf(spec, problem, mask, same), 1e-5);
+
+  std::vector<float> slopes = {0.5f, 0.25f, -0.125f, 1.0f}, table(4 * 7);
+  for (size_t i = 0; i < table.size(); ++i)
+    table[i] = 0.01f * float(i);
+  std::vector<int32_t> ids(2 * 77);
+  for (size_t i = 0; i < ids.size(); ++i)
+    ids[i] = int32_t(i % 77 / 20);
+  fa::Attention many = simple();
+  auto slope = many.capture("slopes", fa::f32, {fa::heads});
+  auto bias = many.capture("table", fa::f32, {fa::heads, 7});
+  auto document = many.capture("ids", fa::i32, {fa::batch, fa::anySize});
+  auto cap = many.capture("cap", fa::f32);
+  many.mask = [=](auto x) { return document(x.b, x.i) == document(x.b, x.j); };
+  many.score = [=](fa::Score s, auto x) {
+    auto t = s + slope[x.h] * (x.j - x.i) + bias(x.h, fa::min(fa::abs(x.i - x.j), 6));
+    return fa::select(x.i == x.j, t, cap() * tanh(t / cap()));
+  };
+  double error = errorOf(
+      many, problem, [&](Place x) { return ids[x.b * 77 + x.i] == ids[x.b * 77 + x.j]; },
+      [&](double s, Place x) {
+        double t = s + slopes[x.h] * double(x.j - x.i) +
+                   table[x.h * 7 + std::min<int64_t>(std::abs(x.i - x.j), 6)];
+        return x.i == x.j ? t : 5 * std::tanh(t / 5);
+      },
+      {fa::Tensor(slopes.data(), fa::f32, {4}), fa::Tensor(table.data(), fa::f32, {4, 7}),
+       fa::Tensor(ids.data(), fa::i32, {2, 77}), 5.0});
+  EXPECT_LT(error, 1e-5);
+}
+
+TEST(Api, TakesScoresAloneScalesAndText) {
+  Problem problem(1, 2, 1, 30, 30, 16);
+  fa::Attention spec = simple(16);
+  spec.scale = 0.1;
+  spec.score = [](fa::Score s) { return exp(-s * s) + fa::fma(s, 2, 1) - abs(s); };
+  auto score = [](double s, Place) {
+    s *= 0.1 * std::sqrt(16.0);
+    return std::exp(-s * s) + 2 * s + 1 - std::fabs(s);
+  };
+  EXPECT_LT(errorOf(spec, problem, all, score), 1e-5);
+  auto kernel = fa::compile(textOf(spec));
+  ASSERT_TRUE(kernel) << kernel.error();
+  problem.o.assign(problem.o.size(), NAN);
+  fa::Error failed = kernel->forward(nullptr, problem.forward());
+  EXPECT_FALSE(failed) << failed.message();
+  EXPECT_LT(problem.error(all, score), 1e-5);
+}
+
+TEST(Api, LeavesOutWhatIsNotAskedFor) {
+  Problem problem(1, 1, 1, 9, 20, 16);
+  fa::Attention spec = simple(16);
+  spec.lse = false;
+  spec.dropout = true;
+  auto kernel = fa::compile(spec);
+  ASSERT_TRUE(kernel) << kernel.error();
+  fa::Forward args = problem.forward();
+  args.lse = {};
+  args.dropoutP = 0;
+  fa::Error failed = kernel->forward(nullptr, args);
+  EXPECT_FALSE(failed) << failed.message();
+  problem.lse.clear();
+  EXPECT_FALSE(std::isnan(problem.o[5]));
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+TEST(Api, SaysWhatIsWrongWithASpec) {
+  fa::Attention spec = simple();
+  spec.headDim = 0;
+  EXPECT_EQ(problemOf(spec), "headDim is 0 and valueDim 0, expected 1 to 256");
+  spec = simple(257);
+  EXPECT_NE(problemOf(spec).find("(attention_c3)"), std::string::npos) << problemOf(spec);
+  spec = simple();
+  spec.dtype = fa::f64;
+  EXPECT_EQ(problemOf(spec), "dtype must be fa::f16, fa::bf16 or fa::f32");
+  spec = simple();
+  spec.capture("q", fa::f32, {4});
+  EXPECT_EQ(problemOf(spec), "capture 'q' has the name of an operand; choose another");
+  spec = simple();
+  spec.capture("a b", fa::f32);
+  EXPECT_EQ(problemOf(spec), "capture 'a b' needs a name of letters, digits and _");
+  spec = simple();
+  spec.capture("x", fa::f32);
+  spec.capture("x", fa::f32);
+  EXPECT_EQ(problemOf(spec), "there are two captures 'x'; choose another name for one");
+  fa::Attention other = simple();
+  auto x = other.capture("x", fa::f32, {4});
+  spec = simple();
+  spec.mask = [=](auto p) { return x[p.h] > 0; };
+  EXPECT_EQ(problemOf(spec),
+            "the mask reads 'x', which is no capture of this spec; add it by Attention::capture");
+  other.mask = [=](auto p) { return x(p.h, p.i) > 0; };
+  EXPECT_EQ(problemOf(other),
+            "the mask reads a capture with a wrong number of indices; give one a dimension");
+  fa::Index kept = 0;
+  spec = simple();
+  spec.score = [&](fa::Score s, auto p) {
+    kept = p.i + 1;
+    return s;
+  };
+  EXPECT_EQ(problemOf(spec), "");
+  spec.mask = [=](auto p) { return kept < p.i; };
+  EXPECT_EQ(problemOf(spec), "the mask uses a value of another lambda; compute it in this one");
+  spec = simple();
+  spec.scale = NAN;
+  EXPECT_EQ(problemOf(spec), "scale must be finite");
+  auto kernel = fa::compile(simple(), fa::Device{"tpu"});
+  ASSERT_FALSE(kernel);
+  EXPECT_NE(kernel.error().find("unknown target 'tpu'"), std::string::npos) << kernel.error();
+}
+
+TEST(Api, SaysWhatIsWrongWithALaunch) {
+  auto kernel = fa::compile(simple());
+  ASSERT_TRUE(kernel) << kernel.error();
+  Problem problem(1, 2, 2, 8, 8, 32);
+  fa::Forward args = problem.forward();
+  args.q = fa::Tensor(problem.q.data(), fa::f32, {1, 1, 1, 1, 1, 1});
+  EXPECT_EQ(kernel->forward(nullptr, args).message(),
+            "'q' has a rank above 5; view it with fewer dimensions");
+  args = problem.forward();
+  args.k.dtype = fa::f16;
+  EXPECT_EQ(kernel->forward(nullptr, args).message(), "'k' has dtype f16, expected f32");
+  args = problem.forward();
+  args.v.data = nullptr;
+  EXPECT_EQ(kernel->forward(nullptr, args).message(), "'v' has no data; set fa_tensor.data");
+}
+
+/// "kind: what; remedy", a line each.
+static std::string explained(const fa::Attention &spec, const fa::Device &device) {
+  std::string text;
+  for (const fa::Reason &reason : fa::explain(spec, device))
+    text += std::to_string(reason.kind) + ": " + reason.what + "; " + reason.remedy + "\n";
+  return text;
+}
+
+TEST(Api, Explains) {
+  EXPECT_EQ(explained(simple(), fa::Device::cpu()),
+            "1: sizes where Hq is no multiple of Hk cannot be launched; repeat heads until it is "
+            "one\n");
+  fa::Attention spec = simple();
+  spec.precision = "tf33";
+  EXPECT_EQ(explained(spec, fa::Device::cpu()),
+            "0: the precision is unknown; choose ieee, tf32x3 or tf32, or leave it empty\n");
+  spec.capture("q", fa::f32);
+  EXPECT_EQ(explained(spec, fa::Device::cpu()),
+            "0: capture 'q' has the name of an operand; choose another\n");
+  setenv("FA_LIBCUDA", FA_FAKE_LIBCUDA, 1);
+  EXPECT_EQ(explained(simple(), fa::Device::cuda(3)),
+            "0: there is no CUDA device 3: the driver finds 1; choose 0 to 0\n");
+  std::string guarded = explained(simple(), fa::Device::cuda(0));
+  EXPECT_NE(guarded.find("2: "), std::string::npos) << guarded;
+  EXPECT_NE(guarded.find("multiples of 16 bytes take slower code; align them"), std::string::npos)
+      << guarded;
+  setenv("FA_FAKE_CUDA", "capability=75", 1);
+  EXPECT_NE(explained(simple(16), fa::Device::cuda(0)).find("0: this build compiles for none"),
+            std::string::npos);
+  unsetenv("FA_FAKE_CUDA");
+}
