@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Packs a release build.
 
-    make_dist.py BUILD_DIR
+    make_dist.py BUILD_DIR            make the archive, then unpack and check it
+    make_dist.py --check BUILD_DIR    check what would be packed, and count it as a test
 
-Makes build/dist/fa-mlir-<version>-linux-x86_64.tar.xz, unpacks it elsewhere and
-checks it there: its size, what its programs need, what libfa.so exports, that
-they run, and that a program of a user's is built against it.
+Makes build/dist/fa-mlir-<version>-linux-x86_64.tar.xz, once it has been unpacked
+elsewhere and checked there: its size, what its programs need, what libfa.so
+exports, that they run, and that a program of a user's is built against it.
 """
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,50 +49,99 @@ def check_exports(library):
         fail("libfa.so exports %s and %d others" % (foreign[0], len(foreign) - 1))
 
 
-def check(archive, name):
-    with tempfile.TemporaryDirectory() as place:
-        run("tar", "-C", place, "-xf", archive)
-        prefix = os.path.join(place, name)
-        bare = {"PATH": "/nonexistent"}
-        for tool in sorted(os.listdir(os.path.join(prefix, "bin"))):
-            check_binary(os.path.join(prefix, "bin", tool))
-            run(os.path.join(prefix, "bin", tool), "--help", env=bare)
-        check_binary(os.path.join(prefix, "lib", "libfa.so"))
-        check_exports(os.path.join(prefix, "lib", "libfa.so"))
-        run(os.path.join(prefix, "bin", "fa-opt"), os.path.join(prefix, "examples", "causal.mlir"),
-            env=bare)
-        # The suite of devices needs nothing beside it, not even a driver.
-        count = run(os.path.join(prefix, "bin", "fa-test-gpu"), "--filter=runtime",
-                    env=dict(bare, FA_LIBCUDA="/nonexistent"))
-        if not count.endswith("0 passed, 0 failed, 6 skipped\n"):
-            fail("fa-test-gpu says '%s' where there is no driver" % count.strip())
-        count = run(os.path.join(prefix, "bin", "fa-test-gpu"), "--device=cpu",
-                    "--filter=many_heads", env=bare)
-        if not count.endswith("2 passed, 0 failed, 0 skipped\n"):
-            fail("fa-test-gpu says '%s' on the CPU" % count.strip())
-        run(sys.executable, os.path.join(ROOT, "scripts", "check_package.py"), prefix)
+def check_suite(program):
+    """The suite of devices needs nothing beside it, not even a driver."""
+    bare = {"PATH": "/nonexistent", "FA_LIBCUDA": "/nonexistent"}
+    for arguments, closing in (
+            (["--filter=runtime"], "0 passed, 0 failed, {} skipped"),
+            (["--device=cpu", "--filter=many_heads"], "{} passed, 0 failed, 0 skipped")):
+        tests = len(run(program, *arguments, "--list", env=bare).splitlines())
+        said = run(program, *arguments, env=bare).strip()
+        expected = closing.format(tests)
+        if tests == 0 or said.splitlines()[-1] != expected:
+            fail("fa-test-gpu %s ends with '%s', expected '%s'" % (" ".join(arguments), said,
+                                                                   expected))
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    build = os.path.abspath(sys.argv[1])
+def check(prefix):
+    """Of an unpacked package."""
+    bare = {"PATH": "/nonexistent"}
+    for tool in sorted(os.listdir(os.path.join(prefix, "bin"))):
+        check_binary(os.path.join(prefix, "bin", tool))
+        run(os.path.join(prefix, "bin", tool), "--help", env=bare)
+    check_binary(os.path.join(prefix, "lib", "libfa.so"))
+    check_exports(os.path.join(prefix, "lib", "libfa.so"))
+    run(os.path.join(prefix, "bin", "fa-opt"), os.path.join(prefix, "examples", "causal.mlir"),
+        env=bare)
+    check_suite(os.path.join(prefix, "bin", "fa-test-gpu"))
+    with tempfile.TemporaryDirectory() as source:
+        with open(os.path.join(source, "CMakeLists.txt"), "w") as file:
+            file.write("cmake_minimum_required(VERSION 3.25)\nproject(user C)\n"
+                       "find_package(fa-mlir REQUIRED)\nadd_executable(user user.c)\n"
+                       "target_link_libraries(user fa-mlir::fa)\n")
+        headers = [os.path.relpath(os.path.join(folder, file), os.path.join(prefix, "include"))
+                   for folder, _, files in os.walk(os.path.join(prefix, "include"))
+                   for file in files if file.endswith("_c.h")]
+        with open(os.path.join(source, "user.c"), "w") as file:
+            file.write("".join('#include "%s"\n' % header for header in headers) +
+                       "int fa_opt_main(int, char **);\n"
+                       "int main(int argc, char **argv) { return fa_opt_main(argc, argv); }\n")
+        run("cmake", "-S", source, "-B", source + "/build", "-DCMAKE_PREFIX_PATH=" + prefix,
+            "-DCMAKE_C_COMPILER=clang-22")
+        run("cmake", "--build", source + "/build")
+        run(source + "/build/user", "--version")
+    run(sys.executable, os.path.join(ROOT, "scripts", "check_package.py"), prefix)
+
+
+def install(build, prefix):
+    run("cmake", "--install", build, "--strip", "--prefix", prefix)
+
+
+def check_build(build):
+    """-> the closing line of a suite: a package of the build, unpacked but not packed."""
+    with open(os.path.join(build, "CMakeCache.txt")) as file:
+        if "CMAKE_BUILD_TYPE:STRING=Release\n" not in file.read():
+            return "0 passed, 0 failed, 1 skipped"  # only release builds are packed
+    with tempfile.TemporaryDirectory() as prefix:
+        install(build, prefix)
+        check(prefix)
+    return "1 passed, 0 failed, 0 skipped"
+
+
+def make(build):
     with open(os.path.join(ROOT, "CMakeLists.txt")) as file:
         version = re.search(r"project\(fa-mlir VERSION (\S+)", file.read()).group(1)
     name = "fa-mlir-%s-linux-x86_64" % version
     dist = os.path.join(ROOT, "build", "dist")
-    stage = os.path.join(dist, name)
-    shutil.rmtree(stage, ignore_errors=True)
-    run("cmake", "--install", build, "--strip", "--prefix", stage)
-    archive = stage + ".tar.xz"
+    os.makedirs(dist, exist_ok=True)
+    archive = os.path.join(dist, name + ".tar.xz")
+    if os.path.exists(archive):
+        os.remove(archive)
     epoch = run("git", "-C", ROOT, "log", "-1", "--format=%ct").strip()
-    run("tar", "-C", dist, "--sort=name", "--owner=0", "--group=0", "--numeric-owner",
-        "--mtime=@" + epoch, "-cJf", archive, name, env=dict(os.environ, XZ_OPT="-6 -T0"))
-    size = os.path.getsize(archive)
-    if size > MAX_MB << 20:
-        fail("%s has %.1f MB, at most %d" % (archive, size / 2**20, MAX_MB))
-    check(archive, name)
+    # Beside its last place, so that an archive that failed the checks is never there.
+    with tempfile.TemporaryDirectory(dir=dist) as place:
+        install(build, os.path.join(place, name))
+        made = os.path.join(place, name + ".tar.xz")
+        run("tar", "-C", place, "--sort=name", "--owner=0", "--group=0", "--numeric-owner",
+            "--mtime=@" + epoch, "-cJf", made, name, env=dict(os.environ, XZ_OPT="-6 -T0"))
+        size = os.path.getsize(made)
+        if size > MAX_MB << 20:
+            fail("%s has %.1f MB, at most %d" % (os.path.basename(made), size / 2**20, MAX_MB))
+        unpacked = os.path.join(place, "unpacked")
+        os.mkdir(unpacked)
+        run("tar", "-C", unpacked, "-xf", made)
+        check(os.path.join(unpacked, name))
+        os.replace(made, archive)
     print("%s: %.1f MB" % (os.path.relpath(archive, ROOT), size / 2**20))
+
+
+def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--check":
+        print(check_build(os.path.abspath(sys.argv[2])))
+    elif len(sys.argv) == 2 and not sys.argv[1].startswith("-"):
+        make(os.path.abspath(sys.argv[1]))
+    else:
+        sys.exit(__doc__)
 
 
 if __name__ == "__main__":

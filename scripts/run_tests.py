@@ -73,6 +73,7 @@ def suites(build):
     yield "lint's self-test", lambda: run_command([python, "scripts/lint.py", "--self-test"])
     yield "lit and unit tests", lambda: run_lit(build)
     yield "tests on a GPU", lambda: run_command([os.path.join(build, "bin", "fa-test-gpu")])
+    yield "packaging", lambda: run_command([python, "scripts/make_dist.py", "--check", build])
     for name, script in (
         ("one process with PyTorch", "scripts/check_torch.py"),
         ("fuzzing", "scripts/fuzz.py"),
