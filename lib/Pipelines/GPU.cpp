@@ -18,12 +18,11 @@ using namespace mlir;
 using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
-  static const StringRef names[] = {"tile-narrow-positions", "tile-sum-on-tensor-core",
-                                    "tile-skip-rescale",     "tile-fuse-scale",
-                                    "tile-schedule-grid",    "tile-schedule-loop",
-                                    "tile-pipeline",         "tile-specialize-warps",
-                                    "tile-order-warpgroups", "tile-persist-grid",
-      "tile-stage-stores"};
+  static const StringRef names[] = {
+      "tile-narrow-positions", "tile-sum-on-tensor-core", "tile-skip-rescale",
+      "tile-fuse-scale",       "tile-schedule-grid",      "tile-schedule-loop",
+      "tile-pipeline",         "tile-specialize-warps",   "tile-order-warpgroups",
+      "tile-persist-grid",     "tile-stage-stores"};
   return names;
 }
 

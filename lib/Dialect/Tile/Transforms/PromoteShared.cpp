@@ -140,9 +140,9 @@ FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t sta
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
   if (lastRing)
     b.setInsertionPointAfter(lastRing);
-  auto ring = RingOp::create(
-      b, user->getLoc(),
-      RingType::get(&getContext(), stages, tile.getShape(), element, swizzleFor(tile, async, ones)));
+  auto ring = RingOp::create(b, user->getLoc(),
+                             RingType::get(&getContext(), stages, tile.getShape(), element,
+                                           swizzleFor(tile, async, ones)));
   lastRing = ring;
   return ring.getResult();
 }
