@@ -55,12 +55,13 @@ static bool isEven(FuncOp func) {
   return true;
 }
 
-/// The one role that fills rings, if it has no tiles: it is ahead of the others.
+/// The one role that fills rings from memory, if it has no tiles: it is ahead of the
+/// others, which may fill rings for what they store.
 static RoleOp findTaker(RolesOp roles) {
   RoleOp taker;
   bool good = true;
   roles.walk([&](Operation *op) {
-    if (!isa<PutOp, PutValueOp>(op))
+    if (!isa<PutOp>(op))
       return;
     auto role = op->getParentOfType<RoleOp>();
     good &= !taker || taker == role;

@@ -67,10 +67,12 @@ tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
 !ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-// They have not: the role that loads takes numbers and sends them.
+// They have not: the role that loads takes numbers and sends them. What the other
+// one stores goes through a ring that it fills itself.
 // CHECK-LABEL: tile.func @uneven
 // CHECK-SAME: (%[[X:.*]]: !tile.view<?x64xf16>, %[[COUNTER:.*]]: !tile.view<1xi32> {tile.name = "uneven_next", tile.output, tile.workspace = [1], tile.zeroed}, %[[BLOCK:.*]]: index)
 // CHECK: %[[RING:.*]] = tile.ring : <1 x 64x64xf16
+// CHECK: tile.ring : <1 x 64x64xf16
 // CHECK: %[[NUMBERS:.*]] = tile.ring : <2 x 1xi32, #tile.swizzle<32>>
 // CHECK: tile.role "load"
 // CHECK: %[[COUNT:.*]] = arith.index_cast %{{.*}} : index to i32
@@ -109,6 +111,7 @@ tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
 tile.func @uneven(%x: !tile.view<?x64xf16>, %t: index)
     grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
   %r = tile.ring : !ring
+  %o = tile.ring : !ring
   tile.roles {
     tile.role "load" warps(4) registers(0) {
       %c0 = arith.constant 0 : index
@@ -126,6 +129,11 @@ tile.func @uneven(%x: !tile.view<?x64xf16>, %t: index)
         %s = tile.get %r : !ring -> !slot
         tile.release %s : !slot
       }
+      %v = arith.constant dense<0.0> : tensor<64x64xf16>
+      tile.put_value %o, %v : !ring, tensor<64x64xf16>
+      %s = tile.get %o : !ring -> !slot
+      tile.copy_out %s to %x[%i, %c0] dims [0, 1] rows(64) : !slot, !tile.view<?x64xf16>
+      tile.release %s : !slot
     }
   }
   tile.return
