@@ -88,7 +88,7 @@ static int64_t sharedBytes(FuncOp func) {
 static RingType numbersType(MLIRContext *context) {
   constexpr int64_t kSlots = 2, kPanel = 32;
   return RingType::get(context, kSlots, {1}, IntegerType::get(context, 32),
-                       SwizzleAttr::get(context, kPanel));
+                       SwizzleAttr::get(context, kPanel, /*ones=*/false));
 }
 
 //===----------------------------------------------------------------------===//

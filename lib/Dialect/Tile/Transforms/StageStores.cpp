@@ -114,7 +114,7 @@ bool StageStores::stage(StoreOp store) {
   RankedTensorType tile = tileOf(store);
   Location loc = store.getLoc();
   auto type = RingType::get(&getContext(), 1, tile.getShape(), tile.getElementType(),
-                            SwizzleAttr::get(&getContext(), 128));
+                            SwizzleAttr::get(&getContext(), 128, /*ones=*/false));
   int64_t bytes = sharedBytes(type) + kReserve;
   for (auto ring : getOperation().getOps<RingOp>())
     bytes += sharedBytes(ring.getType());
