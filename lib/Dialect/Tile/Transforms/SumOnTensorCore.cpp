@@ -52,6 +52,10 @@ struct Sums {
 
 static constexpr int64_t kOnes = 8, kMostColumns = 256;
 
+/// Columns of a panel of shared memory: ones stand behind whole panels only, and
+/// what is left of the last one is zeros.
+static constexpr int64_t kPanel = 64;
+
 static bool isZero(Value value) {
   if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !broadcast.getDim())
     value = broadcast.getInput();
@@ -89,8 +93,9 @@ static std::optional<Sums> findSums(DotOp dot) {
       !dot.getB().getDefiningOp<LoadOp>() || !dot->hasOneUse() || !sums.scaled->hasOneUse())
     return std::nullopt;
   Type element = getElementTypeOrSelf(rounded.getType());
-  if ((!element.isF16() && !element.isBF16()) ||
-      cast<RankedTensorType>(dot.getType()).getDimSize(1) + kOnes > kMostColumns)
+  int64_t columns = cast<RankedTensorType>(dot.getType()).getDimSize(1);
+  if ((!element.isF16() && !element.isBF16()) || columns % kPanel != 0 ||
+      columns + kOnes > kMostColumns)
     return std::nullopt;
   for (Value side : sums.scaled->getOperands())
     if (auto broadcast = side.getDefiningOp<BroadcastOp>();
