@@ -86,6 +86,12 @@ template <typename Range, typename Test> bool any_of(const Range &range, Test te
 template <typename Range, typename Test> bool all_of(const Range &range, Test test) {
   return std::all_of(std::begin(range), std::end(range), test);
 }
+template <typename Range, typename Test> bool none_of(const Range &range, Test test) {
+  return std::none_of(std::begin(range), std::end(range), test);
+}
+template <typename Range, typename Test> auto count_if(const Range &range, Test test) {
+  return std::count_if(std::begin(range), std::end(range), test);
+}
 template <typename Range, typename Function> auto map_range(const Range &range, Function function) {
   std::vector<decltype(function(*std::begin(range)))> results;
   for (const auto &value : range)

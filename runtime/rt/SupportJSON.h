@@ -53,13 +53,17 @@ private:
 class Value {
 public:
   Value(std::nullptr_t = nullptr) {}
-  template <typename T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
+  template <typename T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0>
+  Value(T value) : boolean(value) {}
+  template <typename T,
+            std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int> = 0>
   Value(T number) : integer(static_cast<int64_t>(number)) {}
   Value(const char *text) : text(text) {}
   Value(StringRef text) : text(text.str()) {}
   Value(std::string text) : text(std::move(text)) {}
   Value(Array values) : array(std::make_shared<Array>(std::move(values))) {}
   Value(Object members) : object(std::make_shared<Object>(std::move(members))) {}
+  std::optional<bool> getAsBoolean() const { return boolean; }
   std::optional<int64_t> getAsInteger() const { return integer; }
   std::optional<StringRef> getAsString() const {
     return text ? std::optional<StringRef>(*text) : std::nullopt;
@@ -68,6 +72,7 @@ public:
   const Object *getAsObject() const { return object.get(); }
 
 private:
+  std::optional<bool> boolean;
   std::optional<int64_t> integer;
   std::optional<std::string> text;
   std::shared_ptr<Array> array;
@@ -180,8 +185,12 @@ private:
     }
     if (take('"'))
       return string();
-    if (takeWord("null") || takeWord("true") || takeWord("false"))
+    if (takeWord("null"))
       return nullptr;
+    if (takeWord("true"))
+      return true;
+    if (takeWord("false"))
+      return false;
     return number();
   }
   Value object() {
