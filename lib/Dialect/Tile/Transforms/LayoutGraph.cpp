@@ -147,6 +147,7 @@ LogicalResult LayoutGraph::addOp(Operation *op) {
         !layoutAsAccumulator(columns.getResult()))
       return op->emitOpError() << "takes columns of what a product accumulates, got "
                                << columns.getInput().getType() << " to " << columns.getType();
+    this->columns.push_back(columns.getResult());
     return success();
   }
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
@@ -289,6 +290,9 @@ std::optional<Layout> LayoutGraph::layoutAsAccumulator(Value tile) const {
 void LayoutGraph::assign() {
   for (DotOp dot : dots)
     layouts[classOf(dot.getAcc())] = layoutOfAcc(*instructionOf(dot), dot.getAcc());
+  for (Value tile : columns)
+    if (std::optional<Layout> &layout = layouts[classOf(tile)]; !layout)
+      layout = layoutAsAccumulator(tile);
   for (DotOp dot : dots)
     if (std::optional<Layout> wanted = layoutOfA(dot))
       if (std::optional<Layout> &layout = layouts[classOf(dot.getA())]; !layout)

@@ -54,6 +54,11 @@ tile.func @both(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile.v
 // CHECK: %[[SUM:.*]] = tile.reduce maxnumf
 // CHECK: arith.cmpf oeq, %[[SUM]]
 // CHECK: arith.divf %{{.*}}, %[[SUM]]
+// LAYOUT-LABEL: tile.func @one(
+// LAYOUT-NOT: tile.convert_layout
+// LAYOUT: tile.columns %{{.*}} first(64) : tensor<64x72xf32, #[[$WIDE]]>
+// LAYOUT-NOT: tile.convert_layout
+// LAYOUT-LABEL: tile.func @others(
 tile.func @one(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile.view<?xf32>, %y: !tile.view<?x64xf32> {tile.output}, %n: index) grid affine_map<() -> (1)> sizes [] {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
