@@ -104,10 +104,10 @@ Interpretation::createFromFile(const std::string &path) {
 
 namespace {
 
-/// A tensor with strides of its own, and what it is poisoned with.
+/// A tensor with strides of its own, of zeros or poisoned.
 class Strided {
 public:
-  Strided(DType dtype, std::vector<int64_t> shape, HeadLayout layout)
+  Strided(DType dtype, std::vector<int64_t> shape, HeadLayout layout, bool zeroed)
       : dtype(dtype), shape(std::move(shape)) {
     size_t rank = this->shape.size();
     SmallVector<size_t> order(rank);
@@ -123,7 +123,7 @@ public:
       elements *= std::max<int64_t>(this->shape[d], 1);
     }
     // All ones is NaN in every float type.
-    bytes.assign(elements * sizeOf(dtype), std::byte(0xFF));
+    bytes.assign(elements * sizeOf(dtype), std::byte(zeroed ? 0 : 0xFF));
     memory.data = bytes.data();
   }
 
@@ -254,7 +254,8 @@ Interpretation::run(const std::vector<HostTensor> &inputs,
   for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
     if (!elementCount(shapes[i], *argument.dtype))
       return llvm::createStringError("the sizes of '" + argument.name + "' overflow");
-    tensors.push_back(std::make_unique<Strided>(*argument.dtype, shapes[i], layout));
+    tensors.push_back(
+        std::make_unique<Strided>(*argument.dtype, shapes[i], layout, argument.zeroed));
     arguments[i].memory = tensors.back()->memory;
     if (given[i])
       tensors.back()->copy(const_cast<std::byte *>(given[i]->data.data()), /*to=*/false);

@@ -63,7 +63,7 @@ TEST_P(RandomRoles, MatchReference) {
     for (const char *phase : {"tile", "schedule"})
       interpretAndJudge(program, seed, optionsFor(seed), phase, look);
   }
-  EXPECT_GE(withRoles, 7);
+  EXPECT_GE(withRoles, 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, RandomRoles, testing::Range(0, 10));
@@ -103,7 +103,7 @@ TEST(InterpreterRoles, EachOptionalPassCanBeLeftOut) {
 
 /// A program with roles, two warpgroups that take turns, and loops.
 struct Spoilt : testing::Test {
-  Spoilt() : example("causal", {1, 1, 1, 100, 300}, asHalf) {}
+  Spoilt() : example("causal", {1, 4, 1, 100, 150}, asHalf) {}
 
   void compile(const std::string &leaveOut = "") {
     CompileOptions options = optionsFor(1);
@@ -137,18 +137,19 @@ TEST_F(Spoilt, NoOpOfSynchronizationCanBeLeftOut) {
       collect<tile::BarrierWaitOp, tile::BarrierArriveOp, tile::BarrierExpectOp, tile::NamedWaitOp,
               tile::NamedArriveOp, tile::CopyOp>(/*inLoop=*/false);
   EXPECT_GE(ops.size(), 12u);
-  SmallVector<StringRef> notMissed;
+  std::vector<std::string> notMissed;
   for (Operation *op : ops) {
     Block *block = op->getBlock();
     Operation *next = op->getNextNode();
     op->remove();
     if (find().empty())
-      notMissed.push_back(op->getName().getStringRef());
+      notMissed.push_back(op->getName().getStringRef().str());
     block->getOperations().insert(next ? next->getIterator() : block->end(), op);
   }
-  // The wait before the first put of a ring, which finds a fresh barrier, and
-  // the arrival after the last get of one, for which nothing waits.
-  EXPECT_EQ(notMissed, (SmallVector<StringRef>{"tile.barrier_wait", "tile.barrier_arrive"}));
+  // The number of an instance, and the first tile of its loop, are put behind a
+  // wait for the tile of the instance before, of which there is only one slot: all
+  // that was got before that one's release is done.
+  EXPECT_EQ(notMissed, std::vector<std::string>(2, "tile.barrier_wait"));
   EXPECT_EQ(find(), "");
 }
 

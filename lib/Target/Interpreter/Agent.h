@@ -26,6 +26,8 @@ struct Program {
   bool byNumber = false;
   tile::RolesOp roles;
   unsigned agents = 1, barriers = 0;
+  /// What a launch starts.
+  int64_t blocks = 1;
   /// Roles whose first warp alone does all; slots go by number.
   SmallPtrSet<Operation *, 2> forOneWarp;
   llvm::DenseMap<Operation *, RegionInstruction> instructions;
@@ -65,6 +67,8 @@ struct Instance {
   /// The number of each ring, turn and (the first of) barriers, which the first
   /// agent to come there adds.
   llvm::DenseMap<Operation *, unsigned> numbers;
+  /// What each tile.fetch_add has found so far.
+  llvm::DenseMap<Operation *, std::vector<uint64_t>> fetched;
 };
 
 /// Runs the program one op at a time.
@@ -127,6 +131,7 @@ private:
   LogicalResult copy(tile::CopyOp op);
   LogicalResult finish(Operation *op);
   std::vector<int32_t> ownElements(RankedTensorType type);
+  TileRef tileOfValue(Value value) const;
   Access accessBy(Operation *op) const { return {number, clock, op}; }
 
   // AgentRoles.cpp: roles, and what they wait for.
@@ -138,6 +143,7 @@ private:
   LogicalResult copyOut(tile::CopyOutOp op);
   LogicalResult storeOut(CopyOut &copy, const Elements &tile);
   LogicalResult waitForCopiesOut(Operation *op);
+  void fetchAdd(tile::FetchAddOp op);
   LogicalResult namedBarrier(Operation *op, int64_t id, int64_t threads, bool waits);
   LogicalResult barrierAt(Operation *op, Value barriers, Value slot, unsigned &barrier);
 
@@ -171,6 +177,7 @@ private:
   std::vector<Copy> openGroup;
   std::deque<std::vector<Copy>> groups;
   std::vector<CopyOut> copiesOut;
+  llvm::DenseMap<Operation *, size_t> numFetched;
 };
 
 } // namespace mlir::fa::interpreter

@@ -149,6 +149,12 @@ static unsigned readersOf(tile::RingOp ring, const Program &program) {
   return readers;
 }
 
+/// A number goes through shared memory as a tile of one.
+TileRef Agent::tileOfValue(Value value) const {
+  const Datum &datum = get(value);
+  return datum.tile ? datum.tile : std::make_shared<const Elements>(1, datum.scalar);
+}
+
 LogicalResult Agent::put(tile::PutOp op) {
   unsigned ring = get(op.getRing()).slot.ring;
   tile::RingType type = op.getRing().getType();
@@ -193,7 +199,7 @@ LogicalResult Agent::executeRing(Operation *operation) {
     return success();
   if (auto op = dyn_cast<tile::PutOp>(operation))
     return put(op);
-  memory.put(ring, number, get(cast<tile::PutValueOp>(operation).getValue()).tile, std::nullopt,
+  memory.put(ring, number, tileOfValue(cast<tile::PutValueOp>(operation).getValue()), std::nullopt,
              operation);
   return success();
 }
@@ -236,8 +242,13 @@ LogicalResult Agent::copy(tile::CopyOp op) {
 /// The agent writes its part: of a slot by number, or of one that it got.
 LogicalResult Agent::write(tile::WriteOp op) {
   const SlotRef &slot = get(op.getSlot()).slot;
-  std::vector<int32_t> elements = ownElements(tileOf(op.getValue()));
-  const Elements &tile = *get(op.getValue()).tile;
+  std::vector<int32_t> elements;
+  if (auto type = dyn_cast<RankedTensorType>(op.getValue().getType()))
+    elements = ownElements(type);
+  else if (warp() == 0)
+    elements = {0};
+  TileRef value = tileOfValue(op.getValue());
+  const Elements &tile = *value;
   SharedMemory &memory = instance.memory;
   if (Fault fault = instance.program.byNumber ? memory.write(accessBy(op), slot, elements, tile)
                                               : memory.fill(accessBy(op), slot, elements, tile))
@@ -261,6 +272,10 @@ LogicalResult Agent::executeSlot(Operation *operation) {
         Datum datum;
         if (failed(tileOfOperand(op, op.getSlot(), datum.tile)))
           return failure();
+        if (!isa<RankedTensorType>(op.getResult().getType())) {
+          datum.scalar = datum.tile->front();
+          datum.tile = nullptr;
+        }
         set(op.getResult(), datum);
         return success();
       })

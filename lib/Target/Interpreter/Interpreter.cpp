@@ -51,15 +51,6 @@ static bool isKnown(Operation *op) {
     return isa<tile::ViewType>(load.getSource().getType());
   if (auto gather = dyn_cast<tile::GatherOp>(op))
     return isa<tile::ViewType>(gather.getSource().getType());
-  // Numbers that go through rings, and blocks that share instances.
-  if (auto put = dyn_cast<tile::PutValueOp>(op))
-    return isa<RankedTensorType>(put.getValue().getType());
-  if (auto write = dyn_cast<tile::WriteOp>(op))
-    return isa<RankedTensorType>(write.getValue().getType());
-  if (auto read = dyn_cast<tile::ReadOp>(op))
-    return isa<RankedTensorType>(read.getType());
-  if (isa<tile::BlockCountOp, tile::FetchAddOp>(op))
-    return false;
   return isElementwise(op) ||
          isa<scf::IfOp, scf::ForOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op) ||
          (isa_and_nonnull<tile::TileDialect>(op->getDialect()) && !isa<tile::FuncOp>(op));
@@ -164,9 +155,11 @@ static bool isForOneThread(tile::RoleOp role) {
                 bool scalar = llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
                 if (auto copy = dyn_cast<tile::CopyOp>(op))
                   scalar = copy.getCopy() == tile::Copy::tma;
+                else if (auto write = dyn_cast<tile::WriteOp>(op))
+                  scalar = !isa<RankedTensorType>(write.getValue().getType());
                 else if (isa<tile::TileDialect>(op->getDialect()))
                   scalar &= isa<tile::DimOp, tile::LoadOp, tile::SlotAtOp, tile::BarrierWaitOp,
-                                tile::BarrierExpectOp>(op);
+                                tile::BarrierExpectOp, tile::FetchAddOp, tile::BlockCountOp>(op);
                 return scalar ? WalkResult::advance() : WalkResult::interrupt();
               })
               .wasInterrupted();
@@ -262,6 +255,13 @@ LogicalResult interpreter::run(tile::FuncOp func, ArrayRef<Argument> arguments,
                                                         "expected at most 2^24"));
   Program program(func);
   Random random(options.seed);
+  // Blocks that run several instances: one, two, ..., or as many as those.
+  if (func->hasAttr(tile::TileDialect::kBlocksPerSMAttr) && !grid->empty()) {
+    int64_t blocks = 1 + random.below(4);
+    count = blocks < 4 ? std::min(count, blocks) : count;
+    grid->front() = count;
+  }
+  program.blocks = count;
   uint64_t opsLeft = options.maxOps;
   std::vector<int64_t> order(count);
   for (int64_t i = 0; i < count; ++i) {

@@ -49,8 +49,9 @@ struct Options {
 /// name what it does not.
 LogicalResult check(tile::FuncOp func);
 
-/// Runs every instance of the grid, in an order that the seed chooses. Faults
-/// are diagnostics. The program passed `check`.
+/// Runs every instance of the grid, in an order that the seed chooses; where
+/// blocks run several, as few blocks as the seed chooses. Faults are diagnostics. The program
+/// passed `check`.
 LogicalResult run(tile::FuncOp func, ArrayRef<Argument> arguments, const Options &options = {});
 
 } // namespace mlir::fa::interpreter
