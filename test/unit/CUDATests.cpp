@@ -7,9 +7,9 @@
 
 #include "../../runtime/lib/CUDADriver.h"
 #include "../../runtime/lib/CUDAExecutor.h"
-#include "fa/Runtime/CompileCUDA.h"
 #include "FakeDriver.h"
 #include "FakeProgram.h"
+#include "fa/Runtime/CompileCUDA.h"
 #include <cmath>
 #include <cstring>
 #include <thread>

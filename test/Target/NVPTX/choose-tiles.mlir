@@ -9,7 +9,7 @@
 // ROWS: error: tiles of 100 rows for 4 warps: rows must be a multiple of 16 per warp
 // NEGATIVE: error: tiles of -128 rows for 4 warps: rows must be a multiple of 16 per warp
 // KEYS: error: tiles of 20 keys: keys must be a multiple of 16
-// WARPS: error: tiles of 128 rows for 33 warps: rows must be a multiple of 16 per warp
+// WARPS: error: 33 warps share a tile: expected 1 to 32; choose --tile-warps
 
 !q = tensor<?x?x?x64xbf16>
 !wide = tensor<?x?x?x128xbf16>
