@@ -29,8 +29,11 @@ class Library:
     def __init__(self, path):
         self.fa = ctypes.CDLL(path)
         self.fa.fa_compile_options_default.restype = Options
-        for name in ("fa_compile", "fa_program_launch"):
+        for name in ("fa_compile", "fa_program_launch", "fa_program_workspace_size"):
             getattr(self.fa, name).restype = ctypes.c_void_p
+        self.fa.fa_program_workspace_size.argtypes = [
+            ctypes.c_void_p, ctypes.POINTER(Argument), ctypes.c_size_t,
+            ctypes.POINTER(ctypes.c_uint64)]
         self.fa.fa_program_launch.argtypes = [
             ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(Argument), ctypes.c_size_t,
             ctypes.c_void_p, ctypes.c_uint64]
@@ -64,7 +67,17 @@ class Library:
             keep.append((shape, strides, tensor, x))
             arguments[i] = Argument(name.encode(), ctypes.pointer(tensor), 0, 0)
 
+        needed = ctypes.c_uint64()
+        self.check(self.fa.fa_program_workspace_size(program, arguments, len(tensors),
+                                                     ctypes.byref(needed)))
+        workspace, size = None, needed.value
+        if size:
+            # PyTorch aligns its memory to more than the 64 bytes that are asked for.
+            keep.append(x.new_empty((size + x.element_size() - 1) // x.element_size()))
+            workspace = keep[-1].data_ptr()
+
         def launch():
-            self.check(self.fa.fa_program_launch(program, stream, arguments, len(tensors), None, 0))
+            self.check(self.fa.fa_program_launch(program, stream, arguments, len(tensors),
+                                                 workspace, size))
         launch.keep = keep
         return launch

@@ -57,8 +57,13 @@ static void measure(const char *name, const fa_device *device, const fa_program 
   using Clock = std::chrono::steady_clock;
   constexpr int kRounds = 200, kLaunches = 50;
   std::vector<double> times;
+  uint64_t bytes = 0;
+  check(fa_program_workspace_size(program, arguments.data(), arguments.size(), &bytes));
+  void *workspace = nullptr;
+  check(fa_device_alloc(device, bytes, &workspace));
   auto launch = [&] {
-    check(fa_program_launch(program, nullptr, arguments.data(), arguments.size(), nullptr, 0));
+    check(
+        fa_program_launch(program, nullptr, arguments.data(), arguments.size(), workspace, bytes));
   };
   launch();
   check(fa_device_synchronize(device));

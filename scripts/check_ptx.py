@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compiles kernels to PTX and assembles them, and sees that none spills.
 
-    check_ptx.py [--dtype=f16|bf16|f32]... [--examples] [--whole] [--jobs=N] [FILE.mlir...]
+    check_ptx.py [--target=sm_80|sm_90a] [--dtype=f16|bf16|f32]... [--examples] [--whole] [--jobs=N]
+                 [FILE.mlir...]
 
 By --dtype: an attention of every feature (masks, scores, dropout), alone and causal,
 at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTiles.cpp).
@@ -10,8 +11,9 @@ at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTile
 size, results without LSE, and pairs of features. f16 and bf16 differ little: without
 --whole they share the features, as do the lines of f32.
 
-Each is compiled for sm_80, and that PTX assembled for sm_80 and sm_90. ptxas may neither
-spill nor warn, but for what SPILLS lists. `fa-opt` and `ptxas` are found by PATH; ptxas also where CUDA puts it.
+Each is compiled for --target (sm_80), and that PTX assembled for it (and for sm_80, for
+sm_90 too). ptxas may neither spill nor warn; and what sm_90a can do by asynchronous
+products must do so. `fa-opt` and `ptxas` are found by PATH; ptxas also where CUDA puts it.
 The last line counts the kernels: `N passed, N failed, N skipped`.
 """
 
@@ -27,14 +29,14 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ARCHITECTURES = ("sm_80", "sm_90")
+ARCHITECTURES = {"sm_80": ("sm_80", "sm_90"), "sm_90a": ("sm_90a",)}
 
-# The head dimensions of the table's lines.
-HEAD_DIMS = {"f16": (64, 96, 128, 256), "bf16": (64, 96, 128, 256), "f32": (64, 128, 256)}
-
-# Bytes that may be spilled, by dtype and head dimension. f32 of 256: a thread holds 128
-# sums, and three-part products take the rest: what is spilled stays the same in the loop.
-SPILLS = {("f32", 256): 600}
+# The head dimensions of the table's lines; for sm_90a, those that end in a part of
+# a panel of 64, too.
+HEAD_DIMS = {
+    "sm_80": {"f16": (64, 96, 128, 256), "bf16": (64, 96, 128, 256), "f32": (64, 128, 256)},
+    "sm_90a": {"f16": (40, 64, 96, 128, 192, 256), "bf16": (64, 80, 128, 256), "f32": (64, 128, 256)},
+}
 
 # Sugar, and the type and the dimensions of what it captures.
 FEATURES = {
@@ -84,15 +86,17 @@ def program(dtype, head_dim, value_dim, features, lse=True):
        values, ", ".join(t for _, t in results))
 
 
-def cases(dtypes, whole):
-    """(name, text, options of fa-opt, bytes that may be spilled)"""
+def cases(target, dtypes, whole):
+    """(name, text, options of fa-opt, whether products are asynchronous)"""
     for dtype in dtypes:
-        for line in HEAD_DIMS[dtype]:
+        for line in HEAD_DIMS[target][dtype]:
             def case(features, options=(), head_dim=line, value_dim=line, lse=True):
                 name = "%s d%d/%d %s%s%s" % (dtype, head_dim, value_dim, " ".join(features),
                                              "" if lse else " no lse", "".join(options))
+                wgmma = (target == "sm_90a" and dtype != "f32" and not options
+                         and head_dim % 8 == 0 and value_dim % 8 == 0)
                 return (name, program(dtype, head_dim, value_dim, features, lse), list(options),
-                        SPILLS.get((dtype, line), 0))
+                        wgmma)
 
             for feature in FEATURES:
                 both = ["causal", feature] if feature not in ("plain", "causal") else []
@@ -106,6 +110,10 @@ def cases(dtypes, whole):
                     yield case([feature], lse=False)
             yield case(["causal"], ["--unaligned"])
             yield case(["causal", "dropout"], ["--unaligned"])
+            if target == "sm_90a":
+                yield case(["causal"], value_dim=line // 2)
+                yield case(["causal", "window"], value_dim=min(2 * line, 256))
+                yield case(["causal"], head_dim=line - 5, value_dim=line - 5)
             if whole:
                 for below in (line - 8, line // 2 + 8):
                     yield case(["causal"], head_dim=below, value_dim=below)
@@ -125,24 +133,27 @@ def run(command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def check(ptxas, text, options, allowed=0):
+def check(ptxas, target, text, options, wgmma=False):
     """What is wrong with a program, empty if nothing; what ptxas says of its kernels."""
     with tempfile.TemporaryDirectory() as folder:
         source, ptx = os.path.join(folder, "k.mlir"), os.path.join(folder, "k.ptx")
         with open(source, "w") as file:
             file.write(text)
-        compiled = run(["fa-opt", source, "--target=sm_80", "--emit=ptx", "-o", ptx, *options])
+        compiled = run(["fa-opt", source, "--target=" + target, "--emit=ptx", "-o", ptx, *options])
         if compiled.returncode or "warning" in compiled.stdout:
             return "fa-opt: " + compiled.stdout.strip(), ""
         problems, said = [], []
-        for arch in ARCHITECTURES:
+        with open(ptx) as file:
+            if wgmma and "wgmma.mma_async" not in file.read():
+                problems.append("no asynchronous products")
+        for arch in ARCHITECTURES[target]:
             assembled = run([ptxas, "-v", "-arch=" + arch, ptx, "-o", os.path.join(folder, arch)])
             output = assembled.stdout
             spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", output)
             spilled = sum(int(n) for pair in spills for n in pair)
             if assembled.returncode or not spills:
                 problems.append("%s: %s" % (arch, output.strip()))
-            elif spilled > allowed:
+            elif spilled:
                 problems.append("%s: spills %d bytes" % (arch, spilled))
             problems += ["%s: %s" % (arch, line) for line in output.splitlines()
                          if "warning" in line or "(C7" in line]
@@ -155,7 +166,8 @@ def check(ptxas, text, options, allowed=0):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dtype", action="append", default=[], choices=sorted(HEAD_DIMS))
+    parser.add_argument("--target", default="sm_80", choices=sorted(ARCHITECTURES))
+    parser.add_argument("--dtype", action="append", default=[], choices=("f16", "bf16", "f32"))
     parser.add_argument("--examples", action="store_true")
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--verbose", action="store_true", help="print what passed, too")
@@ -166,19 +178,19 @@ def main():
     if not ptxas:
         sys.exit("check_ptx.py: ptxas is not found; install CUDA's assembler")
 
-    work = list(cases(options.dtype, options.whole))
+    work = list(cases(options.target, options.dtype, options.whole))
     files = list(options.files)
     if options.examples:
         files += sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir")))
     for path in files:
         with open(path) as file:
             text = file.read()
-        work.append((os.path.basename(path), text, [], 0))
-        work.append((os.path.basename(path) + " unaligned", text, ["--unaligned"], 0))
+        work.append((os.path.basename(path), text, []))
+        work.append((os.path.basename(path) + " unaligned", text, ["--unaligned"]))
 
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = pool.map(lambda case: check(ptxas, *case[1:]), work)
+        results = pool.map(lambda case: check(ptxas, options.target, *case[1:]), work)
         for (name, *_), (problem, said) in zip(work, results):
             failures += bool(problem)
             if problem or options.verbose:

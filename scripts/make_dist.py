@@ -95,6 +95,7 @@ def check(prefix):
             "-DCMAKE_C_COMPILER=clang-22")
         run("cmake", "--build", source + "/build")
         run(source + "/build/user", "--version")
+    run(sys.executable, os.path.join(ROOT, "scripts", "check_package.py"), prefix)
 
 
 def install(build, prefix):

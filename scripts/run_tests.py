@@ -95,6 +95,7 @@ def suites(build):
     yield "tests on a GPU", lambda: run_command([os.path.join(build, "bin", "fa-test-gpu")])
     yield "packaging", lambda: run_command([python, "scripts/make_dist.py", "--check", build])
     for name, script in (
+        ("one process with PyTorch", "scripts/check_torch.py"),
         ("fuzzing", "scripts/fuzz.py"),
     ):
         if os.path.exists(os.path.join(ROOT, script)):

@@ -32,6 +32,7 @@ config.substitutions += [
     # A stand-in for the CUDA driver; FA_FAKE_CUDA says how it behaves.
     ("%fakecuda", os.path.join(config.fa_build_dir, "test", "unit", "libfakecuda.so")),
     ("%libfa", os.path.join(config.fa_build_dir, "lib", "libfa.so")),
+    ("%build", config.fa_build_dir),
     ("%scripts", os.path.join(config.fa_source_dir, "scripts")),
     ("%runtime_include", config.fa_runtime_include),
     ("%cxx", config.fa_cxx),
@@ -42,5 +43,7 @@ if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
     if not shutil.which("ptxas"):
         config.environment["PATH"] += os.pathsep + "/usr/local/cuda/bin"
+if shutil.which("g++") and shutil.which("cmake"):
+    config.available_features.add("outside-project")
 if os.environ.get("CI") == "true":
     config.available_features.add("ci")

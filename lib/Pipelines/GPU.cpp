@@ -18,9 +18,11 @@ using namespace mlir;
 using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
-  static const StringRef names[] = {"tile-narrow-positions", "tile-schedule-grid",
-                                    "tile-schedule-loop",    "tile-pipeline",
-                                    "tile-specialize-warps", "tile-order-warpgroups"};
+  static const StringRef names[] = {
+      "tile-narrow-positions", "tile-sum-on-tensor-core", "tile-skip-rescale",
+      "tile-fuse-scale",       "tile-schedule-grid",      "tile-schedule-loop",
+      "tile-pipeline",         "tile-specialize-warps",   "tile-order-warpgroups",
+      "tile-persist-grid",     "tile-stage-stores"};
   return names;
 }
 
@@ -34,7 +36,22 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (options.aligned)
     add(tile::createTileAssumeAlignment());
   add(tile::createTileNarrowPositions());
-  add(tile::createTileScheduleGrid());
+  // They save arithmetic, which bounds a loop whose products run beside it;
+  // elsewhere their branches part arithmetic from products.
+  if (target.hasWGMMA && options.aligned) {
+    add(tile::createTileSumOnTensorCore());
+    tile::TileSkipRescaleOptions skip;
+    skip.bytes = 2;
+    add(tile::createTileSkipRescale(skip));
+    tile::TileFuseScaleOptions fuse;
+    fuse.bytes = 2;
+    add(tile::createTileFuseScale(fuse));
+  }
+  tile::TileScheduleGridOptions grid;
+  // Half of the cache of second level that is near to a multiprocessor.
+  constexpr int64_t kSectionBytes = int64_t(16) << 20;
+  grid.sectionBytes = target.hasWGMMA ? kSectionBytes : 0;
+  add(tile::createTileScheduleGrid(grid));
   tile::TileAssignLayoutsOptions layouts;
   layouts.target = target.name.str();
   add(tile::createTileAssignLayouts(layouts));
@@ -44,6 +61,10 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   bool roles = !llvm::is_contained(options.leaveOut, "tile-specialize-warps");
   promote.products = target.hasWGMMA && roles ? "async" : "sync";
   add(tile::createTilePromoteShared(promote));
+  tile::TileStageStoresOptions stage;
+  stage.sharedLimit = target.sharedMemory;
+  if (target.hasWGMMA)
+    add(tile::createTileStageStores(stage));
   tile::TileScheduleLoopOptions schedule;
   schedule.sharedLimit = target.sharedMemory;
   add(tile::createTileScheduleLoop(schedule));
@@ -51,6 +72,9 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (target.hasWGMMA) {
     add(tile::createTileSpecializeWarps());
     add(tile::createTileOrderWarpgroups());
+    tile::TilePersistGridOptions persist;
+    persist.sharedLimit = target.sharedMemory;
+    add(tile::createTilePersistGrid(persist));
   }
   add(tile::createTileVerifyRings());
   add(tile::createTileLowerRings());

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Support/HostTensor.h"
-#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
@@ -32,36 +31,6 @@ size_t fa::sizeOf(DType dtype) {
 }
 
 bool fa::isFloat(DType dtype) { return dtype <= DType::F64; }
-
-std::optional<DType> fa::dtypeOf(Type type) {
-  if (type.isF16())
-    return DType::F16;
-  if (type.isBF16())
-    return DType::BF16;
-  if (type.isF32())
-    return DType::F32;
-  if (type.isF64())
-    return DType::F64;
-  if (type.isIndex())
-    return DType::I64;
-  auto integer = dyn_cast<IntegerType>(type);
-  if (!integer)
-    return std::nullopt;
-  switch (integer.getWidth()) {
-  case 1:
-    return DType::Bool;
-  case 8:
-    return integer.isUnsigned() ? DType::U8 : DType::I8;
-  case 16:
-    return DType::I16;
-  case 32:
-    return DType::I32;
-  case 64:
-    return DType::I64;
-  default:
-    return std::nullopt;
-  }
-}
 
 /// Binary16 (10, 5) and bfloat16 (7, 8): bits of mantissa and exponent.
 static uint64_t encode(double value, int mantissa, int exponent) {

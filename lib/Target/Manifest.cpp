@@ -42,34 +42,6 @@ SizeExpr SizeExpr::binary(Kind kind, SizeExpr lhs, SizeExpr rhs) {
   return expr;
 }
 
-SizeExpr SizeExpr::fromAffine(AffineExpr expr, ArrayRef<std::pair<unsigned, unsigned>> symbols) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return SizeExpr::constant(constant.getValue());
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return size(symbols[symbol.getPosition()].first, symbols[symbol.getPosition()].second);
-  // A grid has no dimensions (func_c1), so what is left has two operands.
-  auto operation = cast<AffineBinaryOpExpr>(expr);
-  Kind kind = Add;
-  switch (operation.getKind()) {
-  case AffineExprKind::Mul:
-    kind = Mul;
-    break;
-  case AffineExprKind::FloorDiv:
-    kind = FloorDiv;
-    break;
-  case AffineExprKind::CeilDiv:
-    kind = CeilDiv;
-    break;
-  case AffineExprKind::Mod:
-    kind = Mod;
-    break;
-  default:
-    break;
-  }
-  return binary(kind, fromAffine(operation.getLHS(), symbols),
-                fromAffine(operation.getRHS(), symbols));
-}
-
 llvm::Expected<int64_t> SizeExpr::evaluate(const LaunchShapes &shapes) const {
   if (kind == Constant)
     return value;
@@ -255,24 +227,63 @@ std::string fa::checkTensorMap(const ManifestParameter &map, const ManifestArgum
   int64_t panel = map.swizzle / size, last = argument.shape.back();
   if (map.rows < 1 || map.rows > kMaxBox)
     return "must copy 1 to " + std::to_string(kMaxBox) + " rows, got " + std::to_string(map.rows);
-  if (map.columns < panel || map.columns % panel != 0 || map.columns / panel > kMaxBox ||
-      map.columns * map.rows * size > kMaxBytes)
-    return "must copy a multiple of " + std::to_string(panel) + " columns, of at most " +
-           std::to_string(kMaxBytes) + " bytes, got " + std::to_string(map.columns);
-  if (ShapedType::isDynamic(last) || last < panel || last % panel != 0)
-    return "must map a tensor whose last size is a known multiple of " + std::to_string(panel);
+  if (map.columns < 1 || map.columns > kMaxBox * panel ||
+      static_cast<int64_t>(llvm::alignTo(map.columns, panel)) * map.rows * size > kMaxBytes)
+    return "must copy columns of at most " + std::to_string(kMaxBytes) + " bytes, got " +
+           std::to_string(map.columns);
+  if (ShapedType::isDynamic(last) || last < 1)
+    return "must map a tensor whose last size is known and not 0";
   return "";
 }
 
-llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
-  bool same = other.entry == entry && other.arguments.size() == arguments.size();
-  for (size_t i = 0; same && i < arguments.size(); ++i) {
-    const ManifestArgument &a = arguments[i], &b = other.arguments[i];
-    same = a.name == b.name && a.kind == b.kind && a.dtype == b.dtype && a.shape == b.shape &&
-           a.sizes == b.sizes;
+/// Arguments of a variant get these numbers.
+static void renumber(SizeExpr &expr, ArrayRef<unsigned> numbers) {
+  if (expr.kind == SizeExpr::Size)
+    expr.argument = numbers[expr.argument];
+  for (SizeExpr &operand : expr.operands)
+    renumber(operand, numbers);
+}
+
+static void renumber(ManifestVariant &variant, ArrayRef<unsigned> numbers) {
+  for (ManifestGuard &guard : variant.guards)
+    for (unsigned &argument : guard.arguments)
+      argument = numbers[argument];
+  for (ManifestKernel &kernel : variant.kernels) {
+    for (SizeExpr &extent : kernel.grid)
+      renumber(extent, numbers);
+    for (unsigned &argument : kernel.arguments)
+      argument = numbers[argument];
+    for (ManifestParameter &parameter : kernel.parameters)
+      parameter.argument = numbers[parameter.argument];
   }
-  if (!same || other.variants.size() != 1)
+}
+
+llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
+  auto isBound = [](const ManifestArgument &argument) {
+    return argument.kind != ManifestArgument::Workspace;
+  };
+  bool same = other.entry == entry && other.variants.size() == 1 &&
+              llvm::count_if(arguments, isBound) == llvm::count_if(other.arguments, isBound);
+  std::vector<ManifestArgument> all = arguments;
+  SmallVector<unsigned> numbers;
+  for (ManifestArgument &argument : other.arguments) {
+    int64_t known = find(argument.name);
+    numbers.push_back(known < 0 ? all.size() : known);
+    for (auto &[from, dim] : argument.sizes)
+      from = from < 0 ? from : static_cast<int64_t>(numbers[from]);
+    if (known >= 0) {
+      const ManifestArgument &a = arguments[known];
+      same = same && a.kind == argument.kind && a.dtype == argument.dtype &&
+             a.shape == argument.shape && a.sizes == argument.sizes && a.zeroed == argument.zeroed;
+      continue;
+    }
+    same = same && !isBound(argument);
+    all.push_back(argument);
+  }
+  if (!same)
     return llvm::createStringError("the variants of entry @" + entry + " take different arguments");
+  renumber(other.variants.front(), numbers);
+  arguments = std::move(all);
   variants.push_back(std::move(other.variants.front()));
   variants.back().image = image;
   return llvm::Error::success();

@@ -20,8 +20,9 @@
 //
 // In expressions a number is itself, [a, d] is the size of dimension d of
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
-// workspace has "sizes", of numbers and [a, d], instead of a shape. A tensor map
-// is ["tensor_map", argument, rows, columns, swizzle].
+// workspace has "sizes", of numbers and [a, d], instead of a shape, and "zeroed":
+// true where the launch sets it to 0. A tensor map is ["tensor_map", argument, rows,
+// columns, swizzle]. A kernel may have "blocks_per_sm".
 //
 // The reader walks the text with one path, so that its one error names a field;
 // after an error it goes on with defaults, which nobody sees.
@@ -38,7 +39,7 @@ namespace json = llvm::json;
 
 static constexpr int64_t kMaxRank = 16, kMaxAlignment = 4096, kMaxThreads = 1024;
 static constexpr int64_t kMaxSharedBytes = int64_t(1) << 20, kMaxParameters = 512;
-static constexpr int64_t kMaxDepth = 64, kMaxMapped = 1 << 20;
+static constexpr int64_t kMaxDepth = 64, kMaxMapped = 1 << 20, kMaxBlocksPerSM = 32;
 
 static const StringRef kKinds[] = {"input", "output", "workspace", "scalar"};
 static const StringRef kParameterKinds[] = {"pointer", "size", "stride", "scalar", "tensor_map"};
@@ -72,6 +73,8 @@ static json::Value write(const ManifestArgument &argument) {
     object["shape"] = std::move(shape);
   if (argument.kind == ManifestArgument::Workspace)
     object["sizes"] = std::move(sizes);
+  if (argument.zeroed)
+    object["zeroed"] = true;
   if (!argument.dims.empty())
     object["dims"] = json::Array(argument.dims);
   return object;
@@ -90,12 +93,15 @@ static json::Value write(const ManifestKernel &kernel) {
         item.push_back(value);
     parameters.push_back(std::move(item));
   }
-  return json::Object{{"name", kernel.name},
+  json::Object object{{"name", kernel.name},
                       {"threads", kernel.threads},
                       {"shared_bytes", kernel.sharedBytes},
                       {"grid", std::move(grid)},
                       {"arguments", json::Array(kernel.arguments)},
                       {"parameters", std::move(parameters)}};
+  if (kernel.blocksPerSM > 0)
+    object["blocks_per_sm"] = kernel.blocksPerSM;
+  return object;
 }
 
 static json::Value write(const ManifestVariant &variant) {
@@ -302,6 +308,11 @@ void Reader::argument(const Node &node, Manifest &entry) {
       else
         argument.sizes.push_back({-1, integer(size, 0, std::numeric_limits<int32_t>::max())});
     }
+    if (Node zeroed = member(node, "zeroed", /*optional=*/true); zeroed.value != &kNull) {
+      argument.zeroed = zeroed.value->getAsBoolean().value_or(false);
+      if (!zeroed.value->getAsBoolean())
+        fail(zeroed, "must be true or false");
+    }
   }
   if (Node dims = member(node, "dims", /*optional=*/true); dims.value != &kNull)
     for (const Node &dim : elements(dims, argument.shape.size(), argument.shape.size()))
@@ -347,6 +358,8 @@ ManifestKernel Reader::kernel(const Node &node, const Manifest &entry) {
   kernel.name = name(member(node, "name"));
   kernel.threads = integer(member(node, "threads"), onCPU ? 0 : 1, kMaxThreads);
   kernel.sharedBytes = integer(member(node, "shared_bytes"), 0, kMaxSharedBytes);
+  if (Node blocks = member(node, "blocks_per_sm", /*optional=*/true); blocks.value != &kNull)
+    kernel.blocksPerSM = integer(blocks, 1, kMaxBlocksPerSM);
   for (const Node &extent : elements(member(node, "grid"), 0, kMaxRank))
     kernel.grid.push_back(expression(extent, entry));
   int64_t count = entry.arguments.size();

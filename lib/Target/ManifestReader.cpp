@@ -14,6 +14,34 @@ using namespace mlir::fa;
 
 static constexpr int64_t kThreadsPerWarp = 32;
 
+SizeExpr SizeExpr::fromAffine(AffineExpr expr, ArrayRef<std::pair<unsigned, unsigned>> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return SizeExpr::constant(constant.getValue());
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return size(symbols[symbol.getPosition()].first, symbols[symbol.getPosition()].second);
+  // A grid has no dimensions (func_c1), so what is left has two operands.
+  auto operation = cast<AffineBinaryOpExpr>(expr);
+  Kind kind = Add;
+  switch (operation.getKind()) {
+  case AffineExprKind::Mul:
+    kind = Mul;
+    break;
+  case AffineExprKind::FloorDiv:
+    kind = FloorDiv;
+    break;
+  case AffineExprKind::CeilDiv:
+    kind = CeilDiv;
+    break;
+  case AffineExprKind::Mod:
+    kind = Mod;
+    break;
+  default:
+    break;
+  }
+  return binary(kind, fromAffine(operation.getLHS(), symbols),
+                fromAffine(operation.getRHS(), symbols));
+}
+
 /// The index of the entry's argument that argument `i` of a kernel is bound to,
 /// added where it is new.
 static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigned i) {
@@ -39,6 +67,7 @@ static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigne
   }
   if (workspace) {
     argument.kind = ManifestArgument::Workspace;
+    argument.zeroed = static_cast<bool>(kernel.getArgAttr(i, TileDialect::kZeroedAttr));
     for (Attribute size : workspace) {
       if (auto integer = dyn_cast<IntegerAttr>(size)) {
         argument.sizes.push_back({-1, integer.getInt()});
@@ -178,6 +207,8 @@ FailureOr<std::vector<Manifest>> fa::readManifests(ModuleOp module) {
       info.threads = kThreadsPerWarp * warps.getInt();
     if (auto bytes = kernel->getAttrOfType<IntegerAttr>(tile::TileDialect::kSharedBytesAttr))
       info.sharedBytes = bytes.getInt();
+    if (auto blocks = kernel->getAttrOfType<IntegerAttr>(tile::TileDialect::kBlocksPerSMAttr))
+      info.blocksPerSM = blocks.getInt();
     manifest.variants.front().kernels.push_back(std::move(info));
   }
   return manifests;

@@ -15,7 +15,7 @@
 #include "fa/Target/CPU/ModuleToLLVMIR.h"
 #include "fa/Target/NVPTX/AssembleCubin.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
-#include "fa/Target/Report.h"
+#include "fa/Tools/EmitReport.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
@@ -70,6 +70,7 @@ struct Options {
   cl::opt<bool> unaligned{"unaligned",
                           cl::desc("GPUs: operands need not start at multiples of 16 bytes"),
                           cl::cat(category)};
+  cl::opt<bool> json{"report-json", cl::desc("write --emit=report as JSON"), cl::cat(category)};
   cl::opt<std::string> shape{"shape", cl::desc("sizes for --emit=report: B,Hq,Hk,Sq,Sk"),
                              cl::cat(category)};
 };
@@ -101,6 +102,8 @@ LogicalResult fa::checkCompilerOptions() {
   };
   if (options->shape.getNumOccurrences() && options->emit != "report")
     return failure(fail("--shape gives sizes to --emit=report; add that, or leave out --shape"));
+  if (options->json && options->emit != "report")
+    return failure(fail("--report-json is a form of --emit=report; add that, or leave it out"));
   if (isCompilerRun()) {
     // One option stands for all passes; any of its names leads to it.
     if (given("canonicalize") || given("pass-pipeline"))
@@ -242,10 +245,14 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   std::string to = options->compileTo;
   if (emit == "report") {
     if (!to.empty())
-      return fail("--emit=report reads the program after phase tile; leave out --compile-to");
-    to = "tile";
+      return fail("--emit=report reads every phase; leave out --compile-to");
+    if (failed(emitReport(
+            *module, compile,
+            {options->compileFrom, options->dumpPhasesTo, options->shape, options->json}, os)))
+      return 1;
+    return keep();
   }
-  if (emit != "mlir" && emit != "report" && !to.empty())
+  if (emit != "mlir" && !to.empty())
     return fail("--emit=" + emit + " needs every phase; leave out --compile-to");
   if (emit == "artifact") {
     if (options->compileFrom.getNumOccurrences() || options->dumpPhasesTo.getNumOccurrences())
@@ -259,9 +266,6 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
     return 1;
   if (emit == "mlir") {
     module->print(os);
-  } else if (emit == "report") {
-    if (failed(printReport(os, *module, options->shape)))
-      return 1;
   } else if (failed(gpu ? emitGPUCode(*module, *gpu, emit, os)
                         : emitCode(*module, compile, emit == "obj", os))) {
     return 1;

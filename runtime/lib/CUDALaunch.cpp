@@ -12,6 +12,7 @@
 
 #include "CUDAExecutor.h"
 #include "llvm/ADT/STLExtras.h"
+#include <utility>
 
 using namespace mlir::fa;
 using namespace mlir::fa::cuda;
@@ -112,9 +113,10 @@ bool Executor::fits(const Manifest &entry, size_t index, llvm::ArrayRef<BoundArg
 // Launching
 //===----------------------------------------------------------------------===//
 
-/// The blocks of a launch: the product of the grid's extents.
+/// The blocks of a launch: the product of the grid's extents, or as many of them
+/// as the device's multiprocessors are to have.
 static llvm::Expected<unsigned> countBlocks(const Manifest &entry, const ManifestKernel &kernel,
-                                            const LaunchShapes &shapes) {
+                                            const LaunchShapes &shapes, int multiprocessors) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   auto extents = entry.grid(kernel, shapes);
   if (!extents)
@@ -129,6 +131,8 @@ static llvm::Expected<unsigned> countBlocks(const Manifest &entry, const Manifes
           " blocks, expected at most 2^31 - 1; use fewer or shorter sequences");
     blocks *= extent;
   }
+  if (kernel.blocksPerSM > 0)
+    blocks = std::min(blocks, kernel.blocksPerSM * multiprocessors);
   return static_cast<unsigned>(blocks);
 }
 
@@ -149,6 +153,27 @@ static uint64_t valueOf(const ManifestParameter &parameter,
     break;
   }
   return 0;
+}
+
+/// Sets to 0 what the kernels of a variant expect so.
+llvm::Error Executor::zeroWorkspaces(const Manifest &entry, const ManifestVariant &variant,
+                                     llvm::ArrayRef<BoundArgument> arguments,
+                                     CUstream stream) const {
+  for (auto [i, info] : llvm::enumerate(entry.arguments)) {
+    auto takes = [i = i](const ManifestKernel &kernel) {
+      return llvm::is_contained(kernel.arguments, i);
+    };
+    if (!info.zeroed || llvm::none_of(variant.kernels, takes))
+      continue;
+    llvm::Expected<int64_t> bytes = entry.bytes(i, arguments[i].sizes);
+    if (!bytes)
+      return bytes.takeError();
+    CUresult result = device->driver.cuMemsetD8Async(
+        reinterpret_cast<CUdeviceptr>(arguments[i].data), 0, *bytes, stream);
+    if (result != CUDA_SUCCESS)
+      return device->driver.check(result, "set the workspace to 0 on " + device->describe());
+  }
+  return llvm::Error::success();
 }
 
 llvm::Error Executor::launch(const Manifest &entry, const BoundArguments &bound,
@@ -172,9 +197,11 @@ llvm::Error Executor::launch(const Manifest &entry, const BoundArguments &bound,
   }
 
   CUtensorMap *map = maps;
+  bool zeroed = false;
   for (auto [kernel, function] :
        llvm::zip_equal(entry.variants[chosen].kernels, variants[chosen].functions)) {
-    llvm::Expected<unsigned> blocks = countBlocks(entry, kernel, bound.shapes);
+    llvm::Expected<unsigned> blocks =
+        countBlocks(entry, kernel, bound.shapes, device->multiprocessors);
     if (!blocks)
       return blocks.takeError();
     llvm::SmallVector<uint64_t, 64> values(kernel.parameters.size());
@@ -186,6 +213,9 @@ llvm::Error Executor::launch(const Manifest &entry, const BoundArguments &bound,
     }
     if (*blocks == 0)
       continue;
+    if (!std::exchange(zeroed, true))
+      if (llvm::Error failed = zeroWorkspaces(entry, entry.variants[chosen], arguments, stream))
+        return failed;
     CUresult result = device->driver.cuLaunchKernel(
         function, *blocks, 1, 1, static_cast<unsigned>(kernel.threads), 1, 1,
         static_cast<unsigned>(kernel.sharedBytes), stream, addresses.data(), nullptr);

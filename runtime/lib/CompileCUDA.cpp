@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Runtime/CompileCUDA.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
 
 using namespace mlir;
@@ -29,12 +30,17 @@ const nvptx::Target *cuda::chooseTarget(int major, int minor, int driverVersion)
   return best;
 }
 
+/// The phase that the module is at: programs on tiles are compiled as they are.
+static StringRef phaseOf(ModuleOp module) {
+  return module.getOps<tile::FuncOp>().empty() ? "" : "tile";
+}
+
 /// Adds one way to run every entry of a module, which is consumed.
 static LogicalResult addVariant(cuda::Program &program, ModuleOp module,
                                 const nvptx::Target &target, const CompileOptions &options) {
   // The manifest is read where threads and shared memory are known and the
   // kernels are still tile.funcs.
-  if (failed(runPhases(module, options, {}, "schedule")))
+  if (failed(runPhases(module, options, phaseOf(module), "schedule")))
     return failure();
   FailureOr<std::vector<Manifest>> entries = readManifests(module);
   if (failed(entries) || failed(runPhases(module, options, "schedule")))

@@ -62,11 +62,7 @@ static uint64_t scalarBits(fa_dtype dtype, const fa_argument &argument) {
   } else if (dtype == FA_F64) {
     std::memcpy(&bits, &argument.f, sizeof argument.f);
   } else if (dtype == FA_F16 || dtype == FA_BF16) {
-    APFloat value(argument.f);
-    bool inexact;
-    value.convert(dtype == FA_F16 ? APFloat::IEEEhalf() : APFloat::BFloat(),
-                  APFloat::rmNearestTiesToEven, &inexact);
-    bits = value.bitcastToAPInt().getZExtValue();
+    bits = toBits(dtype == FA_F16 ? DType::F16 : DType::BF16, argument.f);
   } else {
     bits = static_cast<uint64_t>(argument.i);
   }

@@ -63,10 +63,13 @@ TensorMapRequest mlir::fa::cuda::makeTensorMapRequest(const ManifestParameter &p
     add(empty ? 1 : argument.sizes[d], single ? parameter.swizzle : argument.strides[d] * size,
         box);
   };
-  add(panel, size, panel);
-  addDim(rank - 2, parameter.rows);
   // Of the manifest's shape: an empty tensor is mapped as one whole row.
-  add(info.shape.back() / panel, parameter.swizzle, parameter.columns / panel);
+  uint64_t last = info.shape.back();
+  bool panels = parameter.hasPanels(last, size);
+  add(panels ? panel : last, size, panel);
+  addDim(rank - 2, parameter.rows);
+  if (panels)
+    add(last / panel, parameter.swizzle, parameter.columns / panel);
   for (size_t d = rank - 2; d-- > 0;)
     addDim(d, 1);
   return request;

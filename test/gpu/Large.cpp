@@ -125,8 +125,15 @@ static llvm::Error runLarge(const Shape &shape, const std::vector<HostTensor> &i
   const char *names[] = {"q", "k", "v", expected.name.c_str()};
   for (int i = 0; i < 4; ++i)
     arguments.push_back({names[i], &tensors[i], 0, 0});
+  uint64_t needed = 0;
   if (llvm::Error failed =
-          takeError(fa_program_launch(program, nullptr, arguments.data(), 4, nullptr, 0)))
+          takeError(fa_program_workspace_size(program, arguments.data(), 4, &needed)))
+    return failed;
+  auto workspace = Buffer::create(device, needed);
+  if (!workspace)
+    return workspace.takeError();
+  if (llvm::Error failed = takeError(
+          fa_program_launch(program, nullptr, arguments.data(), 4, workspace->get(), needed)))
     return failed;
   if (llvm::Error failed = takeError(fa_device_synchronize(device)))
     return failed;

@@ -229,7 +229,7 @@ static llvm::Error checkGraph(const Target &target) {
 }
 
 /// The copy engine brings the tile that the tensor map of the runtime describes.
-static llvm::Error checkTensorMap(const Target &target, const TileCase &c) {
+static llvm::Error checkTensorMap(const Target &target, const TileCase &c, int64_t columns) {
   if (target.isCPU())
     return error(llvm::Twine(kSkipped) + "only GPUs load programs");
   fa_device *opened;
@@ -239,10 +239,10 @@ static llvm::Error checkTensorMap(const Target &target, const TileCase &c) {
   if (fa_device_get_info(opened).major < 9)
     return error(llvm::Twine(kSkipped) + "tensor maps need compute capability 9.0");
   fa_image image{kTilePTX, std::strlen(kTilePTX)};
+  std::string manifest = columns == kTileColumns ? kTileManifest : panelManifest();
   fa_program *loaded;
-  if (llvm::Error failed =
-          takeError(fa_program_load(kTileManifest, std::strlen(kTileManifest), &image, 1, nullptr,
-                                    target.device.c_str(), &loaded)))
+  if (llvm::Error failed = takeError(fa_program_load(manifest.data(), manifest.size(), &image, 1,
+                                                     nullptr, target.device.c_str(), &loaded)))
     return failed;
   std::unique_ptr<fa_program, decltype(&fa_program_free)> program(loaded, fa_program_free);
   std::vector<uint16_t> values(kTileMemory), tile(kTileElements, 0xFFFF);
@@ -257,7 +257,7 @@ static llvm::Error checkTensorMap(const Target &target, const TileCase &c) {
     return failed;
   if (llvm::Error failed = takeError(fa_device_copy(opened, y->get(), tile.data(), yBytes)))
     return failed;
-  const int64_t xShape[] = {c.sizes[0], c.sizes[1], c.sizes[2], kTileColumns},
+  const int64_t xShape[] = {c.sizes[0], c.sizes[1], c.sizes[2], columns},
                 xStrides[] = {c.strides[0], c.strides[1], c.strides[2], 1}, yShape[] = {2, 80, 64};
   bool empty = c.sizes[0] * c.sizes[1] * c.sizes[2] == 0;
   fa_tensor from{empty ? nullptr : x->get(), FA_F16, 4, xShape, xStrides, 0},
@@ -271,7 +271,7 @@ static llvm::Error checkTensorMap(const Target &target, const TileCase &c) {
     return failed;
   if (llvm::Error failed = takeError(fa_device_copy(opened, tile.data(), y->get(), yBytes)))
     return failed;
-  std::vector<uint16_t> expected = expectedTile(c);
+  std::vector<uint16_t> expected = expectedTile(c, columns);
   for (int64_t i = 0; i < kTileElements; ++i)
     if (tile[i] != expected[i])
       return error("element " + llvm::Twine(i) + " of the tile is " + llvm::Twine(tile[i]) +
@@ -287,8 +287,11 @@ void fa_test::addRuntime(std::vector<Test> &tests) {
   tests.push_back({"runtime.missing_kernel", checkMissingKernel});
   tests.push_back({"runtime.graph", checkGraph});
   for (const TileCase &c : kTileCases) {
-    std::string name = std::string("runtime.tensor_map.") + c.name;
+    std::string name = c.name;
     std::replace(name.begin(), name.end(), ' ', '_');
-    tests.push_back({name, [&c](const Target &target) { return checkTensorMap(target, c); }});
+    for (int64_t columns : {kTileColumns, kPanelColumns})
+      tests.push_back(
+          {(columns == kTileColumns ? "runtime.tensor_map." : "runtime.panels.") + name,
+           [&c, columns](const Target &target) { return checkTensorMap(target, c, columns); }});
   }
 }

@@ -268,6 +268,7 @@ TEST(Api, Explains) {
   spec.precision = "tf33";
   EXPECT_EQ(explained(spec, fa::Device::cpu()),
             "0: the precision is unknown; choose ieee, tf32x3 or tf32, or leave it empty\n");
+  spec.precision = "";
   spec.capture("q", fa::f32);
   EXPECT_EQ(explained(spec, fa::Device::cpu()),
             "0: capture 'q' has the name of an operand; choose another\n");

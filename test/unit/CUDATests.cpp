@@ -228,6 +228,54 @@ TEST_F(CUDA, ChecksTheSizesOfALaunch) {
   fa_program_free(program);
 }
 
+/// The second way of the program, with a workspace that is 0 before and one block a
+/// multiprocessor for its first kernel.
+static std::string persistentManifest() {
+  std::string manifest = kFakeManifest;
+  auto replace = [&](const std::string &what, const std::string &by) {
+    manifest.replace(manifest.find(what), what.size(), by);
+  };
+  replace("\"sizes\": [[0, 0], 8]", "\"sizes\": [[0, 0], 8], \"zeroed\": true");
+  replace("\"fake_plain\", \"threads\": 32",
+          "\"fake_plain\", \"blocks_per_sm\": 1, \"threads\": 32");
+  replace("{\"floordiv\": [[0, 0], 100]}", "{\"*\": [[0, 0], 100]}");
+  return manifest;
+}
+
+TEST_F(CUDA, ZeroesWorkspacesOnTheStreamAndLimitsBlocks) {
+  fa_program *program = load(nullptr, persistentManifest().c_str());
+  Launch launch;
+  launch.tensors[0].byte_offset = 8;
+  ASSERT_EQ(launch.run(program, reinterpret_cast<void *>(77)), "");
+  std::string workspace = std::to_string(reinterpret_cast<uintptr_t>(launch.workspace));
+  // 3 * 301 instances on 132 multiprocessors; 128 bytes for 3 x 8 floats, once for both kernels.
+  std::string log = launches();
+  EXPECT_EQ(log.rfind("memset " + workspace + " 0 96 77\nfake_plain<132,1,1;32,1,1;0;77>", 0), 0u)
+      << log;
+  EXPECT_NE(log.find("\nfake_plain<6,1,1;64,1,1;16;77>"), std::string::npos) << log;
+  EXPECT_EQ(log.find("memset", 1), std::string::npos) << log;
+
+  // The first way has no workspace, an empty launch no kernel.
+  fake<void()>("fakeReset")();
+  launch.tensors[0].byte_offset = 0;
+  ASSERT_EQ(launch.run(program), "");
+  EXPECT_EQ(launches().find("memset"), std::string::npos);
+  fake<void()>("fakeReset")();
+  launch.tensors[0].byte_offset = 8;
+  launch.shape[0] = 0;
+  ASSERT_EQ(launch.run(program), "");
+  EXPECT_EQ(launches(), "");
+  launch.shape[0] = 3;
+  EXPECT_EQ(take(fa_program_launch(program, nullptr, launch.arguments, 4, launch.workspace, 64)),
+            "the launch needs 128 bytes of workspace, got 64; ask fa_program_workspace_size and "
+            "allocate that much");
+  Settings settings("memset=1");
+  EXPECT_EQ(launch.run(program),
+            "cannot set the workspace to 0 on device 0 (Fake GPU, compute capability 9.0): "
+            "CUDA_ERROR_INVALID_VALUE (as told)");
+  fa_program_free(program);
+}
+
 TEST_F(CUDA, LeavesOutVariantsThatNeedTooMuchSharedMemory) {
   Settings settings("shared=49152");
   fa_program *program = load();

@@ -17,6 +17,7 @@
 //   jit=TEXT          compiling PTX fails, with this log (';' for a new line)
 //   lazy=1            compiling fails at the first kernel, not before
 //   launch=719, sync=700   the result of launches, of waiting
+//   memset=1          the result of setting memory on a stream
 //   encode=1          the result of encoding tensor maps that are right
 //
 // PTX that holds the word `nonsense` cannot be compiled. Two kernels are known: `fake_scale`, y = a
@@ -26,6 +27,7 @@
 
 #include "CUDATypes.h"
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -148,11 +150,9 @@ void runScale(void **p) {
       y[i * yStride + j] = a * x[i * xStride + j];
 }
 
-/// Copies a box of 2-byte elements as the copy engine does.
-void runTile(void **p) {
-  auto *y = read<char *>(p[0]);
-  auto map = read<Map>(p[6]);
-  int64_t from[] = {0, read<int32_t>(p[5]), 0, read<int32_t>(p[4]), read<int32_t>(p[3])};
+/// Copies a box of 2-byte elements as the copy engine does, for which boxes are of
+/// rank 5, the last two sides 1.
+void copyBox(const Map &map, const int64_t *from, char *y) {
   for (int i2 = 0; i2 < map.box[2]; ++i2)
     for (int i1 = 0; i1 < map.box[1]; ++i1)
       for (int i0 = 0; i0 < map.box[0]; ++i0) {
@@ -168,6 +168,18 @@ void runTile(void **p) {
         auto value = inside ? read<uint16_t>(reinterpret_cast<void *>(address)) : uint16_t(0);
         std::memcpy(y + to, &value, sizeof value);
       }
+}
+
+/// One box, panels being a dimension of it, or one a panel.
+void runTile(void **p) {
+  auto *y = read<char *>(p[0]);
+  auto map = read<Map>(p[6]);
+  int64_t b = read<int32_t>(p[3]), h = read<int32_t>(p[4]), row = read<int32_t>(p[5]);
+  if (map.rank == 5)
+    return copyBox(map, std::array<int64_t, 5>{0, row, 0, h, b}.data(), y);
+  for (int64_t panel = 0; panel < 2; ++panel)
+    copyBox(map, std::array<int64_t, 5>{64 * panel, row, h, b, 0}.data(),
+            y + panel * 2 * map.box[0] * map.box[1]);
 }
 
 } // namespace
@@ -315,7 +327,7 @@ FA_EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigne
   }
   if (function->name == "fake_scale")
     runScale(parameters);
-  if (function->name == "fake_tile")
+  if (function->name == "fake_tile" || function->name == "fake_panels")
     runTile(parameters);
   return CUDA_SUCCESS;
 }
@@ -388,6 +400,17 @@ FA_EXPORTED CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
 FA_EXPORTED CUresult cuMemsetD8_v2(CUdeviceptr pointer, unsigned char value, size_t bytes) {
   std::memset(reinterpret_cast<void *>(pointer), value, bytes);
   return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, size_t bytes,
+                                     CUstream stream) {
+  cuMemsetD8_v2(pointer, value, bytes);
+  if (!quiet) {
+    std::lock_guard<std::mutex> lock(mutex);
+    launches += "memset " + std::to_string(pointer) + " " + std::to_string(value) + " " +
+                std::to_string(bytes) + " " + std::to_string(reinterpret_cast<uintptr_t>(stream)) +
+                "\n";
+  }
+  return static_cast<CUresult>(number("memset", 0));
 }
 FA_EXPORTED CUresult cuCtxSynchronize() { return static_cast<CUresult>(number("sync", 0)); }
 FA_EXPORTED CUresult cuEventCreate(CUevent *event, unsigned) {

@@ -25,7 +25,7 @@ constexpr uint64_t kSeeds = 20;
 /// What came of one run.
 struct Outcome {
   bool parsed = false, ran = false;
-  std::string message;
+  std::string message, notes;
   /// Line of the text, from 1, at which it was reported.
   int64_t line = 0;
   std::vector<float> y;
@@ -45,6 +45,8 @@ inline Outcome interpret(const std::string &text, std::vector<Floats> inputs, si
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (outcome.message.empty()) {
       outcome.message = diagnostic.str();
+      for (Diagnostic &note : diagnostic.getNotes())
+        outcome.notes += note.str() + "\n";
       if (auto loc = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
         outcome.line = loc.getLine();
     }
@@ -83,9 +85,9 @@ inline Floats valuesOf(size_t count, int64_t seed) {
   return values;
 }
 
-inline bool near(const Floats &a, const Floats &b) {
+inline bool near(const Floats &a, const Floats &b, float tolerance = 1e-5f) {
   for (size_t i = 0; i < a.size(); ++i)
-    if (!(std::fabs(a[i] - b[i]) <= 1e-5f))
+    if (!(std::fabs(a[i] - b[i]) <= tolerance))
       return false;
   return a.size() == b.size();
 }

@@ -72,18 +72,16 @@ TEST(Manifest, RefusesTensorMapsThatNoDriverMakes) {
          place + "[1] must be an integer from 0 to 4, got 5");
   expect(good, "[\"tensor_map\", 2, 80, 128, 128]", place + " must map a tensor of rank 2 to 4");
   expect(good, "[\"tensor_map\", 0, 257, 128, 128]", place + " must copy 1 to 256 rows, got 257");
-  expect(good, "[\"tensor_map\", 0, 80, 96, 128]",
-         place + " must copy a multiple of 64 columns, of at most 262144 bytes, got 96");
   expect(good, "[\"tensor_map\", 0, 256, 1024, 128]",
-         place + " must copy a multiple of 64 columns, of at most 262144 bytes, got 1024");
+         place + " must copy columns of at most 262144 bytes, got 1024");
   expect(good, "[\"tensor_map\", 0, 80, 128, 16]",
          place + " must have a swizzle of 32, 64 or 128 bytes, got 16");
   const std::string dtype = "\"f16\", \"shape\": [-1, -1, -1, 128]";
   expect(dtype, "\"f64\", \"shape\": [-1, -1, -1, 128]",
          place + " must map elements of 1, 2 or 4 bytes");
-  for (const char *last : {"-1", "96"})
+  for (const char *last : {"-1", "0"})
     expect(dtype, "\"f16\", \"shape\": [-1, -1, -1, " + std::string(last) + "]",
-           place + " must map a tensor whose last size is a known multiple of 64");
+           place + " must map a tensor whose last size is known and not 0");
   std::string many = good;
   for (size_t i = 0; i < ManifestModule::kMaxTensorMaps; ++i)
     many += ", " + good;
@@ -312,9 +310,65 @@ TEST_F(Reading, FindsTensorMaps) {
             "this order");
   EXPECT_EQ(refused("300x128xbf16, #tile.swizzle<128>", last),
             "the tensor map of argument 2 must copy 1 to 256 rows, got 300");
-  EXPECT_EQ(refused("64x32xbf16, #tile.swizzle<128>", last),
-            "the tensor map of argument 2 must copy a multiple of 64 columns, of at most 262144 "
-            "bytes, got 32");
+  EXPECT_EQ(refused("256x1024xbf16, #tile.swizzle<128>", last),
+            "the tensor map of argument 2 must copy columns of at most 262144 bytes, got 1024");
+}
+
+static std::string persistentKernel(const std::string &attributes) {
+  return R"mlir(
+tile.func @k(%x: !tile.view<?xf32> {tile.name = "x", tile.output},
+             %n: !tile.view<1xi32> {tile.name = "k_next", tile.workspace = [1])mlir" +
+         attributes + R"mlir(}, %b: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64, tile.blocks_per_sm = 2 : i64} {
+  tile.return
+})mlir";
+}
+
+TEST_F(Reading, FindsBlocksThatRunSeveralInstances) {
+  ManifestModule program;
+  program.target = "sm_90a";
+  program.images = {"ptx", "ptx"};
+  program.entries = read(persistentKernel(", tile.zeroed"));
+  ASSERT_EQ(program.entries.size(), 1u);
+  EXPECT_EQ(program.entries[0].kernels()[0].blocksPerSM, 2);
+  EXPECT_TRUE(program.entries[0].arguments[1].zeroed);
+  std::string text = printManifest(program);
+  auto again = parseManifest(text);
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(printManifest(*again), text);
+  auto damaged = [&](const std::string &what, const std::string &by) {
+    std::string wrong = text;
+    return errorOf(wrong.replace(wrong.find(what), what.size(), by));
+  };
+  EXPECT_EQ(damaged("\"zeroed\": true", "\"zeroed\": 1"),
+            "the manifest cannot be used: entries[0].arguments[1].zeroed must be true or false; "
+            "compile the program again");
+  EXPECT_EQ(damaged("\"blocks_per_sm\": 2", "\"blocks_per_sm\": 33"),
+            "the manifest cannot be used: entries[0].variants[0].kernels[0].blocks_per_sm must be "
+            "an integer from 1 to 32, got 33; compile the program again");
+}
+
+TEST_F(Reading, VariantsHaveTheWorkspacesOfAll) {
+  Manifest with = read(persistentKernel(", tile.zeroed"))[0], without = with;
+  Manifest other = read(persistentKernel(""))[0];
+  // Without a workspace, and in front of it one of another name.
+  without.arguments.pop_back();
+  without.variants[0].kernels[0].arguments = {0};
+  without.variants[0].kernels[0].parameters.resize(2);
+  Manifest joined = without;
+  ASSERT_FALSE(bool(joined.addVariant(with, 1)));
+  EXPECT_EQ(joined.arguments.size(), 2u);
+  Manifest renamed = with;
+  renamed.arguments[1].name = "w";
+  ASSERT_FALSE(bool(joined.addVariant(renamed, 2)));
+  EXPECT_EQ(joined.arguments.size(), 3u);
+  EXPECT_EQ(joined.variants[1].kernels[0].arguments, (std::vector<unsigned>{0, 1}));
+  EXPECT_EQ(joined.variants[2].kernels[0].arguments, (std::vector<unsigned>{0, 2}));
+  EXPECT_EQ(joined.variants[2].kernels[0].parameters.back().argument, 2u);
+  ASSERT_FALSE(bool(joined.addVariant(without, 3)));
+  EXPECT_EQ(joined.arguments.size(), 3u);
+  llvm::Error failed = with.addVariant(other, 1);
+  EXPECT_EQ(llvm::toString(std::move(failed)), "the variants of entry @k take different arguments");
 }
 
 TEST_F(Reading, GoesThroughJSON) {

@@ -55,9 +55,10 @@ struct TileLaunch {
     for (int64_t i = 0; i < kTileMemory; ++i)
       x[i] = tileValue(i);
   }
-  std::string run(const fa_program *program, const TileCase &c, int64_t shift = 0) {
+  std::string run(const fa_program *program, const TileCase &c, int64_t shift = 0,
+                  int64_t columns = kTileColumns) {
     std::memset(tile, 0xFF, kTileElements * sizeof *tile);
-    const int64_t xShape[] = {c.sizes[0], c.sizes[1], c.sizes[2], kTileColumns},
+    const int64_t xShape[] = {c.sizes[0], c.sizes[1], c.sizes[2], columns},
                   xStrides[] = {c.strides[0], c.strides[1], c.strides[2], 1},
                   yShape[] = {2, 80, 64};
     bool empty = c.sizes[0] * c.sizes[1] * c.sizes[2] == 0;
@@ -85,6 +86,23 @@ TEST_F(TensorMaps, DescribeTilesOfAnyTensor) {
     EXPECT_EQ(launched(), "fake_tile") << c.name;
     EXPECT_EQ(launch.result(), expectedTile(c)) << c.name;
   }
+}
+
+TEST_F(TensorMaps, DescribeRowsOfPartsOfPanels) {
+  fa_program *panels = load(panelManifest());
+  TileLaunch launch;
+  for (const TileCase &c : kTileCases) {
+    ASSERT_EQ(launch.run(panels, c, /*shift=*/0, kPanelColumns), "") << c.name;
+    EXPECT_EQ(launched(), "fake_panels") << c.name;
+    EXPECT_EQ(launch.result(), expectedTile(c, kPanelColumns)) << c.name;
+  }
+  // The view's own dimensions, in boxes of a panel.
+  fake<void()>("fakeReset")();
+  ASSERT_EQ(launch.run(panels, {"", {2, 3, 100}, {28800, 96, 288}, 1, 2, 40}, 0, kPanelColumns),
+            "");
+  EXPECT_NE(launches().find("[96,100,3,2][576,192,57600][64,80,1,1]/3"), std::string::npos)
+      << launches();
+  fa_program_free(panels);
 }
 
 TEST_F(TensorMaps, HaveTheDimensionsOfTheABI) {

@@ -16,12 +16,13 @@
 #define FA_TEST_UNIT_TILEPROGRAM_H
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-inline const char *const kTilePTX = R"(.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry fake_tile(.param .u64 y, .param .u64 y_stride0, .param .u64 y_stride1,
+/// A kernel that copies a tile by the instructions given.
+inline std::string tileKernelText(const std::string &name, const std::string &copies) {
+  return ".visible .entry " + name +
+         R"((.param .u64 y, .param .u64 y_stride0, .param .u64 y_stride1,
     .param .u32 b, .param .u32 h, .param .u32 row, .param .align 64 .b8 map[128])
 {
   .reg .pred %p;
@@ -44,8 +45,10 @@ inline const char *const kTilePTX = R"(.version 8.0
   mov.u32 %r6, 0;
   mov.b64 %d1, map;
   cvta.param.u64 %d1, %d1;
-  cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
-      [%r1], [%d1, {%r6, %r5, %r6, %r4, %r3}], [%r2];
+  add.u32 %r10, %r1, 10240;
+  mov.u32 %r11, 64;
+)" + copies +
+         R"(
 WAIT:
   bar.sync 0;
 AGAIN:
@@ -65,7 +68,23 @@ LOOP:
   @%p bra LOOP;
   ret;
 }
-.visible .entry fake_ones(.param .u64 y, .param .u64 y_stride0, .param .u64 y_stride1)
+)";
+}
+
+inline std::string boxCopy(int rank, const std::string &to, const std::string &place) {
+  return "  cp.async.bulk.tensor." + std::to_string(rank) +
+         "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [" + to + "], [%d1, {" +
+         place + "}], [%r2];\n";
+}
+
+inline const std::string kTileText =
+    R"(.version 8.0
+.target sm_90
+.address_size 64
+)" + tileKernelText("fake_tile", boxCopy(5, "%r1", "%r6, %r5, %r6, %r4, %r3")) +
+    tileKernelText("fake_panels", boxCopy(4, "%r1", "%r6, %r5, %r4, %r3") +
+                                      boxCopy(4, "%r10", "%r11, %r5, %r4, %r3")) +
+    R"(.visible .entry fake_ones(.param .u64 y, .param .u64 y_stride0, .param .u64 y_stride1)
 {
   .reg .pred %p;
   .reg .b32 %r<3>;
@@ -85,6 +104,7 @@ LOOP:
   ret;
 }
 )";
+inline const char *const kTilePTX = kTileText.c_str();
 
 inline const char *const kTileManifest = R"({
   "version": 1, "target": "sm_90", "minimum_driver": 12000, "images": ["ptx"],
@@ -108,6 +128,19 @@ inline const char *const kTileManifest = R"({
        "kernels": [{"name": "fake_ones", "threads": 128, "shared_bytes": 0, "grid": [],
                     "arguments": [1],
                     "parameters": [["pointer", 1], ["stride", 1, 0], ["stride", 1, 1]]}]}]}]})";
+
+/// The same of an x of 96 columns, which are no whole panels.
+inline constexpr int64_t kPanelColumns = 96;
+inline std::string panelManifest() {
+  std::string text = kTileManifest;
+  auto replace = [&](const std::string &what, const std::string &by) {
+    text.replace(text.find(what), what.size(), by);
+  };
+  replace("[-1, -1, -1, 128]", "[-1, -1, -1, 96]");
+  replace("\"fake_tile\"", "\"fake_panels\"");
+  replace("[\"tensor_map\", 0, 80, 128, 128]", "[\"tensor_map\", 0, 80, 96, 128]");
+  return text;
+}
 
 /// A launch of it: sizes B, H, S, the strides of x in elements, and the tile.
 struct TileCase {
@@ -140,10 +173,10 @@ inline const TileCase kTileCases[] = {
 inline uint16_t tileValue(int64_t i) { return static_cast<uint16_t>(1 + i % 60000); }
 
 /// What y should be: [panel][row][chunk ^ (row % 8)] of 8 elements.
-inline std::vector<uint16_t> expectedTile(const TileCase &c) {
+inline std::vector<uint16_t> expectedTile(const TileCase &c, int64_t columns = kTileColumns) {
   std::vector<uint16_t> tile(kTileElements);
   for (int64_t row = 0; row < kTileRows; ++row)
-    for (int64_t column = 0; column < kTileColumns; ++column) {
+    for (int64_t column = 0; column < columns; ++column) {
       int64_t at = c.row + row, panel = column / 64, chunk = column % 64 / 8;
       bool inside = c.b < c.sizes[0] && c.h < c.sizes[1] && at >= 0 && at < c.sizes[2];
       if (inside)

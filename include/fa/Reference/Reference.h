@@ -17,6 +17,7 @@
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Support/HostTensor.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 
 namespace mlir::fa {
 
@@ -47,6 +48,12 @@ llvm::Expected<AttentionResult> referenceAttention(AttentionOp op, const Attenti
 /// in f32, probabilities rounded to the dtype before they meet the values,
 /// the output rounded to it. The error rule measures a kernel by it.
 llvm::Expected<AttentionResult> lowAttention(AttentionOp op, const AttentionInputs &inputs);
+
+/// How many pairs (i, j) of one head the mask lets through, counted on up to
+/// `mostRows` rows, evenly spread, and scaled to all; of batch 0, head 0. None where the
+/// mask reads captures, or holds what cannot be evaluated.
+std::optional<double> countVisiblePairs(AttentionOp op, int64_t sq, int64_t sk,
+                                        int64_t mostRows = 128);
 
 /// How far one result is from the reference, and how far it may be.
 struct Judgement {

@@ -11,7 +11,8 @@
 // dimensions 0 to r - 2 (i64, in elements; the last stride is 1). A scalar is
 // passed by value in its type (index as i64, i1 as i8). A tensor map is 128 bytes
 // by value, aligned to 64. The grid is launched in one dimension, as the product
-// of its extents; kernels take the id apart.
+// of its extents; kernels take the id apart. A kernel whose blocks run several
+// instances gets no more of them than fit on the device.
 //
 // A tensor map describes a view of rank r = 2 to 4 in tiles of its last two
 // dimensions to the copy engine (TMA), in panels of as many bytes as the swizzle
@@ -22,6 +23,14 @@
 //   size    n     size[r-2]     size[r-1] / n    size[r-3]     ... size[0]
 //   stride  1     stride[r-2]   n                stride[r-3]   ... stride[0]
 //   box     n     rows          columns / n      1             ... 1
+//
+// Where size[r-1] or columns is no multiple of n, panels cannot be a dimension:
+// the last one would go on into the next row. Then the map has r dimensions, and
+// the kernel copies a box for each panel, the last one in part out of bounds:
+//
+//   size    size[r-1]     size[r-2]     size[r-3]     ... size[0]
+//   stride  1             stride[r-2]   stride[r-3]   ... stride[0]
+//   box     n             rows          1             ... 1
 //
 // Elements out of bounds read as 0 and are not written. A view with a size of 0
 // reads as 0 everywhere too: a map of no element is refused by the driver, and
@@ -82,6 +91,8 @@ struct ManifestArgument {
   /// Of a workspace: for each dimension, the argument and its dimension whose
   /// size it takes, or (-1, size).
   std::vector<std::pair<int64_t, int64_t>> sizes;
+  /// Of a workspace: a launch sets it to 0 before its first kernel.
+  bool zeroed = false;
 };
 
 /// One parameter of a kernel on a GPU.
@@ -92,6 +103,13 @@ struct ManifestParameter {
   unsigned argument = 0, dim = 0;
   /// Of a tensor map: the tile, and the bytes after which its swizzle repeats.
   int64_t rows = 0, columns = 0, swizzle = 0;
+
+  /// Whether panels are a dimension of the map, of a tensor of `last` elements of
+  /// `size` bytes in a row.
+  bool hasPanels(int64_t last, int64_t size) const {
+    int64_t panel = swizzle / size;
+    return last % panel == 0 && columns % panel == 0;
+  }
 };
 
 /// Why there can be no such tensor map of an argument; empty where there can.
@@ -108,6 +126,9 @@ struct ManifestKernel {
   std::vector<ManifestParameter> parameters;
   /// On a GPU: threads of a block, and bytes of dynamic shared memory.
   int64_t threads = 0, sharedBytes = 0;
+  /// The most blocks that are started for each multiprocessor; 0 where each
+  /// instance of the grid has a block of its own.
+  int64_t blocksPerSM = 0;
 };
 
 /// Holds where the pointers of these arguments (with their byte offset) and
@@ -152,7 +173,8 @@ struct Manifest {
   /// The extents of a kernel's grid.
   llvm::Expected<LaunchShape> grid(const ManifestKernel &kernel, const LaunchShapes &shapes) const;
   /// Appends the one variant of another compilation of the same entry, whose
-  /// kernels are in image `image`.
+  /// kernels are in image `image`. Only workspaces may differ: there will be those
+  /// of both.
   llvm::Error addVariant(Manifest other, unsigned image);
 };
 

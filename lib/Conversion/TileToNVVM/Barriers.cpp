@@ -29,7 +29,7 @@ LogicalResult Emitter::allocateShared() {
   for (auto ring : block.getOps<tile::RingOp>()) {
     tile::RingType type = ring.getType();
     rings[ring.getResult()] = sharedBytes;
-    sharedBytes += llvm::alignTo(type.getSlot().sizeInBytes(), 1024) * type.getStages();
+    sharedBytes += type.getSlot().strideInBytes() * type.getStages();
   }
   for (auto array : block.getOps<tile::BarriersOp>()) {
     barriers[array.getResult()] = sharedBytes;
@@ -45,10 +45,36 @@ LogicalResult Emitter::allocateShared() {
   return success();
 }
 
+/// Panels of ones, by all threads: chunk by chunk of 16 bytes; what is beyond the
+/// last chunk writes that one again, so that there is no branch.
+void Emitter::writeOnes() {
+  constexpr int64_t kChunk = 16;
+  for (auto ring : source.getBody().front().getOps<tile::RingOp>()) {
+    tile::SlotType slot = ring.getType().getSlot();
+    int64_t perSlot = slot.onesInBytes() / kChunk, threads = 32 * warps;
+    int64_t chunks = perSlot * ring.getType().getStages();
+    Value pair = i32(slot.getElementType().isF16() ? 0x3C003C00 : 0x3F803F80);
+    for (int64_t first = 0; first < chunks; first += threads) {
+      Value chunk = arith::AddIOp::create(b, thread, i32(first));
+      chunk = arith::MinUIOp::create(b, chunk, i32(chunks - 1));
+      Value stage = arith::DivUIOp::create(b, chunk, i32(perSlot));
+      Value gap = arith::MulIOp::create(b, stage, i32(slot.strideInBytes() - slot.onesInBytes()));
+      Value place = arith::AddIOp::create(b, arith::MulIOp::create(b, chunk, i32(kChunk)), gap);
+      ptx("st.shared.v4.b32 [$0+" +
+              std::to_string(rings.at(ring.getResult()) + slot.sizeInBytes()) +
+              "], {$1, $1, $1, $1};",
+          "r,r,~{memory}", {}, {arith::AddIOp::create(b, shared, place), pair}, true);
+    }
+    if (chunks > 0)
+      ptx("fence.proxy.async.shared::cta;", "~{memory}", {}, {}, true);
+  }
+}
+
 void Emitter::initializeBarriers() {
   auto arrays = source.getBody().front().getOps<tile::BarriersOp>();
   if (arrays.empty())
     return;
+  writeOnes();
   for (BlockArgument argument : source.getArguments())
     if (isa<tile::TensorMapType>(argument.getType()))
       ptxByOne("prefetch.tensormap [$0];", "l", {get(argument)});

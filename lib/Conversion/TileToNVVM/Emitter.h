@@ -44,6 +44,8 @@ public:
   LogicalResult run(Block *module);
 
 private:
+  friend class MmaProduct;
+
   //===--- Kernel and control flow (TileToNVVM.cpp) ---===//
   void makeKernel(Block *module);
   void decodeInstance();
@@ -51,6 +53,7 @@ private:
   LogicalResult emit(Operation *op);
   LogicalResult emitFor(scf::ForOp op);
   LogicalResult emitIf(scf::IfOp op);
+  LogicalResult emitWhile(scf::WhileOp op);
   LogicalResult emitSwitch(scf::IndexSwitchOp op);
   LogicalResult emitIfAny(tile::IfAnyOp op);
   LogicalResult emitRegion(Region &from, Region &to);
@@ -91,9 +94,13 @@ private:
   void storeShared(Value address, int64_t offset, Value value, Value predicate);
   void showToProducts();
   LogicalResult emitRead(tile::ReadOp op);
+  bool emitMatrixWrite(tile::WriteOp op, const tile::Layout &layout);
+  LogicalResult emitReadNumber(tile::ReadOp op);
   LogicalResult emitWrite(tile::WriteOp op);
 
   //===--- Products (Products.cpp) ---===//
+  LogicalResult emitColumns(tile::ColumnsOp op);
+  void writeOnes();
   LogicalResult emitDot(tile::DotOp op);
 
   //===--- Asynchronous products (Wgmma.cpp) ---===//
@@ -115,11 +122,18 @@ private:
   LogicalResult checkRegisters(tile::RolesOp op);
   LogicalResult emitRoles(tile::RolesOp op);
   LogicalResult emitRole(tile::RoleOp op, int64_t first);
+  LogicalResult emitFetchAdd(tile::FetchAddOp op);
   void ptxByOne(StringRef text, StringRef constraints, SmallVector<Value> operands);
 
   //===--- The copy engine (TensorMaps.cpp) ---===//
   void setMapAttributes(unsigned argument);
+  LogicalResult forEachBox(Operation *op, tile::SlotType slot, tile::TensorMapType map,
+                           tile::ViewType view, OperandRange indices, ArrayRef<int64_t> dims,
+                           Value row, function_ref<void(int64_t, ArrayRef<Value>)> body);
   LogicalResult emitTensorCopy(tile::CopyOp op);
+  Value copiesOut();
+  LogicalResult emitCopyOut(tile::CopyOutOp op);
+  void emitCopyOutWait();
 
   //===--- Small things ---===//
   Value get(Value value) { return values.lookup(value); }

@@ -15,7 +15,9 @@
 //   b            words (t, g) (t + 4, g)
 //
 // f32 in the accumulator's layout serves as a too: its columns 2t and 2t + 1
-// stand for words t and t + 4, if b's rows are taken in that order.
+// stand for words t and t + 4, if b's terms are taken in that order.
+//
+// Warps that have the same rows share the columns of b: each starts at its own.
 //
 // tf32x3 splits x = high + low, both tf32, and adds the three large products, and
 // high times what is left of b: all 24 bits of it
@@ -39,52 +41,28 @@ namespace {
 /// Words of a thread for one instruction.
 using Words = SmallVector<Value, 4>;
 
-/// One product, cut into instructions.
-struct Product {
-  tile::DotOp op;
-  Type element;
-  bool tf32, split;
-  /// Elements of k of an instruction.
-  int64_t kStep;
-  int64_t m, n, k;
-  Layout acc;
-  std::map<Coords, int64_t> accRegs;
-  /// First rows of the blocks of 16 rows of a warp.
-  SmallVector<int64_t> rowBlocks;
-  /// Whether a's words are columns 2t, 2t + 1 of 8 (f32 from an accumulator).
-  bool paired = false;
+/// The words of a for one step of k, by block of rows; what their first 11 bits
+/// leave of them, where products are in three parts.
+struct StepOfA {
+  SmallVector<Words> words, rest;
 };
 
 } // namespace
 
-static bool isAccumulator(const Layout &layout) {
-  return layout.getLane() == ArrayRef<tile::Mode>{{4, {0, 2}}, {8, {1, 0}}} &&
-         llvm::all_of(layout.getWarp(), [](const tile::Mode &m) { return m.strides[1] == 0; });
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+static bool hasQuads(const Layout &layout) {
+  return layout.getLane() == ArrayRef<tile::Mode>{{4, {0, 2}}, {8, {1, 0}}};
 }
 
-/// Whether a thread holds the four elements of each instruction, and no others.
-static bool holdsInstructions(const Product &p) {
-  for (int64_t row : p.rowBlocks)
-    for (int64_t column = 0; column < p.n; column += 8)
-      for (int64_t e = 0; e < 4; ++e)
-        if (!p.accRegs.count({row + e / 2 * 8, column + e % 2}))
-          return false;
-  return static_cast<int64_t>(p.rowBlocks.size()) * p.n / 2 == p.acc.numRegs();
-}
-
-/// Whether a, in registers, is there for the rows of the accumulator's blocks.
-static bool servesRows(const Layout &a, const std::map<Coords, int64_t> &aRegs, const Product &p,
-                       int64_t warps) {
-  for (int64_t w = 0; w < warps; ++w)
-    if (a.at(0, 0, w)[0] != p.acc.at(0, 0, w)[0])
-      return false;
-  for (int64_t row : p.rowBlocks)
-    for (int64_t down : {0, 8})
-      for (int64_t k = 0; k < p.k; k += 8)
-        for (int64_t right : {0, 1})
-          if (!aRegs.count({row + down, k + right}))
-            return false;
-  return true;
+/// How many warps share the columns of each row.
+static int64_t warpsBeside(const Layout &layout) {
+  int64_t beside = 1;
+  for (const tile::Mode &mode : layout.getWarp())
+    beside *= mode.strides[1] ? mode.extent : 1;
+  return beside;
 }
 
 /// Rows of four 8x8 matrices of 16-byte rows: lane l gives the address of row
@@ -120,28 +98,301 @@ static std::pair<Value, int64_t> moved(ImplicitLocOpBuilder &b, Value base, tile
   return {base, bytes / width * type.getShape()[0] * width + rows * width};
 }
 
-static Words loadMatrices(llvm::function_ref<SmallVector<Value>(StringRef)> ptx, int64_t offset,
-                          bool transpose) {
+//===----------------------------------------------------------------------===//
+// One product
+//===----------------------------------------------------------------------===//
+
+namespace mlir::fa::nvvm {
+
+/// One product, cut into instructions.
+class MmaProduct {
+public:
+  MmaProduct(Emitter &emitter, tile::DotOp op) : e(emitter), b(emitter.b), op(op) {}
+
+  /// Whether instructions compute it; an error where none do.
+  LogicalResult plan();
+  LogicalResult emit();
+
+private:
+  LogicalResult planAccumulator();
+  LogicalResult planOperands();
+  bool holdsInstructions(const Layout &acc) const;
+  bool servesRows(const Layout &a, const Layout &acc) const;
+
+  void findOperandA(const Layout &acc);
+  void findOperandB(const Layout &acc);
+  Words wordsOfA(int64_t row, int64_t step);
+  StepOfA stepOfA(int64_t step);
+  std::array<Words, 2> wordsOfB(int64_t column, int64_t step);
+  std::array<Words, 2> gatherB(int64_t column, int64_t step);
+  Words loadMatrices(Value base, int64_t offset, bool transpose);
+  std::pair<Words, Words> split(const Words &words);
+  void multiply(const Words &a, const Words &bWords, MutableArrayRef<Value> acc);
+  void multiplyInParts(const StepOfA &a, size_t block, const Words &bWords,
+                       MutableArrayRef<Value> acc);
+  void multiplyStep(const StepOfA &a, int64_t step, int64_t column);
+  void addSums(const StepOfA &a);
+
+  Emitter &e;
+  ImplicitLocOpBuilder &b;
+  tile::DotOp op;
+  tile::SlotType slotA, slotB;
+  Type element;
+  bool tf32 = false, inParts = false;
+  /// Terms of an instruction; of the product; columns of a warp; bytes of an element.
+  int64_t kStep = 0, terms = 0, columns = 0, bytes = 0;
+  /// Columns of ones behind those of b.
+  int64_t ones = 0;
+  /// First rows of the blocks of 16 rows of a warp.
+  SmallVector<int64_t> rowBlocks;
+  /// The register at a place, from the thread's first one.
+  std::map<Coords, int64_t> accRegs, aRegs;
+  /// Where the thread's part of a and b starts in shared memory.
+  Value aBase;
+  SmallVector<Value, 2> bBases;
+  SmallVector<Value> sums;
+};
+
+} // namespace mlir::fa::nvvm
+
+//===----------------------------------------------------------------------===//
+// What there are instructions for
+//===----------------------------------------------------------------------===//
+
+LogicalResult MmaProduct::plan() {
+  slotA = dyn_cast<tile::SlotType>(op.getA().getType());
+  slotB = dyn_cast<tile::SlotType>(op.getB().getType());
+  if (!slotB)
+    return op.emitError() << "operand b of a product must be in shared memory; run "
+                             "tile-promote-shared";
+  element = slotB.getElementType();
+  tf32 = element.isF32();
+  if (tf32 && op.getPrecision() == tile::Precision::ieee)
+    return op.emitError() << "f32 products with precision ieee have no instruction on GPUs; "
+                             "use precision tf32x3";
+  if (!tf32 && !element.isF16() && !element.isBF16())
+    return op.emitError() << "products of " << element
+                          << " have no instruction; expected f16, bf16 or f32";
+  inParts = tf32 && op.getPrecision() == tile::Precision::tf32x3;
+  kStep = tf32 ? 8 : 16;
+  bytes = tf32 ? 4 : 2;
+  terms = slotB.getShape()[op.getTransposeB() ? 1 : 0];
+  ones = op.getOnes() ? 8 : 0;
+  return success(succeeded(planAccumulator()) && succeeded(planOperands()));
+}
+
+LogicalResult MmaProduct::planAccumulator() {
+  FailureOr<Layout> acc = e.layoutOf(op.getAcc());
+  if (failed(acc))
+    return failure();
+  auto type = cast<RankedTensorType>(op.getAcc().getType());
+  columns = (type.getDimSize(1) - ones) / warpsBeside(*acc);
+  bool wholeInstructions = llvm::all_of(
+      acc->getWarp(), [](const tile::Mode &mode) { return mode.strides[1] % 16 == 0; });
+  if (!hasQuads(*acc) || !wholeInstructions || (ones && warpsBeside(*acc) > 1) ||
+      columns % 16 != 0 || terms % kStep != 0)
+    return op.emitError() << "a product into " << type << " over " << terms
+                          << " has no instructions: expected the layout of mma.m16n8 "
+                             "accumulators, columns in multiples of 16 and a sum in multiples of "
+                          << kStep;
+  for (int64_t r = 0; r < acc->numRegs(); ++r) {
+    Coords offset = acc->offsetOfReg(r);
+    accRegs[offset] = r;
+    if (offset[1] == 0 && offset[0] % 16 == 0)
+      rowBlocks.push_back(offset[0]);
+  }
+  if (!holdsInstructions(*acc))
+    return op.emitError() << "a product into " << type
+                          << " has no instructions: expected the layout of mma.m16n8 "
+                             "accumulators, whose threads hold rows g and g + 8; run "
+                             "tile-assign-layouts";
+  return success();
+}
+
+/// Whether a thread holds the four elements of each instruction, and no others.
+bool MmaProduct::holdsInstructions(const Layout &acc) const {
+  for (int64_t row : rowBlocks)
+    for (int64_t column = 0; column < columns + ones; column += 8)
+      for (int64_t i = 0; i < 4; ++i)
+        if (!accRegs.count({row + i / 2 * 8, column + i % 2}))
+          return false;
+  return static_cast<int64_t>(rowBlocks.size()) * (columns + ones) / 2 == acc.numRegs();
+}
+
+LogicalResult MmaProduct::planOperands() {
+  Layout acc = *e.layoutOf(op.getAcc());
+  // Bytes are added to a swizzled place by exclusive or, which carries nothing.
+  int64_t width = slotB.getLayout().getBytes(), share = columns * bytes;
+  if (!op.getTransposeB() && warpsBeside(acc) > 1 && share % width != 0 && width % share != 0)
+    return op.emitError() << "warps that share " << op.getAcc().getType() << " have " << share
+                          << " bytes each of rows of b, expected whole panels of " << width
+                          << " bytes or an equal part of one";
+  if (slotA)
+    return success();
+  FailureOr<Layout> a = e.layoutOf(op.getA());
+  if (failed(a))
+    return failure();
+  if (!hasQuads(*a) || warpsBeside(*a) != 1)
+    return op.emitError() << "operand a has layout " << op.getA().getType()
+                          << ", expected that of mma.m16n8 operands";
+  for (int64_t r = 0; r < a->numRegs(); ++r)
+    aRegs[a->offsetOfReg(r)] = r;
+  if (!servesRows(*a, acc))
+    return op.emitError() << "operand a has layout " << op.getA().getType()
+                          << ", whose threads hold other rows than those of the accumulator, "
+                          << op.getAcc().getType() << "; run tile-assign-layouts";
+  return success();
+}
+
+/// Whether a, in registers, is there for the rows of the accumulator's blocks.
+bool MmaProduct::servesRows(const Layout &a, const Layout &acc) const {
+  for (int64_t w = 0; w < e.warps; ++w)
+    if (a.at(0, 0, w)[0] != acc.at(0, 0, w)[0])
+      return false;
+  for (int64_t row : rowBlocks)
+    for (int64_t down : {0, 8})
+      for (int64_t k = 0; k < terms; k += 8)
+        for (int64_t right : {0, 1})
+          if (!aRegs.count({row + down, k + right}))
+            return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+Words MmaProduct::loadMatrices(Value base, int64_t offset, bool transpose) {
   std::string text = std::string("ldmatrix.sync.aligned.m8n8.x4") + (transpose ? ".trans" : "") +
                      ".shared.b16 {$0, $1, $2, $3}, [$4+" + std::to_string(offset) + "];";
-  return Words(ptx(text));
+  Type word = b.getI32Type();
+  return Words(e.ptx(text, "=r,=r,=r,=r,r", {word, word, word, word}, base, true));
 }
 
-/// high and low of a word that holds an f32.
-static std::pair<Value, Value> splitTF32(ImplicitLocOpBuilder &b, Value word,
-                                         llvm::function_ref<Value(Value)> round) {
-  Value high = round(word);
-  Value value = arith::BitcastOp::create(b, b.getF32Type(), word);
-  Value low = arith::SubFOp::create(b, value, arith::BitcastOp::create(b, b.getF32Type(), high));
-  return {high, arith::BitcastOp::create(b, b.getI32Type(), low)};
+void MmaProduct::findOperandA(const Layout &acc) {
+  if (slotA)
+    aBase = e.here(
+        matrixRows(b, e.lane, e.get(op.getA()), slotA, e.digits(e.warp, acc.getWarp(), 0), 0));
 }
 
-static void multiply(ImplicitLocOpBuilder &b, const Product &p, const Words &a, const Words &bWords,
-                     MutableArrayRef<Value> acc) {
+Words MmaProduct::wordsOfA(int64_t row, int64_t step) {
+  if (slotA) {
+    auto [base, offset] = moved(b, aBase, slotA, row, step * bytes);
+    return loadMatrices(base, offset, false);
+  }
+  Value a = e.get(op.getA());
+  auto at = [&](int64_t down, int64_t right) {
+    return e.extract(a, aRegs.at({row + down, step + right}));
+  };
+  Words words;
+  for (int64_t half : {0, 1})
+    for (int64_t down : {0, 8}) {
+      if (tf32) {
+        words.push_back(arith::BitcastOp::create(b, b.getI32Type(), at(down, half)));
+        continue;
+      }
+      Value pair =
+          e.fromElements(VectorType::get(2, element), {at(down, 8 * half), at(down, 8 * half + 1)});
+      Value word = vector::BitCastOp::create(b, VectorType::get(1, b.getI32Type()), pair);
+      words.push_back(e.extract(word, 0));
+    }
+  return words;
+}
+
+/// By ldmatrix where it brings the words in order; it transposes 16-bit elements
+/// only, and knows the terms in their own order only.
+void MmaProduct::findOperandB(const Layout &acc) {
+  auto i32 = [&](int64_t value) -> Value { return e.i32(value); };
+  bool transposed = op.getTransposeB(), beside = warpsBeside(acc) > 1;
+  Value slot = e.get(op.getB()), first = beside ? e.digits(e.warp, acc.getWarp(), 1) : Value();
+  if (tf32 && (!transposed || !slotA)) {
+    // Terms t and t + 4, or 2t and 2t + 1 for a from registers, of column g.
+    Value t = arith::AndIOp::create(b, e.lane, i32(3));
+    Value g = arith::ShRUIOp::create(b, e.lane, i32(2));
+    if (beside)
+      g = arith::AddIOp::create(b, g, first);
+    for (int64_t half : {0, 1}) {
+      Value term = slotA ? arith::AddIOp::create(b, t, i32(4 * half))
+                         : arith::AddIOp::create(b, arith::MulIOp::create(b, t, i32(2)), i32(half));
+      Value place = transposed ? e.sharedOffset(slotB, g, term) : e.sharedOffset(slotB, term, g);
+      bBases.push_back(e.here(arith::AddIOp::create(b, slot, place)));
+    }
+    return;
+  }
+  Value base = matrixRows(b, e.lane, slot, slotB, transposed ? first : Value(), transposed ? 1 : 0);
+  if (beside && !transposed) {
+    int64_t width = slotB.getLayout().getBytes();
+    Value byte = arith::MulIOp::create(b, first, i32(bytes));
+    Value panel = arith::DivUIOp::create(b, byte, i32(width));
+    base = arith::XOrIOp::create(b, base, arith::RemUIOp::create(b, byte, i32(width)));
+    base = arith::AddIOp::create(b, base,
+                                 arith::MulIOp::create(b, panel, i32(slotB.getShape()[0] * width)));
+  }
+  bBases.push_back(e.here(base));
+}
+
+/// The words for 16 columns: two instructions' worth.
+std::array<Words, 2> MmaProduct::wordsOfB(int64_t column, int64_t step) {
+  if (bBases.size() > 1)
+    return gatherB(column, step);
+  bool transposed = op.getTransposeB();
+  auto [base, offset] = transposed ? moved(b, bBases[0], slotB, column, step * bytes)
+                                   : moved(b, bBases[0], slotB, step, column * bytes);
+  Words all = loadMatrices(base, offset, !transposed);
+  return {Words{all[0], all[1]}, Words{all[2], all[3]}};
+}
+
+/// The same, word by word.
+std::array<Words, 2> MmaProduct::gatherB(int64_t column, int64_t step) {
+  std::array<Words, 2> words;
+  for (int64_t right : {0, 1})
+    for (Value start : bBases) {
+      int64_t at = column + 8 * right;
+      auto [base, offset] = op.getTransposeB() ? moved(b, start, slotB, at, step * bytes)
+                                               : moved(b, start, slotB, step, at * bytes);
+      words[right].push_back(e.ptx("ld.shared.b32 $0, [$1+" + std::to_string(offset) + "];", "=r,r",
+                                   b.getI32Type(), base, true)[0]);
+    }
+  return words;
+}
+
+/// The first 11 bits of each f32, rounded, and what is left: the sign and 12 bits.
+std::pair<Words, Words> MmaProduct::split(const Words &words) {
+  std::pair<Words, Words> parts;
+  for (Value word : words) {
+    // As cvt.rna.tf32.f32 rounds a number, in two instructions instead of five.
+    Value up = arith::AddIOp::create(b, word, e.i32(1 << 12));
+    Value high = arith::AndIOp::create(b, up, e.i32(-(1 << 13)));
+    auto number = [&](Value bits) -> Value {
+      return arith::BitcastOp::create(b, b.getF32Type(), bits);
+    };
+    Value low = arith::SubFOp::create(b, number(word), number(high));
+    parts.first.push_back(high);
+    parts.second.push_back(arith::BitcastOp::create(b, b.getI32Type(), low));
+  }
+  return parts;
+}
+
+StepOfA MmaProduct::stepOfA(int64_t step) {
+  StepOfA a;
+  for (int64_t row : rowBlocks)
+    a.words.push_back(wordsOfA(row, step));
+  a.rest.resize(rowBlocks.size());
+  if (inParts)
+    for (auto [words, rest] : llvm::zip_equal(a.words, a.rest))
+      std::tie(words, rest) = split(words);
+  return a;
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+void MmaProduct::multiply(const Words &a, const Words &bWords, MutableArrayRef<Value> acc) {
   auto f32 = b.getF32Type();
   auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
   auto operands = [&](const Words &words) {
-    if (!p.element.isF16())
+    if (!element.isF16())
       return SmallVector<Value>(words.begin(), words.end());
     SmallVector<Value> pairs;
     for (Value word : words) {
@@ -150,228 +401,96 @@ static void multiply(ImplicitLocOpBuilder &b, const Product &p, const Words &a, 
     }
     return pairs;
   };
-  NVVM::MMATypes kind = p.tf32              ? NVVM::MMATypes::tf32
-                        : p.element.isF16() ? NVVM::MMATypes::f16
-                                            : NVVM::MMATypes::bf16;
+  NVVM::MMATypes kind = tf32              ? NVVM::MMATypes::tf32
+                        : element.isF16() ? NVVM::MMATypes::f16
+                                          : NVVM::MMATypes::bf16;
   Value result = NVVM::MmaOp::create(
-      b, type, operands(a), operands(bWords), acc, ArrayRef<int64_t>{16, 8, p.kStep}, std::nullopt,
+      b, type, operands(a), operands(bWords), acc, ArrayRef<int64_t>{16, 8, kStep}, std::nullopt,
       std::nullopt, std::array<NVVM::MMATypes, 2>{kind, kind},
       std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
   for (int64_t i = 0; i < 4; ++i)
     acc[i] = LLVM::ExtractValueOp::create(b, result, i);
 }
 
-LogicalResult Emitter::emitDot(tile::DotOp op) {
-  FailureOr<Layout> acc = layoutOf(op.getAcc());
-  if (failed(acc))
-    return failure();
-  auto slotB = dyn_cast<tile::SlotType>(op.getB().getType());
-  auto slotA = dyn_cast<tile::SlotType>(op.getA().getType());
-  if (!slotB)
-    return op.emitError() << "operand b of a product must be in shared memory; run "
-                             "tile-promote-shared";
-  auto accType = cast<RankedTensorType>(op.getAcc().getType());
-  Type element = slotB.getElementType();
-  bool tf32 = element.isF32();
-  if (tf32 && op.getPrecision() == tile::Precision::ieee)
-    return op.emitError() << "f32 products with precision ieee have no instruction on GPUs; "
-                             "use precision tf32x3";
-  if (!tf32 && !element.isF16() && !element.isBF16())
-    return op.emitError() << "products of " << element
-                          << " have no instruction; expected f16, bf16 or f32";
-  Product p{op,
-            element,
-            tf32,
-            tf32 && op.getPrecision() == tile::Precision::tf32x3,
-            tf32 ? 8 : 16,
-            accType.getDimSize(0),
-            accType.getDimSize(1),
-            slotB.getShape()[op.getTransposeB() ? 1 : 0],
-            *acc,
-            {},
-            {}};
-  if (!isAccumulator(*acc) || p.n % 16 != 0 || p.k % p.kStep != 0)
-    return op.emitError() << "a product into " << accType << " over " << p.k
-                          << " has no instructions: expected the layout of mma.m16n8 "
-                             "accumulators, columns in multiples of 16 and a sum in multiples of "
-                          << p.kStep;
-  for (int64_t r = 0; r < acc->numRegs(); ++r) {
-    Coords offset = acc->offsetOfReg(r);
-    p.accRegs[offset] = r;
-    if (offset[1] == 0 && offset[0] % 16 == 0)
-      p.rowBlocks.push_back(offset[0]);
-  }
-  if (!holdsInstructions(p))
-    return op.emitError() << "a product into " << accType
-                          << " has no instructions: expected the layout of mma.m16n8 "
-                             "accumulators, whose threads hold rows g and g + 8; run "
-                             "tile-assign-layouts";
-
-  // The words of a, by block of rows and step of k.
-  Value warpRow = digits(warp, acc->getWarp(), 0);
-  std::map<Coords, int64_t> aRegs;
-  Value aValue = get(op.getA()), aBase;
-  if (slotA) {
-    aBase = here(matrixRows(b, lane, aValue, slotA, warpRow, 0));
-  } else {
-    FailureOr<Layout> layout = layoutOf(op.getA());
-    if (failed(layout))
-      return failure();
-    if (!isAccumulator(*layout))
-      return op.emitError() << "operand a has layout " << op.getA().getType()
-                            << ", expected that of mma.m16n8 operands";
-    p.paired = tf32;
-    for (int64_t r = 0; r < layout->numRegs(); ++r)
-      aRegs[layout->offsetOfReg(r)] = r;
-    if (!servesRows(*layout, aRegs, p, warps))
-      return op.emitError() << "operand a has layout " << op.getA().getType()
-                            << ", whose threads hold other rows than those of the accumulator, "
-                            << accType << "; run tile-assign-layouts";
-  }
-  int64_t bytes = tf32 ? 4 : 2;
-  auto run = [&](Value base) {
-    return [this, base](StringRef text) {
-      Type word = b.getI32Type();
-      return ptx(text, "=r,=r,=r,=r,r", {word, word, word, word}, base, true);
-    };
-  };
-  auto wordsOfA = [&](int64_t row, int64_t k) -> Words {
-    if (slotA) {
-      auto [base, offset] = moved(b, aBase, slotA, row, k * bytes);
-      return loadMatrices(run(base), offset, false);
-    }
-    Words words;
-    for (int64_t half : {0, 1})
-      for (int64_t down : {0, 8}) {
-        if (tf32) {
-          Value value = extract(aValue, aRegs.at({row + down, k + half}));
-          words.push_back(arith::BitcastOp::create(b, b.getI32Type(), value));
-          continue;
-        }
-        Value pair = fromElements(VectorType::get(2, element),
-                                  {extract(aValue, aRegs.at({row + down, k + 8 * half})),
-                                   extract(aValue, aRegs.at({row + down, k + 8 * half + 1}))});
-        Value word = vector::BitCastOp::create(b, VectorType::get(1, b.getI32Type()), pair);
-        words.push_back(extract(word, 0));
-      }
-    return words;
-  };
-
-  // The words of b for 16 columns: two instructions' worth.
-  Value bValue = get(op.getB()), bBase;
-  bool gathered = tf32 && !op.getTransposeB();
-  SmallVector<Value, 2> bRows;
-  if (gathered) {
-    // ldmatrix transposes 16-bit elements only: word by word. Rows t and t + 4,
-    // or 2t and 2t + 1, of column g.
-    Value t = arith::AndIOp::create(b, lane, i32(3)), g = arith::ShRUIOp::create(b, lane, i32(2));
-    for (int64_t half : {0, 1}) {
-      Value row = p.paired
-                      ? arith::AddIOp::create(b, arith::MulIOp::create(b, t, i32(2)), i32(half))
-                      : arith::AddIOp::create(b, t, i32(4 * half));
-      bRows.push_back(here(arith::AddIOp::create(b, bValue, sharedOffset(slotB, row, g))));
-    }
-  } else {
-    bBase = here(matrixRows(b, lane, bValue, slotB, {}, op.getTransposeB() ? 1 : 0));
-  }
-  auto wordsOfB = [&](int64_t column, int64_t k) -> std::array<Words, 2> {
-    if (gathered) {
-      std::array<Words, 2> words;
-      for (int64_t right : {0, 1})
-        for (Value row : bRows) {
-          auto [base, offset] = moved(b, row, slotB, k, (column + 8 * right) * 4);
-          words[right].push_back(ptx("ld.shared.b32 $0, [$1+" + std::to_string(offset) + "];",
-                                     "=r,r", b.getI32Type(), base, true)[0]);
-        }
-      return words;
-    }
-    auto [base, offset] = op.getTransposeB() ? moved(b, bBase, slotB, column, k * bytes)
-                                             : moved(b, bBase, slotB, k, column * bytes);
-    Words all = loadMatrices(run(base), offset, !op.getTransposeB());
-    return {Words{all[0], all[1]}, Words{all[2], all[3]}};
-  };
-  if (p.paired && op.getTransposeB())
-    return op.emitError() << "f32 operand a in registers times a transposed b has no instructions; "
-                             "keep a in shared memory";
-
-  Value accValue = get(op.getAcc());
-  SmallVector<Value> sums;
-  for (int64_t r = 0; r < acc->numRegs(); ++r)
-    sums.push_back(extract(accValue, r));
-  auto round = [&](Value word) {
-    return ptx("cvt.rna.tf32.f32 $0, $1;", "=r,r", b.getI32Type(), word, false)[0];
-  };
-  auto splitWords = [&](const Words &words) {
-    std::pair<Words, Words> parts;
-    for (Value word : words) {
-      auto [high, low] = splitTF32(b, word, round);
-      parts.first.push_back(high);
-      parts.second.push_back(low);
-    }
-    return parts;
-  };
+/// tf32x3. b in three parts, so that 1 times b is exact. The instruction rounds
+/// its sums toward zero, so a long sum is made outside of it.
+void MmaProduct::multiplyInParts(const StepOfA &a, size_t block, const Words &bWords,
+                                 MutableArrayRef<Value> acc) {
+  auto [high, left] = split(bWords);
+  auto [low, rest] = split(left);
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-  // The words of a for a step of k, by block of rows: high, and low where split.
-  using Step = std::pair<SmallVector<Words>, SmallVector<Words>>;
-  auto stepOfA = [&](int64_t k) -> Step {
-    SmallVector<Words> words, low(p.rowBlocks.size());
-    for (int64_t row : p.rowBlocks)
-      words.push_back(wordsOfA(row, k));
-    if (p.split)
-      for (auto [high, rest] : llvm::zip_equal(words, low))
-        std::tie(high, rest) = splitWords(high);
-    return {words, low};
-  };
-  auto multiplyStep = [&](const Step &a, int64_t k, int64_t column) {
-    std::array<Words, 2> bWords = wordsOfB(column, k);
-    for (int64_t right : {0, 1}) {
-      // b in three parts, so that 1 times b is exact.
-      Words bHigh = bWords[right], bLow, bRest;
-      if (p.split) {
-        std::tie(bHigh, bLow) = splitWords(bHigh);
-        std::tie(bLow, bRest) = splitWords(bLow);
+  SmallVector<Value, 4> part(4, zero);
+  multiply(a.words[block], rest, part);
+  multiply(a.rest[block], high, part);
+  multiply(a.words[block], low, part);
+  multiply(a.words[block], high, part);
+  for (int64_t i = 0; i < 4; ++i)
+    acc[i] = arith::AddFOp::create(b, acc[i], part[i]);
+}
+
+/// 16 columns of all rows.
+void MmaProduct::multiplyStep(const StepOfA &a, int64_t step, int64_t column) {
+  std::array<Words, 2> bWords = wordsOfB(column, step);
+  for (int64_t right : {0, 1})
+    for (auto [block, row] : llvm::enumerate(rowBlocks)) {
+      int64_t places[4];
+      SmallVector<Value, 4> acc;
+      for (int64_t i = 0; i < 4; ++i) {
+        places[i] = accRegs.at({row + i / 2 * 8, column + 8 * right + i % 2});
+        acc.push_back(sums[places[i]]);
       }
-      for (auto [i, row] : llvm::enumerate(p.rowBlocks)) {
-        int64_t places[4];
-        SmallVector<Value, 4> block;
-        for (int64_t e = 0; e < 4; ++e) {
-          places[e] = p.accRegs.at({row + e / 2 * 8, column + 8 * right + e % 2});
-          block.push_back(sums[places[e]]);
-        }
-        if (!p.split) {
-          multiply(b, p, a.first[i], bHigh, block);
-        } else {
-          // The instruction rounds its sums toward zero, so a long sum is
-          // made outside of it.
-          SmallVector<Value, 4> part(4, zero);
-          multiply(b, p, a.first[i], bRest, part);
-          multiply(b, p, a.second[i], bHigh, part);
-          multiply(b, p, a.first[i], bLow, part);
-          multiply(b, p, a.first[i], bHigh, part);
-          for (int64_t e = 0; e < 4; ++e)
-            block[e] = arith::AddFOp::create(b, block[e], part[e]);
-        }
-        for (int64_t e = 0; e < 4; ++e)
-          sums[places[e]] = block[e];
-      }
+      if (inParts)
+        multiplyInParts(a, block, bWords[right], acc);
+      else
+        multiply(a.words[block], bWords[right], acc);
+      for (int64_t i = 0; i < 4; ++i)
+        sums[places[i]] = acc[i];
     }
-  };
-  if (p.split && !slotA) {
+}
+
+/// Of ones, all lanes hold the same.
+void MmaProduct::addSums(const StepOfA &a) {
+  Value pair = e.i32(element.isF16() ? 0x3C003C00 : 0x3F803F80);
+  for (auto [block, row] : llvm::enumerate(rowBlocks)) {
+    SmallVector<Value, 4> acc;
+    for (int64_t i = 0; i < 4; ++i)
+      acc.push_back(sums[accRegs.at({row + i / 2 * 8, columns + i % 2})]);
+    multiply(a.words[block], Words{pair, pair}, acc);
+    for (int64_t i = 0; i < 4; ++i)
+      sums[accRegs.at({row + i / 2 * 8, columns + i % 2})] = acc[i];
+  }
+}
+
+LogicalResult MmaProduct::emit() {
+  Layout acc = *e.layoutOf(op.getAcc());
+  findOperandA(acc);
+  findOperandB(acc);
+  Value start = e.get(op.getAcc());
+  for (int64_t r = 0; r < acc.numRegs(); ++r)
+    sums.push_back(e.extract(start, r));
+  if (inParts && !slotA) {
     // A column's sums are finished before the next one's begin: in the other
     // order ptxas begins more of them than it has registers for.
-    std::vector<Step> steps;
-    for (int64_t k = 0; k < p.k; k += p.kStep)
-      steps.push_back(stepOfA(k));
-    for (int64_t column = 0; column < p.n; column += 16)
-      for (int64_t k = 0; k < p.k; k += p.kStep)
-        multiplyStep(steps[k / p.kStep], k, column);
+    std::vector<StepOfA> steps;
+    for (int64_t step = 0; step < terms; step += kStep)
+      steps.push_back(stepOfA(step));
+    for (int64_t column = 0; column < columns; column += 16)
+      for (int64_t step = 0; step < terms; step += kStep)
+        multiplyStep(steps[step / kStep], step, column);
   } else {
-    for (int64_t k = 0; k < p.k; k += p.kStep) {
-      Step step = stepOfA(k);
-      for (int64_t column = 0; column < p.n; column += 16)
-        multiplyStep(step, k, column);
+    for (int64_t step = 0; step < terms; step += kStep) {
+      StepOfA a = stepOfA(step);
+      for (int64_t column = 0; column < columns; column += 16)
+        multiplyStep(a, step, column);
+      if (ones)
+        addSums(a);
     }
   }
-  set(op.getResult(), fromElements(cast<VectorType>(accValue.getType()), sums));
+  e.set(op.getResult(), e.fromElements(cast<VectorType>(start.getType()), sums));
   return success();
+}
+
+LogicalResult Emitter::emitDot(tile::DotOp op) {
+  MmaProduct product(*this, op);
+  return failed(product.plan()) ? failure() : product.emit();
 }

@@ -35,9 +35,11 @@ static bool isForOneThread(tile::RoleOp role) {
     bool scalar = llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
     if (auto copy = dyn_cast<tile::CopyOp>(op))
       scalar = copy.getCopy() == tile::Copy::tma;
+    else if (auto write = dyn_cast<tile::WriteOp>(op))
+      scalar = !isa<RankedTensorType>(write.getValue().getType());
     else if (isa<tile::TileDialect>(op->getDialect()))
       scalar &= isa<tile::DimOp, tile::LoadOp, tile::SlotAtOp, tile::BarrierWaitOp,
-                    tile::BarrierExpectOp>(op);
+                    tile::BarrierExpectOp, tile::FetchAddOp, tile::BlockCountOp>(op);
     return scalar ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted();
@@ -102,6 +104,18 @@ LogicalResult Emitter::emitRole(tile::RoleOp role, int64_t first) {
     alone = true;
   }
   return emitBlock(role.getBody().front());
+}
+
+LogicalResult Emitter::emitFetchAdd(tile::FetchAddOp op) {
+  if (!alone)
+    return op.emitError() << "is done once, but here by all warps; move it to a role that has no "
+                             "tiles";
+  SmallVector<Value> indices =
+      llvm::map_to_vector(op.getIndices(), [&](Value index) { return get(index); });
+  Value address = elementAddress(views[op.getView()], indices);
+  set(op, ptx("atom.relaxed.gpu.global.add.u32 $0, [$1], $2;", "=r,l,r,~{memory}", b.getI32Type(),
+              {address, get(op.getValue())}, true)[0]);
+  return success();
 }
 
 /// What one thread of the role (of the program, outside of roles) does.

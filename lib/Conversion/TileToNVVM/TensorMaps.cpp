@@ -12,7 +12,14 @@
 //   (column in the panel, row, panel, the other dimensions, last first)
 //
 // One box of all rows and panels of a tile then comes in the order of its slot,
-// and rows out of range come as zeros.
+// and rows out of range come as zeros. Rows that are no whole panels cannot be
+// cut so; then the map has the view's dimensions,
+//
+//   (column, row, the other dimensions, last first)
+//
+// and a box is one panel, whose columns out of range come as zeros. The other
+// way, what is out of range is not stored; a box is one panel of the rows of a
+// warpgroup, by whichever map (see Manifest.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,37 +37,122 @@ void Emitter::setMapAttributes(unsigned argument) {
   kernel.setArgAttr(argument, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
 }
 
-LogicalResult Emitter::emitTensorCopy(tile::CopyOp op) {
-  if (!op.getMap())
-    return op.emitError() << "copy(tma) has no tensor map; run tile-make-tensor-maps";
-  tile::SlotType slot = op.getSlot().getType();
-  int64_t rank = op.getIndices().size(), last = rank - 1;
-  ArrayRef<int64_t> dims = op.getDims();
+/// Calls `body` for each box of a slot: its first panel, and its place in the
+/// map. `row` is added to the place of the tile.
+LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, tile::TensorMapType map,
+                                  tile::ViewType view, OperandRange indices, ArrayRef<int64_t> dims,
+                                  Value row, function_ref<void(int64_t, ArrayRef<Value>)> body) {
+  int64_t rank = indices.size(), last = rank - 1;
   if (dims != ArrayRef<int64_t>{last - 1, last} || rank > 4)
-    return op.emitError() << "copy(tma) brings a tile along the last two dimensions of a view of "
-                             "rank 2 to 4, got dims ["
-                          << llvm::make_range(dims.begin(), dims.end()) << "] of "
-                          << op.getSource().getType();
+    return op->emitError() << "the copy engine moves a tile along the last two dimensions of a "
+                              "view of rank 2 to 4, got dims ["
+                           << llvm::make_range(dims.begin(), dims.end()) << "] of " << view;
   auto coordinate = [&](Value index) -> Value {
     return arith::TruncIOp::create(b, b.getI32Type(), get(index));
   };
   int64_t panel = 8 * slot.getLayout().getBytes() / slot.getElementType().getIntOrFloatBitWidth();
-  Value column = op.getIndices()[last], panelNumber = i32(0);
+  int64_t columns = map.getShape()[1], width = view.getShape().back();
+  bool panels = width % panel == 0 && columns % panel == 0;
+  int64_t inBox = panels ? columns / panel : 1;
+  Value column = indices[last], first = i32(0);
   if (!matchPattern(column, m_Zero()))
-    panelNumber = arith::DivSIOp::create(b, coordinate(column), i32(panel));
-  SmallVector<Value> operands{get(op.getSlot()), get(op.getMap()),
-                              barrierAddress(op.getSignal(), op.getSignalSlot())};
-  operands.append({i32(0), coordinate(op.getIndices()[dims[0]]), panelNumber});
-  for (int64_t d = last - 1; d-- > 0;)
-    operands.push_back(coordinate(op.getIndices()[d]));
-  std::string place, constraints = "r,l,r";
-  for (size_t i = 3; i < operands.size(); ++i) {
-    place += (i == 3 ? "$" : ", $") + std::to_string(i);
+    first = panels ? Value(arith::DivSIOp::create(b, coordinate(column), i32(panel)))
+                   : coordinate(column);
+  Value firstRow = coordinate(indices[dims[0]]);
+  if (row)
+    firstRow = arith::AddIOp::create(b, firstRow, row);
+  for (int64_t at = 0; at * panel < slot.getShape()[1]; at += inBox) {
+    auto moved = [&](int64_t n) -> Value {
+      return n == 0 ? first : arith::AddIOp::create(b, first, i32(n));
+    };
+    SmallVector<Value> place;
+    if (panels)
+      place = {i32(0), firstRow, moved(at)};
+    else
+      place = {moved(at * panel), firstRow};
+    for (int64_t d = last - 1; d-- > 0;)
+      place.push_back(coordinate(indices[d]));
+    body(at, place);
+  }
+  return success();
+}
+
+/// "{$3, $4, $5}", and its constraints.
+static std::string placeOf(size_t first, size_t count, std::string &constraints) {
+  std::string text = "{";
+  for (size_t i = 0; i < count; ++i) {
+    text += (i ? ", $" : "$") + std::to_string(first + i);
     constraints += ",r";
   }
-  ptxByOne("cp.async.bulk.tensor." + std::to_string(rank + 1) +
-               "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {" + place +
-               "}], [$2];",
-           constraints, operands);
-  return success();
+  return text + "}";
+}
+
+/// The bytes of a panel of a slot.
+static int64_t panelBytes(tile::SlotType slot) {
+  return slot.getShape()[0] * slot.getLayout().getBytes();
+}
+
+LogicalResult Emitter::emitTensorCopy(tile::CopyOp op) {
+  if (!op.getMap())
+    return op.emitError() << "copy(tma) has no tensor map; run tile-make-tensor-maps";
+  tile::SlotType slot = op.getSlot().getType();
+  Value to = get(op.getSlot()), map = get(op.getMap());
+  Value barrier = barrierAddress(op.getSignal(), op.getSignalSlot());
+  return forEachBox(
+      op, slot, op.getMap().getType(), op.getSource().getType(), op.getIndices(), op.getDims(),
+      /*row=*/{}, [&](int64_t panel, ArrayRef<Value> place) {
+        std::string constraints = "r,l,r";
+        std::string at = placeOf(3, place.size(), constraints);
+        SmallVector<Value> operands{to, map, barrier};
+        operands.append(place.begin(), place.end());
+        std::string offset = panel ? "+" + std::to_string(panel * panelBytes(slot)) : "";
+        ptxByOne("cp.async.bulk.tensor." + std::to_string(place.size()) +
+                     "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0" + offset +
+                     "], [$1, " + at + "], [$2];",
+                 constraints, operands);
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// From shared memory
+//===----------------------------------------------------------------------===//
+
+/// Whether this thread copies for its warpgroup: lane 0 of the first warp.
+Value Emitter::copiesOut() {
+  Value head = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                     arith::AndIOp::create(b, warp, i32(3)), i32(0));
+  return both(head, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0)));
+}
+
+LogicalResult Emitter::emitCopyOut(tile::CopyOutOp op) {
+  if (!op.getMap())
+    return op.emitError() << "has no tensor map; run tile-make-tensor-maps";
+  tile::SlotType slot = op.getSlot().getType();
+  int64_t rows = op.getRows();
+  if (warps % 4 != 0 || rows * (warps / 4) != slot.getShape()[0])
+    return op.emitError() << "copies " << slot.getShape()[0] << " rows in boxes of " << rows
+                          << ", one by each warpgroup, but " << warps << " warps run it";
+  Value group = arith::ShRUIOp::create(b, warp, i32(2));
+  Value from = get(op.getSlot()), map = get(op.getMap()), mine = copiesOut();
+  from = arith::AddIOp::create(
+      b, from, arith::MulIOp::create(b, group, i32(rows * slot.getLayout().getBytes())));
+  LogicalResult done = forEachBox(
+      op, slot, op.getMap().getType(), op.getDestination().getType(), op.getIndices(), op.getDims(),
+      arith::MulIOp::create(b, group, i32(rows)), [&](int64_t panel, ArrayRef<Value> place) {
+        std::string constraints = "r,l,b";
+        std::string at = placeOf(3, place.size(), constraints);
+        SmallVector<Value> operands{from, map, mine};
+        operands.append(place.begin(), place.end());
+        std::string offset = panel ? "+" + std::to_string(panel * panelBytes(slot)) : "";
+        ptx("@$2 cp.async.bulk.tensor." + std::to_string(place.size()) +
+                "d.global.shared::cta.bulk_group [$1, " + at + "], [$0" + offset + "];",
+            constraints + ",~{memory}", {}, operands, true);
+      });
+  ptx("cp.async.bulk.commit_group;", "~{memory}", {}, {}, true);
+  return done;
+}
+
+/// Groups of a thread that has none are there at once.
+void Emitter::emitCopyOutWait() {
+  ptx("cp.async.bulk.wait_group.read 0;", "~{memory}", {}, {}, true);
 }

@@ -226,7 +226,7 @@ void Emitter::makeKernel(Block *module) {
     if (view.getRank() > 0)
       parts.strides.push_back(i64(1));
     for (Operation *user : argument.getUsers())
-      parts.written |= isa<tile::StoreOp>(user);
+      parts.written |= isa<tile::StoreOp, tile::CopyOutOp>(user);
     views[argument] = parts;
   }
 
@@ -235,7 +235,9 @@ void Emitter::makeKernel(Block *module) {
   warp = arith::ShRUIOp::create(b, thread, i32(5));
   source.walk([&](Operation *op) {
     isAsync |= isa<tile::DotStartOp>(op);
-    readsShared |= isa<tile::ReadOp, tile::WriteOp, tile::DotOp>(op);
+    bool tiles = llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) ||
+                 llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+    readsShared |= tiles && isa<tile::ReadOp, tile::WriteOp, tile::DotOp>(op);
   });
   // A warpgroup's instructions want their operands the same in all lanes.
   if (isAsync || !source.getBody().front().getOps<tile::RolesOp>().empty())
@@ -387,6 +389,30 @@ LogicalResult Emitter::emitFor(scf::ForOp op) {
   return success();
 }
 
+LogicalResult Emitter::emitWhile(scf::WhileOp op) {
+  FailureOr<SmallVector<Type>> types = packedTypes(op.getResults());
+  if (failed(types))
+    return failure();
+  SmallVector<Value> inits = packAll(op.getInits());
+  auto loop = scf::WhileOp::create(b, *types, inits);
+  auto begin = [&](Block *from, Region &to, TypeRange arguments) {
+    SmallVector<Location> places(arguments.size(), op.getLoc());
+    Block *block = b.createBlock(&to, to.end(), arguments, places);
+    setUnpacked(from->getArguments(), block->getArguments());
+    return emitBlock(*from);
+  };
+  if (failed(begin(op.getBeforeBody(), loop.getBefore(), ValueRange(inits).getTypes())))
+    return failure();
+  scf::ConditionOp condition = op.getConditionOp();
+  scf::ConditionOp::create(b, get(condition.getCondition()), packAll(condition.getArgs()));
+  if (failed(begin(op.getAfterBody(), loop.getAfter(), *types)))
+    return failure();
+  scf::YieldOp::create(b, packAll(op.getYieldOp().getResults()));
+  b.setInsertionPointAfter(loop);
+  setUnpacked(op.getResults(), loop.getResults());
+  return success();
+}
+
 /// The types that values take on their way out of a branch, see pack.
 FailureOr<SmallVector<Type>> Emitter::packedTypes(ValueRange results) {
   SmallVector<Type> types;
@@ -448,7 +474,10 @@ LogicalResult Emitter::emitSwitch(scf::IndexSwitchOp op) {
 /// A warp runs the region if any of its rows asks for it.
 LogicalResult Emitter::emitIfAny(tile::IfAnyOp op) {
   Value rows = get(op.getRows());
-  Value any = vector::ReductionOp::create(b, vector::CombiningKind::OR, rows);
+  // One by one: a reduction of i1 becomes a comparison of what is packed.
+  Value any = extract(rows, 0);
+  for (int64_t i = 1; i < cast<VectorType>(rows.getType()).getNumElements(); ++i)
+    any = arith::OrIOp::create(b, any, extract(rows, i));
   Value all = i32(-1);
   any = NVVM::VoteSyncOp::create(b, b.getI1Type(), all, any, NVVM::VoteSyncKind::any);
   SmallVector<Value> inits = packAll(op.getInits());
@@ -469,11 +498,13 @@ LogicalResult Emitter::emit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](scf::ForOp op) { return emitFor(op); })
       .Case([&](scf::IfOp op) { return emitIf(op); })
+      .Case([&](scf::WhileOp op) { return emitWhile(op); })
       .Case([&](scf::IndexSwitchOp op) { return emitSwitch(op); })
       .Case([&](IfAnyOp op) { return emitIfAny(op); })
       .Case([&](arith::ConstantOp op) { return emitConstant(op); })
       .Case([&](arith::TruncFOp op) { return emitTruncF(op); })
       .Case([&](BroadcastOp op) { return emitBroadcast(op); })
+      .Case([&](ColumnsOp op) { return emitColumns(op); })
       .Case([&](IotaOp op) { return emitIota(op); })
       .Case([&](ReduceOp op) { return emitReduce(op); })
       .Case([&](ConvertLayoutOp op) { return emitConvertLayout(op); })
@@ -482,11 +513,21 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](StoreOp op) { return emitStore(op); })
       .Case([&](GatherOp op) { return emitGather(op); })
       .Case([&](RolesOp op) { return emitRoles(op); })
+      .Case([&](FetchAddOp op) { return emitFetchAdd(op); })
+      .Case([&](BlockCountOp op) {
+        set(op, toI64(NVVM::GridDimXOp::create(b, b.getI32Type())));
+        return success();
+      })
       .Case([&](BarrierWaitOp op) { return emitBarrierWait(op); })
       .Case([&](BarrierArriveOp op) { return emitBarrierArrive(op); })
       .Case([&](BarrierExpectOp op) { return emitBarrierExpect(op); })
       .Case([&](SlotAtOp op) { return emitSlotAt(op); })
       .Case([&](CopyOp op) { return emitCopy(op); })
+      .Case([&](CopyOutOp op) { return emitCopyOut(op); })
+      .Case([&](CopyOutWaitOp) {
+        emitCopyOutWait();
+        return success();
+      })
       .Case([&](ReadOp op) { return emitRead(op); })
       .Case([&](WriteOp op) { return emitWrite(op); })
       .Case([&](DotOp op) { return emitDot(op); })

@@ -115,6 +115,25 @@ LogicalResult Emitter::emitBroadcast(tile::BroadcastOp op) {
   return success();
 }
 
+LogicalResult Emitter::emitColumns(tile::ColumnsOp op) {
+  FailureOr<Layout> from = layoutOf(op.getInput()), to = layoutOf(op.getResult());
+  if (failed(from) || failed(to))
+    return failure();
+  SmallVector<int64_t> shuffle;
+  for (int64_t r = 0; r < to->numRegs(); ++r) {
+    Coords at = to->offsetOfReg(r);
+    at[1] += op.getFirst();
+    std::optional<int64_t> place = from->registerOf(at);
+    if (!place || from->getLane() != to->getLane() || from->getWarp() != to->getWarp())
+      return op.emitError() << "other threads hold the columns of " << op.getInput().getType()
+                            << " than those of " << op.getType();
+    shuffle.push_back(*place);
+  }
+  Value input = get(op.getInput());
+  set(op, vector::ShuffleOp::create(b, input, input, shuffle));
+  return success();
+}
+
 LogicalResult Emitter::emitIota(tile::IotaOp op) {
   FailureOr<Layout> layout = layoutOf(op.getResult());
   if (failed(layout))

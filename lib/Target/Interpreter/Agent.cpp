@@ -14,7 +14,8 @@ using namespace mlir::fa;
 using namespace mlir::fa::interpreter;
 
 Agent::Agent(Instance &instance, unsigned number)
-    : instance(instance), number(number), clock(instance.program.agents, 0) {
+    : instance(instance), number(number), warps(instance.program.agents),
+      clock(instance.program.agents + instance.program.barriers, 0) {
   clock[number] = 1;
   tile::FuncOp func = instance.program.func;
   for (auto [i, argument] : llvm::enumerate(instance.arguments)) {
@@ -31,13 +32,20 @@ Agent::Agent(Instance &instance, unsigned number)
   enter(func.getBody().front(), func);
 }
 
-LogicalResult Agent::fail(Operation *op, const Twine &message, const Fault &fault) {
-  InFlightDiagnostic error = op->emitOpError() << message << fault.message << " (instance [";
+InFlightDiagnostic Agent::report(Operation *op, const Twine &message) {
+  InFlightDiagnostic error = op->emitOpError() << message << " (instance [";
   llvm::interleaveComma(instance.ids, error);
   error << "]";
   if (instance.program.agents > 1)
     error << ", warp " << number;
+  if (role)
+    error << " of role " << role.getName();
   error << ", seed " << instance.options.seed << ")";
+  return error;
+}
+
+LogicalResult Agent::fail(Operation *op, const Twine &message, const Fault &fault) {
+  InFlightDiagnostic error = report(op, message + fault.message);
   if (fault.other)
     error.attachNote(fault.other->getLoc()) << fault.note;
   return error;
@@ -58,18 +66,22 @@ SmallVector<int64_t, 4> Agent::integers(ValueRange list) const {
 void Agent::pass(const Clock &joined) {
   clock = joined;
   ++clock[number];
-  atBarrier = false;
+  atBarrier = nullptr;
 }
 
 Agent::Step Agent::step() {
   Operation *op = frames.back().next;
+  if (!op) {
+    leaveRole();
+    return atBarrier ? Step::Arrived : Step::Ran;
+  }
   if (instance.opsLeft == 0) {
     (void)fail(op, "is one op more than the " + Twine(instance.options.maxOps) +
                        " that a run may take");
     return Step::Failed;
   }
   --instance.opsLeft;
-  blocked = false;
+  blocked = arrived = false;
   if (op->hasTrait<OpTrait::IsTerminator>()) {
     if (failed(leave(op)))
       return Step::Failed;
@@ -82,7 +94,7 @@ Agent::Step Agent::step() {
     return Step::Failed;
   if (blocked)
     frames[depth - 1].next = op;
-  return blocked || atBarrier ? Step::Blocked : Step::Ran;
+  return atBarrier || arrived ? Step::Arrived : blocked ? Step::Blocked : Step::Ran;
 }
 
 LogicalResult Agent::execute(Operation *op) {
@@ -116,7 +128,9 @@ LogicalResult Agent::execute(Operation *op) {
   return executeTile(op);
 }
 
-void Agent::enter(Block &block, Operation *parent) { frames.push_back({&block.front(), parent}); }
+void Agent::enter(Block &block, Operation *parent) {
+  frames.push_back({block.empty() ? nullptr : &block.front(), parent});
+}
 
 //===----------------------------------------------------------------------===//
 // Loops
@@ -226,7 +240,8 @@ void Agent::startIfAny(tile::IfAnyOp op) {
   if (choice == 1) {
     std::vector<uint16_t> groups(numRows);
     for (int64_t row = 0; row < numRows; ++row)
-      groups[row] = type.getEncoding() ? instance.program.ownersOf(type)[row * width] : row / 16;
+      groups[row] =
+          type.getEncoding() ? instance.program.ownersOf(type, warps)[row * width] : row / 16;
     std::vector<bool> asked(numRows + 32);
     for (int64_t row = 0; row < numRows; ++row)
       if (chosen[row])

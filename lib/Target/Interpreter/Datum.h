@@ -30,7 +30,7 @@ struct Product;
 struct Datum {
   RegionValue scalar{0};
   TileRef tile;
-  SlotRef slot; ///< `ring` also of a ring
+  SlotRef slot; ///< `ring` also of a ring; the first of barriers; of a turn
   std::shared_ptr<Product> product;
   const Memory *memory = nullptr;
 };
@@ -41,8 +41,6 @@ struct Product {
   Operation *op;
   Datum a, b;
   TileRef acc, early;
-  /// Of each operand that is a slot: how often it had been written.
-  uint64_t versions[2] = {0, 0};
   bool awaited = false;
 };
 

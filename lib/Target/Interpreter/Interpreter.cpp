@@ -7,6 +7,7 @@
 
 #include "fa/Target/Interpreter/Interpreter.h"
 #include "Agent.h"
+#include "Scheduler.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -20,13 +21,14 @@ using namespace mlir::fa::interpreter;
 
 /// What `tile-lower-rings` makes: there is an agent for each warp.
 static bool goesByNumber(Operation *op) {
-  return isa<tile::SlotAtOp, tile::CopyOp, tile::CopyCommitOp, tile::CopyWaitOp, tile::WriteOp,
-             tile::BarrierOp>(op);
+  return isa<tile::SlotAtOp, tile::CopyOp, tile::CopyCommitOp, tile::CopyWaitOp,
+             tile::CopyOutWaitOp, tile::BarrierOp, tile::BarriersOp, tile::NamedWaitOp,
+             tile::NamedArriveOp>(op);
 }
 
 /// What it removes.
 static bool isOfRings(Operation *op) {
-  return isa<tile::PutOp, tile::PutValueOp, tile::GetOp, tile::ReleaseOp>(op);
+  return isa<tile::PutOp, tile::PutValueOp, tile::GetOp, tile::ReleaseOp, tile::TurnOp>(op);
 }
 
 /// Whether an op of another dialect than tile computes on numbers alone.
@@ -49,6 +51,15 @@ static bool isKnown(Operation *op) {
     return isa<tile::ViewType>(load.getSource().getType());
   if (auto gather = dyn_cast<tile::GatherOp>(op))
     return isa<tile::ViewType>(gather.getSource().getType());
+  // Numbers that go through rings, and blocks that share instances.
+  if (auto put = dyn_cast<tile::PutValueOp>(op))
+    return isa<RankedTensorType>(put.getValue().getType());
+  if (auto write = dyn_cast<tile::WriteOp>(op))
+    return isa<RankedTensorType>(write.getValue().getType());
+  if (auto read = dyn_cast<tile::ReadOp>(op))
+    return isa<RankedTensorType>(read.getType());
+  if (isa<tile::BlockCountOp, tile::FetchAddOp>(op))
+    return false;
   return isElementwise(op) ||
          isa<scf::IfOp, scf::ForOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op) ||
          (isa_and_nonnull<tile::TileDialect>(op->getDialect()) && !isa<tile::FuncOp>(op));
@@ -63,7 +74,7 @@ static bool isKnown(Type element, ArrayRef<int64_t> shape, int64_t count = 1) {
 }
 
 static bool isKnown(Type type) {
-  if (isa<tile::ViewType>(type))
+  if (isa<tile::ViewType, tile::TurnType, tile::BarriersType, tile::TensorMapType>(type))
     return true;
   if (auto ring = dyn_cast<tile::RingType>(type))
     return isKnown(ring.getElementType(), ring.getShape(), ring.getStages());
@@ -89,8 +100,9 @@ static LogicalResult checkOp(Operation *op, bool byNumber) {
   if (byNumber && isOfRings(op))
     return op->emitError() << "the interpreter cannot run '" << op->getName()
                            << "' beside slots by number; lower all rings of a program together";
-  if (auto copy = dyn_cast<tile::CopyOp>(op); copy && copy.getCopy() == tile::Copy::tma)
-    return op->emitError("the interpreter cannot run a copy(tma) by a slot's number");
+  if (auto copy = dyn_cast<tile::CopyOp>(op);
+      copy && copy.getCopy() == tile::Copy::tma && !copy.getSignal())
+    return op->emitError("the interpreter cannot run a copy(tma) that signals no barrier");
   return success();
 }
 
@@ -98,9 +110,28 @@ static LogicalResult checkOp(Operation *op, bool byNumber) {
 static LogicalResult checkArguments(tile::FuncOp func) {
   for (Type type : func.getArgumentTypes()) {
     auto view = dyn_cast<tile::ViewType>(type);
+    if (isa<tile::TensorMapType>(type))
+      continue;
     if (view ? !dtypeOf(view.getElementType()) : !isScalarSupported(type))
       return func.emitError() << "the interpreter cannot pass an argument of " << type
                               << ": expected i1, i8, i16, i32, i64, index, f16, bf16, f32 or f64";
+  }
+  return success();
+}
+
+/// The warps of roles are those of the program, and barriers are few.
+static LogicalResult checkRoles(tile::FuncOp func, int64_t warps) {
+  constexpr int64_t kMaxBarriers = 1024;
+  int64_t barriers = 0;
+  for (auto op : func.getBody().front().getOps<tile::BarriersOp>())
+    if ((barriers += op.getType().getCount()) > kMaxBarriers)
+      return op.emitError("the interpreter cannot hold more than 1024 barriers");
+  for (auto roles : func.getBody().front().getOps<tile::RolesOp>()) {
+    int64_t sum = 0;
+    for (auto role : roles.getBody().front().getOps<tile::RoleOp>())
+      sum += std::clamp<int64_t>(role.getWarps(), 0, 1024);
+    if (sum != warps)
+      return roles.emitError() << "the roles have " << sum << " warps, the program " << warps;
   }
   return success();
 }
@@ -120,12 +151,34 @@ LogicalResult interpreter::check(tile::FuncOp func) {
   WalkResult walk = func.getBody().walk([&](Operation *op) {
     return failed(checkOp(op, byNumber)) ? WalkResult::interrupt() : WalkResult::advance();
   });
-  return failure(walk.wasInterrupted());
+  if (walk.wasInterrupted())
+    return failure();
+  return checkRoles(func, warps ? warps.getInt() : 0);
+}
+
+/// Whether nothing in a role is more than one thread's work, so that one does it
+/// (as convert-tile-to-nvvm has it).
+static bool isForOneThread(tile::RoleOp role) {
+  return !role.getBody()
+              .walk([](Operation *op) {
+                bool scalar = llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+                if (auto copy = dyn_cast<tile::CopyOp>(op))
+                  scalar = copy.getCopy() == tile::Copy::tma;
+                else if (isa<tile::TileDialect>(op->getDialect()))
+                  scalar &= isa<tile::DimOp, tile::LoadOp, tile::SlotAtOp, tile::BarrierWaitOp,
+                                tile::BarrierExpectOp>(op);
+                return scalar ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
 }
 
 Program::Program(tile::FuncOp func) : func(func) {
   func.getBody().walk([&](Operation *op) {
     byNumber |= goesByNumber(op);
+    if (auto array = dyn_cast<tile::BarriersOp>(op))
+      barriers += array.getType().getCount();
+    if (auto found = dyn_cast<tile::RolesOp>(op))
+      roles = found;
     if (Attribute constant = constantOf(op))
       constants[op] = constantDatum(constant, op->getResult(0).getType());
     else if (op->getNumOperands() && op->getNumResults())
@@ -134,12 +187,21 @@ Program::Program(tile::FuncOp func) : func(func) {
   });
   constexpr unsigned kWarps = 4;
   auto warps = func->getAttrOfType<IntegerAttr>(tile::TileDialect::kWarpsAttr);
-  if (byNumber)
+  if (byNumber || roles)
     agents = std::max<int64_t>(2, warps ? warps.getInt() : kWarps);
+  if (byNumber && roles)
+    for (auto role : roles.getBody().front().getOps<tile::RoleOp>())
+      if (isForOneThread(role))
+        forOneWarp.insert(role);
 }
 
-const std::vector<uint16_t> &Program::ownersOf(RankedTensorType type) {
-  auto [entry, added] = owners.try_emplace(type);
+unsigned Program::agentsOf(Operation *op) const {
+  auto role = op->getParentOfType<tile::RoleOp>();
+  return role ? role.getWarps() : agents;
+}
+
+const std::vector<uint16_t> &Program::ownersOf(RankedTensorType type, unsigned warps) {
+  auto [entry, added] = owners.try_emplace({type, warps});
   std::vector<uint16_t> &result = entry->second;
   if (!added)
     return result;
@@ -149,7 +211,7 @@ const std::vector<uint16_t> &Program::ownersOf(RankedTensorType type) {
     int64_t bytes = std::max<int64_t>(
         1, type.getElementType().isIndex() ? 8 : type.getElementTypeBitWidth() / 8);
     for (int64_t i = 0; i < count; ++i)
-      result.push_back(i * bytes / 16 / 32 % agents);
+      result.push_back(i * bytes / 16 / 32 % warps);
     return result;
   }
   tile::Layout layout = frag.getLayout();
@@ -164,82 +226,6 @@ const std::vector<uint16_t> &Program::ownersOf(RankedTensorType type) {
         result[element] = warp;
       }
   return result;
-}
-
-//===----------------------------------------------------------------------===//
-// One instance
-//===----------------------------------------------------------------------===//
-
-/// Lets all agents pass the barrier at which all of them are.
-static LogicalResult passBarrier(std::vector<std::unique_ptr<Agent>> &agents) {
-  Clock joined(agents.size(), 0);
-  Operation *barrier = agents.front()->getNext();
-  for (std::unique_ptr<Agent> &agent : agents) {
-    if (agent->getNext() != barrier)
-      return agent->fail(agent->getNext()->getPrevNode(),
-                         "is met while warp 0 is at another barrier",
-                         {"", barrier->getPrevNode(), "warp 0 is here"});
-    for (auto [latest, time] : llvm::zip_equal(joined, agent->getClock()))
-      latest = std::max(latest, time);
-  }
-  for (std::unique_ptr<Agent> &agent : agents)
-    agent->pass(joined);
-  return success();
-}
-
-/// No agent can go on: what the first of them waits for.
-static LogicalResult reportDeadlock(std::vector<std::unique_ptr<Agent>> &agents) {
-  Agent &agent =
-      **llvm::find_if(agents, [](std::unique_ptr<Agent> &agent) { return !agent->hasEnded(); });
-  Operation *op = agent.getNext();
-  if (agent.isAtBarrier())
-    return agent.fail(op->getPrevNode(), "waits for ever, since other warps have ended");
-  return agent.fail(op, isa<tile::GetOp>(op) ? "waits for ever: nothing was put that was not got"
-                                             : "waits for ever: every slot of the ring is in use");
-}
-
-static LogicalResult runInstance(Instance &instance) {
-  std::vector<std::unique_ptr<Agent>> agents;
-  for (unsigned i = 0; i < instance.program.agents; ++i)
-    agents.push_back(std::make_unique<Agent>(instance, i));
-  // Agents go on in step, or one runs far ahead of the others.
-  uint64_t longest = uint64_t(1) << instance.random.below(7);
-  // Agents that may go on; one that is blocked may when another has run.
-  SmallVector<unsigned> ready;
-  auto all = [&] {
-    ready.clear();
-    for (auto [i, agent] : llvm::enumerate(agents))
-      if (!agent->hasEnded() && !agent->isAtBarrier())
-        ready.push_back(i);
-  };
-  for (all(); !ready.empty();) {
-    size_t choice = instance.random.below(ready.size());
-    Agent &agent = *agents[ready[choice]];
-    Agent::Step step = Agent::Step::Ran;
-    bool ran = false;
-    for (uint64_t burst = 1 + instance.random.below(longest); burst > 0 && step == Agent::Step::Ran;
-         --burst) {
-      step = agent.step();
-      ran |= step == Agent::Step::Ran || agent.isAtBarrier();
-    }
-    if (step == Agent::Step::Failed)
-      return failure();
-    if (ran || step == Agent::Step::Ended)
-      all();
-    else
-      ready.erase(ready.begin() + choice);
-    bool barrier = llvm::all_of(agents, [](auto &agent) { return agent->isAtBarrier(); });
-    if (barrier && failed(passBarrier(agents)))
-      return failure();
-    if (barrier)
-      all();
-  }
-  if (!llvm::all_of(agents, [](auto &agent) { return agent->hasEnded(); }))
-    return reportDeadlock(agents);
-  Operation *ring = nullptr;
-  if (Fault fault = instance.memory.checkEmpty(ring))
-    return agents.front()->fail(ring, "", fault);
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -176,6 +176,17 @@ static TileRef transpose(tile::TransposeOp op, const Elements &input) {
   return share(std::move(result));
 }
 
+static TileRef columns(tile::ColumnsOp op, const Elements &input) {
+  ArrayRef<int64_t> shape = tileOf(op.getResult()).getShape();
+  int64_t width = tileOf(op.getInput()).getDimSize(1);
+  Elements result;
+  for (int64_t x = 0; x < shape[0]; ++x) {
+    auto from = input.begin() + x * width + op.getFirst();
+    result.insert(result.end(), from, from + shape[1]);
+  }
+  return share(std::move(result));
+}
+
 static TileRef randomBits(tile::RandomBitsOp op, ArrayRef<const Datum *> operands) {
   ArrayRef<int64_t> shape = tileOf(op.getResult()).getShape();
   auto operand = [&](size_t i) { return operands[i]->scalar.i; };
@@ -205,6 +216,7 @@ Datum interpreter::evaluateTileOp(Operation *operation, ArrayRef<const Datum *> 
                     })
                     .Case([&](tile::BroadcastOp op) { return broadcast(op, *operands[0]); })
                     .Case([&](tile::TransposeOp op) { return transpose(op, *operands[0]->tile); })
+                    .Case([&](tile::ColumnsOp op) { return columns(op, *operands[0]->tile); })
                     .Case([&](tile::RandomBitsOp op) { return randomBits(op, operands); })
                     .Case([&](tile::IotaOp op) { return iota(op, operands[0]->scalar.i); })
                     .Case([&](tile::ConvertLayoutOp) { return operands[0]->tile; });
@@ -213,10 +225,12 @@ Datum interpreter::evaluateTileOp(Operation *operation, ArrayRef<const Datum *> 
 
 TileRef interpreter::multiply(const Elements &a, const Elements &b, const Elements &acc, int64_t m,
                               int64_t n, int64_t k, bool transposeB) {
-  std::vector<float> rows(k * n), sum(n);
+  // Columns beyond those of b are ones.
+  std::vector<float> rows(k * n, 1.0f), sum(n);
+  int64_t columns = b.size() / k;
   for (int64_t x = 0; x < k; ++x)
-    for (int64_t j = 0; j < n; ++j)
-      rows[x * n + j] = static_cast<float>(b[transposeB ? j * k + x : x * n + j].f);
+    for (int64_t j = 0; j < columns; ++j)
+      rows[x * n + j] = static_cast<float>(b[transposeB ? j * k + x : x * columns + j].f);
   Elements result(m * n);
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j)

@@ -9,10 +9,16 @@
 // its own; `docs/performance.md` says what each was measured against. That no line
 // spills is seen by scripts/check_ptx.py.
 //
+// With asynchronous products, a thread holds the scores of a tile, the same packed
+// for the second product, and the output, beside some registers for all else, and
+// shared memory holds the queries and two tiles of keys and of values. Where that is
+// too much, there are fewer keys.
+//
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Target/NVPTX/Passes.h"
+#include "fa/Target/NVPTX/TargetDescription.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::fa {
@@ -32,7 +38,9 @@ enum Weight {
   /// Scores with captured tensors; operands that are not aligned, which pass
   /// through registers.
   kMedium,
-  /// Further tiles: dropout, captured tensors that differ from score to score.
+  /// Further tiles: captured tensors that differ from score to score,
+  kTensors,
+  /// and the bits of dropout.
   kHeavy
 };
 
@@ -46,21 +54,23 @@ struct Tiles {
 
 // mma.sync: a warp has 32 rows where its registers hold that, so that each
 // fragment of keys that it loads serves two instructions. The largest tiles
-// that ptxas gives no spills.
+// that ptxas gives no spills. For f32 of 256 columns, two warps share the columns
+// of 16 rows, each with 64 sums in a thread and the scores of those rows.
 constexpr Tiles kTable[] = {
     {2, 64, kLight, 128, 128, 4}, {2, 64, kMedium, 128, 64, 4}, {2, 64, kHeavy, 128, 64, 8},
     {2, 96, kLight, 128, 64, 4},  {2, 128, kLight, 128, 48, 4}, {2, 128, kMedium, 128, 32, 4},
     {2, 128, kHeavy, 64, 64, 4},  {2, 256, kLight, 64, 64, 4},  {2, 256, kHeavy, 64, 32, 4},
-    {4, 64, kHeavy, 64, 64, 4},   {4, 128, kHeavy, 64, 32, 4},  {4, 256, kHeavy, 64, 16, 4},
+    {4, 64, kHeavy, 64, 64, 4},   {4, 128, kHeavy, 64, 32, 4},  {4, 256, kTensors, 64, 32, 8},
+    {4, 256, kHeavy, 32, 16, 4},
 };
 
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
-// accumulators and operands fit in registers; head dimensions in whole panels
-// of 128 bytes, which the copy engine brings.
+// accumulators and operands fit in registers.
 constexpr Tiles kHopperTable[] = {
     {2, 64, kLight, 192, 128, 12}, {2, 64, kMedium, 128, 128, 8}, {2, 64, kHeavy, 128, 64, 8},
-    {2, 128, kLight, 192, 80, 12}, {2, 128, kMedium, 128, 80, 8}, {2, 128, kHeavy, 128, 64, 8},
-    {2, 256, kLight, 128, 80, 8},  {2, 256, kHeavy, 128, 48, 8},
+    {2, 80, kLight, 192, 112, 12}, {2, 96, kLight, 192, 96, 12},  {2, 128, kLight, 192, 80, 12},
+    {2, 128, kMedium, 128, 80, 8}, {2, 128, kHeavy, 128, 64, 8},  {2, 256, kLight, 128, 80, 8},
+    {2, 256, kHeavy, 128, 48, 8},
 };
 
 struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
@@ -80,15 +90,47 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     for (auto [i, capture] : llvm::enumerate(attention.getCaptures())) {
       auto tensor = dyn_cast<RankedTensorType>(capture.getType());
       if (tensor && tensor.getRank() >= 2)
-        return kHeavy;
+        weight = kTensors;
       Region &score = attention.getScore();
       if (tensor && !score.empty()) {
         unsigned first = score.getNumArguments() - attention.getCaptures().size();
         if (!score.getArgument(first + i).use_empty())
-          weight = kMedium;
+          weight = std::max(weight, kMedium);
       }
     }
     return weight;
+  }
+
+  /// The most keys up to those given that registers and shared memory have room for.
+  int64_t fit(AttentionOp attention, int64_t rows, int64_t keys, int64_t warps,
+              const nvptx::Target &info) {
+    constexpr int64_t kStep = 16, kBytes = 2, kPanel = 128, kOther = 32, kReserve = 512;
+    auto rowBytes = [](int64_t columns) -> int64_t {
+      return llvm::alignTo(kBytes * columns, kPanel);
+    };
+    int64_t query = rowBytes(attention.getHeadDim()), value = rowBytes(attention.getValueHeadDim());
+    // Of a thread, as tile-specialize-warps shares them out.
+    constexpr int64_t kThreads = 128, kOfBlock = 65536, kMost = 240, kLoads = 24, kUnit = 8;
+    int64_t groups = std::max<int64_t>(warps / 4, 1);
+    int64_t all = kOfBlock / (kThreads * (groups + 1)) / kUnit * kUnit * (groups + 1);
+    int64_t registers = std::min(kMost, (all - kLoads) / groups / kUnit * kUnit);
+    int64_t output = llvm::alignTo(attention.getValueHeadDim(), 16) / 2;
+    bool lacked = false;
+    for (int64_t n = keys; n >= kStep; n -= kStep) {
+      int64_t held = n / 2 + n / 4 + output + kOther;
+      int64_t shared = rows * query + 2 * n * (query + value) + kReserve;
+      lacked |= held > registers;
+      if (held <= registers && shared <= info.sharedMemory) {
+        if (n != keys)
+          attention.emitRemark() << "tiles of " << n << " keys instead of " << keys
+                                 << ": for more, blocks of " << rows << " rows lack "
+                                 << (lacked ? "registers" : "shared memory");
+        return n;
+      }
+    }
+    attention.emitRemark() << "tiles of " << keys << " keys, though blocks of " << rows
+                           << " rows lack registers or shared memory even for " << kStep;
+    return keys;
   }
 
   LogicalResult choose(func::FuncOp func, AttentionOp attention) {
@@ -96,14 +138,22 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     int64_t bytes = element.getIntOrFloatBitWidth() / 8;
     int64_t headDim = std::max(attention.getHeadDim(), attention.getValueHeadDim());
     Weight weight = weigh(attention);
-    bool panels = attention.getHeadDim() % 64 == 0 && attention.getValueHeadDim() % 64 == 0;
     auto serves = [&](const Tiles &tiles) {
       return tiles.bytes == bytes && headDim <= tiles.headDim && weight <= tiles.weight;
     };
     const Tiles *line = std::end(kHopperTable);
-    if (target == "sm_90a" && panels)
-      line = llvm::find_if(kHopperTable, serves);
-    if (line == std::end(kHopperTable))
+    const nvptx::Target *info = nvptx::getTarget(target);
+    if (info && info->hasWGMMA && bytes == 2 && aligned) {
+      // What the copy engine can bring: rows of whole chunks of 16 bytes.
+      if (attention.getHeadDim() % 8 == 0 && attention.getValueHeadDim() % 8 == 0)
+        line = llvm::find_if(kHopperTable, serves);
+      else
+        attention.emitRemark() << "tiles for sm_80, and no asynchronous products: rows of "
+                               << attention.getHeadDim() << " and " << attention.getValueHeadDim()
+                               << " elements are no multiples of 16 bytes; pad them";
+    }
+    bool async = line != std::end(kHopperTable);
+    if (!async)
       line = llvm::find_if(kTable, serves);
     if (line == std::end(kTable))
       return attention.emitError() << "no tiles for " << element << " with head dimension "
@@ -112,10 +162,12 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     if (chosenWarps < 1 || chosenWarps > 32)
       return attention.emitError() << chosenWarps << " warps share a tile: expected 1 to 32; "
                                    << "choose --tile-warps";
-    if (chosenRows < 1 || chosenRows % (16 * chosenWarps) != 0) {
-      InFlightDiagnostic error = attention.emitError()
-                                 << "tiles of " << chosenRows << " rows for " << chosenWarps
-                                 << " warps: rows must be a multiple of 16 per warp; choose ";
+    bool shared = chosenRows % 16 == 0 && chosenRows > 0 && 16 * chosenWarps % chosenRows == 0;
+    if (chosenRows < 1 || (chosenRows % (16 * chosenWarps) != 0 && !shared)) {
+      InFlightDiagnostic error =
+          attention.emitError()
+          << "tiles of " << chosenRows << " rows for " << chosenWarps
+          << " warps: rows must be 16 per warp, or a multiple or a part of that; choose ";
       if (chosenRows > 0 && chosenRows % 16 == 0 && chosenRows <= 16 * 32)
         return error << "--tile-warps=" << chosenRows / 16 << " with them";
       return error << "--tile-rows=" << 16 * chosenWarps;
@@ -124,6 +176,12 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     if (chosenKeys < 1 || chosenKeys % 16 != 0)
       return attention.emitError()
              << "tiles of " << chosenKeys << " keys: keys must be a multiple of 16";
+    if (async && !keys)
+      chosenKeys = fit(attention, chosenRows, chosenKeys, chosenWarps, *info);
+    if (emitRemarks)
+      attention.emitRemark() << "tiles of " << chosenRows << " rows and " << chosenKeys
+                             << " keys for " << chosenWarps << " warps"
+                             << (async ? ", and 4 that load" : "");
     Builder b(&getContext());
     func->setAttr(FADialect::kTilesAttr,
                   b.getDictionaryAttr({b.getNamedAttr("rows", b.getI64IntegerAttr(chosenRows)),

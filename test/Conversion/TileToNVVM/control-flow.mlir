@@ -54,7 +54,9 @@ tile.func @expressions(%x: !tile.view<?xf32>, %i: index, %j: index)
 // CHECK:   } else {
 // CHECK:     scf.yield %[[T]] : vector<8xf32>
 // CHECK:   %[[GREW:.*]] = arith.cmpf ogt, %{{.*}}, %[[M]] : vector<2xf32>
-// CHECK:   %[[ROW:.*]] = vector.reduction <or>, %[[GREW]] : vector<2xi1> into i1
+// CHECK-DAG: %[[UPPER:.*]] = vector.extract %[[GREW]][0]
+// CHECK-DAG: %[[LOWER:.*]] = vector.extract %[[GREW]][1]
+// CHECK:   %[[ROW:.*]] = arith.ori %[[UPPER]], %[[LOWER]] : i1
 // CHECK:   %[[ANY:.*]] = nvvm.vote.sync any %{{.*}}, %[[ROW]] -> i1
 // CHECK:   scf.if %[[ANY]] -> (vector<8xf32>) {
 // CHECK:     arith.subf

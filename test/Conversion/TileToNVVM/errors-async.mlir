@@ -181,7 +181,52 @@ tile.func @dims(%x: !tile.view<?x?x64xf16>, %m: !tile.tensor_map<64x64xf16, #sw>
   %r = tile.ring : !tile.ring<1 x 64x64xf16, #sw>
   %b = tile.barriers arrivals(1) : !tile.barriers<1>
   %s = tile.slot_at %r[%c0] : !tile.ring<1 x 64x64xf16, #sw> -> !tile.slot<64x64xf16, #sw>
-  // expected-error @+1 {{copy(tma) brings a tile along the last two dimensions of a view of rank 2 to 4, got dims [0, 2] of '!tile.view<?x?x64xf16>'}}
+  // expected-error @+1 {{the copy engine moves a tile along the last two dimensions of a view of rank 2 to 4, got dims [0, 2] of '!tile.view<?x?x64xf16>'}}
   tile.copy %x[%i, %c0, %c0] dims [0, 2] to %s copy(tma) signal %b[%c0] map(%m) : !tile.view<?x?x64xf16>, !tile.slot<64x64xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<64x64xf16, #sw>
+  tile.return
+}
+
+// -----
+
+#sw = #tile.swizzle<128>
+tile.func @out_map(%x: !tile.view<?x64xf16>, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %r = tile.ring : !tile.ring<1 x 64x64xf16, #sw>
+  %s = tile.slot_at %r[%c0] : !tile.ring<1 x 64x64xf16, #sw> -> !tile.slot<64x64xf16, #sw>
+  // expected-error @+1 {{has no tensor map; run tile-make-tensor-maps}}
+  tile.copy_out %s to %x[%i, %c0] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #sw>, !tile.view<?x64xf16>
+  tile.return
+}
+
+// -----
+
+#sw = #tile.swizzle<128>
+tile.func @out_rows(%x: !tile.view<?x64xf16>, %m: !tile.tensor_map<32x64xf16, #sw> {tile.map_of = 0 : i64, tile.map_dims = [0, 1]}, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %r = tile.ring : !tile.ring<1 x 64x64xf16, #sw>
+  %s = tile.slot_at %r[%c0] : !tile.ring<1 x 64x64xf16, #sw> -> !tile.slot<64x64xf16, #sw>
+  // expected-error @+1 {{copies 64 rows in boxes of 32, one by each warpgroup, but 4 warps run it}}
+  tile.copy_out %s to %x[%i, %c0] dims [0, 1] rows(32) map(%m) : !tile.slot<64x64xf16, #sw>, !tile.view<?x64xf16>, !tile.tensor_map<32x64xf16, #sw>
+  tile.return
+}
+
+// -----
+
+tile.func @fetch_add(%x: !tile.view<1xi32>, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  // expected-error @+1 {{is done once, but here by all warps; move it to a role that has no tiles}}
+  %old = tile.fetch_add %x[%c0], %one : !tile.view<1xi32>
+  tile.return
+}
+
+// -----
+
+tile.func @number(%n: i16, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %r = tile.ring : !tile.ring<1 x 1xi16, #tile.swizzle<32>>
+  %s = tile.slot_at %r[%c0] : !tile.ring<1 x 1xi16, #tile.swizzle<32>> -> !tile.slot<1xi16, #tile.swizzle<32>>
+  // expected-error @+1 {{a number in shared memory has 32 bits, got 'i16'}}
+  tile.write %n, %s : i16, !tile.slot<1xi16, #tile.swizzle<32>>
   tile.return
 }

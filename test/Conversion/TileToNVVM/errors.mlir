@@ -200,15 +200,16 @@ tile.func @operand(%x: !tile.view<?x16xf16>) grid affine_map<() -> ()> sizes [] 
 
 // -----
 
-#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
-#paired = #tile.frag<reg = [(2, 8, 0), (2, 0, 1), (2, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
-tile.func @transposed(%x: !tile.view<?x16xf32>) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
-  %rb = tile.ring : !tile.ring<1 x 16x16xf32, #tile.swizzle<64>>
+// A warp's columns may not end within a panel that is not divided evenly.
+#shares = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (6, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 16, 0), (2, 0, 48)]>
+#whole = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 16, 0), (2, 0, 0)]>
+tile.func @shares(%x: !tile.view<?x16xf16>) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %rb = tile.ring : !tile.ring<1 x 16x96xf16, #tile.swizzle<128>>
   %c0 = arith.constant 0 : index
-  %acc = arith.constant dense<0.0> : tensor<64x16xf32, #acc>
-  %b = tile.slot_at %rb[%c0] : !tile.ring<1 x 16x16xf32, #tile.swizzle<64>> -> !tile.slot<16x16xf32, #tile.swizzle<64>>
-  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x16xf32> -> tensor<64x16xf32, #paired>
-  // expected-error @+1 {{f32 operand a in registers times a transposed b has no instructions; keep a in shared memory}}
-  %o = tile.dot %a, %b, %acc transpose_b precision(tf32) : tensor<64x16xf32, #paired>, !tile.slot<16x16xf32, #tile.swizzle<64>>, tensor<64x16xf32, #acc>
+  %acc = arith.constant dense<0.0> : tensor<32x96xf32, #shares>
+  %b = tile.slot_at %rb[%c0] : !tile.ring<1 x 16x96xf16, #tile.swizzle<128>> -> !tile.slot<16x96xf16, #tile.swizzle<128>>
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x16xf16> -> tensor<32x16xf16, #whole>
+  // expected-error @+1 {{have 96 bytes each of rows of b, expected whole panels of 128 bytes or an equal part of one}}
+  %o = tile.dot %a, %b, %acc : tensor<32x16xf16, #whole>, !tile.slot<16x96xf16, #tile.swizzle<128>>, tensor<32x96xf32, #shares>
   tile.return
 }

@@ -93,7 +93,9 @@ tile.func @tf32(%x: !tile.view<?x16xf32>, %s: f32)
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
 // CHECK-NOT: ldmatrix
 // CHECK: "ld.shared.b32 $0, [$1+0];"
-// CHECK: %[[HIGH:.*]] = llvm.inline_asm asm_dialect = att "cvt.rna.tf32.f32 $0, $1;", "=r,r" %{{.*}}
+// CHECK: arith.addi %[[WORD:.*]], %{{.*}} : i32
+// CHECK: %[[HIGH:.*]] = arith.andi
+// CHECK: arith.subf
 // CHECK: %[[P1:.*]] = nvvm.mma.sync A[%[[A:[0-9]*]], {{.*}}] {{ *}}B[%[[REST:[0-9]*]], {{.*}}] {{ *}}C[%[[ZERO]], %[[ZERO]], %[[ZERO]], %[[ZERO]]]
 // CHECK: %[[X1:.*]] = llvm.extractvalue %[[P1]][0]
 // CHECK: %[[P2:.*]] = nvvm.mma.sync A[%[[LOW:[0-9]*]], {{.*}}] {{ *}}B[%[[B:[0-9]*]], {{.*}}] {{ *}}C[%[[X1]],
@@ -116,5 +118,48 @@ tile.func @tf32x3(%p: !tile.view<?x16xf32>, %x: !tile.view<?x16xf32>, %s: f32)
   %a = tile.load %p[%c0, %c0] dims [0, 1] : !tile.view<?x16xf32> -> tensor<64x16xf32, #paired>
   %o = tile.dot %a, %b, %acc precision(tf32x3) : tensor<64x16xf32, #paired>, !tile.slot<16x16xf32, #tile.swizzle<64>>, tensor<64x16xf32, #acc>
   tile.store %o, %x[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #acc>, !tile.view<?x16xf32>
+  tile.return
+}
+
+// A transposed b has them beside each other.
+// CHECK-LABEL: llvm.func @tf32x3_transposed(
+// CHECK-NOT: ldmatrix
+// CHECK: llvm.inline_asm {{.*}}"ld.shared.b32 $0, [$1+0];", "=r,r" %[[EVEN:.*]] : (i32) -> i32
+// CHECK: llvm.inline_asm {{.*}}"ld.shared.b32 $0, [$1+0];", "=r,r" %[[ODD:.*]] : (i32) -> i32
+// CHECK: llvm.inline_asm {{.*}}"ld.shared.b32 $0, [$1+512];", "=r,r" %[[EVEN]]
+// CHECK: llvm.inline_asm {{.*}}"ld.shared.b32 $0, [$1+512];", "=r,r" %[[ODD]]
+tile.func @tf32x3_transposed(%p: !tile.view<?x16xf32>, %x: !tile.view<?x16xf32>, %s: f32)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %rb = tile.ring : !tile.ring<1 x 16x16xf32, #tile.swizzle<64>>
+  %c0 = arith.constant 0 : index
+  %b = tile.slot_at %rb[%c0] : !tile.ring<1 x 16x16xf32, #tile.swizzle<64>> -> !tile.slot<16x16xf32, #tile.swizzle<64>>
+  %acc = tile.broadcast %s : f32 -> tensor<64x16xf32, #acc>
+  %a = tile.load %p[%c0, %c0] dims [0, 1] : !tile.view<?x16xf32> -> tensor<64x16xf32, #paired>
+  %o = tile.dot %a, %b, %acc transpose_b precision(tf32x3) : tensor<64x16xf32, #paired>, !tile.slot<16x16xf32, #tile.swizzle<64>>, tensor<64x16xf32, #acc>
+  tile.store %o, %x[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #acc>, !tile.view<?x16xf32>
+  tile.return
+}
+
+#halves = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 16, 0), (2, 0, 64)]>
+#whole = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 16, 0), (2, 0, 0)]>
+
+// Two warps share the columns: each starts at its panel of b.
+// CHECK-LABEL: llvm.func @columns_of_two_warps(
+// CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
+// CHECK-DAG: %[[C2048:.*]] = arith.constant 2048 : i32
+// CHECK: %[[BESIDE:.*]] = arith.divui %{{.*}}, %[[C2]] : i32
+// CHECK: %[[PANEL:.*]] = arith.divui %{{.*}} : i32
+// CHECK: arith.muli %{{.*}}, %[[C2048]] : i32
+// CHECK-COUNT-4: ldmatrix.sync.aligned.m8n8.x4.trans
+// CHECK-NOT: ldmatrix
+tile.func @columns_of_two_warps(%p: !tile.view<?x16xbf16>, %x: !tile.view<?x128xf32>, %s: f32)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %rb = tile.ring : !tile.ring<1 x 16x128xbf16, #tile.swizzle<128>>
+  %c0 = arith.constant 0 : index
+  %b = tile.slot_at %rb[%c0] : !tile.ring<1 x 16x128xbf16, #tile.swizzle<128>> -> !tile.slot<16x128xbf16, #tile.swizzle<128>>
+  %acc = tile.broadcast %s : f32 -> tensor<32x128xf32, #halves>
+  %a = tile.load %p[%c0, %c0] dims [0, 1] : !tile.view<?x16xbf16> -> tensor<32x16xbf16, #whole>
+  %o = tile.dot %a, %b, %acc : tensor<32x16xbf16, #whole>, !tile.slot<16x128xbf16, #tile.swizzle<128>>, tensor<32x128xf32, #halves>
+  tile.store %o, %x[%c0, %c0] dims [0, 1] : tensor<32x128xf32, #halves>, !tile.view<?x128xf32>
   tile.return
 }

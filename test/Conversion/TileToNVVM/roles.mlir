@@ -110,3 +110,58 @@ tile.func @alone(%x: !tile.view<?x128xf16>, %m: !tile.tensor_map<64x64xf16, #sw>
   tile.barrier_wait %full[%c0], %false : !tile.barriers<1>
   tile.return
 }
+
+// -----
+
+// One thread takes a number and writes it; a warp reads it, the same in all lanes.
+// CHECK-LABEL: llvm.func @numbers
+// CHECK-SAME: %[[COUNTER:[a-z0-9]+]]: !llvm.ptr<1>
+// CHECK: nvvm.elect.sync
+// CHECK: %[[BLOCKS:.*]] = nvvm.read.ptx.sreg.nctaid.x
+// CHECK: scf.while (%[[N:.*]] = %{{.*}}) : (i32) -> i32 {
+// CHECK: "st.shared.b32 [$0], $1;", "r,r,~{memory}" %{{.*}}, %[[N]]
+// CHECK: "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], 0;"
+// CHECK: scf.condition(%{{.*}}) %[[N]] : i32
+// CHECK: ^bb0(%[[M:.*]]: i32):
+// CHECK: "atom.relaxed.gpu.global.add.u32 $0, [$1], $2;", "=r,l,r,~{memory}" %{{.*}}, %[[M]]
+// CHECK: scf.while : () -> i32 {
+// CHECK: %[[READ:.*]] = llvm.inline_asm has_side_effects {{.*}}"ld.shared.b32 $0, [$1];"
+// CHECK: %[[SAME:.*]] = nvvm.shfl.sync idx %{{.*}}, %[[READ]]
+// CHECK: scf.condition(%{{.*}}) %[[SAME]] : i32
+tile.func @numbers(%counter: !tile.view<1xi32>, %n: i32, %b: index)
+    grid affine_map<() -> (8)> sizes [] attributes {tile.warps = 8 : i64, tile.blocks_per_sm = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %p = arith.constant false
+  %ring = tile.ring : !tile.ring<1 x 1xi32, #tile.swizzle<32>>
+  %full = tile.barriers arrivals(1) : !tile.barriers<1>
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %blocks = tile.block_count : index
+      %first = arith.index_cast %blocks : index to i32
+      %s = tile.slot_at %ring[%c0] : !tile.ring<1 x 1xi32, #tile.swizzle<32>> -> !tile.slot<1xi32, #tile.swizzle<32>>
+      scf.while (%i = %first) : (i32) -> i32 {
+        tile.write %i, %s : i32, !tile.slot<1xi32, #tile.swizzle<32>>
+        tile.barrier_expect %full[%c0] bytes(0) : !tile.barriers<1>
+        %more = arith.cmpi ult, %i, %n : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%i: i32):
+        %next = tile.fetch_add %counter[%c0], %i : !tile.view<1xi32>
+        scf.yield %next : i32
+      }
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %s = tile.slot_at %ring[%c0] : !tile.ring<1 x 1xi32, #tile.swizzle<32>> -> !tile.slot<1xi32, #tile.swizzle<32>>
+      scf.while : () -> i32 {
+        tile.barrier_wait %full[%c0], %p : !tile.barriers<1>
+        %i = tile.read %s : !tile.slot<1xi32, #tile.swizzle<32>> -> i32
+        %more = arith.cmpi ult, %i, %n : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%i: i32):
+        scf.yield
+      }
+    }
+  }
+  tile.return
+}

@@ -6,8 +6,8 @@
 // RUN: not fa-opt %s --gpu-choose-tiles="rows=-128" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not fa-opt %s --gpu-choose-tiles="keys=20" 2>&1 | FileCheck %s --check-prefix=KEYS
 // RUN: not fa-opt %s --gpu-choose-tiles="warps=33" 2>&1 | FileCheck %s --check-prefix=WARPS
-// ROWS: error: tiles of 100 rows for 4 warps: rows must be a multiple of 16 per warp
-// NEGATIVE: error: tiles of -128 rows for 4 warps: rows must be a multiple of 16 per warp
+// ROWS: error: tiles of 100 rows for 4 warps: rows must be 16 per warp, or a multiple or a part of that
+// NEGATIVE: error: tiles of -128 rows for 4 warps: rows must be 16 per warp, or a multiple or a part of that
 // KEYS: error: tiles of 20 keys: keys must be a multiple of 16
 // WARPS: error: 33 warps share a tile: expected 1 to 32; choose --tile-warps
 
@@ -34,6 +34,14 @@ func.func @wide_values(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !wide
 func.func @between(%q: !f32 {fa.name = "q"}, %k: !f32 {fa.name = "k"}, %v: !f32 {fa.name = "v"}) -> (!f32 {fa.name = "o"}) {
   %o = fa.attention query(%q) key(%k) value(%v) : (!f32, !f32, !f32) -> !f32
   return %o : !f32
+}
+
+// f32 of 256: two warps have the same rows.
+// CHECK: func.func @widest({{.*}} attributes {fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}}
+!widest = tensor<?x?x?x256xf32>
+func.func @widest(%q: !widest {fa.name = "q"}, %k: !widest {fa.name = "k"}, %v: !widest {fa.name = "v"}) -> (!widest {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) : (!widest, !widest, !widest) -> !widest
+  return %o : !widest
 }
 
 // Captures of scores; captures of masks alone do not count; a number for each score does.

@@ -7,13 +7,15 @@
 //
 // What a tile.func computes, at any stage of the tile level, without a target:
 // pure tiles, rings and pending results, or slots by number with copies and
-// barriers. Programs of the last kind are run by as many agents as the program
-// has warps, which a seeded scheduler steps.
+// barriers. Programs of the last kind, and those with roles, are run by as many
+// agents as the program has warps, which a seeded scheduler steps; one more, the
+// copy engine, brings what it was asked for as late as it may, or earlier.
 //
 // Nothing happens earlier than the ops promise: what is on its way is poison
 // until something waits for it, and what was released is poison again. Where a
 // program may see one of several things, the seed chooses. What no order of
-// events allows is an error at the op, with the seed that finds it again.
+// events allows is an error at the op, with the seed that finds it again; where
+// all wait for ever, notes say which warps wait for what.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +33,7 @@ struct Memory {
   SmallVector<int64_t, 4> sizes, strides;
 };
 
-/// A launch argument of a tile.func.
+/// A launch argument of a tile.func; of a tensor map, the view that it is of.
 struct Argument {
   Memory memory;
   RegionValue scalar{0};

@@ -15,7 +15,26 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
   let description = [{
     What: looks each entry up in a table of query rows, keys and warps by
     target, head dimensions, element type and features, and notes the choice as
-    `fa.tiles` on the entry. `rows`, `keys` and `warps` override it.
+    `fa.tiles` on the entry. `rows`, `keys` and `warps` override it. Features are
+    light (masks, scores of numbers that are the same for all), medium (scores
+    with captured tensors; operands that are not aligned) or heavy (dropout; captured tensors of
+    rank 2 or more).
+
+    On sm_90a the warpgroups of a block have 64 rows each, operands of 2 bytes
+    come by the copy engine, and products are asynchronous:
+
+    | head dimension up to | light | medium | heavy |
+    |---|---|---|---|
+    | 64 | 192 x 128 | 128 x 128 | 128 x 64 |
+    | 80 | 192 x 112 | 128 x 80 | 128 x 64 |
+    | 96 | 192 x 96 | 128 x 80 | 128 x 64 |
+    | 128 | 192 x 80 | 128 x 80 | 128 x 64 |
+    | 256 | 128 x 80 | 128 x 48 | 128 x 48 |
+
+    Fewer keys, by 16, where registers or shared memory are short of that, with a
+    remark. What has no line there takes the tiles and the schedule of sm_80: f32; operands
+    that are not aligned; rows that are no multiple of 16 bytes, of which there is a
+    remark.
 
     Requires: `fa.attention`. Ensures: `fa.tiles` on every entry that holds one.
 
@@ -32,7 +51,8 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     Option<"rows", "rows", "int64_t", "0", "query rows of a tile; 0 looks them up">,
     Option<"keys", "keys", "int64_t", "0", "keys of a tile; 0 looks them up">,
     Option<"warps", "warps", "int64_t", "0", "warps of a tile; 0 looks them up">,
-    Option<"aligned", "aligned", "bool", "true", "operands will be copied in aligned chunks">
+    Option<"aligned", "aligned", "bool", "true", "operands will be copied in aligned chunks">,
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was chosen">
   ];
   let dependentDialects = ["::mlir::fa::FADialect"];
 }

@@ -86,6 +86,8 @@ static void rewrite(AttentionOp op) {
     s = r.applyMask(s, column, op.getCaptures(), op.getMask());
 
     Value newM = r.reduce(tile::Reduction::maxnumf, s, m);
+    // o, l and p all have the factor exp2(-c m'), which o / l and lse do not.
+    newM.getDefiningOp()->setAttr(tile::TileDialect::kShiftAttr, UnitAttr::get(newM.getContext()));
     // A row that has seen no key yet has maximum -inf; 0 in its place keeps
     // -inf - -inf out of the exponents and gives p = a = 0.
     // The difference first: it is exact where it matters and cannot overflow,

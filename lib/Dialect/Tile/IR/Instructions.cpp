@@ -7,15 +7,20 @@
 
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 
 using namespace mlir::tile;
 
-Layout Fragment::tiled(int64_t tileRows, int64_t tileColumns, int64_t warps) const {
-  int64_t groups = warps / extentOf(warp), band = rows * groups;
+Layout Fragment::tiled(int64_t tileRows, int64_t tileColumns, int64_t warps,
+                       bool shareColumns) const {
+  int64_t groups = warps / extentOf(warp), down = std::min(groups, tileRows / rows);
+  int64_t beside = groups / down, band = rows * down;
+  int64_t share = shareColumns ? tileColumns / beside : tileColumns;
   Modes tiledReg = reg, tiledWarp = warp;
-  tiledReg.push_back({tileColumns / columns, {0, columns}});
+  tiledReg.push_back({share / columns, {0, columns}});
   tiledReg.push_back({tileRows / band, {band, 0}});
-  tiledWarp.push_back({groups, {rows, 0}});
+  tiledWarp.push_back({down, {rows, 0}});
+  tiledWarp.push_back({beside, {0, shareColumns ? share : 0}});
   return Layout(2, tiledReg, lane, tiledWarp);
 }
 

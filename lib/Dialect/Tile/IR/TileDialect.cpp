@@ -205,10 +205,26 @@ LogicalResult FragAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType
 // #tile.swizzle
 //===----------------------------------------------------------------------===//
 
-LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t bytes) {
+LogicalResult SwizzleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t bytes,
+                                  bool) {
   if (!llvm::is_contained({32, 64, 128}, bytes))
     return emitError() << "a panel is 32, 64 or 128 bytes wide, got " << bytes;
   return success();
+}
+
+Attribute SwizzleAttr::parse(AsmParser &parser, Type) {
+  int64_t bytes;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseInteger(bytes))
+    return {};
+  bool ones = succeeded(parser.parseOptionalComma());
+  if ((ones && parser.parseKeyword("ones")) || parser.parseGreater())
+    return {};
+  return parser.getChecked<SwizzleAttr>(loc, parser.getContext(), bytes, ones);
+}
+
+void SwizzleAttr::print(AsmPrinter &printer) const {
+  printer << "<" << getBytes() << (getOnes() ? ", ones>" : ">");
 }
 
 int64_t SwizzleAttr::sizeInBytes(ArrayRef<int64_t> shape, Type element) const {
@@ -242,7 +258,7 @@ static void printShared(AsmPrinter &printer, ArrayRef<int64_t> shape, Type eleme
 }
 
 static LogicalResult verifyShared(function_ref<InFlightDiagnostic()> emitError,
-                                  ArrayRef<int64_t> shape, Type element) {
+                                  ArrayRef<int64_t> shape, Type element, SwizzleAttr layout) {
   if (shape.empty() || shape.size() > 2)
     return emitError() << "a tile in shared memory has rank 1 or 2, got " << shape.size();
   constexpr int64_t kMost = 1 << 20;
@@ -251,6 +267,9 @@ static LogicalResult verifyShared(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "the sizes of a tile in shared memory must be positive, got " << size;
   if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0)
     return emitError() << "shared memory holds integers and floats of whole bytes, got " << element;
+  if (layout.getOnes() && (shape.size() != 2 || (!element.isF16() && !element.isBF16()) ||
+                           shape[1] * element.getIntOrFloatBitWidth() / 8 % layout.getBytes() != 0))
+    return emitError() << "ones stand behind whole panels of f16 or bf16, of rank 2";
   return success();
 }
 
@@ -271,8 +290,8 @@ void SlotType::print(AsmPrinter &printer) const {
 }
 
 LogicalResult SlotType::verify(function_ref<InFlightDiagnostic()> emitError,
-                               ArrayRef<int64_t> shape, Type element, SwizzleAttr) {
-  return verifyShared(emitError, shape, element);
+                               ArrayRef<int64_t> shape, Type element, SwizzleAttr layout) {
+  return verifyShared(emitError, shape, element, layout);
 }
 
 Type TensorMapType::parse(AsmParser &parser) {
@@ -292,8 +311,8 @@ void TensorMapType::print(AsmPrinter &printer) const {
 }
 
 LogicalResult TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                    ArrayRef<int64_t> shape, Type element, SwizzleAttr) {
-  return verifyShared(emitError, shape, element);
+                                    ArrayRef<int64_t> shape, Type element, SwizzleAttr layout) {
+  return verifyShared(emitError, shape, element, layout);
 }
 
 Type RingType::parse(AsmParser &parser) {
@@ -315,10 +334,10 @@ void RingType::print(AsmPrinter &printer) const {
 }
 
 LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stages,
-                               ArrayRef<int64_t> shape, Type element, SwizzleAttr) {
+                               ArrayRef<int64_t> shape, Type element, SwizzleAttr layout) {
   if (stages < 1 || stages > 16)
     return emitError() << "a ring has 1 to 16 stages, got " << stages;
-  return verifyShared(emitError, shape, element);
+  return verifyShared(emitError, shape, element, layout);
 }
 
 //===----------------------------------------------------------------------===//

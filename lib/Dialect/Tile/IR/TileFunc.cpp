@@ -156,6 +156,15 @@ LogicalResult FuncOp::verify() {
                            << " must be a power of two from 1 to " << kMostAlign << ", got "
                            << align;
   }
+  constexpr int64_t kMostBlocks = 32;
+  if (Attribute blocks = (*this)->getAttr(TileDialect::kBlocksPerSMAttr)) {
+    auto number = dyn_cast<IntegerAttr>(blocks);
+    if (!number || number.getValue().slt(1) || number.getValue().sgt(kMostBlocks) ||
+        map.getNumResults() != 1)
+      return emitOpError() << "(func_c9) " << TileDialect::kBlocksPerSMAttr << " is from 1 to "
+                           << kMostBlocks << ", on a grid of one dimension, got " << blocks
+                           << " and " << map.getNumResults();
+  }
   if (!getResultTypes().empty())
     return emitOpError("(func_c4) returns nothing; store to a view instead");
   bool divides = true;

@@ -157,7 +157,7 @@ void GatherOp::getEffects(
 //===----------------------------------------------------------------------===//
 
 LogicalResult tile::verifyProduct(Operation *op, Type aType, Type bType, Type accType,
-                                  bool transposeB) {
+                                  bool transposeB, bool ones) {
   StringRef name = op->getName().stripDialect();
   auto [a, aElement] = shapeAndElement(aType);
   auto [b, bElement] = shapeAndElement(bType);
@@ -165,20 +165,26 @@ LogicalResult tile::verifyProduct(Operation *op, Type aType, Type bType, Type ac
   if (a.size() != 2 || b.size() != 2 || acc.size() != 2)
     return op->emitOpError() << "(" << name << "_c1) operands have rank 2, got " << aType << ", "
                              << bType << ", " << accType;
-  if (a[1] != b[transposeB ? 1 : 0] || acc[0] != a[0] || acc[1] != b[transposeB ? 0 : 1])
+  if (ones && transposeB)
+    return op->emitOpError() << "(" << name << "_c3) b has no ones where it is transposed";
+  if (a[1] != b[transposeB ? 1 : 0] || acc[0] != a[0] ||
+      acc[1] != b[transposeB ? 0 : 1] + (ones ? 8 : 0))
     return op->emitOpError() << "(" << name << "_c1) shapes do not fit: " << str(a) << " times "
-                             << str(b) << (transposeB ? " transposed" : "") << " into " << str(acc);
+                             << str(b) << (transposeB ? " transposed" : "")
+                             << (ones ? " and 8 columns of ones" : "") << " into " << str(acc);
   if (aElement != bElement)
     return op->emitOpError() << "(" << name << "_c2) a and b must have one element type, got "
                              << aElement << " and " << bElement;
   if (!accElement.isF32())
     return op->emitOpError() << "(" << name << "_c2) accumulates in f32, got " << accElement;
+  if (ones && !aElement.isF16() && !aElement.isBF16())
+    return op->emitOpError() << "(" << name << "_c3) ones are f16 or bf16, got " << aElement;
   return success();
 }
 
 LogicalResult DotOp::verify() {
   return verifyProduct(*this, getA().getType(), getB().getType(), getAcc().getType(),
-                       getTransposeB());
+                       getTransposeB(), getOnes());
 }
 
 void DotOp::getEffects(
@@ -243,6 +249,22 @@ LogicalResult TransposeOp::verify() {
   if (layoutOf(result) != layout)
     return emitOpError() << "(transpose_c2) the result must have the layout of " << input
                          << " with dimensions exchanged, got " << result;
+  return success();
+}
+
+LogicalResult ColumnsOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  int64_t first = getFirst();
+  if (input.getRank() != 2 || result.getRank() != 2 ||
+      input.getElementType() != result.getElementType() ||
+      input.getDimSize(0) != result.getDimSize(0) || first < 0 ||
+      first > input.getDimSize(1) - result.getDimSize(1))
+    return emitOpError() << "(columns_c1) takes some columns of a tile, got those from " << first
+                         << " of " << input << " to " << result;
+  if (!layoutOf(input) != !layoutOf(result))
+    return emitOpError() << "(columns_c2) both tiles have a layout, or neither, got " << input
+                         << " to " << result;
   return success();
 }
 

@@ -50,8 +50,9 @@ LogicalResult PutOp::verify() {
 /// (C1) of the ops that move a tile between registers and shared memory.
 static LogicalResult verifySameTile(Operation *op, ArrayRef<int64_t> shape, Type element,
                                     Type tile) {
-  auto tensor = cast<RankedTensorType>(tile);
-  if (tensor.getShape() == shape && tensor.getElementType() == element)
+  auto tensor = dyn_cast<RankedTensorType>(tile);
+  bool same = tensor ? tensor.getShape() == shape : ShapedType::getNumElements(shape) == 1;
+  if (same && getElementTypeOrSelf(tile) == element)
     return success();
   return op->emitOpError() << "(" << op->getName().stripDialect()
                            << "_c1) the tile in shared memory is "
@@ -103,6 +104,29 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+LogicalResult CopyOutOp::verify() {
+  SlotType slot = getSlot().getType();
+  if (failed(verifyAccess(*this, getDestination().getType(), getIndices().size(), getDims(),
+                          RankedTensorType::get(slot.getShape(), slot.getElementType()))))
+    return failure();
+  int64_t rows = getRows();
+  if (slot.getShape().size() != 2 || rows < 8 || rows > 256 || rows % 8 != 0 ||
+      slot.getShape()[0] % rows != 0)
+    return emitOpError()
+           << "(copy_out_c4) copies boxes of a multiple of 8 rows up to 256, of which "
+              "the slot's rows are a multiple, got "
+           << rows << " rows of " << slot;
+  if (!getMap())
+    return success();
+  int64_t panel = 8 * slot.getLayout().getBytes() / slot.getElementType().getIntOrFloatBitWidth();
+  auto expected =
+      TensorMapType::get(getContext(), {rows, panel}, slot.getElementType(), slot.getLayout());
+  if (getMap().getType() != expected)
+    return emitOpError() << "(copy_out_c5) copies boxes of " << expected << ", got "
+                         << getMap().getType();
+  return success();
+}
+
 LogicalResult CopyWaitOp::verify() {
   if (int64_t pending = getPendingAttr().getInt(); pending < 0)
     return emitOpError() << "(copy_wait_c1) pending must not be negative, got " << pending;
@@ -111,8 +135,12 @@ LogicalResult CopyWaitOp::verify() {
 
 LogicalResult DotStartOp::verify() {
   if (failed(verifyProduct(*this, getA().getType(), getB().getType(), getAcc().getType(),
-                           getTransposeB())))
+                           getTransposeB(), getOnes())))
     return failure();
+  auto slot = dyn_cast<SlotType>(getB().getType());
+  if (getOnes() && (!slot || !slot.getLayout().getOnes()))
+    return emitOpError() << "(dot_start_c2) ones stand in the slot of b, got " << getB().getType()
+                         << "; its layout must have ones";
   if (getType().getTile() != getAcc().getType())
     return emitOpError() << "(dot_start_c1) yields a pending " << getAcc().getType() << ", got "
                          << getType();

@@ -92,6 +92,30 @@ LogicalResult RoleOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Blocks that run several instances
+//===----------------------------------------------------------------------===//
+
+LogicalResult BlockCountOp::verify() {
+  auto func = (*this)->getParentOfType<FuncOp>();
+  if (!func || func.getNumGridDims() != 1)
+    return emitOpError() << "(block_count_c1) stands in a tile.func whose grid has one dimension, "
+                            "got "
+                         << (func ? func.getNumGridDims() : 0);
+  return success();
+}
+
+LogicalResult FetchAddOp::verify() {
+  ViewType view = getView().getType();
+  if (static_cast<int64_t>(getIndices().size()) != view.getRank())
+    return emitOpError() << "(fetch_add_c1) needs one index per dimension of the view, "
+                         << view.getRank() << ", got " << getIndices().size();
+  if (view.getElementType() != getValue().getType())
+    return emitOpError() << "(fetch_add_c2) adds to elements of type " << getValue().getType()
+                         << ", got a view of " << view.getElementType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Turns
 //===----------------------------------------------------------------------===//
 
@@ -129,7 +153,7 @@ LogicalResult BarriersOp::verify() {
 }
 
 LogicalResult BarrierExpectOp::verify() {
-  if (int64_t bytes = getBytes(); bytes < 16 || bytes >= 1 << 20 || bytes % 16 != 0)
+  if (int64_t bytes = getBytes(); bytes < 0 || bytes >= 1 << 20 || bytes % 16 != 0)
     return emitOpError()
            << "(barrier_expect_c1) expects a multiple of 16 bytes less than 2^20, got " << bytes;
   return success();

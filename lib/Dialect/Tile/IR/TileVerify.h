@@ -16,8 +16,8 @@ namespace mlir::tile {
 LogicalResult verifyAccess(Operation *op, Type memory, size_t numIndices, ArrayRef<int64_t> dims,
                            Type tile);
 
-/// (C1) and (C2) of dot, for which a and b are tensors or slots.
-LogicalResult verifyProduct(Operation *op, Type a, Type b, Type acc, bool transposeB);
+/// (C1) to (C3) of dot, for which a and b are tensors or slots.
+LogicalResult verifyProduct(Operation *op, Type a, Type b, Type acc, bool transposeB, bool ones);
 
 } // namespace mlir::tile
 

@@ -216,6 +216,11 @@ void Converter::convertUses(Operation *op) {
     Layout rows = layoutOf(reduce.getInput()).slice(reduce.getDim());
     convertOperand(reduce.getInitMutable(), rows, "a reduction");
     convertResult(cast<OpResult>(reduce.getResult()), rows, "a reduction");
+  } else if (auto columns = dyn_cast<ColumnsOp>(op)) {
+    convertOperand(columns.getInputMutable(), *graph.layoutAsAccumulator(columns.getInput()),
+                   "columns of a tile");
+    convertResult(cast<OpResult>(columns.getResult()),
+                  *graph.layoutAsAccumulator(columns.getResult()), "columns of a tile");
   } else if (auto transpose = dyn_cast<TransposeOp>(op)) {
     convertResult(cast<OpResult>(transpose.getResult()), layoutOf(transpose.getInput()).transpose(),
                   "a transpose");

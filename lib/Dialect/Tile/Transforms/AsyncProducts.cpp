@@ -11,9 +11,9 @@
 // tiles alone:
 //
 //   1. products are of 2-byte elements, 16 rows a warp, whole warpgroups, and
-//      stand in loops at most, since roles must run the same loops;
-//   2. the engine can bring each loaded operand: panels of 128 bytes, along the
-//      last two dimensions of a view that tile.align promises;
+//      stand in loops at most, and in ifs about scalars, which both roles can run;
+//   2. the engine can bring each loaded operand: rows of a multiple of 16 bytes,
+//      along the last two dimensions of a view that tile.align promises;
 //   3. where a tile stands depends on no tile, so that a role without tiles can
 //      compute it.
 //
@@ -55,43 +55,8 @@ int64_t tile::alignmentOf(Value view) {
   return align ? std::max<int64_t>(align.getInt(), 0) : 0;
 }
 
-/// The op around this one that is neither the program nor a loop; null if none.
-static Operation *foreignParent(Operation *op) {
-  for (op = op->getParentOp(); op && !isa<FuncOp>(op); op = op->getParentOp())
-    if (!isa<scf::ForOp>(op))
-      return op;
-  return nullptr;
-}
-
 //===----------------------------------------------------------------------===//
-// 1. Products
-//===----------------------------------------------------------------------===//
-
-static std::string whyNotAsync(DotOp dot, int64_t warps) {
-  auto acc = cast<RankedTensorType>(dot.getAcc().getType());
-  auto a = cast<ShapedType>(dot.getA().getType());
-  constexpr int64_t kRowsOfWarp = 16, kWarpsOfGroup = 4, kMostColumns = 256;
-  if (a.getElementTypeBitWidth() != 16)
-    return "its operands do not have 2 bytes an element";
-  if (foreignParent(dot))
-    return ("it stands in '" + foreignParent(dot)->getName().getStringRef() + "'").str();
-  if (warps % kWarpsOfGroup != 0 || acc.getDimSize(0) != kRowsOfWarp * warps)
-    return "its rows are not 16 for each warp of whole warpgroups";
-  if (acc.getDimSize(1) % 8 != 0 || acc.getDimSize(1) > kMostColumns)
-    return "its columns are not a multiple of 8 up to 256";
-  if (a.getDimSize(1) % 16 != 0)
-    return "it does not sum over a multiple of 16";
-  if (!dot.getB().getDefiningOp<LoadOp>())
-    return "its operand b is computed";
-  auto layout = dyn_cast_or_null<FragAttr>(acc.getEncoding());
-  if (!layout || layout.getLayout().getWarp().size() != 1 ||
-      layout.getLayout().getWarp()[0].strides[0] != kRowsOfWarp)
-    return "its accumulator is not spread over warps by 16 rows";
-  return "";
-}
-
-//===----------------------------------------------------------------------===//
-// 2 and 3. Operands
+// What roles can run
 //===----------------------------------------------------------------------===//
 
 /// Whether a tile, or anything in shared memory, is needed to compute the value.
@@ -128,25 +93,79 @@ static bool needsTiles(ValueRange values) {
   return false;
 }
 
-static std::string whyNotEngine(LoadOp load) {
-  auto view = cast<ViewType>(load.getSource().getType());
-  auto tile = cast<RankedTensorType>(load.getResult().getType());
-  constexpr int64_t kPanel = 64, kMostRank = 4, kMostRows = 256;
-  int64_t rank = view.getRank();
-  if (alignmentOf(load.getSource()) % 16 != 0 || alignmentOf(load.getSource()) == 0)
-    return "its source has no tile.align 16";
+/// Why roles cannot both run what is around the op: they run the same loops, and
+/// the same ifs, whose conditions each computes for itself. Empty if they can.
+static std::string whyNotBothRoles(Operation *op) {
+  for (op = op->getParentOp(); op && !isa<FuncOp>(op); op = op->getParentOp()) {
+    auto branch = dyn_cast<scf::IfOp>(op);
+    if (!branch && !isa<scf::ForOp>(op))
+      return ("it stands in '" + op->getName().getStringRef() + "'").str();
+    if (branch && needsTiles(branch.getCondition()))
+      return "it stands in an 'scf.if' whose condition depends on a tile";
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// 1. Products
+//===----------------------------------------------------------------------===//
+
+static std::string whyNotAsync(DotOp dot, int64_t warps) {
+  auto acc = cast<RankedTensorType>(dot.getAcc().getType());
+  auto a = cast<ShapedType>(dot.getA().getType());
+  constexpr int64_t kRowsOfWarp = 16, kWarpsOfGroup = 4, kMostColumns = 256;
+  if (a.getElementTypeBitWidth() != 16)
+    return "its operands do not have 2 bytes an element";
+  if (std::string why = whyNotBothRoles(dot); !why.empty())
+    return why;
+  if (warps % kWarpsOfGroup != 0 || acc.getDimSize(0) != kRowsOfWarp * warps)
+    return "its rows are not 16 for each warp of whole warpgroups";
+  if (acc.getDimSize(1) % 8 != 0 || acc.getDimSize(1) > kMostColumns)
+    return "its columns are not a multiple of 8 up to 256";
+  if (a.getDimSize(1) % 16 != 0)
+    return "it does not sum over a multiple of 16";
+  if (!dot.getB().getDefiningOp<LoadOp>())
+    return "its operand b is computed";
+  auto layout = dyn_cast_or_null<FragAttr>(acc.getEncoding());
+  if (!layout || layout.getLayout().getWarp().size() != 1 ||
+      layout.getLayout().getWarp()[0].strides[0] != kRowsOfWarp)
+    return "its accumulator is not spread over warps by 16 rows";
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// 2 and 3. Operands
+//===----------------------------------------------------------------------===//
+
+/// Why the engine can neither load nor store the tile there.
+std::string tile::whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_t> dims) {
+  auto type = cast<ViewType>(view.getType());
+  constexpr int64_t kPanelBytes = 128, kMostRank = 4, kUnit = 16;
+  int64_t rank = type.getRank(), bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  if (alignmentOf(view) % kUnit != 0 || alignmentOf(view) == 0)
+    return "its view has no tile.align 16";
   if (rank < 2 || rank > kMostRank)
-    return "its source does not have rank 2 to 4";
-  if (load.getDims() != ArrayRef<int64_t>{rank - 2, rank - 1})
-    return "it does not run along its source's last two dimensions";
-  int64_t columns = view.getShape().back();
-  if (ShapedType::isDynamic(columns) || columns % kPanel != 0 || tile.getDimSize(1) % kPanel != 0 ||
-      !isMultipleOf(load.getIndices().back(), kPanel))
-    return "its columns are not in whole panels of 128 bytes";
+    return "its view does not have rank 2 to 4";
+  if (dims != ArrayRef<int64_t>{rank - 2, rank - 1})
+    return "it does not run along its view's last two dimensions";
+  int64_t columns = type.getShape().back();
+  if (ShapedType::isDynamic(columns) || columns == 0 || columns * bytes % kUnit != 0)
+    return "its view's rows are no multiple of 16 bytes";
+  if (!isMultipleOf(indices.back(), kPanelBytes / bytes))
+    return "its columns do not start at a multiple of 128 bytes";
+  return "";
+}
+
+static std::string whyNotEngineLoads(LoadOp load) {
+  auto tile = cast<RankedTensorType>(load.getResult().getType());
+  constexpr int64_t kMostRows = 256;
+  if (std::string why = whyNotEngine(load.getSource(), load.getIndices(), load.getDims());
+      !why.empty())
+    return why;
   if (tile.getDimSize(0) > kMostRows)
     return "it has more than 256 rows";
-  if (foreignParent(load))
-    return ("it stands in '" + foreignParent(load)->getName().getStringRef() + "'").str();
+  if (std::string why = whyNotBothRoles(load); !why.empty())
+    return why;
   if (needsTiles(load.getIndices()))
     return "its place depends on a tile";
   for (Operation *user : load->getUsers())
@@ -163,7 +182,7 @@ Obstacle tile::findObstacle(FuncOp func, ArrayRef<LoadOp> loads, ArrayRef<DotOp>
     if (std::string why = whyNotAsync(dot, warps ? warps.getInt() : 4); !why.empty())
       return {dot, why};
   for (LoadOp load : loads)
-    if (std::string why = whyNotEngine(load); !why.empty())
+    if (std::string why = whyNotEngineLoads(load); !why.empty())
       return {load, why};
   // What is stored and loaded again needs barriers of the whole block, which
   // roles do not have.

@@ -20,6 +20,10 @@ bool isMultipleOf(Value value, int64_t n, int64_t depth = 16);
 /// multiples of; 0 for none.
 int64_t alignmentOf(Value view);
 
+/// Why the copy engine can neither load nor store a tile of 2-byte elements at the
+/// indices of a view; empty if it can.
+std::string whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_t> dims);
+
 /// Why the products of a program cannot run asynchronously on tiles that the
 /// copy engine brings, and where; empty if they can. `loads` are those that
 /// products read.

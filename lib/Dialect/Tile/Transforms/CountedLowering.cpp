@@ -85,15 +85,47 @@ void CountedLowering::lowerIf(scf::IfOp branch) {
     counters[i] = wider.getResult(old + n);
 }
 
+void CountedLowering::lowerWhile(scf::WhileOp loop) {
+  SmallVector<unsigned> carried = countersIn(loop);
+  SmallVector<Value> inits(loop.getInits());
+  SmallVector<Type> types(loop.getResultTypes()), added;
+  for (unsigned i : carried) {
+    inits.push_back(counters[i]);
+    added.push_back(counters[i].getType());
+  }
+  llvm::append_range(types, added);
+  rewriter.setInsertionPoint(loop);
+  auto wider = scf::WhileOp::create(rewriter, loop.getLoc(), types, inits);
+  wider.getBefore().takeBody(loop.getBefore());
+  wider.getAfter().takeBody(loop.getAfter());
+  unsigned old = loop.getNumResults();
+  rewriter.replaceOp(loop, wider.getResults().take_front(old));
+  // What the condition passes on is what the other part begins with, and the loop ends with.
+  for (Block *part : {wider.getBeforeBody(), wider.getAfterBody()}) {
+    SmallVector<Location> places(added.size(), wider.getLoc());
+    for (auto [i, argument] : llvm::zip_equal(carried, part->addArguments(added, places)))
+      counters[i] = argument;
+    lower(*part);
+    Operation *end = part->getTerminator();
+    for (unsigned i : carried)
+      end->insertOperands(end->getNumOperands(), counters[i]);
+  }
+  for (auto [n, i] : llvm::enumerate(carried))
+    counters[i] = wider.getResult(old + n);
+}
+
 void CountedLowering::lower(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     rewriter.setInsertionPoint(&op);
     auto loop = dyn_cast<scf::ForOp>(op);
     auto branch = dyn_cast<scf::IfOp>(op);
+    auto open = dyn_cast<scf::WhileOp>(op);
     rewrite(&op);
     if (loop)
       lowerLoop(loop);
     else if (branch)
       lowerIf(branch);
+    else if (open)
+      lowerWhile(open);
   }
 }

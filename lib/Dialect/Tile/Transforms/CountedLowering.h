@@ -37,6 +37,7 @@ private:
   SmallVector<unsigned> countersIn(Operation *op);
   void lowerLoop(scf::ForOp loop);
   void lowerIf(scf::IfOp branch);
+  void lowerWhile(scf::WhileOp loop);
 };
 
 } // namespace mlir::tile

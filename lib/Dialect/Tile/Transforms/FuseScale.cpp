@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Dialect/Tile/IR/Tile.h"
+#include "Products.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -83,6 +83,8 @@ struct FuseScale : tile::impl::TileFuseScaleBase<FuseScale> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (!haveOperandsOf(bytes, getOperation()))
+      return;
     SmallVector<math::Exp2Op> exponents;
     getOperation().walk([&](math::Exp2Op op) { exponents.push_back(op); });
     for (math::Exp2Op op : exponents)

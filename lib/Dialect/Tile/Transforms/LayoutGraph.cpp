@@ -142,6 +142,13 @@ LogicalResult LayoutGraph::addOp(Operation *op) {
     link(op, reduce.getInput(), reduce.getResult(), reduce.getDim());
     return success();
   }
+  if (auto columns = dyn_cast<ColumnsOp>(op)) {
+    if (dots.empty() || !layoutAsAccumulator(columns.getInput()) ||
+        !layoutAsAccumulator(columns.getResult()))
+      return op->emitOpError() << "takes columns of what a product accumulates, got "
+                               << columns.getInput().getType() << " to " << columns.getType();
+    return success();
+  }
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
     link(op, transpose.getInput(), transpose.getResult(), std::nullopt);
     return success();
@@ -194,6 +201,31 @@ const ProductInstruction *LayoutGraph::instructionOf(DotOp dot) const {
   return element.isF32() ? findProductInstruction("mma.sync.m16n8k8.tf32.paired") : nullptr;
 }
 
+/// Whether warps have rows of their own, or several have the same ones.
+bool LayoutGraph::fitsRows(const ProductInstruction &instruction, int64_t rows) const {
+  int64_t band = instruction.m / instruction.warps * warps;
+  bool beside = instruction.warps == 1 && rows % instruction.m == 0 && band % rows == 0;
+  return rows % band == 0 || beside;
+}
+
+/// Warps that have the same rows share the columns, unless sums along them or a
+/// product that takes them as its terms need them all. What a warp has is whole
+/// panels of shared memory, or an equal part of one, so that its swizzle holds.
+Layout LayoutGraph::layoutOfAcc(const ProductInstruction &instruction, Value acc) const {
+  ArrayRef<int64_t> shape = shapeOf(acc);
+  bool whole = llvm::any_of(links, [&](const Link &link) {
+    return isa<ReduceOp>(link.op) && link.dim == 1 && classOf(link.whole) == classOf(acc);
+  });
+  whole |= llvm::any_of(dots, [&](DotOp dot) {
+    return ids.contains(dot.getA()) && classOf(dot.getA()) == classOf(acc);
+  });
+  int64_t beside = std::max<int64_t>(instruction.m * warps / shape[0], 1);
+  int64_t share = shape[1] / beside, bytes = share * instruction.elementBits / 8;
+  bool fits = shape[1] % beside == 0 && share % (2 * instruction.n) == 0 &&
+              (bytes % 128 == 0 || llvm::isPowerOf2_64(bytes));
+  return instruction.acc.tiled(shape[0], shape[1], warps, !whole && fits);
+}
+
 /// Accumulators stand in a class of their own layout, whatever the tile's size.
 LogicalResult LayoutGraph::addDot(DotOp dot) {
   if (!isTile(dot.getA()) || !isTile(dot.getB()))
@@ -214,13 +246,14 @@ LogicalResult LayoutGraph::addDot(DotOp dot) {
     return dot.emitOpError() << "needs a number of warps that is a multiple of "
                              << instruction->warps << " (" << instruction->name << "), got "
                              << warps << "; change tile.warps";
-  int64_t band = instruction->m / instruction->warps * warps;
-  if (acc[0] % band != 0)
-    return misfit("rows", band, acc[0], "change the tile's rows or tile.warps");
+  if (!fitsRows(*instruction, acc[0]))
+    return misfit("rows", instruction->m / instruction->warps * warps, acc[0],
+                  "change the tile's rows or tile.warps");
   // mma.sync's instructions come in pairs: one ldmatrix serves 16 columns of b.
   int64_t columns = instruction->warps == 1 ? 2 * instruction->n : instruction->n;
-  if (acc[1] % columns != 0)
-    return misfit("columns", columns, acc[1], "pad the tile's columns");
+  int64_t ofB = acc[1] - (dot.getOnes() ? 8 : 0);
+  if (ofB % columns != 0)
+    return misfit("columns", columns, ofB, "pad the tile's columns");
   if (depth % instruction->k != 0)
     return misfit("terms", instruction->k, depth, "pad the operands");
   join({dot.getAcc(), dot.getResult()});
@@ -238,15 +271,24 @@ std::optional<Layout> LayoutGraph::layoutOfA(DotOp dot) const {
   return instructionOf(dot)->a.tiled(shape[0], shape[1], warps);
 }
 
+std::optional<Layout> LayoutGraph::layoutAsAccumulator(Value tile) const {
+  if (dots.empty())
+    return std::nullopt;
+  DotOp dot = dots.front();
+  const ProductInstruction *instruction = instructionOf(dot);
+  ArrayRef<int64_t> shape = shapeOf(tile);
+  if (shape.size() != 2 || !fitsRows(*instruction, shape[0]) || shape[1] % instruction->n)
+    return std::nullopt;
+  return layoutOfAcc(*instruction, tile);
+}
+
 //===----------------------------------------------------------------------===//
 // Layouts
 //===----------------------------------------------------------------------===//
 
 void LayoutGraph::assign() {
-  for (DotOp dot : dots) {
-    ArrayRef<int64_t> shape = shapeOf(dot.getAcc());
-    layouts[classOf(dot.getAcc())] = instructionOf(dot)->acc.tiled(shape[0], shape[1], warps);
-  }
+  for (DotOp dot : dots)
+    layouts[classOf(dot.getAcc())] = layoutOfAcc(*instructionOf(dot), dot.getAcc());
   for (DotOp dot : dots)
     if (std::optional<Layout> wanted = layoutOfA(dot))
       if (std::optional<Layout> &layout = layouts[classOf(dot.getA())]; !layout)
@@ -310,18 +352,12 @@ bool LayoutGraph::propagateToRows() {
 /// A tile that no product touches, but whose rows have a layout, is laid out
 /// like an accumulator of its size if that has these rows.
 bool LayoutGraph::propagateToTiles() {
-  if (dots.empty())
-    return false;
-  const ProductInstruction *instruction = instructionOf(dots.front());
   bool changed = false;
   for (const Link &link : links) {
     if (!link.dim || layouts[classOf(link.whole)] || !layouts[classOf(link.part)])
       continue;
-    ArrayRef<int64_t> shape = shapeOf(link.whole);
-    if (shape[0] % (instruction->m / instruction->warps * warps) || shape[1] % instruction->n)
-      continue;
-    Layout layout = instruction->acc.tiled(shape[0], shape[1], warps);
-    if (layout.slice(*link.dim) != *layouts[classOf(link.part)])
+    std::optional<Layout> layout = layoutAsAccumulator(link.whole);
+    if (!layout || layout->slice(*link.dim) != *layouts[classOf(link.part)])
       continue;
     layouts[classOf(link.whole)] = layout;
     changed = true;

@@ -42,6 +42,9 @@ public:
   /// The layout that the instruction wants of an `a` in registers; none where
   /// it takes any.
   std::optional<Layout> layoutOfA(DotOp dot) const;
+  /// The layout of an accumulator of the tile's size; none without products, or
+  /// where the instruction's size does not divide the tile's.
+  std::optional<Layout> layoutAsAccumulator(Value tile) const;
 
 private:
   /// `part` is `whole` without `dim`, or transposed where `dim` is absent.
@@ -59,6 +62,8 @@ private:
   void link(Operation *op, Value whole, Value part, std::optional<unsigned> dim);
   unsigned classOf(Value tile) const { return classes[ids.lookup(tile)]; }
   const ProductInstruction *instructionOf(DotOp dot) const;
+  bool fitsRows(const ProductInstruction &instruction, int64_t rows) const;
+  Layout layoutOfAcc(const ProductInstruction &instruction, Value acc) const;
 
   bool propagateTransposes();
   bool propagateToRows();

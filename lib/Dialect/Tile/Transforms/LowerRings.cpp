@@ -184,10 +184,15 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
   }
 
   LogicalResult rejectEngineCopies() {
-    WalkResult walked = getOperation().walk([](PutOp put) {
-      if (put.getCopy() != Copy::tma || put->getParentOfType<RoleOp>())
+    WalkResult walked = getOperation().walk([](Operation *op) {
+      auto put = dyn_cast<PutOp>(op);
+      bool engine = isa<CopyOutOp>(op) || (put && put.getCopy() == Copy::tma);
+      if (!engine || op->getParentOfType<RoleOp>())
         return WalkResult::advance();
-      put.emitOpError() << "copy(tma) needs a role that copies; use copy(cp_async)";
+      if (put)
+        op->emitOpError() << "copy(tma) needs a role that copies; use copy(cp_async)";
+      else
+        op->emitOpError() << "needs a role of whole warpgroups; use tile.store";
       return WalkResult::interrupt();
     });
     return failure(walked.wasInterrupted());

@@ -11,13 +11,18 @@
 //   2. role by role, counting slots and parities: a put waits for empty, expects
 //      the bytes and copies; a get waits for full; a release arrives at empty.
 //      Parities of gets begin with 0, the first phase; those of puts with 1,
-//      which a fresh barrier lets through;
+//      which a fresh barrier lets through. Where a number is put, one thread
+//      writes it and arrives, with no bytes to come.
+//      A slot that is on its way out (tile.copy_out) is written, and handed to the
+//      engine, behind a numbered barrier of the warpgroup, and waited for before
+//      it is written again or arrived for;
 //   3. a turn of n warpgroups is n numbered barriers of two warpgroups each, the
 //      one that waits and the one before it, which arrives. Warpgroup 0 finds
 //      its first turn because the last one arrives there to begin with.
 //
-// Rejects: rings that are not filled by the engine, more turns than there are
-// numbered barriers.
+// Rejects: rings of tiles that are not filled by the engine, but for those of one slot
+// that a role fills for itself; more turns and warpgroups than there are numbered
+// barriers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,14 +39,17 @@ namespace {
 struct RingBarriers {
   Value full, empty;
   int64_t bytes = 0;
+  /// Whether a role fills it for itself, and does so more often than it has slots.
+  bool own = false, again = false;
 };
 
 using AllBarriers = llvm::DenseMap<Operation *, RingBarriers>;
 
 struct RoleLowering : CountedLowering {
   RoleLowering(RoleOp role, AllBarriers &barriers, const llvm::DenseMap<Value, int64_t> &turnIds,
-               RewriterBase &rewriter)
-      : CountedLowering(rewriter), role(role), barriers(barriers), turnIds(turnIds) {}
+               int64_t groupId, RewriterBase &rewriter)
+      : CountedLowering(rewriter), role(role), barriers(barriers), turnIds(turnIds),
+        groupId(groupId) {}
   void run();
 
 private:
@@ -51,15 +59,19 @@ private:
   SmallVector<unsigned> countersOf(Operation *op) override;
   void rewrite(Operation *op) override;
   Value advance(Location loc, RingOp ring, Counter slot);
-  void lowerPut(PutOp put);
+  void lowerPut(Operation *op);
   void lowerGet(GetOp get);
   void lowerRelease(ReleaseOp release);
+  void lowerPutValue(PutValueOp put);
+  void joinWarpgroup(Operation *op);
   void lowerTurn(Operation *op, Value turn, int64_t ahead);
   void startTurns();
 
   RoleOp role;
   AllBarriers &barriers;
   const llvm::DenseMap<Value, int64_t> &turnIds;
+  /// The numbered barrier of the role's first warpgroup; others follow.
+  int64_t groupId;
   llvm::DenseMap<Operation *, unsigned> base;
 };
 
@@ -73,8 +85,8 @@ private:
 static bool refills(RingOp ring) {
   int64_t puts = 0;
   for (Operation *user : ring->getUsers())
-    if (isa<PutOp>(user)) {
-      if (user->getParentOfType<scf::ForOp>())
+    if (isa<PutOp, PutValueOp>(user)) {
+      if (user->getParentOfType<scf::ForOp>() || user->getParentOfType<scf::WhileOp>())
         return true;
       ++puts;
     }
@@ -93,6 +105,11 @@ static AllBarriers makeBarriers(FuncOp func, RewriterBase &rewriter, int64_t &by
   AllBarriers all;
   constexpr int64_t kBarrierBytes = 8;
   for (auto ring : llvm::to_vector(func.getBody().front().getOps<RingOp>())) {
+    RingBarriers &mine = all[ring];
+    mine.own = isFilledByWarps(ring);
+    mine.again = refills(ring);
+    if (mine.own)
+      continue;
     RingType type = ring.getType();
     rewriter.setInsertionPointAfter(ring);
     auto make = [&](int64_t arrivals) {
@@ -100,12 +117,11 @@ static AllBarriers makeBarriers(FuncOp func, RewriterBase &rewriter, int64_t &by
       return BarriersOp::create(rewriter, ring.getLoc(),
                                 BarriersType::get(type.getContext(), type.getStages()), arrivals);
     };
-    RingBarriers &mine = all[ring];
     auto full = make(1);
     mine.full = full;
     mine.bytes = type.getSlot().sizeInBytes();
     rewriter.setInsertionPointAfter(full);
-    if (refills(ring))
+    if (mine.again)
       mine.empty = make(readers(ring));
   }
   return all;
@@ -116,10 +132,10 @@ static AllBarriers makeBarriers(FuncOp func, RewriterBase &rewriter, int64_t &by
 //===----------------------------------------------------------------------===//
 
 SmallVector<unsigned> RoleLowering::countersOf(Operation *op) {
-  if (!isa<PutOp, GetOp>(op))
+  if (!isa<PutOp, PutValueOp, GetOp>(op) || barriers[ringOf(op)].own)
     return {};
   RingOp ring = ringOf(op);
-  unsigned first = base.lookup(ring) + (isa<PutOp>(op) ? kPutSlot : kGetSlot);
+  unsigned first = base.lookup(ring) + (isa<GetOp>(op) ? kGetSlot : kPutSlot);
   SmallVector<unsigned> changed;
   if (ring.getType().getStages() > 1)
     changed.push_back(first);
@@ -148,24 +164,36 @@ Value RoleLowering::advance(Location loc, RingOp ring, Counter slotCounter) {
   return now;
 }
 
-void RoleLowering::lowerPut(PutOp put) {
-  Location loc = put.getLoc();
-  RingOp ring = ringOf(put);
+void RoleLowering::lowerPut(Operation *op) {
+  Location loc = op->getLoc();
+  RingOp ring = ringOf(op);
   RingBarriers &mine = barriers[ring];
   Value parity = counters[base.lookup(ring) + kPutParity];
   Value number = advance(loc, ring, kPutSlot);
   if (mine.empty)
     BarrierWaitOp::create(rewriter, loc, mine.empty, number, parity);
-  BarrierExpectOp::create(rewriter, loc, mine.full, number, mine.bytes);
+  auto put = dyn_cast<PutOp>(op);
+  if (put)
+    BarrierExpectOp::create(rewriter, loc, mine.full, number, mine.bytes);
   Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), number);
-  CopyOp::create(rewriter, loc, put.getSource(), put.getIndices(), put.getDims(), slot,
-                 put.getCopy(), mine.full, number, Value());
-  rewriter.eraseOp(put);
+  if (auto value = dyn_cast<PutValueOp>(op)) {
+    WriteOp::create(rewriter, loc, value.getValue(), slot);
+    BarrierExpectOp::create(rewriter, loc, mine.full, number, /*bytes=*/0);
+  } else {
+    CopyOp::create(rewriter, loc, put.getSource(), put.getIndices(), put.getDims(), slot,
+                   put.getCopy(), mine.full, number, Value());
+  }
+  rewriter.eraseOp(op);
 }
 
 void RoleLowering::lowerGet(GetOp get) {
   Location loc = get.getLoc();
   RingOp ring = ringOf(get);
+  if (barriers[ring].own) {
+    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    rewriter.replaceOpWithNewOp<SlotAtOp>(get, get.getType(), ring.getResult(), zero);
+    return;
+  }
   Value parity = counters[base.lookup(ring) + kGetParity];
   Value number = advance(loc, ring, kGetSlot);
   BarrierWaitOp::create(rewriter, loc, barriers[ring].full, number, parity);
@@ -175,9 +203,26 @@ void RoleLowering::lowerGet(GetOp get) {
 void RoleLowering::lowerRelease(ReleaseOp release) {
   auto slot = release.getSlot().getDefiningOp<SlotAtOp>();
   auto ring = slot.getRing().getDefiningOp<RingOp>();
-  if (Value empty = barriers[ring].empty)
+  if (Value empty = barriers[ring].empty) {
+    if (llvm::any_of(slot->getUsers(), llvm::IsaPred<CopyOutOp>))
+      CopyOutWaitOp::create(rewriter, release.getLoc());
     BarrierArriveOp::create(rewriter, release.getLoc(), empty, slot.getStage());
+  }
   rewriter.eraseOp(release);
+}
+
+/// Written again, the slot is waited for by the thread that copies, then by all.
+void RoleLowering::lowerPutValue(PutValueOp put) {
+  Location loc = put.getLoc();
+  RingOp ring = ringOf(put);
+  if (barriers[ring].again) {
+    CopyOutWaitOp::create(rewriter, loc);
+    joinWarpgroup(put);
+  }
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), zero);
+  WriteOp::create(rewriter, loc, put.getValue(), slot);
+  rewriter.eraseOp(put);
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,7 +245,17 @@ static void forEachWarpgroup(RewriterBase &rewriter, Location loc, int64_t group
   fill(groups - 1);
 }
 
-constexpr int64_t kThreadsOfTwoGroups = 256;
+constexpr int64_t kThreadsOfTwoGroups = 256, kThreadsOfGroup = 128;
+
+/// Before the op, the warps of each warpgroup wait for each other.
+void RoleLowering::joinWarpgroup(Operation *op) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  forEachWarpgroup(rewriter, op->getLoc(), static_cast<int64_t>(role.getWarps()) / 4,
+                   [&](int64_t group) {
+                     NamedWaitOp::create(rewriter, op->getLoc(), groupId + group, kThreadsOfGroup);
+                   });
+}
 
 /// Waits at the own barrier, or arrives at that of the next warpgroup.
 void RoleLowering::lowerTurn(Operation *op, Value turn, int64_t ahead) {
@@ -236,12 +291,17 @@ void RoleLowering::startTurns() {
 //===----------------------------------------------------------------------===//
 
 void RoleLowering::rewrite(Operation *op) {
-  if (auto put = dyn_cast<PutOp>(op))
-    lowerPut(put);
+  auto value = dyn_cast<PutValueOp>(op);
+  if (value && barriers[ringOf(op)].own)
+    lowerPutValue(value);
+  else if (isa<PutOp, PutValueOp>(op))
+    lowerPut(op);
   else if (auto get = dyn_cast<GetOp>(op))
     lowerGet(get);
   else if (auto release = dyn_cast<ReleaseOp>(op))
     lowerRelease(release);
+  else if (isa<WriteOp, CopyOutOp>(op))
+    joinWarpgroup(op);
   else if (auto take = dyn_cast<TurnTakeOp>(op))
     lowerTurn(take, take.getTurn(), 0);
   else if (auto pass = dyn_cast<TurnPassOp>(op))
@@ -262,41 +322,88 @@ void RoleLowering::run() {
   }
   startTurns();
   lower(block);
+  // Shared memory goes with the last warp.
+  if (role.walk([](CopyOutOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
+    rewriter.setInsertionPointToEnd(&block);
+    CopyOutWaitOp::create(rewriter, loc);
+  }
   for (Value value : {zero, even, odd})
     if (value.use_empty())
       rewriter.eraseOp(value.getDefiningOp());
 }
 
-/// Numbers of the barriers of turns; fails where there are too many.
-static LogicalResult numberTurns(FuncOp func, llvm::DenseMap<Value, int64_t> &ids) {
-  constexpr int64_t kLastId = 15;
+namespace {
+
+/// Numbers of barriers, from 1 on.
+struct BarrierIds {
+  LogicalResult take(Operation *op, int64_t count) {
+    constexpr int64_t kLast = 15;
+    next += count;
+    if (next <= kLast + 1)
+      return success();
+    return op->emitOpError() << "needs barriers up to number " << next - 1
+                             << ", there are 15; order fewer loops or roles";
+  }
+
+  llvm::DenseMap<Value, int64_t> turns;
+  /// Of roles whose warpgroups copy out.
+  llvm::DenseMap<Operation *, int64_t> groups;
   int64_t next = 1;
-  for (auto turn : func.getBody().front().getOps<TurnOp>()) {
-    ids[turn] = next;
-    next += turn.getType().getCount();
-    if (next > kLastId + 1)
-      return turn.emitOpError() << "needs barriers up to number " << next - 1
-                                << ", there are 15; order fewer loops or roles";
+};
+
+} // namespace
+
+static LogicalResult numberBarriers(RolesOp roles, BarrierIds &ids) {
+  for (auto turn : roles->getBlock()->getOps<TurnOp>()) {
+    ids.turns[turn] = ids.next;
+    if (failed(ids.take(turn, turn.getType().getCount())))
+      return failure();
+  }
+  for (auto role : roles.getBody().front().getOps<RoleOp>()) {
+    CopyOutOp copy;
+    role.walk([&](CopyOutOp op) { copy = op; });
+    if (!copy)
+      continue;
+    if (role.getWarps() % 4 != 0)
+      return copy.emitOpError() << "stands in a role of " << role.getWarps()
+                                << " warps, which are no whole warpgroups; use tile.store";
+    ids.groups[role] = ids.next;
+    if (failed(ids.take(copy, role.getWarps() / 4)))
+      return failure();
   }
   return success();
 }
 
-FailureOr<int64_t> tile::lowerRoles(RolesOp roles, RewriterBase &rewriter) {
-  auto func = cast<FuncOp>(roles->getParentOp());
+static LogicalResult checkPuts(FuncOp func) {
   WalkResult walked = func.walk([&](Operation *op) {
     auto put = dyn_cast<PutOp>(op);
-    if (!isa<PutValueOp>(op) && !(put && put.getCopy() != Copy::tma))
+    auto value = dyn_cast<PutValueOp>(op);
+    bool tile = value && isa<RankedTensorType>(value.getValue().getType());
+    if (!tile && !(put && put.getCopy() != Copy::tma))
+      return WalkResult::advance();
+    RingOp ring = ringOf(op);
+    bool forItself = !put && ring.getType().getStages() == 1 &&
+                     llvm::all_of(ring->getUsers(), [](Operation *user) {
+                       return !isa<GetOp>(user) ||
+                              llvm::all_of(user->getUsers(), llvm::IsaPred<CopyOutOp, ReleaseOp>);
+                     });
+    if (forItself)
       return WalkResult::advance();
     op->emitOpError() << "fills a ring in a program with roles, which needs copy(tma)";
     return WalkResult::interrupt();
   });
-  llvm::DenseMap<Value, int64_t> turnIds;
-  if (walked.wasInterrupted() || failed(numberTurns(func, turnIds)))
+  return failure(walked.wasInterrupted());
+}
+
+FailureOr<int64_t> tile::lowerRoles(RolesOp roles, RewriterBase &rewriter) {
+  auto func = cast<FuncOp>(roles->getParentOp());
+  BarrierIds ids;
+  if (failed(checkPuts(func)) || failed(numberBarriers(roles, ids)))
     return failure();
   int64_t bytes = 0;
   AllBarriers barriers = makeBarriers(func, rewriter, bytes);
   for (auto role : roles.getBody().front().getOps<RoleOp>())
-    RoleLowering(role, barriers, turnIds, rewriter).run();
+    RoleLowering(role, barriers, ids.turns, ids.groups.lookup(role), rewriter).run();
   for (auto turn : llvm::to_vector(func.getBody().front().getOps<TurnOp>()))
     rewriter.eraseOp(turn);
   return bytes;

@@ -28,36 +28,51 @@ struct MakeTensorMaps : tile::impl::TileMakeTensorMapsBase<MakeTensorMaps> {
   using Base::Base;
 
   void runOnOperation() override {
-    SmallVector<CopyOp> copies;
-    getOperation().walk([&](CopyOp copy) {
-      if (copy.getCopy() == Copy::tma && !copy.getMap())
-        copies.push_back(copy);
+    SmallVector<Operation *> copies;
+    getOperation().walk([&](Operation *op) {
+      if (auto copy = dyn_cast<CopyOp>(op);
+          (copy && copy.getCopy() == Copy::tma && !copy.getMap()) ||
+          (isa<CopyOutOp>(op) && !cast<CopyOutOp>(op).getMap()))
+        copies.push_back(op);
     });
-    for (CopyOp copy : copies) {
-      auto view = dyn_cast<BlockArgument>(copy.getSource());
+    for (Operation *op : copies) {
+      auto in = dyn_cast<CopyOp>(op);
+      Value memory = in ? in.getSource() : cast<CopyOutOp>(op).getDestination();
+      auto view = dyn_cast<BlockArgument>(memory);
       if (!view || view.getOwner() != &getOperation().getBody().front()) {
-        copy.emitOpError() << "copies from a view that is no argument of the tile.func, for which "
-                              "a launch makes no map";
+        op->emitOpError() << "copies " << (in ? "from" : "to")
+                          << " a view that is no argument of the tile.func, for which a launch "
+                             "makes no map";
         return signalPassFailure();
       }
-      copy.getMapMutable().assign(mapFor(copy, view));
+      if (in)
+        in.getMapMutable().assign(
+            mapFor(view, in.getSlot().getType(), in.getSlot().getType().getShape(), in.getDims()));
+      else
+        outgoing(cast<CopyOutOp>(op), view);
     }
   }
 
-  Value mapFor(CopyOp copy, BlockArgument view) {
+  /// Each warpgroup copies its rows, panel by panel.
+  void outgoing(CopyOutOp copy, BlockArgument view) {
+    SlotType slot = copy.getSlot().getType();
+    int64_t panel = 8 * slot.getLayout().getBytes() / slot.getElementType().getIntOrFloatBitWidth();
+    int64_t rows = copy.getRows();
+    copy.getMapMutable().assign(mapFor(view, slot, {rows, panel}, copy.getDims()));
+  }
+
+  Value mapFor(BlockArgument view, SlotType slot, ArrayRef<int64_t> box, ArrayRef<int64_t> dims) {
     FuncOp func = getOperation();
     Builder b(&getContext());
-    SlotType slot = copy.getSlot().getType();
-    auto type =
-        TensorMapType::get(&getContext(), slot.getShape(), slot.getElementType(), slot.getLayout());
+    auto type = TensorMapType::get(&getContext(), box, slot.getElementType(), slot.getLayout());
     auto attrs = b.getDictionaryAttr(
         {b.getNamedAttr(TileDialect::kMapOfAttr, b.getI64IntegerAttr(view.getArgNumber())),
-         b.getNamedAttr(TileDialect::kMapDimsAttr, b.getI64ArrayAttr(copy.getDims()))});
+         b.getNamedAttr(TileDialect::kMapDimsAttr, b.getI64ArrayAttr(dims))});
     unsigned end = func.getNumLaunchArguments();
     for (unsigned i = 0; i < end; ++i)
       if (func.getArgument(i).getType() == type && func.getArgAttrDict(i) == attrs)
         return func.getArgument(i);
-    (void)func.insertArgument(end, type, attrs, copy.getLoc());
+    (void)func.insertArgument(end, type, attrs, func.getLoc());
     return func.getArgument(end);
   }
 };

@@ -62,10 +62,12 @@ static StringRef whyNotAsync(LoadOp load, RankedTensorType tile) {
   return "";
 }
 
-/// Panels as wide as the rows: narrow ones so that little is padded.
-static SwizzleAttr swizzleFor(RankedTensorType tile) {
+/// Panels as wide as the rows, so that little is padded; those of the engine are
+/// all of one width.
+static SwizzleAttr swizzleFor(RankedTensorType tile, bool engine, bool ones) {
   int64_t rowBytes = tile.getShape().back() * tile.getElementTypeBitWidth() / 8;
-  return SwizzleAttr::get(tile.getContext(), rowBytes > 64 ? 128 : rowBytes > 32 ? 64 : 32);
+  int64_t width = engine || rowBytes > 64 ? 128 : rowBytes > 32 ? 64 : 32;
+  return SwizzleAttr::get(tile.getContext(), width, ones);
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,7 +108,7 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
   using Base::Base;
 
   void runOnOperation() override;
-  FailureOr<Value> makeRing(Operation *user, Type tile, int64_t stages = 1);
+  FailureOr<Value> makeRing(Operation *user, Type tile, int64_t stages = 1, bool ones = false);
   LogicalResult orderAccesses();
   LogicalResult promoteLoad(LoadOp load);
   LogicalResult promoteOperand(DotOp dot);
@@ -123,7 +125,7 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
 } // namespace
 
 /// A ring for the tile, behind the rings made before.
-FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t stages) {
+FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t stages, bool ones) {
   auto tile = cast<RankedTensorType>(type);
   if (!tile.hasStaticShape())
     return user->emitOpError() << "needs a tile of static shape to bring it to shared memory, got "
@@ -138,9 +140,9 @@ FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t sta
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
   if (lastRing)
     b.setInsertionPointAfter(lastRing);
-  auto ring = RingOp::create(
-      b, user->getLoc(),
-      RingType::get(&getContext(), stages, tile.getShape(), element, swizzleFor(tile)));
+  auto ring = RingOp::create(b, user->getLoc(),
+                             RingType::get(&getContext(), stages, tile.getShape(), element,
+                                           swizzleFor(tile, async, ones)));
   lastRing = ring;
   return ring.getResult();
 }
@@ -175,8 +177,15 @@ LogicalResult PromoteShared::orderAccesses() {
 
 LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   auto tile = cast<RankedTensorType>(load.getResult().getType());
-  bool inLoop = isa<scf::ForOp>(load->getParentOp());
-  FailureOr<Value> ring = makeRing(load, tile, async && inLoop ? 2 : 1);
+  Operation *around = load->getParentOp();
+  while (isa<scf::IfOp>(around))
+    around = around->getParentOp();
+  bool inLoop = isa<scf::ForOp>(around);
+  bool ones = async && llvm::any_of(load->getUsers(), [](Operation *user) {
+                auto dot = dyn_cast<DotOp>(user);
+                return dot && dot.getOnes();
+              });
+  FailureOr<Value> ring = makeRing(load, tile, async && inLoop ? 2 : 1, ones);
   if (failed(ring))
     return failure();
   auto type = cast<RingType>(ring->getType());
@@ -268,9 +277,9 @@ LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
 void PromoteShared::startProduct(DotOp dot) {
   OpBuilder b(dot);
   auto acc = cast<RankedTensorType>(dot.getAcc().getType());
-  auto start =
-      DotStartOp::create(b, dot.getLoc(), PendingType::get(&getContext(), acc), dot.getA(),
-                         dot.getB(), dot.getAcc(), dot.getTransposeB(), dot.getPrecision());
+  auto start = DotStartOp::create(b, dot.getLoc(), PendingType::get(&getContext(), acc), dot.getA(),
+                                  dot.getB(), dot.getAcc(), dot.getTransposeB(), dot.getPrecision(),
+                                  dot.getOnes());
   auto await = AwaitOp::create(b, dot.getLoc(), acc, start);
   dot.replaceAllUsesWith(await.getResult());
   dot.erase();
@@ -287,7 +296,13 @@ bool PromoteShared::chooseAsync(ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots,
     obstacle = findObstacle(getOperation(), loads, dots);
   if (!obstacle.op)
     return true;
-  if (emitRemarks)
+  // Said without being asked where it is a loss that the program could avoid: with
+  // operands of 2 bytes that the launch promises to align.
+  bool loss = llvm::any_of(dots, [](DotOp dot) {
+    return cast<ShapedType>(dot.getA().getType()).getElementTypeBitWidth() == 16;
+  });
+  loss &= llvm::any_of(loads, [](LoadOp load) { return alignmentOf(load.getSource()) >= 16; });
+  if (emitRemarks || loss)
     emitRemark(obstacle.op->getLoc())
         << "no asynchronous products in this program, since '" << obstacle.op->getName()
         << "' here does not allow them: " << obstacle.why;

@@ -7,23 +7,20 @@
 //
 //   1. find the loops whose trip count depends on the last instance id, and
 //      whether it grows or shrinks with it: rising and falling are followed
-//      through the arithmetic of the bounds;
-//   2. where it grows, compute the extents of the grid from the sizes, and
-//      rename the ids: the last is reversed; with sections, the number of the
-//      instance is taken apart in another order (section, reversed last id,
-//      member of the section).
+//      through the arithmetic of the bounds (Grid.cpp);
+//   2. without sections, where it grows, reverse the last id;
+//   3. with sections, find how many instances of the other dimensions one has
+//      (what their loops load stays in the cache), and count instances in
+//      another order: section, last id (the longest first), member.
 //
 // Rejects nothing; loops whose trip count goes both ways leave the order as it is.
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Dialect/Tile/IR/Tile.h"
+#include "Grid.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/AffineExpr.h"
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILESCHEDULEGRID
@@ -34,113 +31,58 @@ using namespace mlir;
 using namespace mlir::tile;
 
 //===----------------------------------------------------------------------===//
-// 1. How a trip count depends on an id
+// What instances share
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-enum class Trend { constant, rises, falls, unknown };
-
-/// How values go with an id.
-struct Trends {
-  explicit Trends(Value id) { known[id] = Trend::rises; }
-  Trend of(Value value);
-
-  llvm::DenseMap<Value, Trend> known;
-};
-
-} // namespace
-
-static Trend flip(Trend trend) {
-  return trend == Trend::rises ? Trend::falls : trend == Trend::falls ? Trend::rises : trend;
-}
-
-/// Of a sum, a minimum or a maximum.
-static Trend both(Trend a, Trend b) {
-  if (a == Trend::constant || a == b)
-    return b;
-  return b == Trend::constant ? a : Trend::unknown;
-}
-
-Trend Trends::of(Value value) {
-  if (auto found = known.find(value); found != known.end())
-    return found->second;
+/// Whether the value is computed from the id. What loops carry and count is taken
+/// not to be: it goes over the same range for all, or about.
+static bool dependsOn(Value value, Value id, llvm::DenseSet<Value> &seen) {
+  if (value == id)
+    return true;
   Operation *op = value.getDefiningOp();
-  if (!op)
-    return isa<scf::ForOp>(cast<BlockArgument>(value).getOwner()->getParentOp()) ? Trend::unknown
-                                                                                 : Trend::constant;
-  Trend trend = Trend::unknown;
-  auto operand = [&](unsigned i) { return of(op->getOperand(i)); };
-  APInt by;
-  if (isa<arith::AddIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>(op))
-    trend = both(operand(0), operand(1));
-  else if (isa<arith::SubIOp>(op))
-    trend = both(operand(0), flip(operand(1)));
-  else if (isa<arith::MulIOp, arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
-               arith::FloorDivSIOp>(op) &&
-           matchPattern(op->getOperand(1), m_ConstantInt(&by)))
-    trend = by.isNegative() ? flip(operand(0)) : operand(0);
-  else if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
-    trend = operand(0);
-  if (trend == Trend::unknown && op->getNumRegions() == 0 &&
-      llvm::all_of(op->getOperands(), [&](Value v) { return of(v) == Trend::constant; }))
-    trend = Trend::constant;
-  return known[value] = trend;
+  return op && seen.insert(value).second &&
+         llvm::any_of(op->getOperands(), [&](Value v) { return dependsOn(v, id, seen); });
 }
 
-/// Of the loops of the program together: the id makes them longer or shorter.
-static Trend trendOfLoops(FuncOp func, Value id) {
-  Trends trends(id);
-  Trend trend = Trend::constant;
-  func.walk([&](scf::ForOp loop) {
-    trend =
-        both(trend, both(trends.of(loop.getUpperBound()), flip(trends.of(loop.getLowerBound()))));
+/// The loads in loops that are about the same for all instances that differ in
+/// this id only, one a view.
+static SmallVector<LoadOp> sharedLoads(FuncOp func, Value id) {
+  SmallVector<LoadOp> loads;
+  func.walk([&](LoadOp load) {
+    llvm::DenseSet<Value> seen;
+    bool shared = isa<ViewType>(load.getSource().getType()) && !load.getDims().empty() &&
+                  load->getParentOfType<scf::ForOp>() &&
+                  llvm::none_of(load.getIndices(), [&](Value i) { return dependsOn(i, id, seen); });
+    bool known = llvm::any_of(loads, [&](LoadOp other) {
+      return other.getSource() == load.getSource() && other.getDims() == load.getDims();
+    });
+    if (shared && !known)
+      loads.push_back(load);
   });
-  return trend;
+  return loads;
+}
+
+/// Bytes of what the loads run over, at most 2^31 - 1 (i32).
+static Value emitBytes(OpBuilder &b, Location loc, ArrayRef<LoadOp> loads) {
+  Value bytes = arith::ConstantIndexOp::create(b, loc, 0);
+  for (LoadOp load : loads) {
+    auto view = cast<ViewType>(load.getSource().getType());
+    int64_t bits = view.getElementType().getIntOrFloatBitWidth();
+    Value part = arith::ConstantIndexOp::create(b, loc, std::max<int64_t>(bits / 8, 1));
+    for (int64_t dim : load.getDims())
+      part = arith::MulIOp::create(
+          b, loc, part,
+          DimOp::create(b, loc, b.getIndexType(), load.getSource(), static_cast<uint64_t>(dim)));
+    bytes = arith::AddIOp::create(b, loc, bytes, part);
+  }
+  Value most = arith::ConstantIndexOp::create(b, loc, std::numeric_limits<int32_t>::max());
+  return arith::IndexCastOp::create(b, loc, b.getI32Type(),
+                                    arith::MinUIOp::create(b, loc, bytes, most));
 }
 
 //===----------------------------------------------------------------------===//
-// 2. Renaming
+// The pass
 //===----------------------------------------------------------------------===//
-
-/// Index arithmetic on sizes, which are not negative.
-static Value emit(OpBuilder &b, Location loc, AffineExpr expr, ArrayRef<Value> symbols) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return arith::ConstantIndexOp::create(b, loc, constant.getValue());
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return symbols[symbol.getPosition()];
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  Value left = emit(b, loc, binary.getLHS(), symbols);
-  Value right = emit(b, loc, binary.getRHS(), symbols);
-  switch (expr.getKind()) {
-  case AffineExprKind::Add:
-    return arith::AddIOp::create(b, loc, left, right);
-  case AffineExprKind::Mul:
-    return arith::MulIOp::create(b, loc, left, right);
-  case AffineExprKind::Mod:
-    return arith::RemSIOp::create(b, loc, left, right);
-  case AffineExprKind::FloorDiv:
-    return arith::DivSIOp::create(b, loc, left, right);
-  default: { // Rounded up by hand: not every target lowers arith.ceildivsi.
-    Value one = arith::ConstantIndexOp::create(b, loc, 1);
-    Value most = arith::SubIOp::create(b, loc, right, one);
-    return arith::DivSIOp::create(b, loc, arith::AddIOp::create(b, loc, left, most), right);
-  }
-  }
-}
-
-/// The extents of the grid, as values of the program.
-static SmallVector<Value> emitExtents(OpBuilder &b, FuncOp func) {
-  Location loc = func.getLoc();
-  SmallVector<Value> symbols, extents;
-  ArrayRef<int64_t> sizes = func.getSizes();
-  for (size_t i = 0; i < sizes.size(); i += 2)
-    symbols.push_back(DimOp::create(b, loc, b.getIndexType(), func.getArgument(sizes[i]),
-                                    static_cast<uint64_t>(sizes[i + 1])));
-  for (AffineExpr expr : func.getGrid().getResults())
-    extents.push_back(emit(b, loc, expr, symbols));
-  return extents;
-}
 
 namespace {
 
@@ -155,9 +97,19 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
                        << section.getValue();
       return signalPassFailure();
     }
+    if (sectionBytes < 0 || sectionBytes > std::numeric_limits<int32_t>::max()) {
+      func.emitError() << "section-bytes must be from 0 to 2^31 - 1, got "
+                       << sectionBytes.getValue();
+      return signalPassFailure();
+    }
     if (dims == 0)
       return;
     Trend trend = trendOfLoops(func, func.getInstanceId(dims - 1));
+    bool ordered = trend == Trend::rises || trend == Trend::falls;
+    SmallVector<LoadOp> shared;
+    if (ordered && dims > 1 && section == 0 && sectionBytes > 0)
+      shared = sharedLoads(func, func.getInstanceId(dims - 1));
+    bool sections = ordered && dims > 1 && (section > 0 || !shared.empty());
     if (emitRemarks && trend != Trend::constant)
       emitRemark(func.getLoc()) << "loops "
                                 << (trend == Trend::rises   ? "grow along the last dimension of "
@@ -165,59 +117,71 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
                                     : trend == Trend::falls ? "shrink along the last dimension of "
                                                               "the grid: its order stays"
                                                             : "depend on the last dimension of the "
-                                                              "grid in no simple way");
-    if (trend == Trend::rises)
-      reorder(func);
+                                                              "grid in no simple way")
+                                << (sections ? ", in sections of the others" : "");
+    if (sections)
+      flattenGrid(func, [&](OpBuilder &b, Value number, ArrayRef<Value> extents) {
+        return order(b, func.getLoc(), number, extents, shared, trend == Trend::rises);
+      });
+    else if (trend == Trend::rises)
+      reverse(func);
   }
 
-  void reorder(FuncOp func);
+  void reverse(FuncOp func);
+  Value emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> shared, Value count);
+  SmallVector<Value> order(OpBuilder &b, Location loc, Value number, ArrayRef<Value> extents,
+                           ArrayRef<LoadOp> shared, bool reversed);
 };
 
 } // namespace
 
-void ScheduleGrid::reorder(FuncOp func) {
+void ScheduleGrid::reverse(FuncOp func) {
   OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
   Location loc = func.getLoc();
-  unsigned dims = func.getNumGridDims();
-  SmallVector<Value> extents = emitExtents(b, func), old, renamed;
-  for (unsigned d = 0; d < dims; ++d)
-    old.push_back(func.getInstanceId(d));
-  renamed = old;
+  Value id = func.getInstanceId(func.getNumGridDims() - 1);
+  Value tiles = emitExtents(b, func).back();
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
-  Value tiles = extents.back(), step = old.back();
-  if (section > 0 && dims > 1) {
-    // Number of the instance among the others, and how many of these there are.
-    Value other = old.front(), count = extents.front();
-    for (unsigned d = 1; d + 1 < dims; ++d) {
-      other =
-          arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, other, extents[d]), old[d]);
-      count = arith::MulIOp::create(b, loc, count, extents[d]);
-    }
-    // number = other * tiles + step = first * tiles + (place of step) * members + member
-    Value members = arith::ConstantIndexOp::create(b, loc, section);
-    Value first =
-        arith::MulIOp::create(b, loc, arith::DivUIOp::create(b, loc, other, members), members);
-    Value size =
-        arith::MinUIOp::create(b, loc, members, arith::SubIOp::create(b, loc, count, first));
-    Value inside = arith::AddIOp::create(
-        b, loc, arith::MulIOp::create(b, loc, arith::SubIOp::create(b, loc, other, first), tiles),
-        step);
-    step = arith::DivUIOp::create(b, loc, inside, size);
-    other = arith::AddIOp::create(b, loc, first, arith::RemUIOp::create(b, loc, inside, size));
-    for (unsigned d = dims - 1; d-- > 0;) {
-      renamed[d] = d == 0 ? other : Value(arith::RemUIOp::create(b, loc, other, extents[d]));
-      if (d > 0)
-        other = arith::DivUIOp::create(b, loc, other, extents[d]);
-    }
-  }
   Value last = arith::SubIOp::create(b, loc, tiles, one);
-  renamed.back() = arith::SubIOp::create(b, loc, last, step);
-  // What was computed here reads the ids as they are.
-  Operation *end = renamed.back().getDefiningOp();
-  for (unsigned d = 0; d < dims; ++d)
-    if (renamed[d] != old[d])
-      old[d].replaceUsesWithIf(renamed[d], [&](OpOperand &use) {
-        Operation *user = func.getBody().front().findAncestorOpInBlock(*use.getOwner());
-        return !user || end->isBeforeInBlock(user);
-      });
+  auto reversed = arith::SubIOp::create(b, loc, last, id);
+  id.replaceAllUsesExcept(reversed, reversed);
+}
+
+/// Instances of the other dimensions in a section, of `count` in all.
+Value ScheduleGrid::emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> shared, Value count) {
+  Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+  Value members = arith::ConstantIntOp::create(b, loc, section, 32);
+  if (section == 0) {
+    Value fits = arith::ConstantIntOp::create(b, loc, sectionBytes, 32);
+    Value bytes = arith::MaxUIOp::create(b, loc, emitBytes(b, loc, shared), one);
+    members = arith::MaxUIOp::create(b, loc, arith::DivUIOp::create(b, loc, fits, bytes), one);
+  }
+  // So that the instances of a section are not more than 32 bits count.
+  return arith::MinUIOp::create(b, loc, members, count);
+}
+
+SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
+                                       ArrayRef<Value> extents, ArrayRef<LoadOp> shared,
+                                       bool reversed) {
+  Value tiles = extents.back(), count = extents.front();
+  for (Value extent : extents.drop_front().drop_back())
+    count = arith::MulIOp::create(b, loc, count, extent);
+  // number = section * (members * tiles) + place of the last id * size + member
+  Value members = emitMembers(b, loc, shared, count);
+  Value span = arith::MulIOp::create(b, loc, members, tiles);
+  Value at = arith::DivUIOp::create(b, loc, number, span);
+  Value inside = arith::SubIOp::create(b, loc, number, arith::MulIOp::create(b, loc, at, span));
+  Value first = arith::MulIOp::create(b, loc, at, members);
+  // The last section may have fewer.
+  Value size = arith::MinUIOp::create(b, loc, members, arith::SubIOp::create(b, loc, count, first));
+  Value place = arith::DivUIOp::create(b, loc, inside, size);
+  Value member = arith::SubIOp::create(b, loc, inside, arith::MulIOp::create(b, loc, place, size));
+  SmallVector<Value> ids =
+      emitIds(b, loc, arith::AddIOp::create(b, loc, first, member), extents.drop_back());
+  if (reversed) {
+    Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+    Value last = arith::SubIOp::create(b, loc, tiles, one);
+    place = arith::SubIOp::create(b, loc, last, place);
+  }
+  ids.push_back(place);
+  return ids;
 }

@@ -444,11 +444,18 @@ void ScheduleLoop::report(Body &body) {
   }
 }
 
-/// Loops of asynchronous products, whose rings roles will fill.
+/// Loops of asynchronous products, whose rings roles will fill. Where no product
+/// runs beside another one's arithmetic, copies run further ahead instead.
 void ScheduleLoop::scheduleStarts(Block &block) {
+  constexpr int64_t kSlots = 4;
   auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
   std::string why = "it is no loop";
   bool done = loop && scheduleProducts(loop, why);
+  for (auto [i, put] : llvm::enumerate(block.getOps<PutOp>())) {
+    int64_t asked = stages.empty() ? 0 : stages[std::min<size_t>(i, stages.size() - 1)];
+    if (RingOp ring = ringOf(put); ring && loop && (asked > 0 || !done))
+      setStages(ring, asked > 0 ? asked : std::max(kSlots, ring.getType().getStages()));
+  }
   if (!emitRemarks)
     return;
   InFlightDiagnostic remark = emitRemark(block.getParentOp()->getLoc());

@@ -109,7 +109,7 @@ bool ProductLoop::assignStages(std::string &why) {
   llvm::SmallPtrSet<Operation *, 32> afterAny, afterLater;
   bool later = false;
   for (Operation &op : block.without_terminator()) {
-    if (isa<StoreOp, PutValueOp>(op))
+    if (isa<StoreOp, PutValueOp, WriteOp, CopyOutOp>(op))
       return why = "it stores", false;
     bool any = false, second = false;
     for (Operation *dep : depsOf(&op)) {

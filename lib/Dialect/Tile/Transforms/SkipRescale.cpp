@@ -14,13 +14,25 @@
 // Exact, since both arms agree for a factor of 1. Rejects nothing; an
 // accumulator that something else reads as well is left alone.
 //
+// Where the factor is exp2((m - m') c), m' = max(m, rows of x) only shifts
+// exponents (tile.shift) and the product has the sums of its rows (ones):
+//
+//   3. rows with m' > m + threshold / c have grown;
+//   4. m' and the factor go into a tile.if_any over these, with m and 1 instead
+//      where none has grown. The multiplication asks for factors other than 1 all
+//      the same: two tile.if_any need not run for the same rows.
+//
 //===----------------------------------------------------------------------===//
 
-#include "fa/Dialect/Tile/IR/Tile.h"
+#include "Products.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILESKIPRESCALE
@@ -40,16 +52,118 @@ static bool isCarried(Value value) {
 /// A column repeated along the rows of a tile.
 static BroadcastOp asFactor(Value value) {
   auto broadcast = value.getDefiningOp<BroadcastOp>();
-  return broadcast && broadcast.getDim() && *broadcast.getDim() == 1 ? broadcast : BroadcastOp();
+  bool rows = broadcast && broadcast.getDim() && *broadcast.getDim() == 1 &&
+              getElementTypeOrSelf(broadcast.getInput().getType()).isF32();
+  return rows ? broadcast : BroadcastOp();
 }
 
+static Value fill(ImplicitLocOpBuilder &b, Type tile, const APFloat &number) {
+  auto type = cast<RankedTensorType>(tile);
+  Value scalar = arith::ConstantOp::create(b, b.getFloatAttr(type.getElementType(), number));
+  return BroadcastOp::create(b, type, scalar, IntegerAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Maxima that lag behind
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A factor exp2((m - m') c), and how it comes from m'.
+struct Shift {
+  ReduceOp max;
+  /// From m' to the factor, in the order of the block.
+  SmallVector<Operation *> chain;
+  float scale = 0;
+};
+
+} // namespace
+
+/// The constant that fills a tile.
+static std::optional<APFloat> splatOf(Value value) {
+  APFloat number(0.0f);
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !broadcast.getDim())
+    value = broadcast.getInput();
+  if (matchPattern(value, m_ConstantFloat(&number)))
+    return number;
+  return std::nullopt;
+}
+
+static std::optional<Shift> findShift(Value factor) {
+  Shift shift;
+  auto exponential = factor.getDefiningOp<math::Exp2Op>();
+  auto product =
+      exponential ? exponential.getOperand().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+  if (!product || !getElementTypeOrSelf(product.getType()).isF32())
+    return std::nullopt;
+  std::optional<APFloat> scale = splatOf(product.getRhs());
+  auto difference = product.getLhs().getDefiningOp<arith::SubFOp>();
+  if (!scale || !difference || !scale->isFiniteNonZero() || scale->isNegative())
+    return std::nullopt;
+  shift.scale = scale->convertToFloat();
+  // What the factor needs of its block, as far as the maximum.
+  llvm::SetVector<Operation *> chain;
+  SmallVector<Operation *> work = {exponential};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      if (shift.max && shift.max != reduce)
+        return std::nullopt;
+      shift.max = reduce;
+      continue;
+    }
+    if (!isMemoryEffectFree(op) || op->getNumRegions() != 0)
+      return std::nullopt;
+    if (!chain.insert(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *def = operand.getDefiningOp(); def && def->getBlock() == op->getBlock())
+        work.push_back(def);
+  }
+  if (!shift.max || !shift.max->hasAttr(TileDialect::kShiftAttr) ||
+      shift.max.getKind() != Reduction::maxnumf || difference.getLhs() != shift.max.getInit() ||
+      !isCarried(shift.max.getInit()))
+    return std::nullopt;
+  shift.chain = chain.takeVector();
+  llvm::sort(shift.chain, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return shift;
+}
+
+static void lagBehind(Shift &shift, Value factor, double threshold) {
+  ImplicitLocOpBuilder b(shift.max.getLoc(), shift.max->getContext());
+  b.setInsertionPointAfter(shift.max);
+  Value max = shift.max, before = shift.max.getInit();
+  Type rows = max.getType();
+  Value most = arith::AddFOp::create(
+      b, before, fill(b, rows, APFloat(static_cast<float>(threshold / shift.scale))));
+  Value grown = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, max, most);
+  Value one = fill(b, rows, APFloat(1.0f));
+  auto lag = IfAnyOp::create(b, TypeRange{rows, rows}, grown, ValueRange{before, one});
+  max.replaceUsesWithIf(lag.getResult(0),
+                        [&](OpOperand &use) { return use.getOwner() != grown.getDefiningOp(); });
+  factor.replaceAllUsesWith(lag.getResult(1));
+  Block *body = lag.getBody().empty() ? b.createBlock(&lag.getBody()) : &lag.getBody().front();
+  body->clear();
+  b.setInsertionPointToEnd(body);
+  IRMapping mapping;
+  mapping.map(lag.getResult(0), max);
+  for (Operation *op : shift.chain)
+    b.clone(*op, mapping);
+  YieldOp::create(b, ValueRange{max, mapping.lookup(factor)});
+  for (Operation *op : llvm::reverse(shift.chain))
+    if (op->use_empty())
+      op->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Multiplications
+//===----------------------------------------------------------------------===//
+
 static void skipWhereOne(arith::MulFOp product, Value carried, BroadcastOp factor) {
-  OpBuilder b(product);
   Location loc = product.getLoc();
-  auto column = cast<RankedTensorType>(factor.getInput().getType());
-  Value one = arith::ConstantOp::create(b, loc, b.getFloatAttr(column.getElementType(), 1.0));
-  Value ones = BroadcastOp::create(b, loc, column, one, IntegerAttr());
-  Value rows = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, factor.getInput(), ones);
+  ImplicitLocOpBuilder b(loc, product);
+  Value ones = fill(b, factor.getInput().getType(), APFloat(1.0f));
+  Value rows = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factor.getInput(), ones);
   auto some = IfAnyOp::create(b, loc, TypeRange{product.getType()}, rows, ValueRange{carried});
   // The implicit terminator is of no use: it yields nothing.
   Block *body = some.getBody().empty() ? b.createBlock(&some.getBody()) : &some.getBody().front();
@@ -71,6 +185,8 @@ struct SkipRescale : tile::impl::TileSkipRescaleBase<SkipRescale> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (!haveOperandsOf(bytes, getOperation()))
+      return;
     SmallVector<DotOp> dots;
     getOperation().walk([&](DotOp dot) { dots.push_back(dot); });
     for (DotOp dot : dots) {
@@ -83,8 +199,15 @@ struct SkipRescale : tile::impl::TileSkipRescaleBase<SkipRescale> {
       BroadcastOp factor = asFactor(right);
       if (!isCarried(left) || !factor)
         continue;
+      std::optional<Shift> shift;
+      if (dot.getOnes() && threshold > 0)
+        shift = findShift(factor.getInput());
       if (emitRemarks)
-        emitRemark(product.getLoc()) << "accumulator rescaled only where a row's factor is not 1";
+        emitRemark(product.getLoc())
+            << "accumulator rescaled only where a row's "
+            << (shift ? "maximum has grown by more than the threshold" : "factor is not 1");
+      if (shift)
+        lagBehind(*shift, factor.getInput(), threshold);
       skipWhereOne(product, left, factor);
     }
   }

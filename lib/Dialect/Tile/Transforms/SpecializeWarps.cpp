@@ -189,7 +189,7 @@ struct SpecializeWarps : tile::impl::TileSpecializeWarpsBase<SpecializeWarps> {
 
 /// Registers of a thread, by role; a warpgroup takes what another one gives.
 static std::pair<int64_t, int64_t> shareRegisters(int64_t groups) {
-  constexpr int64_t kOfBlock = 65536, kThreads = 128, kLeast = 24, kMost = 240;
+  constexpr int64_t kOfBlock = 65536, kThreads = 128, kLeast = 32, kMost = 240;
   auto down = [](int64_t n) { return n / 8 * 8; };
   int64_t launch = std::min<int64_t>(down(kOfBlock / (kThreads * (groups + 1))), 248);
   int64_t pool = launch * (groups + 1);
@@ -198,13 +198,22 @@ static std::pair<int64_t, int64_t> shareRegisters(int64_t groups) {
   return {load, compute};
 }
 
-/// Whether there are puts, all by the engine.
+/// Whether the ring is only on a tile's way out.
+static bool isForStores(RingOp ring) {
+  return llvm::all_of(ring->getUsers(), [](Operation *op) {
+    return !isa<GetOp>(op) || llvm::all_of(op->getUsers(), llvm::IsaPred<CopyOutOp, ReleaseOp>);
+  });
+}
+
+/// Whether there are puts, all by the engine, but for those of tiles that it stores.
 bool SpecializeWarps::engineFillsAll() {
   bool any = false, all = true;
   getOperation().walk([&](Operation *op) {
     if (auto put = dyn_cast<PutOp>(op))
       any = true, all &= put.getCopy() == Copy::tma;
-    all &= !isa<PutValueOp, RolesOp>(op);
+    if (auto put = dyn_cast<PutValueOp>(op))
+      all &= ringOf(put) && isForStores(ringOf(put));
+    all &= !isa<RolesOp>(op);
   });
   return any && all;
 }

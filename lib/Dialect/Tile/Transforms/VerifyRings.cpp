@@ -49,6 +49,13 @@ RingOp tile::ringOf(Operation *op) {
   return ring ? ring.getDefiningOp<RingOp>() : RingOp();
 }
 
+bool tile::isFilledByWarps(RingOp ring) {
+  return llvm::any_of(ring->getUsers(), [](Operation *user) {
+    auto put = dyn_cast<PutValueOp>(user);
+    return put && isa<RankedTensorType>(put.getValue().getType());
+  });
+}
+
 static bool isArgument(Value view) {
   auto argument = dyn_cast<BlockArgument>(view);
   return argument && isa<FuncOp>(argument.getOwner()->getParentOp());
@@ -67,9 +74,13 @@ Value tile::sourceOf(Operation *op) {
 bool tile::mayOverlap(Value a, Value b) { return a == b || !isArgument(a) || !isArgument(b); }
 
 bool tile::mayStoreTo(Operation *scope, Value view) {
-  WalkResult walked = scope->walk([&](StoreOp store) {
-    return mayOverlap(store.getDestination(), view) ? WalkResult::interrupt()
-                                                    : WalkResult::advance();
+  WalkResult walked = scope->walk([&](Operation *op) {
+    Value to;
+    if (auto store = dyn_cast<StoreOp>(op))
+      to = store.getDestination();
+    else if (auto copy = dyn_cast<CopyOutOp>(op))
+      to = copy.getDestination();
+    return to && mayOverlap(to, view) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return isa<ViewType>(view.getType()) && walked.wasInterrupted();
 }
@@ -88,8 +99,7 @@ bool tile::mayRunAhead(Operation *op, Block &body) {
 }
 
 int64_t tile::sharedBytes(RingType ring) {
-  constexpr int64_t kAlignment = 1024;
-  return ring.getStages() * llvm::alignTo(ring.getSlot().sizeInBytes(), kAlignment);
+  return ring.getStages() * ring.getSlot().strideInBytes();
 }
 
 std::string tile::describeTile(RingType ring) {
@@ -122,6 +132,7 @@ struct Checker {
   LogicalResult visit(Operation *op);
   LogicalResult visitLoop(scf::ForOp loop);
   LogicalResult visitIf(scf::IfOp branch);
+  LogicalResult visitWhile(scf::WhileOp loop);
   LogicalResult visitRoles(RolesOp roles);
   LogicalResult checkEnd();
   LogicalResult put(Operation *op, RingOp ring);
@@ -130,8 +141,10 @@ struct Checker {
   LogicalResult checkReads(Operation *op);
 
   State state;
-  /// Whether other roles fill and empty the rings, too.
+  /// Whether other roles fill and empty the rings, too: those that no warps of the
+  /// role fill themselves.
   bool inRole = false;
+  bool isShared(RingOp ring) const { return inRole && !isFilledByWarps(ring); }
 };
 
 } // namespace
@@ -147,7 +160,7 @@ static std::string slots(int64_t n) { return std::to_string(n) + (n == 1 ? " slo
 LogicalResult Checker::put(Operation *op, RingOp ring) {
   RingState &s = state[ring];
   int64_t stages = ring.getType().getStages();
-  if (inRole)
+  if (isShared(ring))
     return success();
   if (s.filled + static_cast<int64_t>(s.held.size()) < stages) {
     ++s.filled;
@@ -163,11 +176,12 @@ LogicalResult Checker::put(Operation *op, RingOp ring) {
 LogicalResult Checker::get(GetOp op, RingOp ring) {
   RingState &s = state[ring];
   int64_t stages = ring.getType().getStages();
-  if (inRole && static_cast<int64_t>(s.held.size()) == stages)
+  bool shared = isShared(ring);
+  if (shared && static_cast<int64_t>(s.held.size()) == stages)
     return op->emitOpError() << "(get_c2) holds all " << slots(stages)
                              << " of the ring already; release one before";
-  if (inRole || s.filled > 0) {
-    s.filled -= !inRole;
+  if (shared || s.filled > 0) {
+    s.filled -= !shared;
     s.held.push_back(op.getResult());
     return success();
   }
@@ -241,6 +255,20 @@ LogicalResult Checker::visitLoop(scf::ForOp loop) {
   return same;
 }
 
+/// It ends where its condition does not hold.
+LogicalResult Checker::visitWhile(scf::WhileOp loop) {
+  State before = state;
+  if (failed(run(*loop.getBeforeBody())))
+    return failure();
+  State end = state;
+  if (failed(run(*loop.getAfterBody())))
+    return failure();
+  LogicalResult same = sameState(before, state, loop, "does not leave a ring as it finds it",
+                                 "before an iteration", "after it");
+  state = end;
+  return same;
+}
+
 LogicalResult Checker::visitIf(scf::IfOp branch) {
   State before = state;
   if (failed(run(*branch.thenBlock())))
@@ -289,6 +317,8 @@ LogicalResult Checker::visit(Operation *op) {
     return visitLoop(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return visitIf(branch);
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return visitWhile(loop);
   if (auto roles = dyn_cast<RolesOp>(op))
     return visitRoles(roles);
   if (op->getNumRegions() == 0)

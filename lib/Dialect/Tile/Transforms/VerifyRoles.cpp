@@ -33,7 +33,7 @@ struct Event {
   Operation *op;
   /// Of an access: its ring or turn.
   Operation *about = nullptr;
-  /// Of loops and ifs.
+  /// Of loops and ifs; of an scf.while, what comes before the condition and after it.
   std::vector<Event> body, otherwise;
 
   bool isAccess() const { return about != nullptr; }
@@ -43,10 +43,11 @@ using Events = std::vector<Event>;
 
 } // namespace
 
-/// The op that makes the ring or turn of an access; null for other ops.
+/// The op that makes the ring or turn of an access; null for other ops, and for
+/// rings that a role fills for itself.
 static Operation *subjectOf(Operation *op) {
   if (isRingAccess(op))
-    return ringOf(op);
+    return ringOf(op) && isFilledByWarps(ringOf(op)) ? nullptr : ringOf(op);
   if (auto take = dyn_cast<TurnTakeOp>(op))
     return take.getTurn().getDefiningOp();
   if (auto pass = dyn_cast<TurnPassOp>(op))
@@ -68,6 +69,10 @@ static Events eventsOf(Block &block) {
         otherwise = eventsOf(*branch.elseBlock());
       if (!body.empty() || !otherwise.empty())
         events.push_back({&op, nullptr, std::move(body), std::move(otherwise)});
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      Events before = eventsOf(*loop.getBeforeBody()), after = eventsOf(*loop.getAfterBody());
+      if (!before.empty() || !after.empty())
+        events.push_back({&op, nullptr, std::move(before), std::move(after)});
     }
   }
   return events;
@@ -99,10 +104,25 @@ static LogicalResult checkOwners(FuncOp func) {
 // 2. The same loops and ifs
 //===----------------------------------------------------------------------===//
 
+/// A number that was read from a ring is the one that was put there.
+static Value sentAs(Value value) {
+  auto read = value.getDefiningOp<ReadOp>();
+  auto get = read ? read.getSlot().getDefiningOp<GetOp>() : GetOp();
+  RingOp ring = get ? ringOf(get) : RingOp();
+  if (!ring || isa<RankedTensorType>(value.getType()))
+    return value;
+  SmallVector<PutValueOp> puts;
+  for (Operation *user : ring->getUsers())
+    if (auto put = dyn_cast<PutValueOp>(user))
+      puts.push_back(put);
+  return puts.size() == 1 ? puts.front().getValue() : value;
+}
+
 /// Whether the values are computed alike. What loops and ifs carry is taken to
 /// be: roles carry different values.
 static bool computedAlike(Value a, Value b, int depth = 0) {
   constexpr int kDeepest = 64;
+  a = sentAs(a), b = sentAs(b);
   if (a == b || depth > kDeepest)
     return true;
   Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
@@ -165,6 +185,11 @@ static LogicalResult sameTree(const Events &puts, const Events &gets, Operation 
       auto other = cast<scf::IfOp>(get.op);
       if (!computedAlike(branch.getCondition(), other.getCondition()))
         return disagree(other, "has another condition than the if that fills its rings", branch);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(put.op)) {
+      auto other = cast<scf::WhileOp>(get.op);
+      if (!computedAlike(loop.getConditionOp().getCondition(),
+                         other.getConditionOp().getCondition()))
+        return disagree(other, "has another condition than the loop that fills its rings", loop);
     }
     if (failed(sameTree(put.body, get.body, ring)) ||
         failed(sameTree(put.otherwise, get.otherwise, ring)))
@@ -293,6 +318,13 @@ static bool flatten(const Events &events, int64_t trips, bool then, Agent &agent
   for (const Event &event : events) {
     if (event.isAccess())
       agent.steps.push_back({event.op, event.about});
+    if (isa<scf::WhileOp>(event.op)) {
+      for (int64_t i = 0; i <= trips; ++i)
+        if (!flatten(event.body, trips, then, agent) ||
+            (i < trips && !flatten(event.otherwise, trips, then, agent)))
+          return false;
+      continue;
+    }
     for (int64_t i = 0; !event.isAccess() && i < (isa<scf::ForOp>(event.op) ? trips : 1); ++i)
       if (!flatten(isa<scf::ForOp>(event.op) || then ? event.body : event.otherwise, trips, then,
                    agent))

@@ -260,6 +260,47 @@ func.func @broadcast_c2_tile(%a: tensor<16xf32>) {
 
 // -----
 
+func.func @columns_c1(%a: tensor<16x8xf32>) {
+  // expected-error @+1 {{(columns_c1) takes some columns of a tile, got those from 4 of 'tensor<16x8xf32>' to 'tensor<16x8xf32>'}}
+  %0 = tile.columns %a first(4) : tensor<16x8xf32> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = []>
+func.func @columns_c2(%a: tensor<16x16xf32>) {
+  // expected-error @+1 {{(columns_c2) both tiles have a layout, or neither}}
+  %0 = tile.columns %a first(8) : tensor<16x16xf32> -> tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+func.func @dot_c3(%a: tensor<16x32xf16>, %b: tensor<8x32xf16>, %c: tensor<16x16xf32>) {
+  // expected-error @+1 {{(dot_c3) b has no ones where it is transposed}}
+  %0 = tile.dot %a, %b, %c transpose_b ones : tensor<16x32xf16>, tensor<8x32xf16>, tensor<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @dot_c3_element(%a: tensor<16x32xf32>, %b: tensor<32x8xf32>, %c: tensor<16x16xf32>) {
+  // expected-error @+1 {{(dot_c3) ones are f16 or bf16, got 'f32'}}
+  %0 = tile.dot %a, %b, %c ones : tensor<16x32xf32>, tensor<32x8xf32>, tensor<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @dot_c1_ones(%a: tensor<16x32xf16>, %b: tensor<32x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{(dot_c1) shapes do not fit: 16x32 times 32x8 and 8 columns of ones into 16x8}}
+  %0 = tile.dot %a, %b, %c ones : tensor<16x32xf16>, tensor<32x8xf16>, tensor<16x8xf32>
+  return
+}
+
+// -----
+
 func.func @transpose_c1(%a: tensor<16x8xf32>) {
   // expected-error @+1 {{(transpose_c1) takes MxN to NxM of one element type, got 'tensor<16x8xf32>' to 'tensor<16x8xf32>'}}
   %0 = tile.transpose %a : tensor<16x8xf32> -> tensor<16x8xf32>
@@ -332,5 +373,19 @@ tile.func @func_c8_most(%x: !tile.view<?xf32> {tile.align = 8192 : i64}) grid af
 
 // expected-error@+1 {{(func_c8) tile.align of argument 0 must be a power of two from 1 to 4096, got "16"}}
 tile.func @func_c8_kind(%x: !tile.view<?xf32> {tile.align = "16"}) grid affine_map<() -> ()> sizes [] {
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{(func_c9) tile.blocks_per_sm is from 1 to 32, on a grid of one dimension, got 0 : i64 and 1}}
+tile.func @func_c9(%x: !tile.view<?xf32>, %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.blocks_per_sm = 0 : i64} {
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{(func_c9) tile.blocks_per_sm is from 1 to 32, on a grid of one dimension, got 1 : i64 and 2}}
+tile.func @func_c9_dims(%x: !tile.view<?xf32>, %i: index, %j: index) grid affine_map<()[s0] -> (s0, 2)> sizes [0, 0] attributes {tile.blocks_per_sm = 1 : i64} {
   tile.return
 }

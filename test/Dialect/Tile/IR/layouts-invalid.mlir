@@ -131,3 +131,8 @@ func.func @transpose_c2(%x: tensor<32x4xf32, #tile>) {
   %0 = tile.transpose %x : tensor<32x4xf32, #tile> -> tensor<4x32xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{ones stand behind whole panels of f16 or bf16, of rank 2}}
+func.func private @ones(%x: !tile.slot<16x16xf16, #tile.swizzle<128, ones>>)

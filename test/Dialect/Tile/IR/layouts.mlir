@@ -36,6 +36,9 @@ func.func @lanes_alone(%x: tensor<32xf32, #tile.frag<reg = [], lane = [(32, 1)],
   return
 }
 
+// CHECK: func.func private @ones(!tile.ring<2 x 16x64xbf16, #tile.swizzle<128, ones>>)
+func.func private @ones(!tile.ring<2 x 16x64xbf16, #tile.swizzle<128, ones>>)
+
 // CHECK: func.func @slots(%{{.*}}: !tile.slot<64x40xf16, #tile.swizzle<64>>, %{{.*}}: !tile.ring<2 x 16xf32, #tile.swizzle<32>>)
 func.func @slots(%s: !tile.slot<64x40xf16, #tile.swizzle<64>>, %r: !tile.ring<2 x 16xf32, #tile.swizzle<32>>) {
   return

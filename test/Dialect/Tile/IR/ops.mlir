@@ -71,5 +71,11 @@ func.func @values(%a: tensor<16x32xbf16>, %b: tensor<32x8xbf16>, %c: tensor<8x32
   %9 = tile.iota %i : i64 -> tensor<16xi64>
   // CHECK: tile.random_bits seed(%{{.*}}, %{{.*}}) at(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : tensor<16x64xi8>
   %10 = tile.random_bits seed(%i, %i) at(%j, %j, %j, %j) : tensor<16x64xi8>
+  // CHECK: %[[WIDE:.*]] = tile.broadcast %{{.*}} : f32 -> tensor<16x16xf32>
+  %11 = tile.broadcast %s : f32 -> tensor<16x16xf32>
+  // CHECK: %[[SUMS:.*]] = tile.dot %{{.*}}, %{{.*}}, %[[WIDE]] ones : tensor<16x32xbf16>, tensor<32x8xbf16>, tensor<16x16xf32>
+  %12 = tile.dot %a, %b, %11 ones : tensor<16x32xbf16>, tensor<32x8xbf16>, tensor<16x16xf32>
+  // CHECK: tile.columns %[[SUMS]] first(8) : tensor<16x16xf32> -> tensor<16x8xf32>
+  %13 = tile.columns %12 first(8) : tensor<16x16xf32> -> tensor<16x8xf32>
   return
 }

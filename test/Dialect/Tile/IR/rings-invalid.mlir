@@ -221,3 +221,67 @@ func.func @if_any_c1(%rows: tensor<64xi1>, %o: tensor<64x64xf32>, %a: tensor<64x
   }
   return
 }
+
+// -----
+
+func.func @copy_out_c1(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index) {
+  // expected-error @+1 {{(copy_out_c1) needs one index per dimension of}}
+  tile.copy_out %s to %x[%i] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+  return
+}
+
+// -----
+
+func.func @copy_out_c2(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index) {
+  // expected-error @+1 {{(copy_out_c2) dims must be distinct dimensions of}}
+  tile.copy_out %s to %x[%i, %i] dims [0, 2] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+  return
+}
+
+// -----
+
+func.func @copy_out_c3(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xbf16>, %i: index) {
+  // expected-error @+1 {{(copy_out_c3) moves elements of type 'bf16', got a tile of 'f16'}}
+  tile.copy_out %s to %x[%i, %i] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @copy_out_c4(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index) {
+  // expected-error @+1 {{(copy_out_c4) copies boxes of a multiple of 8 rows up to 256, of which the slot's rows are a multiple, got 24 rows}}
+  tile.copy_out %s to %x[%i, %i] dims [0, 1] rows(24) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+  return
+}
+
+// -----
+
+func.func @copy_out_c5(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index, %m: !tile.tensor_map<64x64xf16, #tile.swizzle<128>>) {
+  // expected-error @+1 {{(copy_out_c5) copies boxes of '!tile.tensor_map<32x64xf16, #tile.swizzle<128>>', got '!tile.tensor_map<64x64xf16, #tile.swizzle<128>>'}}
+  tile.copy_out %s to %x[%i, %i] dims [0, 1] rows(32) map(%m) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>, !tile.tensor_map<64x64xf16, #tile.swizzle<128>>
+  return
+}
+
+// -----
+
+func.func @dot_start_c2(%a: tensor<64x16xbf16>, %b: !tile.slot<16x64xbf16, #tile.swizzle<128>>, %c: tensor<64x72xf32>) {
+  // expected-error @+1 {{(dot_start_c2) ones stand in the slot of b}}
+  %0 = tile.dot_start %a, %b, %c ones : tensor<64x16xbf16>, !tile.slot<16x64xbf16, #tile.swizzle<128>>, tensor<64x72xf32> -> !tile.pending<tensor<64x72xf32>>
+  return
+}
+
+// -----
+
+func.func @put_value_c1_number(%r: !tile.ring<1 x 2xi32, #tile.swizzle<32>>, %n: i32) {
+  // expected-error @+1 {{(put_value_c1) the tile in shared memory is 'tensor<2xi32>', got 'i32'}}
+  tile.put_value %r, %n : !tile.ring<1 x 2xi32, #tile.swizzle<32>>, i32
+  return
+}
+
+// -----
+
+func.func @read_c1_number(%s: !tile.slot<1xi32, #tile.swizzle<32>>) {
+  // expected-error @+1 {{(read_c1) the tile in shared memory is 'tensor<1xi32>', got 'i16'}}
+  %n = tile.read %s : !tile.slot<1xi32, #tile.swizzle<32>> -> i16
+  return
+}

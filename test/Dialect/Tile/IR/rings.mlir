@@ -37,7 +37,8 @@ func.func @products(%a: !tile.slot<64x32xbf16, #tile.swizzle<64>>, %b: !tile.slo
 
 // CHECK-LABEL: func.func @lowered
 func.func @lowered(%r: !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>, %v: !tile.ring<1 x 64xf32, #tile.swizzle<32>>,
-                   %x: !tile.view<?x64xf16>, %m: tensor<64xf32>, %i: index) {
+                   %x: !tile.view<?x64xf16>, %m: tensor<64xf32>, %i: index,
+                   %map: !tile.tensor_map<32x64xf16, #tile.swizzle<128>>) {
   // CHECK: %[[S:.*]] = tile.slot_at %{{.*}}[%{{.*}}] : <2 x 64x64xf16, #tile.swizzle<128>> -> <64x64xf16, #tile.swizzle<128>>
   %s = tile.slot_at %r[%i] : !tile.ring<2 x 64x64xf16, #tile.swizzle<128>> -> !tile.slot<64x64xf16, #tile.swizzle<128>>
   // CHECK: tile.copy %{{.*}}[%{{.*}}, %{{.*}}] dims [0, 1] to %[[S]] copy(cp_async) : <?x64xf16>, <64x64xf16, #tile.swizzle<128>>
@@ -52,6 +53,12 @@ func.func @lowered(%r: !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>, %v: !tile.
   %t = tile.read %s : !tile.slot<64x64xf16, #tile.swizzle<128>> -> tensor<64x64xf16>
   // CHECK: tile.write %{{.*}}, %[[S]] : tensor<64x64xf16>, <64x64xf16, #tile.swizzle<128>>
   tile.write %t, %s : tensor<64x64xf16>, !tile.slot<64x64xf16, #tile.swizzle<128>>
+  // CHECK: tile.copy_out %[[S]] to %{{.*}}[%{{.*}}, %{{.*}}] dims [0, 1] rows(64) : <64x64xf16, #tile.swizzle<128>>, <?x64xf16>
+  tile.copy_out %s to %x[%i, %i] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+  // CHECK: tile.copy_out %[[S]] to %{{.*}} rows(32) map(%{{.*}}) : <64x64xf16, #tile.swizzle<128>>, <?x64xf16>, !tile.tensor_map<32x64xf16, #tile.swizzle<128>>
+  tile.copy_out %s to %x[%i, %i] dims [0, 1] rows(32) map(%map) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>, !tile.tensor_map<32x64xf16, #tile.swizzle<128>>
+  // CHECK: tile.copy_out_wait
+  tile.copy_out_wait
   // Rows are contiguous.
   // CHECK: tile.put_value %{{.*}}, %{{.*}} : <1 x 64xf32, #tile.swizzle<32>>, tensor<64xf32>
   tile.put_value %v, %m : !tile.ring<1 x 64xf32, #tile.swizzle<32>>, tensor<64xf32>

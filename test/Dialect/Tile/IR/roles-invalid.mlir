@@ -212,3 +212,35 @@ tile.func @func_c6_of(%x: !tile.view<?x64xf16>, %m: !tile.tensor_map<32x64xbf16,
 tile.func @func_c6_dims(%x: !tile.view<?x64xbf16>, %m: !tile.tensor_map<32x64xbf16, #tile.swizzle<128>> {tile.map_dims = [0, 2], tile.map_of = 0 : i64}) grid affine_map<() -> ()> sizes [] {
   tile.return
 }
+
+// -----
+
+tile.func @block_count_c1(%x: !tile.view<?xf32>, %i: index, %j: index) grid affine_map<()[s0] -> (s0, 2)> sizes [0, 0] {
+  // expected-error @+1 {{(block_count_c1) stands in a tile.func whose grid has one dimension, got 2}}
+  %n = tile.block_count : index
+  tile.return
+}
+
+// -----
+
+func.func @fetch_add_c1(%x: !tile.view<1xi32>, %n: i32) {
+  // expected-error @+1 {{(fetch_add_c1) needs one index per dimension of the view, 1, got 0}}
+  %o = tile.fetch_add %x[], %n : !tile.view<1xi32>
+  return
+}
+
+// -----
+
+func.func @fetch_add_c2(%x: !tile.view<1xf32>, %i: index, %n: i32) {
+  // expected-error @+1 {{(fetch_add_c2) adds to elements of type 'i32', got a view of 'f32'}}
+  %o = tile.fetch_add %x[%i], %n : !tile.view<1xf32>
+  return
+}
+
+// -----
+
+func.func @barrier_expect_c1_negative(%b: !tile.barriers<2>, %i: index) {
+  // expected-error @+1 {{(barrier_expect_c1) expects a multiple of 16 bytes less than 2^20, got -16}}
+  tile.barrier_expect %b[%i] bytes(-16) : !tile.barriers<2>
+  return
+}

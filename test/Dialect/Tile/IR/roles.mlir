@@ -62,3 +62,26 @@ tile.func @lowered(%x: !tile.view<?x64xbf16>, %i: index, %p: i1,
   }
   tile.return
 }
+
+// Blocks that run several instances; numbers go through rings of one element.
+// CHECK-LABEL: tile.func @persistent
+// CHECK-SAME: tile.blocks_per_sm = 2 : i64
+tile.func @persistent(%x: !tile.view<?xi32>, %c: !tile.view<1xi32> {tile.workspace = [1], tile.zeroed}, %i: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.blocks_per_sm = 2 : i64} {
+  // CHECK: %[[RING:.*]] = tile.ring : <2 x 1xi32, #tile.swizzle<32>>
+  %r = tile.ring : !tile.ring<2 x 1xi32, #tile.swizzle<32>>
+  %one = arith.constant 1 : i32
+  // CHECK: tile.block_count : index
+  %n = tile.block_count : index
+  // CHECK: %[[OLD:.*]] = tile.fetch_add %{{.*}}[%{{.*}}], %{{.*}} : <1xi32>
+  %old = tile.fetch_add %c[%i], %one : !tile.view<1xi32>
+  // CHECK: tile.put_value %[[RING]], %[[OLD]] : <2 x 1xi32, #tile.swizzle<32>>, i32
+  tile.put_value %r, %old : !tile.ring<2 x 1xi32, #tile.swizzle<32>>, i32
+  %s = tile.get %r : !tile.ring<2 x 1xi32, #tile.swizzle<32>> -> !tile.slot<1xi32, #tile.swizzle<32>>
+  // CHECK: %[[READ:.*]] = tile.read %{{.*}} : <1xi32, #tile.swizzle<32>> -> i32
+  %m = tile.read %s : !tile.slot<1xi32, #tile.swizzle<32>> -> i32
+  // CHECK: tile.write %[[READ]], %{{.*}} : i32, <1xi32, #tile.swizzle<32>>
+  tile.write %m, %s : i32, !tile.slot<1xi32, #tile.swizzle<32>>
+  tile.release %s : !tile.slot<1xi32, #tile.swizzle<32>>
+  tile.return
+}

@@ -92,3 +92,134 @@ tile.func @once(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
   }
   tile.return
 }
+
+// What a role stores by way of a ring of its own: behind a barrier of each
+// warpgroup, waited for before the next tile overwrites it and in the end. The
+// numbers of these barriers follow those of turns.
+// CHECK-LABEL: tile.func @own
+// CHECK-SAME: tile.shared_bytes = 16384 : i64
+// CHECK-NOT: tile.barriers
+// CHECK: scf.for
+// CHECK: tile.copy_out_wait
+// CHECK: tile.named_wait id(3) threads(128)
+// CHECK: tile.named_wait id(4) threads(128)
+// CHECK: %[[TO:.*]] = tile.slot_at
+// CHECK-NEXT: tile.write %{{.*}}, %[[TO]]
+// CHECK: %[[FROM:.*]] = tile.slot_at
+// CHECK: tile.named_wait id(3) threads(128)
+// CHECK: tile.named_wait id(4) threads(128)
+// CHECK: tile.copy_out %[[FROM]] to
+// CHECK: }
+// CHECK: tile.copy_out_wait
+// CHECK-NEXT: }
+tile.func @own(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !tile.ring<1 x 128x64xf16, #tile.swizzle<128>>
+  %turn = tile.turn : !tile.turn<2>
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  %t = arith.constant 0.0 : f16
+  tile.roles {
+    tile.role "compute" warps(8) registers(240) {
+      scf.for %j = %c0 to %n step %c128 {
+        tile.turn_take %turn : !tile.turn<2>
+        tile.turn_pass %turn : !tile.turn<2>
+        %v = tile.broadcast %t : f16 -> tensor<128x64xf16>
+        tile.put_value %r, %v : !tile.ring<1 x 128x64xf16, #tile.swizzle<128>>, tensor<128x64xf16>
+        %s = tile.get %r : !tile.ring<1 x 128x64xf16, #tile.swizzle<128>> -> !tile.slot<128x64xf16, #tile.swizzle<128>>
+        tile.copy_out %s to %x[%j, %c0] dims [0, 1] rows(64) : !tile.slot<128x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+        tile.release %s : !tile.slot<128x64xf16, #tile.swizzle<128>>
+      }
+    }
+  }
+  tile.return
+}
+
+// By way of a slot that another role fills: it is given back once it was read.
+// CHECK-LABEL: tile.func @borrowed
+// CHECK: tile.role "compute"
+// CHECK: tile.barrier_wait
+// CHECK: tile.named_wait id(1) threads(128)
+// CHECK: tile.write
+// CHECK: tile.named_wait id(1) threads(128)
+// CHECK: tile.copy_out
+// CHECK-NEXT: tile.copy_out_wait
+// CHECK-NEXT: tile.barrier_arrive
+// CHECK: }
+// CHECK: tile.copy_out_wait
+tile.func @borrowed(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %t = arith.constant 0.0 : f16
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(4) registers(240) {
+      scf.for %j = %c0 to %n step %c64 {
+        %s = tile.get %r : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>> -> !slot
+        %v = tile.broadcast %t : f16 -> tensor<64x64xf16>
+        tile.write %v, %s : tensor<64x64xf16>, !slot
+        tile.copy_out %s to %y[%j, %c0] dims [0, 1] rows(64) : !slot, !tile.view<?x64xf16>
+        tile.release %s : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// Numbers: one thread writes and arrives. Loops that end by a number carry slots and
+// parities through both of their parts.
+// CHECK-LABEL: tile.func @numbers
+// CHECK: %[[FULL:.*]] = tile.barriers arrivals(1) : <2>
+// CHECK: %[[EMPTY:.*]] = tile.barriers arrivals(8) : <2>
+// CHECK: tile.role "load"
+// CHECK: scf.while (%[[N:.*]] = %{{.*}}, %[[SLOT:.*]] = %{{.*}}, %[[PARITY:.*]] = %{{.*}}) : (i32, index, i1) -> (i32, index, i1) {
+// CHECK: tile.barrier_wait %[[EMPTY]][%[[SLOT]]], %[[PARITY]]
+// CHECK-NEXT: %[[AT:.*]] = tile.slot_at %{{.*}}[%[[SLOT]]]
+// CHECK-NEXT: tile.write %[[N]], %[[AT]]
+// CHECK-NEXT: tile.barrier_expect %[[FULL]][%[[SLOT]]] bytes(0)
+// CHECK: scf.condition(%{{.*}}) %[[N]], %[[NEXT:.*]], %[[FLIPPED:.*]] : i32, index, i1
+// CHECK: ^bb0(%[[M:.*]]: i32, %[[S:.*]]: index, %[[P:.*]]: i1):
+// CHECK: scf.yield %{{.*}}, %[[S]], %[[P]] : i32, index, i1
+// CHECK: tile.role "compute"
+// CHECK: scf.while (%[[SLOT:.*]] = %{{.*}}, %[[PARITY:.*]] = %{{.*}}) : (index, i1) -> (i32, index, i1) {
+// CHECK: tile.barrier_wait %[[FULL]][%[[SLOT]]], %[[PARITY]]
+// CHECK: tile.read
+// CHECK: tile.barrier_arrive %[[EMPTY]][%[[SLOT]]]
+// CHECK: ^bb0(%{{.*}}: i32, %[[S:.*]]: index, %[[P:.*]]: i1):
+// CHECK: scf.yield %[[S]], %[[P]] : index, i1
+tile.func @numbers(%x: !tile.view<?x64xf16>, %n: i32, %one: i32)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !tile.ring<2 x 1xi32, #tile.swizzle<32>>
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.while (%i = %one) : (i32) -> i32 {
+        tile.put_value %r, %i : !tile.ring<2 x 1xi32, #tile.swizzle<32>>, i32
+        %more = arith.cmpi ult, %i, %n : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%i: i32):
+        %next = arith.addi %i, %one : i32
+        scf.yield %next : i32
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      scf.while : () -> i32 {
+        %s = tile.get %r : !tile.ring<2 x 1xi32, #tile.swizzle<32>> -> !tile.slot<1xi32, #tile.swizzle<32>>
+        %i = tile.read %s : !tile.slot<1xi32, #tile.swizzle<32>> -> i32
+        tile.release %s : !tile.slot<1xi32, #tile.swizzle<32>>
+        %more = arith.cmpi ult, %i, %n : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%i: i32):
+        scf.yield
+      }
+    }
+  }
+  tile.return
+}

@@ -6,6 +6,7 @@
 // CHECK-SAME: %[[X:.*]]: !tile.view<?x?x64xf16>, %[[Y:.*]]: !tile.view<?x64xf16>,
 // CHECK-SAME: %[[MX:[a-z0-9]+]]: !tile.tensor_map<64x64xf16, #tile.swizzle<128>> {tile.map_dims = [1, 2], tile.map_of = 0 : i64},
 // CHECK-SAME: %[[MY:[a-z0-9]+]]: !tile.tensor_map<64x64xf16, #tile.swizzle<128>> {tile.map_dims = [0, 1], tile.map_of = 1 : i64},
+// CHECK-SAME: %[[OUT:[a-z0-9]+]]: !tile.tensor_map<32x64xf16, #tile.swizzle<128>> {tile.map_dims = [0, 1], tile.map_of = 1 : i64},
 // CHECK-SAME: %{{[a-z0-9]+}}: index) grid
 tile.func @maps(%x: !tile.view<?x?x64xf16>, %y: !tile.view<?x64xf16>, %t: index)
     grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
@@ -19,5 +20,8 @@ tile.func @maps(%x: !tile.view<?x?x64xf16>, %y: !tile.view<?x64xf16>, %t: index)
   tile.copy %y[%c0, %c0] dims [0, 1] to %s copy(tma) signal %b[%c0] : !tile.view<?x64xf16>, !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.barriers<1>
   // CHECK: tile.copy %[[X]]{{.*}} map(%[[MX]])
   tile.copy %x[%t, %t, %c0] dims [1, 2] to %s copy(tma) signal %b[%c0] : !tile.view<?x?x64xf16>, !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.barriers<1>
+  // To memory in boxes of a warpgroup's rows.
+  // CHECK: tile.copy_out %{{.*}} map(%[[OUT]])
+  tile.copy_out %s to %y[%t, %c0] dims [0, 1] rows(32) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
   tile.return
 }

@@ -58,7 +58,7 @@ tile.func @not_aligned(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !ti
   // expected-remark @+1 {{cp_async}}
   %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
   // CHECK: copy(ld_st)
-  // expected-remark @+2 {{no asynchronous products in this program, since 'tile.load' here does not allow them: its source has no tile.align 16}}
+  // expected-remark @+2 {{no asynchronous products in this program, since 'tile.load' here does not allow them: its view has no tile.align 16}}
   // expected-remark @+1 {{ld_st: the source has no tile.align 16}}
   %b = tile.load %y[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
   // CHECK: tile.dot
@@ -92,6 +92,7 @@ tile.func @two_rows_of_warps(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 
+// Both roles can run an if about scalars.
 // CHECK-LABEL: tile.func @in_an_if
 tile.func @in_an_if(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.view<?x64xf32>, %p: i1)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
@@ -99,13 +100,77 @@ tile.func @in_an_if(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !til
   %zero = arith.constant 0.0 : f32
   %acc = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
   scf.if %p {
-    // expected-remark @+1 {{cp_async}}
+    // CHECK: scf.if
+    // CHECK-NEXT: tile.put {{.*}} copy(tma)
+    // expected-remark @+1 {{tma}}
     %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
-    // CHECK: tile.dot
-    // expected-remark @+1 {{since 'tile.dot' here does not allow them: it stands in 'scf.if'}}
+    // CHECK: tile.dot_start
     %s = tile.dot %a, %a, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
     tile.store %s, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
   }
   tile.return
 }
 
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// CHECK-LABEL: tile.func @in_a_switch
+tile.func @in_a_switch(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.view<?x64xf32>, %i: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  scf.index_switch %i
+  default {
+    // CHECK: copy(cp_async)
+    // expected-remark @+1 {{cp_async}}
+    %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+    // expected-remark @+1 {{since 'tile.dot' here does not allow them: it stands in 'scf.index_switch'}}
+    %s = tile.dot %a, %a, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+    tile.store %s, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
+    scf.yield
+  }
+  tile.return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (6, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// Rows of 80 bytes: a panel of 128 bytes holds them, the rest is 0.
+// CHECK-LABEL: tile.func @part_of_a_panel
+// CHECK: tile.ring : <1 x 64x48xf16, #tile.swizzle<128>>
+tile.func @part_of_a_panel(%x: !tile.view<?x40xf16> {tile.align = 16 : i64}, %y: !tile.view<?x40xf16> {tile.align = 16 : i64}, %out: !tile.view<?x48xf32>)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<64x48xf32, #acc>
+  // expected-remark @+1 {{64x48xf16 to shared memory: 8192 bytes, tma}}
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x40xf16> -> tensor<64x48xf16>
+  // expected-remark @+1 {{48x48xf16 to shared memory: 6144 bytes, tma}}
+  %b = tile.load %y[%c0, %c0] dims [0, 1] : !tile.view<?x40xf16> -> tensor<48x48xf16>
+  // CHECK: tile.dot_start
+  %s = tile.dot %a, %b, %acc transpose_b : tensor<64x48xf16>, tensor<48x48xf16>, tensor<64x48xf32, #acc>
+  tile.store %s, %out[%c0, %c0] dims [0, 1] : tensor<64x48xf32, #acc>, !tile.view<?x48xf32>
+  tile.return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// CHECK-LABEL: tile.func @odd_rows
+tile.func @odd_rows(%x: !tile.view<?x59xf16> {tile.align = 16 : i64}, %out: !tile.view<?x64xf32>)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  // CHECK: copy(cp_async)
+  // expected-remark @+2 {{no asynchronous products in this program, since 'tile.load' here does not allow them: its view's rows are no multiple of 16 bytes}}
+  // expected-remark @+1 {{cp_async}}
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x59xf16> -> tensor<64x64xf16>
+  %s = tile.dot %a, %a, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+  tile.store %s, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}

@@ -1,6 +1,9 @@
 // RUN: fa-opt %s --tile-schedule-grid=emit-remarks --verify-diagnostics | FileCheck %s
 // RUN: fa-opt %s --tile-schedule-grid=section=4 | FileCheck %s --check-prefix=SECTION
 // RUN: not fa-opt %s --tile-schedule-grid=section=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: fa-opt %s --tile-schedule-grid=section-bytes=1048576 | FileCheck %s --check-prefix=BYTES
+// RUN: not fa-opt %s --tile-schedule-grid=section-bytes=-1 2>&1 | FileCheck %s --check-prefix=BELOW
+// BELOW: error: section-bytes must be from 0 to 2^31 - 1, got -1
 // NEGATIVE: error: a section has 1 instance or more, or 0 for each alone, got section=-1
 
 // The loop of block %t ends behind its last row: the last blocks go first.
@@ -15,20 +18,38 @@
 // CHECK: tile.load %[[X]][%[[H]],
 
 // Of 4 instances of the first dimension those of one length run together.
+// SECTION: #[[$GRID:.*]] = affine_map<()[s0, s1] -> (s0 * (s1 ceildiv 64))>
 // SECTION-LABEL: tile.func @triangle
-// SECTION-SAME: (%[[X:.*]]: !tile.view<?x?xf32>, %[[H:.*]]: index, %[[T:.*]]: index)
-// SECTION: %[[HEADS:.*]] = tile.dim %[[X]], 0
-// SECTION: %[[FOUR:.*]] = arith.constant 4 : index
-// SECTION: %[[S:.*]] = arith.divui %[[H]], %[[FOUR]]
-// SECTION: %[[FIRST:.*]] = arith.muli %[[S]], %[[FOUR]]
+// SECTION-SAME: (%[[X:.*]]: !tile.view<?x?xf32>, %[[ID:.*]]: index) grid #[[$GRID]]
+// SECTION: %[[HEADS:.*]] = arith.index_cast %{{.*}} : index to i32
+// SECTION: %[[TILES:.*]] = arith.index_cast %{{.*}} : index to i32
+// SECTION: %[[N:.*]] = arith.index_cast %[[ID]] : index to i32
+// SECTION: %[[FOUR:.*]] = arith.constant 4 : i32
+// SECTION: %[[MEMBERS:.*]] = arith.minui %[[FOUR]], %[[HEADS]]
+// SECTION: %[[SPAN:.*]] = arith.muli %[[MEMBERS]], %[[TILES]]
+// SECTION: %[[S:.*]] = arith.divui %[[N]], %[[SPAN]]
+// SECTION: %[[FIRST:.*]] = arith.muli %[[S]], %[[MEMBERS]]
 // SECTION: %[[LEFT:.*]] = arith.subi %[[HEADS]], %[[FIRST]]
-// SECTION: %[[SIZE:.*]] = arith.minui %[[FOUR]], %[[LEFT]]
-// SECTION: %[[STEP:.*]] = arith.divui %[[INSIDE:.*]], %[[SIZE]]
-// SECTION: %[[MEMBER:.*]] = arith.remui %[[INSIDE]], %[[SIZE]]
-// SECTION: %[[NEWH:.*]] = arith.addi %[[FIRST]], %[[MEMBER]]
-// SECTION: %[[NEWT:.*]] = arith.subi %{{.*}}, %[[STEP]]
+// SECTION: %[[SIZE:.*]] = arith.minui %[[MEMBERS]], %[[LEFT]]
+// SECTION: %[[PLACE:.*]] = arith.divui %[[INSIDE:.*]], %[[SIZE]]
+// SECTION: %[[MEMBER:.*]] = arith.subi %[[INSIDE]], %{{.*}}
+// SECTION: %[[HEAD:.*]] = arith.addi %[[FIRST]], %[[MEMBER]]
+// SECTION: %[[REVERSED:.*]] = arith.subi %{{.*}}, %[[PLACE]]
+// SECTION: %[[NEWH:.*]] = arith.index_cast %[[HEAD]]
+// SECTION: %[[NEWT:.*]] = arith.index_cast %[[REVERSED]]
 // SECTION: arith.muli %[[NEWT]],
 // SECTION: tile.load %[[X]][%[[NEWH]],
+
+// 1 MiB of rows, one of which all instances of one %h load.
+// BYTES-LABEL: tile.func @triangle
+// BYTES-SAME: (%[[X:.*]]: !tile.view<?x?xf32>, %{{.*}}: index) grid
+// BYTES: %[[MOST:.*]] = arith.constant 1048576 : i32
+// BYTES: %[[ROW:.*]] = tile.dim %[[X]], 1
+// BYTES: %[[BYTES:.*]] = arith.muli %{{.*}}, %[[ROW]]
+// BYTES: %[[SUM:.*]] = arith.addi %{{.*}}, %[[BYTES]]
+// BYTES: arith.minui %[[SUM]], %
+// BYTES: %[[FITS:.*]] = arith.divui %[[MOST]], %
+// BYTES: arith.maxui %[[FITS]], %
 // expected-remark @+1 {{loops grow along the last dimension of the grid: its order is reversed}}
 tile.func @triangle(%x: !tile.view<?x?xf32>, %h: index, %t: index)
     grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] {

@@ -56,3 +56,53 @@ tile.func @others(%x: !tile.view<?x64xf32>, %s: !tile.view<?xf32>, %z: f32, %n: 
   }
   tile.return
 }
+
+// A maximum that only shifts exponents lags behind where the product has the sums, too.
+// CHECK-LABEL: tile.func @lags
+// CHECK: scf.for {{.*}} iter_args(%[[O:.*]] = %{{.*}}, %[[M:.*]] = %{{.*}})
+// CHECK: %[[MAX:.*]] = tile.reduce maxnumf %[[S:.*]] init %[[M]] dim 1 {tile.shift}
+// CHECK: %[[T:.*]] = arith.constant 4.000000e+00 : f32
+// CHECK: %[[TS:.*]] = tile.broadcast %[[T]]
+// CHECK: %[[LIMIT:.*]] = arith.addf %[[M]], %[[TS]] : tensor<64xf32>
+// CHECK: %[[GROWN:.*]] = arith.cmpf ogt, %[[MAX]], %[[LIMIT]] : tensor<64xf32>
+// CHECK: %[[LAG:.*]]:2 = tile.if_any %[[GROWN]](%[[M]], %{{.*}}) : tensor<64xi1>, (tensor<64xf32>, tensor<64xf32>) {
+// CHECK:   arith.subf %[[M]], %[[MAX]]
+// CHECK:   %[[F:.*]] = math.exp2
+// CHECK:   tile.yield %[[MAX]], %[[F]]
+// CHECK: }
+// CHECK: tile.broadcast %[[LAG]]#0 dim 1
+// CHECK: %[[ROWS:.*]] = arith.cmpf une, %[[LAG]]#1
+// CHECK: %[[X:.*]] = tile.if_any %[[ROWS]](%[[O]])
+// CHECK:   tile.broadcast %[[LAG]]#1 dim 1
+// CHECK: %[[D:.*]] = tile.dot %{{.*}}, %{{.*}}, %[[X]] ones
+// CHECK: scf.yield %[[D]], %[[LAG]]#0
+tile.func @lags(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %two = arith.constant 2.0 : f32
+  %low = arith.constant dense<0xFF800000> : tensor<64xf32>
+  %acc0 = arith.constant dense<0.0> : tensor<64x72xf32>
+  %r:2 = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0, %m = %low) -> (tensor<64x72xf32>, tensor<64xf32>) {
+    %s = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+    %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+    %m1 = tile.reduce maxnumf %s init %m dim 1 {tile.shift} : tensor<64x64xf32> -> tensor<64xf32>
+    %mb = tile.broadcast %m1 dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+    %d = arith.subf %s, %mb : tensor<64x64xf32>
+    %cb = tile.broadcast %two : f32 -> tensor<64x64xf32>
+    %dc = arith.mulf %d, %cb : tensor<64x64xf32>
+    %p = math.exp2 %dc : tensor<64x64xf32>
+    %md = arith.subf %m, %m1 : tensor<64xf32>
+    %cr = tile.broadcast %two : f32 -> tensor<64xf32>
+    %mc = arith.mulf %md, %cr : tensor<64xf32>
+    %f = math.exp2 %mc : tensor<64xf32>
+    %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+    %w = tile.broadcast %f dim 1 : tensor<64xf32> -> tensor<64x72xf32>
+    // expected-remark @+1 {{accumulator rescaled only where a row's maximum has grown by more than the threshold}}
+    %acc = arith.mulf %o, %w : tensor<64x72xf32>
+    %o1 = tile.dot %a, %b, %acc ones : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x72xf32>
+    scf.yield %o1, %m1 : tensor<64x72xf32>, tensor<64xf32>
+  }
+  %t = tile.columns %r#0 first(0) : tensor<64x72xf32> -> tensor<64x64xf32>
+  tile.store %t, %x[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}

@@ -350,3 +350,69 @@ tile.func @not_released(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
   }
   tile.return
 }
+
+// -----
+
+// Loops that end by other numbers than those that were sent.
+!ring = !tile.ring<2 x 1xi32, #tile.swizzle<32>>
+!slot = !tile.slot<1xi32, #tile.swizzle<32>>
+tile.func @other_condition(%n: i32, %one: i32)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      // expected-note @+1 {{in the other role}}
+      scf.while (%i = %one) : (i32) -> i32 {
+        tile.put_value %r, %i : !ring, i32
+        %more = arith.cmpi ult, %i, %n : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%i: i32):
+        %next = arith.addi %i, %one : i32
+        scf.yield %next : i32
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      // expected-error @+1 {{(get_c2) has another condition than the loop that fills its rings}}
+      scf.while : () -> i32 {
+        %s = tile.get %r : !ring -> !slot
+        %i = tile.read %s : !slot -> i32
+        tile.release %s : !slot
+        %more = arith.cmpi ule, %i, %n : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%i: i32):
+        scf.yield
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 1xi32, #tile.swizzle<32>>
+!slot = !tile.slot<1xi32, #tile.swizzle<32>>
+tile.func @keeps(%n: i32, %one: i32)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  // expected-note @+1 {{the ring}}
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      tile.put_value %r, %one : !ring, i32
+    }
+    tile.role "compute" warps(8) registers(240) {
+      // expected-error @+1 {{(get_c2) does not leave a ring as it finds it: before an iteration 0 put and not got, 0 got and not released, after it 0 put and not got, 1 got and not released}}
+      scf.while : () -> i32 {
+        %s = tile.get %r : !ring -> !slot
+        %i = tile.read %s : !slot -> i32
+        %more = arith.cmpi ule, %i, %n : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%i: i32):
+        scf.yield
+      }
+    }
+  }
+  tile.return
+}

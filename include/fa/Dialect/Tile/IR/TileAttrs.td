@@ -81,13 +81,16 @@ def Tile_SwizzleAttr : AttrDef<Tile_Dialect, "Swizzle"> {
     swizzle<bytes>. The tile starts at a multiple of 1024 bytes. A tile of rank
     1 is contiguous.
 
-    Example: `#tile.swizzle<128>`
+    With `ones`, one more panel follows, in which each element is 1 from the
+    start of the program on: what a `tile.dot` with `ones` reads.
+
+    Example: `#tile.swizzle<128>`, `#tile.swizzle<128, ones>`
   }];
-  let parameters = (ins "int64_t":$bytes);
-  let assemblyFormat = "`<` $bytes `>`";
+  let parameters = (ins "int64_t":$bytes, DefaultValuedParameter<"bool", "false">:$ones);
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Bytes that a tile takes.
+    /// Bytes that a tile takes, without the panel of ones.
     int64_t sizeInBytes(ArrayRef<int64_t> shape, Type element) const;
     /// Byte offset of an element of a tile of `rows` rows from the tile's start.
     int64_t offsetOf(int64_t row, int64_t columnByte, int64_t rows) const;

@@ -33,6 +33,8 @@ def Tile_Dialect : Dialect {
     /// the kernels of an entry. Its value gives the sizes, one expression a
     /// dimension, each ["name", dim] of another argument.
     static constexpr llvm::StringLiteral kWorkspaceAttr = "tile.workspace";
+    /// Unit, on a workspace: it is 0 when the first kernel of the entry starts.
+    static constexpr llvm::StringLiteral kZeroedAttr = "tile.zeroed";
     /// On a view argument: a name for each of its sizes; sizes of one name
     /// agree at a launch.
     static constexpr llvm::StringLiteral kDimsAttr = "tile.dims";
@@ -44,6 +46,8 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral kWarpsAttr = "tile.warps";
     /// On a tile.func: bytes of shared memory of an instance.
     static constexpr llvm::StringLiteral kSharedBytesAttr = "tile.shared_bytes";
+    /// On a tile.func: the most blocks that a launch starts on a multiprocessor.
+    static constexpr llvm::StringLiteral kBlocksPerSMAttr = "tile.blocks_per_sm";
     /// On a view argument: its address and all strides but the last are
     /// multiples of so many bytes, which a guard checks at launch.
     static constexpr llvm::StringLiteral kAlignAttr = "tile.align";
@@ -51,6 +55,10 @@ def Tile_Dialect : Dialect {
     /// and its dimensions that the map's box runs along.
     static constexpr llvm::StringLiteral kMapOfAttr = "tile.map_of";
     static constexpr llvm::StringLiteral kMapDimsAttr = "tile.map_dims";
+    /// Unit, on a tile.reduce maxnumf: its result only shifts exponents. Any other
+    /// number from init up to the maximum, the same for all of its uses, gives
+    /// the same results but for rounding and overflow.
+    static constexpr llvm::StringLiteral kShiftAttr = "tile.shift";
     /// On a tile.func: the entry that launches it; the kernels of an entry
     /// run in the order in which the module has them.
     static constexpr llvm::StringLiteral kEntryAttr = "tile.entry";

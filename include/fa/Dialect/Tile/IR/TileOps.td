@@ -52,6 +52,9 @@ def Tile_FuncOp : Tile_Op<"func", [
       dimension of the map.
     - (C7) The body is one block.
     - (C8) `tile.align` of an argument is a power of two from 1 to 4096.
+    - (C9) `tile.blocks_per_sm` is from 1 to 32, on a grid of one dimension: a launch
+      starts at most so many blocks a multiprocessor, the first ones of the grid; the
+      program goes on with the instances that are left (`tile.block_count`).
 
     Created by `convert-fa-to-tile` or written by hand; removed by
     `convert-tile-to-linalg` or `convert-tile-to-nvvm`.
@@ -232,13 +235,16 @@ def Tile_DotOp : Tile_Op<"dot", [AlwaysSpeculatable, AllTypesMatch<["acc", "resu
     result = acc + a * b, or acc + a * transpose(b) with `transpose_b`;
     accumulated in the element type of acc. `precision` says how products of
     f32 operands are formed (ieee is always allowed instead). Operands may
-    stand in shared memory, which is then read until the result is there.
+    stand in shared memory, which is then read until the result is there. With
+    `ones`, b counts as having 8 more columns, in which each element is 1: the
+    last 8 columns of the result are those of acc plus the sums of a's rows.
 
     Constraints:
-    - (C1) a is MxK, b KxN (NxK with transpose_b), acc MxN.
+    - (C1) a is MxK, b KxN (NxK with transpose_b), acc MxN (Mx(N + 8) with ones).
     - (C2) a and b have one floating-point element type; acc is f32.
+    - (C3) ones is for operands of 2 bytes, without transpose_b.
 
-    Created by the rewrites of `fa` and by hand.
+    Created by the rewrites of `fa` and by hand; `ones` by `tile-sum-on-tensor-core`.
 
     Example:
 
@@ -247,10 +253,11 @@ def Tile_DotOp : Tile_Op<"dot", [AlwaysSpeculatable, AllTypesMatch<["acc", "resu
     ```
   }];
   let arguments = (ins Tile_DotOperand:$a, Tile_DotOperand:$b, Tile_FloatTile:$acc, UnitAttr:$transpose_b,
-    DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision);
+    DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision,
+    UnitAttr:$ones);
   let results = (outs Tile_FloatTile:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
+    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? (`ones` $ones^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc)
   }];
   let hasVerifier = 1;
@@ -329,6 +336,29 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ColumnsOp : Tile_Op<"columns", [Pure]> {
+  let summary = "some neighbouring columns of a tile";
+  let description = [{
+    result[x, y] = input[x, first + y].
+
+    Constraints:
+    - (C1) input is MxK, result MxN of the same element type, first + N at most K.
+    - (C2) Both have a layout, or neither.
+
+    Created by `tile-sum-on-tensor-core`.
+
+    Example:
+
+    ```mlir
+    %s = tile.columns %acc first(128) : tensor<64x136xf32> -> tensor<64x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$first);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `first` `(` $first `)` attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 

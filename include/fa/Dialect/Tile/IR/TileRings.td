@@ -14,6 +14,10 @@
 #ifndef FA_DIALECT_TILE_IR_TILERINGS_TD
 #define FA_DIALECT_TILE_IR_TILERINGS_TD
 
+// What moves between registers and shared memory: a tile, or a number that all
+// threads have, in a tile of one element.
+def Tile_Stored : AnyTypeOf<[AnyRankedTensor, AnySignlessInteger]>;
+
 // All of these read and write shared memory, so that their order stands.
 class Tile_SharedOp<string mnemonic, list<Trait> traits = []>
     : Tile_Op<mnemonic, traits # [MemoryEffects<[MemRead, MemWrite]>]>;
@@ -78,11 +82,14 @@ def Tile_PutOp : Tile_SharedOp<"put"> {
 def Tile_PutValueOp : Tile_SharedOp<"put_value"> {
   let summary = "fills the next slot of a ring from registers";
   let description = [{
-    Constraints:
-    - (C1) The value has the shape and element type of the ring's tiles.
+    A number that all threads have goes to a ring of tiles of one element.
 
-    Created by `tile-promote-shared` where a layout conversion crosses warps;
-    removed by `tile-lower-rings`.
+    Constraints:
+    - (C1) The value has the shape and element type of the ring's tiles; a number
+      has the element type of tiles of one element.
+
+    Created by `tile-promote-shared` where a layout conversion crosses warps, and by
+    `tile-persist-grid`; removed by `tile-lower-rings`.
 
     Example:
 
@@ -90,7 +97,7 @@ def Tile_PutValueOp : Tile_SharedOp<"put_value"> {
     tile.put_value %r, %p : !tile.ring<1 x 64x64xbf16, #tile.swizzle<128>>, tensor<64x64xbf16, #s>
     ```
   }];
-  let arguments = (ins Tile_RingType:$ring, AnyRankedTensor:$value);
+  let arguments = (ins Tile_RingType:$ring, Tile_Stored:$value);
   let assemblyFormat = "$ring `,` $value attr-dict `:` type($ring) `,` type($value)";
   let hasVerifier = 1;
 }
@@ -135,6 +142,41 @@ def Tile_ReleaseOp : Tile_SharedOp<"release"> {
   let assemblyFormat = "$slot attr-dict `:` type($slot)";
 }
 
+def Tile_CopyOutOp : Tile_SharedOp<"copy_out", [AttrSizedOperandSegments]> {
+  let summary = "starts to copy a tile from shared memory to memory";
+  let description = [{
+    What `tile.store` of the tile would store to destination[indices], but by the
+    copy engine, in boxes of `rows` rows: box w by warpgroup w of the role, whose
+    warps have written it. The slot is read for some time yet: until it is
+    released, or, if warps fill its ring, until they fill it again, which waits.
+    One thread of each warpgroup starts it, by the tensor map once there is one.
+
+    Constraints:
+    - (C1) One index per dimension of the destination.
+    - (C2) `dims` are distinct dimensions of the destination, one per dimension of the slot.
+    - (C3) The slot has the destination's element type.
+    - (C4) Boxes are a multiple of 8 rows up to 256, and the slot's rows a multiple of them.
+    - (C5) The map has boxes of as many rows and one panel of columns, of the
+      slot's element type and swizzle.
+
+    Created by `tile-stage-stores`, its map by `tile-make-tensor-maps`; removed by
+    `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.copy_out %s to %o[%b, %h, %i, %c0] dims [2, 3] rows(64) : !tile.slot<192x128xbf16, #tile.swizzle<128>>, !tile.view<?x?x?x128xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_SlotType:$slot, Tile_ViewType:$destination, Variadic<Index>:$indices,
+    DenseI64ArrayAttr:$dims, I64Attr:$rows, Optional<Tile_TensorMapType>:$map);
+  let assemblyFormat = [{
+    $slot `to` $destination `[` $indices `]` `dims` $dims `rows` `(` $rows `)` (`map` `(` $map^ `)`)? attr-dict
+    `:` type($slot) `,` type($destination) (`,` type($map)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Asynchronous results
 //===----------------------------------------------------------------------===//
@@ -146,7 +188,8 @@ def Tile_DotStartOp : Tile_SharedOp<"dot_start"> {
     the result was awaited.
 
     Constraints:
-    - (C1) Shapes and types as for tile.dot (C1, C2); the result is pending of acc's type.
+    - (C1) Shapes and types as for tile.dot (C1, C2, C3); the result is pending of acc's type.
+    - (C2) With ones, b stands in a slot whose layout has ones.
 
     Created by `tile-promote-shared` for targets with asynchronous products;
     removed by `convert-tile-to-nvvm`.
@@ -158,10 +201,11 @@ def Tile_DotStartOp : Tile_SharedOp<"dot_start"> {
     ```
   }];
   let arguments = (ins Tile_DotOperand:$a, Tile_DotOperand:$b, Tile_FloatTile:$acc, UnitAttr:$transpose_b,
-    DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision);
+    DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision,
+    UnitAttr:$ones);
   let results = (outs Tile_PendingType:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
+    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? (`ones` $ones^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -217,9 +261,10 @@ def Tile_ReadOp : Tile_SharedOp<"read"> {
   let summary = "loads a tile from shared memory to registers";
   let description = [{
     Constraints:
-    - (C1) The result has the slot's shape and element type.
+    - (C1) The result has the slot's shape and element type, or is a number of the
+      element type where the slot has one element.
 
-    Created by `tile-promote-shared`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-promote-shared` and `tile-persist-grid`; removed by `convert-tile-to-nvvm`.
 
     Example:
 
@@ -228,7 +273,7 @@ def Tile_ReadOp : Tile_SharedOp<"read"> {
     ```
   }];
   let arguments = (ins Tile_SlotType:$slot);
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs Tile_Stored:$result);
   let assemblyFormat = "$slot attr-dict `:` type($slot) `->` type($result)";
   let hasVerifier = 1;
 }
@@ -237,9 +282,11 @@ def Tile_WriteOp : Tile_SharedOp<"write"> {
   let summary = "stores a tile from registers to shared memory";
   let description = [{
     Constraints:
-    - (C1) The value has the slot's shape and element type.
+    - (C1) The value has the slot's shape and element type, or is a number of the
+      element type where the slot has one element; one thread writes that.
 
-    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-lower-rings`, and by `tile-stage-stores` for a slot that the
+    program holds; removed by `convert-tile-to-nvvm`.
 
     Example:
 
@@ -247,7 +294,7 @@ def Tile_WriteOp : Tile_SharedOp<"write"> {
     tile.write %p, %s : tensor<64x64xbf16, #s>, !tile.slot<64x64xbf16, #tile.swizzle<128>>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$value, Tile_SlotType:$slot);
+  let arguments = (ins Tile_Stored:$value, Tile_SlotType:$slot);
   let assemblyFormat = "$value `,` $slot attr-dict `:` type($value) `,` type($slot)";
   let hasVerifier = 1;
 }
@@ -331,6 +378,23 @@ def Tile_CopyWaitOp : Tile_SharedOp<"copy_wait"> {
   let arguments = (ins I64Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
   let hasVerifier = 1;
+}
+
+def Tile_CopyOutWaitOp : Tile_SharedOp<"copy_out_wait"> {
+  let summary = "waits until copies out have read their slots";
+  let description = [{
+    The thread that started copies out for its warpgroup waits until all of
+    them have read shared memory; other threads go on.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.copy_out_wait
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 def Tile_BarrierOp : Tile_SharedOp<"barrier"> {

@@ -100,6 +100,56 @@ def Tile_WarpgroupOp : Tile_Op<"warpgroup", [Pure]> {
 }
 
 //===----------------------------------------------------------------------===//
+// Blocks that run several instances
+//===----------------------------------------------------------------------===//
+
+def Tile_BlockCountOp : Tile_Op<"block_count", [Pure]> {
+  let summary = "how many blocks the launch has started";
+  let description = [{
+    The instance id of a block is its number, from 0 to this. Without
+    `tile.blocks_per_sm` it is the number of instances.
+
+    Constraints:
+    - (C1) Stands in a tile.func whose grid has one dimension.
+
+    Created by `tile-persist-grid`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    %n = tile.block_count : index
+    ```
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_FetchAddOp : Tile_Op<"fetch_add", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "adds to a number in memory, and says what it was";
+  let description = [{
+    Atomic among all blocks. It is added once for the role, whose warps all get
+    the number that was there before; a role that has tiles cannot do so.
+
+    Constraints:
+    - (C1) One index per dimension of the view.
+    - (C2) The view has elements of the value's type, i32.
+
+    Created by `tile-persist-grid`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    %old = tile.fetch_add %counter[%c0], %c1 : !tile.view<1xi32>
+    ```
+  }];
+  let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$indices, I32:$value);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$view `[` $indices `]` `,` $value attr-dict `:` type($view)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Turns
 //===----------------------------------------------------------------------===//
 
@@ -241,7 +291,8 @@ def Tile_BarrierExpectOp : Tile_SharedOp<"barrier_expect"> {
     write in this phase; the copies follow.
 
     Constraints:
-    - (C1) Bytes are a multiple of 16 from 16 to 2^20 - 16.
+    - (C1) Bytes are a multiple of 16 from 0 to 2^20 - 16; 0 where the thread itself
+      has written what there is to wait for.
 
     Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
 

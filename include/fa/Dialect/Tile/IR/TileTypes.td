@@ -64,6 +64,12 @@ def Tile_SlotType : Tile_SharedType<"Slot", "slot"> {
     "SwizzleAttr":$layout);
   let extraClassDeclaration = [{
     int64_t sizeInBytes() const { return getLayout().sizeInBytes(getShape(), getElementType()); }
+    /// Bytes of the panel of ones behind the tile.
+    int64_t onesInBytes() const {
+      return getLayout().getOnes() ? getShape().front() * getLayout().getBytes() : 0;
+    }
+    /// Bytes from a slot of a ring to the next one.
+    int64_t strideInBytes() const { return (sizeInBytes() + onesInBytes() + 1023) / 1024 * 1024; }
   }];
 }
 

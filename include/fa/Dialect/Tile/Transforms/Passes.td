@@ -87,6 +87,39 @@ def TileNarrowPositions : Pass<"tile-narrow-positions", "::mlir::tile::FuncOp"> 
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
 }
 
+def TileSumOnTensorCore : Pass<"tile-sum-on-tensor-core", "::mlir::tile::FuncOp"> {
+  let summary = "let a product compute the sums of its operand's rows, too";
+  let description = [{
+    What: in a loop that carries s' = s * f + row sums of p, and the product
+    acc * f + truncf(p) * b with the same factor f per row, the product gets
+    `ones`, 8 more columns of b, so that the sums come with its accumulator. What
+    divides the accumulator behind the loop by s', takes them from there; where
+    nothing else reads s', the loop does not carry it any more.
+
+    Requires: nothing. Ensures: accumulators of at most 256 columns; nothing
+    else changes. Products whose b is computed, or transposed, stay.
+
+    Numerics: changes rounding. Sums that divide are of rounded elements, so that
+    the errors of rounding in a weight divide out where one weight dominates; each
+    is added in f32. Other uses of s', such as a logarithm, keep the sums of the
+    elements that were not rounded.
+
+    Example (`test/Dialect/Tile/Transforms/sum-on-tensor-core.mlir`):
+
+    ```mlir
+    %acc = tile.dot %p, %b, %scaled ones : tensor<64x64xbf16>, tensor<64x128xbf16>, tensor<64x136xf32>
+    ...
+    %o = tile.columns %r first(0) : tensor<64x136xf32> -> tensor<64x128xf32>
+    %c = tile.columns %r first(128) : tensor<64x136xf32> -> tensor<64x8xf32>
+    %s = tile.reduce maxnumf %c init %lowest dim 1 : tensor<64x8xf32> -> tensor<64xf32>
+    ```
+  }];
+  let options = [
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TileFuseScale : Pass<"tile-fuse-scale", "::mlir::tile::FuncOp"> {
   let summary = "subtract and scale an exponent by one fma";
   let description = [{
@@ -109,6 +142,10 @@ def TileFuseScale : Pass<"tile-fuse-scale", "::mlir::tile::FuncOp"> {
     %e = math.fma %y#0, %scale, %shift : tensor<64x64xf32>
     ```
   }];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", "0",
+           "only in programs whose products have operands of so many bytes an element; 0 for all">
+  ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect"];
 }

@@ -22,9 +22,18 @@ def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
     runs for groups of rows of which some factor is not 1. Which values these
     are is told by the structure alone: acc = carried * broadcast(factor).
 
+    Where the factor is exp2((m - m') * c), m' the maximum of m and of a tile,
+    marked `tile.shift`, and the product has `ones`, m' stays m as long as
+    (m' - m) * c is at most `threshold` in all rows of a group, and the factor 1.
+
     Requires: nothing. Ensures: as much.
 
-    Numerics: exact: x * 1 is x, and a factor that is NaN is not 1.
+    Numerics: exact without `threshold`: x * 1 is x, and a factor that is NaN is
+    not 1. With it, exponentials are up to 2^threshold, and none need be 1, which
+    rounds to itself. So each weight is rounded on its own, about 2^-9 for bf16;
+    sums of the rounded weights, which `ones` gives, divide the same errors out,
+    sums of others do not, so the threshold is for products with ones only. Sums
+    of exponentials in f32 and their logarithm lose nothing.
 
     Example (`test/Dialect/Tile/Transforms/skip-rescale.mlir`):
 
@@ -38,9 +47,14 @@ def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
     ```
   }];
   let options = [
+    Option<"threshold", "threshold", "double", "8.0",
+           "how far maxima that only shift exponents lag behind, in base-2 exponents">,
+    Option<"bytes", "bytes", "int64_t", "0",
+           "only in programs whose products have operands of so many bytes an element; 0 for all">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
   ];
-  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect"];
 }
 
 def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
@@ -50,10 +64,12 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
     dimension of the grid is the fastest. Where the trip count of a loop grows
     along that dimension (its bounds are followed through sums, products with
     constants, minima and maxima), its id is reversed, so that what is left for
-    the end is short. Instances of all other dimensions are cut into sections of
-    `section` (0: one section for each), within which those of the same length
-    run together, so that what they load stays in the cache of second level.
-    The grid keeps its extents; ids are renamed within it.
+    the end is short. Where it grows or shrinks, instances of all other
+    dimensions are cut into sections, within which those of the same length run
+    together, so that what they load stays in the cache of second level: of
+    `section` instances, or of as many as load `section-bytes` in their loops by
+    loads that do not depend on the last id (0 of both: one section for each).
+    Sections make the grid one of one dimension, which counts all instances.
 
     Requires: nothing. Ensures: each instance of the grid runs once.
 
@@ -70,6 +86,8 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
   let options = [
     Option<"section", "section", "int64_t", "0",
            "instances of the other dimensions that run together; 0 for each alone">,
+    Option<"sectionBytes", "section-bytes", "int64_t", "0",
+           "or as many as load so many bytes in their loops; 0 for each alone">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
@@ -88,7 +106,8 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     16 bytes and elements have 2 or 4 bytes, else `ld_st`. With
     `products=async`, where all products of the program allow it (2-byte
     elements, 16 rows for each warp of whole warpgroups, in loops at most) and
-    the copy engine can bring all their loaded operands, copies are `tma`, rings
+    the copy engine can bring all their loaded operands (from views aligned to 16
+    bytes, rows included), copies are `tma`, rings
     that a loop fills have two slots, and `tile.dot` becomes `tile.dot_start`
     and `tile.await`; else a remark says what stands in the way.
 
@@ -117,6 +136,38 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     Option<"products", "products", "std::string", "\"sync\"",
            "sync, or async for targets with asynchronous products">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what went to shared memory and how">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect"];
+}
+
+def TileStageStores : Pass<"tile-stage-stores", "::mlir::tile::FuncOp"> {
+  let summary = "store tiles by way of shared memory and the copy engine";
+  let description = [{
+    What: in programs with asynchronous products, which get roles, a `tile.store`
+    of a tile of 2-byte elements that the copy engine can store (aligned, along
+    the last two dimensions of a view) becomes a write to shared memory and a
+    `tile.copy_out`, by each warpgroup for the rows that it holds. Where shared
+    memory up to `shared-limit` is left, the tile has a ring of its own; else it
+    overwrites a slot of the same shape that products are done with, which is
+    then released behind the copy; else the store stays, with a remark.
+
+    Requires: rings as `tile-promote-shared` makes them. Ensures: as much.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/stage-stores.mlir`):
+
+    ```mlir
+    tile.put_value %r, %x : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>, tensor<64x64xf16, #acc>
+    %s = tile.get %r : ...
+    tile.copy_out %s to %out[%i, %c0] dims [0, 1] rows(64) : ...
+    tile.release %s : ...
+    ```
+  }];
+  let options = [
+    Option<"sharedLimit", "shared-limit", "int64_t", "0",
+           "bytes of shared memory that a program may use; 0 is no limit">,
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say where tiles are written and why">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect"];
 }
@@ -263,14 +314,62 @@ def TileOrderWarpgroups : Pass<"tile-order-warpgroups", "::mlir::tile::FuncOp"> 
   let dependentDialects = ["::mlir::tile::TileDialect"];
 }
 
+def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
+  let summary = "let each block run several instances, so that roles go on without a break";
+  let description = [{
+    What: in a program with roles, a launch starts no more than
+    `blocks-per-sm` blocks on a multiprocessor, and each role loops over
+    instances: the grid becomes one dimension, which counts them. So a role
+    that loads is ahead of the others from one instance to the next. Where all
+    instances have loops of the same length, block b runs b, b + n, b + 2n, ...
+    of n blocks. Else the role that fills rings takes the next number from a
+    counter, a workspace that is 0 before, and hands it to each other role by a
+    ring of two slots; a number behind the last one ends a block. That takes
+    shared memory, which must be there within `shared-limit`.
+
+    Requires: programs in which all but rings and turns stands in roles; other
+    ones stay as they are. Ensures: each instance runs once.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/persist-grid.mlir`):
+
+    ```mlir
+    tile.role "load" warps(4) registers(24) {
+      scf.while (%n = %first) : (i32) -> i32 {
+        tile.put_value %numbers, %n : !tile.ring<2 x 1xi32, #tile.swizzle<32>>, i32
+        %more = arith.cmpi ult, %n, %count : i32
+        scf.condition(%more) %n : i32
+      } do {
+      ^bb0(%n: i32):
+        ...
+        %taken = tile.fetch_add %counter[%c0], %c1 : !tile.view<1xi32>
+        %next = arith.addi %blocks, %taken : i32
+        scf.yield %next : i32
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"blocksPerSM", "blocks-per-sm", "int64_t", "1",
+           "blocks that a launch starts on a multiprocessor at most">,
+    Option<"sharedLimit", "shared-limit", "int64_t", "0",
+           "bytes of shared memory that a program may use; 0 is no limit">,
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say how blocks find instances">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 def TileMakeTensorMaps : Pass<"tile-make-tensor-maps", "::mlir::tile::FuncOp"> {
   let summary = "give copies of the engine their maps as arguments";
   let description = [{
-    What: each `tile.copy` by `tma` gets a map: an argument of the kernel behind
-    the other ones of the launch, which the runtime makes from the view. Copies
-    of equal view, dimensions, box and swizzle share one.
+    What: each `tile.copy` by `tma` and each `tile.copy_out` gets a map: an
+    argument of the kernel behind the other ones of the launch, which the runtime
+    makes from the view. Copies of equal view, dimensions, box and swizzle share
+    one.
 
-    Requires: copies from arguments of the tile.func. Ensures: every such copy
+    Requires: copies from and to arguments of the tile.func. Ensures: every such copy
     has a map.
 
     Numerics: exact.
@@ -305,7 +404,9 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
     for empty ones. A put waits until its slot is empty, says how many bytes come
     and starts the copy; a get waits until its slot is full; a release arrives,
     one arrival a warp. Slots and parities are counted along in each role. A turn
-    becomes numbered barriers, one per warpgroup.
+    becomes numbered barriers, one per warpgroup. A `tile.copy_out` stands behind
+    a barrier of its warpgroup; a slot that it reads is waited for before it is
+    written or released.
 
     Requires: rings in order (see `tile-verify-rings`), copy(tma) in roles only.
     Ensures: no `tile.put`, `tile.put_value`, `tile.get`, `tile.release`,

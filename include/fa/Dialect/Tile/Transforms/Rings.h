@@ -26,6 +26,9 @@ bool isRingAccess(Operation *op);
 /// The ring that such an op is about, null where it cannot be told.
 RingOp ringOf(Operation *op);
 
+/// Whether warps fill the ring from their registers.
+bool isFilledByWarps(RingOp ring);
+
 /// What the op reads, a view or a tensor; null if it does not load.
 Value sourceOf(Operation *op);
 /// Whether two views may have elements in common: different arguments have none.

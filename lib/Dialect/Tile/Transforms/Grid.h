@@ -1,0 +1,43 @@
+//===- Grid.h - instances of a program by number ------------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_DIALECT_TILE_TRANSFORMS_GRID_H
+#define FA_LIB_DIALECT_TILE_TRANSFORMS_GRID_H
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::tile {
+
+/// How a number goes with an id.
+enum class Trend { constant, rises, falls, unknown };
+
+/// Of the trip counts of the loops of the program together.
+Trend trendOfLoops(FuncOp func, Value id);
+
+/// The extents of the grid, as values of the program (index).
+SmallVector<Value> emitExtents(OpBuilder &b, FuncOp func);
+
+/// The ids of the instance of that number, both i32; the last id is the fastest.
+SmallVector<Value> emitIds(OpBuilder &b, Location loc, Value number, ArrayRef<Value> extents);
+
+/// From the number of an instance and the extents of the grid (i32) to its ids (i32).
+using NumberingFn =
+    llvm::function_ref<SmallVector<Value>(OpBuilder &b, Value number, ArrayRef<Value> extents)>;
+
+/// Makes the grid one of one dimension, which counts all instances; `numbering`
+/// says which is which.
+void flattenGrid(FuncOp func, NumberingFn numbering);
+
+/// The two ends of that, for callers that replace the ids: a new argument behind
+/// them, the number of the instance; and to drop them, which are unused by now.
+Value addNumber(FuncOp func);
+void dropIds(FuncOp func);
+
+} // namespace mlir::tile
+
+#endif // FA_LIB_DIALECT_TILE_TRANSFORMS_GRID_H

@@ -1,0 +1,293 @@
+//===- PersistGrid.cpp - blocks that run several instances -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   1. find whether all instances have loops of the same length: bounds that do
+//      not depend on an id (Grid.cpp);
+//   2. put the body of each role into a loop over numbers of instances, and take
+//      the ids from the number: counted by the blocks of the launch, or, where
+//      the lengths differ, taken from a counter by the role that fills rings,
+//      which sends them to the other roles by rings;
+//   3. make the grid one of one dimension, and limit the blocks of a launch.
+//
+// Rejects a number of blocks that is none. Programs without roles, or with more
+// than rings and turns beside them, stay as they are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Grid.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILEPERSISTGRID
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+//===----------------------------------------------------------------------===//
+// 1. What the program is like
+//===----------------------------------------------------------------------===//
+
+/// The roles of a program that holds no more than them, rings and turns.
+static RolesOp rolesOf(FuncOp func) {
+  RolesOp roles;
+  for (Operation &op : func.getBody().front().without_terminator()) {
+    if (!isa<RolesOp, RingOp, TurnOp>(op))
+      return RolesOp();
+    if (auto found = dyn_cast<RolesOp>(op))
+      roles = found;
+  }
+  return roles;
+}
+
+static bool isEven(FuncOp func) {
+  for (unsigned d = 0; d < func.getNumGridDims(); ++d)
+    if (trendOfLoops(func, func.getInstanceId(d)) != Trend::constant)
+      return false;
+  return true;
+}
+
+/// The one role that fills rings from memory, if it has no tiles: it is ahead of the
+/// others, which may fill rings for what they store.
+static RoleOp findTaker(RolesOp roles) {
+  RoleOp taker;
+  bool good = true;
+  roles.walk([&](Operation *op) {
+    if (!isa<PutOp>(op))
+      return;
+    auto role = op->getParentOfType<RoleOp>();
+    good &= !taker || taker == role;
+    taker = role;
+  });
+  if (!taker || !good)
+    return RoleOp();
+  WalkResult tiles = taker.walk([](Operation *op) {
+    bool tile =
+        llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType, SlotType, PendingType>);
+    return tile ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return tiles.wasInterrupted() ? RoleOp() : taker;
+}
+
+/// Bytes of the rings and of their barriers.
+static int64_t sharedBytes(FuncOp func) {
+  constexpr int64_t kBarriers = 2 * 8;
+  int64_t bytes = 0;
+  for (auto ring : func.getBody().front().getOps<RingOp>())
+    bytes += tile::sharedBytes(ring.getType()) + kBarriers * ring.getType().getStages();
+  return bytes;
+}
+
+static RingType numbersType(MLIRContext *context) {
+  constexpr int64_t kSlots = 2, kPanel = 32;
+  return RingType::get(context, kSlots, {1}, IntegerType::get(context, 32),
+                       SwizzleAttr::get(context, kPanel, /*ones=*/false));
+}
+
+//===----------------------------------------------------------------------===//
+// 2. Loops over instances
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct PersistGrid : tile::impl::TilePersistGridBase<PersistGrid> {
+  using Base::Base;
+
+  void runOnOperation() override;
+  void takeIds(OpBuilder &b, RoleOp role, Value number);
+  void countInstances(RoleOp role);
+  void sendNumbers(RoleOp role, ArrayRef<Value> rings, Value counter);
+  void receiveNumbers(RoleOp role, Value ring);
+  Value addCounter();
+
+  /// The ids of the grid as it was, and the number of the block.
+  SmallVector<Value> ids;
+  Value block;
+};
+
+} // namespace
+
+static Value narrow(OpBuilder &b, Location loc, Value value) {
+  return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
+}
+
+/// How many instances there are (index).
+static Value emitCount(OpBuilder &b, FuncOp func) {
+  SmallVector<Value> extents = emitExtents(b, func);
+  Value count = extents.front();
+  for (Value extent : ArrayRef(extents).drop_front())
+    count = arith::MulIOp::create(b, func.getLoc(), count, extent);
+  return count;
+}
+
+/// Uses of the ids in the role are those of the instance of that number (i32).
+void PersistGrid::takeIds(OpBuilder &b, RoleOp role, Value number) {
+  Location loc = role.getLoc();
+  SmallVector<Value> extents;
+  if (ids.size() > 1)
+    for (Value extent : emitExtents(b, getOperation()))
+      extents.push_back(narrow(b, loc, extent));
+  SmallVector<Value> taken{number};
+  if (ids.size() > 1)
+    taken = emitIds(b, loc, number, extents);
+  for (auto [old, id] : llvm::zip_equal(ids, taken)) {
+    Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), id);
+    old.replaceUsesWithIf(wide,
+                          [&](OpOperand &use) { return role->isProperAncestor(use.getOwner()); });
+  }
+}
+
+/// Moves ops to the end of another block.
+static void moveOps(ArrayRef<Operation *> ops, Block *to) {
+  for (Operation *op : ops)
+    op->moveBefore(to, to->end());
+}
+
+/// The body as it is; what is put behind it stays, when these move.
+static SmallVector<Operation *> opsOf(RoleOp role) {
+  return llvm::map_to_vector(role.getBody().front(), [](Operation &op) { return &op; });
+}
+
+/// Block b runs b, b + n, b + 2n, ... of n blocks.
+void PersistGrid::countInstances(RoleOp role) {
+  Location loc = role.getLoc();
+  SmallVector<Operation *> ops = opsOf(role);
+  OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
+  Value count = emitCount(b, getOperation());
+  Value blocks = BlockCountOp::create(b, loc, b.getIndexType());
+  auto loop = scf::ForOp::create(b, loc, block, count, blocks);
+  b.setInsertionPointToStart(loop.getBody());
+  Value number = narrow(b, loc, loop.getInductionVar());
+  Operation *yield = loop.getBody()->getTerminator();
+  for (Operation *op : ops)
+    op->moveBefore(yield);
+  b.setInsertionPointAfterValue(number);
+  takeIds(b, role, number);
+}
+
+/// Block b begins with b; what comes after the first numbers is taken from the counter.
+void PersistGrid::sendNumbers(RoleOp role, ArrayRef<Value> rings, Value counter) {
+  Location loc = role.getLoc();
+  SmallVector<Operation *> ops = opsOf(role);
+  OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
+  Value count = narrow(b, loc, emitCount(b, getOperation()));
+  Value blocks = narrow(b, loc, BlockCountOp::create(b, loc, b.getIndexType()));
+  Value first = narrow(b, loc, block);
+  auto send = [&](OpBuilder &b, Location, ValueRange numbers) {
+    for (Value ring : rings)
+      PutValueOp::create(b, loc, ring, numbers.front());
+    Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, numbers.front(), count);
+    scf::ConditionOp::create(b, loc, more, numbers);
+  };
+  auto take = [&](OpBuilder &b, Location, ValueRange numbers) {
+    takeIds(b, role, numbers.front());
+    moveOps(ops, b.getInsertionBlock());
+    b.setInsertionPointToEnd(b.getInsertionBlock());
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+    Value taken = FetchAddOp::create(b, loc, b.getI32Type(), counter, zero, one);
+    Value next = arith::AddIOp::create(b, loc, blocks, taken);
+    scf::YieldOp::create(b, loc, next);
+  };
+  scf::WhileOp::create(b, loc, TypeRange(b.getI32Type()), first, send, take);
+}
+
+void PersistGrid::receiveNumbers(RoleOp role, Value ring) {
+  Location loc = role.getLoc();
+  SmallVector<Operation *> ops = opsOf(role);
+  OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
+  Value count = narrow(b, loc, emitCount(b, getOperation()));
+  auto receive = [&](OpBuilder &b, Location, ValueRange) {
+    auto slot = GetOp::create(b, loc, cast<RingType>(ring.getType()).getSlot(), ring);
+    Value number = ReadOp::create(b, loc, b.getI32Type(), slot);
+    ReleaseOp::create(b, loc, slot);
+    Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, number, count);
+    scf::ConditionOp::create(b, loc, more, number);
+  };
+  auto run = [&](OpBuilder &b, Location, ValueRange numbers) {
+    takeIds(b, role, numbers.front());
+    moveOps(ops, b.getInsertionBlock());
+    b.setInsertionPointToEnd(b.getInsertionBlock());
+    scf::YieldOp::create(b, loc);
+  };
+  scf::WhileOp::create(b, loc, TypeRange(b.getI32Type()), ValueRange(), receive, run);
+}
+
+//===----------------------------------------------------------------------===//
+// 3. The launch
+//===----------------------------------------------------------------------===//
+
+/// A number that is 0 before the launch, as an argument.
+Value PersistGrid::addCounter() {
+  FuncOp func = getOperation();
+  Builder b(&getContext());
+  unsigned at = func.getNumLaunchArguments();
+  NamedAttrList attrs;
+  attrs.set(TileDialect::kNameAttr, b.getStringAttr(func.getSymName() + "_next"));
+  attrs.set(TileDialect::kOutputAttr, b.getUnitAttr());
+  attrs.set(TileDialect::kWorkspaceAttr, b.getI64ArrayAttr({1}));
+  attrs.set(TileDialect::kZeroedAttr, b.getUnitAttr());
+  LogicalResult inserted =
+      func.insertArgument(at, ViewType::get(&getContext(), {1}, b.getI32Type()),
+                          attrs.getDictionary(&getContext()), func.getLoc());
+  assert(succeeded(inserted) && "a tile.func takes any view");
+  (void)inserted;
+  return func.getArgument(at);
+}
+
+void PersistGrid::runOnOperation() {
+  FuncOp func = getOperation();
+  if (blocksPerSM < 1 || blocksPerSM > 32) {
+    func.emitError() << "blocks-per-sm must be from 1 to 32, got " << blocksPerSM.getValue();
+    return signalPassFailure();
+  }
+  RolesOp roles = rolesOf(func);
+  if (!roles || func.getNumGridDims() == 0 || func->hasAttr(TileDialect::kBlocksPerSMAttr))
+    return;
+  auto all = llvm::to_vector(roles.getBody().front().getOps<RoleOp>());
+  RoleOp taker;
+  if (!isEven(func))
+    taker = findTaker(roles);
+
+  SmallVector<Value> rings;
+  if (taker) {
+    OpBuilder b(roles);
+    for (size_t i = 1; i < all.size(); ++i)
+      rings.push_back(RingOp::create(b, func.getLoc(), numbersType(&getContext())));
+    if (sharedLimit > 0 && sharedBytes(func) > sharedLimit) {
+      for (Value ring : rings)
+        ring.getDefiningOp()->erase();
+      taker = RoleOp();
+    }
+  }
+  Value counter = taker ? addCounter() : Value();
+  for (unsigned d = 0; d < func.getNumGridDims(); ++d)
+    ids.push_back(func.getInstanceId(d));
+  block = addNumber(func);
+  // Extents and ids are read off the grid as it was: the number comes off last.
+  const Value *ring = rings.begin();
+  for (RoleOp role : all) {
+    if (!taker)
+      countInstances(role);
+    else if (role == taker)
+      sendNumbers(role, rings, counter);
+    else
+      receiveNumbers(role, *ring++);
+  }
+  dropIds(func);
+  ids.clear();
+  func->setAttr(TileDialect::kBlocksPerSMAttr,
+                Builder(&getContext()).getI64IntegerAttr(blocksPerSM));
+  if (emitRemarks)
+    emitRemark(func.getLoc()) << "each block runs several instances: "
+                              << (taker ? "it takes their numbers from a counter"
+                                        : "as many as there are blocks lie between two");
+}

@@ -1,0 +1,252 @@
+//===- SumOnTensorCore.cpp - tile-sum-on-tensor-core -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For each product of a loop, acc = dot(truncf(p), b, carried * broadcast(f)):
+//
+//   1. find the sums of p's rows that the loop carries along with the product:
+//      s = reduce addf p init (carried * f), both from zeros;
+//   2. the product gets `ones`: the accumulator is 8 columns wider, in which the
+//      sums of truncf(p)'s rows stand, scaled by f like all other columns;
+//   3. behind the loop, the accumulator's own columns, and the sums from one
+//      that is behind them. What divides by s divides by these sums;
+//   4. if all other uses of s compare it with 0, they take the sums as well, and
+//      the loop does not carry s any more.
+//
+// Rejects nothing; what has another form is left alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILESUMONTENSORCORE
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+
+/// A product, and the sums that go with it.
+struct Sums {
+  DotOp dot;
+  arith::MulFOp scaled;
+  BroadcastOp factor;
+  ReduceOp reduce;
+  scf::ForOp loop;
+  /// Which of the loop's values the accumulator and the sums are.
+  unsigned acc, sum;
+};
+
+} // namespace
+
+static constexpr int64_t kOnes = 8, kMostColumns = 256;
+
+/// Columns of a panel of shared memory: ones stand behind whole panels only, and
+/// what is left of the last one is zeros.
+static constexpr int64_t kPanel = 64;
+
+static bool isZero(Value value) {
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !broadcast.getDim())
+    value = broadcast.getInput();
+  return matchPattern(value, m_AnyZeroFloat());
+}
+
+//===----------------------------------------------------------------------===//
+// 1. What belongs together
+//===----------------------------------------------------------------------===//
+
+/// Which of the loop's values the argument is, if the loop yields `next` for it.
+static std::optional<unsigned> carriedAs(scf::ForOp loop, Value argument, Value next) {
+  auto block = dyn_cast<BlockArgument>(argument);
+  if (!block || block.getOwner() != loop.getBody() || block.getArgNumber() == 0)
+    return std::nullopt;
+  unsigned number = block.getArgNumber() - 1;
+  bool carried = loop.getYieldedValues()[number] == next && isZero(loop.getInitArgs()[number]);
+  return carried ? std::optional(number) : std::nullopt;
+}
+
+/// The other factor of a product with `factor`.
+static Value otherFactor(arith::MulFOp product, Value factor) {
+  return product.getLhs() == factor   ? product.getRhs()
+         : product.getRhs() == factor ? product.getLhs()
+                                      : Value();
+}
+
+static std::optional<Sums> findSums(DotOp dot) {
+  Sums sums;
+  sums.dot = dot;
+  sums.loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  auto rounded = dot.getA().getDefiningOp<arith::TruncFOp>();
+  sums.scaled = dot.getAcc().getDefiningOp<arith::MulFOp>();
+  if (!sums.loop || !rounded || !sums.scaled || dot.getOnes() || dot.getTransposeB() ||
+      !dot.getB().getDefiningOp<LoadOp>() || !dot->hasOneUse() || !sums.scaled->hasOneUse())
+    return std::nullopt;
+  Type element = getElementTypeOrSelf(rounded.getType());
+  int64_t columns = cast<RankedTensorType>(dot.getType()).getDimSize(1);
+  if ((!element.isF16() && !element.isBF16()) || columns % kPanel != 0 ||
+      columns + kOnes > kMostColumns)
+    return std::nullopt;
+  for (Value side : sums.scaled->getOperands())
+    if (auto broadcast = side.getDefiningOp<BroadcastOp>();
+        broadcast && broadcast.getDim() && *broadcast.getDim() == 1)
+      sums.factor = broadcast;
+  if (!sums.factor)
+    return std::nullopt;
+  Value acc = otherFactor(sums.scaled, sums.factor);
+  std::optional<unsigned> accNumber = carriedAs(sums.loop, acc, dot);
+  if (!accNumber || !acc.hasOneUse())
+    return std::nullopt;
+  for (Operation *user : rounded.getIn().getUsers()) {
+    auto reduce = dyn_cast<ReduceOp>(user);
+    if (!reduce || reduce.getKind() != Reduction::addf || reduce.getDim() != 1 ||
+        user->getBlock() != sums.loop.getBody())
+      continue;
+    auto init = reduce.getInit().getDefiningOp<arith::MulFOp>();
+    Value sum = init ? otherFactor(init, sums.factor.getInput()) : Value();
+    std::optional<unsigned> sumNumber =
+        sum ? carriedAs(sums.loop, sum, reduce) : std::optional<unsigned>();
+    if (!sumNumber)
+      continue;
+    sums.reduce = reduce;
+    sums.acc = *accNumber;
+    sums.sum = *sumNumber;
+    return sums;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// 2. The product
+//===----------------------------------------------------------------------===//
+
+static void addOnes(Sums &sums, RankedTensorType wide) {
+  ImplicitLocOpBuilder b(sums.dot.getLoc(), sums.loop);
+  Value zero = arith::ConstantOp::create(b, b.getFloatAttr(wide.getElementType(), 0.0));
+  sums.loop.getInitArgsMutable()[sums.acc].set(
+      BroadcastOp::create(b, wide, zero, IntegerAttr()).getResult());
+  BlockArgument carried = sums.loop.getRegionIterArg(sums.acc);
+  carried.setType(wide);
+  b.setInsertionPoint(sums.scaled);
+  Value factor = BroadcastOp::create(b, wide, sums.factor.getInput(), sums.factor.getDimAttr());
+  Value scaled = arith::MulFOp::create(b, carried, factor, sums.scaled.getFastmath());
+  b.setInsertionPoint(sums.dot);
+  Value next = DotOp::create(b, wide, sums.dot.getA(), sums.dot.getB(), scaled, false,
+                             sums.dot.getPrecision(), /*ones=*/true);
+  sums.dot.replaceAllUsesWith(next);
+  sums.dot.erase();
+  sums.scaled.erase();
+  if (sums.factor.use_empty())
+    sums.factor.erase();
+  sums.loop.getResult(sums.acc).setType(wide);
+}
+
+//===----------------------------------------------------------------------===//
+// 3. Behind the loop
+//===----------------------------------------------------------------------===//
+
+/// Returns the sums.
+static Value takeColumns(Sums &sums, RankedTensorType narrow) {
+  ImplicitLocOpBuilder b(sums.loop.getLoc(), sums.loop->getContext());
+  b.setInsertionPointAfter(sums.loop);
+  Value wide = sums.loop.getResult(sums.acc);
+  int64_t columns = narrow.getDimSize(1);
+  Type element = narrow.getElementType();
+  auto own = ColumnsOp::create(b, narrow, wide, 0);
+  wide.replaceAllUsesExcept(own, own);
+  auto behind = ColumnsOp::create(b, narrow.clone({narrow.getDimSize(0), kOnes}), wide, columns);
+  auto rowType = cast<RankedTensorType>(sums.loop.getResult(sums.sum).getType());
+  Value lowest = arith::ConstantOp::create(
+      b, b.getFloatAttr(element, APFloat::getInf(cast<FloatType>(element).getFloatSemantics(),
+                                                 /*Negative=*/true)));
+  lowest = BroadcastOp::create(b, rowType, lowest, IntegerAttr());
+  return ReduceOp::create(b, rowType, Reduction::maxnumf, behind, lowest, 1);
+}
+
+static bool dividesBy(OpOperand &use) {
+  return isa<arith::DivFOp>(use.getOwner()) && use.getOperandNumber() == 1;
+}
+
+static bool comparesWithZero(OpOperand &use) {
+  auto compare = dyn_cast<arith::CmpFOp>(use.getOwner());
+  return compare && isZero(compare->getOperand(1 - use.getOperandNumber()));
+}
+
+//===----------------------------------------------------------------------===//
+// 4. Sums that nothing reads
+//===----------------------------------------------------------------------===//
+
+/// The loop without one of its values, which only itself uses.
+static void dropCarried(Sums &sums) {
+  Block &body = *sums.loop.getBody();
+  auto scaled = sums.reduce.getInit().getDefiningOp<arith::MulFOp>();
+  auto yield = cast<scf::YieldOp>(body.getTerminator());
+  yield->eraseOperand(sums.sum);
+  sums.reduce.erase();
+  if (scaled.use_empty())
+    scaled.erase();
+  SmallVector<Value> inits(sums.loop.getInitArgs());
+  inits.erase(inits.begin() + sums.sum);
+  OpBuilder b(sums.loop);
+  auto loop = scf::ForOp::create(b, sums.loop.getLoc(), sums.loop.getLowerBound(),
+                                 sums.loop.getUpperBound(), sums.loop.getStep(), inits);
+  loop->setDiscardableAttrs(sums.loop->getDiscardableAttrDictionary());
+  body.eraseArgument(sums.sum + 1);
+  if (!loop.getBody()->empty())
+    loop.getBody()->getTerminator()->erase();
+  for (auto [from, to] : llvm::zip_equal(body.getArguments(), loop.getBody()->getArguments()))
+    from.replaceAllUsesWith(to);
+  loop.getBody()->getOperations().splice(loop.getBody()->end(), body.getOperations());
+  for (unsigned from = 0, to = 0; from < sums.loop.getNumResults(); ++from)
+    if (from != sums.sum)
+      sums.loop.getResult(from).replaceAllUsesWith(loop.getResult(to++));
+  sums.loop.erase();
+}
+
+/// Whether only the sum itself, of the next iteration, reads what is carried.
+static bool readsItselfOnly(Sums &sums) {
+  auto scaled = sums.reduce.getInit().getDefiningOp<arith::MulFOp>();
+  return sums.reduce->hasOneUse() && scaled->hasOneUse() &&
+         sums.loop.getRegionIterArg(sums.sum).hasOneUse();
+}
+
+namespace {
+
+struct SumOnTensorCore : tile::impl::TileSumOnTensorCoreBase<SumOnTensorCore> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<DotOp> dots;
+    getOperation().walk([&](DotOp dot) { dots.push_back(dot); });
+    for (DotOp dot : dots) {
+      std::optional<Sums> sums = findSums(dot);
+      if (!sums)
+        continue;
+      auto narrow = cast<RankedTensorType>(dot.getType());
+      Location loc = dot.getLoc();
+      addOnes(*sums, narrow.clone({narrow.getDimSize(0), narrow.getDimSize(1) + kOnes}));
+      Value rounded = takeColumns(*sums, narrow), exact = sums->loop.getResult(sums->sum);
+      bool drop = readsItselfOnly(*sums) && llvm::all_of(exact.getUses(), [](OpOperand &use) {
+                    return dividesBy(use) || comparesWithZero(use);
+                  });
+      exact.replaceUsesWithIf(rounded, [&](OpOperand &use) { return drop || dividesBy(use); });
+      if (drop)
+        dropCarried(*sums);
+      if (emitRemarks)
+        emitRemark(loc) << "sums of rows come with the product; the loop "
+                        << (drop ? "carries no others" : "keeps those of what was not rounded");
+    }
+  }
+};
+
+} // namespace

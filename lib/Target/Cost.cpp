@@ -1,0 +1,345 @@
+//===- Cost.cpp - what a kernel does at given sizes -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/Cost.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+/// Runs one instance: integers where they are known, tiles only by their size.
+class Counter {
+public:
+  Counter(ArrayRef<unsigned> arguments, const LaunchShapes &shapes, KernelCost &cost)
+      : arguments(arguments), shapes(shapes), cost(cost) {}
+
+  void run(tile::FuncOp function, ArrayRef<int64_t> instance) {
+    numbers.clear();
+    unsigned first = function.getNumLaunchArguments();
+    for (auto [i, number] : llvm::enumerate(instance))
+      numbers[function.getBody().getArgument(first + i)] = number;
+    runBlock(function.getBody().front());
+  }
+
+private:
+  using Number = std::optional<int64_t>;
+
+  Number get(Value value) {
+    auto found = numbers.find(value);
+    return found == numbers.end() ? std::nullopt : Number(found->second);
+  }
+  void set(Value value, Number number) {
+    if (number)
+      numbers[value] = *number;
+    else
+      numbers.erase(value);
+  }
+  void runBlock(Block &block) {
+    for (Operation &op : block.without_terminator())
+      runOp(&op);
+  }
+  void runOp(Operation *op);
+  void runLoop(scf::ForOp loop);
+  void runIf(scf::IfOp branch);
+  /// The results of `op` are what `terminator` yields.
+  void yield(Operation *op, Operation *terminator) {
+    SmallVector<Number> yielded =
+        llvm::map_to_vector(terminator->getOperands(), [&](Value value) { return get(value); });
+    for (auto [result, number] : llvm::zip_equal(op->getResults(), yielded))
+      set(result, number);
+  }
+  Number compute(Operation *op);
+  void countTile(Operation *op);
+
+  ArrayRef<unsigned> arguments;
+  const LaunchShapes &shapes;
+  KernelCost &cost;
+  DenseMap<Value, int64_t> numbers;
+};
+} // namespace
+
+static double elements(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? tensor.getNumElements() : 0;
+}
+
+static double bytes(Type type) {
+  if (!isa<RankedTensorType>(type))
+    return 0;
+  Type element = getElementTypeOrSelf(type);
+  return elements(type) * (element.isIndex() ? 64 : element.getIntOrFloatBitWidth()) / 8;
+}
+
+std::optional<int64_t> Counter::compute(Operation *op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto integer = dyn_cast<IntegerAttr>(constant.getValue());
+    return integer ? Number(integer.getValue().getSExtValue()) : std::nullopt;
+  }
+  if (auto dim = dyn_cast<tile::DimOp>(op)) {
+    auto argument = dyn_cast<BlockArgument>(dim.getView());
+    if (!argument || argument.getArgNumber() >= arguments.size())
+      return std::nullopt;
+    return shapes[arguments[argument.getArgNumber()]][dim.getDim()];
+  }
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    Number condition = get(select.getCondition());
+    return condition ? get(*condition ? select.getTrueValue() : select.getFalseValue())
+                     : std::nullopt;
+  }
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::IndexCastUIOp>(op))
+    return get(op->getOperand(0));
+  if (op->getNumOperands() != 2 || op->getNumResults() != 1)
+    return std::nullopt;
+  Number x = get(op->getOperand(0)), y = get(op->getOperand(1));
+  // One known side can decide.
+  if (isa<arith::AndIOp>(op) && op->getResult(0).getType().isInteger(1) &&
+      ((x && !*x) || (y && !*y)))
+    return 0;
+  if (!x || !y)
+    return std::nullopt;
+  if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+    APInt a(64, *x, true), b(64, *y, true);
+    return arith::applyCmpPredicate(compare.getPredicate(), a, b);
+  }
+  int64_t result;
+  if (isa<arith::AddIOp>(op))
+    return llvm::AddOverflow(*x, *y, result) ? std::nullopt : Number(result);
+  if (isa<arith::SubIOp>(op))
+    return llvm::SubOverflow(*x, *y, result) ? std::nullopt : Number(result);
+  if (isa<arith::MulIOp>(op))
+    return llvm::MulOverflow(*x, *y, result) ? std::nullopt : Number(result);
+  if (isa<arith::MaxSIOp>(op))
+    return std::max(*x, *y);
+  if (isa<arith::MinSIOp>(op))
+    return std::min(*x, *y);
+  if (isa<arith::AndIOp>(op))
+    return *x & *y;
+  if (isa<arith::OrIOp>(op))
+    return *x | *y;
+  if (isa<arith::XOrIOp>(op))
+    return *x ^ *y;
+  if (*y <= 0)
+    return std::nullopt;
+  if (isa<arith::FloorDivSIOp>(op))
+    return llvm::divideFloorSigned(*x, *y);
+  if (isa<arith::CeilDivSIOp>(op))
+    return llvm::divideCeilSigned(*x, *y);
+  if (isa<arith::DivSIOp>(op))
+    return *x / *y;
+  if (isa<arith::RemSIOp>(op))
+    return *x % *y;
+  if (*x < 0)
+    return std::nullopt;
+  if (isa<arith::DivUIOp>(op))
+    return *x / *y;
+  if (isa<arith::CeilDivUIOp>(op))
+    return llvm::divideCeil(*x, *y);
+  if (isa<arith::RemUIOp>(op))
+    return *x % *y;
+  return std::nullopt;
+}
+
+/// What one op on tiles costs.
+void Counter::countTile(Operation *op) {
+  if (auto dot = dyn_cast<tile::DotOp>(op)) {
+    auto a = cast<RankedTensorType>(dot.getA().getType());
+    double n = cast<RankedTensorType>(dot.getType()).getDimSize(1);
+    double rows = a.getDimSize(0), k = a.getDimSize(1), groups = std::ceil(rows / 64);
+    bool narrow = a.getElementTypeBitWidth() <= 16;
+    (narrow ? cost.products16 : cost.products32) += 2 * rows * k * n;
+    // Operands that are loaded come out of shared memory, b once for 64 rows.
+    cost.operandBytes += groups * bytes(dot.getB().getType());
+    if (dot.getA().getDefiningOp<tile::LoadOp>())
+      cost.operandBytes += bytes(a);
+    return;
+  }
+  if (isa<tile::LoadOp, tile::GatherOp>(op)) {
+    cost.loaded += bytes(op->getResult(0).getType());
+    return;
+  }
+  if (auto store = dyn_cast<tile::StoreOp>(op)) {
+    cost.stored += bytes(store.getValue().getType());
+    return;
+  }
+  if (isa<tile::BroadcastOp, tile::IotaOp, tile::TransposeOp, tile::ConvertLayoutOp,
+          arith::ConstantOp>(op))
+    return;
+  if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+    cost.arithmetic += elements(reduce.getInput().getType());
+    return;
+  }
+  double size = op->getNumResults() == 0 ? 0 : elements(op->getResult(0).getType());
+  if (isa<tile::RandomBitsOp>(op)) {
+    // Philox: 7 rounds of some 6 operations for 16 elements.
+    cost.arithmetic += 4 * size;
+    return;
+  }
+  if (isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp, math::AbsFOp>(op)) {
+    bool exponent = isa<math::Exp2Op>(op);
+    cost.special += exponent ? size : 2 * size;
+    cost.arithmetic += exponent ? 0 : 8 * size;
+    return;
+  }
+  if (isa<arith::DivFOp>(op))
+    cost.special += size;
+  // Two elements are narrowed at once; two tests are one operation.
+  cost.arithmetic += isa<arith::TruncFOp, arith::AndIOp, arith::OrIOp>(op) ? size / 2 : size;
+}
+
+void Counter::runLoop(scf::ForOp loop) {
+  Number first = get(loop.getLowerBound()), end = get(loop.getUpperBound()),
+         step = get(loop.getStep());
+  if (!first || !end || !step || *step < 1) {
+    cost.dependsOnData = true;
+    first = 0, end = step = 1;
+  }
+  for (auto [argument, init] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getInits()))
+    set(argument, get(init));
+  Operation *terminator = loop.getBody()->getTerminator();
+  for (int64_t i = *first; i < *end; i += *step) {
+    numbers[loop.getInductionVar()] = i;
+    runBlock(*loop.getBody());
+    SmallVector<Number> next =
+        llvm::map_to_vector(terminator->getOperands(), [&](Value value) { return get(value); });
+    for (auto [argument, number] : llvm::zip_equal(loop.getRegionIterArgs(), next))
+      set(argument, number);
+  }
+  for (auto [result, argument] : llvm::zip_equal(loop.getResults(), loop.getRegionIterArgs()))
+    set(result, get(argument));
+}
+
+void Counter::runIf(scf::IfOp branch) {
+  Number condition = get(branch.getCondition());
+  if (!condition)
+    cost.dependsOnData = true;
+  Block *taken = !condition || *condition ? branch.thenBlock() : branch.elseBlock();
+  if (!taken)
+    return;
+  runBlock(*taken);
+  yield(branch, taken->getTerminator());
+  if (!condition)
+    for (Value result : branch.getResults())
+      numbers.erase(result);
+}
+
+void Counter::runOp(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return runLoop(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return runIf(branch);
+  if (auto branch = dyn_cast<tile::IfAnyOp>(op)) {
+    // Rarely taken: it corrects what earlier iterations did.
+    return;
+  }
+  bool scalar = llvm::none_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) &&
+                llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+  if (!scalar)
+    return countTile(op);
+  if (op->getNumResults() == 1)
+    set(op->getResult(0), compute(op));
+}
+
+KernelCost &KernelCost::operator+=(const KernelCost &other) {
+  instances += other.instances;
+  products16 += other.products16;
+  products32 += other.products32;
+  special += other.special;
+  arithmetic += other.arithmetic;
+  operandBytes += other.operandBytes;
+  loaded += other.loaded;
+  stored += other.stored;
+  dependsOnData |= other.dependsOnData;
+  return *this;
+}
+
+llvm::Expected<KernelCost> fa::countKernel(tile::FuncOp function, const Manifest &manifest,
+                                           const ManifestKernel &kernel,
+                                           const LaunchShapes &shapes) {
+  auto extents = manifest.grid(kernel, shapes);
+  if (!extents)
+    return extents.takeError();
+  KernelCost cost;
+  int64_t instances = 1;
+  for (int64_t extent : *extents)
+    if (llvm::MulOverflow(instances, extent, instances))
+      return llvm::createStringError("the number of instances of kernel '" + kernel.name +
+                                     "' overflows; choose smaller sizes");
+  if (instances == 0)
+    return cost;
+  constexpr int64_t mostSamples = 512;
+  int64_t samples = std::min(instances, mostSamples);
+  Counter counter(kernel.arguments, shapes, cost);
+  for (int64_t sample = 0; sample < samples; ++sample) {
+    // In the middle of its share, so that ends do not count twice.
+    auto number =
+        static_cast<int64_t>((__int128(2) * sample + 1) * instances / (__int128(2) * samples));
+    SmallVector<int64_t> instance(extents->size());
+    for (size_t d = extents->size(); d-- > 0; number /= (*extents)[d])
+      instance[d] = number % (*extents)[d];
+    counter.run(function, instance);
+  }
+  double scale = double(instances) / samples;
+  for (double *part : {&cost.products16, &cost.products32, &cost.special, &cost.arithmetic,
+                       &cost.operandBytes, &cost.loaded, &cost.stored})
+    *part *= scale;
+  cost.instances = instances;
+  return cost;
+}
+
+//===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+// NVIDIA's tuning guides: a multiprocessor does 16 special functions, 128 operations of
+// 32 bits and 128 bytes of shared memory a clock; products of mma.sync on Hopper run at five
+// eighths of wgmma's rate. Clocks are those that hold under products of matrices.
+static constexpr Machine kMachines[] = {
+    {"sm_80", "A100, 80 GB", 108, 1.3e9, 2048, 1024.0 / 3, 16, 128, 128, 1.8e12},
+    {"sm_90a", "H200", 132, 1.5e9, 4096, 2560.0 / 6, 16, 128, 128, 4.2e12},
+};
+
+const Machine *fa::getMachine(llvm::StringRef target) {
+  for (const Machine &machine : kMachines)
+    if (machine.target == target)
+      return &machine;
+  return nullptr;
+}
+
+KernelTime fa::estimateTime(const KernelCost &cost, double compulsory, const Machine &machine) {
+  double clocks = machine.multiprocessors * machine.clock;
+  KernelTime time;
+  time.tensorCores =
+      (cost.products16 / machine.flops16 + cost.products32 / machine.flops32) / clocks;
+  time.special = cost.special / machine.special / clocks;
+  time.arithmetic = cost.arithmetic / machine.lanes / clocks;
+  time.sharedMemory = cost.operandBytes / machine.sharedBytes / clocks;
+  time.memory = compulsory / machine.memory;
+  std::pair<double, llvm::StringRef> units[] = {{time.tensorCores, "tensor cores"},
+                                                {time.special, "special functions"},
+                                                {time.arithmetic, "arithmetic"},
+                                                {time.sharedMemory, "shared memory"}};
+  // Units overlap, but not wholly: the 3-norm lies between their largest and their sum.
+  double together = 0, longest = 0;
+  for (auto [seconds, name] : units) {
+    together += seconds * seconds * seconds;
+    if (seconds > longest)
+      longest = seconds, time.bound = name;
+  }
+  together = std::cbrt(together);
+  double waves = cost.instances / machine.multiprocessors;
+  if (waves > 0)
+    together *= std::max(1.0, 1 + (std::ceil(waves) - waves) / (2 * waves));
+  if (time.memory > together)
+    time.bound = "memory";
+  time.estimate = std::max(together, time.memory);
+  return time;
+}

@@ -1,0 +1,299 @@
+//===- AgentShared.cpp - what an agent does with shared memory -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Agent.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::interpreter;
+
+unsigned Agent::numberOf(Operation *op, function_ref<unsigned()> add) {
+  auto [entry, added] = instance.numbers.try_emplace(op, 0);
+  if (added)
+    entry->second = add();
+  return entry->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+LogicalResult Agent::tileOfOperand(Operation *op, Value operand, TileRef &tile,
+                                   ElementRange range) {
+  const Datum &datum = get(operand);
+  if (!isa<tile::SlotType>(operand.getType())) {
+    tile = datum.tile;
+    return success();
+  }
+  if (Fault fault =
+          instance.memory.read(accessBy(op), datum.slot, instance.program.byNumber, tile, range))
+    return fail(op, "", fault);
+  return success();
+}
+
+/// What an asynchronous product reads of operand 0 or 1: of a, where whole
+/// warpgroups share its rows, those of this one.
+ElementRange Agent::rowsOfProduct(tile::DotStartOp op, unsigned operand) const {
+  constexpr unsigned kWarpsOfGroup = 4;
+  auto slot = dyn_cast<tile::SlotType>(op->getOperand(operand).getType());
+  if (operand != 0 || !slot || warps % kWarpsOfGroup || slot.getShape()[0] % warps)
+    return {};
+  int64_t size = elementsOf(slot.getShape()) / (warps / kWarpsOfGroup);
+  int64_t group = warp() / kWarpsOfGroup;
+  return {group * size, (group + 1) * size};
+}
+
+/// The product of an op of tile.dot's operands, read now.
+template <typename Op>
+static TileRef multiplyAs(Op op, const Elements &a, const Elements &b, const Elements &acc) {
+  ArrayRef<int64_t> shape = tileOf(op.getAcc()).getShape();
+  int64_t k = a.size() / shape[0];
+  return multiply(a, b, acc, shape[0], shape[1], k, op.getTransposeB());
+}
+
+LogicalResult Agent::startProduct(tile::DotStartOp op) {
+  auto product = std::make_shared<Product>();
+  product->op = op;
+  product->a = get(op.getA());
+  product->b = get(op.getB());
+  product->acc = get(op.getAcc()).tile;
+  TileRef a, b;
+  if (failed(tileOfOperand(op, op.getA(), a, rowsOfProduct(op, 0))) ||
+      failed(tileOfOperand(op, op.getB(), b)))
+    return failure();
+  for (auto [i, operand] : llvm::enumerate(op->getOperands().take_front(2)))
+    if (isa<tile::SlotType>(operand.getType()))
+      instance.memory.startReading(accessBy(op), get(operand).slot, rowsOfProduct(op, i));
+  if (instance.random.coin())
+    product->early = multiplyAs(op, *a, *b, *product->acc);
+  Datum datum;
+  datum.product = product;
+  products.push_back(std::move(product));
+  set(op.getResult(), datum);
+  return success();
+}
+
+/// The product's operands are there until now.
+LogicalResult Agent::await(tile::AwaitOp op) {
+  std::shared_ptr<Product> product = get(op.getPending()).product;
+  auto start = cast<tile::DotStartOp>(product->op);
+  TileRef tiles[2];
+  const Datum *operands[] = {&product->a, &product->b};
+  const Value values[] = {start.getA(), start.getB()};
+  for (auto [i, operand] : llvm::enumerate(values)) {
+    tiles[i] = operands[i]->tile;
+    if (!isa<tile::SlotType>(operand.getType()) || product->awaited)
+      continue;
+    const SlotRef &slot = operands[i]->slot;
+    if (Fault fault = instance.memory.read(accessBy(op), slot, instance.program.byNumber, tiles[i],
+                                           rowsOfProduct(start, i)))
+      return fail(op, "completes a product that ", fault);
+    instance.memory.endReading(start, number, slot);
+  }
+  if (!product->awaited && !product->early)
+    product->early = multiplyAs(start, *tiles[0], *tiles[1], *product->acc);
+  product->awaited = true;
+  llvm::erase(products, product);
+  Datum datum;
+  datum.tile = product->early;
+  set(op.getResult(), datum);
+  return success();
+}
+
+/// That no product still reads the slot.
+LogicalResult Agent::checkRelease(tile::ReleaseOp op) {
+  const SlotRef &slot = get(op.getSlot()).slot;
+  for (const std::shared_ptr<Product> &product : products) {
+    auto start = cast<tile::DotStartOp>(product->op);
+    for (auto [operand, datum] :
+         {std::pair(start.getA(), &product->a), std::pair(start.getB(), &product->b)})
+      if (isa<tile::SlotType>(operand.getType()) && datum->slot.ring == slot.ring &&
+          datum->slot.stage == slot.stage)
+        return fail(op, "releases a slot that a product still reads; await it first",
+                    {"", start, "the product starts here"});
+  }
+  return success();
+}
+
+LogicalResult Agent::executeProduct(Operation *operation) {
+  if (auto op = dyn_cast<tile::DotStartOp>(operation))
+    return startProduct(op);
+  if (auto op = dyn_cast<tile::AwaitOp>(operation))
+    return await(op);
+  auto op = cast<tile::DotOp>(operation);
+  TileRef a, b;
+  if (failed(tileOfOperand(op, op.getA(), a)) || failed(tileOfOperand(op, op.getB(), b)))
+    return failure();
+  Datum datum;
+  datum.tile = multiplyAs(op, *a, *b, *get(op.getAcc()).tile);
+  set(op.getResult(), datum);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+/// The agents that get each tile of a ring.
+static unsigned readersOf(tile::RingOp ring, const Program &program) {
+  SmallPtrSet<Operation *, 2> roles;
+  unsigned readers = 0;
+  for (Operation *user : ring->getUsers())
+    if (isa<tile::GetOp>(user) && roles.insert(user->getParentOfType<tile::RoleOp>()).second)
+      readers += program.agentsOf(user);
+  return readers;
+}
+
+LogicalResult Agent::put(tile::PutOp op) {
+  unsigned ring = get(op.getRing()).slot.ring;
+  tile::RingType type = op.getRing().getType();
+  TileRef tile =
+      load(op.getSource(), op.getIndices(), op.getDims(), type.getShape(), type.getElementType());
+  std::optional<Source> source;
+  if (op.getCopy() != tile::Copy::ld_st)
+    source.emplace(*get(op.getSource()).memory, integers(op.getIndices()), op.getDims(),
+                   type.getShape(), op);
+  instance.memory.put(ring, number, tile, source, op);
+  return success();
+}
+
+LogicalResult Agent::executeRing(Operation *operation) {
+  SharedMemory &memory = instance.memory;
+  Datum datum;
+  if (auto op = dyn_cast<tile::RingOp>(operation)) {
+    datum.slot.ring =
+        numberOf(op, [&] { return memory.addRing(op, readersOf(op, instance.program)); });
+    set(op.getResult(), datum);
+    return success();
+  }
+  if (auto op = dyn_cast<tile::ReleaseOp>(operation)) {
+    if (failed(checkRelease(op)))
+      return failure();
+    if (Fault fault = memory.release(accessBy(op), get(op.getSlot()).slot))
+      return fail(op, "", fault);
+    return success();
+  }
+  unsigned ring = get(operation->getOperand(0)).slot.ring;
+  if (auto op = dyn_cast<tile::GetOp>(operation)) {
+    if ((blocked = !memory.canGet(ring, number)))
+      return success();
+    datum.slot = memory.get(ring, number);
+    set(op.getResult(), datum);
+    return success();
+  }
+  Fault fault;
+  if (memory.wasPut(ring, number, operation, fault))
+    return fault ? fail(operation, "", fault) : success();
+  if ((blocked = !memory.canPut(ring)))
+    return success();
+  if (auto op = dyn_cast<tile::PutOp>(operation))
+    return put(op);
+  memory.put(ring, number, get(cast<tile::PutValueOp>(operation).getValue()).tile, std::nullopt,
+             operation);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Slots by number
+//===----------------------------------------------------------------------===//
+
+std::vector<int32_t> Agent::ownElements(RankedTensorType type) {
+  std::vector<int32_t> result;
+  for (auto [i, owner] : llvm::enumerate(instance.program.ownersOf(type, warps)))
+    if (owner == warp() || instance.program.agents == 1)
+      result.push_back(i);
+  return result;
+}
+
+/// The agent copies its part: at once, or as a part of its open group.
+LogicalResult Agent::copy(tile::CopyOp op) {
+  if (op.getCopy() == tile::Copy::tma)
+    return engineCopy(op);
+  tile::SlotType type = op.getSlot().getType();
+  auto tileType = RankedTensorType::get(type.getShape(), type.getElementType());
+  Copy copy{
+      get(op.getSlot()).slot, ownElements(tileType),
+      load(op.getSource(), op.getIndices(), op.getDims(), type.getShape(), type.getElementType()),
+      op, number};
+  if (op.getCopy() == tile::Copy::ld_st) {
+    if (Fault fault = instance.memory.write(accessBy(op), copy.slot, copy.elements, *copy.tile))
+      return fail(op, "", fault);
+    return success();
+  }
+  Source source(*get(op.getSource()).memory, integers(op.getIndices()), op.getDims(),
+                type.getShape(), op);
+  if (Fault fault = instance.memory.startCopy(accessBy(op), copy, source))
+    return fail(op, "", fault);
+  openGroup.push_back(std::move(copy));
+  return success();
+}
+
+/// The agent writes its part: of a slot by number, or of one that it got.
+LogicalResult Agent::write(tile::WriteOp op) {
+  const SlotRef &slot = get(op.getSlot()).slot;
+  std::vector<int32_t> elements = ownElements(tileOf(op.getValue()));
+  const Elements &tile = *get(op.getValue()).tile;
+  SharedMemory &memory = instance.memory;
+  if (Fault fault = instance.program.byNumber ? memory.write(accessBy(op), slot, elements, tile)
+                                              : memory.fill(accessBy(op), slot, elements, tile))
+    return fail(op, "", fault);
+  return success();
+}
+
+LogicalResult Agent::executeSlot(Operation *operation) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(operation)
+      .Case([&](tile::SlotAtOp op) -> LogicalResult {
+        Datum datum;
+        datum.slot = {get(op.getRing()).slot.ring, integer(op.getStage()), 0};
+        int64_t stages = op.getRing().getType().getStages();
+        if (datum.slot.stage < 0 || datum.slot.stage >= stages)
+          return fail(op, "asks for slot " + Twine(datum.slot.stage) + " of a ring of " +
+                              Twine(stages));
+        set(op.getResult(), datum);
+        return success();
+      })
+      .Case([&](tile::ReadOp op) -> LogicalResult {
+        Datum datum;
+        if (failed(tileOfOperand(op, op.getSlot(), datum.tile)))
+          return failure();
+        set(op.getResult(), datum);
+        return success();
+      })
+      .Case([&](tile::WriteOp op) { return write(op); })
+      .Case([&](tile::CopyOp op) { return copy(op); })
+      .Case([&](tile::CopyCommitOp) {
+        groups.push_back(std::move(openGroup));
+        openGroup.clear();
+        return success();
+      })
+      .Case([&](tile::CopyWaitOp op) {
+        for (; groups.size() > op.getPending(); groups.pop_front())
+          for (const Copy &landed : groups.front())
+            instance.memory.land(accessBy(landed.op), landed);
+        return success();
+      })
+      .Default([&](Operation *op) { // tile.barrier
+        atBarrier = op;
+        return success();
+      });
+}
+
+LogicalResult Agent::finish(Operation *terminator) {
+  if (!products.empty())
+    return fail(products.front()->op, "starts a product that nothing awaits");
+  if (!groups.empty())
+    openGroup.insert(openGroup.begin(), groups.front().begin(), groups.front().end());
+  if (!openGroup.empty())
+    return fail(openGroup.front().op, "starts a copy that nothing waits for");
+  if (!copiesOut.empty())
+    return fail(copiesOut.front().op, "starts a copy that nothing waits for");
+  Operation *turn = nullptr;
+  if (Fault fault = instance.barriers.checkPassed(number, turn))
+    return fail(turn, "", fault);
+  return success();
+}

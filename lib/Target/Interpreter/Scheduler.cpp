@@ -1,0 +1,164 @@
+//===- Scheduler.cpp - steps the agents of one instance -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One op of one agent at a time. Copies of the engine land as late as may be,
+// when no agent can go on, or, for some seeds, earlier.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Scheduler.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::interpreter;
+
+namespace {
+
+class Scheduler {
+public:
+  explicit Scheduler(Instance &instance) : instance(instance) {
+    for (unsigned i = 0; i < instance.program.agents; ++i)
+      agents.push_back(std::make_unique<Agent>(instance, i));
+    // Agents go on in step, or one runs far ahead of the others.
+    longest = uint64_t(1) << instance.random.below(7);
+    // Of 16 turns, those after which a copy lands.
+    static constexpr uint64_t kLandings[] = {0, 1, 8};
+    landings = kLandings[instance.random.below(3)];
+  }
+
+  LogicalResult run();
+
+private:
+  /// Agents that may go on; one that is blocked may when another has run.
+  void wakeAll();
+  LogicalResult turn();
+  LogicalResult land();
+  LogicalResult passBarrier();
+  LogicalResult reportDeadlock();
+  LogicalResult checkEnd();
+
+  Instance &instance;
+  std::vector<std::unique_ptr<Agent>> agents;
+  SmallVector<unsigned, 32> ready;
+  uint64_t longest, landings;
+};
+
+} // namespace
+
+void Scheduler::wakeAll() {
+  ready.clear();
+  for (auto [i, agent] : llvm::enumerate(agents))
+    if (!agent->hasEnded() && !agent->isAtBarrier())
+      ready.push_back(i);
+}
+
+/// An agent goes on for some ops.
+LogicalResult Scheduler::turn() {
+  size_t choice = instance.random.below(ready.size());
+  Agent &agent = *agents[ready[choice]];
+  Agent::Step step = Agent::Step::Ran;
+  bool ran = false;
+  for (uint64_t burst = 1 + instance.random.below(longest); burst > 0 && step == Agent::Step::Ran;
+       --burst) {
+    step = agent.step();
+    ran |= step != Agent::Step::Blocked;
+  }
+  if (step == Agent::Step::Failed)
+    return failure();
+  if (ran)
+    wakeAll();
+  else
+    ready.erase(ready.begin() + choice);
+  if (!llvm::all_of(agents, [](auto &agent) { return agent->isAtBarrier(); }))
+    return success();
+  wakeAll();
+  return passBarrier();
+}
+
+/// A copy of the engine arrives, any of those on their way.
+LogicalResult Scheduler::land() {
+  size_t choice = instance.random.below(instance.engine.size());
+  Copy copy = std::move(instance.engine[choice]);
+  instance.engine.erase(instance.engine.begin() + choice);
+  instance.memory.land(instance.barriers.engineAccess(copy), copy);
+  int64_t bytes = cast<tile::CopyOp>(copy.op).getSlot().getType().sizeInBytes();
+  if (Fault fault = instance.barriers.land(copy, bytes))
+    return agents[copy.agent]->fail(copy.op, "", fault);
+  return success();
+}
+
+/// Lets all agents pass the barrier at which all of them are.
+LogicalResult Scheduler::passBarrier() {
+  Clock joined = agents.front()->getClock();
+  Operation *barrier = agents.front()->getWaiting();
+  for (std::unique_ptr<Agent> &agent : agents) {
+    if (agent->getWaiting() != barrier)
+      return agent->fail(agent->getWaiting(), "is met while warp 0 is at another barrier",
+                         {"", barrier, "warp 0 is here"});
+    join(joined, agent->getClock());
+  }
+  for (std::unique_ptr<Agent> &agent : agents)
+    agent->pass(joined);
+  wakeAll();
+  return success();
+}
+
+/// No agent can go on: what each of them waits for.
+LogicalResult Scheduler::reportDeadlock() {
+  std::vector<std::pair<std::pair<Operation *, std::string>, SmallVector<unsigned>>> waits;
+  Agent *first = nullptr;
+  for (std::unique_ptr<Agent> &agent : agents) {
+    if (agent->hasEnded())
+      continue;
+    first = first ? first : agent.get();
+    std::pair<Operation *, std::string> wait(agent->getWaiting(), agent->describeWait());
+    auto same = llvm::find_if(waits, [&](auto &other) { return other.first == wait; });
+    if (same == waits.end())
+      same = waits.insert(waits.end(), {wait, {}});
+    same->second.push_back(agent->getNumber());
+  }
+  auto &[wait, warps] = waits.front();
+  InFlightDiagnostic error = first->report(wait.first, "waits for ever" + wait.second);
+  for (auto &[other, warps] : ArrayRef(waits).drop_front())
+    error.attachNote(other.first->getLoc())
+        << nameOfWarps(warps) << (warps.size() == 1 ? " waits here" : " wait here") << other.second;
+  return error;
+}
+
+LogicalResult Scheduler::checkEnd() {
+  Agent &agent = *agents.front();
+  if (!instance.engine.empty())
+    return agents[instance.engine.front().agent]->fail(instance.engine.front().op,
+                                                       "starts a copy that nothing waits for");
+  Operation *op = nullptr;
+  if (Fault fault = instance.memory.checkEmpty(op))
+    return agent.fail(op, "", fault);
+  if (Fault fault = instance.barriers.checkComplete(op))
+    return agent.fail(op, "", fault);
+  return success();
+}
+
+LogicalResult Scheduler::run() {
+  for (wakeAll(); !ready.empty() || !instance.engine.empty();) {
+    if (!ready.empty() && failed(turn()))
+      return failure();
+    bool early = landings && instance.random.below(16) < landings;
+    if (instance.engine.empty() || (!ready.empty() && !early))
+      continue;
+    // Nothing waits for what is still on its way in the end.
+    if (llvm::all_of(agents, [](auto &agent) { return agent->hasEnded(); }))
+      break;
+    if (failed(land()))
+      return failure();
+    wakeAll();
+  }
+  if (!llvm::all_of(agents, [](auto &agent) { return agent->hasEnded(); }))
+    return reportDeadlock();
+  return checkEnd();
+}
+
+LogicalResult interpreter::runInstance(Instance &instance) { return Scheduler(instance).run(); }

@@ -1,0 +1,20 @@
+//===- Scheduler.h - steps the agents of one instance -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_TARGET_INTERPRETER_SCHEDULER_H
+#define FA_LIB_TARGET_INTERPRETER_SCHEDULER_H
+
+#include "Agent.h"
+
+namespace mlir::fa::interpreter {
+
+/// Runs all agents to their end, in an order that the instance's seed chooses.
+LogicalResult runInstance(Instance &instance);
+
+} // namespace mlir::fa::interpreter
+
+#endif // FA_LIB_TARGET_INTERPRETER_SCHEDULER_H

@@ -1,0 +1,51 @@
+// Tiles by way of shared memory to memory, and rows that are no whole panels.
+// RUN: fa-opt %s --convert-tile-to-nvvm --split-input-file | FileCheck %s
+
+#sw = #tile.swizzle<128>
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (10, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>
+#wide = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (16, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>
+
+// A box for each panel of 64 columns, of which the second is in part out of
+// range; the map has the view's dimensions. A panel of 128 rows is 16384 bytes.
+// CHECK-LABEL: llvm.func @panels
+// CHECK: "@$7 cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {$3, $4, $5, $6}], [$2];"
+// CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %c64_i32
+// CHECK: "@$7 cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [$0+16384], [$1, {$3, $4, $5, $6}], [$2];", "r,l,r,r,r,r,r,b,~{memory}" %{{[0-9]+}}, %{{[a-z0-9]+}}, %{{[0-9]+}}, %[[NEXT]]
+
+// Accumulators leave by matrices of 16 rows and columns: lane l writes the row l
+// mod 16, half l / 16, with its chunks exchanged.
+// CHECK: %[[HALF:.*]] = arith.shrui %[[LANE:.*]], %c4_i32
+// CHECK: %[[ROW:.*]] = arith.andi %[[LANE]], %c7_i32
+// CHECK: %[[CHUNK:.*]] = arith.xori %[[HALF]], %[[ROW]]
+// CHECK-COUNT-4: stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0+0], {$1, $2, $3, $4};
+// CHECK: stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0+16384], {$1, $2, $3, $4};
+// CHECK-NOT: stmatrix
+// CHECK: "fence.proxy.async.shared::cta;"
+
+// One thread of each warpgroup copies its rows.
+// CHECK: %[[GROUP:.*]] = arith.shrui %{{.*}}, %c2_i32
+// CHECK: %[[BYTES:.*]] = arith.muli %[[GROUP]], %c8192_i32
+// CHECK: %[[FROM:.*]] = arith.addi %{{.*}}, %[[BYTES]]
+// CHECK: %[[ROWS:.*]] = arith.muli %[[GROUP]], %c64_i32
+// CHECK: "@$2 cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [$1, {$3, $4, $5, $6}], [$0];", "r,l,b,r,r,r,r,~{memory}" %[[FROM]]
+// CHECK: "@$2 cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [$1, {$3, $4, $5, $6}], [$0+16384];", "r,l,b,r,r,r,r,~{memory}" %[[FROM]]
+// CHECK: "cp.async.bulk.commit_group;"
+// CHECK: "cp.async.bulk.wait_group.read 0;"
+tile.func @panels(%x: !tile.view<?x?x?x80xf16>, %m: !tile.tensor_map<128x80xf16, #sw> {tile.map_of = 0 : i64, tile.map_dims = [2, 3]},
+                  %out: !tile.tensor_map<64x64xf16, #sw> {tile.map_of = 0 : i64, tile.map_dims = [2, 3]}, %b: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %r = tile.ring : !tile.ring<1 x 128x80xf16, #sw>
+  %full = tile.barriers arrivals(1) : !tile.barriers<1>
+  %s = tile.slot_at %r[%c0] : !tile.ring<1 x 128x80xf16, #sw> -> !tile.slot<128x80xf16, #sw>
+  tile.copy %x[%b, %b, %c0, %c0] dims [2, 3] to %s copy(tma) signal %full[%c0] map(%m) : !tile.view<?x?x?x80xf16>, !tile.slot<128x80xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<128x80xf16, #sw>
+  %acc = tile.broadcast %zero : f32 -> tensor<128x80xf32, #acc>
+  %t = arith.truncf %acc : tensor<128x80xf32, #acc> to tensor<128x80xf16, #acc>
+  tile.write %t, %s : tensor<128x80xf16, #acc>, !tile.slot<128x80xf16, #sw>
+  tile.copy_out %s to %x[%b, %b, %c0, %c0] dims [2, 3] rows(64) map(%out) : !tile.slot<128x80xf16, #sw>, !tile.view<?x?x?x80xf16>, !tile.tensor_map<64x64xf16, #sw>
+  tile.copy_out_wait
+  %sums = tile.broadcast %zero : f32 -> tensor<128x128xf32, #wide>
+  %p = tile.dot_start %s, %s, %sums transpose_b : !tile.slot<128x80xf16, #sw>, !tile.slot<128x80xf16, #sw>, tensor<128x128xf32, #wide> -> !tile.pending<tensor<128x128xf32, #wide>>
+  tile.return
+}

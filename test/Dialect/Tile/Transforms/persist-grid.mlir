@@ -1,0 +1,150 @@
+// RUN: fa-opt %s --tile-persist-grid=emit-remarks --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-persist-grid --tile-verify-rings --tile-lower-rings --split-input-file -o /dev/null
+// RUN: fa-opt %s --tile-persist-grid=shared-limit=9000 --split-input-file | FileCheck %s --check-prefix=SMALL
+// RUN: fa-opt %s --tile-persist-grid=blocks-per-sm=2 --split-input-file | FileCheck %s --check-prefix=TWO
+// RUN: not fa-opt %s --tile-persist-grid=blocks-per-sm=0 --split-input-file 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: error: blocks-per-sm must be from 1 to 32, got 0
+
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// The loops of all instances have one length.
+// CHECK: #[[$GRID:.*]] = affine_map<()[s0, s1] -> (s0 * (s1 ceildiv 64))>
+// CHECK-LABEL: tile.func @even
+// CHECK-SAME: (%[[X:.*]]: !tile.view<?x?x64xf16>, %[[BLOCK:.*]]: index) grid #[[$GRID]] sizes [0, 0, 0, 1]
+// CHECK-SAME: tile.blocks_per_sm = 1 : i64
+// CHECK: tile.role "load"
+// CHECK: %[[COUNT:.*]] = arith.muli %{{.*}}, %{{.*}} : index
+// CHECK: %[[BLOCKS:.*]] = tile.block_count : index
+// CHECK: scf.for %[[AT:.*]] = %[[BLOCK]] to %[[COUNT]] step %[[BLOCKS]] {
+// CHECK: %[[N:.*]] = arith.index_cast %[[AT]] : index to i32
+// CHECK: arith.index_cast %{{.*}} : index to i32
+// CHECK-NEXT: %[[TILES:.*]] = arith.index_cast %{{.*}} : index to i32
+// CHECK: %[[H:.*]] = arith.divui %[[N]], %[[TILES]] : i32
+// CHECK: %[[SKIPPED:.*]] = arith.muli %[[H]], %[[TILES]] : i32
+// CHECK: %[[T:.*]] = arith.subi %[[N]], %[[SKIPPED]] : i32
+// CHECK: %[[HEAD:.*]] = arith.index_cast %[[H]] : i32 to index
+// CHECK: %[[TILE:.*]] = arith.index_cast %[[T]] : i32 to index
+// CHECK: %[[ROW:.*]] = arith.muli %[[TILE]], %{{.*}}
+// CHECK: scf.for
+// CHECK: tile.put %{{.*}}, %[[X]][%[[HEAD]], %[[ROW]], %
+// CHECK: tile.role "compute"
+// CHECK: %[[BLOCKS:.*]] = tile.block_count : index
+// CHECK: scf.for %{{.*}} = %[[BLOCK]] to %{{.*}} step %[[BLOCKS]] {
+// CHECK: scf.for
+// CHECK: tile.get
+// TWO-LABEL: tile.func @even
+// TWO-SAME: tile.blocks_per_sm = 2 : i64
+// expected-remark @+1 {{each block runs several instances: as many as there are blocks lie between two}}
+tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %n = tile.dim %x, 1 : !tile.view<?x?x64xf16>
+      %i = arith.muli %t, %c64 : index
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%h, %i, %c0] dims [1, 2] copy(tma) : !ring, !tile.view<?x?x64xf16>
+      }
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %n = tile.dim %x, 1 : !tile.view<?x?x64xf16>
+      scf.for %j = %c0 to %n step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// They have not: the role that loads takes numbers and sends them. What the other
+// one stores goes through a ring that it fills itself.
+// CHECK-LABEL: tile.func @uneven
+// CHECK-SAME: (%[[X:.*]]: !tile.view<?x64xf16>, %[[COUNTER:.*]]: !tile.view<1xi32> {tile.name = "uneven_next", tile.output, tile.workspace = [1], tile.zeroed}, %[[BLOCK:.*]]: index)
+// CHECK: %[[RING:.*]] = tile.ring : <1 x 64x64xf16
+// CHECK: tile.ring : <1 x 64x64xf16
+// CHECK: %[[NUMBERS:.*]] = tile.ring : <2 x 1xi32, #tile.swizzle<32>>
+// CHECK: tile.role "load"
+// CHECK: %[[COUNT:.*]] = arith.index_cast %{{.*}} : index to i32
+// CHECK: %[[ALL:.*]] = tile.block_count : index
+// CHECK: %[[BLOCKS:.*]] = arith.index_cast %[[ALL]] : index to i32
+// CHECK: %[[FIRST:.*]] = arith.index_cast %[[BLOCK]] : index to i32
+// CHECK: scf.while (%[[N:.*]] = %[[FIRST]]) : (i32) -> i32 {
+// CHECK-NEXT: tile.put_value %[[NUMBERS]], %[[N]] : <2 x 1xi32, #tile.swizzle<32>>, i32
+// CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[N]], %[[COUNT]] : i32
+// CHECK-NEXT: scf.condition(%[[MORE]]) %[[N]] : i32
+// CHECK: ^bb0(%[[M:.*]]: i32):
+// CHECK: %[[T:.*]] = arith.index_cast %[[M]] : i32 to index
+// CHECK: %[[ROW:.*]] = arith.muli %[[T]], %{{.*}}
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[ROW]]
+// CHECK: tile.put %[[RING]]
+// CHECK: %[[TAKEN:.*]] = tile.fetch_add %[[COUNTER]][%{{.*}}], %{{.*}} : <1xi32>
+// CHECK: %[[NEXT:.*]] = arith.addi %[[BLOCKS]], %[[TAKEN]] : i32
+// CHECK: scf.yield %[[NEXT]] : i32
+// CHECK: tile.role "compute"
+// CHECK: scf.while : () -> i32 {
+// CHECK-NEXT: %[[SLOT:.*]] = tile.get %[[NUMBERS]]
+// CHECK-NEXT: %[[N:.*]] = tile.read %[[SLOT]] : <1xi32, #tile.swizzle<32>> -> i32
+// CHECK-NEXT: tile.release %[[SLOT]]
+// CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[N]], %{{.*}} : i32
+// CHECK-NEXT: scf.condition(%[[MORE]]) %[[N]] : i32
+// CHECK: ^bb0(%{{.*}}: i32):
+// CHECK: scf.for
+// CHECK: tile.get %[[RING]]
+
+// The slots of the numbers do not fit: blocks count.
+// SMALL-LABEL: tile.func @uneven
+// SMALL-SAME: (%{{.*}}: !tile.view<?x64xf16>, %{{.*}}: index)
+// SMALL-NOT: scf.while
+// SMALL: tile.block_count
+// expected-remark @+1 {{each block runs several instances: it takes their numbers from a counter}}
+tile.func @uneven(%x: !tile.view<?x64xf16>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %o = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %i = arith.muli %t, %c64 : index
+      scf.for %j = %c0 to %i step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %i = arith.muli %t, %c64 : index
+      scf.for %j = %c0 to %i step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+      %v = arith.constant dense<0.0> : tensor<64x64xf16>
+      tile.put_value %o, %v : !ring, tensor<64x64xf16>
+      %s = tile.get %o : !ring -> !slot
+      tile.copy_out %s to %x[%i, %c0] dims [0, 1] rows(64) : !slot, !tile.view<?x64xf16>
+      tile.release %s : !slot
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// A program without roles stays as it is.
+// CHECK-LABEL: tile.func @plain
+// CHECK-NOT: blocks_per_sm
+// CHECK-NEXT: tile.return
+tile.func @plain(%x: !tile.view<?x64xf16>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  tile.return
+}

@@ -1,0 +1,113 @@
+// RUN: fa-opt %s --tile-sum-on-tensor-core=emit-remarks --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-sum-on-tensor-core --tile-assign-layouts=target=sm_90a | FileCheck %s --check-prefix=LAYOUT
+
+// The sums that divide come from the product; those that a logarithm reads stay.
+// CHECK-LABEL: tile.func @both(
+// CHECK: %[[INIT:.*]] = tile.broadcast %{{.*}} : f32 -> tensor<64x72xf32>
+// CHECK: %[[R:.*]]:2 = scf.for {{.*}} iter_args(%[[O:.*]] = %[[INIT]], %[[L:.*]] = %{{.*}}) -> (tensor<64x72xf32>, tensor<64xf32>) {
+// CHECK:   %[[FB:.*]] = tile.broadcast %[[F:.*]] dim 1 : tensor<64xf32> -> tensor<64x72xf32>
+// CHECK:   %[[SCALED:.*]] = arith.mulf %[[O]], %[[FB]] : tensor<64x72xf32>
+// CHECK:   %[[D:.*]] = tile.dot %{{.*}}, %{{.*}}, %[[SCALED]] ones : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x72xf32>
+// CHECK:   scf.yield %[[D]], %{{.*}} : tensor<64x72xf32>, tensor<64xf32>
+// CHECK: %[[OWN:.*]] = tile.columns %[[R]]#0 first(0) : tensor<64x72xf32> -> tensor<64x64xf32>
+// CHECK: %[[BEHIND:.*]] = tile.columns %[[R]]#0 first(64) : tensor<64x72xf32> -> tensor<64x8xf32>
+// CHECK: %[[SUM:.*]] = tile.reduce maxnumf %[[BEHIND]] init %{{.*}} dim 1 : tensor<64x8xf32> -> tensor<64xf32>
+// CHECK: arith.divf %{{.*}}, %[[SUM]]
+// CHECK: math.log2 %[[R]]#1
+
+// LAYOUT: #[[$WIDE:.*]] = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (9, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+// LAYOUT: #[[$OWN:.*]] = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+// LAYOUT: tile.columns %{{.*}} first(0) : tensor<64x72xf32, #[[$WIDE]]> -> tensor<64x64xf32, #[[$OWN]]>
+tile.func @both(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile.view<?xf32>, %y: !tile.view<?x64xf32> {tile.output}, %z: !tile.view<?xf32> {tile.output}, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %o0 = tile.broadcast %zero : f32 -> tensor<64x64xf32>
+  %l0 = tile.broadcast %zero : f32 -> tensor<64xf32>
+  %r:2 = scf.for %j = %c0 to %n step %c64 iter_args(%o = %o0, %l = %l0) -> (tensor<64x64xf32>, tensor<64xf32>) {
+    %p = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+    %f = tile.load %s[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+    %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+    %lf = arith.mulf %l, %f : tensor<64xf32>
+    %l1 = tile.reduce addf %p init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+    %w = tile.broadcast %f dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+    %acc = arith.mulf %o, %w : tensor<64x64xf32>
+    // expected-remark @+1 {{sums of rows come with the product; the loop keeps those of what was not rounded}}
+    %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %o1, %l1 : tensor<64x64xf32>, tensor<64xf32>
+  }
+  %i = arith.divf %one, %r#1 : tensor<64xf32>
+  %ib = tile.broadcast %i dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+  %out = arith.mulf %r#0, %ib : tensor<64x64xf32>
+  tile.store %out, %y[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  %log = math.log2 %r#1 : tensor<64xf32>
+  tile.store %log, %z[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
+  tile.return
+}
+
+// Where sums only divide, the loop carries no others.
+// CHECK-LABEL: tile.func @one(
+// CHECK: %[[R:.*]] = scf.for {{.*}} -> (tensor<64x72xf32>) {
+// CHECK-NOT: tile.reduce addf
+// CHECK: %[[SUM:.*]] = tile.reduce maxnumf
+// CHECK: arith.cmpf oeq, %[[SUM]]
+// CHECK: arith.divf %{{.*}}, %[[SUM]]
+tile.func @one(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile.view<?xf32>, %y: !tile.view<?x64xf32> {tile.output}, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %o0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %l0 = arith.constant dense<0.0> : tensor<64xf32>
+  %r:2 = scf.for %j = %c0 to %n step %c64 iter_args(%l = %l0, %o = %o0) -> (tensor<64xf32>, tensor<64x64xf32>) {
+    %p = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+    %f = tile.load %s[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+    %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+    %lf = arith.mulf %l, %f : tensor<64xf32>
+    %l1 = tile.reduce addf %p init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+    %w = tile.broadcast %f dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+    %acc = arith.mulf %o, %w : tensor<64x64xf32>
+    // expected-remark @+1 {{sums of rows come with the product; the loop carries no others}}
+    %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %l1, %o1 : tensor<64xf32>, tensor<64x64xf32>
+  }
+  %empty = arith.cmpf oeq, %r#0, %l0 : tensor<64xf32>
+  %d = arith.divf %one, %r#0 : tensor<64xf32>
+  %i = arith.select %empty, %l0, %d : tensor<64xi1>, tensor<64xf32>
+  %ib = tile.broadcast %i dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+  %out = arith.mulf %r#1, %ib : tensor<64x64xf32>
+  tile.store %out, %y[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// Sums of something else than the operand, another factor, sums that do not start at 0.
+// CHECK-LABEL: tile.func @others(
+// CHECK-NOT: ones
+tile.func @others(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile.view<?xf32>, %y: !tile.view<?x64xf32> {tile.output}, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %o0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %l0 = arith.constant dense<0.0> : tensor<64xf32>
+  %r:4 = scf.for %j = %c0 to %n step %c64 iter_args(%l = %l0, %k = %l0, %m = %one, %o = %o0) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x64xf32>) {
+    %p = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+    %f = tile.load %s[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+    %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
+    %q = arith.negf %p : tensor<64x64xf32>
+    %lf = arith.mulf %l, %f : tensor<64xf32>
+    %l1 = tile.reduce addf %q init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %kf = arith.mulf %k, %one : tensor<64xf32>
+    %k1 = tile.reduce addf %p init %kf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %mf = arith.mulf %m, %f : tensor<64xf32>
+    %m1 = tile.reduce addf %p init %mf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+    %w = tile.broadcast %f dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+    %acc = arith.mulf %o, %w : tensor<64x64xf32>
+    %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %l1, %k1, %m1, %o1 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x64xf32>
+  }
+  tile.store %r#3, %y[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}

@@ -1,0 +1,155 @@
+//===- InterpretedRolesTests.cpp - programs with roles in the interpreter -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Random programs and examples for sm_90a, of elements of two bytes and head
+// sizes that its copy engine takes, so that they get roles; and a program with
+// roles whose synchronization is spoilt, one op at a time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "InterpretedProgram.h"
+#include <regex>
+
+using namespace fa_test;
+
+namespace {
+
+/// Every tensor of four dimensions whose last one is known gets 64 or 128
+/// elements of two bytes there.
+std::string forEngine(std::string text, const std::string &type) {
+  std::string result;
+  std::regex tensor("tensor<([?0-9]+x[?0-9]+x[?0-9]+x)([0-9]+)x(f32|bf16|f16)>");
+  std::smatch match;
+  for (; std::regex_search(text, match, tensor); text = match.suffix())
+    result += match.prefix().str() + "tensor<" + match[1].str() +
+              (std::stoll(match[2]) % 128 ? "64x" : "128x") + type + ">";
+  return std::regex_replace(result + text, std::regex("precision\\([a-z0-9]+\\)"), "");
+}
+
+struct Tiles {
+  int64_t rows, keys, warps;
+};
+
+/// The default ones, and some that are small enough for several in a sequence.
+CompileOptions optionsFor(uint64_t seed) {
+  static constexpr Tiles kTiles[] = {{0, 0, 0}, {128, 32, 8}, {64, 16, 4}, {192, 48, 12}};
+  const Tiles &tiles = kTiles[seed % 4];
+  CompileOptions options;
+  options.target = "sm_90a";
+  options.analyzeMask = seed % 3 != 0;
+  options.rows = tiles.rows;
+  options.keys = tiles.keys;
+  options.warps = tiles.warps;
+  return options;
+}
+
+class RandomRoles : public testing::TestWithParam<int> {};
+
+TEST_P(RandomRoles, MatchReference) {
+  constexpr int kProgramsOfGroup = 10;
+  int withRoles = 0;
+  auto look = [&](ModuleOp module) { module.walk([&](tile::RolesOp) { ++withRoles; }); };
+  fa_fuzz::Random random(7000 + GetParam());
+  for (int found = 0; found < kProgramsOfGroup;) {
+    fa_fuzz::Program program = fa_fuzz::makeProgram(random);
+    if (!program.runnable || !program.comparable)
+      continue;
+    uint64_t seed = GetParam() * kProgramsOfGroup + found++;
+    program.text = forEngine(program.text, seed % 2 ? "f16" : "bf16");
+    for (const char *phase : {"tile", "schedule"})
+      interpretAndJudge(program, seed, optionsFor(seed), phase, look);
+  }
+  EXPECT_GE(withRoles, 7);
+}
+
+INSTANTIATE_TEST_SUITE_P(Interpreter, RandomRoles, testing::Range(0, 10));
+
+class EveryPassOfRoles : public testing::TestWithParam<const char *> {};
+
+std::string asHalf(std::string text) { return forEngine(std::move(text), "f16"); }
+
+TEST_P(EveryPassOfRoles, KeepsTheResult) {
+  Example example(GetParam(), {1, 1, 1, 130, 200}, asHalf);
+  EXPECT_GE(runAfterEachPass(example, optionsFor(/*small tiles*/ 1)), 10);
+  // The default ones.
+  std::unique_ptr<Interpretation> program = example.compile("schedule", optionsFor(0));
+  EXPECT_EQ(example.run(*program, 3), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Interpreter, EveryPassOfRoles,
+                         testing::Values("alibi", "bias", "causal", "causal_d128",
+                                         "causal_top_left", "custom", "document", "full", "gqa",
+                                         "prefix", "softcap", "window"));
+
+TEST(InterpreterRoles, EachOptionalPassCanBeLeftOut) {
+  for (const char *name : {"gqa", "causal"}) {
+    Example example(name, {1, 2, 1, 70, 250}, asHalf);
+    for (StringRef pass : nvptx::getOptionalPasses())
+      for (uint64_t seed : {1, 2, 3}) {
+        CompileOptions options = optionsFor(seed);
+        options.leaveOut = pass.str();
+        EXPECT_EQ(example.run(*example.compile("schedule", options), seed), "") << pass.str();
+      }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Spoilt programs
+//===----------------------------------------------------------------------===//
+
+/// A program with roles, two warpgroups that take turns, and loops.
+struct Spoilt : testing::Test {
+  Spoilt() : example("causal", {1, 1, 1, 100, 300}, asHalf) {}
+
+  void compile(const std::string &leaveOut = "") {
+    CompileOptions options = optionsFor(1);
+    options.leaveOut = leaveOut;
+    program = example.compile("schedule", options);
+    ASSERT_EQ(example.run(*program, 0), "");
+  }
+  /// What some seed finds.
+  std::string find() {
+    std::string seen;
+    for (uint64_t seed = 0; seed < 8 && seen.empty(); ++seed)
+      seen = example.run(*program, seed);
+    return seen;
+  }
+  template <typename... Ops> SmallVector<Operation *> collect(bool inLoop) {
+    SmallVector<Operation *> ops;
+    program->getModule().walk([&](Operation *op) {
+      if (isa<Ops...>(op) && (!inLoop || op->getParentOfType<scf::ForOp>()))
+        ops.push_back(op);
+    });
+    return ops;
+  }
+
+  Example example;
+  std::unique_ptr<Interpretation> program;
+};
+
+TEST_F(Spoilt, NoOpOfSynchronizationCanBeLeftOut) {
+  compile();
+  SmallVector<Operation *> ops =
+      collect<tile::BarrierWaitOp, tile::BarrierArriveOp, tile::BarrierExpectOp, tile::NamedWaitOp,
+              tile::NamedArriveOp, tile::CopyOp>(/*inLoop=*/false);
+  EXPECT_GE(ops.size(), 12u);
+  SmallVector<StringRef> notMissed;
+  for (Operation *op : ops) {
+    Block *block = op->getBlock();
+    Operation *next = op->getNextNode();
+    op->remove();
+    if (find().empty())
+      notMissed.push_back(op->getName().getStringRef());
+    block->getOperations().insert(next ? next->getIterator() : block->end(), op);
+  }
+  // The wait before the first put of a ring, which finds a fresh barrier, and
+  // the arrival after the last get of one, for which nothing waits.
+  EXPECT_EQ(notMissed, (SmallVector<StringRef>{"tile.barrier_wait", "tile.barrier_arrive"}));
+  EXPECT_EQ(find(), "");
+}
+
+} // namespace
