@@ -9,9 +9,13 @@ for causal). Needs PyTorch. Checks that both give the same output first.
 
 import argparse
 import statistics
+import sys
 import time
 
-import torch
+try:
+    import torch
+except ImportError:
+    sys.exit("cpu_compare.py: compares with PyTorch, which is not here; pip install torch")
 
 from fa_ctypes import Library
 

@@ -18,8 +18,12 @@ import argparse
 import itertools
 import json
 import statistics
+import sys
 
-import torch
+try:
+    import torch
+except ImportError:
+    sys.exit("gpu_compare.py: compares with PyTorch, which is not here; pip install torch")
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from fa_ctypes import Library

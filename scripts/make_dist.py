@@ -73,6 +73,11 @@ def check(prefix):
     check_exports(os.path.join(prefix, "lib", "libfa.so"))
     run(os.path.join(prefix, "bin", "fa-opt"), os.path.join(prefix, "examples", "causal.mlir"),
         env=bare)
+    # What its README points to.
+    with open(os.path.join(prefix, "README.md")) as file:
+        for path in set(re.findall(r"`((?:docs|bench|examples)/[\w./-]+)`", file.read())):
+            if not os.path.exists(os.path.join(prefix, path)):
+                fail("README.md points to %s, which the package lacks" % path)
     check_suite(os.path.join(prefix, "bin", "fa-test-gpu"))
     with tempfile.TemporaryDirectory() as source:
         with open(os.path.join(source, "CMakeLists.txt"), "w") as file:

@@ -17,11 +17,22 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
+DISCOVERED = re.compile(r"^Total Discovered Tests: (\d+)$")
 LIT = ["/usr/lib/llvm-22/bin/lit"]
 
 # lit's result codes; whatever is not named here has failed.
 PASSED = {"PASS", "XFAIL", "FLAKYPASS"}
 SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
+
+
+def print_reasons(tests):
+    """Why lit tests were skipped, each reason once."""
+    reasons = [re.sub(r"^Test requires the following unavailable features: ", "needs ",
+                      test.get("output", "").strip().split("\n")[0])
+               for test in tests if test["code"] in SKIPPED]
+    for reason in sorted(set(reasons)):
+        remedy = "; ptxas is of the CUDA toolkit, put it on PATH" if "ptxas" in reason else ""
+        print("skipped %d: %s%s" % (reasons.count(reason), reason or "says nothing", remedy))
 
 
 def run_lit(build):
@@ -31,7 +42,14 @@ def run_lit(build):
         os.remove(results)
     command = LIT + ["-s", "-v", "--order=lexical", "-o", results,
                      os.path.join(build, "test"), os.path.join(build, "test", "unit")]
-    status = subprocess.run(command).returncode
+    # Its file leaves out what skips itself; its summary counts all.
+    discovered = 0
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        sys.stdout.write(line)
+        if match := DISCOVERED.match(line):
+            discovered = int(match.group(1))
+    status = process.wait()
     try:
         with open(results) as file:
             tests = json.load(file)["tests"]
@@ -42,6 +60,8 @@ def run_lit(build):
     passed = sum(code in PASSED for code in codes)
     skipped = sum(code in SKIPPED for code in codes)
     failed = len(codes) - passed - skipped
+    skipped += max(0, discovered - len(codes))
+    print_reasons(tests)
     if not passed or (status != 0 and failed == 0):
         failed += 1  # nothing ran, or lit itself is not content
     return passed, failed, skipped

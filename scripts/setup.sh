@@ -29,21 +29,27 @@ if [ "${ID:-}" != debian ] || [ "${VERSION_ID:-}" != 12 ]; then
     "install by hand: LLVM, MLIR, clang and lld 22.1, GoogleTest, zlib and zstd (static), ninja," \
     "ccache, cmake >= 3.25, python3; then: cmake --preset release"
 fi
-[ "$(id -u)" = 0 ] || fail "missing packages, and only root can install them; run:" \
-  "apt-get install --no-install-recommends$missing"
+candidate() { apt-cache policy "$1" | sed -n 's/^ *Candidate: //p'; }
+# LLVM 22 of Debian 12 comes with its security updates, which a system made
+# by debootstrap does not list. They are beside the main archive.
+list=/etc/apt/sources.list.d/fa-mlir-security.list
+main=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 2> /dev/null |
+  sed -n 's|^\(.*/debian\)/* bookworm main$|\1|p' | head -n 1)
+uri=${FA_SECURITY_MIRROR:-${main:+$main-security}}
+if [ "$(id -u)" != 0 ]; then
+  add=
+  case "$(candidate libmlir-22-dev)" in
+  '' | '(none)') add="echo 'deb ${uri:-<the address of the security archive of Debian>} bookworm-security main' > $list" ;;
+  esac
+  fail "missing packages, and only root can install them; run:" ${add:+"$add"} "apt-get update" \
+    "apt-get install --no-install-recommends$missing"
+fi
 
 export DEBIAN_FRONTEND=noninteractive
 echo "setup.sh: installing$missing" >&2
 apt-get -qq update
-candidate() { apt-cache policy "$1" | sed -n 's/^ *Candidate: //p'; }
 case "$(candidate libmlir-22-dev)" in
 '' | '(none)')
-  # LLVM 22 of Debian 12 comes with its security updates, which a system made
-  # by debootstrap does not list. They are beside the main archive.
-  list=/etc/apt/sources.list.d/fa-mlir-security.list
-  main=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 2> /dev/null |
-    sed -n 's|^\(.*/debian\)/* bookworm main$|\1|p' | head -n 1)
-  uri=${FA_SECURITY_MIRROR:-${main:+$main-security}}
   [ -n "$uri" ] || fail "no source of packages has LLVM 22" \
     "add the suite bookworm-security of Debian's security archive to /etc/apt/sources.list," \
     "or set FA_SECURITY_MIRROR to its address"

@@ -6,14 +6,17 @@
 //===----------------------------------------------------------------------===//
 //
 // Every phase has ops that no other has, so that a few of them tell where a
-// module stands. Phases that are not named here are not checked.
+// module stands. Kernels for GPUs are written by hand, too, at phase schedule or
+// nvvm: what no phase makes may stand there.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CheckPhase.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -23,6 +26,8 @@ namespace {
 struct Evidence {
   StringRef phase;
   Operation *op = nullptr;
+  /// Another phase at which the op may stand.
+  StringRef also = {};
 };
 } // namespace
 
@@ -45,30 +50,71 @@ static Evidence findIn(func::FuncOp function) {
   return found;
 }
 
+/// A tile.func: layouts, rings and roles come by phase schedule; a function
+/// without any tile is of both.
+static Evidence findIn(tile::FuncOp function) {
+  Evidence found{"tile", function, "schedule"};
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    bool schedule = isa<tile::RingOp, tile::RolesOp>(op);
+    for (Type type : op->getResultTypes()) {
+      auto tile = dyn_cast<RankedTensorType>(type);
+      schedule |= tile && tile.getEncoding();
+      if (tile && !tile.getEncoding()) {
+        found = {"tile", op};
+        return WalkResult::interrupt();
+      }
+    }
+    if (schedule)
+      found = {"schedule", op};
+    return schedule ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+/// An llvm.func: of a GPU where it is a kernel of one or uses one.
+static Evidence findIn(LLVM::LLVMFuncOp function) {
+  bool gpu = function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
+  function.walk(
+      [&](Operation *op) { gpu |= isa_and_nonnull<NVVM::NVVMDialect>(op->getDialect()); });
+  return gpu ? Evidence{"nvvm", function} : Evidence{"llvm", function, "nvvm"};
+}
+
 /// Of one op of the module; no phase where it may stand anywhere.
 static Evidence find(Operation &op) {
   if (auto function = dyn_cast<func::FuncOp>(op))
     return findIn(function);
-  if (isa<tile::FuncOp>(op))
-    return {"tile", &op};
+  if (auto function = dyn_cast<tile::FuncOp>(op))
+    return findIn(function);
+  if (auto function = dyn_cast<LLVM::LLVMFuncOp>(op))
+    return findIn(function);
   if (isa_and_nonnull<LLVM::LLVMDialect>(op.getDialect()))
-    return {"llvm", &op};
+    return {"llvm", &op, "nvvm"};
+  if (isa<gpu::GPUModuleOp>(op))
+    return {"nvvm", &op};
   return {};
 }
 
-LogicalResult fa::checkPhase(ModuleOp module, const Phase &phase) {
-  if (!llvm::is_contained({"input", "algorithm", "tile", "linalg", "vector", "llvm"}, phase.name))
-    return success();
+LogicalResult fa::checkPhase(ModuleOp module, StringRef target, const Phase &phase) {
+  auto hasPhase = [&](StringRef name) {
+    return llvm::any_of(getPhases(target), [&](const Phase &phase) { return phase.name == name; });
+  };
+  bool byHand = phase.name == "schedule" || phase.name == "nvvm";
   bool first = true;
   for (Operation &op : *module.getBody()) {
     Evidence found = find(op);
     // A kernel without tiles is after phase linalg what it is after phase vector.
-    bool fits = found.phase == phase.name || (phase.name == "linalg" && found.phase == "vector");
+    bool fits = found.phase == phase.name || found.also == phase.name ||
+                (phase.name == "linalg" && found.phase == "vector");
+    if (byHand && llvm::is_contained({"linalg", "vector", "llvm", "nvvm"}, found.phase))
+      fits = true;
     if (found.op && !fits) {
       InFlightDiagnostic error = found.op->emitError();
       error << "'" << found.op->getName() << "' stands after phase " << found.phase
             << ", expected a module after phase " << phase.name << " (" << phase.contract << "); ";
-      if (first)
+      if (!hasPhase(found.phase))
+        error << "target " << target << " has no phase " << found.phase
+              << ", use a target that has";
+      else if (first)
         error << "use --compile-from=" << found.phase;
       else
         error << "compile it by itself, what stands before it is of phase " << phase.name;

@@ -14,7 +14,7 @@ namespace mlir::fa {
 
 /// Fails, with an error at its first op of another phase, where a module that
 /// is said to stand after `phase` does not.
-LogicalResult checkPhase(ModuleOp module, const Phase &phase);
+LogicalResult checkPhase(ModuleOp module, StringRef target, const Phase &phase);
 
 } // namespace mlir::fa
 

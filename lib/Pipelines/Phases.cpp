@@ -14,6 +14,7 @@
 #include "fa/Target/NVPTX/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Support/Timing.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -126,6 +127,14 @@ ArrayRef<StringRef> fa::getTargets() {
   return targets;
 }
 
+std::string fa::describeUnknownTarget(StringRef target) {
+  std::string text = "unknown target '" + target.str() + "': expected one of ";
+  text += llvm::join(getTargets(), ", ");
+  if (target.starts_with("sm_"))
+    text += "; GPUs run the code of the nearest one below theirs, from sm_80";
+  return text;
+}
+
 ArrayRef<Phase> fa::getPhases(StringRef target) {
   static const Phase cpu[] = {kInput, kAlgorithm, kTile, kLinalg, kVector, kLLVM};
   static const Phase gpu[] = {kInput, kAlgorithm, kTile, kSchedule, kNVVM};
@@ -165,12 +174,8 @@ static LogicalResult dump(ModuleOp module, StringRef folder, int number, StringR
 LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, StringRef from,
                             StringRef to, StringRef dumpFolder) {
   ArrayRef<Phase> phases = getPhases(options.target);
-  if (phases.empty()) {
-    InFlightDiagnostic error = module.emitError()
-                               << "unknown target '" << options.target << "': expected ";
-    llvm::interleaveComma(getTargets(), error);
-    return error;
-  }
+  if (phases.empty())
+    return module.emitError() << describeUnknownTarget(options.target);
   SmallVector<StringRef> leftOut;
   StringRef(options.leaveOut).split(leftOut, ',', -1, false);
   for (StringRef name : leftOut)
@@ -191,7 +196,7 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
     return module.emitError() << "phase " << to << " comes before phase " << from
                               << ", nothing to compile";
   // What the input claims to be, it must be.
-  if (first > 0 && failed(checkPhase(module, phases[first - 1])))
+  if (first > 0 && failed(checkPhase(module, options.target, phases[first - 1])))
     return failure();
   if (first > 0 && first <= 3) {
     PassManager pm(module.getContext(), ModuleOp::getOperationName());
@@ -199,9 +204,15 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
     if (failed(pm.run(module)))
       return failure();
   }
+  // Of all phases in one table, where --mlir-timing asks for it.
+  DefaultTimingManager timing;
+  applyDefaultTimingManagerCLOptions(timing);
+  TimingScope whole = timing.getRootScope();
   for (int i = first; i <= last; ++i) {
+    TimingScope scope = whole.nest("phase " + phases[i].name.str());
     PassManager pm(module.getContext(), ModuleOp::getOperationName());
     (void)applyPassManagerCLOptions(pm);
+    pm.enableTiming(scope);
     phases[i].populate(pm, options);
     if (failed(pm.run(module)))
       return failure();

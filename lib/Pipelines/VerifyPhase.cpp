@@ -73,7 +73,8 @@ static LogicalResult verifyEntry(func::FuncOp entry) {
     }
   }
   if (!attention)
-    return entry.emitError() << "entry @" << entry.getSymName() << " holds no fa.attention";
+    return entry.emitError() << "entry @" << entry.getSymName()
+                             << " holds no fa.attention; write one, or remove the function";
   for (auto [i, value] : llvm::enumerate(entry.front().getTerminator()->getOperands()))
     if (value.getDefiningOp() != attention)
       return entry.emitError() << "result " << i << " of entry @" << entry.getSymName()

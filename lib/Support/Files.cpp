@@ -90,11 +90,22 @@ static llvm::Error writeUnnamed(StringRef path,
   return writeTo(os, write);
 }
 
+static llvm::Error describe(StringRef path, llvm::Error failed) {
+  return llvm::createStringError(path +
+                                 ": cannot be written: " + llvm::toString(std::move(failed)) +
+                                 "; check the path and the space");
+}
+
 llvm::Error fa::writeFile(StringRef path,
                           llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
   if (llvm::Error failed = writeUnnamed(path, write))
-    return llvm::createStringError(path +
-                                   ": cannot be written: " + llvm::toString(std::move(failed)) +
-                                   "; check the path and the space");
+    return describe(path, std::move(failed));
+  return llvm::Error::success();
+}
+
+llvm::Error fa::flushStandardOutput() {
+  auto nothing = [](llvm::raw_ostream &) { return llvm::Error::success(); };
+  if (llvm::Error failed = writeTo(llvm::outs(), nothing))
+    return describe("-", std::move(failed));
   return llvm::Error::success();
 }

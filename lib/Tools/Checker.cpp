@@ -50,8 +50,8 @@ Checker::create(llvm::StringRef text, llvm::StringRef entry, llvm::StringRef nam
   if (found.size() != 1)
     return llvm::createStringError((found.empty()
                                         ? "the module has no entry @" + entry.str() + "; it has "
-                                        : "the module holds several entries; name one "
-                                          "of ") +
+                                        : "the module holds several entries; choose "
+                                          "by --entry one of ") +
                                    (names.empty() ? "none" : names));
   checker->attention = found.front();
   return checker;

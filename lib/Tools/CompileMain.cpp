@@ -40,8 +40,11 @@ struct Options {
       cl::desc("what to write: mlir (default), llvm, report; obj (CPU); ptx, cubin, "
                "artifact (GPU)"),
       cl::cat(category)};
-  cl::opt<std::string> compileTo{"compile-to", cl::desc("the last phase to run"),
-                                 cl::cat(category)};
+  cl::opt<std::string> compileTo{
+      "compile-to",
+      cl::desc("the last phase to run: input, algorithm, tile; then linalg, "
+               "vector, llvm (CPU) or schedule, nvvm (GPU)"),
+      cl::cat(category)};
   cl::opt<std::string> compileFrom{
       "compile-from", cl::desc("the phase that the input is already at"), cl::cat(category)};
   cl::opt<std::string> dumpPhasesTo{"dump-phases-to",
@@ -55,10 +58,12 @@ struct Options {
                                cl::cat(category)};
   cl::opt<bool> noCanonicalize{"no-canonicalize", cl::desc("no clean-up between passes"),
                                cl::cat(category)};
-  cl::opt<int64_t> rows{"tile-rows", cl::desc("query rows of a tile; 0 chooses"),
+  cl::opt<int64_t> rows{"tile-rows", cl::desc("query rows of a tile; 0 (default) chooses"),
                         cl::cat(category)};
-  cl::opt<int64_t> keys{"tile-keys", cl::desc("keys of a tile; 0 chooses"), cl::cat(category)};
-  cl::opt<int64_t> warps{"tile-warps", cl::desc("GPUs: warps that share a tile; 0 chooses"),
+  cl::opt<int64_t> keys{"tile-keys", cl::desc("keys of a tile; 0 (default) chooses"),
+                        cl::cat(category)};
+  cl::opt<int64_t> warps{"tile-warps",
+                         cl::desc("GPUs: warps that share a tile; 0 (default) chooses"),
                          cl::cat(category)};
   cl::opt<std::string> leaveOut{
       "leave-out", cl::desc("GPUs: passes of phase schedule to leave out"), cl::cat(category)};
@@ -106,15 +111,16 @@ LogicalResult fa::checkCompilerOptions() {
                           "and --emit to run passes alone, or choose phases by --compile-from and "
                           "--compile-to"));
     for (StringRef name : {"split-input-file", "verify-diagnostics", "verify-roundtrip",
-                           "emit-bytecode", "no-implicit-module", "run-reproducer"})
+                           "emit-bytecode", "no-implicit-module", "run-reproducer", "show-dialects",
+                           "list-passes", "mlir-generate-reproducer"})
       if (given(name))
         return failure(fail("--" + name +
                             " is for passes alone; leave it out, or --target and "
                             "--emit"));
     return success();
   }
-  for (StringRef name :
-       {"standard-attention", "no-mask-analysis", "no-canonicalize", "tile-rows", "tile-keys"})
+  for (StringRef name : {"standard-attention", "no-mask-analysis", "no-canonicalize", "tile-rows",
+                         "tile-keys", "tile-warps", "leave-out", "unaligned"})
     if (given(name))
       return failure(fail("--" + name + " is for the compiler; add --target=cpu"));
   return success();
@@ -197,15 +203,17 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   compile.aligned = !options->unaligned;
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
-  if (getPhases(compile.target).empty()) {
-    std::string targets = llvm::join(getTargets(), ", ");
-    return fail("unknown target '" + compile.target + "': expected one of " + targets);
-  }
+  if (getPhases(compile.target).empty())
+    return fail(describeUnknownTarget(compile.target));
   StringRef emit = options->emit.empty() ? StringRef("mlir") : StringRef(options->emit.getValue());
   const nvptx::Target *gpu = nvptx::getTarget(compile.target);
   if (!llvm::is_contained(getEmits(gpu), emit))
     return fail("cannot emit '" + emit + "' for " + compile.target + ": expected one of " +
                 llvm::join(getEmits(gpu), ", "));
+  for (const cl::Option *option : {static_cast<const cl::Option *>(&options->warps),
+                                   static_cast<const cl::Option *>(&options->unaligned)})
+    if (option->getNumOccurrences() && !gpu)
+      return fail("--" + option->ArgStr + " is for GPUs; leave it out, or choose one by --target");
 
   // A file is written when all went well.
   SmallVector<char> bytes;

@@ -57,19 +57,38 @@ static LogicalResult runPasses(int argc, char **argv, StringRef input, StringRef
   return failed ? report(std::move(failed)) : result;
 }
 
+/// Leaves those that LLVM's libraries have registered to --help-hidden. What it
+/// registers later is of MLIR's tools, and of use.
+static void hideLibraryOptions() {
+  for (auto &[name, option] : llvm::cl::getRegisteredOptions())
+    if (option->getOptionHiddenFlag() == llvm::cl::NotHidden && name != "help" && name != "version")
+      option->setHiddenFlag(llvm::cl::Hidden);
+}
+
 int fa_opt_main(int argc, char **argv) {
+  hideLibraryOptions();
   // A question of its own, about no program.
   static llvm::cl::opt<bool> cacheInfo("cache-info",
                                        llvm::cl::desc("describe the cache of compiled programs"));
+  static llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::desc("<input file>"),
+                                          llvm::cl::init("-"));
+  static llvm::cl::opt<std::string> output("o", llvm::cl::desc("output file; default -"),
+                                           llvm::cl::init("-"));
   DialectRegistry registry;
   fa::registerAllDialects(registry);
   fa::registerAllPasses();
   fa::registerCompilerOptions();
   fa::registerVersion();
-  auto [input, output] = registerAndParseCLIOptions(
-      argc, argv, "fa-opt: runs passes; with --target or --emit, compiles attention\n", registry);
+  std::string overview = registerCLIOptions(
+      "fa-opt: runs passes; with --target or --emit, compiles attention\n", registry);
+  if (!fa::parseCommandLine(argc, argv, overview))
+    return 1;
   if (cacheInfo) {
     llvm::outs() << fa_cache_info();
+    if (llvm::Error failed = fa::flushStandardOutput()) {
+      llvm::errs() << "fa-opt: " << llvm::toString(std::move(failed)) << "\n";
+      return 1;
+    }
     return 0;
   }
   if (failed(fa::checkCompilerOptions()))

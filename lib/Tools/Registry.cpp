@@ -57,3 +57,28 @@ void fa::registerVersion() {
     os << "fa-mlir " << FA_VERSION << " (LLVM " << LLVM_VERSION_STRING << ")\n";
   });
 }
+
+bool fa::parseCommandLine(int argc, char **argv, llvm::StringRef overview) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (llvm::cl::ParseCommandLineOptions(argc, argv, overview, &os))
+    return true;
+  // LLVM's words for an unknown option are two lines, the second one optional:
+  //   T: Unknown command line argument 'X'.  Try: 'T --help'
+  //   T: Did you mean 'Y'?
+  llvm::SmallVector<llvm::StringRef> lines;
+  llvm::StringRef(text).split(lines, '\n', -1, false);
+  for (auto [i, line] : llvm::enumerate(lines)) {
+    auto [tool, option] = line.split(": Unknown command line argument ");
+    if (option.empty()) {
+      if (!line.contains(": Did you mean "))
+        llvm::errs() << line << "\n";
+      continue;
+    }
+    llvm::StringRef next = i + 1 < lines.size() ? lines[i + 1] : "";
+    llvm::StringRef meant = next.split(": Did you mean ").second;
+    llvm::errs() << tool << ": unknown option " << option.split(".  Try").first
+                 << (meant.empty() ? ";" : "; did you mean ") << meant << " --help lists them\n";
+  }
+  return false;
+}

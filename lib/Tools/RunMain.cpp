@@ -28,8 +28,8 @@ struct Options {
   cl::opt<std::string> program{cl::Positional, cl::Required, cl::desc("<program.mlir>"),
                                cl::cat(category)};
   cl::opt<std::string> device{"device", cl::init("cpu"),
-                              cl::desc("where to run: cpu, a GPU (cuda or cuda:N; exit status 77 "
-                                       "where there is none), or interp"),
+                              cl::desc("where to run: cpu (default), a GPU (cuda or cuda:N; exit "
+                                       "status 77 where there is none), or interp"),
                               cl::cat(category)};
   cl::opt<std::string> target{"target",
                               cl::desc("code other than the device's best: sm_80, cpu-avx2, ..."),
@@ -43,7 +43,7 @@ struct Options {
   cl::opt<std::string> shape{"shape", cl::desc("draw inputs of sizes B,Hq,Hk,Sq,Sk"),
                              cl::cat(category)};
   cl::opt<uint64_t> seed{"seed", cl::init(0),
-                         cl::desc("seed of the drawn inputs, and of the interpreter"),
+                         cl::desc("seed of the drawn inputs, and of the interpreter; default 0"),
                          cl::cat(category)};
   cl::opt<std::string> interpPhase{
       "interp-phase",
@@ -55,13 +55,14 @@ struct Options {
       cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare with the float64 reference"), cl::cat(category)};
   cl::opt<bool> time{"time", cl::desc("print the median time and FLOP/s"), cl::cat(category)};
-  cl::opt<int> repeats{"repeats", cl::init(20), cl::desc("launches to take the median of"),
-                       cl::cat(category)};
-  cl::opt<int> threads{"threads", cl::init(0), cl::desc("threads of the CPU; 0: one per core"),
+  cl::opt<int> repeats{"repeats", cl::init(20),
+                       cl::desc("launches to take the median of; default 20"), cl::cat(category)};
+  cl::opt<int> threads{"threads", cl::init(0),
+                       cl::desc("threads of the CPU; 0 (default): one per core"),
                        cl::cat(category)};
   cl::opt<std::string> layout{
       "layout", cl::init("bhsd"),
-      cl::desc("order in memory of batch, heads, length, head dim: bhsd or bshd"),
+      cl::desc("order in memory of batch, heads, length, head dim: bhsd (default) or bshd"),
       cl::cat(category)};
   cl::opt<bool> standard{"standard-attention",
                          cl::desc("standard attention, O(N^2) memory: the baseline"),
@@ -70,12 +71,13 @@ struct Options {
                                cl::cat(category)};
   cl::opt<bool> noCanonicalize{"no-canonicalize", cl::desc("no clean-up between passes"),
                                cl::cat(category)};
-  cl::opt<int> rows{"tile-rows", cl::init(0), cl::desc("query rows of a tile; 0 chooses"),
+  cl::opt<int> rows{"tile-rows", cl::init(0), cl::desc("query rows of a tile; 0 (default) chooses"),
                     cl::cat(category)};
-  cl::opt<int> keys{"tile-keys", cl::init(0), cl::desc("keys of a tile; 0 chooses"),
+  cl::opt<int> keys{"tile-keys", cl::init(0), cl::desc("keys of a tile; 0 (default) chooses"),
                     cl::cat(category)};
   cl::opt<int> warps{"tile-warps", cl::init(0),
-                     cl::desc("GPUs: warps that share a tile; 0 chooses"), cl::cat(category)};
+                     cl::desc("GPUs: warps that share a tile; 0 (default) chooses"),
+                     cl::cat(category)};
   cl::opt<std::string> leaveOut{
       "leave-out", cl::desc("GPUs: passes of phase schedule to leave out"), cl::cat(category)};
 };
@@ -201,6 +203,14 @@ static void printDevice(llvm::raw_ostream &os, const fa_program *program) {
 
 using Shapes = std::vector<std::pair<std::string, std::vector<int64_t>>>;
 
+static int64_t countNaN(const std::vector<HostTensor> &outputs, llvm::StringRef name) {
+  int64_t count = 0;
+  for (const HostTensor &output : outputs)
+    for (int64_t i = 0; output.name == name && i < output.size(); ++i)
+      count += std::isnan(output.at(i));
+  return count;
+}
+
 /// Compares the outputs with the reference, and writes them, as asked for.
 static llvm::Expected<bool> finish(const Options &options, Checker &checker,
                                    const std::vector<HostTensor> &inputs,
@@ -212,9 +222,13 @@ static llvm::Expected<bool> finish(const Options &options, Checker &checker,
     if (!judgements)
       return judgements.takeError();
     for (auto &[name, judgement] : *judgements) {
-      os << llvm::format("error: %s %.9g, allowed %.9g: ", name.c_str(), judgement.error,
+      os << llvm::format("deviation: %s %.9g, allowed %.9g: ", name.c_str(), judgement.error,
                          judgement.bound)
-         << (judgement.passed ? "passed" : "FAILED: " + judgement.problem) << "\n";
+         << (judgement.passed ? "passed" : "FAILED: " + judgement.problem);
+      // The deviation is that of the others.
+      if (int64_t nans = countNaN(outputs, name); nans && judgement.passed)
+        os << ", " << nans << " NaN as in the reference";
+      os << "\n";
       passed &= judgement.passed;
     }
   }
@@ -267,6 +281,9 @@ static llvm::Error setDevice(const Options &options, fa_compile_options &compile
   return llvm::Error::success();
 }
 
+/// What fa_compile_options.threads takes at most.
+static constexpr int kMaxThreads = 1024;
+
 static llvm::Expected<bool> run(const Options &options) {
   fa_compile_options compile = fa_compile_options_default();
   // What is timed and checked is this compiler's, this time.
@@ -279,6 +296,13 @@ static llvm::Expected<bool> run(const Options &options) {
       return error("--" + option->ArgStr + " is for the interpreter; add --device=interp");
   if (options.layout != "bhsd" && options.layout != "bshd")
     return error("unknown layout '" + options.layout + "': expected bhsd or bshd");
+  if (options.repeats.getNumOccurrences() && !options.time)
+    return error("--repeats is for --time; add that, or leave out --repeats");
+  if (options.warps.getNumOccurrences() && options.device == "cpu")
+    return error("--tile-warps is for GPUs; leave it out, or choose a GPU by --device");
+  if (options.threads < 0 || options.threads > kMaxThreads)
+    return error("--threads takes 0 (one per core) to " + llvm::Twine(kMaxThreads) + ", got " +
+                 llvm::Twine(options.threads));
   if (options.repeats < 1)
     return error("--repeats takes 1 or more, got " + llvm::Twine(options.repeats));
   auto file = readText(options.program);
@@ -341,8 +365,7 @@ int fa_run_main(int argc, char **argv) {
   static Options options;
   cl::HideUnrelatedOptions(options.category);
   registerVersion();
-  if (!cl::ParseCommandLineOptions(
-          argc, argv, "fa-run: runs, checks and times a program of attention\n", &llvm::errs()))
+  if (!parseCommandLine(argc, argv, "fa-run: runs, checks and times a program of attention\n"))
     return 1;
   llvm::Expected<bool> passed = false;
   llvm::cantFail(passed.takeError());
@@ -351,6 +374,10 @@ int fa_run_main(int argc, char **argv) {
   } catch (const std::bad_alloc &) {
     passed = error("not enough memory for the tensors and the workspace; choose smaller sizes");
   }
+  // A program whose words nobody could read has failed, too.
+  if (llvm::Error unwritten = flushStandardOutput())
+    passed = llvm::joinErrors(passed ? llvm::Error::success() : passed.takeError(),
+                              std::move(unwritten));
   if (!passed) {
     // Errors of the text begin with its name, as editors expect.
     std::string message = llvm::toString(passed.takeError());

@@ -84,6 +84,10 @@ static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, cons
     return error("'", info.name, "' has no shape; set fa_tensor.shape to its ", tensor.rank,
                  " sizes");
   bound.sizes.assign(tensor.shape, tensor.shape + tensor.rank);
+  for (auto [d, size] : llvm::enumerate(bound.sizes))
+    if (size < 0)
+      return error("dimension ", d, " of '", info.name, "' has size ", size,
+                   ", expected 0 to 2^31 - 1");
   bound.strides.resize(tensor.rank);
   bool empty = llvm::is_contained(bound.sizes, 0);
   int64_t contiguous = 1;

@@ -56,8 +56,8 @@ static fa_error *selectEntry(ModuleOp module, const char *name) {
   for (func::FuncOp entry : entries)
     names += (names.empty() ? "@" : ", @") + entry.getSymName().str();
   if (!name && entries.size() > 1)
-    return makeError("the module holds several entries; name one of " + names +
-                     " in fa_compile_options.entry");
+    return makeError("the module holds several entries; choose one of " + names +
+                     " by fa_compile_options.entry (fa-run: --entry)");
   if (name &&
       llvm::none_of(entries, [&](func::FuncOp entry) { return entry.getSymName() == name; }))
     return makeError("the module has no entry @" + std::string(name) + "; it has " +
@@ -75,17 +75,19 @@ static fa_error *selectEntry(ModuleOp module, const char *name) {
 static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
 
 /// The device that a program is for, null for the CPU, and the target that
-/// stands for "cuda".
+/// stands for "cuda". Refuses targets that are not there.
 static llvm::Expected<std::shared_ptr<const cuda::Device>>
 chooseDevice(const fa_compile_options &options, std::string &target) {
   StringRef named = options.device ? options.device : "";
   bool any = cuda::parseDevice(target).has_value(),
        gpu = any || StringRef(target).starts_with("sm_");
+  if (!any && getPhases(target).empty())
+    return error(describeUnknownTarget(target));
   if (!named.empty() && gpu == (named == "cpu"))
     return error("target '" + target + "' is no code for device '" + named +
                  "'; leave out one of the two");
-  if (!gpu || (!any && !llvm::is_contained(getTargets(), target)))
-    return nullptr; // the CPU, or an unknown target, which is refused as such
+  if (!gpu)
+    return nullptr;
   auto device = openCUDA(named.empty() ? (any ? StringRef(target) : "cuda") : named);
   if (!device || !any)
     return device;
@@ -212,9 +214,6 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
   auto device = chooseDevice(options, compileOptions.target);
   if (!device)
     return makeError(device.takeError());
-  if (getPhases(compileOptions.target).empty())
-    return makeError("unknown target '" + compileOptions.target + "': expected one of " +
-                     llvm::join(getTargets(), ", "));
   if (options.threads < 0 || options.threads > kMaxThreads)
     return makeError("fa_compile_options.threads is " + std::to_string(options.threads) +
                      ", expected 0 (one per core) to " + std::to_string(kMaxThreads));

@@ -13,7 +13,7 @@ func.func @second(%q: tensor<1x8x8x64xf32> {fa.name = "q"}) -> tensor<1x8x8x64xf
 
 // -----
 
-// expected-error @+1 {{entry @none holds no fa.attention}}
+// expected-error @+1 {{entry @none holds no fa.attention; write one, or remove the function}}
 func.func @none(%q: tensor<1x8x8x64xf32> {fa.name = "q"}) -> tensor<1x8x8x64xf32> {
   return %q : tensor<1x8x8x64xf32>
 }

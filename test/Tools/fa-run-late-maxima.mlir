@@ -8,8 +8,8 @@
 
 // LATE: tile.if_any
 // LATE: tile.dot {{.*}} ones
-// CHECK: error: o {{.*}}: passed
-// CHECK: error: lse {{.*}}: passed
+// CHECK: deviation: o {{.*}}: passed
+// CHECK: deviation: lse {{.*}}: passed
 func.func @f(%q: tensor<?x?x?x64xbf16> {fa.name = "q"}, %k: tensor<?x?x?x64xbf16> {fa.name = "k"},
              %v: tensor<?x?x?x64xbf16> {fa.name = "v"})
     -> (tensor<?x?x?x64xbf16> {fa.name = "o"}, tensor<?x?x?xf32> {fa.name = "lse"}) {

@@ -136,6 +136,14 @@ static bool matches(const std::string &name, const std::string &filter) {
   return name.find(filter) != std::string::npos || fnmatch(filter.c_str(), name.c_str(), 0) == 0;
 }
 
+/// Whether a name is one of a device, there or not.
+static bool isDevice(const std::string &name) {
+  if (name == "cpu" || name == "cuda")
+    return true;
+  return name.size() > 5 && name.size() <= 14 && name.compare(0, 5, "cuda:") == 0 &&
+         name.find_first_not_of("0123456789", 5) == std::string::npos;
+}
+
 /// Reads the arguments; prints what is wrong with them.
 static bool parse(int argc, char **argv, Options &options) {
   for (int i = 1; i < argc; ++i) {
@@ -155,9 +163,14 @@ static bool parse(int argc, char **argv, Options &options) {
       return good;
     };
     bool flag = equals == std::string::npos;
-    if (name == "--device" && !flag)
+    if (name == "--device" && !flag) {
       options.target.device = value;
-    else if (name == "--target" && !flag)
+      if (!isDevice(value)) {
+        std::fprintf(stderr, "fa-test-gpu: unknown device '%s': expected cpu, cuda or cuda:N\n",
+                     value.c_str());
+        return false;
+      }
+    } else if (name == "--target" && !flag)
       options.target.code = value;
     else if (name == "--filter" && !flag)
       options.filter = value;

@@ -200,6 +200,8 @@ TEST_F(Runtime, RefusesSizesThatOverflow) {
   launch.qShape = {int64_t(1) << 30, int64_t(1) << 30, 5, 8};
   EXPECT_EQ(launch.run(program),
             "the sizes of 'q' overflow 64-bit offsets; use fewer or shorter sequences");
+  launch.qShape = {1, 2, -2, 8};
+  EXPECT_EQ(launch.run(program), "dimension 2 of 'q' has size -2, expected 0 to 2^31 - 1");
 }
 
 TEST_F(Runtime, RefusesAnUnalignedPointer) {
@@ -241,7 +243,7 @@ TEST(Compile, RefusesAnUnknownTarget) {
   options.target = "sm_20";
   EXPECT_EQ(compileError(kCausal, &options),
             "unknown target 'sm_20': expected one of cpu, cpu-avx2, cpu-avx512, sm_80, "
-            "sm_90, sm_90a");
+            "sm_90, sm_90a; GPUs run the code of the nearest one below theirs, from sm_80");
 }
 
 TEST(Compile, RefusesAnotherVersionOfItsOptions) {

@@ -50,6 +50,9 @@ struct Phase {
 /// The names of targets that can be compiled for.
 ArrayRef<StringRef> getTargets();
 
+/// What to say of a target that is none of them.
+std::string describeUnknownTarget(StringRef target);
+
 /// The phases for a target, in order; empty for an unknown target.
 ArrayRef<Phase> getPhases(StringRef target);
 

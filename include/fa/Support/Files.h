@@ -33,6 +33,10 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readText(llvm::StringRef pat
 llvm::Error writeFile(llvm::StringRef path,
                       llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
 
+/// Writes out what llvm::outs() still holds. An error of it, which this clears,
+/// would end the process with LLVM's own words.
+llvm::Error flushStandardOutput();
+
 } // namespace mlir::fa
 
 #endif // FA_SUPPORT_FILES_H

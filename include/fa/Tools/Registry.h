@@ -8,6 +8,8 @@
 #ifndef FA_TOOLS_REGISTRY_H
 #define FA_TOOLS_REGISTRY_H
 
+#include "llvm/ADT/StringRef.h"
+
 namespace mlir {
 class DialectRegistry;
 } // namespace mlir
@@ -22,6 +24,9 @@ void registerAllPasses();
 
 /// What `--version` of every tool prints.
 void registerVersion();
+
+/// Parses the command line; where it is wrong, says so in one line a mistake.
+bool parseCommandLine(int argc, char **argv, llvm::StringRef overview);
 
 } // namespace mlir::fa
 

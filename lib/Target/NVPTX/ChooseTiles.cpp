@@ -159,12 +159,19 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
       return attention.emitError() << "no tiles for " << element << " with head dimension "
                                    << headDim << " on " << target;
     int64_t chosenWarps = warps ? warps : line->warps, chosenRows = rows ? rows : line->rows;
+    if (chosenWarps < 1 || chosenWarps > 32)
+      return attention.emitError() << chosenWarps << " warps share a tile: expected 1 to 32; "
+                                   << "choose --tile-warps";
     bool shared = chosenRows % 16 == 0 && chosenRows > 0 && 16 * chosenWarps % chosenRows == 0;
-    if (chosenWarps < 1 || chosenWarps > 32 || chosenRows < 1 ||
-        (chosenRows % (16 * chosenWarps) != 0 && !shared))
-      return attention.emitError()
-             << "tiles of " << chosenRows << " rows for " << chosenWarps
-             << " warps: rows must be 16 per warp, or a multiple or a part of that";
+    if (chosenRows < 1 || (chosenRows % (16 * chosenWarps) != 0 && !shared)) {
+      InFlightDiagnostic error =
+          attention.emitError()
+          << "tiles of " << chosenRows << " rows for " << chosenWarps
+          << " warps: rows must be 16 per warp, or a multiple or a part of that; choose ";
+      if (chosenRows > 0 && chosenRows % 16 == 0 && chosenRows <= 16 * 32)
+        return error << "--tile-warps=" << chosenRows / 16 << " with them";
+      return error << "--tile-rows=" << 16 * chosenWarps;
+    }
     int64_t chosenKeys = keys ? keys : line->keys;
     if (chosenKeys < 1 || chosenKeys % 16 != 0)
       return attention.emitError()

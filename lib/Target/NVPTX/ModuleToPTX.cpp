@@ -217,7 +217,7 @@ static void registerTranslations(MLIRContext *context) {
 
 FailureOr<std::string> nvptx::translateToPTX(ModuleOp module, const Target &target, CodeKind kind) {
   FailureOr<Operation *> root = findKernels(module);
-  if (failed(root) || failed(checkSelectable(*root)))
+  if (failed(root) || failed(checkSelectable(*root, target)))
     return failure();
   registerTranslations(module.getContext());
 

@@ -230,11 +230,31 @@ static LogicalResult checkTypes(Operation *op) {
   return success();
 }
 
-static LogicalResult check(Operation *op) {
+/// Hopper's own instructions; of inline assembly those that our passes write.
+static LogicalResult checkArchitecture(Operation *op, StringRef target) {
+  // Upstream gives this op no such requirement.
+  bool hopper = isa<NVVM::SetMaxRegisterOp>(op);
+  if (auto assembly = dyn_cast<LLVM::InlineAsmOp>(op))
+    hopper = assembly.getAsmString().contains("wgmma.");
+  bool served = !hopper || target == "sm_90a";
+  if (auto requires = dyn_cast<NVVM::RequiresSMInterface>(op))
+  served =
+    requires
+      .getRequiredMinSMVersion()
+      .isCompatibleWith(NVVM::NVVMCheckSMVersion::getTargetSMVersionFromStr(target));
+  if (served)
+    return success();
+  return op->emitError() << "'" << op->getName() << "' has no instruction on " << target
+                         << (hopper ? ", it needs sm_90a" : "")
+                         << "; a program after phase schedule is of one target, compile it for "
+                         << target << " from phase input";
+}
+
+static LogicalResult check(Operation *op, StringRef target) {
   if (!isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()))
     return op->emitError() << "'" << op->getName()
                            << "' is left after phase nvvm; only ops of llvm and nvvm can be";
-  if (failed(checkTypes(op)))
+  if (failed(checkTypes(op)) || failed(checkArchitecture(op, target)))
     return failure();
   if (auto call = dyn_cast<LLVM::CallOp>(op))
     return checkCall(call);
@@ -262,8 +282,8 @@ static LogicalResult check(Operation *op) {
   return success();
 }
 
-LogicalResult nvptx::checkSelectable(Operation *root) {
-  WalkResult result =
-      root->walk([&](Operation *op) -> WalkResult { return op == root ? success() : check(op); });
+LogicalResult nvptx::checkSelectable(Operation *root, const Target &target) {
+  WalkResult result = root->walk(
+      [&](Operation *op) -> WalkResult { return op == root ? success() : check(op, target.name); });
   return failure(result.wasInterrupted());
 }

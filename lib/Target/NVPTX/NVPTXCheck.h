@@ -8,6 +8,7 @@
 #ifndef FA_LIB_TARGET_NVPTX_NVPTXCHECK_H
 #define FA_LIB_TARGET_NVPTX_NVPTXCHECK_H
 
+#include "fa/Target/NVPTX/TargetDescription.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace mlir::fa::nvptx {
@@ -17,7 +18,7 @@ bool isKernel(LLVM::LLVMFuncOp function);
 
 /// Emits an error for the first op inside `root` that the back end could not
 /// select: it would abort.
-LogicalResult checkSelectable(Operation *root);
+LogicalResult checkSelectable(Operation *root, const Target &target);
 
 } // namespace mlir::fa::nvptx
 

@@ -9,7 +9,7 @@
 // ROWS: error: tiles of 100 rows for 4 warps: rows must be 16 per warp, or a multiple or a part of that
 // NEGATIVE: error: tiles of -128 rows for 4 warps: rows must be 16 per warp, or a multiple or a part of that
 // KEYS: error: tiles of 20 keys: keys must be a multiple of 16
-// WARPS: error: tiles of 128 rows for 33 warps: rows must be 16 per warp, or a multiple or a part of that
+// WARPS: error: 33 warps share a tile: expected 1 to 32; choose --tile-warps
 
 !q = tensor<?x?x?x64xbf16>
 !wide = tensor<?x?x?x128xbf16>

@@ -45,6 +45,19 @@ static ParseResult parseNamed(OpAsmParser &parser, StringRef name,
                  parser.parseOperand(operands.emplace_back()) || parser.parseRParen());
 }
 
+static ParseResult parseBody(OpAsmParser &parser, StringRef name, Region &region) {
+  if (failed(parser.parseOptionalKeyword(name)))
+    return success();
+  SMLoc at = parser.getCurrentLocation();
+  // The regions are isolated, so their names may be those of values outside.
+  if (parser.parseRegion(region, {}, /*enableNameShadowing=*/true))
+    return failure();
+  if (region.empty())
+    return parser.emitError(at) << "(attention_c9) the " << name
+                                << " region is empty; leave it out, or yield a value";
+  return success();
+}
+
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   Builder &builder = parser.getBuilder();
   SmallVector<Operand> operands, captures, dropout;
@@ -85,12 +98,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
                        tile::PrecisionAttr::get(builder.getContext(), *precision));
   }
   Region *mask = state.addRegion(), *score = state.addRegion();
-  // The regions are isolated, so their names may be those of values outside.
-  if (succeeded(parser.parseOptionalKeyword("mask")) &&
-      parser.parseRegion(*mask, {}, /*enableNameShadowing=*/true))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("score")) &&
-      parser.parseRegion(*score, {}, /*enableNameShadowing=*/true))
+  if (parseBody(parser, "mask", *mask) || parseBody(parser, "score", *score))
     return failure();
 
   unsigned firstSugarCapture = captures.size();
@@ -157,6 +165,12 @@ static bool differ(int64_t a, int64_t b) {
 }
 
 LogicalResult AttentionOp::verify() {
+  // A misspelt word would change nothing, and say nothing.
+  for (NamedAttribute attribute : (*this)->getDiscardableAttrs())
+    if (!attribute.getName().strref().contains('.'))
+      return emitOpError() << "(attention_c15) unknown attribute '" << attribute.getName().strref()
+                           << "': expected scale(x), precision(p), or a name with the prefix of a "
+                              "dialect";
   auto query = cast<RankedTensorType>(getQuery().getType());
   auto key = cast<RankedTensorType>(getKey().getType());
   auto value = cast<RankedTensorType>(getValue().getType());
@@ -179,7 +193,8 @@ LogicalResult AttentionOp::verify() {
       return emitOpError() << "(attention_c3) the " << name << " must be static, 1 to 256, got "
                            << (ShapedType::isDynamic(size) ? std::string("?")
                                                            : std::to_string(size))
-                           << "; split larger heads";
+                           << (size > 256 ? "; split larger heads"
+                                          : "; write the number of elements of a head");
   if (key.getDimSize(3) != query.getDimSize(3))
     return emitOpError() << "(attention_c4) query and key must have one head dimension, got "
                          << query.getDimSize(3) << " and " << key.getDimSize(3);

@@ -28,7 +28,7 @@ func.func @attention_c2_f64(%q: tensor<2x4x8x64xf64>, %k: tensor<2x4x8x64xf64>, 
 // -----
 
 func.func @attention_c3(%q: tensor<2x4x8x?xf32>, %k: tensor<2x4x8x?xf32>, %v: tensor<2x4x8x64xf32>) {
-  // expected-error @+1 {{(attention_c3) the head dimension must be static, 1 to 256, got ?}}
+  // expected-error @+1 {{(attention_c3) the head dimension must be static, 1 to 256, got ?; write the number of elements of a head}}
   %o = fa.attention query(%q) key(%k) value(%v)
     : (tensor<2x4x8x?xf32>, tensor<2x4x8x?xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return
@@ -46,7 +46,7 @@ func.func @attention_c3_large(%q: tensor<2x4x8x512xf32>, %k: tensor<2x4x8x512xf3
 // -----
 
 func.func @attention_c3_value(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x0xf32>) {
-  // expected-error @+1 {{(attention_c3) the value's head dimension must be static, 1 to 256, got 0}}
+  // expected-error @+1 {{(attention_c3) the value's head dimension must be static, 1 to 256, got 0; write the number of elements of a head}}
   %o = fa.attention query(%q) key(%k) value(%v)
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x0xf32>) -> tensor<2x4x8x0xf32>
   return
@@ -586,6 +586,26 @@ func.func @sugar_score_type(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, 
     }
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return
+}
+
+// -----
+
+func.func @attention_c9_empty(%q: tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32> {
+  // expected-error @+2 {{(attention_c9) the mask region is empty; leave it out, or yield a value}}
+  %o = fa.attention query(%q) key(%q) value(%q)
+    mask {
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return %o : tensor<2x4x8x64xf32>
+}
+
+// -----
+
+func.func @attention_c15(%q: tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32> {
+  // expected-error @+1 {{(attention_c15) unknown attribute 'scal': expected scale(x), precision(p), or a name with the prefix of a dialect}}
+  %o = fa.attention query(%q) key(%q) value(%q) with [causal] {scal = 0.5}
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return %o : tensor<2x4x8x64xf32>
 }
 
 // -----

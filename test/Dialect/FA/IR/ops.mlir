@@ -16,7 +16,7 @@ func.func @attention_plain(%q: tensor<2x8x?x64xf16>, %k: tensor<2x2x?x64xf16>, %
 // CHECK: } score {
 // CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: f32, %{{[a-z0-9]+}}: index,
 // CHECK: fa.yield %{{.*}} : f32
-// CHECK: } {note = "kept"} : (
+// CHECK: } {test.note = "kept"} : (
 func.func @attention_full(%q: tensor<?x?x?x40xf32>, %k: tensor<?x?x?x40xf32>, %v: tensor<?x?x?x40xf32>,
                           %table: tensor<?xf32>, %limit: index, %p: f32, %seed: i64, %offset: i64)
     -> (tensor<?x?x?x40xf32>, tensor<?x?x?xf32>) {
@@ -37,7 +37,7 @@ func.func @attention_full(%q: tensor<?x?x?x40xf32>, %k: tensor<?x?x?x40xf32>, %v
       %x = tensor.extract %t[%h] : tensor<?xf32>
       %y = arith.addf %s, %x : f32
       fa.yield %y : f32
-    } {note = "kept"} : (tensor<?x?x?x40xf32>, tensor<?x?x?x40xf32>, tensor<?x?x?x40xf32>, tensor<?xf32>, index, f32, i64, i64)
+    } {test.note = "kept"} : (tensor<?x?x?x40xf32>, tensor<?x?x?x40xf32>, tensor<?x?x?x40xf32>, tensor<?xf32>, index, f32, i64, i64)
         -> (tensor<?x?x?x40xf32>, tensor<?x?x?xf32>)
   return %o, %lse : tensor<?x?x?x40xf32>, tensor<?x?x?xf32>
 }

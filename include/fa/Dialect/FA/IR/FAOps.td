@@ -58,13 +58,14 @@ def FA_AttentionOp : FA_Op<"attention", [
     - (C6) The number of query heads is a multiple of that of key heads, neither 0.
     - (C7) output is B x Hq x Sq x Dv of the operands' element type; lse is B x Hq x Sq x f32.
     - (C8) Each region is empty or has one block with the arguments given above.
-    - (C9) mask yields one i1, score one f32.
+    - (C9) mask yields one i1, score one f32; a region that is written out is not empty.
     - (C10) A region holds only the ops named above, on scalars; floats are f16, bf16, f32 or f64.
     - (C11) Dropout takes p : f32, seed : i64 and offset : i64 together.
     - (C12) scale is 0, or has a magnitude of 1.18e-38, the smallest normal f32, to 1e18: it and
       its product with log2(e) are normal in f32, and so are scores and lse up to 2e20 before it.
     - (C13) A capture is a scalar or a ranked tensor, of integers, index or floats.
     - (C14) precision other than the default needs f32 operands.
+    - (C15) Other attributes are those of a dialect: their names have its prefix.
 
     Created by users and builders; removed by `fa-rewrite-online-softmax` or
     `fa-rewrite-standard`.
