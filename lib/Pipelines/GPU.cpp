@@ -48,9 +48,10 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
     add(tile::createTileFuseScale(fuse));
   }
   tile::TileScheduleGridOptions grid;
-  // Half of the cache of second level that is near to a multiprocessor.
+  // Half of the cache of second level that is near to a multiprocessor. Not for the
+  // schedule of sm_80, whose tiles leave no registers for where a section starts.
   constexpr int64_t kSectionBytes = int64_t(16) << 20;
-  grid.sectionBytes = target.hasWGMMA ? kSectionBytes : 0;
+  grid.sectionBytes = target.hasWGMMA && options.aligned ? kSectionBytes : 0;
   add(tile::createTileScheduleGrid(grid));
   tile::TileAssignLayoutsOptions layouts;
   layouts.target = target.name.str();
@@ -61,15 +62,15 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   bool roles = !llvm::is_contained(options.leaveOut, "tile-specialize-warps");
   promote.products = target.hasWGMMA && roles ? "async" : "sync";
   add(tile::createTilePromoteShared(promote));
-  tile::TileStageStoresOptions stage;
-  stage.sharedLimit = target.sharedMemory;
-  if (target.hasWGMMA)
-    add(tile::createTileStageStores(stage));
   tile::TileScheduleLoopOptions schedule;
   schedule.sharedLimit = target.sharedMemory;
   add(tile::createTileScheduleLoop(schedule));
   add(tile::createTilePipeline());
   if (target.hasWGMMA) {
+    // Takes what the rings of loops leave.
+    tile::TileStageStoresOptions stage;
+    stage.sharedLimit = target.sharedMemory;
+    add(tile::createTileStageStores(stage));
     add(tile::createTileSpecializeWarps());
     add(tile::createTileOrderWarpgroups());
     tile::TilePersistGridOptions persist;

@@ -116,3 +116,31 @@ tile.func @others(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile
   tile.store %r#3, %y[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
+
+// Columns that fill no whole panel of shared memory: ones cannot stand behind them.
+// CHECK-LABEL: tile.func @part_of_a_panel(
+// CHECK-NOT: ones
+tile.func @part_of_a_panel(%x: !tile.view<?x64xf32>, %v: !tile.view<?x48xbf16>, %s: !tile.view<?xf32>, %y: !tile.view<?x48xf32> {tile.output}, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %o0 = arith.constant dense<0.0> : tensor<64x48xf32>
+  %l0 = arith.constant dense<0.0> : tensor<64xf32>
+  %r:2 = scf.for %j = %c0 to %n step %c64 iter_args(%l = %l0, %o = %o0) -> (tensor<64xf32>, tensor<64x48xf32>) {
+    %p = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+    %f = tile.load %s[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+    %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x48xbf16> -> tensor<64x48xbf16>
+    %lf = arith.mulf %l, %f : tensor<64xf32>
+    %l1 = tile.reduce addf %p init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+    %w = tile.broadcast %f dim 1 : tensor<64xf32> -> tensor<64x48xf32>
+    %acc = arith.mulf %o, %w : tensor<64x48xf32>
+    %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x48xbf16>, tensor<64x48xf32>
+    scf.yield %l1, %o1 : tensor<64xf32>, tensor<64x48xf32>
+  }
+  %i = arith.divf %one, %r#0 : tensor<64xf32>
+  %ib = tile.broadcast %i dim 1 : tensor<64xf32> -> tensor<64x48xf32>
+  %out = arith.mulf %r#1, %ib : tensor<64x48xf32>
+  tile.store %out, %y[%c0, %c0] dims [0, 1] : tensor<64x48xf32>, !tile.view<?x48xf32>
+  tile.return
+}

@@ -97,7 +97,8 @@ def TileSumOnTensorCore : Pass<"tile-sum-on-tensor-core", "::mlir::tile::FuncOp"
     nothing else reads s', the loop does not carry it any more.
 
     Requires: nothing. Ensures: accumulators of at most 256 columns; nothing
-    else changes. Products whose b is computed, or transposed, stay.
+    else changes. Products whose b is computed, or transposed, stay; so do those
+    of columns that are no multiple of 64, whole panels of shared memory.
 
     Numerics: changes rounding. Sums that divide are of rounded elements, so that
     the errors of rounding in a weight divide out where one weight dominates; each
