@@ -28,6 +28,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AsyncProducts.h"
+#include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/LayoutConversion.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
@@ -62,7 +63,7 @@ static StringRef whyNotAsync(LoadOp load, RankedTensorType tile) {
     return "its rows do not run along the source's last dimension";
   if (tile.getShape().back() * bytes % kChunk != 0)
     return "its rows are no multiple of 16 bytes";
-  if (!isMultipleOf(load.getIndices()[last], kChunk / bytes))
+  if (divisorOf(load.getIndices()[last]) % (kChunk / bytes) != 0)
     return "its rows may start anywhere";
   return "";
 }
