@@ -136,6 +136,29 @@ std::vector<Case> fa_test::pairwiseCases(const Settings &settings) {
   return cases;
 }
 
+std::vector<Case> fa_test::scheduleCases(int64_t sq, int64_t sk) {
+  std::vector<Case> cases;
+  for (const char *dtype : {"f16", "bf16", "f32"})
+    for (int program : {0, 1, 2}) {
+      Case c;
+      c.dtype = dtype;
+      c.sq = sq;
+      c.sk = sk;
+      c.d = c.dv = cases.size() % 2 ? 128 : 64;
+      c.batch = 1;
+      c.hq = 2;
+      c.hk = program == 1 ? 1 : 2;
+      c.mask = program == 0 ? "causal" : "none";
+      c.score = program == 1 ? "bias" : "none";
+      c.dropout = program == 2;
+      c.transposed = c.dynamicHeads = false;
+      c.lse = true;
+      c.rows = c.keys = 0;
+      cases.push_back(c);
+    }
+  return cases;
+}
+
 //===----------------------------------------------------------------------===//
 // Programs
 //===----------------------------------------------------------------------===//

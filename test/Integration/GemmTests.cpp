@@ -134,4 +134,44 @@ std::vector<std::pair<const char *, std::string>> leftOut() {
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, Gemm, testing::ValuesIn(leftOut()));
 
+/// Sums along rows, of which each warp holds a part (test/Dialect/Tile/column-sums.mlir).
+class ColumnSums : public testing::TestWithParam<std::pair<const char *, std::string>> {};
+
+TEST_P(ColumnSums, CrossWarps) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  auto module = parseSourceFile<ModuleOp>(FA_TEST_DIR "/Dialect/Tile/column-sums.mlir", &context);
+  ASSERT_TRUE(bool(module));
+  CompileOptions options;
+  options.target = GetParam().first;
+  options.leaveOut = GetParam().second;
+  ASSERT_TRUE(succeeded(runPhases(*module, options, "tile", "schedule")));
+  tile::FuncOp func = *module->getOps<tile::FuncOp>().begin();
+  ASSERT_TRUE(succeeded(interpreter::check(func)));
+  constexpr int64_t kRows = 150, kColumns = 136, kDepth = 64, kTile = 64, kTiles = 3;
+  Matrix a(kRows, kDepth, 1), b(kColumns, kDepth, 2);
+  std::vector<float> sums(kTiles * kColumns, NAN);
+  interpreter::Argument result;
+  result.memory.data = reinterpret_cast<std::byte *>(sums.data());
+  result.memory.sizes = {kTiles, kColumns};
+  result.memory.strides = {kColumns, 1};
+  for (uint64_t seed : {0, 1, 2}) {
+    interpreter::Options run;
+    run.seed = seed;
+    std::fill(sums.begin(), sums.end(), NAN);
+    ASSERT_TRUE(succeeded(interpreter::run(func, {a.argument(), b.argument(), result}, run)));
+    for (int64_t i = 0; i < kTiles * kColumns; ++i) {
+      double sum = 0;
+      for (int64_t row = i / kColumns * kTile; row < std::min(kRows, (i / kColumns + 1) * kTile);
+           ++row)
+        for (int64_t k = 0; k < kDepth; ++k)
+          sum += a.at(row, k) * b.at(i % kColumns, k);
+      ASSERT_NEAR(sums[i], sum, 1e-3) << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Interpreter, ColumnSums, testing::ValuesIn(leftOut()));
+
 } // namespace

@@ -211,6 +211,8 @@ int main(int argc, char **argv) {
   addRuntime(all);
   addMath(all);
   addSpecial(all);
+  addTiles(all);
+  addLeaveOut(all);
   addMatrix(all, options.target.full);
   for (Test &test : all)
     if (matches(test.name, options.filter))

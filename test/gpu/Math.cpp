@@ -12,8 +12,8 @@
 
 #include "MathFunctions.h"
 #include "Suite.h"
-#include "fa/Tools/DeviceMemory.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cstring>
 
 using namespace mlir::fa;
 using namespace mlir::fa::test;
@@ -53,56 +53,16 @@ static std::string extract(const std::string &name) {
 }
 
 /// Runs the kernel of function `index`: z of x and y.
-static llvm::Expected<std::vector<float>>
-run(const Target &target, size_t index, const std::vector<float> &x, const std::vector<float> &y) {
+static llvm::Error run(const Target &target, size_t index, std::vector<HostTensor> &tensors) {
   std::string name = mathKernelName(index), ptx = extract(name), manifest = kManifest;
   if (ptx.empty())
     return error("math.mlir has no kernel '" + name + "'; build it again");
   const std::string place = "@KERNEL@";
   manifest.replace(manifest.find(place), place.size(), name);
-  fa_device *opened;
-  if (llvm::Error failed = takeError(fa_device_open(target.device.c_str(), &opened)))
-    return failed;
-  std::unique_ptr<fa_device, decltype(&fa_device_close)> device(opened, fa_device_close);
-  fa_image image{ptx.data(), ptx.size()};
-  fa_program *loaded;
-  if (llvm::Error failed = takeError(fa_program_load(manifest.data(), manifest.size(), &image, 1,
-                                                     nullptr, target.device.c_str(), &loaded)))
-    return failed;
-  std::unique_ptr<fa_program, decltype(&fa_program_free)> program(loaded, fa_program_free);
-
-  const uint64_t bytes = x.size() * sizeof(float);
-  const int64_t shape[] = {static_cast<int64_t>(x.size())};
-  std::vector<Buffer> buffers;
-  fa_tensor tensors[3];
-  for (int i = 0; i < 3; ++i) {
-    auto made = Buffer::create(opened, bytes);
-    if (!made)
-      return made.takeError();
-    buffers.push_back(std::move(*made));
-    tensors[i] = {buffers[i].get(), FA_F32, 1, shape, nullptr, 0};
-  }
-  for (int i = 0; i < 2; ++i)
-    if (llvm::Error failed =
-            takeError(fa_device_copy(opened, buffers[i].get(), (i == 0 ? x : y).data(), bytes)))
-      return failed;
-  if (llvm::Error failed = takeError(fa_device_fill(opened, buffers[2].get(), 0xFF, bytes)))
-    return failed;
-  fa_argument arguments[] = {{"x", &tensors[0], 0, 0},
-                             {"y", &tensors[1], 0, 0},
-                             {"z", &tensors[2], 0, 0},
-                             {"count", nullptr, 0, shape[0]}};
-  if (llvm::Error failed = takeError(fa_program_launch(loaded, nullptr, arguments, 4, nullptr, 0)))
-    return failed;
-  std::vector<float> z(x.size());
-  if (llvm::Error failed = takeError(fa_device_copy(opened, z.data(), buffers[2].get(), bytes)))
-    return failed;
-  return z;
+  return runLoaded(target, manifest, ptx, tensors, {{"count", nullptr, 0, tensors[0].size()}});
 }
 
 static llvm::Error check(const Target &target, size_t index, const MathFunction &f) {
-  if (target.isCPU())
-    return error(llvm::Twine(kSkipped) + "only GPUs load programs");
   constexpr long kSamples = 100003;
   std::vector<float> x(kSamples), y(kSamples);
   for (long i = 0; i < kSamples; ++i)
@@ -111,14 +71,19 @@ static llvm::Error check(const Target &target, size_t index, const MathFunction 
     x.push_back(a);
     y.push_back(b);
   }
-  auto z = run(target, index, x, y);
-  if (!z)
-    return z.takeError();
+  const int64_t count = x.size();
+  std::vector<HostTensor> tensors;
+  for (const char *name : {"x", "y", "z"})
+    tensors.push_back(HostTensor::zeros(name, DType::F32, {count}));
+  std::memcpy(tensors[0].data.data(), x.data(), tensors[0].data.size());
+  std::memcpy(tensors[1].data.data(), y.data(), tensors[1].data.size());
+  if (llvm::Error failed = run(target, index, tensors))
+    return failed;
   const MathFunction special = forSpecials(f);
   for (size_t i = 0; i < x.size(); ++i)
-    if (!isRight(i < kSamples ? f : special, x[i], y[i], (*z)[i]))
+    if (float z = tensors[2].at(i); !isRight(i < kSamples ? f : special, x[i], y[i], z))
       return error(llvm::formatv("{0} of {1:e9}, {2:e9} is {3:e9}, expected {4:e9}", f.op, x[i],
-                                 y[i], (*z)[i], f.reference(x[i], y[i]))
+                                 y[i], z, f.reference(x[i], y[i]))
                        .str());
   return llvm::Error::success();
 }

@@ -42,10 +42,20 @@ struct Test {
 
 inline constexpr const char kSkipped[] = "skipped: ";
 
+/// Launches the one entry of `manifest`, whose kernels are in `ptx`, with tensors
+/// and scalars; what it stores to the last tensor, filled with NaN before, comes back.
+llvm::Error runLoaded(const Target &target, const std::string &manifest, llvm::StringRef ptx,
+                      std::vector<mlir::fa::HostTensor> &tensors,
+                      std::vector<fa_argument> scalars = {});
+
 /// Programs of every kind against the reference: a test a case.
 void addMatrix(std::vector<Test> &tests, bool full);
+/// Kernels without one of the passes that only make code faster.
+void addLeaveOut(std::vector<Test> &tests);
 /// Bits of dropout, repeats, pointers that are not aligned.
 void addSpecial(std::vector<Test> &tests);
+/// Tile programs that are no attention.
+void addTiles(std::vector<Test> &tests);
 /// Every function of math that a region may call.
 void addMath(std::vector<Test> &tests);
 /// Loading and launching, without the compiler.

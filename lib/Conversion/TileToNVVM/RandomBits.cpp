@@ -14,45 +14,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include "fa/Dialect/Tile/IR/Integers.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Matchers.h"
 #include <map>
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::fa::nvvm;
 using tile::Coords;
 using tile::Layout;
-
-/// The product of two fits.
-static constexpr int64_t kAny = int64_t(1) << 30;
-
-/// A number that divides the value, from how the tile program computes it,
-/// up to `depth` ops away.
-static int64_t divisorOf(Value value, int64_t depth = 16) {
-  if (depth-- == 0)
-    return 1;
-  APInt integer;
-  if (matchPattern(value, m_ConstantInt(&integer)))
-    return integer.isZero() ? kAny : std::gcd(kAny, std::abs(integer.getSExtValue()));
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && loop.getInductionVar() == value
-               ? std::gcd(divisorOf(loop.getLowerBound(), depth), divisorOf(loop.getStep(), depth))
-               : 1;
-  }
-  Operation *op = value.getDefiningOp();
-  if (isa<arith::MulIOp>(op))
-    return std::min(kAny,
-                    divisorOf(op->getOperand(0), depth) * divisorOf(op->getOperand(1), depth));
-  if (isa<arith::AddIOp, arith::SubIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
-          arith::MinUIOp>(op))
-    return std::gcd(divisorOf(op->getOperand(0), depth), divisorOf(op->getOperand(1), depth));
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    return std::gcd(divisorOf(select.getTrueValue(), depth),
-                    divisorOf(select.getFalseValue(), depth));
-  return 1;
-}
 
 /// Philox4x32 with 7 rounds (Salmon et al., SC 2011).
 static std::array<Value, 4> philox(ImplicitLocOpBuilder &b, std::array<Value, 4> counter,
@@ -105,7 +74,7 @@ LogicalResult Emitter::emitRandomBits(tile::RandomBitsOp op) {
     return most;
   };
   bool shared =
-      divisorOf(op.getRow()) % 16 == 0 && divisorOf(op.getColumn()) % 32 == 0 &&
+      tile::divisorOf(op.getRow()) % 16 == 0 && tile::divisorOf(op.getColumn()) % 32 == 0 &&
       within(layout->getLane(), 0) < 8 && within(layout->getLane(), 1) < 8 &&
       llvm::all_of(
           layout->getLane(), [](const tile::Mode &m) { return m.strides[1] % 2 == 0; }) &&

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include "fa/Dialect/Tile/IR/Integers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -98,33 +99,6 @@ struct Chunks {
 
 } // namespace
 
-/// Whether an index is never negative, from how the tile program computes it
-/// (sizes are below 2^31, so that sums and products of a few do not wrap), up to
-/// `depth` ops away.
-static bool isNonNegative(Value value, int64_t depth = 16) {
-  if (depth-- == 0)
-    return false;
-  APInt integer;
-  if (matchPattern(value, m_ConstantInt(&integer)))
-    return integer.isNonNegative();
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (auto func = dyn_cast<tile::FuncOp>(argument.getOwner()->getParentOp()))
-      return argument.getArgNumber() >= func.getNumLaunchArguments();
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && loop.getInductionVar() == value && isNonNegative(loop.getLowerBound(), depth);
-  }
-  Operation *op = value.getDefiningOp();
-  if (isa<tile::DimOp>(op))
-    return true;
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    return isNonNegative(select.getTrueValue(), depth) &&
-           isNonNegative(select.getFalseValue(), depth);
-  if (isa<arith::MaxSIOp>(op))
-    return isNonNegative(op->getOperand(0), depth) || isNonNegative(op->getOperand(1), depth);
-  return isa<arith::AddIOp, arith::MulIOp, arith::DivUIOp, arith::DivSIOp, arith::MinSIOp>(op) &&
-         isNonNegative(op->getOperand(0), depth) && isNonNegative(op->getOperand(1), depth);
-}
-
 LogicalResult Emitter::emitCopy(tile::CopyOp op) {
   if (op.getCopy() == tile::Copy::tma)
     return emitTensorCopy(op);
@@ -152,7 +126,7 @@ LogicalResult Emitter::emitCopy(tile::CopyOp op) {
     };
     Value start = starts[rowDim];
     lastRow = clamped(arith::SubIOp::create(b, view.sizes[rowDim], start));
-    if (!isNonNegative(op.getIndices()[rowDim]))
+    if (!tile::isNonNegative(op.getIndices()[rowDim]))
       firstRow = clamped(arith::SubIOp::create(b, i64(0), start));
   }
   Value thread = here(this->thread);
@@ -192,7 +166,7 @@ LogicalResult Emitter::emitCopy(tile::CopyOp op) {
     }
     at[columnDim] = b.createOrFold<arith::AddIOp>(starts[columnDim], toI64(column));
     // A chunk of 16 bytes lies on one side of the row's start.
-    if (op.getCopy() == tile::Copy::cp_async && !isNonNegative(op.getIndices()[columnDim]))
+    if (op.getCopy() == tile::Copy::cp_async && !tile::isNonNegative(op.getIndices()[columnDim]))
       inRows =
           both(inRows, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, at[columnDim], i64(0)));
     if (!from || !chunks.regular) {

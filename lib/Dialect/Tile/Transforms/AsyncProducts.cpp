@@ -20,31 +20,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "AsyncProducts.h"
+#include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::tile;
-
-bool tile::isMultipleOf(Value value, int64_t n, int64_t depth) {
-  if (depth-- == 0)
-    return false;
-  if (APInt constant; matchPattern(value, m_ConstantInt(&constant)))
-    return constant.getSExtValue() % n == 0;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && argument == loop.getInductionVar() &&
-           isMultipleOf(loop.getLowerBound(), n, depth) && isMultipleOf(loop.getStep(), n, depth);
-  }
-  if (auto product = value.getDefiningOp<arith::MulIOp>())
-    return isMultipleOf(product.getLhs(), n, depth) || isMultipleOf(product.getRhs(), n, depth);
-  if (auto sum = value.getDefiningOp<arith::AddIOp>())
-    return isMultipleOf(sum.getLhs(), n, depth) && isMultipleOf(sum.getRhs(), n, depth);
-  return false;
-}
 
 int64_t tile::alignmentOf(Value view) {
   auto argument = dyn_cast<BlockArgument>(view);
@@ -151,7 +134,7 @@ std::string tile::whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_
   int64_t columns = type.getShape().back();
   if (ShapedType::isDynamic(columns) || columns == 0 || columns * bytes % kUnit != 0)
     return "its view's rows are no multiple of 16 bytes";
-  if (!isMultipleOf(indices.back(), kPanelBytes / bytes))
+  if (divisorOf(indices.back()) % (kPanelBytes / bytes) != 0)
     return "its columns do not start at a multiple of 128 bytes";
   return "";
 }

@@ -12,10 +12,6 @@
 
 namespace mlir::tile {
 
-/// Whether the value is a multiple of n, as far as its arithmetic shows up to
-/// `depth` ops away.
-bool isMultipleOf(Value value, int64_t n, int64_t depth = 16);
-
 /// Bytes that the launch promises addresses and strides of a view to be
 /// multiples of; 0 for none.
 int64_t alignmentOf(Value view);

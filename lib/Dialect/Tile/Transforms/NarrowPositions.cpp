@@ -14,11 +14,11 @@
 //      values fit. Sums and products need only fit at the end (they are exact
 //      modulo 2^32); what compares must fit itself.
 //
-// Ranges come from sizes (less than 2^31, which a launch checks), the grid and the
-// loops. A value whose range is unknown, or could leave 64 bits, stays as it is.
+// A value whose range (Integers.h) is unknown, or could leave 64 bits, stays as it is.
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,161 +34,9 @@ namespace mlir::tile {
 } // namespace mlir::tile
 
 using namespace mlir;
-
-//===----------------------------------------------------------------------===//
-// Ranges
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Inclusive; never wider than [-2^62, 2^62], so that sums of two do not overflow.
-struct Interval {
-  int64_t low, high;
-  bool fits(unsigned bits) const { return llvm::isIntN(bits, low) && llvm::isIntN(bits, high); }
-};
-using MaybeInterval = std::optional<Interval>;
-
-constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
-constexpr int64_t kLimit = int64_t(1) << 62;
-
-MaybeInterval checked(__int128 low, __int128 high) {
-  if (low < -kLimit || high > kLimit)
-    return std::nullopt;
-  return Interval{static_cast<int64_t>(low), static_cast<int64_t>(high)};
-}
-
-class Ranges {
-public:
-  MaybeInterval get(Value value) {
-    auto found = known.find(value);
-    if (found != known.end())
-      return found->second;
-    MaybeInterval range = compute(value);
-    // Narrow types wrap around; their range is then that of the type.
-    auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(value));
-    if (type && type.getWidth() <= 32 && (!range || !range->fits(type.getWidth())))
-      range = Interval{llvm::minIntN(type.getWidth()), llvm::maxIntN(type.getWidth())};
-    known[value] = range;
-    return range;
-  }
-
-private:
-  MaybeInterval compute(Value value);
-  MaybeInterval ofArgument(BlockArgument argument);
-  MaybeInterval ofExpression(AffineExpr expression);
-
-  DenseMap<Value, MaybeInterval> known;
-};
-} // namespace
-
-/// The extent of a dimension of the grid, an expression over sizes.
-MaybeInterval Ranges::ofExpression(AffineExpr expression) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expression))
-    return checked(constant.getValue(), constant.getValue());
-  if (isa<AffineSymbolExpr>(expression))
-    return Interval{0, kMaxSize};
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
-  if (!binary)
-    return std::nullopt;
-  MaybeInterval a = ofExpression(binary.getLHS()), b = ofExpression(binary.getRHS());
-  if (!a || !b || a->low < 0 || b->low < 0)
-    return std::nullopt;
-  switch (expression.getKind()) {
-  case AffineExprKind::Add:
-    return checked(__int128(a->low) + b->low, __int128(a->high) + b->high);
-  case AffineExprKind::Mul:
-    return checked(__int128(a->low) * b->low, __int128(a->high) * b->high);
-  case AffineExprKind::CeilDiv:
-    if (b->low > 0)
-      return Interval{0, llvm::divideCeilSigned(a->high, b->low)};
-    return std::nullopt;
-  case AffineExprKind::FloorDiv:
-    if (b->low > 0)
-      return Interval{0, a->high / b->low};
-    return std::nullopt;
-  default:
-    return std::nullopt;
-  }
-}
-
-MaybeInterval Ranges::ofArgument(BlockArgument argument) {
-  Operation *parent = argument.getOwner()->getParentOp();
-  if (auto func = dyn_cast<tile::FuncOp>(parent)) {
-    unsigned number = argument.getArgNumber(), first = func.getNumLaunchArguments();
-    if (number < first)
-      return std::nullopt;
-    MaybeInterval extent = ofExpression(func.getGrid().getResult(number - first));
-    if (!extent)
-      return std::nullopt;
-    return Interval{0, std::max<int64_t>(extent->high - 1, 0)};
-  }
-  auto loop = dyn_cast<scf::ForOp>(parent);
-  if (!loop || argument != loop.getInductionVar() || loop.getUnsignedCmp())
-    return std::nullopt;
-  MaybeInterval begin = get(loop.getLowerBound()), end = get(loop.getUpperBound()),
-                step = get(loop.getStep());
-  if (!begin || !end || !step || step->low < 1)
-    return std::nullopt;
-  int64_t last = std::max(end->high - 1, begin->low);
-  if (begin->low == begin->high && step->low == step->high)
-    last = begin->low + (last - begin->low) / step->low * step->low;
-  return checked(begin->low, last);
-}
-
-MaybeInterval Ranges::compute(Value value) {
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return constant.getSignificantBits() <= 62
-               ? checked(constant.getSExtValue(), constant.getSExtValue())
-               : std::nullopt;
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return ofArgument(argument);
-  Operation *op = value.getDefiningOp();
-  if (auto dim = dyn_cast<tile::DimOp>(op)) {
-    int64_t size = cast<tile::ViewType>(dim.getView().getType()).getShape()[dim.getDim()];
-    return ShapedType::isDynamic(size) ? Interval{0, kMaxSize} : Interval{size, size};
-  }
-  if (auto iota = dyn_cast<tile::IotaOp>(op)) {
-    MaybeInterval start = get(iota.getStart());
-    int64_t size = cast<RankedTensorType>(iota.getResult().getType()).getDimSize(0);
-    return start ? checked(start->low, __int128(start->high) + std::max<int64_t>(size - 1, 0))
-                 : std::nullopt;
-  }
-  if (isa<tile::BroadcastOp, arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
-    return get(op->getOperand(0));
-  if (auto select = dyn_cast<arith::SelectOp>(op)) {
-    MaybeInterval a = get(select.getTrueValue()), b = get(select.getFalseValue());
-    return a && b ? MaybeInterval(Interval{std::min(a->low, b->low), std::max(a->high, b->high)})
-                  : std::nullopt;
-  }
-  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MaxSIOp, arith::MinSIOp,
-           arith::DivUIOp, arith::DivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
-           arith::FloorDivSIOp, arith::RemUIOp>(op))
-    return std::nullopt;
-  MaybeInterval a = get(op->getOperand(0)), b = get(op->getOperand(1));
-  if (!a || !b)
-    return std::nullopt;
-  if (isa<arith::AddIOp>(op))
-    return checked(__int128(a->low) + b->low, __int128(a->high) + b->high);
-  if (isa<arith::SubIOp>(op))
-    return checked(__int128(a->low) - b->high, __int128(a->high) - b->low);
-  if (isa<arith::MulIOp>(op)) {
-    __int128 corners[] = {__int128(a->low) * b->low, __int128(a->low) * b->high,
-                          __int128(a->high) * b->low, __int128(a->high) * b->high};
-    return checked(*std::min_element(corners, corners + 4),
-                   *std::max_element(corners, corners + 4));
-  }
-  if (isa<arith::MaxSIOp>(op))
-    return Interval{std::max(a->low, b->low), std::max(a->high, b->high)};
-  if (isa<arith::MinSIOp>(op))
-    return Interval{std::min(a->low, b->low), std::min(a->high, b->high)};
-  if (a->low < 0 || b->low < 1)
-    return std::nullopt;
-  if (isa<arith::RemUIOp>(op))
-    return Interval{0, std::min(a->high, b->high - 1)};
-  if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
-    return Interval{0, llvm::divideCeilSigned(a->high, b->low)};
-  return Interval{0, a->high / b->low};
-}
+using mlir::tile::Interval;
+using mlir::tile::MaybeInterval;
+using mlir::tile::Ranges;
 
 //===----------------------------------------------------------------------===//
 // 1. Comparisons of a column's number
@@ -322,7 +170,7 @@ static bool compareColumns(Ranges &ranges, arith::CmpIOp op) {
       return false;
     most += std::max<__int128>(-__int128(part->low), part->high);
   }
-  if (most > kLimit)
+  if (most > Interval::kLimit)
     return false;
 
   ImplicitLocOpBuilder b(op.getLoc(), op);

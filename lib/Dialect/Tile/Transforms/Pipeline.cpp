@@ -9,7 +9,8 @@
 // only) whose ops have a tile.stage and a tile.order:
 //
 //   1. check the schedule: values are there before they are used, early stages
-//      have no effect but to fill rings;
+//      have no effect but to fill rings, and loads and stores of one view keep
+//      their order;
 //   2. upstream's pipeliner expands it, the loop keeping all its iterations: a
 //      put that is beyond the last one gets an index past the end of its
 //      source, so that it reads nothing and needs no branch, which would keep
@@ -119,6 +120,65 @@ static LogicalResult checkUse(const Schedule &schedule, Operation *user, Operati
   return error;
 }
 
+namespace {
+
+/// What an op and those inside of it load and store, of views that the program
+/// stores to.
+struct Accesses {
+  explicit Accesses(Operation *op) : op(op) {
+    auto func = op->getParentOfType<FuncOp>();
+    op->walk([&](Operation *inner) {
+      if (Value source = sourceOf(inner); source && mayStoreTo(func, source))
+        loads.push_back(source);
+      if (auto store = dyn_cast<StoreOp>(inner))
+        stores.push_back(store.getDestination());
+      hasBarrier |= isa<BarrierOp>(inner);
+    });
+  }
+  bool any() const { return hasBarrier || !loads.empty() || !stores.empty(); }
+  /// Whether the two in the other order do something else. A barrier may be what
+  /// orders what different threads access.
+  bool dependsOn(const Accesses &other) const {
+    auto overlap = [](ArrayRef<Value> some, ArrayRef<Value> others) {
+      return llvm::any_of(some, [&](Value a) {
+        return llvm::any_of(others, [&](Value b) { return mayOverlap(a, b); });
+      });
+    };
+    return hasBarrier || other.hasBarrier || overlap(stores, other.loads) ||
+           overlap(stores, other.stores) || overlap(loads, other.stores);
+  }
+
+  Operation *op;
+  SmallVector<Value> loads, stores;
+  bool hasBarrier = false;
+};
+
+} // namespace
+
+/// That loads and stores of one view which run in one stage are in their order.
+static LogicalResult checkAccesses(const Schedule &schedule) {
+  std::vector<Accesses> before;
+  for (auto [op, stage] : schedule.ops) {
+    Accesses accesses(op);
+    if (!accesses.any())
+      continue;
+    for (const Accesses &earlier : before) {
+      if (schedule.stageAndPlace.lookup(earlier.op).first != stage ||
+          earlier.op->isBeforeInBlock(op) || !accesses.dependsOn(earlier))
+        continue;
+      auto error = op->emitOpError()
+                   << "must not run behind an access of the same view that follows it; give it a "
+                      "smaller "
+                   << kOrderAttr << " than "
+                   << earlier.op->getAttrOfType<IntegerAttr>(kOrderAttr).getInt();
+      error.attachNote(earlier.op->getLoc()) << "the other access";
+      return error;
+    }
+    before.push_back(std::move(accesses));
+  }
+  return success();
+}
+
 /// Whether stages before the last one do more than to fill rings.
 static bool startsProducts(Block &block) { return !block.getOps<DotStartOp>().empty(); }
 
@@ -158,6 +218,8 @@ static LogicalResult checkSchedule(Block &block, const Schedule &schedule) {
     if (walked.wasInterrupted())
       return failure();
   }
+  if (failed(checkAccesses(schedule)))
+    return failure();
   if (schedule.last == 0)
     return success();
   for (Value value : loop.getYieldedValues())
@@ -198,10 +260,10 @@ private:
 void Expansion::findLeftovers() {
   llvm::SmallMapVector<RingOp, int64_t, 4> ahead;
   for (auto [op, stage] : schedule.ops) {
-    if (auto put = dyn_cast<PutOp>(op); put && ringOf(put))
-      ahead[ringOf(put)] -= stage;
-    if (auto get = dyn_cast<GetOp>(op); get && ringOf(get))
-      ahead[ringOf(get)] += stage;
+    if (isa<PutOp, PutValueOp>(op) && ringOf(op))
+      ahead[ringOf(op)] -= stage;
+    if (isa<GetOp>(op) && ringOf(op))
+      ahead[ringOf(op)] += stage;
   }
   for (auto [ring, n] : ahead)
     leftovers.push_back({ring, n});

@@ -9,9 +9,12 @@
 //      first reader, release after the last; a reader in a nested region (a
 //      loop) counts as the op that has the region;
 //   2. computed operands b of products: put_value, get, release;
-//   3. layout conversions that move an element to a warp which does not hold
+//   3. reductions along a dimension of which several warps hold parts: their
+//      input is converted to a layout in which one warp holds all of it, and
+//      what comes out to the layout of the initial values, which join it;
+//   4. layout conversions that move an element to a warp which does not hold
 //      it: put_value, get, read, release;
-//   4. with asynchronous products, where the program allows them
+//   5. with asynchronous products, where the program allows them
 //      (AsyncProducts.cpp): copies by the engine, two slots for what a loop
 //      loads, products in two ops.
 //
@@ -19,17 +22,20 @@
 // each, and what is put from such a view is got at once.
 //
 // Requires: static tiles. Rejects: tiles that shared memory cannot hold (i1,
-// index), reductions along a dimension that several warps hold, and what
-// crosses warps inside of a tile.if_any, which not all warps run.
+// index), and what crosses warps inside of a tile.if_any, which not all warps
+// run.
 //
 //===----------------------------------------------------------------------===//
 
 #include "AsyncProducts.h"
+#include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/LayoutConversion.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include <numeric>
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEPROMOTESHARED
@@ -57,7 +63,7 @@ static StringRef whyNotAsync(LoadOp load, RankedTensorType tile) {
     return "its rows do not run along the source's last dimension";
   if (tile.getShape().back() * bytes % kChunk != 0)
     return "its rows are no multiple of 16 bytes";
-  if (!isMultipleOf(load.getIndices()[last], kChunk / bytes))
+  if (divisorOf(load.getIndices()[last]) % (kChunk / bytes) != 0)
     return "its rows may start anywhere";
   return "";
 }
@@ -98,6 +104,29 @@ static bool crossesWarps(ReduceOp reduce) {
          });
 }
 
+/// A layout in which a warp holds all of dimension `dim` of the elements that it
+/// holds: warps go along the other one; neighbouring lanes along columns, which
+/// are neighbours in shared memory.
+static Layout withinWarps(ArrayRef<int64_t> shape, unsigned dim, int64_t warps) {
+  auto along = [&](unsigned d, int64_t extent, int64_t stride) {
+    Mode mode{extent, {0, 0}};
+    mode.strides[d] = stride;
+    return mode;
+  };
+  // Sums along columns take few exchanges if few lanes share a row.
+  int64_t columnLanes = std::gcd(shape[1], dim == 0 ? Layout::kLanes : 8);
+  int64_t rowLanes = std::gcd(shape[0], Layout::kLanes / columnLanes);
+  int64_t copies = Layout::kLanes / (columnLanes * rowLanes);
+  int64_t inLanes[] = {rowLanes, columnLanes};
+  unsigned other = 1 - dim;
+  int64_t inWarps = std::gcd(shape[other] / inLanes[other], warps);
+  int64_t band[] = {rowLanes, columnLanes};
+  band[other] *= inWarps;
+  return Layout(2, {along(1, shape[1] / band[1], band[1]), along(0, shape[0] / band[0], band[0])},
+                {along(1, columnLanes, 1), along(0, rowLanes, 1), along(0, copies, 0)},
+                {along(other, inWarps, inLanes[other]), along(0, warps / inWarps, 0)});
+}
+
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -113,6 +142,7 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
   LogicalResult promoteLoad(LoadOp load);
   LogicalResult promoteOperand(DotOp dot);
   LogicalResult promoteConversion(ConvertLayoutOp convert);
+  void keepInWarps(ReduceOp reduce, SmallVectorImpl<ConvertLayoutOp> &conversions);
   void startProduct(DotOp dot);
   bool chooseAsync(ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots,
                    ArrayRef<ConvertLayoutOp> conversions);
@@ -273,6 +303,57 @@ LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
   return success();
 }
 
+static Value combine(OpBuilder &b, Location loc, Reduction kind, Value x, Value y) {
+  switch (kind) {
+  case Reduction::addf:
+    return arith::AddFOp::create(b, loc, x, y);
+  case Reduction::maxnumf:
+    return arith::MaxNumFOp::create(b, loc, x, y);
+  case Reduction::minnumf:
+    return arith::MinNumFOp::create(b, loc, x, y);
+  }
+  return {};
+}
+
+/// What changes nothing: -0 + x is x, 0 too.
+static APFloat neutral(Reduction kind, FloatType type) {
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  return kind == Reduction::addf ? APFloat::getZero(semantics, /*Negative=*/true)
+                                 : APFloat::getInf(semantics, kind == Reduction::maxnumf);
+}
+
+/// Reduces in a layout that crosses no warps; adds the conversions that do. The
+/// initial values join in the layout that they have.
+void PromoteShared::keepInWarps(ReduceOp reduce, SmallVectorImpl<ConvertLayoutOp> &conversions) {
+  OpBuilder b(reduce);
+  Location loc = reduce.getLoc();
+  auto convert = [&](Value tile, Type type) -> Value {
+    auto converted = ConvertLayoutOp::create(b, loc, type, tile);
+    if (crossesWarps(converted))
+      conversions.push_back(converted);
+    return converted;
+  };
+  auto encoded = [&](Type type, const Layout &layout) {
+    return cast<RankedTensorType>(type).cloneWithEncoding(FragAttr::get(b.getContext(), layout));
+  };
+  auto input = cast<RankedTensorType>(reduce.getInput().getType());
+  unsigned dim = reduce.getDim();
+  Layout layout =
+      withinWarps(input.getShape(), dim, layoutOf(reduce.getInput()).getLayout().numWarps());
+  Value whole = convert(reduce.getInput(), encoded(input, layout));
+  RankedTensorType sums = encoded(reduce.getInit().getType(), layout.slice(dim));
+  Value none = arith::ConstantOp::create(
+      b, loc,
+      DenseElementsAttr::get(sums,
+                             neutral(reduce.getKind(), cast<FloatType>(sums.getElementType()))));
+  Value sum = ReduceOp::create(b, loc, sums, reduce.getKind(), whole, none, dim);
+  sum = convert(sum, reduce.getInit().getType());
+  reduce.replaceAllUsesWith(combine(b, loc, reduce.getKind(), reduce.getInit(), sum));
+  reduce.erase();
+  if (emitRemarks)
+    emitRemark(loc) << "a reduction crosses warps: " << input << " through shared memory";
+}
+
 /// The product in two ops, one behind the other.
 void PromoteShared::startProduct(DotOp dot) {
   OpBuilder b(dot);
@@ -320,7 +401,8 @@ void PromoteShared::runOnOperation() {
   SmallVector<LoadOp> loads;
   SmallVector<DotOp> dots;
   SmallVector<ConvertLayoutOp> conversions;
-  WalkResult walked = getOperation().walk([&](Operation *op) {
+  SmallVector<ReduceOp> reductions;
+  getOperation().walk([&](Operation *op) {
     if (auto load = dyn_cast<LoadOp>(op)) {
       bool feeds = llvm::any_of(load.getResult().getUses(), [&](OpOperand &use) {
         auto dot = dyn_cast<DotOp>(use.getOwner());
@@ -334,15 +416,11 @@ void PromoteShared::runOnOperation() {
     } else if (auto convert = dyn_cast<ConvertLayoutOp>(op); convert && crossesWarps(convert)) {
       conversions.push_back(convert);
     } else if (auto reduce = dyn_cast<ReduceOp>(op); reduce && crossesWarps(reduce)) {
-      reduce.emitOpError() << "reduces dimension " << reduce.getDim()
-                           << ", of which each warp holds a part; convert its input to a layout "
-                              "in which one warp holds all of it";
-      return WalkResult::interrupt();
+      reductions.push_back(reduce);
     }
-    return WalkResult::advance();
   });
-  if (walked.wasInterrupted())
-    return signalPassFailure();
+  for (ReduceOp reduce : reductions)
+    keepInWarps(reduce, conversions);
   async = chooseAsync(loads, dots, conversions);
   if (failed(orderAccesses()))
     return signalPassFailure();

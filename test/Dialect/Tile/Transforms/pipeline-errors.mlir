@@ -130,3 +130,53 @@ tile.func @ahead_of_store(%t: !tile.view<?xindex>, %n: index) grid affine_map<()
   }
   tile.return
 }
+
+// -----
+
+// A load that follows a store to its view in the body, in front of it.
+tile.func @before_store(%t: !tile.view<?xindex>, %y: !tile.view<?xindex>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c1 = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %ones = arith.constant dense<1> : tensor<1xindex>
+  scf.for %j = %c0 to %n step %c1 {
+    // expected-error @+1 {{must not run behind an access of the same view that follows it; give it a smaller tile.order than 0}}
+    tile.store %ones, %t[%j] dims [0] {tile.stage = 0 : i64, tile.order = 1 : i64} : tensor<1xindex>, !tile.view<?xindex>
+    // expected-note @+1 {{the other access}}
+    %i = tile.load %t[%j] {tile.stage = 0 : i64, tile.order = 0 : i64} : !tile.view<?xindex> -> index
+    tile.store %ones, %y[%i] dims [0] {tile.stage = 0 : i64, tile.order = 2 : i64} : tensor<1xindex>, !tile.view<?xindex>
+  }
+  tile.return
+}
+
+// -----
+
+// The same in an arm, by a copy to shared memory; and stores to one view.
+tile.func @copy_before_store(%t: !tile.view<?x8xf32>, %some: i1, %x: f32, %id: index) grid affine_map<() -> (1)> sizes [] {
+  %v = tile.broadcast %x : f32 -> tensor<8x8xf32>
+  %c0 = arith.constant 0 : index
+  %r = tile.ring : !tile.ring<1 x 8x8xf32, #tile.swizzle<32>>
+  scf.if %some {
+    // expected-error @+1 {{must not run behind an access of the same view that follows it; give it a smaller tile.order than 0}}
+    tile.store %v, %t[%c0, %c0] dims [0, 1] {tile.stage = 0 : i64, tile.order = 2 : i64} : tensor<8x8xf32>, !tile.view<?x8xf32>
+    // expected-note @+1 {{the other access}}
+    tile.put %r, %t[%c0, %c0] dims [0, 1] copy(ld_st) {tile.stage = 0 : i64, tile.order = 0 : i64} : !tile.ring<1 x 8x8xf32, #tile.swizzle<32>>, !tile.view<?x8xf32>
+    %s = tile.get %r {tile.stage = 0 : i64, tile.order = 1 : i64} : !tile.ring<1 x 8x8xf32, #tile.swizzle<32>> -> !tile.slot<8x8xf32, #tile.swizzle<32>>
+    tile.release %s {tile.stage = 0 : i64, tile.order = 3 : i64} : !tile.slot<8x8xf32, #tile.swizzle<32>>
+  }
+  tile.return
+}
+
+// -----
+
+tile.func @stores(%t: !tile.view<?xindex>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %ones = arith.constant dense<1> : tensor<1xindex>
+  %twos = arith.constant dense<2> : tensor<1xindex>
+  scf.for %j = %c0 to %n step %n {
+    // expected-error @+1 {{must not run behind an access of the same view that follows it}}
+    tile.store %ones, %t[%c0] dims [0] {tile.stage = 0 : i64, tile.order = 1 : i64} : tensor<1xindex>, !tile.view<?xindex>
+    // expected-note @+1 {{the other access}}
+    tile.store %twos, %t[%c0] dims [0] {tile.stage = 0 : i64, tile.order = 0 : i64} : tensor<1xindex>, !tile.view<?xindex>
+  }
+  tile.return
+}

@@ -12,18 +12,6 @@ tile.func @bits(%x: i1) grid affine_map<() -> ()> sizes [] {
 // -----
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
-#row = #tile.frag<reg = [(2, 1), (8, 8)], lane = [(4, 2), (8, 0)], warp = [(4, 0)]>
-tile.func @column(%x: f32) grid affine_map<() -> ()> sizes [] {
-  %t = tile.broadcast %x : f32 -> tensor<64x64xf32, #acc>
-  %i = tile.broadcast %x : f32 -> tensor<64xf32, #row>
-  // expected-error @+1 {{reduces dimension 0, of which each warp holds a part; convert its input to a layout in which one warp holds all of it}}
-  %r = tile.reduce addf %t init %i dim 0 : tensor<64x64xf32, #acc> -> tensor<64xf32, #row>
-  tile.return
-}
-
-// -----
-
-#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 #other = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 32, 0), (2, 16, 0)]>
 tile.func @divergent(%x: f32, %rows: i1) grid affine_map<() -> ()> sizes [] {
   %t = tile.broadcast %x : f32 -> tensor<64x64xf32, #acc>

@@ -229,3 +229,30 @@ tile.func @doubled(%x: !tile.view<?x?xf16> {tile.align = 16 : i64}, %z: !tile.vi
   tile.store %s, %z[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
+
+#row = #tile.frag<reg = [(2, 1), (8, 8)], lane = [(4, 2), (8, 0)], warp = [(4, 0)]>
+#turned = #tile.frag<reg = [(2, 1, 0), (2, 0, 8), (8, 8, 0)], lane = [(4, 2, 0), (8, 0, 1)], warp = [(4, 0, 16)]>
+
+// Sums of what several warps hold: along rows, and along columns.
+// CHECK-LABEL: tile.func @sums
+tile.func @sums(%x: f32, %y: !tile.view<?xf32>) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %t = tile.broadcast %x : f32 -> tensor<64x64xf32, #acc>
+  %i = tile.broadcast %x : f32 -> tensor<64xf32, #row>
+  // CHECK: tile.put_value
+  // CHECK: tile.reduce addf
+  // CHECK: tile.put_value
+  // expected-remark @below {{layout conversion of 64x64xf32 crosses warps: through shared memory}}
+  // expected-remark @below {{layout conversion of 64xf32 crosses warps: through shared memory}}
+  // expected-remark @+1 {{a reduction crosses warps: 'tensor<64x64xf32}}
+  %r = tile.reduce addf %t init %i dim 0 : tensor<64x64xf32, #acc> -> tensor<64xf32, #row>
+  tile.store %r, %y[%c0] dims [0] : tensor<64xf32, #row>, !tile.view<?xf32>
+  %u = tile.broadcast %x : f32 -> tensor<64x64xf32, #turned>
+  // CHECK: tile.reduce maxnumf
+  // expected-remark @below {{layout conversion of 64x64xf32 crosses warps: through shared memory}}
+  // expected-remark @below {{layout conversion of 64xf32 crosses warps: through shared memory}}
+  // expected-remark @+1 {{a reduction crosses warps: 'tensor<64x64xf32}}
+  %m = tile.reduce maxnumf %u init %r dim 1 : tensor<64x64xf32, #turned> -> tensor<64xf32, #row>
+  tile.store %m, %y[%c0] dims [0] : tensor<64xf32, #row>, !tile.view<?xf32>
+  tile.return
+}

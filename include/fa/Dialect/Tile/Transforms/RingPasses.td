@@ -101,7 +101,9 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     `tile.get` before the first reader and a `tile.release` after the last one.
     A load in front of a loop is got before and released after it. (2) An
     operand b that was computed goes through a ring by `tile.put_value`. (3) So
-    does a `tile.convert_layout` that moves elements between warps. Copies are
+    does a `tile.convert_layout` that moves elements between warps; a
+    `tile.reduce` along a dimension of which several warps hold parts gets its
+    input, and gives its result, by such conversions. Copies are
     `cp_async` where the view promises tile.align 16, rows are whole chunks of
     16 bytes and elements have 2 or 4 bytes, else `ld_st`. With
     `products=async`, where all products of the program allow it (2-byte
@@ -116,10 +118,11 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     and what is put from the view is `ld_st` and got at once. Different
     arguments are assumed not to overlap.
 
-    Requires: static tiles; reductions that stay within a warp. Ensures: every
-    operand b is a slot; no layout conversion crosses warps.
+    Requires: static tiles. Ensures: every operand b is a slot; no layout
+    conversion and no reduction crosses warps.
 
-    Numerics: exact.
+    Numerics: exact; sums of floats are made in another order where they crossed
+    warps.
 
     Example (`test/Dialect/Tile/Transforms/promote-shared.mlir`):
 
@@ -137,7 +140,7 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
            "sync, or async for targets with asynchronous products">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what went to shared memory and how">
   ];
-  let dependentDialects = ["::mlir::tile::TileDialect"];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
 def TileStageStores : Pass<"tile-stage-stores", "::mlir::tile::FuncOp"> {

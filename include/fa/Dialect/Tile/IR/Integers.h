@@ -1,0 +1,57 @@
+//===- Integers.h - what is known of a program's integers --------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From how the tile program computes them: sizes (less than 2^31, which a launch
+// checks), the grid and the loops. Upstream's ranges of integers do not serve: to
+// them a sum of index may wrap around, so that nothing is known of an address.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_IR_INTEGERS_H
+#define FA_DIALECT_TILE_IR_INTEGERS_H
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/MathExtras.h"
+#include <optional>
+
+namespace mlir::tile {
+
+/// Inclusive; never wider than [-2^62, 2^62], so that sums of two do not overflow.
+struct Interval {
+  static constexpr int64_t kLimit = int64_t(1) << 62;
+
+  int64_t low, high;
+  bool fits(unsigned bits) const { return llvm::isIntN(bits, low) && llvm::isIntN(bits, high); }
+};
+using MaybeInterval = std::optional<Interval>;
+
+/// Between which numbers values are: scalars, and all elements of tiles.
+class Ranges {
+public:
+  MaybeInterval get(Value value);
+
+private:
+  MaybeInterval compute(Value value);
+  MaybeInterval ofArgument(BlockArgument argument);
+  MaybeInterval ofExpression(AffineExpr expression);
+
+  llvm::DenseMap<Value, MaybeInterval> known;
+};
+
+/// A number that divides the value, seen up to `depth` ops away; a large power
+/// of two for 0.
+int64_t divisorOf(Value value, int64_t depth = 16);
+
+/// Whether an index is never negative, seen up to `depth` ops away; sums and
+/// products of a few sizes do not wrap.
+bool isNonNegative(Value value, int64_t depth = 16);
+
+} // namespace mlir::tile
+
+#endif // FA_DIALECT_TILE_IR_INTEGERS_H
