@@ -29,7 +29,6 @@ using CUevent = struct CUevent_st *;
 using CUlibrary = struct CUlib_st *;
 using CUkernel = struct CUkern_st *;
 using CUfunction = struct CUfunc_st *;
-using CUlinkState = struct CUlinkState_st *;
 
 enum : CUresult {
   CUDA_SUCCESS = 0,
@@ -58,7 +57,6 @@ enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
 };
 
-enum CUjitInputType : int { CU_JIT_INPUT_PTX = 1 };
 
 /// How the copy engine (TMA) sees a tensor; made by the driver, read by nobody.
 struct alignas(64) CUtensorMap {
@@ -134,13 +132,6 @@ enum CUtensorMapFloatOOBfill : int { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
 
 // Functions that only some programs need; null where the driver lacks them.
 #define FA_CUDA_OPTIONAL_FUNCTIONS(X)                                                              \
-  X(cuLinkCreate, cuLinkCreate_v2,                                                                 \
-    (unsigned count, CUjit_option *options, void **values, CUlinkState *state))                    \
-  X(cuLinkAddData, cuLinkAddData_v2,                                                               \
-    (CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name,            \
-     unsigned count, CUjit_option *options, void **values))                                        \
-  X(cuLinkComplete, cuLinkComplete, (CUlinkState state, void **cubin, size_t *size))               \
-  X(cuLinkDestroy, cuLinkDestroy, (CUlinkState state))                                             \
   X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                \
     (CUtensorMap * map, CUtensorMapDataType type, uint32_t rank, void *address,                    \
      const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,                          \

@@ -7,7 +7,6 @@
 
 #include "fa/fa_c.h"
 #include "CError.h"
-#include "CUDALink.h"
 #include "DiskCache.h"
 #include "HostProgram.h"
 #include "ProgramCache.h"
@@ -189,18 +188,9 @@ static llvm::Expected<Artifact> compileForCUDA(ModuleOp module, const CompileOpt
   if (llvm::Error old = checkDriver(*device, compiled->manifest))
     return old;
   program.manifest = compiled->manifest.entries.front();
-  // What the driver's compiler makes of PTX can be kept; where it makes nothing,
-  // loading the PTX says why.
-  if (auto cubins = cuda::linkCubins(*device, compiled->images, compile.target)) {
-    auto executor = cuda::Executor::create(device, program.manifest, compile.target, *cubins);
-    if (executor) {
-      program.cuda = std::move(*executor);
-      for (std::string &kind : compiled->manifest.images)
-        kind = "cubin";
-      return Artifact{printManifest(compiled->manifest), std::move(*cubins)};
-    }
-    llvm::consumeError(executor.takeError());
-  }
+  // PTX is kept, not what cuLinkComplete makes of it: that keeps to calls across
+  // units, so that setmaxnreg is ignored and products wait for each other (C7504, C7509). What
+  // the driver makes of PTX it keeps in a cache of its own.
   auto executor =
       cuda::Executor::create(device, program.manifest, compile.target, compiled->images);
   if (!executor)
