@@ -16,7 +16,7 @@ TANH = """
     %c = arith.constant 30.0 : f32
     %r = arith.constant 0.0333333333 : f32
     %x = arith.mulf %s, %r : f32
-    %y = math.tanh %x : f32
+    %y = math.tanh %x fastmath<afn> : f32
     %z = arith.mulf %y, %c : f32
     fa.yield %z : f32
   }"""
