@@ -362,7 +362,7 @@ TEST(SwizzleTest, MatrixLoadsHaveNoConflicts) {
   MLIRContext context;
   context.loadDialect<TileDialect>();
   for (int64_t bytes : {32, 64, 128}) {
-    auto swizzle = SwizzleAttr::get(&context, bytes);
+    auto swizzle = SwizzleAttr::get(&context, bytes, /*ones=*/false);
     // 8 rows by 16 bytes, of which ldmatrix loads four.
     for (int64_t row : {0, 8, 24})
       for (int64_t column = 0; column < bytes; column += 16) {
@@ -380,7 +380,7 @@ TEST(SwizzleTest, PlacesAreABijection) {
   Type f16 = Float16Type::get(&context);
   for (int64_t bytes : {32, 64, 128})
     for (int64_t columns : {16, 40, 64, 128}) {
-      auto swizzle = SwizzleAttr::get(&context, bytes);
+      auto swizzle = SwizzleAttr::get(&context, bytes, /*ones=*/false);
       std::set<int64_t> seen;
       for (int64_t row = 0; row < 24; ++row)
         for (int64_t column = 0; column < columns; ++column)
