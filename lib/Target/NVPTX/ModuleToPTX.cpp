@@ -166,9 +166,10 @@ static void run(llvm::Module &module, llvm::TargetMachine &machine, StringRef pi
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   run(module, machine, "always-inline,globaldce,function(scalarizer)");
   lowerApproximateLog2(module);
+  // What instcombine leaves undone after one round is no error.
   run(module, machine,
-      "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),early-cse,"
-      "instcombine,simplifycfg)");
+      "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+      "loop-mssa(licm),early-cse,instcombine<no-verify-fixpoint>,simplifycfg)");
 }
 
 static std::string print(llvm::Module &module, llvm::TargetMachine &machine, nvptx::CodeKind kind) {
