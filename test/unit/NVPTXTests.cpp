@@ -63,7 +63,10 @@ void contains(const std::string &text, StringRef part) {
   EXPECT_TRUE(StringRef(text).contains(part)) << "no '" << part.str() << "' in: " << text;
 }
 
-constexpr const char *kHopperOnly = "nvvm.setmaxregister increase 160";
+/// An instruction that only the back end knows to be of Hopper.
+constexpr const char *kHopperOnly =
+    "%n = llvm.mlir.constant(160 : i32) : i32\n"
+    "llvm.call_intrinsic \"llvm.nvvm.setmaxnreg.inc.sync.aligned.u32\"(%n) : (i32) -> ()";
 constexpr const char *kBarrier = "nvvm.barrier0";
 
 TEST(NVPTXTranslation, ComesBackFromFatalErrors) {

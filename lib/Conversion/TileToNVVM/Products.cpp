@@ -65,6 +65,29 @@ static int64_t warpsBeside(const Layout &layout) {
   return beside;
 }
 
+/// Rows of four 8x8 matrices of 16-byte rows: lane l gives the address of row
+/// l mod 8 of matrix l / 8. `rowBit` says which bit of l / 8 moves down 8 rows; the
+/// other one moves right by 16 bytes. (By sharedOffset() the same address costs ptxas
+/// registers that the widest tiles do not have.)
+static Value matrixRows(ImplicitLocOpBuilder &b, Value lane, Value slot, tile::SlotType type,
+                        Value rowStart, int rowBit) {
+  auto i32 = [&](int64_t value) { return arith::ConstantIntOp::create(b, value, 32); };
+  auto bit = [&](int n) -> Value {
+    return arith::AndIOp::create(b, arith::ShRUIOp::create(b, lane, i32(3 + n)), i32(1));
+  };
+  Value row = arith::AndIOp::create(b, lane, i32(7));
+  row = arith::AddIOp::create(b, row, arith::MulIOp::create(b, bit(rowBit), i32(8)));
+  if (rowStart)
+    row = arith::AddIOp::create(b, row, rowStart);
+  int64_t width = type.getLayout().getBytes();
+  Value rowByte = arith::MulIOp::create(b, row, i32(width));
+  Value turn =
+      arith::RemUIOp::create(b, arith::DivUIOp::create(b, rowByte, i32(128)), i32(width / 16));
+  Value chunk = arith::XOrIOp::create(b, bit(1 - rowBit), turn);
+  Value place = arith::AddIOp::create(b, rowByte, arith::MulIOp::create(b, chunk, i32(16)));
+  return arith::AddIOp::create(b, slot, place);
+}
+
 /// The address of the same lanes' rows `rows` (a multiple of 8) further down and
 /// `bytes` (a multiple of 32) further right, as a base and a constant. Slots
 /// start at multiples of 1024 bytes, so the swizzle is an exclusive or.
@@ -103,7 +126,6 @@ private:
   StepOfA stepOfA(int64_t step);
   std::array<Words, 2> wordsOfB(int64_t column, int64_t step);
   std::array<Words, 2> gatherB(int64_t column, int64_t step);
-  Value matrixRows(Value slot, tile::SlotType type, Value row, Value column, int rowBit);
   Words loadMatrices(Value base, int64_t offset, bool transpose);
   std::pair<Words, Words> split(const Words &words);
   void multiply(const Words &a, const Words &bWords, MutableArrayRef<Value> acc);
@@ -241,22 +263,6 @@ bool MmaProduct::servesRows(const Layout &a, const Layout &acc) const {
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// Rows of four 8x8 matrices of 16-byte rows, from a row and a column (null: 0):
-/// lane l gives the address of row l mod 8 of matrix l / 8. `rowBit` says which bit
-/// of l / 8 moves down 8 rows; the other one moves right by 16 bytes.
-Value MmaProduct::matrixRows(Value slot, tile::SlotType type, Value row, Value column, int rowBit) {
-  auto step = [&](int bit, int64_t length) -> Value {
-    Value digit = arith::ShRUIOp::create(b, e.lane, e.i32(3 + bit));
-    digit = arith::AndIOp::create(b, digit, e.i32(1));
-    return arith::MulIOp::create(b, digit, e.i32(length));
-  };
-  auto plus = [&](Value x, Value y) -> Value { return y ? arith::AddIOp::create(b, x, y) : x; };
-  Value inMatrix = arith::AndIOp::create(b, e.lane, e.i32(7));
-  row = plus(plus(inMatrix, step(rowBit, 8)), row);
-  column = plus(step(1 - rowBit, 16 / bytes), column);
-  return plus(slot, e.sharedOffset(type, row, column));
-}
-
 Words MmaProduct::loadMatrices(Value base, int64_t offset, bool transpose) {
   std::string text = std::string("ldmatrix.sync.aligned.m8n8.x4") + (transpose ? ".trans" : "") +
                      ".shared.b16 {$0, $1, $2, $3}, [$4+" + std::to_string(offset) + "];";
@@ -266,7 +272,8 @@ Words MmaProduct::loadMatrices(Value base, int64_t offset, bool transpose) {
 
 void MmaProduct::findOperandA(const Layout &acc) {
   if (slotA)
-    aBase = e.here(matrixRows(e.get(op.getA()), slotA, e.digits(e.warp, acc.getWarp(), 0), {}, 0));
+    aBase = e.here(
+        matrixRows(b, e.lane, e.get(op.getA()), slotA, e.digits(e.warp, acc.getWarp(), 0), 0));
 }
 
 Words MmaProduct::wordsOfA(int64_t row, int64_t step) {
@@ -313,8 +320,15 @@ void MmaProduct::findOperandB(const Layout &acc) {
     }
     return;
   }
-  Value base = matrixRows(slot, slotB, transposed ? first : Value(), transposed ? Value() : first,
-                          transposed ? 1 : 0);
+  Value base = matrixRows(b, e.lane, slot, slotB, transposed ? first : Value(), transposed ? 1 : 0);
+  if (beside && !transposed) {
+    int64_t width = slotB.getLayout().getBytes();
+    Value byte = arith::MulIOp::create(b, first, i32(bytes));
+    Value panel = arith::DivUIOp::create(b, byte, i32(width));
+    base = arith::XOrIOp::create(b, base, arith::RemUIOp::create(b, byte, i32(width)));
+    base = arith::AddIOp::create(b, base,
+                                 arith::MulIOp::create(b, panel, i32(slotB.getShape()[0] * width)));
+  }
   bBases.push_back(e.here(base));
 }
 

@@ -1,10 +1,10 @@
-// A product of matrices for Hopper, by the passes that attention takes: one role loads three slots or more
+// A product of matrices for Hopper, by the passes that attention takes: one role loads four slots
 // ahead, two warpgroups multiply.
 // RUN: fa-opt %s --target=sm_90a --compile-from=tile --compile-to=schedule | FileCheck %s
 
 // CHECK-LABEL: tile.func @gemm
 // CHECK: tile.ring : <4 x 128x64xbf16, #tile.swizzle<128>>
-// CHECK: tile.ring : <3 x 64x256xbf16, #tile.swizzle<128>>
+// CHECK: tile.ring : <4 x 64x256xbf16, #tile.swizzle<128>>
 // CHECK: tile.role "load" warps(4)
 // CHECK: scf.for
 // CHECK: tile.copy {{.*}} copy(tma)

@@ -8,8 +8,10 @@
 // Positions are 64 bits wide, twice a score, so masks on them cost several
 // instructions a vector. Two rewrites, both exact:
 //   1. a comparison that is linear in its column's number c (start + c <= limit
-//      of the row) becomes c <= limit' in i32, where limit' = limit - start,
-//      brought into [-1, columns], is computed once a row in 64 bits;
+//      of the row) becomes c <= limit' in i32, where limit' = limit - start. Where the
+//      limit is linear in the row's number r too, only what all rows share is computed
+//      in 64 bits, and brought to where r, added in i32, decides; else limit' is
+//      computed once a row in 64 bits and brought into [-1, columns];
 //   2. other arithmetic on tiles of positions is done in i32 where its
 //      values fit. Sums and products need only fit at the end (they are exact
 //      modulo 2^32); what compares must fit itself.
@@ -92,6 +94,30 @@ static bool decompose(Ranges &ranges, Value value, bool negative, Sum &sum) {
   return true;
 }
 
+/// Adds `value`, of one row's number or common to all rows, to the scalars and to `rows`, which are
+/// then numbers of rows; fails on anything else.
+static bool decomposeRows(Value value, bool negative, SmallVectorImpl<Term> &scalars,
+                          SmallVectorImpl<Term> &rows) {
+  constexpr size_t kMostTerms = 16;
+  Operation *op = value.getDefiningOp();
+  if (scalars.size() + rows.size() > kMostTerms)
+    return false;
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+    return decomposeRows(op->getOperand(0), negative, scalars, rows) &&
+           decomposeRows(op->getOperand(1), negative != isa<arith::SubIOp>(op), scalars, rows);
+  if (auto broadcast = dyn_cast_if_present<tile::BroadcastOp>(op);
+      broadcast && !isa<RankedTensorType>(broadcast.getInput().getType())) {
+    scalars.push_back({broadcast.getInput(), negative});
+    return true;
+  }
+  auto iota = dyn_cast_if_present<tile::IotaOp>(op);
+  if (!iota)
+    return false;
+  scalars.push_back({iota.getStart(), negative});
+  rows.push_back({value, negative});
+  return true;
+}
+
 static arith::CmpIPredicate getSigned(arith::CmpIPredicate predicate) {
   switch (predicate) {
   case arith::CmpIPredicate::ult:
@@ -162,6 +188,15 @@ static bool compareColumns(Ranges &ranges, arith::CmpIOp op) {
   Interval range = iota ? Interval{0, columns - 1} : *ranges.get(column.value);
   if (!Interval{range.low - 1, range.high + 1}.fits(32))
     return false;
+  // The limit is common + one row's number, or minus it, where every row's term says so.
+  SmallVector<Term> scalars = sum.scalars, rows;
+  bool linear = !sum.rows.empty() && llvm::all_of(sum.rows, [&](const Term &term) {
+    return decomposeRows(term.value, term.negative, scalars, rows);
+  }) && rows.size() == 1;
+  if (linear) {
+    sum.scalars = scalars;
+    sum.rows.clear();
+  }
   // Every partial sum of the limit is exact, in whatever order.
   __int128 most = 0;
   for (const Term &term : llvm::concat<Term>(sum.scalars, sum.rows)) {
@@ -171,6 +206,16 @@ static bool compareColumns(Ranges &ranges, arith::CmpIOp op) {
     most += std::max<__int128>(-__int128(part->low), part->high);
   }
   if (most > Interval::kLimit)
+    return false;
+  // What the rows' numbers add to the limit.
+  Interval slack{0, 0};
+  bool minus = linear && rows.front().negative == column.negative;
+  if (linear) {
+    int64_t last = cast<RankedTensorType>(rows.front().value.getType()).getShape()[0] - 1;
+    slack = minus ? Interval{-last, 0} : Interval{0, last};
+  }
+  Interval bounds{range.low - 1 - slack.high, range.high + 1 - slack.low};
+  if (!bounds.fits(32))
     return false;
 
   ImplicitLocOpBuilder b(op.getLoc(), op);
@@ -188,15 +233,22 @@ static bool compareColumns(Ranges &ranges, arith::CmpIOp op) {
     limit = tile::BroadcastOp::create(b, sum.rows.front().value.getType(), limit, IntegerAttr());
   for (const Term &term : sum.rows)
     add(term.value, term.negative);
-  limit = arith::MaxSIOp::create(b, limit, constant(b, limit.getType(), range.low - 1));
-  limit = arith::MinSIOp::create(b, limit, constant(b, limit.getType(), range.high + 1));
+  limit = arith::MaxSIOp::create(b, limit, constant(b, limit.getType(), bounds.low));
+  limit = arith::MinSIOp::create(b, limit, constant(b, limit.getType(), bounds.high));
   limit = castToI32(b, limit);
+  if (linear) {
+    auto rowsType = cast<RankedTensorType>(rows.front().value.getType()).clone(b.getI32Type());
+    limit = tile::BroadcastOp::create(b, rowsType, limit, IntegerAttr());
+    Value numbers = tile::IotaOp::create(b, rowsType, constant(b, b.getI32Type(), 0));
+    limit = minus ? arith::SubIOp::create(b, limit, numbers).getResult()
+                  : arith::AddIOp::create(b, limit, numbers).getResult();
+  }
 
   auto rowType = RankedTensorType::get({columns}, b.getI32Type());
   auto numbers = iota ? tile::IotaOp::create(b, rowType, constant(b, b.getI32Type(), 0)).getResult()
                       : castToI32(b, column.value);
   Value result;
-  if (sum.rows.empty()) {
+  if (sum.rows.empty() && !linear) {
     Value limits = tile::BroadcastOp::create(b, rowType, limit, IntegerAttr());
     result = arith::CmpIOp::create(b, predicate, numbers, limits);
     if (type.getRank() == 2)

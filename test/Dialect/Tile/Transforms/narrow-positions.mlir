@@ -1,12 +1,16 @@
 // RUN: fa-opt %s -tile-narrow-positions | FileCheck %s
 
-// Causal: the columns' numbers are compared with one limit a row, in i32.
+// Causal: the columns' numbers are compared with one limit a row, in i32, of which only what all rows share
+// is computed in 64 bits.
 // CHECK-LABEL: tile.func @causal
-// CHECK-DAG: %[[LOW:.*]] = arith.constant dense<-1> : tensor<64xindex>
-// CHECK-DAG: %[[HIGH:.*]] = arith.constant dense<128> : tensor<64xindex>
-// CHECK: arith.maxsi %{{.*}}, %[[LOW]] : tensor<64xindex>
-// CHECK: %[[CLAMPED:.*]] = arith.minsi %{{.*}}, %[[HIGH]] : tensor<64xindex>
-// CHECK: %[[LIMIT:.*]] = arith.index_cast %[[CLAMPED]] : tensor<64xindex> to tensor<64xi32>
+// CHECK-DAG: %[[LOW:.*]] = arith.constant -64 : index
+// CHECK-DAG: %[[HIGH:.*]] = arith.constant 128 : index
+// CHECK: %[[RAISED:.*]] = arith.maxsi %{{.*}}, %[[LOW]] : index
+// CHECK: %[[CLAMPED:.*]] = arith.minsi %[[RAISED]], %[[HIGH]] : index
+// CHECK: %[[FIRST:.*]] = arith.index_cast %[[CLAMPED]] : index to i32
+// CHECK-DAG: %[[FIRSTS:.*]] = tile.broadcast %[[FIRST]] : i32 -> tensor<64xi32>
+// CHECK-DAG: %[[ROWS:.*]] = tile.iota %{{.*}} : i32 -> tensor<64xi32>
+// CHECK: %[[LIMIT:.*]] = arith.addi %[[FIRSTS]], %[[ROWS]] : tensor<64xi32>
 // CHECK-DAG: %[[LIMITS:.*]] = tile.broadcast %[[LIMIT]] dim 1
 // CHECK-DAG: %[[COLUMNS:.*]] = tile.broadcast %{{.*}} dim 0 : tensor<128xi32>
 // CHECK: arith.cmpi sle, %[[COLUMNS]], %[[LIMITS]] : tensor<64x128xi32>
@@ -30,6 +34,31 @@ tile.func @causal(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (
     %b = arith.extui %m : tensor<64x128xi1> to tensor<64x128xi8>
     tile.store %b, %x[%i0, %j0] dims [0, 1] : tensor<64x128xi8>, !tile.view<?x?xi8>
   }
+  tile.return
+}
+
+// i + j < n: the limit falls by one a row.
+// CHECK-LABEL: tile.func @falling
+// CHECK-DAG: %[[LOW:.*]] = arith.constant -1 : index
+// CHECK-DAG: %[[HIGH:.*]] = arith.constant 191 : index
+// CHECK: %[[RAISED:.*]] = arith.maxsi %{{.*}}, %[[LOW]] : index
+// CHECK: arith.minsi %[[RAISED]], %[[HIGH]] : index
+// CHECK: arith.subi %{{.*}}, %{{.*}} : tensor<64xi32>
+// CHECK: arith.cmpi slt, {{.*}} : tensor<64x128xi32>
+tile.func @falling(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %i0 = arith.muli %t, %c64 : index
+  %n = tile.dim %x, 1 : !tile.view<?x?xi8>
+  %i = tile.iota %i0 : index -> tensor<64xindex>
+  %j = tile.iota %c0 : index -> tensor<128xindex>
+  %is = tile.broadcast %i dim 1 : tensor<64xindex> -> tensor<64x128xindex>
+  %js = tile.broadcast %j dim 0 : tensor<128xindex> -> tensor<64x128xindex>
+  %p = arith.addi %is, %js : tensor<64x128xindex>
+  %ns = tile.broadcast %n : index -> tensor<64x128xindex>
+  %m = arith.cmpi slt, %p, %ns : tensor<64x128xindex>
+  %b = arith.extui %m : tensor<64x128xi1> to tensor<64x128xi8>
+  tile.store %b, %x[%i0, %c0] dims [0, 1] : tensor<64x128xi8>, !tile.view<?x?xi8>
   tile.return
 }
 

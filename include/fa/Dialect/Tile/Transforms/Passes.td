@@ -78,7 +78,8 @@ def TileNarrowPositions : Pass<"tile-narrow-positions", "::mlir::tile::FuncOp"> 
     Numerics: exact.
 
     Example (`test/Dialect/Tile/Transforms/narrow-positions.mlir`): `j0 + c <= i + sk - sq`
-    becomes `c <= limit`, where the limits are a column of i32.
+    becomes `c <= limit`, where the limits are a column of i32: `r + (i0 + sk - sq - j0)`, of
+    which the sum in parentheses, the same for all rows, is computed in 64 bits.
 
     ```mlir
     %visible = arith.cmpi sle, %columns, %limits : tensor<64x128xi32>
