@@ -160,6 +160,8 @@ private:
   /// An i32 that LLVM takes for new here: else it would compute what follows from
   /// it once, before a loop, and keep all of that in registers.
   Value here(Value value);
+  /// What lane 0 has, an i32, in all lanes of the warp.
+  Value uniform(Value value);
   /// Whether an index is in range; null where that is known.
   Value inRange(Value index, Value size);
   Value both(Value a, Value b);

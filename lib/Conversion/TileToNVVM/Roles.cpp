@@ -92,6 +92,8 @@ LogicalResult Emitter::emitRole(tile::RoleOp role, int64_t first) {
                                        ? NVVM::SetMaxRegisterAction::decrease
                                        : NVVM::SetMaxRegisterAction::increase);
   warps = role.getWarps();
+  // Found again, not kept in a register from before the role.
+  warp = uniform(arith::ShRUIOp::create(b, thread, i32(5)));
   if (first != 0) {
     warp = arith::SubIOp::create(b, warp, i32(first));
     thread = arith::SubIOp::create(b, thread, i32(32 * first));

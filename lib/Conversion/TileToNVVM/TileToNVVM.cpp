@@ -241,8 +241,12 @@ void Emitter::makeKernel(Block *module) {
   });
   // A warpgroup's instructions want their operands the same in all lanes.
   if (isAsync || !source.getBody().front().getOps<tile::RolesOp>().empty())
-    warp = NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), warp, i32(0), i32(31),
-                                NVVM::ShflKind::idx, UnitAttr());
+    warp = uniform(warp);
+}
+
+Value Emitter::uniform(Value value) {
+  return NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), value, i32(0), i32(31),
+                              NVVM::ShflKind::idx, UnitAttr());
 }
 
 /// Whether an extent is never negative: sizes are not.

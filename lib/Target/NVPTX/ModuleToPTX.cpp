@@ -34,6 +34,7 @@
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
@@ -172,12 +173,23 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       "loop-mssa(licm),early-cse,instcombine<no-verify-fixpoint>,simplifycfg)");
 }
 
+namespace {
+/// Leaves out a pass of the back end, straight-line strength reduction, that compares each sum with
+/// all before it: a mask of 100 ops took it 20 s.
+struct PassGate : llvm::OptPassGate {
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(StringRef pass, StringRef) const override { return pass != "slsr"; }
+};
+} // namespace
+
 static std::string print(llvm::Module &module, llvm::TargetMachine &machine, nvptx::CodeKind kind) {
   SmallVector<char, 0> text;
   llvm::raw_svector_ostream os(text);
   if (kind == nvptx::CodeKind::LLVM) {
     module.print(os, nullptr);
   } else {
+    PassGate gate;
+    module.getContext().setOptPassGate(gate);
     llvm::legacy::PassManager passes;
     machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile);
     passes.run(module);

@@ -22,8 +22,9 @@
 // CHECK: %[[LOADS:.*]] = arith.cmpi ult, %[[WARP]], %c4_i32
 // CHECK: scf.if %[[LOADS]] {
 // CHECK-NEXT: nvvm.setmaxregister decrease 40
+// CHECK: %[[AGAIN:.*]] = nvvm.shfl.sync idx
 // CHECK: %[[CHOSEN:.*]] = nvvm.elect.sync
-// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[WARP]]
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[AGAIN]]
 // CHECK: %[[ALONE:.*]] = arith.andi %[[CHOSEN]], %[[FIRST]]
 // CHECK: scf.if %[[ALONE]] {
 // CHECK: scf.for
@@ -35,7 +36,8 @@
 // The second counts warps from its own first.
 // CHECK: } else {
 // CHECK-NEXT: nvvm.setmaxregister decrease 208
-// CHECK: %[[MINE:.*]] = arith.subi %[[WARP]], %c4_i32
+// CHECK: %[[OWN:.*]] = nvvm.shfl.sync idx
+// CHECK: %[[MINE:.*]] = arith.subi %[[OWN]], %c4_i32
 // CHECK: %[[GROUP:.*]] = arith.shrui %[[MINE]], %c2_i32
 // CHECK: arith.extui %[[GROUP]] : i32 to i64
 // CHECK: "bar.sync 1, 128;", "~{memory}"
