@@ -11,7 +11,9 @@
 //      the ids from the number: counted by the blocks of the launch, or, where
 //      the lengths differ, taken from a counter by the role that fills rings,
 //      which sends them to the other roles by rings;
-//   3. make the grid one of one dimension, and limit the blocks of a launch.
+//   3. give rings of one slot that an instance fills once another slot, if there is
+//      room: the next instance's tile comes while this one's is read;
+//   4. make the grid one of one dimension, and limit the blocks of a launch.
 //
 // Rejects a number of blocks that is none. Programs without roles, or with more
 // than rings and turns beside them, stay as they are.
@@ -106,6 +108,7 @@ struct PersistGrid : tile::impl::TilePersistGridBase<PersistGrid> {
   void countInstances(RoleOp role);
   void sendNumbers(RoleOp role, ArrayRef<Value> rings, Value counter);
   void receiveNumbers(RoleOp role, Value ring);
+  void addSlots(ArrayRef<RingOp> rings);
   Value addCounter();
 
   /// The ids of the grid as it was, and the number of the block.
@@ -173,7 +176,8 @@ void PersistGrid::countInstances(RoleOp role) {
   takeIds(b, role, number);
 }
 
-/// Block b begins with b; what comes after the first numbers is taken from the counter.
+/// Block b begins with b; what comes after the first numbers is taken from the counter,
+/// an instance ahead, since memory takes as long to answer as some loops run.
 void PersistGrid::sendNumbers(RoleOp role, ArrayRef<Value> rings, Value counter) {
   Location loc = role.getLoc();
   SmallVector<Operation *> ops = opsOf(role);
@@ -188,12 +192,12 @@ void PersistGrid::sendNumbers(RoleOp role, ArrayRef<Value> rings, Value counter)
     scf::ConditionOp::create(b, loc, more, numbers);
   };
   auto take = [&](OpBuilder &b, Location, ValueRange numbers) {
-    takeIds(b, role, numbers.front());
-    moveOps(ops, b.getInsertionBlock());
-    b.setInsertionPointToEnd(b.getInsertionBlock());
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
     Value taken = FetchAddOp::create(b, loc, b.getI32Type(), counter, zero, one);
+    takeIds(b, role, numbers.front());
+    moveOps(ops, b.getInsertionBlock());
+    b.setInsertionPointToEnd(b.getInsertionBlock());
     Value next = arith::AddIOp::create(b, loc, blocks, taken);
     scf::YieldOp::create(b, loc, next);
   };
@@ -222,7 +226,40 @@ void PersistGrid::receiveNumbers(RoleOp role, Value ring) {
 }
 
 //===----------------------------------------------------------------------===//
-// 3. The launch
+// 3. More slots
+//===----------------------------------------------------------------------===//
+
+/// Rings of one slot that the engine fills once in the body of a role.
+static SmallVector<RingOp> filledOnce(FuncOp func) {
+  SmallVector<RingOp> found;
+  for (auto ring : func.getBody().front().getOps<RingOp>()) {
+    SmallVector<Operation *> puts;
+    llvm::copy_if(ring->getUsers(), std::back_inserter(puts), llvm::IsaPred<PutOp, PutValueOp>);
+    if (ring.getType().getStages() == 1 && puts.size() == 1 && isa<PutOp>(puts.front()) &&
+        isa<RoleOp>(puts.front()->getParentOp()))
+      found.push_back(ring);
+  }
+  return found;
+}
+
+void PersistGrid::addSlots(ArrayRef<RingOp> rings) {
+  for (RingOp ring : rings) {
+    RingType type = ring.getType();
+    auto more =
+        RingType::get(&getContext(), 2, type.getShape(), type.getElementType(), type.getLayout());
+    ring.getResult().setType(more);
+    bool fits = sharedLimit == 0 || blocksPerSM * sharedBytes(getOperation()) <= sharedLimit;
+    if (!fits)
+      ring.getResult().setType(type);
+    if (emitRemarks)
+      emitRemark(ring.getLoc()) << describeTile(type) << " has "
+                                << (fits ? "another slot for the next instance"
+                                         : "no room for the next instance's beside it");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// 4. The launch
 //===----------------------------------------------------------------------===//
 
 /// A number that is 0 before the launch, as an argument.
@@ -268,6 +305,7 @@ void PersistGrid::runOnOperation() {
       taker = RoleOp();
     }
   }
+  addSlots(filledOnce(func));
   Value counter = taker ? addCounter() : Value();
   for (unsigned d = 0; d < func.getNumGridDims(); ++d)
     ids.push_back(func.getInstanceId(d));

@@ -10,10 +10,13 @@
 // the warps go on. For each store of a program that will have roles:
 //
 //   1. a ring of its own, where shared memory is left: put_value, get, copy_out,
-//      release. Whoever fills it again waits for the copy;
-//   2. else a slot of the same shape that was released before the store: write,
-//      copy_out, and the release behind them. So the role that fills the slot
-//      waits for the copy;
+//      release. Whoever fills it again waits for the copy. Left means that a slot
+//      of the same shape that was released before the store may still have a twin
+//      (tile-persist-grid): two slots that serve both ways in turn let the next
+//      instance's tile come earlier than one slot each way;
+//   2. else such a slot: write, copy_out, and the release at the end of its block,
+//      where the copy has had time. So the role that fills the slot waits for the
+//      copy;
 //   3. else the store stays.
 //
 // Warpgroups do this by themselves, each for its own rows.
@@ -118,8 +121,10 @@ bool StageStores::stage(StoreOp store) {
   int64_t bytes = sharedBytes(type) + kReserve;
   for (auto ring : getOperation().getOps<RingOp>())
     bytes += sharedBytes(ring.getType());
+  ReleaseOp release = findReleased(store, type.getSlot());
+  int64_t twin = release && ringOf(release).getType().getStages() == 1 ? sharedBytes(type) : 0;
   OpBuilder b(store);
-  if (sharedLimit == 0 || bytes <= sharedLimit) {
+  if (sharedLimit == 0 || bytes + twin <= sharedLimit) {
     RingOp ring = makeRing(store, type);
     PutValueOp::create(b, loc, ring, store.getValue());
     auto get = GetOp::create(b, loc, type.getSlot(), ring);
@@ -129,15 +134,15 @@ bool StageStores::stage(StoreOp store) {
       emitRemark(loc) << "store of " << describeTile(type) << " by way of shared memory of its own";
     return true;
   }
-  if (ReleaseOp release = findReleased(store, type.getSlot())) {
+  if (release) {
     WriteOp::create(b, loc, store.getValue(), release.getSlot());
     copyOut(store, release.getSlot());
-    release->moveBefore(store);
+    release->moveBefore(store->getBlock()->getTerminator());
     if (emitRemarks)
       emitRemark(loc) << "store of " << describeTile(type)
                       << " by way of a slot that products are done with, since a ring of its own "
-                         "would make "
-                      << bytes << " bytes and the limit is " << sharedLimit.getValue();
+                      << (twin ? "and another slot of that one " : "") << "would make "
+                      << bytes + twin << " bytes and the limit is " << sharedLimit.getValue();
     return true;
   }
   if (emitRemarks)

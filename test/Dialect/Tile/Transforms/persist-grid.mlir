@@ -84,12 +84,13 @@ tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
 // CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[N]], %[[COUNT]] : i32
 // CHECK-NEXT: scf.condition(%[[MORE]]) %[[N]] : i32
 // CHECK: ^bb0(%[[M:.*]]: i32):
+// CHECK: %[[TAKEN:.*]] = tile.fetch_add %[[COUNTER]][%{{.*}}], %{{.*}} : <1xi32>
 // CHECK: %[[T:.*]] = arith.index_cast %[[M]] : i32 to index
 // CHECK: %[[ROW:.*]] = arith.muli %[[T]], %{{.*}}
 // CHECK: scf.for %{{.*}} = %{{.*}} to %[[ROW]]
 // CHECK: tile.put %[[RING]]
-// CHECK: %[[TAKEN:.*]] = tile.fetch_add %[[COUNTER]][%{{.*}}], %{{.*}} : <1xi32>
-// CHECK: %[[NEXT:.*]] = arith.addi %[[BLOCKS]], %[[TAKEN]] : i32
+// CHECK: }
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[BLOCKS]], %[[TAKEN]] : i32
 // CHECK: scf.yield %[[NEXT]] : i32
 // CHECK: tile.role "compute"
 // CHECK: scf.while : () -> i32 {
@@ -133,6 +134,58 @@ tile.func @uneven(%x: !tile.view<?x64xf16>, %t: index)
       tile.put_value %o, %v : !ring, tensor<64x64xf16>
       %s = tile.get %o : !ring -> !slot
       tile.copy_out %s to %x[%i, %c0] dims [0, 1] rows(64) : !slot, !tile.view<?x64xf16>
+      tile.release %s : !slot
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// What an instance fills once gets another slot, so that the next instance's tile can
+// come early; not what a loop fills, nor where two do not fit.
+// CHECK-LABEL: tile.func @once
+// CHECK: %[[ONCE:.*]] = tile.ring : <2 x 64x64xf16
+// CHECK-NEXT: %[[OFTEN:.*]] = tile.ring : <1 x 64x64xf16
+// CHECK: tile.role "load"
+// CHECK: scf.for
+// CHECK: tile.put %[[ONCE]], %{{.*}} : <2 x 64x64xf16
+// CHECK: scf.for
+// CHECK: tile.put %[[OFTEN]], %{{.*}} : <1 x 64x64xf16
+// CHECK: tile.role "compute"
+// CHECK: tile.get %[[ONCE]] : <2 x 64x64xf16
+// SMALL-LABEL: tile.func @once
+// SMALL-NEXT: tile.ring : <1 x 64x64xf16
+// SMALL-NEXT: tile.ring : <1 x 64x64xf16
+// expected-remark @+1 {{each block runs several instances: as many as there are blocks lie between two}}
+tile.func @once(%x: !tile.view<?x64xf16>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  // expected-remark @+1 {{64x64xf16 has another slot for the next instance}}
+  %once = tile.ring : !ring
+  %often = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %n = tile.dim %x, 0 : !tile.view<?x64xf16>
+      %i = arith.muli %t, %c64 : index
+      tile.put %once, %x[%i, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %often, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %n = tile.dim %x, 0 : !tile.view<?x64xf16>
+      %s = tile.get %once : !ring -> !slot
+      scf.for %j = %c0 to %n step %c64 {
+        %r = tile.get %often : !ring -> !slot
+        tile.release %r : !slot
+      }
       tile.release %s : !slot
     }
   }

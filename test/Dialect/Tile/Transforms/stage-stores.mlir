@@ -42,7 +42,7 @@ tile.func @own(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.vie
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (16, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 #half = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 
-// Else by way of a slot of its shape, which is released later; else not at all.
+// Else by way of a slot of its shape, which is released last; else not at all.
 // CHECK-LABEL: tile.func @borrowed
 // CHECK: tile.ring : <2 x 64x128xf16
 // CHECK-NOT: tile.ring
@@ -64,12 +64,43 @@ tile.func @borrowed(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %out: !ti
   %o = arith.truncf %acc : tensor<64x128xf32, #acc> to tensor<64x128xf16, #acc>
   // CHECK: tile.write %{{.*}}, %[[A]]
   // CHECK-NEXT: tile.copy_out %[[A]] to %{{.*}}[%{{.*}}, %{{.*}}] dims [0, 1] rows(64)
-  // CHECK-NEXT: tile.release %[[A]]
   // expected-remark @+1 {{store of 64x128xf16 by way of a slot that products are done with, since a ring of its own would make 49664 bytes and the limit is 40960}}
   tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x128xf16, #acc>, !tile.view<?x128xf16>
   // CHECK-NEXT: tile.store
   // expected-remark @+1 {{store of 64x64xf16 from registers, since a ring of its own would make 41472 bytes, the limit is 40960, and no slot of this shape is free}}
   tile.store %h, %narrow[%i, %c0] dims [0, 1] : tensor<64x64xf16, #half>, !tile.view<?x64xf16>
+  // CHECK-NEXT: tile.release %[[A]]
+  tile.return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (16, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+#half = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// Two slots would fit, but not three: two that both tiles use in turn are better.
+// CHECK-LABEL: tile.func @twin
+// CHECK: tile.ring : <1 x 64x128xf16
+// CHECK-NOT: tile.ring
+tile.func @twin(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %out: !tile.view<?x128xf16> {tile.align = 16 : i64}, %i: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  %r = tile.ring : !tile.ring<1 x 64x128xf16, #tile.swizzle<128>>
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<64x128xf32, #acc>
+  %half = tile.broadcast %zero : f32 -> tensor<64x64xf32, #half>
+  tile.put %r, %x[%i, %c0] dims [0, 1] copy(tma) : !tile.ring<1 x 64x128xf16, #tile.swizzle<128>>, !tile.view<?x128xf16>
+  // CHECK: %[[A:.*]] = tile.get
+  %a = tile.get %r : !tile.ring<1 x 64x128xf16, #tile.swizzle<128>> -> !tile.slot<64x128xf16, #tile.swizzle<128>>
+  %p = tile.dot_start %a, %a, %half transpose_b : !tile.slot<64x128xf16, #tile.swizzle<128>>, !tile.slot<64x128xf16, #tile.swizzle<128>>, tensor<64x64xf32, #half> -> !tile.pending<tensor<64x64xf32, #half>>
+  %s = tile.await %p : !tile.pending<tensor<64x64xf32, #half>> -> tensor<64x64xf32, #half>
+  tile.release %a : !tile.slot<64x128xf16, #tile.swizzle<128>>
+  %o = arith.truncf %acc : tensor<64x128xf32, #acc> to tensor<64x128xf16, #acc>
+  // CHECK: tile.write %{{.*}}, %[[A]]
+  // CHECK-NEXT: tile.copy_out %[[A]]
+  // CHECK-NEXT: tile.release %[[A]]
+  // expected-remark @+1 {{store of 64x128xf16 by way of a slot that products are done with, since a ring of its own and another slot of that one would make 49664 bytes and the limit is 40960}}
+  tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x128xf16, #acc>, !tile.view<?x128xf16>
   tile.return
 }
 

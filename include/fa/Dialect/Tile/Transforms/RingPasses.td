@@ -152,7 +152,10 @@ def TileStageStores : Pass<"tile-stage-stores", "::mlir::tile::FuncOp"> {
     `tile.copy_out`, by each warpgroup for the rows that it holds. Where shared
     memory up to `shared-limit` is left, the tile has a ring of its own; else it
     overwrites a slot of the same shape that products are done with, which is
-    then released behind the copy; else the store stays, with a remark.
+    then released behind the copy, at the end of its block; else the store stays,
+    with a remark. A ring of its own must leave room for a second slot of such a
+    shape, if there is one: two slots that serve both ways let the next
+    instance's tile come earlier (`tile-persist-grid`) than one slot each way.
 
     Requires: rings as `tile-promote-shared` makes them. Ensures: as much.
 
@@ -328,7 +331,11 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
     of n blocks. Else the role that fills rings takes the next number from a
     counter, a workspace that is 0 before, and hands it to each other role by a
     ring of two slots; a number behind the last one ends a block. That takes
-    shared memory, which must be there within `shared-limit`.
+    shared memory, which must be there within `shared-limit`. It takes the number
+    at the beginning of the instance before, so that memory has time to answer.
+
+    A ring of one slot that the engine fills once an instance gets another slot,
+    where there is room: the next instance's tile comes while this one's is in use.
 
     Requires: programs in which all but rings and turns stands in roles; other
     ones stay as they are. Ensures: each instance runs once.
@@ -345,8 +352,8 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
         scf.condition(%more) %n : i32
       } do {
       ^bb0(%n: i32):
-        ...
         %taken = tile.fetch_add %counter[%c0], %c1 : !tile.view<1xi32>
+        ...
         %next = arith.addi %blocks, %taken : i32
         scf.yield %next : i32
       }
