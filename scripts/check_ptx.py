@@ -38,6 +38,9 @@ HEAD_DIMS = {
     "sm_90a": {"f16": (40, 64, 96, 128, 192, 256), "bf16": (64, 80, 128, 256), "f32": (64, 128, 256)},
 }
 
+# For sm_90a, the tiles of short sequences.
+SHORT = ["--tile-rows=128", "--tile-keys=128", "--tile-warps=8"]
+
 # Sugar, and the type and the dimensions of what it captures.
 FEATURES = {
     "plain": (None, None),
@@ -93,7 +96,7 @@ def cases(target, dtypes, whole):
             def case(features, options=(), head_dim=line, value_dim=line, lse=True):
                 name = "%s d%d/%d %s%s%s" % (dtype, head_dim, value_dim, " ".join(features),
                                              "" if lse else " no lse", "".join(options))
-                wgmma = (target == "sm_90a" and dtype != "f32" and not options
+                wgmma = (target == "sm_90a" and dtype != "f32" and "--unaligned" not in options
                          and head_dim % 8 == 0 and value_dim % 8 == 0)
                 return (name, program(dtype, head_dim, value_dim, features, lse), list(options),
                         wgmma)
@@ -114,6 +117,9 @@ def cases(target, dtypes, whole):
                 yield case(["causal"], value_dim=line // 2)
                 yield case(["causal", "window"], value_dim=min(2 * line, 256))
                 yield case(["causal"], head_dim=line - 5, value_dim=line - 5)
+                if dtype != "f32" and line <= 128:
+                    for feature in ("plain", "causal", "window"):
+                        yield case([feature], SHORT)
             if whole:
                 for below in (line - 8, line // 2 + 8):
                     yield case(["causal"], head_dim=below, value_dim=below)

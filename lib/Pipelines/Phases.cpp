@@ -49,6 +49,7 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
     choice.keys = options.keys;
     choice.warps = options.warps;
     choice.aligned = options.aligned;
+    choice.shortSequences = options.shortSequences;
     pm.addPass(createGPUChooseTiles(choice));
   }
   if (options.onlineSoftmax)

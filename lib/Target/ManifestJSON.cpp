@@ -22,7 +22,7 @@
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
 // workspace has "sizes", of numbers and [a, d], instead of a shape, and "zeroed":
 // true where the launch sets it to 0. A tensor map is ["tensor_map", argument, rows,
-// columns, swizzle]. A kernel may have "blocks_per_sm".
+// columns, swizzle]. A kernel may have "blocks_per_sm", a variant "limits".
 //
 // The reader walks the text with one path, so that its one error names a field;
 // after an error it goes on with defaults, which nobody sees.
@@ -104,6 +104,13 @@ static json::Value write(const ManifestKernel &kernel) {
   return object;
 }
 
+static json::Array write(ArrayRef<std::pair<std::string, int64_t>> limits) {
+  json::Array pairs;
+  for (auto &[name, most] : limits)
+    pairs.push_back(json::Array{name, most});
+  return pairs;
+}
+
 static json::Value write(const ManifestVariant &variant) {
   json::Array guards, kernels;
   for (const ManifestGuard &guard : variant.guards)
@@ -111,24 +118,25 @@ static json::Value write(const ManifestVariant &variant) {
         json::Object{{"alignment", guard.alignment}, {"arguments", json::Array(guard.arguments)}});
   for (const ManifestKernel &kernel : variant.kernels)
     kernels.push_back(write(kernel));
-  return json::Object{
+  json::Object object{
       {"guards", std::move(guards)}, {"image", variant.image}, {"kernels", std::move(kernels)}};
+  if (!variant.limits.empty())
+    object["limits"] = write(variant.limits);
+  return object;
 }
 
 static json::Value write(const Manifest &entry) {
-  json::Array arguments, variants, multiples, limits;
+  json::Array arguments, variants, multiples;
   for (const ManifestArgument &argument : entry.arguments)
     arguments.push_back(write(argument));
   for (const ManifestVariant &variant : entry.variants)
     variants.push_back(write(variant));
   for (auto &[of, by] : entry.multiples)
     multiples.push_back(json::Array{of, by});
-  for (auto &[name, most] : entry.limits)
-    limits.push_back(json::Array{name, most});
   return json::Object{{"name", entry.entry},
                       {"arguments", std::move(arguments)},
                       {"multiples", std::move(multiples)},
-                      {"limits", std::move(limits)},
+                      {"limits", write(entry.limits)},
                       {"variants", std::move(variants)}};
 }
 
@@ -182,6 +190,7 @@ private:
   void argument(const Node &node, Manifest &entry);
   ManifestParameter parameter(const Node &node, const Manifest &entry);
   ManifestKernel kernel(const Node &node, const Manifest &entry);
+  std::vector<std::pair<std::string, int64_t>> limits(const Node &node);
   ManifestVariant variant(const Node &node, const Manifest &entry, size_t images);
   Manifest entry(const Node &node, size_t images);
 
@@ -370,6 +379,14 @@ ManifestKernel Reader::kernel(const Node &node, const Manifest &entry) {
   return kernel;
 }
 
+std::vector<std::pair<std::string, int64_t>> Reader::limits(const Node &node) {
+  std::vector<std::pair<std::string, int64_t>> pairs;
+  for (const Node &pair : elements(node, 0, kMaxParameters))
+    if (std::vector<Node> parts = elements(pair, 2, 2); !parts.empty())
+      pairs.push_back({name(parts[0]), integer(parts[1], 0, std::numeric_limits<int64_t>::max())});
+  return pairs;
+}
+
 ManifestVariant Reader::variant(const Node &node, const Manifest &entry, size_t images) {
   ManifestVariant variant;
   for (const Node &value : elements(member(node, "guards"), 0, kMaxParameters)) {
@@ -387,6 +404,8 @@ ManifestVariant Reader::variant(const Node &node, const Manifest &entry, size_t 
     }
     variant.guards.push_back(std::move(guard));
   }
+  if (Node most = member(node, "limits", /*optional=*/true); most.value != &kNull)
+    variant.limits = limits(most);
   variant.image = integer(member(node, "image"), 0, int64_t(images) - 1);
   for (const Node &value : elements(member(node, "kernels"), 1, kMaxParameters))
     variant.kernels.push_back(kernel(value, entry));
@@ -404,10 +423,7 @@ Manifest Reader::entry(const Node &node, size_t images) {
   for (const Node &pair : elements(member(node, "multiples"), 0, kMaxParameters))
     if (std::vector<Node> parts = elements(pair, 2, 2); !parts.empty())
       entry.multiples.push_back({name(parts[0]), name(parts[1])});
-  for (const Node &pair : elements(member(node, "limits"), 0, kMaxParameters))
-    if (std::vector<Node> parts = elements(pair, 2, 2); !parts.empty())
-      entry.limits.push_back(
-          {name(parts[0]), integer(parts[1], 0, std::numeric_limits<int64_t>::max())});
+  entry.limits = limits(member(node, "limits"));
   for (const Node &value : elements(member(node, "variants"), 1, kMaxParameters))
     entry.variants.push_back(variant(value, entry, images));
   return entry;

@@ -97,11 +97,27 @@ bool Executor::makeTensorMaps(const Manifest &entry, const ManifestVariant &vari
   return true;
 }
 
+/// Whether all sizes of that name are at most so much.
+static bool isWithin(const Manifest &entry, llvm::ArrayRef<BoundArgument> arguments,
+                     llvm::StringRef name, int64_t most, std::string *reason) {
+  for (auto [info, argument] : llvm::zip_equal(entry.arguments, arguments))
+    for (size_t d = 0; d < std::min(info.dims.size(), argument.sizes.size()); ++d)
+      if (info.dims[d] == name && argument.sizes[d] > most)
+        return because(reason, [&, size = argument.sizes[d]] {
+          return name.str() + " is " + std::to_string(size) + ", expected at most " +
+                 std::to_string(most);
+        });
+  return true;
+}
+
 bool Executor::fits(const Manifest &entry, size_t index, llvm::ArrayRef<BoundArgument> arguments,
                     CUtensorMap *maps, std::string *reason) const {
   const ManifestVariant &variant = entry.variants[index];
   if (!variants[index].problem.empty())
     return because(reason, [&] { return variants[index].problem; });
+  for (auto &[name, most] : variant.limits)
+    if (!isWithin(entry, arguments, name, most, reason))
+      return false;
   for (const ManifestGuard &guard : variant.guards)
     for (unsigned i : guard.arguments)
       if (!isAligned(entry.arguments[i], arguments[i], guard.alignment, reason))

@@ -8,6 +8,7 @@
 #include "fa/Runtime/CompileCUDA.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
+#include "fa/Target/NVPTX/Passes.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -69,6 +70,18 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
   program.manifest.target = options.target;
   program.manifest.minimumDriver = minimumDriver(*target);
   OwningOpRef<ModuleOp> again = module.clone();
+  // Short sequences first: the others serve all lengths.
+  bool chooses = options.onlineSoftmax && options.aligned && phaseOf(module).empty() &&
+                 options.rows == 0 && options.keys == 0 && options.warps == 0;
+  if (int64_t most = chooses ? nvptx::getShortSequence(module, options.target) : 0) {
+    CompileOptions brief = options;
+    brief.shortSequences = true;
+    OwningOpRef<ModuleOp> first = module.clone();
+    if (failed(addVariant(program, *first, *target, brief)))
+      return failure();
+    for (Manifest &entry : program.manifest.entries)
+      entry.variants.front().limits.push_back({"Sq", most});
+  }
   if (failed(addVariant(program, module, *target, options)))
     return failure();
   // What the first variant takes for granted need not hold.

@@ -61,6 +61,9 @@ static void addVariants(fa_reasons &reasons, const fa_program &program) {
       reasons.add(FA_SLOWER, problem);
       continue;
     }
+    // Short sequences ask for what all do.
+    if (!variant.limits.empty())
+      continue;
     // A tensor map takes what a guard of 16 bytes does.
     llvm::SmallVector<unsigned> mapped;
     for (const ManifestKernel &kernel : variant.kernels)

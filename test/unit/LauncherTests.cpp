@@ -80,6 +80,24 @@ TEST_F(CUDA, LaunchesWithoutACompiler) {
   EXPECT_EQ(fake<int()>("fakeLibraries")(), 0);
 }
 
+TEST_F(CUDA, TakesAVariantForShortTensorsWhereTheyAreShort) {
+  std::string manifest = kFakeManifest, image = "\"image\": 0";
+  manifest.replace(manifest.find(image), image.size(), "\"limits\": [[\"N\", 3]], " + image);
+  fa_program *program = nullptr;
+  ASSERT_EQ(loadManifest(manifest, &program), "");
+  Launch launch;
+  EXPECT_EQ(launch.run(program), "");
+  EXPECT_EQ(launches().find("fake_plain"), std::string::npos) << launches();
+  launch.shape[0] = 4;
+  EXPECT_EQ(launch.run(program), "");
+  EXPECT_NE(launches().find("fake_plain"), std::string::npos) << launches();
+  launch.tensors[0].byte_offset = 4;
+  EXPECT_EQ(launch.run(program),
+            "@scale cannot be launched: N is 4, expected at most 3; or: the address of 'x' is 4 "
+            "bytes past a multiple of 8; copy it to memory aligned to 8 bytes");
+  fa_program_free(program);
+}
+
 TEST_F(CUDA, LaunchesArtifacts) {
   std::string bytes = compiled();
   fa_program *program = nullptr;

@@ -131,6 +131,9 @@ TEST(Manifest, NamesTheFieldThatIsWrong) {
          "entries[0].variants[1].kernels[1].shared_bytes is missing");
   expect("\"image\": 0", "\"image\": 1",
          "entries[0].variants[0].image must be an integer from 0 to 0, got 1");
+  expect("\"image\": 0", "\"limits\": [[\"N\", -1]], \"image\": 0",
+         "entries[0].variants[0].limits[0][1] must be an integer from 0 to 9223372036854775807, "
+         "got -1");
   expect("\"alignment\": 16", "\"alignment\": 12",
          "entries[0].variants[0].guards[0].alignment must be a power of 2, got 12");
   expect("[0, 1]}], \"image\"", "[0, 2]}], \"image\"",
@@ -332,6 +335,7 @@ TEST_F(Reading, FindsBlocksThatRunSeveralInstances) {
   ASSERT_EQ(program.entries.size(), 1u);
   EXPECT_EQ(program.entries[0].kernels()[0].blocksPerSM, 2);
   EXPECT_TRUE(program.entries[0].arguments[1].zeroed);
+  program.entries[0].variants[0].limits.push_back({"N", 5});
   std::string text = printManifest(program);
   auto again = parseManifest(text);
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
@@ -383,6 +387,8 @@ TEST_F(Reading, GoesThroughJSON) {
   auto again = parseManifest(text);
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
   EXPECT_EQ(printManifest(*again), text);
+  EXPECT_EQ(again->entries[0].variants[0].limits, program.entries[0].variants[0].limits);
+  EXPECT_TRUE(again->entries[0].variants[1].limits.empty());
   EXPECT_EQ(again->entries[0].variants[1].image, 1u);
   EXPECT_EQ(again->entries[0].arguments[3].dtype, DType::I64);
 

@@ -39,6 +39,9 @@ struct CompileOptions {
   std::string leaveOut;
   /// GPUs: operands and outputs start at multiples of 16 bytes.
   bool aligned = true;
+  /// GPUs: tiles for short sequences, where those of other lengths would lie outside
+  /// for a large part; see `nvptx::getShortSequence`.
+  bool shortSequences = false;
 };
 
 /// One step of the compiler: a name, what holds after it, and its passes.

@@ -142,6 +142,8 @@ struct ManifestGuard {
 /// A way to run an entry: its kernels run in order.
 struct ManifestVariant {
   std::vector<ManifestGuard> guards;
+  /// Holds where the size of that name is at most so much.
+  std::vector<std::pair<std::string, int64_t>> limits;
   /// The image that holds the kernels.
   unsigned image = 0;
   std::vector<ManifestKernel> kernels;

@@ -4,11 +4,14 @@
 // RUN: fa-opt %s --gpu-choose-tiles="target=sm_90a aligned=false" --split-input-file | FileCheck %s --check-prefix=UNALIGNED
 // RUN: fa-opt %s --gpu-choose-tiles="target=sm_90a rows=192 warps=12" --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=ROWS
 // RUN: fa-opt %s --gpu-choose-tiles="target=sm_90a rows=256 warps=16" --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=MORE
+// RUN: fa-opt %s --gpu-choose-tiles="target=sm_90a short-sequences" --split-input-file | FileCheck %s --check-prefix=SHORT
 // ROWS: remark: tiles of 32 keys instead of 80: for more, blocks of 192 rows lack registers
 // MORE: remark: tiles of 80 keys, though blocks of 256 rows lack registers or shared memory even for 16
 
 !q = tensor<?x?x?x64xbf16>
 // CHECK: func.func @f({{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 192 : i64, warps = 12 : i64}
+// Sequences that are short beside those have smaller ones, where there are such.
+// SHORT: func.func @f({{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 // Operands that are not aligned take the schedule of sm_80, and its tiles.
 // UNALIGNED: func.func @f({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
 func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
@@ -42,6 +45,7 @@ func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "
 // -----
 
 !q = tensor<?x?x?x192xf16>
+// SHORT: func.func @wide({{.*}}fa.tiles = {keys = 80 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 // CHECK: func.func @wide({{.*}}fa.tiles = {keys = 80 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 func.func @wide(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
 // REMARK: remark: tiles of 128 rows and 80 keys for 8 warps, and 4 that load

@@ -8,6 +8,7 @@
 #ifndef FA_TARGET_NVPTX_PASSES_H
 #define FA_TARGET_NVPTX_PASSES_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
 
@@ -15,6 +16,12 @@ namespace mlir::fa {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "fa/Target/NVPTX/Passes.h.inc"
+namespace nvptx {
+/// The most rows of queries for which gpu-choose-tiles has other tiles, as its option
+/// short-sequences asks for, for all attentions of the module; 0 where it has none.
+int64_t getShortSequence(ModuleOp module, StringRef target);
+} // namespace nvptx
+
 } // namespace mlir::fa
 
 #endif // FA_TARGET_NVPTX_PASSES_H

@@ -36,6 +36,10 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     that are not aligned; rows that are no multiple of 16 bytes, of which there is a
     remark.
 
+    With `short-sequences`, light ones up to head dimension 128 have 128 x 128: of
+    sequences up to 1024, less of the tiles lies outside or above the diagonal, and a
+    sequence has more blocks. A program has both as variants, and the launch chooses.
+
     Requires: `fa.attention`. Ensures: `fa.tiles` on every entry that holds one.
 
     Numerics: exact.
@@ -52,6 +56,8 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     Option<"keys", "keys", "int64_t", "0", "keys of a tile; 0 looks them up">,
     Option<"warps", "warps", "int64_t", "0", "warps of a tile; 0 looks them up">,
     Option<"aligned", "aligned", "bool", "true", "operands will be copied in aligned chunks">,
+    Option<"shortSequences", "short-sequences", "bool", "false",
+           "for sequences that are short beside the tiles">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was chosen">
   ];
   let dependentDialects = ["::mlir::fa::FADialect"];
