@@ -38,8 +38,9 @@ HEAD_DIMS = {
     "sm_90a": {"f16": (40, 64, 96, 128, 192, 256), "bf16": (64, 80, 128, 256), "f32": (64, 128, 256)},
 }
 
-# For sm_90a, the tiles of short sequences.
-SHORT = ["--tile-rows=128", "--tile-keys=128", "--tile-warps=8"]
+# For sm_90a, the tiles of short sequences, by head dimension up to.
+SHORT = {128: ["--tile-rows=128", "--tile-keys=128", "--tile-warps=8"],
+         256: ["--tile-rows=128", "--tile-keys=64", "--tile-warps=8"]}
 
 # Sugar, and the type and the dimensions of what it captures.
 FEATURES = {
@@ -117,9 +118,9 @@ def cases(target, dtypes, whole):
                 yield case(["causal"], value_dim=line // 2)
                 yield case(["causal", "window"], value_dim=min(2 * line, 256))
                 yield case(["causal"], head_dim=line - 5, value_dim=line - 5)
-                if dtype != "f32" and line <= 128:
+                if dtype != "f32":
                     for feature in ("plain", "causal", "window"):
-                        yield case([feature], SHORT)
+                        yield case([feature], SHORT[128 if line <= 128 else 256])
             if whole:
                 for below in (line - 8, line // 2 + 8):
                     yield case(["causal"], head_dim=below, value_dim=below)

@@ -77,7 +77,7 @@ constexpr Tiles kHopperTable[] = {
 // 512 visits 1.75 times what it sees, of 128 x 128 tiles 1.25 times; one of 1024, 1.49
 // and 1.12 times. Above, larger tiles win, which read less.
 constexpr int64_t kShortSequence = 1024;
-constexpr Tiles kShortTable[] = {{2, 128, kLight, 128, 128, 8}};
+constexpr Tiles kShortTable[] = {{2, 128, kLight, 128, 128, 8}, {2, 256, kLight, 128, 64, 8}};
 
 Weight weigh(AttentionOp attention, bool aligned) {
   Weight weight = aligned ? kLight : kMedium;

@@ -45,7 +45,7 @@ func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "
 // -----
 
 !q = tensor<?x?x?x192xf16>
-// SHORT: func.func @wide({{.*}}fa.tiles = {keys = 80 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+// SHORT: func.func @wide({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 // CHECK: func.func @wide({{.*}}fa.tiles = {keys = 80 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 func.func @wide(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
 // REMARK: remark: tiles of 128 rows and 80 keys for 8 warps, and 4 that load

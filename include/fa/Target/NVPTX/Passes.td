@@ -36,9 +36,9 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     that are not aligned; rows that are no multiple of 16 bytes, of which there is a
     remark.
 
-    With `short-sequences`, light ones up to head dimension 128 have 128 x 128: of
-    sequences up to 1024, less of the tiles lies outside or above the diagonal, and a
-    sequence has more blocks. A program has both as variants, and the launch chooses.
+    With `short-sequences`, light ones have 128 x 128 up to head dimension 128, and
+    128 x 64 above: of sequences of up to 1024 queries, less of the tiles lies outside
+    or above the diagonal. A program has both as variants, and the launch chooses.
 
     Requires: `fa.attention`. Ensures: `fa.tiles` on every entry that holds one.
 
