@@ -244,15 +244,12 @@ static SmallVector<RingOp> filledOnce(FuncOp func) {
 
 void PersistGrid::addSlots(ArrayRef<RingOp> rings) {
   for (RingOp ring : rings) {
-    RingType type = ring.getType();
-    auto more =
-        RingType::get(&getContext(), 2, type.getShape(), type.getElementType(), type.getLayout());
-    ring.getResult().setType(more);
+    setStages(ring, 2);
     bool fits = sharedLimit == 0 || blocksPerSM * sharedBytes(getOperation()) <= sharedLimit;
     if (!fits)
-      ring.getResult().setType(type);
+      setStages(ring, 1);
     if (emitRemarks)
-      emitRemark(ring.getLoc()) << describeTile(type) << " has "
+      emitRemark(ring.getLoc()) << describeTile(ring.getType()) << " has "
                                 << (fits ? "another slot for the next instance"
                                          : "no room for the next instance's beside it");
   }

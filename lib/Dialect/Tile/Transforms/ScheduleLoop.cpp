@@ -375,12 +375,6 @@ struct ScheduleLoop : tile::impl::TileScheduleLoopBase<ScheduleLoop> {
 
 } // namespace
 
-static void setStages(RingOp ring, int64_t stages) {
-  RingType type = ring.getType();
-  ring.getResult().setType(RingType::get(type.getContext(), stages, type.getShape(),
-                                         type.getElementType(), type.getLayout()));
-}
-
 static int64_t totalBytes(FuncOp func) {
   int64_t bytes = 0;
   for (auto ring : func.getOps<RingOp>())

@@ -102,6 +102,12 @@ int64_t tile::sharedBytes(RingType ring) {
   return ring.getStages() * ring.getSlot().strideInBytes();
 }
 
+void tile::setStages(RingOp ring, int64_t stages) {
+  RingType type = ring.getType();
+  ring.getResult().setType(RingType::get(type.getContext(), stages, type.getShape(),
+                                         type.getElementType(), type.getLayout()));
+}
+
 std::string tile::describeTile(RingType ring) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -46,6 +46,9 @@ bool mayRunAhead(Operation *op, Block &body);
 /// Shared memory of a ring; each slot starts at a multiple of 1024 bytes.
 int64_t sharedBytes(RingType ring);
 
+/// Gives the ring so many slots.
+void setStages(RingOp ring, int64_t stages);
+
 /// `128x64xf16`, for remarks.
 std::string describeTile(RingType ring);
 
