@@ -507,10 +507,21 @@ Value Emitter::asked(tile::IfAnyOp op) {
   return NVVM::VoteSyncOp::create(b, b.getI1Type(), all, any, NVVM::VoteSyncKind::any);
 }
 
+/// Whether nothing reads the result where the tile.if_any did not run.
+static bool isForWhereItRan(tile::IfAnyOp op, Value result) {
+  return llvm::all_of(result.getUsers(), [&](Operation *user) {
+    auto reader = user->getParentOfType<tile::IfAnyOp>();
+    return reader && tellsOf(reader.getRows()) == op;
+  });
+}
+
 LogicalResult Emitter::emitIfAny(tile::IfAnyOp op) {
   Value any = asked(op);
   ifAnyRuns[op] = any;
   SmallVector<Value> inits = packAll(op.getInits());
+  for (auto [init, result] : llvm::zip_equal(inits, op.getResults()))
+    if (isForWhereItRan(op, result))
+      init = LLVM::PoisonOp::create(b, init.getType());
   auto branch = scf::IfOp::create(b, TypeRange(ValueRange(inits)), any, false, false);
   if (failed(emitRegion(op.getBody(), branch.getThenRegion())))
     return failure();

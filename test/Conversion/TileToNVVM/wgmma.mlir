@@ -14,17 +14,17 @@
 // CHECK: llvm.inline_asm has_side_effects
 // CHECK-SAME: setp.ne.b32 first, 0, 0;
 // CHECK-SAME: wgmma.fence.sync.aligned;
-// CHECK-SAME: mov.b64 startb, {$8, -2147483616};\0Amov.b64 starta, {$9, 1073741888};
-// CHECK-SAME: add.s64 da, starta, 0;\0Aadd.s64 db, startb, 0;
+// CHECK-SAME: mov.b64 startb, {$8, -2147483616};
+// CHECK-SAME: add.s32 low, $9, 0;\0Amov.b64 da, {low, 1073741888};\0Aadd.s64 db, startb, 0;
 // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {$0, $1, $2, $3, $4, $5, $6, $7}, da, db, first, 1, 1, 0, 0;
-// CHECK-SAME: add.s64 da, starta, 2;
+// CHECK-SAME: add.s32 low, $9, 2;
 // CHECK-SAME: add.s64 db, startb, 2;
 // CHECK-SAME: da, db, 1, 1, 1, 0, 0;
-// CHECK-SAME: add.s64 da, starta, 4;
+// CHECK-SAME: add.s32 low, $9, 4;
 // CHECK-SAME: add.s64 db, startb, 64;
-// CHECK-SAME: add.s64 da, starta, 6;
+// CHECK-SAME: add.s32 low, $9, 6;
 // CHECK-SAME: add.s64 db, startb, 66;
-// CHECK-SAME: add.s64 da, starta, 1024;
+// CHECK-SAME: add.s32 low, $9, 1024;
 // CHECK-SAME: add.s64 db, startb, 128;
 // CHECK-SAME: wgmma.commit_group.sync.aligned;
 // CHECK-SAME: "=&f,=&f,=&f,=&f,=&f,=&f,=&f,=&f,r,r,~{memory}"
@@ -104,7 +104,7 @@ tile.func @rows(%in: !tile.view<?x32xf16>, %out: !tile.view<?x128xf32>, %i: inde
 // CHECK-NOT: commit_group
 // CHECK: llvm.inline_asm
 // CHECK-NOT: wgmma.fence
-// CHECK-SAME: add.s64 da, starta, 512;
+// CHECK-SAME: add.s32 low, {{[$]}}5, 512;
 // CHECK-SAME: commit_group
 #sw = #tile.swizzle<128>
 #s = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 64, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
