@@ -13,11 +13,11 @@
 // Where m is M or a function of it, and M = tile.if_any (grown) (before) { max },
 // before what the loop carries, a group's r only changes where the if_any runs:
 //
-//   1. the loop carries n as well: -r, or NaN where |r| >= 2^30, r from M itself,
-//      so that M = -inf has NaN, too;
-//   2. max > before + t becomes max c + n > t c or NaN, which large rows always are;
-//   3. the if_any forms x - m, with 0 as addend, and the next n. Where it does not
-//      run, the addend is n.
+//   1. the loop carries the addend -r as well, and the limit before + t. Where
+//      |r| >= 2^30, r from M itself, they are 0 and NaN; so they are for M = -inf;
+//   2. max > before + t becomes max > limit or NaN;
+//   3. the if_any yields the next addend and limit, and x - m for rows whose limit is
+//      NaN. These ask for it in each iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,21 +108,36 @@ static std::optional<Lag> findLag(Value m, Value x) {
   return lag;
 }
 
-/// -M c, or NaN where that is large.
-static Value carriedShift(ImplicitLocOpBuilder &b, Value max, const APFloat &scale) {
+namespace {
+
+/// What a loop carries of a maximum.
+struct Carried {
+  Value small, addend, limit;
+};
+
+} // namespace
+
+static Carried carriedOf(ImplicitLocOpBuilder &b, Value max, const APFloat &scale,
+                         float threshold) {
   Type type = max.getType();
+  const llvm::fltSemantics &semantics = scale.getSemantics();
+  Carried carried;
   Value r = arith::MulFOp::create(b, max, fillTile(b, type, scale));
-  Value small = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, math::AbsFOp::create(b, r),
-                                      fillTile(b, type, largest()));
-  Value none = fillTile(b, type, APFloat::getNaN(scale.getSemantics()));
-  return arith::SelectOp::create(b, small, arith::NegFOp::create(b, r), none);
+  carried.small = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, math::AbsFOp::create(b, r),
+                                        fillTile(b, type, largest()));
+  carried.addend = arith::SelectOp::create(b, carried.small, arith::NegFOp::create(b, r),
+                                           fillTile(b, type, APFloat::getZero(semantics)));
+  Value limit = arith::AddFOp::create(b, max, fillTile(b, type, APFloat(threshold)));
+  carried.limit = arith::SelectOp::create(b, carried.small, limit,
+                                          fillTile(b, type, APFloat::getNaN(semantics)));
+  return carried;
 }
 
 /// Returns the minuend and the addend of the exponents.
 static std::pair<Value, Value> carryShift(Lag &lag, Value m, Value x, const APFloat &scale) {
   Type rows = m.getType();
   ImplicitLocOpBuilder b(lag.ifAny.getLoc(), lag.loop);
-  Value first = carriedShift(b, lag.loop.getInitArgs()[lag.carried], scale);
+  Carried first = carriedOf(b, lag.loop.getInitArgs()[lag.carried], scale, lag.threshold);
   // Yielded as it comes, until the if_any is there.
   IRRewriter rewriter(b.getContext());
   rewriter.setInsertionPoint(lag.loop);
@@ -130,21 +145,19 @@ static std::pair<Value, Value> carryShift(Lag &lag, Value m, Value x, const APFl
   auto yields = [](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
     return SmallVector<Value>(arguments.begin(), arguments.end());
   };
-  lag.loop =
-      cast<scf::ForOp>(lag.loop
-                           .replaceWithAdditionalYields(
-                               rewriter, first, /*replaceInitOperandUsesInLoop=*/false, yields)
-                           ->getOperation());
-  Value now = lag.loop.getRegionIterArg(number);
+  lag.loop = cast<scf::ForOp>(
+      lag.loop
+          .replaceWithAdditionalYields(rewriter, ValueRange{first.addend, first.limit},
+                                       /*replaceInitOperandUsesInLoop=*/false, yields)
+          ->getOperation());
+  Value addend = lag.loop.getRegionIterArg(number);
+  Value limit = lag.loop.getRegionIterArg(number + 1);
 
   b.setInsertionPoint(lag.ifAny);
-  Value exponent = math::FmaOp::create(b, lag.grown.getLhs(), fillTile(b, rows, scale), now);
-  APFloat limit(lag.threshold * scale.convertToFloat());
-  Value grown =
-      arith::CmpFOp::create(b, arith::CmpFPredicate::UGT, exponent, fillTile(b, rows, limit));
+  Value grown = arith::CmpFOp::create(b, arith::CmpFPredicate::UGT, lag.grown.getLhs(), limit);
   SmallVector<Value> inits(lag.ifAny.getInits());
   unsigned old = inits.size();
-  inits.append({x, now, now});
+  inits.append({x, addend, limit});
   auto wider = IfAnyOp::create(b, TypeRange(ValueRange(inits)), grown, inits);
   wider.getBody().takeBody(lag.ifAny.getBody());
   Operation *yield = wider.getBody().front().getTerminator();
@@ -155,11 +168,13 @@ static std::pair<Value, Value> carryShift(Lag &lag, Value m, Value x, const APFl
   for (Operation *op : lag.chain)
     shift = b.clone(*op, mapping)->getResult(0);
   shift = mapping.lookupOrDefault(m);
-  Value column = BroadcastOp::create(b, x.getType(), shift, b.getI64IntegerAttr(1));
-  yield->insertOperands(old, {arith::SubFOp::create(b, x, column),
-                              fillTile(b, rows, APFloat::getZero(scale.getSemantics())),
-                              carriedShift(b, max, scale)});
-  lag.loop.getBody()->getTerminator()->setOperand(number, wider.getResult(old + 2));
+  Carried next = carriedOf(b, max, scale, lag.threshold);
+  Value zero = fillTile(b, rows, APFloat::getZero(scale.getSemantics()));
+  Value column = BroadcastOp::create(
+      b, x.getType(), arith::SelectOp::create(b, next.small, zero, shift), b.getI64IntegerAttr(1));
+  yield->insertOperands(old, {arith::SubFOp::create(b, x, column), next.addend, next.limit});
+  lag.loop.getBody()->getTerminator()->setOperands(
+      number, 2, {wider.getResult(old + 1), wider.getResult(old + 2)});
   lag.ifAny.replaceAllUsesWith(wider.getResults().take_front(old));
   lag.ifAny.erase();
   lag.grown.erase();

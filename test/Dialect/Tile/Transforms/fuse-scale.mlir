@@ -57,32 +57,31 @@ tile.func @kept(%x: !tile.view<?x64xf32>, %r: !tile.view<?xf32>, %f: f32) grid a
   tile.return
 }
 
-// The maximum lags behind: the loop carries what is added, NaN where there is none, and where
-// rows have grown, the numbers are subtracted there.
+// The maximum lags behind: the loop carries what is added and the limit, 0 and NaN where
+// it is large, and where rows have grown, the numbers of large rows are subtracted there.
 // CHECK-LABEL: tile.func @lags(
-// CHECK-DAG: %[[C:.*]] = arith.constant 2.000000e+00 : f32
-// CHECK-DAG: %[[T:.*]] = arith.constant 8.000000e+00 : f32
 // CHECK: %[[FIRST:.*]] = arith.select
-// CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %{{.*}}, %[[N:.*]] = %[[FIRST]])
+// CHECK: %[[MOST:.*]] = arith.select
+// CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %{{.*}}, %[[N:.*]] = %[[FIRST]], %[[LIMIT:.*]] = %[[MOST]])
 // CHECK: %[[MAX:.*]] = tile.reduce maxnumf %[[S:.*]] init %[[M]] dim 1
-// CHECK: %[[CROW:.*]] = tile.broadcast %[[C]] : f32 -> tensor<64xf32>
-// CHECK: %[[E:.*]] = math.fma %[[MAX]], %[[CROW]], %[[N]] : tensor<64xf32>
-// CHECK: %[[LIMIT:.*]] = tile.broadcast %[[T]] : f32 -> tensor<64xf32>
-// CHECK: %[[GROWN:.*]] = arith.cmpf ugt, %[[E]], %[[LIMIT]] : tensor<64xf32>
-// CHECK: %[[LAG:.*]]:4 = tile.if_any %[[GROWN]](%[[M]], %[[S]], %[[N]], %[[N]])
+// CHECK: %[[GROWN:.*]] = arith.cmpf ugt, %[[MAX]], %[[LIMIT]] : tensor<64xf32>
+// CHECK: %[[LAG:.*]]:4 = tile.if_any %[[GROWN]](%[[M]], %[[S]], %[[N]], %[[LIMIT]])
 // CHECK:   %[[EMPTY:.*]] = arith.cmpf oeq, %[[MAX]]
 // CHECK:   %[[SHIFT:.*]] = arith.select %[[EMPTY]], %{{.*}}, %[[MAX]]
-// CHECK:   %[[B:.*]] = tile.broadcast %[[SHIFT]] dim 1
-// CHECK:   %[[D:.*]] = arith.subf %[[S]], %[[B]]
 // CHECK:   %[[R:.*]] = arith.mulf %[[MAX]]
 // CHECK:   %[[SIZE:.*]] = math.absf %[[R]]
 // CHECK:   %[[SMALL:.*]] = arith.cmpf olt, %[[SIZE]]
 // CHECK:   %[[NEG:.*]] = arith.negf %[[R]]
-// CHECK:   %[[NEXT:.*]] = arith.select %[[SMALL]], %[[NEG]], %{{.*}}
-// CHECK:   tile.yield %[[MAX]], %[[D]], %{{.*}}, %[[NEXT]]
+// CHECK:   %[[NEXT:.*]] = arith.select %[[SMALL]], %[[NEG]]
+// CHECK:   %[[ABOVE:.*]] = arith.addf %[[MAX]]
+// CHECK:   %[[MORE:.*]] = arith.select %[[SMALL]], %[[ABOVE]]
+// CHECK:   %[[OFF:.*]] = arith.select %[[SMALL]], %{{.*}}, %[[SHIFT]]
+// CHECK:   %[[B:.*]] = tile.broadcast %[[OFF]] dim 1
+// CHECK:   %[[D:.*]] = arith.subf %[[S]], %[[B]]
+// CHECK:   tile.yield %[[MAX]], %[[D]], %[[NEXT]], %[[MORE]]
 // CHECK: %[[ADD:.*]] = tile.broadcast %[[LAG]]#2 dim 1
 // CHECK: math.fma %[[LAG]]#1, %{{.*}}, %[[ADD]] : tensor<64x64xf32>
-// CHECK: scf.yield %[[LAG]]#0, %[[LAG]]#3
+// CHECK: scf.yield %[[LAG]]#0, %[[LAG]]#2, %[[LAG]]#3
 tile.func @lags(%x: !tile.view<?x64xf32>, %n: index) grid affine_map<() -> (1)> sizes [] {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index

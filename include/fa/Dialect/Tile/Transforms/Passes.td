@@ -163,10 +163,10 @@ def TileFuseScale : Pass<"tile-fuse-scale", "::mlir::tile::FuncOp"> {
     subtracts m from x, and the fma only scales.
 
     Where m is what a `tile.if_any` made of the value that a loop carries
-    (`tile-skip-rescale`), the loop carries -m * c as well, NaN where |m * c| is
-    2^30 or more: so in an iteration in which m stays, nothing of it is computed.
-    The if_any then runs where x * c - m * c, of the largest x, is above its
-    threshold or NaN, and subtracts m from x itself. Not in programs of which a warp
+    (`tile-skip-rescale`), the loop carries the addend -m * c and the limit of the
+    if_any as well: so in an iteration in which m stays, nothing of it is computed.
+    Where |m * c| is 2^30 or more, they are 0 and NaN, the if_any runs in each
+    iteration and subtracts m from x. Not in programs of which a warp
     has more than 16 rows, for which registers lack.
 
     Requires: nothing. Ensures: nothing else changes.
