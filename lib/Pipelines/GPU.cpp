@@ -19,10 +19,10 @@ using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
   static const StringRef names[] = {
-      "tile-narrow-positions", "tile-sum-on-tensor-core", "tile-skip-rescale",
-      "tile-fuse-scale",       "tile-schedule-grid",      "tile-schedule-loop",
-      "tile-pipeline",         "tile-specialize-warps",   "tile-order-warpgroups",
-      "tile-persist-grid",     "tile-stage-stores"};
+      "tile-narrow-positions", "tile-sum-on-tensor-core", "tile-defer-sums",
+      "tile-skip-rescale",     "tile-fuse-scale",         "tile-schedule-grid",
+      "tile-schedule-loop",    "tile-pipeline",           "tile-specialize-warps",
+      "tile-order-warpgroups", "tile-persist-grid",       "tile-stage-stores"};
   return names;
 }
 
@@ -40,8 +40,12 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   // elsewhere their branches part arithmetic from products.
   if (target.hasWGMMA && options.aligned) {
     add(tile::createTileSumOnTensorCore());
+    tile::TileDeferSumsOptions defer;
+    defer.bytes = 2;
+    add(tile::createTileDeferSums(defer));
     tile::TileSkipRescaleOptions skip;
     skip.bytes = 2;
+    skip.mostColumns = 255;
     add(tile::createTileSkipRescale(skip));
     tile::TileFuseScaleOptions fuse;
     fuse.bytes = 2;

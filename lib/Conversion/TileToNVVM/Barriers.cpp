@@ -128,7 +128,13 @@ LogicalResult Emitter::emitBarrierExpect(tile::BarrierExpectOp op) {
   return success();
 }
 
-void Emitter::emitNamedBarrier(StringRef instruction, int64_t id, int64_t threads) {
-  ptx((instruction + " " + Twine(id) + ", " + Twine(threads) + ";").str(), "~{memory}", {}, {},
-      true);
+void Emitter::emitNamedBarrier(StringRef instruction, int64_t id, Value offset, int64_t threads) {
+  std::string count = ", " + std::to_string(threads) + ";";
+  if (!offset) {
+    ptx((instruction + " " + Twine(id) + count).str(), "~{memory}", {}, {}, true);
+    return;
+  }
+  Value number = arith::TruncIOp::create(b, b.getI32Type(), get(offset));
+  ptx(instruction.str() + " $0" + count, "r,~{memory}", {},
+      {arith::AddIOp::create(b, number, i32(id))}, true);
 }

@@ -56,6 +56,7 @@ private:
   LogicalResult emitWhile(scf::WhileOp op);
   LogicalResult emitSwitch(scf::IndexSwitchOp op);
   LogicalResult emitIfAny(tile::IfAnyOp op);
+  Value asked(tile::IfAnyOp op);
   LogicalResult emitRegion(Region &from, Region &to);
   Value pack(Value value);
   Value unpack(Value value, Type type);
@@ -116,7 +117,7 @@ private:
   LogicalResult emitBarrierWait(tile::BarrierWaitOp op);
   LogicalResult emitBarrierArrive(tile::BarrierArriveOp op);
   LogicalResult emitBarrierExpect(tile::BarrierExpectOp op);
-  void emitNamedBarrier(StringRef instruction, int64_t id, int64_t threads);
+  void emitNamedBarrier(StringRef instruction, int64_t id, Value offset, int64_t threads);
 
   //===--- Roles (Roles.cpp) ---===//
   LogicalResult checkRegisters(tile::RolesOp op);
@@ -174,6 +175,8 @@ private:
   DenseMap<Value, ViewParts> views;
   /// Where rings and arrays of barriers start in shared memory.
   DenseMap<Value, int64_t> rings, barriers;
+  /// Whether the warp runs them, of those before this place.
+  DenseMap<Operation *, Value> ifAnyRuns;
   /// Thread and warp are numbered in the role; so many warps run it.
   Value thread, lane, warp, shared;
   int64_t warps = 0, sharedBytes = 0;

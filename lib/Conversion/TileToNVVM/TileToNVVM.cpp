@@ -32,6 +32,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::fa {
@@ -475,16 +476,52 @@ LogicalResult Emitter::emitSwitch(scf::IndexSwitchOp op) {
   return success();
 }
 
-/// A warp runs the region if any of its rows asks for it.
-LogicalResult Emitter::emitIfAny(tile::IfAnyOp op) {
+/// The tile.if_any that the rows tell of whether it ran: they are true where it
+/// did, false elsewhere.
+static tile::IfAnyOp tellsOf(Value rows) {
+  auto ifAny = rows.getDefiningOp<tile::IfAnyOp>();
+  if (!ifAny)
+    return ifAny;
+  auto fills = [](Value tile, bool value) {
+    if (auto broadcast = tile.getDefiningOp<tile::BroadcastOp>())
+      tile = broadcast.getInput();
+    return value ? matchPattern(tile, m_One()) : matchPattern(tile, m_Zero());
+  };
+  unsigned i = cast<OpResult>(rows).getResultNumber();
+  Operation *yield = ifAny.getBody().front().getTerminator();
+  bool tells = fills(ifAny.getInits()[i], false) && fills(yield->getOperand(i), true);
+  return tells ? ifAny : tile::IfAnyOp();
+}
+
+/// Whether the warp runs the region: any of its rows asks for it.
+Value Emitter::asked(tile::IfAnyOp op) {
+  if (tile::IfAnyOp other = tellsOf(op.getRows()))
+    if (Value ran = ifAnyRuns.lookup(other))
+      return ran;
   Value rows = get(op.getRows());
   // One by one: a reduction of i1 becomes a comparison of what is packed.
   Value any = extract(rows, 0);
   for (int64_t i = 1; i < cast<VectorType>(rows.getType()).getNumElements(); ++i)
     any = arith::OrIOp::create(b, any, extract(rows, i));
   Value all = i32(-1);
-  any = NVVM::VoteSyncOp::create(b, b.getI1Type(), all, any, NVVM::VoteSyncKind::any);
+  return NVVM::VoteSyncOp::create(b, b.getI1Type(), all, any, NVVM::VoteSyncKind::any);
+}
+
+/// Whether nothing reads the result where the tile.if_any did not run.
+static bool isForWhereItRan(tile::IfAnyOp op, Value result) {
+  return llvm::all_of(result.getUsers(), [&](Operation *user) {
+    auto reader = user->getParentOfType<tile::IfAnyOp>();
+    return reader && tellsOf(reader.getRows()) == op;
+  });
+}
+
+LogicalResult Emitter::emitIfAny(tile::IfAnyOp op) {
+  Value any = asked(op);
+  ifAnyRuns[op] = any;
   SmallVector<Value> inits = packAll(op.getInits());
+  for (auto [init, result] : llvm::zip_equal(inits, op.getResults()))
+    if (isForWhereItRan(op, result))
+      init = LLVM::PoisonOp::create(b, init.getType());
   auto branch = scf::IfOp::create(b, TypeRange(ValueRange(inits)), any, false, false);
   if (failed(emitRegion(op.getBody(), branch.getThenRegion())))
     return failure();
@@ -540,11 +577,11 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](RingOp) { return success(); })
       .Case([&](BarriersOp) { return success(); })
       .Case([&](NamedWaitOp op) {
-        emitNamedBarrier("bar.sync", op.getId(), op.getThreads());
+        emitNamedBarrier("bar.sync", op.getId(), op.getOffset(), op.getThreads());
         return success();
       })
       .Case([&](NamedArriveOp op) {
-        emitNamedBarrier("bar.arrive", op.getId(), op.getThreads());
+        emitNamedBarrier("bar.arrive", op.getId(), op.getOffset(), op.getThreads());
         return success();
       })
       .Case([&](WarpgroupOp op) {

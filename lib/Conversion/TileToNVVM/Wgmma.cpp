@@ -201,7 +201,7 @@ LogicalResult Emitter::emitDotStart(tile::DotStartOp op) {
       regs.push_back(*reg);
       code.output(f32, zero ? "=&f" : "=f");
     }
-    code.text = "{\n.reg .pred first;\n.reg .b32 low;\n.reg .b64 da, db;\n";
+    code.text = "{\n.reg .pred first;\n.reg .b32 low;\n.reg .b64 da, db, startb;\n";
     if (zero)
       code.text += "setp.ne.b32 first, 0, 0;\n";
     if (block == blocks.front())
@@ -210,22 +210,27 @@ LogicalResult Emitter::emitDotStart(tile::DotStartOp op) {
     code.input(startB, "r");
     if (slotA)
       code.input(startA, "r");
-    auto descriptor = [&](StringRef name, int64_t operand, tile::SlotType slot, int64_t offset) {
-      code.text += "add.s32 low, $" + std::to_string(operand) + ", " + std::to_string(offset) +
-                   ";\nmov.b64 " + name.str() + ", {low, " +
-                   std::to_string(static_cast<int32_t>(descriptorHigh(slot))) + "};\n";
+    // Of a, the high half is a constant that ptxas sets beside the low one. Of b,
+    // it stays in its register: added to in 64 bits, which is one instruction, and
+    // the low half does not overflow.
+    auto high = [](tile::SlotType slot) {
+      return std::to_string(static_cast<int32_t>(descriptorHigh(slot)));
     };
+    code.text += "mov.b64 startb, {$" + std::to_string(placeB) + ", " + high(slotB) + "};\n";
     for (int64_t step = 0; step < k; step += kStep) {
       std::string a = "da";
       if (slotA) {
         int64_t down = block * slotA.getLayout().getBytes() / 16;
-        descriptor("da", placeB + 1, slotA, stepOffset(slotA, step, true) + down);
+        code.text += "add.s32 low, $" + std::to_string(placeB + 1) + ", " +
+                     std::to_string(stepOffset(slotA, step, true) + down) +
+                     ";\nmov.b64 da, {low, " + high(slotA) + "};\n";
       } else {
         a = operandList(count + code.operands.size(), 4);
         for (Value word : wordsOfA(get(op.getA()), *layoutA, block, step))
           code.input(word, "r");
       }
-      descriptor("db", placeB, slotB, stepOffset(slotB, step, op.getTransposeB()));
+      code.text += "add.s64 db, startb, " +
+                   std::to_string(stepOffset(slotB, step, op.getTransposeB())) + ";\n";
       code.text += "wgmma.mma_async.sync.aligned." + shape + operandList(0, count) + ", " + a +
                    ", db, " + (zero && step == 0 ? "first" : "1") + ", 1, 1" +
                    (slotA ? ", 0" : "") + (op.getTransposeB() ? ", 0" : ", 1") + ";\n";

@@ -144,6 +144,11 @@ private:
   LogicalResult storeOut(CopyOut &copy, const Elements &tile);
   LogicalResult waitForCopiesOut(Operation *op);
   void fetchAdd(tile::FetchAddOp op);
+  /// Which numbered barrier it is.
+  template <typename NamedOp> int64_t numberOfNamed(NamedOp op) const {
+    Value offset = op.getOffset();
+    return static_cast<int64_t>(op.getId()) + (offset ? integer(offset) : 0);
+  }
   LogicalResult namedBarrier(Operation *op, int64_t id, int64_t threads, bool waits);
   LogicalResult barrierAt(Operation *op, Value barriers, Value slot, unsigned &barrier);
 

@@ -174,6 +174,8 @@ void Agent::fetchAdd(tile::FetchAddOp op) {
 /// Arrives when the agent first comes there.
 LogicalResult Agent::namedBarrier(Operation *op, int64_t id, int64_t threads, bool waits) {
   Barriers &barriers = instance.barriers;
+  if (id < 1 || id > 15)
+    return fail(op, "numbers of barriers are 1 to 15, got " + std::to_string(id));
   if (!awaitedCompletions) {
     Barriers::Arrival arrival = barriers.arriveNamed(number, clock, id, threads, waits, op);
     if (arrival.fault)
@@ -252,10 +254,10 @@ LogicalResult Agent::executeRoles(Operation *operation) {
         return check(op, barriers.arrive(number, clock, barrier, op.getBytes(), op));
       })
       .Case([&](tile::NamedWaitOp op) {
-        return namedBarrier(op, op.getId(), op.getThreads(), /*waits=*/true);
+        return namedBarrier(op, numberOfNamed(op), op.getThreads(), /*waits=*/true);
       })
       .Case([&](tile::NamedArriveOp op) {
-        return namedBarrier(op, op.getId(), op.getThreads(), /*waits=*/false);
+        return namedBarrier(op, numberOfNamed(op), op.getThreads(), /*waits=*/false);
       })
       .Case([&](tile::CopyOutOp op) { return copyOut(op); })
       .Case([&](tile::CopyOutWaitOp op) { return waitForCopiesOut(op); })
@@ -273,7 +275,7 @@ std::string Agent::describeWait() const {
       .Case([&](tile::BarrierWaitOp op) {
         return " for " + barriers.describe(get(op.getBarriers()).slot.ring + integer(op.getSlot()));
       })
-      .Case([&](tile::NamedWaitOp op) { return ": " + barriers.describeNamed(op.getId()); })
+      .Case([&](tile::NamedWaitOp op) { return ": " + barriers.describeNamed(numberOfNamed(op)); })
       .Case([&](tile::TurnTakeOp op) {
         return " for " + barriers.describeTurn(get(op.getTurn()).slot.ring);
       })

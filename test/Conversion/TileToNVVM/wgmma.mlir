@@ -14,18 +14,18 @@
 // CHECK: llvm.inline_asm has_side_effects
 // CHECK-SAME: setp.ne.b32 first, 0, 0;
 // CHECK-SAME: wgmma.fence.sync.aligned;
-// CHECK-SAME: add.s32 low, $9, 0;\0Amov.b64 da, {low, 1073741888};
-// CHECK-SAME: add.s32 low, $8, 0;\0Amov.b64 db, {low, -2147483616};
+// CHECK-SAME: mov.b64 startb, {$8, -2147483616};
+// CHECK-SAME: add.s32 low, $9, 0;\0Amov.b64 da, {low, 1073741888};\0Aadd.s64 db, startb, 0;
 // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {$0, $1, $2, $3, $4, $5, $6, $7}, da, db, first, 1, 1, 0, 0;
 // CHECK-SAME: add.s32 low, $9, 2;
-// CHECK-SAME: add.s32 low, $8, 2;
+// CHECK-SAME: add.s64 db, startb, 2;
 // CHECK-SAME: da, db, 1, 1, 1, 0, 0;
 // CHECK-SAME: add.s32 low, $9, 4;
-// CHECK-SAME: add.s32 low, $8, 64;
+// CHECK-SAME: add.s64 db, startb, 64;
 // CHECK-SAME: add.s32 low, $9, 6;
-// CHECK-SAME: add.s32 low, $8, 66;
+// CHECK-SAME: add.s64 db, startb, 66;
 // CHECK-SAME: add.s32 low, $9, 1024;
-// CHECK-SAME: add.s32 low, $8, 128;
+// CHECK-SAME: add.s64 db, startb, 128;
 // CHECK-SAME: wgmma.commit_group.sync.aligned;
 // CHECK-SAME: "=&f,=&f,=&f,=&f,=&f,=&f,=&f,=&f,r,r,~{memory}"
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,=f,=f,=f,=f,0,1,2,3,4,5,6,7,~{memory}"
@@ -57,7 +57,7 @@ tile.func @columns(%out: !tile.view<?x16xf32>, %i: index) grid affine_map<()[s0]
 // CHECK: arith.ori
 // CHECK: llvm.inline_asm has_side_effects
 // CHECK-NOT: setp
-// CHECK-SAME: m64n128k16.f32.f16.f16 {$0, {{.*}}, $63}, {$65, $66, $67, $68}, db, 1, 1, 1, 1;\0Aadd.s32 low, $64, 128;
+// CHECK-SAME: m64n128k16.f32.f16.f16 {$0, {{.*}}, $63}, {$65, $66, $67, $68}, db, 1, 1, 1, 1;\0Aadd.s64 db, startb, 128;
 // CHECK-SAME: {$69, $70, $71, $72}, db, 1, 1, 1, 1;
 // CHECK-SAME: =f,r,r,r,r,r,r,r,r,r,0,1,2
 // CHECK: m64n128k16

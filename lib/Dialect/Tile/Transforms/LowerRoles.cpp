@@ -58,13 +58,14 @@ private:
 
   SmallVector<unsigned> countersOf(Operation *op) override;
   void rewrite(Operation *op) override;
+  Value parityAt(Location loc, RingOp ring, Counter parity);
   Value advance(Location loc, RingOp ring, Counter slot);
   void lowerPut(Operation *op);
   void lowerGet(GetOp get);
   void lowerRelease(ReleaseOp release);
   void lowerPutValue(PutValueOp put);
   void joinWarpgroup(Operation *op);
-  void lowerTurn(Operation *op, Value turn, int64_t ahead);
+  void lowerTurn(Operation *op, Value turn, bool pass);
   void startTurns();
 
   RoleOp role;
@@ -73,6 +74,8 @@ private:
   /// The numbered barrier of the role's first warpgroup; others follow.
   int64_t groupId;
   llvm::DenseMap<Operation *, unsigned> base;
+  /// The number of this warpgroup, and of the one that its turn goes to.
+  Value warpgroup, nextWarpgroup;
 };
 
 } // namespace
@@ -144,20 +147,27 @@ SmallVector<unsigned> RoleLowering::countersOf(Operation *op) {
   return changed;
 }
 
-/// The slot that the counter is at; goes on to the next one.
+/// The parity of the next phase.
+Value RoleLowering::parityAt(Location loc, RingOp ring, Counter parity) {
+  return rewriter.createOrFold<arith::TruncIOp>(loc, rewriter.getI1Type(),
+                                                counters[base.lookup(ring) + parity]);
+}
+
+/// The slot that the counter is at; goes on to the next one. In 32 bits, for all
+/// warps do this in every iteration.
 Value RoleLowering::advance(Location loc, RingOp ring, Counter slotCounter) {
   Value &slot = counters[base.lookup(ring) + slotCounter];
   Value &parity = counters[base.lookup(ring) + slotCounter + 1];
-  Value now = slot;
+  Value now = rewriter.createOrFold<arith::IndexCastUIOp>(loc, rewriter.getIndexType(), slot);
   int64_t stages = ring.getType().getStages();
-  Value flip = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+  Value one = arith::ConstantIntOp::create(rewriter, loc, 1, 32), flip = one;
   if (stages > 1) {
-    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-    Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
-    Value end = arith::ConstantIndexOp::create(rewriter, loc, stages);
+    Value zero = arith::ConstantIntOp::create(rewriter, loc, 0, 32);
+    Value end = arith::ConstantIntOp::create(rewriter, loc, stages, 32);
     Value next = rewriter.createOrFold<arith::AddIOp>(loc, slot, one);
-    flip = rewriter.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, next, end);
-    slot = rewriter.createOrFold<arith::SelectOp>(loc, flip, zero, next);
+    Value wraps = rewriter.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, next, end);
+    slot = rewriter.createOrFold<arith::SelectOp>(loc, wraps, zero, next);
+    flip = rewriter.createOrFold<arith::SelectOp>(loc, wraps, one, zero);
   }
   if (slotCounter == kGetSlot || barriers[ring].empty)
     parity = rewriter.createOrFold<arith::XOrIOp>(loc, parity, flip);
@@ -168,7 +178,7 @@ void RoleLowering::lowerPut(Operation *op) {
   Location loc = op->getLoc();
   RingOp ring = ringOf(op);
   RingBarriers &mine = barriers[ring];
-  Value parity = counters[base.lookup(ring) + kPutParity];
+  Value parity = parityAt(loc, ring, kPutParity);
   Value number = advance(loc, ring, kPutSlot);
   if (mine.empty)
     BarrierWaitOp::create(rewriter, loc, mine.empty, number, parity);
@@ -194,7 +204,7 @@ void RoleLowering::lowerGet(GetOp get) {
     rewriter.replaceOpWithNewOp<SlotAtOp>(get, get.getType(), ring.getResult(), zero);
     return;
   }
-  Value parity = counters[base.lookup(ring) + kGetParity];
+  Value parity = parityAt(loc, ring, kGetParity);
   Value number = advance(loc, ring, kGetSlot);
   BarrierWaitOp::create(rewriter, loc, barriers[ring].full, number, parity);
   rewriter.replaceOpWithNewOp<SlotAtOp>(get, get.getType(), ring.getResult(), number);
@@ -229,44 +239,22 @@ void RoleLowering::lowerPutValue(PutValueOp put) {
 // 3. Turns
 //===----------------------------------------------------------------------===//
 
-/// Different code for each warpgroup: if it is the first, else if the second, ...
-static void forEachWarpgroup(RewriterBase &rewriter, Location loc, int64_t groups,
-                             function_ref<void(int64_t)> fill) {
-  OpBuilder::InsertionGuard guard(rewriter);
-  Value group = WarpgroupOp::create(rewriter, loc, rewriter.getIndexType());
-  for (int64_t i = 0; i < groups - 1; ++i) {
-    Value number = arith::ConstantIndexOp::create(rewriter, loc, i);
-    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, group, number);
-    auto branch = scf::IfOp::create(rewriter, loc, is, /*withElseRegion=*/true);
-    rewriter.setInsertionPointToStart(branch.thenBlock());
-    fill(i);
-    rewriter.setInsertionPointToStart(branch.elseBlock());
-  }
-  fill(groups - 1);
-}
-
 constexpr int64_t kThreadsOfTwoGroups = 256, kThreadsOfGroup = 128;
 
 /// Before the op, the warps of each warpgroup wait for each other.
 void RoleLowering::joinWarpgroup(Operation *op) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
-  forEachWarpgroup(rewriter, op->getLoc(), static_cast<int64_t>(role.getWarps()) / 4,
-                   [&](int64_t group) {
-                     NamedWaitOp::create(rewriter, op->getLoc(), groupId + group, kThreadsOfGroup);
-                   });
+  NamedWaitOp::create(rewriter, op->getLoc(), groupId, warpgroup, kThreadsOfGroup);
 }
 
 /// Waits at the own barrier, or arrives at that of the next warpgroup.
-void RoleLowering::lowerTurn(Operation *op, Value turn, int64_t ahead) {
-  int64_t groups = cast<TurnType>(turn.getType()).getCount(), first = turnIds.lookup(turn);
-  forEachWarpgroup(rewriter, op->getLoc(), groups, [&](int64_t group) {
-    int64_t id = first + (group + ahead) % groups;
-    if (ahead)
-      NamedArriveOp::create(rewriter, op->getLoc(), id, kThreadsOfTwoGroups);
-    else
-      NamedWaitOp::create(rewriter, op->getLoc(), id, kThreadsOfTwoGroups);
-  });
+void RoleLowering::lowerTurn(Operation *op, Value turn, bool pass) {
+  int64_t first = turnIds.lookup(turn);
+  if (pass)
+    NamedArriveOp::create(rewriter, op->getLoc(), first, nextWarpgroup, kThreadsOfTwoGroups);
+  else
+    NamedWaitOp::create(rewriter, op->getLoc(), first, warpgroup, kThreadsOfTwoGroups);
   rewriter.eraseOp(op);
 }
 
@@ -275,14 +263,17 @@ void RoleLowering::startTurns() {
     if (llvm::none_of(turn.getUsers(), [&](Operation *op) { return role->isProperAncestor(op); }))
       continue;
     Location loc = turn.getLoc();
-    int64_t id = first, last = cast<TurnType>(turn.getType()).getCount() - 1;
-    Value group = WarpgroupOp::create(rewriter, loc, rewriter.getIndexType());
-    Value number = arith::ConstantIndexOp::create(rewriter, loc, last);
-    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, group, number);
+    Value last = arith::ConstantIndexOp::create(
+        rewriter, loc, static_cast<int64_t>(cast<TurnType>(turn.getType()).getCount()) - 1);
+    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, warpgroup, last);
+    Value next = arith::AddIOp::create(rewriter, loc, warpgroup,
+                                       arith::ConstantIndexOp::create(rewriter, loc, 1));
+    nextWarpgroup = arith::SelectOp::create(rewriter, loc, is,
+                                            arith::ConstantIndexOp::create(rewriter, loc, 0), next);
     auto branch = scf::IfOp::create(rewriter, loc, is, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(branch.thenBlock());
-    NamedArriveOp::create(rewriter, loc, id, kThreadsOfTwoGroups);
+    NamedArriveOp::create(rewriter, loc, first, Value(), kThreadsOfTwoGroups);
   }
 }
 
@@ -303,22 +294,22 @@ void RoleLowering::rewrite(Operation *op) {
   else if (isa<WriteOp, CopyOutOp>(op))
     joinWarpgroup(op);
   else if (auto take = dyn_cast<TurnTakeOp>(op))
-    lowerTurn(take, take.getTurn(), 0);
+    lowerTurn(take, take.getTurn(), /*pass=*/false);
   else if (auto pass = dyn_cast<TurnPassOp>(op))
-    lowerTurn(pass, pass.getTurn(), 1);
+    lowerTurn(pass, pass.getTurn(), /*pass=*/true);
 }
 
 void RoleLowering::run() {
   Block &block = role.getBody().front();
   Location loc = role.getLoc();
   rewriter.setInsertionPointToStart(&block);
-  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-  Value even = arith::ConstantIntOp::create(rewriter, loc, 0, 1);
-  Value odd = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+  Value zero = arith::ConstantIntOp::create(rewriter, loc, 0, 32);
+  Value odd = arith::ConstantIntOp::create(rewriter, loc, 1, 32);
+  warpgroup = WarpgroupOp::create(rewriter, loc, rewriter.getIndexType());
   auto func = role->getParentOfType<FuncOp>();
   for (auto ring : func.getBody().front().getOps<RingOp>()) {
     base[ring] = counters.size();
-    counters.append({zero, odd, zero, even});
+    counters.append({zero, odd, zero, zero});
   }
   startTurns();
   lower(block);
@@ -327,7 +318,7 @@ void RoleLowering::run() {
     rewriter.setInsertionPointToEnd(&block);
     CopyOutWaitOp::create(rewriter, loc);
   }
-  for (Value value : {zero, even, odd})
+  for (Value value : {zero, odd, warpgroup})
     if (value.use_empty())
       rewriter.eraseOp(value.getDefiningOp());
 }

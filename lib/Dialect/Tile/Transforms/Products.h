@@ -1,4 +1,4 @@
-//===- Products.h - what the products of a program multiply -------*- C++ -*-===//
+//===- Products.h - products, sums and factors of rows ------------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,6 +9,11 @@
 #define FA_LIB_DIALECT_TILE_TRANSFORMS_PRODUCTS_H
 
 #include "fa/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include <optional>
 
 namespace mlir::tile {
 
@@ -19,6 +24,52 @@ inline bool haveOperandsOf(int64_t bytes, FuncOp func) {
     return bits == 8 * bytes ? WalkResult::advance() : WalkResult::interrupt();
   });
   return bytes == 0 || !others.wasInterrupted();
+}
+
+/// Whether the loops of a program have registers for more values per row: not
+/// where a warp has more rows than one matrix instruction.
+inline bool haveRegistersForRows(FuncOp func, int64_t rows) {
+  constexpr int64_t kRowsOfWarp = 16, kWarps = 4;
+  auto warps = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
+  return rows <= kRowsOfWarp * (warps ? warps.getInt() : kWarps);
+}
+
+/// The constant that fills a tile.
+inline std::optional<APFloat> splatOf(Value value) {
+  APFloat number(0.0f);
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !broadcast.getDim())
+    value = broadcast.getInput();
+  if (matchPattern(value, m_ConstantFloat(&number)))
+    return number;
+  return std::nullopt;
+}
+
+inline bool isZeroTile(Value value) {
+  std::optional<APFloat> number = splatOf(value);
+  return number && number->isZero();
+}
+
+/// A tile that a number fills.
+inline Value fillTile(ImplicitLocOpBuilder &b, Type tile, const APFloat &number) {
+  auto type = cast<RankedTensorType>(tile);
+  Value scalar = arith::ConstantOp::create(b, b.getFloatAttr(type.getElementType(), number));
+  return BroadcastOp::create(b, type, scalar, IntegerAttr());
+}
+
+/// The other factor of a product with `factor`.
+inline Value otherFactor(arith::MulFOp product, Value factor) {
+  return product.getLhs() == factor   ? product.getRhs()
+         : product.getRhs() == factor ? product.getLhs()
+                                      : Value();
+}
+
+/// Which of the loop's values the argument is, if the loop yields `next` for it.
+inline std::optional<unsigned> carriedAs(scf::ForOp loop, Value argument, Value next) {
+  auto block = dyn_cast<BlockArgument>(argument);
+  if (!block || block.getOwner() != loop.getBody() || block.getArgNumber() == 0)
+    return std::nullopt;
+  unsigned number = block.getArgNumber() - 1;
+  return loop.getYieldedValues()[number] == next ? std::optional(number) : std::nullopt;
 }
 
 } // namespace mlir::tile

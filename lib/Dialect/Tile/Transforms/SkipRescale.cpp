@@ -19,8 +19,10 @@
 //
 //   3. rows with m' > m + threshold / c have grown;
 //   4. m' and the factor go into a tile.if_any over these, with m and 1 instead
-//      where none has grown. The multiplication asks for factors other than 1 all
-//      the same: two tile.if_any need not run for the same rows.
+//      where none has grown, and so do products of the factor with other values
+//      that the loop carries (sums);
+//   5. it also says for which rows it ran, since two tile.if_any need not run for
+//      the same rows. For these, the accumulator is multiplied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,12 +59,6 @@ static BroadcastOp asFactor(Value value) {
   return rows ? broadcast : BroadcastOp();
 }
 
-static Value fill(ImplicitLocOpBuilder &b, Type tile, const APFloat &number) {
-  auto type = cast<RankedTensorType>(tile);
-  Value scalar = arith::ConstantOp::create(b, b.getFloatAttr(type.getElementType(), number));
-  return BroadcastOp::create(b, type, scalar, IntegerAttr());
-}
-
 //===----------------------------------------------------------------------===//
 // Maxima that lag behind
 //===----------------------------------------------------------------------===//
@@ -78,16 +74,6 @@ struct Shift {
 };
 
 } // namespace
-
-/// The constant that fills a tile.
-static std::optional<APFloat> splatOf(Value value) {
-  APFloat number(0.0f);
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !broadcast.getDim())
-    value = broadcast.getInput();
-  if (matchPattern(value, m_ConstantFloat(&number)))
-    return number;
-  return std::nullopt;
-}
 
 static std::optional<Shift> findShift(Value factor) {
   Shift shift;
@@ -129,41 +115,78 @@ static std::optional<Shift> findShift(Value factor) {
   return shift;
 }
 
-static void lagBehind(Shift &shift, Value factor, double threshold) {
+/// Products of the factor with what the loop carries, such as sums.
+static SmallVector<arith::MulFOp> scaledByFactor(Value factor, arith::MulFOp except) {
+  SmallVector<arith::MulFOp> products;
+  auto add = [&](Value column) {
+    for (Operation *user : column.getUsers())
+      if (auto product = dyn_cast<arith::MulFOp>(user);
+          product && product != except && isCarried(otherFactor(product, column)))
+        products.push_back(product);
+  };
+  add(factor);
+  for (Operation *user : factor.getUsers())
+    if (auto broadcast = dyn_cast<BroadcastOp>(user))
+      add(broadcast);
+  return products;
+}
+
+/// Returns the rows for which the factor may be other than 1.
+static Value lagBehind(Shift &shift, Value factor, arith::MulFOp product, double threshold) {
   ImplicitLocOpBuilder b(shift.max.getLoc(), shift.max->getContext());
   b.setInsertionPointAfter(shift.max);
   Value max = shift.max, before = shift.max.getInit();
   Type rows = max.getType();
   Value most = arith::AddFOp::create(
-      b, before, fill(b, rows, APFloat(static_cast<float>(threshold / shift.scale))));
+      b, before, fillTile(b, rows, APFloat(static_cast<float>(threshold / shift.scale))));
   Value grown = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, max, most);
-  Value one = fill(b, rows, APFloat(1.0f));
-  auto lag = IfAnyOp::create(b, TypeRange{rows, rows}, grown, ValueRange{before, one});
-  max.replaceUsesWithIf(lag.getResult(0),
-                        [&](OpOperand &use) { return use.getOwner() != grown.getDefiningOp(); });
-  factor.replaceAllUsesWith(lag.getResult(1));
+  Value one = fillTile(b, rows, APFloat(1.0f));
+  auto all = [&](bool value) -> Value {
+    Value scalar = arith::ConstantIntOp::create(b, value, 1);
+    return BroadcastOp::create(b, grown.getType(), scalar, IntegerAttr());
+  };
+  SmallVector<arith::MulFOp> scaled = scaledByFactor(factor, product);
+  SmallVector<Value> inits = {before, one, all(false)};
+  for (arith::MulFOp sum : scaled)
+    inits.push_back(isCarried(sum.getLhs()) ? sum.getLhs() : sum.getRhs());
+  auto lag = IfAnyOp::create(b, TypeRange(ValueRange(inits)), grown, inits);
   Block *body = lag.getBody().empty() ? b.createBlock(&lag.getBody()) : &lag.getBody().front();
   body->clear();
   b.setInsertionPointToEnd(body);
   IRMapping mapping;
-  mapping.map(lag.getResult(0), max);
   for (Operation *op : shift.chain)
     b.clone(*op, mapping);
-  YieldOp::create(b, ValueRange{max, mapping.lookup(factor)});
+  SmallVector<Value> yielded = {max, mapping.lookup(factor), all(true)};
+  for (auto [i, sum] : llvm::enumerate(scaled)) {
+    if (Operation *column = otherFactor(sum, inits[3 + i]).getDefiningOp<BroadcastOp>())
+      b.clone(*column, mapping);
+    yielded.push_back(b.clone(*sum, mapping)->getResult(0));
+    sum.replaceAllUsesWith(lag.getResult(3 + i));
+    sum.erase();
+  }
+  YieldOp::create(b, yielded);
+  max.replaceUsesWithIf(lag.getResult(0), [&](OpOperand &use) {
+    return use.getOwner() != grown.getDefiningOp() && use.getOwner()->getParentOp() != lag;
+  });
+  factor.replaceAllUsesWith(lag.getResult(1));
   for (Operation *op : llvm::reverse(shift.chain))
     if (op->use_empty())
       op->erase();
+  return lag.getResult(2);
 }
 
 //===----------------------------------------------------------------------===//
 // Multiplications
 //===----------------------------------------------------------------------===//
 
-static void skipWhereOne(arith::MulFOp product, Value carried, BroadcastOp factor) {
+/// Multiplies for the rows given, or for those whose factor is not 1.
+static void skipWhereOne(arith::MulFOp product, Value carried, BroadcastOp factor, Value rows) {
   Location loc = product.getLoc();
   ImplicitLocOpBuilder b(loc, product);
-  Value ones = fill(b, factor.getInput().getType(), APFloat(1.0f));
-  Value rows = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factor.getInput(), ones);
+  if (!rows) {
+    Value ones = fillTile(b, factor.getInput().getType(), APFloat(1.0f));
+    rows = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factor.getInput(), ones);
+  }
   auto some = IfAnyOp::create(b, loc, TypeRange{product.getType()}, rows, ValueRange{carried});
   // The implicit terminator is of no use: it yields nothing.
   Block *body = some.getBody().empty() ? b.createBlock(&some.getBody()) : &some.getBody().front();
@@ -190,6 +213,9 @@ struct SkipRescale : tile::impl::TileSkipRescaleBase<SkipRescale> {
     SmallVector<DotOp> dots;
     getOperation().walk([&](DotOp dot) { dots.push_back(dot); });
     for (DotOp dot : dots) {
+      int64_t columns = cast<RankedTensorType>(dot.getType()).getDimSize(1);
+      if (mostColumns > 0 && columns > mostColumns)
+        continue;
       auto product = dot.getAcc().getDefiningOp<arith::MulFOp>();
       if (!product || !product->hasOneUse())
         continue;
@@ -206,9 +232,10 @@ struct SkipRescale : tile::impl::TileSkipRescaleBase<SkipRescale> {
         emitRemark(product.getLoc())
             << "accumulator rescaled only where a row's "
             << (shift ? "maximum has grown by more than the threshold" : "factor is not 1");
+      Value rows;
       if (shift)
-        lagBehind(*shift, factor.getInput(), threshold);
-      skipWhereOne(product, left, factor);
+        rows = lagBehind(*shift, factor.getInput(), product, threshold);
+      skipWhereOne(product, left, factor, rows);
     }
   }
 };

@@ -20,12 +20,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Dialect/Tile/IR/Tile.h"
+#include "Products.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/IR/Matchers.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILESUMONTENSORCORE
@@ -56,31 +52,14 @@ static constexpr int64_t kOnes = 8, kMostColumns = 256;
 /// what is left of the last one is zeros.
 static constexpr int64_t kPanel = 64;
 
-static bool isZero(Value value) {
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !broadcast.getDim())
-    value = broadcast.getInput();
-  return matchPattern(value, m_AnyZeroFloat());
-}
-
 //===----------------------------------------------------------------------===//
 // 1. What belongs together
 //===----------------------------------------------------------------------===//
 
-/// Which of the loop's values the argument is, if the loop yields `next` for it.
-static std::optional<unsigned> carriedAs(scf::ForOp loop, Value argument, Value next) {
-  auto block = dyn_cast<BlockArgument>(argument);
-  if (!block || block.getOwner() != loop.getBody() || block.getArgNumber() == 0)
-    return std::nullopt;
-  unsigned number = block.getArgNumber() - 1;
-  bool carried = loop.getYieldedValues()[number] == next && isZero(loop.getInitArgs()[number]);
-  return carried ? std::optional(number) : std::nullopt;
-}
-
-/// The other factor of a product with `factor`.
-static Value otherFactor(arith::MulFOp product, Value factor) {
-  return product.getLhs() == factor   ? product.getRhs()
-         : product.getRhs() == factor ? product.getLhs()
-                                      : Value();
+/// Which of the loop's values the argument is, if these begin as zeros.
+static std::optional<unsigned> carriedFromZero(scf::ForOp loop, Value argument, Value next) {
+  std::optional<unsigned> number = carriedAs(loop, argument, next);
+  return number && isZeroTile(loop.getInitArgs()[*number]) ? number : std::nullopt;
 }
 
 static std::optional<Sums> findSums(DotOp dot) {
@@ -104,7 +83,7 @@ static std::optional<Sums> findSums(DotOp dot) {
   if (!sums.factor)
     return std::nullopt;
   Value acc = otherFactor(sums.scaled, sums.factor);
-  std::optional<unsigned> accNumber = carriedAs(sums.loop, acc, dot);
+  std::optional<unsigned> accNumber = carriedFromZero(sums.loop, acc, dot);
   if (!accNumber || !acc.hasOneUse())
     return std::nullopt;
   for (Operation *user : rounded.getIn().getUsers()) {
@@ -115,7 +94,7 @@ static std::optional<Sums> findSums(DotOp dot) {
     auto init = reduce.getInit().getDefiningOp<arith::MulFOp>();
     Value sum = init ? otherFactor(init, sums.factor.getInput()) : Value();
     std::optional<unsigned> sumNumber =
-        sum ? carriedAs(sums.loop, sum, reduce) : std::optional<unsigned>();
+        sum ? carriedFromZero(sums.loop, sum, reduce) : std::optional<unsigned>();
     if (!sumNumber)
       continue;
     sums.reduce = reduce;
@@ -179,7 +158,7 @@ static bool dividesBy(OpOperand &use) {
 
 static bool comparesWithZero(OpOperand &use) {
   auto compare = dyn_cast<arith::CmpFOp>(use.getOwner());
-  return compare && isZero(compare->getOperand(1 - use.getOperandNumber()));
+  return compare && isZeroTile(compare->getOperand(1 - use.getOperandNumber()));
 }
 
 //===----------------------------------------------------------------------===//

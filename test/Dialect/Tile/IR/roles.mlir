@@ -56,6 +56,12 @@ tile.func @lowered(%x: !tile.view<?x64xbf16>, %i: index, %p: i1,
       %w = tile.warpgroup : index
       // CHECK: tile.named_wait id(1) threads(256)
       tile.named_wait id(1) threads(256)
+      // CHECK: %[[GROUP:.*]] = tile.warpgroup
+      // CHECK: tile.named_wait id(2 + %[[GROUP]]) threads(128)
+      // CHECK: tile.named_arrive id(1 + %[[GROUP]]) threads(256)
+      %group = tile.warpgroup : index
+      tile.named_wait id(2 + %group) threads(128)
+      tile.named_arrive id(1 + %group) threads(256)
       // CHECK: tile.named_arrive id(15) threads(32)
       tile.named_arrive id(15) threads(32)
     }

@@ -56,3 +56,89 @@ tile.func @kept(%x: !tile.view<?x64xf32>, %r: !tile.view<?xf32>, %f: f32) grid a
   tile.store %h, %x[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
+
+// The maximum lags behind: the loop carries what is added and the limit, 0 and NaN where
+// it is large, and where rows have grown, the numbers of large rows are subtracted there.
+// CHECK-LABEL: tile.func @lags(
+// CHECK: %[[FIRST:.*]] = arith.select
+// CHECK: %[[MOST:.*]] = arith.select
+// CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %{{.*}}, %[[N:.*]] = %[[FIRST]], %[[LIMIT:.*]] = %[[MOST]])
+// CHECK: %[[MAX:.*]] = tile.reduce maxnumf %[[S:.*]] init %[[M]] dim 1
+// CHECK: %[[GROWN:.*]] = arith.cmpf ugt, %[[MAX]], %[[LIMIT]] : tensor<64xf32>
+// CHECK: %[[LAG:.*]]:4 = tile.if_any %[[GROWN]](%[[M]], %[[S]], %[[N]], %[[LIMIT]])
+// CHECK:   %[[EMPTY:.*]] = arith.cmpf oeq, %[[MAX]]
+// CHECK:   %[[SHIFT:.*]] = arith.select %[[EMPTY]], %{{.*}}, %[[MAX]]
+// CHECK:   %[[R:.*]] = arith.mulf %[[MAX]]
+// CHECK:   %[[SIZE:.*]] = math.absf %[[R]]
+// CHECK:   %[[SMALL:.*]] = arith.cmpf olt, %[[SIZE]]
+// CHECK:   %[[NEG:.*]] = arith.negf %[[R]]
+// CHECK:   %[[NEXT:.*]] = arith.select %[[SMALL]], %[[NEG]]
+// CHECK:   %[[ABOVE:.*]] = arith.addf %[[MAX]]
+// CHECK:   %[[MORE:.*]] = arith.select %[[SMALL]], %[[ABOVE]]
+// CHECK:   %[[OFF:.*]] = arith.select %[[SMALL]], %{{.*}}, %[[SHIFT]]
+// CHECK:   %[[B:.*]] = tile.broadcast %[[OFF]] dim 1
+// CHECK:   %[[D:.*]] = arith.subf %[[S]], %[[B]]
+// CHECK:   tile.yield %[[MAX]], %[[D]], %[[NEXT]], %[[MORE]]
+// CHECK: %[[ADD:.*]] = tile.broadcast %[[LAG]]#2 dim 1
+// CHECK: math.fma %[[LAG]]#1, %{{.*}}, %[[ADD]] : tensor<64x64xf32>
+// CHECK: scf.yield %[[LAG]]#0, %[[LAG]]#2, %[[LAG]]#3
+tile.func @lags(%x: !tile.view<?x64xf32>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %low = arith.constant dense<0xFF800000> : tensor<64xf32>
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %four = arith.constant dense<4.0> : tensor<64xf32>
+  %two = arith.constant dense<2.0> : tensor<64x64xf32>
+  %r = scf.for %j = %c0 to %n step %c64 iter_args(%m = %low) -> (tensor<64xf32>) {
+    %s = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+    %m1 = tile.reduce maxnumf %s init %m dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %most = arith.addf %m, %four : tensor<64xf32>
+    %grown = arith.cmpf ogt, %m1, %most : tensor<64xf32>
+    %lag = tile.if_any %grown (%m) : tensor<64xi1>, (tensor<64xf32>) {
+      tile.yield %m1 : tensor<64xf32>
+    }
+    %empty = arith.cmpf oeq, %lag, %low : tensor<64xf32>
+    %shift = arith.select %empty, %zero, %lag : tensor<64xi1>, tensor<64xf32>
+    %mb = tile.broadcast %shift dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+    %d = arith.subf %s, %mb : tensor<64x64xf32>
+    %dc = arith.mulf %d, %two : tensor<64x64xf32>
+    %p = math.exp2 %dc : tensor<64x64xf32>
+    tile.store %p, %x[%j, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+    scf.yield %lag : tensor<64xf32>
+  }
+  tile.return
+}
+
+// 32 rows a warp: the same program, and nothing more is carried.
+// CHECK-LABEL: tile.func @rows(
+// CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %{{.*}}) -> (tensor<64xf32>) {
+// CHECK: %[[GROWN:.*]] = arith.cmpf ogt
+// CHECK: tile.if_any %[[GROWN]](%[[M]]) :
+// CHECK: tile.if_any
+tile.func @rows(%x: !tile.view<?x64xf32>, %n: index) grid affine_map<() -> (1)> sizes []
+    attributes {tile.warps = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %low = arith.constant dense<0xFF800000> : tensor<64xf32>
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %four = arith.constant dense<4.0> : tensor<64xf32>
+  %two = arith.constant dense<2.0> : tensor<64x64xf32>
+  %r = scf.for %j = %c0 to %n step %c64 iter_args(%m = %low) -> (tensor<64xf32>) {
+    %s = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+    %m1 = tile.reduce maxnumf %s init %m dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %most = arith.addf %m, %four : tensor<64xf32>
+    %grown = arith.cmpf ogt, %m1, %most : tensor<64xf32>
+    %lag = tile.if_any %grown (%m) : tensor<64xi1>, (tensor<64xf32>) {
+      tile.yield %m1 : tensor<64xf32>
+    }
+    %empty = arith.cmpf oeq, %lag, %low : tensor<64xf32>
+    %shift = arith.select %empty, %zero, %lag : tensor<64xi1>, tensor<64xf32>
+    %mb = tile.broadcast %shift dim 1 : tensor<64xf32> -> tensor<64x64xf32>
+    %d = arith.subf %s, %mb : tensor<64x64xf32>
+    %dc = arith.mulf %d, %two : tensor<64x64xf32>
+    %p = math.exp2 %dc : tensor<64x64xf32>
+    tile.store %p, %x[%j, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+    scf.yield %lag : tensor<64xf32>
+  }
+  tile.return
+}

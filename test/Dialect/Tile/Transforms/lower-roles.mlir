@@ -12,35 +12,37 @@
 // CHECK: %[[EMPTY:.*]] = tile.barriers arrivals(8) : <2>
 // CHECK-NOT: tile.turn
 // CHECK: tile.role "load"
-// CHECK: %[[SLOT0:.*]] = arith.constant 0 : index
-// CHECK: %[[ODD:.*]] = arith.constant true
-// CHECK: scf.for {{.*}} iter_args(%[[SLOT:.*]] = %[[SLOT0]], %[[PARITY:.*]] = %[[ODD]]) -> (index, i1) {
-// CHECK: %[[SUM:.*]] = arith.addi %[[SLOT]]
+// CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
+// CHECK: %[[ODD:.*]] = arith.constant 1 : i32
+// CHECK: scf.for {{.*}} iter_args(%[[COUNT:.*]] = %[[ZERO]], %[[PHASE:.*]] = %[[ODD]]) -> (i32, i32) {
+// CHECK: %[[PARITY:.*]] = arith.trunci %[[PHASE]] : i32 to i1
+// CHECK: %[[SLOT:.*]] = arith.index_castui %[[COUNT]] : i32 to index
+// CHECK: %[[SUM:.*]] = arith.addi %[[COUNT]]
 // CHECK: %[[WRAPS:.*]] = arith.cmpi eq, %[[SUM]]
 // CHECK: %[[NEXT:.*]] = arith.select %[[WRAPS]], %{{.*}}, %[[SUM]]
-// CHECK: %[[FLIPPED:.*]] = arith.xori %[[PARITY]], %[[WRAPS]]
+// CHECK: %[[FLIP:.*]] = arith.select %[[WRAPS]]
+// CHECK: %[[FLIPPED:.*]] = arith.xori %[[PHASE]], %[[FLIP]]
 // CHECK: tile.barrier_wait %[[EMPTY]][%[[SLOT]]], %[[PARITY]]
 // CHECK: tile.barrier_expect %[[FULL]][%[[SLOT]]] bytes(8192)
 // CHECK: %[[TO:.*]] = tile.slot_at %[[RING]][%[[SLOT]]]
 // CHECK: tile.copy {{.*}} to %[[TO]] copy(tma) signal %[[FULL]][%[[SLOT]]]
 // CHECK: scf.yield %[[NEXT]], %[[FLIPPED]]
 // CHECK: tile.role "compute"
-// CHECK: %[[EVEN:.*]] = arith.constant false
+// CHECK: %[[EVEN:.*]] = arith.constant 0 : i32
+// CHECK: %[[GROUP:.*]] = tile.warpgroup
 // The last warpgroup gives the first one its first turn.
-// CHECK: tile.warpgroup
-// CHECK: scf.if
+// CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[GROUP]]
+// CHECK: %[[SUM:.*]] = arith.addi %[[GROUP]]
+// CHECK: %[[AFTER:.*]] = arith.select %[[LAST]], %{{.*}}, %[[SUM]]
+// CHECK: scf.if %[[LAST]]
 // CHECK-NEXT: tile.named_arrive id(1) threads(256)
-// CHECK: scf.for {{.*}} iter_args(%[[SLOT:.*]] = %{{.*}}, %[[PARITY:.*]] = %[[EVEN]])
+// CHECK: scf.for {{.*}} iter_args(%[[COUNT:.*]] = %{{.*}}, %[[PHASE:.*]] = %[[EVEN]])
+// CHECK: %[[PARITY:.*]] = arith.trunci %[[PHASE]]
+// CHECK: %[[SLOT:.*]] = arith.index_castui %[[COUNT]]
 // CHECK: tile.barrier_wait %[[FULL]][%[[SLOT]]], %[[PARITY]]
 // CHECK: tile.slot_at %[[RING]][%[[SLOT]]]
-// CHECK: scf.if
-// CHECK-NEXT: tile.named_wait id(1) threads(256)
-// CHECK: else {
-// CHECK-NEXT: tile.named_wait id(2) threads(256)
-// CHECK: scf.if
-// CHECK-NEXT: tile.named_arrive id(2) threads(256)
-// CHECK: else {
-// CHECK-NEXT: tile.named_arrive id(1) threads(256)
+// CHECK: tile.named_wait id(1 + %[[GROUP]]) threads(256)
+// CHECK: tile.named_arrive id(1 + %[[AFTER]]) threads(256)
 // CHECK: tile.barrier_arrive %[[EMPTY]][%[[SLOT]]]
 tile.func @roles(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
@@ -101,13 +103,11 @@ tile.func @once(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
 // CHECK-NOT: tile.barriers
 // CHECK: scf.for
 // CHECK: tile.copy_out_wait
-// CHECK: tile.named_wait id(3) threads(128)
-// CHECK: tile.named_wait id(4) threads(128)
+// CHECK: tile.named_wait id(3 + %{{.*}}) threads(128)
 // CHECK: %[[TO:.*]] = tile.slot_at
 // CHECK-NEXT: tile.write %{{.*}}, %[[TO]]
 // CHECK: %[[FROM:.*]] = tile.slot_at
-// CHECK: tile.named_wait id(3) threads(128)
-// CHECK: tile.named_wait id(4) threads(128)
+// CHECK: tile.named_wait id(3 + %{{.*}}) threads(128)
 // CHECK: tile.copy_out %[[FROM]] to
 // CHECK: }
 // CHECK: tile.copy_out_wait
@@ -139,9 +139,9 @@ tile.func @own(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
 // CHECK-LABEL: tile.func @borrowed
 // CHECK: tile.role "compute"
 // CHECK: tile.barrier_wait
-// CHECK: tile.named_wait id(1) threads(128)
+// CHECK: tile.named_wait id(1 + %{{.*}}) threads(128)
 // CHECK: tile.write
-// CHECK: tile.named_wait id(1) threads(128)
+// CHECK: tile.named_wait id(1 + %{{.*}}) threads(128)
 // CHECK: tile.copy_out
 // CHECK-NEXT: tile.copy_out_wait
 // CHECK-NEXT: tile.barrier_arrive
@@ -178,21 +178,25 @@ tile.func @borrowed(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %n: inde
 // CHECK: %[[FULL:.*]] = tile.barriers arrivals(1) : <2>
 // CHECK: %[[EMPTY:.*]] = tile.barriers arrivals(8) : <2>
 // CHECK: tile.role "load"
-// CHECK: scf.while (%[[N:.*]] = %{{.*}}, %[[SLOT:.*]] = %{{.*}}, %[[PARITY:.*]] = %{{.*}}) : (i32, index, i1) -> (i32, index, i1) {
+// CHECK: scf.while (%[[N:.*]] = %{{.*}}, %[[COUNT:.*]] = %{{.*}}, %[[PHASE:.*]] = %{{.*}}) : (i32, i32, i32) -> (i32, i32, i32) {
+// CHECK: %[[PARITY:.*]] = arith.trunci %[[PHASE]]
+// CHECK: %[[SLOT:.*]] = arith.index_castui %[[COUNT]]
 // CHECK: tile.barrier_wait %[[EMPTY]][%[[SLOT]]], %[[PARITY]]
 // CHECK-NEXT: %[[AT:.*]] = tile.slot_at %{{.*}}[%[[SLOT]]]
 // CHECK-NEXT: tile.write %[[N]], %[[AT]]
 // CHECK-NEXT: tile.barrier_expect %[[FULL]][%[[SLOT]]] bytes(0)
-// CHECK: scf.condition(%{{.*}}) %[[N]], %[[NEXT:.*]], %[[FLIPPED:.*]] : i32, index, i1
-// CHECK: ^bb0(%[[M:.*]]: i32, %[[S:.*]]: index, %[[P:.*]]: i1):
-// CHECK: scf.yield %{{.*}}, %[[S]], %[[P]] : i32, index, i1
+// CHECK: scf.condition(%{{.*}}) %[[N]], %[[NEXT:.*]], %[[FLIPPED:.*]] : i32, i32, i32
+// CHECK: ^bb0(%[[M:.*]]: i32, %[[S:.*]]: i32, %[[P:.*]]: i32):
+// CHECK: scf.yield %{{.*}}, %[[S]], %[[P]] : i32, i32, i32
 // CHECK: tile.role "compute"
-// CHECK: scf.while (%[[SLOT:.*]] = %{{.*}}, %[[PARITY:.*]] = %{{.*}}) : (index, i1) -> (i32, index, i1) {
+// CHECK: scf.while (%[[COUNT:.*]] = %{{.*}}, %[[PHASE:.*]] = %{{.*}}) : (i32, i32) -> (i32, i32, i32) {
+// CHECK: %[[PARITY:.*]] = arith.trunci %[[PHASE]]
+// CHECK: %[[SLOT:.*]] = arith.index_castui %[[COUNT]]
 // CHECK: tile.barrier_wait %[[FULL]][%[[SLOT]]], %[[PARITY]]
 // CHECK: tile.read
 // CHECK: tile.barrier_arrive %[[EMPTY]][%[[SLOT]]]
-// CHECK: ^bb0(%{{.*}}: i32, %[[S:.*]]: index, %[[P:.*]]: i1):
-// CHECK: scf.yield %[[S]], %[[P]] : index, i1
+// CHECK: ^bb0(%{{.*}}: i32, %[[S:.*]]: i32, %[[P:.*]]: i32):
+// CHECK: scf.yield %[[S]], %[[P]] : i32, i32
 tile.func @numbers(%x: !tile.view<?x64xf16>, %n: i32, %one: i32)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
   %r = tile.ring : !tile.ring<2 x 1xi32, #tile.swizzle<32>>

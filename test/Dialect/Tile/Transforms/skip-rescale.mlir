@@ -1,4 +1,11 @@
 // RUN: fa-opt %s --tile-skip-rescale=emit-remarks --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-skip-rescale=most-columns=71 | FileCheck %s --check-prefix=WIDE
+
+// WIDE-LABEL: tile.func @carried
+// WIDE: tile.if_any
+// WIDE-LABEL: tile.func @lags
+// WIDE-NOT: tile.if_any
+// WIDE: tile.return
 
 // CHECK-LABEL: tile.func @carried
 // CHECK: scf.for {{.*}} iter_args(%[[O:.*]] = %{{.*}})
@@ -57,22 +64,29 @@ tile.func @others(%x: !tile.view<?x64xf32>, %s: !tile.view<?xf32>, %z: f32, %n: 
   tile.return
 }
 
-// A maximum that only shifts exponents lags behind where the product has the sums, too.
+// A maximum that only shifts exponents lags behind where the product has the sums, too. Other
+// values times the factor wait with it, and what ran is told, not asked again.
 // CHECK-LABEL: tile.func @lags
-// CHECK: scf.for {{.*}} iter_args(%[[O:.*]] = %{{.*}}, %[[M:.*]] = %{{.*}})
+// CHECK: scf.for {{.*}} iter_args(%[[O:.*]] = %{{.*}}, %[[M:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}})
 // CHECK: %[[MAX:.*]] = tile.reduce maxnumf %[[S:.*]] init %[[M]] dim 1 {tile.shift}
 // CHECK: %[[T:.*]] = arith.constant 4.000000e+00 : f32
 // CHECK: %[[TS:.*]] = tile.broadcast %[[T]]
 // CHECK: %[[LIMIT:.*]] = arith.addf %[[M]], %[[TS]] : tensor<64xf32>
 // CHECK: %[[GROWN:.*]] = arith.cmpf ogt, %[[MAX]], %[[LIMIT]] : tensor<64xf32>
-// CHECK: %[[LAG:.*]]:2 = tile.if_any %[[GROWN]](%[[M]], %{{.*}}) : tensor<64xi1>, (tensor<64xf32>, tensor<64xf32>) {
+// CHECK: %[[FALSE:.*]] = arith.constant false
+// CHECK: %[[NONE:.*]] = tile.broadcast %[[FALSE]]
+// CHECK: %[[LAG:.*]]:4 = tile.if_any %[[GROWN]](%[[M]], %{{.*}}, %[[NONE]], %[[SUM]]) : tensor<64xi1>, (tensor<64xf32>, tensor<64xf32>, tensor<64xi1>, tensor<64xf32>) {
 // CHECK:   arith.subf %[[M]], %[[MAX]]
 // CHECK:   %[[F:.*]] = math.exp2
-// CHECK:   tile.yield %[[MAX]], %[[F]]
+// CHECK:   %[[TRUE:.*]] = arith.constant true
+// CHECK:   %[[ALL:.*]] = tile.broadcast %[[TRUE]]
+// CHECK:   %[[SCALED:.*]] = arith.mulf %[[SUM]], %[[F]]
+// CHECK:   tile.yield %[[MAX]], %[[F]], %[[ALL]], %[[SCALED]]
 // CHECK: }
 // CHECK: tile.broadcast %[[LAG]]#0 dim 1
-// CHECK: %[[ROWS:.*]] = arith.cmpf une, %[[LAG]]#1
-// CHECK: %[[X:.*]] = tile.if_any %[[ROWS]](%[[O]])
+// CHECK: tile.reduce addf %{{.*}} init %[[LAG]]#3 dim 1
+// CHECK-NOT: arith.cmpf
+// CHECK: %[[X:.*]] = tile.if_any %[[LAG]]#2(%[[O]])
 // CHECK:   tile.broadcast %[[LAG]]#1 dim 1
 // CHECK: %[[D:.*]] = tile.dot %{{.*}}, %{{.*}}, %[[X]] ones
 // CHECK: scf.yield %[[D]], %[[LAG]]#0
@@ -82,7 +96,9 @@ tile.func @lags(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %n: index) 
   %two = arith.constant 2.0 : f32
   %low = arith.constant dense<0xFF800000> : tensor<64xf32>
   %acc0 = arith.constant dense<0.0> : tensor<64x72xf32>
-  %r:2 = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0, %m = %low) -> (tensor<64x72xf32>, tensor<64xf32>) {
+  %l0 = arith.constant dense<0.0> : tensor<64xf32>
+  %r:3 = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0, %m = %low, %l = %l0)
+      -> (tensor<64x72xf32>, tensor<64xf32>, tensor<64xf32>) {
     %s = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
     %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
     %m1 = tile.reduce maxnumf %s init %m dim 1 {tile.shift} : tensor<64x64xf32> -> tensor<64xf32>
@@ -95,12 +111,14 @@ tile.func @lags(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %n: index) 
     %cr = tile.broadcast %two : f32 -> tensor<64xf32>
     %mc = arith.mulf %md, %cr : tensor<64xf32>
     %f = math.exp2 %mc : tensor<64xf32>
+    %lf = arith.mulf %l, %f : tensor<64xf32>
+    %l1 = tile.reduce addf %p init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
     %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
     %w = tile.broadcast %f dim 1 : tensor<64xf32> -> tensor<64x72xf32>
     // expected-remark @+1 {{accumulator rescaled only where a row's maximum has grown by more than the threshold}}
     %acc = arith.mulf %o, %w : tensor<64x72xf32>
     %o1 = tile.dot %a, %b, %acc ones : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x72xf32>
-    scf.yield %o1, %m1 : tensor<64x72xf32>, tensor<64xf32>
+    scf.yield %o1, %m1, %l1 : tensor<64x72xf32>, tensor<64xf32>, tensor<64xf32>
   }
   %t = tile.columns %r#0 first(0) : tensor<64x72xf32> -> tensor<64x64xf32>
   tile.store %t, %x[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>

@@ -310,16 +310,22 @@ def Tile_BarrierExpectOp : Tile_SharedOp<"barrier_expect"> {
 }
 
 class Tile_NamedBarrierOp<string mnemonic> : Tile_SharedOp<mnemonic> {
-  let arguments = (ins I64Attr:$id, I64Attr:$threads);
-  let assemblyFormat = "`id` `(` $id `)` `threads` `(` $threads `)` attr-dict";
+  let arguments = (ins I64Attr:$id, Optional<Index>:$offset, I64Attr:$threads);
+  let assemblyFormat = [{
+    `id` `(` $id (`+` $offset^)? `)` `threads` `(` $threads `)` attr-dict
+  }];
   let hasVerifier = 1;
 }
 
 def Tile_NamedWaitOp : Tile_NamedBarrierOp<"named_wait"> {
   let summary = "arrives at a numbered barrier and waits for the others";
   let description = [{
+    Its number is `id`, plus the offset if there is one, which is the same for all
+    lanes of a warp.
+
     Constraints:
-    - (C1) Numbers are 1 to 15; threads a multiple of 32 from 32 to 1024.
+    - (C1) Numbers are 1 to 15; threads a multiple of 32 from 32 to 1024. With an
+      offset, whoever computes it keeps to the numbers.
 
     Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
 
@@ -327,6 +333,7 @@ def Tile_NamedWaitOp : Tile_NamedBarrierOp<"named_wait"> {
 
     ```mlir
     tile.named_wait id(1) threads(256)
+    tile.named_wait id(1 + %w) threads(256)
     ```
   }];
 }
@@ -334,8 +341,12 @@ def Tile_NamedWaitOp : Tile_NamedBarrierOp<"named_wait"> {
 def Tile_NamedArriveOp : Tile_NamedBarrierOp<"named_arrive"> {
   let summary = "arrives at a numbered barrier and goes on";
   let description = [{
+    Its number is `id`, plus the offset if there is one, which is the same for all
+    lanes of a warp.
+
     Constraints:
-    - (C1) Numbers are 1 to 15; threads a multiple of 32 from 32 to 1024.
+    - (C1) Numbers are 1 to 15; threads a multiple of 32 from 32 to 1024. With an
+      offset, whoever computes it keeps to the numbers.
 
     Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
 
@@ -343,6 +354,7 @@ def Tile_NamedArriveOp : Tile_NamedBarrierOp<"named_arrive"> {
 
     ```mlir
     tile.named_arrive id(1) threads(256)
+    tile.named_arrive id(1 + %w) threads(256)
     ```
   }];
 }

@@ -122,6 +122,38 @@ def TileSumOnTensorCore : Pass<"tile-sum-on-tensor-core", "::mlir::tile::FuncOp"
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def TileDeferSums : Pass<"tile-defer-sums", "::mlir::tile::FuncOp"> {
+  let summary = "add columns in a loop, and up to sums of rows behind it";
+  let description = [{
+    What: where a loop carries s' = s * f + row sums of p, from zeros, or such sums
+    without a factor, it carries 8 columns per row instead: columns 0 to 7 of p,
+    plus columns 8 to 15, and so on. Their sums are taken behind the loop. So what
+    a target does to add up between lanes is not done in each iteration.
+
+    Requires: nothing. Ensures: nothing else changes. Sums that something else in
+    the loop reads stay, and tiles whose columns are no multiple of 8, or no more,
+    and those of which a warp has more than 16 rows, for which registers lack.
+
+    Numerics: changes rounding: the same numbers are added in another order.
+
+    Example (`test/Dialect/Tile/Transforms/defer-sums.mlir`):
+
+    ```mlir
+    %a = tile.columns %p first(0) : tensor<64x16xf32> -> tensor<64x8xf32>
+    %b = tile.columns %p first(8) : tensor<64x16xf32> -> tensor<64x8xf32>
+    %x = arith.addf %scaled, %a : tensor<64x8xf32>
+    %y = arith.addf %x, %b : tensor<64x8xf32>
+    ...
+    %s = tile.reduce addf %r init %zero dim 1 : tensor<64x8xf32> -> tensor<64xf32>
+    ```
+  }];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", "0",
+           "only in programs whose products have operands of so many bytes an element; 0 for all">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TileFuseScale : Pass<"tile-fuse-scale", "::mlir::tile::FuncOp"> {
   let summary = "subtract and scale an exponent by one fma";
   let description = [{
@@ -129,6 +161,13 @@ def TileFuseScale : Pass<"tile-fuse-scale", "::mlir::tile::FuncOp"> {
     becomes exp2(fma(x, c, -m * c)): one operation per element instead of two.
     Where some |m * c| is 2^30 or more, infinite or NaN, `tile.if_any` first
     subtracts m from x, and the fma only scales.
+
+    Where m is what a `tile.if_any` made of the value that a loop carries
+    (`tile-skip-rescale`), the loop carries the addend -m * c and the limit of the
+    if_any as well: so in an iteration in which m stays, nothing of it is computed.
+    Where |m * c| is 2^30 or more, they are 0 and NaN, the if_any runs in each
+    iteration and subtracts m from x. Not in programs of which a warp
+    has more than 16 rows, for which registers lack.
 
     Requires: nothing. Ensures: nothing else changes.
 

@@ -1,0 +1,121 @@
+//===- DeferSums.cpp - tile-defer-sums -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For each s' = reduce addf p init (s * f) in a loop, s carried from zeros:
+//
+//   1. the loop carries a tile of 8 columns instead of s;
+//   2. it is multiplied by f, and each 8 columns of p are added to it;
+//   3. behind the loop, its rows are added up.
+//
+// 8 columns are what lanes of a group hold of a row, two each, in accumulators of
+// all matrix instructions: the columns of p are then registers of the same lanes.
+//
+// Rejects nothing; what has another form is left alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Products.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILEDEFERSUMS
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+static constexpr int64_t kColumns = 8;
+
+namespace {
+
+struct Sum {
+  ReduceOp reduce;
+  scf::ForOp loop;
+  /// s * f, if there is a factor.
+  arith::MulFOp scaled;
+  /// Which of the loop's values it is.
+  unsigned number;
+};
+
+} // namespace
+
+static std::optional<Sum> findSum(ReduceOp reduce) {
+  Sum sum;
+  sum.reduce = reduce;
+  sum.loop = dyn_cast<scf::ForOp>(reduce->getParentOp());
+  auto type = cast<RankedTensorType>(reduce.getInput().getType());
+  if (!sum.loop || reduce.getKind() != Reduction::addf || reduce.getDim() != 1 ||
+      type.getRank() != 2 || type.getDimSize(1) % kColumns != 0 || type.getDimSize(1) <= kColumns ||
+      !reduce->hasOneUse())
+    return std::nullopt;
+  auto find = [&](Value carried) {
+    std::optional<unsigned> number = carriedAs(sum.loop, carried, reduce);
+    if (number)
+      sum.number = *number;
+    return number && carried.hasOneUse() && isZeroTile(sum.loop.getInitArgs()[*number]);
+  };
+  if (find(reduce.getInit()))
+    return sum;
+  sum.scaled = reduce.getInit().getDefiningOp<arith::MulFOp>();
+  if (sum.scaled && sum.scaled->hasOneUse() && sum.scaled->getBlock() == sum.loop.getBody() &&
+      (find(sum.scaled.getLhs()) || find(sum.scaled.getRhs())))
+    return sum;
+  return std::nullopt;
+}
+
+static void defer(Sum &sum) {
+  Value p = sum.reduce.getInput();
+  auto tile = cast<RankedTensorType>(p.getType());
+  auto narrow = RankedTensorType::get({tile.getDimSize(0), kColumns}, tile.getElementType());
+  ImplicitLocOpBuilder b(sum.reduce.getLoc(), sum.loop);
+  APFloat zero = APFloat::getZero(cast<FloatType>(tile.getElementType()).getFloatSemantics());
+  Value none = sum.loop.getInitArgs()[sum.number];
+  sum.loop.getInitArgsMutable()[sum.number].set(fillTile(b, narrow, zero));
+  BlockArgument carried = sum.loop.getRegionIterArg(sum.number);
+  carried.setType(narrow);
+  b.setInsertionPoint(sum.reduce);
+  Value added = carried;
+  if (sum.scaled) {
+    Value factor =
+        BroadcastOp::create(b, narrow, otherFactor(sum.scaled, carried), b.getI64IntegerAttr(1));
+    added = arith::MulFOp::create(b, carried, factor, sum.scaled.getFastmath());
+  }
+  for (int64_t first = 0; first < tile.getDimSize(1); first += kColumns)
+    added = arith::AddFOp::create(b, added, ColumnsOp::create(b, narrow, p, first));
+  sum.loop.getBody()->getTerminator()->setOperand(sum.number, added);
+  sum.reduce.erase();
+  if (sum.scaled)
+    sum.scaled.erase();
+  Value columns = sum.loop.getResult(sum.number);
+  columns.setType(narrow);
+  b.setInsertionPointAfter(sum.loop);
+  auto whole = ReduceOp::create(b, none.getType(), Reduction::addf, columns, none, 1);
+  columns.replaceAllUsesExcept(whole, whole);
+}
+
+namespace {
+
+struct DeferSums : tile::impl::TileDeferSumsBase<DeferSums> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (!haveOperandsOf(bytes, getOperation()))
+      return;
+    SmallVector<ReduceOp> sums;
+    getOperation().walk([&](ReduceOp reduce) {
+      int64_t rows = cast<RankedTensorType>(reduce.getInput().getType()).getDimSize(0);
+      if (haveRegistersForRows(getOperation(), rows))
+        sums.push_back(reduce);
+    });
+    for (ReduceOp reduce : sums)
+      if (std::optional<Sum> sum = findSum(reduce))
+        defer(*sum);
+  }
+};
+
+} // namespace
