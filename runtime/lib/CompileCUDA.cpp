@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Runtime/CompileCUDA.h"
+#include "Background.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
+#include "mlir/Parser/Parser.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -35,9 +37,19 @@ static StringRef phaseOf(ModuleOp module) {
   return module.getOps<tile::FuncOp>().empty() ? "" : "tile";
 }
 
-/// Adds one way to run every entry of a module, which is consumed.
-static LogicalResult addVariant(cuda::Program &program, ModuleOp module,
-                                const nvptx::Target &target, const CompileOptions &options) {
+namespace {
+
+/// One way to run every entry of a module.
+struct Variant {
+  std::vector<Manifest> entries;
+  std::string ptx;
+};
+
+} // namespace
+
+/// The module is consumed.
+static FailureOr<Variant> compileVariant(ModuleOp module, const nvptx::Target &target,
+                                         const CompileOptions &options) {
   // The manifest is read where threads and shared memory are known and the
   // kernels are still tile.funcs.
   if (failed(runPhases(module, options, phaseOf(module), "schedule")))
@@ -48,37 +60,75 @@ static LogicalResult addVariant(cuda::Program &program, ModuleOp module,
   FailureOr<std::string> ptx = nvptx::translateToPTX(module, target);
   if (failed(ptx))
     return failure();
-  unsigned image = program.images.size();
-  program.images.push_back(std::move(*ptx));
-  program.manifest.images.push_back("ptx");
-  if (image == 0) {
-    program.manifest.entries = std::move(*entries);
-    return success();
-  }
-  for (auto [known, added] : llvm::zip_equal(program.manifest.entries, *entries))
-    if (llvm::Error error = known.addVariant(std::move(added), image))
-      return module.emitError() << llvm::toString(std::move(error));
-  return success();
+  return Variant{std::move(*entries), std::move(*ptx)};
 }
 
-FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &options) {
+namespace {
+
+/// A variant that is compiled on a thread of its own, in a context of its own. What is
+/// wrong with it is not told: who wants to know compiles it again.
+class Beside {
+public:
+  Beside(ModuleOp module, const nvptx::Target &target, const CompileOptions &options) {
+    module.getContext()->getDialectRegistry().appendTo(registry);
+    llvm::raw_string_ostream(text) << module;
+    task.emplace([this, &target, options] {
+      MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+      ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
+      if (OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context))
+        variant = compileVariant(*module, target, options);
+    });
+  }
+  FailureOr<Variant> take() {
+    task->wait();
+    return std::move(variant);
+  }
+
+private:
+  std::string text;
+  DialectRegistry registry;
+  FailureOr<Variant> variant = failure();
+  std::optional<Background> task;
+};
+
+} // namespace
+
+FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &options,
+                                       bool parallel) {
   const nvptx::Target *target = nvptx::getTarget(options.target);
   if (!target)
     return module.emitError() << "target '" << options.target << "' is no GPU";
+  CompileOptions unaligned = options;
+  unaligned.aligned = false;
+  OwningOpRef<ModuleOp> again = module.clone();
+  std::optional<Beside> beside;
+  if (parallel)
+    beside.emplace(module, *target, unaligned);
+  FailureOr<Variant> first = compileVariant(module, *target, options);
+  if (failed(first))
+    return failure();
   Program program;
   program.manifest.target = options.target;
   program.manifest.minimumDriver = minimumDriver(*target);
-  OwningOpRef<ModuleOp> again = module.clone();
-  if (failed(addVariant(program, module, *target, options)))
-    return failure();
+  program.manifest.images = {"ptx"};
+  program.manifest.entries = std::move(first->entries);
+  program.images.push_back(std::move(first->ptx));
   // What the first variant takes for granted need not hold.
   bool guarded = llvm::any_of(program.manifest.entries, [](const Manifest &entry) {
     const ManifestVariant &first = entry.variants.front();
     return !first.guards.empty() || first.countTensorMaps() > 0;
   });
-  CompileOptions unaligned = options;
-  unaligned.aligned = false;
-  if (guarded && failed(addVariant(program, *again, *target, unaligned)))
+  if (!guarded)
+    return program;
+  FailureOr<Variant> second = failure();
+  if (beside)
+    second = beside->take();
+  if (failed(second) && failed(second = compileVariant(*again, *target, unaligned)))
     return failure();
+  program.manifest.images.push_back("ptx");
+  program.images.push_back(std::move(second->ptx));
+  for (auto [known, added] : llvm::zip_equal(program.manifest.entries, second->entries))
+    if (llvm::Error error = known.addVariant(std::move(added), /*image=*/1))
+      return module.emitError() << llvm::toString(std::move(error));
   return program;
 }

@@ -180,7 +180,7 @@ static llvm::Expected<Artifact> compileForCPU(ModuleOp module, const CompileOpti
 static llvm::Expected<Artifact> compileForCUDA(ModuleOp module, const CompileOptions &compile,
                                                std::shared_ptr<const cuda::Device> device,
                                                fa_program &program) {
-  auto compiled = cuda::compile(module, compile);
+  auto compiled = cuda::compile(module, compile, /*parallel=*/true);
   if (failed(compiled))
     return error("the program could not be compiled");
   if (compiled->manifest.entries.size() != 1)

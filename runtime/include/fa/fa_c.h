@@ -178,11 +178,20 @@ FA_API fa_argument_info fa_program_argument(const fa_program *program, size_t in
 typedef struct fa_program_info {
   const char *target;  /* "cpu", "sm_80", ... */
   const char *device;  /* "cpu", or the name of the GPU */
-  double load_seconds; /* what the driver took to load it, compiling PTX; 0 on the CPU */
+  double load_seconds; /* what the driver took, compiling PTX, until launches of aligned
+                          tensors could begin; 0 on the CPU */
 } fa_program_info;
 FA_API fa_program_info fa_program_get_info(const fa_program *program);
 
-/* What the driver says of the kernels of a program on a GPU. */
+/* Waits until every variant of a program is loaded; an error where the driver cannot
+ * load one. A program for a GPU comes with its fastest variant loaded, for tensors whose
+ * addresses and strides are multiples of 16 bytes, while a thread of its own loads the
+ * others. A launch that needs one of those waits for it, also while its stream is
+ * captured, and fails where it could not be loaded. So nobody has to call this, but a
+ * program that will launch such tensors may want to have waited before. */
+FA_API fa_error *fa_program_wait(const fa_program *program);
+
+/* What the driver says of the kernels of a program on a GPU; waits as fa_program_wait. */
 typedef struct fa_kernel_info {
   const char *name;
   int32_t threads;      /* of a block */
