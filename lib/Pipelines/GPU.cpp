@@ -64,6 +64,8 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   add(tile::createTilePromoteShared(promote));
   tile::TileScheduleLoopOptions schedule;
   schedule.sharedLimit = target.sharedMemory;
+  if (options.stages)
+    schedule.stages = {options.stages};
   add(tile::createTileScheduleLoop(schedule));
   add(tile::createTilePipeline());
   if (target.hasWGMMA) {

@@ -12,6 +12,7 @@
 #include "fa/Tools/Interpretation.h"
 #include "fa/Tools/Registry.h"
 #include "fa/Tools/Tools.h"
+#include "fa/Tools/Tune.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
@@ -55,6 +56,10 @@ struct Options {
       cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare with the float64 reference"), cl::cat(category)};
   cl::opt<bool> time{"time", cl::desc("print the median time and FLOP/s"), cl::cat(category)};
+  cl::opt<bool> tune{"tune",
+                     cl::desc("try tiles, stages and roles on the device, and keep the fastest for "
+                              "later compilations (fa-opt --cache-info says where)"),
+                     cl::cat(category)};
   cl::opt<int> repeats{"repeats", cl::init(20),
                        cl::desc("launches to take the median of; default 20"), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::init(0),
@@ -246,8 +251,9 @@ static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
                                                          llvm::StringRef text,
                                                          const std::vector<HostTensor> &inputs,
                                                          const Shapes &shapes, HeadLayout layout) {
-  if (options.time)
-    return error("the interpreter is not timed; leave out --time");
+  if (options.time || options.tune)
+    return error("the interpreter is not timed; leave out " +
+                 llvm::Twine(options.time ? "--time" : "--tune"));
   CompileOptions compile;
   compile.target =
       options.target.empty() ? getInterpreterTarget().str() : options.target.getValue();
@@ -296,8 +302,14 @@ static llvm::Expected<bool> run(const Options &options) {
       return error("--" + option->ArgStr + " is for the interpreter; add --device=interp");
   if (options.layout != "bhsd" && options.layout != "bshd")
     return error("unknown layout '" + options.layout + "': expected bhsd or bshd");
-  if (options.repeats.getNumOccurrences() && !options.time)
-    return error("--repeats is for --time; add that, or leave out --repeats");
+  if (options.repeats.getNumOccurrences() && !options.time && !options.tune)
+    return error("--repeats is for --time and --tune; add one, or leave out --repeats");
+  if (options.tune && (options.rows || options.keys || options.warps || !options.leaveOut.empty()))
+    return error("--tune searches what --tile-rows, --tile-keys, --tile-warps and --leave-out say; "
+                 "leave those out");
+  if (options.tune && options.standard)
+    return error("--tune is for what is compiled, not for the baseline; leave out "
+                 "--standard-attention");
   if (options.warps.getNumOccurrences() && options.device == "cpu")
     return error("--tile-warps is for GPUs; leave it out, or choose a GPU by --device");
   if (options.threads < 0 || options.threads > kMaxThreads)
@@ -339,6 +351,14 @@ static llvm::Expected<bool> run(const Options &options) {
   compile.keys = options.keys;
   compile.warps = options.warps;
   compile.leave_out = options.leaveOut.c_str();
+  Choices tuned;
+  if (options.tune) {
+    auto winner = tune(text, compile, *inputs, *shapes, layout, options.repeats, getLog(options));
+    if (!winner)
+      return winner.takeError();
+    tuned = *winner;
+    tuned.apply(compile);
+  }
   auto execution = Execution::create(text, compile);
   if (!execution)
     return execution.takeError();

@@ -100,6 +100,10 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
     return module.emitError() << "target '" << options.target << "' is no GPU";
   CompileOptions unaligned = options;
   unaligned.aligned = false;
+  if (options.alignedOnly) {
+    unaligned.rows = unaligned.keys = unaligned.warps = unaligned.stages = 0;
+    unaligned.leaveOut.clear();
+  }
   OwningOpRef<ModuleOp> again = module.clone();
   std::optional<Beside> beside;
   if (parallel)

@@ -34,11 +34,16 @@ struct CompileOptions {
   int64_t rows = 0, keys = 0;
   /// GPUs: warps that share a tile; 0 chooses.
   int64_t warps = 0;
+  /// GPUs: tiles in flight of each tensor that a loop reads; 0 chooses.
+  int64_t stages = 0;
   /// GPUs: passes of phase schedule to leave out, by name, commas between; see
   /// `nvptx::getOptionalPasses`.
   std::string leaveOut;
   /// GPUs: operands and outputs start at multiples of 16 bytes.
   bool aligned = true;
+  /// GPUs: `rows`, `keys`, `warps`, `stages` and `leaveOut` are for aligned operands;
+  /// what serves others chooses for itself.
+  bool alignedOnly = false;
 };
 
 /// One step of the compiler: a name, what holds after it, and its passes.

@@ -104,6 +104,9 @@ typedef struct fa_compile_options {
                                between; every choice gives right results. NULL: none */
   const char *source_name;  /* what errors call the text, say its file; NULL: "<text>" */
   int32_t no_cache;         /* 1: compile, whatever is kept, and keep nothing */
+  int32_t stages;           /* GPUs: tiles in flight of each tensor that a loop reads; 0 chooses */
+  int32_t aligned_only;     /* GPUs: rows, keys, warps, stages and leave_out are for tensors at
+                               multiples of 16 bytes; what serves others chooses for itself */
 } fa_compile_options;
 
 FA_API fa_compile_options fa_compile_options_default(void);
@@ -126,6 +129,12 @@ FA_API void fa_error_free(fa_error *error);
 FA_API fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *options,
                             fa_program **program);
 FA_API void fa_program_free(fa_program *program);
+
+/* Keeps the choices of `options` (rows, keys, warps, stages, leave_out) on disk: from now
+ * on compilations of this program for this device that choose none of them, and may look
+ * at what is kept, take them, for tensors at multiples of 16 bytes. With none chosen, forgets
+ * what was kept. An error where nothing can be kept. `fa-run --tune` finds good ones. */
+FA_API fa_error *fa_keep_choices(const char *text, size_t size, const fa_compile_options *options);
 
 /* The cache on disk: its folder, entries and size, and what this process found
  * there, as lines. Valid until the thread asks again. */
