@@ -8,8 +8,10 @@
 // latency [device] [head dim]
 //
 // From a spec to a kernel that can be launched: compiled, found on disk, found in
-// memory; the host's time of a launch; the process's peak memory. Medians. What is
-// kept goes to a folder of its own. Where there is no GPU,
+// memory; the host's time of a launch; the process's peak memory. Medians. Each line
+// says which caches were on: ours, in a folder that is made for the run, and the
+// driver's, which keeps what it makes of PTX. The driver reads its settings once, so
+// each combination is a process of its own. Where there is no GPU,
 // FA_LIBCUDA=build/release/test/unit/libfakecuda.so shows our part of the time.
 //
 //===----------------------------------------------------------------------===//
@@ -20,7 +22,10 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fa/fa.h>
+#include <optional>
+#include <string>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void check(const fa::Error &error) {
@@ -44,6 +49,11 @@ static fa::Attention makeSpec(int64_t dim, int number) {
   return spec;
 }
 
+static double median(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
 /// The median of the milliseconds that calls take.
 template <typename Function> static double measure(int count, Function function) {
   std::vector<double> times;
@@ -53,8 +63,7 @@ template <typename Function> static double measure(int count, Function function)
     auto end = std::chrono::steady_clock::now();
     times.push_back(std::chrono::duration<double, std::milli>(end - begin).count());
   }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
+  return median(times);
 }
 
 static double peakMiB() {
@@ -63,12 +72,14 @@ static double peakMiB() {
   return double(usage.ru_maxrss) / 1024;
 }
 
-static fa::Kernel take(fa::Expected<fa::Kernel> kernel) {
+static fa::Kernel take(const fa::Device &device, int64_t dim, int number) {
+  fa::Expected<fa::Kernel> kernel = fa::compile(makeSpec(dim, number), device);
   if (!kernel)
     check(fa::Error(kernel.error()));
   return *kernel;
 }
 
+/// The first launch, with what the device does; and the host's time of those after it.
 static void measureLaunch(const fa::Kernel &kernel, const fa::Device &where, int64_t dim) {
   const int64_t heads = 16, length = 128, bytes = heads * length * dim * 2;
   fa_device *device;
@@ -94,6 +105,12 @@ static void measureLaunch(const fa::Kernel &kernel, const fa::Device &where, int
   args.workspaceBytes = *workspace;
   if (*workspace)
     check(fa::Error(fa_device_alloc(device, *workspace, &args.workspace)));
+  double first = measure(1, [&](int) {
+    check(kernel.forward(nullptr, args));
+    check(fa::Error(fa_device_synchronize(device)));
+  });
+  std::printf("first launch  %10.2f ms, right after it was compiled\n", first);
+  check(kernel.wait());
   std::vector<double> times;
   for (int round = 0; round < 200; ++round) {
     // Few enough that the queue of the device never fills.
@@ -107,56 +124,113 @@ static void measureLaunch(const fa::Kernel &kernel, const fa::Device &where, int
               where.name == "cpu" ? " (with the computation)" : " on the host");
 }
 
-int main(int argc, char **argv) {
-  fa::Device device{argc > 1 ? argv[1] : "cuda:0", {}};
-  const int64_t dim = argc > 2 ? std::atoll(argv[2]) : 128;
-  char folder[] = "/tmp/fa-latency-XXXXXX";
-  if (!mkdtemp(folder))
-    return std::perror("latency: cannot make a folder"), 1;
-  setenv("FA_CACHE_DIR", folder, 1);
-  // The driver keeps what it compiles, too.
-  setenv("CUDA_CACHE_DISABLE", "1", 1);
-  if (const char *path = std::getenv("FA_LIBCUDA"))
-    if (void *library = dlopen(path, RTLD_NOW))
-      if (void *quiet = dlsym(library, "fakeQuiet"))
-        reinterpret_cast<void (*)(bool)>(quiet)(true);
+constexpr int kSpecs = 7;
 
-  constexpr int kSpecs = 7;
+/// Compiles them all, with nothing in any cache; then asks for one of them again.
+static void measureCold(const fa::Device &device, int64_t dim) {
   double before = peakMiB();
   // The first one starts the driver.
-  double first = measure(1, [&](int) { take(fa::compile(makeSpec(dim, kSpecs), device)); });
-  double cold = measure(kSpecs, [&](int i) { take(fa::compile(makeSpec(dim, i), device)); });
+  double first = measure(1, [&](int) { check(take(device, dim, kSpecs).wait()); });
+  std::vector<double> cold, loads, others;
+  for (int i = 0; i < kSpecs; ++i) {
+    std::optional<fa::Kernel> kernel;
+    cold.push_back(measure(1, [&](int) { kernel = take(device, dim, i); }));
+    loads.push_back(fa_program_get_info(kernel->program()).load_seconds * 1e3);
+    // Alone, the next one is compiled.
+    others.push_back(measure(1, [&](int) { check(kernel->wait()); }));
+  }
   double peak = peakMiB();
-  // Another name of the text is not known in memory.
-  auto fromDisk = [&](int i) {
-    auto text = fa::toMLIR(makeSpec(dim, i));
-    fa_compile_options options = fa_compile_options_default();
-    options.target = device.name.c_str();
-    options.source_name = "again";
-    fa_program *program;
-    check(fa::Error(fa_compile(text->c_str(), text->size(), &options, &program)));
-    fa_program_free(program);
-  };
-  double disk = measure(kSpecs, fromDisk);
+  fa_program_info info = fa_program_get_info(take(device, dim, 0).program());
+  std::printf("%s for %s, head dim %ld\n", info.target, info.device, long(dim));
+  std::printf("cold          %10.2f ms, of which the driver %.2f ms (both caches empty; the driver "
+              "keeps nothing)\n",
+              median(cold), median(loads));
+  std::printf("  the first   %10.2f ms, with the start of the driver and all variants\n", first);
+  std::printf("  unaligned   %10.2f ms later\n", median(others));
   fa::Attention known = makeSpec(dim, 0);
   constexpr int kRepeats = 1000;
   double memory = measure(21,
                           [&](int) {
                             for (int i = 0; i < kRepeats; ++i)
-                              take(fa::compile(known, device));
+                              (void)fa::compile(known, device);
                           }) /
                   kRepeats;
-  fa::Kernel kernel = take(fa::compile(known, device));
-  fa_program_info info = fa_program_get_info(kernel.program());
-  std::printf("%s for %s, head dim %ld\n", info.target, info.device, long(dim));
-  std::printf("first         %10.2f ms\n", first);
-  std::printf("compiled      %10.2f ms, of which the driver loads for %.2f ms\n", cold,
-              info.load_seconds * 1e3);
-  std::printf("found on disk %10.2f ms\n", disk);
   std::printf("in memory     %10.3f us\n", memory * 1e3);
-  measureLaunch(kernel, device, dim);
+  measureLaunch(take(device, dim, kSpecs + 1), device, dim);
   std::printf("peak memory   %10.1f MiB, %.1f before the compiler\n", peak, before);
-  std::printf("%s", fa_cache_info());
+}
+
+/// Fills both caches.
+static void fill(const fa::Device &device, int64_t dim) {
+  for (int i = 0; i < kSpecs; ++i)
+    check(take(device, dim, i).wait());
+}
+
+/// Finds what another process left.
+static void measureDisk(const fa::Device &device, int64_t dim) {
+  // The driver's start is no part of it.
+  fa_device *opened;
+  check(fa::Error(fa_device_open(device.name.c_str(), &opened)));
+  std::vector<double> times, loads;
+  double first = 0;
+  for (int i = 0; i < kSpecs; ++i) {
+    std::optional<fa::Kernel> kernel;
+    times.push_back(measure(1, [&](int) { kernel = take(device, dim, i); }));
+    loads.push_back(fa_program_get_info(kernel->program()).load_seconds * 1e3);
+    check(kernel->wait());
+    first = times.front();
+  }
+  std::printf("found on disk %10.2f ms, of which the driver %.2f ms (both caches full)\n",
+              median(times), median(loads));
+  std::printf("  the first   %10.2f ms\n", first);
+  std::string info = fa_cache_info();
+  if (info.find(" 0 compiled") == std::string::npos)
+    check(fa::Error("programs were compiled that should have been on disk:\n" + info));
+}
+
+/// Runs a part of it in a process of its own; whether that ended well.
+static bool runPart(const char *part, const char *disableDriverCache, char **argv,
+                    const fa::Device &device, int64_t dim) {
+  std::fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    setenv("CUDA_CACHE_DISABLE", disableDriverCache, 1);
+    std::string number = std::to_string(dim);
+    execl("/proc/self/exe", argv[0], part, device.name.c_str(), number.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = 1;
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+int main(int argc, char **argv) {
+  std::string part = argc > 1 && argv[1][0] == '-' ? argv[1] : "";
+  int at = part.empty() ? 1 : 2;
+  fa::Device device{argc > at ? argv[at] : "cuda:0", {}};
+  const int64_t dim = argc > at + 1 ? std::atoll(argv[at + 1]) : 128;
+  if (const char *path = std::getenv("FA_LIBCUDA"); path && !part.empty())
+    if (void *library = dlopen(path, RTLD_NOW))
+      if (void *quiet = dlsym(library, "fakeQuiet"))
+        reinterpret_cast<void (*)(bool)>(quiet)(true);
+  if (part == "--cold")
+    return measureCold(device, dim), 0;
+  if (part == "--fill")
+    return fill(device, dim), 0;
+  if (part == "--disk")
+    return measureDisk(device, dim), 0;
+
+  char folder[] = "/tmp/fa-latency-XXXXXX";
+  if (!mkdtemp(folder))
+    return std::perror("latency: cannot make a folder"), 1;
+  auto use = [&](const char *name) {
+    setenv("FA_CACHE_DIR", (std::string(folder) + "/" + name).c_str(), 1);
+    setenv("CUDA_CACHE_PATH", (std::string(folder) + "/driver").c_str(), 1);
+  };
+  use("cold");
+  bool good = runPart("--cold", /*disableDriverCache=*/"1", argv, device, dim);
+  use("disk");
+  good = good && runPart("--fill", "0", argv, device, dim) &&
+         runPart("--disk", "0", argv, device, dim);
   std::string remove = "rm -r " + std::string(folder);
-  return std::system(remove.c_str());
+  return std::system(remove.c_str()) != 0 || !good;
 }

@@ -42,6 +42,7 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
     add(tile::createTileSumOnTensorCore());
     tile::TileDeferSumsOptions defer;
     defer.bytes = 2;
+    defer.mostColumns = 255;
     add(tile::createTileDeferSums(defer));
     tile::TileSkipRescaleOptions skip;
     skip.bytes = 2;
@@ -68,6 +69,8 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   add(tile::createTilePromoteShared(promote));
   tile::TileScheduleLoopOptions schedule;
   schedule.sharedLimit = target.sharedMemory;
+  if (options.stages)
+    schedule.stages = {options.stages};
   add(tile::createTileScheduleLoop(schedule));
   add(tile::createTilePipeline());
   if (target.hasWGMMA) {

@@ -102,6 +102,7 @@ static const Phase kSchedule{"schedule", "layouts, rings, roles and barriers are
                              [](OpPassManager &pm, const CompileOptions &options) {
                                nvptx::ScheduleOptions schedule;
                                schedule.aligned = options.aligned;
+                               schedule.stages = options.stages;
                                SmallVector<StringRef> names;
                                StringRef(options.leaveOut).split(names, ',', -1, false);
                                schedule.leaveOut.assign(names.begin(), names.end());

@@ -63,6 +63,9 @@ llvm::Expected<std::unique_ptr<Execution>> Execution::create(llvm::StringRef tex
   if (llvm::Error failed =
           takeError(fa_compile(text.data(), text.size(), &options, &execution->program)))
     return failed;
+  // What is timed runs alone, and what is wrong with any variant shows.
+  if (llvm::Error failed = takeError(fa_program_wait(execution->program)))
+    return failed;
   return execution;
 }
 

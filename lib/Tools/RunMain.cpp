@@ -11,7 +11,9 @@
 #include "fa/Tools/Checker.h"
 #include "fa/Tools/Interpretation.h"
 #include "fa/Tools/Registry.h"
+#include "fa/Tools/RunReport.h"
 #include "fa/Tools/Tools.h"
+#include "fa/Tools/Tune.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
@@ -55,6 +57,18 @@ struct Options {
       cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare with the float64 reference"), cl::cat(category)};
   cl::opt<bool> time{"time", cl::desc("print the median time and FLOP/s"), cl::cat(category)};
+  cl::opt<bool> report{"report",
+                       cl::desc("print what the program costs at the sizes of --shape, and beside "
+                                "it the time of --time"),
+                       cl::cat(category)};
+  cl::opt<std::string> plot{"plot",
+                            cl::desc("with --time: draw the roofline of the GPU and the time "
+                                     "measured to an SVG file"),
+                            cl::cat(category)};
+  cl::opt<bool> tune{"tune",
+                     cl::desc("try tiles, stages and roles on the device, and keep the fastest for "
+                              "later compilations (fa-opt --cache-info says where)"),
+                     cl::cat(category)};
   cl::opt<int> repeats{"repeats", cl::init(20),
                        cl::desc("launches to take the median of; default 20"), cl::cat(category)};
   cl::opt<int> threads{"threads", cl::init(0),
@@ -156,12 +170,16 @@ static double countFlops(Checker &checker, const std::vector<HostTensor> &inputs
   return 2.0 * q[0] * q[1] * q[2] * k[2] * (q[3] + v[3]);
 }
 
-static void printTime(llvm::raw_ostream &os, Checker &checker,
-                      const std::vector<HostTensor> &inputs, std::vector<double> seconds) {
+static double median(std::vector<double> seconds) {
   llvm::sort(seconds);
-  double median = seconds[seconds.size() / 2];
+  return seconds[seconds.size() / 2];
+}
+
+static void printTime(llvm::raw_ostream &os, Checker &checker,
+                      const std::vector<HostTensor> &inputs, const std::vector<double> &all) {
+  double seconds = median(all);
   os << llvm::format("time: median %.3f ms of %zu launches, %.1f GFLOP/s (every score counted)\n",
-                     median * 1e3, seconds.size(), countFlops(checker, inputs) / median * 1e-9);
+                     seconds * 1e3, all.size(), countFlops(checker, inputs) / seconds * 1e-9);
 }
 
 /// "@causal: o 1x8x128x64 of f16, all finite; lse ...", all in one line.
@@ -241,16 +259,10 @@ static llvm::Expected<bool> finish(const Options &options, Checker &checker,
   return passed;
 }
 
-/// The outputs by the interpreter, at the phase asked for.
-static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
-                                                         llvm::StringRef text,
-                                                         const std::vector<HostTensor> &inputs,
-                                                         const Shapes &shapes, HeadLayout layout) {
-  if (options.time)
-    return error("the interpreter is not timed; leave out --time");
+/// The options as the passes take them.
+static CompileOptions compileOptions(const Options &options, llvm::StringRef target) {
   CompileOptions compile;
-  compile.target =
-      options.target.empty() ? getInterpreterTarget().str() : options.target.getValue();
+  compile.target = target.str();
   compile.onlineSoftmax = !options.standard;
   compile.analyzeMask = !options.noMaskAnalysis;
   compile.canonicalize = !options.noCanonicalize;
@@ -258,6 +270,19 @@ static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
   compile.keys = options.keys;
   compile.warps = options.warps;
   compile.leaveOut = options.leaveOut;
+  return compile;
+}
+
+/// The outputs by the interpreter, at the phase asked for.
+static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
+                                                         llvm::StringRef text,
+                                                         const std::vector<HostTensor> &inputs,
+                                                         const Shapes &shapes, HeadLayout layout) {
+  if (options.time || options.tune)
+    return error("the interpreter is not timed; leave out " +
+                 llvm::Twine(options.time ? "--time" : "--tune"));
+  CompileOptions compile = compileOptions(
+      options, options.target.empty() ? getInterpreterTarget() : StringRef(options.target));
   auto program = options.interpProgram.empty()
                      ? Interpretation::create(text, compile, options.interpPhase, options.entry,
                                               nameOfText(options))
@@ -296,8 +321,20 @@ static llvm::Expected<bool> run(const Options &options) {
       return error("--" + option->ArgStr + " is for the interpreter; add --device=interp");
   if (options.layout != "bhsd" && options.layout != "bshd")
     return error("unknown layout '" + options.layout + "': expected bhsd or bshd");
-  if (options.repeats.getNumOccurrences() && !options.time)
-    return error("--repeats is for --time; add that, or leave out --repeats");
+  if (options.repeats.getNumOccurrences() && !options.time && !options.tune)
+    return error("--repeats is for --time and --tune; add one, or leave out --repeats");
+  if ((options.report || !options.plot.empty()) && options.shape.empty())
+    return error("--report and --plot are for drawn sizes; give them by --shape=B,Hq,Hk,Sq,Sk");
+  if (!options.plot.empty() && !options.time)
+    return error("--plot draws the time measured; add --time");
+  if ((options.report || !options.plot.empty()) && options.device == "interp")
+    return error("--report and --plot are for what is compiled; choose another --device");
+  if (options.tune && (options.rows || options.keys || options.warps || !options.leaveOut.empty()))
+    return error("--tune searches what --tile-rows, --tile-keys, --tile-warps and --leave-out say; "
+                 "leave those out");
+  if (options.tune && options.standard)
+    return error("--tune is for what is compiled, not for the baseline; leave out "
+                 "--standard-attention");
   if (options.warps.getNumOccurrences() && options.device == "cpu")
     return error("--tile-warps is for GPUs; leave it out, or choose a GPU by --device");
   if (options.threads < 0 || options.threads > kMaxThreads)
@@ -339,6 +376,14 @@ static llvm::Expected<bool> run(const Options &options) {
   compile.keys = options.keys;
   compile.warps = options.warps;
   compile.leave_out = options.leaveOut.c_str();
+  Choices tuned;
+  if (options.tune) {
+    auto winner = tune(text, compile, *inputs, *shapes, layout, options.repeats, getLog(options));
+    if (!winner)
+      return winner.takeError();
+    tuned = *winner;
+    tuned.apply(compile);
+  }
   auto execution = Execution::create(text, compile);
   if (!execution)
     return execution.takeError();
@@ -347,8 +392,29 @@ static llvm::Expected<bool> run(const Options &options) {
     return outcome.takeError();
   printDevice(getLog(options), (*execution)->getProgram());
   llvm::Expected<bool> passed = finish(options, **checker, *inputs, outcome->outputs);
-  if (passed && options.time)
+  if (!passed)
+    return passed;
+  RunFacts facts{text, name, options.entry, options.shape, {}, "", 0};
+  if (options.time) {
     printTime(getLog(options), **checker, *inputs, outcome->seconds);
+    facts.seconds = median(outcome->seconds);
+  }
+  fa_program_info info = fa_program_get_info((*execution)->getProgram());
+  facts.device = info.device;
+  facts.compile = compileOptions(options, info.target);
+  if (options.tune) {
+    facts.compile.rows = tuned.rows;
+    facts.compile.keys = tuned.keys;
+    facts.compile.warps = tuned.warps;
+    facts.compile.stages = tuned.stages;
+    facts.compile.leaveOut = tuned.leaveOut;
+  }
+  if (options.report)
+    if (llvm::Error failed = printRunReport(getLog(options), facts))
+      return failed;
+  if (!options.plot.empty())
+    if (llvm::Error failed = plotRun(options.plot, facts))
+      return failed;
   return passed;
 }
 

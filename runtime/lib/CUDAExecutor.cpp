@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <algorithm>
 #include <chrono>
 
 using namespace mlir::fa;
@@ -126,6 +127,7 @@ struct Executor::Image {
 Executor::Executor(std::shared_ptr<const Device> device) : device(std::move(device)) {}
 
 Executor::~Executor() {
+  loading.reset();
   Current current(*device);
   for (auto &image : images)
     if (image && image->library)
@@ -239,21 +241,30 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
     return failed;
   auto start = std::chrono::steady_clock::now();
   executor->images.resize(codes.size());
-  for (const ManifestVariant &info : entry.variants) {
-    Variant &variant = executor->variants.emplace_back();
+  executor->variants.resize(entry.variants.size());
+  std::vector<Load> loads;
+  for (auto [i, info] : llvm::enumerate(entry.variants)) {
+    Variant &variant = executor->variants[i];
     variant.problem = lacking(*device, info);
     if (!variant.problem.empty())
       continue;
     if (info.image >= codes.size())
       return error("the manifest names image " + llvm::Twine(info.image) + ", but there are " +
                    llvm::Twine(codes.size()));
-    std::unique_ptr<Image> &image = executor->images[info.image];
-    if (!image) {
-      image = std::make_unique<Image>();
-      if (llvm::Error failed = executor->loadImage(*image, codes[info.image]))
-        return failed;
-    }
-    if (llvm::Error failed = executor->loadKernels(variant, *image, info.kernels))
+    loads.push_back({i, info.image, codes[info.image], info.kernels});
+  }
+  // Before the others the first that takes all lengths.
+  auto first = llvm::find_if(
+      loads, [&](const Load &load) { return entry.variants[load.variant].limits.empty(); });
+  if (first != loads.end())
+    std::rotate(loads.begin(), first, first + 1);
+  std::vector<Load> late;
+  for (Load &next : loads) {
+    Variant &variant = executor->variants[next.variant];
+    variant.late = &next != &loads.front() && !executor->images[next.image];
+    if (variant.late)
+      late.push_back(std::move(next));
+    else if (llvm::Error failed = executor->load(next))
       return failed;
   }
   if (llvm::Error failed = executor->prepareTensorMaps(entry))
@@ -263,5 +274,47 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
   auto unusable = [](const Variant &variant) { return !variant.problem.empty(); };
   if (llvm::all_of(executor->variants, unusable))
     return error(executor->variants.front().problem);
+  if (!late.empty())
+    executor->loading = std::make_unique<Background>(
+        [executor = executor.get(), late = std::move(late)] { executor->loadLate(late); });
   return executor;
+}
+
+llvm::Error Executor::load(const Load &load) {
+  std::unique_ptr<Image> &image = images[load.image];
+  if (!image) {
+    image = std::make_unique<Image>();
+    if (llvm::Error failed = loadImage(*image, load.code))
+      return failed;
+  }
+  return loadKernels(variants[load.variant], *image, load.kernels);
+}
+
+void Executor::loadLate(llvm::ArrayRef<Load> loads) {
+  Current current(*device);
+  // Meanwhile any thread may capture a stream, which this would end.
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  device->driver.cuThreadExchangeStreamCaptureMode(&mode);
+  for (const Load &next : loads) {
+    llvm::Error failed = current.check();
+    if (!failed)
+      failed = load(next);
+    if (failed)
+      variants[next.variant].failure = llvm::toString(std::move(failed));
+  }
+  device->driver.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+std::string Executor::getProblem(size_t index) const {
+  const Variant &variant = variants[index];
+  if (!waitFor(variant))
+    return "the process was forked while the program was loaded; compile in the child";
+  return variant.problem.empty() ? variant.failure : variant.problem;
+}
+
+llvm::Error Executor::wait() const {
+  for (const Variant &variant : variants)
+    if (!waitFor(variant) || !variant.failure.empty())
+      return error(getProblem(&variant - variants.data()));
+  return llvm::Error::success();
 }

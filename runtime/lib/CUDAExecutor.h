@@ -8,6 +8,7 @@
 #ifndef FA_RUNTIME_CUDAEXECUTOR_H
 #define FA_RUNTIME_CUDAEXECUTOR_H
 
+#include "Background.h"
 #include "CUDADriver.h"
 #include "Launch.h"
 #include "TensorMaps.h"
@@ -61,8 +62,11 @@ private:
 /// "cuda" or "cuda:N" as the ordinal N; none for other texts.
 std::optional<int> parseDevice(llvm::StringRef text);
 
-/// An entry whose kernels are loaded on a device. Immutable; may be used from
-/// any thread.
+/// An entry whose kernels are loaded on a device. May be used from any thread.
+///
+/// Drivers compile PTX one image after the other, for longer than the compiler does.
+/// So only the first variant that takes all lengths is loaded before there is an executor; the
+/// others follow on a thread of its own, for which launches that need them wait.
 class Executor {
 public:
   /// What the driver says of one kernel.
@@ -76,10 +80,10 @@ public:
     int64_t threads = 0;
   };
 
-  /// Loads the images that the entry's variants need: `images` in the order of
-  /// the manifest, which was made for `target`. Variants that ask for more
-  /// shared memory than there is, or for functions that the driver lacks, are
-  /// left out; an error where none remains.
+  /// Loads what the first of the entry's variants without limits needs, and starts to load the
+  /// others: `images` in the order of the manifest, which was made for `target`.
+  /// Variants that ask for more shared memory than there is, or for functions that the
+  /// driver lacks, are left out; an error where none remains.
   static llvm::Expected<std::unique_ptr<Executor>> create(std::shared_ptr<const Device> device,
                                                           const Manifest &entry,
                                                           llvm::StringRef target,
@@ -87,30 +91,51 @@ public:
   ~Executor();
 
   /// Puts the kernels of the first variant whose guards hold on a stream.
-  /// Allocates nothing on the device and waits for nothing, so that a stream
-  /// may be captured in a graph.
+  /// Allocates nothing on the device and waits for nothing that the device does, so
+  /// that a stream may be captured in a graph; for a variant that is being loaded it
+  /// waits.
   llvm::Error launch(const Manifest &entry, const BoundArguments &bound, CUstream stream) const;
 
   const Device &getDevice() const { return *device; }
-  /// Seconds that the driver took to load the images, which compiles PTX.
+  /// Waits for all variants; an error where one cannot be loaded.
+  llvm::Error wait() const;
+  /// Seconds that the driver took to load the first variant, which compiles PTX.
   double loadSeconds() const { return seconds; }
-  /// Why the device cannot run a variant; empty where it can.
-  const std::string &getProblem(size_t variant) const { return variants[variant].problem; }
-  /// Of every kernel that is loaded, variant by variant.
-  llvm::ArrayRef<KernelFacts> getKernels() const { return facts; }
+  /// Why the device cannot run a variant; empty where it can. Waits for it.
+  std::string getProblem(size_t variant) const;
+  /// Of every kernel, variant by variant. Waits for all.
+  llvm::ArrayRef<KernelFacts> getKernels() const {
+    return !loading || loading->wait() ? llvm::ArrayRef(facts) : llvm::ArrayRef<KernelFacts>();
+  }
 
 private:
   struct Image;
   struct Variant {
     /// Why the device cannot run it; empty where it can.
     std::string problem;
+    /// The rest is there when `loading` is done.
+    bool late = false;
+    /// Why the driver could not load it, late; empty where it could.
+    std::string failure;
     std::vector<CUfunction> functions;
+  };
+  /// A variant that is to be loaded.
+  struct Load {
+    size_t variant, image;
+    std::string code;
+    std::vector<ManifestKernel> kernels;
   };
 
   explicit Executor(std::shared_ptr<const Device> device);
   llvm::Error loadImage(Image &image, const std::string &code);
   llvm::Error loadKernels(Variant &variant, const Image &image,
                           llvm::ArrayRef<ManifestKernel> kernels);
+  llvm::Error load(const Load &load);
+  void loadLate(llvm::ArrayRef<Load> loads);
+  /// Whether what is written late can be read.
+  bool waitFor(const Variant &variant) const {
+    return !variant.late || !loading || loading->isDone() || loading->wait();
+  }
   llvm::Error prepareTensorMaps(const Manifest &entry);
   /// Whether a launch can be of a variant; stores the tensor maps of its kernels,
   /// or the reason where one is asked for.
@@ -133,6 +158,8 @@ private:
   std::unique_ptr<TensorMapCache> tensorMaps;
   CUdeviceptr emptyRows = 0;
   uint64_t rowBytes = 0;
+  /// Writes `images`, `facts` and the late variants.
+  std::unique_ptr<Background> loading;
 };
 
 } // namespace mlir::fa::cuda

@@ -211,6 +211,8 @@ llvm::Error Executor::launch(const Manifest &entry, const BoundArguments &bound,
         problems += (problems.empty() ? "" : "; or: ") + problem;
     return error("@" + entry.entry + " cannot be launched: " + problems);
   }
+  if (!waitFor(variants[chosen]) || !variants[chosen].failure.empty())
+    return error("@" + entry.entry + " cannot be launched: " + getProblem(chosen));
 
   CUtensorMap *map = maps;
   bool zeroed = false;

@@ -71,6 +71,8 @@ enum CUtensorMapDataType : int {
   CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9,
 };
 
+enum CUstreamCaptureMode : int { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
+
 enum CUtensorMapInterleave : int { CU_TENSOR_MAP_INTERLEAVE_NONE = 0 };
 
 enum CUtensorMapSwizzle : int {
@@ -120,6 +122,8 @@ enum CUtensorMapFloatOOBfill : int { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
   X(cuMemsetD8, cuMemsetD8_v2, (CUdeviceptr pointer, unsigned char value, size_t bytes))           \
   X(cuMemsetD8Async, cuMemsetD8Async,                                                              \
     (CUdeviceptr pointer, unsigned char value, size_t bytes, CUstream stream))                     \
+  X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode,                          \
+    (CUstreamCaptureMode * mode))                                                                  \
   X(cuCtxSynchronize, cuCtxSynchronize, ())                                                        \
   X(cuEventCreate, cuEventCreate, (CUevent * event, unsigned flags))                               \
   X(cuEventDestroy, cuEventDestroy_v2, (CUevent event))                                            \

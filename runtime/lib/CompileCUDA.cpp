@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Runtime/CompileCUDA.h"
+#include "Background.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
 #include "fa/Target/NVPTX/Passes.h"
+#include "mlir/Parser/Parser.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -36,9 +38,19 @@ static StringRef phaseOf(ModuleOp module) {
   return module.getOps<tile::FuncOp>().empty() ? "" : "tile";
 }
 
-/// Adds one way to run every entry of a module, which is consumed.
-static LogicalResult addVariant(cuda::Program &program, ModuleOp module,
-                                const nvptx::Target &target, const CompileOptions &options) {
+namespace {
+
+/// One way to run every entry of a module.
+struct Variant {
+  std::vector<Manifest> entries;
+  std::string ptx;
+};
+
+} // namespace
+
+/// The module is consumed.
+static FailureOr<Variant> compileVariant(ModuleOp module, const nvptx::Target &target,
+                                         const CompileOptions &options) {
   // The manifest is read where threads and shared memory are known and the
   // kernels are still tile.funcs.
   if (failed(runPhases(module, options, phaseOf(module), "schedule")))
@@ -49,49 +61,111 @@ static LogicalResult addVariant(cuda::Program &program, ModuleOp module,
   FailureOr<std::string> ptx = nvptx::translateToPTX(module, target);
   if (failed(ptx))
     return failure();
+  return Variant{std::move(*entries), std::move(*ptx)};
+}
+
+namespace {
+
+/// A variant that is compiled on a thread of its own, in a context of its own. What is
+/// wrong with it is not told: who wants to know compiles it again.
+class Beside {
+public:
+  Beside(ModuleOp module, const nvptx::Target &target, const CompileOptions &options) {
+    module.getContext()->getDialectRegistry().appendTo(registry);
+    llvm::raw_string_ostream(text) << module;
+    task.emplace([this, &target, options] {
+      MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+      ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
+      if (OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context))
+        variant = compileVariant(*module, target, options);
+    });
+  }
+  FailureOr<Variant> take() {
+    task->wait();
+    return std::move(variant);
+  }
+
+private:
+  std::string text;
+  DialectRegistry registry;
+  FailureOr<Variant> variant = failure();
+  std::optional<Background> task;
+};
+
+} // namespace
+
+/// Adds a further way to run the program's entries.
+static LogicalResult addVariant(cuda::Program &program, ModuleOp module, Variant variant) {
   unsigned image = program.images.size();
-  program.images.push_back(std::move(*ptx));
   program.manifest.images.push_back("ptx");
+  program.images.push_back(std::move(variant.ptx));
   if (image == 0) {
-    program.manifest.entries = std::move(*entries);
+    program.manifest.entries = std::move(variant.entries);
     return success();
   }
-  for (auto [known, added] : llvm::zip_equal(program.manifest.entries, *entries))
+  for (auto [known, added] : llvm::zip_equal(program.manifest.entries, variant.entries))
     if (llvm::Error error = known.addVariant(std::move(added), image))
       return module.emitError() << llvm::toString(std::move(error));
   return success();
 }
 
-FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &options) {
+FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &options,
+                                       bool parallel) {
   const nvptx::Target *target = nvptx::getTarget(options.target);
   if (!target)
     return module.emitError() << "target '" << options.target << "' is no GPU";
+  // Short sequences first: the others serve all lengths. Those of operands that are not aligned
+  // last.
+  bool chooses = options.onlineSoftmax && options.aligned && phaseOf(module).empty() &&
+                 options.rows == 0 && options.keys == 0 && options.warps == 0;
+  int64_t most = chooses ? nvptx::getShortSequence(module, options.target) : 0;
+  CompileOptions brief = options, unaligned = options;
+  brief.shortSequences = true;
+  unaligned.aligned = false;
+  if (options.alignedOnly) {
+    unaligned.rows = unaligned.keys = unaligned.warps = unaligned.stages = 0;
+    unaligned.leaveOut.clear();
+  }
+  OwningOpRef<ModuleOp> again = module.clone();
+  std::optional<Beside> briefBeside, unalignedBeside;
+  if (parallel && most)
+    briefBeside.emplace(module, *target, brief);
+  if (parallel)
+    unalignedBeside.emplace(module, *target, unaligned);
+  auto finish = [&](std::optional<Beside> &beside, const CompileOptions &options) {
+    FailureOr<Variant> variant = failure();
+    if (beside)
+      variant = beside->take();
+    if (succeeded(variant))
+      return variant;
+    OwningOpRef<ModuleOp> copy = again->clone();
+    return compileVariant(*copy, *target, options);
+  };
+
+  FailureOr<Variant> main = compileVariant(module, *target, options);
+  if (failed(main))
+    return failure();
+  // What the variant takes for granted need not hold.
+  bool guarded = llvm::any_of(main->entries, [](const Manifest &entry) {
+    const ManifestVariant &variant = entry.variants.front();
+    return !variant.guards.empty() || variant.countTensorMaps() > 0;
+  });
   Program program;
   program.manifest.target = options.target;
   program.manifest.minimumDriver = minimumDriver(*target);
-  OwningOpRef<ModuleOp> again = module.clone();
-  // Short sequences first: the others serve all lengths.
-  bool chooses = options.onlineSoftmax && options.aligned && phaseOf(module).empty() &&
-                 options.rows == 0 && options.keys == 0 && options.warps == 0;
-  if (int64_t most = chooses ? nvptx::getShortSequence(module, options.target) : 0) {
-    CompileOptions brief = options;
-    brief.shortSequences = true;
-    OwningOpRef<ModuleOp> first = module.clone();
-    if (failed(addVariant(program, *first, *target, brief)))
+  if (most) {
+    FailureOr<Variant> variant = finish(briefBeside, brief);
+    if (failed(variant) || failed(addVariant(program, *again, std::move(*variant))))
       return failure();
     for (Manifest &entry : program.manifest.entries)
       entry.variants.front().limits.push_back({"Sq", most});
   }
-  if (failed(addVariant(program, module, *target, options)))
+  if (failed(addVariant(program, *again, std::move(*main))))
     return failure();
-  // What the first variant takes for granted need not hold.
-  bool guarded = llvm::any_of(program.manifest.entries, [](const Manifest &entry) {
-    const ManifestVariant &first = entry.variants.front();
-    return !first.guards.empty() || first.countTensorMaps() > 0;
-  });
-  CompileOptions unaligned = options;
-  unaligned.aligned = false;
-  if (guarded && failed(addVariant(program, *again, *target, unaligned)))
-    return failure();
+  if (guarded) {
+    FailureOr<Variant> variant = finish(unalignedBeside, unaligned);
+    if (failed(variant) || failed(addVariant(program, *again, std::move(*variant))))
+      return failure();
+  }
   return program;
 }

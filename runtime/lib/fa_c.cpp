@@ -45,6 +45,8 @@ static CompileOptions translate(const fa_compile_options &options) {
   compile.keys = options.keys;
   compile.warps = options.warps;
   compile.leaveOut = options.leave_out ? options.leave_out : "";
+  compile.stages = options.stages;
+  compile.alignedOnly = options.aligned_only;
   return compile;
 }
 
@@ -118,11 +120,49 @@ static std::string diskKey(ModuleOp module, const CompileOptions &compile,
        << cpu.dotColumns << " " << cpu.convertsBF16;
   }
   os << "\noptions " << compile.onlineSoftmax << compile.analyzeMask << compile.canonicalize
-     << compile.aligned << " " << compile.rows << " " << compile.keys << " " << compile.warps
-     << " \"" << compile.leaveOut << "\"\n";
+     << compile.aligned << compile.alignedOnly << " " << compile.stages << " " << compile.rows
+     << " " << compile.keys << " " << compile.warps << " \"" << compile.leaveOut << "\"\n";
   module->print(os);
   return key;
 }
+
+static bool choosesNothing(const CompileOptions &compile) {
+  return !compile.rows && !compile.keys && !compile.warps && !compile.stages &&
+         compile.leaveOut.empty();
+}
+
+/// The key of what was chosen for a program on a device.
+static std::string choicesKey(ModuleOp module, CompileOptions compile, const cuda::Device *device) {
+  compile.rows = compile.keys = compile.warps = compile.stages = 0;
+  compile.leaveOut.clear();
+  compile.alignedOnly = false;
+  std::string key = "choices";
+  if (device)
+    key += " for " + device->name + " of " + std::to_string(device->multiprocessors);
+  return key + "\n" + diskKey(module, compile, device);
+}
+
+/// "rows keys warps stages [passes]".
+static std::string printChoices(const CompileOptions &compile) {
+  std::string text;
+  for (int64_t choice : {compile.rows, compile.keys, compile.warps, compile.stages})
+    text += std::to_string(choice) + " ";
+  return text + compile.leaveOut;
+}
+
+/// Takes what was kept; nothing where it is no text of choices.
+static void takeChoices(StringRef text, CompileOptions &compile) {
+  CompileOptions taken = compile;
+  for (int64_t *choice : {&taken.rows, &taken.keys, &taken.warps, &taken.stages})
+    if (text.consumeInteger(10, *choice) || !text.consume_front(" "))
+      return;
+  taken.leaveOut = text.str();
+  taken.alignedOnly = true;
+  compile = std::move(taken);
+}
+
+/// Counts calls of fa_keep_choices, after which what is in memory may be of others.
+static std::atomic<uint32_t> choicesKept{0};
 
 /// A program out of what the disk held; any error means that it is made again.
 static llvm::Error loadArtifact(StringRef bytes, const CompileOptions &compile, int threads,
@@ -180,7 +220,7 @@ static llvm::Expected<Artifact> compileForCPU(ModuleOp module, const CompileOpti
 static llvm::Expected<Artifact> compileForCUDA(ModuleOp module, const CompileOptions &compile,
                                                std::shared_ptr<const cuda::Device> device,
                                                fa_program &program) {
-  auto compiled = cuda::compile(module, compile);
+  auto compiled = cuda::compile(module, compile, /*parallel=*/true);
   if (failed(compiled))
     return error("the program could not be compiled");
   if (compiled->manifest.entries.size() != 1)
@@ -199,7 +239,13 @@ static llvm::Expected<Artifact> compileForCUDA(ModuleOp module, const CompileOpt
   return Artifact{printManifest(compiled->manifest), std::move(compiled->images)};
 }
 
-static fa_error *compile(StringRef text, const fa_compile_options &options, fa_program &program) {
+/// Parses, and calls `use` with the module of the one entry, the options in full, the
+/// device, and what was said of errors.
+static fa_error *
+withModule(StringRef text, const fa_compile_options &options,
+           llvm::function_ref<fa_error *(ModuleOp, CompileOptions &,
+                                         std::shared_ptr<const cuda::Device>, ErrorCollector &)>
+               use) {
   CompileOptions compileOptions = translate(options);
   auto device = chooseDevice(options, compileOptions.target);
   if (!device)
@@ -207,7 +253,6 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
   if (options.threads < 0 || options.threads > kMaxThreads)
     return makeError("fa_compile_options.threads is " + std::to_string(options.threads) +
                      ", expected 0 (one per core) to " + std::to_string(kMaxThreads));
-  program.target = compileOptions.target;
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -220,10 +265,24 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
     return makeError(errors.messages("the text is not a module of MLIR"));
   if (fa_error *error = selectEntry(*module, options.entry))
     return error;
+  return use(*module, compileOptions, std::move(*device), errors);
+}
+
+static fa_error *compileModule(ModuleOp module, CompileOptions &compile,
+                               const fa_compile_options &options,
+                               std::shared_ptr<const cuda::Device> device, ErrorCollector &errors,
+                               fa_program &program) {
+  program.target = compile.target;
   DiskCache disk = options.no_cache ? DiskCache({}, 0) : DiskCache::fromEnvironment();
-  std::string key = disk.isOn() ? diskKey(*module, compileOptions, device->get()) : "";
+  std::string key;
+  if (disk.isOn()) {
+    if (choosesNothing(compile))
+      if (auto choices = disk.read(choicesKey(module, compile, device.get())))
+        takeChoices(*choices, compile);
+    key = diskKey(module, compile, device.get());
+  }
   if (std::optional<std::string> kept = disk.read(key)) {
-    llvm::Error unusable = loadArtifact(*kept, compileOptions, options.threads, *device, program);
+    llvm::Error unusable = loadArtifact(*kept, compile, options.threads, device, program);
     if (!unusable) {
       ++getCacheCounts().disk;
       return nullptr;
@@ -231,8 +290,8 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
     llvm::consumeError(std::move(unusable));
     disk.remove(key);
   }
-  auto artifact = *device ? compileForCUDA(*module, compileOptions, *device, program)
-                          : compileForCPU(*module, compileOptions, options.threads, program);
+  auto artifact = device ? compileForCUDA(module, compile, device, program)
+                         : compileForCPU(module, compile, options.threads, program);
   if (!artifact)
     return makeError(errors.messages(llvm::toString(artifact.takeError())));
   if (llvm::Error failed = describeArguments(program))
@@ -243,6 +302,15 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
   return nullptr;
 }
 
+static fa_error *compile(StringRef text, const fa_compile_options &options, fa_program &program) {
+  return withModule(text, options,
+                    [&](ModuleOp module, CompileOptions &compile,
+                        std::shared_ptr<const cuda::Device> device, ErrorCollector &errors) {
+                      return compileModule(module, compile, options, std::move(device), errors,
+                                           program);
+                    });
+}
+
 /// What tells one call of fa_compile from another, as bytes.
 static void memoryKey(StringRef text, const fa_compile_options &options, std::string &key) {
   key.reserve(256 + text.size());
@@ -250,17 +318,19 @@ static void memoryKey(StringRef text, const fa_compile_options &options, std::st
        {options.target, options.entry, options.device, options.leave_out, options.source_name})
     key.append(choice ? choice : "").push_back(choice ? '\0' : '\1');
   for (int32_t choice : {options.threads, options.standard, options.no_mask_analysis,
-                         options.no_canonicalize, options.rows, options.keys, options.warps})
+                         options.no_canonicalize, options.rows, options.keys, options.warps,
+                         options.stages, options.aligned_only, int32_t(choicesKept.load())})
     key.append(reinterpret_cast<const char *>(&choice), sizeof choice);
   key.append(text.data(), text.size());
 }
 
 /// Stores the options in the size of this version; an error where they have none.
 static fa_error *readOptions(const fa_compile_options *options, fa_compile_options &chosen) {
-  constexpr size_t first = offsetof(fa_compile_options, no_cache);
+  constexpr size_t first = offsetof(fa_compile_options, no_cache),
+                   second = offsetof(fa_compile_options, aligned_only);
   if (!options)
     return nullptr;
-  if (options->size != first && options->size != sizeof chosen)
+  if (options->size != first && options->size != second && options->size != sizeof chosen)
     return makeError("fa_compile_options.size is " + std::to_string(options->size) + ", expected " +
                      std::to_string(sizeof chosen) + "; start from fa_compile_options_default()");
   std::memcpy(&chosen, options, options->size);
@@ -290,6 +360,32 @@ fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *op
   key.clear();
   memoryKey(StringRef(text, size), chosen, key);
   return getProgram(key, make, program);
+}
+
+fa_error *fa_keep_choices(const char *text, size_t size, const fa_compile_options *options) {
+  if (!text)
+    return makeError("fa_keep_choices needs the text of a module, got NULL");
+  fa_compile_options chosen = fa_compile_options_default();
+  if (fa_error *error = readOptions(options, chosen))
+    return error;
+  DiskCache disk = DiskCache::fromEnvironment();
+  if (!disk.isOn())
+    return makeError("choices cannot be kept: the disk cache is off; set FA_CACHE_DIR to a folder");
+  return withModule(StringRef(text, size), chosen,
+                    [&](ModuleOp module, CompileOptions &compile,
+                        std::shared_ptr<const cuda::Device> device,
+                        ErrorCollector &) -> fa_error * {
+                      std::string key = choicesKey(module, compile, device.get());
+                      ++choicesKept;
+                      disk.remove(key);
+                      if (choosesNothing(compile))
+                        return nullptr;
+                      disk.write(key, printChoices(compile));
+                      if (disk.read(key))
+                        return nullptr;
+                      return makeError("choices cannot be kept: the folder of the cache cannot be "
+                                       "written; see fa-opt --cache-info");
+                    });
 }
 
 const char *fa_cache_info(void) {

@@ -58,7 +58,7 @@ static void addVariants(fa_reasons &reasons, const fa_program &program) {
     const ManifestVariant &variant = entry.variants[i];
     bool last = i + 1 == entry.variants.size();
     if (std::string problem = program.cuda ? program.cuda->getProblem(i) : ""; !problem.empty()) {
-      reasons.add(FA_SLOWER, problem);
+      reasons.add(last ? FA_REFUSED_AT_LAUNCH : FA_SLOWER, problem);
       continue;
     }
     // Short sequences ask for what all do.

@@ -157,6 +157,12 @@ fa_program_info fa_program_get_info(const fa_program *program) {
           program->cuda->loadSeconds()};
 }
 
+fa_error *fa_program_wait(const fa_program *program) {
+  if (!program)
+    return makeError("fa_program_wait needs a program, got NULL");
+  return program->cuda ? makeError(program->cuda->wait()) : nullptr;
+}
+
 size_t fa_program_num_kernels(const fa_program *program) {
   return program && program->cuda ? program->cuda->getKernels().size() : 0;
 }

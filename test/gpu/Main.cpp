@@ -209,6 +209,7 @@ int main(int argc, char **argv) {
   // The long ones first, so that none is alone at the end.
   addLarge(all);
   addRuntime(all);
+  addGraph(all);
   addMath(all);
   addSpecial(all);
   addTiles(all);

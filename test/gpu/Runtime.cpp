@@ -15,7 +15,6 @@
 #include "Suite.h"
 #include "fa/Tools/DeviceMemory.h"
 #include <algorithm>
-#include <dlfcn.h>
 
 using namespace mlir::fa;
 using namespace fa_test;
@@ -171,61 +170,19 @@ static llvm::Error checkMissingKernel(const Target &target) {
                      {"cannot load kernel 'fake_plain'", "CUDA_ERROR_NOT_FOUND"});
 }
 
-/// A launch is recorded in a graph, and run by it. Only the test captures, so it
-/// asks the driver itself.
+/// A launch is recorded in a graph, and run by it.
 static llvm::Error checkGraph(const Target &target) {
   auto scale = Scale::create(target);
   if (!scale)
     return scale.takeError();
-  const char *path = std::getenv("FA_LIBCUDA");
-  void *driver = dlopen(path && *path ? path : "libcuda.so.1", RTLD_NOW);
-  int result = 0;
-  bool known = true;
-  auto call = [&](const char *name, auto... arguments) {
-    auto function =
-        driver ? reinterpret_cast<int (*)(decltype(arguments)...)>(dlsym(driver, name)) : nullptr;
-    known &= function != nullptr;
-    if (known && result == 0)
-      result = function(arguments...);
-  };
-  llvm::StringRef ordinal = target.device;
-  int number = 0;
-  if (ordinal.consume_front("cuda:"))
-    ordinal.getAsInteger(10, number);
-  int device = 0;
-  void *context = nullptr, *stream = nullptr, *graph = nullptr, *runnable = nullptr;
-  constexpr unsigned kNonBlocking = 1, kOnlyThisThread = 1;
-  call("cuDeviceGet", &device, number);
-  call("cuDevicePrimaryCtxRetain", &context, device);
-  call("cuCtxPushCurrent_v2", context);
-  call("cuStreamCreate", &stream, kNonBlocking);
-  if (!known)
-    return error(llvm::Twine(kSkipped) + "the driver has no streams");
-  call("cuStreamBeginCapture_v2", stream, kOnlyThisThread);
-  llvm::Error launched = (*scale)->launch(/*shift=*/0, stream);
-  call("cuStreamEndCapture", stream, &graph);
-  call("cuGraphInstantiateWithFlags", &runnable, graph, 0ull);
-  if (launched)
-    return launched;
-  for (int time = 0; time < 2 && result == 0; ++time) {
+  auto before = [&]() -> llvm::Error {
     if (llvm::Error failed = (*scale)->clear())
       return failed;
-    if (llvm::Error failed = expectError((*scale)->check(), {"element 0 is"}))
-      return failed;
-    call("cuGraphLaunch", runnable, stream);
-    call("cuStreamSynchronize", stream);
-    if (result == 0)
-      if (llvm::Error failed = (*scale)->check())
-        return failed;
-  }
-  call("cuGraphExecDestroy", runnable);
-  call("cuGraphDestroy", graph);
-  call("cuStreamDestroy_v2", stream);
-  call("cuCtxPopCurrent_v2", &context);
-  call("cuDevicePrimaryCtxRelease_v2", device);
-  if (!known || result != 0)
-    return error("capturing failed with error " + llvm::Twine(result));
-  return llvm::Error::success();
+    return expectError((*scale)->check(), {"element 0 is"});
+  };
+  return replay(
+      target, [&](void *stream) { return (*scale)->launch(/*shift=*/0, stream); }, before,
+      [&] { return (*scale)->check(); });
 }
 
 /// The copy engine brings the tile that the tensor map of the runtime describes.

@@ -48,6 +48,12 @@ llvm::Error runLoaded(const Target &target, const std::string &manifest, llvm::S
                       std::vector<mlir::fa::HostTensor> &tensors,
                       std::vector<fa_argument> scalars = {});
 
+/// Captures what `launch` puts on a stream in a graph, and runs the graph twice, between
+/// `before` and `after`.
+llvm::Error replay(const Target &target, llvm::function_ref<llvm::Error(void *)> launch,
+                   llvm::function_ref<llvm::Error()> before,
+                   llvm::function_ref<llvm::Error()> after);
+
 /// Programs of every kind against the reference: a test a case.
 void addMatrix(std::vector<Test> &tests, bool full);
 /// Kernels without one of the passes that only make code faster.
@@ -60,6 +66,8 @@ void addTiles(std::vector<Test> &tests);
 void addMath(std::vector<Test> &tests);
 /// Loading and launching, without the compiler.
 void addRuntime(std::vector<Test> &tests);
+/// Attention in a graph, through fa.h.
+void addGraph(std::vector<Test> &tests);
 /// Tensors of more than 2^31 elements.
 void addLarge(std::vector<Test> &tests);
 

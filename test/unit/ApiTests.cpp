@@ -284,3 +284,48 @@ TEST(Api, Explains) {
             std::string::npos);
   unsetenv("FA_FAKE_CUDA");
 }
+
+// Later compilations take what was kept, for aligned tensors; others choose for themselves.
+TEST(Api, TakesChoicesThatWereKept) {
+  char folder[] = "/tmp/fa-choices-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  setenv("FA_CACHE_DIR", folder, 1);
+  setenv("FA_LIBCUDA", FA_FAKE_LIBCUDA, 1);
+  fa::Attention spec = simple(64);
+  spec.dtype = fa::f16;
+  auto threads = [&] {
+    auto kernel = fa::compile(spec, fa::Device::cuda(0));
+    if (!kernel)
+      return kernel.error();
+    std::string text;
+    for (size_t i = 0; i < fa_program_num_kernels(kernel->program()); ++i)
+      text += std::to_string(fa_program_kernel(kernel->program(), i).threads) + " ";
+    return text;
+  };
+  std::string usual = threads();
+  EXPECT_NE(usual.substr(0, 4), "256 ");
+  auto text = fa::toMLIR(spec);
+  fa_compile_options options = fa_compile_options_default();
+  options.target = "cuda:0";
+  options.rows = 64;
+  options.warps = 4;
+  options.stages = 3;
+  ASSERT_FALSE(fa::Error(fa_keep_choices(text->data(), text->size(), &options)));
+  // Four warps that compute, four that load.
+  EXPECT_EQ(threads(), "256 " + usual.substr(4));
+  // Who chooses, chooses.
+  fa_program *program;
+  options.rows = 128;
+  options.warps = 8;
+  ASSERT_FALSE(fa::Error(fa_compile(text->data(), text->size(), &options, &program)));
+  EXPECT_EQ(fa_program_kernel(program, 0).threads, 384);
+  fa_program_free(program);
+  options.rows = options.warps = options.stages = 0;
+  ASSERT_FALSE(fa::Error(fa_keep_choices(text->data(), text->size(), &options)));
+  EXPECT_EQ(threads(), usual);
+  setenv("FA_CACHE_DIR", "", 1);
+  fa::Error off(fa_keep_choices(text->data(), text->size(), &options));
+  EXPECT_EQ(off.message(),
+            "choices cannot be kept: the disk cache is off; set FA_CACHE_DIR to a folder");
+  EXPECT_EQ(std::system(("rm -r " + std::string(folder)).c_str()), 0);
+}

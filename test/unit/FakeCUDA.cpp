@@ -15,6 +15,7 @@
 //   shared=65536      bytes of shared memory that a block may have (232448)
 //   memory=4096       bytes that can be allocated
 //   jit=TEXT          compiling PTX fails, with this log (';' for a new line)
+//   load=100          milliseconds that loading takes
 //   lazy=1            compiling fails at the first kernel, not before
 //   launch=719, sync=700   the result of launches, of waiting
 //   memset=1          the result of setting memory on a stream
@@ -35,6 +36,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace mlir::fa::cuda;
@@ -58,6 +60,7 @@ struct CUevent_st {
 namespace {
 
 constexpr CUresult kInvalidValue = 1, kInvalidPtx = 218, kNotFound = 500, kInvalidContext = 201;
+[[maybe_unused]] constexpr CUresult kCaptured = 900;
 
 std::string setting(const std::string &key, const std::string &otherwise) {
   const char *text = std::getenv("FA_FAKE_CUDA");
@@ -80,7 +83,9 @@ size_t allocated = 0;
 std::string launches;
 std::atomic<int> contexts{0}, libraries{0}, encodings{0};
 std::atomic<bool> quiet{false};
+std::atomic<bool> capturing{false};
 thread_local int current = 0;
+thread_local CUstreamCaptureMode captureMode{};
 
 CUresult compileError(CUlib_st &library) {
   std::string log = setting("jit", "");
@@ -195,6 +200,8 @@ FA_EXPORTED int fakeContexts() { return contexts; }
 FA_EXPORTED int fakeLibraries() { return libraries; }
 FA_EXPORTED int fakeEncodings() { return encodings; }
 // Launches do nothing from now on, so that what remains is the caller's time.
+// A stream is captured somewhere, which loading ends but for relaxed threads.
+FA_EXPORTED void fakeCapture(bool on) { capturing = on; }
 FA_EXPORTED void fakeQuiet(bool on) { quiet = on; }
 
 FA_EXPORTED CUresult cuInit(unsigned) { return static_cast<CUresult>(number("init", 0)); }
@@ -245,6 +252,10 @@ FA_EXPORTED CUresult cuCtxPushCurrent_v2(CUcontext) {
   ++current;
   return CUDA_SUCCESS;
 }
+FA_EXPORTED CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
+  std::swap(*mode, captureMode);
+  return CUDA_SUCCESS;
+}
 FA_EXPORTED CUresult cuCtxPopCurrent_v2(CUcontext *) {
   return current-- > 0 ? CUDA_SUCCESS : kInvalidContext;
 }
@@ -252,6 +263,9 @@ FA_EXPORTED CUresult cuCtxPopCurrent_v2(CUcontext *) {
 #ifndef FA_FAKE_LACKS_LIBRARIES
 FA_EXPORTED CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options,
                                        void **values, unsigned count, int *, void **, unsigned) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(number("load", 0)));
+  if (capturing && captureMode != CU_STREAM_CAPTURE_MODE_RELAXED)
+    return kCaptured;
   auto *made = new CUlib_st{static_cast<const char *>(code)};
   for (unsigned i = 0; i < count; ++i) {
     if (options[i] == CU_JIT_ERROR_LOG_BUFFER)

@@ -19,6 +19,8 @@ struct ScheduleOptions {
   bool aligned = true;
   /// Names of passes that are left out; each of `getOptionalPasses`.
   std::vector<StringRef> leaveOut;
+  /// Tiles in flight of each tensor that a loop reads; 0 chooses.
+  int64_t stages = 0;
 };
 
 /// The passes that only make code faster.

@@ -34,6 +34,8 @@ struct CompileOptions {
   int64_t rows = 0, keys = 0;
   /// GPUs: warps that share a tile; 0 chooses.
   int64_t warps = 0;
+  /// GPUs: tiles in flight of each tensor that a loop reads; 0 chooses.
+  int64_t stages = 0;
   /// GPUs: passes of phase schedule to leave out, by name, commas between; see
   /// `nvptx::getOptionalPasses`.
   std::string leaveOut;
@@ -42,6 +44,9 @@ struct CompileOptions {
   /// GPUs: tiles for short sequences, where those of other lengths would lie outside
   /// for a large part; see `nvptx::getShortSequence`.
   bool shortSequences = false;
+  /// GPUs: `rows`, `keys`, `warps`, `stages` and `leaveOut` are for aligned operands;
+  /// what serves others chooses for itself.
+  bool alignedOnly = false;
 };
 
 /// One step of the compiler: a name, what holds after it, and its passes.

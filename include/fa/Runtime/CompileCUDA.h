@@ -23,7 +23,9 @@ struct Program {
 
 /// Compiles a module of entries for `options.target`. Errors of the program are
 /// diagnostics of the module's context.
-FailureOr<Program> compile(ModuleOp module, const CompileOptions &options);
+///
+/// `parallel`: a second variant is compiled on a thread of its own.
+FailureOr<Program> compile(ModuleOp module, const CompileOptions &options, bool parallel = false);
 
 /// The target whose code is fastest on a device of this compute capability with
 /// a driver that supports this CUDA; null where none runs there.

@@ -221,7 +221,10 @@ int64_t nvptx::getShortSequence(ModuleOp module, StringRef target) {
   bool all = info && info->hasWGMMA, any = false;
   module.walk([&](AttentionOp attention) {
     any = true;
-    all = all && hasWholeChunks(attention) && lookUp(kShortTable, attention, /*aligned=*/true);
+    // Without a mask 192 rows do as well up to 64 columns, and read less.
+    bool gains = !attention.getMask().empty() || attention.getHeadDim() > 64;
+    all = all && gains && hasWholeChunks(attention) &&
+          lookUp(kShortTable, attention, /*aligned=*/true);
   });
   return all && any ? kShortSequence : 0;
 }

@@ -391,6 +391,11 @@ public:
     return bytes;
   }
 
+  /// Waits until the code for tensors that are not aligned is loaded too, which a
+  /// thread does on GPUs; an error where the driver cannot load it. Launches that need
+  /// it wait by themselves.
+  Error wait() const { return Error(fa_program_wait(state->program)); }
+
   /// For what fa_c.h can tell of it; owned by the kernel.
   const fa_program *program() const { return state->program; }
 

@@ -104,6 +104,9 @@ typedef struct fa_compile_options {
                                between; every choice gives right results. NULL: none */
   const char *source_name;  /* what errors call the text, say its file; NULL: "<text>" */
   int32_t no_cache;         /* 1: compile, whatever is kept, and keep nothing */
+  int32_t stages;           /* GPUs: tiles in flight of each tensor that a loop reads; 0 chooses */
+  int32_t aligned_only;     /* GPUs: rows, keys, warps, stages and leave_out are for tensors at
+                               multiples of 16 bytes; what serves others chooses for itself */
 } fa_compile_options;
 
 FA_API fa_compile_options fa_compile_options_default(void);
@@ -126,6 +129,12 @@ FA_API void fa_error_free(fa_error *error);
 FA_API fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *options,
                             fa_program **program);
 FA_API void fa_program_free(fa_program *program);
+
+/* Keeps the choices of `options` (rows, keys, warps, stages, leave_out) on disk: from now
+ * on compilations of this program for this device that choose none of them, and may look
+ * at what is kept, take them, for tensors at multiples of 16 bytes. With none chosen, forgets
+ * what was kept. An error where nothing can be kept. `fa-run --tune` finds good ones. */
+FA_API fa_error *fa_keep_choices(const char *text, size_t size, const fa_compile_options *options);
 
 /* The cache on disk: its folder, entries and size, and what this process found
  * there, as lines. Valid until the thread asks again. */
@@ -178,11 +187,20 @@ FA_API fa_argument_info fa_program_argument(const fa_program *program, size_t in
 typedef struct fa_program_info {
   const char *target;  /* "cpu", "sm_80", ... */
   const char *device;  /* "cpu", or the name of the GPU */
-  double load_seconds; /* what the driver took to load it, compiling PTX; 0 on the CPU */
+  double load_seconds; /* what the driver took, compiling PTX, until launches of aligned
+                          tensors could begin; 0 on the CPU */
 } fa_program_info;
 FA_API fa_program_info fa_program_get_info(const fa_program *program);
 
-/* What the driver says of the kernels of a program on a GPU. */
+/* Waits until every variant of a program is loaded; an error where the driver cannot
+ * load one. A program for a GPU comes with its fastest variant loaded, for tensors whose
+ * addresses and strides are multiples of 16 bytes, while a thread of its own loads the
+ * others. A launch that needs one of those waits for it, also while its stream is
+ * captured, and fails where it could not be loaded. So nobody has to call this, but a
+ * program that will launch such tensors may want to have waited before. */
+FA_API fa_error *fa_program_wait(const fa_program *program);
+
+/* What the driver says of the kernels of a program on a GPU; waits as fa_program_wait. */
 typedef struct fa_kernel_info {
   const char *name;
   int32_t threads;      /* of a block */

@@ -112,9 +112,15 @@ struct DeferSums : tile::impl::TileDeferSumsBase<DeferSums> {
       if (haveRegistersForRows(getOperation(), rows))
         sums.push_back(reduce);
     });
-    for (ReduceOp reduce : sums)
-      if (std::optional<Sum> sum = findSum(reduce))
+    auto isTooWide = [&](Type type) {
+      auto tile = dyn_cast<RankedTensorType>(type);
+      return tile && tile.getRank() == 2 && mostColumns > 0 && tile.getDimSize(1) > mostColumns;
+    };
+    for (ReduceOp reduce : sums) {
+      std::optional<Sum> sum = findSum(reduce);
+      if (sum && llvm::none_of(sum->loop.getResultTypes(), isTooWide))
         defer(*sum);
+    }
   }
 };
 

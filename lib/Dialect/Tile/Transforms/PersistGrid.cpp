@@ -176,8 +176,45 @@ void PersistGrid::countInstances(RoleOp role) {
   takeIds(b, role, number);
 }
 
-/// Block b begins with b; what comes after the first numbers is taken from the counter,
-/// an instance ahead, since memory takes as long to answer as some loops run.
+/// Takes a number behind the last loop of the block, or of a branch in it: late, so that
+/// blocks take numbers in the order in which they finish, but before the last copies, which
+/// wait for their slots while memory answers.
+static Value takeNumber(OpBuilder &b, Location loc, Block *block, Value counter) {
+  OpBuilder::InsertionGuard guard(b);
+  auto take = [&]() -> Value {
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+    return FetchAddOp::create(b, loc, b.getI32Type(), counter, zero, one);
+  };
+  auto takeBehindLoop = [&](Block *block) {
+    b.setInsertionPointToEnd(block);
+    for (scf::ForOp loop : block->getOps<scf::ForOp>())
+      b.setInsertionPointAfter(loop);
+    return take();
+  };
+  scf::IfOp last;
+  for (scf::IfOp branch : block->getOps<scf::IfOp>())
+    last = branch;
+  if (!last || last.getNumResults() != 0 || last.thenBlock()->getOps<scf::ForOp>().empty())
+    return takeBehindLoop(block);
+  b.setInsertionPoint(last);
+  auto branch = scf::IfOp::create(b, loc, b.getI32Type(), last.getCondition(), true);
+  for (auto [from, to] : llvm::zip(last->getRegions(), branch->getRegions())) {
+    if (!from.empty()) {
+      to.takeBody(from);
+      to.front().getTerminator()->erase();
+    }
+    if (to.empty())
+      to.emplaceBlock();
+    Value number = takeBehindLoop(&to.front());
+    b.setInsertionPointToEnd(&to.front());
+    scf::YieldOp::create(b, loc, number);
+  }
+  last.erase();
+  return branch.getResult(0);
+}
+
+/// Block b begins with b; what comes after the first numbers is taken from the counter.
 void PersistGrid::sendNumbers(RoleOp role, ArrayRef<Value> rings, Value counter) {
   Location loc = role.getLoc();
   SmallVector<Operation *> ops = opsOf(role);
@@ -192,11 +229,9 @@ void PersistGrid::sendNumbers(RoleOp role, ArrayRef<Value> rings, Value counter)
     scf::ConditionOp::create(b, loc, more, numbers);
   };
   auto take = [&](OpBuilder &b, Location, ValueRange numbers) {
-    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-    Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
-    Value taken = FetchAddOp::create(b, loc, b.getI32Type(), counter, zero, one);
     takeIds(b, role, numbers.front());
     moveOps(ops, b.getInsertionBlock());
+    Value taken = takeNumber(b, loc, b.getInsertionBlock(), counter);
     b.setInsertionPointToEnd(b.getInsertionBlock());
     Value next = arith::AddIOp::create(b, loc, blocks, taken);
     scf::YieldOp::create(b, loc, next);

@@ -1,4 +1,5 @@
 // RUN: fa-opt %s --tile-defer-sums | FileCheck %s
+// RUN: fa-opt %s --tile-defer-sums=most-columns=23 | FileCheck %s --check-prefix=WIDE
 
 // Eight columns are carried, times the factor, and each eight of the tile are added.
 // CHECK-LABEL: tile.func @scaled(
@@ -88,5 +89,27 @@ tile.func @kept(%x: !tile.view<?x24xf32>, %o: !tile.view<?xf32>, %n: index) grid
   tile.store %r#0, %o[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
   tile.store %r#1, %o[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
   tile.store %r#2, %o[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
+  tile.return
+}
+
+// Beside a wide tile, sums stay rows.
+// WIDE-LABEL: tile.func @wide(
+// WIDE: scf.for {{.*}} -> (tensor<64xf32>, tensor<64x24xf32>)
+// CHECK-LABEL: tile.func @wide(
+// CHECK: scf.for {{.*}} -> (tensor<64x8xf32>, tensor<64x24xf32>)
+tile.func @wide(%x: !tile.view<?x24xf32>, %o: !tile.view<?xf32>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %z = tile.broadcast %zero : f32 -> tensor<64xf32>
+  %za = tile.broadcast %zero : f32 -> tensor<64x24xf32>
+  %sum, %all = scf.for %i = %c0 to %n step %c64 iter_args(%s = %z, %a = %za) -> (tensor<64xf32>, tensor<64x24xf32>) {
+    %p = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x24xf32> -> tensor<64x24xf32>
+    %t = tile.reduce addf %p init %s dim 1 : tensor<64x24xf32> -> tensor<64xf32>
+    %u = arith.addf %a, %p : tensor<64x24xf32>
+    scf.yield %t, %u : tensor<64xf32>, tensor<64x24xf32>
+  }
+  tile.store %sum, %o[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
+  tile.store %all, %x[%c0, %c0] dims [0, 1] : tensor<64x24xf32>, !tile.view<?x24xf32>
   tile.return
 }

@@ -84,12 +84,12 @@ tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
 // CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[N]], %[[COUNT]] : i32
 // CHECK-NEXT: scf.condition(%[[MORE]]) %[[N]] : i32
 // CHECK: ^bb0(%[[M:.*]]: i32):
-// CHECK: %[[TAKEN:.*]] = tile.fetch_add %[[COUNTER]][%{{.*}}], %{{.*}} : <1xi32>
 // CHECK: %[[T:.*]] = arith.index_cast %[[M]] : i32 to index
 // CHECK: %[[ROW:.*]] = arith.muli %[[T]], %{{.*}}
 // CHECK: scf.for %{{.*}} = %{{.*}} to %[[ROW]]
 // CHECK: tile.put %[[RING]]
 // CHECK: }
+// CHECK: %[[TAKEN:.*]] = tile.fetch_add %[[COUNTER]][%{{.*}}], %{{.*}} : <1xi32>
 // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[BLOCKS]], %[[TAKEN]] : i32
 // CHECK: scf.yield %[[NEXT]] : i32
 // CHECK: tile.role "compute"

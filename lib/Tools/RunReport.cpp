@@ -1,0 +1,138 @@
+//===- RunReport.cpp - fa-run --report and --plot -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Tools/RunReport.h"
+#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Support/ModuleText.h"
+#include "fa/Target/Cost.h"
+#include "fa/Tools/EmitReport.h"
+#include "fa/Tools/Plot.h"
+#include "fa/Tools/Registry.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+
+namespace {
+
+/// What the report says of an entry.
+struct Summary {
+  double flops = 0, bytes = 0, estimate = 0;
+  /// Of the elements that are multiplied.
+  unsigned bits = 16;
+};
+
+} // namespace
+
+/// The report as text, or as JSON.
+static llvm::Expected<std::string> makeReport(const RunFacts &facts, bool json, unsigned &bits) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
+  ErrorCollector errors(&context);
+  OwningOpRef<ModuleOp> module = parseModule(facts.text, facts.name, &context);
+  if (!module)
+    return llvm::createStringError(errors.messages("the text is not a module of MLIR"));
+  for (auto entry : llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
+    if (!facts.entry.empty() && entry.getSymName() != facts.entry)
+      entry.erase();
+  module->walk([&](AttentionOp op) {
+    bits = getElementTypeOrSelf(op.getQuery().getType()).getIntOrFloatBitWidth();
+  });
+  EmitReportOptions options;
+  options.shape = facts.shape;
+  options.json = json;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (failed(emitReport(*module, facts.compile, options, os)))
+    return llvm::createStringError(errors.messages("there is no report of the program"));
+  return text;
+}
+
+static llvm::Expected<Summary> summarize(const RunFacts &facts) {
+  Summary summary;
+  auto text = makeReport(facts, /*json=*/true, summary.bits);
+  if (!text)
+    return text.takeError();
+  auto parsed = llvm::json::parse(*text);
+  if (!parsed)
+    return parsed.takeError();
+  const llvm::json::Object *cost = nullptr;
+  if (auto *entries = parsed->getAsObject()->getArray("entries"); entries && !entries->empty())
+    cost = entries->front().getAsObject()->getObject("cost");
+  if (!cost)
+    return llvm::createStringError("the report of the program holds no cost");
+  // Where it is not known what masks let through, what was visited.
+  auto visible = cost->getNumber("visible_flops");
+  summary.flops = visible ? *visible : cost->getNumber("visited_flops").value_or(0);
+  summary.bytes = cost->getNumber("compulsory_bytes").value_or(0);
+  if (auto *seconds = cost->getObject("seconds"))
+    summary.estimate = seconds->getNumber("estimate").value_or(0);
+  return summary;
+}
+
+llvm::Error fa::printRunReport(llvm::raw_ostream &os, const RunFacts &facts) {
+  unsigned bits;
+  auto text = makeReport(facts, /*json=*/false, bits);
+  if (!text)
+    return text.takeError();
+  os << *text;
+  if (facts.seconds == 0)
+    return llvm::Error::success();
+  auto summary = summarize(facts);
+  if (!summary)
+    return summary.takeError();
+  os << llvm::format("  measured: %.4g ms, %.4g TFLOP/s", facts.seconds * 1e3,
+                     summary->flops / facts.seconds * 1e-12);
+  if (summary->estimate > 0)
+    os << llvm::format(", %.2f times the estimate", facts.seconds / summary->estimate);
+  os << "\n";
+  return llvm::Error::success();
+}
+
+llvm::Error fa::plotRun(llvm::StringRef path, const RunFacts &facts) {
+  const Machine *machine = getMachine(facts.compile.target);
+  if (!machine)
+    return llvm::createStringError("--plot needs the rates of the machine, which are known for "
+                                   "GPUs, but not for " +
+                                   facts.compile.target + "; leave it out");
+  auto summary = summarize(facts);
+  if (!summary)
+    return summary.takeError();
+  Roofline roofline;
+  roofline.title = facts.name.str() + " at " + facts.shape.str() + " on " + facts.device.str() +
+                   ", roofline of " + machine->name.str();
+  double flops = summary->bits == 32 ? machine->flops32 : machine->flops16;
+  roofline.peak = machine->multiprocessors * machine->clock * flops;
+  roofline.bandwidth = machine->memory;
+  auto add = [&](StringRef name, double seconds, bool measured) {
+    if (seconds > 0 && summary->bytes > 0)
+      roofline.points.push_back(
+          {name.str(), summary->flops / summary->bytes, summary->flops / seconds, measured});
+  };
+  add("measured", facts.seconds, true);
+  add("estimated", summary->estimate, false);
+  std::string problem;
+  auto file = openOutputFile(path, &problem);
+  if (!file)
+    return llvm::createStringError(problem);
+  file->os() << drawRoofline(roofline);
+  file->os().flush();
+  if (file->os().has_error()) {
+    problem = file->os().error().message();
+    file->os().clear_error();
+    return llvm::createStringError(path + ": cannot be written: " + problem +
+                                   "; check the path and the space");
+  }
+  file->keep();
+  return llvm::Error::success();
+}

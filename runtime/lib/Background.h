@@ -1,0 +1,48 @@
+//===- Background.h - work on a thread of its own ---------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_BACKGROUND_H
+#define FA_RUNTIME_BACKGROUND_H
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <pthread.h>
+#include <unistd.h>
+
+namespace mlir::fa {
+
+/// Does something once, on a thread of its own; where there can be none, at once.
+///
+/// Whoever made it waits at the latest when it is destroyed. A process that exits
+/// waits too, before the libraries that the work may be in are taken down. In a child
+/// that was forked meanwhile the work is never done, and nobody waits for it.
+class Background {
+public:
+  explicit Background(std::function<void()> work);
+  ~Background();
+  Background(const Background &) = delete;
+
+  bool isDone() const { return done.load(std::memory_order_acquire); }
+  /// Returns when it is done, and what it wrote can be read; whether it is.
+  bool wait() const;
+
+private:
+  static void *run(void *task);
+
+  std::function<void()> work;
+  std::atomic<bool> done{false};
+  /// Of the one that joins.
+  mutable std::mutex mutex;
+  mutable bool joined = false;
+  pthread_t thread;
+  const pid_t process = getpid();
+};
+
+} // namespace mlir::fa
+
+#endif // FA_RUNTIME_BACKGROUND_H

@@ -1,0 +1,179 @@
+//===- Graph.cpp - launches that are captured in a graph -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The attention of examples/api/attention.cpp, captured right after it was compiled:
+// aligned, and not, for which a variant may still be loading then.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Suite.h"
+#include "fa/Tools/DeviceMemory.h"
+#include <cmath>
+#include <dlfcn.h>
+#include <fa/fa.h>
+
+using namespace mlir::fa;
+using namespace fa_test;
+
+static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
+
+/// Only tests capture, so this asks the driver itself.
+llvm::Error fa_test::replay(const Target &target, llvm::function_ref<llvm::Error(void *)> launch,
+                            llvm::function_ref<llvm::Error()> before,
+                            llvm::function_ref<llvm::Error()> after) {
+  const char *path = std::getenv("FA_LIBCUDA");
+  void *driver = dlopen(path && *path ? path : "libcuda.so.1", RTLD_NOW);
+  int result = 0;
+  bool known = true;
+  auto call = [&](const char *name, auto... arguments) {
+    auto function =
+        driver ? reinterpret_cast<int (*)(decltype(arguments)...)>(dlsym(driver, name)) : nullptr;
+    known &= function != nullptr;
+    if (known && result == 0)
+      result = function(arguments...);
+  };
+  llvm::StringRef ordinal = target.device;
+  int number = 0;
+  if (ordinal.consume_front("cuda:"))
+    ordinal.getAsInteger(10, number);
+  int device = 0;
+  void *context = nullptr, *stream = nullptr, *graph = nullptr, *runnable = nullptr;
+  // Tests run beside each other, and others allocate.
+  constexpr unsigned kNonBlocking = 1, kOnlyThisThread = 1;
+  call("cuDeviceGet", &device, number);
+  call("cuDevicePrimaryCtxRetain", &context, device);
+  call("cuCtxPushCurrent_v2", context);
+  call("cuStreamCreate", &stream, kNonBlocking);
+  if (!known)
+    return error(llvm::Twine(kSkipped) + "the driver has no streams");
+  call("cuStreamBeginCapture_v2", stream, kOnlyThisThread);
+  llvm::Error launched = launch(stream);
+  call("cuStreamEndCapture", stream, &graph);
+  call("cuGraphInstantiateWithFlags", &runnable, graph, 0ull);
+  if (launched)
+    return launched;
+  for (int time = 0; time < 2 && result == 0; ++time) {
+    if (llvm::Error failed = before())
+      return failed;
+    call("cuGraphLaunch", runnable, stream);
+    call("cuStreamSynchronize", stream);
+    if (result == 0)
+      if (llvm::Error failed = after())
+        return failed;
+  }
+  call("cuGraphExecDestroy", runnable);
+  call("cuGraphDestroy", graph);
+  call("cuStreamDestroy_v2", stream);
+  call("cuCtxPopCurrent_v2", &context);
+  call("cuDevicePrimaryCtxRelease_v2", device);
+  if (!known || result != 0)
+    return error("capturing failed with error " + llvm::Twine(result));
+  return llvm::Error::success();
+}
+
+static constexpr int64_t kHeads = 4, kLength = 300, kDim = 64;
+
+/// Each number makes it another program, which no other test has compiled.
+static fa::Attention makeSpec(int number) {
+  fa::Attention spec;
+  spec.headDim = kDim;
+  spec.dtype = fa::bf16;
+  auto slopes = spec.capture("slopes", fa::f32, {fa::heads});
+  spec.mask = [](auto x) { return x.j <= x.i + x.sk - x.sq; };
+  spec.score = [=](fa::Score s, auto x) {
+    float cap = 30.0f + float(number);
+    return cap * tanh((s + slopes[x.h] * (x.j - (x.i + x.sk - x.sq))) / cap);
+  };
+  return spec;
+}
+
+/// With tensors that start `shift` elements past an aligned address.
+static llvm::Error checkAttention(const Target &target, int64_t shift) {
+  if (target.isCPU())
+    return error(llvm::Twine(kSkipped) + "only GPUs capture");
+  fa_device *device;
+  if (llvm::Error failed = takeError(fa_device_open(target.device.c_str(), &device)))
+    return failed;
+  std::unique_ptr<fa_device, void (*)(fa_device *)> close(device, fa_device_close);
+  constexpr int64_t rows = kHeads * kLength, elements = rows * kDim;
+  Buffer buffers[4]; // q, o, lse, slopes
+  for (Buffer &buffer : buffers) {
+    auto made = Buffer::create(device, 2 * (elements + 16));
+    if (!made)
+      return made.takeError();
+    buffer = std::move(*made);
+  }
+  std::vector<uint16_t> values(elements + 16);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = toBits(DType::BF16, std::sin(0.37 * double(i % 9973)));
+  const float slopes[kHeads] = {0.5f, 0.25f, 0.125f, 0.0625f};
+  for (auto [to, from, bytes] : {std::tuple<void *, const void *, uint64_t>(
+                                     buffers[0].get(), values.data(), 2 * values.size()),
+                                 {buffers[3].get(), slopes, sizeof slopes}})
+    if (llvm::Error failed = takeError(fa_device_copy(device, to, from, bytes)))
+      return failed;
+  auto at = [&](int buffer) { return static_cast<char *>(buffers[buffer].get()) + 2 * shift; };
+  fa::Forward args;
+  args.q = args.k = args.v = fa::Tensor(at(0), fa::bf16, {1, kHeads, kLength, kDim});
+  args.o = fa::Tensor(at(1), fa::bf16, {1, kHeads, kLength, kDim});
+  args.lse = fa::Tensor(buffers[2].get(), fa::f32, {1, kHeads, kLength});
+  args.captures[0] = fa::Tensor(buffers[3].get(), fa::f32, {kHeads});
+
+  fa::Device where{target.device, target.code};
+  auto kernel = fa::compile(makeSpec(int(shift)), where);
+  if (!kernel)
+    return error(kernel.error());
+  fa::Expected<uint64_t> needed = kernel->workspaceBytes(args);
+  if (!needed)
+    return error(needed.error());
+  auto workspace = Buffer::create(device, *needed);
+  if (!workspace)
+    return workspace.takeError();
+  args.workspace = workspace->get();
+  args.workspaceBytes = *needed;
+  // The graph's stream does not wait for the default one.
+  auto clear = [&]() -> llvm::Error {
+    if (fa_error *failed = fa_device_fill(device, buffers[1].get(), 0xFF, 2 * elements))
+      return takeError(failed);
+    return takeError(fa_device_synchronize(device));
+  };
+  auto get = [&](std::vector<uint16_t> &out) {
+    out.resize(elements);
+    return takeError(fa_device_copy(device, out.data(), at(1), 2 * elements));
+  };
+  // The graph comes first, and what it gives is compared with a launch of its own.
+  std::vector<std::vector<uint16_t>> replayed;
+  llvm::Error failed = replay(
+      target,
+      [&](void *stream) {
+        fa::Error launched = kernel->forward(stream, args);
+        return launched ? error(launched.message()) : llvm::Error::success();
+      },
+      clear, [&] { return get(replayed.emplace_back()); });
+  if (failed)
+    return failed;
+  if (llvm::Error failed = clear())
+    return failed;
+  if (fa::Error launched = kernel->forward(nullptr, args))
+    return error(launched.message());
+  std::vector<uint16_t> alone;
+  if (llvm::Error failed = get(alone))
+    return failed;
+  for (const std::vector<uint16_t> &one : replayed)
+    if (one != alone)
+      return error("the graph gave another o than a launch");
+  // The first query sees one key.
+  for (int64_t i = 0; i < kDim; ++i)
+    if (alone[i] != values[i])
+      return error("element " + llvm::Twine(i) + " of o is not that of v");
+  return llvm::Error::success();
+}
+
+void fa_test::addGraph(std::vector<Test> &tests) {
+  tests.push_back({"graph.attention", [](const Target &t) { return checkAttention(t, 0); }});
+  tests.push_back({"graph.unaligned", [](const Target &t) { return checkAttention(t, 1); }});
+}

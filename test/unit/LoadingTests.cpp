@@ -1,0 +1,153 @@
+//===- LoadingTests.cpp - variants that are loaded later -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../runtime/lib/Background.h"
+#include "FakeLaunch.h"
+#include <chrono>
+#include <cstring>
+#include <sys/wait.h>
+#include <thread>
+#include <vector>
+
+using namespace mlir::fa;
+using namespace mlir::fa::test;
+
+namespace {
+
+constexpr auto kSlow = "load=150";
+
+std::string replaced(std::string text, const std::string &from, const std::string &to) {
+  size_t at = text.rfind(from);
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+/// The hand-written program, each of its two variants in an image of its own.
+fa_program *load(const std::string &second = kFakePTX) {
+  std::string manifest = replaced(kFakeManifest, R"("image": 0)", R"("image": 1)");
+  manifest = replaced(manifest, R"("images": ["ptx"])", R"("images": ["ptx", "ptx"])");
+  fa_image images[] = {{kFakePTX, std::strlen(kFakePTX)}, {second.data(), second.size()}};
+  fa_program *program = nullptr;
+  EXPECT_EQ(take(fa_program_load(manifest.c_str(), manifest.size(), images, 2, nullptr, nullptr,
+                                 &program)),
+            "");
+  return program;
+}
+
+std::string nonsense() { return replaced(kFakePTX, "ret;", "nonsense;"); }
+
+int loaded() { return fake<int()>("fakeLibraries")(); }
+
+/// Says that a stream is being captured, for a scope.
+struct Capturing {
+  Capturing() { fake<void(bool)>("fakeCapture")(true); }
+  ~Capturing() { fake<void(bool)>("fakeCapture")(false); }
+};
+
+} // namespace
+
+TEST_F(CUDA, LoadsTheFirstVariantAndThenTheOthers) {
+  Settings slow(kSlow);
+  fa_program *program = load();
+  EXPECT_EQ(loaded(), 1);
+  Launch aligned;
+  EXPECT_EQ(aligned.run(program), "");
+  // Launches of aligned tensors do not wait.
+  EXPECT_EQ(loaded(), 1);
+  EXPECT_EQ(launches().find("fake_plain"), std::string::npos);
+  Launch shifted;
+  shifted.tensors[0].byte_offset = 8;
+  EXPECT_EQ(shifted.run(program), "");
+  EXPECT_EQ(loaded(), 2);
+  EXPECT_NE(launches().find("fake_plain"), std::string::npos);
+  EXPECT_EQ(take(fa_program_wait(program)), "");
+  fa_program_free(program);
+  EXPECT_EQ(loaded(), 0);
+}
+
+TEST_F(CUDA, TellsOfAllKernelsOnceTheyAreLoaded) {
+  Settings slow(kSlow);
+  fa_program *program = load();
+  EXPECT_EQ(fa_program_num_kernels(program), 3u);
+  EXPECT_STREQ(fa_program_kernel(program, 2).name, "fake_plain");
+  EXPECT_EQ(loaded(), 2);
+  fa_program_free(program);
+}
+
+TEST_F(CUDA, LoadsWhileStreamsAreCaptured) {
+  Settings slow(kSlow);
+  fa_program *program = load();
+  Capturing capturing;
+  Launch shifted;
+  shifted.tensors[0].byte_offset = 8;
+  EXPECT_EQ(shifted.run(program), "");
+  fa_program_free(program);
+}
+
+TEST_F(CUDA, FailsOnlyLaunchesThatNeedWhatCannotBeLoaded) {
+  fa_program *program = load(nonsense());
+  std::string problem = take(fa_program_wait(program));
+  EXPECT_NE(problem.find("Parsing error near 'nonsense'"), std::string::npos) << problem;
+  Launch launch;
+  EXPECT_EQ(launch.run(program), "");
+  launch.tensors[0].byte_offset = 8;
+  EXPECT_EQ(launch.run(program), "@scale cannot be launched: " + problem);
+  EXPECT_EQ(fa_program_num_kernels(program), 1u);
+  fa_program_free(program);
+}
+
+TEST_F(CUDA, ManyThreadsMayWait) {
+  Settings slow(kSlow);
+  fa_program *program = load();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      Launch launch;
+      launch.tensors[0].byte_offset = 8;
+      EXPECT_EQ(launch.run(program), "");
+      EXPECT_EQ(take(fa_program_wait(program)), "");
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  fa_program_free(program);
+}
+
+TEST_F(CUDA, ProgramsMayBeFreedWhileTheyAreLoaded) {
+  Settings slow(kSlow);
+  for (int i = 0; i < 3; ++i)
+    fa_program_free(load());
+  EXPECT_EQ(loaded(), 0);
+}
+
+// The process exits while a program that is never freed is loaded: it waits, and ends well.
+TEST_F(CUDA, ProcessesMayExitMeanwhile) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("FA_FAKE_CUDA", kSlow, 1);
+        load();
+        std::exit(loaded() == 1 ? 7 : 8);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+// Threads do not come along into a child, which must not wait for them.
+TEST_F(CUDA, ChildrenDoNotWait) {
+  std::atomic<bool> go{false};
+  Background task([&] {
+    while (!go)
+      std::this_thread::yield();
+  });
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0)
+    _exit(task.wait() ? 1 : 7);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  go = true;
+  EXPECT_TRUE(task.wait());
+}
