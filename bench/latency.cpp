@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// latency [device] [head dim]
+// latency [device] [head dim] [causal]: of causal attention with ALiBi and a soft cap, or of causal attention
 //
 // From a spec to a kernel that can be launched: compiled, found on disk, found in
 // memory; the host's time of a launch; the process's peak memory. Medians. Each line
@@ -35,11 +35,19 @@ static void check(const fa::Error &error) {
   std::exit(1);
 }
 
-/// Causal ALiBi with a soft cap; each number makes it another program.
+/// Whether attention is causal only.
+static bool isPlain = false;
+
+/// Causal ALiBi with a soft cap, or only causal; each number makes it another program.
 static fa::Attention makeSpec(int64_t dim, int number) {
   fa::Attention spec;
   spec.headDim = dim;
   spec.dtype = fa::bf16;
+  if (isPlain) {
+    spec.scale = 0.125f + 0.001f * float(number);
+    spec.mask = [](auto x) { return x.j <= x.i + x.sk - x.sq; };
+    return spec;
+  }
   auto slopes = spec.capture("slopes", fa::f32, {fa::heads});
   spec.mask = [](auto x) { return x.j <= x.i + x.sk - x.sq; };
   spec.score = [=](fa::Score s, auto x) {
@@ -98,7 +106,8 @@ static void measureLaunch(const fa::Kernel &kernel, const fa::Device &where, int
   check(fa::Error(fa_device_fill(device, slopes, 0, 4 * heads)));
   check(fa::Error(fa_device_alloc(device, 4 * heads * length, &lse)));
   args.lse.data = lse;
-  args.captures[0] = fa::Tensor(slopes, fa::f32, {heads});
+  if (!isPlain)
+    args.captures[0] = fa::Tensor(slopes, fa::f32, {heads});
   auto workspace = kernel.workspaceBytes(args);
   if (!workspace)
     check(fa::Error(workspace.error()));
@@ -124,7 +133,7 @@ static void measureLaunch(const fa::Kernel &kernel, const fa::Device &where, int
               where.name == "cpu" ? " (with the computation)" : " on the host");
 }
 
-constexpr int kSpecs = 7;
+constexpr int kSpecs = 5;
 
 /// Compiles them all, with nothing in any cache; then asks for one of them again.
 static void measureCold(const fa::Device &device, int64_t dim) {
@@ -196,7 +205,8 @@ static bool runPart(const char *part, const char *disableDriverCache, char **arg
   if (child == 0) {
     setenv("CUDA_CACHE_DISABLE", disableDriverCache, 1);
     std::string number = std::to_string(dim);
-    execl("/proc/self/exe", argv[0], part, device.name.c_str(), number.c_str(), nullptr);
+    execl("/proc/self/exe", argv[0], part, device.name.c_str(), number.c_str(),
+          isPlain ? "causal" : nullptr, nullptr);
     _exit(127);
   }
   int status = 1;
@@ -208,6 +218,7 @@ int main(int argc, char **argv) {
   int at = part.empty() ? 1 : 2;
   fa::Device device{argc > at ? argv[at] : "cuda:0", {}};
   const int64_t dim = argc > at + 1 ? std::atoll(argv[at + 1]) : 128;
+  isPlain = argc > at + 2 && std::string(argv[at + 2]) == "causal";
   if (const char *path = std::getenv("FA_LIBCUDA"); path && !part.empty())
     if (void *library = dlopen(path, RTLD_NOW))
       if (void *quiet = dlsym(library, "fakeQuiet"))
