@@ -27,18 +27,15 @@ struct Running {
 
 /// Never destroyed: it is asked while the process ends.
 static Running &getRunning() {
-  static auto *const running = [] {
-    // Handlers run in reverse order: those of the driver, which was opened before,
-    // come later.
-    std::atexit([] {
-      Running &running = getRunning();
-      std::lock_guard<std::mutex> lock(running.mutex);
-      for (const Background *task : running.tasks)
-        task->wait();
-    });
-    return new Running;
-  }();
+  static auto *const running = new Running;
   return *running;
+}
+
+static void waitForAll() {
+  Running &running = getRunning();
+  std::lock_guard<std::mutex> lock(running.mutex);
+  for (const Background *task : running.tasks)
+    task->wait();
 }
 
 void *Background::run(void *task) {
@@ -51,6 +48,9 @@ void *Background::run(void *task) {
 
 Background::Background(std::function<void()> work) : work(std::move(work)) {
   Running &running = getRunning();
+  // Each time, for handlers run in reverse order: so those of the libraries that the
+  // driver has opened until now, the last with the first PTX, come later.
+  std::atexit(waitForAll);
   pthread_attr_t attributes;
   bool started = pthread_attr_init(&attributes) == 0;
   if (started) {

@@ -174,6 +174,8 @@ static llvm::Error checkAttention(const Target &target, int64_t shift) {
 }
 
 void fa_test::addGraph(std::vector<Test> &tests) {
-  tests.push_back({"graph.attention", [](const Target &t) { return checkAttention(t, 0); }});
-  tests.push_back({"graph.unaligned", [](const Target &t) { return checkAttention(t, 1); }});
+  tests.push_back(
+      {"graph.attention", [](const Target &t) { return checkAttention(t, 0); }, /*alone=*/true});
+  tests.push_back(
+      {"graph.unaligned", [](const Target &t) { return checkAttention(t, 1); }, /*alone=*/true});
 }

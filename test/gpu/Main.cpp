@@ -63,6 +63,8 @@ private:
   const Options &options;
   std::mutex mutex;
   std::condition_variable done;
+  // For those that run alone, which stand behind the others.
+  std::condition_variable idle;
   size_t next = 0, finished = 0;
   int passed = 0, failed = 0, skipped = 0;
   std::map<size_t, Clock::time_point> running;
@@ -87,16 +89,19 @@ void Runner::finish(size_t test, llvm::Error result) {
     std::fflush(stdout);
   }
   done.notify_one();
+  idle.notify_all();
 }
 
 void Runner::work() {
   for (;;) {
     size_t mine;
     {
-      std::lock_guard<std::mutex> lock(mutex);
+      std::unique_lock<std::mutex> lock(mutex);
       if (next == tests.size())
         return;
       mine = next++;
+      if (tests[mine].alone)
+        idle.wait(lock, [&] { return finished == mine; });
       running[mine] = Clock::now();
     }
     finish(mine, tests[mine].body(options.target));
@@ -218,6 +223,7 @@ int main(int argc, char **argv) {
   for (Test &test : all)
     if (matches(test.name, options.filter))
       tests.push_back(std::move(test));
+  std::stable_partition(tests.begin(), tests.end(), [](const Test &test) { return !test.alone; });
   if (tests.empty()) {
     std::fprintf(stderr, "fa-test-gpu: no test matches '%s'; --list prints their names\n",
                  options.filter.c_str());

@@ -242,7 +242,7 @@ void fa_test::addRuntime(std::vector<Test> &tests) {
   tests.push_back({"runtime.shared_memory", checkSharedMemory});
   tests.push_back({"runtime.compiler_log", checkLog});
   tests.push_back({"runtime.missing_kernel", checkMissingKernel});
-  tests.push_back({"runtime.graph", checkGraph});
+  tests.push_back({"runtime.graph", checkGraph, /*alone=*/true});
   for (const TileCase &c : kTileCases) {
     std::string name = c.name;
     std::replace(name.begin(), name.end(), ' ', '_');

@@ -38,6 +38,8 @@ using Body = std::function<llvm::Error(const Target &)>;
 struct Test {
   std::string name;
   Body body;
+  /// Runs when all others have: while a stream is captured, none may wait for the device.
+  bool alone = false;
 };
 
 inline constexpr const char kSkipped[] = "skipped: ";
