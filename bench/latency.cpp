@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// latency [device] [head dim] [causal]: of causal attention with ALiBi and a soft cap, or of causal attention
+// latency [device] [head dim] [causal]: of causal attention with ALiBi and a soft cap, or of causal
+// attention
 //
 // From a spec to a kernel that can be launched: compiled, found on disk, found in
 // memory; the host's time of a launch; the process's peak memory. Medians. Each line
