@@ -143,8 +143,14 @@ static std::string interpretTiles(ModuleOp module, Random random) {
     bool passed = succeeded(interpreter::check(func));
     std::vector<std::vector<std::byte>> buffers;
     std::vector<interpreter::Argument> arguments;
-    for (Type type : func.getArgumentTypes().take_front(func.getNumLaunchArguments())) {
+    for (auto [i, type] :
+         llvm::enumerate(func.getArgumentTypes().take_front(func.getNumLaunchArguments()))) {
       interpreter::Argument argument;
+      auto of = func.getArgAttrOfType<IntegerAttr>(i, tile::TileDialect::kMapOfAttr);
+      if (isa<tile::TensorMapType>(type) && of.getInt() < static_cast<int64_t>(i)) {
+        arguments.push_back(arguments[of.getInt()]);
+        continue;
+      }
       argument.scalar.i = random.below(3);
       auto view = dyn_cast<tile::ViewType>(type);
       int64_t elements = 1;

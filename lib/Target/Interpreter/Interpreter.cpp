@@ -239,20 +239,38 @@ static FailureOr<SmallVector<int64_t>> gridOf(tile::FuncOp func, ArrayRef<Argume
   return grid;
 }
 
+/// Views and tensor maps are bound to memory of the rank of their view.
+static LogicalResult checkMemory(tile::FuncOp func, ArrayRef<Argument> arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    size_t of = i;
+    if (isa<tile::TensorMapType>(func.getArgumentTypes()[i]))
+      of = func.getArgAttrOfType<IntegerAttr>(i, tile::TileDialect::kMapOfAttr).getInt();
+    auto view = dyn_cast<tile::ViewType>(func.getArgumentTypes()[of]);
+    if (view && arguments[i].memory.sizes.size() != static_cast<size_t>(view.getRank()))
+      return func.emitError() << "argument " << i << " takes memory of rank " << view.getRank()
+                              << ", got " << arguments[i].memory.sizes.size();
+  }
+  return success();
+}
+
 LogicalResult interpreter::run(tile::FuncOp func, ArrayRef<Argument> arguments,
                                const Options &options) {
   if (arguments.size() != func.getNumLaunchArguments())
     return func.emitError() << "takes " << func.getNumLaunchArguments() << " arguments, got "
                             << arguments.size();
+  if (failed(checkMemory(func, arguments)))
+    return failure();
   auto grid = gridOf(func, arguments);
   if (failed(grid))
     return failure();
   int64_t count = 1;
   for (int64_t extent : *grid)
-    if (extent <= 0 || (count *= extent) > kMaxElements)
-      return extent <= 0 ? success()
-                         : LogicalResult(func.emitError("has too many instances to interpret: "
-                                                        "expected at most 2^24"));
+    if (extent <= 0)
+      return success();
+    else if (extent > kMaxElements / count)
+      return func.emitError("has too many instances to interpret: expected at most 2^24");
+    else
+      count *= extent;
   Program program(func);
   Random random(options.seed);
   // Blocks that run several instances: one, two, ..., or as many as those.

@@ -124,10 +124,10 @@ std::string Layout::check(llvm::ArrayRef<int64_t> shape) const {
            std::to_string(shape.size());
   if (extentOf(lane) != kLanes)
     return "has " + std::to_string(extentOf(lane)) + " lanes, expected 32";
+  constexpr int64_t kMost = 1 << 24;
   int64_t elements = 1;
   for (int64_t size : shape)
-    elements *= size;
-  constexpr int64_t kMost = 1 << 24;
+    elements = elements != 0 && size > kMost / elements ? kMost + 1 : elements * size;
   if (elements > kMost || numRegs() > kMost / kLanes || numWarps() > 32)
     return "is too large: expected at most 2^24 elements and 32 warps";
   // Each thread's registers are distinct elements; each element is held.
