@@ -25,7 +25,10 @@ std::optional<double> fa::countVisiblePairs(AttentionOp op, int64_t sq, int64_t 
     return std::nullopt;
   RegionProgram program = RegionProgram::compile(mask, /*isScore=*/false);
   RegionEvaluator evaluator(program, std::vector<const HostTensor *>(op.getCaptures().size()));
-  int64_t rows = std::min(sq, mostRows), seen = 0;
+  constexpr int64_t mostPairs = int64_t(1) << 28;
+  if (sk > mostPairs)
+    return std::nullopt;
+  int64_t rows = std::min({sq, mostRows, mostPairs / sk}), seen = 0;
   for (int64_t row = 0; row < rows; ++row) {
     auto i = static_cast<int64_t>((__int128(2) * row + 1) * sq / (__int128(2) * rows));
     for (int64_t j = 0; j < sk; ++j)

@@ -22,12 +22,14 @@ public:
   Counter(ArrayRef<unsigned> arguments, const LaunchShapes &shapes, KernelCost &cost)
       : arguments(arguments), shapes(shapes), cost(cost) {}
 
-  void run(tile::FuncOp function, ArrayRef<int64_t> instance) {
+  /// False once more ops have been run than are reasonable.
+  bool run(tile::FuncOp function, ArrayRef<int64_t> instance) {
     numbers.clear();
     unsigned first = function.getNumLaunchArguments();
     for (auto [i, number] : llvm::enumerate(instance))
       numbers[function.getBody().getArgument(first + i)] = number;
     runBlock(function.getBody().front());
+    return opsLeft > 0;
   }
 
 private:
@@ -64,6 +66,7 @@ private:
   const LaunchShapes &shapes;
   KernelCost &cost;
   DenseMap<Value, int64_t> numbers;
+  int64_t opsLeft = int64_t(1) << 28;
 };
 } // namespace
 
@@ -205,7 +208,7 @@ void Counter::runLoop(scf::ForOp loop) {
   for (auto [argument, init] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getInits()))
     set(argument, get(init));
   Operation *terminator = loop.getBody()->getTerminator();
-  for (int64_t i = *first; i < *end; i += *step) {
+  for (int64_t i = *first; i < *end && opsLeft > 0; i += *step) {
     numbers[loop.getInductionVar()] = i;
     runBlock(*loop.getBody());
     SmallVector<Number> next =
@@ -232,6 +235,7 @@ void Counter::runIf(scf::IfOp branch) {
 }
 
 void Counter::runOp(Operation *op) {
+  --opsLeft;
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return runLoop(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
@@ -285,7 +289,9 @@ llvm::Expected<KernelCost> fa::countKernel(tile::FuncOp function, const Manifest
     SmallVector<int64_t> instance(extents->size());
     for (size_t d = extents->size(); d-- > 0; number /= (*extents)[d])
       instance[d] = number % (*extents)[d];
-    counter.run(function, instance);
+    if (!counter.run(function, instance))
+      return llvm::createStringError("the loops of kernel '" + kernel.name +
+                                     "' are too long to count; choose smaller sizes");
   }
   double scale = double(instances) / samples;
   for (double *part : {&cost.products16, &cost.products32, &cost.special, &cost.arithmetic,

@@ -51,7 +51,7 @@ llvm::Expected<AttentionResult> lowAttention(AttentionOp op, const AttentionInpu
 
 /// How many pairs (i, j) of one head the mask lets through, counted on up to
 /// `mostRows` rows, evenly spread, and scaled to all; of batch 0, head 0. None where the
-/// mask reads captures, or holds what cannot be evaluated.
+/// mask reads captures, or holds what cannot be evaluated, or has more than 2^28 keys.
 std::optional<double> countVisiblePairs(AttentionOp op, int64_t sq, int64_t sk,
                                         int64_t mostRows = 128);
 
