@@ -97,8 +97,13 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
 void nvptx::populateNVVMPipeline(OpPassManager &pm, const Target &, bool canonicalize) {
   pm.addPass(createConvertTileToNVVM());
   pm.addPass(createGPULowerMath());
-  if (canonicalize)
-    pm.addPass(createCanonicalizerPass());
+  if (canonicalize) {
+    // Uses before what they use: less is visited again. Blocks are LLVM's to merge.
+    GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    config.setUseTopDownTraversal(false);
+    pm.addPass(createCanonicalizerPass(config));
+  }
   pm.addPass(createCSEPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertVectorToLLVMPass());

@@ -262,14 +262,25 @@ Value Emitter::sharedPlace(Value slot, tile::SlotType type, const Layout &layout
   return arith::AddIOp::create(b, slot, sharedOffset(type, row, column));
 }
 
-/// The shuffle makes it one number for the warp, and waits for all lanes to have it.
+/// The shuffle makes it one number for the warp, and waits for all lanes to have it. Of
+/// 64 bits, the lower half: after two shuffles, ptxas takes the warp for divided.
 LogicalResult Emitter::emitReadNumber(tile::ReadOp op) {
-  if (!op.getType().isInteger(32))
-    return op.emitError() << "a number in shared memory has 32 bits, got " << op.getType();
-  Value number =
-      ptx("ld.shared.b32 $0, [$1];", "=r,r,~{memory}", b.getI32Type(), get(op.getSlot()), true)[0];
-  set(op.getResult(), NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), number, i32(0), i32(31),
-                                           NVVM::ShflKind::idx, UnitAttr()));
+  bool wide = op.getType().isInteger(64);
+  if (!op.getType().isInteger(32) && !wide)
+    return op.emitError() << "a number in shared memory has 32 or 64 bits, got " << op.getType();
+  SmallVector<Type> types(wide ? 2 : 1, b.getI32Type());
+  SmallVector<Value> words =
+      ptx(wide ? "ld.shared.v2.b32 {$0, $1}, [$2];" : "ld.shared.b32 $0, [$1];",
+          wide ? "=r,=r,r,~{memory}" : "=r,r,~{memory}", types, get(op.getSlot()), true);
+  Value number = NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), words[0], i32(0), i32(31),
+                                      NVVM::ShflKind::idx, UnitAttr());
+  if (wide) {
+    Value high = arith::ExtUIOp::create(b, b.getI64Type(), words[1]);
+    Value by = arith::ConstantIntOp::create(b, 32, 64);
+    number = arith::OrIOp::create(b, arith::ShLIOp::create(b, high, by),
+                                  arith::ExtUIOp::create(b, b.getI64Type(), number));
+  }
+  set(op.getResult(), number);
   return success();
 }
 
@@ -358,10 +369,12 @@ bool Emitter::emitMatrixWrite(tile::WriteOp op, const Layout &layout) {
 
 LogicalResult Emitter::emitWrite(tile::WriteOp op) {
   if (!isa<RankedTensorType>(op.getValue().getType())) {
-    if (!op.getValue().getType().isInteger(32))
-      return op.emitError() << "a number in shared memory has 32 bits, got "
+    bool wide = op.getValue().getType().isInteger(64);
+    if (!op.getValue().getType().isInteger(32) && !wide)
+      return op.emitError() << "a number in shared memory has 32 or 64 bits, got "
                             << op.getValue().getType();
-    ptxByOne("st.shared.b32 [$0], $1;", "r,r", {get(op.getSlot()), get(op.getValue())});
+    ptxByOne(wide ? "st.shared.b64 [$0], $1;" : "st.shared.b32 [$0], $1;", wide ? "r,l" : "r,r",
+             {get(op.getSlot()), get(op.getValue())});
     return success();
   }
   FailureOr<Layout> layout = layoutOf(op.getValue());

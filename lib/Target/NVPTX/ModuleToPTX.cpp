@@ -236,6 +236,8 @@ FailureOr<std::string> nvptx::translateToPTX(ModuleOp module, const Target &targ
 
   // On the heap, for after a fatal error they are leaked.
   auto context = std::make_unique<llvm::LLVMContext>();
+  // Names of values are for readers.
+  context->setDiscardValueNames(kind != CodeKind::LLVM);
   SmallVector<std::string> errors;
   context->setDiagnosticHandlerCallBack(
       [](const llvm::DiagnosticInfo *info, void *errors) {

@@ -13,6 +13,10 @@
 
 namespace mlir::tile {
 
+/// On two ops (i32, not negative) from which the ids of an instance follow with few
+/// divisions, while they themselves take several: 0 or 1.
+constexpr llvm::StringLiteral kPartAttr = "tile.part";
+
 /// How a number goes with an id.
 enum class Trend { constant, rises, falls, unknown };
 

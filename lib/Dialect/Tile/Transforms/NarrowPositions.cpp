@@ -6,13 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Positions are 64 bits wide, twice a score, so masks on them cost several
-// instructions a vector. Two rewrites, both exact:
+// instructions a vector. Three rewrites, all exact:
 //   1. a comparison that is linear in its column's number c (start + c <= limit
 //      of the row) becomes c <= limit' in i32, where limit' = limit - start. Where the
 //      limit is linear in the row's number r too, only what all rows share is computed
 //      in 64 bits, and brought to where r, added in i32, decides; else limit' is
 //      computed once a row in 64 bits and brought into [-1, columns];
-//   2. other arithmetic on tiles of positions is done in i32 where its
+//   2. of such comparisons that are one condition together, those from the same side
+//      are one, with the lower of both limits, or the higher;
+//   3. other arithmetic on tiles of positions is done in i32 where its
 //      values fit. Sums and products need only fit at the end (they are exact
 //      modulo 2^32); what compares must fit itself.
 //
@@ -166,7 +168,37 @@ static Value castToI32(ImplicitLocOpBuilder &b, Value value) {
   return arith::TruncIOp::create(b, type, value);
 }
 
-static bool compareColumns(Ranges &ranges, arith::CmpIOp op) {
+namespace {
+/// column <= limit, or column >= limit, of all rows or each; what that became.
+struct Bound {
+  bool upper;
+  /// Numbers of columns (i32), and what they were; null where they count from 0.
+  Value numbers, column;
+  /// A number (i32), or one for each row.
+  Value limit;
+  RankedTensorType type;
+};
+using Bounds = llvm::DenseMap<Value, Bound>;
+} // namespace
+
+static Value emitComparison(ImplicitLocOpBuilder &b, arith::CmpIPredicate predicate, Value numbers,
+                            Value limit, RankedTensorType type) {
+  auto rowType = cast<RankedTensorType>(numbers.getType());
+  if (!isa<RankedTensorType>(limit.getType())) {
+    Value limits = tile::BroadcastOp::create(b, rowType, limit, IntegerAttr());
+    Value result = arith::CmpIOp::create(b, predicate, numbers, limits);
+    if (type.getRank() == 2)
+      result = tile::BroadcastOp::create(b, type, result, b.getI64IntegerAttr(0));
+    return result;
+  }
+  auto tileType = type.clone(b.getI32Type());
+  Value limits = tile::BroadcastOp::create(b, tileType, limit, b.getI64IntegerAttr(1));
+  Value all = tile::BroadcastOp::create(b, tileType, numbers, b.getI64IntegerAttr(0));
+  return arith::CmpIOp::create(b, predicate, all, limits);
+}
+
+/// Rewrites the comparison, and notes what it became where it is a bound.
+static bool compareColumns(Ranges &ranges, arith::CmpIOp op, Bounds &found) {
   auto type = dyn_cast<RankedTensorType>(op.getLhs().getType());
   if (!type || !isWide(type) || type.getRank() < 1 || type.getRank() > 2)
     return false;
@@ -247,24 +279,97 @@ static bool compareColumns(Ranges &ranges, arith::CmpIOp op) {
   auto rowType = RankedTensorType::get({columns}, b.getI32Type());
   auto numbers = iota ? tile::IotaOp::create(b, rowType, constant(b, b.getI32Type(), 0)).getResult()
                       : castToI32(b, column.value);
-  Value result;
-  if (sum.rows.empty() && !linear) {
-    Value limits = tile::BroadcastOp::create(b, rowType, limit, IntegerAttr());
-    result = arith::CmpIOp::create(b, predicate, numbers, limits);
-    if (type.getRank() == 2)
-      result = tile::BroadcastOp::create(b, op.getType(), result, b.getI64IntegerAttr(0));
-  } else {
-    auto tileType = type.clone(b.getI32Type());
-    Value limits = tile::BroadcastOp::create(b, tileType, limit, b.getI64IntegerAttr(1));
-    Value all = tile::BroadcastOp::create(b, tileType, numbers, b.getI64IntegerAttr(0));
-    result = arith::CmpIOp::create(b, predicate, all, limits);
+  Value result = emitComparison(b, predicate, numbers, limit, cast<RankedTensorType>(op.getType()));
+  // The limit of a strict one is the next number.
+  bool strict =
+      llvm::is_contained({arith::CmpIPredicate::slt, arith::CmpIPredicate::sgt}, predicate);
+  bool upper =
+      llvm::is_contained({arith::CmpIPredicate::slt, arith::CmpIPredicate::sle}, predicate);
+  bool lower =
+      llvm::is_contained({arith::CmpIPredicate::sgt, arith::CmpIPredicate::sge}, predicate);
+  if ((upper || lower) && Interval{bounds.low - 1, bounds.high + 1}.fits(32)) {
+    if (strict)
+      limit = arith::AddIOp::create(b, limit, constant(b, limit.getType(), upper ? -1 : 1));
+    found[result] = {upper, numbers, iota ? Value() : column.value, limit,
+                     cast<RankedTensorType>(op.getType())};
   }
   op.replaceAllUsesWith(result);
   return true;
 }
 
 //===----------------------------------------------------------------------===//
-// 2. Arithmetic
+// 2. Comparisons that are one condition together
+//===----------------------------------------------------------------------===//
+
+/// Both bounds as one; they are on the same side of the same columns.
+static Bound meet(ImplicitLocOpBuilder &b, const Bound &x, const Bound &y) {
+  Value left = x.limit, right = y.limit;
+  for (auto [one, other] : {std::pair(&left, right), std::pair(&right, left)})
+    if (!isa<RankedTensorType>(one->getType()) && isa<RankedTensorType>(other.getType()))
+      *one = tile::BroadcastOp::create(b, other.getType(), *one, IntegerAttr());
+  Bound both = isa<RankedTensorType>(x.limit.getType()) ? x : y;
+  both.limit = x.upper ? arith::MinSIOp::create(b, left, right).getResult()
+                       : arith::MaxSIOp::create(b, left, right).getResult();
+  return both;
+}
+
+/// What holds where all of the values do.
+static void collectTerms(Value value, SmallVectorImpl<Value> &terms) {
+  constexpr size_t kMostTerms = 16;
+  auto both = value.getDefiningOp<arith::AndIOp>();
+  if (!both || terms.size() > kMostTerms) {
+    terms.push_back(value);
+    return;
+  }
+  collectTerms(both.getLhs(), terms);
+  collectTerms(both.getRhs(), terms);
+}
+
+static void joinBounds(arith::AndIOp op, const Bounds &found) {
+  bool inner = llvm::all_of(op->getUsers(), llvm::IsaPred<arith::AndIOp>);
+  auto type = dyn_cast<RankedTensorType>(op.getType());
+  if (!type || inner)
+    return;
+  SmallVector<Value> terms, kept;
+  collectTerms(op, terms);
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  SmallVector<Bound> bounds;
+  bool joined = false;
+  for (Value term : terms) {
+    auto known = found.find(term);
+    // Of a condition of columns for all rows.
+    if (auto spread = term.getDefiningOp<tile::BroadcastOp>(); known == found.end() && spread)
+      known = spread.getDimAttr() && spread.getDim() == 0 ? found.find(spread.getInput()) : known;
+    if (known == found.end()) {
+      kept.push_back(term);
+      continue;
+    }
+    Bound bound = known->second;
+    bound.type = type;
+    Bound *same = llvm::find_if(bounds, [&](const Bound &other) {
+      return other.upper == bound.upper && other.column == bound.column;
+    });
+    if (same == bounds.end()) {
+      bounds.push_back(bound);
+      continue;
+    }
+    *same = meet(b, *same, bound);
+    joined = true;
+  }
+  if (!joined)
+    return;
+  for (const Bound &bound : bounds)
+    kept.push_back(
+        emitComparison(b, bound.upper ? arith::CmpIPredicate::sle : arith::CmpIPredicate::sge,
+                       bound.numbers, bound.limit, type));
+  Value all = kept.front();
+  for (Value term : ArrayRef(kept).drop_front())
+    all = arith::AndIOp::create(b, all, term);
+  op.replaceAllUsesWith(all);
+}
+
+//===----------------------------------------------------------------------===//
+// 3. Arithmetic
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -357,11 +462,15 @@ struct NarrowPositions : tile::impl::TileNarrowPositionsBase<NarrowPositions> {
     Narrower narrower(ranges);
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) { ops.push_back(op); });
+    Bounds bounds;
     for (Operation *op : ops) {
       auto compare = dyn_cast<arith::CmpIOp>(op);
-      if (!compare || !compareColumns(ranges, compare))
+      if (!compare || !compareColumns(ranges, compare, bounds))
         narrowUses(narrower, op);
     }
+    for (Operation *op : ops)
+      if (auto both = dyn_cast<arith::AndIOp>(op))
+        joinBounds(both, bounds);
     // Erases what has no use left.
     (void)applyPatternsGreedily(getOperation(), RewritePatternSet(&getContext()));
   }

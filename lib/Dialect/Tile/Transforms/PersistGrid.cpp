@@ -10,7 +10,8 @@
 //   2. put the body of each role into a loop over numbers of instances, and take
 //      the ids from the number: counted by the blocks of the launch, or, where
 //      the lengths differ, taken from a counter by the role that fills rings,
-//      which sends them to the other roles by rings;
+//      which sends them to the other roles by rings, or two numbers that it made of
+//      them with some effort (InstanceParts.cpp);
 //   3. give rings of one slot that an instance fills once another slot, if there is
 //      room: the next instance's tile comes while this one's is read;
 //   4. make the grid one of one dimension, and limit the blocks of a launch.
@@ -21,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Grid.h"
+#include "InstanceParts.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -88,9 +90,9 @@ static int64_t sharedBytes(FuncOp func) {
   return bytes;
 }
 
-static RingType numbersType(MLIRContext *context) {
+static RingType numbersType(MLIRContext *context, unsigned bits) {
   constexpr int64_t kSlots = 2, kPanel = 32;
-  return RingType::get(context, kSlots, {1}, IntegerType::get(context, 32),
+  return RingType::get(context, kSlots, {1}, IntegerType::get(context, bits),
                        SwizzleAttr::get(context, kPanel, /*ones=*/false));
 }
 
@@ -108,17 +110,22 @@ struct PersistGrid : tile::impl::TilePersistGridBase<PersistGrid> {
   void countInstances(RoleOp role);
   void sendNumbers(RoleOp role, ArrayRef<Value> rings, Value counter);
   void receiveNumbers(RoleOp role, Value ring);
+  void receiveParts(RoleOp role, Value ring);
   void addSlots(ArrayRef<RingOp> rings);
   Value addCounter();
 
   /// The ids of the grid as it was, and the number of the block.
   SmallVector<Value> ids;
   Value block;
+  /// Of each role, where they are sent instead of the number.
+  llvm::DenseMap<Operation *, Parts> parts;
 };
 
 } // namespace
 
 static Value narrow(OpBuilder &b, Location loc, Value value) {
+  if (!value.getType().isIndex())
+    return arith::TruncIOp::create(b, loc, b.getI32Type(), value);
   return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
 }
 
@@ -174,6 +181,19 @@ void PersistGrid::countInstances(RoleOp role) {
     op->moveBefore(yield);
   b.setInsertionPointAfterValue(number);
   takeIds(b, role, number);
+  sinkArithmetic(*loop.getBody());
+}
+
+/// What stands for no instance.
+static Value emitNone(OpBuilder &b, Location loc) {
+  return arith::ConstantIntOp::create(b, loc, -1, 64);
+}
+
+/// By one half, so that it is seen to be one number for the warp.
+static Value isInstance(OpBuilder &b, Location loc, Value packed) {
+  Value part = narrow(b, loc, packed);
+  Value none = arith::ConstantIntOp::create(b, loc, -1, 32);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, part, none);
 }
 
 /// Takes a number behind the last loop of the block, or of a branch in it: late, so that
@@ -222,13 +242,33 @@ void PersistGrid::sendNumbers(RoleOp role, ArrayRef<Value> rings, Value counter)
   Value count = narrow(b, loc, emitCount(b, getOperation()));
   Value blocks = narrow(b, loc, BlockCountOp::create(b, loc, b.getIndexType()));
   Value first = narrow(b, loc, block);
+  SmallVector<Type> types{b.getI32Type()};
+  if (!parts.empty())
+    types.append(2, b.getI32Type());
   auto send = [&](OpBuilder &b, Location, ValueRange numbers) {
+    auto more = [&]() -> Value {
+      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, numbers.front(), count);
+    };
+    if (parts.empty()) {
+      for (Value ring : rings)
+        PutValueOp::create(b, loc, ring, numbers.front());
+      scf::ConditionOp::create(b, loc, more(), numbers);
+      return;
+    }
+    // Behind the last instance there is nothing to divide.
+    Value is = more(), zero = arith::ConstantIntOp::create(b, loc, 0, 32);
+    Value id = arith::IndexCastOp::create(
+        b, loc, b.getIndexType(), arith::SelectOp::create(b, loc, is, numbers.front(), zero));
+    Parts made = emitParts(b, parts.lookup(role), ids.front(), id);
+    Value sent = arith::SelectOp::create(b, loc, is, pack(b, loc, made), emitNone(b, loc));
     for (Value ring : rings)
-      PutValueOp::create(b, loc, ring, numbers.front());
-    Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, numbers.front(), count);
-    scf::ConditionOp::create(b, loc, more, numbers);
+      PutValueOp::create(b, loc, ring, sent);
+    scf::ConditionOp::create(b, loc, isInstance(b, loc, sent),
+                             ValueRange{numbers.front(), made[0], made[1]});
   };
   auto take = [&](OpBuilder &b, Location, ValueRange numbers) {
+    for (auto [part, value] : llvm::zip(parts.lookup(role), numbers.drop_front()))
+      part.replaceAllUsesWith(value);
     takeIds(b, role, numbers.front());
     moveOps(ops, b.getInsertionBlock());
     Value taken = takeNumber(b, loc, b.getInsertionBlock(), counter);
@@ -236,7 +276,7 @@ void PersistGrid::sendNumbers(RoleOp role, ArrayRef<Value> rings, Value counter)
     Value next = arith::AddIOp::create(b, loc, blocks, taken);
     scf::YieldOp::create(b, loc, next);
   };
-  scf::WhileOp::create(b, loc, TypeRange(b.getI32Type()), first, send, take);
+  scf::WhileOp::create(b, loc, types, first, send, take);
 }
 
 void PersistGrid::receiveNumbers(RoleOp role, Value ring) {
@@ -257,7 +297,36 @@ void PersistGrid::receiveNumbers(RoleOp role, Value ring) {
     b.setInsertionPointToEnd(b.getInsertionBlock());
     scf::YieldOp::create(b, loc);
   };
-  scf::WhileOp::create(b, loc, TypeRange(b.getI32Type()), ValueRange(), receive, run);
+  auto loop = scf::WhileOp::create(b, loc, TypeRange(b.getI32Type()), ValueRange(), receive, run);
+  sinkArithmetic(*loop.getAfterBody());
+}
+
+void PersistGrid::receiveParts(RoleOp role, Value ring) {
+  Location loc = role.getLoc();
+  SmallVector<Operation *> ops = opsOf(role);
+  OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
+  auto receive = [&](OpBuilder &b, Location, ValueRange) {
+    auto slot = GetOp::create(b, loc, cast<RingType>(ring.getType()).getSlot(), ring);
+    Value packed = ReadOp::create(b, loc, b.getI64Type(), slot);
+    ReleaseOp::create(b, loc, slot);
+    scf::ConditionOp::create(b, loc, isInstance(b, loc, packed), unpack(b, loc, packed));
+  };
+  auto run = [&](OpBuilder &b, Location, ValueRange numbers) {
+    for (auto [part, value] : llvm::zip_equal(parts.lookup(role), numbers))
+      part.replaceAllUsesWith(value);
+    // What is left of them comes before no use of the id.
+    for (Operation *op : llvm::reverse(ops)) {
+      if (isOpTriviallyDead(op))
+        op->erase();
+      else
+        op->moveBefore(b.getInsertionBlock(), b.getInsertionBlock()->begin());
+    }
+    b.setInsertionPointToEnd(b.getInsertionBlock());
+    scf::YieldOp::create(b, loc);
+  };
+  SmallVector<Type> types(2, b.getI32Type());
+  auto loop = scf::WhileOp::create(b, loc, types, ValueRange(), receive, run);
+  sinkArithmetic(*loop.getAfterBody());
 }
 
 //===----------------------------------------------------------------------===//
@@ -326,11 +395,18 @@ void PersistGrid::runOnOperation() {
   if (!isEven(func))
     taker = findTaker(roles);
 
+  for (RoleOp role : all)
+    if (auto found = taker && func.getNumGridDims() == 1 ? findParts(role, func.getInstanceId(0))
+                                                         : std::nullopt)
+      parts[role] = *found;
+  if (parts.size() != all.size())
+    parts.clear();
   SmallVector<Value> rings;
   if (taker) {
     OpBuilder b(roles);
     for (size_t i = 1; i < all.size(); ++i)
-      rings.push_back(RingOp::create(b, func.getLoc(), numbersType(&getContext())));
+      rings.push_back(
+          RingOp::create(b, func.getLoc(), numbersType(&getContext(), parts.empty() ? 32 : 64)));
     if (sharedLimit > 0 && sharedBytes(func) > sharedLimit) {
       for (Value ring : rings)
         ring.getDefiningOp()->erase();
@@ -349,11 +425,14 @@ void PersistGrid::runOnOperation() {
       countInstances(role);
     else if (role == taker)
       sendNumbers(role, rings, counter);
-    else
+    else if (parts.empty())
       receiveNumbers(role, *ring++);
+    else
+      receiveParts(role, *ring++);
   }
   dropIds(func);
   ids.clear();
+  parts.clear();
   func->setAttr(TileDialect::kBlocksPerSMAttr,
                 Builder(&getContext()).getI64IntegerAttr(blocksPerSM));
   if (emitRemarks)

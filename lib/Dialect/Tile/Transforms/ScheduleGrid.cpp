@@ -175,13 +175,16 @@ SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
   Value size = arith::MinUIOp::create(b, loc, members, arith::SubIOp::create(b, loc, count, first));
   Value place = arith::DivUIOp::create(b, loc, inside, size);
   Value member = arith::SubIOp::create(b, loc, inside, arith::MulIOp::create(b, loc, place, size));
-  SmallVector<Value> ids =
-      emitIds(b, loc, arith::AddIOp::create(b, loc, first, member), extents.drop_back());
+  Value other = arith::AddIOp::create(b, loc, first, member);
+  SmallVector<Value> ids = emitIds(b, loc, other, extents.drop_back());
   if (reversed) {
     Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
     Value last = arith::SubIOp::create(b, loc, tiles, one);
     place = arith::SubIOp::create(b, loc, last, place);
   }
+  // Roles may send these to each other instead of dividing again (tile-persist-grid).
+  for (auto [part, value] : llvm::enumerate(std::array{place, other}))
+    value.getDefiningOp()->setAttr(kPartAttr, b.getI64IntegerAttr(part));
   ids.push_back(place);
   return ids;
 }

@@ -14,10 +14,13 @@
 //      of the same shape that was released before the store may still have a twin
 //      (tile-persist-grid): two slots that serve both ways in turn let the next
 //      instance's tile come earlier than one slot each way;
-//   2. else such a slot: write, copy_out, and the release at the end of its block,
+//   2. else a ring of some of the columns, which go one part after the other: where
+//      such a slot has no room for a twin, so that it is filled again while the
+//      program ends;
+//   3. else such a slot: write, copy_out, and the release at the end of its block,
 //      where the copy has had time. So the role that fills the slot waits for the
 //      copy;
-//   3. else the store stays.
+//   4. else the store stays.
 //
 // Warpgroups do this by themselves, each for its own rows.
 //
@@ -28,7 +31,9 @@
 #include "AsyncProducts.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::tile {
@@ -55,6 +60,8 @@ struct StageStores : tile::impl::TileStageStoresBase<StageStores> {
 } // namespace
 
 static constexpr int64_t kWarpsOfGroup = 4, kRowsOfWarp = 16;
+
+static bool isZero(Value value) { return getConstantIntValue(value) == 0; }
 
 static RankedTensorType tileOf(StoreOp store) {
   return cast<RankedTensorType>(store.getValue().getType());
@@ -104,16 +111,56 @@ RingOp StageStores::makeRing(StoreOp store, RingType type) {
   return RingOp::create(b, store.getLoc(), type);
 }
 
-static void copyOut(StoreOp store, Value slot) {
+/// The slot's tile begins at this column of the one that is stored.
+static void copyOut(StoreOp store, Value slot, int64_t column = 0) {
   OpBuilder b(store);
-  CopyOutOp::create(b, store.getLoc(), slot, store.getDestination(), store.getIndices(),
-                    store.getDimsAttr(), b.getI64IntegerAttr(kRowsOfWarp * kWarpsOfGroup), Value());
+  SmallVector<Value> indices(store.getIndices());
+  if (column > 0) {
+    Value by = arith::ConstantIndexOp::create(b, store.getLoc(), column);
+    Value &last = indices[store.getDims().back()];
+    last = isZero(last) ? by : arith::AddIOp::create(b, store.getLoc(), last, by).getResult();
+  }
+  CopyOutOp::create(b, store.getLoc(), slot, store.getDestination(), indices, store.getDimsAttr(),
+                    b.getI64IntegerAttr(kRowsOfWarp * kWarpsOfGroup), Value());
+}
+
+/// The same tile of fewer columns; null where registers do not hold it by columns.
+static RankedTensorType narrowed(RankedTensorType tile, int64_t columns) {
+  const Layout &layout = cast<FragAttr>(tile.getEncoding()).getLayout();
+  Modes reg(layout.getReg());
+  int64_t parts = tile.getDimSize(1) / columns;
+  Mode &last = reg.back();
+  if (last.strides[0] != 0 || last.extent * last.strides[1] != tile.getDimSize(1) ||
+      last.extent % parts != 0)
+    return {};
+  last.extent /= parts;
+  Layout part(layout.getRank(), reg, Modes(layout.getLane()), Modes(layout.getWarp()));
+  SmallVector<int64_t> shape{tile.getDimSize(0), columns};
+  if (!part.check(shape).empty())
+    return {};
+  return RankedTensorType::get(shape, tile.getElementType(),
+                               FragAttr::get(tile.getContext(), part));
+}
+
+/// A ring of the most columns that so many bytes hold, all parts being alike and whole
+/// panels; null where that is nothing.
+static RankedTensorType choosePart(RankedTensorType tile, int64_t bytes) {
+  constexpr int64_t kPanel = 64;
+  for (int64_t columns = tile.getDimSize(1) / 2; columns >= kPanel; columns /= 2) {
+    if (columns % kPanel != 0 || columns * 2 * tile.getDimSize(0) > bytes)
+      continue;
+    if (RankedTensorType part = narrowed(tile, columns))
+      return part;
+  }
+  return {};
 }
 
 /// Whether there was shared memory for it.
 bool StageStores::stage(StoreOp store) {
   // What barriers take.
   constexpr int64_t kReserve = 512;
+  // What the numbers of instances take (tile-persist-grid).
+  constexpr int64_t kNumbers = 2048;
   RankedTensorType tile = tileOf(store);
   Location loc = store.getLoc();
   auto type = RingType::get(&getContext(), 1, tile.getShape(), tile.getElementType(),
@@ -124,14 +171,29 @@ bool StageStores::stage(StoreOp store) {
   ReleaseOp release = findReleased(store, type.getSlot());
   int64_t twin = release && ringOf(release).getType().getStages() == 1 ? sharedBytes(type) : 0;
   OpBuilder b(store);
-  if (sharedLimit == 0 || bytes + twin <= sharedLimit) {
-    RingOp ring = makeRing(store, type);
-    PutValueOp::create(b, loc, ring, store.getValue());
-    auto get = GetOp::create(b, loc, type.getSlot(), ring);
-    copyOut(store, get);
+  auto stageBy = [&](RingOp ring, Value value, int64_t column) {
+    PutValueOp::create(b, loc, ring, value);
+    auto get = GetOp::create(b, loc, ring.getType().getSlot(), ring);
+    copyOut(store, get, column);
     ReleaseOp::create(b, loc, get);
+  };
+  if (sharedLimit == 0 || bytes + twin <= sharedLimit) {
+    stageBy(makeRing(store, type), store.getValue(), 0);
     if (emitRemarks)
       emitRemark(loc) << "store of " << describeTile(type) << " by way of shared memory of its own";
+    return true;
+  }
+  // Both `bytes` and `twin` count a slot: with one of the two there is a twin already.
+  int64_t left = sharedLimit - kNumbers - (bytes - sharedBytes(type));
+  RankedTensorType part = twin && bytes > sharedLimit ? choosePart(tile, left) : RankedTensorType();
+  if (part) {
+    RingOp ring = makeRing(store, RingType::get(&getContext(), 1, part.getShape(),
+                                                part.getElementType(), type.getLayout()));
+    for (int64_t column = 0; column < tile.getDimSize(1); column += part.getDimSize(1))
+      stageBy(ring, ColumnsOp::create(b, loc, part, store.getValue(), column), column);
+    if (emitRemarks)
+      emitRemark(loc) << "store of " << describeTile(type) << " by way of shared memory for "
+                      << part.getDimSize(1) << " of its columns";
     return true;
   }
   if (release) {

@@ -62,6 +62,42 @@ tile.func @falling(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> 
   tile.return
 }
 
+// Causal, of keys that end, within a window: the lower of both upper limits is one comparison, and the
+// other side is another.
+// CHECK-LABEL: tile.func @joined
+// CHECK: %[[LOWER:.*]] = arith.minsi %{{.*}}, %{{.*}} : tensor<64xi32>
+// CHECK: %[[LIMITS:.*]] = tile.broadcast %[[LOWER]] dim 1
+// CHECK: %[[UPPER:.*]] = arith.cmpi sle, %{{.*}}, %[[LIMITS]] : tensor<64x128xi32>
+// CHECK: %[[OTHER:.*]] = arith.cmpi sge, %{{.*}} : tensor<64x128xi32>
+// CHECK: arith.andi %[[UPPER]], %[[OTHER]]
+// CHECK-NOT: arith.cmpi
+tile.func @joined(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %i0 = arith.muli %t, %c64 : index
+  %sk = tile.dim %x, 1 : !tile.view<?x?xi8>
+  scf.for %j0 = %c0 to %sk step %c128 {
+    %i = tile.iota %i0 : index -> tensor<64xindex>
+    %back = tile.broadcast %c128 : index -> tensor<64xindex>
+    %first = arith.subi %i, %back : tensor<64xindex>
+    %j = tile.iota %j0 : index -> tensor<128xindex>
+    %js = tile.broadcast %j dim 0 : tensor<128xindex> -> tensor<64x128xindex>
+    %rows = tile.broadcast %i dim 1 : tensor<64xindex> -> tensor<64x128xindex>
+    %firsts = tile.broadcast %first dim 1 : tensor<64xindex> -> tensor<64x128xindex>
+    %causal = arith.cmpi sle, %js, %rows : tensor<64x128xindex>
+    %window = arith.cmpi sge, %js, %firsts : tensor<64x128xindex>
+    %both = arith.andi %causal, %window : tensor<64x128xi1>
+    %ends = tile.broadcast %sk : index -> tensor<128xindex>
+    %within = arith.cmpi slt, %j, %ends : tensor<128xindex>
+    %all = tile.broadcast %within dim 0 : tensor<128xi1> -> tensor<64x128xi1>
+    %m = arith.andi %both, %all : tensor<64x128xi1>
+    %b = arith.extui %m : tensor<64x128xi1> to tensor<64x128xi8>
+    tile.store %b, %x[%i0, %j0] dims [0, 1] : tensor<64x128xi8>, !tile.view<?x?xi8>
+  }
+  tile.return
+}
+
 // What may exceed 32 bits, or has no known range, stays.
 // CHECK-LABEL: tile.func @wide
 // CHECK: arith.muli {{.*}} : tensor<64x128xindex>

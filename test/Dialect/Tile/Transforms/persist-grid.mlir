@@ -17,15 +17,16 @@
 // CHECK: %[[COUNT:.*]] = arith.muli %{{.*}}, %{{.*}} : index
 // CHECK: %[[BLOCKS:.*]] = tile.block_count : index
 // CHECK: scf.for %[[AT:.*]] = %[[BLOCK]] to %[[COUNT]] step %[[BLOCKS]] {
-// CHECK: %[[N:.*]] = arith.index_cast %[[AT]] : index to i32
-// CHECK: arith.index_cast %{{.*}} : index to i32
+// Ids are computed where they are used first.
+// CHECK: arith.divsi
 // CHECK-NEXT: %[[TILES:.*]] = arith.index_cast %{{.*}} : index to i32
-// CHECK: %[[H:.*]] = arith.divui %[[N]], %[[TILES]] : i32
+// CHECK-NEXT: %[[N:.*]] = arith.index_cast %[[AT]] : index to i32
+// CHECK-NEXT: %[[H:.*]] = arith.divui %[[N]], %[[TILES]] : i32
 // CHECK: %[[SKIPPED:.*]] = arith.muli %[[H]], %[[TILES]] : i32
 // CHECK: %[[T:.*]] = arith.subi %[[N]], %[[SKIPPED]] : i32
-// CHECK: %[[HEAD:.*]] = arith.index_cast %[[H]] : i32 to index
 // CHECK: %[[TILE:.*]] = arith.index_cast %[[T]] : i32 to index
 // CHECK: %[[ROW:.*]] = arith.muli %[[TILE]], %{{.*}}
+// CHECK: %[[HEAD:.*]] = arith.index_cast %[[H]] : i32 to index
 // CHECK: scf.for
 // CHECK: tile.put %{{.*}}, %[[X]][%[[HEAD]], %[[ROW]], %
 // CHECK: tile.role "compute"
@@ -199,5 +200,81 @@ tile.func @once(%x: !tile.view<?x64xf16>, %t: index)
 // CHECK-NOT: blocks_per_sm
 // CHECK-NEXT: tile.return
 tile.func @plain(%x: !tile.view<?x64xf16>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// Two numbers that take divisions are made once, and sent together.
+// CHECK-LABEL: tile.func @parts
+// CHECK: %[[NUMBERS:.*]] = tile.ring : <2 x 1xi64, #tile.swizzle<32>>
+// CHECK: tile.role "load"
+// CHECK: scf.while (%[[N:.*]] = %{{.*}}) : (i32) -> (i32, i32, i32) {
+// CHECK: %[[IS:.*]] = arith.cmpi ult, %[[N]], %{{.*}} : i32
+// CHECK: %[[SAFE:.*]] = arith.select %[[IS]], %[[N]], %{{.*}} : i32
+// CHECK: arith.divui
+// CHECK: arith.divui
+// CHECK: %[[PACKED:.*]] = arith.ori %{{.*}}, %{{.*}} : i64
+// CHECK: %[[SENT:.*]] = arith.select %[[IS]], %[[PACKED]], %{{.*}} : i64
+// CHECK-NEXT: tile.put_value %[[NUMBERS]], %[[SENT]]
+// CHECK: scf.condition(%{{.*}}) %[[N]], %{{.*}}, %{{.*}} : i32, i32, i32
+// CHECK: ^bb0(%{{.*}}: i32, %[[PLACE:.*]]: i32, %[[OTHER:.*]]: i32):
+// CHECK: tile.fetch_add
+// CHECK: tile.role "compute"
+// CHECK: scf.while : () -> (i32, i32) {
+// CHECK: tile.read %{{.*}} : <1xi64, #tile.swizzle<32>> -> i64
+// CHECK: ^bb0(%[[PLACE:.*]]: i32, %[[OTHER:.*]]: i32):
+// CHECK-NOT: arith.divui
+// CHECK: %[[I:.*]] = arith.index_cast %[[PLACE]] : i32 to index
+// CHECK: arith.muli %[[I]]
+// CHECK: scf.for
+// CHECK: tile.get
+// CHECK: tile.release
+// CHECK: }
+// CHECK: arith.divui %[[OTHER]]
+// CHECK: tile.store
+// expected-remark @+1 {{each block runs several instances: it takes their numbers from a counter}}
+tile.func @parts(%x: !tile.view<?x64xf16>, %y: !tile.view<?xi32>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c3 = arith.constant 3 : i32
+      %c64 = arith.constant 64 : index
+      %number = arith.index_cast %t : index to i32
+      %tenth = arith.divui %number, %c3 : i32
+      %place = arith.divui %tenth, %c3 {tile.part = 0 : i64} : i32
+      %other = arith.subi %number, %tenth {tile.part = 1 : i64} : i32
+      %p = arith.index_cast %place : i32 to index
+      %o = arith.index_cast %other : i32 to index
+      %i = arith.muli %p, %c64 : index
+      scf.for %j = %c0 to %i step %c64 {
+        tile.put %r, %x[%o, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c3 = arith.constant 3 : i32
+      %c64 = arith.constant 64 : index
+      %number = arith.index_cast %t : index to i32
+      %tenth = arith.divui %number, %c3 : i32
+      %place = arith.divui %tenth, %c3 {tile.part = 0 : i64} : i32
+      %other = arith.subi %number, %tenth {tile.part = 1 : i64} : i32
+      %p = arith.index_cast %place : i32 to index
+      %i = arith.muli %p, %c64 : index
+      %b = arith.divui %other, %c3 : i32
+      %o = arith.index_cast %b : i32 to index
+      scf.for %j = %c0 to %i step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+      %v = tile.broadcast %b : i32 -> tensor<1xi32>
+      tile.store %v, %y[%o] dims [0] : tensor<1xi32>, !tile.view<?xi32>
+    }
+  }
   tile.return
 }

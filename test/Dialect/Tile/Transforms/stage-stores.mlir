@@ -106,6 +106,50 @@ tile.func @twin(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %out: !tile.v
 
 // -----
 
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (16, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+#half = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// Where not even two fit, half of the columns after the other half, so that the slot
+// of the operand is filled again meanwhile.
+// CHECK-LABEL: tile.func @parts
+// CHECK: %[[R:.*]] = tile.ring : <1 x 64x128xf16
+// CHECK: tile.ring : <1 x 64x64xf16
+// CHECK-NEXT: %[[OWN:.*]] = tile.ring : <1 x 64x64xf16, #tile.swizzle<128>>
+tile.func @parts(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %y: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.view<?x128xf16> {tile.align = 16 : i64}, %i: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  %r = tile.ring : !tile.ring<1 x 64x128xf16, #tile.swizzle<128>>
+  %other = tile.ring : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<64x128xf32, #acc>
+  %half = tile.broadcast %zero : f32 -> tensor<64x64xf32, #half>
+  tile.put %r, %x[%i, %c0] dims [0, 1] copy(tma) : !tile.ring<1 x 64x128xf16, #tile.swizzle<128>>, !tile.view<?x128xf16>
+  // CHECK: %[[A:.*]] = tile.get %[[R]]
+  %a = tile.get %r : !tile.ring<1 x 64x128xf16, #tile.swizzle<128>> -> !tile.slot<64x128xf16, #tile.swizzle<128>>
+  %p = tile.dot_start %a, %a, %half transpose_b : !tile.slot<64x128xf16, #tile.swizzle<128>>, !tile.slot<64x128xf16, #tile.swizzle<128>>, tensor<64x64xf32, #half> -> !tile.pending<tensor<64x64xf32, #half>>
+  %s = tile.await %p : !tile.pending<tensor<64x64xf32, #half>> -> tensor<64x64xf32, #half>
+  // CHECK: tile.release %[[A]]
+  tile.release %a : !tile.slot<64x128xf16, #tile.swizzle<128>>
+  // CHECK: %[[O:.*]] = arith.truncf
+  %o = arith.truncf %acc : tensor<64x128xf32, #acc> to tensor<64x128xf16, #acc>
+  // CHECK-NEXT: %[[LEFT:.*]] = tile.columns %[[O]] first(0) : tensor<64x128xf16, #{{.*}}> -> tensor<64x64xf16, #{{.*}}>
+  // CHECK-NEXT: tile.put_value %[[OWN]], %[[LEFT]]
+  // CHECK-NEXT: %[[S:.*]] = tile.get %[[OWN]]
+  // CHECK-NEXT: tile.copy_out %[[S]] to %{{.*}}[%{{.*}}, %c0] dims [0, 1] rows(64)
+  // CHECK-NEXT: tile.release %[[S]]
+  // CHECK-NEXT: %[[RIGHT:.*]] = tile.columns %[[O]] first(64)
+  // CHECK-NEXT: tile.put_value %[[OWN]], %[[RIGHT]]
+  // CHECK-NEXT: %[[S1:.*]] = tile.get %[[OWN]]
+  // CHECK-NEXT: %[[C64:.*]] = arith.constant 64
+  // CHECK-NEXT: tile.copy_out %[[S1]] to %{{.*}}[%{{.*}}, %[[C64]]] dims [0, 1] rows(64)
+  // CHECK-NEXT: tile.release %[[S1]]
+  // expected-remark @+1 {{store of 64x128xf16 by way of shared memory for 64 of its columns}}
+  tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x128xf16, #acc>, !tile.view<?x128xf16>
+  tile.return
+}
+
+// -----
+
 // Without asynchronous products there will be no roles.
 // CHECK-LABEL: tile.func @plain
 tile.func @plain(%out: !tile.view<?x64xf16> {tile.align = 16 : i64}, %i: index)
