@@ -30,7 +30,7 @@ from fa_ctypes import Library
 from gpu_cases import CASES, program, reference
 
 BACKENDS = {"fa2": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
-PASSES = ["tile-sum-on-tensor-core", "tile-skip-rescale", "tile-fuse-scale", "tile-schedule-grid",
+PASSES = ["tile-float-positions", "tile-skip-select", "tile-sum-on-tensor-core", "tile-skip-rescale", "tile-fuse-scale", "tile-schedule-grid",
           "tile-persist-grid", "tile-stage-stores",
           "tile-pipeline", "tile-specialize-warps", "tile-order-warpgroups"]
 TOKENS, HIDDEN = 16384, 2048

@@ -19,10 +19,11 @@ using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
   static const StringRef names[] = {
-      "tile-narrow-positions", "tile-sum-on-tensor-core", "tile-defer-sums",
-      "tile-skip-rescale",     "tile-fuse-scale",         "tile-schedule-grid",
-      "tile-schedule-loop",    "tile-pipeline",           "tile-specialize-warps",
-      "tile-order-warpgroups", "tile-persist-grid",       "tile-stage-stores"};
+      "tile-narrow-positions",   "tile-float-positions",  "tile-skip-select",
+      "tile-sum-on-tensor-core", "tile-defer-sums",       "tile-skip-rescale",
+      "tile-fuse-scale",         "tile-schedule-grid",    "tile-schedule-loop",
+      "tile-pipeline",           "tile-specialize-warps", "tile-order-warpgroups",
+      "tile-persist-grid",       "tile-stage-stores"};
   return names;
 }
 
@@ -36,9 +37,11 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (options.aligned)
     add(tile::createTileAssumeAlignment());
   add(tile::createTileNarrowPositions());
+  add(tile::createTileFloatPositions());
   // They save arithmetic, which bounds a loop whose products run beside it;
   // elsewhere their branches part arithmetic from products.
   if (target.hasWGMMA && options.aligned) {
+    add(tile::createTileSkipSelect());
     add(tile::createTileSumOnTensorCore());
     tile::TileDeferSumsOptions defer;
     defer.bytes = 2;

@@ -15,6 +15,7 @@
 #ifndef FA_LIB_CONVERSION_TILETONVVM_EMITTER_H
 #define FA_LIB_CONVERSION_TILETONVVM_EMITTER_H
 
+#include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -69,6 +70,10 @@ private:
   LogicalResult emitConstant(arith::ConstantOp op);
   LogicalResult emitTruncF(arith::TruncFOp op);
   LogicalResult emitBroadcast(tile::BroadcastOp op);
+  Value spread(Value input, const tile::Layout &from, const tile::Layout &to, int64_t dim);
+  FailureOr<std::pair<Value, Value>> splitNumbers(tile::IotaOp iota, Value value);
+  FailureOr<bool> emitSumWithNumbers(Operation *op);
+  FailureOr<bool> emitCompareNumbers(Operation *op);
   LogicalResult emitIota(tile::IotaOp op);
   LogicalResult emitReduce(tile::ReduceOp op);
   /// In ConvertLayout.cpp.
@@ -169,6 +174,7 @@ private:
   Value elementAddress(const ViewParts &view, ArrayRef<Value> indices);
 
   tile::FuncOp source;
+  tile::Ranges ranges;
   LLVM::LLVMFuncOp kernel;
   ImplicitLocOpBuilder b;
   IRMapping values;

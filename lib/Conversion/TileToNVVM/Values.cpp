@@ -10,6 +10,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include <map>
 
 using namespace mlir;
@@ -33,6 +34,11 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
                    : Value(arith::ExtUIOp::create(b, to, value));
     set(op->getResult(0), value);
     return success();
+  }
+  for (auto form : {&Emitter::emitSumWithNumbers, &Emitter::emitCompareNumbers}) {
+    FailureOr<bool> done = (this->*form)(op);
+    if (failed(done) || *done)
+      return success(succeeded(done));
   }
   Operation *copy = b.clone(*op, values);
   for (auto [result, from] : llvm::zip_equal(copy->getResults(), op->getResults())) {
@@ -105,14 +111,94 @@ LogicalResult Emitter::emitBroadcast(tile::BroadcastOp op) {
   FailureOr<Layout> from = layoutOf(op.getInput()), to = layoutOf(op.getResult());
   if (failed(from) || failed(to))
     return failure();
-  std::map<int64_t, int64_t> registers;
-  for (int64_t r = 0; r < from->numRegs(); ++r)
-    registers[from->offsetOfReg(r)[0]] = r;
-  SmallVector<int64_t> shuffle;
-  for (int64_t r = 0; r < to->numRegs(); ++r)
-    shuffle.push_back(registers.at(to->offsetOfReg(r)[1 - *op.getDim()]));
-  set(op, vector::ShuffleOp::create(b, input, input, shuffle));
+  set(op, spread(input, *from, *to, *op.getDim()));
   return success();
+}
+
+/// The elements of a row or a column, each in all registers of the tile that are along `dim`
+/// from it.
+Value Emitter::spread(Value input, const Layout &from, const Layout &to, int64_t dim) {
+  std::map<int64_t, int64_t> registers;
+  for (int64_t r = 0; r < from.numRegs(); ++r)
+    registers[from.offsetOfReg(r)[0]] = r;
+  SmallVector<int64_t> shuffle;
+  for (int64_t r = 0; r < to.numRegs(); ++r)
+    shuffle.push_back(registers.at(to.offsetOfReg(r)[1 - dim]));
+  return vector::ShuffleOp::create(b, input, input, shuffle);
+}
+
+/// The numbers 0, 1, ... of the columns that the value is, or repeats in each row of a tile.
+static tile::IotaOp numbersOfColumns(Value value) {
+  if (auto broadcast = value.getDefiningOp<tile::BroadcastOp>(); broadcast && broadcast.getDim())
+    value = *broadcast.getDim() == 0 ? broadcast.getInput() : Value();
+  auto iota = value ? value.getDefiningOp<tile::IotaOp>() : tile::IotaOp();
+  return iota && matchPattern(iota.getStart(), m_Zero()) ? iota : tile::IotaOp();
+}
+
+/// The part of numbers that differs from thread to thread, and the other, a constant vector
+/// for what `value` holds.
+FailureOr<std::pair<Value, Value>> Emitter::splitNumbers(tile::IotaOp iota, Value value) {
+  FailureOr<Layout> numbers = layoutOf(iota.getResult()), tile = layoutOf(value);
+  auto type = dyn_cast_or_null<VectorType>(convert(value.getType()));
+  if (failed(numbers) || failed(tile) || !type)
+    return failure();
+  SmallVector<Attribute> steps;
+  for (int64_t r = 0; r < tile->numRegs(); ++r)
+    steps.push_back(b.getI32IntegerAttr(tile->offsetOfReg(r).back()));
+  Value constant =
+      arith::ConstantOp::create(b, DenseElementsAttr::get(type.clone(b.getI32Type()), steps));
+  return std::pair(here(threadOffset(*numbers, 0)), constant);
+}
+
+/// number < limit: the constant part of the number < limit - the thread's, so that no number
+/// takes a register. Where the limit leaves room to subtract.
+FailureOr<bool> Emitter::emitCompareNumbers(Operation *op) {
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  tile::IotaOp iota = compare ? numbersOfColumns(compare.getLhs()) : tile::IotaOp();
+  tile::MaybeInterval range = iota ? ranges.get(compare.getRhs()) : tile::MaybeInterval();
+  if (!range || !getElementTypeOrSelf(compare.getLhs()).isInteger(32) || !range->fits(31))
+    return false;
+  auto parts = splitNumbers(iota, compare.getLhs());
+  if (failed(parts))
+    return failure();
+  Value limit = get(compare.getRhs());
+  Value thread = vector::BroadcastOp::create(b, limit.getType(), parts->first);
+  limit = arith::SubIOp::create(b, limit, thread);
+  set(compare, arith::CmpIOp::create(b, compare.getPredicate(), parts->second, limit));
+  return true;
+}
+
+/// base +- number of the column: base +- what the thread's number gives, once a row; then
+/// a constant per element. `reassoc` allows it.
+FailureOr<bool> Emitter::emitSumWithNumbers(Operation *op) {
+  if (!isa<arith::AddFOp, arith::SubFOp>(op))
+    return false;
+  auto flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr().getValue();
+  auto bases = op->getOperand(0).getDefiningOp<tile::BroadcastOp>();
+  auto columns = op->getOperand(1).getDefiningOp<tile::BroadcastOp>();
+  auto floats = columns && columns.getDim() == 0
+                    ? columns.getInput().getDefiningOp<arith::SIToFPOp>()
+                    : arith::SIToFPOp();
+  tile::IotaOp iota = floats ? numbersOfColumns(floats.getIn()) : tile::IotaOp();
+  auto type = dyn_cast_or_null<VectorType>(convert(op->getResult(0).getType()));
+  if (!iota || !bases || bases.getDim() != 1 || !type ||
+      !bitEnumContainsAll(flags, arith::FastMathFlags::reassoc))
+    return false;
+  FailureOr<Layout> rows = layoutOf(bases.getInput()), tile = layoutOf(op->getResult(0));
+  auto parts = splitNumbers(iota, op->getResult(0));
+  if (failed(parts) || failed(rows) || failed(tile))
+    return failure();
+  auto combine = [&](Value x, Value y) -> Value {
+    if (isa<arith::AddFOp>(op))
+      return arith::AddFOp::create(b, x, y);
+    return arith::SubFOp::create(b, x, y);
+  };
+  Value base = get(bases.getInput());
+  Value thread = arith::UIToFPOp::create(b, type.getElementType(), parts->first);
+  base = combine(base, vector::BroadcastOp::create(b, base.getType(), thread));
+  Value constant = arith::SIToFPOp::create(b, type, parts->second);
+  set(op->getResult(0), combine(spread(base, *rows, *tile, 1), constant));
+  return true;
 }
 
 LogicalResult Emitter::emitColumns(tile::ColumnsOp op) {

@@ -20,6 +20,7 @@
 #include "fa/Target/NVPTX/Passes.h"
 #include "fa/Target/NVPTX/TargetDescription.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_GPUCHOOSETILES
@@ -35,7 +36,8 @@ namespace {
 enum Weight {
   /// Masks, and scores of numbers that are the same for all of them.
   kLight,
-  /// Scores with captured tensors; operands that are not aligned, which pass
+  /// Scores with captured tensors that differ along a tile; operands that are not aligned, which
+  /// pass
   /// through registers.
   kMedium,
   /// Further tiles: captured tensors that differ from score to score,
@@ -79,6 +81,20 @@ constexpr Tiles kHopperTable[] = {
 constexpr int64_t kShortSequence = 1024;
 constexpr Tiles kShortTable[] = {{2, 128, kLight, 128, 128, 8}, {2, 256, kLight, 128, 64, 8}};
 
+/// Whether the score reads of a captured tensor only what is one number for all of a tile:
+/// nothing, or elements of a batch and a head.
+bool isUniform(Region &score, unsigned capture) {
+  constexpr unsigned kBatch = 1, kHead = 2;
+  return llvm::all_of(score.getArgument(capture).getUsers(), [&](Operation *user) {
+    auto extract = dyn_cast<tensor::ExtractOp>(user);
+    return extract && llvm::all_of(extract.getIndices(), [&](Value index) {
+             auto argument = dyn_cast<BlockArgument>(index);
+             return argument && argument.getOwner() == &score.front() &&
+                    (argument.getArgNumber() == kBatch || argument.getArgNumber() == kHead);
+           });
+  });
+}
+
 Weight weigh(AttentionOp attention, bool aligned) {
   Weight weight = aligned ? kLight : kMedium;
   if (attention.hasDropout())
@@ -90,7 +106,7 @@ Weight weigh(AttentionOp attention, bool aligned) {
     Region &score = attention.getScore();
     if (tensor && !score.empty()) {
       unsigned first = score.getNumArguments() - attention.getCaptures().size();
-      if (!score.getArgument(first + i).use_empty())
+      if (!isUniform(score, first + i))
         weight = std::max(weight, kMedium);
     }
   }

@@ -19,8 +19,10 @@
 // as in Dao, "FlashAttention-2", 2023, section 3.1.
 //
 // Without a score region c = scale * log2 e, so that no product with the scale
-// remains in the loop; with one, c = log2 e. A negative scale is applied to
-// the scores first, for c must be positive.
+// remains in the loop; with one, the scale is applied to the scores first, and c =
+// log2 e. So is a negative scale, for c must be positive. Constant factors of a
+// region count as parts of those: what it multiplies the score by first belongs to
+// the scale, what it multiplies by last and is positive to c.
 //
 // Requires: nothing. Rejects: nothing; every verified attention is rewritten.
 //
@@ -29,6 +31,7 @@
 #include "RowBuilder.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
 #include <cmath>
 #include <limits>
 
@@ -55,6 +58,53 @@ static void finish(RowBuilder &r, AttentionOp op, MapRowsOp rows, ValueRange car
   r.storeLse(natural, empty, rows.getResultView(1));
 }
 
+/// The value whose product with a constant `value` is, or quotient, and the constant, where
+/// that is of moderate size; else 1.
+static std::pair<Value, double> splitProduct(Value value) {
+  constexpr double kMost = 0x1p60;
+  APFloat constant(1.0f);
+  Operation *op = value.getDefiningOp();
+  if (!value.getType().isF32() || !isa_and_nonnull<arith::MulFOp, arith::DivFOp>(op))
+    return {value, 1};
+  Value x = op->getOperand(0), y = op->getOperand(1);
+  if (isa<arith::MulFOp>(op) && matchPattern(x, m_ConstantFloat(&constant)))
+    std::swap(x, y);
+  else if (!matchPattern(y, m_ConstantFloat(&constant)))
+    return {value, 1};
+  double factor = constant.convertToFloat();
+  if (!(std::abs(factor) <= kMost && std::abs(factor) >= 1 / kMost))
+    return {value, 1};
+  return {x, isa<arith::DivFOp>(op) ? 1 / factor : factor};
+}
+
+/// Takes what a region multiplies the score by last, from outside in, out of it.
+static double takeLastFactor(Region &score) {
+  OpOperand &yielded = score.front().getTerminator()->getOpOperand(0);
+  auto [x, factor] = splitProduct(yielded.get());
+  if (factor <= 0)
+    return 1;
+  yielded.set(x);
+  return factor;
+}
+
+/// The same for what it multiplies the score by first, if it reads it once.
+static double takeFirstFactor(Region &score) {
+  Value s = score.getArgument(0);
+  if (!s.hasOneUse() || (*s.user_begin())->getNumResults() != 1)
+    return 1;
+  Value product = (*s.user_begin())->getResult(0);
+  auto [x, factor] = splitProduct(product);
+  if (x != s)
+    return 1;
+  product.replaceAllUsesWith(s);
+  product.getDefiningOp()->erase();
+  return factor;
+}
+
+static bool isIdentity(Region &score) {
+  return score.front().getTerminator()->getOperand(0) == score.getArgument(0);
+}
+
 static void rewrite(AttentionOp op) {
   OpBuilder builder(op);
   RowBuilder r(builder, op.getLoc());
@@ -66,8 +116,15 @@ static void rewrite(AttentionOp op) {
   auto dropout = r.dropout(op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset());
 
   double scale = op.getScaleValue();
-  bool scaleFirst = !op.getScore().empty() || static_cast<float>(scale) <= 0;
-  double c = scaleFirst ? kLog2E : scale * kLog2E;
+  Region &score = op.getScore();
+  // So small a scale leaves no room for factors.
+  bool moderate = std::abs(scale) >= 0x1p-60;
+  double last = score.empty() || !moderate ? 1 : takeLastFactor(score);
+  bool modified = !score.empty() && !isIdentity(score);
+  if (modified && moderate)
+    scale *= takeFirstFactor(score);
+  bool scaleFirst = modified || static_cast<float>(scale) <= 0;
+  double c = (scaleFirst ? 1 : scale) * last * kLog2E;
   Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType();
   Value query = r.loadRows(op.getQuery(), r.head, r.row);
   RankedTensorType outputType = r.tile({RowBuilder::kDynamic, op.getValueHeadDim()});
@@ -82,7 +139,8 @@ static void rewrite(AttentionOp op) {
         r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
     if (scaleFirst)
       s = r.mul(s, r.splat(scale, r.scoresType()));
-    s = r.applyScore(s, column, op.getCaptures(), op.getScore());
+    if (modified)
+      s = r.applyScore(s, column, op.getCaptures(), score);
     s = r.applyMask(s, column, op.getCaptures(), op.getMask());
 
     Value newM = r.reduce(tile::Reduction::maxnumf, s, m);

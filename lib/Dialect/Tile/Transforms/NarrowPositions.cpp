@@ -22,12 +22,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Positions.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
-#include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/Support/MathExtras.h"
@@ -38,6 +36,8 @@ namespace mlir::tile {
 } // namespace mlir::tile
 
 using namespace mlir;
+using mlir::tile::castToI32;
+using mlir::tile::constant;
 using mlir::tile::Interval;
 using mlir::tile::MaybeInterval;
 using mlir::tile::Ranges;
@@ -148,24 +148,6 @@ static arith::CmpIPredicate getSwapped(arith::CmpIPredicate predicate) {
   default:
     return predicate;
   }
-}
-
-/// The constant as a scalar or, for a tensor type, as a tile.
-static Value constant(ImplicitLocOpBuilder &b, Type type, int64_t value) {
-  TypedAttr attr = b.getIntegerAttr(getElementTypeOrSelf(type), value);
-  if (auto tensor = dyn_cast<RankedTensorType>(type))
-    attr = DenseElementsAttr::get(tensor, Attribute(attr));
-  return arith::ConstantOp::create(b, attr);
-}
-
-/// A wide scalar or tile in i32; what does not fit loses its upper half.
-static Value castToI32(ImplicitLocOpBuilder &b, Value value) {
-  Type type = b.getI32Type();
-  if (auto tensor = dyn_cast<RankedTensorType>(value.getType()))
-    type = tensor.clone(type);
-  if (getElementTypeOrSelf(value).isIndex())
-    return arith::IndexCastOp::create(b, type, value);
-  return arith::TruncIOp::create(b, type, value);
 }
 
 namespace {

@@ -65,29 +65,6 @@ def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> 
   let options = [Option<"bytes", "bytes", "int64_t", "16", "what addresses and strides are multiples of">];
 }
 
-def TileNarrowPositions : Pass<"tile-narrow-positions", "::mlir::tile::FuncOp"> {
-  let summary = "compare and compute positions in 32 bits where they fit";
-  let description = [{
-    What: turns comparisons of positions that are linear in the column's number
-    into comparisons of that number with a limit per row, in i32, and other
-    arithmetic on tiles of positions into i32 where its values fit.
-
-    Requires: tile programs; sizes of views less than 2^31, as a launch checks.
-    Ensures: nothing; where a range is unknown, the op stays.
-
-    Numerics: exact.
-
-    Example (`test/Dialect/Tile/Transforms/narrow-positions.mlir`): `j0 + c <= i + sk - sq`
-    becomes `c <= limit`, where the limits are a column of i32: `r + (i0 + sk - sq - j0)`, of
-    which the sum in parentheses, the same for all rows, is computed in 64 bits.
-
-    ```mlir
-    %visible = arith.cmpi sle, %columns, %limits : tensor<64x128xi32>
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
-}
-
 def TileSumOnTensorCore : Pass<"tile-sum-on-tensor-core", "::mlir::tile::FuncOp"> {
   let summary = "let a product compute the sums of its operand's rows, too";
   let description = [{
@@ -195,6 +172,7 @@ def TileFuseScale : Pass<"tile-fuse-scale", "::mlir::tile::FuncOp"> {
     "::mlir::math::MathDialect"];
 }
 
+include "fa/Dialect/Tile/Transforms/PositionPasses.td"
 include "fa/Dialect/Tile/Transforms/RingPasses.td"
 
 #endif // FA_DIALECT_TILE_TRANSFORMS_PASSES_TD

@@ -1,0 +1,93 @@
+//===- PositionPasses.td - passes on positions ---------------*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_TRANSFORMS_POSITIONPASSES_TD
+#define FA_DIALECT_TILE_TRANSFORMS_POSITIONPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def TileNarrowPositions : Pass<"tile-narrow-positions", "::mlir::tile::FuncOp"> {
+  let summary = "compare and compute positions in 32 bits where they fit";
+  let description = [{
+    What: turns comparisons of positions that are linear in the column's number
+    into comparisons of that number with a limit per row, in i32, and other
+    arithmetic on tiles of positions into i32 where its values fit.
+
+    Requires: tile programs; sizes of views less than 2^31, as a launch checks.
+    Ensures: nothing; where a range is unknown, the op stays.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/narrow-positions.mlir`): `j0 + c <= i + sk - sq`
+    becomes `c <= limit`, where the limits are a column of i32: `r + (i0 + sk - sq - j0)`, of
+    which the sum in parentheses, the same for all rows, is computed in 64 bits.
+
+    ```mlir
+    %visible = arith.cmpi sle, %columns, %limits : tensor<64x128xi32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
+}
+
+def TileFloatPositions : Pass<"tile-float-positions", "::mlir::tile::FuncOp"> {
+  let summary = "convert sums of positions to floats once a row";
+  let description = [{
+    What: where a tile of sums of positions and sizes is converted to f32, and
+    runs by 1 or -1 from column to column, the part that is common to a row is
+    converted, and the numbers of the columns, 0 to n - 1, are added as floats. So
+    each element takes one addition of a constant, instead of two of integers and
+    a conversion.
+
+    Requires: nothing. Ensures: nothing else changes. Sums of other numbers, such
+    as captured ones, stay, and what multiplies positions.
+
+    Numerics: exact where the sum and its part of the row are below 2^24; beyond,
+    rounded twice (2^-23 relative). Where sums of i32 come within n of the ends of
+    i32, they may be taken to have wrapped around or not.
+
+    Example (`test/Dialect/Tile/Transforms/float-positions.mlir`): sitofp(i - j) becomes
+
+    ```mlir
+    %base = arith.sitofp %rows : tensor<64xi32> to tensor<64xf32>
+    %numbers = arith.sitofp %iota : tensor<128xi32> to tensor<128xf32>
+    ...
+    %x = arith.subf %bases, %columns fastmath<reassoc> : tensor<64x128xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
+}
+
+def TileSkipSelect : Pass<"tile-skip-select", "::mlir::tile::FuncOp"> {
+  let summary = "select only for rows of which it changes an element";
+  let description = [{
+    What: a select of a tile, by comparisons of the columns' numbers with a limit
+    per row, or one for all, goes into a `tile.if_any` that runs for groups of rows
+    of which some column is beyond its limit. So of a tile on the edge of what
+    is selected, groups of rows on one side of the edge do nothing. All limits above
+    become one, and all below.
+
+    Requires: comparisons in i32 (`tile-narrow-positions`). Ensures: nothing else
+    changes; where something else is compared, or no limit is one per row, the select
+    stays.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/skip-select.mlir`):
+
+    ```mlir
+    %some = arith.cmpi slt, %high, %all : tensor<64xi32>
+    %y = tile.if_any %some (%x) : tensor<64xi1>, (tensor<64x128xf32>) {
+      %c = arith.cmpi slt, %numbers, %limits : tensor<64x128xi32>
+      %z = arith.select %c, %x, %other : tensor<64x128xi1>, tensor<64x128xf32>
+      tile.yield %z : tensor<64x128xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
+}
+
+#endif // FA_DIALECT_TILE_TRANSFORMS_POSITIONPASSES_TD

@@ -1,0 +1,173 @@
+//===- SkipSelect.cpp - tile-skip-select -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The condition of the select is a conjunction of comparisons of c, the column's
+// number from 0 to n - 1, with limits. They become one limit above and one below,
+//
+//     low <= c < high,  low = the greatest, high = the least of them
+//
+// per row, so that a row is changed where low > 0 or high < n.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Positions.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILESKIPSELECT
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+
+/// One comparison: the column's number on the left, a limit on the right, which is a
+/// column of limits, or a scalar.
+struct Limit {
+  arith::CmpIPredicate predicate;
+  Value limit;
+};
+
+} // namespace
+
+/// Whether the value is 0, 1, ... along the columns.
+static bool isColumnNumber(Value value) {
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  if (broadcast && broadcast.getDim() == 0)
+    value = broadcast.getInput();
+  auto iota = value.getDefiningOp<IotaOp>();
+  return iota && matchPattern(iota.getStart(), m_Zero());
+}
+
+/// The limit's value for a row: a column of limits, or a scalar; null where it has
+/// neither form.
+static Value limitOf(Value value) {
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  if (!broadcast)
+    return Value();
+  if (!broadcast.getDim())
+    return broadcast.getInput();
+  bool rows = *broadcast.getDim() == 1;
+  return rows && cast<RankedTensorType>(broadcast.getType()).getRank() == 2
+             ? broadcast.getInput()
+             : limitOf(broadcast.getInput());
+}
+
+/// Adds the comparisons of a conjunction; fails on anything else.
+static bool collect(Value value, SmallVectorImpl<Limit> &limits) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::AndIOp>(op))
+    return collect(op->getOperand(0), limits) && collect(op->getOperand(1), limits);
+  if (auto broadcast = dyn_cast_if_present<BroadcastOp>(op))
+    return broadcast.getDim() == 0 && collect(broadcast.getInput(), limits);
+  auto compare = dyn_cast_if_present<arith::CmpIOp>(op);
+  if (!compare || !getElementTypeOrSelf(compare.getLhs()).isInteger(32) ||
+      !isColumnNumber(compare.getLhs()))
+    return false;
+  Value limit = limitOf(compare.getRhs());
+  limits.push_back({compare.getPredicate(), limit});
+  return limit != nullptr;
+}
+
+static bool isBelow(arith::CmpIPredicate predicate) {
+  return predicate == arith::CmpIPredicate::slt || predicate == arith::CmpIPredicate::sle;
+}
+
+static bool isAbove(arith::CmpIPredicate predicate) {
+  return predicate == arith::CmpIPredicate::sgt || predicate == arith::CmpIPredicate::sge;
+}
+
+/// The limit in [0, n], as one that c is less than, or not less than. Scalars first, so
+/// that they are brought to rows once.
+static Value normalize(ImplicitLocOpBuilder &b, const Limit &limit, int64_t columns) {
+  Type type = limit.limit.getType();
+  auto number = [&](int64_t value) -> Value {
+    Value scalar = constant(b, b.getI32Type(), value);
+    return isa<RankedTensorType>(type) ? BroadcastOp::create(b, type, scalar, IntegerAttr())
+                                       : scalar;
+  };
+  bool next =
+      limit.predicate == arith::CmpIPredicate::sle || limit.predicate == arith::CmpIPredicate::sgt;
+  Value value = arith::MinSIOp::create(b, limit.limit, number(columns - next));
+  value = arith::MaxSIOp::create(b, value, number(-int64_t(next)));
+  return next ? arith::AddIOp::create(b, value, number(1)).getResult() : value;
+}
+
+static void skip(arith::SelectOp select) {
+  auto type = dyn_cast<RankedTensorType>(select.getType());
+  SmallVector<Limit> limits;
+  if (!type || type.getRank() != 2 || !isa<RankedTensorType>(select.getCondition().getType()) ||
+      !collect(select.getCondition(), limits) || !llvm::all_of(limits, [](const Limit &limit) {
+        return isBelow(limit.predicate) || isAbove(limit.predicate);
+      }))
+    return;
+  // Of what is the same for all rows, a tile asks as a whole.
+  if (llvm::none_of(
+          limits, [](const Limit &limit) { return isa<RankedTensorType>(limit.limit.getType()); }))
+    return;
+  ImplicitLocOpBuilder b(select.getLoc(), select);
+  int64_t columns = type.getDimSize(1);
+  auto rowsType = RankedTensorType::get({type.getDimSize(0)}, b.getI32Type());
+  Value low, high;
+  for (const Limit &limit : limits) {
+    Value value = normalize(b, limit, columns);
+    if (!isa<RankedTensorType>(value.getType()))
+      value = BroadcastOp::create(b, rowsType, value, IntegerAttr());
+    if (isBelow(limit.predicate))
+      high = high ? arith::MinSIOp::create(b, high, value).getResult() : value;
+    else
+      low = low ? arith::MaxSIOp::create(b, low, value).getResult() : value;
+  }
+  auto fill = [&](int64_t value) -> Value {
+    return BroadcastOp::create(b, rowsType, constant(b, b.getI32Type(), value), IntegerAttr());
+  };
+  using Predicate = arith::CmpIPredicate;
+  Value rows = high ? arith::CmpIOp::create(b, Predicate::slt, high, fill(columns)) : Value();
+  if (low) {
+    Value some = arith::CmpIOp::create(b, Predicate::sgt, low, fill(0));
+    rows = rows ? arith::OrIOp::create(b, rows, some).getResult() : some;
+  }
+
+  Value x = select.getTrueValue();
+  auto some = IfAnyOp::create(b, TypeRange{type}, rows, ValueRange{x});
+  Block *body = some.getBody().empty() ? b.createBlock(&some.getBody()) : &some.getBody().front();
+  body->clear();
+  b.setInsertionPointToEnd(body);
+  auto tileType = type.clone(b.getI32Type());
+  Value numbers =
+      BroadcastOp::create(b, tileType, numbersFromZero(b, columns), b.getI64IntegerAttr(0));
+  auto compare = [&](Predicate predicate, Value limit) -> Value {
+    Value spread = BroadcastOp::create(b, tileType, limit, b.getI64IntegerAttr(1));
+    return arith::CmpIOp::create(b, predicate, numbers, spread);
+  };
+  Value condition = high ? compare(Predicate::slt, high) : Value();
+  if (low) {
+    Value above = compare(Predicate::sge, low);
+    condition = condition ? arith::AndIOp::create(b, condition, above).getResult() : above;
+  }
+  Value selected = arith::SelectOp::create(b, condition, x, select.getFalseValue());
+  YieldOp::create(b, selected);
+  select.replaceAllUsesWith(some.getResult(0));
+  select.erase();
+}
+
+namespace {
+struct SkipSelect : tile::impl::TileSkipSelectBase<SkipSelect> {
+  void runOnOperation() override {
+    SmallVector<arith::SelectOp> selects;
+    getOperation().walk([&](arith::SelectOp op) { selects.push_back(op); });
+    for (arith::SelectOp op : selects)
+      skip(op);
+    // Erases what has no use left.
+    (void)applyPatternsGreedily(getOperation(), RewritePatternSet(&getContext()));
+  }
+};
+} // namespace
