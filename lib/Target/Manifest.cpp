@@ -217,7 +217,7 @@ std::string fa::checkTensorMap(const ManifestParameter &map, const ManifestArgum
   // What the copy engine can count, and copy at once.
   constexpr int64_t kMaxBox = 256, kMaxBytes = 1 << 18;
   size_t rank = argument.shape.size();
-  if (argument.kind == ManifestArgument::Scalar || rank < 2 || rank > 4)
+  if (argument.isNumber() || rank < 2 || rank > 4)
     return "must map a tensor of rank 2 to 4";
   int64_t size = argument.dtype ? sizeOf(*argument.dtype) : 0;
   if (size == 0 || size > 4)
@@ -259,9 +259,7 @@ static void renumber(ManifestVariant &variant, ArrayRef<unsigned> numbers) {
 }
 
 llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
-  auto isBound = [](const ManifestArgument &argument) {
-    return argument.kind != ManifestArgument::Workspace;
-  };
+  auto isBound = [](const ManifestArgument &argument) { return argument.isBound(); };
   bool same = other.entry == entry && other.variants.size() == 1 &&
               llvm::count_if(arguments, isBound) == llvm::count_if(other.arguments, isBound);
   std::vector<ManifestArgument> all = arguments;
@@ -274,7 +272,7 @@ llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
     if (known >= 0) {
       const ManifestArgument &a = arguments[known];
       same = same && a.kind == argument.kind && a.dtype == argument.dtype &&
-             a.shape == argument.shape && a.sizes == argument.sizes && a.zeroed == argument.zeroed;
+             a.shape == argument.shape && a.sizes == argument.sizes;
       continue;
     }
     same = same && !isBound(argument);

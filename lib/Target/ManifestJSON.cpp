@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   {"version": 1, "target": "sm_80", "minimum_driver": 12000, "images": ["ptx"],
+//   {"version": 2, "target": "sm_80", "minimum_driver": 12000, "images": ["ptx"],
 //    "entries": [{
 //      "name": "causal",
 //      "arguments": [{"name": "q", "kind": "input", "dtype": "f16",
@@ -20,9 +20,8 @@
 //
 // In expressions a number is itself, [a, d] is the size of dimension d of
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
-// workspace has "sizes", of numbers and [a, d], instead of a shape, and "zeroed":
-// true where the launch sets it to 0. A tensor map is ["tensor_map", argument, rows,
-// columns, swizzle]. A kernel may have "blocks_per_sm", a variant "limits".
+// workspace has "sizes" too, of numbers and [a, d]. A tensor map is ["tensor_map", argument,
+// rows, columns, swizzle]. A kernel may have "blocks_per_sm", a variant "limits".
 //
 // The reader walks the text with one path, so that its one error names a field;
 // after an error it goes on with defaults, which nobody sees.
@@ -41,7 +40,7 @@ static constexpr int64_t kMaxRank = 16, kMaxAlignment = 4096, kMaxThreads = 1024
 static constexpr int64_t kMaxSharedBytes = int64_t(1) << 20, kMaxParameters = 512;
 static constexpr int64_t kMaxDepth = 64, kMaxMapped = 1 << 20, kMaxBlocksPerSM = 32;
 
-static const StringRef kKinds[] = {"input", "output", "workspace", "scalar"};
+static const StringRef kKinds[] = {"input", "output", "workspace", "scalar", "launch_tag"};
 static const StringRef kParameterKinds[] = {"pointer", "size", "stride", "scalar", "tensor_map"};
 // By SizeExpr::Kind, from Add on.
 static const StringRef kOperators[] = {"+", "*", "min", "max", "floordiv", "ceildiv", "mod"};
@@ -69,12 +68,10 @@ static json::Value write(const ManifestArgument &argument) {
     shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
   for (auto [from, size] : argument.sizes)
     sizes.push_back(from < 0 ? json::Value(size) : json::Value(json::Array{from, size}));
-  if (argument.kind != ManifestArgument::Scalar)
+  if (!argument.isNumber())
     object["shape"] = std::move(shape);
   if (argument.kind == ManifestArgument::Workspace)
     object["sizes"] = std::move(sizes);
-  if (argument.zeroed)
-    object["zeroed"] = true;
   if (!argument.dims.empty())
     object["dims"] = json::Array(argument.dims);
   return object;
@@ -303,7 +300,9 @@ void Reader::argument(const Node &node, Manifest &entry) {
   for (int i = 0; i <= static_cast<int>(DType::Bool); ++i)
     dtypes.push_back(nameOf(static_cast<DType>(i)));
   argument.dtype = static_cast<DType>(choice(member(node, "dtype"), dtypes));
-  if (argument.kind != ManifestArgument::Scalar)
+  if (argument.kind == ManifestArgument::LaunchTag && argument.dtype != DType::I64)
+    fail(node, "must be an i64, as a launch_tag is");
+  if (!argument.isNumber())
     for (const Node &size : elements(member(node, "shape"), 0, kMaxRank)) {
       int64_t value = integer(size, -1, std::numeric_limits<int32_t>::max());
       argument.shape.push_back(value < 0 ? ShapedType::kDynamic : value);
@@ -316,11 +315,6 @@ void Reader::argument(const Node &node, Manifest &entry) {
         argument.sizes.push_back(place(size, entry));
       else
         argument.sizes.push_back({-1, integer(size, 0, std::numeric_limits<int32_t>::max())});
-    }
-    if (Node zeroed = member(node, "zeroed", /*optional=*/true); zeroed.value != &kNull) {
-      argument.zeroed = zeroed.value->getAsBoolean().value_or(false);
-      if (!zeroed.value->getAsBoolean())
-        fail(zeroed, "must be true or false");
     }
   }
   if (Node dims = member(node, "dims", /*optional=*/true); dims.value != &kNull)
@@ -355,8 +349,8 @@ ManifestParameter Reader::parameter(const Node &node, const Manifest &entry) {
         fail(node, reason);
     return parameter;
   }
-  bool scalar = parameter.argument < entry.arguments.size() &&
-                entry.arguments[parameter.argument].kind == ManifestArgument::Scalar;
+  bool scalar =
+      parameter.argument < entry.arguments.size() && entry.arguments[parameter.argument].isNumber();
   if (scalar != (parameter.kind == ManifestParameter::Scalar))
     fail(node, "must pass scalars by value and tensors by pointer");
   return parameter;
@@ -398,7 +392,7 @@ ManifestVariant Reader::variant(const Node &node, const Manifest &entry, size_t 
     int64_t count = entry.arguments.size();
     for (const Node &argument : elements(member(value, "arguments"), 0, count)) {
       unsigned index = integer(argument, 0, count - 1);
-      if (index < entry.arguments.size() && entry.arguments[index].kind == ManifestArgument::Scalar)
+      if (index < entry.arguments.size() && entry.arguments[index].isNumber())
         fail(argument, "names a scalar, which has no alignment");
       guard.arguments.push_back(index);
     }

@@ -62,12 +62,12 @@ static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigne
     argument.shape = view.getShape().vec();
     argument.dtype = dtypeOf(view.getElementType());
   } else {
-    argument.kind = ManifestArgument::Scalar;
+    bool tag = static_cast<bool>(kernel.getArgAttr(i, TileDialect::kLaunchTagAttr));
+    argument.kind = tag ? ManifestArgument::LaunchTag : ManifestArgument::Scalar;
     argument.dtype = dtypeOf(type);
   }
   if (workspace) {
     argument.kind = ManifestArgument::Workspace;
-    argument.zeroed = static_cast<bool>(kernel.getArgAttr(i, TileDialect::kZeroedAttr));
     for (Attribute size : workspace) {
       if (auto integer = dyn_cast<IntegerAttr>(size)) {
         argument.sizes.push_back({-1, integer.getInt()});

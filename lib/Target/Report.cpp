@@ -41,7 +41,7 @@ FailureOr<Problem> fa::parseProblem(ModuleOp module, StringRef text) {
 static llvm::Expected<LaunchShapes> tryShapesAt(const Manifest &manifest, const Problem &problem) {
   LaunchShapes shapes(manifest.arguments.size());
   for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
-    if (argument.kind == ManifestArgument::Workspace)
+    if (!argument.isBound())
       continue;
     for (auto [d, size] : llvm::enumerate(argument.shape)) {
       int64_t value = size;
@@ -74,7 +74,7 @@ static llvm::Expected<std::vector<int64_t>> bytesAt(const Manifest &manifest,
   int64_t total = 0;
   for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
     all.push_back(0);
-    if (argument.kind == ManifestArgument::Scalar)
+    if (argument.isNumber())
       continue;
     llvm::Expected<int64_t> bytes = manifest.bytes(i, shapes[i]);
     if (!bytes)
@@ -97,6 +97,8 @@ static StringRef kindName(ManifestArgument::Kind kind) {
     return "workspace";
   case ManifestArgument::Scalar:
     return "scalar";
+  case ManifestArgument::LaunchTag:
+    return "launch_tag";
   }
   return "";
 }
@@ -138,7 +140,7 @@ static LogicalResult printMemory(raw_ostream &os, ModuleOp module, const Manifes
   // Memory grows like its fastest growing buffer: at long lengths that one is all of it.
   int highest = 0;
   for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
-    if (argument.kind == ManifestArgument::Scalar)
+    if (argument.isNumber())
       continue;
     os << "  " << kindName(argument.kind) << " " << argument.name << ": " << (*once)[i] << " bytes";
     if (twice) {

@@ -12,6 +12,7 @@
 #include "fa/Tools/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
+#include <random>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -104,10 +105,10 @@ Interpretation::createFromFile(const std::string &path) {
 
 namespace {
 
-/// A tensor with strides of its own, of zeros or poisoned.
+/// A tensor with strides of its own, poisoned.
 class Strided {
 public:
-  Strided(DType dtype, std::vector<int64_t> shape, HeadLayout layout, bool zeroed)
+  Strided(DType dtype, std::vector<int64_t> shape, HeadLayout layout)
       : dtype(dtype), shape(std::move(shape)) {
     size_t rank = this->shape.size();
     SmallVector<size_t> order(rank);
@@ -123,8 +124,14 @@ public:
       elements *= std::max<int64_t>(this->shape[d], 1);
     }
     // All ones is NaN in every float type.
-    bytes.assign(elements * sizeOf(dtype), std::byte(zeroed ? 0 : 0xFF));
+    bytes.assign(elements * sizeOf(dtype), std::byte(0xFF));
     memory.data = bytes.data();
+  }
+
+  /// What memory may hold that nobody has written.
+  void fill(std::mt19937_64 &random) {
+    for (std::byte &byte : bytes)
+      byte = static_cast<std::byte>(random());
   }
 
   /// Copies to a row-major tensor, or from it.
@@ -176,7 +183,7 @@ resolveShapes(const Manifest &manifest, const std::vector<HostTensor> &inputs,
     const ManifestArgument &argument = manifest.arguments[i];
     if (!argument.dtype)
       return llvm::createStringError("'" + argument.name + "' has a type that no launch can pass");
-    if (argument.kind == ManifestArgument::Workspace)
+    if (!argument.isBound())
       continue;
     if (argument.kind == ManifestArgument::Output) {
       auto shape =
@@ -251,11 +258,15 @@ Interpretation::run(const std::vector<HostTensor> &inputs,
 
   std::vector<std::unique_ptr<Strided>> tensors;
   std::vector<interpreter::Argument> arguments(shapes.size());
+  std::mt19937_64 garbage(seed);
   for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
     if (!elementCount(shapes[i], *argument.dtype))
       return llvm::createStringError("the sizes of '" + argument.name + "' overflow");
-    tensors.push_back(
-        std::make_unique<Strided>(*argument.dtype, shapes[i], layout, argument.zeroed));
+    tensors.push_back(std::make_unique<Strided>(*argument.dtype, shapes[i], layout));
+    if (argument.kind == ManifestArgument::Workspace && !isFloat(*argument.dtype))
+      tensors.back()->fill(garbage);
+    if (argument.kind == ManifestArgument::LaunchTag)
+      arguments[i].scalar.i = garbage();
     arguments[i].memory = tensors.back()->memory;
     if (given[i])
       tensors.back()->copy(const_cast<std::byte *>(given[i]->data.data()), /*to=*/false);

@@ -144,8 +144,6 @@ private:
   bool makeTensorMaps(const Manifest &entry, const ManifestVariant &variant,
                       llvm::ArrayRef<BoundArgument> arguments, CUtensorMap *maps,
                       std::string *reason) const;
-  llvm::Error zeroWorkspaces(const Manifest &entry, const ManifestVariant &variant,
-                             llvm::ArrayRef<BoundArgument> arguments, CUstream stream) const;
 
   std::shared_ptr<const Device> device;
   std::vector<std::unique_ptr<Image>> images;

@@ -12,7 +12,6 @@
 
 #include "CUDAExecutor.h"
 #include "llvm/ADT/STLExtras.h"
-#include <utility>
 
 using namespace mlir::fa;
 using namespace mlir::fa::cuda;
@@ -171,27 +170,6 @@ static uint64_t valueOf(const ManifestParameter &parameter,
   return 0;
 }
 
-/// Sets to 0 what the kernels of a variant expect so.
-llvm::Error Executor::zeroWorkspaces(const Manifest &entry, const ManifestVariant &variant,
-                                     llvm::ArrayRef<BoundArgument> arguments,
-                                     CUstream stream) const {
-  for (auto [i, info] : llvm::enumerate(entry.arguments)) {
-    auto takes = [i = i](const ManifestKernel &kernel) {
-      return llvm::is_contained(kernel.arguments, i);
-    };
-    if (!info.zeroed || llvm::none_of(variant.kernels, takes))
-      continue;
-    llvm::Expected<int64_t> bytes = entry.bytes(i, arguments[i].sizes);
-    if (!bytes)
-      return bytes.takeError();
-    CUresult result = device->driver.cuMemsetD8Async(
-        reinterpret_cast<CUdeviceptr>(arguments[i].data), 0, *bytes, stream);
-    if (result != CUDA_SUCCESS)
-      return device->driver.check(result, "set the workspace to 0 on " + device->describe());
-  }
-  return llvm::Error::success();
-}
-
 llvm::Error Executor::launch(const Manifest &entry, const BoundArguments &bound,
                              CUstream stream) const {
   llvm::ArrayRef<BoundArgument> arguments = bound.arguments;
@@ -215,7 +193,6 @@ llvm::Error Executor::launch(const Manifest &entry, const BoundArguments &bound,
     return error("@" + entry.entry + " cannot be launched: " + getProblem(chosen));
 
   CUtensorMap *map = maps;
-  bool zeroed = false;
   for (auto [kernel, function] :
        llvm::zip_equal(entry.variants[chosen].kernels, variants[chosen].functions)) {
     llvm::Expected<unsigned> blocks =
@@ -231,9 +208,6 @@ llvm::Error Executor::launch(const Manifest &entry, const BoundArguments &bound,
     }
     if (*blocks == 0)
       continue;
-    if (!std::exchange(zeroed, true))
-      if (llvm::Error failed = zeroWorkspaces(entry, entry.variants[chosen], arguments, stream))
-        return failed;
     CUresult result = device->driver.cuLaunchKernel(
         function, *blocks, 1, 1, static_cast<unsigned>(kernel.threads), 1, 1,
         static_cast<unsigned>(kernel.sharedBytes), stream, addresses.data(), nullptr);

@@ -120,8 +120,6 @@ enum CUtensorMapFloatOOBfill : int { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
   X(cuMemFree, cuMemFree_v2, (CUdeviceptr pointer))                                                \
   X(cuMemcpy, cuMemcpy, (CUdeviceptr to, CUdeviceptr from, size_t bytes))                          \
   X(cuMemsetD8, cuMemsetD8_v2, (CUdeviceptr pointer, unsigned char value, size_t bytes))           \
-  X(cuMemsetD8Async, cuMemsetD8Async,                                                              \
-    (CUdeviceptr pointer, unsigned char value, size_t bytes, CUstream stream))                     \
   X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode,                          \
     (CUstreamCaptureMode * mode))                                                                  \
   X(cuCtxSynchronize, cuCtxSynchronize, ())                                                        \

@@ -35,9 +35,8 @@ public:
     std::vector<cpu::Argument> values;
     for (auto [info, argument] : llvm::zip_equal(entry.arguments, bound.arguments))
       values.push_back(
-          info.kind == ManifestArgument::Scalar
-              ? cpu::Argument::scalar(argument.scalar)
-              : cpu::Argument::tensor(argument.data, argument.sizes, argument.strides));
+          info.isNumber() ? cpu::Argument::scalar(argument.scalar)
+                          : cpu::Argument::tensor(argument.data, argument.sizes, argument.strides));
     for (const ManifestKernel &kernel : entry.kernels()) {
       std::vector<cpu::Argument> own;
       for (unsigned i : kernel.arguments)

@@ -7,7 +7,10 @@
 
 #include "Launch.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -129,7 +132,7 @@ static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, cons
 static llvm::Error unknownArgument(const Manifest &manifest, StringRef name) {
   std::string names;
   for (const ManifestArgument &known : manifest.arguments)
-    if (known.kind != ManifestArgument::Workspace)
+    if (known.isBound())
       names += (names.empty() ? "" : ", ") + known.name;
   return error("entry @", manifest.entry, " has no argument '", name, "'; it has ", names);
 }
@@ -146,7 +149,7 @@ static llvm::Error bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arg
       return error("an argument has no name; set fa_argument.name");
     // Mostly in the order of the manifest, where each is the one after the last.
     int64_t i = manifest.find(argument.name, next);
-    if (i < 0 || manifest.arguments[i].kind == ManifestArgument::Workspace)
+    if (i < 0 || !manifest.arguments[i].isBound())
       return unknownArgument(manifest, argument.name);
     next = i + 1;
     if (seen[i])
@@ -168,7 +171,7 @@ static llvm::Error bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arg
       return failed;
   }
   for (size_t i = 0; i < count; ++i) {
-    if (!seen[i] && manifest.arguments[i].kind != ManifestArgument::Workspace)
+    if (!seen[i] && manifest.arguments[i].isBound())
       return error("argument '", manifest.arguments[i].name, "' of entry @", manifest.entry,
                    " is not bound");
     bound.shapes[i] = bound.arguments[i].sizes;
@@ -199,6 +202,23 @@ static llvm::Error bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arg
   return llvm::Error::success();
 }
 
+/// Another number than any that memory holds by chance, or that a launch has left there. Each
+/// is the last one plus a number that splits the circle of 2^64 evenly (the golden
+/// ratio's), so 2^30 in a row are more than 2^32 apart. They begin anywhere, since memory may
+/// hold those of another process.
+static uint64_t makeLaunchTag() {
+  constexpr uint64_t kStep = 0x9E3779B97F4A7C15;
+  static std::atomic<uint64_t> last = [] {
+    // Bits that differ from process to process, spread as in SplitMix64.
+    auto now = std::chrono::high_resolution_clock::now().time_since_epoch().count();
+    uint64_t bits = static_cast<uint64_t>(now) ^ static_cast<uint64_t>(getpid()) << 40;
+    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9;
+    bits = (bits ^ bits >> 27) * 0x94D049BB133111EB;
+    return bits ^ bits >> 31;
+  }();
+  return last.fetch_add(kStep, std::memory_order_relaxed) + kStep;
+}
+
 llvm::Expected<uint64_t> fa::workspaceSize(const Manifest &manifest,
                                            ArrayRef<fa_argument> arguments) {
   BoundArguments bound;
@@ -220,8 +240,11 @@ llvm::Error fa::bindArguments(const Manifest &manifest, ArrayRef<fa_argument> ar
                  "; ask fa_program_workspace_size and allocate that much");
   if (reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0)
     return error("the workspace must be aligned to ", kWorkspaceAlignment, " bytes");
-  for (auto [info, argument] : llvm::zip_equal(manifest.arguments, bound.arguments))
+  for (auto [info, argument] : llvm::zip_equal(manifest.arguments, bound.arguments)) {
     if (info.kind == ManifestArgument::Workspace)
       argument.data = static_cast<char *>(workspace) + reinterpret_cast<uintptr_t>(argument.data);
+    else if (info.kind == ManifestArgument::LaunchTag)
+      argument.scalar = makeLaunchTag();
+  }
   return llvm::Error::success();
 }

@@ -31,7 +31,7 @@ static llvm::Error error(const llvm::Twine &message) { return llvm::createString
 /// What `visible` tells a caller of the arguments.
 llvm::Error fa::describeArguments(fa_program &program) {
   for (auto [i, argument] : llvm::enumerate(program.manifest.arguments)) {
-    if (argument.kind == ManifestArgument::Workspace)
+    if (!argument.isBound())
       continue;
     std::optional<fa_dtype> dtype = launchTypeOf(argument.dtype);
     if (!dtype)

@@ -56,7 +56,7 @@ llvm::Error fa_test::replay(const Target &target, llvm::function_ref<llvm::Error
   call("cuGraphInstantiateWithFlags", &runnable, graph, 0ull);
   if (launched)
     return launched;
-  for (int time = 0; time < 2 && result == 0; ++time) {
+  for (int time = 0; time < 3 && result == 0; ++time) {
     if (llvm::Error failed = before())
       return failed;
     call("cuGraphLaunch", runnable, stream);

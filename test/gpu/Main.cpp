@@ -215,6 +215,7 @@ int main(int argc, char **argv) {
   addLarge(all);
   addRuntime(all);
   addGraph(all);
+  addWorkspace(all);
   addMath(all);
   addSpecial(all);
   addTiles(all);

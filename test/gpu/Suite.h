@@ -50,8 +50,8 @@ llvm::Error runLoaded(const Target &target, const std::string &manifest, llvm::S
                       std::vector<mlir::fa::HostTensor> &tensors,
                       std::vector<fa_argument> scalars = {});
 
-/// Captures what `launch` puts on a stream in a graph, and runs the graph twice, between
-/// `before` and `after`.
+/// Captures what `launch` puts on a stream in a graph, and runs the graph three times,
+/// between `before` and `after`.
 llvm::Error replay(const Target &target, llvm::function_ref<llvm::Error(void *)> launch,
                    llvm::function_ref<llvm::Error()> before,
                    llvm::function_ref<llvm::Error()> after);
@@ -70,6 +70,8 @@ void addMath(std::vector<Test> &tests);
 void addRuntime(std::vector<Test> &tests);
 /// Attention in a graph, through fa.h.
 void addGraph(std::vector<Test> &tests);
+/// Workspaces that hold anything.
+void addWorkspace(std::vector<Test> &tests);
 /// Tensors of more than 2^31 elements.
 void addLarge(std::vector<Test> &tests);
 

@@ -210,38 +210,57 @@ TEST_F(CUDA, ChecksTheSizesOfALaunch) {
   fa_program_free(program);
 }
 
-/// The second way of the program, with a workspace that is 0 before and one block a
-/// multiprocessor for its first kernel.
+/// The second way of the program, with a launch tag in place of the workspace's stride, and
+/// one block a multiprocessor for its first kernel.
 static std::string persistentManifest() {
   std::string manifest = kFakeManifest;
   auto replace = [&](const std::string &what, const std::string &by) {
     manifest.replace(manifest.find(what), what.size(), by);
   };
-  replace("\"sizes\": [[0, 0], 8]", "\"sizes\": [[0, 0], 8], \"zeroed\": true");
+  replace("\"sizes\": [[0, 0], 8]}",
+          "\"sizes\": [[0, 0], 8]}, {\"name\": \"tag\", \"kind\": \"launch_tag\", "
+          "\"dtype\": \"i64\"}");
+  for (int kernel = 0; kernel < 2; ++kernel) {
+    replace("[\"stride\", 4, 0]", "[\"scalar\", 5]");
+    replace("[0, 4, 1, 3, 2]", "[0, 4, 5, 1, 3, 2]");
+  }
   replace("\"fake_plain\", \"threads\": 32",
           "\"fake_plain\", \"blocks_per_sm\": 1, \"threads\": 32");
   replace("{\"floordiv\": [[0, 0], 100]}", "{\"*\": [[0, 0], 100]}");
   return manifest;
 }
 
-TEST_F(CUDA, ZeroesWorkspacesOnTheStreamAndLimitsBlocks) {
+TEST_F(CUDA, TagsLaunchesAndLimitsBlocks) {
   fa_program *program = load(nullptr, persistentManifest().c_str());
+  EXPECT_EQ(fa_program_num_arguments(program), 4u);
   Launch launch;
   launch.tensors[0].byte_offset = 8;
-  ASSERT_EQ(launch.run(program, reinterpret_cast<void *>(77)), "");
-  std::string workspace = std::to_string(reinterpret_cast<uintptr_t>(launch.workspace));
-  // 3 * 301 instances on 132 multiprocessors; 128 bytes for 3 x 8 floats, once for both kernels.
-  std::string log = launches();
-  EXPECT_EQ(log.rfind("memset " + workspace + " 0 96 77\nfake_plain<132,1,1;32,1,1;0;77>", 0), 0u)
-      << log;
-  EXPECT_NE(log.find("\nfake_plain<6,1,1;64,1,1;16;77>"), std::string::npos) << log;
-  EXPECT_EQ(log.find("memset", 1), std::string::npos) << log;
+  std::vector<uint64_t> tags;
+  for (int i = 0; i < 3; ++i) {
+    fake<void()>("fakeReset")();
+    std::fill(std::begin(launch.workspace), std::end(launch.workspace), 7.0f);
+    ASSERT_EQ(launch.run(program, reinterpret_cast<void *>(77)), "");
+    // 3 * 301 instances on 132 multiprocessors, and nothing before them.
+    std::string log = launches();
+    EXPECT_EQ(log.rfind("fake_plain<132,1,1;32,1,1;0;77>", 0), 0u) << log;
+    EXPECT_NE(log.find("\nfake_plain<6,1,1;64,1,1;16;77>"), std::string::npos) << log;
+    EXPECT_EQ(launch.workspace[0], 7.0f);
+    // One tag for both kernels: the fourth parameter.
+    auto fourth = [&](size_t at) {
+      for (int n = 0; n < 4; ++n)
+        at = log.find("u64:", at) + 4;
+      return std::stoull(log.substr(at));
+    };
+    tags.push_back(fourth(0));
+    EXPECT_EQ(fourth(log.find('\n')), tags.back()) << log;
+  }
+  auto apart = [](uint64_t a, uint64_t b) { return std::min(a - b, b - a) > uint64_t(1) << 31; };
+  EXPECT_TRUE(apart(tags[0], tags[1]) && apart(tags[1], tags[2]) && apart(tags[0], tags[2]));
 
-  // The first way has no workspace, an empty launch no kernel.
+  // The first way has no tag, an empty launch no kernel.
   fake<void()>("fakeReset")();
   launch.tensors[0].byte_offset = 0;
   ASSERT_EQ(launch.run(program), "");
-  EXPECT_EQ(launches().find("memset"), std::string::npos);
   fake<void()>("fakeReset")();
   launch.tensors[0].byte_offset = 8;
   launch.shape[0] = 0;
@@ -251,10 +270,13 @@ TEST_F(CUDA, ZeroesWorkspacesOnTheStreamAndLimitsBlocks) {
   EXPECT_EQ(take(fa_program_launch(program, nullptr, launch.arguments, 4, launch.workspace, 64)),
             "the launch needs 128 bytes of workspace, got 64; ask fa_program_workspace_size and "
             "allocate that much");
-  Settings settings("memset=1");
-  EXPECT_EQ(launch.run(program),
-            "cannot set the workspace to 0 on device 0 (Fake GPU, compute capability 9.0): "
-            "CUDA_ERROR_INVALID_VALUE (as told)");
+  fa_argument tagged[] = {launch.arguments[0],
+                          launch.arguments[1],
+                          launch.arguments[2],
+                          launch.arguments[3],
+                          {"tag", nullptr, 0, 1}};
+  EXPECT_EQ(take(fa_program_launch(program, nullptr, tagged, 5, launch.workspace, 256)),
+            "entry @scale has no argument 'tag'; it has x, y, a, flag");
   fa_program_free(program);
 }
 

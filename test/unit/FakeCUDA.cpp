@@ -18,7 +18,6 @@
 //   load=100          milliseconds that loading takes
 //   lazy=1            compiling fails at the first kernel, not before
 //   launch=719, sync=700   the result of launches, of waiting
-//   memset=1          the result of setting memory on a stream
 //   encode=1          the result of encoding tensor maps that are right
 //
 // PTX that holds the word `nonsense` cannot be compiled. Two kernels are known: `fake_scale`, y = a
@@ -420,17 +419,6 @@ FA_EXPORTED CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
 FA_EXPORTED CUresult cuMemsetD8_v2(CUdeviceptr pointer, unsigned char value, size_t bytes) {
   std::memset(reinterpret_cast<void *>(pointer), value, bytes);
   return CUDA_SUCCESS;
-}
-FA_EXPORTED CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, size_t bytes,
-                                     CUstream stream) {
-  cuMemsetD8_v2(pointer, value, bytes);
-  if (!quiet) {
-    std::lock_guard<std::mutex> lock(mutex);
-    launches += "memset " + std::to_string(pointer) + " " + std::to_string(value) + " " +
-                std::to_string(bytes) + " " + std::to_string(reinterpret_cast<uintptr_t>(stream)) +
-                "\n";
-  }
-  return static_cast<CUresult>(number("memset", 0));
 }
 FA_EXPORTED CUresult cuCtxSynchronize() { return static_cast<CUresult>(number("sync", 0)); }
 FA_EXPORTED CUresult cuEventCreate(CUevent *event, unsigned) {

@@ -120,8 +120,8 @@ TEST(Manifest, NamesTheFieldThatIsWrong) {
     EXPECT_EQ(errorOf(with(what, by)),
               "the manifest cannot be used: " + problem + "; compile the program again");
   };
-  expect("\"version\": 1", "\"version\": 2", "version is 2, but this library reads 1");
-  expect("\"version\": 1, ", "", "version is missing");
+  expect("\"version\": 2", "\"version\": 1", "version is 1, but this library reads 2");
+  expect("\"version\": 2, ", "", "version is missing");
   expect("sm_80", "gfx90a", "target must be sm_ and a number, got 'gfx90a'");
   expect("\"threads\": 128", "\"threads\": 4096",
          "entries[0].variants[0].kernels[0].threads must be an integer from 1 to 1024, got 4096");
@@ -320,7 +320,8 @@ TEST_F(Reading, FindsTensorMaps) {
 static std::string persistentKernel(const std::string &attributes) {
   return R"mlir(
 tile.func @k(%x: !tile.view<?xf32> {tile.name = "x", tile.output},
-             %n: !tile.view<1xi32> {tile.name = "k_next", tile.workspace = [1])mlir" +
+             %n: !tile.view<1xi64> {tile.name = "k_next", tile.workspace = [1]},
+             %tag: i64 {tile.name = "k_tag")mlir" +
          attributes + R"mlir(}, %b: index)
     grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64, tile.blocks_per_sm = 2 : i64} {
   tile.return
@@ -331,46 +332,49 @@ TEST_F(Reading, FindsBlocksThatRunSeveralInstances) {
   ManifestModule program;
   program.target = "sm_90a";
   program.images = {"ptx", "ptx"};
-  program.entries = read(persistentKernel(", tile.zeroed"));
+  program.entries = read(persistentKernel(", tile.launch_tag"));
   ASSERT_EQ(program.entries.size(), 1u);
   EXPECT_EQ(program.entries[0].kernels()[0].blocksPerSM, 2);
-  EXPECT_TRUE(program.entries[0].arguments[1].zeroed);
+  EXPECT_EQ(program.entries[0].arguments[2].kind, ManifestArgument::LaunchTag);
+  EXPECT_EQ(program.entries[0].kernels()[0].parameters.back().kind, ManifestParameter::Scalar);
   program.entries[0].variants[0].limits.push_back({"N", 5});
   std::string text = printManifest(program);
   auto again = parseManifest(text);
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
   EXPECT_EQ(printManifest(*again), text);
+  EXPECT_EQ(again->entries[0].arguments[2].kind, ManifestArgument::LaunchTag);
   auto damaged = [&](const std::string &what, const std::string &by) {
     std::string wrong = text;
-    return errorOf(wrong.replace(wrong.find(what), what.size(), by));
+    return errorOf(wrong.replace(wrong.rfind(what), what.size(), by));
   };
-  EXPECT_EQ(damaged("\"zeroed\": true", "\"zeroed\": 1"),
-            "the manifest cannot be used: entries[0].arguments[1].zeroed must be true or false; "
-            "compile the program again");
+  EXPECT_EQ(damaged("\"dtype\": \"i64\"", "\"dtype\": \"i32\""),
+            "the manifest cannot be used: entries[0].arguments[2] must be an i64, as a launch_tag "
+            "is; compile the program again");
   EXPECT_EQ(damaged("\"blocks_per_sm\": 2", "\"blocks_per_sm\": 33"),
             "the manifest cannot be used: entries[0].variants[0].kernels[0].blocks_per_sm must be "
             "an integer from 1 to 32, got 33; compile the program again");
 }
 
-TEST_F(Reading, VariantsHaveTheWorkspacesOfAll) {
-  Manifest with = read(persistentKernel(", tile.zeroed"))[0], without = with;
+TEST_F(Reading, VariantsHaveTheWorkspacesAndTagsOfAll) {
+  Manifest with = read(persistentKernel(", tile.launch_tag"))[0], without = with;
   Manifest other = read(persistentKernel(""))[0];
-  // Without a workspace, and in front of it one of another name.
-  without.arguments.pop_back();
+  // Without them, and in front of it ones of other names.
+  without.arguments.resize(1);
   without.variants[0].kernels[0].arguments = {0};
   without.variants[0].kernels[0].parameters.resize(2);
   Manifest joined = without;
   ASSERT_FALSE(bool(joined.addVariant(with, 1)));
-  EXPECT_EQ(joined.arguments.size(), 2u);
+  EXPECT_EQ(joined.arguments.size(), 3u);
   Manifest renamed = with;
   renamed.arguments[1].name = "w";
+  renamed.arguments[2].name = "t";
   ASSERT_FALSE(bool(joined.addVariant(renamed, 2)));
-  EXPECT_EQ(joined.arguments.size(), 3u);
-  EXPECT_EQ(joined.variants[1].kernels[0].arguments, (std::vector<unsigned>{0, 1}));
-  EXPECT_EQ(joined.variants[2].kernels[0].arguments, (std::vector<unsigned>{0, 2}));
-  EXPECT_EQ(joined.variants[2].kernels[0].parameters.back().argument, 2u);
+  EXPECT_EQ(joined.arguments.size(), 5u);
+  EXPECT_EQ(joined.variants[1].kernels[0].arguments, (std::vector<unsigned>{0, 1, 2}));
+  EXPECT_EQ(joined.variants[2].kernels[0].arguments, (std::vector<unsigned>{0, 3, 4}));
+  EXPECT_EQ(joined.variants[2].kernels[0].parameters.back().argument, 4u);
   ASSERT_FALSE(bool(joined.addVariant(without, 3)));
-  EXPECT_EQ(joined.arguments.size(), 3u);
+  EXPECT_EQ(joined.arguments.size(), 5u);
   llvm::Error failed = with.addVariant(other, 1);
   EXPECT_EQ(llvm::toString(std::move(failed)), "the variants of entry @k take different arguments");
 }

@@ -107,7 +107,7 @@ LOOP:
 inline const char *const kTilePTX = kTileText.c_str();
 
 inline const char *const kTileManifest = R"({
-  "version": 1, "target": "sm_90", "minimum_driver": 12000, "images": ["ptx"],
+  "version": 2, "target": "sm_90", "minimum_driver": 12000, "images": ["ptx"],
   "entries": [{
     "name": "tile",
     "arguments": [

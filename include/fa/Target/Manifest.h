@@ -79,7 +79,9 @@ struct SizeExpr {
 
 /// One argument of an entry, bound by name at launch.
 struct ManifestArgument {
-  enum Kind { Input, Output, Workspace, Scalar };
+  /// A launch tag is a number that the runtime chooses for each launch: those of two
+  /// launches are more than 2^31 apart (modulo 2^64).
+  enum Kind { Input, Output, Workspace, Scalar, LaunchTag };
   std::string name;
   Kind kind = Input;
   /// Of the elements, or of the scalar; none where no launch can pass the type.
@@ -91,8 +93,11 @@ struct ManifestArgument {
   /// Of a workspace: for each dimension, the argument and its dimension whose
   /// size it takes, or (-1, size).
   std::vector<std::pair<int64_t, int64_t>> sizes;
-  /// Of a workspace: a launch sets it to 0 before its first kernel.
-  bool zeroed = false;
+
+  /// Whether it is passed by value.
+  bool isNumber() const { return kind == Scalar || kind == LaunchTag; }
+  /// Whether the caller knows it; others depend on how the program was compiled.
+  bool isBound() const { return kind != Workspace && kind != LaunchTag; }
 };
 
 /// One parameter of a kernel on a GPU.
@@ -175,8 +180,8 @@ struct Manifest {
   /// The extents of a kernel's grid.
   llvm::Expected<LaunchShape> grid(const ManifestKernel &kernel, const LaunchShapes &shapes) const;
   /// Appends the one variant of another compilation of the same entry, whose
-  /// kernels are in image `image`. Only workspaces may differ: there will be those
-  /// of both.
+  /// kernels are in image `image`. Only workspaces and launch tags may differ: there
+  /// will be those of both.
   llvm::Error addVariant(Manifest other, unsigned image);
 };
 
@@ -188,7 +193,7 @@ FailureOr<std::vector<Manifest>> readManifests(ModuleOp module);
 
 /// What stands beside the images of a program for GPUs.
 struct ManifestModule {
-  static constexpr int64_t kVersion = 1;
+  static constexpr int64_t kVersion = 2;
   /// Tensor maps of a variant: a launch keeps them on its stack.
   static constexpr size_t kMaxTensorMaps = 32;
   /// "sm_80".

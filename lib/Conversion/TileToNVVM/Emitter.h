@@ -128,7 +128,10 @@ private:
   LogicalResult checkRegisters(tile::RolesOp op);
   LogicalResult emitRoles(tile::RolesOp op);
   LogicalResult emitRole(tile::RoleOp op, int64_t first);
-  LogicalResult emitFetchAdd(tile::FetchAddOp op);
+  LogicalResult emitFindCount(tile::FindCountOp op);
+  LogicalResult emitOpenCount(tile::OpenCountOp op);
+  LogicalResult emitTakeNumber(tile::TakeNumberOp op);
+  FailureOr<Value> addressOfCount(Operation *op, Value view);
   void ptxByOne(StringRef text, StringRef constraints, SmallVector<Value> operands);
 
   //===--- The copy engine (TensorMaps.cpp) ---===//

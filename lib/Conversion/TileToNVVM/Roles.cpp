@@ -38,8 +38,9 @@ static bool isForOneThread(tile::RoleOp role) {
     else if (auto write = dyn_cast<tile::WriteOp>(op))
       scalar = !isa<RankedTensorType>(write.getValue().getType());
     else if (isa<tile::TileDialect>(op->getDialect()))
-      scalar &= isa<tile::DimOp, tile::LoadOp, tile::SlotAtOp, tile::BarrierWaitOp,
-                    tile::BarrierExpectOp, tile::FetchAddOp, tile::BlockCountOp>(op);
+      scalar &=
+          isa<tile::DimOp, tile::LoadOp, tile::SlotAtOp, tile::BarrierWaitOp, tile::BarrierExpectOp,
+              tile::BlockCountOp, tile::FindCountOp, tile::OpenCountOp, tile::TakeNumberOp>(op);
     return scalar ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted();
@@ -108,15 +109,52 @@ LogicalResult Emitter::emitRole(tile::RoleOp role, int64_t first) {
   return emitBlock(role.getBody().front());
 }
 
-LogicalResult Emitter::emitFetchAdd(tile::FetchAddOp op) {
-  if (!alone)
-    return op.emitError() << "is done once, but here by all warps; move it to a role that has no "
-                             "tiles";
-  SmallVector<Value> indices =
-      llvm::map_to_vector(op.getIndices(), [&](Value index) { return get(index); });
-  Value address = elementAddress(views[op.getView()], indices);
-  set(op, ptx("atom.relaxed.gpu.global.add.u32 $0, [$1], $2;", "=r,l,r,~{memory}", b.getI32Type(),
-              {address, get(op.getValue())}, true)[0]);
+// Counts. All that a thread asks of the word is relaxed: it says nothing of other memory,
+// and accesses of one thread to one address stay in order by themselves. So what is found is
+// not younger than what a thread compares with, and numbers are taken behind that. What
+// was there before the launch is seen as a kernel begins when those before it have ended.
+
+FailureOr<Value> Emitter::addressOfCount(Operation *op, Value view) {
+  if (alone)
+    return views[view].pointer;
+  return op->emitError() << "is done once, but here by all warps; move it to a role that has no "
+                            "tiles";
+}
+
+/// An atomic that changes nothing: what a plain load finds is the same for all lanes, so ptxas
+/// moves it to a uniform register at once, for which the thread has to wait.
+LogicalResult Emitter::emitFindCount(tile::FindCountOp op) {
+  FailureOr<Value> address = addressOfCount(op, op.getView());
+  if (failed(address))
+    return failure();
+  set(op, ptx("atom.relaxed.gpu.global.or.b64 $0, [$1], 0;", "=l,l,~{memory}", b.getI64Type(),
+              *address, true)[0]);
+  return success();
+}
+
+/// Nobody asks what the comparison with memory gave, so the thread does not wait for it. All
+/// that is computed of `found` stands in the text, or it would be moved up to where that is read.
+LogicalResult Emitter::emitOpenCount(tile::OpenCountOp op) {
+  FailureOr<Value> address = addressOfCount(op, op.getView());
+  if (failed(address))
+    return failure();
+  ptx("{\n.reg .pred closed;\n.reg .b64 gone, was;\nsub.u64 gone, $1, $2;\n"
+      "setp.ge.u64 closed, gone, $3;\n"
+      "@closed atom.relaxed.gpu.global.cas.b64 was, [$0], $1, $2;\n}",
+      "l,l,l,l,~{memory}", {},
+      {*address, get(op.getFound()), get(op.getFirst()), toI64(get(op.getTotal()))}, true);
+  return success();
+}
+
+LogicalResult Emitter::emitTakeNumber(tile::TakeNumberOp op) {
+  FailureOr<Value> address = addressOfCount(op, op.getView());
+  if (failed(address))
+    return failure();
+  Value word = ptx("atom.relaxed.gpu.global.add.u64 $0, [$1], 1;", "=l,l,~{memory}", b.getI64Type(),
+                   *address, true)[0];
+  // Of the difference, which is less than 2^32, the low halves are enough.
+  auto low = [&](Value value) { return arith::TruncIOp::create(b, b.getI32Type(), value); };
+  set(op, arith::SubIOp::create(b, low(word), low(get(op.getFirst()))));
   return success();
 }
 

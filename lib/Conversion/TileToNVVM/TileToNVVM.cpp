@@ -554,7 +554,9 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](StoreOp op) { return emitStore(op); })
       .Case([&](GatherOp op) { return emitGather(op); })
       .Case([&](RolesOp op) { return emitRoles(op); })
-      .Case([&](FetchAddOp op) { return emitFetchAdd(op); })
+      .Case([&](FindCountOp op) { return emitFindCount(op); })
+      .Case([&](OpenCountOp op) { return emitOpenCount(op); })
+      .Case([&](TakeNumberOp op) { return emitTakeNumber(op); })
       .Case([&](BlockCountOp op) {
         set(op, toI64(NVVM::GridDimXOp::create(b, b.getI32Type())));
         return success();

@@ -12,9 +12,18 @@
 #include "SharedMemory.h"
 #include "TileMath.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include <deque>
 
 namespace mlir::fa::interpreter {
+
+/// What a launch has taken of a count.
+struct Count {
+  /// The first op to open it, and with which total.
+  Operation *opened;
+  uint64_t total;
+  uint64_t taken = 0;
+};
 
 /// What is known of a program before it is run.
 struct Program {
@@ -32,6 +41,8 @@ struct Program {
   SmallPtrSet<Operation *, 2> forOneWarp;
   llvm::DenseMap<Operation *, RegionInstruction> instructions;
   llvm::DenseMap<Operation *, Datum> constants;
+  /// By the address of the word; of this launch.
+  llvm::MapVector<const std::byte *, Count> counts;
 
   /// The warp that moves each element of a tile: of those that hold it the
   /// first, or, without a layout, 16 bytes a lane of so many warps in turn.
@@ -67,8 +78,9 @@ struct Instance {
   /// The number of each ring, turn and (the first of) barriers, which the first
   /// agent to come there adds.
   llvm::DenseMap<Operation *, unsigned> numbers;
-  /// What each tile.fetch_add has found so far.
-  llvm::DenseMap<Operation *, std::vector<uint64_t>> fetched;
+  /// What each op on a count has found so far, and the counts that are opened.
+  llvm::DenseMap<Operation *, std::vector<uint64_t>> found;
+  SmallPtrSet<const std::byte *, 2> opened;
 };
 
 /// Runs the program one op at a time.
@@ -143,7 +155,6 @@ private:
   LogicalResult copyOut(tile::CopyOutOp op);
   LogicalResult storeOut(CopyOut &copy, const Elements &tile);
   LogicalResult waitForCopiesOut(Operation *op);
-  void fetchAdd(tile::FetchAddOp op);
   /// Which numbered barrier it is.
   template <typename NamedOp> int64_t numberOfNamed(NamedOp op) const {
     Value offset = op.getOffset();
@@ -151,6 +162,13 @@ private:
   }
   LogicalResult namedBarrier(Operation *op, int64_t id, int64_t threads, bool waits);
   LogicalResult barrierAt(Operation *op, Value barriers, Value slot, unsigned &barrier);
+
+  // AgentCounts.cpp: numbers that blocks take.
+  LogicalResult executeCount(Operation *op);
+  uint64_t wordOf(Value count) const;
+  void setWord(Value count, uint64_t word);
+  void openCount(tile::OpenCountOp op);
+  FailureOr<uint64_t> takeNumber(tile::TakeNumberOp op);
 
   /// The number among the warps of the role, or of the program outside of roles.
   unsigned warp() const { return number - firstWarp; }
@@ -182,8 +200,11 @@ private:
   std::vector<Copy> openGroup;
   std::deque<std::vector<Copy>> groups;
   std::vector<CopyOut> copiesOut;
-  llvm::DenseMap<Operation *, size_t> numFetched;
+  llvm::DenseMap<Operation *, size_t> numFound;
 };
+
+/// What the blocks of a launch have left of its counts.
+LogicalResult checkCounts(const Program &program, uint64_t seed);
 
 } // namespace mlir::fa::interpreter
 

@@ -153,24 +153,6 @@ LogicalResult Agent::waitForCopiesOut(Operation *op) {
   return success();
 }
 
-/// Added once for the role, by its first warp to come there.
-void Agent::fetchAdd(tile::FetchAddOp op) {
-  std::vector<uint64_t> &found = instance.fetched[op];
-  size_t &mine = numFetched[op];
-  if (mine == found.size()) {
-    const Memory &memory = *get(op.getView()).memory;
-    SmallVector<int64_t, 4> index = integers(op.getIndices());
-    Type type = op.getResult().getType();
-    RegionValue sum = loadElement(memory, index, type);
-    found.push_back(sum.i);
-    sum.i = truncate(sum.i + integer(op.getValue()), type.getIntOrFloatBitWidth());
-    storeTile(memory, index, {}, {}, type, Elements{sum}, {});
-  }
-  Datum datum;
-  datum.scalar.i = found[mine++];
-  set(op.getResult(), datum);
-}
-
 /// Arrives when the agent first comes there.
 LogicalResult Agent::namedBarrier(Operation *op, int64_t id, int64_t threads, bool waits) {
   Barriers &barriers = instance.barriers;
@@ -213,10 +195,8 @@ LogicalResult Agent::executeRoles(Operation *operation) {
         set(op.getResult(), datum);
         return success();
       })
-      .Case([&](tile::FetchAddOp op) {
-        fetchAdd(op);
-        return success();
-      })
+      .Case<tile::FindCountOp, tile::OpenCountOp, tile::TakeNumberOp>(
+          [&](Operation *op) { return executeCount(op); })
       .Case([&](tile::TurnOp op) {
         datum.slot.ring = numberOf(op, [&] { return barriers.addTurn(op); });
         set(op.getResult(), datum);

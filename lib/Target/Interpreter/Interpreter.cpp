@@ -159,7 +159,8 @@ static bool isForOneThread(tile::RoleOp role) {
                   scalar = !isa<RankedTensorType>(write.getValue().getType());
                 else if (isa<tile::TileDialect>(op->getDialect()))
                   scalar &= isa<tile::DimOp, tile::LoadOp, tile::SlotAtOp, tile::BarrierWaitOp,
-                                tile::BarrierExpectOp, tile::FetchAddOp, tile::BlockCountOp>(op);
+                                tile::BarrierExpectOp, tile::BlockCountOp, tile::FindCountOp,
+                                tile::OpenCountOp, tile::TakeNumberOp>(op);
                 return scalar ? WalkResult::advance() : WalkResult::interrupt();
               })
               .wasInterrupted();
@@ -294,5 +295,5 @@ LogicalResult interpreter::run(tile::FuncOp func, ArrayRef<Argument> arguments,
     if (failed(runInstance(instance)))
       return failure();
   }
-  return success();
+  return checkCounts(program, options.seed);
 }

@@ -349,7 +349,8 @@ struct Forward {
   double dropoutP = 0;
   uint64_t seed = 0, offset = 0;
   /// Memory of the device, aligned to 64 bytes, of at least workspaceBytes();
-  /// null where that is 0. Launches that may overlap need one each.
+  /// null where that is 0. It may hold anything. Launches that may run at the same time,
+  /// also by graphs, need one each.
   void *workspace = nullptr;
   uint64_t workspaceBytes = 0;
 };

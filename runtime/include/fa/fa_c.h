@@ -218,8 +218,8 @@ FA_API fa_error *fa_program_workspace_size(const fa_program *program, const fa_a
 /* Runs the program: reads the inputs, writes every element of the outputs.
  * Every argument is bound once, by name. `workspace` has at least the bytes
  * asked for above, aligned to 64, or is NULL where none are needed; what is in it
- * does not matter, but launches that may run at the same time each need one of
- * their own. On the CPU
+ * does not matter, but launches that may run at the same time, also by graphs, each
+ * need one of their own. On the CPU
  * the call returns when the results are there and `stream` is not used. On a
  * GPU the kernels are put on `stream`: nothing is allocated and nothing waited
  * for, so that a stream that is captured in a graph captures them, and an error

@@ -212,11 +212,25 @@ tile.func @out_rows(%x: !tile.view<?x64xf16>, %m: !tile.tensor_map<32x64xf16, #s
 
 // -----
 
-tile.func @fetch_add(%x: !tile.view<1xi32>, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
-  %c0 = arith.constant 0 : index
-  %one = arith.constant 1 : i32
+tile.func @find_count(%x: !tile.view<1xi64>, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
   // expected-error @+1 {{is done once, but here by all warps; move it to a role that has no tiles}}
-  %old = tile.fetch_add %x[%c0], %one : !tile.view<1xi32>
+  %found = tile.find_count %x : !tile.view<1xi64>
+  tile.return
+}
+
+// -----
+
+tile.func @open_count(%x: !tile.view<1xi64>, %tag: i64, %n: i32, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  // expected-error @+1 {{is done once, but here by all warps; move it to a role that has no tiles}}
+  tile.open_count %x found(%tag) first(%tag) total(%n) : !tile.view<1xi64>
+  tile.return
+}
+
+// -----
+
+tile.func @take_number(%x: !tile.view<1xi64>, %tag: i64, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  // expected-error @+1 {{is done once, but here by all warps; move it to a role that has no tiles}}
+  %n = tile.take_number %x first(%tag) : !tile.view<1xi64>
   tile.return
 }
 

@@ -117,20 +117,27 @@ tile.func @alone(%x: !tile.view<?x128xf16>, %m: !tile.tensor_map<64x64xf16, #sw>
 
 // One thread takes a number and writes it; a warp reads it, the same in all lanes.
 // CHECK-LABEL: llvm.func @numbers
-// CHECK-SAME: %[[COUNTER:[a-z0-9]+]]: !llvm.ptr<1>
+// CHECK-SAME: %[[COUNTER:[a-z0-9]+]]: !llvm.ptr<1>, %[[TAG:[a-z0-9]+]]: i64
 // CHECK: nvvm.elect.sync
+// CHECK: %[[FOUND:.*]] = llvm.inline_asm has_side_effects {{.*}}"atom.relaxed.gpu.global.or.b64 $0, [$1], 0;", "=l,l,~{memory}" %[[COUNTER]]
 // CHECK: %[[BLOCKS:.*]] = nvvm.read.ptx.sreg.nctaid.x
 // CHECK: scf.while (%[[N:.*]] = %{{.*}}) : (i32) -> i32 {
 // CHECK: "st.shared.b32 [$0], $1;", "r,r,~{memory}" %{{.*}}, %[[N]]
 // CHECK: "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], 0;"
 // CHECK: scf.condition(%{{.*}}) %[[N]] : i32
 // CHECK: ^bb0(%[[M:.*]]: i32):
-// CHECK: "atom.relaxed.gpu.global.add.u32 $0, [$1], $2;", "=r,l,r,~{memory}" %{{.*}}, %[[M]]
+// CHECK: %[[TOTAL:.*]] = arith.extui %{{.*}} : i32 to i64
+// CHECK: "{\0A.reg .pred closed;\0A.reg .b64 gone, was;\0Asub.u64 gone, $1, $2;\0Asetp.ge.u64 closed, gone, $3;\0A@closed atom.relaxed.gpu.global.cas.b64 was, [$0], $1, $2;\0A}", "l,l,l,l,~{memory}" %[[COUNTER]], %[[FOUND]], %[[TAG]], %[[TOTAL]]
+// CHECK: %[[WORD:.*]] = llvm.inline_asm has_side_effects {{.*}}"atom.relaxed.gpu.global.add.u64 $0, [$1], 1;", "=l,l,~{memory}" %[[COUNTER]]
+// CHECK: %[[LOW:.*]] = arith.trunci %[[WORD]] : i64 to i32
+// CHECK: %[[FIRST:.*]] = arith.trunci %[[TAG]] : i64 to i32
+// CHECK: %[[TAKEN:.*]] = arith.subi %[[LOW]], %[[FIRST]] : i32
+// CHECK: scf.yield %[[TAKEN]] : i32
 // CHECK: scf.while : () -> i32 {
 // CHECK: %[[READ:.*]] = llvm.inline_asm has_side_effects {{.*}}"ld.shared.b32 $0, [$1];"
 // CHECK: %[[SAME:.*]] = nvvm.shfl.sync idx %{{.*}}, %[[READ]]
 // CHECK: scf.condition(%{{.*}}) %[[SAME]] : i32
-tile.func @numbers(%counter: !tile.view<1xi32>, %n: i32, %b: index)
+tile.func @numbers(%counter: !tile.view<1xi64>, %tag: i64 {tile.launch_tag}, %n: i32, %b: index)
     grid affine_map<() -> (8)> sizes [] attributes {tile.warps = 8 : i64, tile.blocks_per_sm = 1 : i64} {
   %c0 = arith.constant 0 : index
   %p = arith.constant false
@@ -138,6 +145,7 @@ tile.func @numbers(%counter: !tile.view<1xi32>, %n: i32, %b: index)
   %full = tile.barriers arrivals(1) : !tile.barriers<1>
   tile.roles {
     tile.role "load" warps(4) registers(0) {
+      %found = tile.find_count %counter : !tile.view<1xi64>
       %blocks = tile.block_count : index
       %first = arith.index_cast %blocks : index to i32
       %s = tile.slot_at %ring[%c0] : !tile.ring<1 x 1xi32, #tile.swizzle<32>> -> !tile.slot<1xi32, #tile.swizzle<32>>
@@ -148,7 +156,8 @@ tile.func @numbers(%counter: !tile.view<1xi32>, %n: i32, %b: index)
         scf.condition(%more) %i : i32
       } do {
       ^bb0(%i: i32):
-        %next = tile.fetch_add %counter[%c0], %i : !tile.view<1xi32>
+        tile.open_count %counter found(%found) first(%tag) total(%n) : !tile.view<1xi64>
+        %next = tile.take_number %counter first(%tag) : !tile.view<1xi64>
         scf.yield %next : i32
       }
     }

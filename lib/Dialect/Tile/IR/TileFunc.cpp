@@ -155,6 +155,9 @@ LogicalResult FuncOp::verify() {
       return emitOpError() << "(func_c8) " << TileDialect::kAlignAttr << " of argument " << i
                            << " must be a power of two from 1 to " << kMostAlign << ", got "
                            << align;
+    if (getArgAttr(i, TileDialect::kLaunchTagAttr) && !type.isInteger(64))
+      return emitOpError() << "(func_c10) " << TileDialect::kLaunchTagAttr
+                           << " is a number of type 'i64', got argument " << i << " of " << type;
   }
   constexpr int64_t kMostBlocks = 32;
   if (Attribute blocks = (*this)->getAttr(TileDialect::kBlocksPerSMAttr)) {

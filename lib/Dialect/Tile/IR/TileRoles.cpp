@@ -104,16 +104,22 @@ LogicalResult BlockCountOp::verify() {
   return success();
 }
 
-LogicalResult FetchAddOp::verify() {
-  ViewType view = getView().getType();
-  if (static_cast<int64_t>(getIndices().size()) != view.getRank())
-    return emitOpError() << "(fetch_add_c1) needs one index per dimension of the view, "
-                         << view.getRank() << ", got " << getIndices().size();
-  if (view.getElementType() != getValue().getType())
-    return emitOpError() << "(fetch_add_c2) adds to elements of type " << getValue().getType()
-                         << ", got a view of " << view.getElementType();
-  return success();
+//===----------------------------------------------------------------------===//
+// Counts
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyCount(Operation *op, ViewType view) {
+  if (view.getRank() == 1 && view.getShape()[0] == 1 && view.getElementType().isInteger(64))
+    return success();
+  return op->emitOpError() << "(" << op->getName().stripDialect()
+                           << "_c1) counts in a view of 1xi64, got " << view;
 }
+
+LogicalResult FindCountOp::verify() { return verifyCount(*this, getView().getType()); }
+
+LogicalResult OpenCountOp::verify() { return verifyCount(*this, getView().getType()); }
+
+LogicalResult TakeNumberOp::verify() { return verifyCount(*this, getView().getType()); }
 
 //===----------------------------------------------------------------------===//
 // Turns

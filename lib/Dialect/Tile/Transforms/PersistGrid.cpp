@@ -102,17 +102,22 @@ static RingType numbersType(MLIRContext *context, unsigned bits) {
 
 namespace {
 
+/// The count that numbers are taken from, and the number of the launch that it begins with.
+struct Counter {
+  Value view, tag;
+};
+
 struct PersistGrid : tile::impl::TilePersistGridBase<PersistGrid> {
   using Base::Base;
 
   void runOnOperation() override;
   void takeIds(OpBuilder &b, RoleOp role, Value number);
   void countInstances(RoleOp role);
-  void sendNumbers(RoleOp role, ArrayRef<Value> rings, Value counter);
+  void sendNumbers(RoleOp role, ArrayRef<Value> rings, const Counter &counter);
   void receiveNumbers(RoleOp role, Value ring);
   void receiveParts(RoleOp role, Value ring);
   void addSlots(ArrayRef<RingOp> rings);
-  Value addCounter();
+  Counter addCounter();
 
   /// The ids of the grid as it was, and the number of the block.
   SmallVector<Value> ids;
@@ -196,27 +201,21 @@ static Value isInstance(OpBuilder &b, Location loc, Value packed) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, part, none);
 }
 
-/// Takes a number behind the last loop of the block, or of a branch in it: late, so that
-/// blocks take numbers in the order in which they finish, but before the last copies, which
-/// wait for their slots while memory answers.
-static Value takeNumber(OpBuilder &b, Location loc, Block *block, Value counter) {
+/// Emits code behind the last loop of the block, or of each branch of an if in it; what it
+/// yields (i32).
+static Value emitBehindLoop(OpBuilder &b, Location loc, Block *block, function_ref<Value()> emit) {
   OpBuilder::InsertionGuard guard(b);
-  auto take = [&]() -> Value {
-    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-    Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
-    return FetchAddOp::create(b, loc, b.getI32Type(), counter, zero, one);
-  };
-  auto takeBehindLoop = [&](Block *block) {
+  auto emitIn = [&](Block *block) {
     b.setInsertionPointToEnd(block);
     for (scf::ForOp loop : block->getOps<scf::ForOp>())
       b.setInsertionPointAfter(loop);
-    return take();
+    return emit();
   };
   scf::IfOp last;
   for (scf::IfOp branch : block->getOps<scf::IfOp>())
     last = branch;
   if (!last || last.getNumResults() != 0 || last.thenBlock()->getOps<scf::ForOp>().empty())
-    return takeBehindLoop(block);
+    return emitIn(block);
   b.setInsertionPoint(last);
   auto branch = scf::IfOp::create(b, loc, b.getI32Type(), last.getCondition(), true);
   for (auto [from, to] : llvm::zip(last->getRegions(), branch->getRegions())) {
@@ -226,7 +225,7 @@ static Value takeNumber(OpBuilder &b, Location loc, Block *block, Value counter)
     }
     if (to.empty())
       to.emplaceBlock();
-    Value number = takeBehindLoop(&to.front());
+    Value number = emitIn(&to.front());
     b.setInsertionPointToEnd(&to.front());
     scf::YieldOp::create(b, loc, number);
   }
@@ -234,11 +233,18 @@ static Value takeNumber(OpBuilder &b, Location loc, Block *block, Value counter)
   return branch.getResult(0);
 }
 
-/// Block b begins with b; what comes after the first numbers is taken from the counter.
-void PersistGrid::sendNumbers(RoleOp role, ArrayRef<Value> rings, Value counter) {
+/// Block b begins with b; what comes after the first numbers is taken from the counter: late, so
+/// that blocks take numbers in the order in which they finish, but before the last copies, which
+/// wait for their slots while memory answers.
+///
+/// Every instance is run by a block that then takes a number, so all blocks together take as
+/// many numbers as there are instances. What the counter's word holds before is asked
+/// for at once, and looked at when the first copies are on their way.
+void PersistGrid::sendNumbers(RoleOp role, ArrayRef<Value> rings, const Counter &counter) {
   Location loc = role.getLoc();
   SmallVector<Operation *> ops = opsOf(role);
   OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
+  Value found = FindCountOp::create(b, loc, b.getI64Type(), counter.view);
   Value count = narrow(b, loc, emitCount(b, getOperation()));
   Value blocks = narrow(b, loc, BlockCountOp::create(b, loc, b.getIndexType()));
   Value first = narrow(b, loc, block);
@@ -267,11 +273,19 @@ void PersistGrid::sendNumbers(RoleOp role, ArrayRef<Value> rings, Value counter)
                              ValueRange{numbers.front(), made[0], made[1]});
   };
   auto take = [&](OpBuilder &b, Location, ValueRange numbers) {
+    Value number = numbers.front();
     for (auto [part, value] : llvm::zip(parts.lookup(role), numbers.drop_front()))
       part.replaceAllUsesWith(value);
-    takeIds(b, role, numbers.front());
+    takeIds(b, role, number);
     moveOps(ops, b.getInsertionBlock());
-    Value taken = takeNumber(b, loc, b.getInsertionBlock(), counter);
+    Value taken = emitBehindLoop(b, loc, b.getInsertionBlock(), [&]() -> Value {
+      Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number, first);
+      scf::IfOp::create(b, loc, begins, [&](OpBuilder &b, Location) {
+        OpenCountOp::create(b, loc, counter.view, found, counter.tag, count);
+        scf::YieldOp::create(b, loc);
+      });
+      return TakeNumberOp::create(b, loc, b.getI32Type(), counter.view, counter.tag);
+    });
     b.setInsertionPointToEnd(b.getInsertionBlock());
     Value next = arith::AddIOp::create(b, loc, blocks, taken);
     scf::YieldOp::create(b, loc, next);
@@ -363,22 +377,25 @@ void PersistGrid::addSlots(ArrayRef<RingOp> rings) {
 // 4. The launch
 //===----------------------------------------------------------------------===//
 
-/// A number that is 0 before the launch, as an argument.
-Value PersistGrid::addCounter() {
+/// A count in memory and the number of the launch, as arguments.
+Counter PersistGrid::addCounter() {
   FuncOp func = getOperation();
   Builder b(&getContext());
-  unsigned at = func.getNumLaunchArguments();
-  NamedAttrList attrs;
-  attrs.set(TileDialect::kNameAttr, b.getStringAttr(func.getSymName() + "_next"));
-  attrs.set(TileDialect::kOutputAttr, b.getUnitAttr());
-  attrs.set(TileDialect::kWorkspaceAttr, b.getI64ArrayAttr({1}));
-  attrs.set(TileDialect::kZeroedAttr, b.getUnitAttr());
-  LogicalResult inserted =
-      func.insertArgument(at, ViewType::get(&getContext(), {1}, b.getI32Type()),
-                          attrs.getDictionary(&getContext()), func.getLoc());
-  assert(succeeded(inserted) && "a tile.func takes any view");
-  (void)inserted;
-  return func.getArgument(at);
+  auto add = [&](StringRef suffix, Type type, NamedAttrList attrs) {
+    unsigned at = func.getNumLaunchArguments();
+    attrs.set(TileDialect::kNameAttr, b.getStringAttr(func.getSymName() + suffix));
+    LogicalResult inserted =
+        func.insertArgument(at, type, attrs.getDictionary(&getContext()), func.getLoc());
+    assert(succeeded(inserted) && "a tile.func takes any view and number");
+    (void)inserted;
+    return func.getArgument(at);
+  };
+  NamedAttrList word, tag;
+  word.set(TileDialect::kOutputAttr, b.getUnitAttr());
+  word.set(TileDialect::kWorkspaceAttr, b.getI64ArrayAttr({1}));
+  tag.set(TileDialect::kLaunchTagAttr, b.getUnitAttr());
+  Value view = add("_next", ViewType::get(&getContext(), {1}, b.getI64Type()), word);
+  return {view, add("_tag", b.getI64Type(), tag)};
 }
 
 void PersistGrid::runOnOperation() {
@@ -414,7 +431,7 @@ void PersistGrid::runOnOperation() {
     }
   }
   addSlots(filledOnce(func));
-  Value counter = taker ? addCounter() : Value();
+  Counter counter = taker ? addCounter() : Counter();
   for (unsigned d = 0; d < func.getNumGridDims(); ++d)
     ids.push_back(func.getInstanceId(d));
   block = addNumber(func);

@@ -389,3 +389,10 @@ tile.func @func_c9(%x: !tile.view<?xf32>, %i: index) grid affine_map<()[s0] -> (
 tile.func @func_c9_dims(%x: !tile.view<?xf32>, %i: index, %j: index) grid affine_map<()[s0] -> (s0, 2)> sizes [0, 0] attributes {tile.blocks_per_sm = 1 : i64} {
   tile.return
 }
+
+// -----
+
+// expected-error@+1 {{(func_c10) tile.launch_tag is a number of type 'i64', got argument 0 of 'i32'}}
+tile.func @func_c10(%tag: i32 {tile.launch_tag}) grid affine_map<() -> ()> sizes [] {
+  tile.return
+}

@@ -223,17 +223,33 @@ tile.func @block_count_c1(%x: !tile.view<?xf32>, %i: index, %j: index) grid affi
 
 // -----
 
-func.func @fetch_add_c1(%x: !tile.view<1xi32>, %n: i32) {
-  // expected-error @+1 {{(fetch_add_c1) needs one index per dimension of the view, 1, got 0}}
-  %o = tile.fetch_add %x[], %n : !tile.view<1xi32>
+func.func @find_count_c1(%x: !tile.view<1xi32>) {
+  // expected-error @+1 {{(find_count_c1) counts in a view of 1xi64, got '!tile.view<1xi32>'}}
+  %o = tile.find_count %x : !tile.view<1xi32>
   return
 }
 
 // -----
 
-func.func @fetch_add_c2(%x: !tile.view<1xf32>, %i: index, %n: i32) {
-  // expected-error @+1 {{(fetch_add_c2) adds to elements of type 'i32', got a view of 'f32'}}
-  %o = tile.fetch_add %x[%i], %n : !tile.view<1xf32>
+func.func @open_count_c1(%x: !tile.view<2xi64>, %found: i64, %first: i64, %n: i32) {
+  // expected-error @+1 {{(open_count_c1) counts in a view of 1xi64, got '!tile.view<2xi64>'}}
+  tile.open_count %x found(%found) first(%first) total(%n) : !tile.view<2xi64>
+  return
+}
+
+// -----
+
+func.func @take_number_c1(%x: !tile.view<?xi64>, %first: i64) {
+  // expected-error @+1 {{(take_number_c1) counts in a view of 1xi64, got '!tile.view<?xi64>'}}
+  %o = tile.take_number %x first(%first) : !tile.view<?xi64>
+  return
+}
+
+// -----
+
+func.func @take_number_c1_rank(%x: !tile.view<i64>, %first: i64) {
+  // expected-error @+1 {{(take_number_c1) counts in a view of 1xi64, got '!tile.view<i64>'}}
+  %o = tile.take_number %x first(%first) : !tile.view<i64>
   return
 }
 

@@ -72,15 +72,19 @@ tile.func @lowered(%x: !tile.view<?x64xbf16>, %i: index, %p: i1,
 // Blocks that run several instances; numbers go through rings of one element.
 // CHECK-LABEL: tile.func @persistent
 // CHECK-SAME: tile.blocks_per_sm = 2 : i64
-tile.func @persistent(%x: !tile.view<?xi32>, %c: !tile.view<1xi32> {tile.workspace = [1], tile.zeroed}, %i: index)
+tile.func @persistent(%x: !tile.view<?xi32>, %c: !tile.view<1xi64> {tile.workspace = [1]}, %tag: i64 {tile.launch_tag}, %i: index)
     grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.blocks_per_sm = 2 : i64} {
   // CHECK: %[[RING:.*]] = tile.ring : <2 x 1xi32, #tile.swizzle<32>>
   %r = tile.ring : !tile.ring<2 x 1xi32, #tile.swizzle<32>>
   %one = arith.constant 1 : i32
   // CHECK: tile.block_count : index
   %n = tile.block_count : index
-  // CHECK: %[[OLD:.*]] = tile.fetch_add %{{.*}}[%{{.*}}], %{{.*}} : <1xi32>
-  %old = tile.fetch_add %c[%i], %one : !tile.view<1xi32>
+  // CHECK: %[[FOUND:.*]] = tile.find_count %{{.*}} : <1xi64>
+  %found = tile.find_count %c : !tile.view<1xi64>
+  // CHECK: tile.open_count %{{.*}} found(%[[FOUND]]) first(%{{.*}}) total(%{{.*}}) : <1xi64>
+  tile.open_count %c found(%found) first(%tag) total(%one) : !tile.view<1xi64>
+  // CHECK: %[[OLD:.*]] = tile.take_number %{{.*}} first(%{{.*}}) : <1xi64>
+  %old = tile.take_number %c first(%tag) : !tile.view<1xi64>
   // CHECK: tile.put_value %[[RING]], %[[OLD]] : <2 x 1xi32, #tile.swizzle<32>>, i32
   tile.put_value %r, %old : !tile.ring<2 x 1xi32, #tile.swizzle<32>>, i32
   %s = tile.get %r : !tile.ring<2 x 1xi32, #tile.swizzle<32>> -> !tile.slot<1xi32, #tile.swizzle<32>>

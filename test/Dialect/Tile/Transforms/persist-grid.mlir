@@ -71,11 +71,12 @@ tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
 // They have not: the role that loads takes numbers and sends them. What the other
 // one stores goes through a ring that it fills itself.
 // CHECK-LABEL: tile.func @uneven
-// CHECK-SAME: (%[[X:.*]]: !tile.view<?x64xf16>, %[[COUNTER:.*]]: !tile.view<1xi32> {tile.name = "uneven_next", tile.output, tile.workspace = [1], tile.zeroed}, %[[BLOCK:.*]]: index)
+// CHECK-SAME: (%[[X:.*]]: !tile.view<?x64xf16>, %[[COUNTER:.*]]: !tile.view<1xi64> {tile.name = "uneven_next", tile.output, tile.workspace = [1]}, %[[TAG:.*]]: i64 {tile.launch_tag, tile.name = "uneven_tag"}, %[[BLOCK:.*]]: index)
 // CHECK: %[[RING:.*]] = tile.ring : <1 x 64x64xf16
 // CHECK: tile.ring : <1 x 64x64xf16
 // CHECK: %[[NUMBERS:.*]] = tile.ring : <2 x 1xi32, #tile.swizzle<32>>
 // CHECK: tile.role "load"
+// CHECK-NEXT: %[[FOUND:.*]] = tile.find_count %[[COUNTER]] : <1xi64>
 // CHECK: %[[COUNT:.*]] = arith.index_cast %{{.*}} : index to i32
 // CHECK: %[[ALL:.*]] = tile.block_count : index
 // CHECK: %[[BLOCKS:.*]] = arith.index_cast %[[ALL]] : index to i32
@@ -90,7 +91,11 @@ tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
 // CHECK: scf.for %{{.*}} = %{{.*}} to %[[ROW]]
 // CHECK: tile.put %[[RING]]
 // CHECK: }
-// CHECK: %[[TAKEN:.*]] = tile.fetch_add %[[COUNTER]][%{{.*}}], %{{.*}} : <1xi32>
+// CHECK: %[[BEGINS:.*]] = arith.cmpi eq, %[[M]], %[[FIRST]] : i32
+// CHECK-NEXT: scf.if %[[BEGINS]] {
+// CHECK-NEXT: tile.open_count %[[COUNTER]] found(%[[FOUND]]) first(%[[TAG]]) total(%[[COUNT]]) : <1xi64>
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[TAKEN:.*]] = tile.take_number %[[COUNTER]] first(%[[TAG]]) : <1xi64>
 // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[BLOCKS]], %[[TAKEN]] : i32
 // CHECK: scf.yield %[[NEXT]] : i32
 // CHECK: tile.role "compute"

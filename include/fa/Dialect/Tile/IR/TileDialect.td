@@ -33,8 +33,9 @@ def Tile_Dialect : Dialect {
     /// the kernels of an entry. Its value gives the sizes, one expression a
     /// dimension, each ["name", dim] of another argument.
     static constexpr llvm::StringLiteral kWorkspaceAttr = "tile.workspace";
-    /// Unit, on a workspace: it is 0 when the first kernel of the entry starts.
-    static constexpr llvm::StringLiteral kZeroedAttr = "tile.zeroed";
+    /// Unit, on an i64 argument that the caller does not know: a number of the launch.
+    /// Those of different launches are more than 2^31 apart (modulo 2^64).
+    static constexpr llvm::StringLiteral kLaunchTagAttr = "tile.launch_tag";
     /// On a view argument: a name for each of its sizes; sizes of one name
     /// agree at a launch.
     static constexpr llvm::StringLiteral kDimsAttr = "tile.dims";

@@ -55,6 +55,7 @@ def Tile_FuncOp : Tile_Op<"func", [
     - (C9) `tile.blocks_per_sm` is from 1 to 32, on a grid of one dimension: a launch
       starts at most so many blocks a multiprocessor, the first ones of the grid; the
       program goes on with the instances that are left (`tile.block_count`).
+    - (C10) An argument with `tile.launch_tag` is an i64.
 
     Created by `convert-fa-to-tile` or written by hand; removed by
     `convert-tile-to-linalg` or `convert-tile-to-nvvm`.

@@ -125,28 +125,101 @@ def Tile_BlockCountOp : Tile_Op<"block_count", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_FetchAddOp : Tile_Op<"fetch_add", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "adds to a number in memory, and says what it was";
+//===----------------------------------------------------------------------===//
+// Counts
+//===----------------------------------------------------------------------===//
+
+// A count hands out the numbers 0, 1, ..., total - 1, and some behind them, to all blocks of
+// a launch. It is one word of 64 bits in memory, whatever that holds before: the
+// numbers handed out are those that `first`, a number of the launch, is less than the word
+// (modulo 2^64). A word that is not one of first, ..., first + total - 1 is of no use
+// to this launch, so a block that finds one makes it `first`: it opens the count. All
+// blocks may try: only the first of them does.
+//
+// When the launch has taken all of its numbers the word is first + total, which a launch of
+// the same `first`, as a graph that is run again makes it, opens anew. So nobody
+// has to write the word before a launch or at its end.
+
+class Tile_CountOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+  let hasVerifier = 1;
+}
+
+def Tile_FindCountOp : Tile_CountOp<"find_count"> {
+  let summary = "what the word of a count holds";
   let description = [{
-    Atomic among all blocks. It is added once for the role, whose warps all get
-    the number that was there before; a role that has tiles cannot do so.
+    Read for the role, whose warps all get the same number; a role that has tiles
+    cannot do so. It takes as long as memory, so it stands well before the
+    `tile.open_count` that uses it.
 
     Constraints:
-    - (C1) One index per dimension of the view.
-    - (C2) The view has elements of the value's type, i32.
+    - (C1) The view is `1xi64`.
 
     Created by `tile-persist-grid`; removed by `convert-tile-to-nvvm`.
 
     Example:
 
     ```mlir
-    %old = tile.fetch_add %counter[%c0], %c1 : !tile.view<1xi32>
+    %found = tile.find_count %counter : !tile.view<1xi64>
     ```
   }];
-  let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$indices, I32:$value);
-  let results = (outs I32:$result);
-  let assemblyFormat = "$view `[` $indices `]` `,` $value attr-dict `:` type($view)";
-  let hasVerifier = 1;
+  let arguments = (ins Tile_ViewType:$view);
+  let results = (outs I64:$found);
+  let assemblyFormat = "$view attr-dict `:` type($view)";
+}
+
+def Tile_OpenCountOp : Tile_CountOp<"open_count"> {
+  let summary = "lets a count begin, unless another block has done so";
+  let description = [{
+    Where `found - first >= total` (unsigned), and the word of the count is still
+    `found`, it becomes `first`, atomically. Nothing waits for that. Each block that
+    takes numbers does it before its first one, once for the role; a role that has
+    tiles cannot do so. `first` is of this launch (`tile.launch_tag`); `total` is
+    what all blocks together take, at most 2^31 - 1.
+
+    Blocks may come in any order. Before one of them opens the count nobody changes
+    the word, so where it is no longer `found`, it is open. And it does not become
+    what it was, first + total at the earliest, before all numbers are taken, the
+    last one by a block that has opened the count before.
+
+    Constraints:
+    - (C1) The view is `1xi64`.
+
+    Created by `tile-persist-grid`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.open_count %counter found(%found) first(%tag) total(%n) : !tile.view<1xi64>
+    ```
+  }];
+  let arguments = (ins Tile_ViewType:$view, I64:$found, I64:$first, I32:$total);
+  let assemblyFormat = [{
+    $view `found` `(` $found `)` `first` `(` $first `)` `total` `(` $total `)`
+    attr-dict `:` type($view)
+  }];
+}
+
+def Tile_TakeNumberOp : Tile_CountOp<"take_number"> {
+  let summary = "takes the next number of a count";
+  let description = [{
+    The word, minus `first`; then the word is one more. Atomic among all blocks. One
+    number is taken for the role, whose warps all get it; a role that has tiles
+    cannot do so.
+
+    Constraints:
+    - (C1) The view is `1xi64`.
+
+    Created by `tile-persist-grid`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    %n = tile.take_number %counter first(%tag) : !tile.view<1xi64>
+    ```
+  }];
+  let arguments = (ins Tile_ViewType:$view, I64:$first);
+  let results = (outs I32:$number);
+  let assemblyFormat = "$view `first` `(` $first `)` attr-dict `:` type($view)";
 }
 
 //===----------------------------------------------------------------------===//

@@ -337,10 +337,11 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
     that loads is ahead of the others from one instance to the next. Where all
     instances have loops of the same length, block b runs b, b + n, b + 2n, ...
     of n blocks. Else the role that fills rings takes the next number from a
-    counter, a workspace that is 0 before, and hands it to each other role by a
-    ring of two slots; a number behind the last one ends a block. That takes
-    shared memory, which must be there within `shared-limit`. It takes the number
-    at the beginning of the instance before, so that memory has time to answer.
+    count in a workspace, which may hold anything before, and hands it to each other
+    role by a ring of two slots; a number behind the last one ends a block. That
+    takes shared memory, which must be there within `shared-limit`. It takes the
+    number behind the last loop of the instance before, so that blocks take numbers in the
+    order in which they finish.
 
     A ring of one slot that the engine fills once an instance gets another slot,
     where there is room: the next instance's tile comes while this one's is in use.
@@ -354,14 +355,19 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
 
     ```mlir
     tile.role "load" warps(4) registers(24) {
+      %found = tile.find_count %counter : !tile.view<1xi64>
       scf.while (%n = %first) : (i32) -> i32 {
         tile.put_value %numbers, %n : !tile.ring<2 x 1xi32, #tile.swizzle<32>>, i32
         %more = arith.cmpi ult, %n, %count : i32
         scf.condition(%more) %n : i32
       } do {
       ^bb0(%n: i32):
-        %taken = tile.fetch_add %counter[%c0], %c1 : !tile.view<1xi32>
         ...
+        %begins = arith.cmpi eq, %n, %first : i32
+        scf.if %begins {
+          tile.open_count %counter found(%found) first(%tag) total(%count) : !tile.view<1xi64>
+        }
+        %taken = tile.take_number %counter first(%tag) : !tile.view<1xi64>
         %next = arith.addi %blocks, %taken : i32
         scf.yield %next : i32
       }
