@@ -146,7 +146,7 @@ static void measureCold(const fa::Device &device, int64_t dim) {
     std::optional<fa::Kernel> kernel;
     cold.push_back(measure(1, [&](int) { kernel = take(device, dim, i); }));
     loads.push_back(fa_program_get_info(kernel->program()).load_seconds * 1e3);
-    // Alone, the next one is compiled.
+    // Alone, the next program is compiled.
     others.push_back(measure(1, [&](int) { check(kernel->wait()); }));
   }
   double peak = peakMiB();
@@ -156,7 +156,7 @@ static void measureCold(const fa::Device &device, int64_t dim) {
               "keeps nothing)\n",
               median(cold), median(loads));
   std::printf("  the first   %10.2f ms, with the start of the driver and all variants\n", first);
-  std::printf("  unaligned   %10.2f ms later\n", median(others));
+  std::printf("  all variants%10.2f ms later\n", median(others));
   fa::Attention known = makeSpec(dim, 0);
   constexpr int kRepeats = 1000;
   double memory = measure(21,

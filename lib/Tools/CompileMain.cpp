@@ -178,7 +178,10 @@ static LogicalResult emitArtifact(ModuleOp module, const CompileOptions &compile
   FailureOr<cuda::Program> program = cuda::compile(module, compile);
   if (failed(program))
     return failure();
-  os << printArtifact({printManifest(program->manifest), program->images});
+  llvm::Expected<std::vector<std::string>> images = cuda::getAll(program->images);
+  if (!images)
+    return module.emitError() << llvm::toString(images.takeError());
+  os << printArtifact({printManifest(program->manifest), std::move(*images)});
   return success();
 }
 

@@ -15,38 +15,51 @@ using namespace mlir::fa;
 /// nothing, threads would get less.
 static constexpr size_t kStackBytes = size_t(8) << 20;
 
-namespace {
-
 /// Those that a process which exits waits for.
-struct Running {
+struct Background::Running {
   std::mutex mutex;
-  std::set<const Background *> tasks;
+  std::set<std::shared_ptr<State>> tasks;
 };
 
-} // namespace
-
 /// Never destroyed: it is asked while the process ends.
-static Running &getRunning() {
+Background::Running &Background::getRunning() {
   static auto *const running = new Running;
   return *running;
 }
 
-static void waitForAll() {
-  Running &running = getRunning();
-  std::lock_guard<std::mutex> lock(running.mutex);
-  for (const Background *task : running.tasks)
+void Background::waitForAll() {
+  std::set<std::shared_ptr<State>> tasks;
+  {
+    Running &running = getRunning();
+    std::lock_guard<std::mutex> lock(running.mutex);
+    tasks = running.tasks;
+  }
+  // Unlocked: with its work a task may destroy others.
+  for (const std::shared_ptr<State> &task : tasks)
     task->wait();
 }
 
-void *Background::run(void *task) {
-  auto *self = static_cast<Background *>(task);
+void *Background::State::run(void *state) {
+  auto *self = static_cast<State *>(state);
   self->work();
   self->work = nullptr;
   self->done.store(true, std::memory_order_release);
   return nullptr;
 }
 
-Background::Background(std::function<void()> work) : work(std::move(work)) {
+bool Background::State::wait() {
+  // Threads do not come along into a child.
+  if (process != getpid())
+    return done.load(std::memory_order_acquire);
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!joined)
+    pthread_join(thread, nullptr);
+  joined = true;
+  return true;
+}
+
+Background::Background(std::function<void()> work) {
+  state->work = std::move(work);
   Running &running = getRunning();
   // Each time, for handlers run in reverse order: so those of the libraries that the
   // driver has opened until now, the last with the first PTX, come later.
@@ -57,34 +70,23 @@ Background::Background(std::function<void()> work) : work(std::move(work)) {
     (void)pthread_attr_setstacksize(&attributes, kStackBytes);
     // Not before it is listed: the process may exit.
     std::lock_guard<std::mutex> lock(running.mutex);
-    started = pthread_create(&thread, &attributes, run, this) == 0;
+    started = pthread_create(&state->thread, &attributes, State::run, state.get()) == 0;
     if (started)
-      running.tasks.insert(this);
+      running.tasks.insert(state);
     pthread_attr_destroy(&attributes);
   }
   if (!started) {
-    joined = true;
-    run(this);
+    state->joined = true;
+    State::run(state.get());
   }
-}
-
-bool Background::wait() const {
-  // Threads do not come along into a child.
-  if (process != getpid())
-    return isDone();
-  std::lock_guard<std::mutex> lock(mutex);
-  if (!joined)
-    pthread_join(thread, nullptr);
-  joined = true;
-  return true;
 }
 
 Background::~Background() {
   wait();
   // In a child the mutex may be held by a thread that is not there.
-  if (process != getpid())
+  if (state->process != getpid())
     return;
   Running &running = getRunning();
   std::lock_guard<std::mutex> lock(running.mutex);
-  running.tasks.erase(this);
+  running.tasks.erase(state);
 }

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <pthread.h>
 #include <unistd.h>
@@ -27,20 +28,30 @@ public:
   ~Background();
   Background(const Background &) = delete;
 
-  bool isDone() const { return done.load(std::memory_order_acquire); }
+  bool isDone() const { return state->done.load(std::memory_order_acquire); }
   /// Returns when it is done, and what it wrote can be read; whether it is.
-  bool wait() const;
+  bool wait() const { return state->wait(); }
 
 private:
-  static void *run(void *task);
+  struct State {
+    static void *run(void *state);
+    bool wait();
 
-  std::function<void()> work;
-  std::atomic<bool> done{false};
-  /// Of the one that joins.
-  mutable std::mutex mutex;
-  mutable bool joined = false;
-  pthread_t thread;
-  const pid_t process = getpid();
+    std::function<void()> work;
+    std::atomic<bool> done{false};
+    /// Of the one that joins.
+    std::mutex mutex;
+    bool joined = false;
+    pthread_t thread;
+    const pid_t process = getpid();
+  };
+  struct Running;
+
+  static Running &getRunning();
+  static void waitForAll();
+
+  /// Shared with a process that exits meanwhile.
+  const std::shared_ptr<State> state = std::make_shared<State>();
 };
 
 } // namespace mlir::fa

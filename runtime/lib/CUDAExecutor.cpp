@@ -232,7 +232,7 @@ llvm::Error Executor::prepareTensorMaps(const Manifest &entry) {
 llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Device> device,
                                                            const Manifest &entry,
                                                            llvm::StringRef target,
-                                                           llvm::ArrayRef<std::string> codes) {
+                                                           llvm::ArrayRef<Code> codes) {
   if (llvm::Error failed = device->checkTarget(target))
     return failed;
   std::unique_ptr<Executor> executor(new Executor(device));
@@ -241,7 +241,7 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
     return failed;
   auto start = std::chrono::steady_clock::now();
   executor->images.resize(codes.size());
-  executor->variants.resize(entry.variants.size());
+  executor->variants = std::vector<Variant>(entry.variants.size());
   std::vector<Load> loads;
   for (auto [i, info] : llvm::enumerate(entry.variants)) {
     Variant &variant = executor->variants[i];
@@ -280,11 +280,24 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
   return executor;
 }
 
+llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Device> device,
+                                                           const Manifest &entry,
+                                                           llvm::StringRef target,
+                                                           llvm::ArrayRef<std::string> images) {
+  std::vector<Code> codes;
+  for (const std::string &image : images)
+    codes.push_back([image]() -> llvm::Expected<std::string> { return image; });
+  return create(std::move(device), entry, target, llvm::ArrayRef<Code>(codes));
+}
+
 llvm::Error Executor::load(const Load &load) {
   std::unique_ptr<Image> &image = images[load.image];
   if (!image) {
+    llvm::Expected<std::string> code = load.code();
+    if (!code)
+      return code.takeError();
     image = std::make_unique<Image>();
-    if (llvm::Error failed = loadImage(*image, load.code))
+    if (llvm::Error failed = loadImage(*image, *code))
       return failed;
   }
   return loadKernels(variants[load.variant], *image, load.kernels);
@@ -301,8 +314,22 @@ void Executor::loadLate(llvm::ArrayRef<Load> loads) {
       failed = load(next);
     if (failed)
       variants[next.variant].failure = llvm::toString(std::move(failed));
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      variants[next.variant].ready.store(true, std::memory_order_release);
+    }
+    changed.notify_all();
   }
   device->driver.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+bool Executor::waitForLate(const Variant &variant) const {
+  // The thread that loads does not come along into a child.
+  if (process != getpid())
+    return false;
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return variant.ready.load(); });
+  return true;
 }
 
 std::string Executor::getProblem(size_t index) const {

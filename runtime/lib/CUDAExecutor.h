@@ -12,6 +12,8 @@
 #include "CUDADriver.h"
 #include "Launch.h"
 #include "TensorMaps.h"
+#include "fa/Target/Artifact.h"
+#include <condition_variable>
 #include <optional>
 
 namespace mlir::fa::cuda {
@@ -66,7 +68,8 @@ std::optional<int> parseDevice(llvm::StringRef text);
 ///
 /// Drivers compile PTX one image after the other, for longer than the compiler does.
 /// So only the first variant that takes all lengths is loaded before there is an executor; the
-/// others follow on a thread of its own, for which launches that need them wait.
+/// others follow on a thread of its own, each as soon as its code is there. Launches that need
+/// one of them wait for that one.
 class Executor {
 public:
   /// What the driver says of one kernel.
@@ -84,6 +87,10 @@ public:
   /// others: `images` in the order of the manifest, which was made for `target`.
   /// Variants that ask for more shared memory than there is, or for functions that the
   /// driver lacks, are left out; an error where none remains.
+  static llvm::Expected<std::unique_ptr<Executor>> create(std::shared_ptr<const Device> device,
+                                                          const Manifest &entry,
+                                                          llvm::StringRef target,
+                                                          llvm::ArrayRef<Code> images);
   static llvm::Expected<std::unique_ptr<Executor>> create(std::shared_ptr<const Device> device,
                                                           const Manifest &entry,
                                                           llvm::StringRef target,
@@ -113,8 +120,9 @@ private:
   struct Variant {
     /// Why the device cannot run it; empty where it can.
     std::string problem;
-    /// The rest is there when `loading` is done.
+    /// Whether the rest is written by `loading`, and whether it was.
     bool late = false;
+    std::atomic<bool> ready{false};
     /// Why the driver could not load it, late; empty where it could.
     std::string failure;
     std::vector<CUfunction> functions;
@@ -122,7 +130,7 @@ private:
   /// A variant that is to be loaded.
   struct Load {
     size_t variant, image;
-    std::string code;
+    Code code;
     std::vector<ManifestKernel> kernels;
   };
 
@@ -134,8 +142,9 @@ private:
   void loadLate(llvm::ArrayRef<Load> loads);
   /// Whether what is written late can be read.
   bool waitFor(const Variant &variant) const {
-    return !variant.late || !loading || loading->isDone() || loading->wait();
+    return !variant.late || variant.ready.load(std::memory_order_acquire) || waitForLate(variant);
   }
+  bool waitForLate(const Variant &variant) const;
   llvm::Error prepareTensorMaps(const Manifest &entry);
   /// Whether a launch can be of a variant; stores the tensor maps of its kernels,
   /// or the reason where one is asked for.
@@ -150,12 +159,16 @@ private:
   std::vector<Variant> variants;
   std::vector<KernelFacts> facts;
   double seconds = 0;
+  const pid_t process = getpid();
   /// Where there are tensor maps: those that were made, and two rows of device
   /// memory, which stand for tensors without elements: zeros for inputs, and
   /// what outputs may write to.
   std::unique_ptr<TensorMapCache> tensorMaps;
   CUdeviceptr emptyRows = 0;
   uint64_t rowBytes = 0;
+  /// Told of late variants that are ready.
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
   /// Writes `images`, `facts` and the late variants.
   std::unique_ptr<Background> loading;
 };

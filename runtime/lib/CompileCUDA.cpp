@@ -8,9 +8,11 @@
 #include "fa/Runtime/CompileCUDA.h"
 #include "Background.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Support/ModuleText.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
 #include "fa/Target/NVPTX/Passes.h"
 #include "mlir/Parser/Parser.h"
+#include <condition_variable>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -43,52 +45,105 @@ namespace {
 /// One way to run every entry of a module.
 struct Variant {
   std::vector<Manifest> entries;
-  std::string ptx;
+  Code code;
 };
 
 } // namespace
 
+/// What launches must know of a variant, which is left at phase schedule: there threads and
+/// shared memory are known, and kernels are still tile.funcs.
+static FailureOr<std::vector<Manifest>> scheduleVariant(ModuleOp module,
+                                                        const CompileOptions &options) {
+  if (failed(runPhases(module, options, phaseOf(module), "schedule")))
+    return failure();
+  return readManifests(module);
+}
+
+static FailureOr<std::string> finishVariant(ModuleOp module, const nvptx::Target &target,
+                                            const CompileOptions &options) {
+  if (failed(runPhases(module, options, "schedule")))
+    return failure();
+  return nvptx::translateToPTX(module, target);
+}
+
 /// The module is consumed.
 static FailureOr<Variant> compileVariant(ModuleOp module, const nvptx::Target &target,
                                          const CompileOptions &options) {
-  // The manifest is read where threads and shared memory are known and the
-  // kernels are still tile.funcs.
-  if (failed(runPhases(module, options, phaseOf(module), "schedule")))
+  FailureOr<std::vector<Manifest>> entries = scheduleVariant(module, options);
+  if (failed(entries))
     return failure();
-  FailureOr<std::vector<Manifest>> entries = readManifests(module);
-  if (failed(entries) || failed(runPhases(module, options, "schedule")))
-    return failure();
-  FailureOr<std::string> ptx = nvptx::translateToPTX(module, target);
+  FailureOr<std::string> ptx = finishVariant(module, target, options);
   if (failed(ptx))
     return failure();
-  return Variant{std::move(*entries), std::move(*ptx)};
+  auto getCode = [ptx = std::move(*ptx)]() -> llvm::Expected<std::string> { return ptx; };
+  return Variant{std::move(*entries), std::move(getCode)};
 }
 
 namespace {
 
 /// A variant that is compiled on a thread of its own, in a context of its own. What is
-/// wrong with it is not told: who wants to know compiles it again.
+/// wrong before its PTX is made is not told: who wants to know compiles it again.
 class Beside {
 public:
   Beside(ModuleOp module, const nvptx::Target &target, const CompileOptions &options) {
     module.getContext()->getDialectRegistry().appendTo(registry);
     llvm::raw_string_ostream(text) << module;
-    task.emplace([this, &target, options] {
-      MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-      ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
-      if (OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context))
-        variant = compileVariant(*module, target, options);
-    });
+    task.emplace([this, &target, options] { work(target, options); });
   }
-  FailureOr<Variant> take() {
-    task->wait();
-    return std::move(variant);
+
+  /// Waits until phase schedule only.
+  static FailureOr<Variant> take(const std::shared_ptr<Beside> &beside) {
+    {
+      std::unique_lock<std::mutex> lock(beside->mutex);
+      beside->changed.wait(lock, [&] { return beside->scheduled; });
+    }
+    if (failed(beside->entries))
+      return failure();
+    auto getCode = [beside]() -> llvm::Expected<std::string> {
+      if (!beside->task->wait())
+        return llvm::createStringError(
+            "the process was forked while the program was compiled; compile in the child");
+      if (!beside->problem.empty())
+        return llvm::createStringError(beside->problem);
+      return beside->ptx;
+    };
+    return Variant{std::move(*beside->entries), std::move(getCode)};
   }
 
 private:
+  void work(const nvptx::Target &target, const CompileOptions &options) {
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    context.printOpOnDiagnostic(false);
+    ErrorCollector errors(&context);
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+    FailureOr<std::vector<Manifest>> made = failure();
+    if (module)
+      made = scheduleVariant(*module, options);
+    bool good = succeeded(made);
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      entries = std::move(made);
+      scheduled = true;
+    }
+    changed.notify_all();
+    if (!good)
+      return;
+    FailureOr<std::string> code = finishVariant(*module, target, options);
+    if (succeeded(code))
+      ptx = std::move(*code);
+    else
+      problem = errors.messages("the program could not be compiled");
+  }
+
   std::string text;
   DialectRegistry registry;
-  FailureOr<Variant> variant = failure();
+  /// Of the two below.
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool scheduled = false;
+  FailureOr<std::vector<Manifest>> entries = failure();
+  /// There when the task is done.
+  std::string ptx, problem;
   std::optional<Background> task;
 };
 
@@ -98,7 +153,7 @@ private:
 static LogicalResult addVariant(cuda::Program &program, ModuleOp module, Variant variant) {
   unsigned image = program.images.size();
   program.manifest.images.push_back("ptx");
-  program.images.push_back(std::move(variant.ptx));
+  program.images.push_back(std::move(variant.code));
   if (image == 0) {
     program.manifest.entries = std::move(variant.entries);
     return success();
@@ -127,15 +182,15 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
     unaligned.leaveOut.clear();
   }
   OwningOpRef<ModuleOp> again = module.clone();
-  std::optional<Beside> briefBeside, unalignedBeside;
+  std::shared_ptr<Beside> briefBeside, unalignedBeside;
   if (parallel && most)
-    briefBeside.emplace(module, *target, brief);
+    briefBeside = std::make_shared<Beside>(module, *target, brief);
   if (parallel)
-    unalignedBeside.emplace(module, *target, unaligned);
-  auto finish = [&](std::optional<Beside> &beside, const CompileOptions &options) {
+    unalignedBeside = std::make_shared<Beside>(module, *target, unaligned);
+  auto finish = [&](const std::shared_ptr<Beside> &beside, const CompileOptions &options) {
     FailureOr<Variant> variant = failure();
     if (beside)
-      variant = beside->take();
+      variant = Beside::take(beside);
     if (succeeded(variant))
       return variant;
     OwningOpRef<ModuleOp> copy = again->clone();
@@ -168,4 +223,15 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
       return failure();
   }
   return program;
+}
+
+llvm::Expected<std::vector<std::string>> cuda::getAll(ArrayRef<Code> images) {
+  std::vector<std::string> codes;
+  for (const Code &image : images) {
+    llvm::Expected<std::string> code = image();
+    if (!code)
+      return code.takeError();
+    codes.push_back(std::move(*code));
+  }
+  return codes;
 }

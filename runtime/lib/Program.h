@@ -36,6 +36,8 @@ struct fa_program {
   std::vector<unsigned> visible;
   std::vector<fa_dtype> dtypes;
   std::vector<std::vector<int64_t>> shapes;
+  /// Writes to the disk, once all code is there.
+  std::unique_ptr<mlir::fa::Background> keeping;
 };
 
 namespace mlir::fa {

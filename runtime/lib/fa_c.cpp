@@ -217,9 +217,10 @@ static llvm::Expected<Artifact> compileForCPU(ModuleOp module, const CompileOpti
   return Artifact{printManifest(whole), {std::move(*image)}};
 }
 
-static llvm::Expected<Artifact> compileForCUDA(ModuleOp module, const CompileOptions &compile,
-                                               std::shared_ptr<const cuda::Device> device,
-                                               fa_program &program) {
+/// The first variant is loaded while others may still be compiled.
+static llvm::Expected<cuda::Program> compileForCUDA(ModuleOp module, const CompileOptions &compile,
+                                                    std::shared_ptr<const cuda::Device> device,
+                                                    fa_program &program) {
   auto compiled = cuda::compile(module, compile, /*parallel=*/true);
   if (failed(compiled))
     return error("the program could not be compiled");
@@ -228,15 +229,23 @@ static llvm::Expected<Artifact> compileForCUDA(ModuleOp module, const CompileOpt
   if (llvm::Error old = checkDriver(*device, compiled->manifest))
     return old;
   program.manifest = compiled->manifest.entries.front();
-  // PTX is kept, not what cuLinkComplete makes of it: that keeps to calls across
-  // units, so that setmaxnreg is ignored and products wait for each other (C7504, C7509). What
-  // the driver makes of PTX it keeps in a cache of its own.
-  auto executor =
-      cuda::Executor::create(device, program.manifest, compile.target, compiled->images);
+  auto executor = cuda::Executor::create(device, program.manifest, compile.target,
+                                         ArrayRef<Code>(compiled->images));
   if (!executor)
     return executor.takeError();
   program.cuda = std::move(*executor);
-  return Artifact{printManifest(compiled->manifest), std::move(compiled->images)};
+  return std::move(*compiled);
+}
+
+/// PTX is kept, not what cuLinkComplete makes of it: that keeps to calls across
+/// units, so that setmaxnreg is ignored and products wait for each other (C7504, C7509). What
+/// the driver makes of PTX it keeps in a cache of its own.
+static void keep(const DiskCache &disk, StringRef key, const cuda::Program &compiled) {
+  auto images = cuda::getAll(compiled.images);
+  if (images)
+    disk.write(key, printArtifact({printManifest(compiled.manifest), std::move(*images)}));
+  else
+    llvm::consumeError(images.takeError());
 }
 
 /// Parses, and calls `use` with the module of the one entry, the options in full, the
@@ -290,15 +299,23 @@ static fa_error *compileModule(ModuleOp module, CompileOptions &compile,
     llvm::consumeError(std::move(unusable));
     disk.remove(key);
   }
-  auto artifact = device ? compileForCUDA(module, compile, device, program)
-                         : compileForCPU(module, compile, options.threads, program);
-  if (!artifact)
-    return makeError(errors.messages(llvm::toString(artifact.takeError())));
+  if (device) {
+    auto compiled = compileForCUDA(module, compile, device, program);
+    if (!compiled)
+      return makeError(errors.messages(llvm::toString(compiled.takeError())));
+    if (disk.isOn())
+      program.keeping = std::make_unique<Background>(
+          [disk, key, compiled = std::move(*compiled)] { keep(disk, key, compiled); });
+  } else {
+    auto artifact = compileForCPU(module, compile, options.threads, program);
+    if (!artifact)
+      return makeError(errors.messages(llvm::toString(artifact.takeError())));
+    if (disk.isOn())
+      disk.write(key, printArtifact(*artifact));
+  }
   if (llvm::Error failed = describeArguments(program))
     return makeError(std::move(failed));
   ++getCacheCounts().compiled;
-  if (disk.isOn())
-    disk.write(key, printArtifact(*artifact));
   return nullptr;
 }
 

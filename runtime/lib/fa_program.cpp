@@ -160,6 +160,8 @@ fa_program_info fa_program_get_info(const fa_program *program) {
 fa_error *fa_program_wait(const fa_program *program) {
   if (!program)
     return makeError("fa_program_wait needs a program, got NULL");
+  if (program->keeping)
+    (void)program->keeping->wait();
   return program->cuda ? makeError(program->cuda->wait()) : nullptr;
 }
 

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../runtime/lib/Background.h"
+#include "../../runtime/lib/Program.h"
 #include "FakeLaunch.h"
 #include <chrono>
 #include <cstring>
+#include <future>
 #include <sys/wait.h>
 #include <thread>
 #include <vector>
@@ -47,6 +48,38 @@ struct Capturing {
   ~Capturing() { fake<void(bool)>("fakeCapture")(false); }
 };
 
+/// The hand-written program with three variants: of tensors aligned to 16, to 8 and to 4
+/// bytes, the code of the last one still to be made.
+struct Unfinished {
+  Unfinished() {
+    ManifestModule module = llvm::cantFail(parseManifest(kFakeManifest));
+    program.manifest = module.entries.front();
+    std::vector<ManifestVariant> &variants = program.manifest.variants;
+    variants.push_back(variants.back());
+    variants.back().guards.clear();
+    for (unsigned i = 0; i < 3; ++i)
+      variants[i].image = i;
+    Code there = []() -> llvm::Expected<std::string> { return std::string(kFakePTX); };
+    Code last = [code = std::shared_future(code.get_future())]() -> llvm::Expected<std::string> {
+      if (code.get().empty())
+        return llvm::createStringError("there is no code");
+      return code.get();
+    };
+    program.cuda = llvm::cantFail(cuda::Executor::create(
+        llvm::cantFail(openCUDA("cuda")), program.manifest, module.target, {there, there, last}));
+    llvm::cantFail(describeArguments(program));
+  }
+  std::promise<std::string> code;
+  fa_program program;
+};
+
+/// The result of a launch at an offset.
+std::string launchAt(const fa_program &program, int64_t offset) {
+  Launch launch;
+  launch.tensors[0].byte_offset = offset;
+  return launch.run(&program);
+}
+
 } // namespace
 
 TEST_F(CUDA, LoadsTheFirstVariantAndThenTheOthers) {
@@ -66,6 +99,28 @@ TEST_F(CUDA, LoadsTheFirstVariantAndThenTheOthers) {
   EXPECT_EQ(take(fa_program_wait(program)), "");
   fa_program_free(program);
   EXPECT_EQ(loaded(), 0);
+}
+
+TEST_F(CUDA, WaitsOnlyForTheVariantThatALaunchNeeds) {
+  Unfinished unfinished;
+  EXPECT_EQ(launchAt(unfinished.program, 0), "");
+  EXPECT_EQ(launchAt(unfinished.program, 8), "");
+  EXPECT_EQ(loaded(), 2);
+  auto last =
+      std::async(std::launch::async, [&] { return launchAt(unfinished.program, /*offset=*/4); });
+  EXPECT_EQ(last.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  unfinished.code.set_value(kFakePTX);
+  EXPECT_EQ(last.get(), "");
+  EXPECT_EQ(take(fa_program_wait(&unfinished.program)), "");
+  EXPECT_EQ(loaded(), 3);
+}
+
+TEST_F(CUDA, TellsWhyCodeCannotBeMade) {
+  Unfinished unfinished;
+  unfinished.code.set_value("");
+  EXPECT_EQ(take(fa_program_wait(&unfinished.program)), "there is no code");
+  EXPECT_EQ(launchAt(unfinished.program, 8), "");
+  EXPECT_EQ(launchAt(unfinished.program, 4), "@scale cannot be launched: there is no code");
 }
 
 TEST_F(CUDA, TellsOfAllKernelsOnceTheyAreLoaded) {
@@ -132,6 +187,20 @@ TEST_F(CUDA, ProcessesMayExitMeanwhile) {
         Background([] {}).wait();
         load();
         std::exit(loaded() == 1 ? 7 : 8);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+// As it ends, a task destroys another that it owns, while the process exits.
+TEST_F(CUDA, TasksMayOwnTasksWhenProcessesExit) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        auto inner = std::make_shared<Background>([] {});
+        new Background([inner = std::move(inner)] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        });
+        std::exit(7);
       },
       testing::ExitedWithCode(7), "");
 }

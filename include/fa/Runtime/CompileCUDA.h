@@ -9,6 +9,7 @@
 #define FA_RUNTIME_COMPILECUDA_H
 
 #include "fa/Pipelines/Phases.h"
+#include "fa/Target/Artifact.h"
 #include "fa/Target/Manifest.h"
 #include "fa/Target/NVPTX/TargetDescription.h"
 
@@ -18,13 +19,17 @@ namespace mlir::fa::cuda {
 struct Program {
   ManifestModule manifest;
   /// PTX, one a variant.
-  std::vector<std::string> images;
+  std::vector<Code> images;
 };
+
+/// The PTX of all variants, once all is there.
+llvm::Expected<std::vector<std::string>> getAll(ArrayRef<Code> images);
 
 /// Compiles a module of entries for `options.target`. Errors of the program are
 /// diagnostics of the module's context.
 ///
-/// `parallel`: a second variant is compiled on a thread of its own.
+/// `parallel`: variants but the first that takes all lengths are compiled on threads of their
+/// own, for whose PTX it does not wait.
 FailureOr<Program> compile(ModuleOp module, const CompileOptions &options, bool parallel = false);
 
 /// The target whose code is fastest on a device of this compute capability with

@@ -16,10 +16,14 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace mlir::fa {
+
+/// An image that may still be made: waits for it. Any thread may ask, any number of times.
+using Code = std::function<llvm::Expected<std::string>()>;
 
 struct Artifact {
   /// See Manifest.h.
