@@ -10,7 +10,9 @@
 //      compute their indices, the loops and ifs around them with what bounds
 //      them, and of what these carry only what is needed (Slice);
 //   3. erase the puts from "compute", and scalars that nothing uses then;
-//   4. share out the registers.
+//   4. release a slot that an if is the last to read in both of its branches, where
+//      they are done with it: another role waits for that;
+//   5. share out the registers.
 //
 // Rejects: puts that need a tile.
 //
@@ -225,6 +227,43 @@ RoleOp SpecializeWarps::makeRole(OpBuilder &b, StringRef name, int64_t warps, in
   return role;
 }
 
+/// The op of the block that is, or holds, the last use of the slot; products that read it
+/// do so until they were awaited. Null where there is none.
+static Operation *lastUse(Value slot, Block &block, Operation *besides) {
+  Operation *last = nullptr;
+  auto use = [&](Operation *op) {
+    Operation *at = op == besides ? nullptr : block.findAncestorOpInBlock(*op);
+    if (at && (!last || last->isBeforeInBlock(at)))
+      last = at;
+  };
+  for (Operation *user : slot.getUsers()) {
+    use(user);
+    for (Value result : user->getResults())
+      if (isa<PendingType>(result.getType()))
+        llvm::for_each(result.getUsers(), use);
+  }
+  return last;
+}
+
+static void releaseInBranches(ReleaseOp release) {
+  Value slot = release.getSlot();
+  auto branch = dyn_cast_or_null<scf::IfOp>(lastUse(slot, *release->getBlock(), release));
+  if (!branch || !branch.elseBlock() || !branch->isBeforeInBlock(release))
+    return;
+  for (Block *arm : {branch.thenBlock(), branch.elseBlock()}) {
+    Operation *last = lastUse(slot, *arm, release);
+    OpBuilder b(release);
+    if (last)
+      b.setInsertionPointAfter(last);
+    else
+      b.setInsertionPointToStart(arm);
+    if (last && last->hasTrait<OpTrait::IsTerminator>())
+      b.setInsertionPoint(last);
+    ReleaseOp::create(b, release.getLoc(), slot);
+  }
+  release.erase();
+}
+
 /// Erases what has no effect and no use.
 static void eraseDead(Block &block) {
   bool changed = true;
@@ -280,6 +319,10 @@ void SpecializeWarps::runOnOperation() {
   for (PutOp put : puts)
     put.erase();
   eraseDead(body);
+  SmallVector<ReleaseOp> releases;
+  body.walk([&](ReleaseOp release) { releases.push_back(release); });
+  for (ReleaseOp release : releases)
+    releaseInBranches(release);
   func->setAttr(TileDialect::kWarpsAttr, b.getI64IntegerAttr(computeWarps + loadWarps));
   if (emitRemarks)
     emitRemark(func.getLoc()) << "roles: load has " << loadWarps << " warps of " << loadRegisters

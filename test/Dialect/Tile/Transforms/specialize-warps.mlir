@@ -58,6 +58,55 @@ tile.func @carries(%x: !tile.view<?x64xf16>, %starts: !tile.view<?xindex>, %out:
 
 // -----
 
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!pending = !tile.pending<tensor<128x64xf32, #acc>>
+
+// A slot that an if is the last to read is released in its branches: behind the loop
+// that reads it, or at once.
+// CHECK-LABEL: tile.func @branches
+// CHECK: %[[RING:.*]] = tile.ring
+// CHECK: tile.role "compute"
+// CHECK: %[[S:.*]] = tile.get %[[RING]]
+// CHECK-NEXT: scf.if
+// CHECK: scf.for
+// CHECK: tile.await
+// CHECK: }
+// CHECK-NEXT: tile.release %[[S]]
+// CHECK: else
+// CHECK-NEXT: tile.release %[[S]]
+// CHECK-NOT: tile.release
+// CHECK: tile.store
+// expected-remark @+1 {{roles: load has 4 warps of 40 registers, compute 8 warps of 232}}
+tile.func @branches(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32, #acc>
+  %a = arith.constant dense<1.0> : tensor<128x64xf16, #acc>
+  tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+  %b = tile.get %r : !ring -> !slot
+  %o = scf.if %p -> (tensor<128x64xf32, #acc>) {
+    %l = scf.for %t = %c0 to %n step %c1 iter_args(%acc = %acc0) -> (tensor<128x64xf32, #acc>) {
+      %sp = tile.dot_start %a, %b, %acc transpose_b : tensor<128x64xf16, #acc>, !slot, tensor<128x64xf32, #acc> -> !pending
+      %s = tile.await %sp : !pending -> tensor<128x64xf32, #acc>
+      scf.yield %s : tensor<128x64xf32, #acc>
+    }
+    %twice = arith.addf %l, %l : tensor<128x64xf32, #acc>
+    scf.yield %twice : tensor<128x64xf32, #acc>
+  } else {
+    scf.yield %acc0 : tensor<128x64xf32, #acc>
+  }
+  tile.release %b : !slot
+  tile.store %o, %out[%c0, %c0] dims [0, 1] : tensor<128x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// -----
+
 // Where threads copy, all do.
 // CHECK-LABEL: tile.func @threads_copy
 tile.func @threads_copy(%x: !tile.view<?x64xf16>) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
