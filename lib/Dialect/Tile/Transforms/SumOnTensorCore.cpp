@@ -219,6 +219,11 @@ struct SumOnTensorCore : tile::impl::TileSumOnTensorCoreBase<SumOnTensorCore> {
                     return dividesBy(use) || comparesWithZero(use);
                   });
       exact.replaceUsesWithIf(rounded, [&](OpOperand &use) { return drop || dividesBy(use); });
+      // What was divided has rounding errors of 2 bytes; an approximate division has 2 units
+      // in the last place of 4, and neither a branch nor a wait for one.
+      for (OpOperand &use : rounded.getUses())
+        if (dividesBy(use))
+          cast<arith::DivFOp>(use.getOwner()).setFastmath(arith::FastMathFlags::afn);
       if (drop)
         dropCarried(*sums);
       if (emitRemarks)

@@ -12,7 +12,7 @@
 // CHECK: %[[OWN:.*]] = tile.columns %[[R]]#0 first(0) : tensor<64x72xf32> -> tensor<64x64xf32>
 // CHECK: %[[BEHIND:.*]] = tile.columns %[[R]]#0 first(64) : tensor<64x72xf32> -> tensor<64x8xf32>
 // CHECK: %[[SUM:.*]] = tile.reduce maxnumf %[[BEHIND]] init %{{.*}} dim 1 : tensor<64x8xf32> -> tensor<64xf32>
-// CHECK: arith.divf %{{.*}}, %[[SUM]]
+// CHECK: arith.divf %{{.*}}, %[[SUM]] fastmath<afn>
 // CHECK: math.log2 %[[R]]#1
 
 // LAYOUT: #[[$WIDE:.*]] = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (9, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
@@ -53,7 +53,7 @@ tile.func @both(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile.v
 // CHECK-NOT: tile.reduce addf
 // CHECK: %[[SUM:.*]] = tile.reduce maxnumf
 // CHECK: arith.cmpf oeq, %[[SUM]]
-// CHECK: arith.divf %{{.*}}, %[[SUM]]
+// CHECK: arith.divf %{{.*}}, %[[SUM]] fastmath<afn>
 // LAYOUT-LABEL: tile.func @one(
 // LAYOUT-NOT: tile.convert_layout
 // LAYOUT: tile.columns %{{.*}} first(64) : tensor<64x72xf32, #[[$WIDE]]>
