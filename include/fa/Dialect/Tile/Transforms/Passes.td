@@ -81,7 +81,7 @@ def TileSumOnTensorCore : Pass<"tile-sum-on-tensor-core", "::mlir::tile::FuncOp"
     Numerics: changes rounding. Sums that divide are of rounded elements, so that
     the errors of rounding in a weight divide out where one weight dominates; each
     is added in f32. Other uses of s', such as a logarithm, keep the sums of the
-    elements that were not rounded.
+    elements that were not rounded. Divisions by them are approximate (`afn`).
 
     Example (`test/Dialect/Tile/Transforms/sum-on-tensor-core.mlir`):
 

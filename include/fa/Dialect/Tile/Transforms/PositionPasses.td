@@ -14,8 +14,9 @@ def TileNarrowPositions : Pass<"tile-narrow-positions", "::mlir::tile::FuncOp"> 
   let summary = "compare and compute positions in 32 bits where they fit";
   let description = [{
     What: turns comparisons of positions that are linear in the column's number
-    into comparisons of that number with a limit per row, in i32, and other
-    arithmetic on tiles of positions into i32 where its values fit.
+    into comparisons of that number with a limit per row, in i32, of those of one
+    condition that limit it from the same side makes one, and other arithmetic on
+    tiles of positions brings into i32 where its values fit.
 
     Requires: tile programs; sizes of views less than 2^31, as a launch checks.
     Ensures: nothing; where a range is unknown, the op stays.

@@ -164,6 +164,9 @@ def TileStageStores : Pass<"tile-stage-stores", "::mlir::tile::FuncOp"> {
     with a remark. A ring of its own must leave room for a second slot of such a
     shape, if there is one: two slots that serve both ways let the next
     instance's tile come earlier (`tile-persist-grid`) than one slot each way.
+    Where not even two of them fit, a ring of a half or a quarter of the columns,
+    whole panels, takes one part of the tile after the other, so that the slot is
+    filled again meanwhile.
 
     Requires: rings as `tile-promote-shared` makes them. Ensures: as much.
 
@@ -183,7 +186,7 @@ def TileStageStores : Pass<"tile-stage-stores", "::mlir::tile::FuncOp"> {
            "bytes of shared memory that a program may use; 0 is no limit">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say where tiles are written and why">
   ];
-  let dependentDialects = ["::mlir::tile::TileDialect"];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
 def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
@@ -342,6 +345,9 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
     takes shared memory, which must be there within `shared-limit`. It takes the
     number behind the last loop of the instance before, so that blocks take numbers in the
     order in which they finish.
+     Of ids that take several divisions (`tile-schedule-grid` in sections) it sends
+     two numbers, packed into one of 64 bits, instead, from which they follow with
+     one; and where it computes ids, a role does so no earlier than it uses them.
 
     A ring of one slot that the engine fills once an instance gets another slot,
     where there is room: the next instance's tile comes while this one's is in use.
