@@ -42,8 +42,10 @@ enum Weight {
   kMedium,
   /// Further tiles: captured tensors that differ from score to score,
   kTensors,
-  /// and the bits of dropout.
-  kHeavy
+  /// the bits of dropout,
+  kHeavy,
+  /// and those beside captured tensors.
+  kMost
 };
 
 struct Tiles {
@@ -59,20 +61,29 @@ struct Tiles {
 // that ptxas gives no spills. For f32 of 256 columns, two warps share the columns
 // of 16 rows, each with 64 sums in a thread and the scores of those rows.
 constexpr Tiles kTable[] = {
-    {2, 64, kLight, 128, 128, 4}, {2, 64, kMedium, 128, 64, 4}, {2, 64, kHeavy, 128, 64, 8},
+    {2, 64, kLight, 128, 128, 4}, {2, 64, kMedium, 128, 64, 4}, {2, 64, kMost, 128, 64, 8},
     {2, 96, kLight, 128, 64, 4},  {2, 128, kLight, 128, 48, 4}, {2, 128, kMedium, 128, 32, 4},
-    {2, 128, kHeavy, 64, 64, 4},  {2, 256, kLight, 64, 64, 4},  {2, 256, kHeavy, 64, 32, 4},
-    {4, 64, kHeavy, 64, 64, 4},   {4, 128, kHeavy, 64, 32, 4},  {4, 256, kTensors, 64, 32, 8},
-    {4, 256, kHeavy, 32, 16, 4},
+    {2, 128, kMost, 64, 64, 4},   {2, 256, kLight, 64, 64, 4},  {2, 256, kMost, 64, 32, 4},
+    {4, 64, kMost, 64, 64, 4},    {4, 128, kMost, 64, 32, 4},   {4, 256, kTensors, 64, 32, 8},
+    {4, 256, kMost, 32, 16, 4},
+};
+
+// mma.sync as well, on sm_90a: of operands that are not aligned, or of rows that are
+// no multiples of 16 bytes. A warp has rows as of wgmma, 16 of each 64, which takes
+// some registers more.
+constexpr Tiles kHopperSyncTable[] = {
+    {2, 64, kLight, 128, 112, 4}, {2, 64, kMedium, 128, 64, 4}, {2, 64, kMost, 128, 48, 8},
+    {2, 96, kLight, 128, 64, 4}, {2, 128, kLight, 128, 48, 4}, {2, 128, kMedium, 64, 64, 4},
+    {2, 128, kMost, 64, 48, 4}, {2, 256, kLight, 64, 64, 4}, {2, 256, kMost, 64, 16, 4},
 };
 
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
 // accumulators and operands fit in registers.
 constexpr Tiles kHopperTable[] = {
-    {2, 64, kLight, 192, 128, 12}, {2, 64, kMedium, 128, 128, 8}, {2, 64, kHeavy, 128, 64, 8},
+    {2, 64, kLight, 192, 128, 12}, {2, 64, kMedium, 128, 128, 8}, {2, 64, kMost, 128, 64, 8},
     {2, 80, kLight, 192, 112, 12}, {2, 96, kLight, 192, 96, 12},  {2, 128, kLight, 192, 80, 12},
-    {2, 128, kMedium, 128, 80, 8}, {2, 128, kHeavy, 128, 64, 8},  {2, 256, kLight, 128, 80, 8},
-    {2, 256, kHeavy, 128, 48, 8},
+    {2, 128, kMedium, 128, 80, 8}, {2, 128, kMost, 128, 64, 8},   {2, 256, kLight, 128, 80, 8},
+    {2, 256, kHeavy, 128, 48, 8},  {2, 256, kMost, 128, 32, 8},
 };
 
 // The same for up to so many rows of queries. Of 192 x 80 tiles, a causal sequence of
@@ -97,8 +108,6 @@ bool isUniform(Region &score, unsigned capture) {
 
 Weight weigh(AttentionOp attention, bool aligned) {
   Weight weight = aligned ? kLight : kMedium;
-  if (attention.hasDropout())
-    return kHeavy;
   for (auto [i, capture] : llvm::enumerate(attention.getCaptures())) {
     auto tensor = dyn_cast<RankedTensorType>(capture.getType());
     if (tensor && tensor.getRank() >= 2)
@@ -110,6 +119,8 @@ Weight weigh(AttentionOp attention, bool aligned) {
         weight = std::max(weight, kMedium);
     }
   }
+  if (attention.hasDropout())
+    weight = weight == kTensors ? kMost : kHeavy;
   return weight;
 }
 
@@ -190,8 +201,9 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
       }
     }
     bool async = line;
+    bool sync = info && info->hasWGMMA && bytes == 2;
     if (!async)
-      line = lookUp(kTable, attention, aligned);
+      line = lookUp(sync ? ArrayRef(kHopperSyncTable) : ArrayRef(kTable), attention, aligned);
     if (!line)
       return attention.emitError()
              << "no tiles for " << element << " with head dimension "

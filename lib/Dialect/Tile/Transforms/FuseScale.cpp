@@ -7,14 +7,15 @@
 //
 // exp2((x - m) c) = exp2(fma(x, c, -r)), r = round(m c). The error of r is the
 // same for a whole row, a factor next to 1 on all of its exponentials. But it
-// grows with |r|, and beyond the range of floats x c - r is no number: so for
-// the rows of a group with some |r| >= 2^30, x - m is formed first and r is 0.
+// grows with |r|, up to 2^-10 for 2^15, changes with m where a loop carries that, and
+// beyond the range of floats x c - r is no number: so for the rows of a group with
+// some |r| >= 2^15, x - m is formed first and r is 0.
 //
 // Where m is M or a function of it, and M = tile.if_any (grown) (before) { max },
 // before what the loop carries, a group's r only changes where the if_any runs:
 //
 //   1. the loop carries the addend -r as well, and the limit before + t. Where
-//      |r| >= 2^30, r from M itself, they are 0 and NaN; so they are for M = -inf;
+//      |r| >= 2^15, r from M itself, they are 0 and NaN; so they are for M = -inf;
 //   2. max > before + t becomes max > limit or NaN;
 //   3. the if_any yields the next addend and limit, and x - m for rows whose limit is
 //      NaN. These ask for it in each iteration.
@@ -42,7 +43,7 @@ using namespace mlir::tile;
 // Shifts that a loop carries
 //===----------------------------------------------------------------------===//
 
-static APFloat largest() { return APFloat(1073741824.0f); }
+static APFloat largest() { return APFloat(32768.0f); }
 
 namespace {
 

@@ -50,7 +50,13 @@ int64_t tile::conversionCost(const Layout &from, const Layout &to) {
 LogicalResult LayoutGraph::build() {
   if (failed(addTiles()))
     return failure();
-  WalkResult result = func.walk([&](Operation *op) {
+  // Products first: a tile of which columns are taken may stand before all of them.
+  WalkResult result = func.walk([&](DotOp dot) {
+    return failed(addDot(dot)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  result = func.walk([&](Operation *op) {
     return failed(addOp(op)) ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (result.wasInterrupted())
@@ -114,8 +120,8 @@ void LayoutGraph::link(Operation *op, Value whole, Value part, std::optional<uns
 }
 
 LogicalResult LayoutGraph::addOp(Operation *op) {
-  if (auto dot = dyn_cast<DotOp>(op))
-    return addDot(dot);
+  if (isa<DotOp>(op))
+    return success();
   if (auto ifAny = dyn_cast<IfAnyOp>(op))
     return addIfAny(ifAny);
   if (auto loop = dyn_cast<scf::ForOp>(op)) {

@@ -19,11 +19,13 @@ namespace mlir::tile {
 
 /// Whether all products have operands of so many bytes an element; 0 is any number.
 inline bool haveOperandsOf(int64_t bytes, FuncOp func) {
+  bool any = false;
   WalkResult others = func.walk([&](DotOp dot) {
+    any = true;
     unsigned bits = getElementTypeOrSelf(dot.getB().getType()).getIntOrFloatBitWidth();
     return bits == 8 * bytes ? WalkResult::advance() : WalkResult::interrupt();
   });
-  return bytes == 0 || !others.wasInterrupted();
+  return bytes == 0 || (any && !others.wasInterrupted());
 }
 
 /// Whether the loops of a program have registers for more values per row: not

@@ -3,7 +3,7 @@
 // One fma an element; where some row's product is large, its number is subtracted first.
 // CHECK-LABEL: tile.func @fused(
 // CHECK-DAG: %[[C:.*]] = arith.constant 1.442695{{.*}} : f32
-// CHECK-DAG: %[[LIMIT:.*]] = arith.constant 1.07374182E+9 : f32
+// CHECK-DAG: %[[LIMIT:.*]] = arith.constant 3.276800e+04 : f32
 // CHECK-DAG: %[[CROW:.*]] = tile.broadcast %[[C]] : f32 -> tensor<64xf32>
 // CHECK-DAG: %[[R:.*]] = arith.mulf %[[M:.*]], %[[CROW]] : tensor<64xf32>
 // CHECK-DAG: %[[LIMITS:.*]] = tile.broadcast %[[LIMIT]] : f32 -> tensor<64xf32>

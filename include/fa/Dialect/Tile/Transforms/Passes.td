@@ -140,21 +140,23 @@ def TileFuseScale : Pass<"tile-fuse-scale", "::mlir::tile::FuncOp"> {
   let description = [{
     What: exp2((x - m) * c), for a tile x, a row m and a positive constant c,
     becomes exp2(fma(x, c, -m * c)): one operation per element instead of two.
-    Where some |m * c| is 2^30 or more, infinite or NaN, `tile.if_any` first
+    Where some |m * c| is 2^15 or more, infinite or NaN, `tile.if_any` first
     subtracts m from x, and the fma only scales.
 
     Where m is what a `tile.if_any` made of the value that a loop carries
     (`tile-skip-rescale`), the loop carries the addend -m * c and the limit of the
     if_any as well: so in an iteration in which m stays, nothing of it is computed.
-    Where |m * c| is 2^30 or more, they are 0 and NaN, the if_any runs in each
+    Where |m * c| is 2^15 or more, they are 0 and NaN, the if_any runs in each
     iteration and subtracts m from x. Not in programs of which a warp
     has more than 16 rows, for which registers lack.
 
     Requires: nothing. Ensures: nothing else changes.
 
     Numerics: changes rounding. x * c - round(m * c) is rounded once, so all
-    exponents of a row are off by one and the same error of m * c, at most 2^-25
-    |m * c|; rows beyond 2^30 are computed as before.
+    exponents of a row with one m are off by one and the same error of m * c, half of
+    its last place and so at most 2^-10. Where a loop's m changes, so does the error:
+    factors between two of its iterations may be off by 2^-9 of themselves. Rows
+    beyond 2^15 are computed as before.
 
     Example (`test/Dialect/Tile/Transforms/fuse-scale.mlir`):
 
