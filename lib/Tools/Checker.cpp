@@ -73,6 +73,13 @@ Checker::outputShapes(const std::vector<HostTensor> &inputs) {
   auto bound = bindArguments(attention, inputs);
   if (!bound)
     return bound.takeError();
+  // Files say anything; the rest is checked by who knows the sizes, at the launch.
+  for (auto [input, operand] : llvm::zip(*bound, attention->getOperands()))
+    if (auto type = dyn_cast<RankedTensorType>(operand.getType());
+        type && static_cast<int64_t>(input->shape.size()) != type.getRank())
+      return llvm::createStringError("'" + input->name + "' has rank " +
+                                     llvm::Twine(input->shape.size()) + ", expected " +
+                                     llvm::Twine(type.getRank()));
   const std::vector<int64_t> &q = (*bound)[0]->shape, &v = (*bound)[2]->shape;
   std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
   for (auto &[name, result] : results()) {

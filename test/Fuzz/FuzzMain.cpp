@@ -10,12 +10,15 @@
 //
 // Each input runs in a child process within 10 s of CPU time and 2 GB. A crash,
 // a time-out, an error without a message or a wrong result is a failure; the
-// input is then in DIR. `--only` runs one input in this process.
+// input is then in DIR, by default a folder among the temporary files. `--only`
+// runs one input in this process.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Fuzz.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -59,10 +62,18 @@ struct Child {
 
 struct Options {
   int64_t count = 500, seed = 1, only = -1, jobs = 0;
-  std::string out = "fuzz";
+  std::string out; ///< empty: a folder among the temporary files
 };
 
 } // namespace
+
+/// Never the current folder, which may be a source tree.
+static std::string getTemporaryFolder() {
+  llvm::SmallString<128> folder;
+  llvm::sys::path::system_temp_directory(/*erasedOnReboot=*/true, folder);
+  llvm::sys::path::append(folder, "fa-fuzz-" + std::to_string(getuid()));
+  return folder.str().str();
+}
 
 static int64_t statm(pid_t pid, int field) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
@@ -311,6 +322,8 @@ int main(int argc, char **argv) {
   }
   if (options.jobs <= 0)
     options.jobs = std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN));
+  if (options.out.empty())
+    options.out = getTemporaryFolder();
   if (llvm::sys::fs::create_directories(options.out)) {
     std::fprintf(stderr, "fa-fuzz: cannot make folder '%s'\n", options.out.c_str());
     return 2;

@@ -217,6 +217,27 @@ Outcome Inputs::runText(Text &input) {
   return outcome;
 }
 
+/// What a file may hold instead of the tensor that an entry takes.
+static std::string changeRank(Checker &checker, std::vector<HostTensor> inputs, Random random) {
+  auto operands = checker.getAttention()->getOperands();
+  for (int64_t changes = random.between(1, 2); changes-- > 0;) {
+    HostTensor &input = inputs[random.below(inputs.size())];
+    std::vector<int64_t> &shape = input.shape;
+    shape.resize(random.below(7), random.below(3));
+  }
+  bool fits = true;
+  for (mlir::Value operand : operands)
+    if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
+      fits &=
+          static_cast<int64_t>(inputs[cast<BlockArgument>(operand).getArgNumber()].shape.size()) ==
+          type.getRank();
+  auto shapes = checker.outputShapes(inputs);
+  std::string message = shapes ? "" : llvm::toString(shapes.takeError());
+  if (fits != message.empty())
+    return fits ? "ranks that fit are refused: " + message : "a wrong rank passes";
+  return "";
+}
+
 Outcome Inputs::runOnCPU(const Program &program, int64_t index) {
   Outcome outcome;
   auto fail = [&](const char *where, llvm::Error error) {
@@ -233,6 +254,9 @@ Outcome Inputs::runOnCPU(const Program &program, int64_t index) {
   auto inputs = sampleInputs(entry, program.sizes, /*seed=*/index);
   if (!inputs)
     return fail("sample", inputs.takeError());
+  outcome.failure = changeRank(**checker, *inputs, Random(index));
+  if (!outcome.failure.empty())
+    return outcome;
   fa_compile_options options = fa_compile_options_default();
   options.threads = 1 + index % 2;
   options.standard = index / 2 % 4 == 0;
