@@ -48,6 +48,22 @@ int main(int argc, char **argv) {
 }
 """
 
+# The headers are clean under more warnings than the example need be.
+WARNINGS = ("-Wall", "-Wextra", "-Wshadow", "-Wsign-conversion", "-Werror")
+SPEC = """#include <fa/fa.h>
+int main() {
+  fa::Attention spec;
+  auto bias = spec.capture("bias", fa::f16, {fa::heads, 4});
+  auto count = spec.capture("count", fa::i32);
+  spec.mask = [=](auto x) { return x.j <= x.i && x.j % 7 < count(); };
+  spec.score = [=](fa::Score s, auto x) { return s + bias(x.h, x.j - x.i) * 2.0; };
+  auto kernel = fa::compile(spec);
+  fa::Forward args;
+  args.captures = {fa::Tensor(nullptr, fa::f16, {8, 4}), 3u};
+  return kernel && !kernel->forward(nullptr, args) ? 0 : 1;
+}
+"""
+
 # What is no expression is refused where it is compiled, in words.
 BRANCH = """#include <fa/fa.h>
 int main() {
@@ -84,7 +100,7 @@ def check(prefix, cxx):
     check_headers(os.path.join(prefix, "include"))
     with tempfile.TemporaryDirectory() as place:
         for name, text in (("CMakeLists.txt", CMAKE), ("compiler.c", COMPILER),
-                           ("launcher.c", LAUNCHER), ("branch.cpp", BRANCH)):
+                           ("launcher.c", LAUNCHER), ("branch.cpp", BRANCH), ("spec.cpp", SPEC)):
             with open(os.path.join(place, name), "w") as file:
                 file.write(text)
         example = os.path.join(prefix, "examples", "api", "attention.cpp")
@@ -107,6 +123,8 @@ def check(prefix, cxx):
         if said != "the artifact cannot be used: it was cut short or changed; compile the " \
                    "program again\n":
             fail("libfa_rt.a says of a damaged artifact: " + said)
+        run(cxx, "-std=c++17", "-fsyntax-only", "-I" + prefix + "/include", *WARNINGS,
+            os.path.join(place, "spec.cpp"))
         branch = subprocess.run([cxx, "-std=c++17", "-fsyntax-only", "-I" + prefix + "/include",
                                  os.path.join(place, "branch.cpp")], stderr=subprocess.PIPE,
                                 text=True)

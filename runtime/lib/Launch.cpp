@@ -9,6 +9,8 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <unistd.h>
 
@@ -56,20 +58,39 @@ template <typename... Parts> static llvm::Error error(const Parts &...parts) {
   return llvm::createStringError(text);
 }
 
-/// The bits of a scalar in its type.
-static uint64_t scalarBits(fa_dtype dtype, const fa_argument &argument) {
-  uint64_t bits = 0;
+/// Stores the bits of a scalar in its type, which must be able to hold it.
+static llvm::Error scalarBits(const ManifestArgument &info, fa_dtype dtype,
+                              const fa_argument &argument, uint64_t &bits) {
+  bits = 0;
+  if (dtype > FA_F64) {
+    bits = static_cast<uint64_t>(argument.i);
+    int64_t most = dtype == FA_BOOL ? 1 : INT64_MAX >> (64 - 8 * kDtypeBytes[dtype]),
+            least = dtype == FA_BOOL ? 0 : -most - 1;
+    if (argument.i < least || argument.i > most)
+      return error("'", info.name, "' is ", argument.i, ", expected ", least, " to ", most, " (",
+                   kDtypeNames[dtype], "); give a number in that range");
+    return llvm::Error::success();
+  }
+  bool fits = true;
   if (dtype == FA_F32) {
     float value = static_cast<float>(argument.f);
     std::memcpy(&bits, &value, sizeof value);
+    fits = std::isfinite(value);
   } else if (dtype == FA_F64) {
     std::memcpy(&bits, &argument.f, sizeof argument.f);
-  } else if (dtype == FA_F16 || dtype == FA_BF16) {
-    bits = toBits(dtype == FA_F16 ? DType::F16 : DType::BF16, argument.f);
   } else {
-    bits = static_cast<uint64_t>(argument.i);
+    DType type = dtype == FA_F16 ? DType::F16 : DType::BF16;
+    bits = toBits(type, argument.f);
+    fits = std::isfinite(fromBits(type, bits));
   }
-  return bits;
+  // Infinity and what is no number are what they are in every type.
+  if (!fits && std::isfinite(argument.f)) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", argument.f);
+    return error("'", info.name, "' is ", text, ", which ", kDtypeNames[dtype],
+                 " cannot hold; give a smaller number");
+  }
+  return llvm::Error::success();
 }
 
 /// Checks one tensor against what the manifest knows of it, but its sizes.
@@ -162,7 +183,8 @@ static llvm::Error bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arg
     if (info.kind == ManifestArgument::Scalar) {
       if (argument.tensor)
         return error("'", info.name, "' is a scalar; set fa_argument.f or .i, and no tensor");
-      bound.arguments[i].scalar = scalarBits(*dtype, argument);
+      if (llvm::Error failed = scalarBits(info, *dtype, argument, bound.arguments[i].scalar))
+        return failed;
       continue;
     }
     if (!argument.tensor)

@@ -236,55 +236,6 @@ TEST(Api, SaysWhatIsWrongWithASpec) {
   EXPECT_NE(kernel.error().find("unknown target 'tpu'"), std::string::npos) << kernel.error();
 }
 
-TEST(Api, SaysWhatIsWrongWithALaunch) {
-  auto kernel = fa::compile(simple());
-  ASSERT_TRUE(kernel) << kernel.error();
-  Problem problem(1, 2, 2, 8, 8, 32);
-  fa::Forward args = problem.forward();
-  args.q = fa::Tensor(problem.q.data(), fa::f32, {1, 1, 1, 1, 1, 1});
-  EXPECT_EQ(kernel->forward(nullptr, args).message(),
-            "'q' has a rank above 5; view it with fewer dimensions");
-  args = problem.forward();
-  args.k.dtype = fa::f16;
-  EXPECT_EQ(kernel->forward(nullptr, args).message(), "'k' has dtype f16, expected f32");
-  args = problem.forward();
-  args.v.data = nullptr;
-  EXPECT_EQ(kernel->forward(nullptr, args).message(), "'v' has no data; set fa_tensor.data");
-}
-
-/// "kind: what; remedy", a line each.
-static std::string explained(const fa::Attention &spec, const fa::Device &device) {
-  std::string text;
-  for (const fa::Reason &reason : fa::explain(spec, device))
-    text += std::to_string(reason.kind) + ": " + reason.what + "; " + reason.remedy + "\n";
-  return text;
-}
-
-TEST(Api, Explains) {
-  EXPECT_EQ(explained(simple(), fa::Device::cpu()),
-            "1: sizes where Hq is no multiple of Hk cannot be launched; repeat heads until it is "
-            "one\n");
-  fa::Attention spec = simple();
-  spec.precision = "tf33";
-  EXPECT_EQ(explained(spec, fa::Device::cpu()),
-            "0: the precision is unknown; choose ieee, tf32x3 or tf32, or leave it empty\n");
-  spec.precision = "";
-  spec.capture("q", fa::f32);
-  EXPECT_EQ(explained(spec, fa::Device::cpu()),
-            "0: capture 'q' has the name of an operand; choose another\n");
-  setenv("FA_LIBCUDA", FA_FAKE_LIBCUDA, 1);
-  EXPECT_EQ(explained(simple(), fa::Device::cuda(3)),
-            "0: there is no CUDA device 3: the driver finds 1; choose 0 to 0\n");
-  std::string guarded = explained(simple(), fa::Device::cuda(0));
-  EXPECT_NE(guarded.find("2: "), std::string::npos) << guarded;
-  EXPECT_NE(guarded.find("multiples of 16 bytes take slower code; align them"), std::string::npos)
-      << guarded;
-  setenv("FA_FAKE_CUDA", "capability=75", 1);
-  EXPECT_NE(explained(simple(16), fa::Device::cuda(0)).find("0: this build compiles for none"),
-            std::string::npos);
-  unsetenv("FA_FAKE_CUDA");
-}
-
 // Later compilations take what was kept, for aligned tensors; others choose for themselves.
 TEST(Api, TakesChoicesThatWereKept) {
   char folder[] = "/tmp/fa-choices-XXXXXX";

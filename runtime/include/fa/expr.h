@@ -243,7 +243,7 @@ public:
   Index(T value) : range(detail::Range::of(static_cast<int64_t>(value))) {
     self.literal = std::to_string(static_cast<int64_t>(value)) + " : index";
   }
-  Index(detail::Value value, detail::Range range) : self(std::move(value)), range(range) {}
+  Index(detail::Value value, detail::Range bounds) : self(std::move(value)), range(bounds) {}
   const detail::Value &value() const { return self; }
   const detail::Range &bounds() const { return range; }
 

@@ -36,6 +36,8 @@
 
 #include "fa/expr.h"
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -81,7 +83,7 @@ private:
 /// A value, or why there is none.
 template <typename T> class [[nodiscard]] Expected {
 public:
-  Expected(T value) : value(std::move(value)) {}
+  Expected(T result) : value(std::move(result)) {}
   Expected(Error error) : problem(error.message()) {}
   /// Whether there is a value.
   explicit operator bool() const { return value.has_value(); }
@@ -108,8 +110,8 @@ struct Dim {
   std::string name;
 
   template <typename T, std::enable_if_t<detail::isInteger<T>, int> = 0>
-  Dim(T size) : size(static_cast<int64_t>(size)) {}
-  Dim(const char *name) : name(name) {}
+  Dim(T count) : size(static_cast<int64_t>(count)) {}
+  Dim(const char *text) : name(text) {}
 };
 inline const Dim batch = "B", heads = "Hq", keyHeads = "Hk", queries = "Sq", keys = "Sk";
 /// A size that agrees with nothing.
@@ -135,7 +137,7 @@ struct CaptureInfo {
 /// Reads a capture where a mask or a score is recorded.
 template <typename T> class Capture {
 public:
-  explicit Capture(CaptureInfo info) : info(std::move(info)) {}
+  explicit Capture(CaptureInfo what) : info(std::move(what)) {}
   /// The element at these indices, one a dimension; 0 out of range. Floats are
   /// converted to f32, integers extended to 64 bits by their sign.
   template <typename... Indices> T operator()(const Indices &...indices) const {
@@ -268,8 +270,8 @@ struct Attention {
 
   /// Adds a tensor that masks and scores may read, without dims a scalar.
   template <typename T>
-  Capture<T> capture(std::string name, Type<T> dtype, std::vector<Dim> dims = {}) {
-    captures.push_back({std::move(name), dtype, std::move(dims)});
+  Capture<T> capture(std::string name, Type<T> type, std::vector<Dim> dims = {}) {
+    captures.push_back({std::move(name), type, std::move(dims)});
     return Capture<T>(captures.back());
   }
 };
@@ -303,19 +305,24 @@ struct Tensor {
   int rank = 0;
   int64_t shape[kMaxRank] = {}, strides[kMaxRank] = {};
 
+  /// Whether a constructor got a stride for each size; a launch refuses what is not.
+  bool whole = true;
+
   Tensor() = default;
   /// Contiguous, row major; a rank above 5 is refused at launch.
-  Tensor(const void *data, DType dtype, std::initializer_list<int64_t> sizes)
-      : Tensor(data, dtype, sizes, {}) {
-    int64_t stride = 1;
+  Tensor(const void *memory, DType type, std::initializer_list<int64_t> sizes)
+      : Tensor(memory, type, sizes, sizes) {
+    uint64_t stride = 1;
     for (int d = rank - 1; d >= 0 && rank <= kMaxRank; --d) {
-      strides[d] = stride;
-      stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * shape[d]);
+      strides[d] = static_cast<int64_t>(stride);
+      stride *= static_cast<uint64_t>(shape[d]);
     }
   }
-  Tensor(const void *data, DType dtype, std::initializer_list<int64_t> sizes,
+  /// As many strides as sizes.
+  Tensor(const void *memory, DType type, std::initializer_list<int64_t> sizes,
          std::initializer_list<int64_t> steps)
-      : data(const_cast<void *>(data)), dtype(dtype), rank(static_cast<int>(sizes.size())) {
+      : data(const_cast<void *>(memory)), dtype(type), rank(static_cast<int>(sizes.size())),
+        whole(steps.size() == sizes.size()) {
     int d = 0;
     for (int64_t size : sizes)
       if (d < kMaxRank)
@@ -325,6 +332,8 @@ struct Tensor {
       if (d < kMaxRank)
         strides[d++] = step;
   }
+  /// Whether nothing was given.
+  bool isEmpty() const { return !data && rank == 0 && whole; }
 };
 
 /// One capture at a launch: a tensor or, of a capture without dims, a number.
@@ -332,14 +341,30 @@ struct CaptureValue {
   Tensor tensor;
   double f = 0;
   int64_t i = 0;
+  /// A number; and one that is an integer, which stands in `i`.
+  bool isNumber = false, isInteger = false;
 
   CaptureValue() = default;
-  CaptureValue(const Tensor &tensor) : tensor(tensor) {}
+  CaptureValue(const Tensor &given) : tensor(given) {}
   template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
-  CaptureValue(T value) : f(static_cast<double>(value)), i(static_cast<int64_t>(value)) {}
+  CaptureValue(T value) : f(static_cast<double>(value)), isNumber(true) {
+    // Halves of the ranges are exact in any type, and so is whether a number is below.
+    if constexpr (std::is_same_v<T, bool> || std::is_signed_v<T> == std::is_integral_v<T>)
+      isInteger = true;
+    else if constexpr (std::is_integral_v<T>)
+      isInteger = value <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+    else
+      isInteger = value >= T(-0x1p63) && value < T(0x1p63) &&
+                  value == static_cast<T>(static_cast<int64_t>(value));
+    if (isInteger)
+      i = static_cast<int64_t>(value);
+  }
+  /// Whether nothing was given.
+  bool isEmpty() const { return !isNumber && tensor.isEmpty(); }
 };
 
-/// What a launch of the forward program takes. Memory of inputs is not written.
+/// What a launch of the forward program takes. Memory of inputs is not written, and
+/// o and lse overlap none of it. What is given and not taken is an error.
 struct Forward {
   static constexpr int kMaxCaptures = 16;
   Tensor q = {}, k = {}, v = {}, o = {}, lse = {};
@@ -362,10 +387,12 @@ public:
   struct Capture {
     std::string name;
     bool scalar;
+    /// Of a scalar: whether launches take integers only.
+    bool integer = false;
   };
   /// Takes a reference to a program of the C API.
-  Kernel(fa_program *program, std::vector<Capture> captures, bool lse, bool dropout)
-      : state(std::make_shared<State>(program, std::move(captures), lse, dropout)) {}
+  Kernel(fa_program *compiled, std::vector<Capture> captures, bool lse, bool dropout)
+      : state(std::make_shared<State>(compiled, std::move(captures), lse, dropout)) {}
 
   /// Puts the kernels on a stream; on the CPU, returns when results are there.
   /// Allocates nothing on the device and waits for nothing, so a stream that is
@@ -402,8 +429,8 @@ public:
 
 private:
   struct State {
-    State(fa_program *program, std::vector<Capture> captures, bool lse, bool dropout)
-        : program(program), captures(std::move(captures)), lse(lse), dropout(dropout) {}
+    State(fa_program *compiled, std::vector<Capture> read, bool hasLse, bool hasDropout)
+        : program(compiled), captures(std::move(read)), lse(hasLse), dropout(hasDropout) {}
     State(const State &) = delete;
     ~State() { fa_program_free(program); }
     fa_program *program;
@@ -415,40 +442,115 @@ private:
     fa_argument arguments[kMost];
     fa_tensor tensors[kMost];
     size_t count = 0;
-    const char *wrong = nullptr;
+    bool wrong = false;
 
     void add(const char *name, const Tensor &tensor) {
-      if (tensor.rank > Tensor::kMaxRank)
-        wrong = name;
+      wrong |= tensor.rank > Tensor::kMaxRank || !tensor.whole || tensor.isEmpty();
       tensors[count] = {tensor.data, tensor.dtype, tensor.rank, tensor.shape, tensor.strides, 0};
       arguments[count] = {name, &tensors[count], 0, 0};
       ++count;
     }
   };
+  /// Sees quickly whether something is wrong; problem() says what.
   Error bind(const Forward &args, Bound &bound) const {
     bound.add("q", args.q);
     bound.add("k", args.k);
     bound.add("v", args.v);
-    for (size_t i = 0; i < state->captures.size(); ++i) {
+    size_t count = state->captures.size();
+    for (size_t i = 0; i < count; ++i) {
       const Capture &info = state->captures[i];
       const CaptureValue &value = args.captures[i];
-      if (!info.scalar)
+      bound.wrong |= value.isNumber != info.scalar;
+      if (!info.scalar) {
         bound.add(info.name.c_str(), value.tensor);
-      else
-        bound.arguments[bound.count++] = {info.name.c_str(), nullptr, value.f, value.i};
+        continue;
+      }
+      bound.wrong |= info.integer && !value.isInteger;
+      bound.arguments[bound.count++] = {info.name.c_str(), nullptr, value.f, value.i};
     }
+    for (size_t i = count; i < args.captures.size(); ++i)
+      bound.wrong |= !args.captures[i].isEmpty();
     if (state->dropout) {
       bound.arguments[bound.count++] = {"p", nullptr, args.dropoutP, 0};
       bound.arguments[bound.count++] = {"seed", nullptr, 0, static_cast<int64_t>(args.seed)};
       bound.arguments[bound.count++] = {"offset", nullptr, 0, static_cast<int64_t>(args.offset)};
     }
+    // Also of what is no number.
+    bound.wrong |= !(args.dropoutP >= 0 && args.dropoutP <= (state->dropout ? 1 : 0));
     bound.add("o", args.o);
     if (state->lse)
       bound.add("lse", args.lse);
-    if (bound.wrong)
-      return Error("'" + std::string(bound.wrong) + "' has a rank above " +
-                   std::to_string(Tensor::kMaxRank) + "; view it with fewer dimensions");
-    return Error();
+    else
+      bound.wrong |= !args.lse.isEmpty();
+    return bound.wrong ? Error(problem(args)) : Error();
+  }
+
+  static std::string number(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", value);
+    for (int digits = 1; digits < 17; ++digits) {
+      char shorter[32];
+      std::snprintf(shorter, sizeof shorter, "%.*g", digits, value);
+      if (std::strtod(shorter, nullptr) == value)
+        return shorter;
+    }
+    return text;
+  }
+  /// What is wrong with a tensor; empty where nothing is.
+  static std::string problem(const std::string &what, const std::string &place,
+                             const Tensor &tensor) {
+    if (tensor.isEmpty())
+      return what + " is missing; give it in " + place;
+    if (!tensor.whole)
+      return what + " has another number of strides than of sizes; give one a dimension, or none "
+                    "where it is contiguous";
+    if (tensor.rank > Tensor::kMaxRank)
+      return what + " has a rank above " + std::to_string(Tensor::kMaxRank) +
+             "; view it with fewer dimensions";
+    return "";
+  }
+  static std::string problem(const Capture &info, const CaptureValue &value) {
+    std::string what = "capture '" + info.name + "'", place = "Forward::captures";
+    if (value.isEmpty())
+      return what + " is missing; give it in " + place;
+    if (!info.scalar)
+      return value.isNumber ? what + " is a tensor, got a number; give a tensor in " + place
+                            : problem(what, place, value.tensor);
+    if (!value.isNumber)
+      return what + " is a scalar, got a tensor; give a number in " + place;
+    if (info.integer && !value.isInteger)
+      return what + " is " + number(value.f) + ", expected an integer of 64 bits; round it";
+    return "";
+  }
+  /// Of arguments of which something is wrong.
+  std::string problem(const Forward &args) const {
+    struct {
+      const char *name;
+      const Tensor &tensor;
+    } const tensors[] = {{"q", args.q}, {"k", args.k}, {"v", args.v}, {"o", args.o}};
+    for (auto &[name, tensor] : tensors)
+      if (std::string text =
+              problem("'" + std::string(name) + "'", "Forward::" + std::string(name), tensor);
+          !text.empty())
+        return text;
+    size_t count = state->captures.size(), given = args.captures.size();
+    for (size_t i = 0; i < count; ++i)
+      if (std::string text = problem(state->captures[i], args.captures[i]); !text.empty())
+        return text;
+    while (given > count && args.captures[given - 1].isEmpty())
+      --given;
+    if (given > count)
+      return "there are " + std::to_string(given) + " captures, expected " + std::to_string(count) +
+             "; add those that are missing by Attention::capture, or "
+             "leave them out";
+    if (!state->dropout && !(args.dropoutP >= 0 && args.dropoutP <= 0))
+      return "dropoutP is " + number(args.dropoutP) +
+             ", but the kernel has no dropout; set Attention::dropout";
+    if (!(args.dropoutP >= 0 && args.dropoutP <= 1))
+      return "dropoutP is " + number(args.dropoutP) + ", expected 0 to 1";
+    if (!state->lse && !args.lse.isEmpty())
+      return "'lse' is given, but the kernel has none; set Attention::lse";
+    return problem("'lse'", "Forward::lse, or compile without Attention::lse", args.lse);
   }
 
   std::shared_ptr<State> state;

@@ -63,7 +63,7 @@ typedef struct fa_tensor {
 } fa_tensor;
 
 /* One argument of a launch, bound by name: a tensor, or (tensor == NULL) a
- * scalar, in `f` for floats and in `i` for integers. */
+ * scalar, in `f` for floats and in `i` for integers, which its type can hold. */
 typedef struct fa_argument {
   const char *name;
   const fa_tensor *tensor;
@@ -216,7 +216,8 @@ FA_API fa_error *fa_program_workspace_size(const fa_program *program, const fa_a
                                            size_t count, uint64_t *bytes);
 
 /* Runs the program: reads the inputs, writes every element of the outputs.
- * Every argument is bound once, by name. `workspace` has at least the bytes
+ * Every argument is bound once, by name. No output overlaps another argument: that is
+ * not checked, and gives wrong numbers. `workspace` has at least the bytes
  * asked for above, aligned to 64, or is NULL where none are needed; what is in it
  * does not matter, but launches that may run at the same time, also by graphs, each
  * need one of their own. On the CPU

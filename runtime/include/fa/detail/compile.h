@@ -217,7 +217,7 @@ inline Expected<Kernel> compile(const Attention &spec, const Device &device) {
   std::vector<Kernel::Capture> captures;
   captures.reserve(spec.captures.size());
   for (const CaptureInfo &info : spec.captures)
-    captures.push_back({info.name, info.dims.empty()});
+    captures.push_back({info.name, info.dims.empty(), info.dtype > FA_F64});
   return Kernel(*program, std::move(captures), spec.lse, spec.dropout);
 }
 
@@ -236,7 +236,7 @@ inline Expected<Kernel> compile(std::string_view text, const Device &device) {
     for (const char *known : {"q", "k", "v", "o", "lse", "p", "seed", "offset"})
       own |= name == known;
     if (!own)
-      captures.push_back({std::move(name), info.kind == FA_SCALAR});
+      captures.push_back({std::move(name), info.kind == FA_SCALAR, info.dtype > FA_F64});
   }
   if (captures.size() > static_cast<size_t>(Forward::kMaxCaptures)) {
     fa_program_free(*program);
