@@ -22,14 +22,15 @@ static void countVisible(ModuleOp module, const Problem &problem, ReportOptions 
   auto size = [&](StringRef name) { return problem.sizes.lookup(name); };
   module.walk([&](AttentionOp op) {
     auto function = op->getParentOfType<func::FuncOp>();
-    std::optional<double> pairs = countVisiblePairs(op, size("Sq"), size("Sk"));
+    std::optional<double> pairs =
+        countVisiblePairs(op, size("B"), size("Hq"), size("Sq"), size("Sk"));
     if (!function || !pairs)
       return;
     auto columns = [](Value value) {
       return double(cast<RankedTensorType>(value.getType()).getShape().back());
     };
-    report.visibleFlops[function.getName()] = 2 * double(size("B")) * double(size("Hq")) * *pairs *
-                                              (columns(op.getQuery()) + columns(op.getValue()));
+    report.visibleFlops[function.getName()] =
+        2 * *pairs * (columns(op.getQuery()) + columns(op.getValue()));
   });
 }
 

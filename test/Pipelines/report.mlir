@@ -29,7 +29,7 @@
 // GPU: role load: 4 warps
 // GPU: role compute: 12 warps
 // GPU: ring !tile.ring<2 x 128x64xbf16
-// GPU: work: 3.221e+09 FLOP of products in visited tiles, 2.152e+09 in visible pairs (1.497 of it visited)
+// GPU: work: 3.221e+09 FLOP of products in visited tiles, 2.15e+09 in visible pairs (1.499 of it visited)
 // GPU: traffic: 8.389e+06 bytes at least, {{.*}} standard attention 2.097e+08 (25.0 times)
 // GPU: on H200: tensor cores
 // GPU: bound by {{.*}} ms estimated
