@@ -204,9 +204,20 @@ void Counter::countTile(Operation *op) {
     return;
   }
   if (isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp, math::AbsFOp>(op)) {
-    bool exponent = isa<math::Exp2Op>(op);
-    cost.special += exponent ? size : 2 * size;
-    cost.arithmetic += exponent ? 0 : 8 * size;
+    auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
+    bool fast =
+        flags && flags.getFastMathFlagsAttr() &&
+        bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
+    // An instruction; with a factor before or after it; after bringing angles to a period; else
+    // some rewrite over exp2 and a division.
+    if (isa<math::Exp2Op>(op) || (fast && isa<math::TanhOp, math::Log2Op>(op)))
+      cost.special += size;
+    else if (fast && isa<math::ExpOp, math::LogOp, math::Log10Op>(op))
+      cost.special += size, cost.arithmetic += size;
+    else if (fast && isa<math::SinOp, math::CosOp>(op))
+      cost.special += size, cost.arithmetic += 4 * size;
+    else
+      cost.special += 2 * size, cost.arithmetic += 8 * size;
     return;
   }
   if (isa<arith::DivFOp>(op))

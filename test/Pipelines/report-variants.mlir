@@ -1,7 +1,7 @@
 // What a report counts by head, by precision, and which variant it takes where rows are not aligned.
 
 // A third of the keys for head 0, two for head 1: half of all pairs, of 2 * 64 * 64 * 2 heads of 2 batches.
-// RUN: %python -c "import sys; parts = open(sys.argv[1]).read().split('// --' + '---'); [open(sys.argv[2] + n, 'w').write(p) for n, p in zip(('.heads', '.f32', '.rows'), parts)]" %s %t
+// RUN: %python -c "import sys; parts = open(sys.argv[1]).read().split('// --' + '---'); [open(sys.argv[2] + n, 'w').write(p) for n, p in zip(('.heads', '.f32', '.rows', '.tanh'), parts)]" %s %t
 
 // RUN: fa-opt %t.heads --emit=report --report-json --shape=2,2,2,96,96 --target=sm_80 > %t.json
 // RUN: %python %S/Inputs/check_report.py %t.json "c['visible_flops'] == 2 * 96 * (32 + 64) * 4 * 64"
@@ -48,4 +48,27 @@ func.func @rows(%q: tensor<?x?x?x60xf16> {fa.name = "q"}, %k: tensor<?x?x?x60xf1
   %o = fa.attention query(%q) key(%k) value(%v)
     : (tensor<?x?x?x60xf16>, tensor<?x?x?x60xf16>, tensor<?x?x?x60xf16>) -> tensor<?x?x?x60xf16>
   return %o : tensor<?x?x?x60xf16>
+}
+
+// -----
+
+// An approximate tanh is one instruction for each score, an exact one takes two and some arithmetic.
+// RUN: sed 's/ fastmath<afn>//' %t.tanh > %t.exact
+// RUN: sed '/math.tanh/d; s/yield .capped/yield %%x/' %t.tanh > %t.plain
+// RUN: fa-opt %t.plain --emit=report --report-json --shape=1,2,2,1024,1024 --target=sm_80 > %t.plain.json
+// RUN: fa-opt %t.tanh --emit=report --report-json --shape=1,2,2,1024,1024 --target=sm_80 > %t.json
+// RUN: %python %S/Inputs/check_report.py %t.json \
+// RUN:   "c['special'] - json.load(open('%t.plain.json'))['entries'][0]['cost']['special'] == 2 * 1024 * 1024"
+// RUN: fa-opt %t.exact --emit=report --report-json --shape=1,2,2,1024,1024 --target=sm_80 > %t.json
+// RUN: %python %S/Inputs/check_report.py %t.json \
+// RUN:   "c['special'] - json.load(open('%t.plain.json'))['entries'][0]['cost']['special'] == 2 * 2 * 1024 * 1024"
+func.func @tanh(%q: tensor<?x?x?x64xbf16> {fa.name = "q"}, %k: tensor<?x?x?x64xbf16> {fa.name = "k"},
+                %v: tensor<?x?x?x64xbf16> {fa.name = "v"}) -> tensor<?x?x?x64xbf16> {
+  %o = fa.attention query(%q) key(%k) value(%v)
+  score {
+  ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    %capped = math.tanh %x fastmath<afn> : f32
+    fa.yield %capped : f32
+  } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  return %o : tensor<?x?x?x64xbf16>
 }
