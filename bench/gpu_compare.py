@@ -4,14 +4,16 @@
     gpu_compare.py path/to/libfa.so [--target=sm_90a] [--d=64,128,256] [--n=2048,8192,16384]
                    [--case=full,causal] [--peers=cudnn,fa2,flex] [--no-lse] [--repeats=15]
                    [--ablation] [--variant=rows=128,keys=64,warps=4,leave_out=tile-pipeline ...]
-                   [--json=rows.json]
+                   [--estimate] [--json=rows.json]
 
 bf16, N(0,1) inputs, 16,384 tokens (one sequence where it is longer), hidden size 2048
 (heads = 2048 / d), LSE on. Each round times every rival once, over enough launches for 5 ms, by CUDA
 events; figures are medians over rounds, in TFLOP/s of visible pairs as the papers count
 (half for causal). Every --variant is one more rival of ours; --ablation adds one per schedule pass
 that may be left out. Needs PyTorch. Outputs are checked against float32 first, on 256 rows
-of two heads. `gpu_cases.py` has the cases. --json writes the figures.
+of two heads. `gpu_cases.py` has the cases. --estimate adds measured / estimated time of ours, as
+the report of fa-opt estimates it at the same shape for the same target and device. --json writes
+the figures; tables.py makes tables of it.
 """
 
 import argparse
@@ -26,6 +28,7 @@ except ImportError:
     sys.exit("gpu_compare.py: compares with PyTorch, which is not here; pip install torch")
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from estimate import estimate, find_compiler
 from fa_ctypes import Library
 from gpu_cases import CASES, program, reference
 
@@ -101,6 +104,13 @@ def make_ours(library, options, case, d, captures, q, k, v, variant, expected, r
     return label, run
 
 
+def target_of(options):
+    """The target as fa-opt takes it: of "cuda", what the runtime chooses for the device."""
+    if options.target.startswith("sm_"):
+        return options.target
+    return "sm_90a" if torch.cuda.get_device_capability() == (9, 0) else "sm_80"
+
+
 def compare(library, options, name, d, n):
     case, batch, heads = CASES[name], max(1, TOKENS // n), HIDDEN // d
     torch.manual_seed(0)
@@ -133,11 +143,21 @@ def compare(library, options, name, d, n):
             times[label].append(milliseconds(run, launches[label]))
     speed = {label: flops / statistics.median(t) * 1e-9 for label, t in times.items()}
     theirs = [label for label in speed if not label.startswith("ours")]
+    estimated = {}
+    for variant in options.variant if options.estimate else []:
+        label = "ours" + (" " + variant if variant else "")
+        seconds = label in speed and estimate(
+            find_compiler(options.library), program(case, d, not options.no_lse), target_of(options),
+            torch.cuda.get_device_name(), (batch, heads, heads, n, n), parse_variant(variant))
+        if seconds:
+            estimated[label] = flops / seconds * 1e-12
     print("d %3d n %5d %-8s " % (d, n, name) + "  ".join(
         "%s %.0f" % (label, s) +
+        (" [%.2f of the estimated time]" % (estimated[label] / s) if label in estimated else "") +
         (" (%s)" % ", ".join("%.2f" % (s / speed[x]) for x in theirs) if label not in theirs else "")
         for label, s in speed.items()), flush=True)
-    return {"d": d, "n": n, "case": name, "lse": not options.no_lse, "tflops": speed}
+    return {"d": d, "n": n, "case": name, "lse": not options.no_lse, "tflops": speed,
+            "estimated_tflops": estimated}
 
 
 def parse_options(arguments=None):
@@ -154,6 +174,7 @@ def parse_options(arguments=None):
     parser.add_argument("--ablation", action="store_true")
     parser.add_argument("--no-lse", action="store_true")
     parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--estimate", action="store_true")
     parser.add_argument("--json")
     options = parser.parse_args(arguments)
     if options.ablation:

@@ -4,7 +4,7 @@
 
 FILE.json: of `gpu_compare.py --json`; all of one target. Each cell says ours and, for each peer, theirs
 with ours / theirs in parentheses, in TFLOP/s. Programs with a pass left out (`--ablation`) get a table of
-their own, full / causal.
+their own, full / causal; so do times over those that the report estimates (`--estimate`).
 """
 
 import argparse
@@ -32,6 +32,24 @@ def grid(rows, lse):
     for d, case in dict.fromkeys((row["d"], row["case"]) for row in rows):
         found = {row["n"]: cell(row) for row in rows if (row["d"], row["case"]) == (d, case)}
         print(f"| {d} | {case} |" + "".join(f" {found.get(n, '')} |" for n in lengths))
+
+
+def estimates(rows):
+    """Measured over estimated time of ours."""
+    rows = [row for row in rows if row.get("estimated_tflops", {}).get("ours")]
+    if not rows:
+        return
+    ratios = {(row["d"], row["case"], row["n"], row["lse"]):
+              row["estimated_tflops"]["ours"] / row["tflops"]["ours"] for row in rows}
+    lengths = sorted({row["n"] for row in rows})
+    print("\nTime measured over time estimated, from %.2f to %.2f:\n"
+          % (min(ratios.values()), max(ratios.values())))
+    print("| d | case | LSE |" + "".join(f" n = {n} |" for n in lengths))
+    print("|---" * (3 + len(lengths)) + "|")
+    for d, case, lse in dict.fromkeys((row["d"], row["case"], row["lse"]) for row in rows):
+        cells = [ratios.get((d, case, n, lse)) for n in lengths]
+        print(f"| {d} | {case} | {'on' if lse else 'off'} |" +
+              "".join(" |" if cell is None else f" {cell:.2f} |" for cell in cells))
 
 
 def ablation(rows):
@@ -65,6 +83,7 @@ def main():
     print("{}, PyTorch {}, --target={}".format(*seen.pop()))
     for lse in (True, False):
         grid(rows, lse)
+    estimates(rows)
     ablation([row for row in rows if row["lse"]])
 
 

@@ -7,16 +7,36 @@
 
 #include "fa/Reference/Reference.h"
 #include "fa/Reference/RegionInterpreter.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace mlir;
 using namespace mlir::fa;
 
-std::optional<double> fa::countVisiblePairs(AttentionOp op, int64_t sq, int64_t sk,
-                                            int64_t mostRows) {
+namespace {
+
+/// Of `count` things, `samples` that stand in the middle of equal shares. The middle may lie
+/// between two: `at` is the lower one, and `next` the part that the one after it has.
+struct Middle {
+  int64_t at;
+  double next;
+
+  Middle(int64_t sample, int64_t samples, int64_t count) {
+    // Share [s c / n, (s + 1) c / n) has the numbers from its begin to 1 before its end, the
+    // middle of which is (2 s + 1) c / 2n - 1 / 2.
+    __int128 twice = (__int128(2) * sample + 1) * count - samples, step = __int128(2) * samples;
+    at = static_cast<int64_t>(twice / step);
+    next = double(twice % step) / double(step);
+  }
+};
+
+} // namespace
+
+std::optional<double> fa::countVisiblePairs(AttentionOp op, int64_t batches, int64_t heads,
+                                            int64_t sq, int64_t sk, int64_t mostRows) {
   Region &mask = op.getMask();
-  if (mask.empty() || sq == 0 || sk == 0)
-    return double(sq) * double(sk);
+  if (mask.empty() || batches == 0 || heads == 0 || sq == 0 || sk == 0)
+    return double(batches) * double(heads) * double(sq) * double(sk);
   constexpr unsigned positions = 6;
   for (BlockArgument capture : mask.getArguments().drop_front(positions))
     if (!capture.use_empty() || !isa<RankedTensorType>(capture.getType()))
@@ -25,14 +45,30 @@ std::optional<double> fa::countVisiblePairs(AttentionOp op, int64_t sq, int64_t 
     return std::nullopt;
   RegionProgram program = RegionProgram::compile(mask, /*isScore=*/false);
   RegionEvaluator evaluator(program, std::vector<const HostTensor *>(op.getCaptures().size()));
-  constexpr int64_t mostPairs = int64_t(1) << 28;
-  if (sk > mostPairs)
+  // A mask that does not ask for the batch or the head is the same in all of them.
+  constexpr int64_t mostKeys = int64_t(1) << 28, mostPairs = int64_t(1) << 24, mostHeads = 256;
+  if (sk > mostKeys)
     return std::nullopt;
-  int64_t rows = std::min({sq, mostRows, mostPairs / sk}), seen = 0;
-  for (int64_t row = 0; row < rows; ++row) {
-    auto i = static_cast<int64_t>((__int128(2) * row + 1) * sq / (__int128(2) * rows));
-    for (int64_t j = 0; j < sk; ++j)
-      seen += evaluator.mask({0, 0, i, j, sq, sk});
+  int64_t masks = 1, differingHeads = mask.getArgument(1).use_empty() ? 1 : heads;
+  if (llvm::MulOverflow(mask.getArgument(0).use_empty() ? 1 : batches, differingHeads, masks))
+    return std::nullopt;
+  int64_t samples = std::min({masks, mostHeads, std::max<int64_t>(1, mostPairs / sk)});
+  int64_t rows = std::min({sq, mostRows, std::max<int64_t>(1, mostPairs / sk / samples)});
+  double seen = 0;
+  for (int64_t sample = 0; sample < samples; ++sample) {
+    int64_t which = Middle(sample, samples, masks).at;
+    auto countRow = [&](int64_t i) {
+      int64_t count = 0;
+      for (int64_t j = 0; j < sk; ++j)
+        count += evaluator.mask({which / differingHeads, which % differingHeads, i, j, sq, sk});
+      return double(count);
+    };
+    for (int64_t row = 0; row < rows; ++row) {
+      Middle middle(row, rows, sq);
+      seen += (1 - middle.next) * countRow(middle.at);
+      if (middle.next > 0)
+        seen += middle.next * countRow(middle.at + 1);
+    }
   }
-  return double(seen) / double(rows) * double(sq);
+  return seen / double(rows) * double(sq) / double(samples) * double(batches) * double(heads);
 }

@@ -19,8 +19,9 @@ namespace {
 /// Runs one instance: integers where they are known, tiles only by their size.
 class Counter {
 public:
-  Counter(ArrayRef<unsigned> arguments, const LaunchShapes &shapes, KernelCost &cost)
-      : arguments(arguments), shapes(shapes), cost(cost) {}
+  Counter(ArrayRef<unsigned> arguments, const LaunchShapes &shapes, const ProductScheme &scheme,
+          KernelCost &cost)
+      : arguments(arguments), shapes(shapes), scheme(scheme), cost(cost) {}
 
   /// False once more ops have been run than are reasonable.
   bool run(tile::FuncOp function, ArrayRef<int64_t> instance) {
@@ -64,6 +65,7 @@ private:
 
   ArrayRef<unsigned> arguments;
   const LaunchShapes &shapes;
+  const ProductScheme &scheme;
   KernelCost &cost;
   DenseMap<Value, int64_t> numbers;
   int64_t opsLeft = int64_t(1) << 28;
@@ -151,16 +153,31 @@ std::optional<int64_t> Counter::compute(Operation *op) {
   return std::nullopt;
 }
 
+/// The count that a product of such operands belongs to.
+static double &productsOf(KernelCost &cost, RankedTensorType a, tile::Precision precision) {
+  if (a.getElementTypeBitWidth() <= 16)
+    return cost.products16;
+  switch (precision) {
+  case tile::Precision::tf32:
+    return cost.productsTF32;
+  case tile::Precision::tf32x3:
+    return cost.productsTF32x3;
+  case tile::Precision::ieee:
+    break;
+  }
+  return cost.productsIEEE;
+}
+
 /// What one op on tiles costs.
 void Counter::countTile(Operation *op) {
   if (auto dot = dyn_cast<tile::DotOp>(op)) {
     auto a = cast<RankedTensorType>(dot.getA().getType());
     double n = cast<RankedTensorType>(dot.getType()).getDimSize(1);
-    double rows = a.getDimSize(0), k = a.getDimSize(1), groups = std::ceil(rows / 64);
-    bool narrow = a.getElementTypeBitWidth() <= 16;
-    (narrow ? cost.products16 : cost.products32) += 2 * rows * k * n;
-    // Operands that are loaded come out of shared memory, b once for 64 rows.
-    cost.operandBytes += groups * bytes(dot.getB().getType());
+    double rows = a.getDimSize(0), k = a.getDimSize(1);
+    double readings = std::ceil(rows / double(scheme.rowsAtOnce(a.getDimSize(0))));
+    productsOf(cost, a, dot.getPrecision()) += 2 * rows * k * n;
+    // Operands that are loaded come out of shared memory.
+    cost.operandBytes += readings * bytes(dot.getB().getType());
     if (dot.getA().getDefiningOp<tile::LoadOp>())
       cost.operandBytes += bytes(a);
     return;
@@ -187,9 +204,20 @@ void Counter::countTile(Operation *op) {
     return;
   }
   if (isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp, math::AbsFOp>(op)) {
-    bool exponent = isa<math::Exp2Op>(op);
-    cost.special += exponent ? size : 2 * size;
-    cost.arithmetic += exponent ? 0 : 8 * size;
+    auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
+    bool fast =
+        flags && flags.getFastMathFlagsAttr() &&
+        bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
+    // An instruction; with a factor before or after it; after bringing angles to a period; else
+    // some rewrite over exp2 and a division.
+    if (isa<math::Exp2Op>(op) || (fast && isa<math::TanhOp, math::Log2Op>(op)))
+      cost.special += size;
+    else if (fast && isa<math::ExpOp, math::LogOp, math::Log10Op>(op))
+      cost.special += size, cost.arithmetic += size;
+    else if (fast && isa<math::SinOp, math::CosOp>(op))
+      cost.special += size, cost.arithmetic += 4 * size;
+    else
+      cost.special += 2 * size, cost.arithmetic += 8 * size;
     return;
   }
   if (isa<arith::DivFOp>(op))
@@ -255,7 +283,9 @@ void Counter::runOp(Operation *op) {
 KernelCost &KernelCost::operator+=(const KernelCost &other) {
   instances += other.instances;
   products16 += other.products16;
-  products32 += other.products32;
+  productsTF32 += other.productsTF32;
+  productsTF32x3 += other.productsTF32x3;
+  productsIEEE += other.productsIEEE;
   special += other.special;
   arithmetic += other.arithmetic;
   operandBytes += other.operandBytes;
@@ -266,8 +296,8 @@ KernelCost &KernelCost::operator+=(const KernelCost &other) {
 }
 
 llvm::Expected<KernelCost> fa::countKernel(tile::FuncOp function, const Manifest &manifest,
-                                           const ManifestKernel &kernel,
-                                           const LaunchShapes &shapes) {
+                                           const ManifestKernel &kernel, const LaunchShapes &shapes,
+                                           const ProductScheme &scheme) {
   auto extents = manifest.grid(kernel, shapes);
   if (!extents)
     return extents.takeError();
@@ -281,11 +311,12 @@ llvm::Expected<KernelCost> fa::countKernel(tile::FuncOp function, const Manifest
     return cost;
   constexpr int64_t mostSamples = 512;
   int64_t samples = std::min(instances, mostSamples);
-  Counter counter(kernel.arguments, shapes, cost);
+  Counter counter(kernel.arguments, shapes, scheme, cost);
   for (int64_t sample = 0; sample < samples; ++sample) {
-    // In the middle of its share, so that ends do not count twice.
-    auto number =
-        static_cast<int64_t>((__int128(2) * sample + 1) * instances / (__int128(2) * samples));
+    // In the middle of its share, so that ends do not count twice. Where that lies between two
+    // instances, one sample takes the first and the next one the second.
+    __int128 twice = (__int128(2) * sample + 1) * instances - samples, step = 2 * samples;
+    auto number = static_cast<int64_t>((twice + (sample % 2 ? step - 1 : 0)) / step);
     SmallVector<int64_t> instance(extents->size());
     for (size_t d = extents->size(); d-- > 0; number /= (*extents)[d])
       instance[d] = number % (*extents)[d];
@@ -294,58 +325,10 @@ llvm::Expected<KernelCost> fa::countKernel(tile::FuncOp function, const Manifest
                                      "' are too long to count; choose smaller sizes");
   }
   double scale = double(instances) / samples;
-  for (double *part : {&cost.products16, &cost.products32, &cost.special, &cost.arithmetic,
-                       &cost.operandBytes, &cost.loaded, &cost.stored})
+  for (double *part :
+       {&cost.products16, &cost.productsTF32, &cost.productsTF32x3, &cost.productsIEEE,
+        &cost.special, &cost.arithmetic, &cost.operandBytes, &cost.loaded, &cost.stored})
     *part *= scale;
   cost.instances = instances;
   return cost;
-}
-
-//===----------------------------------------------------------------------===//
-// Time
-//===----------------------------------------------------------------------===//
-
-// NVIDIA's tuning guides: a multiprocessor does 16 special functions, 128 operations of
-// 32 bits and 128 bytes of shared memory a clock; products of mma.sync on Hopper run at five
-// eighths of wgmma's rate. Clocks are those that hold under products of matrices.
-static constexpr Machine kMachines[] = {
-    {"sm_80", "A100, 80 GB", 108, 1.3e9, 2048, 1024.0 / 3, 16, 128, 128, 1.8e12},
-    {"sm_90a", "H200", 132, 1.5e9, 4096, 2560.0 / 6, 16, 128, 128, 4.2e12},
-};
-
-const Machine *fa::getMachine(llvm::StringRef target) {
-  for (const Machine &machine : kMachines)
-    if (machine.target == target)
-      return &machine;
-  return nullptr;
-}
-
-KernelTime fa::estimateTime(const KernelCost &cost, double compulsory, const Machine &machine) {
-  double clocks = machine.multiprocessors * machine.clock;
-  KernelTime time;
-  time.tensorCores =
-      (cost.products16 / machine.flops16 + cost.products32 / machine.flops32) / clocks;
-  time.special = cost.special / machine.special / clocks;
-  time.arithmetic = cost.arithmetic / machine.lanes / clocks;
-  time.sharedMemory = cost.operandBytes / machine.sharedBytes / clocks;
-  time.memory = compulsory / machine.memory;
-  std::pair<double, llvm::StringRef> units[] = {{time.tensorCores, "tensor cores"},
-                                                {time.special, "special functions"},
-                                                {time.arithmetic, "arithmetic"},
-                                                {time.sharedMemory, "shared memory"}};
-  // Units overlap, but not wholly: the 3-norm lies between their largest and their sum.
-  double together = 0, longest = 0;
-  for (auto [seconds, name] : units) {
-    together += seconds * seconds * seconds;
-    if (seconds > longest)
-      longest = seconds, time.bound = name;
-  }
-  together = std::cbrt(together);
-  double waves = cost.instances / machine.multiprocessors;
-  if (waves > 0)
-    together *= std::max(1.0, 1 + (std::ceil(waves) - waves) / (2 * waves));
-  if (time.memory > together)
-    time.bound = "memory";
-  time.estimate = std::max(together, time.memory);
-  return time;
 }

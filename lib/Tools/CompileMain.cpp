@@ -71,6 +71,10 @@ struct Options {
                           cl::desc("GPUs: operands need not start at multiples of 16 bytes"),
                           cl::cat(category)};
   cl::opt<bool> json{"report-json", cl::desc("write --emit=report as JSON"), cl::cat(category)};
+  cl::opt<std::string> device{
+      "report-device",
+      cl::desc("whose rates --emit=report takes: a device's name as the driver tells it"),
+      cl::cat(category)};
   cl::opt<std::string> shape{"shape", cl::desc("sizes for --emit=report: B,Hq,Hk,Sq,Sk"),
                              cl::cat(category)};
 };
@@ -104,6 +108,9 @@ LogicalResult fa::checkCompilerOptions() {
     return failure(fail("--shape gives sizes to --emit=report; add that, or leave out --shape"));
   if (options->json && options->emit != "report")
     return failure(fail("--report-json is a form of --emit=report; add that, or leave it out"));
+  if (options->device.getNumOccurrences() && options->emit != "report")
+    return failure(
+        fail("--report-device is for --emit=report; add that, or leave out --report-device"));
   if (isCompilerRun()) {
     // One option stands for all passes; any of its names leads to it.
     if (given("canonicalize") || given("pass-pipeline"))
@@ -249,9 +256,13 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   if (emit == "report") {
     if (!to.empty())
       return fail("--emit=report reads every phase; leave out --compile-to");
-    if (failed(emitReport(
-            *module, compile,
-            {options->compileFrom, options->dumpPhasesTo, options->shape, options->json}, os)))
+    EmitReportOptions report;
+    report.compileFrom = options->compileFrom;
+    report.dumpPhasesTo = options->dumpPhasesTo;
+    report.shape = options->shape;
+    report.json = options->json;
+    report.device = options->device;
+    if (failed(emitReport(*module, compile, report, os)))
       return 1;
     return keep();
   }

@@ -9,10 +9,13 @@
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Reference/Reference.h"
+#include "fa/Runtime/CompileCUDA.h"
+#include "fa/Target/Manifest.h"
 #include "fa/Target/NVPTX/AssembleCubin.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
 #include "fa/Target/Report.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -22,14 +25,15 @@ static void countVisible(ModuleOp module, const Problem &problem, ReportOptions 
   auto size = [&](StringRef name) { return problem.sizes.lookup(name); };
   module.walk([&](AttentionOp op) {
     auto function = op->getParentOfType<func::FuncOp>();
-    std::optional<double> pairs = countVisiblePairs(op, size("Sq"), size("Sk"));
+    std::optional<double> pairs =
+        countVisiblePairs(op, size("B"), size("Hq"), size("Sq"), size("Sk"));
     if (!function || !pairs)
       return;
     auto columns = [](Value value) {
       return double(cast<RankedTensorType>(value.getType()).getShape().back());
     };
-    report.visibleFlops[function.getName()] = 2 * double(size("B")) * double(size("Hq")) * *pairs *
-                                              (columns(op.getQuery()) + columns(op.getValue()));
+    report.visibleFlops[function.getName()] =
+        2 * *pairs * (columns(op.getQuery()) + columns(op.getValue()));
   });
 }
 
@@ -42,29 +46,42 @@ static ScheduleDetails describe(tile::FuncOp kernel) {
   };
   details.warps = number("tile.warps");
   details.sharedBytes = number("tile.shared_bytes");
-  kernel.walk([&](tile::RoleOp role) {
-    details.roles.push_back({role.getName().str(), static_cast<int64_t>(role.getWarps()),
-                             static_cast<int64_t>(role.getRegisters())});
-  });
-  kernel.walk([&](tile::RingOp ring) {
-    std::string type;
-    llvm::raw_string_ostream(type) << ring.getType();
-    details.rings.push_back(type);
+  kernel.walk([&](Operation *op) {
+    if (auto role = dyn_cast<tile::RoleOp>(op))
+      details.roles.push_back({role.getName().str(), static_cast<int64_t>(role.getWarps()),
+                               static_cast<int64_t>(role.getRegisters())});
+    details.asyncProducts |= isa<tile::DotStartOp>(op);
+    auto ring = dyn_cast<tile::RingOp>(op);
+    if (!ring)
+      return;
+    tile::RingType type = ring.getType();
+    ScheduleDetails::Ring &known = details.rings.emplace_back();
+    known.stages = type.getStages();
+    llvm::append_range(known.shape, type.getShape());
+    llvm::raw_string_ostream(known.element) << type.getElementType();
   });
   return details;
 }
 
-/// The schedule of every kernel, and what ptxas says of it where there is one.
-static LogicalResult readSchedule(ModuleOp module, const CompileOptions &compile,
-                                  StringRef dumpPhasesTo, ReportOptions &report) {
+/// What the driver says of a kernel, where there is one like it: kernels of variants share
+/// their name.
+static bool readDriver(ArrayRef<EmitReportOptions::LoadedKernel> loaded, StringRef name,
+                       ScheduleDetails &details) {
+  for (const EmitReportOptions::LoadedKernel &kernel : loaded)
+    if (kernel.name == name && kernel.threads == 32 * details.warps &&
+        kernel.sharedBytes == details.sharedBytes) {
+      details.registers = kernel.registers;
+      details.localBytes = kernel.localBytes;
+      details.countedBy = "the driver";
+      return true;
+    }
+  return false;
+}
+
+/// What ptxas says of the kernels of a module of phase schedule, where there is one.
+static LogicalResult readPtxas(ModuleOp module, const CompileOptions &compile,
+                               StringRef dumpPhasesTo, ReportOptions &report) {
   const nvptx::Target &target = *nvptx::getTarget(compile.target);
-  if (failed(runPhases(module, compile, "tile", "schedule", dumpPhasesTo)))
-    return failure();
-  module.walk([&](tile::FuncOp kernel) {
-    ScheduleDetails details = describe(kernel);
-    details.sharedLimit = target.sharedMemory;
-    report.schedules[kernel.getName()] = std::move(details);
-  });
   if (failed(runPhases(module, compile, "schedule", {}, dumpPhasesTo)))
     return failure();
   FailureOr<std::string> ptx = nvptx::translateToPTX(module, target, nvptx::CodeKind::PTX);
@@ -72,7 +89,9 @@ static LogicalResult readSchedule(ModuleOp module, const CompileOptions &compile
     return failure();
   auto ptxas = nvptx::findPtxas();
   if (!ptxas) {
-    report.noUsage = llvm::toString(ptxas.takeError());
+    std::string why = llvm::toString(ptxas.takeError());
+    for (auto &schedule : report.schedules)
+      schedule.second.notCounted = why;
     return success();
   }
   auto cubin = nvptx::assembleCubin(*ptx, target);
@@ -83,15 +102,74 @@ static LogicalResult readSchedule(ModuleOp module, const CompileOptions &compile
     if (found == report.schedules.end())
       continue;
     found->second.registers = usage.registers;
-    found->second.spills = usage.spillStores + usage.spillLoads;
+    found->second.localBytes = usage.stackFrame;
+    found->second.countedBy = "ptxas";
   }
   return success();
+}
+
+/// The schedule of every kernel, and its registers.
+static LogicalResult readSchedule(ModuleOp module, const CompileOptions &compile,
+                                  const EmitReportOptions &options, ReportOptions &report) {
+  bool counted = true;
+  module.walk([&](tile::FuncOp kernel) {
+    ScheduleDetails details = describe(kernel);
+    details.sharedLimit = nvptx::getTarget(compile.target)->sharedMemory;
+    counted &= readDriver(options.loaded, kernel.getName(), details);
+    report.schedules[kernel.getName()] = std::move(details);
+  });
+  return counted ? success() : readPtxas(module, compile, options.dumpPhasesTo, report);
+}
+
+/// Whether tensors at a problem, one element after the other, hold the guards of a module of
+/// phase schedule.
+static FailureOr<bool> holdsGuards(ModuleOp module, const Problem &problem) {
+  FailureOr<std::vector<Manifest>> manifests = readManifests(module);
+  if (failed(manifests))
+    return failure();
+  for (const Manifest &manifest : *manifests) {
+    FailureOr<LaunchShapes> shapes = shapesAt(module, manifest, problem);
+    if (failed(shapes))
+      return failure();
+    for (const ManifestGuard &guard : manifest.variants.front().guards)
+      for (unsigned argument : guard.arguments) {
+        int64_t stride = sizeOf(manifest.arguments[argument].dtype.value_or(DType::F32));
+        ArrayRef<int64_t> shape = (*shapes)[argument];
+        for (size_t d = shape.size(); d-- > 1;) {
+          if (llvm::MulOverflow(stride, shape[d], stride))
+            return true;
+          if (shape[d - 1] > 1 && stride % guard.alignment != 0)
+            return false;
+        }
+      }
+  }
+  return true;
+}
+
+/// The variant of the program that a launch takes, and what compiles it.
+static ReportVariant chooseVariant(ModuleOp module, const EmitReportOptions &options,
+                                   const std::optional<Problem> &problem, CompileOptions &compile) {
+  if (!compile.aligned)
+    return {"unaligned", "tensors that are not aligned to 16 bytes"};
+  bool variants = nvptx::getTarget(compile.target) && options.compileFrom.empty();
+  int64_t most = variants ? cuda::getShortSequence(module, compile) : 0;
+  if (!most)
+    return {};
+  if (problem && problem->sizes.lookup("Sq") <= most) {
+    compile.shortSequences = true;
+    return {"short", "at most " + std::to_string(most) + " queries"};
+  }
+  ReportVariant main{"main", "more than " + std::to_string(most) + " queries"};
+  if (!problem)
+    main.when += "; --shape shows what serves fewer";
+  return main;
 }
 
 LogicalResult fa::emitReport(ModuleOp module, const CompileOptions &compile,
                              const EmitReportOptions &options, raw_ostream &os) {
   ReportOptions report;
   report.target = compile.target;
+  report.device = options.device;
   report.json = options.json;
   if (!options.shape.empty()) {
     FailureOr<Problem> problem = parseProblem(module, options.shape);
@@ -100,12 +178,30 @@ LogicalResult fa::emitReport(ModuleOp module, const CompileOptions &compile,
     countVisible(module, *problem, report);
     report.problem = std::move(*problem);
   }
-  if (failed(runPhases(module, compile, options.compileFrom, "tile", options.dumpPhasesTo)))
-    return failure();
-  if (nvptx::getTarget(compile.target)) {
-    OwningOpRef<ModuleOp> rest = module.clone();
-    if (failed(readSchedule(*rest, compile, options.dumpPhasesTo, report)))
+  CompileOptions chosen = compile;
+  report.variant = chooseVariant(module, options, report.problem, chosen);
+  while (true) {
+    OwningOpRef<ModuleOp> tile = module.clone();
+    if (failed(runPhases(*tile, chosen, options.compileFrom, "tile", options.dumpPhasesTo)))
       return failure();
+    if (!nvptx::getTarget(compile.target))
+      return printReport(os, *tile, report);
+    OwningOpRef<ModuleOp> schedule = tile->clone();
+    if (failed(runPhases(*schedule, chosen, "tile", "schedule", options.dumpPhasesTo)))
+      return failure();
+    if (report.problem && chosen.aligned && options.compileFrom.empty()) {
+      FailureOr<bool> holds = holdsGuards(*schedule, *report.problem);
+      if (failed(holds))
+        return failure();
+      if (!*holds) {
+        chosen = cuda::withoutAlignment(compile);
+        report.variant = {"unaligned", "tensors that are not aligned to 16 bytes, as rows of "
+                                       "these sizes are not"};
+        continue;
+      }
+    }
+    if (failed(readSchedule(*schedule, chosen, options, report)))
+      return failure();
+    return printReport(os, *tile, report);
   }
-  return printReport(os, module, report);
 }

@@ -394,13 +394,19 @@ static llvm::Expected<bool> run(const Options &options) {
   llvm::Expected<bool> passed = finish(options, **checker, *inputs, outcome->outputs);
   if (!passed)
     return passed;
-  RunFacts facts{text, name, options.entry, options.shape, {}, "", 0};
+  RunFacts facts{text, name, options.entry, options.shape, {}, "", {}, 0};
   if (options.time) {
     printTime(getLog(options), **checker, *inputs, outcome->seconds);
     facts.seconds = median(outcome->seconds);
   }
   fa_program_info info = fa_program_get_info((*execution)->getProgram());
   facts.device = info.device;
+  const fa_program *program = (*execution)->getProgram();
+  for (size_t i = 0; i < fa_program_num_kernels(program); ++i) {
+    fa_kernel_info kernel = fa_program_kernel(program, i);
+    facts.loaded.push_back(
+        {kernel.name, kernel.threads, kernel.shared_bytes, kernel.registers, kernel.local_bytes});
+  }
   facts.compile = compileOptions(options, info.target);
   if (options.tune) {
     facts.compile.rows = tuned.rows;

@@ -6,9 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Tools/RunReport.h"
-#include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Support/ModuleText.h"
-#include "fa/Target/Cost.h"
 #include "fa/Tools/EmitReport.h"
 #include "fa/Tools/Plot.h"
 #include "fa/Tools/Registry.h"
@@ -25,15 +23,14 @@ namespace {
 
 /// What the report says of an entry.
 struct Summary {
-  double flops = 0, bytes = 0, estimate = 0;
-  /// Of the elements that are multiplied.
-  unsigned bits = 16;
+  double flops = 0, intensity = 0, estimate = 0, peak = 0, bandwidth = 0;
+  std::string ratesOf;
 };
 
 } // namespace
 
 /// The report as text, or as JSON.
-static llvm::Expected<std::string> makeReport(const RunFacts &facts, bool json, unsigned &bits) {
+static llvm::Expected<std::string> makeReport(const RunFacts &facts, bool json) {
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -45,12 +42,12 @@ static llvm::Expected<std::string> makeReport(const RunFacts &facts, bool json, 
   for (auto entry : llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
     if (!facts.entry.empty() && entry.getSymName() != facts.entry)
       entry.erase();
-  module->walk([&](AttentionOp op) {
-    bits = getElementTypeOrSelf(op.getQuery().getType()).getIntOrFloatBitWidth();
-  });
   EmitReportOptions options;
   options.shape = facts.shape;
   options.json = json;
+  options.loaded = facts.loaded;
+  if (!facts.loaded.empty())
+    options.device = facts.device;
   std::string text;
   llvm::raw_string_ostream os(text);
   if (failed(emitReport(*module, facts.compile, options, os)))
@@ -60,7 +57,7 @@ static llvm::Expected<std::string> makeReport(const RunFacts &facts, bool json, 
 
 static llvm::Expected<Summary> summarize(const RunFacts &facts) {
   Summary summary;
-  auto text = makeReport(facts, /*json=*/true, summary.bits);
+  auto text = makeReport(facts, /*json=*/true);
   if (!text)
     return text.takeError();
   auto parsed = llvm::json::parse(*text);
@@ -71,18 +68,19 @@ static llvm::Expected<Summary> summarize(const RunFacts &facts) {
     cost = entries->front().getAsObject()->getObject("cost");
   if (!cost)
     return llvm::createStringError("the report of the program holds no cost");
-  // Where it is not known what masks let through, what was visited.
-  auto visible = cost->getNumber("visible_flops");
-  summary.flops = visible ? *visible : cost->getNumber("visited_flops").value_or(0);
-  summary.bytes = cost->getNumber("compulsory_bytes").value_or(0);
+  auto number = [&](StringRef key) { return cost->getNumber(key).value_or(0); };
+  summary.flops = number("flops");
+  summary.intensity = number("intensity");
+  summary.peak = number("peak_flops");
+  summary.bandwidth = number("hbm_bytes_per_second");
+  summary.ratesOf = cost->getString("rates_of").value_or("").str();
   if (auto *seconds = cost->getObject("seconds"))
     summary.estimate = seconds->getNumber("estimate").value_or(0);
   return summary;
 }
 
 llvm::Error fa::printRunReport(llvm::raw_ostream &os, const RunFacts &facts) {
-  unsigned bits;
-  auto text = makeReport(facts, /*json=*/false, bits);
+  auto text = makeReport(facts, /*json=*/false);
   if (!text)
     return text.takeError();
   os << *text;
@@ -100,24 +98,22 @@ llvm::Error fa::printRunReport(llvm::raw_ostream &os, const RunFacts &facts) {
 }
 
 llvm::Error fa::plotRun(llvm::StringRef path, const RunFacts &facts) {
-  const Machine *machine = getMachine(facts.compile.target);
-  if (!machine)
-    return llvm::createStringError("--plot needs the rates of the machine, which are known for "
-                                   "GPUs, but not for " +
-                                   facts.compile.target + "; leave it out");
   auto summary = summarize(facts);
   if (!summary)
     return summary.takeError();
+  if (summary->ratesOf.empty())
+    return llvm::createStringError("--plot needs the rates of the machine, which are known for "
+                                   "GPUs, but not for " +
+                                   facts.compile.target + "; leave it out");
   Roofline roofline;
   roofline.title = facts.name.str() + " at " + facts.shape.str() + " on " + facts.device.str() +
-                   ", roofline of " + machine->name.str();
-  double flops = summary->bits == 32 ? machine->flops32 : machine->flops16;
-  roofline.peak = machine->multiprocessors * machine->clock * flops;
-  roofline.bandwidth = machine->memory;
+                   ", roofline of " + summary->ratesOf;
+  roofline.peak = summary->peak;
+  roofline.bandwidth = summary->bandwidth;
   auto add = [&](StringRef name, double seconds, bool measured) {
-    if (seconds > 0 && summary->bytes > 0)
+    if (seconds > 0 && summary->intensity > 0)
       roofline.points.push_back(
-          {name.str(), summary->flops / summary->bytes, summary->flops / seconds, measured});
+          {name.str(), summary->intensity, summary->flops / seconds, measured});
   };
   add("measured", facts.seconds, true);
   add("estimated", summary->estimate, false);

@@ -164,6 +164,22 @@ static LogicalResult addVariant(cuda::Program &program, ModuleOp module, Variant
   return success();
 }
 
+int64_t cuda::getShortSequence(ModuleOp module, const CompileOptions &options) {
+  bool chooses = options.onlineSoftmax && options.aligned && phaseOf(module).empty() &&
+                 options.rows == 0 && options.keys == 0 && options.warps == 0;
+  return chooses ? nvptx::getShortSequence(module, options.target) : 0;
+}
+
+CompileOptions cuda::withoutAlignment(const CompileOptions &options) {
+  CompileOptions unaligned = options;
+  unaligned.aligned = false;
+  if (options.alignedOnly) {
+    unaligned.rows = unaligned.keys = unaligned.warps = unaligned.stages = 0;
+    unaligned.leaveOut.clear();
+  }
+  return unaligned;
+}
+
 FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &options,
                                        bool parallel) {
   const nvptx::Target *target = nvptx::getTarget(options.target);
@@ -171,16 +187,9 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
     return module.emitError() << "target '" << options.target << "' is no GPU";
   // Short sequences first: the others serve all lengths. Those of operands that are not aligned
   // last.
-  bool chooses = options.onlineSoftmax && options.aligned && phaseOf(module).empty() &&
-                 options.rows == 0 && options.keys == 0 && options.warps == 0;
-  int64_t most = chooses ? nvptx::getShortSequence(module, options.target) : 0;
-  CompileOptions brief = options, unaligned = options;
+  int64_t most = getShortSequence(module, options);
+  CompileOptions brief = options, unaligned = withoutAlignment(options);
   brief.shortSequences = true;
-  unaligned.aligned = false;
-  if (options.alignedOnly) {
-    unaligned.rows = unaligned.keys = unaligned.warps = unaligned.stages = 0;
-    unaligned.leaveOut.clear();
-  }
   OwningOpRef<ModuleOp> again = module.clone();
   std::shared_ptr<Beside> briefBeside, unalignedBeside;
   if (parallel && most)

@@ -49,11 +49,13 @@ llvm::Expected<AttentionResult> referenceAttention(AttentionOp op, const Attenti
 /// the output rounded to it. The error rule measures a kernel by it.
 llvm::Expected<AttentionResult> lowAttention(AttentionOp op, const AttentionInputs &inputs);
 
-/// How many pairs (i, j) of one head the mask lets through, counted on up to
-/// `mostRows` rows, evenly spread, and scaled to all; of batch 0, head 0. None where the
-/// mask reads captures, or holds what cannot be evaluated, or has more than 2^28 keys.
-std::optional<double> countVisiblePairs(AttentionOp op, int64_t sq, int64_t sk,
-                                        int64_t mostRows = 128);
+/// How many pairs (i, j) of all heads the mask lets through. Up to `mostRows` rows are looked
+/// at, evenly spread, and scaled to all: exact where the pairs of a row grow evenly, as under
+/// a causal mask. Of a mask that differs between batches or heads, up to 256 of those, evenly
+/// spread. None where the mask reads captures, or holds what cannot be evaluated, or has more
+/// than 2^28 keys.
+std::optional<double> countVisiblePairs(AttentionOp op, int64_t batches, int64_t heads, int64_t sq,
+                                        int64_t sk, int64_t mostRows = 128);
 
 /// How far one result is from the reference, and how far it may be.
 struct Judgement {

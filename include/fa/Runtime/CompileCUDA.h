@@ -32,6 +32,13 @@ llvm::Expected<std::vector<std::string>> getAll(ArrayRef<Code> images);
 /// own, for whose PTX it does not wait.
 FailureOr<Program> compile(ModuleOp module, const CompileOptions &options, bool parallel = false);
 
+/// The most queries that a program has a variant of its own for, 0 where it has none:
+/// `options` with `shortSequences`.
+int64_t getShortSequence(ModuleOp module, const CompileOptions &options);
+
+/// What compiles the variant for tensors that are not aligned.
+CompileOptions withoutAlignment(const CompileOptions &options);
+
 /// The target whose code is fastest on a device of this compute capability with
 /// a driver that supports this CUDA; null where none runs there.
 const nvptx::Target *chooseTarget(int major, int minor, int driverVersion);

@@ -8,6 +8,7 @@
 #ifndef FA_TARGET_REPORT_H
 #define FA_TARGET_REPORT_H
 
+#include "fa/Target/Manifest.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -24,32 +25,58 @@ struct Problem {
 /// Reads "B,Hq,Hk,Sq,Sk"; an error at the module where it is something else.
 FailureOr<Problem> parseProblem(ModuleOp module, StringRef text);
 
-/// What a kernel of phase `schedule` takes of a GPU; registers and spills as ptxas reports them.
+/// The shapes of all arguments at a problem: named sizes from it, static ones
+/// as they are; captures whose sizes have no name are left at 1.
+FailureOr<LaunchShapes> shapesAt(ModuleOp module, const Manifest &manifest, const Problem &problem);
+
+/// What a kernel of phase `schedule` takes of a GPU.
 struct ScheduleDetails {
   struct Role {
     std::string name;
     int64_t warps, registers;
   };
+  struct Ring {
+    int64_t stages;
+    SmallVector<int64_t> shape;
+    std::string element;
+  };
   SmallVector<Role> roles;
-  SmallVector<std::string> rings;
+  SmallVector<Ring> rings;
   int64_t warps = 0, sharedBytes = 0, sharedLimit = 0;
-  std::optional<int64_t> registers, spills;
+  /// Products by wgmma, else by mma.sync.
+  bool asyncProducts = false;
+  /// Of a thread: registers, and bytes in local memory: what was spilled, and arrays.
+  std::optional<int64_t> registers, localBytes;
+  /// Who counted them, "ptxas" or "the driver", or why nobody did.
+  std::string countedBy, notCounted;
 
+  /// The most stages of a ring.
+  int64_t stages() const;
   /// Blocks of a multiprocessor at once: by threads, shared memory and registers.
   int64_t blocks() const;
+  /// Their warps, of the 64 that a multiprocessor holds.
+  double occupancy() const;
+};
+
+/// The one of a program's ways to run an entry that a report is of.
+struct ReportVariant {
+  /// "main", "short" or "unaligned".
+  StringRef name = "main";
+  /// When a launch takes it.
+  std::string when = "always";
 };
 
 struct ReportOptions {
   /// None: only what holds at every size.
   std::optional<Problem> problem;
-  /// The time is estimated for the machine of this target, where there is one.
-  StringRef target;
+  /// The time is estimated for the device of that name where its rates are known, else for the
+  /// machine of the target, where there is one.
+  StringRef target, device;
+  ReportVariant variant;
   /// Operations of the pairs that the mask lets through, by entry, where known.
   llvm::StringMap<double> visibleFlops;
   /// By kernel, on GPUs.
   llvm::StringMap<ScheduleDetails> schedules;
-  /// Why registers and spills are not known; empty where they are.
-  std::string noUsage;
   bool json = false;
 };
 
@@ -57,6 +84,12 @@ struct ReportOptions {
 /// problem also what they do (see KernelCost), for how long a GPU is busy with it
 /// (see KernelTime), and bytes of every buffer and how they grow with
 /// the length: from the program's own buffers, evaluated at twice the lengths.
+///
+/// Bytes of HBM are compared as by Dao et al., FlashAttention (2022), section 3.2,
+/// theorem 2: standard attention moves O(N d + N^2) elements, tiled attention
+/// O(N^2 d^2 / M) with M elements of fast memory. The first is counted from the algorithm
+/// that writes and reads its scores and probabilities, the second from the tiles that the
+/// program loads and stores. Beside them stand the compulsory bytes, of each argument once.
 LogicalResult printReport(raw_ostream &os, ModuleOp module, const ReportOptions &options);
 
 } // namespace mlir::fa

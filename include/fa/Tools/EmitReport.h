@@ -13,14 +13,25 @@
 namespace mlir::fa {
 
 struct EmitReportOptions {
+  /// A kernel as the driver loaded it.
+  struct LoadedKernel {
+    std::string name;
+    int64_t threads = 0, sharedBytes = 0, registers = 0, localBytes = 0;
+  };
   llvm::StringRef compileFrom, dumpPhasesTo;
   llvm::StringRef shape; ///< "B,Hq,Hk,Sq,Sk", or empty
   bool json = false;
+  /// The driver's name of the device whose rates are meant; empty: that of the target.
+  llvm::StringRef device;
+  /// Of the program, where it is loaded: nobody then need ask ptxas.
+  llvm::ArrayRef<LoadedKernel> loaded;
 };
 
 /// Compiles `module` as far as its report needs: through phase tile, and for a GPU to
-/// the end, for roles, rings, shared memory and, where ptxas is found, registers and
-/// spills. Errors are diagnostics.
+/// the end, for roles, rings, shared memory, registers and spills, the last two where the
+/// program is loaded or ptxas is found. Of the variants of a program for GPUs, the report is of
+/// the one that a launch at these sizes takes, on tensors without gaps. Errors are
+/// diagnostics.
 LogicalResult emitReport(ModuleOp module, const CompileOptions &compile,
                          const EmitReportOptions &options, raw_ostream &os);
 

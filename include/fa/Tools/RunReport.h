@@ -9,7 +9,9 @@
 #define FA_TOOLS_RUNREPORT_H
 
 #include "fa/Pipelines/Phases.h"
+#include "fa/Tools/EmitReport.h"
 #include "llvm/Support/Error.h"
+#include <vector>
 
 namespace mlir::fa {
 
@@ -19,6 +21,8 @@ struct RunFacts {
   llvm::StringRef text, name, entry, shape;
   CompileOptions compile;
   llvm::StringRef device;
+  /// What the driver says of the kernels; none on CPUs.
+  std::vector<EmitReportOptions::LoadedKernel> loaded;
   /// Of a launch; 0: not timed.
   double seconds = 0;
 };
