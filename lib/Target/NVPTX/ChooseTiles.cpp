@@ -73,8 +73,8 @@ constexpr Tiles kTable[] = {
 // some registers more.
 constexpr Tiles kHopperSyncTable[] = {
     {2, 64, kLight, 128, 112, 4}, {2, 64, kMedium, 128, 64, 4}, {2, 64, kMost, 128, 48, 8},
-    {2, 96, kLight, 128, 64, 4}, {2, 128, kLight, 128, 48, 4}, {2, 128, kMedium, 64, 64, 4},
-    {2, 128, kMost, 64, 48, 4}, {2, 256, kLight, 64, 64, 4}, {2, 256, kMost, 64, 16, 4},
+    {2, 96, kLight, 128, 64, 4},  {2, 128, kLight, 128, 48, 4}, {2, 128, kMedium, 64, 64, 4},
+    {2, 128, kMost, 64, 48, 4},   {2, 256, kLight, 64, 64, 4},  {2, 256, kMost, 64, 16, 4},
 };
 
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
