@@ -53,8 +53,12 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
     choice.shortSequences = options.shortSequences;
     pm.addPass(createGPUChooseTiles(choice));
   }
+  FARewriteOnlineSoftmaxOptions rewrite;
+  // For sm_80, ptxas then spills sums of rows beside the widest tiles.
+  const nvptx::Target *gpu = nvptx::getTarget(options.target);
+  rewrite.lastFactors = !gpu || gpu->hasWGMMA;
   if (options.onlineSoftmax)
-    pm.addPass(createFARewriteOnlineSoftmax());
+    pm.addPass(createFARewriteOnlineSoftmax(rewrite));
   pm.addPass(createFARewriteStandard());
   if (options.analyzeMask)
     pm.addPass(createFAAnalyzeMask());

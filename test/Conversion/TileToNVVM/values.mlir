@@ -177,3 +177,33 @@ tile.func @transposed(%x: !tile.view<?x?xf32>, %z: !tile.view<?x?xf32>)
   tile.store %v, %z[%c0, %c0] dims [0, 1] : tensor<16x64xf32, #turned>, !tile.view<?x?xf32>
   tile.return
 }
+
+// Numbers of columns are a constant per register and the thread's part, which goes to the other
+// side: limit - thread in a comparison whose limit has room for it, base - thread in a sum.
+// CHECK: llvm.func @numbers
+// CHECK-DAG: %[[I:.*]] = arith.constant dense<[0, 1, 0, 1, 8, 9, 8, 9]> : vector<8xi32>
+// CHECK-DAG: %[[F:.*]] = arith.constant dense<[0.000000e+00, 1.000000e+00, 0.000000e+00, 1.000000e+00, 8.000000e+00, 9.000000e+00, 8.000000e+00, 9.000000e+00]> : vector<8xf32>
+// CHECK-DAG: %[[LIMIT:.*]] = arith.subi %{{.*}}, %{{.*}} : vector<8xi32>
+// CHECK-DAG: arith.cmpi sgt, %[[LIMIT]], %[[I]] : vector<8xi32>
+// CHECK-DAG: %[[THREAD:.*]] = arith.uitofp %{{.*}} : i32 to f32
+// CHECK-DAG: %[[BASE:.*]] = arith.subf %{{.*}}, %{{.*}} : vector<2xf32>
+// CHECK-DAG: %[[BASES:.*]] = vector.shuffle %[[BASE]], %[[BASE]] [0, 0, 1, 1, 0, 0, 1, 1]
+// CHECK-DAG: arith.subf %[[BASES]], %[[F]] : vector<8xf32>
+tile.func @numbers(%x: !tile.view<?x?xf32>, %l: !tile.view<?xi32>) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0 : i32
+  %n = arith.constant 16 : i32
+  %numbers = tile.iota %z : i32 -> tensor<16xi32, #cols>
+  %columns = tile.broadcast %numbers dim 0 : tensor<16xi32, #cols> -> tensor<64x16xi32, #acc>
+  %r = tile.iota %z : i32 -> tensor<64xi32, #rows>
+  %rs = tile.broadcast %r dim 1 : tensor<64xi32, #rows> -> tensor<64x16xi32, #acc>
+  %c = arith.cmpi slt, %columns, %rs : tensor<64x16xi32, #acc>
+  %rf = arith.sitofp %r : tensor<64xi32, #rows> to tensor<64xf32, #rows>
+  %base = tile.broadcast %rf dim 1 : tensor<64xf32, #rows> -> tensor<64x16xf32, #acc>
+  %nf = arith.sitofp %numbers : tensor<16xi32, #cols> to tensor<16xf32, #cols>
+  %cf = tile.broadcast %nf dim 0 : tensor<16xf32, #cols> -> tensor<64x16xf32, #acc>
+  %d = arith.subf %base, %cf fastmath<reassoc> : tensor<64x16xf32, #acc>
+  %s = arith.select %c, %d, %base : tensor<64x16xi1, #acc>, tensor<64x16xf32, #acc>
+  tile.store %s, %x[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #acc>, !tile.view<?x?xf32>
+  tile.return
+}

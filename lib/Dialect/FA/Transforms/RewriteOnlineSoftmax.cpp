@@ -81,9 +81,12 @@ static std::pair<Value, double> splitProduct(Value value) {
 static double takeLastFactor(Region &score) {
   OpOperand &yielded = score.front().getTerminator()->getOpOperand(0);
   auto [x, factor] = splitProduct(yielded.get());
-  if (factor <= 0)
+  if (factor <= 0 || x == yielded.get())
     return 1;
+  Operation *product = yielded.get().getDefiningOp();
   yielded.set(x);
+  if (product->use_empty())
+    product->erase();
   return factor;
 }
 
@@ -105,7 +108,7 @@ static bool isIdentity(Region &score) {
   return score.front().getTerminator()->getOperand(0) == score.getArgument(0);
 }
 
-static void rewrite(AttentionOp op) {
+static void rewrite(AttentionOp op, bool lastFactors) {
   OpBuilder builder(op);
   RowBuilder r(builder, op.getLoc());
   StringRef name = op->getParentOfType<func::FuncOp>().getSymName();
@@ -119,7 +122,7 @@ static void rewrite(AttentionOp op) {
   Region &score = op.getScore();
   // So small a scale leaves no room for factors.
   bool moderate = std::abs(scale) >= 0x1p-60;
-  double last = score.empty() || !moderate ? 1 : takeLastFactor(score);
+  double last = lastFactors && !score.empty() && moderate ? takeLastFactor(score) : 1;
   bool modified = !score.empty() && !isIdentity(score);
   if (modified && moderate)
     scale *= takeFirstFactor(score);
@@ -171,6 +174,10 @@ static void rewrite(AttentionOp op) {
 
 namespace {
 struct RewriteOnlineSoftmax : fa::impl::FARewriteOnlineSoftmaxBase<RewriteOnlineSoftmax> {
-  void runOnOperation() override { rewriteAttentions(getOperation(), rewrite); }
+  using Base::Base;
+
+  void runOnOperation() override {
+    rewriteAttentions(getOperation(), [&](AttentionOp op) { rewrite(op, lastFactors); });
+  }
 };
 } // namespace

@@ -1,4 +1,5 @@
 // RUN: fa-opt %s -split-input-file -fa-rewrite-online-softmax | FileCheck %s
+// RUN: fa-opt %s -split-input-file -fa-rewrite-online-softmax=last-factors=false | FileCheck %s --check-prefix=LAST
 
 // The recurrence stands in the IR: (o, m, l) carried, exponentials base 2, the
 // scale folded into their factor (0.125 * log2 e = 0.180...).
@@ -34,13 +35,23 @@ func.func @plain(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf
 // -----
 
 // Probabilities are rounded to the operands' type; with a score region the
-// scale comes before it; without lse no logarithm is taken.
+// scale comes before it, times 1 / 20; without lse no logarithm is taken. The last
+// factor of the region, 20, is part of that of the exponents (28.85... = 20 * log2 e).
 
 // CHECK-LABEL: func.func @bf16
 // CHECK:         %[[S:.*]] = tile.dot
-// CHECK:         %[[SCALED:.*]] = arith.mulf %[[S]]
+// CHECK:         %[[C:.*]] = arith.constant 5.000000e-03 : f32
+// CHECK:         %[[SCALE:.*]] = tile.broadcast %[[C]]
+// CHECK:         %[[SCALED:.*]] = arith.mulf %[[S]], %[[SCALE]]
 // CHECK:         %[[X:.*]] = fa.apply_score %[[SCALED]]
+// CHECK-NOT:       arith.mulf
 // CHECK:         fa.apply_mask %[[X]]
+// CHECK:         arith.constant 2.885390e+01 : f32
+// LAST-LABEL: func.func @bf16
+// LAST:         fa.apply_score
+// LAST:           math.tanh
+// LAST:           arith.mulf
+// LAST:         fa.apply_mask
 // CHECK:         arith.truncf %{{.*}} : tensor<?x?xf32> to tensor<?x?xbf16>
 // CHECK:         arith.truncf %{{.*}} : tensor<?x64xf32> to tensor<?x64xbf16>
 // CHECK-NOT:     math.log2
@@ -48,6 +59,44 @@ func.func @bf16(%q: tensor<?x8x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tensor
   %o = fa.attention query(%q) key(%k) value(%v) with [softcap<20.0>] scale(0.1)
     : (tensor<?x8x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16>) -> tensor<?x8x?x64xbf16>
   return %o : tensor<?x8x?x64xbf16>
+}
+
+// -----
+
+// A score that is only scaled needs no product in the loop; a negative factor stays.
+
+// CHECK-LABEL: func.func @scaled
+// CHECK:         %[[S:.*]] = tile.dot
+// CHECK-NOT:     fa.apply_score
+// CHECK:         fa.apply_mask %[[S]]
+func.func @scaled(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %o = fa.attention query(%q) key(%k) value(%v)
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      %c = arith.constant 4.0 : f32
+      %x = arith.divf %s, %c : f32
+      fa.yield %x : f32
+    } : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32>
+  return %o : tensor<?x8x?x64xf32>
+}
+
+// CHECK-LABEL: func.func @negative
+// CHECK:         %[[S:.*]] = tile.dot
+// CHECK:         arith.constant -5.000000e-01 : f32
+// CHECK:         %[[X:.*]] = fa.apply_score
+// CHECK:           math.absf
+// CHECK:           arith.mulf
+func.func @negative(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %o = fa.attention query(%q) key(%k) value(%v) scale(0.25)
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      %c = arith.constant -2.0 : f32
+      %x = arith.mulf %c, %s : f32
+      %y = math.absf %x : f32
+      %z = arith.mulf %y, %c : f32
+      fa.yield %z : f32
+    } : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32>
+  return %o : tensor<?x8x?x64xf32>
 }
 
 // -----

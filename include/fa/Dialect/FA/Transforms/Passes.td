@@ -22,7 +22,12 @@ def FARewriteOnlineSoftmax : Pass<"fa-rewrite-online-softmax"> {
     Requires: nothing. Ensures: no `fa.attention` is left; tile sizes are not
     chosen yet (`?`).
 
-    Numerics: reassociates the sums; exponentials are taken base 2.
+    A constant that a score region multiplies the score by first is taken into the
+    scale, and a positive one that it multiplies its result by last, into the factor
+    of the exponents.
+
+    Numerics: reassociates the sums; exponentials are taken base 2; products of
+    constants are rounded once.
 
     Example (`test/Dialect/FA/Transforms/rewrite-online-softmax.mlir`):
 
@@ -33,6 +38,8 @@ def FARewriteOnlineSoftmax : Pass<"fa-rewrite-online-softmax"> {
     }
     ```
   }];
+  let options = [Option<"lastFactors", "last-factors", "bool", /*default=*/"true",
+    "take a constant that a score region multiplies by last out of it">];
   let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect",
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect"];

@@ -1,0 +1,79 @@
+// RUN: fa-opt %s --tile-skip-select | FileCheck %s
+
+// Two limits above, one of them the same for all rows, and one below: one each, and the rows
+// ask for the select where one is inside the tile.
+// CHECK-LABEL: tile.func @limits
+// CHECK-SAME: %[[N:[a-z0-9]+]]: i32
+// CHECK-DAG: %[[C128:.*]] = arith.constant 128 : i32
+// CHECK: %[[X:.*]] = tile.load
+// CHECK: %[[ONE:.*]] = arith.maxsi %{{.*}}, %{{.*}} : i32
+// CHECK-NEXT: %[[NS:.*]] = tile.broadcast %[[ONE]] : i32 -> tensor<64xi32>
+// CHECK-NEXT: %[[HIGH:.*]] = arith.minsi %{{.*}}, %[[NS]] : tensor<64xi32>
+// CHECK: %[[ALL:.*]] = tile.broadcast %[[C128]] : i32 -> tensor<64xi32>
+// CHECK: %[[BELOW:.*]] = arith.cmpi slt, %[[HIGH]], %[[ALL]] : tensor<64xi32>
+// CHECK: %[[ABOVE:.*]] = arith.cmpi sgt, %[[LOW:.*]], %{{.*}} : tensor<64xi32>
+// CHECK: %[[ROWS:.*]] = arith.ori %[[BELOW]], %[[ABOVE]]
+// CHECK: %[[Y:.*]] = tile.if_any %[[ROWS]](%[[X]]) : tensor<64xi1>, (tensor<64x128xf32>) {
+// CHECK-DAG: %[[HIGHS:.*]] = tile.broadcast %[[HIGH]] dim 1
+// CHECK-DAG: %[[LOWS:.*]] = tile.broadcast %[[LOW]] dim 1
+// CHECK-DAG: %[[A:.*]] = arith.cmpi slt, %[[NUMBERS:.*]], %[[HIGHS]] : tensor<64x128xi32>
+// CHECK-DAG: %[[B:.*]] = arith.cmpi sge, %[[NUMBERS]], %[[LOWS]] : tensor<64x128xi32>
+// CHECK: %[[C:.*]] = arith.andi %[[A]], %[[B]]
+// CHECK: %[[S:.*]] = arith.select %[[C]], %[[X]], %{{.*}} : tensor<64x128xi1>, tensor<64x128xf32>
+// CHECK: tile.yield %[[S]]
+// CHECK: }
+// CHECK-NOT: arith.select
+// CHECK: tile.store %[[Y]]
+tile.func @limits(%n: i32, %x: !tile.view<?x128xf32>, %l: !tile.view<?xi32>) grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c0_i32 = arith.constant 0 : i32
+  %f0 = arith.constant 0.0 : f32
+  %other = tile.broadcast %f0 : f32 -> tensor<64x128xf32>
+  %v = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x128xf32> -> tensor<64x128xf32>
+  %high = tile.load %l[%c0] dims [0] : !tile.view<?xi32> -> tensor<64xi32>
+  %numbers = tile.iota %c0_i32 : i32 -> tensor<128xi32>
+  %ns = tile.broadcast %n : i32 -> tensor<128xi32>
+  %in = arith.cmpi slt, %numbers, %ns : tensor<128xi32>
+  %ins = tile.broadcast %in dim 0 : tensor<128xi1> -> tensor<64x128xi1>
+  %columns = tile.broadcast %numbers dim 0 : tensor<128xi32> -> tensor<64x128xi32>
+  %highs = tile.broadcast %high dim 1 : tensor<64xi32> -> tensor<64x128xi32>
+  %a = arith.cmpi sle, %columns, %highs : tensor<64x128xi32>
+  %b = arith.cmpi sgt, %columns, %highs : tensor<64x128xi32>
+  %ab = arith.andi %a, %b : tensor<64x128xi1>
+  %all = arith.andi %ab, %ins : tensor<64x128xi1>
+  %s = arith.select %all, %v, %other : tensor<64x128xi1>, tensor<64x128xf32>
+  tile.store %s, %x[%c0, %c0] dims [0, 1] : tensor<64x128xf32>, !tile.view<?x128xf32>
+  tile.return
+}
+
+// Limits that are the same for all rows; another condition; a disjunction; another predicate.
+// CHECK-LABEL: tile.func @stays
+// CHECK-NOT: tile.if_any
+// CHECK-COUNT-4: arith.select
+// CHECK: tile.return
+tile.func @stays(%n: i32, %x: !tile.view<?x128xf32>, %l: !tile.view<?xi32>, %m: !tile.view<?x128xi1>)
+    grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c0_i32 = arith.constant 0 : i32
+  %f0 = arith.constant 0.0 : f32
+  %other = tile.broadcast %f0 : f32 -> tensor<64x128xf32>
+  %v = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x128xf32> -> tensor<64x128xf32>
+  %high = tile.load %l[%c0] dims [0] : !tile.view<?xi32> -> tensor<64xi32>
+  %more = tile.load %m[%c0, %c0] dims [0, 1] : !tile.view<?x128xi1> -> tensor<64x128xi1>
+  %numbers = tile.iota %c0_i32 : i32 -> tensor<128xi32>
+  %ns = tile.broadcast %n : i32 -> tensor<128xi32>
+  %in = arith.cmpi slt, %numbers, %ns : tensor<128xi32>
+  %ins = tile.broadcast %in dim 0 : tensor<128xi1> -> tensor<64x128xi1>
+  %s = arith.select %ins, %v, %other : tensor<64x128xi1>, tensor<64x128xf32>
+  %columns = tile.broadcast %numbers dim 0 : tensor<128xi32> -> tensor<64x128xi32>
+  %highs = tile.broadcast %high dim 1 : tensor<64xi32> -> tensor<64x128xi32>
+  %a = arith.cmpi sle, %columns, %highs : tensor<64x128xi32>
+  %and = arith.andi %a, %more : tensor<64x128xi1>
+  %t = arith.select %and, %s, %other : tensor<64x128xi1>, tensor<64x128xf32>
+  %or = arith.ori %a, %ins : tensor<64x128xi1>
+  %u = arith.select %or, %t, %other : tensor<64x128xi1>, tensor<64x128xf32>
+  %e = arith.cmpi ne, %columns, %highs : tensor<64x128xi32>
+  %w = arith.select %e, %u, %other : tensor<64x128xi1>, tensor<64x128xf32>
+  tile.store %w, %x[%c0, %c0] dims [0, 1] : tensor<64x128xf32>, !tile.view<?x128xf32>
+  tile.return
+}
