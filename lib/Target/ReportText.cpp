@@ -64,7 +64,8 @@ static void printTime(raw_ostream &os, const CostFacts &cost, const ReportOption
     return;
   }
   const KernelTime &time = cost.time;
-  os << "  rates of " << cost.machine->name;
+  os << "  rates of " << cost.machine->name
+     << format(" (%.0f TFLOP/s, %.1f TB/s)", cost.peak * 1e-12, cost.machine->memory * 1e-12);
   if (!options.device.empty() && cost.machine != findMachine(options.device))
     os << "; the device at hand is another, " << options.device << ", of unknown rates";
   os << format(": tensor cores %.4g ms, special functions %.4g, arithmetic %.4g, shared memory "
@@ -85,7 +86,7 @@ static void printCost(raw_ostream &os, const CostFacts &cost, const ReportOption
     if (*cost.visible > 0)
       os << format(" (%.3f of it visited)", work.products() / *cost.visible);
   } else {
-    os << ", in visible pairs not known, as the mask reads captures";
+    os << ", in visible pairs not known: the mask reads captures, or what cannot be evaluated here";
   }
   os << format("; %.4g special functions, %.4g other operations\n", work.special, work.arithmetic);
   if (work.dependsOnData)

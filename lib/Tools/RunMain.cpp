@@ -414,6 +414,7 @@ static llvm::Expected<bool> run(const Options &options) {
     facts.compile.warps = tuned.warps;
     facts.compile.stages = tuned.stages;
     facts.compile.leaveOut = tuned.leaveOut;
+    facts.compile.alignedOnly = true;
   }
   if (options.report)
     if (llvm::Error failed = printRunReport(getLog(options), facts))

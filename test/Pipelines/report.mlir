@@ -37,7 +37,7 @@
 // GPU: work: 2.416e+09 FLOP of products in visited tiles, 2.15e+09 in visible pairs (1.124 of it visited)
 // GPU: HBM: 2.307e+07 bytes by tiles; standard attention 2.097e+08 (9.1 times); at least 8.389e+06 (25.0 times)
 // GPU: intensity: 256.2 FLOP a byte of inputs and outputs, 93.2 a byte of tiles
-// GPU: rates of H200: tensor cores
+// GPU: rates of H200 ({{.*}} TFLOP/s, 4.2 TB/s): tensor cores
 // GPU: bound by {{.*}} ms estimated
 
 // RUN: fa-opt %s --emit=report --report-json --shape=2,8,8,1024,1024 --target=sm_90a > %t.json
@@ -66,14 +66,14 @@
 
 // Rates: of an A100 for sm_80, unless the device is known; of an H200 for code for sm_90, which multiplies by mma.sync.
 // RUN: fa-opt %s --emit=report --shape=2,8,8,1024,1024 --target=sm_80 | FileCheck %s --check-prefix=SM80
-// SM80: rates of A100, 80 GB: tensor cores
+// SM80: rates of A100, 80 GB (312 TFLOP/s, 1.8 TB/s): tensor cores
 // RUN: fa-opt %s --emit=report --shape=2,8,8,1024,1024 --target=sm_80 --report-device="NVIDIA H200" | FileCheck %s --check-prefix=DEVICE
-// DEVICE: rates of H200: tensor cores
+// DEVICE: rates of H200 ({{.*}} TFLOP/s, 4.2 TB/s): tensor cores
 // RUN: fa-opt %s --emit=report --shape=2,8,8,1024,1024 --target=sm_80 --report-device="Fake GPU" | FileCheck %s --check-prefix=OTHER
-// OTHER: rates of A100, 80 GB; the device at hand is another, Fake GPU, of unknown rates: tensor cores
+// OTHER: rates of A100, 80 GB (312 TFLOP/s, 1.8 TB/s); the device at hand is another, Fake GPU, of unknown rates: tensor cores
 // RUN: fa-opt %s --emit=report --shape=2,8,8,1024,1024 --target=sm_90 | FileCheck %s --check-prefix=SM90
 // SM90: products by mma.sync
-// SM90: rates of H200: tensor cores
+// SM90: rates of H200 ({{.*}} TFLOP/s, 4.2 TB/s): tensor cores
 // SM90: bound by {{.*}} ms estimated
 
 // Nothing to do.

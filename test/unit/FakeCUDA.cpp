@@ -12,6 +12,7 @@
 //   init=100          the result of cuInit
 //   devices=0         how many there are (1)
 //   capability=75     of the devices (90)
+//   name=NVIDIA H200  of the devices (Fake GPU)
 //   shared=65536      bytes of shared memory that a block may have (232448)
 //   memory=4096       bytes that can be allocated
 //   jit=TEXT          compiling PTX fails, with this log (';' for a new line)
@@ -217,7 +218,7 @@ FA_EXPORTED CUresult cuDeviceGet(CUdevice *device, int ordinal) {
   return CUDA_SUCCESS;
 }
 FA_EXPORTED CUresult cuDeviceGetName(char *name, int size, CUdevice) {
-  std::strncpy(name, "Fake GPU", size);
+  std::strncpy(name, setting("name", "Fake GPU").c_str(), size);
   return CUDA_SUCCESS;
 }
 FA_EXPORTED CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice) {
