@@ -227,7 +227,7 @@ tile.func @plain(%x: !tile.view<?x64xf16>, %t: index) grid affine_map<()[s0] -> 
 // CHECK-NEXT: tile.put_value %[[NUMBERS]], %[[SENT]]
 // CHECK: scf.condition(%{{.*}}) %[[N]], %{{.*}}, %{{.*}} : i32, i32, i32
 // CHECK: ^bb0(%{{.*}}: i32, %[[PLACE:.*]]: i32, %[[OTHER:.*]]: i32):
-// CHECK: tile.fetch_add
+// CHECK: tile.take_number
 // CHECK: tile.role "compute"
 // CHECK: scf.while : () -> (i32, i32) {
 // CHECK: tile.read %{{.*}} : <1xi64, #tile.swizzle<32>> -> i64

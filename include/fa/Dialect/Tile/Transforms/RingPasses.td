@@ -345,9 +345,9 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
     takes shared memory, which must be there within `shared-limit`. It takes the
     number behind the last loop of the instance before, so that blocks take numbers in the
     order in which they finish.
-     Of ids that take several divisions (`tile-schedule-grid` in sections) it sends
-     two numbers, packed into one of 64 bits, instead, from which they follow with
-     one; and where it computes ids, a role does so no earlier than it uses them.
+    Of ids that take several divisions (`tile-schedule-grid` in sections) it sends
+    two numbers, packed into one of 64 bits, instead, from which they follow with
+    one; and where it computes ids, a role does so no earlier than it uses them.
 
     A ring of one slot that the engine fills once an instance gets another slot,
     where there is room: the next instance's tile comes while this one's is in use.
