@@ -44,8 +44,9 @@ func.func @widest(%q: !widest {fa.name = "q"}, %k: !widest {fa.name = "k"}, %v: 
   return %o : !widest
 }
 
-// Captures of scores; captures of masks alone do not count; a number for each score does.
-// CHECK: func.func @slopes({{.*}} attributes {fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}}
+// Captures of scores that are one number for a tile, and those of masks, do not count; a number for
+// each score does.
+// CHECK: func.func @slopes({{.*}} attributes {fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}}
 func.func @slopes(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"},
                   %slopes: tensor<?xf32> {fa.name = "slopes", fa.dims = ["Hq"]}) -> (!q {fa.name = "o"}) {
   %o = fa.attention query(%q) key(%k) value(%v) with [alibi(%slopes)] : (!q, !q, !q, tensor<?xf32>) -> !q
