@@ -19,8 +19,12 @@
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Target/NVPTX/Passes.h"
 #include "fa/Target/NVPTX/TargetDescription.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_GPUCHOOSETILES
@@ -34,17 +38,16 @@ namespace {
 
 /// What else than sums and scores takes registers.
 enum Weight {
-  /// Masks, and scores of numbers that are the same for all of them.
+  /// Masks that compare positions, and scores of numbers that are the same for all of them.
   kLight,
-  /// Scores with captured tensors that differ along a tile; operands that are not aligned, which
-  /// pass
-  /// through registers.
+  /// Scores with captured tensors that differ along a tile, divisions or functions;
+  /// operands that are not aligned, which pass through registers.
   kMedium,
   /// Further tiles: captured tensors that differ from score to score,
   kTensors,
-  /// the bits of dropout,
+  /// the bits of dropout, divisions of pairs of positions, functions of many steps,
   kHeavy,
-  /// and those beside captured tensors.
+  /// and two of these.
   kMost
 };
 
@@ -68,13 +71,14 @@ constexpr Tiles kTable[] = {
     {4, 256, kMost, 32, 16, 4},
 };
 
-// mma.sync as well, on sm_90a: of operands that are not aligned, or of rows that are
-// no multiples of 16 bytes. A warp has rows as of wgmma, 16 of each 64, which takes
-// some registers more.
-constexpr Tiles kHopperSyncTable[] = {
+// mma.sync as well, of operands that pass through registers: those that are not
+// aligned and, on sm_90a, rows that are no multiples of 16 bytes. Above 128 columns
+// two warps share the columns of 16 rows.
+constexpr Tiles kRegistersTable[] = {
     {2, 64, kLight, 128, 112, 4}, {2, 64, kMedium, 128, 64, 4}, {2, 64, kMost, 128, 48, 8},
     {2, 96, kLight, 128, 64, 4},  {2, 128, kLight, 128, 48, 4}, {2, 128, kMedium, 64, 64, 4},
-    {2, 128, kMost, 64, 48, 4},   {2, 256, kLight, 64, 64, 4},  {2, 256, kMost, 64, 16, 4},
+    {2, 128, kMost, 64, 48, 4},   {2, 256, kLight, 64, 64, 4},  {2, 192, kMost, 64, 32, 4},
+    {2, 256, kMost, 64, 32, 8},
 };
 
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
@@ -106,6 +110,69 @@ bool isUniform(Region &score, unsigned capture) {
   });
 }
 
+/// Which positions a value of a region depends on: rows of scores, columns, or pairs.
+using Positions = llvm::DenseMap<Value, unsigned>;
+constexpr unsigned kRows = 1, kColumns = 2, kPairs = 3;
+
+/// What an op takes, of numbers that differ between the columns of a tile: code that
+/// goes over all of them at once keeps what it computes between for each.
+Weight weighOp(Operation *op, unsigned positions) {
+  if (isa<scf::ForOp, scf::WhileOp, math::PowFOp, math::FPowIOp, math::CbrtOp, math::SinOp,
+          math::CosOp, math::TanOp, math::AsinOp, math::AcosOp, math::AtanOp, math::Atan2Op,
+          math::SinhOp, math::CoshOp, math::ExpM1Op, math::Log1pOp, math::ErfOp, math::ErfcOp>(op))
+    return kHeavy;
+  if (isa<scf::IfOp, math::LogOp, math::Log2Op, math::Log10Op, math::SqrtOp, math::RsqrtOp>(op))
+    return kMedium;
+  if (isa<arith::DivFOp>(op))
+    return matchPattern(op->getOperand(1), m_Constant()) ? kLight : kMedium;
+  if (isa<arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp, arith::CeilDivSIOp,
+          arith::FloorDivSIOp, arith::RemUIOp, arith::RemSIOp>(op)) {
+    APInt divisor;
+    bool shift = matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) && divisor.isPowerOf2() &&
+                 !isa<arith::FloorDivSIOp, arith::CeilDivSIOp>(op);
+    return positions == kPairs && !shift ? kHeavy : kMedium;
+  }
+  bool pairs = positions == kPairs && !op->getResultTypes().front().isInteger(1);
+  if (pairs && isa<arith::MulIOp, arith::XOrIOp, arith::AndIOp, arith::OrIOp, arith::ShLIOp,
+                   arith::ShRSIOp, arith::ShRUIOp>(op))
+    return kMedium;
+  return kLight;
+}
+
+/// What the ops of a mask or a score take, and which takes most.
+std::pair<Weight, Operation *> weighRegion(Region &region, bool hasScore) {
+  std::pair<Weight, Operation *> most = {kLight, nullptr};
+  if (region.empty())
+    return most;
+  Positions positions;
+  for (BlockArgument argument : region.getArguments().take_front(hasScore ? 5 : 4)) {
+    // [score,] batch, head, row, column
+    unsigned number = argument.getArgNumber() + (hasScore ? 0 : 1);
+    constexpr unsigned of[] = {kPairs, 0, 0, kRows, kColumns};
+    positions[argument] = of[number];
+  }
+  unsigned some = 0;
+  region.walk([&](Operation *op) {
+    unsigned on = 0;
+    op->walk([&](Operation *inner) {
+      // What loops of a region carry is not followed.
+      on |= isa<LoopLikeOpInterface>(inner) ? kPairs : 0;
+      for (Value operand : inner->getOperands())
+        on |= positions.lookup(operand);
+    });
+    for (Value result : op->getResults())
+      positions[result] = on;
+    Weight weight = op->getNumResults() && (on & kColumns) ? weighOp(op, on) : kLight;
+    some += weight == kMedium;
+    // Many that are cheap alone are not together.
+    if (weight == kMedium && some > 3)
+      weight = kHeavy;
+    if (weight > most.first)
+      most = {weight, op};
+  });
+  return most;
+}
+
 Weight weigh(AttentionOp attention, bool aligned) {
   Weight weight = aligned ? kLight : kMedium;
   for (auto [i, capture] : llvm::enumerate(attention.getCaptures())) {
@@ -119,9 +186,12 @@ Weight weigh(AttentionOp attention, bool aligned) {
         weight = std::max(weight, kMedium);
     }
   }
-  if (attention.hasDropout())
-    weight = weight == kTensors ? kMost : kHeavy;
-  return weight;
+  Weight regions = std::max(weighRegion(attention.getMask(), /*hasScore=*/false).first,
+                            weighRegion(attention.getScore(), /*hasScore=*/true).first);
+  // Two of those that take most.
+  if ((weight == kTensors) + attention.hasDropout() + (regions == kHeavy) > 1)
+    return kMost;
+  return attention.hasDropout() ? kHeavy : std::max(weight, regions);
 }
 
 /// The first line of a table that serves the attention, null where none does.
@@ -201,9 +271,9 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
       }
     }
     bool async = line;
-    bool sync = info && info->hasWGMMA && bytes == 2;
+    bool registers = bytes == 2 && (!aligned || (info && info->hasWGMMA));
     if (!async)
-      line = lookUp(sync ? ArrayRef(kHopperSyncTable) : ArrayRef(kTable), attention, aligned);
+      line = lookUp(registers ? ArrayRef(kRegistersTable) : ArrayRef(kTable), attention, aligned);
     if (!line)
       return attention.emitError()
              << "no tiles for " << element << " with head dimension "
@@ -228,6 +298,14 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
              << "tiles of " << chosenKeys << " keys: keys must be a multiple of 16";
     if (async && !keys)
       chosenKeys = fit(attention, chosenRows, chosenKeys, chosenWarps, *info);
+    for (bool hasScore : {false, true}) {
+      auto [weight, op] =
+          weighRegion(hasScore ? attention.getScore() : attention.getMask(), hasScore);
+      if (emitRemarks && op)
+        attention.emitRemark() << "tiles for " << (weight == kHeavy ? "heavy" : "medium")
+                               << " registers: '" << op->getName() << "' of the "
+                               << (hasScore ? "score" : "mask") << " takes them";
+    }
     if (emitRemarks)
       attention.emitRemark() << "tiles of " << chosenRows << " rows and " << chosenKeys
                              << " keys for " << chosenWarps << " warps"

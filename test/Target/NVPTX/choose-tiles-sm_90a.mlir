@@ -34,10 +34,10 @@ func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "
 // -----
 
 !q = tensor<?x?x?x59xf16>
-// CHECK: func.func @f({{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
+// CHECK: func.func @f({{.*}}fa.tiles = {keys = 112 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
 func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
 // REMARK: remark: tiles for sm_80, and no asynchronous products: rows of 59 and 59 elements are no multiples of 16 bytes; pad them
-// REMARK: remark: tiles of 128 rows and 128 keys for 4 warps
+// REMARK: remark: tiles of 128 rows and 112 keys for 4 warps
   %o = fa.attention query(%q) key(%k) value(%v) : (!q, !q, !q) -> !q
   return %o : !q
 }
@@ -50,5 +50,86 @@ func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "
 func.func @wide(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
 // REMARK: remark: tiles of 128 rows and 80 keys for 8 warps, and 4 that load
   %o = fa.attention query(%q) key(%k) value(%v) : (!q, !q, !q) -> !q
+  return %o : !q
+}
+
+// -----
+
+// Above 128 columns, and not aligned: warps share the columns of a row.
+!q = tensor<?x?x?x256xf16>
+// UNALIGNED: func.func @unaligned({{.*}}fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
+func.func @unaligned(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) : (!q, !q, !q) -> !q
+  return %o : !q
+}
+
+// -----
+
+// What ops of a mask or a score take: a division of a pair of positions.
+!q = tensor<?x?x?x64xbf16>
+// CHECK: func.func @strided({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+func.func @strided(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
+// REMARK: remark: tiles for heavy registers: 'arith.remsi' of the mask takes them
+  %o = fa.attention query(%q) key(%k) value(%v) mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    %c0 = arith.constant 0 : index
+    %c7 = arith.constant 7 : index
+    %distance = arith.subi %i, %j : index
+    %rest = arith.remsi %distance, %c7 : index
+    %sees = arith.cmpi eq, %rest, %c0 : index
+    fa.yield %sees : i1
+  } : (!q, !q, !q) -> !q
+  return %o : !q
+}
+
+// -----
+
+// One of columns alone, beside one of rows alone.
+!q = tensor<?x?x?x64xbf16>
+// CHECK: func.func @blocks({{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+func.func @blocks(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
+// REMARK: remark: tiles for medium registers: 'arith.divui' of the mask takes them
+  %o = fa.attention query(%q) key(%k) value(%v) mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    %c100 = arith.constant 100 : index
+    %row = arith.divui %i, %c100 : index
+    %column = arith.divui %j, %c100 : index
+    %sees = arith.cmpi eq, %row, %column : index
+    fa.yield %sees : i1
+  } : (!q, !q, !q) -> !q
+  return %o : !q
+}
+
+// -----
+
+// A function of many steps; those of rows alone, and a cap, are none.
+!q = tensor<?x?x?x64xbf16>
+// CHECK: func.func @power({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+func.func @power(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
+// REMARK: remark: tiles for heavy registers: 'math.powf' of the score takes them
+  %o = fa.attention query(%q) key(%k) value(%v) score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    %three = arith.constant 3.0 : f32
+    %y = math.powf %s, %three : f32
+    fa.yield %y : f32
+  } : (!q, !q, !q) -> !q
+  return %o : !q
+}
+
+// -----
+
+!q = tensor<?x?x?x64xbf16>
+// CHECK: func.func @rows({{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 192 : i64, warps = 12 : i64}
+func.func @rows(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
+// REMARK-NOT: registers
+  %o = fa.attention query(%q) key(%k) value(%v) score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    %integer = arith.index_cast %i : index to i32
+    %row = arith.sitofp %integer : i32 to f32
+    %log = math.log1p %row : f32
+    %y = arith.mulf %s, %log : f32
+    %z = math.tanh %y : f32
+    fa.yield %z : f32
+  } : (!q, !q, !q) -> !q
   return %o : !q
 }

@@ -104,6 +104,8 @@ struct DeferSums : tile::impl::TileDeferSumsBase<DeferSums> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (!isCount(getOperation(), bytes) || !isCount(getOperation(), mostColumns))
+      return signalPassFailure();
     if (!haveOperandsOf(bytes, getOperation()))
       return;
     SmallVector<ReduceOp> sums;

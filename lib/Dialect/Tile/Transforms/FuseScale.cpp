@@ -237,6 +237,8 @@ struct FuseScale : tile::impl::TileFuseScaleBase<FuseScale> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (!isCount(getOperation(), bytes))
+      return signalPassFailure();
     if (!haveOperandsOf(bytes, getOperation()))
       return;
     SmallVector<math::Exp2Op> exponents;

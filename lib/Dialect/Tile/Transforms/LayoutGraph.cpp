@@ -202,9 +202,15 @@ LogicalResult LayoutGraph::addIfAny(IfAnyOp op) {
 
 const ProductInstruction *LayoutGraph::instructionOf(DotOp dot) const {
   Type element = getElementTypeOrSelf(dot.getA().getType());
-  if (element.isF16() || element.isBF16())
-    return findProductInstruction(target.starts_with("sm_90") ? "wgmma.m64k16"
-                                                              : "mma.sync.m16n8k16");
+  if (element.isF16() || element.isBF16()) {
+    const ProductInstruction *ofWarp = findProductInstruction("mma.sync.m16n8k16");
+    if (!target.starts_with("sm_90"))
+      return ofWarp;
+    // Of fewer rows than warpgroups have, warps share columns, as on other targets.
+    const ProductInstruction *ofGroup = findProductInstruction("wgmma.m64k16");
+    int64_t rows = shapeOf(dot.getAcc())[0];
+    return !fitsRows(*ofGroup, rows) && fitsRows(*ofWarp, rows) ? ofWarp : ofGroup;
+  }
   return element.isF32() ? findProductInstruction("mma.sync.m16n8k8.tf32.paired") : nullptr;
 }
 

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Pass/Pass.h"
 #include <optional>
 
 namespace mlir::tile {
@@ -26,6 +27,13 @@ inline bool haveOperandsOf(int64_t bytes, FuncOp func) {
     return bits == 8 * bytes ? WalkResult::advance() : WalkResult::interrupt();
   });
   return bytes == 0 || (any && !others.wasInterrupted());
+}
+
+/// Whether the number that an option gives is not negative; an error if it is.
+inline bool isCount(FuncOp func, const Pass::Option<int64_t> &option) {
+  if (option < 0)
+    func.emitError() << option.getArgStr() << " must be 0 or more, got " << option.getValue();
+  return option >= 0;
 }
 
 /// Whether the loops of a program have registers for more values per row: not

@@ -35,6 +35,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILESKIPRESCALE
@@ -207,7 +208,24 @@ namespace {
 struct SkipRescale : tile::impl::TileSkipRescaleBase<SkipRescale> {
   using Base::Base;
 
+  /// Exponentials are up to 2^threshold, and so must be what products take.
+  bool isThresholdValid() {
+    constexpr double kMostOfF16 = 15, kMost = 64;
+    bool f16 = false;
+    getOperation().walk([&](DotOp dot) { f16 |= getElementTypeOrSelf(dot.getA()).isF16(); });
+    double most = f16 ? kMostOfF16 : kMost;
+    bool valid = threshold >= 0 && threshold <= most; // false for NaN
+    if (!valid)
+      getOperation().emitError() << "threshold must be from 0 to " << static_cast<int>(most)
+                                 << (f16 ? " where products take f16" : "") << ", got "
+                                 << llvm::formatv("{0}", threshold.getValue()).str();
+    return valid;
+  }
+
   void runOnOperation() override {
+    if (!isCount(getOperation(), bytes) || !isCount(getOperation(), mostColumns) ||
+        !isThresholdValid())
+      return signalPassFailure();
     if (!haveOperandsOf(bytes, getOperation()))
       return;
     SmallVector<DotOp> dots;

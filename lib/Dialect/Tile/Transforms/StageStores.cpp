@@ -217,6 +217,10 @@ bool StageStores::stage(StoreOp store) {
 
 void StageStores::runOnOperation() {
   FuncOp func = getOperation();
+  if (sharedLimit < 0) {
+    func.emitError() << "shared-limit must be 0 or more, got " << sharedLimit.getValue();
+    return signalPassFailure();
+  }
   if (!func.walk([](DotStartOp) { return WalkResult::interrupt(); }).wasInterrupted())
     return;
   auto attr = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);

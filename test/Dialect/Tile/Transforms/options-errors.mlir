@@ -1,0 +1,30 @@
+// Options outside of what a pass can do are errors of the program, whatever stands in it.
+// RUN: not fa-opt %s --tile-skip-rescale=threshold=inf 2>&1 | FileCheck %s --check-prefix=INF
+// INF: error: threshold must be from 0 to 15 where products take f16, got {{[iI]}}
+// RUN: not fa-opt %s --tile-skip-rescale=threshold=nan 2>&1 | FileCheck %s --check-prefix=NAN
+// NAN: error: threshold must be from 0 to 15 where products take f16, got {{-?[nN]}}
+// RUN: not fa-opt %s --tile-skip-rescale=threshold=-1.0 2>&1 | FileCheck %s --check-prefix=BELOW
+// BELOW: error: threshold must be from 0 to 15 where products take f16, got -1.00
+// RUN: not fa-opt %s --tile-skip-rescale=threshold=15.5 2>&1 | FileCheck %s --check-prefix=ABOVE
+// ABOVE: error: threshold must be from 0 to 15 where products take f16, got 15.50
+// RUN: fa-opt %s --tile-skip-rescale=threshold=15.0
+// RUN: sed s/f16/bf16/g %s | not fa-opt - --tile-skip-rescale=threshold=65.0 2>&1 | FileCheck %s --check-prefix=MOST
+// MOST: error: threshold must be from 0 to 64, got 65.00
+// RUN: sed s/f16/bf16/g %s | fa-opt - --tile-skip-rescale=threshold=64.0
+// RUN: not fa-opt %s --tile-skip-rescale=bytes=-2 2>&1 | FileCheck %s --check-prefix=BYTES
+// RUN: not fa-opt %s --tile-defer-sums=bytes=-2 2>&1 | FileCheck %s --check-prefix=BYTES
+// RUN: not fa-opt %s --tile-fuse-scale=bytes=-2 2>&1 | FileCheck %s --check-prefix=BYTES
+// BYTES: error: bytes must be 0 or more, got -2
+// RUN: not fa-opt %s --tile-skip-rescale=most-columns=-1 2>&1 | FileCheck %s --check-prefix=COLUMNS
+// RUN: not fa-opt %s --tile-defer-sums=most-columns=-1 2>&1 | FileCheck %s --check-prefix=COLUMNS
+// COLUMNS: error: most-columns must be 0 or more, got -1
+// RUN: not fa-opt %s --tile-stage-stores=shared-limit=-1 2>&1 | FileCheck %s --check-prefix=SHARED
+// SHARED: error: shared-limit must be 0 or more, got -1
+
+tile.func @f(%x: !tile.view<?x64xf16>) grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  %s = tile.dot %a, %a, %zero : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+  tile.return
+}
