@@ -17,8 +17,8 @@
 // Devices with less shared memory than the first of the target: what fits there stays as it is.
 // SMALL: remark: tiles of 16 keys instead of 32: for more, blocks of 64 rows lack shared memory
 // SMALL-NOT: remark
-// SMALL: func.func @f({{.*}} fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
-// SMALL: func.func @widest({{.*}} fa.tiles = {keys = 16 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
+// SMALL: func.func @f({{.*}} attributes {fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
+// SMALL: func.func @widest({{.*}} attributes {fa.tiles = {keys = 16 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
 
 // Threads of large blocks have fewer registers: 64 of 32 warps.
 // REGISTERS: remark: tiles of 128 keys, though blocks of 512 rows lack registers or shared memory even for 16
@@ -57,11 +57,24 @@ func.func @widest(%q: !widest {fa.name = "q"}, %k: !widest {fa.name = "k"}, %v: 
   return %o : !widest
 }
 
-// Captures of scores; captures of masks alone do not count; a number for each score does.
-// CHECK: func.func @slopes({{.*}} attributes {fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}}
+// Captures of scores of which a tile has one number; captures of masks alone do not count;
+// a number for each row or score does.
+// CHECK: func.func @slopes({{.*}} attributes {fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}}
 func.func @slopes(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"},
                   %slopes: tensor<?xf32> {fa.name = "slopes", fa.dims = ["Hq"]}) -> (!q {fa.name = "o"}) {
   %o = fa.attention query(%q) key(%k) value(%v) with [alibi(%slopes)] : (!q, !q, !q, tensor<?xf32>) -> !q
+  return %o : !q
+}
+// CHECK: func.func @of_column({{.*}} attributes {fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}}
+func.func @of_column(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"},
+                     %x: tensor<?xf32> {fa.name = "x", fa.dims = ["Sk"]}) -> (!q {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) captures(%x)
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %t: tensor<?xf32>):
+      %e = tensor.extract %t[%j] : tensor<?xf32>
+      %y = arith.addf %s, %e : f32
+      fa.yield %y : f32
+    } : (!q, !q, !q, tensor<?xf32>) -> !q
   return %o : !q
 }
 // CHECK: func.func @lengths({{.*}} attributes {fa.tiles = {keys = 128 : i64,
