@@ -51,6 +51,7 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
     choice.warps = options.warps;
     choice.aligned = options.aligned;
     choice.shortSequences = options.shortSequences;
+    choice.sharedMemory = options.sharedMemory;
     pm.addPass(createGPUChooseTiles(choice));
   }
   FARewriteOnlineSoftmaxOptions rewrite;

@@ -252,6 +252,9 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
       return error("the manifest names image " + llvm::Twine(info.image) + ", but there are " +
                    llvm::Twine(codes.size()));
     loads.push_back({i, info.image, codes[info.image], info.kernels});
+    // What follows one that serves every launch never runs.
+    if (info.guards.empty() && info.limits.empty() && info.countTensorMaps() == 0)
+      break;
   }
   // Before the others the first that takes all lengths.
   auto first = llvm::find_if(

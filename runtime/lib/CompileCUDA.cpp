@@ -231,6 +231,26 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
     if (failed(variant) || failed(addVariant(program, *again, std::move(*variant))))
       return failure();
   }
+  // Where that needs more than some devices have, smaller tiles for those: others never
+  // come as far as here.
+  bool large = llvm::any_of(program.manifest.entries, [&](const Manifest &entry) {
+    return llvm::any_of(entry.variants, [&](const ManifestVariant &variant) {
+      return llvm::any_of(variant.kernels, [&](const ManifestKernel &kernel) {
+        return kernel.sharedBytes > target->sharedAnywhere;
+      });
+    });
+  });
+  if (large && chooses) {
+    for (CompileOptions small : {options, unaligned}) {
+      if (!small.aligned && !guarded)
+        continue;
+      small.sharedMemory = target->sharedAnywhere;
+      OwningOpRef<ModuleOp> copy = again->clone();
+      FailureOr<Variant> variant = compileVariant(*copy, *target, small);
+      if (failed(variant) || failed(addVariant(program, *again, std::move(*variant))))
+        return failure();
+    }
+  }
   return program;
 }
 

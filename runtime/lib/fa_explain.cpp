@@ -27,7 +27,12 @@ struct fa_reasons {
   void add(fa_reason_kind kind, llvm::StringRef message) {
     size_t at = message.rfind("; ");
     std::string remedy = at == llvm::StringRef::npos ? "" : message.substr(at + 2).str();
-    reasons.push_back({kind, message.substr(0, at).str(), remedy});
+    Reason reason{kind, message.substr(0, at).str(), remedy};
+    auto isSame = [&](const Reason &known) {
+      return known.kind == kind && known.what == reason.what && known.remedy == remedy;
+    };
+    if (llvm::none_of(reasons, isSame))
+      reasons.push_back(std::move(reason));
   }
 };
 
@@ -83,6 +88,9 @@ static void addVariants(fa_reasons &reasons, const fa_program &program) {
         aligned(guard.alignment, guard.arguments);
     if (!mapped.empty())
       aligned(16, mapped);
+    // It serves what the others would.
+    if (variant.guards.empty() && mapped.empty())
+      break;
   }
   for (auto &[of, by] : entry.multiples)
     reasons.add(FA_REFUSED_AT_LAUNCH, "sizes where " + of + " is no multiple of " + by +

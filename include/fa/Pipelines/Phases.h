@@ -44,6 +44,8 @@ struct CompileOptions {
   /// GPUs: tiles for short sequences, where those of other lengths would lie outside
   /// for a large part; see `nvptx::getShortSequence`.
   bool shortSequences = false;
+  /// GPUs: bytes of shared memory that tiles are chosen for; 0: what the target has.
+  int64_t sharedMemory = 0;
   /// GPUs: `rows`, `keys`, `warps`, `stages` and `leaveOut` are for aligned operands;
   /// what serves others chooses for itself.
   bool alignedOnly = false;

@@ -12,7 +12,9 @@
 // With asynchronous products, a thread holds the scores of a tile, the same packed
 // for the second product, and the output, beside some registers for all else, and
 // shared memory holds the queries and two tiles of keys and of values. Where that is
-// too much, there are fewer keys.
+// too much, there are fewer keys. Without asynchronous products, there is one tile of
+// each in shared memory, and the line of the table holds for 4 and 8 warps: more leave
+// each thread fewer registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -221,26 +223,43 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
           return signalPassFailure();
   }
 
-  /// The most keys up to those given that registers and shared memory have room for.
-  int64_t fit(AttentionOp attention, int64_t rows, int64_t keys, int64_t warps,
-              const nvptx::Target &info) {
-    constexpr int64_t kStep = 16, kBytes = 2, kPanel = 128, kOther = 32, kReserve = 512;
-    auto rowBytes = [](int64_t columns) -> int64_t {
-      return llvm::alignTo(kBytes * columns, kPanel);
-    };
-    int64_t query = rowBytes(attention.getHeadDim()), value = rowBytes(attention.getValueHeadDim());
-    // Of a thread, as tile-specialize-warps shares them out.
-    constexpr int64_t kThreads = 128, kOfBlock = 65536, kMost = 240, kLoads = 24, kUnit = 8;
+  /// Registers of a thread.
+  static int64_t registersOf(int64_t warps, bool async, const nvptx::Target &info) {
+    constexpr int64_t kOfBlock = 65536, kWarp = 32, kUnit = 8;
+    if (!async)
+      return std::min(info.registers, kOfBlock / (kWarp * warps) / kUnit * kUnit);
+    // As tile-specialize-warps shares them out.
+    constexpr int64_t kThreads = 128, kMost = 240, kLoads = 24;
     int64_t groups = std::max<int64_t>(warps / 4, 1);
     int64_t all = kOfBlock / (kThreads * (groups + 1)) / kUnit * kUnit * (groups + 1);
-    int64_t registers = std::min(kMost, (all - kLoads) / groups / kUnit * kUnit);
-    int64_t output = llvm::alignTo(attention.getValueHeadDim(), 16) / 2;
+    return std::min(kMost, (all - kLoads) / groups / kUnit * kUnit);
+  }
+
+  /// The most keys up to those given that registers and shared memory have room for.
+  int64_t fit(AttentionOp attention, int64_t rows, int64_t keys, int64_t warps, bool async,
+              const nvptx::Target &info) {
+    constexpr int64_t kStep = 16, kPanel = 128, kOther = 32, kReserve = 512;
+    int64_t bytes =
+        getElementTypeOrSelf(attention.getQuery().getType()).getIntOrFloatBitWidth() / 8;
+    auto rowBytes = [&](int64_t columns) -> int64_t {
+      return llvm::alignTo(bytes * columns, kPanel);
+    };
+    int64_t query = rowBytes(attention.getHeadDim()), value = rowBytes(attention.getValueHeadDim());
+    int64_t registers = registersOf(warps, async, info);
+    int64_t limit =
+        sharedMemory ? std::min<int64_t>(sharedMemory, info.sharedMemory) : info.sharedMemory;
+    // Of sums, a thread has its share: half of a row where a warpgroup has 64.
+    auto sums = [&](int64_t columns) {
+      return async ? columns / 2 : llvm::divideCeil(rows * columns, 32 * warps);
+    };
+    int64_t output = sums(llvm::alignTo(attention.getValueHeadDim(), 16));
+    int64_t tiles = async ? 2 : 1;
     bool lacked = false;
     for (int64_t n = keys; n >= kStep; n -= kStep) {
-      int64_t held = n / 2 + n / 4 + output + kOther;
-      int64_t shared = rows * query + 2 * n * (query + value) + kReserve;
+      int64_t held = sums(n) + (async ? n / 4 : 0) + output + kOther;
+      int64_t shared = rows * query + tiles * n * (query + value) + (async ? kReserve : 0);
       lacked |= held > registers;
-      if (held <= registers && shared <= info.sharedMemory) {
+      if (held <= registers && shared <= limit) {
         if (n != keys)
           attention.emitRemark() << "tiles of " << n << " keys instead of " << keys
                                  << ": for more, blocks of " << rows << " rows lack "
@@ -296,8 +315,8 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     if (chosenKeys < 1 || chosenKeys % 16 != 0)
       return attention.emitError()
              << "tiles of " << chosenKeys << " keys: keys must be a multiple of 16";
-    if (async && !keys)
-      chosenKeys = fit(attention, chosenRows, chosenKeys, chosenWarps, *info);
+    if (info && !keys)
+      chosenKeys = fit(attention, chosenRows, chosenKeys, chosenWarps, async, *info);
     for (bool hasScore : {false, true}) {
       auto [weight, op] =
           weighRegion(hasScore ? attention.getScore() : attention.getMask(), hasScore);

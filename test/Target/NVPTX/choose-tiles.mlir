@@ -2,6 +2,8 @@
 // RUN: fa-opt %s --gpu-choose-tiles | FileCheck %s
 // RUN: fa-opt %s --gpu-choose-tiles="rows=64 keys=32 warps=2" | FileCheck %s --check-prefix=ASKED
 // RUN: fa-opt %s --gpu-choose-tiles="aligned=false" | FileCheck %s --check-prefix=UNALIGNED
+// RUN: fa-opt %s --gpu-choose-tiles="shared-memory=101376" 2>&1 | FileCheck %s --check-prefix=SMALL
+// RUN: fa-opt %s --gpu-choose-tiles="rows=512 warps=32" 2>&1 | FileCheck %s --check-prefix=REGISTERS
 // RUN: not fa-opt %s --gpu-choose-tiles="rows=100" 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: not fa-opt %s --gpu-choose-tiles="rows=-128" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not fa-opt %s --gpu-choose-tiles="keys=20" 2>&1 | FileCheck %s --check-prefix=KEYS
@@ -10,6 +12,17 @@
 // NEGATIVE: error: tiles of -128 rows for 4 warps: rows must be 16 per warp, or a multiple or a part of that
 // KEYS: error: tiles of 20 keys: keys must be a multiple of 16
 // WARPS: error: 33 warps share a tile: expected 1 to 32; choose --tile-warps
+
+
+// Devices with less shared memory than the first of the target: what fits there stays as it is.
+// SMALL: remark: tiles of 16 keys instead of 32: for more, blocks of 64 rows lack shared memory
+// SMALL-NOT: remark
+// SMALL: func.func @f({{.*}} attributes {fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
+// SMALL: func.func @widest({{.*}} attributes {fa.tiles = {keys = 16 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
+
+// Threads of large blocks have fewer registers: 64 of 32 warps.
+// REGISTERS: remark: tiles of 128 keys, though blocks of 512 rows lack registers or shared memory even for 16
+// REGISTERS: remark: tiles of 16 keys instead of 64: for more, blocks of 512 rows lack registers
 
 !q = tensor<?x?x?x64xbf16>
 !wide = tensor<?x?x?x128xbf16>

@@ -35,7 +35,8 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     | 256 | 128 x 80 | 128 x 48 | 128 x 48; two 128 x 32 |
 
     Fewer keys, by 16, where registers or shared memory are short of that, with a
-    remark. What has no line there takes the schedule of sm_80, in which every warp
+    remark; so it is with the tiles of sm_80 (f32 above head dimension 192 needs up to
+    128 KB, which not all devices have that run its code). What has no line there takes the schedule of sm_80, in which every warp
     does the same: f32, which has its tiles as well; operands that are not aligned, and
     rows that are no multiple of 16 bytes, of which there is a remark, since the copy
     engine moves chunks of 16 bytes from multiples of 16. These two pass through
@@ -63,6 +64,8 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     Option<"aligned", "aligned", "bool", "true", "operands will be copied in aligned chunks">,
     Option<"shortSequences", "short-sequences", "bool", "false",
            "for sequences that are short beside the tiles">,
+    Option<"sharedMemory", "shared-memory", "int64_t", "0",
+           "bytes of shared memory that tiles may take; 0 for what the target has">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was chosen">
   ];
   let dependentDialects = ["::mlir::fa::FADialect"];

@@ -22,7 +22,8 @@ struct Target {
   int64_t computeMajor;         // compute capability of the device:
   int64_t computeMinor;         // at least this,
   bool exactly;                 // or this and no other
-  int64_t sharedMemory;         // bytes that a block can have
+  int64_t sharedMemory;         // bytes that a block can have on the first of them,
+  int64_t sharedAnywhere;       // and on any device that runs its kernels
   int64_t registers;            // 32-bit registers that a thread can have
   bool hasWGMMA;                // wgmma, TMA, setmaxnreg
 
