@@ -23,7 +23,13 @@ target_compile_features(example PRIVATE cxx_std_20)
 target_link_libraries(example fa-mlir::fa)
 add_executable(compiler compiler.c)
 target_link_libraries(compiler fa-mlir::fa)
-add_executable(launcher launcher.c)
+"""
+
+# In C alone: no C++ compiler is asked for, and none links.
+CMAKE_C = """cmake_minimum_required(VERSION 3.25)
+project(launcher C)
+find_package(fa-mlir REQUIRED)
+add_executable(launcher ../launcher.c)
 target_link_libraries(launcher fa-mlir::fa_rt)
 """
 
@@ -109,6 +115,13 @@ def check(prefix, cxx):
             "-DCMAKE_CXX_COMPILER=" + cxx, "-DEXAMPLE=" + example,
             "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
         run("cmake", "--build", build)
+        os.mkdir(os.path.join(place, "c"))
+        with open(os.path.join(place, "c", "CMakeLists.txt"), "w") as file:
+            file.write(CMAKE_C)
+        build_c = os.path.join(place, "build-c")
+        run("cmake", "-S", os.path.join(place, "c"), "-B", build_c,
+            "-DCMAKE_PREFIX_PATH=" + prefix, "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror")
+        run("cmake", "--build", build_c)
         environment = dict(os.environ, FA_CACHE_DIR=os.path.join(place, "cache"))
         for _ in range(2):  # compiled, and found on disk
             run(os.path.join(build, "example"), env=environment)
@@ -116,10 +129,10 @@ def check(prefix, cxx):
         run(os.path.join(build, "compiler"), os.path.join(prefix, "examples", "alibi.mlir"),
             "--target=sm_90a", "--emit=artifact", "-o", artifact)
         bare = dict(os.environ, FA_LIBCUDA="/nonexistent")
-        said = run(os.path.join(build, "launcher"), artifact, env=bare)
+        said = run(os.path.join(build_c, "launcher"), artifact, env=bare)
         if not said.startswith("the CUDA driver cannot be opened: "):
             fail("libfa_rt.a says of an artifact where there is no driver: " + said)
-        said = run(os.path.join(build, "launcher"), artifact, "damaged", env=bare)
+        said = run(os.path.join(build_c, "launcher"), artifact, "damaged", env=bare)
         if said != "the artifact cannot be used: it was cut short or changed; compile the " \
                    "program again\n":
             fail("libfa_rt.a says of a damaged artifact: " + said)

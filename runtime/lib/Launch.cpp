@@ -58,19 +58,22 @@ template <typename... Parts> static llvm::Error error(const Parts &...parts) {
   return llvm::createStringError(text);
 }
 
-/// Stores the bits of a scalar in its type, which must be able to hold it.
-static llvm::Error scalarBits(const ManifestArgument &info, fa_dtype dtype,
-                              const fa_argument &argument, uint64_t &bits) {
+/// The integers that a type holds.
+static std::pair<int64_t, int64_t> rangeOf(fa_dtype dtype) {
+  if (dtype == FA_BOOL)
+    return {0, 1};
+  int64_t most = INT64_MAX >> (64 - 8 * kDtypeBytes[dtype]);
+  return {-most - 1, most};
+}
+
+bool fa::scalarBits(fa_dtype dtype, const fa_argument &argument, uint64_t &bits) {
   bits = 0;
   if (dtype > FA_F64) {
     bits = static_cast<uint64_t>(argument.i);
-    int64_t most = dtype == FA_BOOL ? 1 : INT64_MAX >> (64 - 8 * kDtypeBytes[dtype]),
-            least = dtype == FA_BOOL ? 0 : -most - 1;
-    if (argument.i < least || argument.i > most)
-      return error("'", info.name, "' is ", argument.i, ", expected ", least, " to ", most, " (",
-                   kDtypeNames[dtype], "); give a number in that range");
-    return llvm::Error::success();
+    auto [least, most] = rangeOf(dtype);
+    return argument.i >= least && argument.i <= most;
   }
+  // Infinity and what is no number are what they are in every type.
   bool fits = true;
   if (dtype == FA_F32) {
     float value = static_cast<float>(argument.f);
@@ -83,14 +86,20 @@ static llvm::Error scalarBits(const ManifestArgument &info, fa_dtype dtype,
     bits = toBits(type, argument.f);
     fits = std::isfinite(fromBits(type, bits));
   }
-  // Infinity and what is no number are what they are in every type.
-  if (!fits && std::isfinite(argument.f)) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", argument.f);
-    return error("'", info.name, "' is ", text, ", which ", kDtypeNames[dtype],
-                 " cannot hold; give a smaller number");
+  return fits || !std::isfinite(argument.f);
+}
+
+/// Of a scalar that its type does not hold.
+static llvm::Error outOfRange(fa_dtype dtype, const fa_argument &argument) {
+  if (dtype > FA_F64) {
+    auto [least, most] = rangeOf(dtype);
+    return error("'", argument.name, "' is ", argument.i, ", expected ", least, " to ", most, " (",
+                 kDtypeNames[dtype], "); give a number in that range");
   }
-  return llvm::Error::success();
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", argument.f);
+  return error("'", argument.name, "' is ", text, ", which ", kDtypeNames[dtype],
+               " cannot hold; give a smaller number");
 }
 
 /// Checks one tensor against what the manifest knows of it, but its sizes.
@@ -183,8 +192,8 @@ static llvm::Error bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arg
     if (info.kind == ManifestArgument::Scalar) {
       if (argument.tensor)
         return error("'", info.name, "' is a scalar; set fa_argument.f or .i, and no tensor");
-      if (llvm::Error failed = scalarBits(info, *dtype, argument, bound.arguments[i].scalar))
-        return failed;
+      if (!scalarBits(*dtype, argument, bound.arguments[i].scalar))
+        return outOfRange(*dtype, argument);
       continue;
     }
     if (!argument.tensor)

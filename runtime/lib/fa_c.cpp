@@ -150,15 +150,16 @@ static std::string printChoices(const CompileOptions &compile) {
   return text + compile.leaveOut;
 }
 
-/// Takes what was kept; nothing where it is no text of choices.
-static void takeChoices(StringRef text, CompileOptions &compile) {
+/// Takes what was kept; false where it is no text of choices.
+static bool takeChoices(StringRef text, CompileOptions &compile) {
   CompileOptions taken = compile;
   for (int64_t *choice : {&taken.rows, &taken.keys, &taken.warps, &taken.stages})
     if (text.consumeInteger(10, *choice) || !text.consume_front(" "))
-      return;
+      return false;
   taken.leaveOut = text.str();
   taken.alignedOnly = true;
   compile = std::move(taken);
+  return true;
 }
 
 /// Counts calls of fa_keep_choices, after which what is in memory may be of others.
@@ -277,17 +278,20 @@ withModule(StringRef text, const fa_compile_options &options,
   return use(*module, compileOptions, std::move(*device), errors);
 }
 
+/// Where `taken` is given, takes choices that were kept, and then stores their key there.
 static fa_error *compileModule(ModuleOp module, CompileOptions &compile,
                                const fa_compile_options &options,
                                std::shared_ptr<const cuda::Device> device, ErrorCollector &errors,
-                               fa_program &program) {
+                               std::string *taken, fa_program &program) {
   program.target = compile.target;
   DiskCache disk = options.no_cache ? DiskCache({}, 0) : DiskCache::fromEnvironment();
   std::string key;
   if (disk.isOn()) {
-    if (choosesNothing(compile))
-      if (auto choices = disk.read(choicesKey(module, compile, device.get())))
-        takeChoices(*choices, compile);
+    if (taken && choosesNothing(compile)) {
+      std::string kept = choicesKey(module, compile, device.get());
+      if (auto choices = disk.read(kept); choices && takeChoices(*choices, compile))
+        *taken = std::move(kept);
+    }
     key = diskKey(module, compile, device.get());
   }
   if (std::optional<std::string> kept = disk.read(key)) {
@@ -319,13 +323,29 @@ static fa_error *compileModule(ModuleOp module, CompileOptions &compile,
   return nullptr;
 }
 
-static fa_error *compile(StringRef text, const fa_compile_options &options, fa_program &program) {
+static fa_error *compileText(StringRef text, const fa_compile_options &options, std::string *taken,
+                             fa_program &program) {
   return withModule(text, options,
                     [&](ModuleOp module, CompileOptions &compile,
                         std::shared_ptr<const cuda::Device> device, ErrorCollector &errors) {
                       return compileModule(module, compile, options, std::move(device), errors,
-                                           program);
+                                           taken, program);
                     });
+}
+
+static fa_error *compile(StringRef text, const fa_compile_options &options, fa_program &program) {
+  std::string taken;
+  fa_error *error = compileText(text, options, &taken, program);
+  if (!error || taken.empty())
+    return error;
+  // Nobody chose what fails here: it was kept, and goes where the default is better.
+  if (fa_error *again = compileText(text, options, /*taken=*/nullptr, program)) {
+    fa_error_free(error);
+    return again;
+  }
+  fa_error_free(error);
+  DiskCache::fromEnvironment().remove(taken);
+  return nullptr;
 }
 
 /// What tells one call of fa_compile from another, as bytes.
@@ -379,6 +399,20 @@ fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *op
   return getProgram(key, make, program);
 }
 
+/// Why a program with choices is not what they are for; nothing where it is.
+static fa_error *checkChoices(StringRef text, fa_compile_options options) {
+  options.aligned_only = 1;
+  fa_program program;
+  if (fa_error *error = compile(text, options, program))
+    return error;
+  // The last of several takes what the others do not, and chooses for itself.
+  size_t count = program.cuda ? program.manifest.variants.size() : 0;
+  for (size_t i = 0; i < (count > 1 ? count - 1 : count); ++i)
+    if (std::string problem = program.cuda->getProblem(i); !problem.empty())
+      return makeError("these choices cannot be kept: " + problem);
+  return nullptr;
+}
+
 fa_error *fa_keep_choices(const char *text, size_t size, const fa_compile_options *options) {
   if (!text)
     return makeError("fa_keep_choices needs the text of a module, got NULL");
@@ -388,21 +422,24 @@ fa_error *fa_keep_choices(const char *text, size_t size, const fa_compile_option
   DiskCache disk = DiskCache::fromEnvironment();
   if (!disk.isOn())
     return makeError("choices cannot be kept: the disk cache is off; set FA_CACHE_DIR to a folder");
-  return withModule(StringRef(text, size), chosen,
-                    [&](ModuleOp module, CompileOptions &compile,
-                        std::shared_ptr<const cuda::Device> device,
-                        ErrorCollector &) -> fa_error * {
-                      std::string key = choicesKey(module, compile, device.get());
-                      ++choicesKept;
-                      disk.remove(key);
-                      if (choosesNothing(compile))
-                        return nullptr;
-                      disk.write(key, printChoices(compile));
-                      if (disk.read(key))
-                        return nullptr;
-                      return makeError("choices cannot be kept: the folder of the cache cannot be "
-                                       "written; see fa-opt --cache-info");
-                    });
+  bool forgets = choosesNothing(translate(chosen));
+  if (!forgets)
+    if (fa_error *error = checkChoices(StringRef(text, size), chosen))
+      return error;
+  auto keep = [&](ModuleOp module, CompileOptions &compile,
+                  std::shared_ptr<const cuda::Device> device, ErrorCollector &) -> fa_error * {
+    std::string key = choicesKey(module, compile, device.get()), choices = printChoices(compile);
+    disk.remove(key);
+    if (!forgets)
+      disk.write(key, choices);
+    ++choicesKept;
+    std::optional<std::string> there = disk.read(key);
+    if (forgets ? !there : there == choices)
+      return nullptr;
+    return makeError(std::string("choices cannot be ") + (forgets ? "forgotten" : "kept") +
+                     ": the folder of the cache cannot be changed; see fa-opt --cache-info");
+  };
+  return withModule(StringRef(text, size), chosen, keep);
 }
 
 const char *fa_cache_info(void) {

@@ -133,7 +133,8 @@ FA_API void fa_program_free(fa_program *program);
 /* Keeps the choices of `options` (rows, keys, warps, stages, leave_out) on disk: from now
  * on compilations of this program for this device that choose none of them, and may look
  * at what is kept, take them, for tensors at multiples of 16 bytes. With none chosen, forgets
- * what was kept. An error where nothing can be kept. `fa-run --tune` finds good ones. */
+ * what was kept. An error where the program does not compile with them, or where nothing can
+ * be kept or forgotten. `fa-run --tune` finds good ones. */
 FA_API fa_error *fa_keep_choices(const char *text, size_t size, const fa_compile_options *options);
 
 /* The cache on disk: its folder, entries and size, and what this process found
