@@ -164,10 +164,14 @@ static LogicalResult addVariant(cuda::Program &program, ModuleOp module, Variant
   return success();
 }
 
+/// Whether the compiler chooses the tiles.
+static bool choosesTiles(ModuleOp module, const CompileOptions &options) {
+  return options.onlineSoftmax && options.aligned && phaseOf(module).empty() && options.rows == 0 &&
+         options.keys == 0 && options.warps == 0;
+}
+
 int64_t cuda::getShortSequence(ModuleOp module, const CompileOptions &options) {
-  bool chooses = options.onlineSoftmax && options.aligned && phaseOf(module).empty() &&
-                 options.rows == 0 && options.keys == 0 && options.warps == 0;
-  return chooses ? nvptx::getShortSequence(module, options.target) : 0;
+  return choosesTiles(module, options) ? nvptx::getShortSequence(module, options.target) : 0;
 }
 
 CompileOptions cuda::withoutAlignment(const CompileOptions &options) {
@@ -240,7 +244,7 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
       });
     });
   });
-  if (large && chooses) {
+  if (large && choosesTiles(*again, options)) {
     for (CompileOptions small : {options, unaligned}) {
       if (!small.aligned && !guarded)
         continue;
