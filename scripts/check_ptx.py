@@ -9,7 +9,8 @@ at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTile
 --examples: every example. Some are compiled for operands that are not aligned, too.
 --whole does all of those, and adds head sizes below a line's, value heads of another
 size, results without LSE, and pairs of features. f16 and bf16 differ little: without
---whole they share the features, as do the lines of f32.
+--whole they share the features, as do the lines of f32, and for sm_90a one of both is
+compiled for operands that are not aligned, and one without LSE.
 
 Each is compiled for --target (sm_80), and that PTX assembled for it (and for sm_80, for
 sm_90 too). ptxas may neither spill nor warn; and what sm_90a can do by asynchronous
@@ -31,11 +32,10 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ARCHITECTURES = {"sm_80": ("sm_80", "sm_90"), "sm_90a": ("sm_90a",)}
 
-# The head dimensions of the table's lines; for sm_90a, those that end in a part of
-# a panel of 64, too.
+# The head dimensions of the table's lines.
 HEAD_DIMS = {
     "sm_80": {"f16": (64, 96, 128, 256), "bf16": (64, 96, 128, 256), "f32": (64, 128, 256)},
-    "sm_90a": {"f16": (40, 64, 96, 128, 192, 256), "bf16": (64, 80, 128, 256), "f32": (64, 128, 256)},
+    "sm_90a": {"f16": (64, 80, 96, 128, 256), "bf16": (64, 80, 96, 128, 256), "f32": (64, 128, 256)},
 }
 
 # For sm_90a, the tiles of short sequences, by head dimension up to.
@@ -102,27 +102,36 @@ def cases(target, dtypes, whole):
                 return (name, program(dtype, head_dim, value_dim, features, lse), list(options),
                         wgmma)
 
-            for feature in FEATURES:
+            for number, feature in enumerate(FEATURES):
                 both = ["causal", feature] if feature not in ("plain", "causal") else []
                 for features in filter(None, [[feature], both]):
                     # One of both for each of f16 and bf16; for f32 by the head size.
                     alone = dtype == "f16" or (dtype == "f32" and line != 128)
                     if whole or alone == (len(features) == 1):
                         yield case(features)
-                if whole:
+                # Of f16 and bf16, one not aligned, and the other without LSE.
+                pairwise = target == "sm_90a" and dtype != "f32"
+                turn = (number + (dtype == "f16") + line // 16) % 2
+                if whole or (pairwise and turn):
                     yield case([feature], ["--unaligned"])
+                if whole or (pairwise and not turn):
                     yield case([feature], lse=False)
-            yield case(["causal"], ["--unaligned"])
+            if not (whole or target == "sm_90a") or dtype == "f32":
+                yield case(["causal"], ["--unaligned"])
             yield case(["causal", "dropout"], ["--unaligned"])
             if target == "sm_90a":
-                yield case(["causal"], value_dim=line // 2)
-                yield case(["causal", "window"], value_dim=min(2 * line, 256))
-                yield case(["causal"], head_dim=line - 5, value_dim=line - 5)
-                if dtype != "f32":
+                if dtype != "bf16" or whole:
+                    yield case(["causal"], value_dim=line // 2)
+                    yield case(["causal", "window"], value_dim=min(2 * line, 256))
+                    yield case(["document", "dropout"])
+                if dtype != "f16" or whole:
+                    yield case(["causal"], head_dim=line - 5, value_dim=line - 5)
+                    yield case([name for name in FEATURES if name != "plain"])
+                if dtype != "f32" and (line in SHORT or whole):
                     for feature in ("plain", "causal", "window"):
                         yield case([feature], SHORT[128 if line <= 128 else 256])
             if whole:
-                for below in (line - 8, line // 2 + 8):
+                for below in (line - 8, line // 2 + 8) + ((192,) if line == 256 else ()):
                     yield case(["causal"], head_dim=below, value_dim=below)
                     yield case(["causal"], value_dim=below)
                 scores = [name for name in FEATURES if name != "plain"]
@@ -153,6 +162,9 @@ def check(ptxas, target, text, options, wgmma=False):
         with open(ptx) as file:
             if wgmma and "wgmma.mma_async" not in file.read():
                 problems.append("no asynchronous products")
+            file.seek(0)
+            if wgmma and "setmaxnreg" not in file.read():
+                problems.append("roles do not share out registers")
         for arch in ARCHITECTURES[target]:
             assembled = run([ptxas, "-v", "-arch=" + arch, ptx, "-o", os.path.join(folder, arch)])
             output = assembled.stdout
