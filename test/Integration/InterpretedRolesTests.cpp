@@ -18,16 +18,23 @@ using namespace fa_test;
 
 namespace {
 
-/// Every tensor of four dimensions whose last one is known gets 64 or 128
-/// elements of two bytes there.
-std::string forEngine(std::string text, const std::string &type) {
+/// Every tensor of four dimensions whose last one is known gets another length there, by that
+/// one, and elements of two bytes.
+std::string forEngine(std::string text, const std::string &type,
+                      llvm::function_ref<int64_t(int64_t)> lengthFor) {
   std::string result;
   std::regex tensor("tensor<([?0-9]+x[?0-9]+x[?0-9]+x)([0-9]+)x(f32|bf16|f16)>");
   std::smatch match;
   for (; std::regex_search(text, match, tensor); text = match.suffix())
     result += match.prefix().str() + "tensor<" + match[1].str() +
-              (std::stoll(match[2]) % 128 ? "64x" : "128x") + type + ">";
+              std::to_string(lengthFor(std::stoll(match[2]))) + "x" + type + ">";
   return std::regex_replace(result + text, std::regex("precision\\([a-z0-9]+\\)"), "");
+}
+
+/// Whole panels, parts of them, and several; heads of values of another length stay so.
+int64_t anyLength(int64_t length, uint64_t seed) {
+  constexpr int64_t kLengths[] = {64, 128, 72, 80, 96, 192, 256};
+  return kLengths[(length + seed) % std::size(kLengths)];
 }
 
 struct Tiles {
@@ -59,7 +66,8 @@ TEST_P(RandomRoles, MatchReference) {
     if (!program.runnable || !program.comparable)
       continue;
     uint64_t seed = GetParam() * kProgramsOfGroup + found++;
-    program.text = forEngine(program.text, seed % 2 ? "f16" : "bf16");
+    program.text = forEngine(program.text, seed % 2 ? "f16" : "bf16",
+                             [&](int64_t length) { return anyLength(length, seed); });
     for (const char *phase : {"tile", "schedule"})
       interpretAndJudge(program, seed, optionsFor(seed), phase, look);
   }
@@ -70,7 +78,10 @@ INSTANTIATE_TEST_SUITE_P(Interpreter, RandomRoles, testing::Range(0, 10));
 
 class EveryPassOfRoles : public testing::TestWithParam<const char *> {};
 
-std::string asHalf(std::string text) { return forEngine(std::move(text), "f16"); }
+std::string asHalf(std::string text) {
+  return forEngine(std::move(text), "f16",
+                   [](int64_t length) -> int64_t { return length % 128 ? 64 : 128; });
+}
 
 TEST_P(EveryPassOfRoles, KeepsTheResult) {
   Example example(GetParam(), {1, 1, 1, 130, 200}, asHalf);
