@@ -128,6 +128,7 @@ Executor::Executor(std::shared_ptr<const Device> device) : device(std::move(devi
 
 Executor::~Executor() {
   loading.reset();
+  Relaxed relaxed(device->driver);
   Current current(*device);
   for (auto &image : images)
     if (image && image->library)
@@ -199,6 +200,20 @@ static std::string lacking(const Device &device, const ManifestVariant &variant)
   return "";
 }
 
+/// Sets memory to 0. While another thread captures a stream, nothing may be put on the default
+/// one, and nobody wait for the device.
+static CUresult clear(const Driver &driver, CUdeviceptr memory, size_t bytes) {
+  CUstream stream = nullptr;
+  CUresult result = driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+  if (result != CUDA_SUCCESS)
+    return result;
+  const std::vector<char> zeros(bytes);
+  result = driver.cuMemcpyHtoDAsync(memory, zeros.data(), bytes, stream);
+  CUresult done = driver.cuStreamSynchronize(stream);
+  driver.cuStreamDestroy(stream);
+  return result == CUDA_SUCCESS ? done : result;
+}
+
 llvm::Error Executor::prepareTensorMaps(const Manifest &entry) {
   for (auto [variant, info] : llvm::zip_equal(variants, entry.variants)) {
     if (!variant.problem.empty())
@@ -221,11 +236,9 @@ llvm::Error Executor::prepareTensorMaps(const Manifest &entry) {
   tensorMaps = std::make_unique<TensorMapCache>();
   const Driver &driver = device->driver;
   CUresult result = driver.cuMemAlloc(&emptyRows, 2 * rowBytes);
+  // Any stream may launch from then on.
   if (result == CUDA_SUCCESS)
-    result = driver.cuMemsetD8(emptyRows, 0, 2 * rowBytes);
-  // Any stream may launch from now on.
-  if (result == CUDA_SUCCESS)
-    result = driver.cuCtxSynchronize();
+    result = clear(driver, emptyRows, 2 * rowBytes);
   return driver.check(result, "prepare tensor maps on " + device->describe());
 }
 
@@ -236,6 +249,7 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
   if (llvm::Error failed = device->checkTarget(target))
     return failed;
   std::unique_ptr<Executor> executor(new Executor(device));
+  Relaxed relaxed(device->driver);
   Current current(*device);
   if (llvm::Error failed = current.check())
     return failed;

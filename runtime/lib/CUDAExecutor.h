@@ -61,6 +61,21 @@ private:
   CUresult result;
 };
 
+/// Exempts the thread from the rules of streams that any thread captures, for a scope: what
+/// it does else ends the capture.
+class Relaxed {
+public:
+  explicit Relaxed(const Driver &driver) : driver(driver) {
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
+  }
+  ~Relaxed() { driver.cuThreadExchangeStreamCaptureMode(&mode); }
+  Relaxed(const Relaxed &) = delete;
+
+private:
+  const Driver &driver;
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
 /// "cuda" or "cuda:N" as the ordinal N; none for other texts.
 std::optional<int> parseDevice(llvm::StringRef text);
 

@@ -83,6 +83,9 @@ enum CUtensorMapSwizzle : int {
 
 enum CUtensorMapL2promotion : int { CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3 };
 
+/// Does not wait for the default stream.
+constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+
 /// None: zeros.
 enum CUtensorMapFloatOOBfill : int { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
 
@@ -122,6 +125,11 @@ enum CUtensorMapFloatOOBfill : int { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
   X(cuMemsetD8, cuMemsetD8_v2, (CUdeviceptr pointer, unsigned char value, size_t bytes))           \
   X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode,                          \
     (CUstreamCaptureMode * mode))                                                                  \
+  X(cuStreamCreate, cuStreamCreate, (CUstream * stream, unsigned flags))                           \
+  X(cuStreamSynchronize, cuStreamSynchronize, (CUstream stream))                                   \
+  X(cuStreamDestroy, cuStreamDestroy_v2, (CUstream stream))                                        \
+  X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                                       \
+    (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))                             \
   X(cuCtxSynchronize, cuCtxSynchronize, ())                                                        \
   X(cuEventCreate, cuEventCreate, (CUevent * event, unsigned flags))                               \
   X(cuEventDestroy, cuEventDestroy_v2, (CUevent event))                                            \

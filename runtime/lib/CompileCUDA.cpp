@@ -17,8 +17,8 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-/// The first CUDA whose driver reads a target's PTX: 8.3 came with CUDA 12.3.
-static int64_t minimumDriver(const nvptx::Target &target) {
+// PTX 8.3 came with CUDA 12.3.
+int64_t cuda::getMinimumDriver(const nvptx::Target &target) {
   int64_t ptx = 0;
   StringRef features = target.features;
   if (!features.consume_front("+ptx") || features.consumeInteger(10, ptx))
@@ -30,7 +30,7 @@ const nvptx::Target *cuda::chooseTarget(int major, int minor, int driverVersion)
   const nvptx::Target *best = nullptr;
   // Later ones have more instructions.
   for (const nvptx::Target &target : nvptx::getTargets())
-    if (target.runsOn(major, minor) && minimumDriver(target) <= driverVersion)
+    if (target.runsOn(major, minor) && getMinimumDriver(target) <= driverVersion)
       best = &target;
   return best;
 }
@@ -220,7 +220,7 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
   });
   Program program;
   program.manifest.target = options.target;
-  program.manifest.minimumDriver = minimumDriver(*target);
+  program.manifest.minimumDriver = getMinimumDriver(*target);
   if (most) {
     FailureOr<Variant> variant = finish(briefBeside, brief);
     if (failed(variant) || failed(addVariant(program, *again, std::move(*variant))))

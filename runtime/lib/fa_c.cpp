@@ -8,6 +8,7 @@
 #include "fa/fa_c.h"
 #include "CError.h"
 #include "DiskCache.h"
+#include "Explain.h"
 #include "HostProgram.h"
 #include "ProgramCache.h"
 #include "fa/Pipelines/CPU.h"
@@ -82,8 +83,12 @@ chooseDevice(const fa_compile_options &options, std::string &target) {
   StringRef named = options.device ? options.device : "";
   bool any = cuda::parseDevice(target).has_value(),
        gpu = any || StringRef(target).starts_with("sm_");
-  if (!any && getPhases(target).empty())
-    return error(describeUnknownTarget(target));
+  if (!any && getPhases(target).empty()) {
+    if (gpu || StringRef(target).starts_with("cpu"))
+      return error(describeUnknownTarget(target));
+    return error("unknown device '" + target + "'; choose cpu, cuda or cuda:N, or one of the " +
+                 "targets " + llvm::join(getTargets(), ", "));
+  }
   if (!named.empty() && gpu == (named == "cpu"))
     return error("target '" + target + "' is no code for device '" + named +
                  "'; leave out one of the two");
@@ -96,7 +101,7 @@ chooseDevice(const fa_compile_options &options, std::string &target) {
       cuda::chooseTarget((*device)->major, (*device)->minor, (*device)->driver.version);
   if (!best)
     return error("this build compiles for none that runs on " + (*device)->describe() +
-                 ": it has " + llvm::join(getTargets(), ", "));
+                 ": it has " + llvm::join(getTargets(), ", ") + "; use a later device, or the CPU");
   target = best->name.str();
   return device;
 }
@@ -323,6 +328,24 @@ static fa_error *compileModule(ModuleOp module, CompileOptions &compile,
   return nullptr;
 }
 
+std::string fa::findTextProblems(StringRef text, const fa_compile_options &options) {
+  fa_compile_options onCPU = options;
+  onCPU.target = "cpu";
+  onCPU.device = nullptr;
+  fa_error *error = withModule(text, onCPU,
+                               [&](ModuleOp, CompileOptions &, std::shared_ptr<const cuda::Device>,
+                                   ErrorCollector &) -> fa_error * { return nullptr; });
+  std::string problems = error ? error->message : "";
+  fa_error_free(error);
+  return problems;
+}
+
+std::string fa::findDeviceProblem(const fa_compile_options &options) {
+  std::string target = options.target ? options.target : "cpu";
+  auto device = chooseDevice(options, target);
+  return device ? "" : llvm::toString(device.takeError());
+}
+
 static fa_error *compileText(StringRef text, const fa_compile_options &options, std::string *taken,
                              fa_program &program) {
   return withModule(text, options,
@@ -361,8 +384,7 @@ static void memoryKey(StringRef text, const fa_compile_options &options, std::st
   key.append(text.data(), text.size());
 }
 
-/// Stores the options in the size of this version; an error where they have none.
-static fa_error *readOptions(const fa_compile_options *options, fa_compile_options &chosen) {
+fa_error *fa::readOptions(const fa_compile_options *options, fa_compile_options &chosen) {
   constexpr size_t first = offsetof(fa_compile_options, no_cache),
                    second = offsetof(fa_compile_options, aligned_only);
   if (!options)

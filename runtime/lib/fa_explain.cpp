@@ -11,9 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Explain.h"
 #include "Program.h"
+#include "fa/Runtime/CompileCUDA.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include <limits>
+#include <map>
+#include <set>
 
 using namespace mlir::fa;
 
@@ -26,13 +31,13 @@ struct fa_reasons {
 
   void add(fa_reason_kind kind, llvm::StringRef message) {
     size_t at = message.rfind("; ");
-    std::string remedy = at == llvm::StringRef::npos ? "" : message.substr(at + 2).str();
-    Reason reason{kind, message.substr(0, at).str(), remedy};
-    auto isSame = [&](const Reason &known) {
-      return known.kind == kind && known.what == reason.what && known.remedy == remedy;
-    };
-    if (llvm::none_of(reasons, isSame))
-      reasons.push_back(std::move(reason));
+    Reason reason{kind, message.substr(0, at).str(),
+                  at == llvm::StringRef::npos ? "see docs/semantics.md"
+                                              : message.substr(at + 2).str()};
+    for (const Reason &known : reasons)
+      if (known.kind == kind && known.what == reason.what && known.remedy == reason.remedy)
+        return;
+    reasons.push_back(std::move(reason));
   }
 };
 
@@ -40,15 +45,22 @@ struct fa_reasons {
 static void addMessages(fa_reasons &reasons, llvm::StringRef messages) {
   llvm::SmallVector<llvm::StringRef> lines;
   messages.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  std::string whole;
   for (llvm::StringRef line : lines) {
-    if (line.contains(": note: ") && !reasons.reasons.empty())
-      reasons.reasons.back().what += " (" + line.str() + ")";
-    else
-      reasons.add(FA_REFUSED, line);
+    if (line.contains(": note: ") && !whole.empty()) {
+      size_t at = whole.rfind("; ");
+      whole.insert(at == std::string::npos ? whole.size() : at, " (" + line.str() + ")");
+      continue;
+    }
+    if (!whole.empty())
+      reasons.add(FA_REFUSED, whole);
+    whole = line.str();
   }
+  if (!whole.empty())
+    reasons.add(FA_REFUSED, whole);
 }
 
-static std::string namesOf(const Manifest &entry, llvm::ArrayRef<unsigned> arguments) {
+static std::string namesOf(const Manifest &entry, const std::set<unsigned> &arguments) {
   std::string names;
   for (unsigned i : arguments)
     names += (names.empty() ? "'" : ", '") + entry.arguments[i].name + "'";
@@ -70,26 +82,22 @@ static void addVariants(fa_reasons &reasons, const fa_program &program) {
     if (!variant.limits.empty())
       continue;
     // A tensor map takes what a guard of 16 bytes does.
-    llvm::SmallVector<unsigned> mapped;
+    std::map<int64_t, std::set<unsigned>> aligned;
+    for (const ManifestGuard &guard : variant.guards)
+      aligned[guard.alignment].insert(guard.arguments.begin(), guard.arguments.end());
     for (const ManifestKernel &kernel : variant.kernels)
       for (const ManifestParameter &parameter : kernel.parameters)
-        if (parameter.kind == ManifestParameter::TensorMap &&
-            !llvm::is_contained(mapped, parameter.argument))
-          mapped.push_back(parameter.argument);
-    auto aligned = [&](int64_t bytes, llvm::ArrayRef<unsigned> arguments) {
-      reasons.add(last ? FA_REFUSED_AT_LAUNCH : FA_SLOWER,
-                  namesOf(entry, arguments) + " at addresses, or with strides, that are no " +
-                      "multiples of " + std::to_string(bytes) + " bytes " +
-                      (last ? "cannot be launched" : "take slower code") +
-                      "; align them, and pad their rows, to " + std::to_string(bytes) + " bytes");
-    };
-    for (const ManifestGuard &guard : variant.guards)
-      if (!guard.arguments.empty())
-        aligned(guard.alignment, guard.arguments);
-    if (!mapped.empty())
-      aligned(16, mapped);
+        if (parameter.kind == ManifestParameter::TensorMap)
+          aligned[16].insert(parameter.argument);
+    for (auto &[bytes, arguments] : aligned)
+      if (!arguments.empty())
+        reasons.add(last ? FA_REFUSED_AT_LAUNCH : FA_SLOWER,
+                    namesOf(entry, arguments) + " at addresses, or with strides, that are no " +
+                        "multiples of " + std::to_string(bytes) + " bytes " +
+                        (last ? "cannot be launched" : "take slower code") +
+                        "; align them, and pad their rows, to " + std::to_string(bytes) + " bytes");
     // It serves what the others would.
-    if (variant.guards.empty() && mapped.empty())
+    if (aligned.empty())
       break;
   }
   for (auto &[of, by] : entry.multiples)
@@ -101,16 +109,71 @@ static void addVariants(fa_reasons &reasons, const fa_program &program) {
                                           "dropout");
 }
 
+/// What is refused of any program.
+static void addLaunches(fa_reasons &reasons, const fa_program &program) {
+  reasons.add(FA_REFUSED_AT_LAUNCH,
+              "tensors with a negative stride, or one other than 1 in the last dimension, cannot "
+              "be launched; copy them to contiguous rows");
+  reasons.add(FA_REFUSED_AT_LAUNCH, "outputs with a stride of 0 cannot be launched; give each "
+                                    "element memory of its own");
+  reasons.add(FA_REFUSED_AT_LAUNCH,
+              "sizes of 2^31 and more cannot be launched; use fewer or shorter sequences");
+  if (program.cuda)
+    reasons.add(FA_REFUSED_AT_LAUNCH, "sizes that make 2^31 blocks and more of a grid cannot be "
+                                      "launched; use fewer or shorter sequences");
+}
+
+/// Whether other code would be better for the device, or the device asks for code that this
+/// build has not.
+static void addTarget(fa_reasons &reasons, const fa_program &program) {
+  const cuda::Device &device = program.cuda->getDevice();
+  const int newest = std::numeric_limits<int>::max();
+  const nvptx::Target *best = cuda::chooseTarget(device.major, device.minor, newest),
+                      *now = cuda::chooseTarget(device.major, device.minor, device.driver.version);
+  if (!best || !now)
+    return;
+  std::string where = "on " + device.describe() + " ", runs = program.target + " code runs";
+  if (program.target != now->name)
+    reasons.add(FA_SLOWER, where + runs + " where " + now->name.str() + " code could; leave out " +
+                               "the target, or compile for " + now->name.str());
+  if (now != best)
+    reasons.add(FA_SLOWER, where + runs + ", as the driver (CUDA " +
+                               cuda::versionText(device.driver.version) + ") reads no " +
+                               best->name.str() + " code; update the driver to CUDA " +
+                               cuda::versionText(cuda::getMinimumDriver(*best)) + " or later");
+  bool known = llvm::any_of(nvptx::getTargets(), [&](const nvptx::Target &target) {
+    return std::pair<int64_t, int64_t>(device.major, device.minor) <=
+           std::pair(target.computeMajor, target.computeMinor);
+  });
+  if (!known)
+    reasons.add(FA_SLOWER, where + runs + ", as this build knows no device so new; use a later " +
+                               "fa-mlir, where there is one");
+}
+
 fa_reasons *fa_explain(const char *text, size_t size, const fa_compile_options *options) {
   auto *reasons = new fa_reasons;
   fa_program *program = nullptr;
-  if (fa_error *error = fa_compile(text, size, options, &program)) {
-    addMessages(*reasons, fa_error_message(error));
-    fa_error_free(error);
+  fa_error *error = text ? fa_compile(text, size, options, &program) : nullptr;
+  if (program) {
+    if (program->cuda)
+      addTarget(*reasons, *program);
+    addVariants(*reasons, *program);
+    addLaunches(*reasons, *program);
+    fa_program_free(program);
     return reasons;
   }
-  addVariants(*reasons, *program);
-  fa_program_free(program);
+  // fa_compile tells of the device or the text.
+  fa_compile_options chosen = fa_compile_options_default();
+  if (fa_error *wrong = readOptions(options, chosen)) {
+    addMessages(*reasons, fa_error_message(wrong));
+    fa_error_free(wrong);
+  } else {
+    addMessages(*reasons, findDeviceProblem(chosen));
+    if (text)
+      addMessages(*reasons, findTextProblems(llvm::StringRef(text, size), chosen));
+  }
+  addMessages(*reasons, fa_error_message(error));
+  fa_error_free(error);
   return reasons;
 }
 

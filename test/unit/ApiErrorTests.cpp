@@ -141,27 +141,93 @@ static std::string explained(const fa::Attention &spec, const fa::Device &device
   return text;
 }
 
-TEST(ApiErrors, Explains) {
-  EXPECT_EQ(explained(simple(), fa::Device::cpu()),
-            "1: sizes where Hq is no multiple of Hk cannot be launched; repeat heads until it is "
-            "one\n");
-  fa::Attention spec = simple();
+// What is refused of any launch.
+static const std::string kLaunches =
+    "1: tensors with a negative stride, or one other than 1 in the last dimension, cannot be "
+    "launched; copy them to contiguous rows\n"
+    "1: outputs with a stride of 0 cannot be launched; give each element memory of its own\n"
+    "1: sizes of 2^31 and more cannot be launched; use fewer or shorter sequences\n";
+static const std::string kHeads =
+    "1: sizes where Hq is no multiple of Hk cannot be launched; repeat heads until it is one\n";
+
+TEST(ApiErrors, ExplainsSpecs) {
+  EXPECT_EQ(explained(simple(), fa::Device::cpu()), kHeads + kLaunches);
+  // All that is wrong, of the spec and of the device.
+  fa::Attention spec = simple(300);
+  spec.valueDim = 500;
+  spec.scale = NAN;
   spec.precision = "tf33";
-  EXPECT_EQ(explained(spec, fa::Device::cpu()),
-            "0: the precision is unknown; choose ieee, tf32x3 or tf32, or leave it empty\n");
-  spec.precision = "";
   spec.capture("q", fa::f32);
-  EXPECT_EQ(explained(spec, fa::Device::cpu()),
-            "0: capture 'q' has the name of an operand; choose another\n");
+  spec.capture("a\nb", fa::f32);
+  EXPECT_EQ(explained(spec, fa::Device{"gpu", {}}),
+            "0: headDim is 300, expected 1 to 256; split larger heads\n"
+            "0: valueDim is 500, expected 1 to 256, or 0, which is headDim; split larger heads\n"
+            "0: scale is not finite; give a number, or none for 1 / sqrt(headDim)\n"
+            "0: the precision is unknown; choose ieee, tf32x3 or tf32, or leave it empty\n"
+            "0: capture 'q' has the name of an operand; choose another\n"
+            "0: capture 'a?b' needs a name of 1 to 99 of a-z, A-Z, 0-9 and _; rename it\n"
+            "0: unknown device 'gpu'; choose cpu, cuda or cuda:N, or one of the targets cpu, "
+            "cpu-avx2, cpu-avx512, sm_80, sm_90, sm_90a\n");
+  // What only the compiler sees, beside a device that is not there.
+  spec = simple();
+  spec.scale = 1e200;
   setenv("FA_LIBCUDA", FA_FAKE_LIBCUDA, 1);
-  EXPECT_EQ(explained(simple(), fa::Device::cuda(3)),
-            "0: there is no CUDA device 3: the driver finds 1; choose 0 to 0\n");
-  std::string guarded = explained(simple(), fa::Device::cuda(0));
-  EXPECT_NE(guarded.find("2: "), std::string::npos) << guarded;
-  EXPECT_NE(guarded.find("multiples of 16 bytes take slower code; align them"), std::string::npos)
-      << guarded;
-  setenv("FA_FAKE_CUDA", "capability=75", 1);
-  EXPECT_NE(explained(simple(16), fa::Device::cuda(0)).find("0: this build compiles for none"),
-            std::string::npos);
-  unsetenv("FA_FAKE_CUDA");
+  EXPECT_EQ(explained(spec, fa::Device::cuda(3)),
+            "0: there is no CUDA device 3: the driver finds 1; choose 0 to 0\n"
+            "0: attention:5:14: error: 'fa.attention' op (attention_c12) scale must be 0 or have a "
+            "magnitude of 1.18e-38 (the smallest normal f32) to 1e18, got 1e+200; scale the query "
+            "or the key instead\n");
+}
+
+// And of what compiles for GPUs.
+static const std::string kRest =
+    "2: 'q', 'k', 'v', 'o' at addresses, or with strides, that are no "
+    "multiples of 16 bytes take slower code; align them, and pad their "
+    "rows, to 16 bytes\n" +
+    kHeads + kLaunches +
+    "1: sizes that make 2^31 blocks and more of a grid cannot be launched; "
+    "use fewer or shorter sequences\n";
+
+TEST(ApiErrors, ExplainsDevices) {
+  setenv("FA_LIBCUDA", FA_FAKE_LIBCUDA, 1);
+  // Memory would know a spec again, as devices do not change while a process runs.
+  int64_t dim = 0;
+  auto on = [&](const char *fake, const fa::Device &device) {
+    setenv("FA_FAKE_CUDA", fake, 1);
+    std::string text = explained(simple(dim += 16), device);
+    unsetenv("FA_FAKE_CUDA");
+    return text;
+  };
+  const fa::Device cuda = fa::Device::cuda(0);
+  EXPECT_EQ(on("", cuda), kRest);
+  EXPECT_EQ(on("capability=80", cuda), kRest);
+  EXPECT_EQ(on("capability=75", cuda),
+            "0: this build compiles for none that runs on device 0 (Fake GPU, compute capability "
+            "7.5): it has cpu, cpu-avx2, cpu-avx512, sm_80, sm_90, sm_90a; use a later device, or "
+            "the CPU\n");
+  EXPECT_EQ(on("capability=100", cuda),
+            "2: on device 0 (Fake GPU, compute capability 10.0) sm_90 code runs, as this build "
+            "knows no device so new; use a later fa-mlir, where there is one\n" +
+                kRest);
+  EXPECT_EQ(on("", fa::Device{"cuda:0", "sm_80"}),
+            "2: on device 0 (Fake GPU, compute capability 9.0) sm_80 code runs where sm_90a code "
+            "could; leave out the target, or compile for sm_90a\n" +
+                kRest);
+}
+
+// A driver's version is asked for once in a process: in one of its own.
+TEST(ApiErrors, ExplainsOldDrivers) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  auto explain = [] {
+    setenv("FA_LIBCUDA", FA_FAKE_LIBCUDA, 1);
+    setenv("FA_FAKE_CUDA", "version=12000", 1);
+    std::string text = explained(simple(64), fa::Device::cuda(0));
+    std::fputs(text.c_str(), stderr);
+    bool right = text == "2: on device 0 (Fake GPU, compute capability 9.0) sm_90 code runs, as "
+                         "the driver (CUDA 12.0) reads no sm_90a code; update the driver to CUDA "
+                         "12.3 or later\n" +
+                             kRest;
+    std::exit(right ? 0 : 1);
+  };
+  EXPECT_EXIT(explain(), testing::ExitedWithCode(0), "");
 }

@@ -60,7 +60,7 @@ struct CUevent_st {
 namespace {
 
 constexpr CUresult kInvalidValue = 1, kInvalidPtx = 218, kNotFound = 500, kInvalidContext = 201;
-[[maybe_unused]] constexpr CUresult kCaptured = 900;
+constexpr CUresult kCaptured = 900;
 
 std::string setting(const std::string &key, const std::string &otherwise) {
   const char *text = std::getenv("FA_FAKE_CUDA");
@@ -86,6 +86,9 @@ std::atomic<bool> quiet{false};
 std::atomic<bool> capturing{false};
 thread_local int current = 0;
 thread_local CUstreamCaptureMode captureMode{};
+
+/// Whether a call that is not safe ends what some thread captures.
+bool endsCapture() { return capturing && captureMode != CU_STREAM_CAPTURE_MODE_RELAXED; }
 
 CUresult compileError(CUlib_st &library) {
   std::string log = setting("jit", "");
@@ -270,7 +273,7 @@ FA_EXPORTED CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUj
   std::this_thread::sleep_for(std::chrono::milliseconds(number("load", 0)));
   if (gone)
     std::abort();
-  if (capturing && captureMode != CU_STREAM_CAPTURE_MODE_RELAXED)
+  if (endsCapture())
     return kCaptured;
   auto *made = new CUlib_st{static_cast<const char *>(code)};
   for (unsigned i = 0; i < count; ++i) {
@@ -290,6 +293,8 @@ FA_EXPORTED CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUj
 }
 #endif
 FA_EXPORTED CUresult cuLibraryUnload(CUlibrary library) {
+  if (endsCapture())
+    return kCaptured;
   --libraries;
   delete library;
   return CUDA_SUCCESS;
@@ -395,6 +400,8 @@ FA_EXPORTED CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
   return CUDA_SUCCESS;
 }
 FA_EXPORTED CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
+  if (endsCapture())
+    return kCaptured;
   std::lock_guard<std::mutex> lock(mutex);
   if (allocated + bytes > static_cast<size_t>(number("memory", 1l << 30)))
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -404,6 +411,8 @@ FA_EXPORTED CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
   return CUDA_SUCCESS;
 }
 FA_EXPORTED CUresult cuMemFree_v2(CUdeviceptr pointer) {
+  if (endsCapture())
+    return kCaptured;
   std::lock_guard<std::mutex> lock(mutex);
   auto found = allocations.find(pointer);
   if (found == allocations.end())
@@ -417,11 +426,37 @@ FA_EXPORTED CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
   return CUDA_SUCCESS;
 }
+// The default stream, and the device, are of no use while a stream is captured.
 FA_EXPORTED CUresult cuMemsetD8_v2(CUdeviceptr pointer, unsigned char value, size_t bytes) {
+  if (capturing)
+    return kCaptured;
   std::memset(reinterpret_cast<void *>(pointer), value, bytes);
   return CUDA_SUCCESS;
 }
-FA_EXPORTED CUresult cuCtxSynchronize() { return static_cast<CUresult>(number("sync", 0)); }
+FA_EXPORTED CUresult cuCtxSynchronize() {
+  return capturing ? kCaptured : static_cast<CUresult>(number("sync", 0));
+}
+FA_EXPORTED CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+  // Of blocking ones the default stream waits.
+  if (!flags)
+    return kInvalidValue;
+  *stream = reinterpret_cast<CUstream>(new char);
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuStreamSynchronize(CUstream) {
+  return static_cast<CUresult>(number("sync", 0));
+}
+FA_EXPORTED CUresult cuStreamDestroy_v2(CUstream stream) {
+  delete reinterpret_cast<char *>(stream);
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes,
+                                          CUstream stream) {
+  if (!stream && capturing)
+    return kCaptured;
+  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+  return CUDA_SUCCESS;
+}
 FA_EXPORTED CUresult cuEventCreate(CUevent *event, unsigned) {
   *event = new CUevent_st;
   return CUDA_SUCCESS;

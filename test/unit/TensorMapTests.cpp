@@ -241,3 +241,16 @@ TEST_F(TensorMaps, NeedTheDriverOnlyWhereUsed) {
             "kernel 'fake_tile' needs tensor maps, but the CUDA driver (CUDA 12.4) lacks "
             "cuTensorMapEncodeTiled; update the driver");
 }
+
+// In its global mode a capture is ended by what is not safe on any thread: programs that are
+// made, found and freed meanwhile leave it alone, and the thread's mode as it was.
+TEST_F(TensorMaps, ProgramsComeAndGoWhileStreamsAreCaptured) {
+  auto capture = fake<void(bool)>("fakeCapture");
+  capture(true);
+  fa_program *other = load();
+  fa_program_free(other);
+  EXPECT_EQ(fake<int()>("fakeLibraries")(), 1);
+  cuda::CUdeviceptr memory;
+  EXPECT_EQ(fake<cuda::CUresult(cuda::CUdeviceptr *, size_t)>("cuMemAlloc_v2")(&memory, 1), 900);
+  capture(false);
+}

@@ -43,6 +43,9 @@ CompileOptions withoutAlignment(const CompileOptions &options);
 /// a driver that supports this CUDA; null where none runs there.
 const nvptx::Target *chooseTarget(int major, int minor, int driverVersion);
 
+/// The CUDA whose driver first reads a target's code, as drivers count: 12030 is 12.3.
+int64_t getMinimumDriver(const nvptx::Target &target);
+
 } // namespace mlir::fa::cuda
 
 #endif // FA_RUNTIME_COMPILECUDA_H

@@ -155,7 +155,8 @@ typedef struct fa_reason {
 } fa_reason;
 typedef struct fa_reasons fa_reasons;
 
-/* As fa_compile, but tells what there is to tell. The caller frees the list. */
+/* As fa_compile, but tells all there is to tell, each once; `text` may be NULL: of the
+ * device alone. The caller frees the list. */
 FA_API fa_reasons *fa_explain(const char *text, size_t size, const fa_compile_options *options);
 FA_API size_t fa_reasons_count(const fa_reasons *reasons);
 /* Valid as long as the list. */

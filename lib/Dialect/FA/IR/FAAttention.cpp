@@ -106,6 +106,14 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     captures.append(item.operands);
   operands.append(captures);
   operands.append(dropout);
+  StringRef clause;
+  SMLoc at = parser.getCurrentLocation();
+  if (succeeded(
+          parser.parseOptionalKeyword(&clause, {"query", "key", "value", "captures", "with",
+                                                "dropout", "scale", "precision", "mask", "score"})))
+    return parser.emitError(at) << "has clause '" << clause << "' too late, or twice: the clauses come "
+                                << "in the order query, key, value, captures, with, dropout, "
+                                << "scale, precision, mask, score; move it";
   FunctionType type;
   if (parser.parseOptionalAttrDict(state.attributes) ||
       // An attribute of another type would leave the property empty.

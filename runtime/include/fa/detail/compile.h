@@ -14,6 +14,7 @@
 #ifndef FA_DETAIL_COMPILE_H
 #define FA_DETAIL_COMPILE_H
 
+#include <algorithm>
 #include <cstdio>
 
 namespace fa {
@@ -23,10 +24,13 @@ namespace detail {
 inline std::string checkCapture(const Attention &spec, size_t i) {
   const CaptureInfo &info = spec.captures[i];
   bool plain = !info.name.empty() && info.name.size() < 100;
-  for (char c : info.name)
+  std::string shown = info.name.substr(0, 100);
+  for (char &c : shown) {
     plain &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    c = c < ' ' || c > '~' ? '?' : c;
+  }
   if (!plain)
-    return "capture '" + info.name + "' needs a name of letters, digits and _";
+    return "capture '" + shown + "' needs a name of 1 to 99 of a-z, A-Z, 0-9 and _; rename it";
   for (const char *own : {"q", "k", "v", "o", "lse", "p", "seed", "offset"})
     if (info.name == own)
       return "capture '" + info.name + "' has the name of an operand; choose another";
@@ -38,10 +42,10 @@ inline std::string checkCapture(const Attention &spec, size_t i) {
   for (const Dim &dim : info.dims)
     for (char c : dim.name)
       if (c < ' ' || c > '~' || c == '"' || c == '\\')
-        return "a dimension of capture '" + info.name + "' needs a plain name";
+        return "a dimension of capture '" + info.name + "' has no plain name; use letters";
   if (info.dims.size() > static_cast<size_t>(Tensor::kMaxRank))
     return "capture '" + info.name + "' has rank " + std::to_string(info.dims.size()) +
-           ", expected at most " + std::to_string(Tensor::kMaxRank);
+           ", expected at most " + std::to_string(Tensor::kMaxRank) + "; join dimensions";
   return "";
 }
 
@@ -59,28 +63,36 @@ inline std::string checkRegion(const Attention &spec, const Region &region, cons
   return "";
 }
 
+/// What is wrong with a spec, a line each; empty where nothing is.
 inline std::string check(const Attention &spec) {
-  if (spec.headDim < 1 || spec.valueDim < 0)
-    return "headDim is " + std::to_string(spec.headDim) + " and valueDim " +
-           std::to_string(spec.valueDim) + ", expected 1 to 256";
+  std::string problems;
+  auto add = [&](const std::string &problem) {
+    if (!problem.empty())
+      (problems += problems.empty() ? "" : "\n") += problem;
+  };
+  if (spec.headDim < 1 || spec.headDim > 256)
+    add("headDim is " + std::to_string(spec.headDim) + ", expected 1 to 256; " +
+        (spec.headDim < 1 ? "set it to the elements of a row of q and k" : "split larger heads"));
+  if (spec.valueDim < 0 || spec.valueDim > 256)
+    add("valueDim is " + std::to_string(spec.valueDim) +
+        ", expected 1 to 256, or 0, which is headDim; split larger heads");
   if (spec.dtype != FA_F16 && spec.dtype != FA_BF16 && spec.dtype != FA_F32)
-    return "dtype must be fa::f16, fa::bf16 or fa::f32";
+    add("dtype is none of fa::f16, fa::bf16 and fa::f32; choose one of these");
   if (spec.scale && !(*spec.scale >= -1e300 && *spec.scale <= 1e300))
-    return "scale must be finite";
+    add("scale is not finite; give a number, or none for 1 / sqrt(headDim)");
   bool known = spec.precision.empty();
   for (const char *name : {"ieee", "tf32x3", "tf32"})
     known |= spec.precision == name;
   if (!known)
-    return "the precision is unknown; choose ieee, tf32x3 or tf32, or leave it empty";
+    add("the precision is unknown; choose ieee, tf32x3 or tf32, or leave it empty");
   if (spec.captures.size() > static_cast<size_t>(Forward::kMaxCaptures))
-    return "there are " + std::to_string(spec.captures.size()) + " captures, expected at most " +
-           std::to_string(Forward::kMaxCaptures) + "; join some to one tensor";
+    add("there are " + std::to_string(spec.captures.size()) + " captures, expected at most " +
+        std::to_string(Forward::kMaxCaptures) + "; join some to one tensor");
   for (size_t i = 0; i < spec.captures.size(); ++i)
-    if (std::string problem = checkCapture(spec, i); !problem.empty())
-      return problem;
-  if (std::string problem = checkRegion(spec, spec.mask, "mask"); !problem.empty())
-    return problem;
-  return checkRegion(spec, spec.score, "score");
+    add(checkCapture(spec, i));
+  add(checkRegion(spec, spec.mask, "mask"));
+  add(checkRegion(spec, spec.score, "score"));
+  return problems;
 }
 
 /// A finite double with all of its digits, as MLIR reads it in any locale.
@@ -248,15 +260,20 @@ inline Expected<Kernel> compile(std::string_view text, const Device &device) {
 }
 
 inline std::vector<Reason> explain(const Attention &spec, const Device &device) {
-  Expected<std::string> text = toMLIR(spec);
-  if (!text) {
-    size_t at = text.error().rfind("; ");
-    return {{FA_REFUSED, text.error().substr(0, at),
-             at == std::string::npos ? "" : text.error().substr(at + 2)}};
-  }
-  fa_compile_options options = detail::optionsFor(device);
-  fa_reasons *list = fa_explain(text->data(), text->size(), &options);
   std::vector<Reason> reasons;
+  std::string problems = detail::check(spec), text;
+  for (size_t begin = 0; begin < problems.size();) {
+    size_t end = std::min(problems.find('\n', begin), problems.size()),
+           at = problems.rfind("; ", end);
+    reasons.push_back(
+        {FA_REFUSED, problems.substr(begin, at - begin), problems.substr(at + 2, end - at - 2)});
+    begin = end + 1;
+  }
+  // Of a spec that is wrong there is no text; then of the device alone.
+  if (problems.empty())
+    detail::print(text, spec);
+  fa_compile_options options = detail::optionsFor(device);
+  fa_reasons *list = fa_explain(problems.empty() ? text.data() : nullptr, text.size(), &options);
   for (size_t i = 0; i < fa_reasons_count(list); ++i) {
     fa_reason reason = fa_reasons_get(list, i);
     reasons.push_back({reason.kind, reason.what, reason.remedy});
