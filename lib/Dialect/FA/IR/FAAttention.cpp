@@ -111,7 +111,8 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   if (succeeded(
           parser.parseOptionalKeyword(&clause, {"query", "key", "value", "captures", "with",
                                                 "dropout", "scale", "precision", "mask", "score"})))
-    return parser.emitError(at) << "has clause '" << clause << "' too late, or twice: the clauses come "
+    return parser.emitError(at) << "has clause '" << clause
+                                << "' too late, or twice: the clauses come "
                                 << "in the order query, key, value, captures, with, dropout, "
                                 << "scale, precision, mask, score; move it";
   FunctionType type;
