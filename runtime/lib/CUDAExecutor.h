@@ -43,14 +43,20 @@ private:
   explicit Device(const Driver &driver) : driver(driver) {}
 };
 
-/// Makes the context of a device the thread's current one, for a scope.
+/// Makes the context of a device the thread's current one, for a scope. Mostly it is already, by
+/// the CUDA runtime, and to ask takes less time than to change it.
 class Current {
 public:
-  explicit Current(const Device &device)
-      : driver(device.driver), result(driver.cuCtxPushCurrent(device.context)) {}
+  explicit Current(const Device &device) : driver(device.driver) {
+    CUcontext current = nullptr;
+    if (driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == device.context)
+      return;
+    result = driver.cuCtxPushCurrent(device.context);
+    pushed = result == CUDA_SUCCESS;
+  }
   ~Current() {
     CUcontext popped;
-    if (result == CUDA_SUCCESS)
+    if (pushed)
       driver.cuCtxPopCurrent(&popped);
   }
   Current(const Current &) = delete;
@@ -58,7 +64,8 @@ public:
 
 private:
   const Driver &driver;
-  CUresult result;
+  CUresult result = CUDA_SUCCESS;
+  bool pushed = false;
 };
 
 /// Exempts the thread from the rules of streams that any thread captures, for a scope: what
@@ -78,6 +85,14 @@ private:
 
 /// "cuda" or "cuda:N" as the ordinal N; none for other texts.
 std::optional<int> parseDevice(llvm::StringRef text);
+
+/// How a launch goes, but for its arguments.
+struct LaunchPlan {
+  size_t variant = 0;
+  /// Of each kernel.
+  llvm::SmallVector<unsigned, 4> blocks;
+  CUtensorMap maps[ManifestModule::kMaxTensorMaps];
+};
 
 /// An entry whose kernels are loaded on a device. May be used from any thread.
 ///
@@ -115,8 +130,14 @@ public:
   /// Puts the kernels of the first variant whose guards hold on a stream.
   /// Allocates nothing on the device and waits for nothing that the device does, so
   /// that a stream may be captured in a graph; for a variant that is being loaded it
-  /// waits.
-  llvm::Error launch(const Manifest &entry, const BoundArguments &bound, CUstream stream) const;
+  /// waits. Stores how it went.
+  llvm::Error launch(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan,
+                     CUstream stream) const;
+  /// Goes as a launch went that differs only in addresses, all by multiples of what guards
+  /// and tensor maps ask for, if there are any (`moved`), and scalars. None where
+  /// that is not possible.
+  std::optional<llvm::Error> repeat(const Manifest &entry, const BoundArguments &bound, bool moved,
+                                    LaunchPlan &plan, CUstream stream) const;
 
   const Device &getDevice() const { return *device; }
   /// Waits for all variants; an error where one cannot be loaded.
@@ -168,6 +189,9 @@ private:
   bool makeTensorMaps(const Manifest &entry, const ManifestVariant &variant,
                       llvm::ArrayRef<BoundArgument> arguments, CUtensorMap *maps,
                       std::string *reason) const;
+  llvm::Error makePlan(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan) const;
+  llvm::Error start(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan,
+                    CUstream stream) const;
 
   std::shared_ptr<const Device> device;
   std::vector<std::unique_ptr<Image>> images;

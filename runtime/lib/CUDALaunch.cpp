@@ -170,50 +170,78 @@ static uint64_t valueOf(const ManifestParameter &parameter,
   return 0;
 }
 
-llvm::Error Executor::launch(const Manifest &entry, const BoundArguments &bound,
-                             CUstream stream) const {
+llvm::Error Executor::makePlan(const Manifest &entry, const BoundArguments &bound,
+                               LaunchPlan &plan) const {
   llvm::ArrayRef<BoundArgument> arguments = bound.arguments;
-  // The driver makes tensor maps only where a context is current.
-  Current current(*device);
-  if (llvm::Error failed = current.check())
-    return failed;
-  CUtensorMap maps[ManifestModule::kMaxTensorMaps];
-  size_t chosen = 0;
-  while (chosen < variants.size() && !fits(entry, chosen, arguments, maps, /*reason=*/nullptr))
+  size_t &chosen = plan.variant = 0;
+  while (chosen < variants.size() && !fits(entry, chosen, arguments, plan.maps, /*reason=*/nullptr))
     ++chosen;
   if (chosen == variants.size()) {
     std::string problems;
     for (size_t i = 0; i < variants.size(); ++i)
-      if (std::string problem;
-          !fits(entry, i, arguments, maps, &problem) && problems.find(problem) == std::string::npos)
+      if (std::string problem; !fits(entry, i, arguments, plan.maps, &problem) &&
+                               problems.find(problem) == std::string::npos)
         problems += (problems.empty() ? "" : "; or: ") + problem;
     return error("@" + entry.entry + " cannot be launched: " + problems);
   }
   if (!waitFor(variants[chosen]) || !variants[chosen].failure.empty())
     return error("@" + entry.entry + " cannot be launched: " + getProblem(chosen));
-
-  CUtensorMap *map = maps;
-  for (auto [kernel, function] :
-       llvm::zip_equal(entry.variants[chosen].kernels, variants[chosen].functions)) {
-    llvm::Expected<unsigned> blocks =
-        countBlocks(entry, kernel, bound.shapes, device->multiprocessors);
+  plan.blocks.clear();
+  for (const ManifestKernel &kernel : entry.variants[chosen].kernels) {
+    auto blocks = countBlocks(entry, kernel, bound.shapes, device->multiprocessors);
     if (!blocks)
       return blocks.takeError();
-    llvm::SmallVector<uint64_t, 64> values(kernel.parameters.size());
-    llvm::SmallVector<void *, 64> addresses;
-    for (auto [value, parameter] : llvm::zip_equal(values, kernel.parameters)) {
+    plan.blocks.push_back(*blocks);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Executor::start(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan,
+                            CUstream stream) const {
+  CUtensorMap *map = plan.maps;
+  llvm::ArrayRef<ManifestKernel> kernels = entry.variants[plan.variant].kernels;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    const ManifestKernel &kernel = kernels[k];
+    size_t count = kernel.parameters.size();
+    llvm::SmallVector<uint64_t, 64> values(count);
+    llvm::SmallVector<void *, 64> addresses(count);
+    for (size_t i = 0; i < count; ++i) {
+      const ManifestParameter &parameter = kernel.parameters[i];
       bool mapped = parameter.kind == ManifestParameter::TensorMap;
-      value = valueOf(parameter, arguments);
-      addresses.push_back(mapped ? static_cast<void *>(map++) : &value);
+      values[i] = valueOf(parameter, bound.arguments);
+      addresses[i] = mapped ? static_cast<void *>(map++) : &values[i];
     }
-    if (*blocks == 0)
+    if (plan.blocks[k] == 0)
       continue;
     CUresult result = device->driver.cuLaunchKernel(
-        function, *blocks, 1, 1, static_cast<unsigned>(kernel.threads), 1, 1,
-        static_cast<unsigned>(kernel.sharedBytes), stream, addresses.data(), nullptr);
+        variants[plan.variant].functions[k], plan.blocks[k], 1, 1,
+        static_cast<unsigned>(kernel.threads), 1, 1, static_cast<unsigned>(kernel.sharedBytes),
+        stream, addresses.data(), nullptr);
     if (result != CUDA_SUCCESS)
       return device->driver.check(result,
                                   "launch kernel '" + kernel.name + "' on " + device->describe());
   }
   return llvm::Error::success();
+}
+
+llvm::Error Executor::launch(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan,
+                             CUstream stream) const {
+  // The driver makes tensor maps only where a context is current.
+  Current current(*device);
+  if (llvm::Error failed = current.check())
+    return failed;
+  if (llvm::Error failed = makePlan(entry, bound, plan))
+    return failed;
+  return start(entry, bound, plan, stream);
+}
+
+std::optional<llvm::Error> Executor::repeat(const Manifest &entry, const BoundArguments &bound,
+                                            bool moved, LaunchPlan &plan, CUstream stream) const {
+  Current current(*device);
+  if (llvm::Error failed = current.check())
+    return failed;
+  if (moved && !makeTensorMaps(entry, entry.variants[plan.variant], bound.arguments, plan.maps,
+                               /*reason=*/nullptr))
+    return std::nullopt;
+  return start(entry, bound, plan, stream);
 }

@@ -101,6 +101,7 @@ enum CUtensorMapFloatOOBfill : int { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
     (int *value, CUdevice_attribute attribute, CUdevice device))                                   \
   X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))    \
   X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice device))                    \
+  X(cuCtxGetCurrent, cuCtxGetCurrent, (CUcontext * context))                                       \
   X(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext context))                                    \
   X(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext * context))                                    \
   X(cuLibraryLoadData, cuLibraryLoadData,                                                          \

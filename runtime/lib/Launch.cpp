@@ -258,24 +258,36 @@ llvm::Expected<uint64_t> fa::workspaceSize(const Manifest &manifest,
   return bound.workspaceBytes;
 }
 
+bool fa::bindWorkspace(const Manifest &manifest, void *workspace, uint64_t workspaceBytes,
+                       BoundArguments &bound) {
+  if (bound.workspaceBytes == 0)
+    workspace = nullptr;
+  else if (!workspace || workspaceBytes < bound.workspaceBytes)
+    return false;
+  if (reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0)
+    return false;
+  // Not a difference of pointers: those into nothing are offsets.
+  uintptr_t moved =
+      reinterpret_cast<uintptr_t>(workspace) - reinterpret_cast<uintptr_t>(bound.workspace);
+  bound.workspace = workspace;
+  for (auto [info, argument] : llvm::zip_equal(manifest.arguments, bound.arguments)) {
+    if (info.kind == ManifestArgument::Workspace)
+      argument.data = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(argument.data) + moved);
+    else if (info.kind == ManifestArgument::LaunchTag)
+      argument.scalar = makeLaunchTag();
+  }
+  return true;
+}
+
 llvm::Error fa::bindArguments(const Manifest &manifest, ArrayRef<fa_argument> arguments,
                               void *workspace, uint64_t workspaceBytes, BoundArguments &bound) {
   if (llvm::Error failed = bindKnown(manifest, arguments, bound))
     return failed;
-  uint64_t needed = bound.workspaceBytes;
-  if (needed == 0)
-    workspace = nullptr;
-  else if (!workspace || workspaceBytes < needed)
-    return error("the launch needs ", needed, " bytes of workspace, got ",
-                 workspace ? workspaceBytes : 0,
-                 "; ask fa_program_workspace_size and allocate that much");
-  if (reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0)
+  if (bindWorkspace(manifest, workspace, workspaceBytes, bound))
+    return llvm::Error::success();
+  if (workspace && workspaceBytes >= bound.workspaceBytes)
     return error("the workspace must be aligned to ", kWorkspaceAlignment, " bytes");
-  for (auto [info, argument] : llvm::zip_equal(manifest.arguments, bound.arguments)) {
-    if (info.kind == ManifestArgument::Workspace)
-      argument.data = static_cast<char *>(workspace) + reinterpret_cast<uintptr_t>(argument.data);
-    else if (info.kind == ManifestArgument::LaunchTag)
-      argument.scalar = makeLaunchTag();
-  }
-  return llvm::Error::success();
+  return error("the launch needs ", bound.workspaceBytes, " bytes of workspace, got ",
+               workspace ? workspaceBytes : 0,
+               "; ask fa_program_workspace_size and allocate that much");
 }

@@ -28,8 +28,9 @@ struct BoundArguments {
   llvm::SmallVector<BoundArgument, 12> arguments;
   /// The sizes of each, again.
   LaunchShapes shapes;
-  /// Bytes of workspace.
+  /// Bytes of workspace, and where it begins.
   uint64_t workspaceBytes = 0;
+  void *workspace = nullptr;
 };
 
 /// The dtype of the C API for that of a manifest, nothing where it has none.
@@ -41,6 +42,11 @@ bool scalarBits(fa_dtype dtype, const fa_argument &argument, uint64_t &bits);
 /// Bytes of workspace of a launch; checks names, dtypes, shapes and strides.
 llvm::Expected<uint64_t> workspaceSize(const Manifest &manifest,
                                        llvm::ArrayRef<fa_argument> arguments);
+
+/// Binds what no caller names, of arguments that are bound: the workspaces, wherever they
+/// were before, and a launch tag. False, for a workspace that is none.
+bool bindWorkspace(const Manifest &manifest, void *workspace, uint64_t workspaceBytes,
+                   BoundArguments &bound);
 
 /// Binds all of them; takes no memory but where they are uncommonly many.
 llvm::Error bindArguments(const Manifest &manifest, llvm::ArrayRef<fa_argument> arguments,

@@ -27,6 +27,8 @@ public:
 /// Immutable once it is made. A handle of the API and the cache share one.
 struct fa_program {
   std::atomic<int> references{1};
+  /// Of no other program of the process.
+  const uint64_t number = getNextNumber();
   std::string target;
   mlir::fa::Manifest manifest;
   // One of the two, by the target.
@@ -38,6 +40,12 @@ struct fa_program {
   std::vector<std::vector<int64_t>> shapes;
   /// Writes to the disk, once all code is there.
   std::unique_ptr<mlir::fa::Background> keeping;
+
+private:
+  static uint64_t getNextNumber() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+  }
 };
 
 namespace mlir::fa {

@@ -71,8 +71,14 @@ fa_error *mlir::fa::getProgram(llvm::StringRef key,
   auto [it, added] = programs->slots.try_emplace(key);
   if (added)
     it->second = std::make_shared<Slot>();
+  it->second->used = ++programs->clock;
+  if (!added && it->second->program) {
+    ++getCacheCounts().memory;
+    *program = it->second->program;
+    (*program)->references.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
   std::shared_ptr<Slot> slot = it->second;
-  slot->used = ++programs->clock;
   if (!added) {
     programs->changed.wait(lock, [&] { return slot->done; });
     if (!slot->program)

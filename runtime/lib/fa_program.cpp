@@ -11,6 +11,7 @@
 
 #include "CError.h"
 #include "Program.h"
+#include "RepeatedLaunch.h"
 #include "fa/Target/Artifact.h"
 #include <cstring>
 
@@ -213,16 +214,39 @@ fa_error *fa_program_workspace_size(const fa_program *program, const fa_argument
   return nullptr;
 }
 
+static llvm::Error launchOnGPU(const fa_program &program, cuda::CUstream stream,
+                               llvm::ArrayRef<fa_argument> arguments, void *workspace,
+                               uint64_t workspaceBytes) {
+  const Manifest &manifest = program.manifest;
+  if (RepeatedLaunch *known =
+          RepeatedLaunch::find(program.number, manifest, arguments, workspace, workspaceBytes)) {
+    auto repeated =
+        program.cuda->repeat(manifest, known->bound, known->hasMoved(), known->plan, stream);
+    if (repeated)
+      return std::move(*repeated);
+    known->forget();
+  }
+  RepeatedLaunch &launch = RepeatedLaunch::create();
+  if (llvm::Error failed =
+          bindArguments(manifest, arguments, workspace, workspaceBytes, launch.bound))
+    return failed;
+  if (llvm::Error failed = program.cuda->launch(manifest, launch.bound, launch.plan, stream))
+    return failed;
+  launch.remember(program.number, manifest, arguments);
+  return llvm::Error::success();
+}
+
 fa_error *fa_program_launch(const fa_program *program, void *stream, const fa_argument *arguments,
                             size_t count, void *workspace, uint64_t workspaceBytes) {
   if (!program || (!arguments && count))
     return makeError("fa_program_launch needs a program and arguments, got NULL");
-  BoundArguments bound;
-  if (llvm::Error failed = bindArguments(program->manifest, llvm::ArrayRef(arguments, count),
-                                         workspace, workspaceBytes, bound))
-    return makeError(std::move(failed));
+  llvm::ArrayRef<fa_argument> given(arguments, count);
   if (program->cuda)
-    return makeError(
-        program->cuda->launch(program->manifest, bound, static_cast<cuda::CUstream>(stream)));
+    return makeError(launchOnGPU(*program, static_cast<cuda::CUstream>(stream), given, workspace,
+                                 workspaceBytes));
+  BoundArguments bound;
+  if (llvm::Error failed =
+          bindArguments(program->manifest, given, workspace, workspaceBytes, bound))
+    return makeError(std::move(failed));
   return makeError(program->host->run(program->manifest, bound));
 }

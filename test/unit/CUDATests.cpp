@@ -12,6 +12,7 @@
 #include "fa/Runtime/CompileCUDA.h"
 #include <cmath>
 #include <cstring>
+#include <random>
 #include <thread>
 
 using namespace mlir::fa;
@@ -277,6 +278,52 @@ TEST_F(CUDA, TagsLaunchesAndLimitsBlocks) {
                           {"tag", nullptr, 0, 1}};
   EXPECT_EQ(take(fa_program_launch(program, nullptr, tagged, 5, launch.workspace, 256)),
             "entry @scale has no argument 'tag'; it has x, y, a, flag");
+  fa_program_free(program);
+}
+
+TEST_F(CUDA, RepeatedLaunchesAreWhatFirstOnesAre) {
+  // Whatever was launched before, a launch is that of a program which was never launched.
+  fa_program *program = load();
+  alignas(64) static float x[2][64], y[2][64], workspace[2][64];
+  std::mt19937 random(7);
+  int repeated = 0;
+  std::string before;
+  for (int round = 0; round < 400; ++round) {
+    // Most are repetitions: each choice is mostly the first.
+    auto choose = [&](unsigned count) { return random() % 4 ? 0 : random() % count; };
+    int64_t shape[] = {3 - int64_t(choose(4)), 4}, strides[] = {choose(2) ? 6 : 4, 1};
+    static const uint64_t offsets[] = {0, 8, 16, 4};
+    fa_tensor from{choose(9) == 8 ? nullptr : x[random() % 2],
+                   choose(9) == 8 ? FA_F16 : FA_F32,
+                   choose(9) == 8 ? 1 : 2,
+                   shape,
+                   choose(2) ? strides : nullptr,
+                   offsets[choose(4)]};
+    fa_tensor to{y[random() % 2], FA_F32, 2, shape, nullptr, 0};
+    std::vector<fa_argument> arguments = {{"x", &from, 0, 0},
+                                          {"y", &to, 0, 0},
+                                          {"a", nullptr, double(random() % 3), 0},
+                                          {choose(9) == 8 ? "b" : "flag", nullptr, 0, 1}};
+    if (choose(2))
+      std::swap(arguments[0], arguments[2]);
+    if (choose(9) == 8)
+      arguments.pop_back();
+    void *memory = choose(9) == 8 ? nullptr : workspace[random() % 2] + choose(2);
+    uint64_t bytes = choose(2) ? 100 : 200;
+    auto run = [&](const fa_program *launched) {
+      fake<void()>("fakeReset")();
+      std::string message = take(
+          fa_program_launch(launched, nullptr, arguments.data(), arguments.size(), memory, bytes));
+      return message + "\n" + launches();
+    };
+    std::string again = run(program);
+    repeated += again == before;
+    before = again;
+    fa_program *fresh = load();
+    ASSERT_EQ(again, run(fresh)) << round;
+    fa_program_free(fresh);
+  }
+  EXPECT_GT(repeated, 5);
   fa_program_free(program);
 }
 

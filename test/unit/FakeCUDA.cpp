@@ -84,7 +84,7 @@ std::string launches;
 std::atomic<int> contexts{0}, libraries{0}, encodings{0};
 std::atomic<bool> quiet{false};
 std::atomic<bool> capturing{false};
-thread_local int current = 0;
+thread_local std::vector<CUcontext> current;
 thread_local CUstreamCaptureMode captureMode{};
 
 /// Whether a call that is not safe ends what some thread captures.
@@ -251,8 +251,12 @@ FA_EXPORTED CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
   --contexts;
   return CUDA_SUCCESS;
 }
-FA_EXPORTED CUresult cuCtxPushCurrent_v2(CUcontext) {
-  ++current;
+FA_EXPORTED CUresult cuCtxGetCurrent(CUcontext *context) {
+  *context = current.empty() ? nullptr : current.back();
+  return CUDA_SUCCESS;
+}
+FA_EXPORTED CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  current.push_back(context);
   return CUDA_SUCCESS;
 }
 FA_EXPORTED CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
@@ -260,7 +264,10 @@ FA_EXPORTED CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode
   return CUDA_SUCCESS;
 }
 FA_EXPORTED CUresult cuCtxPopCurrent_v2(CUcontext *) {
-  return current-- > 0 ? CUDA_SUCCESS : kInvalidContext;
+  if (current.empty())
+    return kInvalidContext;
+  current.pop_back();
+  return CUDA_SUCCESS;
 }
 
 #ifndef FA_FAKE_LACKS_LIBRARIES
@@ -324,7 +331,7 @@ FA_EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigne
                                     unsigned gridZ, unsigned blockX, unsigned blockY,
                                     unsigned blockZ, unsigned sharedBytes, CUstream stream,
                                     void **parameters, void **) {
-  if (current <= 0)
+  if (current.empty())
     return kInvalidContext;
   if (quiet)
     return CUDA_SUCCESS;

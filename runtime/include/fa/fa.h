@@ -123,14 +123,18 @@ struct CaptureInfo {
   DType dtype;
   std::vector<Dim> dims;
 
-  /// "tensor<?x4xf32>", "f32".
-  std::string type() const {
+  /// "f32".
+  const char *element() const {
     static const char *const names[] = {"f16", "bf16", "f32", "f64", "i8",
                                         "i16", "i32",  "i64", "i1"};
+    return names[dtype];
+  }
+  /// "tensor<?x4xf32>", "f32".
+  std::string type() const {
     std::string text = dims.empty() ? "" : "tensor<";
     for (const Dim &dim : dims)
       text += (dim.size < 0 ? "?" : std::to_string(dim.size)) + "x";
-    return text + names[dtype] + (dims.empty() ? "" : ">");
+    return text + element() + (dims.empty() ? "" : ">");
   }
 };
 

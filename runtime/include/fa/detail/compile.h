@@ -15,7 +15,10 @@
 #define FA_DETAIL_COMPILE_H
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <cstring>
+#include <string_view>
 
 namespace fa {
 namespace detail {
@@ -107,86 +110,124 @@ inline std::string decimal(double value) {
   return result + digits[0] + "." + digits.substr(1) + exponent;
 }
 
-/// The text of a region with its block arguments.
-inline void addRegion(std::string &text, const Attention &spec, const std::string *types,
-                      const Region &region, const char *name, const char *first, const char *type) {
-  if (!region)
-    return;
-  ((text += " ") += name) += " {\n  ^bb0(";
-  (text += first) += "%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index";
-  for (size_t i = 0; i < spec.captures.size(); ++i)
-    (((text += ", %c_") += spec.captures[i].name) += ": ") += types[i];
-  (text += "):\n") += region.ops;
-  (((text += "    fa.yield ") += region.result) += " : ") += type;
-  text += "\n  }";
+/// A text that is put together in memory that is kept.
+class Text {
+public:
+  explicit Text(std::string &kept) : memory(kept) {}
+  Text &operator<<(std::string_view part) {
+    if (part.size() > memory.size() - size)
+      memory.resize(2 * (size + part.size()) + 2048);
+    std::memcpy(&memory[size], part.data(), part.size());
+    size += part.size();
+    return *this;
+  }
+  Text &operator<<(int64_t number) {
+    char digits[24];
+    char *end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    return *this << std::string_view(digits, static_cast<size_t>(end - digits));
+  }
+  /// Until more is added.
+  std::string_view view() const { return {memory.data(), size}; }
+
+private:
+  std::string &memory;
+  size_t size = 0;
+};
+
+/// "tensor<?x4xf32>", "f32": the type of a capture.
+inline void addType(Text &text, const CaptureInfo &info) {
+  if (info.dims.empty())
+    return (void)(text << info.element());
+  text << "tensor<";
+  for (const Dim &dim : info.dims)
+    dim.size < 0 ? text << "?x" : text << int64_t(dim.size) << "x";
+  text << info.element() << ">";
 }
 
-/// Into a text that was cleared.
-inline void print(std::string &text, const Attention &spec) {
-  const char *dtype = spec.dtype == FA_F16 ? "f16" : spec.dtype == FA_BF16 ? "bf16" : "f32";
+/// The text of a region with its block arguments.
+inline void addRegion(Text &text, const Attention &spec, const Region &region,
+                      std::string_view name, std::string_view first, std::string_view type) {
+  if (!region)
+    return;
+  text << " " << name << " {\n  ^bb0(" << first
+       << "%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index";
+  for (const CaptureInfo &info : spec.captures) {
+    text << ", %c_" << info.name << ": ";
+    addType(text, info);
+  }
+  text << "):\n" << region.ops << "    fa.yield " << region.result << " : " << type << "\n  }";
+}
+
+inline void print(Text &text, const Attention &spec) {
+  std::string_view dtype = spec.dtype == FA_F16 ? "f16" : spec.dtype == FA_BF16 ? "bf16" : "f32";
+  auto rows = [&](int64_t dim) { text << "tensor<?x?x?x" << dim << "x" << dtype << ">"; };
   int64_t valueDim = spec.valueDim ? spec.valueDim : spec.headDim;
-  std::string rows = "tensor<?x?x?x" + std::to_string(spec.headDim) + "x" + dtype + ">";
-  std::string values = "tensor<?x?x?x" + std::to_string(valueDim) + "x" + dtype + ">";
-  text.reserve(2048 + spec.mask.ops.size() + spec.score.ops.size());
-  auto argument = [&](const char *prefix, const std::string &name, const std::string &type) {
-    (((text += text.back() == '(' ? "%" : ",\n    %") += prefix) += name) += ": ";
-    ((text += type) += " {fa.name = \"") += name;
-    text += "\"";
-  };
-  text = "func.func @attention(";
-  argument("", "q", rows);
-  text += "}";
-  argument("", "k", rows);
-  text += "}";
-  argument("", "v", values);
-  text += "}";
-  std::string types[Forward::kMaxCaptures];
-  for (size_t i = 0; i < spec.captures.size(); ++i) {
-    const CaptureInfo &info = spec.captures[i];
-    types[i] = info.type();
-    argument("c_", info.name, types[i]);
+  text << "func.func @attention(%q: ";
+  rows(spec.headDim);
+  text << " {fa.name = \"q\"},\n    %k: ";
+  rows(spec.headDim);
+  text << " {fa.name = \"k\"},\n    %v: ";
+  rows(valueDim);
+  text << " {fa.name = \"v\"}";
+  for (const CaptureInfo &info : spec.captures) {
+    text << ",\n    %c_" << info.name << ": ";
+    addType(text, info);
+    text << " {fa.name = \"" << info.name << "\"";
     if (!info.dims.empty()) {
-      text += ", fa.dims = [";
+      text << ", fa.dims = [";
       for (const Dim &dim : info.dims)
-        (((text += &dim == &info.dims.front() ? "\"" : ", \"") += dim.name)) += "\"";
-      text += "]";
+        text << (&dim == &info.dims.front() ? "\"" : ", \"") << dim.name << "\"";
+      text << "]";
     }
-    text += "}";
+    text << "}";
   }
   if (spec.dropout)
-    text += ",\n    %p: f32 {fa.name = \"p\"}, %seed: i64 {fa.name = \"seed\"}, "
+    text << ",\n    %p: f32 {fa.name = \"p\"}, %seed: i64 {fa.name = \"seed\"}, "
             "%offset: i64 {fa.name = \"offset\"}";
-  ((text += ")\n    -> (") += values) += " {fa.name = \"o\"}";
+  text << ")\n    -> (";
+  rows(valueDim);
+  text << " {fa.name = \"o\"}";
   if (spec.lse)
-    text += ", tensor<?x?x?xf32> {fa.name = \"lse\"}";
-  text += ") {\n  %o";
-  text += spec.lse ? ", %lse" : "";
-  text += " = fa.attention query(%q) key(%k) value(%v)";
-  const char *separator = " captures(";
+    text << ", tensor<?x?x?xf32> {fa.name = \"lse\"}";
+  text << ") {\n  %o" << (spec.lse ? ", %lse" : "")
+       << " = fa.attention query(%q) key(%k) value(%v)";
+  std::string_view separator = " captures(";
   for (const CaptureInfo &info : spec.captures) {
-    ((text += separator) += "%c_") += info.name;
+    text << separator << "%c_" << info.name;
     separator = ", ";
   }
   if (!spec.captures.empty())
-    text += ")";
+    text << ")";
   if (spec.dropout)
-    text += " dropout(%p, %seed, %offset)";
-  if (spec.scale)
-    ((text += " scale(") += decimal(*spec.scale)) += ")";
+    text << " dropout(%p, %seed, %offset)";
+  if (spec.scale) {
+    // Printing a number takes longer than all of the rest.
+    static thread_local std::pair<double, std::string> last;
+    if (last.second.empty() || std::memcmp(&last.first, &*spec.scale, sizeof last.first) != 0)
+      last = {*spec.scale, decimal(*spec.scale)};
+    text << " scale(" << last.second << ")";
+  }
   if (!spec.precision.empty())
-    ((text += " precision(") += spec.precision) += ")";
-  addRegion(text, spec, types, spec.mask, "mask", "", "i1");
-  addRegion(text, spec, types, spec.score, "score", "%s: f32, ", "f32");
-  ((((text += "\n    : (") += rows) += ", ") += rows) += ", ";
-  text += values;
-  for (size_t i = 0; i < spec.captures.size(); ++i)
-    (text += ", ") += types[i];
+    text << " precision(" << spec.precision << ")";
+  addRegion(text, spec, spec.mask, "mask", "", "i1");
+  addRegion(text, spec, spec.score, "score", "%s: f32, ", "f32");
+  text << "\n    : (";
+  rows(spec.headDim);
+  text << ", ";
+  rows(spec.headDim);
+  text << ", ";
+  rows(valueDim);
+  for (const CaptureInfo &info : spec.captures) {
+    text << ", ";
+    addType(text, info);
+  }
   if (spec.dropout)
-    text += ", f32, i64, i64";
-  (text += ")\n    -> (") += values;
-  text += spec.lse ? ", tensor<?x?x?xf32>)\n  return %o, %lse : " : ")\n  return %o : ";
-  text += values;
-  text += spec.lse ? ", tensor<?x?x?xf32>\n}\n" : "\n}\n";
+    text << ", f32, i64, i64";
+  text << ")\n    -> (";
+  rows(valueDim);
+  text << (spec.lse ? ", tensor<?x?x?xf32>)\n  return %o, %lse : " : ")\n  return %o : ");
+  rows(valueDim);
+  text << (spec.lse ? ", tensor<?x?x?xf32>\n}\n" : "\n}\n");
 }
 
 /// The options that stand for a device; they point into it.
@@ -211,19 +252,20 @@ inline Expected<fa_program *> compileText(std::string_view text, const Device &d
 inline Expected<std::string> toMLIR(const Attention &spec) {
   if (std::string problem = detail::check(spec); !problem.empty())
     return Error(problem);
-  std::string text;
+  std::string memory;
+  detail::Text text(memory);
   detail::print(text, spec);
-  return text;
+  return std::string(text.view());
 }
 
 inline Expected<Kernel> compile(const Attention &spec, const Device &device) {
   if (std::string problem = detail::check(spec); !problem.empty())
     return Error(problem);
   // Its memory is kept: what is cached is asked for often.
-  static thread_local std::string text;
-  text.clear();
+  static thread_local std::string memory;
+  detail::Text text(memory);
   detail::print(text, spec);
-  Expected<fa_program *> program = detail::compileText(text, device);
+  Expected<fa_program *> program = detail::compileText(text.view(), device);
   if (!program)
     return Error(program.error());
   std::vector<Kernel::Capture> captures;
@@ -271,7 +313,7 @@ inline std::vector<Reason> explain(const Attention &spec, const Device &device) 
   }
   // Of a spec that is wrong there is no text; then of the device alone.
   if (problems.empty())
-    detail::print(text, spec);
+    text = *toMLIR(spec);
   fa_compile_options options = detail::optionsFor(device);
   fa_reasons *list = fa_explain(problems.empty() ? text.data() : nullptr, text.size(), &options);
   for (size_t i = 0; i < fa_reasons_count(list); ++i) {
