@@ -101,17 +101,6 @@ std::string RegionWriter::use(const std::string &type) {
 
 void RegionWriter::integerOp() {
   std::string type = integerType();
-  if (random.percent(6)) {
-    std::string name = random.pick({"addui_extended", "mulsi_extended", "mului_extended"});
-    std::string a = use(type), b = use(type),
-                result = "y" + std::to_string(depth) + "_" + std::to_string(counter++);
-    bool add = name[0] == 'a';
-    line("%" + result + ":2 = arith." + name + " " + a + ", " + b + " : " + type +
-         (add ? ", i1" : ""));
-    values.push_back({result + "#0", type});
-    values.push_back({result + "#1", add ? "i1" : type});
-    return;
-  }
   if (random.percent(8)) {
     std::string a = use(type);
     define(type, "math." + random.pick({"absi", "ctlz", "cttz", "ctpop"}) + " " + a + " : " + type);
