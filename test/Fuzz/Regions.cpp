@@ -393,7 +393,13 @@ std::string fa_fuzz::makeRegion(Random &random, bool isScore, std::vector<NamedT
   for (int64_t n = random.below(random.percent(5) ? 60 : 10); n > 0; --n)
     writer.op();
   std::string type = isScore ? "f32" : "i1", result;
-  if (isScore && tame) {
+  if (isScore && tame && random.percent(10)) {
+    // A value by position alone.
+    writer.line("%t0 = arith.index_castui %j : index to i32");
+    writer.line("%t1 = arith.uitofp %t0 : i32 to f32");
+    writer.line("%t2 = math." + random.pick({"tanh", "sin", "cos"}) + " %t1 : f32");
+    result = "%t2";
+  } else if (isScore && tame) {
     // The score through one bounded function, plus one value by position.
     std::string shift = writer.use("f32"), c = writer.use("i1");
     writer.line("%t0 = math." + random.pick({"tanh", "absf", "sin", "cos"}) + " %s : f32");
