@@ -68,11 +68,11 @@ struct Tiles {
 // that ptxas gives no spills. For f32 of 256 columns, two warps share the columns
 // of 16 rows, each with 64 sums in a thread and the scores of those rows.
 constexpr Tiles kTable[] = {
-    {2, 64, kLight, 128, 128, 4}, {2, 64, kBits, 128, 64, 4},   {2, 64, kMost, 128, 64, 8},
-    {2, 96, kLight, 128, 64, 4},  {2, 128, kLight, 128, 48, 4}, {2, 128, kMedium, 128, 32, 4},
-    {2, 128, kMost, 64, 64, 4},   {2, 256, kLight, 64, 64, 4},  {2, 256, kMost, 64, 32, 4},
-    {4, 64, kMost, 64, 64, 4},    {4, 128, kMost, 64, 32, 4},   {4, 256, kTensors, 64, 32, 8},
-    {4, 256, kMost, 32, 16, 4},
+    {2, 64, kLight, 128, 128, 4},  {2, 64, kBits, 128, 64, 4},    {2, 64, kHeavy, 128, 64, 8},
+    {2, 64, kMost, 128, 48, 8},    {2, 96, kLight, 128, 64, 4},   {2, 128, kLight, 128, 48, 4},
+    {2, 128, kMedium, 128, 32, 4}, {2, 128, kHeavy, 64, 64, 4},   {2, 128, kMost, 64, 48, 4},
+    {2, 256, kLight, 64, 64, 4},   {2, 256, kMost, 64, 32, 4},    {4, 64, kMost, 64, 64, 4},
+    {4, 128, kMost, 64, 32, 4},    {4, 256, kTensors, 64, 32, 8}, {4, 256, kMost, 32, 16, 4},
 };
 
 // mma.sync as well, of operands that pass through registers: those that are not
