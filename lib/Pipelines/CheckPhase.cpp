@@ -36,7 +36,9 @@ static bool isTensor(Type type) { return isa<TensorType>(type); }
 /// Of a func.func: attention, or what is made of it, or else tensors make a
 /// phase; a function without any of them is past them all.
 static Evidence findIn(func::FuncOp function) {
-  Evidence found{"vector", function};
+  // A kernel without tiles is after phase linalg what it is after phase vector, but for its
+  // scratch memory.
+  Evidence found{"vector", function, function->hasAttr("cpu.scratch_bytes") ? "" : "linalg"};
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa_and_nonnull<FADialect>(op->getDialect())) {
       found = {isa<AttentionOp>(op) ? "input" : "algorithm", op};
@@ -99,13 +101,19 @@ LogicalResult fa::checkPhase(ModuleOp module, StringRef target, const Phase &pha
     return llvm::any_of(getPhases(target), [&](const Phase &phase) { return phase.name == name; });
   };
   bool byHand = phase.name == "schedule" || phase.name == "nvvm";
+  if (!byHand && module.getBody()->empty())
+    return module.emitError() << "the module is empty, expected one after phase " << phase.name
+                              << " (" << phase.contract << ")";
+  // What kernels for GPUs stand beside is of that phase, too.
+  bool gpu =
+      llvm::any_of(*module.getBody(), [](Operation &op) { return find(op).phase == "nvvm"; });
   bool first = true;
   for (Operation &op : *module.getBody()) {
     Evidence found = find(op);
-    // A kernel without tiles is after phase linalg what it is after phase vector.
-    bool fits = found.phase == phase.name || found.also == phase.name ||
-                (phase.name == "linalg" && found.phase == "vector");
-    if (byHand && llvm::is_contained({"linalg", "vector", "llvm", "nvvm"}, found.phase))
+    if (gpu && found.phase == "llvm")
+      found = {"nvvm", found.op};
+    bool fits = found.phase == phase.name || found.also == phase.name;
+    if (byHand && llvm::is_contained({"vector", "llvm", "nvvm"}, found.phase))
       fits = true;
     if (found.op && !fits) {
       InFlightDiagnostic error = found.op->emitError();

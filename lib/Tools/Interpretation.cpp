@@ -200,7 +200,8 @@ resolveShapes(const Manifest &manifest, const std::vector<HostTensor> &inputs,
     shapes[i] = (*tensor)->shape;
     if ((*tensor)->dtype != argument.dtype)
       return llvm::createStringError("'" + argument.name + "' has dtype " +
-                                     nameOf((*tensor)->dtype) + ", another than the program");
+                                     nameOf((*tensor)->dtype) + ", expected " +
+                                     nameOf(*argument.dtype));
     if (argument.kind == ManifestArgument::Scalar && (*tensor)->size() != 1)
       return llvm::createStringError("'" + argument.name + "' is a scalar, got a tensor of " +
                                      toString(shapes[i]));

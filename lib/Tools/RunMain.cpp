@@ -296,7 +296,7 @@ static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
 static llvm::Error setDevice(const Options &options, fa_compile_options &compile) {
   llvm::StringRef device = options.device;
   llvm::StringRef rest = device;
-  int ordinal;
+  unsigned ordinal;
   bool cuda = rest.consume_front("cuda") &&
               (rest.empty() || (rest.consume_front(":") && !rest.getAsInteger(10, ordinal)));
   if (!cuda && device != "cpu" && device != "interp")
@@ -319,6 +319,9 @@ static llvm::Expected<bool> run(const Options &options) {
                                    static_cast<const cl::Option *>(&options.interpProgram)})
     if (option->getNumOccurrences() && options.device != "interp")
       return error("--" + option->ArgStr + " is for the interpreter; add --device=interp");
+  for (const cl::opt<std::string> *option : {&options.target, &options.out})
+    if (option->getNumOccurrences() && option->empty())
+      return error("--" + option->ArgStr + " is empty; give it a value, or leave it out");
   if (options.layout != "bhsd" && options.layout != "bshd")
     return error("unknown layout '" + options.layout + "': expected bhsd or bshd");
   if (options.repeats.getNumOccurrences() && !options.time && !options.tune)
@@ -431,7 +434,8 @@ static constexpr int kNoGPU = 77;
 
 static bool isNoGPU(llvm::StringRef message) {
   return message.starts_with("the CUDA driver cannot be opened") ||
-         message.starts_with("the CUDA driver finds no device");
+         message.starts_with("the CUDA driver finds no device") ||
+         message.contains(": the driver finds 0;");
 }
 
 int fa_run_main(int argc, char **argv) {

@@ -146,7 +146,10 @@ llvm::Error Executor::loadImage(Image &image, const std::string &code) {
   if (result == CUDA_SUCCESS)
     return llvm::Error::success();
   image.library = nullptr;
-  const char *remedy = result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ? "; update the driver" : "";
+  const char *remedy = result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ? "; update the driver"
+                       : result == CUDA_ERROR_OUT_OF_MEMORY
+                           ? "; free memory of the device"
+                           : "; update the driver, or compile for another target";
   return error("the CUDA driver (CUDA " + versionText(driver.version) +
                ") cannot compile the program for " + device->describe() + ": " +
                driver.describe(result) + image.logText() + remedy);
@@ -239,6 +242,9 @@ llvm::Error Executor::prepareTensorMaps(const Manifest &entry) {
   // Any stream may launch from then on.
   if (result == CUDA_SUCCESS)
     result = clear(driver, emptyRows, 2 * rowBytes);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    return error("cannot prepare tensor maps on " + device->describe() + ": " +
+                 driver.describe(result) + "; free memory of the device");
   return driver.check(result, "prepare tensor maps on " + device->describe());
 }
 

@@ -101,7 +101,8 @@ chooseDevice(const fa_compile_options &options, std::string &target) {
       cuda::chooseTarget((*device)->major, (*device)->minor, (*device)->driver.version);
   if (!best)
     return error("this build compiles for none that runs on " + (*device)->describe() +
-                 ": it has " + llvm::join(getTargets(), ", ") + "; use a later device, or the CPU");
+                 ": it has " + llvm::join(getTargets(), ", ") +
+                 "; use compute capability 8.0 or later, or the CPU");
   target = best->name.str();
   return device;
 }

@@ -101,17 +101,6 @@ std::string RegionWriter::use(const std::string &type) {
 
 void RegionWriter::integerOp() {
   std::string type = integerType();
-  if (random.percent(6)) {
-    std::string name = random.pick({"addui_extended", "mulsi_extended", "mului_extended"});
-    std::string a = use(type), b = use(type),
-                result = "y" + std::to_string(depth) + "_" + std::to_string(counter++);
-    bool add = name[0] == 'a';
-    line("%" + result + ":2 = arith." + name + " " + a + ", " + b + " : " + type +
-         (add ? ", i1" : ""));
-    values.push_back({result + "#0", type});
-    values.push_back({result + "#1", add ? "i1" : type});
-    return;
-  }
   if (random.percent(8)) {
     std::string a = use(type);
     define(type, "math." + random.pick({"absi", "ctlz", "cttz", "ctpop"}) + " " + a + " : " + type);
@@ -404,7 +393,13 @@ std::string fa_fuzz::makeRegion(Random &random, bool isScore, std::vector<NamedT
   for (int64_t n = random.below(random.percent(5) ? 60 : 10); n > 0; --n)
     writer.op();
   std::string type = isScore ? "f32" : "i1", result;
-  if (isScore && tame) {
+  if (isScore && tame && random.percent(10)) {
+    // A value by position alone.
+    writer.line("%t0 = arith.index_castui %j : index to i32");
+    writer.line("%t1 = arith.uitofp %t0 : i32 to f32");
+    writer.line("%t2 = math." + random.pick({"tanh", "sin", "cos"}) + " %t1 : f32");
+    result = "%t2";
+  } else if (isScore && tame) {
     // The score through one bounded function, plus one value by position.
     std::string shift = writer.use("f32"), c = writer.use("i1");
     writer.line("%t0 = math." + random.pick({"tanh", "absf", "sin", "cos"}) + " %s : f32");

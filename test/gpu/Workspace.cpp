@@ -64,15 +64,18 @@ llvm::Error Launches::prepare() {
   if (!compiled)
     return error(compiled.error());
   kernel = *compiled;
-  args.q = args.k = args.v = args.o = fa::Tensor(nullptr, fa::bf16, {1, kHeads, kLength, kDim});
+  auto made = Buffer::create(device.get(), 2 * kElements);
+  if (!made)
+    return made.takeError();
+  input = std::move(*made);
+  args.q = args.k = args.v = args.o = fa::Tensor(input.get(), fa::bf16, {1, kHeads, kLength, kDim});
   fa::Expected<uint64_t> needed = kernel->workspaceBytes(args);
   if (!needed)
     return error(needed.error());
   if (*needed == 0)
     return error(llvm::Twine(kSkipped) + "the program has no workspace");
-  for (auto [buffer, bytes] : {std::pair<Buffer *, uint64_t>(&input, 2 * kElements),
-                               {&output, 2 * kElements * kLaunches},
-                               {&workspace, *needed}}) {
+  for (auto [buffer, bytes] :
+       {std::pair<Buffer *, uint64_t>(&output, 2 * kElements * kLaunches), {&workspace, *needed}}) {
     auto made = Buffer::create(device.get(), bytes);
     if (!made)
       return made.takeError();
@@ -81,7 +84,6 @@ llvm::Error Launches::prepare() {
   std::vector<uint16_t> values(kElements);
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = toBits(DType::BF16, std::sin(0.37 * double(i % 9973)));
-  args.q.data = args.k.data = args.v.data = input.get();
   args.workspace = workspace.get();
   args.workspaceBytes = *needed;
   return takeError(fa_device_copy(device.get(), input.get(), values.data(), 2 * kElements));

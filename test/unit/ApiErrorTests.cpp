@@ -203,8 +203,8 @@ TEST(ApiErrors, ExplainsDevices) {
   EXPECT_EQ(on("capability=80", cuda), kRest);
   EXPECT_EQ(on("capability=75", cuda),
             "0: this build compiles for none that runs on device 0 (Fake GPU, compute capability "
-            "7.5): it has cpu, cpu-avx2, cpu-avx512, sm_80, sm_90, sm_90a; use a later device, or "
-            "the CPU\n");
+            "7.5): it has cpu, cpu-avx2, cpu-avx512, sm_80, sm_90, sm_90a; use compute "
+            "capability 8.0 or later, or the CPU\n");
   EXPECT_EQ(on("capability=100", cuda),
             "2: on device 0 (Fake GPU, compute capability 10.0) sm_90 code runs, as this build "
             "knows no device so new; use a later fa-mlir, where there is one\n" +

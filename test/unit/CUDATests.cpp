@@ -388,7 +388,7 @@ TEST_F(CUDA, ShowsTheLogOfTheCompiler) {
     EXPECT_EQ(problemOf(),
               "the CUDA driver (CUDA 12.4) cannot compile the program for device 0 (Fake GPU, "
               "compute capability 9.0): CUDA_ERROR_INVALID_PTX (as told): ptxas line 3 | fatal: "
-              "unexpected token");
+              "unexpected token; update the driver, or compile for another target");
   }
   Settings settings("lazy=1,jit=fatal: late");
   EXPECT_EQ(problemOf(), "cannot load kernel 'fake_scale' on device 0 (Fake GPU, compute "

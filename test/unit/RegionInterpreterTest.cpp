@@ -135,19 +135,6 @@ TEST_F(RegionInterpreter, Shifts) {
   }
 }
 
-TEST_F(RegionInterpreter, ExtendedArithmetic) {
-  auto second = [&](const std::string &op, int a, int b, const std::string &carry) {
-    return run("%p = arith.constant " + std::to_string(a) + " : i8\n%r = arith.constant " +
-               std::to_string(b) + " : i8\n%l, %z = arith." + op + " %p, %r : i8" +
-               (carry == "i1" ? ", i1" : "") + "\n%f = arith.uitofp %z : " + carry +
-               " to f32\nfa.yield %f : f32");
-  };
-  EXPECT_EQ(second("addui_extended", -1, 1, "i1"), 1);
-  EXPECT_EQ(second("addui_extended", 1, 1, "i1"), 0);
-  EXPECT_EQ(second("mulsi_extended", -128, -128, "i8"), 64);
-  EXPECT_EQ(second("mului_extended", -1, -1, "i8"), 254);
-}
-
 TEST_F(RegionInterpreter, IndexOps) {
   EXPECT_EQ(integer("index.add", 5, -7, "index"), -2);
   EXPECT_EQ(integer("index.sub", 5, 7, "index"), -2);
@@ -275,9 +262,6 @@ TEST_F(RegionInterpreter, MathFunctions) {
   EXPECT_EQ(binary("math.powf", 2), std::pow(2, -2.5));
   EXPECT_EQ(run("%z = math.fma %s, %s, %x0 : f32\nfa.yield %z : f32", 3), 10.25);
   EXPECT_EQ(run("%z = math.fpowi %s, %c0 : f32, i8\nfa.yield %z : f32", 2), 0.125);
-  EXPECT_EQ(
-      run("%p, %z = math.sincos %s : f32\n%w = arith.subf %p, %z : f32\nfa.yield %w : f32", x),
-      std::sin(x) - std::cos(x));
   std::string clamp = "%p = arith.constant -1.0 : f32\n%z = math.clampf %s to [%p, %x0] : f32\n"
                       "fa.yield %z : f32";
   EXPECT_EQ(run(clamp, 5), 1.25);

@@ -45,9 +45,11 @@ enum Weight {
   /// Scores with captured tensors that differ along a tile, divisions or functions;
   /// operands that are not aligned, which pass through registers.
   kMedium,
+  /// The bits of dropout.
+  kBits,
   /// Further tiles: captured tensors that differ from score to score,
   kTensors,
-  /// the bits of dropout, divisions of pairs of positions, functions of many steps,
+  /// divisions of pairs of positions, functions of many steps; dropout beside medium ones,
   kHeavy,
   /// and two of these.
   kMost
@@ -66,11 +68,11 @@ struct Tiles {
 // that ptxas gives no spills. For f32 of 256 columns, two warps share the columns
 // of 16 rows, each with 64 sums in a thread and the scores of those rows.
 constexpr Tiles kTable[] = {
-    {2, 64, kLight, 128, 128, 4}, {2, 64, kMedium, 128, 64, 4}, {2, 64, kMost, 128, 64, 8},
-    {2, 96, kLight, 128, 64, 4},  {2, 128, kLight, 128, 48, 4}, {2, 128, kMedium, 128, 32, 4},
-    {2, 128, kMost, 64, 64, 4},   {2, 256, kLight, 64, 64, 4},  {2, 256, kMost, 64, 32, 4},
-    {4, 64, kMost, 64, 64, 4},    {4, 128, kMost, 64, 32, 4},   {4, 256, kTensors, 64, 32, 8},
-    {4, 256, kMost, 32, 16, 4},
+    {2, 64, kLight, 128, 128, 4},  {2, 64, kBits, 128, 64, 4},    {2, 64, kHeavy, 128, 64, 8},
+    {2, 64, kMost, 128, 48, 8},    {2, 96, kLight, 128, 64, 4},   {2, 128, kLight, 128, 48, 4},
+    {2, 128, kMedium, 128, 32, 4}, {2, 128, kHeavy, 64, 64, 4},   {2, 128, kMost, 64, 48, 4},
+    {2, 256, kLight, 64, 64, 4},   {2, 256, kMost, 64, 32, 4},    {4, 64, kMost, 64, 64, 4},
+    {4, 128, kMost, 64, 32, 4},    {4, 256, kTensors, 64, 32, 8}, {4, 256, kMost, 32, 16, 4},
 };
 
 // mma.sync as well, of operands that pass through registers: those that are not
@@ -86,10 +88,10 @@ constexpr Tiles kRegistersTable[] = {
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
 // accumulators and operands fit in registers.
 constexpr Tiles kHopperTable[] = {
-    {2, 64, kLight, 192, 128, 12}, {2, 64, kMedium, 128, 128, 8}, {2, 64, kMost, 128, 64, 8},
-    {2, 80, kLight, 192, 112, 12}, {2, 96, kLight, 192, 96, 12},  {2, 128, kLight, 192, 80, 12},
-    {2, 128, kMedium, 128, 80, 8}, {2, 128, kMost, 128, 64, 8},   {2, 256, kLight, 128, 80, 8},
-    {2, 256, kHeavy, 128, 48, 8},  {2, 256, kMost, 128, 32, 8},
+    {2, 64, kLight, 192, 128, 12}, {2, 64, kBits, 128, 128, 8},  {2, 64, kMost, 128, 64, 8},
+    {2, 80, kLight, 192, 112, 12}, {2, 96, kLight, 192, 96, 12}, {2, 128, kLight, 192, 80, 12},
+    {2, 128, kMedium, 128, 80, 8}, {2, 128, kBits, 128, 128, 8}, {2, 128, kMost, 128, 64, 8},
+    {2, 256, kLight, 128, 80, 8},  {2, 256, kHeavy, 128, 48, 8}, {2, 256, kMost, 128, 32, 8},
 };
 
 // The same for up to so many rows of queries. Of 192 x 80 tiles, a causal sequence of
@@ -193,7 +195,10 @@ Weight weigh(AttentionOp attention, bool aligned) {
   // Two of those that take most.
   if ((weight == kTensors) + attention.hasDropout() + (regions == kHeavy) > 1)
     return kMost;
-  return attention.hasDropout() ? kHeavy : std::max(weight, regions);
+  weight = std::max(weight, regions);
+  if (attention.hasDropout())
+    return weight == kLight ? kBits : std::max(weight, kHeavy);
+  return weight;
 }
 
 /// The first line of a table that serves the attention, null where none does.

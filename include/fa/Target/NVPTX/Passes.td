@@ -19,28 +19,29 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     light (masks that compare positions; scores of numbers that are the same for all
     of a tile), medium (scores with captured tensors; divisions, logarithms, roots,
     branches; integer arithmetic on pairs of positions; operands that are not aligned),
-    heavy (dropout; captured tensors of rank 2 or more; divisions of pairs of positions
-    and functions of many steps such as powers and sines) or two of these at once. What
-    depends on rows alone counts for nothing. A remark names the op that decides.
+    dropout, heavy (captured tensors of rank 2 or more; divisions of pairs of positions
+    and functions of many steps such as powers and sines; dropout beside medium ones) or
+    two of these at once. What depends on rows alone counts for nothing. A remark names
+    the op that decides.
 
     On sm_90a the warpgroups of a block have 64 rows each, operands of 2 bytes
     come by the copy engine, and products are asynchronous:
 
-    | head dimension up to | light | medium | heavy |
-    |---|---|---|---|
-    | 64 | 192 x 128 | 128 x 128 | 128 x 64 |
-    | 80 | 192 x 112 | 128 x 80 | 128 x 64 |
-    | 96 | 192 x 96 | 128 x 80 | 128 x 64 |
-    | 128 | 192 x 80 | 128 x 80 | 128 x 64 |
-    | 256 | 128 x 80 | 128 x 48 | 128 x 48; two 128 x 32 |
+    | head dimension up to | light | medium | dropout | heavy |
+    |---|---|---|---|---|
+    | 64 | 192 x 128 | 128 x 128 | 128 x 128 | 128 x 64 |
+    | 80 | 192 x 112 | 128 x 80 | 128 x 128 | 128 x 64 |
+    | 96 | 192 x 96 | 128 x 80 | 128 x 128 | 128 x 64 |
+    | 128 | 192 x 80 | 128 x 80 | 128 x 128 | 128 x 64 |
+    | 256 | 128 x 80 | 128 x 48 | 128 x 48 | 128 x 48; two 128 x 32 |
 
     Fewer keys, by 16, where registers or shared memory are short of that, with a
     remark; so it is with the tiles of sm_80 (f32 above head dimension 192 needs up to
-    128 KB, which not all devices have that run its code). What has no line there takes the schedule of sm_80, in which every warp
-    does the same: f32, which has its tiles as well; operands that are not aligned, and
-    rows that are no multiple of 16 bytes, of which there is a remark, since the copy
-    engine moves chunks of 16 bytes from multiples of 16. These two pass through
-    registers and have smaller tiles.
+    128 KB, which not all devices have that run its code). What has no line there takes
+    the schedule of sm_80, in which every warp does the same: f32, which has its tiles
+    as well; operands that are not aligned, and rows that are no multiple of 16 bytes, of
+    which there is a remark, since the copy engine moves chunks of 16 bytes from multiples
+    of 16. These two pass through registers and have smaller tiles.
 
     With `short-sequences`, light ones have 128 x 128 up to head dimension 128, and
     128 x 64 above: of sequences of up to 1024 queries, less of the tiles lies outside

@@ -305,8 +305,13 @@ static LogicalResult verifyRegion(AttentionOp op, Region &region, bool isScore) 
   return success();
 }
 
-static bool isKnownFloat(Type type) {
-  return type.isF16() || type.isBF16() || type.isF32() || type.isF64();
+/// What regions compute with instead of this type, null where it is one of that.
+static const char *getInstead(Type type) {
+  if (isa<FloatType>(type) && !type.isF16() && !type.isBF16() && !type.isF32() && !type.isF64())
+    return "f16, bf16, f32 or f64";
+  if (auto integer = dyn_cast<IntegerType>(type); integer && integer.getWidth() > 64)
+    return "integers of 64 bits at most";
+  return nullptr;
 }
 
 /// (C10).
@@ -318,16 +323,23 @@ static LogicalResult verifyOps(AttentionOp op, Region &region, StringRef name) {
     bool scalars =
         llvm::all_of(inner->getResultTypes(), [](Type type) { return type.isIntOrIndexOrFloat(); });
     if (known && scalars) {
+      if (inner->getNumResults() > 1 && !isa<scf::IfOp>(inner)) {
+        InFlightDiagnostic error = inner->emitError()
+                                   << "(attention_c10) '" << inner->getName() << "' has "
+                                   << inner->getNumResults() << " results in a " << name
+                                   << " region; compute each by an op of one";
+        error.attachNote(op.getLoc()) << "the attention is here";
+        return WalkResult::interrupt();
+      }
       // Operands are results of other ops, or arguments; a tensor's are its elements.
       for (TypeRange types :
            {TypeRange(inner->getOperandTypes()), TypeRange(inner->getResultTypes())})
         for (Type type : types)
-          if (Type element = getElementTypeOrSelf(type);
-              isa<FloatType>(element) && !isKnownFloat(element)) {
+          if (const char *instead = getInstead(getElementTypeOrSelf(type))) {
             InFlightDiagnostic error = inner->emitError()
                                        << "(attention_c10) '" << inner->getName()
-                                       << "' computes with " << element << " in a " << name
-                                       << " region; use f16, bf16, f32 or f64";
+                                       << "' computes with " << getElementTypeOrSelf(type)
+                                       << " in a " << name << " region; use " << instead;
             error.attachNote(op.getLoc()) << "the attention is here";
             return WalkResult::interrupt();
           }

@@ -292,6 +292,52 @@ func.func @attention_c10_f80(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>,
 
 // -----
 
+func.func @attention_c10_i128(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-note @+1 {{the attention is here}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      // expected-error @+1 {{(attention_c10) 'arith.index_cast' computes with 'i128' in a score region; use integers of 64 bits at most}}
+      %c = arith.index_cast %i : index to i128
+      fa.yield %s : f32
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c10_sincos(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-note @+1 {{the attention is here}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      // expected-error @+1 {{(attention_c10) 'math.sincos' has 2 results in a score region; compute each by an op of one}}
+      %c, %d = math.sincos %s : f32
+      fa.yield %s : f32
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c10_extended(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-note @+1 {{the attention is here}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      %c = arith.index_cast %i : index to i32
+      // expected-error @+1 {{(attention_c10) 'arith.mulsi_extended' has 2 results in a score region; compute each by an op of one}}
+      %d, %e = arith.mulsi_extended %c, %c : i32
+      fa.yield %s : f32
+    }
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
 func.func @attention_c11(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %p: f32, %s: i32) {
   // expected-error @+1 {{(attention_c11) dropout takes p : f32, seed : i64 and offset : i64, got 'f32', 'i32' and 'i32'}}
   %o = fa.attention query(%q) key(%k) value(%v) dropout(%p, %s, %s)

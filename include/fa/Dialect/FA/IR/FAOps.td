@@ -59,7 +59,8 @@ def FA_AttentionOp : FA_Op<"attention", [
     - (C7) output is B x Hq x Sq x Dv of the operands' element type; lse is B x Hq x Sq x f32.
     - (C8) Each region is empty or has one block with the arguments given above.
     - (C9) mask yields one i1, score one f32; a region that is written out is not empty.
-    - (C10) A region holds only the ops named above, on scalars; floats are f16, bf16, f32 or f64.
+    - (C10) A region holds only the ops named above, on scalars; floats are f16, bf16, f32 or f64,
+      integers have 64 bits at most. But scf.if, an op has one result.
     - (C11) Dropout takes p : f32, seed : i64 and offset : i64 together.
     - (C12) scale is 0, or has a magnitude of 1.18e-38, the smallest normal f32, to 1e18: it and
       its product with log2(e) are normal in f32, and so are scores and lse up to 2e20 before it.
