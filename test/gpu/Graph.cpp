@@ -44,12 +44,12 @@ llvm::Error fa_test::replay(const Target &target, llvm::function_ref<llvm::Error
   void *context = nullptr, *stream = nullptr, *graph = nullptr, *runnable = nullptr;
   // Tests run beside each other, and others allocate.
   constexpr unsigned kNonBlocking = 1, kOnlyThisThread = 1;
+  if (!driver || !dlsym(driver, "cuStreamBeginCapture_v2"))
+    return error(llvm::Twine(kSkipped) + "the driver captures no streams");
   call("cuDeviceGet", &device, number);
   call("cuDevicePrimaryCtxRetain", &context, device);
   call("cuCtxPushCurrent_v2", context);
   call("cuStreamCreate", &stream, kNonBlocking);
-  if (!known)
-    return error(llvm::Twine(kSkipped) + "the driver has no streams");
   call("cuStreamBeginCapture_v2", stream, kOnlyThisThread);
   llvm::Error launched = launch(stream);
   call("cuStreamEndCapture", stream, &graph);
