@@ -55,6 +55,10 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> fa::readText(StringRef path)
     return llvm::createStringError("'" + path + "' has more than " +
                                    llvm::Twine(kMaxTextBytes >> 20) +
                                    " MiB, expected the text of a program");
+  if (StringRef(bytes.data(), bytes.size()).starts_with("FA-MLIR\1"))
+    return llvm::createStringError("'" + path +
+                                   "' is an artifact, expected the text of a program; "
+                                   "launch it by fa_artifact_load");
   return llvm::MemoryBuffer::getMemBufferCopy(StringRef(bytes.data(), bytes.size()), name);
 }
 

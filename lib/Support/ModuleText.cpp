@@ -65,7 +65,12 @@ OwningOpRef<ModuleOp> fa::parseModule(StringRef text, StringRef name, MLIRContex
 
 static void print(llvm::raw_ostream &os, Location location, StringRef severity,
                   const Diagnostic &diagnostic) {
-  if (auto place = location->findInstanceOf<FileLineColLoc>())
+  auto place = location->findInstanceOf<FileLineColLoc>();
+  if (place && place.getLine() == 0) { // about the options, or all of the text
+    os << diagnostic << "\n";
+    return;
+  }
+  if (place)
     os << place.getFilename().getValue() << ":" << place.getLine() << ":" << place.getColumn()
        << ": ";
   os << severity << ": " << diagnostic << "\n";

@@ -221,9 +221,15 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
     return fail("cannot emit '" + emit + "' for " + compile.target + ": expected one of " +
                 llvm::join(getEmits(gpu), ", "));
   for (const cl::Option *option : {static_cast<const cl::Option *>(&options->warps),
+                                   static_cast<const cl::Option *>(&options->leaveOut),
                                    static_cast<const cl::Option *>(&options->unaligned)})
     if (option->getNumOccurrences() && !gpu)
       return fail("--" + option->ArgStr + " is for GPUs; leave it out, or choose one by --target");
+  if (llvm::is_contained({"obj", "cubin", "artifact"}, emit) && output == "-" &&
+      llvm::outs().is_displayed())
+    return fail("--emit=" + emit +
+                " writes bytes, and standard output is a terminal; give a file "
+                "by -o");
 
   // A file is written when all went well.
   SmallVector<char> bytes;
@@ -246,6 +252,15 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*file), SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
+  // What is wrong with an option is at no place of the text.
+  ScopedDiagnosticHandler ofOptions(&context, [](Diagnostic &diagnostic) {
+    auto place = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
+    if (!place || place.getLine() > 0)
+      return failure();
+    bool wrong = diagnostic.getSeverity() == DiagnosticSeverity::Error;
+    llvm::errs() << "fa-opt: " << (wrong ? "error: " : "warning: ") << diagnostic << "\n";
+    return success();
+  });
   if (failed(checkNesting(text.getBuffer(), text.getBufferIdentifier(), &context)))
     return 1;
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);

@@ -338,8 +338,13 @@ static llvm::Expected<bool> run(const Options &options) {
   if (options.tune && options.standard)
     return error("--tune is for what is compiled, not for the baseline; leave out "
                  "--standard-attention");
-  if (options.warps.getNumOccurrences() && options.device == "cpu")
-    return error("--tile-warps is for GPUs; leave it out, or choose a GPU by --device");
+  for (const cl::Option *option : {static_cast<const cl::Option *>(&options.warps),
+                                   static_cast<const cl::Option *>(&options.leaveOut)})
+    if (option->getNumOccurrences() && options.device == "cpu")
+      return error("--" + option->ArgStr +
+                   " is for GPUs; leave it out, or choose a GPU by --device");
+  if (options.out == "-" && llvm::outs().is_displayed())
+    return error("--out=- writes bytes, and standard output is a terminal; give a file");
   if (options.threads < 0 || options.threads > kMaxThreads)
     return error("--threads takes 0 (one per core) to " + llvm::Twine(kMaxThreads) + ", got " +
                  llvm::Twine(options.threads));
@@ -352,8 +357,14 @@ static llvm::Expected<bool> run(const Options &options) {
   std::string name = nameOfText(options);
 
   auto checker = Checker::create(text, options.entry, name);
-  if (!checker)
-    return checker.takeError();
+  if (!checker) {
+    std::string message = llvm::toString(checker.takeError());
+    if (llvm::StringRef(message).contains("Dialect `tile' not found"))
+      return error("'" + name + "' holds a program on tiles, expected fa.attention; give it by " +
+                   "--device=interp --interp-program=" + name + ", beside the program of " +
+                   "attention that it is to be");
+    return error(message);
+  }
   auto inputs = getInputs(options, **checker);
   if (!inputs)
     return inputs.takeError();
