@@ -42,6 +42,9 @@ namespace {
 enum Weight {
   /// Masks that compare positions, and scores of numbers that are the same for all of them.
   kLight,
+  /// Functions of many steps that take few registers: of fewer keys their code is shorter,
+  /// which the driver compiles sooner, and as fast.
+  kLong,
   /// Scores with captured tensors that differ along a tile, divisions or functions;
   /// operands that are not aligned, which pass through registers.
   kMedium,
@@ -68,10 +71,10 @@ struct Tiles {
 // that ptxas gives no spills. For f32 of 256 columns, two warps share the columns
 // of 16 rows, each with 64 sums in a thread and the scores of those rows.
 constexpr Tiles kTable[] = {
-    {2, 64, kLight, 128, 128, 4},  {2, 64, kBits, 128, 64, 4},    {2, 64, kHeavy, 128, 64, 8},
-    {2, 64, kMost, 128, 48, 8},    {2, 96, kLight, 128, 64, 4},   {2, 128, kLight, 128, 48, 4},
+    {2, 64, kLong, 128, 128, 4},   {2, 64, kBits, 128, 64, 4},    {2, 64, kHeavy, 128, 64, 8},
+    {2, 64, kMost, 128, 48, 8},    {2, 96, kLong, 128, 64, 4},    {2, 128, kLong, 128, 48, 4},
     {2, 128, kMedium, 128, 32, 4}, {2, 128, kHeavy, 64, 64, 4},   {2, 128, kMost, 64, 48, 4},
-    {2, 256, kLight, 64, 64, 4},   {2, 256, kMost, 64, 32, 4},    {4, 64, kMost, 64, 64, 4},
+    {2, 256, kLong, 64, 64, 4},    {2, 256, kMost, 64, 32, 4},    {4, 64, kMost, 64, 64, 4},
     {4, 128, kMost, 64, 32, 4},    {4, 256, kTensors, 64, 32, 8}, {4, 256, kMost, 32, 16, 4},
 };
 
@@ -79,26 +82,27 @@ constexpr Tiles kTable[] = {
 // aligned and, on sm_90a, rows that are no multiples of 16 bytes. Above 128 columns
 // two warps share the columns of 16 rows.
 constexpr Tiles kRegistersTable[] = {
-    {2, 64, kLight, 128, 112, 4}, {2, 64, kMedium, 128, 64, 4}, {2, 64, kMost, 128, 48, 8},
-    {2, 96, kLight, 128, 64, 4},  {2, 128, kLight, 128, 48, 4}, {2, 128, kMedium, 64, 64, 4},
-    {2, 128, kMost, 64, 48, 4},   {2, 256, kLight, 64, 64, 4},  {2, 192, kMost, 64, 32, 4},
+    {2, 64, kLong, 128, 112, 4}, {2, 64, kMedium, 128, 64, 4}, {2, 64, kMost, 128, 48, 8},
+    {2, 96, kLong, 128, 64, 4},  {2, 128, kLong, 128, 48, 4},  {2, 128, kMedium, 64, 64, 4},
+    {2, 128, kMost, 64, 48, 4},  {2, 256, kLong, 64, 64, 4},   {2, 192, kMost, 64, 32, 4},
     {2, 256, kMost, 64, 32, 8},
 };
 
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
 // accumulators and operands fit in registers.
 constexpr Tiles kHopperTable[] = {
-    {2, 64, kLight, 192, 128, 12}, {2, 64, kBits, 128, 128, 8},  {2, 64, kMost, 128, 64, 8},
-    {2, 80, kLight, 192, 112, 12}, {2, 96, kLight, 192, 96, 12}, {2, 128, kLight, 192, 80, 12},
-    {2, 128, kMedium, 128, 80, 8}, {2, 128, kBits, 128, 128, 8}, {2, 128, kMost, 128, 64, 8},
-    {2, 256, kLight, 128, 80, 8},  {2, 256, kHeavy, 128, 48, 8}, {2, 256, kMost, 128, 32, 8},
+    {2, 64, kLight, 192, 128, 12}, {2, 64, kLong, 192, 64, 12},   {2, 64, kBits, 128, 128, 8},
+    {2, 64, kMost, 128, 64, 8},    {2, 80, kLight, 192, 112, 12}, {2, 96, kLight, 192, 96, 12},
+    {2, 128, kLight, 192, 80, 12}, {2, 128, kLong, 192, 64, 12},  {2, 128, kMedium, 128, 80, 8},
+    {2, 128, kBits, 128, 128, 8},  {2, 128, kMost, 128, 64, 8},   {2, 256, kLong, 128, 80, 8},
+    {2, 256, kHeavy, 128, 48, 8},  {2, 256, kMost, 128, 32, 8},
 };
 
 // The same for up to so many rows of queries. Of 192 x 80 tiles, a causal sequence of
 // 512 visits 1.75 times what it sees, of 128 x 128 tiles 1.25 times; one of 1024, 1.49
 // and 1.12 times. Above, larger tiles win, which read less.
 constexpr int64_t kShortSequence = 1024;
-constexpr Tiles kShortTable[] = {{2, 128, kLight, 128, 128, 8}, {2, 256, kLight, 128, 64, 8}};
+constexpr Tiles kShortTable[] = {{2, 128, kLong, 128, 128, 8}, {2, 256, kLong, 128, 64, 8}};
 
 /// Whether the score reads of a captured tensor only what is one number for all of a tile:
 /// nothing, or elements of a batch and a head.
@@ -125,6 +129,8 @@ Weight weighOp(Operation *op, unsigned positions) {
           math::CosOp, math::TanOp, math::AsinOp, math::AcosOp, math::AtanOp, math::Atan2Op,
           math::SinhOp, math::CoshOp, math::ExpM1Op, math::Log1pOp, math::ErfOp, math::ErfcOp>(op))
     return kHeavy;
+  if (auto tanh = dyn_cast<math::TanhOp>(op))
+    return bitEnumContainsAny(tanh.getFastmath(), arith::FastMathFlags::afn) ? kLight : kLong;
   if (isa<scf::IfOp, math::LogOp, math::Log2Op, math::Log10Op, math::SqrtOp, math::RsqrtOp>(op))
     return kMedium;
   if (isa<arith::DivFOp>(op))
@@ -326,9 +332,13 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
       auto [weight, op] =
           weighRegion(hasScore ? attention.getScore() : attention.getMask(), hasScore);
       if (emitRemarks && op)
-        attention.emitRemark() << "tiles for " << (weight == kHeavy ? "heavy" : "medium")
-                               << " registers: '" << op->getName() << "' of the "
-                               << (hasScore ? "score" : "mask") << " takes them";
+        attention.emitRemark() << "tiles for "
+                               << (weight == kHeavy    ? "heavy registers"
+                                   : weight == kMedium ? "medium registers"
+                                                       : "long code")
+                               << ": '" << op->getName() << "' of the "
+                               << (hasScore ? "score" : "mask")
+                               << (weight == kLong ? " takes it" : " takes them");
     }
     if (emitRemarks)
       attention.emitRemark() << "tiles of " << chosenRows << " rows and " << chosenKeys

@@ -17,7 +17,7 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     target, head dimensions, element type and features, and notes the choice as
     `fa.tiles` on the entry. `rows`, `keys` and `warps` override it. Features are
     light (masks that compare positions; scores of numbers that are the same for all
-    of a tile), medium (scores with captured tensors; divisions, logarithms, roots,
+    of a tile), long (`math.tanh` without `afn`), medium (scores with captured tensors; divisions, logarithms, roots,
     branches; integer arithmetic on pairs of positions; operands that are not aligned),
     dropout, heavy (captured tensors of rank 2 or more; divisions of pairs of positions
     and functions of many steps such as powers and sines; dropout beside medium ones) or
@@ -27,13 +27,13 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     On sm_90a the warpgroups of a block have 64 rows each, operands of 2 bytes
     come by the copy engine, and products are asynchronous:
 
-    | head dimension up to | light | medium | dropout | heavy |
-    |---|---|---|---|---|
-    | 64 | 192 x 128 | 128 x 128 | 128 x 128 | 128 x 64 |
-    | 80 | 192 x 112 | 128 x 80 | 128 x 128 | 128 x 64 |
-    | 96 | 192 x 96 | 128 x 80 | 128 x 128 | 128 x 64 |
-    | 128 | 192 x 80 | 128 x 80 | 128 x 128 | 128 x 64 |
-    | 256 | 128 x 80 | 128 x 48 | 128 x 48 | 128 x 48; two 128 x 32 |
+    | head dimension up to | light | long | medium | dropout | heavy |
+    |---|---|---|---|---|---|
+    | 64 | 192 x 128 | 192 x 64 | 128 x 128 | 128 x 128 | 128 x 64 |
+    | 80 | 192 x 112 | 192 x 64 | 128 x 80 | 128 x 128 | 128 x 64 |
+    | 96 | 192 x 96 | 192 x 64 | 128 x 80 | 128 x 128 | 128 x 64 |
+    | 128 | 192 x 80 | 192 x 64 | 128 x 80 | 128 x 128 | 128 x 64 |
+    | 256 | 128 x 80 | 128 x 80 | 128 x 48 | 128 x 48 | 128 x 48; two 128 x 32 |
 
     Fewer keys, by 16, where registers or shared memory are short of that, with a
     remark; so it is with the tiles of sm_80 (f32 above head dimension 192 needs up to
@@ -43,7 +43,7 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     which there is a remark, since the copy engine moves chunks of 16 bytes from multiples
     of 16. These two pass through registers and have smaller tiles.
 
-    With `short-sequences`, light ones have 128 x 128 up to head dimension 128, and
+    With `short-sequences`, light and long ones have 128 x 128 up to head dimension 128, and
     128 x 64 above: of sequences of up to 1024 queries, less of the tiles lies outside
     or above the diagonal. A program has both as variants, and the launch chooses.
 
