@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
 #include <link.h>
@@ -25,7 +26,8 @@ using namespace mlir::fa;
 static constexpr char kMagic[8] = {'F', 'A', 'C', 'A', 'C', 'H', 'E', 1};
 static constexpr size_t kDigestAt = sizeof kMagic, kKeyAt = kDigestAt + 16 + sizeof(uint64_t);
 static constexpr std::string_view kSuffix = ".fac", kUnfinished = ".tmp";
-static constexpr uint64_t kDefaultMiB = 1024, kMaxEntry = uint64_t(1) << 30;
+static constexpr uint64_t kDefaultMiB = 1024, kMaxMiB = uint64_t(1) << 40,
+                          kMaxEntry = uint64_t(1) << 30;
 static constexpr time_t kAbandonedSeconds = 600;
 
 //===----------------------------------------------------------------------===//
@@ -89,11 +91,14 @@ static std::string environment(const char *name) {
 
 DiskCache DiskCache::fromEnvironment() {
   uint64_t mebibytes = kDefaultMiB;
+  std::string sizeProblem;
   if (std::string text = environment("FA_CACHE_SIZE"); !text.empty()) {
-    char *end;
-    unsigned long long given = std::strtoull(text.c_str(), &end, 10);
-    if (*end == 0 && given <= (1ull << 40))
+    uint64_t given;
+    if (!llvm::StringRef(text).getAsInteger(10, given) && given <= kMaxMiB)
       mebibytes = given;
+    else
+      sizeProblem = "FA_CACHE_SIZE is '" + text + "', expected a number of MiB from 0 to " +
+                    std::to_string(kMaxMiB) + "; " + std::to_string(kDefaultMiB) + " is taken";
   }
   std::string folder;
   if (std::getenv("FA_CACHE_DIR"))
@@ -105,7 +110,9 @@ DiskCache DiskCache::fromEnvironment() {
   // Without a build id entries of other builds could not be told from ours.
   if (getBuildId().empty())
     folder.clear();
-  return DiskCache(folder, mebibytes << 20);
+  DiskCache cache(folder, mebibytes << 20);
+  cache.sizeProblem = std::move(sizeProblem);
+  return cache;
 }
 
 std::string DiskCache::pathOf(llvm::StringRef key) const {
@@ -199,6 +206,8 @@ std::optional<std::string> DiskCache::read(llvm::StringRef key) const {
 void DiskCache::write(llvm::StringRef key, llvm::StringRef value) const {
   if (!isOn() || value.size() > kMaxEntry / 2 || !makeFolders(folder))
     return;
+  // Beforehand, so that writers that always die leave no more and more.
+  removeAbandoned();
   std::string bytes(kMagic, sizeof kMagic);
   bytes.resize(kKeyAt);
   uint64_t keySize = key.size();
@@ -236,34 +245,54 @@ struct File {
 
 } // namespace
 
-/// The files of a folder that end in `suffix`.
-static std::vector<File> listFiles(const std::string &folder, std::string_view suffix) {
+/// Whether a name is that of an entry, or of one that is being written. The folder may
+/// hold files of others, which are let be.
+static bool isOurs(std::string_view name, bool unfinished) {
+  constexpr size_t digits = 32;
+  if (name.find_first_not_of("0123456789abcdef") != digits ||
+      name.substr(digits, kSuffix.size()) != kSuffix)
+    return false;
+  std::string_view rest = name.substr(digits + kSuffix.size());
+  return unfinished ? rest.size() > kUnfinished.size() && rest.front() == '.' &&
+                          rest.substr(rest.size() - kUnfinished.size()) == kUnfinished
+                    : rest.empty();
+}
+
+/// The entries of a folder, or those that are being written.
+static std::vector<File> listFiles(const std::string &folder, bool unfinished) {
   std::vector<File> files;
   DIR *directory = opendir(folder.c_str());
   if (!directory)
     return files;
   while (dirent *entry = readdir(directory)) {
-    std::string name = entry->d_name;
+    std::string path = folder + "/" + entry->d_name;
     struct stat status;
-    if (name.size() > suffix.size() &&
-        name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0 &&
-        lstat((folder + "/" + name).c_str(), &status) == 0 && S_ISREG(status.st_mode))
-      files.push_back({folder + "/" + name, static_cast<uint64_t>(status.st_size), status.st_mtim});
+    if (isOurs(entry->d_name, unfinished) && lstat(path.c_str(), &status) == 0 &&
+        S_ISREG(status.st_mode))
+      files.push_back({path, static_cast<uint64_t>(status.st_size), status.st_mtim});
   }
   closedir(directory);
   return files;
 }
 
-void DiskCache::trim() const {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  for (const File &file : listFiles(folder, kUnfinished))
-    if (now.tv_sec - file.used.tv_sec > kAbandonedSeconds)
-      unlink(file.path.c_str());
-  std::vector<File> files = listFiles(folder, kSuffix);
+static uint64_t countBytes(const std::vector<File> &files) {
   uint64_t bytes = 0;
   for (const File &file : files)
     bytes += file.bytes;
+  return bytes;
+}
+
+void DiskCache::removeAbandoned() const {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  for (const File &file : listFiles(folder, /*unfinished=*/true))
+    if (now.tv_sec - file.used.tv_sec > kAbandonedSeconds)
+      unlink(file.path.c_str());
+}
+
+void DiskCache::trim() const {
+  std::vector<File> files = listFiles(folder, /*unfinished=*/false);
+  uint64_t bytes = countBytes(files) + countBytes(listFiles(folder, /*unfinished=*/true));
   if (bytes <= mostBytes)
     return;
   std::sort(files.begin(), files.end(), [](const File &a, const File &b) {
@@ -278,6 +307,30 @@ void DiskCache::trim() const {
   }
 }
 
+/// Why nothing can be kept in a folder, as far as that shows without trying; `exists` is
+/// false where it is yet to be made.
+static std::string findFolderProblem(const std::string &folder, bool &exists) {
+  exists = true;
+  // What does not exist is made in the nearest folder that does.
+  for (std::string at = folder;;) {
+    struct stat status;
+    if (stat(at.c_str(), &status) == 0) {
+      if (!S_ISDIR(status.st_mode))
+        return "'" + at + "' is not a folder";
+      if (faccessat(AT_FDCWD, at.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+        return "'" + at + "' cannot be written: " + std::strerror(errno);
+      return "";
+    }
+    int problem = errno;
+    exists = false;
+    size_t slash = at.find_last_of('/');
+    bool isLink = lstat(at.c_str(), &status) == 0;
+    if (isLink || (problem != ENOENT && problem != ENOTDIR) || at == "/" || at == ".")
+      return "'" + at + "' cannot be reached: " + std::strerror(problem);
+    at = slash == std::string::npos ? "." : slash == 0 ? "/" : at.substr(0, slash);
+  }
+}
+
 std::string DiskCache::describe() const {
   if (getBuildId().empty())
     return "the disk cache is off: this build has no build id; link with --build-id\n";
@@ -285,10 +338,10 @@ std::string DiskCache::describe() const {
     return "the disk cache is off: FA_CACHE_DIR is empty, or neither it, XDG_CACHE_HOME nor HOME "
            "is set\n";
   std::string text = "folder:  " + folder + "\n";
-  std::vector<File> files = listFiles(folder, kSuffix);
-  uint64_t bytes = 0, damaged = 0, own = 0;
+  std::vector<File> files = listFiles(folder, /*unfinished=*/false),
+                    unfinished = listFiles(folder, /*unfinished=*/true);
+  uint64_t bytes = countBytes(files) + countBytes(unfinished), damaged = 0, own = 0;
   for (const File &file : files) {
-    bytes += file.bytes;
     uint64_t keySize;
     std::optional<std::string> whole = readFile(file.path);
     bool good = whole && isWhole(*whole, keySize);
@@ -296,12 +349,19 @@ std::string DiskCache::describe() const {
     own += good && llvm::StringRef(whole->data() + kKeyAt, keySize).contains(getBuildId());
   }
   text += "entries: " + std::to_string(files.size()) + ", " + std::to_string(own) +
-          " of this build, " + std::to_string(damaged) + " damaged\n";
+          " of this build, " + std::to_string(damaged) + " damaged, " +
+          std::to_string(unfinished.size()) + " unfinished\n";
   text += "size:    " + std::to_string(bytes >> 10) + " of at most " +
           std::to_string(mostBytes >> 10) + " KiB\n";
   text += "build:   " + getBuildId() + "\n";
-  if (access(folder.c_str(), W_OK) != 0)
-    text += (errno == ENOENT ? "the folder does not exist yet\n"
-                             : "nothing is kept: the folder cannot be written\n");
+  if (!sizeProblem.empty())
+    text += sizeProblem + "\n";
+  bool exists;
+  if (std::string problem = findFolderProblem(folder, exists); !problem.empty())
+    text += "nothing is kept: " + problem + "\n";
+  else if (mostBytes == 0)
+    text += "nothing is kept: FA_CACHE_SIZE is 0\n";
+  else if (!exists)
+    text += "the folder does not exist yet\n";
   return text;
 }

@@ -29,7 +29,8 @@ namespace mlir::fa {
 class DiskCache {
 public:
   /// The folder of `$FA_CACHE_DIR` (empty: none), else `$XDG_CACHE_HOME/fa-mlir`,
-  /// else `$HOME/.cache/fa-mlir`; at most `$FA_CACHE_SIZE` MiB, else 1024.
+  /// else `$HOME/.cache/fa-mlir`; at most `$FA_CACHE_SIZE` MiB, else 1024, as where
+  /// that is no size; `describe` says so.
   static DiskCache fromEnvironment();
   DiskCache(std::string folder, uint64_t mostBytes)
       : folder(std::move(folder)), mostBytes(mostBytes) {}
@@ -38,17 +39,22 @@ public:
   std::optional<std::string> read(llvm::StringRef key) const;
   void write(llvm::StringRef key, llvm::StringRef value) const;
   void remove(llvm::StringRef key) const;
-  /// The folder, its entries and their bytes, what is damaged; lines.
+  /// The folder, its entries and their bytes, what is damaged or unfinished, and why
+  /// nothing is kept where that is so; lines.
   std::string describe() const;
 
 private:
   std::string pathOf(llvm::StringRef key) const;
-  /// Removes the entries that were not used for longest, and what writers that
-  /// died left, where there is more than may be.
+  /// Removes what writers that died left, some minutes later.
+  void removeAbandoned() const;
+  /// Removes the entries that were not used for longest, where all files together are
+  /// more than may be.
   void trim() const;
 
   std::string folder;
   uint64_t mostBytes;
+  /// What is wrong with the size that was asked for.
+  std::string sizeProblem;
 };
 
 /// What tells one build of this library from another; empty where nothing does.

@@ -8,9 +8,20 @@
 #include "CacheFixture.h"
 #include <algorithm>
 #include <chrono>
+#include <sys/stat.h>
 #include <thread>
 
 using namespace fa::test;
+
+/// Lines of fa_cache_info that hold `word`.
+static std::string linesWith(const std::string &word) {
+  std::istringstream info(fa_cache_info());
+  std::string lines;
+  for (std::string line; std::getline(info, line);)
+    if (line.find(word) != std::string::npos)
+      lines += line + "\n";
+  return lines;
+}
 
 static void setAge(const fs::path &path, int seconds) {
   fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::seconds(seconds));
@@ -108,6 +119,78 @@ TEST_F(Cache, RemovesWhatWasNotUsedForLongest) {
   for (int spec : {4, 6, 7})
     EXPECT_EQ(run(spec, freshName()), "");
   EXPECT_EQ(count("compiled"), compiled);
+}
+
+TEST_F(Cache, CountsAndRemovesWhatWasAbandoned) {
+  setenv("FA_CACHE_SIZE", "1", 1);
+  ASSERT_EQ(run(4, freshName()), "");
+  ASSERT_EQ(entries().size(), 1u);
+  fs::path entry = entries()[0], abandoned = entry.string() + ".1.0.tmp";
+  overwrite(abandoned, std::string(1 << 20, 'x'));
+  // Not ours, whatever they are called.
+  for (const char *name : {"/mine.tmp", "/mine.fac"}) {
+    overwrite(folder + name, "x");
+    setAge(folder + name, 100000);
+  }
+  EXPECT_EQ(linesWith("entries:"), "entries: 1, 1 of this build, 0 damaged, 1 unfinished\n");
+  EXPECT_EQ(linesWith("size:"), "size:    " + std::to_string(1024 + (fs::file_size(entry) >> 10)) +
+                                    " of at most 1024 KiB\n");
+  // Perhaps someone writes it still: entries make room for it.
+  ASSERT_EQ(run(5, freshName()), "");
+  EXPECT_TRUE(fs::exists(abandoned));
+  EXPECT_EQ(linesWith("entries:"), "entries: 0, 0 of this build, 0 damaged, 1 unfinished\n");
+  setAge(abandoned, 1000);
+  ASSERT_EQ(run(5, freshName()), "");
+  EXPECT_FALSE(fs::exists(abandoned));
+  EXPECT_EQ(linesWith("entries:"), "entries: 1, 1 of this build, 0 damaged, 0 unfinished\n");
+  EXPECT_TRUE(fs::exists(folder + "/mine.tmp"));
+  EXPECT_TRUE(fs::exists(folder + "/mine.fac"));
+}
+
+TEST_F(Cache, SaysWhatIsWrongWithItsSettings) {
+  for (const char *size :
+       {"abc", "-1", "+1", "1.5", "1G", " 1", "1099511627777", "99999999999999999999"}) {
+    setenv("FA_CACHE_SIZE", size, 1);
+    EXPECT_EQ(linesWith("FA_CACHE_SIZE"),
+              std::string("FA_CACHE_SIZE is '") + size +
+                  "', expected a number of MiB from 0 to 1099511627776; 1024 is taken\n");
+    EXPECT_EQ(linesWith("size:"), "size:    0 of at most 1048576 KiB\n");
+  }
+  for (const char *size : {"", "1", "1099511627776"}) {
+    setenv("FA_CACHE_SIZE", size, 1);
+    EXPECT_EQ(linesWith("FA_CACHE_SIZE") + linesWith("nothing is kept"), "");
+  }
+  setenv("FA_CACHE_SIZE", "0", 1);
+  EXPECT_EQ(linesWith("nothing"), "nothing is kept: FA_CACHE_SIZE is 0\n");
+  unsetenv("FA_CACHE_SIZE");
+
+  std::string file = folder + "/file", link = folder + "/link";
+  overwrite(file, "x");
+  fs::create_symlink("no-such-place", link);
+  struct {
+    std::string place, problem;
+  } cases[] = {{file, "'" + file + "' is not a folder"},
+               {file + "/below/it", "'" + file + "' is not a folder"},
+               {link, "'" + link + "' cannot be reached: No such file or directory"}};
+  for (auto &[place, problem] : cases) {
+    setenv("FA_CACHE_DIR", place.c_str(), 1);
+    EXPECT_EQ(linesWith("nothing"), "nothing is kept: " + problem + "\n");
+    EXPECT_EQ(linesWith("does not exist"), "");
+    EXPECT_EQ(run(4, freshName()), "");
+  }
+  EXPECT_EQ(read(file), "x");
+  for (std::string place : {folder + "/new/one", std::string("new")}) {
+    setenv("FA_CACHE_DIR", place.c_str(), 1);
+    EXPECT_EQ(linesWith("nothing") + linesWith("not exist"), "the folder does not exist yet\n");
+  }
+  uid_t nobody = 65534; // root may write anywhere
+  setenv("FA_CACHE_DIR", folder.c_str(), 1);
+  ASSERT_EQ(chmod(folder.c_str(), 0555), 0);
+  ASSERT_TRUE(geteuid() != 0 || seteuid(nobody) == 0);
+  EXPECT_EQ(linesWith("nothing"),
+            "nothing is kept: '" + folder + "' cannot be written: Permission denied\n");
+  ASSERT_TRUE(getuid() != 0 || seteuid(0) == 0);
+  ASSERT_EQ(chmod(folder.c_str(), 0755), 0);
 }
 
 TEST_F(Cache, CompilesOnceForManyThreads) {

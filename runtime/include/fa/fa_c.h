@@ -137,8 +137,9 @@ FA_API void fa_program_free(fa_program *program);
  * be kept or forgotten. `fa-run --tune` finds good ones. */
 FA_API fa_error *fa_keep_choices(const char *text, size_t size, const fa_compile_options *options);
 
-/* The cache on disk: its folder, entries and size, and what this process found
- * there, as lines. Valid until the thread asks again. */
+/* The cache on disk: its folder, entries and size, what is wrong with $FA_CACHE_SIZE or
+ * why nothing is kept, and what this process found there, as lines. Valid until the
+ * thread asks again. */
 FA_API const char *fa_cache_info(void);
 
 /* Why a program cannot be compiled for a device, what its launches cannot do, and
