@@ -12,8 +12,8 @@ using namespace fa_test;
 
 namespace {
 
-/// Programs at phase tile, and, where the default target has one, at its last
-/// phase of the tile level.
+/// Programs before and after scheduling: one target's at phase tile and, where it has
+/// one, at its last phase of the tile level. Every fifth with the tiles of the CPU, too.
 constexpr int kGroups = 10, kProgramsOfGroup = 10;
 class RandomPrograms : public testing::TestWithParam<int> {};
 
@@ -26,10 +26,12 @@ TEST_P(RandomPrograms, MatchReference) {
     uint64_t seed = GetParam() * kProgramsOfGroup + found++;
     CompileOptions options;
     options.analyzeMask = seed % 3 != 0;
-    for (llvm::StringRef target : {llvm::StringRef("cpu"), getInterpreterTarget()}) {
-      options.target = target.str();
+    options.target = getInterpreterTarget().str();
+    for (const char *phase : {"tile", ""})
+      interpretAndJudge(program, seed, options, phase);
+    options.target = "cpu";
+    if (seed % 5 == 0)
       interpretAndJudge(program, seed, options);
-    }
   }
 }
 
@@ -45,7 +47,9 @@ TEST_P(EveryPass, KeepsTheResult) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, EveryPass,
-                         testing::Values("causal", "full", "gqa", "custom", "document"));
+                         testing::Values("alibi", "bias", "causal", "causal_d128",
+                                         "causal_top_left", "custom", "document", "full", "gqa",
+                                         "prefix", "softcap", "window"));
 
 /// The programs that fa-test-gpu runs without each of the passes.
 class EachOptionalPass : public testing::TestWithParam<size_t> {};

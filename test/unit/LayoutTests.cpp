@@ -288,9 +288,58 @@ void simulate(const Layout &from, const Layout &to, const ConversionPlan &plan) 
   }
 }
 
+/// Without a plan: every thread writes its registers to their places in a slot, and reads
+/// those of `to`. Each place is, as in the lowering, the thread's first element and what a
+/// register adds to it.
+void simulateShared(const Layout &from, const Layout &to, ArrayRef<int64_t> shape,
+                    SwizzleAttr swizzle, Type element) {
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  std::vector<Coords> slot(swizzle.sizeInBytes(shape, element) / bytes);
+  auto forEachRegister = [&](const Layout &layout,
+                             llvm::function_ref<void(Coords &, Coords)> body) {
+    for (int64_t w = 0; w < layout.numWarps(); ++w)
+      for (int64_t lane = 0; lane < Layout::kLanes; ++lane)
+        for (int64_t r = 0; r < layout.numRegs(); ++r) {
+          Coords at = layout.at(0, lane, w);
+          for (auto [coord, step] : llvm::zip_equal(at, layout.offsetOfReg(r)))
+            coord += step;
+          int64_t byte = at.back() * bytes;
+          if (shape.size() == 2)
+            byte = swizzle.offsetOf(at[0], byte, shape[0]);
+          ASSERT_EQ(byte % bytes, 0);
+          ASSERT_LT(byte / bytes, static_cast<int64_t>(slot.size()));
+          body(slot[byte / bytes], layout.at(r, lane, w));
+        }
+  };
+  forEachRegister(from, [](Coords &place, const Coords &element) {
+    // Copies of an element meet in one place, other elements do not.
+    ASSERT_TRUE(place.empty() || place == element) << "two elements in one place";
+    place = element;
+  });
+  ASSERT_FALSE(testing::Test::HasFatalFailure());
+  forEachRegister(to, [](Coords &place, const Coords &element) { ASSERT_EQ(place, element); });
+}
+
+/// Whether a warp of `to` needs what the same one of `from` lacks, or, as all warps do the
+/// same, finds in another place than the first warp.
+bool needsShared(const Layout &from, const Layout &to) {
+  bool needs = from.numWarps() != to.numWarps();
+  for (int64_t w = 0; !needs && w < from.numWarps(); ++w) {
+    std::set<Coords> held;
+    for (int64_t i = 0; i < Layout::kLanes * from.numRegs(); ++i)
+      held.insert(from.at(i / Layout::kLanes, i % Layout::kLanes, w));
+    for (int64_t i = 0; i < Layout::kLanes * to.numRegs(); ++i)
+      needs |= !held.count(to.at(i / Layout::kLanes, i % Layout::kLanes, w));
+    needs |= from.at(0, 0, w) != to.at(0, 0, w);
+  }
+  return needs;
+}
+
 } // namespace
 
 TEST(ConversionTest, RandomPairsAreRight) {
+  MLIRContext context;
+  context.loadDialect<TileDialect>();
   Random random(3);
   std::map<ConversionKind, int> kinds;
   for (int i = 0; i < 1000; ++i) {
@@ -309,8 +358,13 @@ TEST(ConversionTest, RandomPairsAreRight) {
     ++kinds[plan.kind];
     if (agree)
       ASSERT_NE(plan.kind, ConversionKind::shared);
-    if (plan.kind == ConversionKind::shared)
+    ASSERT_EQ(plan.kind == ConversionKind::shared, needsShared(from, to));
+    if (plan.kind == ConversionKind::shared) {
+      auto swizzle = SwizzleAttr::get(&context, pick(random, {32, 64, 128}), /*ones=*/false);
+      ASSERT_NO_FATAL_FAILURE(
+          simulateShared(from, to, tile.shape, swizzle, IntegerType::get(&context, bits)));
       continue;
+    }
     ASSERT_LE(plan.registersPerUnit * bits, std::max(bits, 32u));
     ASSERT_NO_FATAL_FAILURE(simulate(from, to, plan));
     if (plan.kind != ConversionKind::shuffles)
