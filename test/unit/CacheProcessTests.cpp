@@ -77,6 +77,9 @@ static pid_t start(const std::vector<std::pair<const char *, std::string>> &sett
   if (child == 0) {
     for (auto &[name, value] : settings)
       setenv(name, value.c_str(), 1);
+    // The child is no shard of the tests.
+    unsetenv("GTEST_TOTAL_SHARDS");
+    unsetenv("GTEST_SHARD_INDEX");
     execl("/proc/self/exe", "CacheTests", "--gtest_filter=CacheProcess.DISABLED_Child",
           "--gtest_also_run_disabled_tests", "--gtest_brief=1", nullptr);
     _exit(127);
