@@ -265,13 +265,13 @@ LogicalResult interpreter::run(tile::FuncOp func, ArrayRef<Argument> arguments,
   if (failed(grid))
     return failure();
   int64_t count = 1;
-  for (int64_t extent : *grid)
+  for (int64_t extent : *grid) {
     if (extent <= 0)
       return success();
-    else if (extent > kMaxElements / count)
+    if (extent > kMaxElements / count)
       return func.emitError("has too many instances to interpret: expected at most 2^24");
-    else
-      count *= extent;
+    count *= extent;
+  }
   Program program(func);
   Random random(options.seed);
   // Blocks that run several instances: one, two, ..., or as many as those.
