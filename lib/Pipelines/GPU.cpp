@@ -21,9 +21,9 @@ ArrayRef<StringRef> nvptx::getOptionalPasses() {
   static const StringRef names[] = {
       "tile-narrow-positions",   "tile-float-positions",  "tile-skip-select",
       "tile-sum-on-tensor-core", "tile-defer-sums",       "tile-skip-rescale",
-      "tile-fuse-scale",         "tile-schedule-grid",    "tile-schedule-loop",
-      "tile-pipeline",           "tile-specialize-warps", "tile-order-warpgroups",
-      "tile-persist-grid",       "tile-stage-stores"};
+      "tile-fuse-scale",         "tile-skip-maximum",     "tile-schedule-grid",
+      "tile-schedule-loop",      "tile-pipeline",         "tile-specialize-warps",
+      "tile-order-warpgroups",   "tile-persist-grid",     "tile-stage-stores"};
   return names;
 }
 
@@ -54,6 +54,7 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
     tile::TileFuseScaleOptions fuse;
     fuse.bytes = 2;
     add(tile::createTileFuseScale(fuse));
+    add(tile::createTileSkipMaximum());
   }
   tile::TileScheduleGridOptions grid;
   // Half of the cache of second level that is near to a multiprocessor. Not for the

@@ -1,11 +1,12 @@
 // Logits of standard deviation 9, of which few weigh: with maxima that lag behind by up to 2^8, and
 // sums of the rounded weights, the error is what it is without.
 // RUN: fa-opt %s --target=sm_90a --compile-to=tile -o %t.tile
-// RUN: fa-opt %t.tile --tile-sum-on-tensor-core --tile-skip-rescale --tile-fuse-scale -o %t.late
+// RUN: fa-opt %t.tile --tile-sum-on-tensor-core --tile-skip-rescale --tile-fuse-scale --tile-skip-maximum -o %t.late
 // RUN: FileCheck %s --check-prefix=LATE < %t.late
 // RUN: fa-run %s --device=interp --interp-program=%t.late --shape=1,1,1,100,700 --seed=1 --check | FileCheck %s
 // RUN: fa-run %s --device=interp --interp-program=%t.late --shape=1,2,1,130,500 --seed=2 --check | FileCheck %s
 
+// LATE: arith.maxsi
 // LATE: tile.if_any
 // LATE: tile.dot {{.*}} ones
 // CHECK: deviation: o {{.*}}: passed

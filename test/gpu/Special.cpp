@@ -1,4 +1,4 @@
-//===- Special.cpp - dropout's bits, repeats, unaligned pointers -===//
+//===- Special.cpp - dropout's bits, repeats, special inputs -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -112,6 +112,21 @@ static llvm::Error checkUnaligned(const Case &c, const Target &target) {
   return llvm::createStringError(message);
 }
 
+/// Scores that are negative all along most tiles of keys, then positive, then far below:
+/// of rows with odd numbers; the others have the signs changed (tile-skip-maximum).
+static llvm::Error checkNegative(const Case &c, const Target &target) {
+  auto prepared = prepare(c, /*seed=*/4);
+  if (!prepared)
+    return prepared.takeError();
+  HostTensor &q = prepared->inputs[0], &k = prepared->inputs[1];
+  constexpr double kOfKeys[] = {-40, -64, -5, -5, 1, -30, 12, -90};
+  for (int64_t at = 0; at < q.size(); at += c.d)
+    q.set(at, at / c.d % 2 ? 8 : -8);
+  for (int64_t at = 0; at < k.size(); at += c.d)
+    k.set(at, kOfKeys[at / c.d % c.sk * std::size(kOfKeys) / c.sk]);
+  return runCase(*prepared, target.options(), /*shift=*/0);
+}
+
 void fa_test::addSpecial(std::vector<Test> &tests) {
   for (const char *dtype : {"f16", "bf16", "f32"})
     tests.push_back({std::string("dropout_bits.") + dtype,
@@ -122,6 +137,11 @@ void fa_test::addSpecial(std::vector<Test> &tests) {
        {makeCase("f16", 500, 512, 128, "causal"), dropped, makeCase("f32", 200, 300, 40, "window")})
     tests.push_back(
         {"repeats." + c.name(), [c](const Target &target) { return checkRepeats(c, target); }});
+  for (const Case &c :
+       {makeCase("f16", 300, 1100, 64, "none"), makeCase("bf16", 300, 1100, 128, "none"),
+        makeCase("bf16", 1100, 1100, 128, "window"), makeCase("bf16", 300, 1100, 256, "none")})
+    tests.push_back(
+        {"negative." + c.name(), [c](const Target &target) { return checkNegative(c, target); }});
   for (const Case &c :
        {makeCase("f16", 100, 200, 64, "causal"), makeCase("bf16", 100, 200, 59, "none"),
         makeCase("f32", 100, 200, 128, "none")})

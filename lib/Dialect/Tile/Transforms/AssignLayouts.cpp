@@ -225,7 +225,8 @@ void Converter::convertUses(Operation *op) {
     convertResult(cast<OpResult>(transpose.getResult()), layoutOf(transpose.getInput()).transpose(),
                   "a transpose");
   } else if (auto ifAny = dyn_cast<IfAnyOp>(op)) {
-    for (Value value : ifAny.getInits())
+    bool columns = cast<RankedTensorType>(ifAny.getRows().getType()).getRank() == 1;
+    for (Value value : columns ? ifAny.getInits() : ValueRange())
       if (auto type = dyn_cast<RankedTensorType>(value.getType()); type && type.getRank() == 2)
         convertOperand(ifAny.getRowsMutable(), layoutOf(value).slice(1), "the rows of a condition");
   } else if (auto store = dyn_cast<StoreOp>(op); store && vectorStores) {
@@ -236,13 +237,13 @@ void Converter::convertUses(Operation *op) {
 
 /// The region runs or not for a warp's rows, so each value has the same rows.
 static LogicalResult checkConditions(tile::FuncOp func) {
-  WalkResult result = func.walk([](IfAnyOp op) {
+  auto rowsOf = [](Value value) {
+    Layout layout = layoutOf(value);
+    return layout.getRank() == 2 ? layout.slice(1) : layout;
+  };
+  WalkResult result = func.walk([&](IfAnyOp op) {
     for (Value value : op.getInits()) {
-      auto type = dyn_cast<RankedTensorType>(value.getType());
-      if (!type)
-        continue;
-      Layout layout = layoutOf(value);
-      if ((type.getRank() == 2 ? layout.slice(1) : layout) != layoutOf(op.getRows())) {
+      if (isa<RankedTensorType>(value.getType()) && rowsOf(value) != rowsOf(op.getRows())) {
         op.emitOpError()
             << "has values whose rows different threads hold; use one tile.if_any each";
         return WalkResult::interrupt();

@@ -189,9 +189,11 @@ LogicalResult LayoutGraph::addIfAny(IfAnyOp op) {
     if (!isTile(result))
       continue;
     ArrayRef<int64_t> shape = shapeOf(result), rows = shapeOf(op.getRows());
-    if (rows.size() != 1 || shape[0] != rows[0])
+    if (rows.empty() || rows.size() > 2 || shape[0] != rows[0])
       return op.emitOpError() << "asks for rows of " << op.getRows().getType()
                               << ", but has a value of other rows: " << result.getType();
+    if (rows.size() == 2)
+      continue; // its rows are compared when all have layouts
     if (shape.size() == 2)
       link(op, result, op.getRows(), 1);
     else

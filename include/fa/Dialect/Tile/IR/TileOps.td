@@ -457,7 +457,8 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [RecursiveMemoryEffects, NoRegionArguments,
     The results are what the region yields, or `inits`; which of the two, the
     target chooses for groups of rows of its own size (a warp's rows on GPUs,
     the tile on CPUs), but the region runs for every group with a true row. So
-    both must be right for a row that is false.
+    both must be right for a row that is false. A row of a tile of rank 2 is true
+    where one of its elements is.
 
     Constraints:
     - (C1) The region yields values of the results' types.

@@ -174,6 +174,45 @@ def TileFuseScale : Pass<"tile-fuse-scale", "::mlir::tile::FuncOp"> {
     "::mlir::math::MathDialect"];
 }
 
+def TileSkipMaximum : Pass<"tile-skip-maximum", "::mlir::tile::FuncOp"> {
+  let summary = "compute the maxima of rows only where one may have grown";
+  let description = [{
+    What: where a loop's row maximum M = max(m, rows of x) is read only by a
+    comparison M > limit and inside of the `tile.if_any` that asks by it
+    (`tile-skip-rescale`), and the loop carries the limit (`tile-fuse-scale`), the
+    maximum moves into the `tile.if_any`, and the greatest of every 8th column of
+    x, 8 a row, are compared instead. So what a target does to find a maximum
+    between lanes is not done in each iteration. If x is a tile y with -inf where a
+    mask hides elements, y is compared, which need not wait for the mask.
+
+    Bits are compared as integers, which GPUs do for three at once. If all are
+    negative, the greatest comes out as some negative number: so the loop carries
+    NaN for limits below 0, and such rows always ask.
+
+    Requires: nothing. Ensures: `tile.if_any` that asks by a tile of 8 columns;
+    nothing else changes. Left alone is x or y that is not a product, or one times a
+    positive constant, or `tanh`, `erf`, `atan` or `asinh` of such: what is added
+    to a product may make all limits negative. So are tiles of fewer rows than 16 a
+    warp: their warps share columns.
+
+    Numerics: exact for every row that the `tile.if_any` must be run for; it may
+    also run for others, with m brought up to date earlier than without the pass.
+
+    Example (`test/Dialect/Tile/Transforms/skip-maximum.mlir`):
+
+    ```mlir
+    %a = tile.columns %bits first(0) : tensor<64x16xi32> -> tensor<64x8xi32>
+    %b = tile.columns %bits first(8) : tensor<64x16xi32> -> tensor<64x8xi32>
+    %greatest = arith.maxsi %a, %b : tensor<64x8xi32>
+    ...
+    %above = arith.cmpf ugt, %floats, %limits : tensor<64x8xf32>
+    %r:4 = tile.if_any %above (%m, ...) : tensor<64x8xi1>, (tensor<64xf32>, ...) {
+      %max = tile.reduce maxnumf %x init %m dim 1 : tensor<64x16xf32> -> tensor<64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 include "fa/Dialect/Tile/Transforms/PositionPasses.td"
 include "fa/Dialect/Tile/Transforms/RingPasses.td"
 
