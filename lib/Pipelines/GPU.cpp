@@ -19,11 +19,11 @@ using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
   static const StringRef names[] = {
-      "tile-narrow-positions",   "tile-float-positions",  "tile-skip-select",
-      "tile-sum-on-tensor-core", "tile-defer-sums",       "tile-skip-rescale",
-      "tile-fuse-scale",         "tile-skip-maximum",     "tile-schedule-grid",
-      "tile-schedule-loop",      "tile-pipeline",         "tile-specialize-warps",
-      "tile-order-warpgroups",   "tile-persist-grid",     "tile-stage-stores"};
+      "tile-narrow-positions",   "tile-float-positions", "tile-skip-select",
+      "tile-sum-on-tensor-core", "tile-defer-sums",      "tile-skip-rescale",
+      "tile-fuse-scale",         "tile-skip-maximum",    "tile-schedule-grid",
+      "tile-schedule-loop",      "tile-pipeline",        "tile-specialize-warps",
+      "tile-order-warpgroups",   "tile-persist-grid",    "tile-stage-stores"};
   return names;
 }
 

@@ -11,8 +11,9 @@
 //   2. whether a row asks for it, the greatest of columns 0, 8, 16, ..., that of
 //      columns 1, 9, 17, ... and so on tell, 8 in all. Lanes have two of them each,
 //      in accumulators of all matrix instructions, and need not ask one another;
-//   3. x with -inf in some places is not above x: so what a mask will hide is
-//      compared as well, and the comparison need not wait for the mask;
+//   3. x with -inf in some places is not above x: so where x is computed from a product,
+//      what a mask will hide is compared as well. The comparison need not wait for
+//      the mask, and goes along with what computes x;
 //   4. as integers, bits of floats compare like floats as soon as one of them is
 //      positive, and a GPU has the greatest of three integers in one instruction. The
 //      greatest of negative ones comes out as another negative one, which is right
@@ -168,16 +169,17 @@ static Value emitGreatest(ImplicitLocOpBuilder &b, Value x) {
 }
 
 static void skip(Asked &asked) {
-  Value x = withoutMask(asked.max.getInput());
+  Value masked = asked.max.getInput(), y = withoutMask(masked);
   std::optional<CarriedLimit> carried = findCarried(asked);
-  if (!carried || !hasSignsOfProduct(x))
+  if (!carried || !hasSignsOfProduct(y))
     return;
   forgetNegative(*carried->init);
   forgetNegative(*carried->yielded);
+  // A product itself is there all at once: only more registers would be taken meanwhile.
+  Value x = y.getDefiningOp<DotOp>() ? masked : y;
   ImplicitLocOpBuilder b(asked.max.getLoc(), asked.above);
   b.setInsertionPointAfterValue(x);
   Value greatest = emitGreatest(b, x);
-  b.setInsertionPoint(asked.above);
   Value limits =
       BroadcastOp::create(b, greatest.getType(), asked.above.getRhs(), b.getI64IntegerAttr(1));
   asked.ifAny.getRowsMutable().assign(

@@ -12,9 +12,9 @@
 // CHECK-NEXT: %[[B:.*]] = tile.columns %[[BITS]] first(8) : tensor<64x16xi32> -> tensor<64x8xi32>
 // CHECK-NEXT: %[[GREATEST:.*]] = arith.maxsi %[[A]], %[[B]] : tensor<64x8xi32>
 // CHECK-NEXT: %[[FLOATS:.*]] = arith.bitcast %[[GREATEST]] : tensor<64x8xi32> to tensor<64x8xf32>
+// CHECK-NEXT: %[[LIMITS:.*]] = tile.broadcast %[[LIMIT]] dim 1 : tensor<64xf32> -> tensor<64x8xf32>
+// CHECK-NEXT: %[[ABOVE:.*]] = arith.cmpf ugt, %[[FLOATS]], %[[LIMITS]] : tensor<64x8xf32>
 // CHECK: %[[X:.*]] = scf.if
-// CHECK: %[[LIMITS:.*]] = tile.broadcast %[[LIMIT]] dim 1 : tensor<64xf32> -> tensor<64x8xf32>
-// CHECK: %[[ABOVE:.*]] = arith.cmpf ugt, %[[FLOATS]], %[[LIMITS]] : tensor<64x8xf32>
 // CHECK: tile.if_any %[[ABOVE]](%[[M]], %[[LIMIT]]) : tensor<64x8xi1>, (tensor<64xf32>, tensor<64xf32>) {
 // CHECK-NEXT: %[[MAX:.*]] = tile.reduce maxnumf %[[X]] init %[[M]] dim 1
 // CHECK: %[[NEXT:.*]] = arith.addf %[[MAX]]

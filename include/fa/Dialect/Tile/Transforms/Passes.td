@@ -183,7 +183,8 @@ def TileSkipMaximum : Pass<"tile-skip-maximum", "::mlir::tile::FuncOp"> {
     maximum moves into the `tile.if_any`, and the greatest of every 8th column of
     x, 8 a row, are compared instead. So what a target does to find a maximum
     between lanes is not done in each iteration. If x is a tile y with -inf where a
-    mask hides elements, y is compared, which need not wait for the mask.
+    mask hides elements, and y is computed from a product, y is compared, which need
+    not wait for the mask.
 
     Bits are compared as integers, which GPUs do for three at once. If all are
     negative, the greatest comes out as some negative number: so the loop carries
