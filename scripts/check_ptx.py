@@ -5,12 +5,13 @@
                  [FILE.mlir...]
 
 By --dtype: an attention of every feature (masks, scores, dropout), alone and causal,
-at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTiles.cpp).
---examples: every example. Some are compiled for operands that are not aligned, too.
---whole does all of those, and adds head sizes below a line's, value heads of another
-size, results without LSE, and pairs of features. f16 and bf16 differ little: without
---whole they share the features, as do the lines of f32, and for sm_90a one of both is
-compiled for operands that are not aligned, and one without LSE.
+at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTiles.cpp),
+and some at sizes between those. --examples: every example. Some are compiled for
+operands that are not aligned, too. --whole does all of those, and adds head sizes below
+a line's (for sm_80 every multiple of 8), value heads of another size, results without
+LSE, and pairs of features. f16 and bf16 differ little: without --whole they share the
+features, as do the lines of f32, and for sm_90a one of both is compiled for operands
+that are not aligned, and one without LSE.
 
 Each is compiled for --target (sm_80), and that PTX assembled for it (and for sm_80, for
 sm_90 too). ptxas may neither spill nor warn; and what sm_90a can do by asynchronous
@@ -36,6 +37,16 @@ ARCHITECTURES = {"sm_80": ("sm_80", "sm_90"), "sm_90a": ("sm_90a",)}
 HEAD_DIMS = {
     "sm_80": {"f16": (64, 96, 128, 256), "bf16": (64, 96, 128, 256), "f32": (64, 128, 256)},
     "sm_90a": {"f16": (64, 80, 96, 128, 256), "bf16": (64, 80, 96, 128, 256), "f32": (64, 128, 256)},
+}
+
+# Head dimensions that round up to others than a line's, by target, type and features: for
+# sm_80 those where warps that share columns have no whole panels, and where a block more of
+# a processor leaves each fewer registers.
+BETWEEN = {
+    "sm_80": {"f16": [(104, ["dropout"])], "bf16": [(104, ["causal", "dropout"])],
+              "f32": [(160, ["plain"]), (176, ["causal"]), (200, ["plain"]), (224, ["plain"]),
+                      (240, ["causal"])]},
+    "sm_90a": {},
 }
 
 # For sm_90a, the tiles of short sequences, by head dimension up to.
@@ -93,6 +104,14 @@ def program(dtype, head_dim, value_dim, features, lse=True):
 def cases(target, dtypes, whole):
     """(name, text, options of fa-opt, whether products are asynchronous)"""
     for dtype in dtypes:
+        between = list(BETWEEN[target].get(dtype, []))
+        if whole and target == "sm_80":
+            between += [(dim, features) for dim in range(72, 256, 8) if dim % 64
+                        for features in (["plain"], ["causal"], ["dropout"], ["causal", "dropout"])
+                        if (dim, features) not in between]
+        for dim, features in between:
+            yield ("%s d%d/%d %s" % (dtype, dim, dim, " ".join(features)),
+                   program(dtype, dim, dim, features), [], False)
         for line in HEAD_DIMS[target][dtype]:
             def case(features, options=(), head_dim=line, value_dim=line, lse=True):
                 name = "%s d%d/%d %s%s%s" % (dtype, head_dim, value_dim, " ".join(features),

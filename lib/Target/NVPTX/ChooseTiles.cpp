@@ -68,14 +68,15 @@ struct Tiles {
 
 // mma.sync: a warp has 32 rows where its registers hold that, so that each
 // fragment of keys that it loads serves two instructions. The largest tiles
-// that ptxas gives no spills. For f32 of 256 columns, two warps share the columns
-// of 16 rows, each with 64 sums in a thread and the scores of those rows.
+// that ptxas gives no spills. For f32 of more than 128 columns, two warps share the
+// columns of 16 rows, each with 64 sums in a thread and the scores of those rows.
 constexpr Tiles kTable[] = {
-    {2, 64, kLong, 128, 128, 4},   {2, 64, kBits, 128, 64, 4},    {2, 64, kHeavy, 128, 64, 8},
-    {2, 64, kMost, 128, 48, 8},    {2, 96, kLong, 128, 64, 4},    {2, 128, kLong, 128, 48, 4},
-    {2, 128, kMedium, 128, 32, 4}, {2, 128, kHeavy, 64, 64, 4},   {2, 128, kMost, 64, 48, 4},
-    {2, 256, kLong, 64, 64, 4},    {2, 256, kMost, 64, 32, 4},    {4, 64, kMost, 64, 64, 4},
-    {4, 128, kMost, 64, 32, 4},    {4, 256, kTensors, 64, 32, 8}, {4, 256, kMost, 32, 16, 4},
+    {2, 64, kLong, 128, 128, 4},   {2, 64, kBits, 128, 64, 4}, {2, 64, kHeavy, 128, 64, 8},
+    {2, 64, kMost, 128, 48, 8},    {2, 96, kLong, 128, 64, 4}, {2, 128, kLong, 128, 48, 4},
+    {2, 128, kMedium, 128, 32, 4}, {2, 96, kBits, 64, 64, 4},  {2, 104, kBits, 64, 48, 4},
+    {2, 128, kHeavy, 64, 64, 4},   {2, 128, kMost, 64, 48, 4}, {2, 256, kLong, 64, 64, 4},
+    {2, 256, kMost, 64, 32, 4},    {4, 64, kMost, 64, 64, 4},  {4, 128, kMost, 64, 32, 4},
+    {4, 256, kTensors, 64, 32, 8}, {4, 256, kMost, 32, 16, 4},
 };
 
 // mma.sync as well, of operands that pass through registers: those that are not
@@ -246,14 +247,34 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     return std::min(kMost, (all - kLoads) / groups / kUnit * kUnit);
   }
 
+  /// What head dimensions are rounded up to a multiple of. Warps that have the same rows
+  /// share the columns only where each has whole panels of shared memory, or an equal part
+  /// of one (layoutOfAcc): without that, each would compute them all.
+  static int64_t padOf(AttentionOp attention, int64_t rows, int64_t warps, bool async) {
+    constexpr int64_t kPad = 16, kPanel = 128;
+    Type element = getElementTypeOrSelf(attention.getQuery().getType());
+    int64_t bytes = element.getIntOrFloatBitWidth() / 8, beside = 16 * warps / rows;
+    auto fits = [&](int64_t pad) {
+      int64_t columns = llvm::alignTo(attention.getValueHeadDim(), pad);
+      int64_t share = columns * bytes / beside;
+      return columns % (beside * kPad) == 0 && (share % kPanel == 0 || llvm::isPowerOf2_64(share));
+    };
+    if (async || beside <= 1 || fits(kPad))
+      return kPad;
+    int64_t pad = beside * kPad;
+    while (!fits(pad))
+      pad *= 2;
+    return pad;
+  }
+
   /// The most keys up to those given that registers and shared memory have room for.
   int64_t fit(AttentionOp attention, int64_t rows, int64_t keys, int64_t warps, bool async,
-              const nvptx::Target &info) {
+              int64_t pad, const nvptx::Target &info) {
     constexpr int64_t kStep = 16, kPanel = 128, kOther = 32, kReserve = 512;
     int64_t bytes =
         getElementTypeOrSelf(attention.getQuery().getType()).getIntOrFloatBitWidth() / 8;
     auto rowBytes = [&](int64_t columns) -> int64_t {
-      return llvm::alignTo(bytes * columns, kPanel);
+      return llvm::alignTo(bytes * llvm::alignTo(columns, pad), kPanel);
     };
     int64_t query = rowBytes(attention.getHeadDim()), value = rowBytes(attention.getValueHeadDim());
     int64_t registers = registersOf(warps, async, info);
@@ -263,7 +284,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     auto sums = [&](int64_t columns) {
       return async ? columns / 2 : llvm::divideCeil(rows * columns, 32 * warps);
     };
-    int64_t output = sums(llvm::alignTo(attention.getValueHeadDim(), 16));
+    int64_t output = sums(llvm::alignTo(attention.getValueHeadDim(), pad));
     int64_t tiles = async ? 2 : 1;
     bool lacked = false;
     for (int64_t n = keys; n >= kStep; n -= kStep) {
@@ -326,8 +347,9 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     if (chosenKeys < 1 || chosenKeys % 16 != 0)
       return attention.emitError()
              << "tiles of " << chosenKeys << " keys: keys must be a multiple of 16";
+    int64_t pad = padOf(attention, chosenRows, chosenWarps, async);
     if (info && !keys)
-      chosenKeys = fit(attention, chosenRows, chosenKeys, chosenWarps, async, *info);
+      chosenKeys = fit(attention, chosenRows, chosenKeys, chosenWarps, async, pad, *info);
     for (bool hasScore : {false, true}) {
       auto [weight, op] =
           weighRegion(hasScore ? attention.getScore() : attention.getMask(), hasScore);
@@ -349,7 +371,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
                   b.getDictionaryAttr({b.getNamedAttr("rows", b.getI64IntegerAttr(chosenRows)),
                                        b.getNamedAttr("keys", b.getI64IntegerAttr(chosenKeys)),
                                        b.getNamedAttr("warps", b.getI64IntegerAttr(chosenWarps)),
-                                       b.getNamedAttr("pad", b.getI64IntegerAttr(16))}));
+                                       b.getNamedAttr("pad", b.getI64IntegerAttr(pad))}));
     return success();
   }
 };

@@ -16,6 +16,7 @@
 
 // Devices with less shared memory than the first of the target: what fits there stays as it is.
 // SMALL: remark: tiles of 16 keys instead of 32: for more, blocks of 64 rows lack shared memory
+// SMALL: remark: tiles of 16 keys instead of 32: for more, blocks of 64 rows lack shared memory
 // SMALL-NOT: remark
 // SMALL: func.func @f({{.*}} attributes {fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
 // SMALL: func.func @widest({{.*}} attributes {fa.tiles = {keys = 16 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
@@ -55,6 +56,15 @@ func.func @between(%q: !f32 {fa.name = "q"}, %k: !f32 {fa.name = "k"}, %v: !f32 
 func.func @widest(%q: !widest {fa.name = "q"}, %k: !widest {fa.name = "k"}, %v: !widest {fa.name = "v"}) -> (!widest {fa.name = "o"}) {
   %o = fa.attention query(%q) key(%k) value(%v) : (!widest, !widest, !widest) -> !widest
   return %o : !widest
+}
+
+// Each has whole panels: the rest is padding, and less than to compute all columns twice.
+// CHECK: func.func @panels({{.*}} attributes {fa.tiles = {keys = 32 : i64, pad = 64 : i64, rows = 64 : i64, warps = 8 : i64}}
+// ASKED: func.func @panels({{.*}} pad = 16 : i64
+!panels = tensor<?x?x?x200xf32>
+func.func @panels(%q: !panels {fa.name = "q"}, %k: !panels {fa.name = "k"}, %v: !panels {fa.name = "v"}) -> (!panels {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) : (!panels, !panels, !panels) -> !panels
+  return %o : !panels
 }
 
 // Captures of scores of which a tile has one number; captures of masks alone do not count;
