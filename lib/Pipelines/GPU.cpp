@@ -27,9 +27,8 @@ ArrayRef<StringRef> nvptx::getOptionalPasses() {
   return names;
 }
 
-void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
-                                     const ScheduleOptions &options) {
-  OpPassManager &kernels = pm.nest<tile::FuncOp>();
+static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &target,
+                                   const nvptx::ScheduleOptions &options) {
   auto add = [&](std::unique_ptr<Pass> pass) {
     if (!llvm::is_contained(options.leaveOut, pass->getArgument()))
       kernels.addPass(std::move(pass));
@@ -93,6 +92,21 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (target.hasWGMMA)
     add(tile::createTileMakeTensorMaps());
   kernels.addPass(createCSEPass());
+}
+
+SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {
+  OpPassManager kernels(tile::FuncOp::getOperationName());
+  populateKernelPipeline(kernels, target, ScheduleOptions());
+  SmallVector<StringRef> names;
+  for (const Pass &pass : kernels.getPasses())
+    if (llvm::is_contained(getOptionalPasses(), pass.getArgument()))
+      names.push_back(pass.getArgument());
+  return names;
+}
+
+void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
+                                     const ScheduleOptions &options) {
+  populateKernelPipeline(pm.nest<tile::FuncOp>(), target, options);
 }
 
 // Not by convert-gpu-to-nvvm, which calls libdevice: kernels are llvm.func with

@@ -7,6 +7,7 @@
 
 #include "fa/Tools/CompileMain.h"
 #include "fa/Pipelines/CPU.h"
+#include "fa/Pipelines/GPU.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Runtime/CompileCUDA.h"
 #include "fa/Support/Files.h"
@@ -66,7 +67,9 @@ struct Options {
                          cl::desc("GPUs: warps that share a tile; 0 (default) chooses"),
                          cl::cat(category)};
   cl::opt<std::string> leaveOut{
-      "leave-out", cl::desc("GPUs: passes of phase schedule to leave out"), cl::cat(category)};
+      "leave-out",
+      cl::desc("GPUs: passes of phase schedule to leave out; help lists those of the target"),
+      cl::cat(category)};
   cl::opt<bool> unaligned{"unaligned",
                           cl::desc("GPUs: operands need not start at multiples of 16 bytes"),
                           cl::cat(category)};
@@ -243,6 +246,11 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   };
   if (MlirOptMainConfig::createFromCLOptions().shouldDumpPassPipeline()) {
     printPhases(os, compile, &context);
+    return keep();
+  }
+  if (gpu && compile.leaveOut == "help") {
+    for (StringRef name : nvptx::getOptionalPasses(*gpu))
+      os << name << "\n";
     return keep();
   }
   auto file = readText(input);

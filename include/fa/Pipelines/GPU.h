@@ -25,6 +25,8 @@ struct ScheduleOptions {
 
 /// The passes that only make code faster.
 ArrayRef<StringRef> getOptionalPasses();
+/// Those of them that the schedule for `target` has, in its order.
+SmallVector<StringRef> getOptionalPasses(const Target &target);
 
 /// tile -> layouts, rings and barriers explicit.
 void populateSchedulePipeline(OpPassManager &pm, const Target &target,
