@@ -1,5 +1,7 @@
-"""The time that fa-opt's report estimates for a program, beside what a bench measured."""
+"""What fa-opt knows of a program beside what a bench measured: the time that its report estimates, what
+tiles visit, and the passes that may be left out."""
 
+import functools
 import json
 import os
 import subprocess
@@ -14,22 +16,44 @@ def find_compiler(library):
     folder = os.path.dirname(os.path.abspath(library))
     path = os.path.join(os.path.dirname(folder), "bin", "fa-opt")
     if not os.path.exists(path):
-        raise FileNotFoundError("no fa-opt at %s: --estimate asks it for a report" % path)
+        raise FileNotFoundError("no fa-opt at %s, which knows the passes and makes the reports" % path)
     return path
 
 
-def estimate(compiler, text, target, device, shape, choices):
-    """Seconds of one launch of the entry of `text` at `shape` (B, Hq, Hk, Sq, Sk) on `device`, or None
-    where the report has none, or does not know one of the choices."""
+def optional_passes(compiler, target):
+    """Names of the passes that the schedule for `target` may leave out, in its order."""
+    return run_compiler((compiler, "--target=" + target, "--leave-out=help")).split()
+
+
+@functools.lru_cache(maxsize=None)
+def run_compiler(command, text=""):
+    # What is asked for does not depend on the registers, so that ptxas need not count them.
+    run = subprocess.run(command, input=text, capture_output=True, text=True,
+                         env={**os.environ, "FA_PTXAS": os.devnull + "/none"})
+    if run.returncode != 0:
+        raise RuntimeError("%s: %s" % (" ".join(command), run.stderr.strip()))
+    return run.stdout
+
+
+def report_cost(compiler, text, target, device, shape, choices):
+    """What the report says of the work of the entry of `text` at `shape` (B, Hq, Hk, Sq, Sk) on `device`, or
+    None where it does not know one of the choices."""
     if any(name not in OPTIONS for name in choices):
         return None
     command = [compiler, "-", "--emit=report", "--report-json", "--target=" + target,
                "--report-device=" + device, "--shape=" + ",".join(map(str, shape))]
     command += [OPTIONS[name] + str(value) for name, value in choices.items()]
-    # The time does not depend on the registers, so that ptxas need not count them.
-    run = subprocess.run(command, input=text, capture_output=True, text=True,
-                         env={**os.environ, "FA_PTXAS": os.devnull + "/none"})
-    if run.returncode != 0:
-        raise RuntimeError("%s: %s" % (" ".join(command), run.stderr.strip()))
-    cost = json.loads(run.stdout)["entries"][0]["cost"]
-    return cost["seconds"] and cost["seconds"]["estimate"]
+    return json.loads(run_compiler(tuple(command), text))["entries"][0]["cost"]
+
+
+def estimate(compiler, text, target, device, shape, choices):
+    """Seconds of one launch, or None where the report has none."""
+    cost = report_cost(compiler, text, target, device, shape, choices)
+    return cost and cost["seconds"] and cost["seconds"]["estimate"]
+
+
+def visited(compiler, text, target, device, shape, choices, visible):
+    """Elements that tiles visit, over those that the mask lets see; `visible` is the FLOP of the latter, where
+    the mask depends on data, so that the report cannot count them. None where there is no report."""
+    cost = report_cost(compiler, text, target, device, shape, choices)
+    return cost and cost["visited_flops"] / (cost["visible_flops"] or visible)
