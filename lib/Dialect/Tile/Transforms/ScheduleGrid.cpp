@@ -13,7 +13,8 @@
 //      (what their loops load stays in the cache), and count instances in
 //      another order: section, last id (the longest first), member.
 //
-// Rejects nothing; loops whose trip count goes both ways leave the order as it is.
+// Rejects nothing. Loops whose trip count goes both ways leave the order as it is: those of a
+// band load much the same as those of the instance before, which run at the same time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -117,7 +118,8 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
                                     : trend == Trend::falls ? "shrink along the last dimension of "
                                                               "the grid: its order stays"
                                                             : "depend on the last dimension of the "
-                                                              "grid in no simple way")
+                                                              "grid in no simple way: its order "
+                                                              "stays")
                                 << (sections ? ", in sections of the others" : "");
     if (sections)
       flattenGrid(func, [&](OpBuilder &b, Value number, ArrayRef<Value> extents) {

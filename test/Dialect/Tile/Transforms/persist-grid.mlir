@@ -99,15 +99,22 @@ tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
 // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[BLOCKS]], %[[TAKEN]] : i32
 // CHECK: scf.yield %[[NEXT]] : i32
 // CHECK: tile.role "compute"
-// CHECK: scf.while : () -> i32 {
-// CHECK-NEXT: %[[SLOT:.*]] = tile.get %[[NUMBERS]]
-// CHECK-NEXT: %[[N:.*]] = tile.read %[[SLOT]] : <1xi32, #tile.swizzle<32>> -> i32
+// CHECK: %[[SLOT:.*]] = tile.get %[[NUMBERS]]
+// CHECK-NEXT: %[[FIRST:.*]] = tile.read %[[SLOT]] : <1xi32, #tile.swizzle<32>> -> i32
 // CHECK-NEXT: tile.release %[[SLOT]]
+// CHECK-NEXT: scf.while (%[[N:.*]] = %[[FIRST]]) : (i32) -> i32 {
 // CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[N]], %{{.*}} : i32
 // CHECK-NEXT: scf.condition(%[[MORE]]) %[[N]] : i32
 // CHECK: ^bb0(%{{.*}}: i32):
 // CHECK: scf.for
 // CHECK: tile.get %[[RING]]
+// The next number is received before the tile is stored.
+// CHECK: }
+// CHECK-NEXT: %[[SLOT:.*]] = tile.get %[[NUMBERS]]
+// CHECK-NEXT: %[[NEXT:.*]] = tile.read %[[SLOT]]
+// CHECK-NEXT: tile.release %[[SLOT]]
+// CHECK: tile.copy_out
+// CHECK: scf.yield %[[NEXT]] : i32
 
 // The slots of the numbers do not fit: blocks count.
 // SMALL-LABEL: tile.func @uneven
@@ -229,8 +236,14 @@ tile.func @plain(%x: !tile.view<?x64xf16>, %t: index) grid affine_map<()[s0] -> 
 // CHECK: ^bb0(%{{.*}}: i32, %[[PLACE:.*]]: i32, %[[OTHER:.*]]: i32):
 // CHECK: tile.take_number
 // CHECK: tile.role "compute"
-// CHECK: scf.while : () -> (i32, i32) {
-// CHECK: tile.read %{{.*}} : <1xi64, #tile.swizzle<32>> -> i64
+// CHECK: %[[PACKED:.*]] = tile.read %{{.*}} : <1xi64, #tile.swizzle<32>> -> i64
+// CHECK: %[[HIGH:.*]] = arith.shrui %[[PACKED]], %{{.*}} : i64
+// CHECK: %[[A:.*]] = arith.trunci %[[PACKED]] : i64 to i32
+// CHECK: %[[B:.*]] = arith.trunci %[[HIGH]] : i64 to i32
+// CHECK: scf.while (%[[PLACE:.*]] = %[[A]], %{{.*}} = %[[B]]) : (i32, i32) -> (i32, i32) {
+// CHECK: %[[MINUS:.*]] = arith.constant -1 : i32
+// CHECK: %[[IS:.*]] = arith.cmpi ne, %[[PLACE]], %[[MINUS]] : i32
+// CHECK-NEXT: scf.condition(%[[IS]])
 // CHECK: ^bb0(%[[PLACE:.*]]: i32, %[[OTHER:.*]]: i32):
 // CHECK-NOT: arith.divui
 // CHECK: %[[I:.*]] = arith.index_cast %[[PLACE]] : i32 to index
@@ -239,6 +252,7 @@ tile.func @plain(%x: !tile.view<?x64xf16>, %t: index) grid affine_map<()[s0] -> 
 // CHECK: tile.get
 // CHECK: tile.release
 // CHECK: }
+// CHECK: tile.read %{{.*}} : <1xi64, #tile.swizzle<32>> -> i64
 // CHECK: arith.divui %[[OTHER]]
 // CHECK: tile.store
 // expected-remark @+1 {{each block runs several instances: it takes their numbers from a counter}}
@@ -279,6 +293,69 @@ tile.func @parts(%x: !tile.view<?x64xf16>, %y: !tile.view<?xi32>, %t: index)
       }
       %v = tile.broadcast %b : i32 -> tensor<1xi32>
       tile.store %v, %y[%o] dims [0] : tensor<1xi32>, !tile.view<?xi32>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// Of a grid of several dimensions these are the last id, and the number of the others: only
+// they are divided, and where they are used.
+// CHECK-LABEL: tile.func @band
+// CHECK-SAME: (%[[X:.*]]: !tile.view<?x?x?x64xf16>, %{{.*}}: !tile.view<1xi64> {{{.*}}}, %{{.*}}: i64 {{{.*}}}, %[[BLOCK:.*]]: index) grid #{{.*}} sizes [0, 0, 0, 1, 0, 2]
+// CHECK: tile.ring : <2 x 1xi64, #tile.swizzle<32>>
+// CHECK: tile.role "load"
+// CHECK: scf.while (%[[N:.*]] = %{{.*}}) : (i32) -> (i32, i32, i32) {
+// CHECK: %[[SAFE:.*]] = arith.select %{{.*}}, %[[N]], %{{.*}} : i32
+// CHECK: %[[OTHER:.*]] = arith.divui %{{.*}}, %[[TILES:.*]] : i32
+// CHECK: %[[SKIPPED:.*]] = arith.muli %[[OTHER]], %[[TILES]] : i32
+// CHECK: %[[LAST:.*]] = arith.subi %{{.*}}, %[[SKIPPED]] : i32
+// CHECK: arith.extui %[[LAST]]
+// CHECK: arith.extui %[[OTHER]]
+// CHECK: tile.role "compute"
+// CHECK: ^bb0(%[[T:.*]]: i32, %[[OTHER:.*]]: i32):
+// CHECK-NOT: arith.divui
+// CHECK: %[[I:.*]] = arith.index_cast %[[T]] : i32 to index
+// CHECK: %[[ROW:.*]] = arith.muli %[[I]], %{{.*}}
+// CHECK: scf.for %{{.*}} = %[[ROW]] to
+// CHECK: %[[B:.*]] = arith.divui %[[OTHER]], %[[HEADS:.*]] : i32
+// CHECK: %[[SKIPPED:.*]] = arith.muli %[[B]], %[[HEADS]] : i32
+// CHECK: %[[H:.*]] = arith.subi %[[OTHER]], %[[SKIPPED]] : i32
+// CHECK-DAG: %[[HEAD:.*]] = arith.index_cast %[[H]]
+// CHECK-DAG: %[[BATCH:.*]] = arith.index_cast %[[B]]
+// CHECK: tile.store %{{.*}}, %[[X]][%[[BATCH]], %[[HEAD]], %[[ROW]],
+// SMALL-LABEL: tile.func @band
+// expected-remark @+1 {{each block runs several instances: it takes their numbers from a counter}}
+tile.func @band(%x: !tile.view<?x?x?x64xf16>, %b: index, %h: index, %t: index)
+    grid affine_map<()[s0, s1, s2] -> (s0, s1, s2 ceildiv 64)> sizes [0, 0, 0, 1, 0, 2] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %c128 = arith.constant 128 : index
+      %i = arith.muli %t, %c64 : index
+      %end = arith.addi %i, %c128 : index
+      scf.for %j = %i to %end step %c64 {
+        tile.put %r, %x[%b, %h, %j, %c0] dims [2, 3] copy(tma) : !ring, !tile.view<?x?x?x64xf16>
+      }
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %c128 = arith.constant 128 : index
+      %i = arith.muli %t, %c64 : index
+      %end = arith.addi %i, %c128 : index
+      scf.for %j = %i to %end step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+      %v = arith.constant dense<0.0> : tensor<64xf16>
+      tile.store %v, %x[%b, %h, %i, %c0] dims [3] : tensor<64xf16>, !tile.view<?x?x?x64xf16>
     }
   }
   tile.return

@@ -78,6 +78,8 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
     `section` instances, or of as many as load `section-bytes` in their loops by
     loads that do not depend on the last id (0 of both: one section for each).
     Sections make the grid one of one dimension, which counts all instances.
+    Where it does both, or is not known, the order stays: of a band, instances that
+    follow each other load much the same, so the last dimension is best the fastest.
 
     Requires: nothing. Ensures: each instance of the grid runs once.
 
@@ -345,9 +347,12 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
     takes shared memory, which must be there within `shared-limit`. It takes the
     number behind the last loop of the instance before, so that blocks take numbers in the
     order in which they finish.
-    Of ids that take several divisions (`tile-schedule-grid` in sections) it sends
-    two numbers, packed into one of 64 bits, instead, from which they follow with
-    one; and where it computes ids, a role does so no earlier than it uses them.
+    Of a grid of several dimensions, or one that is in sections (`tile-schedule-grid`),
+    it divides for all and sends two numbers, packed into one of 64 bits, instead: the
+    last id, and the number of all others together, from which these follow with few
+    divisions; and where it computes ids, a role does so no earlier than it uses them.
+    The next number is received behind the last loop and product of the instance
+    before, where arithmetic and stores are left to go on beside the wait.
 
     A ring of one slot that the engine fills once an instance gets another slot,
     where there is room: the next instance's tile comes while this one's is in use.
@@ -375,6 +380,23 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
         }
         %taken = tile.take_number %counter first(%tag) : !tile.view<1xi64>
         %next = arith.addi %blocks, %taken : i32
+        scf.yield %next : i32
+      }
+    }
+    tile.role "compute" warps(12) registers(160) {
+      %s = tile.get %numbers : !tile.ring<2 x 1xi32, #tile.swizzle<32>> -> ...
+      %0 = tile.read %s : ... -> i32
+      tile.release %s : ...
+      scf.while (%n = %0) : (i32) -> i32 {
+        %more = arith.cmpi ult, %n, %count : i32
+        scf.condition(%more) %n : i32
+      } do {
+      ^bb0(%n: i32):
+        scf.for ...
+        %t = tile.get %numbers ...
+        %next = tile.read %t ...
+        tile.release %t ...
+        tile.store ...
         scf.yield %next : i32
       }
     }
