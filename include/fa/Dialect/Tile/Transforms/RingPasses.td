@@ -458,7 +458,10 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
     one arrival a warp. Slots and parities are counted along in each role. A turn
     becomes numbered barriers, one per warpgroup. A `tile.copy_out` stands behind
     a barrier of its warpgroup; a slot that it reads is waited for before it is
-    written or released.
+    written or released. One of two slots that the loop over instances uses in turn
+    is released by the next iteration, behind its first product, by when the copy is
+    done; so the first iteration releases a slot that was never put, and the second
+    put waits for that.
 
     Requires: rings in order (see `tile-verify-rings`), copy(tma) in roles only.
     Ensures: no `tile.put`, `tile.put_value`, `tile.get`, `tile.release`,
