@@ -10,7 +10,7 @@
 //   2. put the body of each role into a loop over numbers of instances, and take
 //      the ids from the number: counted by the blocks of the launch, or, where
 //      the lengths differ, taken from a counter by the role that fills rings,
-//      which sends them to the other roles by rings; of several ids, two numbers that
+//      which sends them to the other roles by rings; of several ids, two words that
 //      it made by division, of which one is the last id (InstanceParts.cpp). The
 //      others receive them behind the products of the instance before;
 //   3. give rings of one slot that an instance fills once another slot, if there is
@@ -27,6 +27,7 @@
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::tile {
@@ -104,7 +105,7 @@ static Value narrow(OpBuilder &b, Location loc, Value value) {
 }
 
 /// Makes the grid one of one dimension, whose number each role takes apart: the last id, which
-/// loops mostly depend on, and the number of the others are the parts (InstanceParts.h).
+/// loops mostly depend on, and a word of the others are the parts (InstanceParts.h).
 static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
   Location loc = func.getLoc();
   unsigned dims = func.getNumGridDims();
@@ -121,9 +122,10 @@ static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
     Value other = arith::DivUIOp::create(b, loc, of, extents.back());
     Value skipped = arith::MulIOp::create(b, loc, other, extents.back());
     Value last = arith::SubIOp::create(b, loc, of, skipped);
-    for (auto [part, value] : llvm::enumerate(std::array{last, other}))
+    Value word;
+    SmallVector<Value> made = emitIdsByWord(b, loc, other, ArrayRef(extents).drop_back(), word);
+    for (auto [part, value] : llvm::enumerate(std::array{last, word}))
       value.getDefiningOp()->setAttr(kPartAttr, b.getI64IntegerAttr(part));
-    SmallVector<Value> made = emitIds(b, loc, other, ArrayRef(extents).drop_back());
     made.push_back(last);
     for (auto [old, id] : llvm::zip_equal(ids, made)) {
       Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), id);

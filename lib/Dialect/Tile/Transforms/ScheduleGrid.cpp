@@ -21,6 +21,7 @@
 #include "Grid.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::tile {
@@ -178,14 +179,15 @@ SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
   Value place = arith::DivUIOp::create(b, loc, inside, size);
   Value member = arith::SubIOp::create(b, loc, inside, arith::MulIOp::create(b, loc, place, size));
   Value other = arith::AddIOp::create(b, loc, first, member);
-  SmallVector<Value> ids = emitIds(b, loc, other, extents.drop_back());
+  Value word;
+  SmallVector<Value> ids = emitIdsByWord(b, loc, other, extents.drop_back(), word);
   if (reversed) {
     Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
     Value last = arith::SubIOp::create(b, loc, tiles, one);
     place = arith::SubIOp::create(b, loc, last, place);
   }
   // Roles may send these to each other instead of dividing again (tile-persist-grid).
-  for (auto [part, value] : llvm::enumerate(std::array{place, other}))
+  for (auto [part, value] : llvm::enumerate(std::array{place, word}))
     value.getDefiningOp()->setAttr(kPartAttr, b.getI64IntegerAttr(part));
   ids.push_back(place);
   return ids;

@@ -303,8 +303,7 @@ tile.func @parts(%x: !tile.view<?x64xf16>, %y: !tile.view<?xi32>, %t: index)
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-// Of a grid of several dimensions these are the last id, and the number of the others: only
-// they are divided, and where they are used.
+// Of a grid of three dimensions these are the last id, and the two others in one word.
 // CHECK-LABEL: tile.func @band
 // CHECK-SAME: (%[[X:.*]]: !tile.view<?x?x?x64xf16>, %{{.*}}: !tile.view<1xi64> {{{.*}}}, %{{.*}}: i64 {{{.*}}}, %[[BLOCK:.*]]: index) grid #{{.*}} sizes [0, 0, 0, 1, 0, 2]
 // CHECK: tile.ring : <2 x 1xi64, #tile.swizzle<32>>
@@ -314,17 +313,27 @@ tile.func @parts(%x: !tile.view<?x64xf16>, %y: !tile.view<?xi32>, %t: index)
 // CHECK: %[[OTHER:.*]] = arith.divui %{{.*}}, %[[TILES:.*]] : i32
 // CHECK: %[[SKIPPED:.*]] = arith.muli %[[OTHER]], %[[TILES]] : i32
 // CHECK: %[[LAST:.*]] = arith.subi %{{.*}}, %[[SKIPPED]] : i32
+// CHECK: %[[HEADS:.*]] = arith.index_cast
+// CHECK: %[[B:.*]] = arith.divui %[[OTHER]], %[[HEADS]] : i32
+// CHECK: %[[MOST:.*]] = arith.subi %[[HEADS]], %{{.*}} : i32
+// CHECK: %[[ZEROS:.*]] = math.ctlz %[[MOST]] : i32
+// CHECK: %[[BITS:.*]] = arith.subi %{{.*}}, %[[ZEROS]] : i32
+// CHECK: %[[HIGH:.*]] = arith.shli %[[B]], %[[BITS]] : i32
+// CHECK: %[[SKIPPED:.*]] = arith.muli %[[B]], %[[HEADS]] : i32
+// CHECK: %[[H:.*]] = arith.subi %[[OTHER]], %[[SKIPPED]] : i32
+// CHECK: %[[WORD:.*]] = arith.ori %[[HIGH]], %[[H]] : i32
 // CHECK: arith.extui %[[LAST]]
-// CHECK: arith.extui %[[OTHER]]
+// CHECK: arith.extui %[[WORD]]
 // CHECK: tile.role "compute"
-// CHECK: ^bb0(%[[T:.*]]: i32, %[[OTHER:.*]]: i32):
+// CHECK: ^bb0(%[[T:.*]]: i32, %[[WORD:.*]]: i32):
 // CHECK-NOT: arith.divui
 // CHECK: %[[I:.*]] = arith.index_cast %[[T]] : i32 to index
 // CHECK: %[[ROW:.*]] = arith.muli %[[I]], %{{.*}}
 // CHECK: scf.for %{{.*}} = %[[ROW]] to
-// CHECK: %[[B:.*]] = arith.divui %[[OTHER]], %[[HEADS:.*]] : i32
-// CHECK: %[[SKIPPED:.*]] = arith.muli %[[B]], %[[HEADS]] : i32
-// CHECK: %[[H:.*]] = arith.subi %[[OTHER]], %[[SKIPPED]] : i32
+// CHECK-NOT: arith.divui
+// CHECK: %[[B:.*]] = arith.shrui %[[WORD]], %[[BITS:.*]] : i32
+// CHECK: %[[HIGH:.*]] = arith.shli %[[B]], %[[BITS]] : i32
+// CHECK: %[[H:.*]] = arith.subi %[[WORD]], %[[HIGH]] : i32
 // CHECK-DAG: %[[HEAD:.*]] = arith.index_cast %[[H]]
 // CHECK-DAG: %[[BATCH:.*]] = arith.index_cast %[[B]]
 // CHECK: tile.store %{{.*}}, %[[X]][%[[BATCH]], %[[HEAD]], %[[ROW]],

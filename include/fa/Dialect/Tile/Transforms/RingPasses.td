@@ -100,7 +100,8 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
            "or as many as load so many bytes in their loops; 0 for each alone">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
   ];
-  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect"];
 }
 
 def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
@@ -348,9 +349,10 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
     number behind the last loop of the instance before, so that blocks take numbers in the
     order in which they finish.
     Of a grid of several dimensions, or one that is in sections (`tile-schedule-grid`),
-    it divides for all and sends two numbers, packed into one of 64 bits, instead: the
-    last id, and the number of all others together, from which these follow with few
-    divisions; and where it computes ids, a role does so no earlier than it uses them.
+    it divides for all and sends two words, packed into one of 64 bits, instead: the
+    last id, and the other two with the bits of one above those of the other (one id
+    as it is, and the number of more than two, from which they follow by division);
+    and where it computes ids, a role does so no earlier than it uses them.
     The next number is received behind the last loop and product of the instance
     before, where arithmetic and stores are left to go on beside the wait.
 
@@ -410,7 +412,7 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say how blocks find instances">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
-    "::mlir::scf::SCFDialect"];
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
 
 def TileMakeTensorMaps : Pass<"tile-make-tensor-maps", "::mlir::tile::FuncOp"> {
