@@ -20,8 +20,7 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Whether the op only computes numbers from numbers.
-static bool isArithmetic(Operation *op) {
+bool tile::isArithmetic(Operation *op) {
   return isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
          llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
 }

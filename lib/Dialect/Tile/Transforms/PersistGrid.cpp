@@ -104,6 +104,12 @@ static Value narrow(OpBuilder &b, Location loc, Value value) {
   return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
 }
 
+static SmallVector<Value> emitNarrowExtents(OpBuilder &b, FuncOp func) {
+  return llvm::map_to_vector(emitExtents(b, func), [&](Value extent) -> Value {
+    return narrow(b, func.getLoc(), extent);
+  });
+}
+
 /// Makes the grid one of one dimension, whose number each role takes apart: the last id, which
 /// loops mostly depend on, and a word of the others are the parts (InstanceParts.h).
 static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
@@ -115,9 +121,7 @@ static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
   Value number = addNumber(func);
   for (RoleOp role : roles) {
     OpBuilder b = OpBuilder::atBlockBegin(&role.getBody().front());
-    SmallVector<Value> extents;
-    for (Value extent : emitExtents(b, func))
-      extents.push_back(narrow(b, loc, extent));
+    SmallVector<Value> extents = emitNarrowExtents(b, func);
     Value of = narrow(b, loc, number);
     Value other = arith::DivUIOp::create(b, loc, of, extents.back());
     Value skipped = arith::MulIOp::create(b, loc, other, extents.back());
@@ -151,6 +155,7 @@ struct PersistGrid : tile::impl::TilePersistGridBase<PersistGrid> {
   using Base::Base;
 
   void runOnOperation() override;
+  void replaceIds(OpBuilder &b, RoleOp role, ArrayRef<Value> others);
   void takeIds(OpBuilder &b, RoleOp role, Value number);
   void countInstances(RoleOp role);
   void sendNumbers(RoleOp role, ArrayRef<Value> rings, const Counter &counter);
@@ -176,21 +181,21 @@ static Value emitCount(OpBuilder &b, FuncOp func) {
   return count;
 }
 
-/// Uses of the ids in the role are those of the instance of that number (i32).
-void PersistGrid::takeIds(OpBuilder &b, RoleOp role, Value number) {
-  Location loc = role.getLoc();
-  SmallVector<Value> extents;
-  if (ids.size() > 1)
-    for (Value extent : emitExtents(b, getOperation()))
-      extents.push_back(narrow(b, loc, extent));
-  SmallVector<Value> taken{number};
-  if (ids.size() > 1)
-    taken = emitIds(b, loc, number, extents);
-  for (auto [old, id] : llvm::zip_equal(ids, taken)) {
-    Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), id);
+/// Uses of the ids in the role become those of others (i32).
+void PersistGrid::replaceIds(OpBuilder &b, RoleOp role, ArrayRef<Value> others) {
+  for (auto [old, id] : llvm::zip_equal(ids, others)) {
+    Value wide = arith::IndexCastOp::create(b, role.getLoc(), b.getIndexType(), id);
     old.replaceUsesWithIf(wide,
                           [&](OpOperand &use) { return role->isProperAncestor(use.getOwner()); });
   }
+}
+
+/// Of the instance of that number (i32).
+void PersistGrid::takeIds(OpBuilder &b, RoleOp role, Value number) {
+  SmallVector<Value> taken{number};
+  if (ids.size() > 1)
+    taken = emitIds(b, role.getLoc(), number, emitNarrowExtents(b, getOperation()));
+  replaceIds(b, role, taken);
 }
 
 /// Moves ops to the end of another block.
@@ -204,22 +209,78 @@ static SmallVector<Operation *> opsOf(RoleOp role) {
   return llvm::map_to_vector(role.getBody().front(), [](Operation &op) { return &op; });
 }
 
-/// Block b runs b, b + n, b + 2n, ... of n blocks.
+/// The op of the block behind which an instance has no products left, and has given back what
+/// they read.
+static Operation *lastOfProducts(Block *block) {
+  Operation *last = nullptr;
+  for (Operation &op : *block) {
+    auto result = op.walk([](Operation *inner) {
+      return isa<scf::ForOp, AwaitOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      last = &op;
+  }
+  while (last && isa_and_nonnull<ReleaseOp>(last->getNextNode()))
+    last = last->getNextNode();
+  return last;
+}
+
+static bool hasProducts(Operation *op) {
+  return op->walk([](AwaitOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// Whether the role needs an id while it has products left; arithmetic alone can wait.
+static bool needsEarly(RoleOp role, ArrayRef<Value> ids) {
+  Block *block = &role.getBody().front();
+  Operation *last = lastOfProducts(block);
+  SmallVector<Value> left(ids);
+  llvm::DenseSet<Operation *> seen;
+  while (last && !left.empty())
+    for (Operation *user : left.pop_back_val().getUsers()) {
+      if (!role->isProperAncestor(user) || !seen.insert(user).second)
+        continue;
+      Operation *at = block->findAncestorOpInBlock(*user);
+      if (at == user && isArithmetic(user))
+        llvm::append_range(left, user->getResults());
+      else if (!last->isBeforeInBlock(at))
+        return true;
+    }
+  return false;
+}
+
+/// Block b runs b, b + n, b + 2n, ... of n blocks. Ids that are needed early are divided off behind
+/// the products of the instance before, beside the arithmetic that is left there.
 void PersistGrid::countInstances(RoleOp role) {
   Location loc = role.getLoc();
+  bool early = ids.size() > 1 && needsEarly(role, ids);
   SmallVector<Operation *> ops = opsOf(role);
   OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
   Value count = emitCount(b, getOperation());
   Value blocks = BlockCountOp::create(b, loc, b.getIndexType());
-  auto loop = scf::ForOp::create(b, loc, block, count, blocks);
-  b.setInsertionPointToStart(loop.getBody());
-  Value number = narrow(b, loc, loop.getInductionVar());
-  Operation *yield = loop.getBody()->getTerminator();
+  SmallVector<Value> extents, first;
+  if (early) {
+    extents = emitNarrowExtents(b, getOperation());
+    first = emitIds(b, loc, narrow(b, loc, block), extents);
+  }
+  auto loop = scf::ForOp::create(b, loc, block, count, blocks, first);
+  Block *body = loop.getBody();
+  b.setInsertionPointToStart(body);
+  if (early)
+    replaceIds(b, role, llvm::to_vector(ValueRange(loop.getRegionIterArgs())));
+  else
+    takeIds(b, role, narrow(b, loc, loop.getInductionVar()));
+  if (early)
+    scf::YieldOp::create(b, loc, first);
+  Operation *yield = body->getTerminator();
   for (Operation *op : ops)
     op->moveBefore(yield);
-  b.setInsertionPointAfterValue(number);
-  takeIds(b, role, number);
-  sinkArithmetic(*loop.getBody());
+  sinkArithmetic(*body);
+  if (!early)
+    return;
+  Operation *last = lastOfProducts(body);
+  b.setInsertionPoint(hasProducts(role) ? last->getNextNode() : yield);
+  Value next = arith::AddIOp::create(b, loc, loop.getInductionVar(), blocks);
+  yield->setOperands(emitIds(b, loc, narrow(b, loc, next), extents));
 }
 
 /// What stands for no instance.
@@ -334,22 +395,6 @@ static SmallVector<Value> emitReceive(OpBuilder &b, Location loc, Value ring) {
   if (number.getType().isInteger(32))
     return {number};
   return llvm::to_vector(unpack(b, loc, number));
-}
-
-/// The op of the block behind which an instance has no products left, and has given back what
-/// they read.
-static Operation *lastOfProducts(Block *block) {
-  Operation *last = nullptr;
-  for (Operation &op : *block) {
-    auto result = op.walk([](Operation *inner) {
-      return isa<scf::ForOp, AwaitOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    if (result.wasInterrupted())
-      last = &op;
-  }
-  while (last && isa<ReleaseOp>(last->getNextNode()))
-    last = last->getNextNode();
-  return last;
 }
 
 /// The next instance is received behind the products of this one: it was sent when their last

@@ -16,24 +16,35 @@
 // CHECK: tile.role "load"
 // CHECK: %[[COUNT:.*]] = arith.muli %{{.*}}, %{{.*}} : index
 // CHECK: %[[BLOCKS:.*]] = tile.block_count : index
-// CHECK: scf.for %[[AT:.*]] = %[[BLOCK]] to %[[COUNT]] step %[[BLOCKS]] {
-// Ids are computed where they are used first.
-// CHECK: arith.divsi
-// CHECK-NEXT: %[[TILES:.*]] = arith.index_cast %{{.*}} : index to i32
-// CHECK-NEXT: %[[N:.*]] = arith.index_cast %[[AT]] : index to i32
-// CHECK-NEXT: %[[H:.*]] = arith.divui %[[N]], %[[TILES]] : i32
-// CHECK: %[[SKIPPED:.*]] = arith.muli %[[H]], %[[TILES]] : i32
-// CHECK: %[[T:.*]] = arith.subi %[[N]], %[[SKIPPED]] : i32
+// A role that needs ids for its loop has them before: they are divided off when it is done.
+// CHECK: %[[N:.*]] = arith.index_cast %[[BLOCK]] : index to i32
+// CHECK: %[[H0:.*]] = arith.divui %[[N]], %[[TILES:.*]] : i32
+// CHECK: %[[T0:.*]] = arith.subi %[[N]], %
+// CHECK: scf.for %[[AT:.*]] = %[[BLOCK]] to %[[COUNT]] step %[[BLOCKS]] iter_args(%[[H:.*]] = %[[H0]], %[[T:.*]] = %[[T0]]) -> (i32, i32) {
+// CHECK-NOT: arith.divui
 // CHECK: %[[TILE:.*]] = arith.index_cast %[[T]] : i32 to index
 // CHECK: %[[ROW:.*]] = arith.muli %[[TILE]], %{{.*}}
 // CHECK: %[[HEAD:.*]] = arith.index_cast %[[H]] : i32 to index
 // CHECK: scf.for
 // CHECK: tile.put %{{.*}}, %[[X]][%[[HEAD]], %[[ROW]], %
+// CHECK: %[[NEXT:.*]] = arith.addi %[[AT]], %[[BLOCKS]] : index
+// CHECK: %[[N:.*]] = arith.index_cast %[[NEXT]] : index to i32
+// CHECK: %[[H1:.*]] = arith.divui %[[N]], %[[TILES]] : i32
+// CHECK: %[[T1:.*]] = arith.subi %[[N]], %
+// CHECK: scf.yield %[[H1]], %[[T1]] : i32, i32
+// One that needs them behind its loop computes them there.
 // CHECK: tile.role "compute"
 // CHECK: %[[BLOCKS:.*]] = tile.block_count : index
-// CHECK: scf.for %{{.*}} = %[[BLOCK]] to %{{.*}} step %[[BLOCKS]] {
+// CHECK: scf.for %[[AT:.*]] = %[[BLOCK]] to %{{.*}} step %[[BLOCKS]] {
+// CHECK-NOT: arith.divui
 // CHECK: scf.for
 // CHECK: tile.get
+// CHECK: tile.release
+// CHECK: }
+// CHECK: %[[N:.*]] = arith.index_cast %[[AT]] : index to i32
+// CHECK: %[[H:.*]] = arith.divui %[[N]], %
+// CHECK: %[[HEAD:.*]] = arith.index_cast %[[H]] : i32 to index
+// CHECK: tile.store %{{.*}}, %[[X]][%[[HEAD]],
 // TWO-LABEL: tile.func @even
 // TWO-SAME: tile.blocks_per_sm = 2 : i64
 // expected-remark @+1 {{each block runs several instances: as many as there are blocks lie between two}}
@@ -58,6 +69,56 @@ tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
         %s = tile.get %r : !ring -> !slot
         tile.release %s : !slot
       }
+      %i = arith.muli %t, %c64 : index
+      %v = arith.constant dense<0.0> : tensor<64xf16>
+      tile.store %v, %x[%h, %i, %c0] dims [2] : tensor<64xf16>, !tile.view<?x?x64xf16>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// Behind its products, for the next instance.
+// CHECK-LABEL: tile.func @products
+// CHECK: tile.role "compute"
+// CHECK: arith.divui
+// CHECK: scf.for %[[AT:.*]] = %{{.*}} to %{{.*}} step %[[BLOCKS:.*]] iter_args(%[[H:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) -> (i32, i32) {
+// CHECK-NOT: arith.divui
+// CHECK: %[[HEAD:.*]] = arith.index_cast %[[H]] : i32 to index
+// CHECK: tile.load %{{.*}}[%[[HEAD]]]
+// CHECK: tile.await
+// CHECK: tile.release
+// CHECK: %[[NEXT:.*]] = arith.addi %[[AT]], %[[BLOCKS]]
+// CHECK: arith.divui
+// CHECK: tile.store
+// CHECK: scf.yield
+// SMALL-LABEL: tile.func @products
+// expected-remark @+1 {{each block runs several instances: as many as there are blocks lie between two}}
+tile.func @products(%x: !tile.view<?x?x64xf16>, %a: !tile.view<?xf32>, %y: !tile.view<?x?x64xf32>, %h: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] attributes {tile.warps = 8 : i64} {
+  // expected-remark @+1 {{64x64xf16 has another slot for the next instance}}
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      tile.put %r, %x[%h, %c0, %c0] dims [1, 2] copy(tma) : !ring, !tile.view<?x?x64xf16>
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %slope = tile.load %a[%h] dims [] : !tile.view<?xf32> -> f32
+      %z = tile.broadcast %slope : f32 -> tensor<64x64xf32, #acc>
+      %s = tile.get %r : !ring -> !slot
+      %d = tile.dot_start %s, %s, %z : !slot, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
+      %w = tile.await %d : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
+      tile.release %s : !slot
+      %i = arith.muli %t, %c64 : index
+      tile.store %w, %y[%h, %i, %c0] dims [1, 2] : tensor<64x64xf32, #acc>, !tile.view<?x?x64xf32>
     }
   }
   tile.return

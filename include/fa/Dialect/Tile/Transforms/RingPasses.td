@@ -342,17 +342,18 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
     instances: the grid becomes one dimension, which counts them. So a role
     that loads is ahead of the others from one instance to the next. Where all
     instances have loops of the same length, block b runs b, b + n, b + 2n, ...
-    of n blocks. Else the role that fills rings takes the next number from a
-    count in a workspace, which may hold anything before, and hands it to each other
-    role by a ring of two slots; a number behind the last one ends a block. That
-    takes shared memory, which must be there within `shared-limit`. It takes the
-    number behind the last loop of the instance before, so that blocks take numbers in the
-    order in which they finish.
+    of n blocks; a role that needs ids before it is done with loops and products
+    divides them off behind those of the instance before. Else the role that fills
+    rings takes the next number from a count in a workspace, which may hold anything
+    before, and hands it to each other role by a ring of two slots; a number behind
+    the last one ends a block. That takes shared memory, which must be there within
+    `shared-limit`. It takes the number behind the last loop of the instance before,
+    so that blocks take numbers in the order in which they finish.
     Of a grid of several dimensions, or one that is in sections (`tile-schedule-grid`),
     it divides for all and sends two words, packed into one of 64 bits, instead: the
     last id, and the other two with the bits of one above those of the other (one id
     as it is, and the number of more than two, from which they follow by division);
-    and where it computes ids, a role does so no earlier than it uses them.
+    and where it computes ids from these, a role does so no earlier than it uses them.
     The next number is received behind the last loop and product of the instance
     before, where arithmetic and stores are left to go on beside the wait.
 
