@@ -12,6 +12,7 @@
 
 #include "Grid.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Matchers.h"
@@ -134,6 +135,25 @@ SmallVector<Value> tile::emitIds(OpBuilder &b, Location loc, Value number,
     number = next;
   }
   ids.front() = number;
+  return ids;
+}
+
+SmallVector<Value> tile::emitIdsByWord(OpBuilder &b, Location loc, Value number,
+                                       ArrayRef<Value> extents, Value &word) {
+  SmallVector<Value> ids = emitIds(b, loc, number, extents);
+  word = number;
+  if (ids.size() != 2)
+    return ids;
+  // The second id has the bits of the greatest one, less than twice as many numbers as the
+  // extent: with the first id above them it fits.
+  constexpr int64_t kBits = 32;
+  auto constant = [&](int64_t value) { return arith::ConstantIntOp::create(b, loc, value, kBits); };
+  Value last = arith::SubIOp::create(b, loc, extents[1], constant(1));
+  Value unused = math::CountLeadingZerosOp::create(b, loc, last);
+  Value bits = arith::SubIOp::create(b, loc, constant(kBits), unused);
+  word = arith::OrIOp::create(b, loc, arith::ShLIOp::create(b, loc, ids[0], bits), ids[1]);
+  ids[0] = arith::ShRUIOp::create(b, loc, word, bits);
+  ids[1] = arith::SubIOp::create(b, loc, word, arith::ShLIOp::create(b, loc, ids[0], bits));
   return ids;
 }
 

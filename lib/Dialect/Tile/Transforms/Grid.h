@@ -13,8 +13,8 @@
 
 namespace mlir::tile {
 
-/// On two ops (i32, not negative) from which the ids of an instance follow with few
-/// divisions, while they themselves take several: 0 or 1.
+/// On two ops (i32) from which the ids of an instance follow with few operations, while they
+/// themselves take divisions: 0, which is not negative, or 1.
 constexpr llvm::StringLiteral kPartAttr = "tile.part";
 
 /// How a number goes with an id.
@@ -28,6 +28,11 @@ SmallVector<Value> emitExtents(OpBuilder &b, FuncOp func);
 
 /// The ids of the instance of that number, both i32; the last id is the fastest.
 SmallVector<Value> emitIds(OpBuilder &b, Location loc, Value number, ArrayRef<Value> extents);
+
+/// The same by way of a word (i32) that holds them so that no division takes it apart; the
+/// number itself where there are not two.
+SmallVector<Value> emitIdsByWord(OpBuilder &b, Location loc, Value number, ArrayRef<Value> extents,
+                                 Value &word);
 
 /// From the number of an instance and the extents of the grid (i32) to its ids (i32).
 using NumberingFn =

@@ -7,7 +7,7 @@
 //
 // From the number of an instance to its ids there are several divisions, one after the
 // other, hundreds of cycles in which a warpgroup has nothing else to do. So the role
-// that takes the number makes most of them, for all roles, and sends what comes out.
+// that takes the number makes them, for all roles, and sends what comes out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,7 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Whether the op only computes numbers from numbers.
-static bool isArithmetic(Operation *op) {
+bool tile::isArithmetic(Operation *op) {
   return isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
          llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
 }

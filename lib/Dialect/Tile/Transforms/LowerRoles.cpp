@@ -15,7 +15,8 @@
 //      writes it and arrives, with no bytes to come.
 //      A slot that is on its way out (tile.copy_out) is written, and handed to the
 //      engine, behind a numbered barrier of the warpgroup, and waited for before
-//      it is written again or arrived for;
+//      it is written again or arrived for, if it can in the next iteration
+//      (LateReleases.cpp);
 //   3. a turn of n warpgroups is n numbered barriers of two warpgroups each, the
 //      one that waits and the one before it, which arrives. Warpgroup 0 finds
 //      its first turn because the last one arrives there to begin with.
@@ -28,6 +29,7 @@
 
 #include "LowerRoles.h"
 #include "CountedLowering.h"
+#include "LateReleases.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -41,6 +43,8 @@ struct RingBarriers {
   int64_t bytes = 0;
   /// Whether a role fills it for itself, and does so more often than it has slots.
   bool own = false, again = false;
+  /// Whether an iteration releases the slot of the one before.
+  bool late = false;
 };
 
 using AllBarriers = llvm::DenseMap<Operation *, RingBarriers>;
@@ -111,6 +115,7 @@ static AllBarriers makeBarriers(FuncOp func, RewriterBase &rewriter, int64_t &by
     RingBarriers &mine = all[ring];
     mine.own = isFilledByWarps(ring);
     mine.again = refills(ring);
+    mine.late = isReleasedLate(ring);
     if (mine.own)
       continue;
     RingType type = ring.getType();
@@ -160,6 +165,8 @@ Value RoleLowering::advance(Location loc, RingOp ring, Counter slotCounter) {
   Value &parity = counters[base.lookup(ring) + slotCounter + 1];
   Value now = rewriter.createOrFold<arith::IndexCastUIOp>(loc, rewriter.getIndexType(), slot);
   int64_t stages = ring.getType().getStages();
+  // Of slots that are released late the last one waits for its first release already.
+  bool early = slotCounter == kPutSlot && barriers[ring].late;
   Value one = arith::ConstantIntOp::create(rewriter, loc, 1, 32), flip = one;
   if (stages > 1) {
     Value zero = arith::ConstantIntOp::create(rewriter, loc, 0, 32);
@@ -167,7 +174,8 @@ Value RoleLowering::advance(Location loc, RingOp ring, Counter slotCounter) {
     Value next = rewriter.createOrFold<arith::AddIOp>(loc, slot, one);
     Value wraps = rewriter.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, next, end);
     slot = rewriter.createOrFold<arith::SelectOp>(loc, wraps, zero, next);
-    flip = rewriter.createOrFold<arith::SelectOp>(loc, wraps, one, zero);
+    flip =
+        rewriter.createOrFold<arith::SelectOp>(loc, wraps, early ? zero : one, early ? one : zero);
   }
   if (slotCounter == kGetSlot || barriers[ring].empty)
     parity = rewriter.createOrFold<arith::XOrIOp>(loc, parity, flip);
@@ -213,7 +221,12 @@ void RoleLowering::lowerGet(GetOp get) {
 void RoleLowering::lowerRelease(ReleaseOp release) {
   auto slot = release.getSlot().getDefiningOp<SlotAtOp>();
   auto ring = slot.getRing().getDefiningOp<RingOp>();
-  if (Value empty = barriers[ring].empty) {
+  if (release->hasAttr(kLateAttr)) {
+    Value one = arith::ConstantIndexOp::create(rewriter, release.getLoc(), 1);
+    Value before = arith::SubIOp::create(rewriter, release.getLoc(), one, slot.getStage());
+    CopyOutWaitOp::create(rewriter, release.getLoc());
+    BarrierArriveOp::create(rewriter, release.getLoc(), barriers[ring].empty, before);
+  } else if (Value empty = barriers[ring].empty) {
     if (llvm::any_of(slot->getUsers(), llvm::IsaPred<CopyOutOp>))
       CopyOutWaitOp::create(rewriter, release.getLoc());
     BarrierArriveOp::create(rewriter, release.getLoc(), empty, slot.getStage());
@@ -392,6 +405,8 @@ FailureOr<int64_t> tile::lowerRoles(RolesOp roles, RewriterBase &rewriter) {
   if (failed(checkPuts(func)) || failed(numberBarriers(roles, ids)))
     return failure();
   int64_t bytes = 0;
+  for (auto role : roles.getBody().front().getOps<RoleOp>())
+    delayReleases(role);
   AllBarriers barriers = makeBarriers(func, rewriter, bytes);
   for (auto role : roles.getBody().front().getOps<RoleOp>())
     RoleLowering(role, barriers, ids.turns, ids.groups.lookup(role), rewriter).run();

@@ -10,8 +10,9 @@
 //   2. put the body of each role into a loop over numbers of instances, and take
 //      the ids from the number: counted by the blocks of the launch, or, where
 //      the lengths differ, taken from a counter by the role that fills rings,
-//      which sends them to the other roles by rings, or two numbers that it made of
-//      them with some effort (InstanceParts.cpp);
+//      which sends them to the other roles by rings; of several ids, two words that
+//      it made by division, of which one is the last id (InstanceParts.cpp). The
+//      others receive them behind the products of the instance before;
 //   3. give rings of one slot that an instance fills once another slot, if there is
 //      room: the next instance's tile comes while this one's is read;
 //   4. make the grid one of one dimension, and limit the blocks of a launch.
@@ -26,6 +27,7 @@
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::tile {
@@ -96,6 +98,48 @@ static RingType numbersType(MLIRContext *context, unsigned bits) {
                        SwizzleAttr::get(context, kPanel, /*ones=*/false));
 }
 
+static Value narrow(OpBuilder &b, Location loc, Value value) {
+  if (!value.getType().isIndex())
+    return arith::TruncIOp::create(b, loc, b.getI32Type(), value);
+  return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
+}
+
+static SmallVector<Value> emitNarrowExtents(OpBuilder &b, FuncOp func) {
+  return llvm::map_to_vector(emitExtents(b, func), [&](Value extent) -> Value {
+    return narrow(b, func.getLoc(), extent);
+  });
+}
+
+/// Makes the grid one of one dimension, whose number each role takes apart: the last id, which
+/// loops mostly depend on, and a word of the others are the parts (InstanceParts.h).
+static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
+  Location loc = func.getLoc();
+  unsigned dims = func.getNumGridDims();
+  SmallVector<Value> ids;
+  for (unsigned d = 0; d < dims; ++d)
+    ids.push_back(func.getInstanceId(d));
+  Value number = addNumber(func);
+  for (RoleOp role : roles) {
+    OpBuilder b = OpBuilder::atBlockBegin(&role.getBody().front());
+    SmallVector<Value> extents = emitNarrowExtents(b, func);
+    Value of = narrow(b, loc, number);
+    Value other = arith::DivUIOp::create(b, loc, of, extents.back());
+    Value skipped = arith::MulIOp::create(b, loc, other, extents.back());
+    Value last = arith::SubIOp::create(b, loc, of, skipped);
+    Value word;
+    SmallVector<Value> made = emitIdsByWord(b, loc, other, ArrayRef(extents).drop_back(), word);
+    for (auto [part, value] : llvm::enumerate(std::array{last, word}))
+      value.getDefiningOp()->setAttr(kPartAttr, b.getI64IntegerAttr(part));
+    made.push_back(last);
+    for (auto [old, id] : llvm::zip_equal(ids, made)) {
+      Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), id);
+      old.replaceUsesWithIf(wide,
+                            [&](OpOperand &use) { return role->isProperAncestor(use.getOwner()); });
+    }
+  }
+  dropIds(func);
+}
+
 //===----------------------------------------------------------------------===//
 // 2. Loops over instances
 //===----------------------------------------------------------------------===//
@@ -111,11 +155,11 @@ struct PersistGrid : tile::impl::TilePersistGridBase<PersistGrid> {
   using Base::Base;
 
   void runOnOperation() override;
+  void replaceIds(OpBuilder &b, RoleOp role, ArrayRef<Value> others);
   void takeIds(OpBuilder &b, RoleOp role, Value number);
   void countInstances(RoleOp role);
   void sendNumbers(RoleOp role, ArrayRef<Value> rings, const Counter &counter);
-  void receiveNumbers(RoleOp role, Value ring);
-  void receiveParts(RoleOp role, Value ring);
+  void receive(RoleOp role, Value ring);
   void addSlots(ArrayRef<RingOp> rings);
   Counter addCounter();
 
@@ -128,12 +172,6 @@ struct PersistGrid : tile::impl::TilePersistGridBase<PersistGrid> {
 
 } // namespace
 
-static Value narrow(OpBuilder &b, Location loc, Value value) {
-  if (!value.getType().isIndex())
-    return arith::TruncIOp::create(b, loc, b.getI32Type(), value);
-  return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
-}
-
 /// How many instances there are (index).
 static Value emitCount(OpBuilder &b, FuncOp func) {
   SmallVector<Value> extents = emitExtents(b, func);
@@ -143,21 +181,21 @@ static Value emitCount(OpBuilder &b, FuncOp func) {
   return count;
 }
 
-/// Uses of the ids in the role are those of the instance of that number (i32).
-void PersistGrid::takeIds(OpBuilder &b, RoleOp role, Value number) {
-  Location loc = role.getLoc();
-  SmallVector<Value> extents;
-  if (ids.size() > 1)
-    for (Value extent : emitExtents(b, getOperation()))
-      extents.push_back(narrow(b, loc, extent));
-  SmallVector<Value> taken{number};
-  if (ids.size() > 1)
-    taken = emitIds(b, loc, number, extents);
-  for (auto [old, id] : llvm::zip_equal(ids, taken)) {
-    Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), id);
+/// Uses of the ids in the role become those of others (i32).
+void PersistGrid::replaceIds(OpBuilder &b, RoleOp role, ArrayRef<Value> others) {
+  for (auto [old, id] : llvm::zip_equal(ids, others)) {
+    Value wide = arith::IndexCastOp::create(b, role.getLoc(), b.getIndexType(), id);
     old.replaceUsesWithIf(wide,
                           [&](OpOperand &use) { return role->isProperAncestor(use.getOwner()); });
   }
+}
+
+/// Of the instance of that number (i32).
+void PersistGrid::takeIds(OpBuilder &b, RoleOp role, Value number) {
+  SmallVector<Value> taken{number};
+  if (ids.size() > 1)
+    taken = emitIds(b, role.getLoc(), number, emitNarrowExtents(b, getOperation()));
+  replaceIds(b, role, taken);
 }
 
 /// Moves ops to the end of another block.
@@ -171,22 +209,78 @@ static SmallVector<Operation *> opsOf(RoleOp role) {
   return llvm::map_to_vector(role.getBody().front(), [](Operation &op) { return &op; });
 }
 
-/// Block b runs b, b + n, b + 2n, ... of n blocks.
+/// The op of the block behind which an instance has no products left, and has given back what
+/// they read.
+static Operation *lastOfProducts(Block *block) {
+  Operation *last = nullptr;
+  for (Operation &op : *block) {
+    auto result = op.walk([](Operation *inner) {
+      return isa<scf::ForOp, AwaitOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      last = &op;
+  }
+  while (last && isa_and_nonnull<ReleaseOp>(last->getNextNode()))
+    last = last->getNextNode();
+  return last;
+}
+
+static bool hasProducts(Operation *op) {
+  return op->walk([](AwaitOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// Whether the role needs an id while it has products left; arithmetic alone can wait.
+static bool needsEarly(RoleOp role, ArrayRef<Value> ids) {
+  Block *block = &role.getBody().front();
+  Operation *last = lastOfProducts(block);
+  SmallVector<Value> left(ids);
+  llvm::DenseSet<Operation *> seen;
+  while (last && !left.empty())
+    for (Operation *user : left.pop_back_val().getUsers()) {
+      if (!role->isProperAncestor(user) || !seen.insert(user).second)
+        continue;
+      Operation *at = block->findAncestorOpInBlock(*user);
+      if (at == user && isArithmetic(user))
+        llvm::append_range(left, user->getResults());
+      else if (!last->isBeforeInBlock(at))
+        return true;
+    }
+  return false;
+}
+
+/// Block b runs b, b + n, b + 2n, ... of n blocks. Ids that are needed early are divided off behind
+/// the products of the instance before, beside the arithmetic that is left there.
 void PersistGrid::countInstances(RoleOp role) {
   Location loc = role.getLoc();
+  bool early = ids.size() > 1 && needsEarly(role, ids);
   SmallVector<Operation *> ops = opsOf(role);
   OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
   Value count = emitCount(b, getOperation());
   Value blocks = BlockCountOp::create(b, loc, b.getIndexType());
-  auto loop = scf::ForOp::create(b, loc, block, count, blocks);
-  b.setInsertionPointToStart(loop.getBody());
-  Value number = narrow(b, loc, loop.getInductionVar());
-  Operation *yield = loop.getBody()->getTerminator();
+  SmallVector<Value> extents, first;
+  if (early) {
+    extents = emitNarrowExtents(b, getOperation());
+    first = emitIds(b, loc, narrow(b, loc, block), extents);
+  }
+  auto loop = scf::ForOp::create(b, loc, block, count, blocks, first);
+  Block *body = loop.getBody();
+  b.setInsertionPointToStart(body);
+  if (early)
+    replaceIds(b, role, llvm::to_vector(ValueRange(loop.getRegionIterArgs())));
+  else
+    takeIds(b, role, narrow(b, loc, loop.getInductionVar()));
+  if (early)
+    scf::YieldOp::create(b, loc, first);
+  Operation *yield = body->getTerminator();
   for (Operation *op : ops)
     op->moveBefore(yield);
-  b.setInsertionPointAfterValue(number);
-  takeIds(b, role, number);
-  sinkArithmetic(*loop.getBody());
+  sinkArithmetic(*body);
+  if (!early)
+    return;
+  Operation *last = lastOfProducts(body);
+  b.setInsertionPoint(hasProducts(role) ? last->getNextNode() : yield);
+  Value next = arith::AddIOp::create(b, loc, loop.getInductionVar(), blocks);
+  yield->setOperands(emitIds(b, loc, narrow(b, loc, next), extents));
 }
 
 /// What stands for no instance.
@@ -194,9 +288,8 @@ static Value emitNone(OpBuilder &b, Location loc) {
   return arith::ConstantIntOp::create(b, loc, -1, 64);
 }
 
-/// By one half, so that it is seen to be one number for the warp.
-static Value isInstance(OpBuilder &b, Location loc, Value packed) {
-  Value part = narrow(b, loc, packed);
+/// Of the first part, which is seen to be one number for the warp.
+static Value isInstance(OpBuilder &b, Location loc, Value part) {
   Value none = arith::ConstantIntOp::create(b, loc, -1, 32);
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, part, none);
 }
@@ -269,7 +362,7 @@ void PersistGrid::sendNumbers(RoleOp role, ArrayRef<Value> rings, const Counter 
     Value sent = arith::SelectOp::create(b, loc, is, pack(b, loc, made), emitNone(b, loc));
     for (Value ring : rings)
       PutValueOp::create(b, loc, ring, sent);
-    scf::ConditionOp::create(b, loc, isInstance(b, loc, sent),
+    scf::ConditionOp::create(b, loc, isInstance(b, loc, narrow(b, loc, sent)),
                              ValueRange{numbers.front(), made[0], made[1]});
   };
   auto take = [&](OpBuilder &b, Location, ValueRange numbers) {
@@ -293,54 +386,54 @@ void PersistGrid::sendNumbers(RoleOp role, ArrayRef<Value> rings, const Counter 
   scf::WhileOp::create(b, loc, types, first, send, take);
 }
 
-void PersistGrid::receiveNumbers(RoleOp role, Value ring) {
-  Location loc = role.getLoc();
-  SmallVector<Operation *> ops = opsOf(role);
-  OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
-  Value count = narrow(b, loc, emitCount(b, getOperation()));
-  auto receive = [&](OpBuilder &b, Location, ValueRange) {
-    auto slot = GetOp::create(b, loc, cast<RingType>(ring.getType()).getSlot(), ring);
-    Value number = ReadOp::create(b, loc, b.getI32Type(), slot);
-    ReleaseOp::create(b, loc, slot);
-    Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, number, count);
-    scf::ConditionOp::create(b, loc, more, number);
-  };
-  auto run = [&](OpBuilder &b, Location, ValueRange numbers) {
-    takeIds(b, role, numbers.front());
-    moveOps(ops, b.getInsertionBlock());
-    b.setInsertionPointToEnd(b.getInsertionBlock());
-    scf::YieldOp::create(b, loc);
-  };
-  auto loop = scf::WhileOp::create(b, loc, TypeRange(b.getI32Type()), ValueRange(), receive, run);
-  sinkArithmetic(*loop.getAfterBody());
+/// The next numbers of the ring, each i32: the number of an instance, or its parts.
+static SmallVector<Value> emitReceive(OpBuilder &b, Location loc, Value ring) {
+  auto type = cast<RingType>(ring.getType());
+  auto slot = GetOp::create(b, loc, type.getSlot(), ring);
+  Value number = ReadOp::create(b, loc, type.getElementType(), slot);
+  ReleaseOp::create(b, loc, slot);
+  if (number.getType().isInteger(32))
+    return {number};
+  return llvm::to_vector(unpack(b, loc, number));
 }
 
-void PersistGrid::receiveParts(RoleOp role, Value ring) {
+/// The next instance is received behind the products of this one: it was sent when their last
+/// tile was on its way, and what the warp waits for goes on beside the arithmetic that is left.
+void PersistGrid::receive(RoleOp role, Value ring) {
   Location loc = role.getLoc();
   SmallVector<Operation *> ops = opsOf(role);
   OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
-  auto receive = [&](OpBuilder &b, Location, ValueRange) {
-    auto slot = GetOp::create(b, loc, cast<RingType>(ring.getType()).getSlot(), ring);
-    Value packed = ReadOp::create(b, loc, b.getI64Type(), slot);
-    ReleaseOp::create(b, loc, slot);
-    scf::ConditionOp::create(b, loc, isInstance(b, loc, packed), unpack(b, loc, packed));
+  Value end = parts.empty() ? narrow(b, loc, emitCount(b, getOperation())) : Value();
+  SmallVector<Value> first = emitReceive(b, loc, ring);
+  auto more = [&](OpBuilder &b, Location, ValueRange numbers) {
+    Value is = end ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, numbers.front(), end)
+                         .getResult()
+                   : isInstance(b, loc, numbers.front());
+    scf::ConditionOp::create(b, loc, is, numbers);
   };
   auto run = [&](OpBuilder &b, Location, ValueRange numbers) {
-    for (auto [part, value] : llvm::zip_equal(parts.lookup(role), numbers))
-      part.replaceAllUsesWith(value);
+    if (end)
+      takeIds(b, role, numbers.front());
+    else
+      for (auto [part, value] : llvm::zip_equal(parts.lookup(role), numbers))
+        part.replaceAllUsesWith(value);
     // What is left of them comes before no use of the id.
-    for (Operation *op : llvm::reverse(ops)) {
-      if (isOpTriviallyDead(op))
+    for (Operation *&op : llvm::reverse(ops))
+      if (!end && isOpTriviallyDead(op)) {
         op->erase();
-      else
-        op->moveBefore(b.getInsertionBlock(), b.getInsertionBlock()->begin());
-    }
+        op = nullptr;
+      }
+    llvm::erase(ops, nullptr);
+    moveOps(ops, b.getInsertionBlock());
     b.setInsertionPointToEnd(b.getInsertionBlock());
-    scf::YieldOp::create(b, loc);
+    scf::YieldOp::create(b, loc, first);
   };
-  SmallVector<Type> types(2, b.getI32Type());
-  auto loop = scf::WhileOp::create(b, loc, types, ValueRange(), receive, run);
-  sinkArithmetic(*loop.getAfterBody());
+  auto loop = scf::WhileOp::create(b, loc, ValueRange(first).getTypes(), first, more, run);
+  Block *body = loop.getAfterBody();
+  sinkArithmetic(*body);
+  Operation *last = lastOfProducts(body);
+  b.setInsertionPoint(last ? last->getNextNode() : body->getTerminator());
+  body->getTerminator()->setOperands(emitReceive(b, loc, ring));
 }
 
 //===----------------------------------------------------------------------===//
@@ -411,6 +504,8 @@ void PersistGrid::runOnOperation() {
   RoleOp taker;
   if (!isEven(func))
     taker = findTaker(roles);
+  if (taker && func.getNumGridDims() > 1)
+    splitNumber(func, all);
 
   for (RoleOp role : all)
     if (auto found = taker && func.getNumGridDims() == 1 ? findParts(role, func.getInstanceId(0))
@@ -442,10 +537,8 @@ void PersistGrid::runOnOperation() {
       countInstances(role);
     else if (role == taker)
       sendNumbers(role, rings, counter);
-    else if (parts.empty())
-      receiveNumbers(role, *ring++);
     else
-      receiveParts(role, *ring++);
+      receive(role, *ring++);
   }
   dropIds(func);
   ids.clear();

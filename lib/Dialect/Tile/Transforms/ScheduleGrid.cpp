@@ -13,13 +13,15 @@
 //      (what their loops load stays in the cache), and count instances in
 //      another order: section, last id (the longest first), member.
 //
-// Rejects nothing; loops whose trip count goes both ways leave the order as it is.
+// Rejects nothing. Loops whose trip count goes both ways leave the order as it is: those of a
+// band load much the same as those of the instance before, which run at the same time.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Grid.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::tile {
@@ -117,7 +119,8 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
                                     : trend == Trend::falls ? "shrink along the last dimension of "
                                                               "the grid: its order stays"
                                                             : "depend on the last dimension of the "
-                                                              "grid in no simple way")
+                                                              "grid in no simple way: its order "
+                                                              "stays")
                                 << (sections ? ", in sections of the others" : "");
     if (sections)
       flattenGrid(func, [&](OpBuilder &b, Value number, ArrayRef<Value> extents) {
@@ -176,14 +179,15 @@ SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
   Value place = arith::DivUIOp::create(b, loc, inside, size);
   Value member = arith::SubIOp::create(b, loc, inside, arith::MulIOp::create(b, loc, place, size));
   Value other = arith::AddIOp::create(b, loc, first, member);
-  SmallVector<Value> ids = emitIds(b, loc, other, extents.drop_back());
+  Value word;
+  SmallVector<Value> ids = emitIdsByWord(b, loc, other, extents.drop_back(), word);
   if (reversed) {
     Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
     Value last = arith::SubIOp::create(b, loc, tiles, one);
     place = arith::SubIOp::create(b, loc, last, place);
   }
   // Roles may send these to each other instead of dividing again (tile-persist-grid).
-  for (auto [part, value] : llvm::enumerate(std::array{place, other}))
+  for (auto [part, value] : llvm::enumerate(std::array{place, word}))
     value.getDefiningOp()->setAttr(kPartAttr, b.getI64IntegerAttr(part));
   ids.push_back(place);
   return ids;

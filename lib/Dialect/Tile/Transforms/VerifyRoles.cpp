@@ -10,7 +10,8 @@
 //
 //   1. one role fills a ring, and one role reads it;
 //   2. they do so by the same tree of loops and ifs, with bounds and conditions
-//      that are computed alike;
+//      that are computed alike; what one does before the condition of an scf.while,
+//      the other may do in front of the loop and at the end of its body;
 //   3. turns are taken and passed on alternately;
 //   4. nobody waits for ever: roles are run against each other, with their
 //      warpgroups one by one, all loops 0 to 3 times, all ifs each way. A put
@@ -33,7 +34,7 @@ struct Event {
   Operation *op;
   /// Of an access: its ring or turn.
   Operation *about = nullptr;
-  /// Of loops and ifs; of an scf.while, what comes before the condition and after it.
+  /// Of loops and ifs.
   std::vector<Event> body, otherwise;
 
   bool isAccess() const { return about != nullptr; }
@@ -70,9 +71,13 @@ static Events eventsOf(Block &block) {
       if (!body.empty() || !otherwise.empty())
         events.push_back({&op, nullptr, std::move(body), std::move(otherwise)});
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      Events before = eventsOf(*loop.getBeforeBody()), after = eventsOf(*loop.getAfterBody());
-      if (!before.empty() || !after.empty())
-        events.push_back({&op, nullptr, std::move(before), std::move(after)});
+      // What comes before the condition is done once more than what comes after it: here
+      // first, and then at the end of each iteration.
+      Events before = eventsOf(*loop.getBeforeBody()), body = eventsOf(*loop.getAfterBody());
+      llvm::append_range(events, before);
+      llvm::append_range(body, before);
+      if (!body.empty())
+        events.push_back({&op, nullptr, std::move(body), {}});
     }
   }
   return events;
@@ -126,8 +131,18 @@ static bool computedAlike(Value a, Value b, int depth = 0) {
   if (a == b || depth > kDeepest)
     return true;
   Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
-  if (!x || !y)
-    return !x == !y;
+  if (!x && !y)
+    return true;
+  if (!x || !y) {
+    // What the loop goes on with stands for what it carries to its condition.
+    Value &carried = x ? b : a;
+    auto argument = cast<BlockArgument>(carried);
+    auto loop = dyn_cast<scf::WhileOp>(argument.getOwner()->getParentOp());
+    if (!loop || argument.getOwner() != loop.getBeforeBody())
+      return false;
+    carried = loop.getYieldOp().getOperand(argument.getArgNumber());
+    return computedAlike(a, b, depth + 1);
+  }
   if (x->getName() != y->getName())
     return false;
   if (x->getNumRegions() != 0)
@@ -318,16 +333,9 @@ static bool flatten(const Events &events, int64_t trips, bool then, Agent &agent
   for (const Event &event : events) {
     if (event.isAccess())
       agent.steps.push_back({event.op, event.about});
-    if (isa<scf::WhileOp>(event.op)) {
-      for (int64_t i = 0; i <= trips; ++i)
-        if (!flatten(event.body, trips, then, agent) ||
-            (i < trips && !flatten(event.otherwise, trips, then, agent)))
-          return false;
-      continue;
-    }
-    for (int64_t i = 0; !event.isAccess() && i < (isa<scf::ForOp>(event.op) ? trips : 1); ++i)
-      if (!flatten(isa<scf::ForOp>(event.op) || then ? event.body : event.otherwise, trips, then,
-                   agent))
+    bool loop = isa<scf::ForOp, scf::WhileOp>(event.op);
+    for (int64_t i = 0; !event.isAccess() && i < (loop ? trips : 1); ++i)
+      if (!flatten(loop || then ? event.body : event.otherwise, trips, then, agent))
         return false;
     if (agent.steps.size() > kMost)
       return false;

@@ -172,6 +172,77 @@ tile.func @borrowed(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %n: inde
   tile.return
 }
 
+// Of two slots, an iteration gives back the one of the iteration before, behind its first
+// product, or where it has none; the first iteration that of the second slot, which the first
+// put there waits for.
+// CHECK-LABEL: tile.func @late
+// CHECK: %[[FULL:.*]] = tile.barriers arrivals(1) : <2>
+// CHECK-NEXT: %[[EMPTY:.*]] = tile.barriers arrivals(4) : <2>
+// CHECK: tile.role "load"
+// CHECK: %[[EVEN:.*]] = arith.constant 0 : i32
+// CHECK: %[[ODD:.*]] = arith.constant 1 : i32
+// CHECK: scf.for %{{.*}} iter_args(%[[AT:.*]] = %[[EVEN]], %[[PHASE:.*]] = %[[ODD]])
+// CHECK: %[[NEXT:.*]] = arith.addi %[[AT]], %
+// CHECK: %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]], %
+// CHECK: arith.select %[[WRAPS]], %[[ZERO:.*]], %[[NEXT]]
+// CHECK: %[[FLIP:.*]] = arith.select %[[WRAPS]], %[[ZERO]], %
+// CHECK: arith.xori %[[PHASE]], %[[FLIP]]
+// CHECK: tile.barrier_wait %[[EMPTY]]
+// CHECK: tile.role "compute"
+// CHECK: scf.for
+// CHECK: tile.barrier_wait %[[FULL]][%[[SLOT:.*]]],
+// CHECK-NOT: tile.copy_out_wait
+// CHECK: scf.if
+// CHECK: tile.await
+// CHECK: %[[OTHER:.*]] = arith.subi %{{.*}}, %[[SLOT]] : index
+// CHECK-NEXT: tile.copy_out_wait
+// CHECK-NEXT: tile.barrier_arrive %[[EMPTY]][%[[OTHER]]]
+// CHECK: scf.yield
+// CHECK: } else {
+// CHECK: %[[OTHER:.*]] = arith.subi %{{.*}}, %[[SLOT]] : index
+// CHECK-NEXT: tile.copy_out_wait
+// CHECK-NEXT: tile.barrier_arrive %[[EMPTY]][%[[OTHER]]]
+// CHECK: scf.yield
+// CHECK: tile.write
+// CHECK: tile.copy_out
+// CHECK-NOT: tile.barrier_arrive
+// CHECK: }
+// CHECK: tile.copy_out_wait
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+!two = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+tile.func @late(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !two
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !two, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(4) registers(240) {
+      %t = arith.constant 0.0 : f32
+      %z = tile.broadcast %t : f32 -> tensor<64x64xf32, #acc>
+      scf.for %j = %c0 to %n step %c64 {
+        %s = tile.get %r : !two -> !slot
+        %v = scf.if %p -> tensor<64x64xf32, #acc> {
+          %d = tile.dot_start %s, %s, %z : !slot, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
+          %w = tile.await %d : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
+          scf.yield %w : tensor<64x64xf32, #acc>
+        } else {
+          scf.yield %z : tensor<64x64xf32, #acc>
+        }
+        %h = arith.truncf %v : tensor<64x64xf32, #acc> to tensor<64x64xf16, #acc>
+        tile.write %h, %s : tensor<64x64xf16, #acc>, !slot
+        tile.copy_out %s to %y[%j, %c0] dims [0, 1] rows(64) : !slot, !tile.view<?x64xf16>
+        tile.release %s : !slot
+      }
+    }
+  }
+  tile.return
+}
+
 // Numbers: one thread writes and arrives. Loops that end by a number carry slots and
 // parities through both of their parts.
 // CHECK-LABEL: tile.func @numbers

@@ -16,24 +16,35 @@
 // CHECK: tile.role "load"
 // CHECK: %[[COUNT:.*]] = arith.muli %{{.*}}, %{{.*}} : index
 // CHECK: %[[BLOCKS:.*]] = tile.block_count : index
-// CHECK: scf.for %[[AT:.*]] = %[[BLOCK]] to %[[COUNT]] step %[[BLOCKS]] {
-// Ids are computed where they are used first.
-// CHECK: arith.divsi
-// CHECK-NEXT: %[[TILES:.*]] = arith.index_cast %{{.*}} : index to i32
-// CHECK-NEXT: %[[N:.*]] = arith.index_cast %[[AT]] : index to i32
-// CHECK-NEXT: %[[H:.*]] = arith.divui %[[N]], %[[TILES]] : i32
-// CHECK: %[[SKIPPED:.*]] = arith.muli %[[H]], %[[TILES]] : i32
-// CHECK: %[[T:.*]] = arith.subi %[[N]], %[[SKIPPED]] : i32
+// A role that needs ids for its loop has them before: they are divided off when it is done.
+// CHECK: %[[N:.*]] = arith.index_cast %[[BLOCK]] : index to i32
+// CHECK: %[[H0:.*]] = arith.divui %[[N]], %[[TILES:.*]] : i32
+// CHECK: %[[T0:.*]] = arith.subi %[[N]], %
+// CHECK: scf.for %[[AT:.*]] = %[[BLOCK]] to %[[COUNT]] step %[[BLOCKS]] iter_args(%[[H:.*]] = %[[H0]], %[[T:.*]] = %[[T0]]) -> (i32, i32) {
+// CHECK-NOT: arith.divui
 // CHECK: %[[TILE:.*]] = arith.index_cast %[[T]] : i32 to index
 // CHECK: %[[ROW:.*]] = arith.muli %[[TILE]], %{{.*}}
 // CHECK: %[[HEAD:.*]] = arith.index_cast %[[H]] : i32 to index
 // CHECK: scf.for
 // CHECK: tile.put %{{.*}}, %[[X]][%[[HEAD]], %[[ROW]], %
+// CHECK: %[[NEXT:.*]] = arith.addi %[[AT]], %[[BLOCKS]] : index
+// CHECK: %[[N:.*]] = arith.index_cast %[[NEXT]] : index to i32
+// CHECK: %[[H1:.*]] = arith.divui %[[N]], %[[TILES]] : i32
+// CHECK: %[[T1:.*]] = arith.subi %[[N]], %
+// CHECK: scf.yield %[[H1]], %[[T1]] : i32, i32
+// One that needs them behind its loop computes them there.
 // CHECK: tile.role "compute"
 // CHECK: %[[BLOCKS:.*]] = tile.block_count : index
-// CHECK: scf.for %{{.*}} = %[[BLOCK]] to %{{.*}} step %[[BLOCKS]] {
+// CHECK: scf.for %[[AT:.*]] = %[[BLOCK]] to %{{.*}} step %[[BLOCKS]] {
+// CHECK-NOT: arith.divui
 // CHECK: scf.for
 // CHECK: tile.get
+// CHECK: tile.release
+// CHECK: }
+// CHECK: %[[N:.*]] = arith.index_cast %[[AT]] : index to i32
+// CHECK: %[[H:.*]] = arith.divui %[[N]], %
+// CHECK: %[[HEAD:.*]] = arith.index_cast %[[H]] : i32 to index
+// CHECK: tile.store %{{.*}}, %[[X]][%[[HEAD]],
 // TWO-LABEL: tile.func @even
 // TWO-SAME: tile.blocks_per_sm = 2 : i64
 // expected-remark @+1 {{each block runs several instances: as many as there are blocks lie between two}}
@@ -58,6 +69,56 @@ tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
         %s = tile.get %r : !ring -> !slot
         tile.release %s : !slot
       }
+      %i = arith.muli %t, %c64 : index
+      %v = arith.constant dense<0.0> : tensor<64xf16>
+      tile.store %v, %x[%h, %i, %c0] dims [2] : tensor<64xf16>, !tile.view<?x?x64xf16>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// Behind its products, for the next instance.
+// CHECK-LABEL: tile.func @products
+// CHECK: tile.role "compute"
+// CHECK: arith.divui
+// CHECK: scf.for %[[AT:.*]] = %{{.*}} to %{{.*}} step %[[BLOCKS:.*]] iter_args(%[[H:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) -> (i32, i32) {
+// CHECK-NOT: arith.divui
+// CHECK: %[[HEAD:.*]] = arith.index_cast %[[H]] : i32 to index
+// CHECK: tile.load %{{.*}}[%[[HEAD]]]
+// CHECK: tile.await
+// CHECK: tile.release
+// CHECK: %[[NEXT:.*]] = arith.addi %[[AT]], %[[BLOCKS]]
+// CHECK: arith.divui
+// CHECK: tile.store
+// CHECK: scf.yield
+// SMALL-LABEL: tile.func @products
+// expected-remark @+1 {{each block runs several instances: as many as there are blocks lie between two}}
+tile.func @products(%x: !tile.view<?x?x64xf16>, %a: !tile.view<?xf32>, %y: !tile.view<?x?x64xf32>, %h: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] attributes {tile.warps = 8 : i64} {
+  // expected-remark @+1 {{64x64xf16 has another slot for the next instance}}
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      tile.put %r, %x[%h, %c0, %c0] dims [1, 2] copy(tma) : !ring, !tile.view<?x?x64xf16>
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %slope = tile.load %a[%h] dims [] : !tile.view<?xf32> -> f32
+      %z = tile.broadcast %slope : f32 -> tensor<64x64xf32, #acc>
+      %s = tile.get %r : !ring -> !slot
+      %d = tile.dot_start %s, %s, %z : !slot, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
+      %w = tile.await %d : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
+      tile.release %s : !slot
+      %i = arith.muli %t, %c64 : index
+      tile.store %w, %y[%h, %i, %c0] dims [1, 2] : tensor<64x64xf32, #acc>, !tile.view<?x?x64xf32>
     }
   }
   tile.return
@@ -99,15 +160,22 @@ tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
 // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[BLOCKS]], %[[TAKEN]] : i32
 // CHECK: scf.yield %[[NEXT]] : i32
 // CHECK: tile.role "compute"
-// CHECK: scf.while : () -> i32 {
-// CHECK-NEXT: %[[SLOT:.*]] = tile.get %[[NUMBERS]]
-// CHECK-NEXT: %[[N:.*]] = tile.read %[[SLOT]] : <1xi32, #tile.swizzle<32>> -> i32
+// CHECK: %[[SLOT:.*]] = tile.get %[[NUMBERS]]
+// CHECK-NEXT: %[[FIRST:.*]] = tile.read %[[SLOT]] : <1xi32, #tile.swizzle<32>> -> i32
 // CHECK-NEXT: tile.release %[[SLOT]]
+// CHECK-NEXT: scf.while (%[[N:.*]] = %[[FIRST]]) : (i32) -> i32 {
 // CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[N]], %{{.*}} : i32
 // CHECK-NEXT: scf.condition(%[[MORE]]) %[[N]] : i32
 // CHECK: ^bb0(%{{.*}}: i32):
 // CHECK: scf.for
 // CHECK: tile.get %[[RING]]
+// The next number is received before the tile is stored.
+// CHECK: }
+// CHECK-NEXT: %[[SLOT:.*]] = tile.get %[[NUMBERS]]
+// CHECK-NEXT: %[[NEXT:.*]] = tile.read %[[SLOT]]
+// CHECK-NEXT: tile.release %[[SLOT]]
+// CHECK: tile.copy_out
+// CHECK: scf.yield %[[NEXT]] : i32
 
 // The slots of the numbers do not fit: blocks count.
 // SMALL-LABEL: tile.func @uneven
@@ -229,8 +297,14 @@ tile.func @plain(%x: !tile.view<?x64xf16>, %t: index) grid affine_map<()[s0] -> 
 // CHECK: ^bb0(%{{.*}}: i32, %[[PLACE:.*]]: i32, %[[OTHER:.*]]: i32):
 // CHECK: tile.take_number
 // CHECK: tile.role "compute"
-// CHECK: scf.while : () -> (i32, i32) {
-// CHECK: tile.read %{{.*}} : <1xi64, #tile.swizzle<32>> -> i64
+// CHECK: %[[PACKED:.*]] = tile.read %{{.*}} : <1xi64, #tile.swizzle<32>> -> i64
+// CHECK: %[[HIGH:.*]] = arith.shrui %[[PACKED]], %{{.*}} : i64
+// CHECK: %[[A:.*]] = arith.trunci %[[PACKED]] : i64 to i32
+// CHECK: %[[B:.*]] = arith.trunci %[[HIGH]] : i64 to i32
+// CHECK: scf.while (%[[PLACE:.*]] = %[[A]], %{{.*}} = %[[B]]) : (i32, i32) -> (i32, i32) {
+// CHECK: %[[MINUS:.*]] = arith.constant -1 : i32
+// CHECK: %[[IS:.*]] = arith.cmpi ne, %[[PLACE]], %[[MINUS]] : i32
+// CHECK-NEXT: scf.condition(%[[IS]])
 // CHECK: ^bb0(%[[PLACE:.*]]: i32, %[[OTHER:.*]]: i32):
 // CHECK-NOT: arith.divui
 // CHECK: %[[I:.*]] = arith.index_cast %[[PLACE]] : i32 to index
@@ -239,6 +313,7 @@ tile.func @plain(%x: !tile.view<?x64xf16>, %t: index) grid affine_map<()[s0] -> 
 // CHECK: tile.get
 // CHECK: tile.release
 // CHECK: }
+// CHECK: tile.read %{{.*}} : <1xi64, #tile.swizzle<32>> -> i64
 // CHECK: arith.divui %[[OTHER]]
 // CHECK: tile.store
 // expected-remark @+1 {{each block runs several instances: it takes their numbers from a counter}}
@@ -279,6 +354,78 @@ tile.func @parts(%x: !tile.view<?x64xf16>, %y: !tile.view<?xi32>, %t: index)
       }
       %v = tile.broadcast %b : i32 -> tensor<1xi32>
       tile.store %v, %y[%o] dims [0] : tensor<1xi32>, !tile.view<?xi32>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// Of a grid of three dimensions these are the last id, and the two others in one word.
+// CHECK-LABEL: tile.func @band
+// CHECK-SAME: (%[[X:.*]]: !tile.view<?x?x?x64xf16>, %{{.*}}: !tile.view<1xi64> {{{.*}}}, %{{.*}}: i64 {{{.*}}}, %[[BLOCK:.*]]: index) grid #{{.*}} sizes [0, 0, 0, 1, 0, 2]
+// CHECK: tile.ring : <2 x 1xi64, #tile.swizzle<32>>
+// CHECK: tile.role "load"
+// CHECK: scf.while (%[[N:.*]] = %{{.*}}) : (i32) -> (i32, i32, i32) {
+// CHECK: %[[SAFE:.*]] = arith.select %{{.*}}, %[[N]], %{{.*}} : i32
+// CHECK: %[[OTHER:.*]] = arith.divui %{{.*}}, %[[TILES:.*]] : i32
+// CHECK: %[[SKIPPED:.*]] = arith.muli %[[OTHER]], %[[TILES]] : i32
+// CHECK: %[[LAST:.*]] = arith.subi %{{.*}}, %[[SKIPPED]] : i32
+// CHECK: %[[HEADS:.*]] = arith.index_cast
+// CHECK: %[[B:.*]] = arith.divui %[[OTHER]], %[[HEADS]] : i32
+// CHECK: %[[MOST:.*]] = arith.subi %[[HEADS]], %{{.*}} : i32
+// CHECK: %[[ZEROS:.*]] = math.ctlz %[[MOST]] : i32
+// CHECK: %[[BITS:.*]] = arith.subi %{{.*}}, %[[ZEROS]] : i32
+// CHECK: %[[HIGH:.*]] = arith.shli %[[B]], %[[BITS]] : i32
+// CHECK: %[[SKIPPED:.*]] = arith.muli %[[B]], %[[HEADS]] : i32
+// CHECK: %[[H:.*]] = arith.subi %[[OTHER]], %[[SKIPPED]] : i32
+// CHECK: %[[WORD:.*]] = arith.ori %[[HIGH]], %[[H]] : i32
+// CHECK: arith.extui %[[LAST]]
+// CHECK: arith.extui %[[WORD]]
+// CHECK: tile.role "compute"
+// CHECK: ^bb0(%[[T:.*]]: i32, %[[WORD:.*]]: i32):
+// CHECK-NOT: arith.divui
+// CHECK: %[[I:.*]] = arith.index_cast %[[T]] : i32 to index
+// CHECK: %[[ROW:.*]] = arith.muli %[[I]], %{{.*}}
+// CHECK: scf.for %{{.*}} = %[[ROW]] to
+// CHECK-NOT: arith.divui
+// CHECK: %[[B:.*]] = arith.shrui %[[WORD]], %[[BITS:.*]] : i32
+// CHECK: %[[HIGH:.*]] = arith.shli %[[B]], %[[BITS]] : i32
+// CHECK: %[[H:.*]] = arith.subi %[[WORD]], %[[HIGH]] : i32
+// CHECK-DAG: %[[HEAD:.*]] = arith.index_cast %[[H]]
+// CHECK-DAG: %[[BATCH:.*]] = arith.index_cast %[[B]]
+// CHECK: tile.store %{{.*}}, %[[X]][%[[BATCH]], %[[HEAD]], %[[ROW]],
+// SMALL-LABEL: tile.func @band
+// expected-remark @+1 {{each block runs several instances: it takes their numbers from a counter}}
+tile.func @band(%x: !tile.view<?x?x?x64xf16>, %b: index, %h: index, %t: index)
+    grid affine_map<()[s0, s1, s2] -> (s0, s1, s2 ceildiv 64)> sizes [0, 0, 0, 1, 0, 2] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %c128 = arith.constant 128 : index
+      %i = arith.muli %t, %c64 : index
+      %end = arith.addi %i, %c128 : index
+      scf.for %j = %i to %end step %c64 {
+        tile.put %r, %x[%b, %h, %j, %c0] dims [2, 3] copy(tma) : !ring, !tile.view<?x?x?x64xf16>
+      }
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %c128 = arith.constant 128 : index
+      %i = arith.muli %t, %c64 : index
+      %end = arith.addi %i, %c128 : index
+      scf.for %j = %i to %end step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+      %v = arith.constant dense<0.0> : tensor<64xf16>
+      tile.store %v, %x[%b, %h, %i, %c0] dims [3] : tensor<64xf16>, !tile.view<?x?x?x64xf16>
     }
   }
   tile.return

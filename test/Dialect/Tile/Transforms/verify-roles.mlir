@@ -416,3 +416,125 @@ tile.func @keeps(%n: i32, %one: i32)
   }
   tile.return
 }
+
+// -----
+
+// A loop that receives the next number before it ends may be filled by one that sends it first.
+!ring = !tile.ring<2 x 1xi32, #tile.swizzle<32>>
+!slot = !tile.slot<1xi32, #tile.swizzle<32>>
+tile.func @early(%n: i32, %one: i32)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.while (%i = %one) : (i32) -> i32 {
+        tile.put_value %r, %i : !ring, i32
+        %low = arith.andi %i, %n : i32
+        %more = arith.cmpi ne, %low, %n : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%i: i32):
+        %next = arith.addi %i, %one : i32
+        scf.yield %next : i32
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      %s = tile.get %r : !ring -> !slot
+      %i = tile.read %s : !slot -> i32
+      tile.release %s : !slot
+      %low = arith.andi %i, %n : i32
+      scf.while (%k = %low) : (i32) -> i32 {
+        %more = arith.cmpi ne, %k, %n : i32
+        scf.condition(%more) %k : i32
+      } do {
+      ^bb0(%k: i32):
+        %s1 = tile.get %r : !ring -> !slot
+        %i1 = tile.read %s1 : !slot -> i32
+        tile.release %s1 : !slot
+        %low1 = arith.andi %i1, %n : i32
+        scf.yield %low1 : i32
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// What it goes on with is another number.
+!ring = !tile.ring<2 x 1xi32, #tile.swizzle<32>>
+!slot = !tile.slot<1xi32, #tile.swizzle<32>>
+tile.func @early_other(%n: i32, %one: i32)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      // expected-note @+1 {{in the other role}}
+      scf.while (%i = %one) : (i32) -> i32 {
+        tile.put_value %r, %i : !ring, i32
+        %low = arith.andi %i, %n : i32
+        %more = arith.cmpi ne, %low, %n : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%i: i32):
+        %next = arith.addi %i, %one : i32
+        scf.yield %next : i32
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      %s = tile.get %r : !ring -> !slot
+      %i = tile.read %s : !slot -> i32
+      tile.release %s : !slot
+      // expected-error @+1 {{(get_c2) has another condition than the loop that fills its rings}}
+      scf.while (%k = %i) : (i32) -> i32 {
+        %more = arith.cmpi ne, %k, %n : i32
+        scf.condition(%more) %k : i32
+      } do {
+      ^bb0(%k: i32):
+        %s1 = tile.get %r : !ring -> !slot
+        %i1 = tile.read %s1 : !slot -> i32
+        tile.release %s1 : !slot
+        scf.yield %i1 : i32
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// It receives none at the end of an iteration.
+!ring = !tile.ring<2 x 1xi32, #tile.swizzle<32>>
+!slot = !tile.slot<1xi32, #tile.swizzle<32>>
+tile.func @early_none(%n: i32, %one: i32)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  // expected-note @+1 {{in the other role}}
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      // expected-error @+1 {{(get_c2) fills a ring that the other role does not read here}}
+      scf.while (%i = %one) : (i32) -> i32 {
+        tile.put_value %r, %i : !ring, i32
+        %more = arith.cmpi ne, %i, %n : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%i: i32):
+        %next = arith.addi %i, %one : i32
+        scf.yield %next : i32
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      %s = tile.get %r : !ring -> !slot
+      %i = tile.read %s : !slot -> i32
+      tile.release %s : !slot
+      scf.while (%k = %i) : (i32) -> i32 {
+        %more = arith.cmpi ne, %k, %n : i32
+        scf.condition(%more) %k : i32
+      } do {
+      ^bb0(%k: i32):
+        scf.yield %k : i32
+      }
+    }
+  }
+  tile.return
+}

@@ -78,6 +78,8 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
     `section` instances, or of as many as load `section-bytes` in their loops by
     loads that do not depend on the last id (0 of both: one section for each).
     Sections make the grid one of one dimension, which counts all instances.
+    Where it does both, or is not known, the order stays: of a band, instances that
+    follow each other load much the same, so the last dimension is best the fastest.
 
     Requires: nothing. Ensures: each instance of the grid runs once.
 
@@ -98,7 +100,8 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
            "or as many as load so many bytes in their loops; 0 for each alone">,
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
   ];
-  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect"];
 }
 
 def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
@@ -339,15 +342,20 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
     instances: the grid becomes one dimension, which counts them. So a role
     that loads is ahead of the others from one instance to the next. Where all
     instances have loops of the same length, block b runs b, b + n, b + 2n, ...
-    of n blocks. Else the role that fills rings takes the next number from a
-    count in a workspace, which may hold anything before, and hands it to each other
-    role by a ring of two slots; a number behind the last one ends a block. That
-    takes shared memory, which must be there within `shared-limit`. It takes the
-    number behind the last loop of the instance before, so that blocks take numbers in the
-    order in which they finish.
-    Of ids that take several divisions (`tile-schedule-grid` in sections) it sends
-    two numbers, packed into one of 64 bits, instead, from which they follow with
-    one; and where it computes ids, a role does so no earlier than it uses them.
+    of n blocks; a role that needs ids before it is done with loops and products
+    divides them off behind those of the instance before. Else the role that fills
+    rings takes the next number from a count in a workspace, which may hold anything
+    before, and hands it to each other role by a ring of two slots; a number behind
+    the last one ends a block. That takes shared memory, which must be there within
+    `shared-limit`. It takes the number behind the last loop of the instance before,
+    so that blocks take numbers in the order in which they finish.
+    Of a grid of several dimensions, or one that is in sections (`tile-schedule-grid`),
+    it divides for all and sends two words, packed into one of 64 bits, instead: the
+    last id, and the other two with the bits of one above those of the other (one id
+    as it is, and the number of more than two, from which they follow by division);
+    and where it computes ids from these, a role does so no earlier than it uses them.
+    The next number is received behind the last loop and product of the instance
+    before, where arithmetic and stores are left to go on beside the wait.
 
     A ring of one slot that the engine fills once an instance gets another slot,
     where there is room: the next instance's tile comes while this one's is in use.
@@ -378,6 +386,23 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
         scf.yield %next : i32
       }
     }
+    tile.role "compute" warps(12) registers(160) {
+      %s = tile.get %numbers : !tile.ring<2 x 1xi32, #tile.swizzle<32>> -> ...
+      %0 = tile.read %s : ... -> i32
+      tile.release %s : ...
+      scf.while (%n = %0) : (i32) -> i32 {
+        %more = arith.cmpi ult, %n, %count : i32
+        scf.condition(%more) %n : i32
+      } do {
+      ^bb0(%n: i32):
+        scf.for ...
+        %t = tile.get %numbers ...
+        %next = tile.read %t ...
+        tile.release %t ...
+        tile.store ...
+        scf.yield %next : i32
+      }
+    }
     ```
   }];
   let options = [
@@ -388,7 +413,7 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say how blocks find instances">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
-    "::mlir::scf::SCFDialect"];
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
 
 def TileMakeTensorMaps : Pass<"tile-make-tensor-maps", "::mlir::tile::FuncOp"> {
@@ -436,7 +461,10 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
     one arrival a warp. Slots and parities are counted along in each role. A turn
     becomes numbered barriers, one per warpgroup. A `tile.copy_out` stands behind
     a barrier of its warpgroup; a slot that it reads is waited for before it is
-    written or released.
+    written or released. One of two slots that the loop over instances uses in turn
+    is released by the next iteration, behind its first product, by when the copy is
+    done; so the first iteration releases a slot that was never put, and the second
+    put waits for that.
 
     Requires: rings in order (see `tile-verify-rings`), copy(tma) in roles only.
     Ensures: no `tile.put`, `tile.put_value`, `tile.get`, `tile.release`,

@@ -1,0 +1,27 @@
+//===- LateReleases.h - releases one iteration later --------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_DIALECT_TILE_TRANSFORMS_LATERELEASES_H
+#define FA_LIB_DIALECT_TILE_TRANSFORMS_LATERELEASES_H
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+
+namespace mlir::tile {
+
+/// On a release: of the slot that was got in the iteration before, of a ring of two; in
+/// the first iteration, of one that was never put.
+constexpr llvm::StringLiteral kLateAttr = "tile.late";
+
+/// Moves releases that wait for a copy out behind the first product of the next iteration.
+void delayReleases(RoleOp role);
+
+/// Whether the slots of the ring are released late.
+bool isReleasedLate(RingOp ring);
+
+} // namespace mlir::tile
+
+#endif // FA_LIB_DIALECT_TILE_TRANSFORMS_LATERELEASES_H
