@@ -140,6 +140,38 @@ TEST(InterpreterOps, RandomBitsAreThoseOfTheHost) {
             }));
 }
 
+/// Limits within the tile and beyond its ends, each above the other somewhere.
+TEST(InterpreterOps, ColumnsBetween) {
+  auto low = [](int i) { return 4 * i - 40; };
+  auto high = [](int i) { return 26 - 2 * i; };
+  for (auto [limits, hasLow, hasHigh] :
+       {std::tuple("low(%l : tensor<32xi32>) high(%h : tensor<32xi32>)", true, true),
+        std::tuple("low(%l : tensor<32xi32>)", true, false),
+        std::tuple("high(%h : tensor<32xi32>)", false, true)}) {
+    Floats y = run(std::string(R"(
+  %n0 = arith.constant 0 : i32
+  %i = tile.iota %n0 : i32 -> tensor<32xi32>
+  %n2 = arith.constant dense<2> : tensor<32xi32>
+  %n4 = arith.constant dense<4> : tensor<32xi32>
+  %n26 = arith.constant dense<26> : tensor<32xi32>
+  %n40 = arith.constant dense<40> : tensor<32xi32>
+  %i2 = arith.muli %i, %n2 : tensor<32xi32>
+  %i4 = arith.muli %i, %n4 : tensor<32xi32>
+  %h = arith.subi %n26, %i2 : tensor<32xi32>
+  %l = arith.subi %i4, %n40 : tensor<32xi32>
+  %m = tile.columns_between )") +
+                       limits + R"( : tensor<32x16xi1>
+  %r = arith.uitofp %m : tensor<32x16xi1> to !t
+)",
+                   Floats(32 * 16));
+    EXPECT_EQ(y, each(y,
+                      [&, hasLow = hasLow, hasHigh = hasHigh](const Floats &, int i, int j) {
+                        return float((!hasLow || low(i) <= j) && (!hasHigh || j < high(i)));
+                      }))
+        << limits;
+  }
+}
+
 /// Both arms are right for rows that do not ask: every seed gives one result.
 TEST(InterpreterOps, IfAnyRunsForSomeSupersetOfItsRows) {
   Floats x = valuesOf(32 * 16, 6);

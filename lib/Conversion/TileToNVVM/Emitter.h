@@ -45,6 +45,7 @@ public:
   LogicalResult run(Block *module);
 
 private:
+  friend class ColumnLimits;
   friend class MmaProduct;
 
   //===--- Kernel and control flow (TileToNVVM.cpp) ---===//
@@ -74,6 +75,9 @@ private:
   FailureOr<std::pair<Value, Value>> splitNumbers(tile::IotaOp iota, Value value);
   FailureOr<bool> emitSumWithNumbers(Operation *op);
   FailureOr<bool> emitCompareNumbers(Operation *op);
+  /// In ColumnLimits.cpp.
+  LogicalResult emitColumnsBetween(tile::ColumnsBetweenOp op);
+  LogicalResult emitSelect(arith::SelectOp op);
   LogicalResult emitIota(tile::IotaOp op);
   LogicalResult emitReduce(tile::ReduceOp op);
   /// In ConvertLayout.cpp.

@@ -83,8 +83,8 @@ LogicalResult Agent::executeTile(Operation *op) {
     set(gathered.getResult(), datum);
     return success();
   }
-  if (isa<tile::ReduceOp, tile::BroadcastOp, tile::TransposeOp, tile::ColumnsOp, tile::IotaOp,
-          tile::RandomBitsOp, tile::ConvertLayoutOp>(op)) {
+  if (isa<tile::ReduceOp, tile::BroadcastOp, tile::TransposeOp, tile::ColumnsOp,
+          tile::ColumnsBetweenOp, tile::IotaOp, tile::RandomBitsOp, tile::ConvertLayoutOp>(op)) {
     SmallVector<const Datum *, 6> operands;
     for (Value operand : op->getOperands())
       operands.push_back(&get(operand));

@@ -187,6 +187,21 @@ static TileRef columns(tile::ColumnsOp op, const Elements &input) {
   return share(std::move(result));
 }
 
+static TileRef columnsBetween(tile::ColumnsBetweenOp op, ArrayRef<const Datum *> operands) {
+  ArrayRef<int64_t> shape = tileOf(op.getResult()).getShape();
+  const Datum *low = op.getLow() ? operands.front() : nullptr;
+  const Datum *high = op.getHigh() ? operands.back() : nullptr;
+  Elements result;
+  result.reserve(elementsOf(shape));
+  auto limit = [](const Datum *limits, int64_t row) {
+    return static_cast<int32_t>((*limits->tile)[row].i);
+  };
+  for (int64_t x = 0; x < shape[0]; ++x)
+    for (int64_t y = 0; y < shape[1]; ++y)
+      result.push_back(RegionValue{(!low || limit(low, x) <= y) && (!high || y < limit(high, x))});
+  return share(std::move(result));
+}
+
 static TileRef randomBits(tile::RandomBitsOp op, ArrayRef<const Datum *> operands) {
   ArrayRef<int64_t> shape = tileOf(op.getResult()).getShape();
   auto operand = [&](size_t i) { return operands[i]->scalar.i; };
@@ -217,6 +232,7 @@ Datum interpreter::evaluateTileOp(Operation *operation, ArrayRef<const Datum *> 
                     .Case([&](tile::BroadcastOp op) { return broadcast(op, *operands[0]); })
                     .Case([&](tile::TransposeOp op) { return transpose(op, *operands[0]->tile); })
                     .Case([&](tile::ColumnsOp op) { return columns(op, *operands[0]->tile); })
+                    .Case([&](tile::ColumnsBetweenOp op) { return columnsBetween(op, operands); })
                     .Case([&](tile::RandomBitsOp op) { return randomBits(op, operands); })
                     .Case([&](tile::IotaOp op) { return iota(op, operands[0]->scalar.i); })
                     .Case([&](tile::ConvertLayoutOp) { return operands[0]->tile; });

@@ -268,6 +268,24 @@ LogicalResult ColumnsOp::verify() {
   return success();
 }
 
+LogicalResult ColumnsBetweenOp::verify() {
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (result.getRank() != 2 || !result.getElementType().isInteger(1))
+    return emitOpError() << "(columns_between_c1) yields a tile of rank 2 of i1, got " << result;
+  if (getOperands().empty())
+    return emitOpError() << "(columns_between_c2) needs a limit, low or high";
+  for (Type limit : getOperandTypes()) {
+    auto wanted =
+        RankedTensorType::get(result.getShape().take_front(), IntegerType::get(getContext(), 32));
+    if (tileShape(limit) != wanted.getShape() || !getElementTypeOrSelf(limit).isInteger(32))
+      return emitOpError() << "(columns_between_c2) a limit of " << result << " must be " << wanted
+                           << ", got " << limit;
+    if (failed(verifySlice(*this, "columns_between_c3", result, 1, limit)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult IotaOp::verify() {
   auto result = cast<RankedTensorType>(getResult().getType());
   if (result.getRank() != 1 || result.getElementType() != getStart().getType())

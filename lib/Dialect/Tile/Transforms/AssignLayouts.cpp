@@ -212,6 +212,9 @@ void Converter::convertUses(Operation *op) {
     if (std::optional<uint64_t> dim = broadcast.getDim())
       convertOperand(broadcast.getInputMutable(), layoutOf(broadcast.getResult()).slice(*dim),
                      "a broadcast");
+  } else if (auto between = dyn_cast<ColumnsBetweenOp>(op)) {
+    for (OpOperand &limit : between->getOpOperands())
+      convertOperand(limit, layoutOf(between.getResult()).slice(1), "limits of columns");
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     Layout rows = layoutOf(reduce.getInput()).slice(reduce.getDim());
     convertOperand(reduce.getInitMutable(), rows, "a reduction");

@@ -141,6 +141,11 @@ LogicalResult LayoutGraph::addOp(Operation *op) {
       link(op, broadcast.getResult(), broadcast.getInput(), *broadcast.getDim());
     return success();
   }
+  if (auto between = dyn_cast<ColumnsBetweenOp>(op)) {
+    for (Value limit : between->getOperands())
+      link(op, between.getResult(), limit, 1);
+    return success();
+  }
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     if (shapeOf(reduce.getInput()).size() != 2)
       return op->emitOpError() << "reduces a tile of rank 2, got " << reduce.getInput().getType();

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Positions.h"
+#include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -85,9 +86,10 @@ static bool isAbove(arith::CmpIPredicate predicate) {
   return predicate == arith::CmpIPredicate::sgt || predicate == arith::CmpIPredicate::sge;
 }
 
-/// The limit in [0, n], as one that c is less than, or not less than. Scalars first, so
+/// The limit, at most n, as one that c is less than, or not less than. Scalars first, so
 /// that they are brought to rows once.
-static Value normalize(ImplicitLocOpBuilder &b, const Limit &limit, int64_t columns) {
+static Value normalize(ImplicitLocOpBuilder &b, Ranges &ranges, const Limit &limit,
+                       int64_t columns) {
   Type type = limit.limit.getType();
   auto number = [&](int64_t value) -> Value {
     Value scalar = constant(b, b.getI32Type(), value);
@@ -96,12 +98,13 @@ static Value normalize(ImplicitLocOpBuilder &b, const Limit &limit, int64_t colu
   };
   bool next =
       limit.predicate == arith::CmpIPredicate::sle || limit.predicate == arith::CmpIPredicate::sgt;
-  Value value = arith::MinSIOp::create(b, limit.limit, number(columns - next));
-  value = arith::MaxSIOp::create(b, value, number(-int64_t(next)));
+  Value value = limit.limit;
+  if (MaybeInterval range = ranges.get(value); !range || range->high > columns - next)
+    value = arith::MinSIOp::create(b, value, number(columns - next));
   return next ? arith::AddIOp::create(b, value, number(1)).getResult() : value;
 }
 
-static void skip(arith::SelectOp select) {
+static void skip(Ranges &ranges, arith::SelectOp select) {
   auto type = dyn_cast<RankedTensorType>(select.getType());
   SmallVector<Limit> limits;
   if (!type || type.getRank() != 2 || !isa<RankedTensorType>(select.getCondition().getType()) ||
@@ -118,7 +121,7 @@ static void skip(arith::SelectOp select) {
   auto rowsType = RankedTensorType::get({type.getDimSize(0)}, b.getI32Type());
   Value low, high;
   for (const Limit &limit : limits) {
-    Value value = normalize(b, limit, columns);
+    Value value = normalize(b, ranges, limit, columns);
     if (!isa<RankedTensorType>(value.getType()))
       value = BroadcastOp::create(b, rowsType, value, IntegerAttr());
     if (isBelow(limit.predicate))
@@ -141,18 +144,7 @@ static void skip(arith::SelectOp select) {
   Block *body = some.getBody().empty() ? b.createBlock(&some.getBody()) : &some.getBody().front();
   body->clear();
   b.setInsertionPointToEnd(body);
-  auto tileType = type.clone(b.getI32Type());
-  Value numbers =
-      BroadcastOp::create(b, tileType, numbersFromZero(b, columns), b.getI64IntegerAttr(0));
-  auto compare = [&](Predicate predicate, Value limit) -> Value {
-    Value spread = BroadcastOp::create(b, tileType, limit, b.getI64IntegerAttr(1));
-    return arith::CmpIOp::create(b, predicate, numbers, spread);
-  };
-  Value condition = high ? compare(Predicate::slt, high) : Value();
-  if (low) {
-    Value above = compare(Predicate::sge, low);
-    condition = condition ? arith::AndIOp::create(b, condition, above).getResult() : above;
-  }
+  Value condition = ColumnsBetweenOp::create(b, type.clone(b.getI1Type()), low, high);
   Value selected = arith::SelectOp::create(b, condition, x, select.getFalseValue());
   YieldOp::create(b, selected);
   select.replaceAllUsesWith(some.getResult(0));
@@ -162,10 +154,11 @@ static void skip(arith::SelectOp select) {
 namespace {
 struct SkipSelect : tile::impl::TileSkipSelectBase<SkipSelect> {
   void runOnOperation() override {
+    Ranges ranges;
     SmallVector<arith::SelectOp> selects;
     getOperation().walk([&](arith::SelectOp op) { selects.push_back(op); });
     for (arith::SelectOp op : selects)
-      skip(op);
+      skip(ranges, op);
     // Erases what has no use left.
     (void)applyPatternsGreedily(getOperation(), RewritePatternSet(&getContext()));
   }

@@ -277,6 +277,55 @@ func.func @columns_c2(%a: tensor<16x16xf32>) {
 
 // -----
 
+func.func @columns_between_c1(%a: tensor<16xi32>) {
+  // expected-error @+1 {{(columns_between_c1) yields a tile of rank 2 of i1, got 'tensor<16x8xi32>'}}
+  %0 = tile.columns_between low(%a : tensor<16xi32>) : tensor<16x8xi32>
+  return
+}
+
+// -----
+
+func.func @columns_between_c1_rank(%a: tensor<16xi32>) {
+  // expected-error @+1 {{(columns_between_c1) yields a tile of rank 2 of i1, got 'tensor<16xi1>'}}
+  %0 = tile.columns_between low(%a : tensor<16xi32>) : tensor<16xi1>
+  return
+}
+
+// -----
+
+func.func @columns_between_c2() {
+  // expected-error @+1 {{(columns_between_c2) needs a limit, low or high}}
+  %0 = tile.columns_between : tensor<16x8xi1>
+  return
+}
+
+// -----
+
+func.func @columns_between_c2_rows(%a: tensor<16xi32>, %b: tensor<8xi32>) {
+  // expected-error @+1 {{(columns_between_c2) a limit of 'tensor<16x8xi1>' must be 'tensor<16xi32>', got 'tensor<8xi32>'}}
+  %0 = tile.columns_between low(%a : tensor<16xi32>) high(%b : tensor<8xi32>) : tensor<16x8xi1>
+  return
+}
+
+// -----
+
+func.func @columns_between_c2_element(%a: tensor<16xindex>) {
+  // expected-error @+1 {{(columns_between_c2) a limit of 'tensor<16x8xi1>' must be 'tensor<16xi32>', got 'tensor<16xindex>'}}
+  %0 = tile.columns_between high(%a : tensor<16xindex>) : tensor<16x8xi1>
+  return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = []>
+func.func @columns_between_c3(%a: tensor<16xi32>) {
+  // expected-error @+1 {{(columns_between_c3) without dimension 1 the layout of}}
+  %0 = tile.columns_between high(%a : tensor<16xi32>) : tensor<16x8xi1, #acc>
+  return
+}
+
+// -----
+
 func.func @dot_c3(%a: tensor<16x32xf16>, %b: tensor<8x32xf16>, %c: tensor<16x16xf32>) {
   // expected-error @+1 {{(dot_c3) b has no ones where it is transposed}}
   %0 = tile.dot %a, %b, %c transpose_b ones : tensor<16x32xf16>, tensor<8x32xf16>, tensor<16x16xf32>

@@ -77,5 +77,14 @@ func.func @values(%a: tensor<16x32xbf16>, %b: tensor<32x8xbf16>, %c: tensor<8x32
   %12 = tile.dot %a, %b, %11 ones : tensor<16x32xbf16>, tensor<32x8xbf16>, tensor<16x16xf32>
   // CHECK: tile.columns %[[SUMS]] first(8) : tensor<16x16xf32> -> tensor<16x8xf32>
   %13 = tile.columns %12 first(8) : tensor<16x16xf32> -> tensor<16x8xf32>
+  // CHECK: %[[LIMITS:.*]] = tile.iota %{{.*}} : i32 -> tensor<16xi32>
+  %n = arith.constant 3 : i32
+  %14 = tile.iota %n : i32 -> tensor<16xi32>
+  // CHECK: tile.columns_between low(%[[LIMITS]] : tensor<16xi32>) high(%[[LIMITS]] : tensor<16xi32>) : tensor<16x8xi1>
+  %15 = tile.columns_between low(%14 : tensor<16xi32>) high(%14 : tensor<16xi32>) : tensor<16x8xi1>
+  // CHECK: tile.columns_between low(%[[LIMITS]] : tensor<16xi32>) : tensor<16x8xi1>
+  %16 = tile.columns_between low(%14 : tensor<16xi32>) : tensor<16x8xi1>
+  // CHECK: tile.columns_between high(%[[LIMITS]] : tensor<16xi32>) : tensor<16x8xi1>
+  %17 = tile.columns_between high(%14 : tensor<16xi32>) : tensor<16x8xi1>
   return
 }

@@ -155,6 +155,36 @@ tile.func @copy(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %s: !tile.vi
   tile.return
 }
 
+// Limits of columns have the rows of their tile; those that other threads hold are brought there.
+// CHECK-LABEL: tile.func @limits
+// CHECK: %[[LOW:.*]] = tile.iota %{{.*}} : i32 -> tensor<64xi32, #[[$ROWS]]>
+// CHECK: %[[HIGH:.*]] = tile.load {{.*}} -> tensor<64xi32, #[[$ROWS]]>
+// CHECK: tile.columns_between low(%[[LOW]] : tensor<64xi32, #[[$ROWS]]>) high(%[[HIGH]] : tensor<64xi32, #[[$ROWS]]>) : tensor<64x64xi1, #[[$ACC]]>
+// CHECK: %[[OTHERS:.*]] = tile.convert_layout {{.*}} -> tensor<64xi32, #[[$ROWS]]>
+// CHECK: tile.columns_between high(%[[OTHERS]] : tensor<64xi32, #[[$ROWS]]>) : tensor<64x64xi1, #[[$ACC]]>
+tile.func @limits(%x: !tile.view<?x64xf16>, %l: !tile.view<?xi32>, %y: !tile.view<?x64xi32>, %z: !tile.view<?x64xf32>, %i: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c0_i32 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  %s = tile.dot %a, %a, %zero transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+  %low = tile.iota %c0_i32 : i32 -> tensor<64xi32>
+  %high = tile.load %l[%i] dims [0] : !tile.view<?xi32> -> tensor<64xi32>
+  %m = tile.columns_between low(%low : tensor<64xi32>) high(%high : tensor<64xi32>) : tensor<64x64xi1>
+  %t = arith.select %m, %s, %zero : tensor<64x64xi1>, tensor<64x64xf32>
+  // A column of the transposed tile.
+  %o = tile.load %l[%c0] dims [0] : !tile.view<?xi32> -> tensor<64xi32>
+  %n = tile.broadcast %o dim 0 : tensor<64xi32> -> tensor<64x64xi32>
+  %k = arith.sitofp %n : tensor<64x64xi32> to tensor<64x64xf32>
+  %u = arith.addf %t, %k : tensor<64x64xf32>
+  // expected-remark @+1 {{layout converted for limits of columns: 256 bytes through shared memory}}
+  %w = tile.columns_between high(%o : tensor<64xi32>) : tensor<64x64xi1>
+  %v = arith.select %w, %u, %zero : tensor<64x64xi1>, tensor<64x64xf32>
+  tile.store %v, %z[%i, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
 // Loops, branches and conditions carry one layout.
 // CHECK-LABEL: tile.func @control
 tile.func @control(%x: !tile.view<?x64xf16>, %z: !tile.view<?x64xf32>, %n: index, %flag: i1, %i: index)

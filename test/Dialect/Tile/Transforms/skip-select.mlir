@@ -4,21 +4,22 @@
 // ask for the select where one is inside the tile.
 // CHECK-LABEL: tile.func @limits
 // CHECK-SAME: %[[N:[a-z0-9]+]]: i32
+// CHECK-DAG: %[[C127:.*]] = arith.constant 127 : i32
 // CHECK-DAG: %[[C128:.*]] = arith.constant 128 : i32
 // CHECK: %[[X:.*]] = tile.load
-// CHECK: %[[ONE:.*]] = arith.maxsi %{{.*}}, %{{.*}} : i32
+// CHECK: %[[LOADED:.*]] = tile.load
+// CHECK: %[[LAST:.*]] = tile.broadcast %[[C127]] : i32 -> tensor<64xi32>
+// CHECK: %[[MOST:.*]] = arith.minsi %[[LOADED]], %[[LAST]] : tensor<64xi32>
+// CHECK: %[[NEXT:.*]] = arith.addi %[[MOST]], %{{.*}} : tensor<64xi32>
+// CHECK: %[[ONE:.*]] = arith.minsi %[[N]], %[[C128]] : i32
 // CHECK-NEXT: %[[NS:.*]] = tile.broadcast %[[ONE]] : i32 -> tensor<64xi32>
-// CHECK-NEXT: %[[HIGH:.*]] = arith.minsi %{{.*}}, %[[NS]] : tensor<64xi32>
+// CHECK-NEXT: %[[HIGH:.*]] = arith.minsi %[[NEXT]], %[[NS]] : tensor<64xi32>
 // CHECK: %[[ALL:.*]] = tile.broadcast %[[C128]] : i32 -> tensor<64xi32>
 // CHECK: %[[BELOW:.*]] = arith.cmpi slt, %[[HIGH]], %[[ALL]] : tensor<64xi32>
 // CHECK: %[[ABOVE:.*]] = arith.cmpi sgt, %[[LOW:.*]], %{{.*}} : tensor<64xi32>
 // CHECK: %[[ROWS:.*]] = arith.ori %[[BELOW]], %[[ABOVE]]
 // CHECK: %[[Y:.*]] = tile.if_any %[[ROWS]](%[[X]]) : tensor<64xi1>, (tensor<64x128xf32>) {
-// CHECK-DAG: %[[HIGHS:.*]] = tile.broadcast %[[HIGH]] dim 1
-// CHECK-DAG: %[[LOWS:.*]] = tile.broadcast %[[LOW]] dim 1
-// CHECK-DAG: %[[A:.*]] = arith.cmpi slt, %[[NUMBERS:.*]], %[[HIGHS]] : tensor<64x128xi32>
-// CHECK-DAG: %[[B:.*]] = arith.cmpi sge, %[[NUMBERS]], %[[LOWS]] : tensor<64x128xi32>
-// CHECK: %[[C:.*]] = arith.andi %[[A]], %[[B]]
+// CHECK: %[[C:.*]] = tile.columns_between low(%[[LOW]] : tensor<64xi32>) high(%[[HIGH]] : tensor<64xi32>) : tensor<64x128xi1>
 // CHECK: %[[S:.*]] = arith.select %[[C]], %[[X]], %{{.*}} : tensor<64x128xi1>, tensor<64x128xf32>
 // CHECK: tile.yield %[[S]]
 // CHECK: }
@@ -42,6 +43,28 @@ tile.func @limits(%n: i32, %x: !tile.view<?x128xf32>, %l: !tile.view<?xi32>) gri
   %ab = arith.andi %a, %b : tensor<64x128xi1>
   %all = arith.andi %ab, %ins : tensor<64x128xi1>
   %s = arith.select %all, %v, %other : tensor<64x128xi1>, tensor<64x128xf32>
+  tile.store %s, %x[%c0, %c0] dims [0, 1] : tensor<64x128xf32>, !tile.view<?x128xf32>
+  tile.return
+}
+
+// A limit that is known to be at most the number of columns is not brought there; one side.
+// CHECK-LABEL: tile.func @known
+// CHECK: %[[ROWS:.*]] = tile.iota %{{.*}} : i32 -> tensor<64xi32>
+// CHECK-NOT: arith.minsi
+// CHECK: tile.if_any
+// CHECK-NEXT: tile.columns_between high(%[[ROWS]] : tensor<64xi32>) : tensor<64x128xi1>
+tile.func @known(%x: !tile.view<?x128xf32>) grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c0_i32 = arith.constant 0 : i32
+  %f0 = arith.constant 0.0 : f32
+  %other = tile.broadcast %f0 : f32 -> tensor<64x128xf32>
+  %v = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x128xf32> -> tensor<64x128xf32>
+  %numbers = tile.iota %c0_i32 : i32 -> tensor<128xi32>
+  %rows = tile.iota %c0_i32 : i32 -> tensor<64xi32>
+  %columns = tile.broadcast %numbers dim 0 : tensor<128xi32> -> tensor<64x128xi32>
+  %limits = tile.broadcast %rows dim 1 : tensor<64xi32> -> tensor<64x128xi32>
+  %a = arith.cmpi slt, %columns, %limits : tensor<64x128xi32>
+  %s = arith.select %a, %v, %other : tensor<64x128xi1>, tensor<64x128xf32>
   tile.store %s, %x[%c0, %c0] dims [0, 1] : tensor<64x128xf32>, !tile.view<?x128xf32>
   tile.return
 }

@@ -363,6 +363,37 @@ def Tile_ColumnsOp : Tile_Op<"columns", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_ColumnsBetweenOp : Tile_Op<"columns_between", [Pure, AttrSizedOperandSegments]> {
+  let summary = "in each row, the columns between two limits";
+  let description = [{
+    result[x, y] = low[x] <= y and y < high[x]; a limit that is not there does not
+    limit. No column is where low[x] is high[x] or more; limits may lie beyond the
+    tile's ends.
+
+    Constraints:
+    - (C1) The result has rank 2 and element type i1.
+    - (C2) There is a limit; each is a tile of i32 with one element for each row of the result.
+    - (C3) Layouts: limits have the result's without its columns, or none has one.
+
+    Created by `tile-skip-select`. On GPUs a row's columns of a thread are bits of a
+    number, counted from its limits, where the layout lets them be counted.
+
+    Example:
+
+    ```mlir
+    %c = tile.columns_between low(%low : tensor<64xi32>) high(%high : tensor<64xi32>) : tensor<64x128xi1>
+    %d = tile.columns_between high(%high : tensor<64xi32>) : tensor<64x128xi1>
+    ```
+  }];
+  let arguments = (ins Optional<AnyRankedTensor>:$low, Optional<AnyRankedTensor>:$high);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    (`low` `(` $low^ `:` type($low) `)`)? (`high` `(` $high^ `:` type($high) `)`)? attr-dict
+    `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let summary = "consecutive integers";
   let description = [{

@@ -69,7 +69,7 @@ def TileSkipSelect : Pass<"tile-skip-select", "::mlir::tile::FuncOp"> {
     per row, or one for all, goes into a `tile.if_any` that runs for groups of rows
     of which some column is beyond its limit. So of a tile on the edge of what
     is selected, groups of rows on one side of the edge do nothing. All limits above
-    become one, and all below.
+    become one, and all below, and the comparisons a `tile.columns_between`.
 
     Requires: comparisons in i32 (`tile-narrow-positions`). Ensures: nothing else
     changes; where something else is compared, or no limit is one per row, the select
@@ -82,7 +82,7 @@ def TileSkipSelect : Pass<"tile-skip-select", "::mlir::tile::FuncOp"> {
     ```mlir
     %some = arith.cmpi slt, %high, %all : tensor<64xi32>
     %y = tile.if_any %some (%x) : tensor<64xi1>, (tensor<64x128xf32>) {
-      %c = arith.cmpi slt, %numbers, %limits : tensor<64x128xi32>
+      %c = tile.columns_between high(%high : tensor<64xi32>) : tensor<64x128xi1>
       %z = arith.select %c, %x, %other : tensor<64x128xi1>, tensor<64x128xf32>
       tile.yield %z : tensor<64x128xf32>
     }
