@@ -168,36 +168,74 @@ FailureOr<bool> Emitter::emitCompareNumbers(Operation *op) {
   return true;
 }
 
-/// base +- number of the column: base +- what the thread's number gives, once a row; then
-/// a constant per element. `reassoc` allows it.
-FailureOr<bool> Emitter::emitSumWithNumbers(Operation *op) {
-  if (!isa<arith::AddFOp, arith::SubFOp>(op))
+/// Numbers as floats: of columns repeated along `dim` 0 of a tile, or of its rows.
+static tile::IotaOp floatNumbers(Value value) {
+  if (auto broadcast = value.getDefiningOp<tile::BroadcastOp>();
+      broadcast && broadcast.getDim() == 0)
+    value = broadcast.getInput();
+  auto floats = value.getDefiningOp<arith::SIToFPOp>();
+  return floats ? numbersOfColumns(floats.getIn()) : tile::IotaOp();
+}
+
+static bool mayReassociate(Operation *op) {
+  if (!isa_and_nonnull<arith::AddFOp, arith::SubFOp>(op))
     return false;
   auto flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr().getValue();
-  auto bases = op->getOperand(0).getDefiningOp<tile::BroadcastOp>();
-  auto columns = op->getOperand(1).getDefiningOp<tile::BroadcastOp>();
-  auto floats = columns && columns.getDim() == 0
-                    ? columns.getInput().getDefiningOp<arith::SIToFPOp>()
-                    : arith::SIToFPOp();
-  tile::IotaOp iota = floats ? numbersOfColumns(floats.getIn()) : tile::IotaOp();
+  return bitEnumContainsAll(flags, arith::FastMathFlags::reassoc);
+}
+
+/// base +- number of the row +- number of the column: base +- what the thread's numbers give,
+/// once; then a constant per element, the same for all on a diagonal. `reassoc` allows it.
+FailureOr<bool> Emitter::emitSumWithNumbers(Operation *op) {
+  auto bases = mayReassociate(op) ? op->getOperand(0).getDefiningOp<tile::BroadcastOp>()
+                                  : tile::BroadcastOp();
+  tile::IotaOp columns = bases ? floatNumbers(op->getOperand(1)) : tile::IotaOp();
   auto type = dyn_cast_or_null<VectorType>(convert(op->getResult(0).getType()));
-  if (!iota || !bases || bases.getDim() != 1 || !type ||
-      !bitEnumContainsAll(flags, arith::FastMathFlags::reassoc))
+  if (!columns || bases.getDim() != 1 || !type)
     return false;
-  FailureOr<Layout> rows = layoutOf(bases.getInput()), tile = layoutOf(op->getResult(0));
-  auto parts = splitNumbers(iota, op->getResult(0));
-  if (failed(parts) || failed(rows) || failed(tile))
+  FailureOr<Layout> of = layoutOf(bases.getInput()), tile = layoutOf(op->getResult(0));
+  if (failed(of) || failed(tile))
     return failure();
-  auto combine = [&](Value x, Value y) -> Value {
-    if (isa<arith::AddFOp>(op))
+  auto combine = [&](Operation *like, Value x, Value y) -> Value {
+    if (isa<arith::AddFOp>(like))
       return arith::AddFOp::create(b, x, y);
     return arith::SubFOp::create(b, x, y);
   };
-  Value base = get(bases.getInput());
-  Value thread = arith::UIToFPOp::create(b, type.getElementType(), parts->first);
-  base = combine(base, vector::BroadcastOp::create(b, base.getType(), thread));
-  Value constant = arith::SIToFPOp::create(b, type, parts->second);
-  set(op->getResult(0), combine(spread(base, *rows, *tile, 1), constant));
+  auto ofThread = [&](tile::IotaOp numbers) -> FailureOr<Value> {
+    FailureOr<Layout> layout = layoutOf(numbers.getResult());
+    if (failed(layout))
+      return failure();
+    return Value(arith::UIToFPOp::create(b, type.getElementType(), here(threadOffset(*layout, 0))));
+  };
+  FailureOr<Value> column = ofThread(columns);
+  if (failed(column))
+    return failure();
+  Operation *inRows = bases.getInput().getDefiningOp();
+  auto scalar = mayReassociate(inRows) ? inRows->getOperand(0).getDefiningOp<tile::BroadcastOp>()
+                                       : tile::BroadcastOp();
+  tile::IotaOp rows =
+      scalar && !scalar.getDim() ? floatNumbers(inRows->getOperand(1)) : tile::IotaOp();
+  Value base;
+  if (rows) {
+    FailureOr<Value> row = ofThread(rows);
+    if (failed(row))
+      return failure();
+    base = combine(op, combine(inRows, get(scalar.getInput()), *row), *column);
+    base = vector::BroadcastOp::create(b, type, base);
+  } else {
+    base = get(bases.getInput());
+    base = combine(op, base, vector::BroadcastOp::create(b, base.getType(), *column));
+    base = spread(base, *of, *tile, 1);
+  }
+  SmallVector<Attribute> constants;
+  for (int64_t r = 0; r < tile->numRegs(); ++r) {
+    Coords at = tile->offsetOfReg(r);
+    int64_t row = !rows ? 0 : isa<arith::AddFOp>(inRows) ? at[0] : -at[0];
+    int64_t sum = row + (isa<arith::AddFOp>(op) ? at[1] : -at[1]);
+    constants.push_back(b.getFloatAttr(type.getElementType(), static_cast<double>(sum)));
+  }
+  Value constant = arith::ConstantOp::create(b, DenseElementsAttr::get(type, constants));
+  set(op->getResult(0), arith::AddFOp::create(b, base, constant));
   return true;
 }
 

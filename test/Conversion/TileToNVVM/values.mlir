@@ -182,13 +182,13 @@ tile.func @transposed(%x: !tile.view<?x?xf32>, %z: !tile.view<?x?xf32>)
 // side: limit - thread in a comparison whose limit has room for it, base - thread in a sum.
 // CHECK: llvm.func @numbers
 // CHECK-DAG: %[[I:.*]] = arith.constant dense<[0, 1, 0, 1, 8, 9, 8, 9]> : vector<8xi32>
-// CHECK-DAG: %[[F:.*]] = arith.constant dense<[0.000000e+00, 1.000000e+00, 0.000000e+00, 1.000000e+00, 8.000000e+00, 9.000000e+00, 8.000000e+00, 9.000000e+00]> : vector<8xf32>
+// CHECK-DAG: %[[F:.*]] = arith.constant dense<[0.000000e+00, -1.000000e+00, 0.000000e+00, -1.000000e+00, -8.000000e+00, -9.000000e+00, -8.000000e+00, -9.000000e+00]> : vector<8xf32>
 // CHECK-DAG: %[[LIMIT:.*]] = arith.subi %{{.*}}, %{{.*}} : vector<8xi32>
 // CHECK-DAG: arith.cmpi sgt, %[[LIMIT]], %[[I]] : vector<8xi32>
 // CHECK-DAG: %[[THREAD:.*]] = arith.uitofp %{{.*}} : i32 to f32
 // CHECK-DAG: %[[BASE:.*]] = arith.subf %{{.*}}, %{{.*}} : vector<2xf32>
 // CHECK-DAG: %[[BASES:.*]] = vector.shuffle %[[BASE]], %[[BASE]] [0, 0, 1, 1, 0, 0, 1, 1]
-// CHECK-DAG: arith.subf %[[BASES]], %[[F]] : vector<8xf32>
+// CHECK-DAG: arith.addf %[[BASES]], %[[F]] : vector<8xf32>
 tile.func @numbers(%x: !tile.view<?x?xf32>, %l: !tile.view<?xi32>) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %z = arith.constant 0 : i32
@@ -205,5 +205,29 @@ tile.func @numbers(%x: !tile.view<?x?xf32>, %l: !tile.view<?xi32>) grid affine_m
   %d = arith.subf %base, %cf fastmath<reassoc> : tensor<64x16xf32, #acc>
   %s = arith.select %c, %d, %base : tensor<64x16xi1, #acc>, tensor<64x16xf32, #acc>
   tile.store %s, %x[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #acc>, !tile.view<?x?xf32>
+  tile.return
+}
+
+// Numbers of rows as well: the thread's parts of both are added to the tile's once, and elements
+// on one diagonal have one constant.
+// CHECK: llvm.func @diagonals
+// CHECK-DAG: %[[K:.*]] = arith.constant dense<[0.000000e+00, -1.000000e+00, 8.000000e+00, 7.000000e+00, -8.000000e+00, -9.000000e+00, 0.000000e+00, -1.000000e+00]> : vector<8xf32>
+// CHECK: %[[R:.*]] = arith.addf %{{.*}}, %{{.*}} : f32
+// CHECK: %[[RC:.*]] = arith.subf %[[R]], %{{.*}} : f32
+// CHECK: %[[SPREAD:.*]] = vector.broadcast %[[RC]] : f32 to vector<8xf32>
+// CHECK: arith.addf %[[SPREAD]], %[[K]] : vector<8xf32>
+tile.func @diagonals(%x: !tile.view<?x?xf32>, %part: f32) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0 : i32
+  %numbers = tile.iota %z : i32 -> tensor<16xi32, #cols>
+  %r = tile.iota %z : i32 -> tensor<64xi32, #rows>
+  %rf = arith.sitofp %r : tensor<64xi32, #rows> to tensor<64xf32, #rows>
+  %parts = tile.broadcast %part : f32 -> tensor<64xf32, #rows>
+  %sum = arith.addf %parts, %rf fastmath<reassoc> : tensor<64xf32, #rows>
+  %base = tile.broadcast %sum dim 1 : tensor<64xf32, #rows> -> tensor<64x16xf32, #acc>
+  %nf = arith.sitofp %numbers : tensor<16xi32, #cols> to tensor<16xf32, #cols>
+  %cf = tile.broadcast %nf dim 0 : tensor<16xf32, #cols> -> tensor<64x16xf32, #acc>
+  %d = arith.subf %base, %cf fastmath<reassoc> : tensor<64x16xf32, #acc>
+  tile.store %d, %x[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #acc>, !tile.view<?x?xf32>
   tile.return
 }

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A sum of positions is x = base + c or base - c, base the same along a row and c the
-// column's number, from 0 to n - 1. So float(x) = float(base) +- float(c), each of
-// them an integer, and exact as long as they are below 2^24.
+// A sum of positions is x = s + r + c, s the same for the tile, r and c the numbers of
+// the row and of the column from 0 on, each of them added or subtracted, or no r. So
+// float(x) = float(s) +- float(r) +- float(c), each of them an integer, and exact as long
+// as they are below 2^24.
 //
-// The base is computed modulo 2^32: it is what x is in column 0, whatever its parts
-// were. Only where x wraps around between two columns, the sum of floats does not.
+// s is computed modulo 2^32: it is what x is in row and column 0, whatever its parts
+// were. Only where x wraps around within the tile, the sum of floats does not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,20 +105,26 @@ static void convert(arith::SIToFPOp op) {
   };
   for (const Term &term : sum.scalars)
     common = add(common, castToI32(b, term.value), term.negative);
-  auto rowsType = RankedTensorType::get({type.getDimSize(0)}, b.getI32Type());
-  Value base = BroadcastOp::create(b, rowsType, common, IntegerAttr());
-  for (const Term &term : sum.rows)
-    base = add(base, numbersFromZero(b, type.getDimSize(0)), term.negative);
-  auto spread = [&](Value numbers, int64_t dim) -> Value {
-    auto floats = cast<RankedTensorType>(numbers.getType()).clone(b.getF32Type());
-    return BroadcastOp::create(b, type, arith::SIToFPOp::create(b, floats, numbers),
-                               b.getI64IntegerAttr(dim));
-  };
-  Value bases = spread(base, 1), columns = spread(numbersFromZero(b, type.getDimSize(1)), 0);
-  // So that a target may add the constant last.
+  // So that a target may add constants last, and find the same sums in several rows.
   auto flags = arith::FastMathFlags::reassoc;
-  Value sums = sum.columns > 0 ? arith::AddFOp::create(b, bases, columns, flags).getResult()
-                               : arith::SubFOp::create(b, bases, columns, flags).getResult();
+  auto combine = [&](Value x, Value y, bool negative) -> Value {
+    if (negative)
+      return arith::SubFOp::create(b, x, y, flags);
+    return arith::AddFOp::create(b, x, y, flags);
+  };
+  auto numbers = [&](int64_t dim) -> Value {
+    Value integers = numbersFromZero(b, type.getDimSize(dim));
+    auto floats = cast<RankedTensorType>(integers.getType()).clone(b.getF32Type());
+    return arith::SIToFPOp::create(b, floats, integers);
+  };
+  auto rowsType = RankedTensorType::get({type.getDimSize(0)}, b.getF32Type());
+  Value base = BroadcastOp::create(
+      b, rowsType, arith::SIToFPOp::create(b, b.getF32Type(), common), IntegerAttr());
+  for (const Term &term : sum.rows)
+    base = combine(base, numbers(0), term.negative);
+  Value bases = BroadcastOp::create(b, type, base, b.getI64IntegerAttr(1));
+  Value columns = BroadcastOp::create(b, type, numbers(1), b.getI64IntegerAttr(0));
+  Value sums = combine(bases, columns, sum.columns < 0);
   op.replaceAllUsesWith(sums);
   op.erase();
 }

@@ -1,14 +1,17 @@
 // RUN: fa-opt %s --tile-float-positions --canonicalize | FileCheck %s
 
-// (i0 + r + d) - (j0 + c), in i32 whatever it was before: its part without c is converted.
+// (i0 + r + d) - (j0 + c), in i32 whatever it was before: its part without r and c is converted.
 // CHECK-LABEL: tile.func @distance
-// CHECK-DAG: %[[R:.*]] = tile.iota %{{.*}} : i32 -> tensor<64xi32>
-// CHECK-DAG: %[[C:.*]] = tile.iota %{{.*}} : i32 -> tensor<128xi32>
-// CHECK-DAG: %[[BASE:.*]] = arith.addi %{{.*}}, %[[R]] : tensor<64xi32>
-// CHECK-DAG: %[[X:.*]] = arith.sitofp %[[BASE]] : tensor<64xi32> to tensor<64xf32>
-// CHECK-DAG: %[[Y:.*]] = arith.sitofp %[[C]] : tensor<128xi32> to tensor<128xf32>
-// CHECK-DAG: %[[XS:.*]] = tile.broadcast %[[X]] dim 1
-// CHECK-DAG: %[[YS:.*]] = tile.broadcast %[[Y]] dim 0
+// CHECK: %[[PART:.*]] = arith.subi %{{.*}}, %{{.*}} : i32
+// CHECK: %[[S:.*]] = arith.sitofp %[[PART]] : i32 to f32
+// CHECK: %[[SS:.*]] = tile.broadcast %[[S]] : f32 -> tensor<64xf32>
+// CHECK: %[[R:.*]] = tile.iota %{{.*}} : i32 -> tensor<64xi32>
+// CHECK: %[[X:.*]] = arith.sitofp %[[R]] : tensor<64xi32> to tensor<64xf32>
+// CHECK: %[[BASE:.*]] = arith.addf %[[SS]], %[[X]] fastmath<reassoc> : tensor<64xf32>
+// CHECK: %[[XS:.*]] = tile.broadcast %[[BASE]] dim 1
+// CHECK: %[[C:.*]] = tile.iota %{{.*}} : i32 -> tensor<128xi32>
+// CHECK: %[[Y:.*]] = arith.sitofp %[[C]] : tensor<128xi32> to tensor<128xf32>
+// CHECK: %[[YS:.*]] = tile.broadcast %[[Y]] dim 0
 // CHECK: arith.subf %[[XS]], %[[YS]] fastmath<reassoc> : tensor<64x128xf32>
 tile.func @distance(%x: !tile.view<?x128xf32>, %i0: index, %j0: index, %d: index) grid affine_map<() -> (1, 1, 1)> sizes [] {
   %c0 = arith.constant 0 : index

@@ -35,26 +35,30 @@ def TileNarrowPositions : Pass<"tile-narrow-positions", "::mlir::tile::FuncOp"> 
 }
 
 def TileFloatPositions : Pass<"tile-float-positions", "::mlir::tile::FuncOp"> {
-  let summary = "convert sums of positions to floats once a row";
+  let summary = "convert sums of positions to floats once a tile";
   let description = [{
     What: where a tile of sums of positions and sizes is converted to f32, and
-    runs by 1 or -1 from column to column, the part that is common to a row is
-    converted, and the numbers of the columns, 0 to n - 1, are added as floats. So
+    runs by 1 or -1 from column to column, the part that is common to the tile is
+    converted, and the numbers of rows and columns, from 0 on, are added as floats. So
     each element takes one addition of a constant, instead of two of integers and
-    a conversion.
+    a conversion; and where a thread has elements on one diagonal, i - j is the
+    same for them, and so is what is computed from it.
 
     Requires: nothing. Ensures: nothing else changes. Sums of other numbers, such
     as captured ones, stay, and what multiplies positions.
 
-    Numerics: exact where the sum and its part of the row are below 2^24; beyond,
-    rounded twice (2^-23 relative). Where sums of i32 come within n of the ends of
-    i32, they may be taken to have wrapped around or not.
+    Numerics: exact where the sum and its parts are below 2^24; beyond, rounded
+    twice (2^-23 relative). Where sums of i32 come within a tile's sizes of the ends
+    of i32, they may be taken to have wrapped around or not.
 
     Example (`test/Dialect/Tile/Transforms/float-positions.mlir`): sitofp(i - j) becomes
 
     ```mlir
-    %base = arith.sitofp %rows : tensor<64xi32> to tensor<64xf32>
-    %numbers = arith.sitofp %iota : tensor<128xi32> to tensor<128xf32>
+    %s = arith.sitofp %common : i32 to f32
+    %r = arith.sitofp %rows : tensor<64xi32> to tensor<64xf32>
+    %c = arith.sitofp %iota : tensor<128xi32> to tensor<128xf32>
+    ...
+    %base = arith.addf %tile, %r fastmath<reassoc> : tensor<64xf32>
     ...
     %x = arith.subf %bases, %columns fastmath<reassoc> : tensor<64x128xf32>
     ```
