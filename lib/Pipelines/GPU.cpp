@@ -35,7 +35,10 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   };
   if (options.aligned)
     add(tile::createTileAssumeAlignment());
-  add(tile::createTileNarrowPositions());
+  // The registers of the schedule of sm_80 are full.
+  tile::TileNarrowPositionsOptions narrow;
+  narrow.beforeLoops = target.hasWGMMA && options.aligned;
+  add(tile::createTileNarrowPositions(narrow));
   add(tile::createTileFloatPositions());
   // They save arithmetic, which bounds a loop whose products run beside it;
   // elsewhere their branches part arithmetic from products.

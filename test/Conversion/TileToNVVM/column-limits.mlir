@@ -24,7 +24,6 @@
 // CHECK-NEXT: %[[COUNT:.*]] = arith.addi %[[WHOLE]], %[[MORE]] : i32
 // CHECK-NEXT: %[[FROM:.*]] = llvm.inline_asm {{.*}}"shl.b32 $0, -1, $1;", "=r,r" %[[COUNT]]
 // CHECK-NEXT: %[[BELOW:.*]] = arith.xori %[[FROM]], %[[ALL]] : i32
-// CHECK: %[[OTHER:.*]] = arith.xori %{{.*}}, %[[ALL]] : i32
 // CHECK-NEXT: %[[BIT:.*]] = arith.andi %[[BELOW]], %[[C1]] : i32
 // CHECK-NEXT: %[[IS:.*]] = arith.cmpi ne, %[[BIT]], %[[C0]] : i32
 // CHECK-NEXT: arith.select %[[IS]], %{{.*}}, %{{.*}} : f32
@@ -33,6 +32,7 @@
 // CHECK-NEXT: arith.select
 // CHECK-NEXT: arith.andi %[[BELOW]], %[[C4]] : i32
 // CHECK-COUNT-8: arith.select
+// CHECK: %[[OTHER:.*]] = arith.xori %{{.*}}, %[[ALL]] : i32
 // CHECK-NEXT: arith.andi %[[OTHER]], %[[C1]] : i32
 // CHECK-COUNT-10: arith.select
 // CHECK-NOT: arith.select

@@ -94,6 +94,34 @@ MaybeInterval Ranges::ofArgument(BlockArgument argument) {
   return checked(begin->low, last);
 }
 
+/// The range of value + shift: where the value is at most n - shift, the sum is at most n.
+static MaybeInterval rangeOfSum(Ranges &ranges, Value value, Value shift, int64_t depth) {
+  MaybeInterval a = ranges.get(value), b = ranges.get(shift);
+  if (!a || !b)
+    return std::nullopt;
+  Operation *op = value.getDefiningOp();
+  if (auto difference = dyn_cast_if_present<arith::SubIOp>(op);
+      difference && difference.getRhs() == shift)
+    if (MaybeInterval from = ranges.get(difference.getLhs())) {
+      MaybeInterval exact = checked(__int128(from->low) - b->high, __int128(from->high) - b->low);
+      bool wraps =
+          getElementTypeOrSelf(value).isInteger(32) && (!exact || !exact->fits(32)) &&
+          !bitEnumContainsAll(difference.getOverflowFlags(), arith::IntegerOverflowFlags::nsw);
+      if (exact && !wraps)
+        return from;
+    }
+  if (isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op) && depth > 0) {
+    a = rangeOfSum(ranges, op->getOperand(0), shift, depth - 1);
+    b = rangeOfSum(ranges, op->getOperand(1), shift, depth - 1);
+    if (!a || !b)
+      return std::nullopt;
+    if (isa<arith::MinSIOp>(op))
+      return Interval{std::min(a->low, b->low), std::min(a->high, b->high)};
+    return Interval{std::max(a->low, b->low), std::max(a->high, b->high)};
+  }
+  return checked(__int128(a->low) + b->low, __int128(a->high) + b->high);
+}
+
 MaybeInterval Ranges::compute(Value value) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
@@ -127,8 +155,10 @@ MaybeInterval Ranges::compute(Value value) {
   MaybeInterval a = get(op->getOperand(0)), b = get(op->getOperand(1));
   if (!a || !b)
     return std::nullopt;
-  if (isa<arith::AddIOp>(op))
-    return checked(__int128(a->low) + b->low, __int128(a->high) + b->high);
+  if (isa<arith::AddIOp>(op)) {
+    constexpr int64_t kDepth = 4;
+    return rangeOfSum(*this, op->getOperand(0), op->getOperand(1), kDepth);
+  }
   if (isa<arith::SubIOp>(op))
     return checked(__int128(a->low) - b->high, __int128(a->high) - b->low);
   if (isa<arith::MulIOp>(op)) {

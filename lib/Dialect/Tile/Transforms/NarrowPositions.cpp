@@ -8,10 +8,12 @@
 // Positions are 64 bits wide, twice a score, so masks on them cost several
 // instructions a vector. Three rewrites, all exact:
 //   1. a comparison that is linear in its column's number c (start + c <= limit
-//      of the row) becomes c <= limit' in i32, where limit' = limit - start. Where the
-//      limit is linear in the row's number r too, only what all rows share is computed
-//      in 64 bits, and brought to where r, added in i32, decides; else limit' is
-//      computed once a row in 64 bits and brought into [-1, columns];
+//      of the row) becomes c < limit' in i32, where limit' = limit + 1 - start. Where the
+//      limit is linear in the row's number r too, what all rows share is brought to
+//      at most 2^28 either way, beyond all columns, and r is added in i32. Of that, what
+//      does not change in the loop is computed before it, in 64 bits; the rest is
+//      added in i32. Else limit' is computed once a row in 64 bits and brought into
+//      [-1, columns];
 //   2. of such comparisons that are one condition together, those from the same side
 //      are one, with the lower of both limits, or the higher;
 //   3. other arithmetic on tiles of positions is done in i32 where its
@@ -27,6 +29,7 @@
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -151,7 +154,7 @@ static arith::CmpIPredicate getSwapped(arith::CmpIPredicate predicate) {
 }
 
 namespace {
-/// column <= limit, or column >= limit, of all rows or each; what that became.
+/// column < limit, or column >= limit, of all rows or each; what that became.
 struct Bound {
   bool upper;
   /// Numbers of columns (i32), and what they were; null where they count from 0.
@@ -179,8 +182,124 @@ static Value emitComparison(ImplicitLocOpBuilder &b, arith::CmpIPredicate predic
   return arith::CmpIOp::create(b, predicate, all, limits);
 }
 
+/// Limits farther than this are all the same: no column is there, nor with what else is
+/// added.
+static constexpr int64_t kFar = int64_t(1) << 28;
+
+static Value clamp(ImplicitLocOpBuilder &b, Value value, Interval known, Interval wanted) {
+  if (known.low < wanted.low)
+    value = arith::MaxSIOp::create(b, value, constant(b, value.getType(), wanted.low));
+  if (known.high > wanted.high)
+    value = arith::MinSIOp::create(b, value, constant(b, value.getType(), wanted.high));
+  return value;
+}
+
+/// The sum of the terms, in their order; 0 where there is none.
+static Value addTerms(ImplicitLocOpBuilder &b, Type type, ArrayRef<Term> terms) {
+  Value sum;
+  for (const Term &term : terms) {
+    if (!sum && !term.negative) {
+      sum = term.value;
+      continue;
+    }
+    if (!sum)
+      sum = constant(b, type, 0);
+    sum = term.negative ? arith::SubIOp::create(b, sum, term.value).getResult()
+                        : arith::AddIOp::create(b, sum, term.value).getResult();
+  }
+  return sum ? sum : constant(b, type, 0);
+}
+
+/// Between which numbers the sum of the terms is, all of whose ranges are known.
+static Interval rangeOfTerms(Ranges &ranges, ArrayRef<Term> terms) {
+  Interval sum{0, 0};
+  for (const Term &term : terms) {
+    Interval part = *ranges.get(term.value);
+    sum.low += term.negative ? -part.high : part.low;
+    sum.high += term.negative ? -part.low : part.high;
+  }
+  return sum;
+}
+
+/// Whether the sum of the terms, in whatever order, stays where Ranges counts.
+static bool isSummable(Ranges &ranges, ArrayRef<Term> terms) {
+  __int128 most = 0;
+  for (const Term &term : terms) {
+    MaybeInterval part = ranges.get(term.value);
+    if (!part)
+      return false;
+    most += std::max<__int128>(-__int128(part->low), part->high);
+  }
+  return most <= Interval::kLimit;
+}
+
+/// Takes sums apart that are computed in the loop, as far as that is needed to tell what changes
+/// there.
+static void takeApart(LoopLikeOpInterface loop, Term term, SmallVectorImpl<Term> &terms) {
+  constexpr size_t kMostTerms = 16;
+  Operation *op = term.value.getDefiningOp();
+  if (terms.size() > kMostTerms || loop.isDefinedOutsideOfLoop(term.value) ||
+      !isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op)) {
+    terms.push_back(term);
+    return;
+  }
+  takeApart(loop, {op->getOperand(0), term.negative}, terms);
+  takeApart(loop, {op->getOperand(1), term.negative != isa<arith::SubIOp>(op)}, terms);
+}
+
+/// The sum of the terms in i32, exact within `near` and clamped to that. With a loop, what does
+/// not change there is computed before it, the rest in i32 where that is exact too.
+static Value nearSum(ImplicitLocOpBuilder &b, Ranges &ranges, ArrayRef<Term> terms, Interval near,
+                     LoopLikeOpInterface loop) {
+  Type type = terms.front().value.getType();
+  SmallVector<Term> fixed, moving, apart;
+  if (loop) {
+    for (const Term &term : terms)
+      takeApart(loop, term, apart);
+    if (isSummable(ranges, apart))
+      terms = apart;
+    for (const Term &term : terms)
+      (loop.isDefinedOutsideOfLoop(term.value) ? fixed : moving).push_back(term);
+    llvm::stable_sort(fixed, [](Term x, Term y) { return x.negative < y.negative; });
+  }
+  Interval before = rangeOfTerms(ranges, fixed), here = rangeOfTerms(ranges, moving);
+  Interval all = rangeOfTerms(ranges, terms);
+  int64_t width = here.high - here.low;
+  if (fixed.empty() || moving.empty() || (!all.fits(32) && width > int64_t(1) << 31))
+    return castToI32(b, clamp(b, addTerms(b, type, terms), all, near));
+  auto add = [&](Value x, Value y) { return arith::AddIOp::create(b, x, y).getResult(); };
+  auto beforeLoop = [&](function_ref<Value()> make) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(loop);
+    return make();
+  };
+  if (all.fits(32)) {
+    Value first = beforeLoop([&] { return castToI32(b, addTerms(b, type, fixed)); });
+    return clamp(b, add(first, castToI32(b, addTerms(b, type, moving))), all, near);
+  }
+  // before + here may leave 32 bits. Not so this, where here = middle + rest:
+  //   clamp(before + here) = clamp(before + middle, -kFar - rest, kFar - rest) + rest;
+  // and what is beyond all of these bounds does not count.
+  int64_t middle = here.low + width / 2;
+  Value first = beforeLoop([&] {
+    Value sum =
+        clamp(b, addTerms(b, type, fixed), before, {near.low - here.high, near.high - here.low});
+    return castToI32(b, add(sum, constant(b, type, middle)));
+  });
+  Value rest = castToI32(b, addTerms(b, type, moving));
+  rest = add(rest, constant(b, rest.getType(), -middle));
+  // It does not wrap around, which later passes cannot tell from what they see of the loop.
+  auto bound = [&](int64_t limit) -> Value {
+    return arith::SubIOp::create(b, constant(b, rest.getType(), limit), rest,
+                                 arith::IntegerOverflowFlags::nsw);
+  };
+  first = arith::MaxSIOp::create(b, first, bound(near.low));
+  first = arith::MinSIOp::create(b, first, bound(near.high));
+  return add(first, rest);
+}
+
 /// Rewrites the comparison, and notes what it became where it is a bound.
-static bool compareColumns(Ranges &ranges, arith::CmpIOp op, Bounds &found) {
+static bool compareColumns(Ranges &ranges, arith::CmpIOp op, bool beforeLoops, Bounds &found) {
   auto type = dyn_cast<RankedTensorType>(op.getLhs().getType());
   if (!type || !isWide(type) || type.getRank() < 1 || type.getRank() > 2)
     return false;
@@ -196,6 +315,14 @@ static bool compareColumns(Ranges &ranges, arith::CmpIOp op, Bounds &found) {
   Term column = sum.columns.front();
   if (column.negative)
     predicate = getSwapped(predicate);
+  // What is at most a limit is less than the next number, as all bounds from above are then.
+  int64_t added = 0;
+  for (auto [from, to] : {std::pair(arith::CmpIPredicate::sle, arith::CmpIPredicate::slt),
+                          std::pair(arith::CmpIPredicate::sgt, arith::CmpIPredicate::sge)})
+    if (predicate == from) {
+      predicate = to;
+      added = 1;
+    }
 
   auto iota = column.value.getDefiningOp<tile::IotaOp>();
   int64_t columns = type.getShape().back();
@@ -211,15 +338,7 @@ static bool compareColumns(Ranges &ranges, arith::CmpIOp op, Bounds &found) {
     sum.scalars = scalars;
     sum.rows.clear();
   }
-  // Every partial sum of the limit is exact, in whatever order.
-  __int128 most = 0;
-  for (const Term &term : llvm::concat<Term>(sum.scalars, sum.rows)) {
-    MaybeInterval part = ranges.get(term.value);
-    if (!part)
-      return false;
-    most += std::max<__int128>(-__int128(part->low), part->high);
-  }
-  if (most > Interval::kLimit)
+  if (!isSummable(ranges, llvm::to_vector(llvm::concat<Term>(sum.scalars, sum.rows))))
     return false;
   // What the rows' numbers add to the limit.
   Interval slack{0, 0};
@@ -233,23 +352,49 @@ static bool compareColumns(Ranges &ranges, arith::CmpIOp op, Bounds &found) {
     return false;
 
   ImplicitLocOpBuilder b(op.getLoc(), op);
-  Type element = type.getElementType();
-  Value limit = constant(b, element, 0);
-  auto add = [&](Value value, bool negative) {
-    if (negative == column.negative)
-      limit = arith::SubIOp::create(b, limit, value);
-    else
-      limit = arith::AddIOp::create(b, limit, value);
-  };
-  for (const Term &term : sum.scalars)
-    add(term.value, term.negative);
-  if (!sum.rows.empty())
-    limit = tile::BroadcastOp::create(b, sum.rows.front().value.getType(), limit, IntegerAttr());
-  for (const Term &term : sum.rows)
-    add(term.value, term.negative);
-  limit = arith::MaxSIOp::create(b, limit, constant(b, limit.getType(), bounds.low));
-  limit = arith::MinSIOp::create(b, limit, constant(b, limit.getType(), bounds.high));
-  limit = castToI32(b, limit);
+  Value limit;
+  bool isNear = sum.rows.empty() && std::max(-bounds.low, bounds.high) <= kFar / 2;
+  if (isNear) {
+    // A constant is added at last: limits that differ by one share the rest.
+    SmallVector<Term> terms;
+    for (const Term &term : sum.scalars) {
+      bool negative = term.negative == column.negative;
+      APInt number;
+      bool isNumber = matchPattern(term.value, m_ConstantInt(&number));
+      int64_t next = added + (isNumber ? (negative ? -1 : 1) * number.getSExtValue() : 0);
+      if (isNumber && Interval{next, next}.fits(27))
+        added = next;
+      else
+        terms.push_back({term.value, negative});
+    }
+    LoopLikeOpInterface loop =
+        beforeLoops ? op->getParentOfType<LoopLikeOpInterface>() : LoopLikeOpInterface();
+    // Of rows, limits share more where they are brought to one place, whatever else is added.
+    Interval wanted =
+        linear ? Interval{-kFar, kFar} : Interval{bounds.low - added, bounds.high - added};
+    limit =
+        terms.empty() ? constant(b, b.getI32Type(), 0) : nearSum(b, ranges, terms, wanted, loop);
+    if (added != 0)
+      limit = arith::AddIOp::create(b, limit, constant(b, limit.getType(), added));
+  } else {
+    auto terms = [&](ArrayRef<Term> from) {
+      return llvm::map_to_vector(
+          from, [&](Term term) { return Term{term.value, term.negative == column.negative}; });
+    };
+    limit = addTerms(b, type.getElementType(), terms(sum.scalars));
+    if (!sum.rows.empty()) {
+      Type rowsType = sum.rows.front().value.getType();
+      limit = tile::BroadcastOp::create(b, rowsType, limit, IntegerAttr());
+      SmallVector<Term> all = terms(sum.rows);
+      all.insert(all.begin(), {limit, false});
+      limit = addTerms(b, rowsType, all);
+    }
+    if (added != 0)
+      limit = arith::AddIOp::create(b, limit, constant(b, limit.getType(), added));
+    limit = arith::MaxSIOp::create(b, limit, constant(b, limit.getType(), bounds.low));
+    limit = arith::MinSIOp::create(b, limit, constant(b, limit.getType(), bounds.high));
+    limit = castToI32(b, limit);
+  }
   if (linear) {
     auto rowsType = cast<RankedTensorType>(rows.front().value.getType()).clone(b.getI32Type());
     limit = tile::BroadcastOp::create(b, rowsType, limit, IntegerAttr());
@@ -262,19 +407,10 @@ static bool compareColumns(Ranges &ranges, arith::CmpIOp op, Bounds &found) {
   auto numbers = iota ? tile::IotaOp::create(b, rowType, constant(b, b.getI32Type(), 0)).getResult()
                       : castToI32(b, column.value);
   Value result = emitComparison(b, predicate, numbers, limit, cast<RankedTensorType>(op.getType()));
-  // The limit of a strict one is the next number.
-  bool strict =
-      llvm::is_contained({arith::CmpIPredicate::slt, arith::CmpIPredicate::sgt}, predicate);
-  bool upper =
-      llvm::is_contained({arith::CmpIPredicate::slt, arith::CmpIPredicate::sle}, predicate);
-  bool lower =
-      llvm::is_contained({arith::CmpIPredicate::sgt, arith::CmpIPredicate::sge}, predicate);
-  if ((upper || lower) && Interval{bounds.low - 1, bounds.high + 1}.fits(32)) {
-    if (strict)
-      limit = arith::AddIOp::create(b, limit, constant(b, limit.getType(), upper ? -1 : 1));
+  bool upper = predicate == arith::CmpIPredicate::slt;
+  if (upper || predicate == arith::CmpIPredicate::sge)
     found[result] = {upper, numbers, iota ? Value() : column.value, limit,
                      cast<RankedTensorType>(op.getType())};
-  }
   op.replaceAllUsesWith(result);
   return true;
 }
@@ -342,7 +478,7 @@ static void joinBounds(arith::AndIOp op, const Bounds &found) {
     return;
   for (const Bound &bound : bounds)
     kept.push_back(
-        emitComparison(b, bound.upper ? arith::CmpIPredicate::sle : arith::CmpIPredicate::sge,
+        emitComparison(b, bound.upper ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sge,
                        bound.numbers, bound.limit, type));
   Value all = kept.front();
   for (Value term : ArrayRef(kept).drop_front())
@@ -447,7 +583,7 @@ struct NarrowPositions : tile::impl::TileNarrowPositionsBase<NarrowPositions> {
     Bounds bounds;
     for (Operation *op : ops) {
       auto compare = dyn_cast<arith::CmpIOp>(op);
-      if (!compare || !compareColumns(ranges, compare, bounds))
+      if (!compare || !compareColumns(ranges, compare, beforeLoops, bounds))
         narrowUses(narrower, op);
     }
     for (Operation *op : ops)

@@ -1,20 +1,48 @@
 // RUN: fa-opt %s -tile-narrow-positions | FileCheck %s
+// RUN: fa-opt %s -tile-narrow-positions=before-loops | FileCheck %s --check-prefix=BEFORE
 
 // Causal: the columns' numbers are compared with one limit a row, in i32, of which only what all rows share
 // is computed in 64 bits.
 // CHECK-LABEL: tile.func @causal
-// CHECK-DAG: %[[LOW:.*]] = arith.constant -64 : index
-// CHECK-DAG: %[[HIGH:.*]] = arith.constant 128 : index
+// CHECK-DAG: %[[LOW:.*]] = arith.constant -268435456 : index
+// CHECK-DAG: %[[HIGH:.*]] = arith.constant 268435456 : index
+// CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : i32
 // CHECK: %[[RAISED:.*]] = arith.maxsi %{{.*}}, %[[LOW]] : index
 // CHECK: %[[CLAMPED:.*]] = arith.minsi %[[RAISED]], %[[HIGH]] : index
-// CHECK: %[[FIRST:.*]] = arith.index_cast %[[CLAMPED]] : index to i32
+// CHECK: %[[SHARED:.*]] = arith.index_cast %[[CLAMPED]] : index to i32
+// CHECK: %[[FIRST:.*]] = arith.addi %[[SHARED]], %[[ONE]] : i32
 // CHECK-DAG: %[[FIRSTS:.*]] = tile.broadcast %[[FIRST]] : i32 -> tensor<64xi32>
 // CHECK-DAG: %[[ROWS:.*]] = tile.iota %{{.*}} : i32 -> tensor<64xi32>
 // CHECK: %[[LIMIT:.*]] = arith.addi %[[FIRSTS]], %[[ROWS]] : tensor<64xi32>
 // CHECK-DAG: %[[LIMITS:.*]] = tile.broadcast %[[LIMIT]] dim 1
 // CHECK-DAG: %[[COLUMNS:.*]] = tile.broadcast %{{.*}} dim 0 : tensor<128xi32>
-// CHECK: arith.cmpi sle, %[[COLUMNS]], %[[LIMITS]] : tensor<64x128xi32>
+// CHECK: arith.cmpi slt, %[[COLUMNS]], %[[LIMITS]] : tensor<64x128xi32>
 // CHECK-NOT: tensor<64x128xindex>
+//
+// What does not change in the loop is computed before it, and brought to where it decides for some column;
+// what changes is subtracted in i32, from where it cannot overflow: with both ends shifted by half of the
+// loop's range.
+// BEFORE-LABEL: tile.func @causal
+// BEFORE-DAG: %[[ONE:.*]] = arith.constant 1 : i32
+// BEFORE-DAG: %[[LOW:.*]] = arith.constant -268435456 : i32
+// BEFORE-DAG: %[[HIGH:.*]] = arith.constant 268435456 : i32
+// BEFORE-DAG: %[[HALF:.*]] = arith.constant 1073741760 : i32
+// BEFORE-DAG: %[[MINUSHALF:.*]] = arith.constant -1073741760 : index
+// BEFORE-DAG: %[[LEAST:.*]] = arith.constant -268435456 : index
+// BEFORE-DAG: %[[MOST:.*]] = arith.constant 2415918976 : index
+// BEFORE: %[[RAISED:.*]] = arith.maxsi %{{.*}}, %[[LEAST]] : index
+// BEFORE-NEXT: %[[CLAMPED:.*]] = arith.minsi %[[RAISED]], %[[MOST]] : index
+// BEFORE-NEXT: %[[SHIFTED:.*]] = arith.addi %[[CLAMPED]], %[[MINUSHALF]] : index
+// BEFORE-NEXT: %[[FIXED:.*]] = arith.index_cast %[[SHIFTED]] : index to i32
+// BEFORE-NEXT: scf.for
+// BEFORE: %[[MOVING:.*]] = arith.index_cast %{{.*}} : index to i32
+// BEFORE-NEXT: %[[REST:.*]] = arith.addi %[[MOVING]], %[[HALF]] : i32
+// BEFORE-NEXT: %[[FROM:.*]] = arith.subi %[[LOW]], %[[REST]] overflow<nsw> : i32
+// BEFORE-NEXT: %[[HIGHER:.*]] = arith.maxsi %[[FIXED]], %[[FROM]] : i32
+// BEFORE-NEXT: %[[TO:.*]] = arith.subi %[[HIGH]], %[[REST]] overflow<nsw> : i32
+// BEFORE-NEXT: %[[BETWEEN:.*]] = arith.minsi %[[HIGHER]], %[[TO]] : i32
+// BEFORE-NEXT: %[[SUM:.*]] = arith.addi %[[BETWEEN]], %[[REST]] : i32
+// BEFORE-NEXT: %[[FIRST:.*]] = arith.addi %[[SUM]], %[[ONE]] : i32
 tile.func @causal(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
@@ -39,8 +67,8 @@ tile.func @causal(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (
 
 // i + j < n: the limit falls by one a row.
 // CHECK-LABEL: tile.func @falling
-// CHECK-DAG: %[[LOW:.*]] = arith.constant -1 : index
-// CHECK-DAG: %[[HIGH:.*]] = arith.constant 191 : index
+// CHECK-DAG: %[[LOW:.*]] = arith.constant -268435456 : index
+// CHECK-DAG: %[[HIGH:.*]] = arith.constant 268435456 : index
 // CHECK: %[[RAISED:.*]] = arith.maxsi %{{.*}}, %[[LOW]] : index
 // CHECK: arith.minsi %[[RAISED]], %[[HIGH]] : index
 // CHECK: arith.subi %{{.*}}, %{{.*}} : tensor<64xi32>
@@ -63,14 +91,37 @@ tile.func @falling(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> 
 }
 
 // Causal, of keys that end, within a window: the lower of both upper limits is one comparison, and the
-// other side is another.
+// other side is another. The limit of all rows is brought to the tile's columns.
 // CHECK-LABEL: tile.func @joined
-// CHECK: %[[LOWER:.*]] = arith.minsi %{{.*}}, %{{.*}} : tensor<64xi32>
+// CHECK-DAG: %[[NONE:.*]] = arith.constant -1 : index
+// CHECK-DAG: %[[ALL:.*]] = arith.constant 128 : index
+// CHECK: %[[LEFT:.*]] = arith.maxsi %{{.*}}, %[[NONE]] : index
+// CHECK-NEXT: %[[WIDE:.*]] = arith.minsi %[[LEFT]], %[[ALL]] : index
+// CHECK-NEXT: %[[END:.*]] = arith.index_cast %[[WIDE]] : index to i32
+// CHECK-NEXT: %[[ENDS:.*]] = tile.broadcast %[[END]] : i32 -> tensor<64xi32>
+// CHECK-NEXT: %[[LOWER:.*]] = arith.minsi %{{.*}}, %[[ENDS]] : tensor<64xi32>
 // CHECK: %[[LIMITS:.*]] = tile.broadcast %[[LOWER]] dim 1
-// CHECK: %[[UPPER:.*]] = arith.cmpi sle, %{{.*}}, %[[LIMITS]] : tensor<64x128xi32>
+// CHECK: %[[UPPER:.*]] = arith.cmpi slt, %{{.*}}, %[[LIMITS]] : tensor<64x128xi32>
 // CHECK: %[[OTHER:.*]] = arith.cmpi sge, %{{.*}} : tensor<64x128xi32>
 // CHECK: arith.andi %[[UPPER]], %[[OTHER]]
 // CHECK-NOT: arith.cmpi
+//
+// A difference that fits is one in i32; limits that differ by a constant share the rest.
+// BEFORE-LABEL: tile.func @joined
+// BEFORE-DAG: %[[LOW:.*]] = arith.constant -268435456 : i32
+// BEFORE-DAG: %[[HIGH:.*]] = arith.constant 268435456 : i32
+// BEFORE-DAG: %[[BACK:.*]] = arith.constant -128 : i32
+// BEFORE-DAG: %[[NONE:.*]] = arith.constant -1 : i32
+// BEFORE-DAG: %[[ALL:.*]] = arith.constant 128 : i32
+// BEFORE: %[[ROW:.*]] = arith.index_cast %{{.*}} : index to i32
+// BEFORE: scf.for
+// BEFORE: %[[SUM:.*]] = arith.addi %[[ROW]], %{{.*}} : i32
+// BEFORE-NEXT: %[[RAISED:.*]] = arith.maxsi %[[SUM]], %[[LOW]] : i32
+// BEFORE-NEXT: arith.minsi %[[RAISED]], %[[HIGH]] : i32
+// BEFORE: arith.addi %{{.*}}, %[[BACK]] : i32
+// BEFORE: %[[LEFT:.*]] = arith.maxsi %{{.*}}, %[[NONE]] : i32
+// BEFORE-NEXT: %[[END:.*]] = arith.minsi %[[LEFT]], %[[ALL]] : i32
+// BEFORE-NEXT: tile.broadcast %[[END]] : i32 -> tensor<64xi32>
 tile.func @joined(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index

@@ -69,6 +69,61 @@ tile.func @known(%x: !tile.view<?x128xf32>) grid affine_map<() -> ()> sizes [] {
   tile.return
 }
 
+// As above, where only the sum is known: at most 64 - v, and v is added.
+// CHECK-LABEL: tile.func @sum
+// CHECK-NOT: arith.minsi {{.*}} : tensor
+// CHECK: tile.if_any
+tile.func @sum(%f: i32, %v: i32, %x: !tile.view<?x128xf32>) grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c0_i32 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %c-200 = arith.constant -200 : i32
+  %f0 = arith.constant 0.0 : f32
+  %low = arith.subi %c-200, %v overflow<nsw> : i32
+  %raised = arith.maxsi %f, %low : i32
+  %high = arith.subi %c64, %v overflow<nsw> : i32
+  %between = arith.minsi %raised, %high : i32
+  %sum = arith.addi %between, %v : i32
+  %sums = tile.broadcast %sum : i32 -> tensor<64xi32>
+  %rows = tile.iota %c0_i32 : i32 -> tensor<64xi32>
+  %limit = arith.addi %sums, %rows : tensor<64xi32>
+  %other = tile.broadcast %f0 : f32 -> tensor<64x128xf32>
+  %t = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x128xf32> -> tensor<64x128xf32>
+  %numbers = tile.iota %c0_i32 : i32 -> tensor<128xi32>
+  %columns = tile.broadcast %numbers dim 0 : tensor<128xi32> -> tensor<64x128xi32>
+  %limits = tile.broadcast %limit dim 1 : tensor<64xi32> -> tensor<64x128xi32>
+  %a = arith.cmpi slt, %columns, %limits : tensor<64x128xi32>
+  %s = arith.select %a, %t, %other : tensor<64x128xi1>, tensor<64x128xf32>
+  tile.store %s, %x[%c0, %c0] dims [0, 1] : tensor<64x128xf32>, !tile.view<?x128xf32>
+  tile.return
+}
+
+// The same where the difference may wrap around: nothing is known.
+// CHECK-LABEL: tile.func @wraps
+// CHECK: arith.minsi {{.*}} : tensor<64xi32>
+// CHECK: tile.if_any
+tile.func @wraps(%f: i32, %v: i32, %x: !tile.view<?x128xf32>) grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c0_i32 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %f0 = arith.constant 0.0 : f32
+  %high = arith.subi %c64, %v : i32
+  %less = arith.minsi %f, %high : i32
+  %sum = arith.addi %less, %v : i32
+  %sums = tile.broadcast %sum : i32 -> tensor<64xi32>
+  %rows = tile.iota %c0_i32 : i32 -> tensor<64xi32>
+  %limit = arith.addi %sums, %rows : tensor<64xi32>
+  %other = tile.broadcast %f0 : f32 -> tensor<64x128xf32>
+  %t = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x128xf32> -> tensor<64x128xf32>
+  %numbers = tile.iota %c0_i32 : i32 -> tensor<128xi32>
+  %columns = tile.broadcast %numbers dim 0 : tensor<128xi32> -> tensor<64x128xi32>
+  %limits = tile.broadcast %limit dim 1 : tensor<64xi32> -> tensor<64x128xi32>
+  %a = arith.cmpi slt, %columns, %limits : tensor<64x128xi32>
+  %s = arith.select %a, %t, %other : tensor<64x128xi1>, tensor<64x128xf32>
+  tile.store %s, %x[%c0, %c0] dims [0, 1] : tensor<64x128xf32>, !tile.view<?x128xf32>
+  tile.return
+}
+
 // Limits that are the same for all rows; another condition; a disjunction; another predicate.
 // CHECK-LABEL: tile.func @stays
 // CHECK-NOT: tile.if_any

@@ -24,13 +24,17 @@ def TileNarrowPositions : Pass<"tile-narrow-positions", "::mlir::tile::FuncOp"> 
     Numerics: exact.
 
     Example (`test/Dialect/Tile/Transforms/narrow-positions.mlir`): `j0 + c <= i + sk - sq`
-    becomes `c <= limit`, where the limits are a column of i32: `r + (i0 + sk - sq - j0)`, of
-    which the sum in parentheses, the same for all rows, is computed in 64 bits.
+    becomes `c < limit`, where the limits are a column of i32: `r + 1 + (i0 + sk - sq - j0)`.
+    The sum in parentheses, the same for all rows, is computed in 64 bits. With `before-loops`,
+    what a loop over j0 does not change is computed before it, which takes a register there, and
+    j0 is subtracted in i32, with ends that keep it exact.
 
     ```mlir
-    %visible = arith.cmpi sle, %columns, %limits : tensor<64x128xi32>
+    %visible = arith.cmpi slt, %columns, %limits : tensor<64x128xi32>
     ```
   }];
+  let options = [Option<"beforeLoops", "before-loops", "bool", "false",
+    "compute what loops do not change of limits before them">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
 }
 
