@@ -9,7 +9,9 @@
 // it: a thread of each warpgroup waits for that, a thousand cycles and more, since the
 // engine first brings what the next instance begins with. The ring has two slots, and
 // the one that the next instance fills is the other one; so the wait can be where that
-// instance has done its first product, and is over by then.
+// instance has done its first product and what it computes of it, in front of the loop
+// over the others, and is over by then. Behind that loop, the tile of the instance after
+// would come late.
 //
 // Nobody waits for ever by that. The role that fills the ring puts once an iteration, and
 // all that an iteration gets is put before the next iteration's put, which is the first that
@@ -42,7 +44,7 @@ static bool hasProducts(Operation *op) {
 }
 
 /// From the op on, where the first product is done, on each way there is; the op of this
-/// block that they are behind or in. None if there are no products.
+/// block that they are behind, before or in. None if there are no products.
 static Operation *findPoints(Operation *op, SmallVectorImpl<Operation *> &before) {
   while (op && !hasProducts(op))
     op = op->getNextNode();
@@ -55,6 +57,12 @@ static Operation *findPoints(Operation *op, SmallVectorImpl<Operation *> &before
     Operation *next = op->getNextNode();
     while (isa<ReleaseOp>(next))
       next = next->getNextNode();
+    // What is computed of the product takes as long again: before the loop over the others.
+    for (Operation *later = next; later; later = later->getNextNode())
+      if (isa<scf::ForOp>(later) && hasProducts(later)) {
+        op = next = later;
+        break;
+      }
     before.push_back(next);
   } else if (op) {
     before.push_back(op);

@@ -194,9 +194,13 @@ tile.func @borrowed(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %n: inde
 // CHECK-NOT: tile.copy_out_wait
 // CHECK: scf.if
 // CHECK: tile.await
+// CHECK: arith.negf
 // CHECK: %[[OTHER:.*]] = arith.subi %{{.*}}, %[[SLOT]] : index
 // CHECK-NEXT: tile.copy_out_wait
 // CHECK-NEXT: tile.barrier_arrive %[[EMPTY]][%[[OTHER]]]
+// CHECK-NEXT: scf.for
+// CHECK: tile.await
+// CHECK-NOT: tile.copy_out_wait
 // CHECK: scf.yield
 // CHECK: } else {
 // CHECK: %[[OTHER:.*]] = arith.subi %{{.*}}, %[[SLOT]] : index
@@ -229,7 +233,13 @@ tile.func @late(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %n: index, %
         %v = scf.if %p -> tensor<64x64xf32, #acc> {
           %d = tile.dot_start %s, %s, %z : !slot, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
           %w = tile.await %d : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
-          scf.yield %w : tensor<64x64xf32, #acc>
+          %m = arith.negf %w : tensor<64x64xf32, #acc>
+          %o = scf.for %k = %c0 to %n step %c64 iter_args(%a = %m) -> (tensor<64x64xf32, #acc>) {
+            %e = tile.dot_start %s, %s, %a : !slot, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
+            %b = tile.await %e : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
+            scf.yield %b : tensor<64x64xf32, #acc>
+          }
+          scf.yield %o : tensor<64x64xf32, #acc>
         } else {
           scf.yield %z : tensor<64x64xf32, #acc>
         }

@@ -462,8 +462,8 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
     becomes numbered barriers, one per warpgroup. A `tile.copy_out` stands behind
     a barrier of its warpgroup; a slot that it reads is waited for before it is
     written or released. One of two slots that the loop over instances uses in turn
-    is released by the next iteration, behind its first product, by when the copy is
-    done; so the first iteration releases a slot that was never put, and the second
+    is released by the next iteration, behind its first product and in front of the loop
+    over the others, by when the copy is done; so the first iteration releases a slot that was never put, and the second
     put waits for that.
 
     Requires: rings in order (see `tile-verify-rings`), copy(tma) in roles only.
