@@ -209,22 +209,24 @@ struct SkipRescale : tile::impl::TileSkipRescaleBase<SkipRescale> {
   using Base::Base;
 
   /// Exponentials are up to 2^threshold, and so must be what products take.
-  bool isThresholdValid() {
+  std::optional<double> chooseThreshold() {
     constexpr double kMostOfF16 = 15, kMost = 64;
     bool f16 = false;
     getOperation().walk([&](DotOp dot) { f16 |= getElementTypeOrSelf(dot.getA()).isF16(); });
+    const Option<double> &option = f16 ? threshold : wideThreshold;
     double most = f16 ? kMostOfF16 : kMost;
-    bool valid = threshold >= 0 && threshold <= most; // false for NaN
-    if (!valid)
-      getOperation().emitError() << "threshold must be from 0 to " << static_cast<int>(most)
-                                 << (f16 ? " where products take f16" : "") << ", got "
-                                 << llvm::formatv("{0}", threshold.getValue()).str();
-    return valid;
+    if (option >= 0 && option <= most) // false for NaN
+      return option;
+    getOperation().emitError() << option.getArgStr() << " must be from 0 to "
+                               << static_cast<int>(most)
+                               << (f16 ? " where products take f16" : "") << ", got "
+                               << llvm::formatv("{0}", option.getValue()).str();
+    return std::nullopt;
   }
 
   void runOnOperation() override {
-    if (!isCount(getOperation(), bytes) || !isCount(getOperation(), mostColumns) ||
-        !isThresholdValid())
+    std::optional<double> most = chooseThreshold();
+    if (!most || !isCount(getOperation(), bytes) || !isCount(getOperation(), mostColumns))
       return signalPassFailure();
     if (!haveOperandsOf(bytes, getOperation()))
       return;
@@ -244,7 +246,7 @@ struct SkipRescale : tile::impl::TileSkipRescaleBase<SkipRescale> {
       if (!isCarried(left) || !factor)
         continue;
       std::optional<Shift> shift;
-      if (dot.getOnes() && threshold > 0)
+      if (dot.getOnes() && *most > 0)
         shift = findShift(factor.getInput());
       if (emitRemarks)
         emitRemark(product.getLoc())
@@ -252,7 +254,7 @@ struct SkipRescale : tile::impl::TileSkipRescaleBase<SkipRescale> {
             << (shift ? "maximum has grown by more than the threshold" : "factor is not 1");
       Value rows;
       if (shift)
-        rows = lagBehind(*shift, factor.getInput(), product, threshold);
+        rows = lagBehind(*shift, factor.getInput(), product, *most);
       skipWhereOne(product, left, factor, rows);
     }
   }

@@ -69,7 +69,7 @@ tile.func @others(%x: !tile.view<?x64xf32>, %s: !tile.view<?xf32>, %z: f32, %n: 
 // CHECK-LABEL: tile.func @lags
 // CHECK: scf.for {{.*}} iter_args(%[[O:.*]] = %{{.*}}, %[[M:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}})
 // CHECK: %[[MAX:.*]] = tile.reduce maxnumf %[[S:.*]] init %[[M]] dim 1 {tile.shift}
-// CHECK: %[[T:.*]] = arith.constant 4.000000e+00 : f32
+// CHECK: %[[T:.*]] = arith.constant 1.600000e+01 : f32
 // CHECK: %[[TS:.*]] = tile.broadcast %[[T]]
 // CHECK: %[[LIMIT:.*]] = arith.addf %[[M]], %[[TS]] : tensor<64xf32>
 // CHECK: %[[GROWN:.*]] = arith.cmpf ogt, %[[MAX]], %[[LIMIT]] : tensor<64xf32>

@@ -24,7 +24,8 @@ def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
 
     Where the factor is exp2((m - m') * c), m' the maximum of m and of a tile,
     marked `tile.shift`, and the product has `ones`, m' stays m as long as
-    (m' - m) * c is at most `threshold` in all rows of a group, and the factor 1.
+    (m' - m) * c is at most `threshold` in all rows of a group, and the factor 1; in
+    programs without f16 it is `wide-threshold`, for maxima that grow all the time.
     Sums that the loop carries times the factor are multiplied there, too, and the
     accumulator where that ran, for which nothing is asked again.
 
@@ -55,6 +56,8 @@ def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
   let options = [
     Option<"threshold", "threshold", "double", "8.0",
            "how far maxima that only shift exponents lag behind, in base-2 exponents">,
+    Option<"wideThreshold", "wide-threshold", "double", "32.0",
+           "as much, where no product takes f16">,
     Option<"bytes", "bytes", "int64_t", "0",
            "only in programs whose products have operands of so many bytes an element; 0 for all">,
     Option<"mostColumns", "most-columns", "int64_t", "0",
