@@ -118,8 +118,8 @@ static void convert(arith::SIToFPOp op) {
     return arith::SIToFPOp::create(b, floats, integers);
   };
   auto rowsType = RankedTensorType::get({type.getDimSize(0)}, b.getF32Type());
-  Value base = BroadcastOp::create(
-      b, rowsType, arith::SIToFPOp::create(b, b.getF32Type(), common), IntegerAttr());
+  Value base = BroadcastOp::create(b, rowsType, arith::SIToFPOp::create(b, b.getF32Type(), common),
+                                   IntegerAttr());
   for (const Term &term : sum.rows)
     base = combine(base, numbers(0), term.negative);
   Value bases = BroadcastOp::create(b, type, base, b.getI64IntegerAttr(1));

@@ -218,9 +218,8 @@ struct SkipRescale : tile::impl::TileSkipRescaleBase<SkipRescale> {
     if (option >= 0 && option <= most) // false for NaN
       return option;
     getOperation().emitError() << option.getArgStr() << " must be from 0 to "
-                               << static_cast<int>(most)
-                               << (f16 ? " where products take f16" : "") << ", got "
-                               << llvm::formatv("{0}", option.getValue()).str();
+                               << static_cast<int>(most) << (f16 ? " where products take f16" : "")
+                               << ", got " << llvm::formatv("{0}", option.getValue()).str();
     return std::nullopt;
   }
 
