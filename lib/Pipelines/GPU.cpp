@@ -19,11 +19,12 @@ using namespace mlir::fa;
 
 ArrayRef<StringRef> nvptx::getOptionalPasses() {
   static const StringRef names[] = {
-      "tile-narrow-positions",   "tile-float-positions", "tile-skip-select",
-      "tile-sum-on-tensor-core", "tile-defer-sums",      "tile-skip-rescale",
-      "tile-fuse-scale",         "tile-skip-maximum",    "tile-schedule-grid",
-      "tile-schedule-loop",      "tile-pipeline",        "tile-specialize-warps",
-      "tile-order-warpgroups",   "tile-persist-grid",    "tile-stage-stores"};
+      "tile-narrow-positions",   "tile-float-positions",  "tile-skip-select",
+      "tile-sum-on-tensor-core", "tile-drop-maximum",     "tile-defer-sums",
+      "tile-skip-rescale",       "tile-fuse-scale",       "tile-skip-maximum",
+      "tile-schedule-grid",      "tile-schedule-loop",    "tile-pipeline",
+      "tile-specialize-warps",   "tile-order-warpgroups", "tile-persist-grid",
+      "tile-stage-stores"};
   return names;
 }
 
@@ -45,6 +46,7 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   if (target.hasWGMMA && options.aligned) {
     add(tile::createTileSkipSelect());
     add(tile::createTileSumOnTensorCore());
+    add(tile::createTileDropMaximum());
     tile::TileDeferSumsOptions defer;
     defer.bytes = 2;
     defer.mostColumns = 255;

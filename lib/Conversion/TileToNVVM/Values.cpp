@@ -213,8 +213,11 @@ FailureOr<bool> Emitter::emitSumWithNumbers(Operation *op) {
   Operation *inRows = bases.getInput().getDefiningOp();
   auto scalar = mayReassociate(inRows) ? inRows->getOperand(0).getDefiningOp<tile::BroadcastOp>()
                                        : tile::BroadcastOp();
-  tile::IotaOp rows =
-      scalar && !scalar.getDim() ? floatNumbers(inRows->getOperand(1)) : tile::IotaOp();
+  // Of more rows a thread, what diagonals share would wait in too many registers.
+  constexpr int64_t kRows = 2;
+  tile::IotaOp rows = scalar && !scalar.getDim() && of->numRegs() <= kRows
+                          ? floatNumbers(inRows->getOperand(1))
+                          : tile::IotaOp();
   Value base;
   if (rows) {
     FailureOr<Value> row = ofThread(rows);

@@ -99,6 +99,36 @@ def TileSumOnTensorCore : Pass<"tile-sum-on-tensor-core", "::mlir::tile::FuncOp"
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def TileDropMaximum : Pass<"tile-drop-maximum", "::mlir::tile::FuncOp"> {
+  let summary = "do without the maxima of rows whose elements are bounded";
+  let description = [{
+    What: where a loop's row maximum m' = max(m, rows of x), marked `tile.shift`, only
+    keeps exponentials exp2((x - m') * c) in range, and the elements of x are known
+    to be so small that exp2(x * c) is in range, m and m' become 0: nothing is
+    compared, subtracted, or rescaled. Known are the ranges of `tanh`, `erf`, `sin`
+    and `cos`, of sums and products of such and of constants, and of either with
+    -inf where a mask puts it.
+
+    Requires: nothing. Ensures: nothing else changes. Only in programs whose
+    products take 2 bytes an element, in loops with a product that has `ones`
+    (`tile-sum-on-tensor-core`), as for maxima that lag behind
+    (`tile-skip-rescale`), and where |x * c| is at most 48, or 15 if products take f16.
+
+    Numerics: changes rounding. Exponentials are up to 2^48, and none need be 1, which
+    rounds to itself; their sums and the products with them are in f32, so values of
+    2^70 and more may overflow.
+
+    Example (`test/Dialect/Tile/Transforms/drop-maximum.mlir`):
+
+    ```mlir
+    %y = math.tanh %s : tensor<64x64xf32>
+    %e = arith.mulf %y, %c : tensor<64x64xf32>
+    %p = math.exp2 %e : tensor<64x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TileDeferSums : Pass<"tile-defer-sums", "::mlir::tile::FuncOp"> {
   let summary = "add columns in a loop, and up to sums of rows behind it";
   let description = [{
