@@ -17,7 +17,7 @@ MODIFIED = ["tanh", "alibi", "softcap", "window", "document"]
 
 @dataclasses.dataclass
 class Section:
-    name: str  # grid, lse-off, scores, window or ablation: tables.py has one table of each
+    name: str  # grid, lse-off, scores, shares, window or ablation: tables.py has one table of each
     d: List[int]
     n: List[int]
     case: List[str]  # of gpu_cases.CASES
@@ -37,17 +37,19 @@ PRESETS = {
         Section("grid", SIZES, LENGTHS, ["full", "causal"], ["cudnn", "fa2"]),
         Section("lse-off", SIZES, [8192, 16384], ["full", "causal"], ["cudnn"], lse=False),
         Section("window", SIZES, [65536], ["causal", "window"], [], beside="causal"),
+        # Without slower rivals, beside which the device rests and plain attention takes less time.
+        Section("shares", SIZES, [8192], [*MODIFIED, "dropout"], [], beside="full"),
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
         # Last, since FlexAttention takes seconds to compile each.
-        Section("scores", [128], [8192], ["full", *MODIFIED], ["flex"], beside="full"),
-        Section("scores", [128], [8192], ["dropout"], ["flex", "fa2"], beside="full"),
+        Section("scores", [128], [8192], ["full", *MODIFIED], ["flex"]),
+        Section("scores", [128], [8192], ["dropout"], ["flex", "fa2"]),
     ],
     "sm_80": [
         Section("grid", SIZES, [2048, 8192, 16384], ["full", "causal"], ["fa2"]),
         Section("window", SIZES, [65536], ["causal", "window"], [], beside="causal"),
+        Section("shares", SIZES, [8192], [*MODIFIED, "dropout"], [], beside="full"),
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
-        Section("scores", SIZES, [8192], ["full", *MODIFIED], [], beside="full"),
-        Section("scores", SIZES, [8192], ["dropout"], ["fa2"], beside="full"),
+        Section("scores", SIZES, [8192], ["dropout"], ["fa2"]),
     ],
 }
 # What a preset says; with one, they are not for the command line.

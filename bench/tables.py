@@ -5,7 +5,7 @@
 
 FILE.json: of `gpu_compare.py --json`, of a preset or of one table's worth; all of one target. A row says of
 which section it is, and each section has its table: the grid (LSE on, and LSE off) with, for each peer, theirs
-and ours / theirs in parentheses, in TFLOP/s of visible pairs; modified scores, as parts of plain attention; a window,
+and ours / theirs in parentheses, in TFLOP/s of visible pairs; modified scores, also as parts of plain attention; a window,
 by the FLOP of visited tiles; what each pass is worth. Times over those that the report estimates (`--estimate`)
 and what tiles visit get tables of their own. Where a rival has no figure, the table says none, and below it why.
 """
@@ -106,19 +106,27 @@ def visited(rows):
 
 
 def scores(rows):
-    """Plain attention is `ours full`, timed in the same rounds on the same tensors; else the row of `full`."""
     if not rows:
         return
-    full = {(row["d"], row["n"]): row["tflops"].get("ours") for row in rows if row["case"] == "full"}
     peers = peers_of(rows)
     print("\nModified scores and masks, TFLOP/s of visible pairs (ours / theirs):")
-    header("d", "n", "case", "ours", *peers, "of plain", "visited / visible")
+    header("d", "n", "case", "ours", *peers, "visited / visible")
     for row in rows:
-        ours = row["tflops"].get("ours")
-        plain = row["case"] != "full" and row["tflops"].get("ours full", full.get((row["d"], row["n"])))
         print(line(row["d"], row["n"], row["case"], figure(row, "ours") or "none",
-                   *(figure(row, name, True) for name in peers),
-                   number(ours / plain) if ours and plain else "", number(visited_of(row))))
+                   *(figure(row, name, True) for name in peers), number(visited_of(row))))
+    reasons(rows)
+
+
+def shares(rows):
+    """Beside `ours full`, plain attention, which was timed in the same rounds on the same tensors."""
+    if not rows:
+        return
+    print("\nModified scores and masks beside plain attention of the same rounds, TFLOP/s of visible pairs:")
+    header("d", "n", "case", "ours", "plain", "of plain")
+    for row in rows:
+        ours, plain = row["tflops"].get("ours"), row["tflops"].get("ours full")
+        print(line(row["d"], row["n"], row["case"], figure(row, "ours") or "none",
+                   figure(row, "ours full") or "none", number(ours / plain) if ours and plain else ""))
     reasons(rows)
 
 
@@ -181,6 +189,7 @@ def print_tables(files):
     grid(of("grid", "lse-off"))
     visited(of("grid"))
     scores(of("scores"))
+    shares(of("shares"))
     window(of("window"))
     ablation(of("ablation"))
     estimates(rows)

@@ -32,7 +32,10 @@ for d in (64, 128, 256):
         assert cells["ablation", True, d, 8192, name].ablation
 for name in ("full", "tanh", "alibi", "softcap", "window", "document", "dropout"):
     section = cells["scores", True, 128, 8192, name]
-    assert "flex" in section.peers and section.beside == "full"
+    assert "flex" in section.peers and not section.beside
+    if name != "full":
+        section = cells["shares", True, 128, 8192, name]
+        assert section.peers == [] and section.beside == "full"
 for name in ("causal", "window"):
     section = cells["window", True, 128, 65536, name]
     assert section.peers == [] and section.beside == "causal"
