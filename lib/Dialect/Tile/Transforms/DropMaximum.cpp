@@ -31,16 +31,41 @@ using namespace mlir::tile;
 // 1. Bounds
 //===----------------------------------------------------------------------===//
 
-/// The greatest |x| of a tile's elements, but for NaN and for -inf, which a mask puts there.
-static std::optional<double> boundOf(Value x) {
+namespace {
+
+/// Bounds of |x|, of each value once: x + x, added to itself and so on, has many paths.
+class Bounds {
+public:
+  /// The greatest |x| of a tile's elements, but for NaN and for -inf, which a mask puts there.
+  std::optional<double> ofMasked(Value x) { return get(x, /*masked=*/true); }
+
+private:
+  std::optional<double> get(Value x, bool masked);
+  std::optional<double> compute(Value x, bool masked);
+
+  llvm::DenseMap<Value, std::optional<double>> known[2];
+};
+
+} // namespace
+
+std::optional<double> Bounds::get(Value x, bool masked) {
+  auto found = known[masked].find(x);
+  if (found != known[masked].end())
+    return found->second;
+  std::optional<double> bound = compute(x, masked);
+  known[masked][x] = bound;
+  return bound;
+}
+
+std::optional<double> Bounds::compute(Value x, bool masked) {
   std::optional<APFloat> number = splatOf(x);
-  if (number && number->isInfinity() && number->isNegative())
+  if (number && number->isInfinity() && number->isNegative() && masked)
     return 0;
   if (number && number->isFinite())
     return std::abs(number->convertToFloat());
   Operation *op = x.getDefiningOp();
-  auto either = [](Value one, Value other) -> std::optional<double> {
-    std::optional<double> a = boundOf(one), b = boundOf(other);
+  auto either = [&](Value one, Value other) -> std::optional<double> {
+    std::optional<double> a = get(one, masked), b = get(other, masked);
     return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
   };
   if (isa_and_nonnull<math::TanhOp, math::ErfOp, math::SinOp, math::CosOp>(op))
@@ -57,7 +82,9 @@ static std::optional<double> boundOf(Value x) {
   }
   if (!isa_and_nonnull<arith::MulFOp, arith::AddFOp, arith::SubFOp>(op))
     return std::nullopt;
-  std::optional<double> a = boundOf(op->getOperand(0)), b = boundOf(op->getOperand(1));
+  // Of -inf, a product or difference may be inf, whose logarithm is that instead of NaN.
+  std::optional<double> a = get(op->getOperand(0), /*masked=*/false);
+  std::optional<double> b = get(op->getOperand(1), /*masked=*/false);
   if (!a || !b)
     return std::nullopt;
   return isa<arith::MulFOp>(op) ? *a * *b : *a + *b;
@@ -158,6 +185,8 @@ struct DropMaximum : tile::impl::TileDropMaximumBase<DropMaximum> {
     SmallVector<ReduceOp> maxima;
     func.walk([&](ReduceOp reduce) { maxima.push_back(reduce); });
     for (ReduceOp max : maxima) {
+      // Of values that are still there: those of other loops are erased.
+      Bounds bounds;
       auto loop = dyn_cast<scf::ForOp>(max->getParentOp());
       if (!loop || max.getKind() != Reduction::maxnumf || max.getDim() != 1 ||
           !max->hasAttr(TileDialect::kShiftAttr) || !getElementTypeOrSelf(max.getType()).isF32())
@@ -165,7 +194,8 @@ struct DropMaximum : tile::impl::TileDropMaximumBase<DropMaximum> {
       std::optional<unsigned> number = carriedAs(loop, max.getInit(), max);
       bool ones =
           llvm::any_of(loop.getBody()->getOps<DotOp>(), [](DotOp dot) { return dot.getOnes(); });
-      std::optional<double> bound = boundOf(max.getInput()), scale = scaleOf(max.getInput(), max);
+      std::optional<double> bound = bounds.ofMasked(max.getInput());
+      std::optional<double> scale = scaleOf(max.getInput(), max);
       if (number && ones && bound && scale && *bound * *scale <= (f16 ? kMostOfF16 : kMost))
         drop(max, loop, *number);
     }

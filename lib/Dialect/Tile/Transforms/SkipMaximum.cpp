@@ -131,13 +131,13 @@ static std::optional<CarriedLimit> findCarried(Asked &asked) {
   auto loop = cast<scf::ForOp>(asked.ifAny->getParentOp());
   if (!limit || limit.getOwner() != loop.getBody() || limit.getArgNumber() == 0)
     return std::nullopt;
-  // Only compared, and handed through where nothing changes it.
+  // Only compared, and handed through where nothing changes it, and of no use behind the loop.
   bool others = llvm::any_of(limit.getUsers(), [&](Operation *user) {
     return user != asked.above && user != asked.ifAny;
   });
   unsigned number = limit.getArgNumber() - 1;
   auto next = dyn_cast<OpResult>(loop.getYieldedValues()[number]);
-  if (others || !next || next.getOwner() != asked.ifAny ||
+  if (others || !loop.getResult(number).use_empty() || !next || next.getOwner() != asked.ifAny ||
       asked.ifAny.getInits()[next.getResultNumber()] != limit)
     return std::nullopt;
   Operation *yield = asked.ifAny.getBody().front().getTerminator();
@@ -171,7 +171,10 @@ static Value emitGreatest(ImplicitLocOpBuilder &b, Value x) {
 static void skip(Asked &asked) {
   Value masked = asked.max.getInput(), y = withoutMask(masked);
   std::optional<CarriedLimit> carried = findCarried(asked);
-  if (!carried || !hasSignsOfProduct(y))
+  // What is computed before the loop cannot be compared there.
+  auto loop = asked.max->getParentOfType<scf::ForOp>();
+  if (!carried || !hasSignsOfProduct(y) || loop.isDefinedOutsideOfLoop(y) ||
+      loop.isDefinedOutsideOfLoop(masked))
     return;
   forgetNegative(*carried->init);
   forgetNegative(*carried->yielded);

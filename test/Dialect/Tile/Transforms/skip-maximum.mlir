@@ -154,3 +154,55 @@ tile.func @shared(%a: !tile.view<?x32xbf16>, %out: !tile.view<?xf32>, %n: index)
   tile.store %r#0, %out[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
   tile.return
 }
+
+// There is nothing to compare with before the loop.
+// CHECK-LABEL: tile.func @invariant(
+// CHECK-NOT: arith.bitcast
+// CHECK: tile.if_any %{{.*}} : tensor<64xi1>,
+tile.func @invariant(%a: !tile.view<?x32xbf16>, %out: !tile.view<?xf32>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %zeros = arith.constant dense<0.0> : tensor<64x16xf32>
+  %low = arith.constant dense<0xFF800000> : tensor<64xf32>
+  %four = arith.constant dense<4.0> : tensor<64xf32>
+  %q = tile.load %a[%c0, %c0] dims [0, 1] : !tile.view<?x32xbf16> -> tensor<64x32xbf16>
+  %k = tile.load %a[%c0, %c0] dims [0, 1] : !tile.view<?x32xbf16> -> tensor<16x32xbf16>
+  %s = tile.dot %q, %k, %zeros transpose_b : tensor<64x32xbf16>, tensor<16x32xbf16>, tensor<64x16xf32>
+  %r:2 = scf.for %j = %c0 to %n step %c16 iter_args(%m = %low, %limit = %low) -> (tensor<64xf32>, tensor<64xf32>) {
+    %max = tile.reduce maxnumf %s init %m dim 1 : tensor<64x16xf32> -> tensor<64xf32>
+    %grown = arith.cmpf ugt, %max, %limit : tensor<64xf32>
+    %lag:2 = tile.if_any %grown (%m, %limit) : tensor<64xi1>, (tensor<64xf32>, tensor<64xf32>) {
+      %more = arith.addf %max, %four : tensor<64xf32>
+      tile.yield %max, %more : tensor<64xf32>, tensor<64xf32>
+    }
+    scf.yield %lag#0, %lag#1 : tensor<64xf32>, tensor<64xf32>
+  }
+  tile.store %r#0, %out[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
+  tile.return
+}
+
+// A limit that is stored is not to become NaN.
+// CHECK-LABEL: tile.func @stored(
+// CHECK-NOT: arith.bitcast
+// CHECK: tile.if_any %{{.*}} : tensor<64xi1>,
+tile.func @stored(%a: !tile.view<?x32xbf16>, %out: !tile.view<?xf32>, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %zeros = arith.constant dense<0.0> : tensor<64x16xf32>
+  %low = arith.constant dense<0xFF800000> : tensor<64xf32>
+  %four = arith.constant dense<4.0> : tensor<64xf32>
+  %q = tile.load %a[%c0, %c0] dims [0, 1] : !tile.view<?x32xbf16> -> tensor<64x32xbf16>
+  %k = tile.load %a[%c0, %c0] dims [0, 1] : !tile.view<?x32xbf16> -> tensor<16x32xbf16>
+  %r:2 = scf.for %j = %c0 to %n step %c16 iter_args(%m = %low, %limit = %low) -> (tensor<64xf32>, tensor<64xf32>) {
+    %s = tile.dot %q, %k, %zeros transpose_b : tensor<64x32xbf16>, tensor<16x32xbf16>, tensor<64x16xf32>
+    %max = tile.reduce maxnumf %s init %m dim 1 : tensor<64x16xf32> -> tensor<64xf32>
+    %grown = arith.cmpf ugt, %max, %limit : tensor<64xf32>
+    %lag:2 = tile.if_any %grown (%m, %limit) : tensor<64xi1>, (tensor<64xf32>, tensor<64xf32>) {
+      %more = arith.addf %max, %four : tensor<64xf32>
+      tile.yield %max, %more : tensor<64xf32>, tensor<64xf32>
+    }
+    scf.yield %lag#0, %lag#1 : tensor<64xf32>, tensor<64xf32>
+  }
+  tile.store %r#1, %out[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
+  tile.return
+}
