@@ -11,7 +11,8 @@
 //   1. find a bound of |x|, from functions that have one, and each c;
 //   2. put 0 for m and m', and fold what that makes constant: x - 0, exp2(0), 1 * acc.
 //
-// Rejects nothing; maxima with other uses are left alone.
+// Rejects nothing; maxima of tiles that the loop reads otherwise are left alone. What
+// else reads the maximum gets 0, as tile.shift allows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,7 +93,7 @@ std::optional<double> Bounds::compute(Value x, bool masked) {
 
 /// c, where all the loop does with x is exp2((x - m') c), beside the maximum; the greatest.
 static std::optional<double> scaleOf(Value x, ReduceOp max) {
-  double most = 0;
+  std::optional<double> most;
   for (Operation *user : x.getUsers()) {
     if (user == max)
       continue;
@@ -106,7 +107,7 @@ static std::optional<double> scaleOf(Value x, ReduceOp max) {
       if (!scale || !scale->isFinite() ||
           !llvm::all_of(product->getUsers(), llvm::IsaPred<math::Exp2Op>))
         return std::nullopt;
-      most = std::max<double>(most, std::abs(scale->convertToFloat()));
+      most = std::max<double>(most.value_or(0), std::abs(scale->convertToFloat()));
     }
   }
   return most;
@@ -118,7 +119,9 @@ static std::optional<double> scaleOf(Value x, ReduceOp max) {
 
 /// Replaces the op's result if it is a constant, or one of its operands; whether it did.
 static bool fold(Operation *op, llvm::DenseMap<Value, bool> &truths) {
-  if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResult(0).getType()))
+  auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                                       : RankedTensorType();
+  if (!type || !(type.getElementType().isF32() || type.getElementType().isInteger(1)))
     return false;
   Value result = op->getResult(0);
   ImplicitLocOpBuilder b(op->getLoc(), op);

@@ -210,17 +210,18 @@ struct SkipRescale : tile::impl::TileSkipRescaleBase<SkipRescale> {
 
   /// Exponentials are up to 2^threshold, and so must be what products take.
   std::optional<double> chooseThreshold() {
-    constexpr double kMostOfF16 = 15, kMost = 64;
     bool f16 = false;
     getOperation().walk([&](DotOp dot) { f16 |= getElementTypeOrSelf(dot.getA()).isF16(); });
-    const Option<double> &option = f16 ? threshold : wideThreshold;
-    double most = f16 ? kMostOfF16 : kMost;
-    if (option >= 0 && option <= most) // false for NaN
-      return option;
-    getOperation().emitError() << option.getArgStr() << " must be from 0 to "
-                               << static_cast<int>(most) << (f16 ? " where products take f16" : "")
-                               << ", got " << llvm::formatv("{0}", option.getValue()).str();
-    return std::nullopt;
+    bool valid = check(threshold, 15, " where products take f16") && check(wideThreshold, 64, "");
+    return valid ? std::optional<double>(f16 ? threshold : wideThreshold) : std::nullopt;
+  }
+
+  bool check(const Option<double> &option, int most, StringRef where) {
+    bool valid = option >= 0 && option <= most; // false for NaN
+    if (!valid)
+      getOperation().emitError() << option.getArgStr() << " must be from 0 to " << most << where
+                                 << ", got " << llvm::formatv("{0}", option.getValue()).str();
+    return valid;
   }
 
   void runOnOperation() override {

@@ -9,6 +9,8 @@
 // ABOVE: error: threshold must be from 0 to 15 where products take f16, got 15.50
 // RUN: fa-opt %s --tile-skip-rescale=threshold=15.0
 // RUN: sed s/f16/bf16/g %s | not fa-opt - --tile-skip-rescale=wide-threshold=65.0 2>&1 | FileCheck %s --check-prefix=MOST
+// RUN: sed s/f16/bf16/g %s | not fa-opt - --tile-skip-rescale=threshold=16.0 2>&1 | FileCheck %s --check-prefix=UNUSED
+// UNUSED: error: threshold must be from 0 to 15 where products take f16, got 16.00
 // MOST: error: wide-threshold must be from 0 to 64, got 65.00
 // RUN: sed s/f16/bf16/g %s | fa-opt - --tile-skip-rescale=wide-threshold=64.0
 // RUN: not fa-opt %s --tile-skip-rescale=bytes=-2 2>&1 | FileCheck %s --check-prefix=BYTES

@@ -57,8 +57,8 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral kMapOfAttr = "tile.map_of";
     static constexpr llvm::StringLiteral kMapDimsAttr = "tile.map_dims";
     /// Unit, on a tile.reduce maxnumf: its result only shifts exponents. Any other
-    /// number from init up to the maximum, the same for all of its uses, gives
-    /// the same results but for rounding and overflow.
+    /// finite number, or -inf where all elements are, the same for all of its uses,
+    /// gives the same results but for rounding and overflow.
     static constexpr llvm::StringLiteral kShiftAttr = "tile.shift";
     /// On a tile.func: the entry that launches it; the kernels of an entry
     /// run in the order in which the module has them.

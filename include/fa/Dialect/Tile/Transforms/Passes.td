@@ -116,7 +116,7 @@ def TileDropMaximum : Pass<"tile-drop-maximum", "::mlir::tile::FuncOp"> {
 
     Numerics: changes rounding. Exponentials are up to 2^48, and none need be 1, which
     rounds to itself; their sums and the products with them are in f32, so values of
-    2^70 and more may overflow.
+    2^60 and more may overflow.
 
     Example (`test/Dialect/Tile/Transforms/drop-maximum.mlir`):
 

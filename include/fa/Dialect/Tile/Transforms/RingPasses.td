@@ -35,9 +35,9 @@ def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
 
     Requires: nothing. Ensures: as much.
 
-    Numerics: exact without `threshold`: x * 1 is x, and a factor that is NaN is
+    Numerics: exact without a threshold: x * 1 is x, and a factor that is NaN is
     not 1. With it, exponentials are up to 2^threshold, and none need be 1, which
-    rounds to itself. So each weight is rounded on its own, about 2^-9 for bf16;
+    rounds to itself. Products with elements of 2^(110 - threshold) and more may overflow. So each weight is rounded on its own, about 2^-9 for bf16;
     sums of the rounded weights, which `ones` gives, divide the same errors out,
     sums of others do not, so the threshold is for products with ones only. Sums
     of exponentials in f32 and their logarithm lose nothing.
@@ -55,9 +55,10 @@ def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
   }];
   let options = [
     Option<"threshold", "threshold", "double", "8.0",
-           "how far maxima that only shift exponents lag behind, in base-2 exponents">,
+           "how far maxima that only shift exponents lag behind, in base-2 exponents, where "
+           "products take f16; 0 is not at all">,
     Option<"wideThreshold", "wide-threshold", "double", "32.0",
-           "as much, where no product takes f16">,
+           "the same where no product takes f16">,
     Option<"bytes", "bytes", "int64_t", "0",
            "only in programs whose products have operands of so many bytes an element; 0 for all">,
     Option<"mostColumns", "most-columns", "int64_t", "0",
