@@ -3,7 +3,7 @@
 
     gpu_compare.py path/to/libfa.so --preset=sm_90a --json=rows.json [--only=grid,scores] [--repeats=15]
     gpu_compare.py path/to/libfa.so [--target=sm_90a] [--d=64,128,256] [--n=2048,8192,16384]
-                   [--case=full,causal] [--peers=cudnn,fa2,flex] [--no-lse] [--repeats=15]
+                   [--case=full,causal] [--peers=cudnn,fa2,flex] [--no-lse] [--repeats=15] [--milliseconds=5]
                    [--ablation] [--variant=rows=128,keys=64,warps=4,leave_out=tile-pipeline ...]
                    [--estimate] [--json=rows.json]
 
@@ -11,9 +11,10 @@ A preset (sm_90a or sm_80) measures all that docs/performance.md shows of that t
 `gpu_presets.py` says what that is, --only chooses sections of it. The second form measures one table's worth.
 
 bf16, N(0,1) inputs, 16,384 tokens (one sequence where it is longer), hidden size 2048
-(heads = 2048 / d), LSE on. Each round times every rival once, over enough launches for 5 ms, by CUDA
-events; figures are medians over rounds, in TFLOP/s of visible pairs as the papers count
-(half for causal). Every --variant is one more rival of ours; --ablation adds one per schedule pass
+(heads = 2048 / d), LSE on. Each round times every rival once, over enough launches for 5 ms
+(--milliseconds), by CUDA events; figures are medians over rounds, in TFLOP/s of visible pairs as the papers
+count (half for causal). In so short a time a rival runs at the clock that the one before it left, where the
+power limit bounds one of them; with 50 ms and more, each runs as long untimed first, and has its own. Every --variant is one more rival of ours; --ablation adds one per schedule pass
 that may be left out, as fa-opt lists them. Needs PyTorch. Outputs are checked against float32 first, on 256
 rows of two heads. `gpu_cases.py` has the cases. --estimate adds measured / estimated time of ours, as
 the report of fa-opt estimates it at the same shape for the same target and device; what tiles visit is of
@@ -212,9 +213,11 @@ def compare(library, compiler, options, section, name, d, n):
     launches, times = {}, {label: [] for label in rivals}
     for label, run in rivals.items():
         milliseconds(run, 2)
-        launches[label] = max(1, int(5 / milliseconds(run, 2)))
+        launches[label] = max(1, int(section.milliseconds / milliseconds(run, 2)))
     for _ in range(options.repeats):
         for label, run in rivals.items():
+            if section.milliseconds >= 50:
+                milliseconds(run, launches[label])
             times[label].append(milliseconds(run, launches[label]))
     work = lambda name: 4 * batch * heads * CASES[name].visible(n) * d
     flops = {label: work(name) for label in rivals}

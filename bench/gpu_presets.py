@@ -24,6 +24,7 @@ class Section:
     peers: List[str]
     lse: bool = True
     beside: str = ""  # a case of ours that is timed in the same rounds, on the same tensors
+    milliseconds: float = 5  # a rival in a round
     variant: List[str] = dataclasses.field(default_factory=lambda: [""])
     ablation: bool = False  # one more variant for each pass that may be left out
 
@@ -36,9 +37,9 @@ PRESETS = {
     "sm_90a": [
         Section("grid", SIZES, LENGTHS, ["full", "causal"], ["cudnn", "fa2"]),
         Section("lse-off", SIZES, [8192, 16384], ["full", "causal"], ["cudnn"], lse=False),
-        Section("window", SIZES, [65536], ["causal", "window"], [], beside="causal"),
-        # Without slower rivals, beside which the device rests and plain attention takes less time.
-        Section("shares", SIZES, [8192], [*MODIFIED, "dropout"], [], beside="full"),
+        # Each at its own clock: plain and causal attention are at the power limit, the others are not.
+        Section("window", SIZES, [65536], ["causal", "window"], [], beside="causal", milliseconds=150),
+        Section("shares", SIZES, [8192], [*MODIFIED, "dropout"], [], beside="full", milliseconds=150),
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
         # Last, since FlexAttention takes seconds to compile each.
         Section("scores", [128], [8192], ["full", *MODIFIED], ["flex"]),
@@ -46,15 +47,15 @@ PRESETS = {
     ],
     "sm_80": [
         Section("grid", SIZES, [2048, 8192, 16384], ["full", "causal"], ["fa2"]),
-        Section("window", SIZES, [65536], ["causal", "window"], [], beside="causal"),
-        Section("shares", SIZES, [8192], [*MODIFIED, "dropout"], [], beside="full"),
+        Section("window", SIZES, [65536], ["causal", "window"], [], beside="causal", milliseconds=150),
+        Section("shares", SIZES, [8192], [*MODIFIED, "dropout"], [], beside="full", milliseconds=150),
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
         Section("scores", SIZES, [8192], ["dropout"], ["fa2"]),
     ],
 }
 # What a preset says; with one, they are not for the command line.
 CHOICES = {"d": SIZES, "n": [2048, 8192, 16384], "case": ["full", "causal"], "peers": ["cudnn", "fa2"],
-           "variant": [], "ablation": False, "no_lse": False}
+           "variant": [], "ablation": False, "no_lse": False, "milliseconds": 5}
 
 
 def parse_options(arguments=None, description=None):
@@ -74,6 +75,7 @@ def parse_options(arguments=None, description=None):
     parser.add_argument("--ablation", action="store_true", default=None)
     parser.add_argument("--no-lse", action="store_true", default=None)
     parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--milliseconds", type=float)
     parser.add_argument("--estimate", action="store_true")
     parser.add_argument("--json")
     options = parser.parse_args(arguments)
@@ -104,7 +106,8 @@ def make_sections(options, target, compiler):
         name = ("ablation" if options.ablation else "scores" if "flex" in options.peers else
                 "grid" if not options.no_lse else "lse-off")
         sections = [Section(name, options.d, options.n, options.case, options.peers,
-                            lse=not options.no_lse, variant=["", *options.variant],
+                            lse=not options.no_lse, milliseconds=options.milliseconds,
+                            variant=["", *options.variant],
                             ablation=options.ablation)]
     if any(section.ablation for section in sections):
         passes = optional_passes(compiler, target)
