@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-// Causal attention with ALiBi and a soft cap of the scores. Build and run:
+// Causal attention with ALiBi and a soft cap of the scores. Build and run, P being the package:
 //   g++ -std=c++20 attention.cpp -I$P/include -L$P/lib -lfa -Wl,-rpath,$P/lib && ./a.out [cuda:0]
 #include <algorithm>
 #include <cmath>

@@ -17,7 +17,8 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-ArrayRef<StringRef> nvptx::getOptionalPasses() {
+/// Passes of any target's schedule that it works without.
+static ArrayRef<StringRef> optionalPasses() {
   static const StringRef names[] = {
       "tile-narrow-positions",   "tile-float-positions",  "tile-skip-select",
       "tile-sum-on-tensor-core", "tile-drop-maximum",     "tile-defer-sums",
@@ -104,7 +105,7 @@ SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {
   populateKernelPipeline(kernels, target, ScheduleOptions());
   SmallVector<StringRef> names;
   for (const Pass &pass : kernels.getPasses())
-    if (llvm::is_contained(getOptionalPasses(), pass.getArgument()))
+    if (llvm::is_contained(optionalPasses(), pass.getArgument()))
       names.push_back(pass.getArgument());
   return names;
 }

@@ -184,16 +184,20 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
   ArrayRef<Phase> phases = getPhases(options.target);
   if (phases.empty())
     return module.emitError() << describeUnknownTarget(options.target);
-  SmallVector<StringRef> leftOut;
+  SmallVector<StringRef> leftOut, optional;
   StringRef(options.leaveOut).split(leftOut, ',', -1, false);
+  if (const nvptx::Target *gpu = nvptx::getTarget(options.target); gpu && !leftOut.empty())
+    optional = nvptx::getOptionalPasses(*gpu);
   for (StringRef name : leftOut)
-    if (!nvptx::getTarget(options.target) ||
-        !llvm::is_contained(nvptx::getOptionalPasses(), name)) {
+    if (!llvm::is_contained(optional, name)) {
       InFlightDiagnostic error = module.emitError()
                                  << "pass '" << name << "' cannot be left out for target "
-                                 << options.target << ": expected one of ";
-      llvm::interleaveComma(nvptx::getOptionalPasses(), error);
-      return error << ", for a GPU";
+                                 << options.target << ": expected ";
+      if (optional.empty())
+        return error << "none, for it is no GPU";
+      error << "one of ";
+      llvm::interleaveComma(optional, error);
+      return error;
     }
   int first = 0, last = phases.size() - 1;
   if (!from.empty() && (first = findPhase(module, phases, from) + 1) == 0)

@@ -102,6 +102,10 @@ static int fail(const Twine &message) {
   return 1;
 }
 
+static bool isForGPUs(StringRef option) {
+  return llvm::is_contained({"tile-warps", "leave-out", "unaligned"}, option);
+}
+
 LogicalResult fa::checkCompilerOptions() {
   auto given = [](StringRef name) {
     auto option = cl::getRegisteredOptions().find(name);
@@ -132,7 +136,8 @@ LogicalResult fa::checkCompilerOptions() {
   for (StringRef name : {"standard-attention", "no-mask-analysis", "no-canonicalize", "tile-rows",
                          "tile-keys", "tile-warps", "leave-out", "unaligned"})
     if (given(name))
-      return failure(fail("--" + name + " is for the compiler; add --target=cpu"));
+      return failure(fail("--" + name + " is for the compiler; add --target=" +
+                          (isForGPUs(name) ? "sm_80 or sm_90a" : "cpu")));
   return success();
 }
 
@@ -227,7 +232,8 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
                                    static_cast<const cl::Option *>(&options->leaveOut),
                                    static_cast<const cl::Option *>(&options->unaligned)})
     if (option->getNumOccurrences() && !gpu)
-      return fail("--" + option->ArgStr + " is for GPUs; leave it out, or choose one by --target");
+      return fail("--" + option->ArgStr +
+                  " is for GPUs; leave it out, or choose sm_80 or sm_90a by --target");
   if (llvm::is_contained({"obj", "cubin", "artifact"}, emit) && output == "-" &&
       llvm::outs().is_displayed())
     return fail("--emit=" + emit +

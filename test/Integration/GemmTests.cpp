@@ -128,7 +128,7 @@ std::vector<std::pair<const char *, std::string>> leftOut() {
   std::vector<std::pair<const char *, std::string>> cases;
   for (const char *target : {"sm_80", "sm_90a"}) {
     cases.emplace_back(target, "");
-    for (StringRef name : nvptx::getOptionalPasses())
+    for (StringRef name : nvptx::getOptionalPasses(*nvptx::getTarget(target)))
       cases.emplace_back(target, name.str());
   }
   return cases;

@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Interpreter, EveryPassOfRoles,
 TEST(InterpreterRoles, EachOptionalPassCanBeLeftOut) {
   for (const char *name : {"gqa", "causal"}) {
     Example example(name, {1, 2, 1, 70, 250}, asHalf);
-    for (StringRef pass : nvptx::getOptionalPasses())
+    for (StringRef pass : nvptx::getOptionalPasses(*nvptx::getTarget("sm_90a")))
       for (uint64_t seed : {1, 2, 3}) {
         CompileOptions options = optionsFor(seed);
         options.leaveOut = pass.str();

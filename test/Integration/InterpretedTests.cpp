@@ -61,7 +61,7 @@ TEST_P(EachOptionalPass, CanBeLeftOut) {
   CompileOptions options;
   options.target = "sm_80";
   uint64_t seed = 0;
-  for (StringRef pass : nvptx::getOptionalPasses()) {
+  for (StringRef pass : nvptx::getOptionalPasses(*nvptx::getTarget(options.target))) {
     options.leaveOut = pass.str();
     EXPECT_EQ(example.run(*example.compile("schedule", options), ++seed), "")
         << c.name() << " without " << pass.str();

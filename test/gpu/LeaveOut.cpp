@@ -42,7 +42,7 @@ static llvm::Error check(const Case &c, const std::string &code, const std::stri
 void fa_test::addLeaveOut(std::vector<Test> &tests) {
   uint64_t seed = 0;
   for (std::string code : {"sm_80", "sm_90a"})
-    for (llvm::StringRef pass : nvptx::getOptionalPasses())
+    for (llvm::StringRef pass : nvptx::getOptionalPasses(*nvptx::getTarget(code)))
       for (const Case &c : scheduleCases(/*sq=*/300, /*sk=*/500)) {
         std::string left = pass.str();
         tests.push_back({"leave_out." + code + "." + left + "." + c.name(),

@@ -113,6 +113,11 @@ TEST(ApiErrors, SaysWhatIsGivenAndNotTaken) {
     args.dropoutP = 0.5;
   }),
             "dropoutP is 0.5, but the kernel has no dropout; set Attention::dropout");
+  EXPECT_EQ(launches.say([](auto &args) {
+    args.lse = {};
+    args.offset = 4;
+  }),
+            "offset is given, but the kernel has no dropout; set Attention::dropout");
   EXPECT_EQ(launches.say([](auto &args) { args.lse = {}; }), "");
   spec.dropout = true;
   Launches dropping(spec);

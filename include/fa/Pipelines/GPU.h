@@ -23,9 +23,7 @@ struct ScheduleOptions {
   int64_t stages = 0;
 };
 
-/// The passes that only make code faster.
-ArrayRef<StringRef> getOptionalPasses();
-/// Those of them that the schedule for `target` has, in its order.
+/// The passes of the schedule for `target` that only make code faster, in its order.
 SmallVector<StringRef> getOptionalPasses(const Target &target);
 
 /// tile -> layouts, rings and barriers explicit.

@@ -481,6 +481,7 @@ private:
     }
     // Also of what is no number.
     bound.wrong |= !(args.dropoutP >= 0 && args.dropoutP <= (state->dropout ? 1 : 0));
+    bound.wrong |= !state->dropout && (args.seed | args.offset) != 0;
     bound.add("o", args.o);
     if (state->lse)
       bound.add("lse", args.lse);
@@ -550,6 +551,9 @@ private:
     if (!state->dropout && !(args.dropoutP >= 0 && args.dropoutP <= 0))
       return "dropoutP is " + number(args.dropoutP) +
              ", but the kernel has no dropout; set Attention::dropout";
+    if (!state->dropout && (args.seed | args.offset) != 0)
+      return std::string(args.seed ? "seed" : "offset") +
+             " is given, but the kernel has no dropout; set Attention::dropout";
     if (!(args.dropoutP >= 0 && args.dropoutP <= 1))
       return "dropoutP is " + number(args.dropoutP) + ", expected 0 to 1";
     if (!state->lse && !args.lse.isEmpty())
