@@ -44,7 +44,9 @@ private:
 };
 
 /// Makes the context of a device the thread's current one, for a scope. Mostly it is already, by
-/// the CUDA runtime, and to ask takes less time than to change it.
+/// the CUDA runtime, and to ask takes less time than to change it. In a thread that has none,
+/// device 0 stays current, as it does behind calls of the CUDA runtime: so the thread's next
+/// launches change nothing. Another one would change what the runtime takes for its device.
 class Current {
 public:
   explicit Current(const Device &device) : driver(device.driver) {
@@ -52,7 +54,7 @@ public:
     if (driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == device.context)
       return;
     result = driver.cuCtxPushCurrent(device.context);
-    pushed = result == CUDA_SUCCESS;
+    pushed = result == CUDA_SUCCESS && (current || device.ordinal != 0);
   }
   ~Current() {
     CUcontext popped;

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 using namespace mlir::fa::test;
@@ -34,6 +35,36 @@ std::string compiled() {
 }
 
 } // namespace
+
+/// Device 0 stays current in a thread that had none; what was current before, stays so.
+TEST_F(CUDA, LeavesTheCurrentContext) {
+  fa_program *program = nullptr;
+  ASSERT_EQ(loadManifest(kFakeManifest, &program), "");
+  auto getCurrent = [] {
+    void *context = nullptr;
+    EXPECT_EQ(fake<int(void **)>("cuCtxGetCurrent")(&context), 0);
+    return context;
+  };
+  std::thread([&] {
+    EXPECT_EQ(getCurrent(), nullptr);
+    Launch launch;
+    EXPECT_EQ(launch.run(program), "");
+    void *first = getCurrent();
+    EXPECT_NE(first, nullptr);
+    EXPECT_EQ(launch.run(program), "");
+    EXPECT_EQ(getCurrent(), first);
+    int other = 0;
+    EXPECT_EQ(fake<int(void *)>("cuCtxPushCurrent_v2")(&other), 0);
+    EXPECT_EQ(launch.run(program), "");
+    EXPECT_EQ(getCurrent(), &other);
+    // Nothing else was left behind it.
+    EXPECT_EQ(fake<int(void *)>("cuCtxPopCurrent_v2")(nullptr), 0);
+    EXPECT_EQ(getCurrent(), first);
+    EXPECT_EQ(fake<int(void *)>("cuCtxPopCurrent_v2")(nullptr), 0);
+    EXPECT_EQ(getCurrent(), nullptr);
+  }).join();
+  fa_program_free(program);
+}
 
 TEST_F(CUDA, LaunchesWithoutACompiler) {
   fa_program *program = nullptr;

@@ -236,7 +236,9 @@ FA_API fa_error *fa_program_launch(const fa_program *program, void *stream,
 /* A device: its memory and its clock. "cpu" is one, so that one program of a
  * user's serves both; there streams are not used. Handles may be used from any
  * thread. Whoever has other means (PyTorch, the CUDA runtime) needs none of it:
- * programs take any device memory of their device's primary context. */
+ * programs take any device memory of their device's primary context. In a thread
+ * without a current context that of device 0 stays current behind a call, as it
+ * does behind calls of the CUDA runtime; no other current context is changed. */
 typedef struct fa_device fa_device;
 typedef struct fa_event fa_event;
 
