@@ -42,6 +42,7 @@ from tables import print_tables
 
 BACKENDS = {"fa2": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 TOKENS, HIDDEN = 16384, 2048
+SETTLES = 50  # milliseconds in which the clock follows the power that a rival takes
 
 
 def milliseconds(run, launches):
@@ -216,7 +217,7 @@ def compare(library, compiler, options, section, name, d, n):
         launches[label] = max(1, int(section.milliseconds / milliseconds(run, 2)))
     for _ in range(options.repeats):
         for label, run in rivals.items():
-            if section.milliseconds >= 50:
+            if section.milliseconds >= SETTLES:
                 milliseconds(run, launches[label])
             times[label].append(milliseconds(run, launches[label]))
     work = lambda name: 4 * batch * heads * CASES[name].visible(n) * d

@@ -102,15 +102,14 @@ static int fail(const Twine &message) {
   return 1;
 }
 
-static bool isForGPUs(StringRef option) {
-  return llvm::is_contained({"tile-warps", "leave-out", "unaligned"}, option);
+static bool given(StringRef name) {
+  auto option = cl::getRegisteredOptions().find(name);
+  return option != cl::getRegisteredOptions().end() && option->second->getNumOccurrences() > 0;
 }
 
+static constexpr StringLiteral kForGPUs[] = {"tile-warps", "leave-out", "unaligned"};
+
 LogicalResult fa::checkCompilerOptions() {
-  auto given = [](StringRef name) {
-    auto option = cl::getRegisteredOptions().find(name);
-    return option != cl::getRegisteredOptions().end() && option->second->getNumOccurrences() > 0;
-  };
   if (options->shape.getNumOccurrences() && options->emit != "report")
     return failure(fail("--shape gives sizes to --emit=report; add that, or leave out --shape"));
   if (options->json && options->emit != "report")
@@ -137,7 +136,7 @@ LogicalResult fa::checkCompilerOptions() {
                          "tile-keys", "tile-warps", "leave-out", "unaligned"})
     if (given(name))
       return failure(fail("--" + name + " is for the compiler; add --target=" +
-                          (isForGPUs(name) ? "sm_80 or sm_90a" : "cpu")));
+                          (llvm::is_contained(kForGPUs, name) ? "sm_80 or sm_90a" : "cpu")));
   return success();
 }
 
@@ -228,11 +227,9 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   if (!llvm::is_contained(getEmits(gpu), emit))
     return fail("cannot emit '" + emit + "' for " + compile.target + ": expected one of " +
                 llvm::join(getEmits(gpu), ", "));
-  for (const cl::Option *option : {static_cast<const cl::Option *>(&options->warps),
-                                   static_cast<const cl::Option *>(&options->leaveOut),
-                                   static_cast<const cl::Option *>(&options->unaligned)})
-    if (option->getNumOccurrences() && !gpu)
-      return fail("--" + option->ArgStr +
+  for (StringRef name : kForGPUs)
+    if (given(name) && !gpu)
+      return fail("--" + name +
                   " is for GPUs; leave it out, or choose sm_80 or sm_90a by --target");
   if (llvm::is_contained({"obj", "cubin", "artifact"}, emit) && output == "-" &&
       llvm::outs().is_displayed())

@@ -11,9 +11,6 @@
 //   2. it is multiplied by f, and each 8 columns of p are added to it;
 //   3. behind the loop, its rows are added up.
 //
-// 8 columns are what lanes of a group hold of a row, two each, in accumulators of
-// all matrix instructions: the columns of p are then registers of the same lanes.
-//
 // Rejects nothing; what has another form is left alone.
 //
 //===----------------------------------------------------------------------===//
@@ -28,8 +25,6 @@ namespace mlir::tile {
 
 using namespace mlir;
 using namespace mlir::tile;
-
-static constexpr int64_t kColumns = 8;
 
 namespace {
 
@@ -50,8 +45,8 @@ static std::optional<Sum> findSum(ReduceOp reduce) {
   sum.loop = dyn_cast<scf::ForOp>(reduce->getParentOp());
   auto type = cast<RankedTensorType>(reduce.getInput().getType());
   if (!sum.loop || reduce.getKind() != Reduction::addf || reduce.getDim() != 1 ||
-      type.getRank() != 2 || type.getDimSize(1) % kColumns != 0 || type.getDimSize(1) <= kColumns ||
-      !reduce->hasOneUse())
+      type.getRank() != 2 || type.getDimSize(1) % kColumnsOfGroup != 0 ||
+      type.getDimSize(1) <= kColumnsOfGroup || !reduce->hasOneUse())
     return std::nullopt;
   auto find = [&](Value carried) {
     std::optional<unsigned> number = carriedAs(sum.loop, carried, reduce);
@@ -71,7 +66,7 @@ static std::optional<Sum> findSum(ReduceOp reduce) {
 static void defer(Sum &sum) {
   Value p = sum.reduce.getInput();
   auto tile = cast<RankedTensorType>(p.getType());
-  auto narrow = RankedTensorType::get({tile.getDimSize(0), kColumns}, tile.getElementType());
+  auto narrow = RankedTensorType::get({tile.getDimSize(0), kColumnsOfGroup}, tile.getElementType());
   ImplicitLocOpBuilder b(sum.reduce.getLoc(), sum.loop);
   APFloat zero = APFloat::getZero(cast<FloatType>(tile.getElementType()).getFloatSemantics());
   Value none = sum.loop.getInitArgs()[sum.number];
@@ -85,7 +80,7 @@ static void defer(Sum &sum) {
         BroadcastOp::create(b, narrow, otherFactor(sum.scaled, carried), b.getI64IntegerAttr(1));
     added = arith::MulFOp::create(b, carried, factor, sum.scaled.getFastmath());
   }
-  for (int64_t first = 0; first < tile.getDimSize(1); first += kColumns)
+  for (int64_t first = 0; first < tile.getDimSize(1); first += kColumnsOfGroup)
     added = arith::AddFOp::create(b, added, ColumnsOp::create(b, narrow, p, first));
   sum.loop.getBody()->getTerminator()->setOperand(sum.number, added);
   sum.reduce.erase();

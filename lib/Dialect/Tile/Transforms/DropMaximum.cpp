@@ -59,10 +59,9 @@ std::optional<double> Bounds::get(Value x, bool masked) {
 }
 
 std::optional<double> Bounds::compute(Value x, bool masked) {
-  std::optional<APFloat> number = splatOf(x);
-  if (number && number->isInfinity() && number->isNegative() && masked)
+  if (masked && isLowestTile(x))
     return 0;
-  if (number && number->isFinite())
+  if (std::optional<APFloat> number = splatOf(x); number && number->isFinite())
     return std::abs(number->convertToFloat());
   Operation *op = x.getDefiningOp();
   auto either = [&](Value one, Value other) -> std::optional<double> {
@@ -117,45 +116,43 @@ static std::optional<double> scaleOf(Value x, ReduceOp max) {
 // 2. Constants
 //===----------------------------------------------------------------------===//
 
-/// Replaces the op's result if it is a constant, or one of its operands; whether it did.
-static bool fold(Operation *op, llvm::DenseMap<Value, bool> &truths) {
+/// What stands for the op's result: a constant, or one of its operands; null where it stays.
+/// Of comparisons, which is true is noted.
+static Value fold(Operation *op, llvm::DenseMap<Value, bool> &truths) {
   auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
                                        : RankedTensorType();
   if (!type || !(type.getElementType().isF32() || type.getElementType().isInteger(1)))
-    return false;
-  Value result = op->getResult(0);
+    return {};
   ImplicitLocOpBuilder b(op->getLoc(), op);
-  auto constant = [&](Value value) { return splatOf(value); };
-  auto replace = [&](Value value) {
-    result.replaceAllUsesWith(value);
-    return true;
-  };
-  auto fill = [&](const APFloat &number) { return replace(fillTile(b, result.getType(), number)); };
-  if (auto broadcast = dyn_cast<BroadcastOp>(op); broadcast && broadcast.getDim())
-    if (std::optional<APFloat> number = constant(broadcast.getInput()))
-      return fill(*number);
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    if (auto known = truths.find(select.getCondition()); known != truths.end())
-      return replace(known->second ? select.getTrueValue() : select.getFalseValue());
-  if (auto exponential = dyn_cast<math::Exp2Op>(op))
-    if (std::optional<APFloat> x = constant(exponential.getOperand()); x && x->isZero())
-      return fill(APFloat(1.0f));
+  auto broadcast = dyn_cast<BroadcastOp>(op);
+  if (broadcast && broadcast.getDim()) {
+    std::optional<APFloat> number = splatOf(broadcast.getInput());
+    return number ? fillTile(b, type, *number) : Value();
+  }
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    auto known = truths.find(select.getCondition());
+    if (known == truths.end())
+      return {};
+    return known->second ? select.getTrueValue() : select.getFalseValue();
+  }
+  if (isa<math::Exp2Op>(op))
+    return isZeroTile(op->getOperand(0)) ? fillTile(b, type, APFloat(1.0f)) : Value();
   if (!isa<arith::CmpFOp, arith::SubFOp, arith::MulFOp>(op))
-    return false;
-  std::optional<APFloat> left = constant(op->getOperand(0)), right = constant(op->getOperand(1));
+    return {};
+  Value x = op->getOperand(0), y = op->getOperand(1);
+  std::optional<APFloat> left = splatOf(x), right = splatOf(y);
   if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
     if (left && right && compare.getPredicate() == arith::CmpFPredicate::OEQ)
-      truths[result] = left->compare(*right) == APFloat::cmpEqual;
-    return false;
+      truths[compare] = left->compare(*right) == APFloat::cmpEqual;
+    return {};
   }
-  if (isa<arith::SubFOp>(op) && right && right->isZero() && !right->isNegative())
-    return replace(op->getOperand(0));
-  if (isa<arith::MulFOp>(op) && left && right)
-    return fill(*left * *right);
-  if (isa<arith::MulFOp>(op) && left && left->isExactlyValue(1.0))
-    return replace(op->getOperand(1));
-  return isa<arith::MulFOp>(op) && right && right->isExactlyValue(1.0) &&
-         replace(op->getOperand(0));
+  if (isa<arith::SubFOp>(op))
+    return right && right->isPosZero() ? x : Value();
+  if (left && right)
+    return fillTile(b, type, *left * *right);
+  if (left && left->isExactlyValue(1.0))
+    return y;
+  return right && right->isExactlyValue(1.0) ? x : Value();
 }
 
 static void drop(ReduceOp max, scf::ForOp loop, unsigned number) {
@@ -167,7 +164,8 @@ static void drop(ReduceOp max, scf::ForOp loop, unsigned number) {
   max.getResult().replaceAllUsesWith(zero);
   llvm::DenseMap<Value, bool> truths;
   for (Operation &op : llvm::make_early_inc_range(*loop.getBody()))
-    fold(&op, truths);
+    if (Value value = fold(&op, truths))
+      op.getResult(0).replaceAllUsesWith(value);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop.getBody())))
     if (isOpTriviallyDead(&op))
       op.erase();
@@ -183,8 +181,7 @@ struct DropMaximum : tile::impl::TileDropMaximumBase<DropMaximum> {
     FuncOp func = getOperation();
     if (!haveOperandsOf(2, func))
       return;
-    bool f16 = false;
-    func.walk([&](DotOp dot) { f16 |= getElementTypeOrSelf(dot.getA()).isF16(); });
+    double most = takesF16(func) ? kMostOfF16 : kMost;
     SmallVector<ReduceOp> maxima;
     func.walk([&](ReduceOp reduce) { maxima.push_back(reduce); });
     for (ReduceOp max : maxima) {
@@ -199,7 +196,7 @@ struct DropMaximum : tile::impl::TileDropMaximumBase<DropMaximum> {
           llvm::any_of(loop.getBody()->getOps<DotOp>(), [](DotOp dot) { return dot.getOnes(); });
       std::optional<double> bound = bounds.ofMasked(max.getInput());
       std::optional<double> scale = scaleOf(max.getInput(), max);
-      if (number && ones && bound && scale && *bound * *scale <= (f16 ? kMostOfF16 : kMost))
+      if (number && ones && bound && scale && *bound * *scale <= most)
         drop(max, loop, *number);
     }
   }

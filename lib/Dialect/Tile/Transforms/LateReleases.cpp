@@ -39,10 +39,6 @@ static bool isOuterLoop(Block *block) {
   return isa<scf::ForOp>(loop);
 }
 
-static bool hasProducts(Operation *op) {
-  return op->walk([](AwaitOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
 /// From the op on, where the first product is done, on each way there is; the op of this
 /// block that they are behind, before or in. None if there are no products.
 static Operation *findPoints(Operation *op, SmallVectorImpl<Operation *> &before) {

@@ -110,6 +110,15 @@ static SmallVector<Value> emitNarrowExtents(OpBuilder &b, FuncOp func) {
   });
 }
 
+/// Uses of the ids in the role become those of others (i32).
+static void replaceIds(OpBuilder &b, RoleOp role, ValueRange ids, ValueRange others) {
+  for (auto [old, id] : llvm::zip_equal(ids, others)) {
+    Value wide = arith::IndexCastOp::create(b, role.getLoc(), b.getIndexType(), id);
+    old.replaceUsesWithIf(wide,
+                          [&](OpOperand &use) { return role->isProperAncestor(use.getOwner()); });
+  }
+}
+
 /// Makes the grid one of one dimension, whose number each role takes apart: the last id, which
 /// loops mostly depend on, and a word of the others are the parts (InstanceParts.h).
 static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
@@ -131,11 +140,7 @@ static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
     for (auto [part, value] : llvm::enumerate(std::array{last, word}))
       value.getDefiningOp()->setAttr(kPartAttr, b.getI64IntegerAttr(part));
     made.push_back(last);
-    for (auto [old, id] : llvm::zip_equal(ids, made)) {
-      Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), id);
-      old.replaceUsesWithIf(wide,
-                            [&](OpOperand &use) { return role->isProperAncestor(use.getOwner()); });
-    }
+    replaceIds(b, role, ids, made);
   }
   dropIds(func);
 }
@@ -155,7 +160,6 @@ struct PersistGrid : tile::impl::TilePersistGridBase<PersistGrid> {
   using Base::Base;
 
   void runOnOperation() override;
-  void replaceIds(OpBuilder &b, RoleOp role, ArrayRef<Value> others);
   void takeIds(OpBuilder &b, RoleOp role, Value number);
   void countInstances(RoleOp role);
   void sendNumbers(RoleOp role, ArrayRef<Value> rings, const Counter &counter);
@@ -181,21 +185,12 @@ static Value emitCount(OpBuilder &b, FuncOp func) {
   return count;
 }
 
-/// Uses of the ids in the role become those of others (i32).
-void PersistGrid::replaceIds(OpBuilder &b, RoleOp role, ArrayRef<Value> others) {
-  for (auto [old, id] : llvm::zip_equal(ids, others)) {
-    Value wide = arith::IndexCastOp::create(b, role.getLoc(), b.getIndexType(), id);
-    old.replaceUsesWithIf(wide,
-                          [&](OpOperand &use) { return role->isProperAncestor(use.getOwner()); });
-  }
-}
-
-/// Of the instance of that number (i32).
+/// Uses of the ids in the role become those of the instance of that number (i32).
 void PersistGrid::takeIds(OpBuilder &b, RoleOp role, Value number) {
   SmallVector<Value> taken{number};
   if (ids.size() > 1)
     taken = emitIds(b, role.getLoc(), number, emitNarrowExtents(b, getOperation()));
-  replaceIds(b, role, taken);
+  replaceIds(b, role, ids, taken);
 }
 
 /// Moves ops to the end of another block.
@@ -223,10 +218,6 @@ static Operation *lastOfProducts(Block *block) {
   while (last && isa_and_nonnull<ReleaseOp>(last->getNextNode()))
     last = last->getNextNode();
   return last;
-}
-
-static bool hasProducts(Operation *op) {
-  return op->walk([](AwaitOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 /// Whether the role needs an id while it has products left; arithmetic alone can wait.
@@ -265,12 +256,12 @@ void PersistGrid::countInstances(RoleOp role) {
   auto loop = scf::ForOp::create(b, loc, block, count, blocks, first);
   Block *body = loop.getBody();
   b.setInsertionPointToStart(body);
-  if (early)
-    replaceIds(b, role, llvm::to_vector(ValueRange(loop.getRegionIterArgs())));
-  else
-    takeIds(b, role, narrow(b, loc, loop.getInductionVar()));
-  if (early)
+  if (early) {
+    replaceIds(b, role, ids, loop.getRegionIterArgs());
     scf::YieldOp::create(b, loc, first);
+  } else {
+    takeIds(b, role, narrow(b, loc, loop.getInductionVar()));
+  }
   Operation *yield = body->getTerminator();
   for (Operation *op : ops)
     op->moveBefore(yield);

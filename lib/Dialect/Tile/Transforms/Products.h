@@ -29,6 +29,16 @@ inline bool haveOperandsOf(int64_t bytes, FuncOp func) {
   return bytes == 0 || (any && !others.wasInterrupted());
 }
 
+/// Whether some product takes f16, whose exponents have 5 bits.
+inline bool takesF16(FuncOp func) {
+  return func
+      .walk([](DotOp dot) {
+        return getElementTypeOrSelf(dot.getA().getType()).isF16() ? WalkResult::interrupt()
+                                                                  : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Whether the number that an option gives is not negative; an error if it is.
 inline bool isCount(FuncOp func, const Pass::Option<int64_t> &option) {
   if (option < 0)
@@ -36,13 +46,20 @@ inline bool isCount(FuncOp func, const Pass::Option<int64_t> &option) {
   return option >= 0;
 }
 
-/// Whether the loops of a program have registers for more values per row: not
-/// where a warp has more rows than one matrix instruction.
-inline bool haveRegistersForRows(FuncOp func, int64_t rows) {
+/// Columns of which lanes of a group hold two each, in accumulators of all matrix
+/// instructions: as many of them, and as many again, are registers of the same lanes.
+constexpr int64_t kColumnsOfGroup = 8;
+
+/// Rows that the warps of a program have with one matrix instruction each.
+inline int64_t rowsOfWarps(FuncOp func) {
   constexpr int64_t kRowsOfWarp = 16, kWarps = 4;
   auto warps = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
-  return rows <= kRowsOfWarp * (warps ? warps.getInt() : kWarps);
+  return kRowsOfWarp * (warps ? warps.getInt() : kWarps);
 }
+
+/// Whether the loops of a program have registers for more values per row: not
+/// where a warp has more rows than one matrix instruction.
+inline bool haveRegistersForRows(FuncOp func, int64_t rows) { return rows <= rowsOfWarps(func); }
 
 /// The constant that fills a tile.
 inline std::optional<APFloat> splatOf(Value value) {
@@ -57,6 +74,12 @@ inline std::optional<APFloat> splatOf(Value value) {
 inline bool isZeroTile(Value value) {
   std::optional<APFloat> number = splatOf(value);
   return number && number->isZero();
+}
+
+/// Whether -inf fills the tile.
+inline bool isLowestTile(Value value) {
+  std::optional<APFloat> number = splatOf(value);
+  return number && number->isInfinity() && number->isNegative();
 }
 
 /// A tile that a number fills.

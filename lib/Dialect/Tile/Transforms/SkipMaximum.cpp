@@ -37,8 +37,6 @@ namespace mlir::tile {
 using namespace mlir;
 using namespace mlir::tile;
 
-static constexpr int64_t kColumns = 8;
-
 namespace {
 
 /// A maximum, and who asks for it.
@@ -58,13 +56,11 @@ struct CarriedLimit {
 
 static std::optional<Asked> findAsked(ReduceOp max) {
   auto type = cast<RankedTensorType>(max.getInput().getType());
-  auto warps = max->getParentOfType<FuncOp>()->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
-  constexpr int64_t kRowsOfWarp = 16, kWarps = 4;
   // Of fewer rows, warps share columns, and would ask one another in the tile.if_any.
-  int64_t rows = kRowsOfWarp * (warps ? warps.getInt() : kWarps);
+  int64_t rows = rowsOfWarps(max->getParentOfType<FuncOp>());
   if (max.getKind() != Reduction::maxnumf || max.getDim() != 1 || type.getRank() != 2 ||
       !type.getElementType().isF32() || type.getDimSize(0) % rows != 0 ||
-      type.getDimSize(1) % kColumns != 0 || !isa<scf::ForOp>(max->getParentOp()))
+      type.getDimSize(1) % kColumnsOfGroup != 0 || !isa<scf::ForOp>(max->getParentOp()))
     return std::nullopt;
   Asked asked{max, {}, {}};
   for (Operation *user : max->getUsers())
@@ -84,19 +80,14 @@ static std::optional<Asked> findAsked(ReduceOp max) {
   return others ? std::nullopt : std::optional(asked);
 }
 
-static bool isLowest(Value value) {
-  std::optional<APFloat> number = splatOf(value);
-  return number && number->isInfinity() && number->isNegative();
-}
-
 /// The tile without the -inf that a mask puts into it.
 static Value withoutMask(Value x) {
   Operation *op = x.getDefiningOp();
   Value one, other;
   if (auto select = dyn_cast_if_present<arith::SelectOp>(op)) {
-    if (isLowest(select.getFalseValue()))
+    if (isLowestTile(select.getFalseValue()))
       return withoutMask(select.getTrueValue());
-    return isLowest(select.getTrueValue()) ? withoutMask(select.getFalseValue()) : x;
+    return isLowestTile(select.getTrueValue()) ? withoutMask(select.getFalseValue()) : x;
   }
   if (auto branch = dyn_cast_if_present<scf::IfOp>(op)) {
     unsigned i = cast<OpResult>(x).getResultNumber();
@@ -160,10 +151,10 @@ static void forgetNegative(OpOperand &operand) {
 /// The greatest of each 8th column, right where one is positive.
 static Value emitGreatest(ImplicitLocOpBuilder &b, Value x) {
   auto tile = cast<RankedTensorType>(x.getType());
-  auto narrow = RankedTensorType::get({tile.getDimSize(0), kColumns}, b.getI32Type());
+  auto narrow = RankedTensorType::get({tile.getDimSize(0), kColumnsOfGroup}, b.getI32Type());
   Value bits = arith::BitcastOp::create(b, tile.clone(b.getI32Type()), x);
   Value greatest = ColumnsOp::create(b, narrow, bits, 0);
-  for (int64_t first = kColumns; first < tile.getDimSize(1); first += kColumns)
+  for (int64_t first = kColumnsOfGroup; first < tile.getDimSize(1); first += kColumnsOfGroup)
     greatest = arith::MaxSIOp::create(b, greatest, ColumnsOp::create(b, narrow, bits, first));
   return arith::BitcastOp::create(b, narrow.clone(tile.getElementType()), greatest);
 }

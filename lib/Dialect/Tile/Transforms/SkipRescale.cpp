@@ -210,10 +210,9 @@ struct SkipRescale : tile::impl::TileSkipRescaleBase<SkipRescale> {
 
   /// Exponentials are up to 2^threshold, and so must be what products take.
   std::optional<double> chooseThreshold() {
-    bool f16 = false;
-    getOperation().walk([&](DotOp dot) { f16 |= getElementTypeOrSelf(dot.getA()).isF16(); });
     bool valid = check(threshold, 15, " where products take f16") && check(wideThreshold, 64, "");
-    return valid ? std::optional<double>(f16 ? threshold : wideThreshold) : std::nullopt;
+    return valid ? std::optional<double>(takesF16(getOperation()) ? threshold : wideThreshold)
+                 : std::nullopt;
   }
 
   bool check(const Option<double> &option, int most, StringRef where) {

@@ -89,6 +89,10 @@ bool tile::mayStoreTo(Block &scope, Value view) {
   return llvm::any_of(scope, [&](Operation &op) { return mayStoreTo(&op, view); });
 }
 
+bool tile::hasProducts(Operation *op) {
+  return op->walk([](AwaitOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 bool tile::mayRunBeyond(Operation *op) {
   return sourceOf(op) || (op->getNumRegions() == 0 && isMemoryEffectFree(op) && isSpeculatable(op));
 }

@@ -37,10 +37,11 @@ def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
 
     Numerics: exact without a threshold: x * 1 is x, and a factor that is NaN is
     not 1. With it, exponentials are up to 2^threshold, and none need be 1, which
-    rounds to itself. Products with elements of 2^(110 - threshold) and more may overflow. So each weight is rounded on its own, about 2^-9 for bf16;
+    rounds to itself. So each weight is rounded on its own, about 2^-9 for bf16;
     sums of the rounded weights, which `ones` gives, divide the same errors out,
     sums of others do not, so the threshold is for products with ones only. Sums
-    of exponentials in f32 and their logarithm lose nothing.
+    of exponentials in f32 and their logarithm lose nothing. Products with elements
+    of 2^(110 - threshold) and more may overflow.
 
     Example (`test/Dialect/Tile/Transforms/skip-rescale.mlir`):
 

@@ -37,6 +37,9 @@ bool mayOverlap(Value a, Value b);
 bool mayStoreTo(Operation *scope, Value view);
 bool mayStoreTo(Block &scope, Value view);
 
+/// Whether an asynchronous product ends inside of the op.
+bool hasProducts(Operation *op);
+
 /// Whether the op may run for an iteration that does not exist. Loads may: out
 /// of range they read 0.
 bool mayRunBeyond(Operation *op);
