@@ -20,12 +20,12 @@ using namespace mlir::fa;
 /// Passes of any target's schedule that it works without.
 static ArrayRef<StringRef> optionalPasses() {
   static const StringRef names[] = {
-      "tile-narrow-positions",   "tile-float-positions",  "tile-skip-select",
-      "tile-sum-on-tensor-core", "tile-drop-maximum",     "tile-defer-sums",
-      "tile-skip-rescale",       "tile-fuse-scale",       "tile-skip-maximum",
-      "tile-schedule-grid",      "tile-schedule-loop",    "tile-pipeline",
-      "tile-specialize-warps",   "tile-order-warpgroups", "tile-persist-grid",
-      "tile-stage-stores"};
+      "tile-narrow-positions", "tile-float-positions",    "tile-skip-select",
+      "tile-skip-steps",       "tile-sum-on-tensor-core", "tile-drop-maximum",
+      "tile-defer-sums",       "tile-skip-rescale",       "tile-fuse-scale",
+      "tile-skip-maximum",     "tile-schedule-grid",      "tile-schedule-loop",
+      "tile-pipeline",         "tile-specialize-warps",   "tile-order-warpgroups",
+      "tile-persist-grid",     "tile-stage-stores"};
   return names;
 }
 
@@ -76,6 +76,8 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   bool roles = !llvm::is_contained(options.leaveOut, "tile-specialize-warps");
   promote.products = target.hasWGMMA && roles ? "async" : "sync";
   add(tile::createTilePromoteShared(promote));
+  if (target.hasWGMMA && options.aligned)
+    add(tile::createTileSkipSteps());
   tile::TileScheduleLoopOptions schedule;
   schedule.sharedLimit = target.sharedMemory;
   if (options.stages)

@@ -190,6 +190,11 @@ LogicalResult Agent::executeRoles(Operation *operation) {
         set(op.getResult(), datum);
         return success();
       })
+      .Case([&](tile::OwnStepsOp op) {
+        for (Value bound : op.getResults())
+          set(bound, get(tile::OwnStepsOp::wholeOf(bound)));
+        return success();
+      })
       .Case([&](tile::BlockCountOp op) {
         datum.scalar.i = instance.program.blocks;
         set(op.getResult(), datum);

@@ -116,6 +116,10 @@ static void shrink(scf::ForOp loop, const Findings &found, Value keys, ScalarEmi
   }
   loop.setLowerBound(lo);
   loop.setUpperBound(hi);
+  UnitAttr unit = UnitAttr::get(loop.getContext());
+  loop->setAttr(tile::TileDialect::kOfRowsAttr, unit);
+  if (visible.lo && visible.hi)
+    loop->setAttr(FADialect::kBandAttr, unit);
 }
 
 /// Step 4.
@@ -123,6 +127,7 @@ static void applyWhereNeeded(ApplyMaskOp mask, Value needed) {
   OpBuilder b(mask);
   auto branch =
       scf::IfOp::create(b, mask.getLoc(), mask->getResultTypes(), needed, /*withElseRegion=*/true);
+  branch->setAttr(tile::TileDialect::kOfRowsAttr, b.getUnitAttr());
   mask.getResult().replaceAllUsesWith(branch.getResult(0));
   b.setInsertionPointToEnd(branch.elseBlock());
   scf::YieldOp::create(b, mask.getLoc(), mask.getInput());

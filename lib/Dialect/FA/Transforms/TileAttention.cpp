@@ -92,16 +92,25 @@ static int64_t headDim(MapRowsOp rows) {
   return dim;
 }
 
+/// Whether a mask bounds the keys of some loop on both sides; forgets that.
+static bool takeBand(MapRowsOp rows) {
+  bool band = false;
+  rows.getBody()->walk([&](scf::ForOp loop) { band |= !!loop->removeAttr(FADialect::kBandAttr); });
+  return band;
+}
+
 /// What the target chose, else sizes that keep a tile of each operand and the
 /// scores in the caches next to a core: larger heads get fewer keys.
 static TileSizes choose(MapRowsOp rows) {
+  bool band = takeBand(rows);
   if (auto chosen = rows->getParentOfType<func::FuncOp>()->getAttrOfType<DictionaryAttr>(
           FADialect::kTilesAttr)) {
     auto number = [&](StringRef name, int64_t otherwise) {
       auto value = chosen.getAs<IntegerAttr>(name);
       return value ? value.getInt() : otherwise;
     };
-    return {number("rows", 64), number("keys", 64), number("pad", 1)};
+    int64_t keys = number("keys", 64);
+    return {number("rows", 64), band ? number("band_keys", keys) : keys, number("pad", 1)};
   }
   return {64, headDim(rows) <= 128 ? 128 : 64};
 }

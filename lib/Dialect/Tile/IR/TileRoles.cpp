@@ -105,6 +105,17 @@ LogicalResult BlockCountOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Steps of a warpgroup
+//===----------------------------------------------------------------------===//
+
+Value OwnStepsOp::wholeOf(Value bound) {
+  auto own = bound.getDefiningOp<OwnStepsOp>();
+  if (!own)
+    return bound;
+  return bound == own.getBegin() ? own.getLower() : own.getUpper();
+}
+
+//===----------------------------------------------------------------------===//
 // Counts
 //===----------------------------------------------------------------------===//
 

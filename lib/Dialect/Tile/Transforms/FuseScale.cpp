@@ -134,6 +134,16 @@ static Carried carriedOf(ImplicitLocOpBuilder &b, Value max, const APFloat &scal
   return carried;
 }
 
+/// x less a number a row, where that is needed in some row.
+static Value subtractWhere(ImplicitLocOpBuilder &b, Value needed, Value x, Value rows) {
+  auto where = IfAnyOp::create(b, TypeRange(x.getType()), needed, x);
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&where.getBody());
+  Value column = BroadcastOp::create(b, x.getType(), rows, b.getI64IntegerAttr(1));
+  YieldOp::create(b, ValueRange(arith::SubFOp::create(b, x, column)));
+  return where.getResult(0);
+}
+
 /// Returns the minuend and the addend of the exponents.
 static std::pair<Value, Value> carryShift(Lag &lag, Value m, Value x, const APFloat &scale) {
   Type rows = m.getType();
@@ -171,9 +181,13 @@ static std::pair<Value, Value> carryShift(Lag &lag, Value m, Value x, const APFl
   shift = mapping.lookupOrDefault(m);
   Carried next = carriedOf(b, max, scale, lag.threshold);
   Value zero = fillTile(b, rows, APFloat::getZero(scale.getSemantics()));
-  Value column = BroadcastOp::create(
-      b, x.getType(), arith::SelectOp::create(b, next.small, zero, shift), b.getI64IntegerAttr(1));
-  yield->insertOperands(old, {arith::SubFOp::create(b, x, column), next.addend, next.limit});
+  Value far = math::AbsFOp::create(b, arith::MulFOp::create(b, shift, fillTile(b, rows, scale)));
+  // True for NaN too.
+  Value large =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::UGE, far, fillTile(b, rows, largest()));
+  Value others = arith::SelectOp::create(b, next.small, zero, shift);
+  Value minuend = subtractWhere(b, large, x, others);
+  yield->insertOperands(old, {minuend, next.addend, next.limit});
   lag.loop.getBody()->getTerminator()->setOperands(
       number, 2, {wider.getResult(old + 1), wider.getResult(old + 2)});
   lag.ifAny.replaceAllUsesWith(wider.getResults().take_front(old));

@@ -27,9 +27,9 @@ using namespace mlir::tile;
 
 namespace {
 
-/// How values go with an id.
+/// How values go with one of them.
 struct Trends {
-  explicit Trends(Value id) { known[id] = Trend::rises; }
+  explicit Trends(Value with) { known[with] = Trend::rises; }
   Trend of(Value value);
 
   llvm::DenseMap<Value, Trend> known;
@@ -51,6 +51,7 @@ static Trend both(Trend a, Trend b) {
 Trend Trends::of(Value value) {
   if (auto found = known.find(value); found != known.end())
     return found->second;
+  value = OwnStepsOp::wholeOf(value);
   Operation *op = value.getDefiningOp();
   if (!op)
     return isa<scf::ForOp>(cast<BlockArgument>(value).getOwner()->getParentOp()) ? Trend::unknown
@@ -73,6 +74,8 @@ Trend Trends::of(Value value) {
     trend = Trend::constant;
   return known[value] = trend;
 }
+
+Trend tile::trendOf(Value value, Value with) { return Trends(with).of(value); }
 
 Trend tile::trendOfLoops(FuncOp func, Value id) {
   Trends trends(id);

@@ -17,9 +17,11 @@ namespace mlir::tile {
 /// themselves take divisions: 0, which is not negative, or 1.
 constexpr llvm::StringLiteral kPartAttr = "tile.part";
 
-/// How a number goes with an id.
+/// How a number goes with another, mostly an id.
 enum class Trend { constant, rises, falls, unknown };
 
+/// How the value goes with another one that it is computed from.
+Trend trendOf(Value value, Value with);
 /// Of the trip counts of the loops of the program together.
 Trend trendOfLoops(FuncOp func, Value id);
 

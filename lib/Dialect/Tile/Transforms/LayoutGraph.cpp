@@ -154,8 +154,7 @@ LogicalResult LayoutGraph::addOp(Operation *op) {
     return success();
   }
   if (auto columns = dyn_cast<ColumnsOp>(op)) {
-    if (dots.empty() || !layoutAsAccumulator(columns.getInput()) ||
-        !layoutAsAccumulator(columns.getResult()))
+    if (!fitsAccumulator(columns.getInput()) || !fitsAccumulator(columns.getResult()))
       return op->emitOpError() << "takes columns of what a product accumulates, got "
                                << columns.getInput().getType() << " to " << columns.getType();
     this->columns.push_back(columns.getResult());
@@ -291,15 +290,18 @@ std::optional<Layout> LayoutGraph::layoutOfA(DotOp dot) const {
   return instructionOf(dot)->a.tiled(shape[0], shape[1], warps);
 }
 
-std::optional<Layout> LayoutGraph::layoutAsAccumulator(Value tile) const {
+bool LayoutGraph::fitsAccumulator(Value tile) const {
   if (dots.empty())
-    return std::nullopt;
-  DotOp dot = dots.front();
-  const ProductInstruction *instruction = instructionOf(dot);
+    return false;
+  const ProductInstruction *instruction = instructionOf(dots.front());
   ArrayRef<int64_t> shape = shapeOf(tile);
-  if (shape.size() != 2 || !fitsRows(*instruction, shape[0]) || shape[1] % instruction->n)
+  return shape.size() == 2 && fitsRows(*instruction, shape[0]) && shape[1] % instruction->n == 0;
+}
+
+std::optional<Layout> LayoutGraph::layoutAsAccumulator(Value tile) const {
+  if (!fitsAccumulator(tile))
     return std::nullopt;
-  return layoutOfAcc(*instruction, tile);
+  return layoutOfAcc(*instructionOf(dots.front()), tile);
 }
 
 //===----------------------------------------------------------------------===//

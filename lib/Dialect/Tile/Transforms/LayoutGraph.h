@@ -42,8 +42,10 @@ public:
   /// The layout that the instruction wants of an `a` in registers; none where
   /// it takes any.
   std::optional<Layout> layoutOfA(DotOp dot) const;
-  /// The layout of an accumulator of the tile's size; none without products, or
-  /// where the instruction's size does not divide the tile's.
+  /// Whether a product could accumulate the tile: there is one, and its instruction's size
+  /// divides the tile's.
+  bool fitsAccumulator(Value tile) const;
+  /// The layout of an accumulator of the tile's size; none where it does not fit.
   std::optional<Layout> layoutAsAccumulator(Value tile) const;
 
 private:

@@ -19,7 +19,9 @@
 //      (LateReleases.cpp);
 //   3. a turn of n warpgroups is n numbered barriers of two warpgroups each, the
 //      one that waits and the one before it, which arrives. Warpgroup 0 finds
-//      its first turn because the last one arrives there to begin with.
+//      its first turn because the last one arrives there to begin with;
+//   4. where a warpgroup has own steps of a loop (tile.own_steps), it gets and releases what
+//      the others would read, empty.
 //
 // Rejects: rings of tiles that are not filled by the engine, but for those of one slot
 // that a role fills for itself; more turns and warpgroups than there are numbered
@@ -32,6 +34,8 @@
 #include "LateReleases.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::tile;
@@ -48,6 +52,12 @@ struct RingBarriers {
 };
 
 using AllBarriers = llvm::DenseMap<Operation *, RingBarriers>;
+
+/// Slots of rings that a warpgroup gives back without reading them.
+struct Skipped {
+  Value count;
+  SmallVector<RingOp> rings;
+};
 
 struct RoleLowering : CountedLowering {
   RoleLowering(RoleOp role, AllBarriers &barriers, const llvm::DenseMap<Value, int64_t> &turnIds,
@@ -71,6 +81,9 @@ private:
   void joinWarpgroup(Operation *op);
   void lowerTurn(Operation *op, Value turn, bool pass);
   void startTurns();
+  void lowerOwnSteps(OwnStepsOp own);
+  void skip(Location loc, const Skipped &skipped);
+  Value endOfTurns(scf::ForOp loop);
 
   RoleOp role;
   AllBarriers &barriers;
@@ -80,6 +93,13 @@ private:
   llvm::DenseMap<Operation *, unsigned> base;
   /// The number of this warpgroup, and of the one that its turn goes to.
   Value warpgroup, nextWarpgroup;
+  /// What is skipped in front of an op, and at the end of a role without loops around it.
+  llvm::DenseMap<Operation *, Skipped> skippedBefore;
+  Skipped skippedAtEnd;
+  /// What stands for an upper bound, and the least one of all warpgroups.
+  IRMapping least;
+  /// Of loops with turns: up to which step.
+  llvm::DenseMap<Operation *, Value> endsOfTurns;
 };
 
 } // namespace
@@ -261,9 +281,18 @@ void RoleLowering::joinWarpgroup(Operation *op) {
   NamedWaitOp::create(rewriter, op->getLoc(), groupId, warpgroup, kThreadsOfGroup);
 }
 
-/// Waits at the own barrier, or arrives at that of the next warpgroup.
+/// Waits at the own barrier, or arrives at that of the next warpgroup, in steps that all
+/// warpgroups run.
 void RoleLowering::lowerTurn(Operation *op, Value turn, bool pass) {
   int64_t first = turnIds.lookup(turn);
+  OpBuilder::InsertionGuard guard(rewriter);
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  if (Value end = loop ? endOfTurns(loop) : Value()) {
+    Value is = arith::CmpIOp::create(rewriter, op->getLoc(), arith::CmpIPredicate::slt,
+                                     loop.getInductionVar(), end);
+    auto branch = scf::IfOp::create(rewriter, op->getLoc(), is, /*withElseRegion=*/false);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+  }
   if (pass)
     NamedArriveOp::create(rewriter, op->getLoc(), first, nextWarpgroup, kThreadsOfTwoGroups);
   else
@@ -291,11 +320,174 @@ void RoleLowering::startTurns() {
 }
 
 //===----------------------------------------------------------------------===//
+// 4. Steps of a warpgroup
+//===----------------------------------------------------------------------===//
+
+/// Gets slots of rings and releases them.
+void RoleLowering::skip(Location loc, const Skipped &skipped) {
+  if (skipped.rings.empty())
+    return;
+  SmallVector<unsigned> changed;
+  SmallVector<Value> inits;
+  for (RingOp ring : skipped.rings)
+    for (Counter counter : {kGetSlot, kGetParity})
+      if (counter == kGetParity || ring.getType().getStages() > 1)
+        changed.push_back(base.lookup(ring) + counter);
+  for (unsigned i : changed)
+    inits.push_back(counters[i]);
+  Value zero = arith::ConstantIntOp::create(rewriter, loc, 0, 32);
+  Value one = arith::ConstantIntOp::create(rewriter, loc, 1, 32);
+  auto loop = scf::ForOp::create(rewriter, loc, zero, skipped.count, one, inits);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(loop.getBody());
+  for (auto [i, argument] : llvm::zip_equal(changed, loop.getRegionIterArgs()))
+    counters[i] = argument;
+  for (RingOp ring : skipped.rings) {
+    Value parity = parityAt(loc, ring, kGetParity);
+    Value number = advance(loc, ring, kGetSlot);
+    BarrierWaitOp::create(rewriter, loc, barriers[ring].full, number, parity);
+    if (Value empty = barriers[ring].empty)
+      BarrierArriveOp::create(rewriter, loc, empty, number);
+  }
+  SmallVector<Value> yielded;
+  for (auto [i, result] : llvm::zip_equal(changed, loop.getResults())) {
+    yielded.push_back(counters[i]);
+    counters[i] = result;
+  }
+  scf::YieldOp::create(rewriter, loc, yielded);
+}
+
+/// The rings that loops behind the op get, and ifs with such loops, by the op that
+/// is, or holds, the first get, outside of loops.
+static llvm::MapVector<Operation *, SmallVector<RingOp>> ringsOfLoops(OwnStepsOp own) {
+  llvm::MapVector<Operation *, Operation *> firsts;
+  for (Operation *op = own->getNextNode(); op; op = op->getNextNode())
+    if (isa<scf::ForOp, scf::IfOp>(op))
+      op->walk<WalkOrder::PreOrder>([&](GetOp get) {
+        if (isFilledByWarps(ringOf(get)))
+          return;
+        Operation *&first = firsts.try_emplace(ringOf(get), get).first->second;
+        while (first->getBlock() != own->getBlock() &&
+               (!first->getBlock()->findAncestorOpInBlock(*get) ||
+                isa<scf::ForOp>(first->getParentOp())))
+          first = first->getParentOp();
+      });
+  llvm::MapVector<Operation *, SmallVector<RingOp>> rings;
+  for (auto [ring, first] : firsts)
+    rings[first].push_back(cast<RingOp>(ring));
+  return rings;
+}
+
+/// What all steps are read in front of: the end of the block, but no later than where the block
+/// gets what another role puts behind them, for that waits until they were given back. Null at
+/// the end of a block without terminator.
+static Operation *endOfSteps(OwnStepsOp own, ArrayRef<RingOp> rings) {
+  auto reads = [&](Operation *op) {
+    return op
+        ->walk([&](GetOp get) {
+          return llvm::is_contained(rings, ringOf(get)) ? WalkResult::interrupt()
+                                                        : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  Operation *last = own;
+  for (Operation *op = own; op; op = op->getNextNode())
+    if (reads(op))
+      last = op;
+  for (Operation *op = last->getNextNode(); op; op = op->getNextNode())
+    if (auto get = dyn_cast<GetOp>(op);
+        (get && !isFilledByWarps(ringOf(get))) || op->hasTrait<OpTrait::IsTerminator>())
+      return op;
+  return nullptr;
+}
+
+/// Of the last step that is skipped at the beginning, each ring is skipped in front of its
+/// own first get, so that nothing waits for what comes later than the first tile that is read.
+void RoleLowering::lowerOwnSteps(OwnStepsOp own) {
+  Location loc = own.getLoc();
+  Value lower = own.getLower(), begin = lower, step = own.getStep();
+  Value end = arith::MinSIOp::create(rewriter, loc, own.getLast(), own.getUpper());
+  // In 32 bits: loops read rows of tensor maps, which have fewer than 2^32.
+  auto narrow = [&](Value value) {
+    return rewriter.createOrFold<arith::IndexCastOp>(loc, rewriter.getI32Type(), value);
+  };
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(rewriter, loc, value, 32);
+  };
+  auto sub = [&](Value a, Value b) -> Value {
+    return rewriter.createOrFold<arith::SubIOp>(loc, a, b);
+  };
+  Value narrowStep = narrow(step), zero = constant(0), one = constant(1);
+  auto stepsOf = [&](Value length) -> Value {
+    Value none = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    Value some = narrow(arith::MaxSIOp::create(rewriter, loc, length, none));
+    Value most = arith::AddIOp::create(rewriter, loc, some, sub(narrowStep, one));
+    return arith::DivUIOp::create(rewriter, loc, most, narrowStep);
+  };
+  SmallVector<RingOp> all;
+  auto rings = ringsOfLoops(own);
+  for (auto &entry : rings)
+    llvm::append_range(all, entry.second);
+
+  Value left = stepsOf(sub(own.getUpper(), lower));
+  if (!own.getLeast()) {
+    Value first = arith::MaxSIOp::create(rewriter, loc, own.getFirst(), lower);
+    Value has = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt, first, end);
+    Value before = arith::DivUIOp::create(rewriter, loc, narrow(sub(first, lower)), narrowStep);
+    before = arith::SelectOp::create(rewriter, loc, has, before, zero);
+    left = sub(left, before);
+    Value wide = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(), before);
+    begin = arith::AddIOp::create(rewriter, loc, lower,
+                                  arith::MulIOp::create(rewriter, loc, wide, step));
+    Value nearest = arith::MinUIOp::create(rewriter, loc, before, one);
+    skip(loc, {sub(before, nearest), all});
+    for (auto &[op, first] : rings)
+      skippedBefore[op] = {nearest, first};
+  } else {
+    least.map(end, arith::MinSIOp::create(rewriter, loc, own.getLeast(), own.getUpper()));
+  }
+  Operation *behind = endOfSteps(own, all);
+  (behind ? skippedBefore[behind] : skippedAtEnd) = {sub(left, stepsOf(sub(end, begin))), all};
+  rewriter.replaceOp(own, {begin, end});
+}
+
+/// The value, with other values in it that it is computed from; `others` learns what is new.
+static Value withOthers(Value value, IRMapping &others, OpBuilder &b) {
+  if (Value other = others.lookupOrNull(value))
+    return other;
+  Operation *op = value.getDefiningOp();
+  if (!op || !isa<arith::ArithDialect>(op->getDialect()))
+    return value;
+  bool changes = false;
+  for (Value operand : op->getOperands())
+    changes |= withOthers(operand, others, b) != operand;
+  Value result = changes ? b.clone(*op, others)->getResult(0) : value;
+  others.map(value, result);
+  return result;
+}
+
+/// Where the loop would end if all warpgroups ran the least steps; null if they all run as many.
+Value RoleLowering::endOfTurns(scf::ForOp loop) {
+  auto [found, isNew] = endsOfTurns.try_emplace(loop);
+  if (isNew && !least.getValueMap().empty()) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(loop);
+    IRMapping others = least;
+    Value end = withOthers(loop.getUpperBound(), others, rewriter);
+    if (end != loop.getUpperBound())
+      found->second = end;
+  }
+  return found->second;
+}
+
+//===----------------------------------------------------------------------===//
 // A role, and all of them
 //===----------------------------------------------------------------------===//
 
 void RoleLowering::rewrite(Operation *op) {
   auto value = dyn_cast<PutValueOp>(op);
+  if (auto found = skippedBefore.find(op); found != skippedBefore.end())
+    skip(op->getLoc(), found->second);
   if (value && barriers[ringOf(op)].own)
     lowerPutValue(value);
   else if (isa<PutOp, PutValueOp>(op))
@@ -310,6 +502,8 @@ void RoleLowering::rewrite(Operation *op) {
     lowerTurn(take, take.getTurn(), /*pass=*/false);
   else if (auto pass = dyn_cast<TurnPassOp>(op))
     lowerTurn(pass, pass.getTurn(), /*pass=*/true);
+  else if (auto own = dyn_cast<OwnStepsOp>(op))
+    lowerOwnSteps(own);
 }
 
 void RoleLowering::run() {
@@ -326,6 +520,10 @@ void RoleLowering::run() {
   }
   startTurns();
   lower(block);
+  if (skippedAtEnd.count) {
+    rewriter.setInsertionPointToEnd(&block);
+    skip(loc, skippedAtEnd);
+  }
   // Shared memory goes with the last warp.
   if (role.walk([](CopyOutOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
     rewriter.setInsertionPointToEnd(&block);

@@ -7,12 +7,14 @@
 //
 // In each loop of a role of several warpgroups that starts products, the turn is
 // taken before the first product and passed on behind the last one. So one
-// warpgroup's arithmetic runs beside the others' products.
+// warpgroup's arithmetic runs beside the others' products. Warpgroups that begin with
+// different steps are apart without it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
@@ -42,7 +44,7 @@ struct OrderWarpgroups : tile::impl::TileOrderWarpgroupsBase<OrderWarpgroups> {
 
   void order(RoleOp role) {
     int64_t groups = role.getWarps() / 4;
-    if (groups < 2 || groups > 8 || role.getWarps() % 4 != 0)
+    if (areApart(role) || groups < 2 || groups > 8 || role.getWarps() % 4 != 0)
       return;
     // One turn serves all loops of a role: it comes back to warpgroup 0.
     Value turn;

@@ -390,6 +390,7 @@ static SmallVector<Value> emitReceive(OpBuilder &b, Location loc, Value ring) {
 
 /// The next instance is received behind the products of this one: it was sent when their last
 /// tile was on its way, and what the warp waits for goes on beside the arithmetic that is left.
+/// Where a warpgroup has own steps it is received in the end, behind the steps of others.
 void PersistGrid::receive(RoleOp role, Value ring) {
   Location loc = role.getLoc();
   SmallVector<Operation *> ops = opsOf(role);
@@ -422,7 +423,9 @@ void PersistGrid::receive(RoleOp role, Value ring) {
   auto loop = scf::WhileOp::create(b, loc, ValueRange(first).getTypes(), first, more, run);
   Block *body = loop.getAfterBody();
   sinkArithmetic(*body);
-  Operation *last = lastOfProducts(body);
+  // Not where warpgroups have to give back first what they did not read.
+  bool own = body->getOps<OwnStepsOp>().begin() != body->getOps<OwnStepsOp>().end();
+  Operation *last = own ? nullptr : lastOfProducts(body);
   b.setInsertionPoint(last ? last->getNextNode() : body->getTerminator());
   body->getTerminator()->setOperands(emitReceive(b, loc, ring));
 }

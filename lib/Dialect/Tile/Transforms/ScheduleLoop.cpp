@@ -370,6 +370,7 @@ struct ScheduleLoop : tile::impl::TileScheduleLoopBase<ScheduleLoop> {
   void chooseAll(Body &body);
   void fit(Body &body);
   void fitAll();
+  void addSlots();
   void report(Body &body);
 };
 
@@ -502,6 +503,23 @@ void ScheduleLoop::fitAll() {
   }
 }
 
+/// Warpgroups that begin with different steps are that far apart: a third slot, where there is
+/// room for it beside what each instance fills once more, lets the first go on.
+void ScheduleLoop::addSlots() {
+  constexpr int64_t kSlots = 3;
+  int64_t bytes = 0;
+  SmallVector<RingOp> rings;
+  for (auto ring : getOperation().getOps<RingOp>()) {
+    int64_t slots = ring.getType().getStages();
+    bytes += (slots + 1) * ring.getType().getSlot().strideInBytes();
+    if (slots == kSlots - 1)
+      rings.push_back(ring);
+  }
+  if (areApart(getOperation()) && stages.empty() && (sharedLimit == 0 || bytes <= sharedLimit))
+    for (RingOp ring : rings)
+      setStages(ring, kSlots);
+}
+
 void ScheduleLoop::runOnOperation() {
   for (int64_t n : stages)
     if (n < 0 || n > 16) {
@@ -515,8 +533,10 @@ void ScheduleLoop::runOnOperation() {
   });
   for (Block *block : blocks)
     schedule(*block);
-  if (getOperation().walk([](DotStartOp) { return WalkResult::interrupt(); }).wasInterrupted())
+  if (getOperation().walk([](DotStartOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
     fitAll();
+    addSlots();
+  }
   int64_t bytes = totalBytes(getOperation());
   if (sharedLimit > 0 && bytes > sharedLimit) {
     getOperation().emitError() << "needs " << bytes << " bytes of shared memory, the limit is "

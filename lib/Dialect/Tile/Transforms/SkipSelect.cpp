@@ -10,7 +10,7 @@
 //
 //     low <= c < high,  low = the greatest, high = the least of them
 //
-// per row, so that a row is changed where low > 0 or high < n.
+// per row, so that a row is changed by one where low > 0, by the other where high < n.
 //
 //===----------------------------------------------------------------------===//
 
@@ -132,22 +132,25 @@ static void skip(Ranges &ranges, arith::SelectOp select) {
   auto fill = [&](int64_t value) -> Value {
     return BroadcastOp::create(b, rowsType, constant(b, b.getI32Type(), value), IntegerAttr());
   };
+  // Few tiles are on both edges, so each side asks for itself.
   using Predicate = arith::CmpIPredicate;
-  Value rows = high ? arith::CmpIOp::create(b, Predicate::slt, high, fill(columns)) : Value();
-  if (low) {
-    Value some = arith::CmpIOp::create(b, Predicate::sgt, low, fill(0));
-    rows = rows ? arith::OrIOp::create(b, rows, some).getResult() : some;
+  Value result = select.getTrueValue();
+  for (bool above : {true, false}) {
+    Value limit = above ? low : high;
+    if (!limit)
+      continue;
+    Value rows = above ? arith::CmpIOp::create(b, Predicate::sgt, low, fill(0))
+                       : arith::CmpIOp::create(b, Predicate::slt, high, fill(columns));
+    auto some = IfAnyOp::create(b, TypeRange{type}, rows, result);
+    OpBuilder::InsertionGuard guard(b);
+    b.createBlock(&some.getBody());
+    Value condition = ColumnsBetweenOp::create(b, type.clone(b.getI1Type()),
+                                               above ? limit : Value(), above ? Value() : limit);
+    Value selected = arith::SelectOp::create(b, condition, result, select.getFalseValue());
+    YieldOp::create(b, selected);
+    result = some.getResult(0);
   }
-
-  Value x = select.getTrueValue();
-  auto some = IfAnyOp::create(b, TypeRange{type}, rows, ValueRange{x});
-  Block *body = some.getBody().empty() ? b.createBlock(&some.getBody()) : &some.getBody().front();
-  body->clear();
-  b.setInsertionPointToEnd(body);
-  Value condition = ColumnsBetweenOp::create(b, type.clone(b.getI1Type()), low, high);
-  Value selected = arith::SelectOp::create(b, condition, x, select.getFalseValue());
-  YieldOp::create(b, selected);
-  select.replaceAllUsesWith(some.getResult(0));
+  select.replaceAllUsesWith(result);
   select.erase();
 }
 

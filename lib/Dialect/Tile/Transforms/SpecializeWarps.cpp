@@ -72,6 +72,9 @@ void Slice::need(Operation *op) {
     need(loop.getStep());
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
     need(branch.getCondition());
+  } else if (auto own = dyn_cast<OwnStepsOp>(op)) {
+    need(own.getLower());
+    need(own.getUpper());
   } else {
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
@@ -168,6 +171,9 @@ void Slice::clone(Block &from, OpBuilder &b) {
       cloneLoop(loop, b);
     else if (auto branch = dyn_cast<scf::IfOp>(op))
       cloneIf(branch, b);
+    else if (auto own = dyn_cast<OwnStepsOp>(op)) // What any warpgroup reads is brought.
+      for (Value bound : own.getResults())
+        mapping.map(bound, mapping.lookupOrDefault(OwnStepsOp::wholeOf(bound)));
     else
       b.clone(op, mapping);
   }

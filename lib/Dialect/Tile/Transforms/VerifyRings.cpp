@@ -89,6 +89,14 @@ bool tile::mayStoreTo(Block &scope, Value view) {
   return llvm::any_of(scope, [&](Operation &op) { return mayStoreTo(&op, view); });
 }
 
+bool tile::areApart(Operation *op) {
+  return op
+      ->walk([](OwnStepsOp own) {
+        return own.getLeast() ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 bool tile::hasProducts(Operation *op) {
   return op->walk([](AwaitOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }

@@ -13,7 +13,8 @@
 //      that are computed alike; what one does before the condition of an scf.while,
 //      the other may do in front of the loop and at the end of its body;
 //   3. turns are taken and passed on alternately;
-//   4. nobody waits for ever: roles are run against each other, with their
+//   4. own steps are of loops that get as often as the other role puts;
+//   5. nobody waits for ever: roles are run against each other, with their
 //      warpgroups one by one, all loops 0 to 3 times, all ifs each way. A put
 //      waits until all readers have released the slot, a get for its put, a
 //      take for the pass of the warpgroup before.
@@ -23,6 +24,7 @@
 #include "VerifyRoles.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::tile;
@@ -127,7 +129,7 @@ static Value sentAs(Value value) {
 /// be: roles carry different values.
 static bool computedAlike(Value a, Value b, int depth = 0) {
   constexpr int kDeepest = 64;
-  a = sentAs(a), b = sentAs(b);
+  a = sentAs(OwnStepsOp::wholeOf(a)), b = sentAs(OwnStepsOp::wholeOf(b));
   if (a == b || depth > kDeepest)
     return true;
   Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
@@ -246,7 +248,57 @@ static LogicalResult checkTurns(const Events &events, Held &held) {
 }
 
 //===----------------------------------------------------------------------===//
-// 4. Nobody waits for ever
+// 4. Own steps
+//===----------------------------------------------------------------------===//
+
+static bool isSameNumber(Value a, Value b) {
+  APInt x, y;
+  return a == b || (matchPattern(a, m_ConstantInt(&x)) && matchPattern(b, m_ConstantInt(&y)) &&
+                    x.getSExtValue() == y.getSExtValue());
+}
+
+template <typename OpT> static bool holds(Operation *op) {
+  return op->walk([](OpT) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+static LogicalResult checkOwnSteps(RoleOp role) {
+  SmallVector<OwnStepsOp> all;
+  role.walk([&](OwnStepsOp own) { all.push_back(own); });
+  if (all.empty())
+    return success();
+  OwnStepsOp own = all.front();
+  if (all.size() > 1)
+    return all[1].emitOpError() << "(own_steps_c1) stands once in a role";
+  Operation *around = own->getParentOp();
+  bool outer = around == role || (isa<scf::ForOp, scf::WhileOp>(around) &&
+                                  around->getParentOp() == role.getOperation());
+  if (!outer)
+    return own.emitOpError() << "(own_steps_c1) stands in what a role runs, or its outer loop "
+                                "does; move it out of the '"
+                             << around->getName() << "'";
+  if (holds<PutOp>(role))
+    return own.emitOpError() << "(own_steps_c1) stands in a role that fills rings, for all "
+                                "warpgroups; use the whole bounds there";
+  if (holds<TurnTakeOp>(role) && !own.getLeast())
+    return own.emitOpError() << "(own_steps_c3) does not say up to where all warpgroups run, which "
+                                "take turns; add all(...)";
+  for (Operation *op = own->getNextNode(); op; op = op->getNextNode()) {
+    WalkResult walked = op->walk([&](scf::ForOp loop) {
+      if (!holds<GetOp>(loop) || isSameNumber(loop.getStep(), own.getStep()))
+        return WalkResult::advance();
+      auto error = loop.emitOpError() << "(own_steps_c2) gets in other steps than those that "
+                                         "warpgroups have of their own";
+      error.attachNote(own.getLoc()) << "these";
+      return WalkResult::interrupt();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// 5. Nobody waits for ever
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -358,6 +410,8 @@ LogicalResult tile::verifyRolesAgree(RolesOp roles) {
       return failure();
     if (!held.empty())
       return role.emitOpError() << "(turn_take_c2) keeps a turn in the end";
+    if (failed(checkOwnSteps(role)))
+      return failure();
     llvm::append_range(together, events);
     all.push_back({role, std::move(events)});
   }

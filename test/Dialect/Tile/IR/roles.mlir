@@ -54,6 +54,10 @@ tile.func @lowered(%x: !tile.view<?x64xbf16>, %i: index, %p: i1,
       tile.barrier_arrive %full[%i] : !tile.barriers<2>
       // CHECK: tile.warpgroup : index
       %w = tile.warpgroup : index
+      // CHECK: %[[B:.*]], %[[E:.*]] = tile.own_steps %[[I]] to %[[I]] step %[[I]] own(%[[I]] to %[[I]])
+      %b, %e = tile.own_steps %i to %i step %i own(%i to %i)
+      // CHECK: tile.own_steps %[[B]] to %[[E]] step %[[I]] own(%[[B]] to %[[I]]) all(%[[E]])
+      %c, %f = tile.own_steps %b to %e step %i own(%b to %i) all(%e)
       // CHECK: tile.named_wait id(1) threads(256)
       tile.named_wait id(1) threads(256)
       // CHECK: %[[GROUP:.*]] = tile.warpgroup

@@ -75,10 +75,15 @@ tile.func @kept(%x: !tile.view<?x64xf32>, %r: !tile.view<?xf32>, %f: f32) grid a
 // CHECK:   %[[NEXT:.*]] = arith.select %[[SMALL]], %[[NEG]]
 // CHECK:   %[[ABOVE:.*]] = arith.addf %[[MAX]]
 // CHECK:   %[[MORE:.*]] = arith.select %[[SMALL]], %[[ABOVE]]
+// CHECK:   %[[T:.*]] = arith.mulf %[[SHIFT]]
+// CHECK:   %[[FAR:.*]] = math.absf %[[T]]
+// CHECK:   %[[LARGE:.*]] = arith.cmpf uge, %[[FAR]]
 // CHECK:   %[[OFF:.*]] = arith.select %[[SMALL]], %{{.*}}, %[[SHIFT]]
-// CHECK:   %[[B:.*]] = tile.broadcast %[[OFF]] dim 1
-// CHECK:   %[[D:.*]] = arith.subf %[[S]], %[[B]]
-// CHECK:   tile.yield %[[MAX]], %[[D]], %[[NEXT]], %[[MORE]]
+// CHECK:   %[[Y:.*]] = tile.if_any %[[LARGE]](%[[S]])
+// CHECK:     %[[B:.*]] = tile.broadcast %[[OFF]] dim 1
+// CHECK:     %[[D:.*]] = arith.subf %[[S]], %[[B]]
+// CHECK:     tile.yield %[[D]]
+// CHECK:   tile.yield %[[MAX]], %[[Y]], %[[NEXT]], %[[MORE]]
 // CHECK: %[[ADD:.*]] = tile.broadcast %[[LAG]]#2 dim 1
 // CHECK: math.fma %[[LAG]]#1, %{{.*}}, %[[ADD]] : tensor<64x64xf32>
 // CHECK: scf.yield %[[LAG]]#0, %[[LAG]]#2, %[[LAG]]#3

@@ -308,3 +308,101 @@ tile.func @numbers(%x: !tile.view<?x64xf16>, %n: i32, %one: i32)
   }
   tile.return
 }
+
+// A warpgroup's own steps: what steps before them read is got and released empty, of the last
+// of them in front of each ring's first get; what is left at the end of the block.
+// CHECK-LABEL: tile.func @apart
+// CHECK: %[[FULL:.*]] = tile.barriers arrivals(1) : <2>
+// CHECK-NEXT: %[[EMPTY:.*]] = tile.barriers arrivals(8) : <2>
+// CHECK: tile.role "compute"
+// CHECK: %[[LAST:.*]] = arith.minsi %[[Z:.*]], %[[N:.*]] : index
+// CHECK: %[[C64:.*]] = arith.constant 64 : i32
+// CHECK: %[[ALL:.*]] = arith.divui %{{.*}}, %[[C64]] : i32
+// CHECK: %[[FIRST:.*]] = arith.maxsi
+// CHECK: %[[SOME:.*]] = arith.cmpi slt, %[[FIRST]], %[[LAST]]
+// CHECK: %[[SKIPPED:.*]] = arith.divui %{{.*}}, %[[C64]] : i32
+// CHECK: %[[BEFORE:.*]] = arith.select %[[SOME]], %[[SKIPPED]], %{{.*}} : i32
+// CHECK: %[[LEFT:.*]] = arith.subi %[[ALL]], %[[BEFORE]]
+// CHECK: %[[BEGIN:.*]] = arith.addi
+// CHECK: %[[ONE:.*]] = arith.minui %[[BEFORE]], %{{.*}} : i32
+// CHECK: %[[OTHERS:.*]] = arith.subi %[[BEFORE]], %[[ONE]]
+// CHECK: %[[A:.*]]:2 = scf.for %{{.*}} = %{{.*}} to %[[OTHERS]] {{.*}} : i32 {
+// CHECK: tile.barrier_wait %[[FULL]]
+// CHECK-NEXT: tile.barrier_arrive %[[EMPTY]]
+// CHECK: }
+// CHECK: %[[DONE:.*]] = arith.divui
+// CHECK: %[[REST:.*]] = arith.subi %[[LEFT]], %[[DONE]]
+// CHECK: %[[B:.*]]:2 = scf.for %{{.*}} = %{{.*}} to %[[ONE]] {{.*}} iter_args(%{{.*}} = %[[A]]#0, %{{.*}} = %[[A]]#1) {{.*}} : i32 {
+// CHECK: tile.barrier_wait %[[FULL]]
+// CHECK-NEXT: tile.barrier_arrive %[[EMPTY]]
+// CHECK: %[[C:.*]]:2 = scf.for %{{.*}} = %[[BEGIN]] to %[[LAST]] {{.*}} iter_args(%{{.*}} = %[[B]]#0, %{{.*}} = %[[B]]#1) -> (i32, i32) {
+// CHECK: tile.slot_at
+// CHECK: }
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[REST]] {{.*}} iter_args(%{{.*}} = %[[C]]#0, %{{.*}} = %[[C]]#1) {{.*}} : i32 {
+// CHECK: tile.barrier_wait %[[FULL]]
+// CHECK-NEXT: tile.barrier_arrive %[[EMPTY]]
+tile.func @apart(%x: !tile.view<?x64xf16>, %n: index, %a: index, %z: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      %begin, %end = tile.own_steps %c0 to %n step %c64 own(%a to %z)
+      scf.for %j = %begin to %end step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// Turns are taken in the steps that all warpgroups run, within bounds as the loop has them.
+// CHECK-LABEL: tile.func @together
+// CHECK: tile.role "compute"
+// CHECK: %[[LAST:.*]] = arith.minsi %[[Z:.*]], %[[N:.*]] : index
+// CHECK: %[[LEAST:.*]] = arith.minsi %[[L:.*]], %[[N]] : index
+// CHECK: %[[UP:.*]] = arith.subi %[[LAST]], %{{.*}} : index
+// CHECK: %[[ALL:.*]] = arith.subi %[[LEAST]], %{{.*}} : index
+// CHECK: scf.for %[[J:.*]] = %{{.*}} to %[[UP]]
+// CHECK: %[[IS:.*]] = arith.cmpi slt, %[[J]], %[[ALL]]
+// CHECK: scf.if %[[IS]] {
+// CHECK-NEXT: tile.named_wait
+// CHECK: %[[AGAIN:.*]] = arith.cmpi slt, %[[J]], %[[ALL]]
+// CHECK: scf.if %[[AGAIN]] {
+// CHECK-NEXT: tile.named_arrive
+// CHECK: scf.for
+// CHECK: tile.barrier_wait
+// CHECK-NEXT: tile.barrier_arrive
+tile.func @together(%x: !tile.view<?x64xf16>, %n: index, %z: index, %l: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %turn = tile.turn : !tile.turn<2>
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      %up = arith.subi %n, %c64 : index
+      scf.for %j = %c0 to %up step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      %begin, %end = tile.own_steps %c0 to %n step %c64 own(%c0 to %z) all(%l)
+      %up = arith.subi %end, %c64 : index
+      scf.for %j = %begin to %up step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.turn_take %turn : !tile.turn<2>
+        tile.turn_pass %turn : !tile.turn<2>
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}

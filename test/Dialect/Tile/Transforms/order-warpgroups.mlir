@@ -38,3 +38,64 @@ tile.func @roles(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
   }
   tile.return
 }
+
+// Warpgroups that begin with different steps are apart, and take no turns; where they only end
+// differently they do.
+// CHECK-LABEL: tile.func @apart
+// CHECK-NOT: tile.turn
+// CHECK-LABEL: tile.func @together
+// CHECK: tile.turn_take
+tile.func @apart(%x: !tile.view<?x64xf16>, %n: index, %first: index, %last: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      %zero = arith.constant 0.0 : f32
+      %a = arith.constant dense<1.0> : tensor<128x64xf16, #acc>
+      %acc = tile.broadcast %zero : f32 -> tensor<128x64xf32, #acc>
+      %begin, %end = tile.own_steps %c0 to %n step %c64 own(%first to %last)
+      scf.for %j = %begin to %end step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        %sp = tile.dot_start %a, %b, %acc transpose_b : tensor<128x64xf16, #acc>, !slot, tensor<128x64xf32, #acc> -> !pending
+        %s = tile.await %sp : !pending -> tensor<128x64xf32, #acc>
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+tile.func @together(%x: !tile.view<?x64xf16>, %n: index, %last: index, %least: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      %zero = arith.constant 0.0 : f32
+      %a = arith.constant dense<1.0> : tensor<128x64xf16, #acc>
+      %acc = tile.broadcast %zero : f32 -> tensor<128x64xf32, #acc>
+      %begin, %end = tile.own_steps %c0 to %n step %c64 own(%c0 to %last) all(%least)
+      // expected-remark @+1 {{2 warpgroups start 1 products of an iteration in turn}}
+      scf.for %j = %begin to %end step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        %sp = tile.dot_start %a, %b, %acc transpose_b : tensor<128x64xf16, #acc>, !slot, tensor<128x64xf32, #acc> -> !pending
+        %s = tile.await %sp : !pending -> tensor<128x64xf32, #acc>
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}

@@ -87,3 +87,51 @@ tile.func @single(%y: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: inde
   tile.store %r, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
   tile.return
 }
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// Warpgroups that begin with different steps are apart: a third slot of what the loop reads lets
+// the first one go on.
+// CHECK-LABEL: tile.func @apart
+// CHECK: tile.ring : <1 x 64x64xf16
+// CHECK-NEXT: tile.ring : <3 x 64x64xf16
+// CHECK-NEXT: tile.ring : <3 x 64x64xf16
+tile.func @apart(%y: !tile.view<?x64xf16>, %z: !tile.view<?x64xf16>, %x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: index, %first: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %rx = tile.ring : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+  %ry = tile.ring : !ring
+  %rz = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  tile.put %rx, %x[%c0, %c0] dims [0, 1] copy(tma) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+  %a = tile.get %rx : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>> -> !slot
+  %begin, %end = tile.own_steps %c0 to %n step %c1 own(%first to %n)
+  // expected-remark @+1 {{products that need another one of their iteration run one iteration later}}
+  %r = scf.for %t = %begin to %end step %c1 iter_args(%o = %acc0) -> (tensor<64x64xf32, #acc>) {
+    %j = arith.muli %t, %c64 : index
+    tile.put %ry, %y[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    %b = tile.get %ry : !ring -> !slot
+    %sp = tile.dot_start %a, %b, %acc0 transpose_b : !slot, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
+    %s = tile.await %sp : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
+    tile.release %b : !slot
+    %e = math.exp2 %s : tensor<64x64xf32, #acc>
+    tile.put %rz, %z[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    %p = arith.truncf %e : tensor<64x64xf32, #acc> to tensor<64x64xf16, #acc>
+    %os = arith.addf %o, %o : tensor<64x64xf32, #acc>
+    %c = tile.get %rz : !ring -> !slot
+    %op = tile.dot_start %p, %c, %os : tensor<64x64xf16, #acc>, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
+    %on = tile.await %op : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
+    tile.release %c : !slot
+    scf.yield %on : tensor<64x64xf32, #acc>
+  }
+  tile.release %a : !slot
+  tile.store %r, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}

@@ -1,7 +1,7 @@
 // RUN: fa-opt %s --tile-skip-select | FileCheck %s
 
-// Two limits above, one of them the same for all rows, and one below: one each, and the rows
-// ask for the select where one is inside the tile.
+// Two limits above, one of them the same for all rows, and one below: one each, and for each
+// the rows ask for a select where it is inside the tile.
 // CHECK-LABEL: tile.func @limits
 // CHECK-SAME: %[[N:[a-z0-9]+]]: i32
 // CHECK-DAG: %[[C127:.*]] = arith.constant 127 : i32
@@ -11,20 +11,25 @@
 // CHECK: %[[LAST:.*]] = tile.broadcast %[[C127]] : i32 -> tensor<64xi32>
 // CHECK: %[[MOST:.*]] = arith.minsi %[[LOADED]], %[[LAST]] : tensor<64xi32>
 // CHECK: %[[NEXT:.*]] = arith.addi %[[MOST]], %{{.*}} : tensor<64xi32>
+// CHECK: %[[LOW:.*]] = arith.addi
 // CHECK: %[[ONE:.*]] = arith.minsi %[[N]], %[[C128]] : i32
 // CHECK-NEXT: %[[NS:.*]] = tile.broadcast %[[ONE]] : i32 -> tensor<64xi32>
 // CHECK-NEXT: %[[HIGH:.*]] = arith.minsi %[[NEXT]], %[[NS]] : tensor<64xi32>
-// CHECK: %[[ALL:.*]] = tile.broadcast %[[C128]] : i32 -> tensor<64xi32>
-// CHECK: %[[BELOW:.*]] = arith.cmpi slt, %[[HIGH]], %[[ALL]] : tensor<64xi32>
-// CHECK: %[[ABOVE:.*]] = arith.cmpi sgt, %[[LOW:.*]], %{{.*}} : tensor<64xi32>
-// CHECK: %[[ROWS:.*]] = arith.ori %[[BELOW]], %[[ABOVE]]
-// CHECK: %[[Y:.*]] = tile.if_any %[[ROWS]](%[[X]]) : tensor<64xi1>, (tensor<64x128xf32>) {
-// CHECK: %[[C:.*]] = tile.columns_between low(%[[LOW]] : tensor<64xi32>) high(%[[HIGH]] : tensor<64xi32>) : tensor<64x128xi1>
+// CHECK: %[[ABOVE:.*]] = arith.cmpi sgt, %[[LOW]], %{{.*}} : tensor<64xi32>
+// CHECK: %[[Y:.*]] = tile.if_any %[[ABOVE]](%[[X]]) : tensor<64xi1>, (tensor<64x128xf32>) {
+// CHECK: %[[C:.*]] = tile.columns_between low(%[[LOW]] : tensor<64xi32>) : tensor<64x128xi1>
 // CHECK: %[[S:.*]] = arith.select %[[C]], %[[X]], %{{.*}} : tensor<64x128xi1>, tensor<64x128xf32>
 // CHECK: tile.yield %[[S]]
 // CHECK: }
+// CHECK: %[[ALL:.*]] = tile.broadcast %[[C128]] : i32 -> tensor<64xi32>
+// CHECK: %[[BELOW:.*]] = arith.cmpi slt, %[[HIGH]], %[[ALL]] : tensor<64xi32>
+// CHECK: %[[Z:.*]] = tile.if_any %[[BELOW]](%[[Y]]) : tensor<64xi1>, (tensor<64x128xf32>) {
+// CHECK: %[[C:.*]] = tile.columns_between high(%[[HIGH]] : tensor<64xi32>) : tensor<64x128xi1>
+// CHECK: %[[S:.*]] = arith.select %[[C]], %[[Y]], %{{.*}} : tensor<64x128xi1>, tensor<64x128xf32>
+// CHECK: tile.yield %[[S]]
+// CHECK: }
 // CHECK-NOT: arith.select
-// CHECK: tile.store %[[Y]]
+// CHECK: tile.store %[[Z]]
 tile.func @limits(%n: i32, %x: !tile.view<?x128xf32>, %l: !tile.view<?xi32>) grid affine_map<() -> ()> sizes [] {
   %c0 = arith.constant 0 : index
   %c0_i32 = arith.constant 0 : i32

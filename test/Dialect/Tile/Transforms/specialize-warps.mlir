@@ -118,3 +118,42 @@ tile.func @threads_copy(%x: !tile.view<?x64xf16>) grid affine_map<() -> ()> size
   tile.release %s : !tile.slot<64x64xf16, #tile.swizzle<128>>
   tile.return
 }
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!pending = !tile.pending<tensor<128x64xf32, #acc>>
+
+// All that some warpgroup reads is brought: the role that loads knows no own steps.
+// CHECK-LABEL: tile.func @steps
+// CHECK-SAME: %[[N:[a-z0-9]+]]: index, %[[A:[a-z0-9]+]]: index
+// CHECK: tile.role "load"
+// CHECK-NOT: tile.own_steps
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[N]] step
+// CHECK-NEXT: tile.put
+// CHECK: tile.role "compute"
+// CHECK: %[[B:.*]], %[[E:.*]] = tile.own_steps %{{.*}} to %[[N]] step %{{.*}} own(%[[A]] to %[[N]])
+// CHECK: scf.for %{{.*}} = %[[B]] to %[[E]] step
+// expected-remark @+1 {{roles: load has 4 warps}}
+tile.func @steps(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: index, %a: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32, #acc>
+  %t = arith.constant dense<1.0> : tensor<128x64xf16, #acc>
+  %begin, %end = tile.own_steps %c0 to %n step %c64 own(%a to %n)
+  %o = scf.for %j = %begin to %end step %c64 iter_args(%acc = %acc0) -> (tensor<128x64xf32, #acc>) {
+    tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    %b = tile.get %r : !ring -> !slot
+    %sp = tile.dot_start %t, %b, %acc transpose_b : tensor<128x64xf16, #acc>, !slot, tensor<128x64xf32, #acc> -> !pending
+    %s = tile.await %sp : !pending -> tensor<128x64xf32, #acc>
+    tile.release %b : !slot
+    scf.yield %s : tensor<128x64xf32, #acc>
+  }
+  tile.store %o, %out[%c0, %c0] dims [0, 1] : tensor<128x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}

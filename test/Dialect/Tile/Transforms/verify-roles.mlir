@@ -538,3 +538,179 @@ tile.func @early_none(%n: i32, %one: i32)
   }
   tile.return
 }
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// Of own steps the other role has the whole bounds.
+tile.func @own_steps(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      %b, %e = tile.own_steps %c0 to %n step %c64 own(%first to %n)
+      scf.for %j = %b to %e step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @own_steps_c1(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      %b, %e = tile.own_steps %c0 to %n step %c64 own(%first to %n)
+      // expected-error @+1 {{(own_steps_c1) stands once in a role}}
+      %c, %d = tile.own_steps %c0 to %n step %c64 own(%first to %n)
+      scf.for %j = %b to %e step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @own_steps_c1_inside(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      scf.if %p {
+        // expected-error @+1 {{(own_steps_c1) stands in what a role runs, or its outer loop does; move it out of the 'scf.if'}}
+        %b, %e = tile.own_steps %c0 to %n step %c64 own(%first to %n)
+      }
+      scf.for %j = %c0 to %n step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @own_steps_c1_filling(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      // expected-error @+1 {{(own_steps_c1) stands in a role that fills rings, for all warpgroups; use the whole bounds there}}
+      %b, %e = tile.own_steps %c0 to %n step %c64 own(%first to %n)
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      scf.for %j = %c0 to %n step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @own_steps_c3(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %turn = tile.turn : !tile.turn<2>
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      // expected-error @+1 {{(own_steps_c3) does not say up to where all warpgroups run, which take turns; add all(...)}}
+      %b, %e = tile.own_steps %c0 to %n step %c64 own(%first to %n)
+      scf.for %j = %b to %e step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.turn_take %turn : !tile.turn<2>
+        tile.turn_pass %turn : !tile.turn<2>
+        tile.release %s : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @own_steps_c2(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      // expected-note @+1 {{these}}
+      %b, %e = tile.own_steps %c0 to %n step %c128 own(%first to %n)
+      // expected-error @+1 {{(own_steps_c2) gets in other steps than those that warpgroups have of their own}}
+      scf.for %j = %b to %e step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+    }
+  }
+  tile.return
+}

@@ -41,8 +41,11 @@ def FA_Dialect : Dialect {
     static constexpr llvm::StringLiteral kColumnsAttr = "fa.columns";
     /// On an entry: {rows, keys, warps, pad}, the sizes of its tiles as a target
     /// chose them: query rows, keys, warps that share a tile, and what head
-    /// dimensions are rounded up to a multiple of.
+    /// dimensions are rounded up to a multiple of; with band_keys, the keys where a
+    /// mask bounds them on both sides.
     static constexpr llvm::StringLiteral kTilesAttr = "fa.tiles";
+    /// Unit, on an scf.for over keys: a mask bounds them on both sides.
+    static constexpr llvm::StringLiteral kBandAttr = "fa.band";
   }];
 }
 

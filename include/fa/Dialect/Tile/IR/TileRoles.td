@@ -87,7 +87,7 @@ def Tile_WarpgroupOp : Tile_Op<"warpgroup", [Pure]> {
     The warp's number, counted from the role's first (or the program's, outside
     of roles), divided by 4.
 
-    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-skip-steps` and `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
 
     Example:
 
@@ -97,6 +97,47 @@ def Tile_WarpgroupOp : Tile_Op<"warpgroup", [Pure]> {
   }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Tile_OwnStepsOp : Tile_Op<"own_steps"> {
+  let summary = "the steps of a loop that this warpgroup has work in";
+  let description = [{
+    Of a loop from `lower` to `upper` in steps of `step`, those that are not wholly outside of
+    the warpgroup's own range, `first` to `last`. All others leave what the loop carries as it
+    is for the warpgroup's rows. Where all warpgroups begin with `lower`, `least` is the
+    least `last` of those of the role; they take turns up to there.
+
+    A target may run other steps, too. So rings and turns are checked as if all warpgroups ran
+    all steps (`tile-verify-rings`), and the results are `lower` and `upper` until
+    `tile-lower-rings`. From there on a warpgroup waits for, and gives back, what it does not
+    read of the rings that loops behind this op, in its block, get once a step: of steps before
+    its own in front of the first get, of those behind them at the end of the block, or where
+    that gets something else. So the op has an effect, and stays where it is.
+
+    Constraints:
+    - (C1) Stands once in a role, in front of the loops, in what the role runs or what its
+      loop over instances does; the role fills no rings from memory.
+    - (C2) Loops behind it that get from rings have its step.
+    - (C3) `least` is there where the role takes turns.
+
+    Created by `tile-skip-steps`; removed by `tile-lower-rings`.
+
+    Example:
+
+    ```mlir
+    %begin, %end = tile.own_steps %lo to %hi step %c80 own(%lo to %b) all(%c)
+    ```
+  }];
+  let arguments = (ins Index:$lower, Index:$upper, Index:$step, Index:$first, Index:$last,
+    Optional<Index>:$least);
+  let results = (outs Index:$begin, Index:$end);
+  let assemblyFormat = [{
+    $lower `to` $upper `step` $step `own` `(` $first `to` $last `)` (`all` `(` $least^ `)`)? attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// The bound of the whole loop, where the value is one of own steps; else the value.
+    static Value wholeOf(Value bound);
+  }];
 }
 
 //===----------------------------------------------------------------------===//

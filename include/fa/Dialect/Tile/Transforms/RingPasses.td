@@ -159,6 +159,34 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def TileSkipSteps : Pass<"tile-skip-steps", "::mlir::tile::FuncOp"> {
+  let summary = "let each warpgroup leave out steps in which its rows see nothing";
+  let description = [{
+    What: a loop over keys that a mask bounds (`tile.of_rows`) runs the steps that
+    some row of the tile sees something of. Where its products are asynchronous, each
+    warpgroup has 64 of the rows: the bounds are computed for these, too, by the ops that
+    compute them for the tile, and the loop gets `tile.own_steps`. Conditions in the loop
+    (`tile.of_rows`) become those of the warpgroup's rows.
+
+    Requires: rings as `tile-promote-shared` makes them. Ensures: bounds stay that do not
+    depend on the tile's rows, or on more of an instance's ids, and so do loops that put
+    or get under a condition. No `tile.of_rows` is left.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/skip-steps.mlir`):
+
+    ```mlir
+    %b, %e = tile.own_steps %lo to %hi step %c80 own(%first to %last)
+    scf.for %j = %b to %e step %c80 ...
+    ```
+  }];
+  let options = [
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say which loops have own steps">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TileStageStores : Pass<"tile-stage-stores", "::mlir::tile::FuncOp"> {
   let summary = "store tiles by way of shared memory and the copy engine";
   let description = [{
@@ -211,6 +239,9 @@ def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
     soon as it can. A ring that is so filled behind another product needs one
     slot; else it gets two, and n slots are filled n - 1 iterations ahead, after
     the first get of the body, to which the other gets then move.
+
+    Rings of loops of asynchronous products have two slots, or three where warpgroups
+    begin with different steps (`tile.own_steps`) and shared memory has room for that.
 
     Requires: rings as `tile-promote-shared` makes them. Ensures: all ops of a
     scheduled body have both attributes; the rings of the program fit in
@@ -318,7 +349,8 @@ def TileOrderWarpgroups : Pass<"tile-order-warpgroups", "::mlir::tile::FuncOp"> 
   let description = [{
     What: in each loop that starts products, in roles of two warpgroups or more,
     takes a turn before the first product and passes it on behind the last, so
-    that one warpgroup computes while the products of another run.
+    that one warpgroup computes while the products of another run. Not in roles
+    whose warpgroups begin with different steps (`tile.own_steps`).
 
     Requires: loops whose bounds are the same for all warpgroups, as scalars of
     a program are. Ensures: nothing else changes.
@@ -360,7 +392,8 @@ def TilePersistGrid : Pass<"tile-persist-grid", "::mlir::tile::FuncOp"> {
     as it is, and the number of more than two, from which they follow by division);
     and where it computes ids from these, a role does so no earlier than it uses them.
     The next number is received behind the last loop and product of the instance
-    before, where arithmetic and stores are left to go on beside the wait.
+    before, where arithmetic and stores are left to go on beside the wait; in the end,
+    where warpgroups have own steps (`tile.own_steps`) and so give back slots late.
 
     A ring of one slot that the engine fills once an instance gets another slot,
     where there is room: the next instance's tile comes while this one's is in use.

@@ -37,6 +37,9 @@ bool mayOverlap(Value a, Value b);
 bool mayStoreTo(Operation *scope, Value view);
 bool mayStoreTo(Block &scope, Value view);
 
+/// Whether warpgroups begin loops inside of the op with different steps.
+bool areApart(Operation *op);
+
 /// Whether an asynchronous product ends inside of the op.
 bool hasProducts(Operation *op);
 
