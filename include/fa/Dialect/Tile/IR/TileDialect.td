@@ -62,8 +62,8 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral kShiftAttr = "tile.shift";
     /// Unit, on an scf.for or scf.if: bounds, or condition, are computed from the first row
     /// of the program's tile and the one behind the last, and would be right for any such
-    /// rows: a loop's other steps leave what it carries for these as it is, and so does an
-    /// if whose condition is false, or true, with what it passes on.
+    /// rows: a loop's other steps leave what it carries for these as it is, and where the
+    /// condition of an if is false for these, both of its ways give them the same.
     static constexpr llvm::StringLiteral kOfRowsAttr = "tile.of_rows";
     /// On a tile.func: the entry that launches it; the kernels of an entry
     /// run in the order in which the module has them.

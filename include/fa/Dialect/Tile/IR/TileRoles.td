@@ -115,8 +115,8 @@ def Tile_OwnStepsOp : Tile_Op<"own_steps"> {
     that gets something else. So the op has an effect, and stays where it is.
 
     Constraints:
-    - (C1) Stands once in a role, in front of the loops, in what the role runs or what its
-      loop over instances does; the role fills no rings from memory.
+    - (C1) Stands once in a role, in what the role runs or what its loop over instances
+      does; the role fills no rings from memory (these are checked by `tile-verify-rings`).
     - (C2) Loops behind it that get from rings have its step.
     - (C3) `least` is there where the role takes turns.
 
