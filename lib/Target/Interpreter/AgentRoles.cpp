@@ -195,6 +195,10 @@ LogicalResult Agent::executeRoles(Operation *operation) {
           set(bound, get(tile::OwnStepsOp::wholeOf(bound)));
         return success();
       })
+      .Case([&](tile::OwnConditionOp op) {
+        set(op.getResult(), get(op.getWhole()));
+        return success();
+      })
       .Case([&](tile::BlockCountOp op) {
         datum.scalar.i = instance.program.blocks;
         set(op.getResult(), datum);

@@ -138,6 +138,8 @@ void Lowering::rewrite(Operation *op) {
     lowerRelease(release);
   else if (auto own = dyn_cast<OwnStepsOp>(op)) // All warps wait for each other.
     rewriter.replaceOp(own, {own.getLower(), own.getUpper()});
+  else if (auto own = dyn_cast<OwnConditionOp>(op))
+    rewriter.replaceOp(own, own.getWhole());
 }
 
 void Lowering::run() {

@@ -504,6 +504,8 @@ void RoleLowering::rewrite(Operation *op) {
     lowerTurn(pass, pass.getTurn(), /*pass=*/true);
   else if (auto own = dyn_cast<OwnStepsOp>(op))
     lowerOwnSteps(own);
+  else if (auto own = dyn_cast<OwnConditionOp>(op))
+    rewriter.replaceOp(own, own.getOwn());
 }
 
 void RoleLowering::run() {

@@ -219,7 +219,9 @@ void SkipSteps::divide(scf::ForOp loop, Rows rows, ArrayRef<scf::IfOp> ifs) {
       continue;
     b.setInsertionPoint(branch);
     condition.clone(b, first, mine);
-    branch.getConditionMutable().assign(mine.lookup(branch.getCondition()));
+    Value whole = branch.getCondition();
+    Value own = OwnConditionOp::create(b, b.getI1Type(), whole, mine.lookup(whole));
+    branch.getConditionMutable().assign(own);
   }
   if (emitRemarks)
     emitRemark(loop.getLoc()) << "each warpgroup runs the steps of its own rows";

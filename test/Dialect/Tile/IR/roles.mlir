@@ -52,6 +52,8 @@ tile.func @lowered(%x: !tile.view<?x64xbf16>, %i: index, %p: i1,
       tile.barrier_wait %full[%i], %p : !tile.barriers<2>
       // CHECK: tile.barrier_arrive %[[FULL]][%[[I]]] : <2>
       tile.barrier_arrive %full[%i] : !tile.barriers<2>
+      // CHECK: tile.own_condition %[[P:.*]], %[[P]]
+      %own = tile.own_condition %p, %p
       // CHECK: tile.warpgroup : index
       %w = tile.warpgroup : index
       // CHECK: %[[B:.*]], %[[E:.*]] = tile.own_steps %[[I]] to %[[I]] step %[[I]] own(%[[I]] to %[[I]])

@@ -406,3 +406,31 @@ tile.func @together(%x: !tile.view<?x64xf16>, %n: index, %z: index, %l: index, %
   }
   tile.return
 }
+
+// CHECK-LABEL: tile.func @condition
+// CHECK-SAME: %[[WHOLE:[a-z0-9]+]]: i1, %[[OWN:[a-z0-9]+]]: i1
+// CHECK: scf.if %[[OWN]]
+tile.func @condition(%x: !tile.view<?x64xf16>, %n: index, %whole: i1, %own: i1, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        %c = tile.own_condition %whole, %own
+        scf.if %c {
+          %v = tile.read %b : !slot -> tensor<64x64xf16>
+        }
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}

@@ -25,7 +25,9 @@
 // CHECK: %[[B:.*]], %[[E:.*]] = tile.own_steps %[[LOWER]] to %[[UPPER]] step %[[C64]] own(%[[FIRST]] to %[[LAST]])
 // CHECK-NOT: tile.of_rows
 // CHECK: scf.for %[[J:.*]] = %[[B]] to %[[E]] step %[[C64]]
-// CHECK: %[[EDGE:.*]] = arith.cmpi slt, %[[MINE]], %[[J]]
+// CHECK: %[[WHOLE:.*]] = arith.cmpi slt, %[[ROW]], %[[J]]
+// CHECK: %[[OWN:.*]] = arith.cmpi slt, %[[MINE]], %[[J]]
+// CHECK: %[[EDGE:.*]] = tile.own_condition %[[WHOLE]], %[[OWN]]
 // CHECK: scf.if %[[EDGE]]
 tile.func @band(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: index, %id: index)
     grid affine_map<()[s0] -> (s0 ceildiv 128)> sizes [0, 0] attributes {tile.warps = 8 : i64} {

@@ -140,6 +140,26 @@ def Tile_OwnStepsOp : Tile_Op<"own_steps"> {
   }];
 }
 
+def Tile_OwnConditionOp : Tile_Op<"own_condition", [Pure]> {
+  let summary = "a condition that holds for this warpgroup's rows";
+  let description = [{
+    `whole` is a condition of all rows of the tile, `own` the same of the warpgroup's rows alone.
+    What depends on it must be right for a warpgroup with either. The result is `whole`
+    until `tile-lower-rings`, which takes `own` in roles.
+
+    Created by `tile-skip-steps`; removed by `tile-lower-rings`.
+
+    Example:
+
+    ```mlir
+    %c = tile.own_condition %whole, %own
+    ```
+  }];
+  let arguments = (ins I1:$whole, I1:$own);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$whole `,` $own attr-dict";
+}
+
 //===----------------------------------------------------------------------===//
 // Blocks that run several instances
 //===----------------------------------------------------------------------===//

@@ -166,7 +166,7 @@ def TileSkipSteps : Pass<"tile-skip-steps", "::mlir::tile::FuncOp"> {
     some row of the tile sees something of. Where its products are asynchronous, each
     warpgroup has 64 of the rows: the bounds are computed for these, too, by the ops that
     compute them for the tile, and the loop gets `tile.own_steps`. Conditions in the loop
-    (`tile.of_rows`) become those of the warpgroup's rows.
+    (`tile.of_rows`) become those of the warpgroup's rows (`tile.own_condition`).
 
     Requires: rings as `tile-promote-shared` makes them. Ensures: bounds stay that do not
     depend on the tile's rows, or on more of an instance's ids, and so do loops that put
