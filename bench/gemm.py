@@ -2,7 +2,7 @@
 """Compares a product of matrices on a GPU with PyTorch's, in one process, interleaved.
 
     gemm.py path/to/libfa.so [--target=sm_90a] [--n=4096,8192] [--tile=128x256x64 ...]
-            [--leave-out=tile-order-warpgroups ...] [--repeats=15]
+            [--leave-out=tile-pingpong-warpgroups ...] [--repeats=15]
 
 The program on tiles of test/Dialect/Tile/gemm.mlir, bf16, N(0,1) inputs, for the passes that
 attention takes; PyTorch's matmul (cuBLAS) is the peer. Each --tile (rows x columns x depth) and

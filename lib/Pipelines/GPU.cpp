@@ -19,13 +19,23 @@ using namespace mlir::fa;
 
 /// Passes of any target's schedule that it works without.
 static ArrayRef<StringRef> optionalPasses() {
-  static const StringRef names[] = {
-      "tile-narrow-positions", "tile-float-positions",    "tile-skip-select",
-      "tile-skip-steps",       "tile-sum-on-tensor-core", "tile-drop-maximum",
-      "tile-defer-sums",       "tile-skip-rescale",       "tile-fuse-scale",
-      "tile-skip-maximum",     "tile-schedule-grid",      "tile-schedule-loop",
-      "tile-pipeline",         "tile-specialize-warps",   "tile-order-warpgroups",
-      "tile-persist-grid",     "tile-stage-stores"};
+  static const StringRef names[] = {"tile-narrow-indices",
+                                    "tile-convert-indices-to-float",
+                                    "tile-predicate-masks",
+                                    "tile-split-warpgroup-loops",
+                                    "tile-sum-on-tensor-core",
+                                    "tile-drop-maximum",
+                                    "tile-defer-sums",
+                                    "tile-skip-rescale",
+                                    "tile-fuse-scale",
+                                    "tile-skip-maximum",
+                                    "tile-schedule-grid",
+                                    "tile-schedule-loop",
+                                    "tile-pipeline",
+                                    "tile-specialize-warps",
+                                    "tile-pingpong-warpgroups",
+                                    "tile-make-persistent",
+                                    "tile-stage-epilogue"};
   return names;
 }
 
@@ -38,14 +48,14 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   if (options.aligned)
     add(tile::createTileAssumeAlignment());
   // The registers of the schedule of sm_80 are full.
-  tile::TileNarrowPositionsOptions narrow;
+  tile::TileNarrowIndicesOptions narrow;
   narrow.beforeLoops = target.hasWGMMA && options.aligned;
-  add(tile::createTileNarrowPositions(narrow));
-  add(tile::createTileFloatPositions());
+  add(tile::createTileNarrowIndices(narrow));
+  add(tile::createTileConvertIndicesToFloat());
   // They save arithmetic, which bounds a loop whose products run beside it;
   // elsewhere their branches part arithmetic from products.
   if (target.hasWGMMA && options.aligned) {
-    add(tile::createTileSkipSelect());
+    add(tile::createTilePredicateMasks());
     add(tile::createTileSumOnTensorCore());
     add(tile::createTileDropMaximum());
     tile::TileDeferSumsOptions defer;
@@ -62,7 +72,7 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
     add(tile::createTileSkipMaximum());
   }
   tile::TileScheduleGridOptions grid;
-  // Half of the cache of second level that is near to a multiprocessor. Not for the
+  // Half of the L2 cache that is near to a multiprocessor. Not for the
   // schedule of sm_80, whose tiles leave no registers for where a section starts.
   constexpr int64_t kSectionBytes = int64_t(16) << 20;
   grid.sectionBytes = target.hasWGMMA && options.aligned ? kSectionBytes : 0;
@@ -77,7 +87,7 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   promote.products = target.hasWGMMA && roles ? "async" : "sync";
   add(tile::createTilePromoteShared(promote));
   if (target.hasWGMMA && options.aligned)
-    add(tile::createTileSkipSteps());
+    add(tile::createTileSplitWarpgroupLoops());
   tile::TileScheduleLoopOptions schedule;
   schedule.sharedLimit = target.sharedMemory;
   if (options.stages)
@@ -86,14 +96,14 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   add(tile::createTilePipeline());
   if (target.hasWGMMA) {
     // Takes what the rings of loops leave.
-    tile::TileStageStoresOptions stage;
+    tile::TileStageEpilogueOptions stage;
     stage.sharedLimit = target.sharedMemory;
-    add(tile::createTileStageStores(stage));
+    add(tile::createTileStageEpilogue(stage));
     add(tile::createTileSpecializeWarps());
-    add(tile::createTileOrderWarpgroups());
-    tile::TilePersistGridOptions persist;
+    add(tile::createTilePingpongWarpgroups());
+    tile::TileMakePersistentOptions persist;
     persist.sharedLimit = target.sharedMemory;
-    add(tile::createTilePersistGrid(persist));
+    add(tile::createTileMakePersistent(persist));
   }
   add(tile::createTileVerifyRings());
   add(tile::createTileLowerRings());

@@ -214,7 +214,7 @@ size_t ManifestVariant::countTensorMaps() const {
 }
 
 std::string fa::checkTensorMap(const ManifestParameter &map, const ManifestArgument &argument) {
-  // What the copy engine can count, and copy at once.
+  // What the TMA can count, and copy at once.
   constexpr int64_t kMaxBox = 256, kMaxBytes = 1 << 18;
   size_t rank = argument.shape.size();
   if (argument.isNumber() || rank < 2 || rank > 4)

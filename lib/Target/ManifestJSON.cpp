@@ -40,7 +40,7 @@ static constexpr int64_t kMaxRank = 16, kMaxAlignment = 4096, kMaxThreads = 1024
 static constexpr int64_t kMaxSharedBytes = int64_t(1) << 20, kMaxParameters = 512;
 static constexpr int64_t kMaxDepth = 64, kMaxMapped = 1 << 20, kMaxBlocksPerSM = 32;
 
-static const StringRef kKinds[] = {"input", "output", "workspace", "scalar", "launch_tag"};
+static const StringRef kKinds[] = {"input", "output", "workspace", "scalar", "launch_epoch"};
 static const StringRef kParameterKinds[] = {"pointer", "size", "stride", "scalar", "tensor_map"};
 // By SizeExpr::Kind, from Add on.
 static const StringRef kOperators[] = {"+", "*", "min", "max", "floordiv", "ceildiv", "mod"};
@@ -300,8 +300,8 @@ void Reader::argument(const Node &node, Manifest &entry) {
   for (int i = 0; i <= static_cast<int>(DType::Bool); ++i)
     dtypes.push_back(nameOf(static_cast<DType>(i)));
   argument.dtype = static_cast<DType>(choice(member(node, "dtype"), dtypes));
-  if (argument.kind == ManifestArgument::LaunchTag && argument.dtype != DType::I64)
-    fail(node, "must be an i64, as a launch_tag is");
+  if (argument.kind == ManifestArgument::LaunchEpoch && argument.dtype != DType::I64)
+    fail(node, "must be an i64, as a launch_epoch is");
   if (!argument.isNumber())
     for (const Node &size : elements(member(node, "shape"), 0, kMaxRank)) {
       int64_t value = integer(size, -1, std::numeric_limits<int32_t>::max());

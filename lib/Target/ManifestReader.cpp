@@ -62,8 +62,8 @@ static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigne
     argument.shape = view.getShape().vec();
     argument.dtype = dtypeOf(view.getElementType());
   } else {
-    bool tag = static_cast<bool>(kernel.getArgAttr(i, TileDialect::kLaunchTagAttr));
-    argument.kind = tag ? ManifestArgument::LaunchTag : ManifestArgument::Scalar;
+    bool tag = static_cast<bool>(kernel.getArgAttr(i, TileDialect::kLaunchEpochAttr));
+    argument.kind = tag ? ManifestArgument::LaunchEpoch : ManifestArgument::Scalar;
     argument.dtype = dtypeOf(type);
   }
   if (workspace) {

@@ -93,8 +93,8 @@ static StringRef kindName(ManifestArgument::Kind kind) {
     return "workspace";
   case ManifestArgument::Scalar:
     return "scalar";
-  case ManifestArgument::LaunchTag:
-    return "launch_tag";
+  case ManifestArgument::LaunchEpoch:
+    return "launch_epoch";
   }
   return "";
 }

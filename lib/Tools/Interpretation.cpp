@@ -7,8 +7,8 @@
 
 #include "fa/Tools/Interpretation.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Interpreter/Interpreter.h"
 #include "fa/Support/Files.h"
-#include "fa/Target/Interpreter/Interpreter.h"
 #include "fa/Tools/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
@@ -266,7 +266,7 @@ Interpretation::run(const std::vector<HostTensor> &inputs,
     tensors.push_back(std::make_unique<Strided>(*argument.dtype, shapes[i], layout));
     if (argument.kind == ManifestArgument::Workspace && !isFloat(*argument.dtype))
       tensors.back()->fill(garbage);
-    if (argument.kind == ManifestArgument::LaunchTag)
+    if (argument.kind == ManifestArgument::LaunchEpoch)
       arguments[i].scalar.i = garbage();
     arguments[i].memory = tensors.back()->memory;
     if (given[i])

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Reference/Sampling.h"
 #include "fa/Support/Files.h"
 #include "fa/Support/Safetensors.h"
-#include "fa/Support/Sampling.h"
 #include "fa/Tools/Checker.h"
 #include "fa/Tools/Interpretation.h"
 #include "fa/Tools/Registry.h"

@@ -87,8 +87,8 @@ static std::vector<Choices> schedulesFor(llvm::StringRef target, const Choices &
   std::vector<llvm::StringRef> passes = {"tile-schedule-grid", "tile-skip-rescale"};
   if (target == "sm_90a")
     passes.insert(passes.end(),
-                  {"tile-specialize-warps", "tile-order-warpgroups", "tile-persist-grid",
-                   "tile-stage-stores", "tile-sum-on-tensor-core"});
+                  {"tile-specialize-warps", "tile-pingpong-warpgroups", "tile-make-persistent",
+                   "tile-stage-epilogue", "tile-sum-on-tensor-core"});
   for (llvm::StringRef pass : passes) {
     all.push_back(tiles);
     all.back().leaveOut = pass.str();

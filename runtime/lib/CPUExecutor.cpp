@@ -135,7 +135,7 @@ llvm::Error Executor::run(llvm::StringRef name, llvm::ArrayRef<Argument> argumen
                                    std::to_string(kernel.numArguments) + " arguments, got " +
                                    std::to_string(arguments.size()));
   std::vector<void *> common;
-  // Kernels compute positions in 32 bits (tile-narrow-positions).
+  // Kernels compute positions in 32 bits (tile-narrow-indices).
   for (auto [number, argument] : llvm::enumerate(arguments))
     for (int64_t size : argument.sizes())
       if (size < 0 || size > std::numeric_limits<int32_t>::max())

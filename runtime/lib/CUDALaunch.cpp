@@ -54,7 +54,7 @@ static bool isAligned(const ManifestArgument &info, const BoundArgument &argumen
   return true;
 }
 
-/// Whether a tensor map can describe a tensor, by the rules of the copy engine.
+/// Whether a tensor map can describe a tensor, by the rules of the TMA.
 /// Sizes fit: they are below 2^31 (Manifest::resolve).
 static bool isMappable(const ManifestArgument &info, const BoundArgument &argument,
                        std::string *reason) {

@@ -237,7 +237,7 @@ static llvm::Error bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arg
 /// is the last one plus a number that splits the circle of 2^64 evenly (the golden
 /// ratio's), so 2^30 in a row are more than 2^32 apart. They begin anywhere, since memory may
 /// hold those of another process.
-static uint64_t makeLaunchTag() {
+static uint64_t makeLaunchEpoch() {
   constexpr uint64_t kStep = 0x9E3779B97F4A7C15;
   static std::atomic<uint64_t> last = [] {
     // Bits that differ from process to process, spread as in SplitMix64.
@@ -273,8 +273,8 @@ bool fa::bindWorkspace(const Manifest &manifest, void *workspace, uint64_t works
   for (auto [info, argument] : llvm::zip_equal(manifest.arguments, bound.arguments)) {
     if (info.kind == ManifestArgument::Workspace)
       argument.data = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(argument.data) + moved);
-    else if (info.kind == ManifestArgument::LaunchTag)
-      argument.scalar = makeLaunchTag();
+    else if (info.kind == ManifestArgument::LaunchEpoch)
+      argument.scalar = makeLaunchEpoch();
   }
   return true;
 }

@@ -44,7 +44,7 @@ llvm::Expected<uint64_t> workspaceSize(const Manifest &manifest,
                                        llvm::ArrayRef<fa_argument> arguments);
 
 /// Binds what no caller names, of arguments that are bound: the workspaces, wherever they
-/// were before, and a launch tag. False, for a workspace that is none.
+/// were before, and a launch epoch. False, for a workspace that is none.
 bool bindWorkspace(const Manifest &manifest, void *workspace, uint64_t workspaceBytes,
                    BoundArguments &bound);
 

@@ -1,4 +1,4 @@
-//===- TensorMaps.cpp - how the copy engine sees tensors -===//
+//===- TensorMaps.cpp - how the TMA sees tensors -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TensorMaps.h - how the copy engine sees tensors ----------*- C++ -*-===//
+//===- TensorMaps.h - how the TMA sees tensors ----------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -10,7 +10,7 @@
 
 #include "Random.h"
 #include "fa/Reference/Reference.h"
-#include "fa/Support/Sampling.h"
+#include "fa/Reference/Sampling.h"
 #include "mlir/IR/MLIRContext.h"
 #include <functional>
 #include <memory>

@@ -7,9 +7,9 @@
 
 #include "Fuzz.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Interpreter/Interpreter.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Support/Safetensors.h"
-#include "fa/Target/Interpreter/Interpreter.h"
 #include "fa/Tools/Checker.h"
 #include "fa/Tools/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

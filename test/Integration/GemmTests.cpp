@@ -12,9 +12,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Interpreter/Interpreter.h"
 #include "fa/Pipelines/GPU.h"
 #include "fa/Pipelines/Phases.h"
-#include "fa/Target/Interpreter/Interpreter.h"
 #include "fa/Tools/Registry.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
@@ -77,7 +77,7 @@ double worst(const Matrix &a, const Matrix &b, const Matrix &c) {
 /// A target, and a pass that is left out.
 class Gemm : public testing::TestWithParam<std::pair<const char *, std::string>> {};
 
-/// For a target whose copy engine wants to know the length of rows, they are `depth` of the
+/// For a target whose TMA wants to know the length of rows, they are `depth` of the
 /// first matrix and 128 of the others.
 OwningOpRef<ModuleOp> parseGemm(MLIRContext &context, bool roles, int64_t depth) {
   auto file = llvm::MemoryBuffer::getFile(FA_TEST_DIR "/Dialect/Tile/gemm.mlir");

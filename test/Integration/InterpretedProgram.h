@@ -11,7 +11,7 @@
 #include "../Fuzz/Fuzz.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Pipelines/GPU.h"
-#include "fa/Support/Sampling.h"
+#include "fa/Reference/Sampling.h"
 #include "fa/Tools/Checker.h"
 #include "fa/Tools/Interpretation.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

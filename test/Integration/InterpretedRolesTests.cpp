@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Random programs and examples for sm_90a, of elements of two bytes and head
-// sizes that its copy engine takes, so that they get roles; and a program with
+// sizes that its TMA takes, so that they get roles; and a program with
 // roles whose synchronization is spoilt, one op at a time.
 //
 //===----------------------------------------------------------------------===//
@@ -218,7 +218,7 @@ struct SpoiltLate : Spoilt {
 
 TEST_F(SpoiltLate, SlotsAreReleasedByTheNextInstance) {
   compile("", /*seed=*/4); // The default tiles.
-  SmallVector<Operation *> waits = collect<tile::CopyOutWaitOp>(/*inLoop=*/false);
+  SmallVector<Operation *> waits = collect<tile::BulkStoreWaitOp>(/*inLoop=*/false);
   // In both arms, and in the end.
   ASSERT_EQ(waits.size(), 3u);
   for (Operation *wait : ArrayRef(waits).drop_back()) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RunCase.h"
-#include "fa/Support/Sampling.h"
+#include "fa/Reference/Sampling.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -185,7 +185,7 @@ static llvm::Error checkGraph(const Target &target) {
       [&] { return (*scale)->check(); });
 }
 
-/// The copy engine brings the tile that the tensor map of the runtime describes.
+/// The TMA brings the tile that the tensor map of the runtime describes.
 static llvm::Error checkTensorMap(const Target &target, const TileCase &c, int64_t columns) {
   if (target.isCPU())
     return error(llvm::Twine(kSkipped) + "only GPUs load programs");

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Suite.h"
+#include "fa/Reference/Sampling.h"
 #include "fa/Support/Philox.h"
-#include "fa/Support/Sampling.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir::fa;

@@ -211,7 +211,7 @@ TEST_F(CUDA, ChecksTheSizesOfALaunch) {
   fa_program_free(program);
 }
 
-/// The second way of the program, with a launch tag in place of the workspace's stride, and
+/// The second way of the program, with a launch epoch in place of the workspace's stride, and
 /// one block a multiprocessor for its first kernel.
 static std::string persistentManifest() {
   std::string manifest = kFakeManifest;
@@ -219,7 +219,7 @@ static std::string persistentManifest() {
     manifest.replace(manifest.find(what), what.size(), by);
   };
   replace("\"sizes\": [[0, 0], 8]}",
-          "\"sizes\": [[0, 0], 8]}, {\"name\": \"tag\", \"kind\": \"launch_tag\", "
+          "\"sizes\": [[0, 0], 8]}, {\"name\": \"tag\", \"kind\": \"launch_epoch\", "
           "\"dtype\": \"i64\"}");
   for (int kernel = 0; kernel < 2; ++kernel) {
     replace("[\"stride\", 4, 0]", "[\"scalar\", 5]");

@@ -158,7 +158,7 @@ void runScale(void **p) {
       y[i * yStride + j] = a * x[i * xStride + j];
 }
 
-/// Copies a box of 2-byte elements as the copy engine does, for which boxes are of
+/// Copies a box of 2-byte elements as the TMA does, for which boxes are of
 /// rank 5, the last two sides 1.
 void copyBox(const Map &map, const int64_t *from, char *y) {
   for (int i2 = 0; i2 < map.box[2]; ++i2)

@@ -8,7 +8,7 @@
 #ifndef FA_TEST_UNIT_INTERPRETTEXT_H
 #define FA_TEST_UNIT_INTERPRETTEXT_H
 
-#include "fa/Target/Interpreter/Interpreter.h"
+#include "fa/Interpreter/Interpreter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -23,7 +23,7 @@ constexpr int64_t kInstances = 6;
 const char *const kCounting = R"(
 !v = !tile.view<?x16xf32>
 !w = !tile.view<1xi64>
-tile.func @f(%y: !v, %w: !w, %tag: i64 {tile.launch_tag}, %t: index)
+tile.func @f(%y: !v, %w: !w, %tag: i64 {tile.launch_epoch}, %t: index)
     grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.blocks_per_sm = 1 : i64} {
   %c0 = arith.constant 0 : index
   %one = arith.constant dense<1.0> : tensor<1x16xf32>
@@ -34,7 +34,7 @@ tile.func @f(%y: !v, %w: !w, %tag: i64 {tile.launch_tag}, %t: index)
   %b = tile.block_count : index
   %blocks = arith.index_cast %b : index to i32
   %first = arith.index_cast %t : index to i32
-  %found = tile.find_count %w : !w // find
+  %found = tile.scheduler_peek %w : !w // find
   %n = scf.while (%n = %first) : (i32) -> i32 {
     %more = arith.cmpi ult, %n, %all : i32
     scf.condition(%more) %n : i32
@@ -46,9 +46,9 @@ tile.func @f(%y: !v, %w: !w, %tag: i64 {tile.launch_tag}, %t: index)
     tile.store %new, %y[%i, %c0] dims [0, 1] : tensor<1x16xf32>, !v
     %begins = arith.cmpi eq, %n, %first : i32 // begins
     scf.if %begins {
-      tile.open_count %w found(%found) first(%tag) total(%all) : !w // open
+      tile.scheduler_reset %w found(%found) first(%tag) total(%all) : !w // open
     }
-    %taken = tile.take_number %w first(%tag) : !w // take
+    %taken = tile.scheduler_next %w first(%tag) : !w // take
     %next = arith.addi %blocks, %taken : i32
     scf.yield %next : i32
   }
@@ -122,18 +122,20 @@ TEST(Counts, FindPlantedFaults) {
   // Only the block that begins with the first instance.
   expectFault("// begins", "%begins = arith.cmpi eq, %n, %few : i32",
               "takes a number of a count that the block has not opened");
-  expectFault("// open", "tile.open_count %w found(%found) first(%tag) total(%i5) : !w // fewer",
+  expectFault("// open",
+              "tile.scheduler_reset %w found(%found) first(%tag) total(%i5) : !w // fewer",
               "takes more numbers than the total with which the count was opened, 5");
-  expectFault("// open", "tile.open_count %w found(%found) first(%tag) total(%i7) : !w // more",
+  expectFault("// open",
+              "tile.scheduler_reset %w found(%found) first(%tag) total(%i7) : !w // more",
               "opens a count of 7 numbers, of which 6 were taken");
   // It looks at the word when others have changed it, and opens the count again.
   expectFault("// open",
-              "%late = tile.find_count %w : !w\n"
+              "%late = tile.scheduler_peek %w : !w\n"
               "%zero = arith.constant 0 : i32\n"
-              "tile.open_count %w found(%late) first(%tag) total(%zero) : !w",
+              "tile.scheduler_reset %w found(%late) first(%tag) total(%zero) : !w",
               "takes more numbers than the total");
   expectFault("// take",
               "%other = arith.addi %tag, %tag : i64\n"
-              "%taken = tile.take_number %w first(%other) : !w",
+              "%taken = tile.scheduler_next %w first(%other) : !w",
               "of a count of which 0 were taken");
 }

@@ -42,7 +42,7 @@ tile.func @f(%x: !v, %w: !v, %y: !v, %t: index)
 /// y = x * the sum of the 5 tiles of w, which one role loads. The warpgroups of
 /// the other take turns.
 const char *const kRoles = R"(
-  %turn = tile.turn : !tile.turn<2>
+  %turn = tile.pingpong : !tile.pingpong<2>
   tile.roles {
     tile.role "load" warps(4) registers(24) {
       scf.for %k = %c0 to %c5 step %c1 { // puts
@@ -57,9 +57,9 @@ const char *const kRoles = R"(
       %o = scf.for %k = %c0 to %c5 step %c1 iter_args(%acc = %zero) -> (!t) {
         // before the get
         %s = tile.get %r : !ring -> !slot // get
-        tile.turn_take %turn : !tile.turn<2> // take
+        tile.pingpong_wait %turn : !tile.pingpong<2> // take
         %p = tile.dot_start %a, %s, %acc : !t, !slot, !t -> !tile.pending<tensor<32x16xf32>> // start
-        tile.turn_pass %turn : !tile.turn<2> // pass
+        tile.pingpong_arrive %turn : !tile.pingpong<2> // pass
         %n = tile.await %p : !tile.pending<tensor<32x16xf32>> -> !t // await
         tile.release %s : !slot // release
         scf.yield %n : !t // yield
@@ -126,8 +126,8 @@ const char *const kLoweredRoles = R"(
 })";
 
 /// y = x, by way of shared memory, of which each warpgroup hands its rows to the
-/// copy engine.
-const char *const kCopyOut = R"(
+/// TMA.
+const char *const kBulkStore = R"(
   %z = tile.ring : !outs
   tile.roles {
     tile.role "load" warps(4) registers(24) {
@@ -154,7 +154,7 @@ const char *const kCopyOut = R"(
         } else {
           tile.named_wait id(2) threads(128)
         }
-        tile.copy_out %s to %y[%i, %c0] dims [0, 1] rows(64) : !out, !v // out
+        tile.bulk_store %s to %y[%i, %c0] dims [0, 1] rows(64) : !out, !v // out
       }
       tile.copy_out_wait // end
     }
@@ -164,7 +164,7 @@ const char *const kCopyOut = R"(
 
 /// x has some rows more than a tile.
 Sample makeSample(const char *program) {
-  if (program == kCopyOut) {
+  if (program == kBulkStore) {
     Floats x = valuesOf(200 * 16, 3);
     return {{x, x}, x};
   }
@@ -187,12 +187,12 @@ TEST_P(RightRoles, PassForEverySeed) {
 }
 
 std::string nameOfProgram(const testing::TestParamInfo<const char *> &info) {
-  const char *const names[] = {"Roles", "Lowered", "CopyOut"};
+  const char *const names[] = {"Roles", "Lowered", "BulkStore"};
   return names[info.index];
 }
 
-INSTANTIATE_TEST_SUITE_P(Interpreter, RightRoles, testing::Values(kRoles, kLoweredRoles, kCopyOut),
-                         nameOfProgram);
+INSTANTIATE_TEST_SUITE_P(Interpreter, RightRoles,
+                         testing::Values(kRoles, kLoweredRoles, kBulkStore), nameOfProgram);
 
 class PlantedRolesFault : public testing::TestWithParam<Case> {};
 
@@ -216,7 +216,7 @@ const Case kFaults[] = {
      "// early"},
     {"EarlyRelease",
      kRoles,
-     {{"// take", "tile.release %s : !slot\ntile.turn_take %turn : !tile.turn<2>"},
+     {{"// take", "tile.release %s : !slot\ntile.pingpong_wait %turn : !tile.pingpong<2>"},
       {"// release", ""}},
      "reads after its slot was released",
      "// start"},
@@ -252,13 +252,13 @@ const Case kFaults[] = {
      kRoles,
      {{"// take", ""},
       {"// pass", ""},
-      {"tile.store %o", "tile.turn_take %turn : !tile.turn<2> // keep"}},
+      {"tile.store %o", "tile.pingpong_wait %turn : !tile.pingpong<2> // keep"}},
      "takes a turn that is never passed on",
      "// keep"},
     {"TurnPassedByHalf",
      kRoles,
      {{"// pass", "%g = tile.warpgroup : index\n%f = arith.cmpi eq, %g, %c1 : index\nscf.if %f {\n"
-                  "tile.turn_pass %turn : !tile.turn<2>\n}"}},
+                  "tile.pingpong_arrive %turn : !tile.pingpong<2>\n}"}},
      "takes a turn that this warp has already",
      "// take"},
     {"MissingTurnTake",
@@ -410,25 +410,25 @@ const Case kFaults[] = {
      "stores to what a copy may still read",
      "// race"},
     // Copies out.
-    {"CopyOutBeforeWrites",
-     kCopyOut,
+    {"BulkStoreBeforeWrites",
+     kBulkStore,
      {{"// hand", ""}},
      "wrote, with no barrier between",
      "// out"},
     {"WriteBeforeCopiedOut",
-     kCopyOut,
+     kBulkStore,
      {{"// wait", ""}},
      "still reads; wait for it first",
      "// write"},
-    {"WriteWithNoJoin", kCopyOut, {{"// join", ""}}, "read", "// write"},
-    {"CopyOutNotWaitedFor",
-     kCopyOut,
+    {"WriteWithNoJoin", kBulkStore, {{"// join", ""}}, "read", "// write"},
+    {"BulkStoreNotWaitedFor",
+     kBulkStore,
      {{"// end", ""}},
      "starts a copy that nothing waits for",
      "// out"},
-    {"CopyOutOfOtherRows",
-     kCopyOut,
-     {{"// out", "tile.copy_out %s to %y[%i, %c0] dims [0, 1] rows(32) : !out, !v // half"}},
+    {"BulkStoreOfOtherRows",
+     kBulkStore,
+     {{"// out", "tile.bulk_store %s to %y[%i, %c0] dims [0, 1] rows(32) : !out, !v // half"}},
      "copies 128 rows in boxes of 32, one by each warpgroup, but 8 warps run it",
      "// half"},
 };

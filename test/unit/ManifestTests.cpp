@@ -332,31 +332,32 @@ TEST_F(Reading, FindsBlocksThatRunSeveralInstances) {
   ManifestModule program;
   program.target = "sm_90a";
   program.images = {"ptx", "ptx"};
-  program.entries = read(persistentKernel(", tile.launch_tag"));
+  program.entries = read(persistentKernel(", tile.launch_epoch"));
   ASSERT_EQ(program.entries.size(), 1u);
   EXPECT_EQ(program.entries[0].kernels()[0].blocksPerSM, 2);
-  EXPECT_EQ(program.entries[0].arguments[2].kind, ManifestArgument::LaunchTag);
+  EXPECT_EQ(program.entries[0].arguments[2].kind, ManifestArgument::LaunchEpoch);
   EXPECT_EQ(program.entries[0].kernels()[0].parameters.back().kind, ManifestParameter::Scalar);
   program.entries[0].variants[0].limits.push_back({"N", 5});
   std::string text = printManifest(program);
   auto again = parseManifest(text);
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
   EXPECT_EQ(printManifest(*again), text);
-  EXPECT_EQ(again->entries[0].arguments[2].kind, ManifestArgument::LaunchTag);
+  EXPECT_EQ(again->entries[0].arguments[2].kind, ManifestArgument::LaunchEpoch);
   auto damaged = [&](const std::string &what, const std::string &by) {
     std::string wrong = text;
     return errorOf(wrong.replace(wrong.rfind(what), what.size(), by));
   };
-  EXPECT_EQ(damaged("\"dtype\": \"i64\"", "\"dtype\": \"i32\""),
-            "the manifest cannot be used: entries[0].arguments[2] must be an i64, as a launch_tag "
-            "is; compile the program again");
+  EXPECT_EQ(
+      damaged("\"dtype\": \"i64\"", "\"dtype\": \"i32\""),
+      "the manifest cannot be used: entries[0].arguments[2] must be an i64, as a launch_epoch "
+      "is; compile the program again");
   EXPECT_EQ(damaged("\"blocks_per_sm\": 2", "\"blocks_per_sm\": 33"),
             "the manifest cannot be used: entries[0].variants[0].kernels[0].blocks_per_sm must be "
             "an integer from 1 to 32, got 33; compile the program again");
 }
 
 TEST_F(Reading, VariantsHaveTheWorkspacesAndTagsOfAll) {
-  Manifest with = read(persistentKernel(", tile.launch_tag"))[0], without = with;
+  Manifest with = read(persistentKernel(", tile.launch_epoch"))[0], without = with;
   Manifest other = read(persistentKernel(""))[0];
   // Without them, and in front of it ones of other names.
   without.arguments.resize(1);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Support/Sampling.h"
+#include "fa/Reference/Sampling.h"
 #include "AttentionText.h"
 #include <cmath>
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // y = the tile of 80 rows x 128 columns of x (?x?x?x128xf16) at (b, h, row), as
-// the copy engine leaves it in shared memory; the second variant fills y with
+// the TMA leaves it in shared memory; the second variant fills y with
 // ones, on tensors that no map can describe. What the tile should be stands here
 // too, for the stand-in of the driver and for devices.
 //

@@ -15,7 +15,7 @@
 // instances gets no more of them than fit on the device.
 //
 // A tensor map describes a view of rank r = 2 to 4 in tiles of its last two
-// dimensions to the copy engine (TMA), in panels of as many bytes as the swizzle
+// dimensions to the TMA (TMA), in panels of as many bytes as the swizzle
 // repeats after, which is what the swizzle can permute: a box of rows x columns
 // arrives in shared memory as [columns / panel][rows][panel]. With n elements in
 // a panel the map has r + 1 dimensions, the innermost first:
@@ -79,9 +79,9 @@ struct SizeExpr {
 
 /// One argument of an entry, bound by name at launch.
 struct ManifestArgument {
-  /// A launch tag is a number that the runtime chooses for each launch: those of two
+  /// A launch epoch is a number that the runtime chooses for each launch: those of two
   /// launches are more than 2^31 apart (modulo 2^64).
-  enum Kind { Input, Output, Workspace, Scalar, LaunchTag };
+  enum Kind { Input, Output, Workspace, Scalar, LaunchEpoch };
   std::string name;
   Kind kind = Input;
   /// Of the elements, or of the scalar; none where no launch can pass the type.
@@ -95,9 +95,9 @@ struct ManifestArgument {
   std::vector<std::pair<int64_t, int64_t>> sizes;
 
   /// Whether it is passed by value.
-  bool isNumber() const { return kind == Scalar || kind == LaunchTag; }
+  bool isNumber() const { return kind == Scalar || kind == LaunchEpoch; }
   /// Whether the caller knows it; others depend on how the program was compiled.
-  bool isBound() const { return kind != Workspace && kind != LaunchTag; }
+  bool isBound() const { return kind != Workspace && kind != LaunchEpoch; }
 };
 
 /// One parameter of a kernel on a GPU.

@@ -84,7 +84,7 @@ void Emitter::initializeBarriers() {
                    std::to_string(barriers.at(array.getResult()) + 8 * i) + "], " +
                    std::to_string(array.getArrivals()) + ";",
                "r", {shared});
-  // For the copy engine too, which is outside of the block.
+  // For the TMA too, which is outside of the block.
   ptx("fence.mbarrier_init.release.cluster;", "~{memory}", {}, {}, true);
   NVVM::BarrierOp::create(b);
 }

@@ -132,21 +132,21 @@ private:
   LogicalResult checkRegisters(tile::RolesOp op);
   LogicalResult emitRoles(tile::RolesOp op);
   LogicalResult emitRole(tile::RoleOp op, int64_t first);
-  LogicalResult emitFindCount(tile::FindCountOp op);
-  LogicalResult emitOpenCount(tile::OpenCountOp op);
-  LogicalResult emitTakeNumber(tile::TakeNumberOp op);
+  LogicalResult emitSchedulerPeek(tile::SchedulerPeekOp op);
+  LogicalResult emitSchedulerReset(tile::SchedulerResetOp op);
+  LogicalResult emitSchedulerNext(tile::SchedulerNextOp op);
   FailureOr<Value> addressOfCount(Operation *op, Value view);
   void ptxByOne(StringRef text, StringRef constraints, SmallVector<Value> operands);
 
-  //===--- The copy engine (TensorMaps.cpp) ---===//
+  //===--- The TMA (TensorMaps.cpp) ---===//
   void setMapAttributes(unsigned argument);
   LogicalResult forEachBox(Operation *op, tile::SlotType slot, tile::TensorMapType map,
                            tile::ViewType view, OperandRange indices, ArrayRef<int64_t> dims,
                            Value row, function_ref<void(int64_t, ArrayRef<Value>)> body);
   LogicalResult emitTensorCopy(tile::CopyOp op);
   Value copiesOut();
-  LogicalResult emitCopyOut(tile::CopyOutOp op);
-  void emitCopyOutWait();
+  LogicalResult emitBulkStore(tile::BulkStoreOp op);
+  void emitBulkStoreWait();
 
   //===--- Small things ---===//
   Value get(Value value) { return values.lookup(value); }

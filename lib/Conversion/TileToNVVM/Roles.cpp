@@ -38,9 +38,9 @@ static bool isForOneThread(tile::RoleOp role) {
     else if (auto write = dyn_cast<tile::WriteOp>(op))
       scalar = !isa<RankedTensorType>(write.getValue().getType());
     else if (isa<tile::TileDialect>(op->getDialect()))
-      scalar &=
-          isa<tile::DimOp, tile::LoadOp, tile::SlotAtOp, tile::BarrierWaitOp, tile::BarrierExpectOp,
-              tile::BlockCountOp, tile::FindCountOp, tile::OpenCountOp, tile::TakeNumberOp>(op);
+      scalar &= isa<tile::DimOp, tile::LoadOp, tile::SlotAtOp, tile::BarrierWaitOp,
+                    tile::BarrierExpectOp, tile::BlockCountOp, tile::SchedulerPeekOp,
+                    tile::SchedulerResetOp, tile::SchedulerNextOp>(op);
     return scalar ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted();
@@ -123,7 +123,7 @@ FailureOr<Value> Emitter::addressOfCount(Operation *op, Value view) {
 
 /// An atomic that changes nothing: what a plain load finds is the same for all lanes, so ptxas
 /// moves it to a uniform register at once, for which the thread has to wait.
-LogicalResult Emitter::emitFindCount(tile::FindCountOp op) {
+LogicalResult Emitter::emitSchedulerPeek(tile::SchedulerPeekOp op) {
   FailureOr<Value> address = addressOfCount(op, op.getView());
   if (failed(address))
     return failure();
@@ -134,7 +134,7 @@ LogicalResult Emitter::emitFindCount(tile::FindCountOp op) {
 
 /// Nobody asks what the comparison with memory gave, so the thread does not wait for it. All
 /// that is computed of `found` stands in the text, or it would be moved up to where that is read.
-LogicalResult Emitter::emitOpenCount(tile::OpenCountOp op) {
+LogicalResult Emitter::emitSchedulerReset(tile::SchedulerResetOp op) {
   FailureOr<Value> address = addressOfCount(op, op.getView());
   if (failed(address))
     return failure();
@@ -146,7 +146,7 @@ LogicalResult Emitter::emitOpenCount(tile::OpenCountOp op) {
   return success();
 }
 
-LogicalResult Emitter::emitTakeNumber(tile::TakeNumberOp op) {
+LogicalResult Emitter::emitSchedulerNext(tile::SchedulerNextOp op) {
   FailureOr<Value> address = addressOfCount(op, op.getView());
   if (failed(address))
     return failure();

@@ -217,7 +217,7 @@ LogicalResult Emitter::emitCopy(tile::CopyOp op) {
   return success();
 }
 
-/// Products read shared memory by a way of their own, as does the copy engine: what
+/// Products read shared memory by a way of their own, as does the TMA: what
 /// a thread wrote, it hands over before it says that it is there.
 void Emitter::showToProducts() {
   if (isAsync)

@@ -1,4 +1,4 @@
-//===- TensorMaps.cpp - copies by the copy engine -===//
+//===- TensorMaps.cpp - copies by the TMA -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,7 +44,7 @@ LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, tile::Tens
                                   Value row, function_ref<void(int64_t, ArrayRef<Value>)> body) {
   int64_t rank = indices.size(), last = rank - 1;
   if (dims != ArrayRef<int64_t>{last - 1, last} || rank > 4)
-    return op->emitError() << "the copy engine moves a tile along the last two dimensions of a "
+    return op->emitError() << "the TMA moves a tile along the last two dimensions of a "
                               "view of rank 2 to 4, got dims ["
                            << llvm::make_range(dims.begin(), dims.end()) << "] of " << view;
   auto coordinate = [&](Value index) -> Value {
@@ -124,7 +124,7 @@ Value Emitter::copiesOut() {
   return both(head, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0)));
 }
 
-LogicalResult Emitter::emitCopyOut(tile::CopyOutOp op) {
+LogicalResult Emitter::emitBulkStore(tile::BulkStoreOp op) {
   if (!op.getMap())
     return op.emitError() << "has no tensor map; run tile-make-tensor-maps";
   tile::SlotType slot = op.getSlot().getType();
@@ -153,6 +153,6 @@ LogicalResult Emitter::emitCopyOut(tile::CopyOutOp op) {
 }
 
 /// Groups of a thread that has none are there at once.
-void Emitter::emitCopyOutWait() {
+void Emitter::emitBulkStoreWait() {
   ptx("cp.async.bulk.wait_group.read 0;", "~{memory}", {}, {}, true);
 }

@@ -15,7 +15,7 @@
 //      touched (Memory.cpp); shared memory is swizzled (SharedMemory.cpp);
 //   4. products: ldmatrix and mma.sync (Products.cpp), or wgmma (Wgmma.cpp);
 //   5. roles: branches on the number of the warp (Roles.cpp), which wait for each
-//      other at barriers (Barriers.cpp) and for the copy engine (TensorMaps.cpp).
+//      other at barriers (Barriers.cpp) and for the TMA (TensorMaps.cpp).
 //
 // Requires: layouts on all tiles but operands of products in shared memory; no
 // put, get or release. Creates no loop, barrier or branch that the tile program
@@ -227,7 +227,7 @@ void Emitter::makeKernel(Block *module) {
     if (view.getRank() > 0)
       parts.strides.push_back(i64(1));
     for (Operation *user : argument.getUsers())
-      parts.written |= isa<tile::StoreOp, tile::CopyOutOp>(user);
+      parts.written |= isa<tile::StoreOp, tile::BulkStoreOp>(user);
     views[argument] = parts;
   }
 
@@ -556,9 +556,9 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](StoreOp op) { return emitStore(op); })
       .Case([&](GatherOp op) { return emitGather(op); })
       .Case([&](RolesOp op) { return emitRoles(op); })
-      .Case([&](FindCountOp op) { return emitFindCount(op); })
-      .Case([&](OpenCountOp op) { return emitOpenCount(op); })
-      .Case([&](TakeNumberOp op) { return emitTakeNumber(op); })
+      .Case([&](SchedulerPeekOp op) { return emitSchedulerPeek(op); })
+      .Case([&](SchedulerResetOp op) { return emitSchedulerReset(op); })
+      .Case([&](SchedulerNextOp op) { return emitSchedulerNext(op); })
       .Case([&](BlockCountOp op) {
         set(op, toI64(NVVM::GridDimXOp::create(b, b.getI32Type())));
         return success();
@@ -568,9 +568,9 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](BarrierExpectOp op) { return emitBarrierExpect(op); })
       .Case([&](SlotAtOp op) { return emitSlotAt(op); })
       .Case([&](CopyOp op) { return emitCopy(op); })
-      .Case([&](CopyOutOp op) { return emitCopyOut(op); })
-      .Case([&](CopyOutWaitOp) {
-        emitCopyOutWait();
+      .Case([&](BulkStoreOp op) { return emitBulkStore(op); })
+      .Case([&](BulkStoreWaitOp) {
+        emitBulkStoreWait();
         return success();
       })
       .Case([&](ReadOp op) { return emitRead(op); })

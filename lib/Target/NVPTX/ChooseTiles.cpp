@@ -226,7 +226,7 @@ const Tiles *lookUp(ArrayRef<Tiles> table, AttentionOp attention, bool aligned) 
   return line == table.end() ? nullptr : line;
 }
 
-/// Whether the copy engine can bring its tiles: rows of whole chunks of 16 bytes.
+/// Whether the TMA can bring its tiles: rows of whole chunks of 16 bytes.
 bool hasWholeChunks(AttentionOp attention) {
   return attention.getHeadDim() % 8 == 0 && attention.getValueHeadDim() % 8 == 0;
 }

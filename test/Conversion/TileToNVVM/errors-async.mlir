@@ -181,7 +181,7 @@ tile.func @dims(%x: !tile.view<?x?x64xf16>, %m: !tile.tensor_map<64x64xf16, #sw>
   %r = tile.ring : !tile.ring<1 x 64x64xf16, #sw>
   %b = tile.barriers arrivals(1) : !tile.barriers<1>
   %s = tile.slot_at %r[%c0] : !tile.ring<1 x 64x64xf16, #sw> -> !tile.slot<64x64xf16, #sw>
-  // expected-error @+1 {{the copy engine moves a tile along the last two dimensions of a view of rank 2 to 4, got dims [0, 2] of '!tile.view<?x?x64xf16>'}}
+  // expected-error @+1 {{the TMA moves a tile along the last two dimensions of a view of rank 2 to 4, got dims [0, 2] of '!tile.view<?x?x64xf16>'}}
   tile.copy %x[%i, %c0, %c0] dims [0, 2] to %s copy(tma) signal %b[%c0] map(%m) : !tile.view<?x?x64xf16>, !tile.slot<64x64xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<64x64xf16, #sw>
   tile.return
 }
@@ -194,7 +194,7 @@ tile.func @out_map(%x: !tile.view<?x64xf16>, %i: index) grid affine_map<() -> (1
   %r = tile.ring : !tile.ring<1 x 64x64xf16, #sw>
   %s = tile.slot_at %r[%c0] : !tile.ring<1 x 64x64xf16, #sw> -> !tile.slot<64x64xf16, #sw>
   // expected-error @+1 {{has no tensor map; run tile-make-tensor-maps}}
-  tile.copy_out %s to %x[%i, %c0] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #sw>, !tile.view<?x64xf16>
+  tile.bulk_store %s to %x[%i, %c0] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #sw>, !tile.view<?x64xf16>
   tile.return
 }
 
@@ -206,31 +206,31 @@ tile.func @out_rows(%x: !tile.view<?x64xf16>, %m: !tile.tensor_map<32x64xf16, #s
   %r = tile.ring : !tile.ring<1 x 64x64xf16, #sw>
   %s = tile.slot_at %r[%c0] : !tile.ring<1 x 64x64xf16, #sw> -> !tile.slot<64x64xf16, #sw>
   // expected-error @+1 {{copies 64 rows in boxes of 32, one by each warpgroup, but 4 warps run it}}
-  tile.copy_out %s to %x[%i, %c0] dims [0, 1] rows(32) map(%m) : !tile.slot<64x64xf16, #sw>, !tile.view<?x64xf16>, !tile.tensor_map<32x64xf16, #sw>
+  tile.bulk_store %s to %x[%i, %c0] dims [0, 1] rows(32) map(%m) : !tile.slot<64x64xf16, #sw>, !tile.view<?x64xf16>, !tile.tensor_map<32x64xf16, #sw>
   tile.return
 }
 
 // -----
 
-tile.func @find_count(%x: !tile.view<1xi64>, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+tile.func @scheduler_peek(%x: !tile.view<1xi64>, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
   // expected-error @+1 {{is done once, but here by all warps; move it to a role that has no tiles}}
-  %found = tile.find_count %x : !tile.view<1xi64>
+  %found = tile.scheduler_peek %x : !tile.view<1xi64>
   tile.return
 }
 
 // -----
 
-tile.func @open_count(%x: !tile.view<1xi64>, %tag: i64, %n: i32, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+tile.func @scheduler_reset(%x: !tile.view<1xi64>, %tag: i64, %n: i32, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
   // expected-error @+1 {{is done once, but here by all warps; move it to a role that has no tiles}}
-  tile.open_count %x found(%tag) first(%tag) total(%n) : !tile.view<1xi64>
+  tile.scheduler_reset %x found(%tag) first(%tag) total(%n) : !tile.view<1xi64>
   tile.return
 }
 
 // -----
 
-tile.func @take_number(%x: !tile.view<1xi64>, %tag: i64, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+tile.func @scheduler_next(%x: !tile.view<1xi64>, %tag: i64, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
   // expected-error @+1 {{is done once, but here by all warps; move it to a role that has no tiles}}
-  %n = tile.take_number %x first(%tag) : !tile.view<1xi64>
+  %n = tile.scheduler_next %x first(%tag) : !tile.view<1xi64>
   tile.return
 }
 

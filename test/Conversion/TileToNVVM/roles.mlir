@@ -1,4 +1,4 @@
-// Roles, barriers and copies by the copy engine.
+// Roles, barriers and copies by the TMA.
 // RUN: fa-opt %s --convert-tile-to-nvvm --split-input-file | FileCheck %s
 
 #sw = #tile.swizzle<128>
@@ -137,7 +137,7 @@ tile.func @alone(%x: !tile.view<?x128xf16>, %m: !tile.tensor_map<64x64xf16, #sw>
 // CHECK: %[[READ:.*]] = llvm.inline_asm has_side_effects {{.*}}"ld.shared.b32 $0, [$1];"
 // CHECK: %[[SAME:.*]] = nvvm.shfl.sync idx %{{.*}}, %[[READ]]
 // CHECK: scf.condition(%{{.*}}) %[[SAME]] : i32
-tile.func @numbers(%counter: !tile.view<1xi64>, %tag: i64 {tile.launch_tag}, %n: i32, %b: index)
+tile.func @numbers(%counter: !tile.view<1xi64>, %tag: i64 {tile.launch_epoch}, %n: i32, %b: index)
     grid affine_map<() -> (8)> sizes [] attributes {tile.warps = 8 : i64, tile.blocks_per_sm = 1 : i64} {
   %c0 = arith.constant 0 : index
   %p = arith.constant false
@@ -145,7 +145,7 @@ tile.func @numbers(%counter: !tile.view<1xi64>, %tag: i64 {tile.launch_tag}, %n:
   %full = tile.barriers arrivals(1) : !tile.barriers<1>
   tile.roles {
     tile.role "load" warps(4) registers(0) {
-      %found = tile.find_count %counter : !tile.view<1xi64>
+      %found = tile.scheduler_peek %counter : !tile.view<1xi64>
       %blocks = tile.block_count : index
       %first = arith.index_cast %blocks : index to i32
       %s = tile.slot_at %ring[%c0] : !tile.ring<1 x 1xi32, #tile.swizzle<32>> -> !tile.slot<1xi32, #tile.swizzle<32>>
@@ -156,8 +156,8 @@ tile.func @numbers(%counter: !tile.view<1xi64>, %tag: i64 {tile.launch_tag}, %n:
         scf.condition(%more) %i : i32
       } do {
       ^bb0(%i: i32):
-        tile.open_count %counter found(%found) first(%tag) total(%n) : !tile.view<1xi64>
-        %next = tile.take_number %counter first(%tag) : !tile.view<1xi64>
+        tile.scheduler_reset %counter found(%found) first(%tag) total(%n) : !tile.view<1xi64>
+        %next = tile.scheduler_next %counter first(%tag) : !tile.view<1xi64>
         scf.yield %next : i32
       }
     }

@@ -25,7 +25,7 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     the op that decides.
 
     On sm_90a the warpgroups of a block have 64 rows each, operands of 2 bytes
-    come by the copy engine, and products are asynchronous:
+    come by the TMA, and products are asynchronous:
 
     | head dimension up to | light | long | medium | dropout | heavy |
     |---|---|---|---|---|---|
@@ -40,7 +40,7 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     128 KB, which not all devices have that run its code). What has no line there takes
     the schedule of sm_80, in which every warp does the same: f32, which has its tiles
     as well; operands that are not aligned, and rows that are no multiple of 16 bytes, of
-    which there is a remark, since the copy engine moves chunks of 16 bytes from multiples
+    which there is a remark, since the TMA moves chunks of 16 bytes from multiples
     of 16. These two pass through registers and have smaller tiles.
 
     With `short-sequences`, light and long ones have 128 x 128 up to head dimension 128, and

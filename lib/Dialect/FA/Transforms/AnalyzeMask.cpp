@@ -117,7 +117,7 @@ static void shrink(scf::ForOp loop, const Findings &found, Value keys, ScalarEmi
   loop.setLowerBound(lo);
   loop.setUpperBound(hi);
   UnitAttr unit = UnitAttr::get(loop.getContext());
-  loop->setAttr(tile::TileDialect::kOfRowsAttr, unit);
+  loop->setAttr(tile::TileDialect::kRowDerivedAttr, unit);
   if (visible.lo && visible.hi)
     loop->setAttr(FADialect::kBandAttr, unit);
 }
@@ -127,7 +127,7 @@ static void applyWhereNeeded(ApplyMaskOp mask, Value needed) {
   OpBuilder b(mask);
   auto branch =
       scf::IfOp::create(b, mask.getLoc(), mask->getResultTypes(), needed, /*withElseRegion=*/true);
-  branch->setAttr(tile::TileDialect::kOfRowsAttr, b.getUnitAttr());
+  branch->setAttr(tile::TileDialect::kRowDerivedAttr, b.getUnitAttr());
   mask.getResult().replaceAllUsesWith(branch.getResult(0));
   b.setInsertionPointToEnd(branch.elseBlock());
   scf::YieldOp::create(b, mask.getLoc(), mask.getInput());

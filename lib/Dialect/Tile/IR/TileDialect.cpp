@@ -341,7 +341,7 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError, int
 }
 
 //===----------------------------------------------------------------------===//
-// !tile.barriers and !tile.turn
+// !tile.barriers and !tile.pingpong
 //===----------------------------------------------------------------------===//
 
 LogicalResult BarriersType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t count) {
@@ -350,7 +350,7 @@ LogicalResult BarriersType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-LogicalResult TurnType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t count) {
+LogicalResult PingpongType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t count) {
   if (count < 2 || count > 8)
     return emitError() << "a turn goes round 2 to 8 warpgroups, got " << count;
   return success();

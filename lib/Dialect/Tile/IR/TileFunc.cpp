@@ -155,8 +155,8 @@ LogicalResult FuncOp::verify() {
       return emitOpError() << "(func_c8) " << TileDialect::kAlignAttr << " of argument " << i
                            << " must be a power of two from 1 to " << kMostAlign << ", got "
                            << align;
-    if (getArgAttr(i, TileDialect::kLaunchTagAttr) && !type.isInteger(64))
-      return emitOpError() << "(func_c10) " << TileDialect::kLaunchTagAttr
+    if (getArgAttr(i, TileDialect::kLaunchEpochAttr) && !type.isInteger(64))
+      return emitOpError() << "(func_c10) " << TileDialect::kLaunchEpochAttr
                            << " is a number of type 'i64', got argument " << i << " of " << type;
   }
   constexpr int64_t kMostBlocks = 32;

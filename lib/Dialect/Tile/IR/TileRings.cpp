@@ -104,7 +104,7 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
-LogicalResult CopyOutOp::verify() {
+LogicalResult BulkStoreOp::verify() {
   SlotType slot = getSlot().getType();
   if (failed(verifyAccess(*this, getDestination().getType(), getIndices().size(), getDims(),
                           RankedTensorType::get(slot.getShape(), slot.getElementType()))))

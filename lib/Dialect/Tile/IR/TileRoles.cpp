@@ -79,7 +79,7 @@ LogicalResult RoleOp::verify() {
   WalkResult walked = getBody().walk([&](Operation *op) {
     for (Value value : op->getOperands()) {
       if (getBody().isAncestor(value.getParentRegion()) ||
-          isa<ViewType, RingType, TurnType, BarriersType, TensorMapType>(value.getType()) ||
+          isa<ViewType, RingType, PingpongType, BarriersType, TensorMapType>(value.getType()) ||
           value.getType().isIntOrIndexOrFloat())
         continue;
       op->emitOpError() << "(role_c2) takes " << value.getType()
@@ -108,8 +108,8 @@ LogicalResult BlockCountOp::verify() {
 // Steps of a warpgroup
 //===----------------------------------------------------------------------===//
 
-Value OwnStepsOp::wholeOf(Value bound) {
-  auto own = bound.getDefiningOp<OwnStepsOp>();
+Value WarpgroupBoundsOp::wholeOf(Value bound) {
+  auto own = bound.getDefiningOp<WarpgroupBoundsOp>();
   if (!own)
     return bound;
   return bound == own.getBegin() ? own.getLower() : own.getUpper();
@@ -126,23 +126,23 @@ static LogicalResult verifyCount(Operation *op, ViewType view) {
                            << "_c1) counts in a view of 1xi64, got " << view;
 }
 
-LogicalResult FindCountOp::verify() { return verifyCount(*this, getView().getType()); }
+LogicalResult SchedulerPeekOp::verify() { return verifyCount(*this, getView().getType()); }
 
-LogicalResult OpenCountOp::verify() { return verifyCount(*this, getView().getType()); }
+LogicalResult SchedulerResetOp::verify() { return verifyCount(*this, getView().getType()); }
 
-LogicalResult TakeNumberOp::verify() { return verifyCount(*this, getView().getType()); }
+LogicalResult SchedulerNextOp::verify() { return verifyCount(*this, getView().getType()); }
 
 //===----------------------------------------------------------------------===//
 // Turns
 //===----------------------------------------------------------------------===//
 
-LogicalResult TurnOp::verify() {
+LogicalResult PingpongOp::verify() {
   if (!programOf(*this))
     return emitOpError() << "(turn_c1) stands in the first block of a tile.func";
   return success();
 }
 
-static LogicalResult verifyTurn(Operation *op, TurnType turn) {
+static LogicalResult verifyPingpong(Operation *op, PingpongType turn) {
   auto role = op->getParentOfType<RoleOp>();
   if (role && static_cast<int64_t>(role.getWarps()) == 4 * turn.getCount())
     return success();
@@ -153,9 +153,9 @@ static LogicalResult verifyTurn(Operation *op, TurnType turn) {
   return error;
 }
 
-LogicalResult TurnTakeOp::verify() { return verifyTurn(*this, getTurn().getType()); }
+LogicalResult PingpongWaitOp::verify() { return verifyPingpong(*this, getPingpong().getType()); }
 
-LogicalResult TurnPassOp::verify() { return verifyTurn(*this, getTurn().getType()); }
+LogicalResult PingpongArriveOp::verify() { return verifyPingpong(*this, getPingpong().getType()); }
 
 //===----------------------------------------------------------------------===//
 // Barriers

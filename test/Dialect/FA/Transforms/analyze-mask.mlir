@@ -28,8 +28,8 @@
 // CHECK-NEXT:      } else {
 // CHECK-NEXT:        scf.yield %[[S]]
 // Both are computed from the rows alone, so that parts of them can have their own.
-// CHECK-NEXT:      } {tile.of_rows}
-// CHECK:         } {tile.of_rows}
+// CHECK-NEXT:      } {tile.row_derived}
+// CHECK:         } {tile.row_derived}
 func.func @causal(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"}) -> tensor<?x4x?x64xf32> {
   // expected-remark @below {{tile test: all; keys [0, hi): affine}}
   %o = fa.attention query(%q) key(%k) value(%k) with [causal]

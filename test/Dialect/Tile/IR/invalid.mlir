@@ -441,7 +441,7 @@ tile.func @func_c9_dims(%x: !tile.view<?xf32>, %i: index, %j: index) grid affine
 
 // -----
 
-// expected-error@+1 {{(func_c10) tile.launch_tag is a number of type 'i64', got argument 0 of 'i32'}}
-tile.func @func_c10(%tag: i32 {tile.launch_tag}) grid affine_map<() -> ()> sizes [] {
+// expected-error@+1 {{(func_c10) tile.launch_epoch is a number of type 'i64', got argument 0 of 'i32'}}
+tile.func @func_c10(%tag: i32 {tile.launch_epoch}) grid affine_map<() -> ()> sizes [] {
   tile.return
 }

@@ -226,7 +226,7 @@ func.func @if_any_c1(%rows: tensor<64xi1>, %o: tensor<64x64xf32>, %a: tensor<64x
 
 func.func @copy_out_c1(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index) {
   // expected-error @+1 {{(copy_out_c1) needs one index per dimension of}}
-  tile.copy_out %s to %x[%i] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+  tile.bulk_store %s to %x[%i] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
   return
 }
 
@@ -234,7 +234,7 @@ func.func @copy_out_c1(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.
 
 func.func @copy_out_c2(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index) {
   // expected-error @+1 {{(copy_out_c2) dims must be distinct dimensions of}}
-  tile.copy_out %s to %x[%i, %i] dims [0, 2] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+  tile.bulk_store %s to %x[%i, %i] dims [0, 2] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
   return
 }
 
@@ -242,7 +242,7 @@ func.func @copy_out_c2(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.
 
 func.func @copy_out_c3(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xbf16>, %i: index) {
   // expected-error @+1 {{(copy_out_c3) moves elements of type 'bf16', got a tile of 'f16'}}
-  tile.copy_out %s to %x[%i, %i] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xbf16>
+  tile.bulk_store %s to %x[%i, %i] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xbf16>
   return
 }
 
@@ -250,7 +250,7 @@ func.func @copy_out_c3(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.
 
 func.func @copy_out_c4(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index) {
   // expected-error @+1 {{(copy_out_c4) copies boxes of a multiple of 8 rows up to 256, of which the slot's rows are a multiple, got 24 rows}}
-  tile.copy_out %s to %x[%i, %i] dims [0, 1] rows(24) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+  tile.bulk_store %s to %x[%i, %i] dims [0, 1] rows(24) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
   return
 }
 
@@ -258,7 +258,7 @@ func.func @copy_out_c4(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.
 
 func.func @copy_out_c5(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index, %m: !tile.tensor_map<64x64xf16, #tile.swizzle<128>>) {
   // expected-error @+1 {{(copy_out_c5) copies boxes of '!tile.tensor_map<32x64xf16, #tile.swizzle<128>>', got '!tile.tensor_map<64x64xf16, #tile.swizzle<128>>'}}
-  tile.copy_out %s to %x[%i, %i] dims [0, 1] rows(32) map(%m) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>, !tile.tensor_map<64x64xf16, #tile.swizzle<128>>
+  tile.bulk_store %s to %x[%i, %i] dims [0, 1] rows(32) map(%m) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>, !tile.tensor_map<64x64xf16, #tile.swizzle<128>>
   return
 }
 

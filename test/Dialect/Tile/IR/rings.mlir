@@ -10,7 +10,7 @@ tile.func @rings(%x: !tile.view<?x?x64xbf16> {tile.align = 16 : i64}, %y: !tile.
   %f = tile.ring : !tile.ring<1 x 64x8xf32, #tile.swizzle<32>>
   // CHECK: tile.put %[[R]], %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] dims [1, 2] copy(cp_async) : <2 x 128x64xbf16, #tile.swizzle<128>>, <?x?x64xbf16>
   tile.put %r, %x[%i, %c0, %c0] dims [1, 2] copy(cp_async) : !tile.ring<2 x 128x64xbf16, #tile.swizzle<128>>, !tile.view<?x?x64xbf16>
-  // Loads and stores take any order of dimensions; the copy engine is spelled too.
+  // Loads and stores take any order of dimensions; the TMA is spelled too.
   // CHECK: tile.put %[[F]], %{{.*}}[%{{.*}}, %{{.*}}] dims [1, 0] copy(ld_st)
   tile.put %f, %y[%c0, %i] dims [1, 0] copy(ld_st) : !tile.ring<1 x 64x8xf32, #tile.swizzle<32>>, !tile.view<?x?xf32>
   // CHECK: copy(tma)
@@ -53,10 +53,10 @@ func.func @lowered(%r: !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>, %v: !tile.
   %t = tile.read %s : !tile.slot<64x64xf16, #tile.swizzle<128>> -> tensor<64x64xf16>
   // CHECK: tile.write %{{.*}}, %[[S]] : tensor<64x64xf16>, <64x64xf16, #tile.swizzle<128>>
   tile.write %t, %s : tensor<64x64xf16>, !tile.slot<64x64xf16, #tile.swizzle<128>>
-  // CHECK: tile.copy_out %[[S]] to %{{.*}}[%{{.*}}, %{{.*}}] dims [0, 1] rows(64) : <64x64xf16, #tile.swizzle<128>>, <?x64xf16>
-  tile.copy_out %s to %x[%i, %i] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
-  // CHECK: tile.copy_out %[[S]] to %{{.*}} rows(32) map(%{{.*}}) : <64x64xf16, #tile.swizzle<128>>, <?x64xf16>, !tile.tensor_map<32x64xf16, #tile.swizzle<128>>
-  tile.copy_out %s to %x[%i, %i] dims [0, 1] rows(32) map(%map) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>, !tile.tensor_map<32x64xf16, #tile.swizzle<128>>
+  // CHECK: tile.bulk_store %[[S]] to %{{.*}}[%{{.*}}, %{{.*}}] dims [0, 1] rows(64) : <64x64xf16, #tile.swizzle<128>>, <?x64xf16>
+  tile.bulk_store %s to %x[%i, %i] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+  // CHECK: tile.bulk_store %[[S]] to %{{.*}} rows(32) map(%{{.*}}) : <64x64xf16, #tile.swizzle<128>>, <?x64xf16>, !tile.tensor_map<32x64xf16, #tile.swizzle<128>>
+  tile.bulk_store %s to %x[%i, %i] dims [0, 1] rows(32) map(%map) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>, !tile.tensor_map<32x64xf16, #tile.swizzle<128>>
   // CHECK: tile.copy_out_wait
   tile.copy_out_wait
   // Rows are contiguous.

@@ -100,26 +100,26 @@ tile.func @role_c2(%x: f32) grid affine_map<() -> ()> sizes [] attributes {tile.
 
 func.func @turn_c1() {
   // expected-error @+1 {{(turn_c1) stands in the first block of a tile.func}}
-  %t = tile.turn : !tile.turn<2>
+  %t = tile.pingpong : !tile.pingpong<2>
   return
 }
 
 // -----
 
-func.func @turn_take_c1(%t: !tile.turn<2>) {
+func.func @turn_take_c1(%t: !tile.pingpong<2>) {
   // expected-error @+1 {{(turn_take_c1) stands in a role of 2 warpgroups, got none}}
-  tile.turn_take %t : !tile.turn<2>
+  tile.pingpong_wait %t : !tile.pingpong<2>
   return
 }
 
 // -----
 
 tile.func @turn_pass_c1() grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
-  %t = tile.turn : !tile.turn<2>
+  %t = tile.pingpong : !tile.pingpong<2>
   tile.roles {
     tile.role "all" warps(4) registers(0) {
       // expected-error @+1 {{(turn_pass_c1) stands in a role of 2 warpgroups, got one of 4 warps}}
-      tile.turn_pass %t : !tile.turn<2>
+      tile.pingpong_arrive %t : !tile.pingpong<2>
     }
   }
   tile.return
@@ -128,7 +128,7 @@ tile.func @turn_pass_c1() grid affine_map<() -> ()> sizes [] attributes {tile.wa
 // -----
 
 // expected-error @+1 {{a turn goes round 2 to 8 warpgroups, got 1}}
-func.func @turn_type(%t: !tile.turn<1>)
+func.func @turn_type(%t: !tile.pingpong<1>)
 
 // -----
 
@@ -225,7 +225,7 @@ tile.func @block_count_c1(%x: !tile.view<?xf32>, %i: index, %j: index) grid affi
 
 func.func @find_count_c1(%x: !tile.view<1xi32>) {
   // expected-error @+1 {{(find_count_c1) counts in a view of 1xi64, got '!tile.view<1xi32>'}}
-  %o = tile.find_count %x : !tile.view<1xi32>
+  %o = tile.scheduler_peek %x : !tile.view<1xi32>
   return
 }
 
@@ -233,7 +233,7 @@ func.func @find_count_c1(%x: !tile.view<1xi32>) {
 
 func.func @open_count_c1(%x: !tile.view<2xi64>, %found: i64, %first: i64, %n: i32) {
   // expected-error @+1 {{(open_count_c1) counts in a view of 1xi64, got '!tile.view<2xi64>'}}
-  tile.open_count %x found(%found) first(%first) total(%n) : !tile.view<2xi64>
+  tile.scheduler_reset %x found(%found) first(%first) total(%n) : !tile.view<2xi64>
   return
 }
 
@@ -241,7 +241,7 @@ func.func @open_count_c1(%x: !tile.view<2xi64>, %found: i64, %first: i64, %n: i3
 
 func.func @take_number_c1(%x: !tile.view<?xi64>, %first: i64) {
   // expected-error @+1 {{(take_number_c1) counts in a view of 1xi64, got '!tile.view<?xi64>'}}
-  %o = tile.take_number %x first(%first) : !tile.view<?xi64>
+  %o = tile.scheduler_next %x first(%first) : !tile.view<?xi64>
   return
 }
 
@@ -249,7 +249,7 @@ func.func @take_number_c1(%x: !tile.view<?xi64>, %first: i64) {
 
 func.func @take_number_c1_rank(%x: !tile.view<i64>, %first: i64) {
   // expected-error @+1 {{(take_number_c1) counts in a view of 1xi64, got '!tile.view<i64>'}}
-  %o = tile.take_number %x first(%first) : !tile.view<i64>
+  %o = tile.scheduler_next %x first(%first) : !tile.view<i64>
   return
 }
 

@@ -6,8 +6,8 @@
 tile.func @roles(%x: !tile.view<?x64xbf16>, %t: index)
     grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 12 : i64} {
   %r = tile.ring : !tile.ring<2 x 64x64xbf16, #tile.swizzle<128>>
-  // CHECK: %[[TURN:.*]] = tile.turn : <2>
-  %turn = tile.turn : !tile.turn<2>
+  // CHECK: %[[TURN:.*]] = tile.pingpong : <2>
+  %turn = tile.pingpong : !tile.pingpong<2>
   %c0 = arith.constant 0 : index
   // CHECK: tile.roles {
   tile.roles {
@@ -18,10 +18,10 @@ tile.func @roles(%x: !tile.view<?x64xbf16>, %t: index)
     // CHECK: tile.role "compute" warps(8) registers(240) {
     tile.role "compute" warps(8) registers(240) {
       %s = tile.get %r : !tile.ring<2 x 64x64xbf16, #tile.swizzle<128>> -> !tile.slot<64x64xbf16, #tile.swizzle<128>>
-      // CHECK: tile.turn_take %[[TURN]] : <2>
-      tile.turn_take %turn : !tile.turn<2>
-      // CHECK: tile.turn_pass %[[TURN]] : <2>
-      tile.turn_pass %turn : !tile.turn<2>
+      // CHECK: tile.pingpong_wait %[[TURN]] : <2>
+      tile.pingpong_wait %turn : !tile.pingpong<2>
+      // CHECK: tile.pingpong_arrive %[[TURN]] : <2>
+      tile.pingpong_arrive %turn : !tile.pingpong<2>
       tile.release %s : !tile.slot<64x64xbf16, #tile.swizzle<128>>
     }
   }
@@ -52,14 +52,14 @@ tile.func @lowered(%x: !tile.view<?x64xbf16>, %i: index, %p: i1,
       tile.barrier_wait %full[%i], %p : !tile.barriers<2>
       // CHECK: tile.barrier_arrive %[[FULL]][%[[I]]] : <2>
       tile.barrier_arrive %full[%i] : !tile.barriers<2>
-      // CHECK: tile.own_condition %[[P:.*]], %[[P]]
-      %own = tile.own_condition %p, %p
+      // CHECK: tile.warpgroup_condition %[[P:.*]], %[[P]]
+      %own = tile.warpgroup_condition %p, %p
       // CHECK: tile.warpgroup : index
       %w = tile.warpgroup : index
-      // CHECK: %[[B:.*]], %[[E:.*]] = tile.own_steps %[[I]] to %[[I]] step %[[I]] own(%[[I]] to %[[I]])
-      %b, %e = tile.own_steps %i to %i step %i own(%i to %i)
-      // CHECK: tile.own_steps %[[B]] to %[[E]] step %[[I]] own(%[[B]] to %[[I]]) all(%[[E]])
-      %c, %f = tile.own_steps %b to %e step %i own(%b to %i) all(%e)
+      // CHECK: %[[B:.*]], %[[E:.*]] = tile.warpgroup_bounds %[[I]] to %[[I]] step %[[I]] own(%[[I]] to %[[I]])
+      %b, %e = tile.warpgroup_bounds %i to %i step %i own(%i to %i)
+      // CHECK: tile.warpgroup_bounds %[[B]] to %[[E]] step %[[I]] own(%[[B]] to %[[I]]) all(%[[E]])
+      %c, %f = tile.warpgroup_bounds %b to %e step %i own(%b to %i) all(%e)
       // CHECK: tile.named_wait id(1) threads(256)
       tile.named_wait id(1) threads(256)
       // CHECK: %[[GROUP:.*]] = tile.warpgroup
@@ -78,19 +78,19 @@ tile.func @lowered(%x: !tile.view<?x64xbf16>, %i: index, %p: i1,
 // Blocks that run several instances; numbers go through rings of one element.
 // CHECK-LABEL: tile.func @persistent
 // CHECK-SAME: tile.blocks_per_sm = 2 : i64
-tile.func @persistent(%x: !tile.view<?xi32>, %c: !tile.view<1xi64> {tile.workspace = [1]}, %tag: i64 {tile.launch_tag}, %i: index)
+tile.func @persistent(%x: !tile.view<?xi32>, %c: !tile.view<1xi64> {tile.workspace = [1]}, %tag: i64 {tile.launch_epoch}, %i: index)
     grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.blocks_per_sm = 2 : i64} {
   // CHECK: %[[RING:.*]] = tile.ring : <2 x 1xi32, #tile.swizzle<32>>
   %r = tile.ring : !tile.ring<2 x 1xi32, #tile.swizzle<32>>
   %one = arith.constant 1 : i32
   // CHECK: tile.block_count : index
   %n = tile.block_count : index
-  // CHECK: %[[FOUND:.*]] = tile.find_count %{{.*}} : <1xi64>
-  %found = tile.find_count %c : !tile.view<1xi64>
-  // CHECK: tile.open_count %{{.*}} found(%[[FOUND]]) first(%{{.*}}) total(%{{.*}}) : <1xi64>
-  tile.open_count %c found(%found) first(%tag) total(%one) : !tile.view<1xi64>
-  // CHECK: %[[OLD:.*]] = tile.take_number %{{.*}} first(%{{.*}}) : <1xi64>
-  %old = tile.take_number %c first(%tag) : !tile.view<1xi64>
+  // CHECK: %[[FOUND:.*]] = tile.scheduler_peek %{{.*}} : <1xi64>
+  %found = tile.scheduler_peek %c : !tile.view<1xi64>
+  // CHECK: tile.scheduler_reset %{{.*}} found(%[[FOUND]]) first(%{{.*}}) total(%{{.*}}) : <1xi64>
+  tile.scheduler_reset %c found(%found) first(%tag) total(%one) : !tile.view<1xi64>
+  // CHECK: %[[OLD:.*]] = tile.scheduler_next %{{.*}} first(%{{.*}}) : <1xi64>
+  %old = tile.scheduler_next %c first(%tag) : !tile.view<1xi64>
   // CHECK: tile.put_value %[[RING]], %[[OLD]] : <2 x 1xi32, #tile.swizzle<32>>, i32
   tile.put_value %r, %old : !tile.ring<2 x 1xi32, #tile.swizzle<32>>, i32
   %s = tile.get %r : !tile.ring<2 x 1xi32, #tile.swizzle<32>> -> !tile.slot<1xi32, #tile.swizzle<32>>

@@ -20,7 +20,7 @@
 // RUN: not fa-opt %s --tile-skip-rescale=most-columns=-1 2>&1 | FileCheck %s --check-prefix=COLUMNS
 // RUN: not fa-opt %s --tile-defer-sums=most-columns=-1 2>&1 | FileCheck %s --check-prefix=COLUMNS
 // COLUMNS: error: most-columns must be 0 or more, got -1
-// RUN: not fa-opt %s --tile-stage-stores=shared-limit=-1 2>&1 | FileCheck %s --check-prefix=SHARED
+// RUN: not fa-opt %s --tile-stage-epilogue=shared-limit=-1 2>&1 | FileCheck %s --check-prefix=SHARED
 // SHARED: error: shared-limit must be 0 or more, got -1
 
 tile.func @f(%x: !tile.view<?x64xf16>) grid affine_map<() -> ()> sizes [] {

@@ -35,7 +35,7 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral kWorkspaceAttr = "tile.workspace";
     /// Unit, on an i64 argument that the caller does not know: a number of the launch.
     /// Those of different launches are more than 2^31 apart (modulo 2^64).
-    static constexpr llvm::StringLiteral kLaunchTagAttr = "tile.launch_tag";
+    static constexpr llvm::StringLiteral kLaunchEpochAttr = "tile.launch_epoch";
     /// On a view argument: a name for each of its sizes; sizes of one name
     /// agree at a launch.
     static constexpr llvm::StringLiteral kDimsAttr = "tile.dims";
@@ -64,7 +64,7 @@ def Tile_Dialect : Dialect {
     /// of the program's tile and the one behind the last, and would be right for any such
     /// rows: a loop's other steps leave what it carries for these as it is, and where the
     /// condition of an if is false for these, both of its ways give them the same.
-    static constexpr llvm::StringLiteral kOfRowsAttr = "tile.of_rows";
+    static constexpr llvm::StringLiteral kRowDerivedAttr = "tile.row_derived";
     /// On a tile.func: the entry that launches it; the kernels of an entry
     /// run in the order in which the module has them.
     static constexpr llvm::StringLiteral kEntryAttr = "tile.entry";

@@ -55,7 +55,7 @@ def Tile_FuncOp : Tile_Op<"func", [
     - (C9) `tile.blocks_per_sm` is from 1 to 32, on a grid of one dimension: a launch
       starts at most so many blocks a multiprocessor, the first ones of the grid; the
       program goes on with the instances that are left (`tile.block_count`).
-    - (C10) An argument with `tile.launch_tag` is an i64.
+    - (C10) An argument with `tile.launch_epoch` is an i64.
 
     Created by `convert-fa-to-tile` or written by hand; removed by
     `convert-tile-to-linalg` or `convert-tile-to-nvvm`.
@@ -375,7 +375,7 @@ def Tile_ColumnsBetweenOp : Tile_Op<"columns_between", [Pure, AttrSizedOperandSe
     - (C2) There is a limit; each is a tile of i32 with one element for each row of the result.
     - (C3) Layouts: limits have the result's without its columns, or none has one.
 
-    Created by `tile-skip-select`. On GPUs a row's columns of a thread are bits of a
+    Created by `tile-predicate-masks`. On GPUs a row's columns of a thread are bits of a
     number, counted from its limits, where the layout lets them be counted.
 
     Example:

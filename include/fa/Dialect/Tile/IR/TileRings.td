@@ -53,7 +53,7 @@ def Tile_PutOp : Tile_SharedOp<"put"> {
     The tile of `tile.load source[indices] dims`, out of range 0, goes to the
     ring's next slot; a `tile.get` waits for it. `copy` says how: `ld_st` by
     loads and stores, `cp_async` by asynchronous copies of 16 bytes, for which
-    the source is aligned (`tile.align`), `tma` by the copy engine. All warps of
+    the source is aligned (`tile.align`), `tma` by the TMA. All warps of
     the program, or of the role, take part.
 
     Constraints:
@@ -89,7 +89,7 @@ def Tile_PutValueOp : Tile_SharedOp<"put_value"> {
       has the element type of tiles of one element.
 
     Created by `tile-promote-shared` where a layout conversion crosses warps, and by
-    `tile-persist-grid`; removed by `tile-lower-rings`.
+    `tile-make-persistent`; removed by `tile-lower-rings`.
 
     Example:
 
@@ -142,11 +142,11 @@ def Tile_ReleaseOp : Tile_SharedOp<"release"> {
   let assemblyFormat = "$slot attr-dict `:` type($slot)";
 }
 
-def Tile_CopyOutOp : Tile_SharedOp<"copy_out", [AttrSizedOperandSegments]> {
+def Tile_BulkStoreOp : Tile_SharedOp<"bulk_store", [AttrSizedOperandSegments]> {
   let summary = "starts to copy a tile from shared memory to memory";
   let description = [{
     What `tile.store` of the tile would store to destination[indices], but by the
-    copy engine, in boxes of `rows` rows: box w by warpgroup w of the role, whose
+    TMA, in boxes of `rows` rows: box w by warpgroup w of the role, whose
     warps have written it. The slot is read for some time yet: until it is
     released, or, if warps fill its ring, until they fill it again, which waits.
     One thread of each warpgroup starts it, by the tensor map once there is one.
@@ -159,13 +159,13 @@ def Tile_CopyOutOp : Tile_SharedOp<"copy_out", [AttrSizedOperandSegments]> {
     - (C5) The map has boxes of as many rows and one panel of columns, of the
       slot's element type and swizzle.
 
-    Created by `tile-stage-stores`, its map by `tile-make-tensor-maps`; removed by
+    Created by `tile-stage-epilogue`, its map by `tile-make-tensor-maps`; removed by
     `convert-tile-to-nvvm`.
 
     Example:
 
     ```mlir
-    tile.copy_out %s to %o[%b, %h, %i, %c0] dims [2, 3] rows(64) : !tile.slot<192x128xbf16, #tile.swizzle<128>>, !tile.view<?x?x?x128xbf16>
+    tile.bulk_store %s to %o[%b, %h, %i, %c0] dims [2, 3] rows(64) : !tile.slot<192x128xbf16, #tile.swizzle<128>>, !tile.view<?x?x?x128xbf16>
     ```
   }];
   let arguments = (ins Tile_SlotType:$slot, Tile_ViewType:$destination, Variadic<Index>:$indices,
@@ -264,7 +264,7 @@ def Tile_ReadOp : Tile_SharedOp<"read"> {
     - (C1) The result has the slot's shape and element type, or is a number of the
       element type where the slot has one element.
 
-    Created by `tile-promote-shared` and `tile-persist-grid`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-promote-shared` and `tile-make-persistent`; removed by `convert-tile-to-nvvm`.
 
     Example:
 
@@ -285,7 +285,7 @@ def Tile_WriteOp : Tile_SharedOp<"write"> {
     - (C1) The value has the slot's shape and element type, or is a number of the
       element type where the slot has one element; one thread writes that.
 
-    Created by `tile-lower-rings`, and by `tile-stage-stores` for a slot that the
+    Created by `tile-lower-rings`, and by `tile-stage-epilogue` for a slot that the
     program holds; removed by `convert-tile-to-nvvm`.
 
     Example:
@@ -380,7 +380,7 @@ def Tile_CopyWaitOp : Tile_SharedOp<"copy_wait"> {
   let hasVerifier = 1;
 }
 
-def Tile_CopyOutWaitOp : Tile_SharedOp<"copy_out_wait"> {
+def Tile_BulkStoreWaitOp : Tile_SharedOp<"copy_out_wait"> {
   let summary = "waits until copies out have read their slots";
   let description = [{
     The thread that started copies out for its warpgroup waits until all of

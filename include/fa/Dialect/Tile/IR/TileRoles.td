@@ -87,7 +87,7 @@ def Tile_WarpgroupOp : Tile_Op<"warpgroup", [Pure]> {
     The warp's number, counted from the role's first (or the program's, outside
     of roles), divided by 4.
 
-    Created by `tile-skip-steps` and `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-split-warpgroup-loops` and `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
 
     Example:
 
@@ -99,7 +99,7 @@ def Tile_WarpgroupOp : Tile_Op<"warpgroup", [Pure]> {
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-def Tile_OwnStepsOp : Tile_Op<"own_steps"> {
+def Tile_WarpgroupBoundsOp : Tile_Op<"warpgroup_bounds"> {
   let summary = "the steps of a loop that this warpgroup has work in";
   let description = [{
     Of a loop from `lower` to `upper` in steps of `step`, those that are not wholly outside of
@@ -120,12 +120,12 @@ def Tile_OwnStepsOp : Tile_Op<"own_steps"> {
     - (C2) Loops behind it that get from rings have its step.
     - (C3) `least` is there where the role takes turns.
 
-    Created by `tile-skip-steps`; removed by `tile-lower-rings`.
+    Created by `tile-split-warpgroup-loops`; removed by `tile-lower-rings`.
 
     Example:
 
     ```mlir
-    %begin, %end = tile.own_steps %lo to %hi step %c80 own(%lo to %b) all(%c)
+    %begin, %end = tile.warpgroup_bounds %lo to %hi step %c80 own(%lo to %b) all(%c)
     ```
   }];
   let arguments = (ins Index:$lower, Index:$upper, Index:$step, Index:$first, Index:$last,
@@ -135,24 +135,24 @@ def Tile_OwnStepsOp : Tile_Op<"own_steps"> {
     $lower `to` $upper `step` $step `own` `(` $first `to` $last `)` (`all` `(` $least^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{
-    /// The bound of the whole loop, where the value is one of own steps; else the value.
+    /// The bound of the whole loop, where the value is one of bounds of their own; else the value.
     static Value wholeOf(Value bound);
   }];
 }
 
-def Tile_OwnConditionOp : Tile_Op<"own_condition", [Pure]> {
+def Tile_WarpgroupConditionOp : Tile_Op<"warpgroup_condition", [Pure]> {
   let summary = "a condition that holds for this warpgroup's rows";
   let description = [{
     `whole` is a condition of all rows of the tile, `own` the same of the warpgroup's rows alone.
     What depends on it must be right for a warpgroup with either. The result is `whole`
     until `tile-lower-rings`, which takes `own` in roles.
 
-    Created by `tile-skip-steps`; removed by `tile-lower-rings`.
+    Created by `tile-split-warpgroup-loops`; removed by `tile-lower-rings`.
 
     Example:
 
     ```mlir
-    %c = tile.own_condition %whole, %own
+    %c = tile.warpgroup_condition %whole, %own
     ```
   }];
   let arguments = (ins I1:$whole, I1:$own);
@@ -173,7 +173,7 @@ def Tile_BlockCountOp : Tile_Op<"block_count", [Pure]> {
     Constraints:
     - (C1) Stands in a tile.func whose grid has one dimension.
 
-    Created by `tile-persist-grid`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-make-persistent`; removed by `convert-tile-to-nvvm`.
 
     Example:
 
@@ -205,22 +205,22 @@ class Tile_CountOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRead,
   let hasVerifier = 1;
 }
 
-def Tile_FindCountOp : Tile_CountOp<"find_count"> {
+def Tile_SchedulerPeekOp : Tile_CountOp<"scheduler_peek"> {
   let summary = "what the word of a count holds";
   let description = [{
     Read for the role, whose warps all get the same number; a role that has tiles
     cannot do so. It takes as long as memory, so it stands well before the
-    `tile.open_count` that uses it.
+    `tile.scheduler_reset` that uses it.
 
     Constraints:
     - (C1) The view is `1xi64`.
 
-    Created by `tile-persist-grid`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-make-persistent`; removed by `convert-tile-to-nvvm`.
 
     Example:
 
     ```mlir
-    %found = tile.find_count %counter : !tile.view<1xi64>
+    %found = tile.scheduler_peek %counter : !tile.view<1xi64>
     ```
   }];
   let arguments = (ins Tile_ViewType:$view);
@@ -228,13 +228,13 @@ def Tile_FindCountOp : Tile_CountOp<"find_count"> {
   let assemblyFormat = "$view attr-dict `:` type($view)";
 }
 
-def Tile_OpenCountOp : Tile_CountOp<"open_count"> {
+def Tile_SchedulerResetOp : Tile_CountOp<"scheduler_reset"> {
   let summary = "lets a count begin, unless another block has done so";
   let description = [{
     Where `found - first >= total` (unsigned), and the word of the count is still
     `found`, it becomes `first`, atomically. Nothing waits for that. Each block that
     takes numbers does it before its first one, once for the role; a role that has
-    tiles cannot do so. `first` is of this launch (`tile.launch_tag`); `total` is
+    tiles cannot do so. `first` is of this launch (`tile.launch_epoch`); `total` is
     what all blocks together take, at most 2^31 - 1.
 
     Blocks may come in any order. Before one of them opens the count nobody changes
@@ -245,12 +245,12 @@ def Tile_OpenCountOp : Tile_CountOp<"open_count"> {
     Constraints:
     - (C1) The view is `1xi64`.
 
-    Created by `tile-persist-grid`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-make-persistent`; removed by `convert-tile-to-nvvm`.
 
     Example:
 
     ```mlir
-    tile.open_count %counter found(%found) first(%tag) total(%n) : !tile.view<1xi64>
+    tile.scheduler_reset %counter found(%found) first(%tag) total(%n) : !tile.view<1xi64>
     ```
   }];
   let arguments = (ins Tile_ViewType:$view, I64:$found, I64:$first, I32:$total);
@@ -260,7 +260,7 @@ def Tile_OpenCountOp : Tile_CountOp<"open_count"> {
   }];
 }
 
-def Tile_TakeNumberOp : Tile_CountOp<"take_number"> {
+def Tile_SchedulerNextOp : Tile_CountOp<"scheduler_next"> {
   let summary = "takes the next number of a count";
   let description = [{
     The word, minus `first`; then the word is one more. Atomic among all blocks. One
@@ -270,12 +270,12 @@ def Tile_TakeNumberOp : Tile_CountOp<"take_number"> {
     Constraints:
     - (C1) The view is `1xi64`.
 
-    Created by `tile-persist-grid`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-make-persistent`; removed by `convert-tile-to-nvvm`.
 
     Example:
 
     ```mlir
-    %n = tile.take_number %counter first(%tag) : !tile.view<1xi64>
+    %n = tile.scheduler_next %counter first(%tag) : !tile.view<1xi64>
     ```
   }];
   let arguments = (ins Tile_ViewType:$view, I64:$first);
@@ -292,7 +292,7 @@ class Tile_SharedState<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemA
   let hasVerifier = 1;
 }
 
-def Tile_TurnOp : Tile_SharedState<"turn"> {
+def Tile_PingpongOp : Tile_SharedState<"pingpong"> {
   let summary = "a turn that the warpgroups of a role take one after the other";
   let description = [{
     Warpgroup 0 has it first; passed on, it goes round by their numbers.
@@ -300,25 +300,25 @@ def Tile_TurnOp : Tile_SharedState<"turn"> {
     Constraints:
     - (C1) Stands in the first block of a tile.func.
 
-    Created by `tile-order-warpgroups`; removed by `tile-lower-rings`.
+    Created by `tile-pingpong-warpgroups`; removed by `tile-lower-rings`.
 
     Example:
 
     ```mlir
-    %t = tile.turn : !tile.turn<3>
+    %t = tile.pingpong : !tile.pingpong<3>
     ```
   }];
-  let results = (outs Tile_TurnType:$result);
+  let results = (outs Tile_PingpongType:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-class Tile_TurnUse<string mnemonic> : Tile_SharedOp<mnemonic> {
-  let arguments = (ins Tile_TurnType:$turn);
-  let assemblyFormat = "$turn attr-dict `:` type($turn)";
+class Tile_PingpongUse<string mnemonic> : Tile_SharedOp<mnemonic> {
+  let arguments = (ins Tile_PingpongType:$pingpong);
+  let assemblyFormat = "$pingpong attr-dict `:` type($pingpong)";
   let hasVerifier = 1;
 }
 
-def Tile_TurnTakeOp : Tile_TurnUse<"turn_take"> {
+def Tile_PingpongWaitOp : Tile_PingpongUse<"pingpong_wait"> {
   let summary = "waits until it is this warpgroup's turn";
   let description = [{
     Constraints:
@@ -327,28 +327,28 @@ def Tile_TurnTakeOp : Tile_TurnUse<"turn_take"> {
       with a take; loops and branches leave them as they find them, and none is
       kept in the end (see `tile-verify-rings`).
 
-    Created by `tile-order-warpgroups`; removed by `tile-lower-rings`.
+    Created by `tile-pingpong-warpgroups`; removed by `tile-lower-rings`.
 
     Example:
 
     ```mlir
-    tile.turn_take %t : !tile.turn<3>
+    tile.pingpong_wait %t : !tile.pingpong<3>
     ```
   }];
 }
 
-def Tile_TurnPassOp : Tile_TurnUse<"turn_pass"> {
+def Tile_PingpongArriveOp : Tile_PingpongUse<"pingpong_arrive"> {
   let summary = "hands the turn to the next warpgroup";
   let description = [{
     Constraints:
     - (C1) Stands in a role of as many warpgroups as the turn goes round.
 
-    Created by `tile-order-warpgroups`; removed by `tile-lower-rings`.
+    Created by `tile-pingpong-warpgroups`; removed by `tile-lower-rings`.
 
     Example:
 
     ```mlir
-    tile.turn_pass %t : !tile.turn<3>
+    tile.pingpong_arrive %t : !tile.pingpong<3>
     ```
   }];
 }
@@ -360,7 +360,7 @@ def Tile_TurnPassOp : Tile_TurnUse<"turn_pass"> {
 def Tile_BarriersOp : Tile_SharedState<"barriers"> {
   let summary = "barriers in shared memory, one per slot of a ring";
   let description = [{
-    Each counts arrivals, and bytes that the copy engine still has to write. A
+    Each counts arrivals, and bytes that the TMA still has to write. A
     phase is complete when all arrivals and bytes are there; then the next one
     begins with the same count. Phases have parity 0, 1, 0, ... Initialized
     before anything else of the program.
@@ -421,7 +421,7 @@ def Tile_BarrierArriveOp : Tile_SharedOp<"barrier_arrive"> {
 def Tile_BarrierExpectOp : Tile_SharedOp<"barrier_expect"> {
   let summary = "one arrival, and bytes to wait for";
   let description = [{
-    One thread of the role arrives and says how many bytes the copy engine will
+    One thread of the role arrives and says how many bytes the TMA will
     write in this phase; the copies follow.
 
     Constraints:

@@ -91,7 +91,7 @@ def Tile_RingType : Tile_SharedType<"Ring", "ring"> {
 }
 
 def Tile_TensorMapType : Tile_SharedType<"TensorMap", "tensor_map"> {
-  let summary = "how the copy engine finds tiles of a view";
+  let summary = "how the TMA finds tiles of a view";
   let description = [{
     An argument of a kernel, made at launch from a view: the box that one copy
     brings, its element type and how it will stand in shared memory.
@@ -116,10 +116,10 @@ def Tile_BarriersType : Tile_CountType<"Barriers", "barriers"> {
   }];
 }
 
-def Tile_TurnType : Tile_CountType<"Turn", "turn"> {
+def Tile_PingpongType : Tile_CountType<"Pingpong", "pingpong"> {
   let summary = "a turn that goes round warpgroups";
   let description = [{
-    Example, for three warpgroups: `!tile.turn<3>`
+    Example, for three warpgroups: `!tile.pingpong<3>`
   }];
 }
 

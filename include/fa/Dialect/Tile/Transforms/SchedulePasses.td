@@ -1,0 +1,196 @@
+//===- SchedulePasses.td - passes of Tile/Transforms/Schedule -*- tablegen -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The room of the order of a loop and its epilogue. The order in which passes run is in
+// lib/Pipelines/GPU.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_TRANSFORMS_SCHEDULEPASSES_TD
+#define FA_DIALECT_TILE_TRANSFORMS_SCHEDULEPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def TileSplitWarpgroupLoops : Pass<"tile-split-warpgroup-loops", "::mlir::tile::FuncOp"> {
+  let summary = "let each warpgroup leave out steps in which its rows see nothing";
+  let description = [{
+    What: a loop over keys that a mask bounds (`tile.row_derived`) runs the steps that
+    some row of the tile sees something of. Where its products are asynchronous, each
+    warpgroup has 64 of the rows: the bounds are computed for these, too, by the ops that
+    compute them for the tile, and the loop gets `tile.warpgroup_bounds`. Conditions in the loop
+    (`tile.row_derived`) become those of the warpgroup's rows (`tile.warpgroup_condition`).
+
+    Requires: rings as `tile-promote-shared` makes them. Ensures: bounds stay that do not
+    depend on the tile's rows, or on more of an instance's ids, and so do loops that put
+    or get under a condition. No `tile.row_derived` is left.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/Schedule/split-warpgroup-loops.mlir`):
+
+    ```mlir
+    %b, %e = tile.warpgroup_bounds %lo to %hi step %c80 own(%first to %last)
+    scf.for %j = %b to %e step %c80 ...
+    ```
+  }];
+  let options = [
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say which loops have bounds of their own">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
+  let summary = "choose stages of rings and the order of a loop's ops";
+  let description = [{
+    What: for each loop whose body fills and empties rings, chooses how many
+    slots each ring has and where in the body it is filled, and writes it down:
+    `tile.stage` and `tile.order` on each op of the body, which `tile-pipeline`
+    expands. Stages of a ring that the program already gives (more than 1) are
+    kept, and a loop whose ops have the attributes is left alone.
+
+    A barrier is where a `tile.get` is, so a slot is filled right after the
+    first get that follows its release, and that get follows the release as
+    soon as it can. A ring that is so filled behind another product needs one
+    slot; else it gets two, and n slots are filled n - 1 iterations ahead, after
+    the first get of the body, to which the other gets then move.
+
+    Rings of loops of asynchronous products have two slots, or three where warpgroups
+    begin with different steps (`tile.warpgroup_bounds`) and shared memory has room for that.
+
+    Requires: rings as `tile-promote-shared` makes them. Ensures: all ops of a
+    scheduled body have both attributes; the rings of the program fit in
+    `shared-limit`, for which stages shrink. Loops whose rings are filled in a
+    nested region (under an `scf.if`), and loops that yield an argument of their
+    own, are left as they are. What is put from a view that the program stores
+    to is not moved; nor does a put run ahead whose indices are loaded from a
+    view that the loop stores to.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/Schedule/schedule-loop.mlir`), the order chosen for two products:
+
+    ```mlir
+    %k = tile.get %rk {tile.order = 0, tile.stage = 1}
+    tile.put %rv, %v[%j, %c0] ... {tile.order = 1, tile.stage = 1}
+    %s = tile.dot %q, %k, %zero {tile.order = 2, tile.stage = 1}
+    tile.release %k {tile.order = 3, tile.stage = 1}
+    %v = tile.get %rv {tile.order = 4, tile.stage = 1}
+    tile.put %rk, %k[%j, %c0] ... {tile.order = 5, tile.stage = 0}   // of the next iteration
+    ```
+  }];
+  let options = [
+    ListOption<"stages", "stages", "int64_t",
+               "slots of the rings of each loop in the order of their gets, the last number for all "
+               "further ones; 0 chooses">,
+    Option<"sharedLimit", "shared-limit", "int64_t", "0",
+           "bytes of shared memory that a program may use; 0 is no limit">,
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was chosen and why">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
+def TilePipeline : Pass<"tile-pipeline", "::mlir::tile::FuncOp"> {
+  let summary = "run ops of a loop ahead, as their tile.stage and tile.order say";
+  let description = [{
+    What: expands the schedule of each loop by upstream's pipeliner. The loop
+    keeps its trip count: a `tile.put` that is beyond the last iteration starts
+    past the end of its source, so that it reads nothing and is filled with 0,
+    without a branch. What is left in the rings is taken out behind the loop.
+    Then a get in front of the loop moves behind the first puts.
+
+    Requires: `tile.stage` and `tile.order` on each op of a body or on none; ops
+    of early stages have no effect but to fill rings. Rejects schedules in which
+    a value is used before it is there. Ensures: neither attribute is left.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/Schedule/pipeline.mlir`):
+
+    ```mlir
+    tile.put %r, %x[%first, %c0] ...
+    scf.for %j = ... {
+      %k = tile.get %r
+      ...
+      tile.release %k
+      %next = arith.select %more, %jn, %size : index
+      tile.put %r, %x[%next, %c0] ...
+    }
+    %last = tile.get %r
+    tile.release %last
+    ```
+  }];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
+def TileStageEpilogue : Pass<"tile-stage-epilogue", "::mlir::tile::FuncOp"> {
+  let summary = "store tiles by way of shared memory and the TMA";
+  let description = [{
+    What: in programs with asynchronous products, which get roles, a `tile.store`
+    of a tile of 2-byte elements that the TMA can store (aligned, along
+    the last two dimensions of a view) becomes a write to shared memory and a
+    `tile.bulk_store`, by each warpgroup for the rows that it holds. Where shared
+    memory up to `shared-limit` is left, the tile has a ring of its own; else it
+    overwrites a slot of the same shape that products are done with, which is
+    then released behind the copy, at the end of its block; else the store stays,
+    with a remark. A ring of its own must leave room for a second slot of such a
+    shape, if there is one: two slots that serve both ways let the next
+    instance's tile come earlier (`tile-make-persistent`) than one slot each way.
+    Where not even two of them fit, a ring of a half or a quarter of the columns,
+    whole panels, takes one part of the tile after the other, so that the slot is
+    filled again meanwhile.
+
+    Requires: rings as `tile-promote-shared` makes them. Ensures: as much.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/Schedule/stage-epilogue.mlir`):
+
+    ```mlir
+    tile.put_value %r, %x : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>, tensor<64x64xf16, #acc>
+    %s = tile.get %r : ...
+    tile.bulk_store %s to %out[%i, %c0] dims [0, 1] rows(64) : ...
+    tile.release %s : ...
+    ```
+  }];
+  let options = [
+    Option<"sharedLimit", "shared-limit", "int64_t", "0",
+           "bytes of shared memory that a program may use; 0 is no limit">,
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say where tiles are written and why">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TilePingpongWarpgroups : Pass<"tile-pingpong-warpgroups", "::mlir::tile::FuncOp"> {
+  let summary = "let warpgroups start the products of an iteration in turn";
+  let description = [{
+    What: in each loop that starts products, in roles of two warpgroups or more,
+    takes a turn before the first product and passes it on behind the last, so
+    that one warpgroup computes while the products of another run. Not in roles
+    whose warpgroups begin with different steps (`tile.warpgroup_bounds`).
+
+    Requires: loops whose bounds are the same for all warpgroups, as scalars of
+    a program are. Ensures: nothing else changes.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/Schedule/pingpong-warpgroups.mlir`):
+
+    ```mlir
+    tile.pingpong_wait %t : !tile.pingpong<2>
+    %p = tile.dot_start ...
+    tile.pingpong_arrive %t : !tile.pingpong<2>
+    ```
+  }];
+  let options = [
+    Option<"emitRemarks", "emit-remarks", "bool", "false", "say which loops have turns">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect"];
+}
+
+#endif // FA_DIALECT_TILE_TRANSFORMS_SCHEDULEPASSES_TD

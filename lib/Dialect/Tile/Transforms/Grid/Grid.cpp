@@ -1,0 +1,198 @@
+//===- Grid.cpp - instances of a program by number -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Numbers of instances are below 2^31, as a launch checks, and so are products
+// of some extents of a grid that is not empty: they are computed in 32 bits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Grid.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/BitVector.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+//===----------------------------------------------------------------------===//
+// How a trip count depends on an id
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// How values go with one of them.
+struct Trends {
+  explicit Trends(Value with) { known[with] = Trend::rises; }
+  Trend of(Value value);
+
+  llvm::DenseMap<Value, Trend> known;
+};
+
+} // namespace
+
+static Trend flip(Trend trend) {
+  return trend == Trend::rises ? Trend::falls : trend == Trend::falls ? Trend::rises : trend;
+}
+
+/// Of a sum, a minimum or a maximum.
+static Trend both(Trend a, Trend b) {
+  if (a == Trend::constant || a == b)
+    return b;
+  return b == Trend::constant ? a : Trend::unknown;
+}
+
+Trend Trends::of(Value value) {
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  value = WarpgroupBoundsOp::wholeOf(value);
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return isa<scf::ForOp>(cast<BlockArgument>(value).getOwner()->getParentOp()) ? Trend::unknown
+                                                                                 : Trend::constant;
+  Trend trend = Trend::unknown;
+  auto operand = [&](unsigned i) { return of(op->getOperand(i)); };
+  APInt by;
+  if (isa<arith::AddIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>(op))
+    trend = both(operand(0), operand(1));
+  else if (isa<arith::SubIOp>(op))
+    trend = both(operand(0), flip(operand(1)));
+  else if (isa<arith::MulIOp, arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
+               arith::FloorDivSIOp>(op) &&
+           matchPattern(op->getOperand(1), m_ConstantInt(&by)))
+    trend = by.isNegative() ? flip(operand(0)) : operand(0);
+  else if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
+    trend = operand(0);
+  if (trend == Trend::unknown && op->getNumRegions() == 0 &&
+      llvm::all_of(op->getOperands(), [&](Value v) { return of(v) == Trend::constant; }))
+    trend = Trend::constant;
+  return known[value] = trend;
+}
+
+Trend tile::trendOf(Value value, Value with) { return Trends(with).of(value); }
+
+Trend tile::trendOfLoops(FuncOp func, Value id) {
+  Trends trends(id);
+  Trend trend = Trend::constant;
+  func.walk([&](scf::ForOp loop) {
+    trend =
+        both(trend, both(trends.of(loop.getUpperBound()), flip(trends.of(loop.getLowerBound()))));
+  });
+  return trend;
+}
+
+//===----------------------------------------------------------------------===//
+// Extents and ids
+//===----------------------------------------------------------------------===//
+
+/// Index arithmetic on sizes, which are not negative.
+static Value emit(OpBuilder &b, Location loc, AffineExpr expr, ArrayRef<Value> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return arith::ConstantIndexOp::create(b, loc, constant.getValue());
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  Value left = emit(b, loc, binary.getLHS(), symbols);
+  Value right = emit(b, loc, binary.getRHS(), symbols);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return arith::AddIOp::create(b, loc, left, right);
+  case AffineExprKind::Mul:
+    return arith::MulIOp::create(b, loc, left, right);
+  case AffineExprKind::Mod:
+    return arith::RemSIOp::create(b, loc, left, right);
+  case AffineExprKind::FloorDiv:
+    return arith::DivSIOp::create(b, loc, left, right);
+  default: { // Rounded up by hand: not every target lowers arith.ceildivsi.
+    Value one = arith::ConstantIndexOp::create(b, loc, 1);
+    Value most = arith::SubIOp::create(b, loc, right, one);
+    return arith::DivSIOp::create(b, loc, arith::AddIOp::create(b, loc, left, most), right);
+  }
+  }
+}
+
+SmallVector<Value> tile::emitExtents(OpBuilder &b, FuncOp func) {
+  Location loc = func.getLoc();
+  SmallVector<Value> symbols, extents;
+  ArrayRef<int64_t> sizes = func.getSizes();
+  for (size_t i = 0; i < sizes.size(); i += 2)
+    symbols.push_back(DimOp::create(b, loc, b.getIndexType(), func.getArgument(sizes[i]),
+                                    static_cast<uint64_t>(sizes[i + 1])));
+  for (AffineExpr expr : func.getGrid().getResults())
+    extents.push_back(emit(b, loc, expr, symbols));
+  return extents;
+}
+
+SmallVector<Value> tile::emitIds(OpBuilder &b, Location loc, Value number,
+                                 ArrayRef<Value> extents) {
+  SmallVector<Value> ids(extents.size());
+  for (size_t d = extents.size(); d-- > 1;) {
+    Value next = arith::DivUIOp::create(b, loc, number, extents[d]);
+    ids[d] = arith::SubIOp::create(b, loc, number, arith::MulIOp::create(b, loc, next, extents[d]));
+    number = next;
+  }
+  ids.front() = number;
+  return ids;
+}
+
+SmallVector<Value> tile::emitIdsByWord(OpBuilder &b, Location loc, Value number,
+                                       ArrayRef<Value> extents, Value &word) {
+  SmallVector<Value> ids = emitIds(b, loc, number, extents);
+  word = number;
+  if (ids.size() != 2)
+    return ids;
+  // The second id has the bits of the greatest one, less than twice as many numbers as the
+  // extent: with the first id above them it fits.
+  constexpr int64_t kBits = 32;
+  auto constant = [&](int64_t value) { return arith::ConstantIntOp::create(b, loc, value, kBits); };
+  Value last = arith::SubIOp::create(b, loc, extents[1], constant(1));
+  Value unused = math::CountLeadingZerosOp::create(b, loc, last);
+  Value bits = arith::SubIOp::create(b, loc, constant(kBits), unused);
+  word = arith::OrIOp::create(b, loc, arith::ShLIOp::create(b, loc, ids[0], bits), ids[1]);
+  ids[0] = arith::ShRUIOp::create(b, loc, word, bits);
+  ids[1] = arith::SubIOp::create(b, loc, word, arith::ShLIOp::create(b, loc, ids[0], bits));
+  return ids;
+}
+
+Value tile::addNumber(FuncOp func) {
+  unsigned at = func.getNumArguments();
+  LogicalResult inserted =
+      func.insertArgument(at, IndexType::get(func.getContext()), {}, func.getLoc());
+  assert(succeeded(inserted) && "a tile.func takes any index");
+  (void)inserted;
+  return func.getArgument(at);
+}
+
+void tile::dropIds(FuncOp func) {
+  unsigned dims = func.getNumGridDims(), all = func.getNumArguments();
+  llvm::BitVector ids(all);
+  ids.set(all - 1 - dims, all - 1);
+  LogicalResult erased = func.eraseArguments(ids);
+  assert(succeeded(erased) && "a tile.func needs none of its arguments");
+  (void)erased;
+  AffineMap grid = func.getGrid();
+  AffineExpr product = getAffineConstantExpr(1, func.getContext());
+  for (AffineExpr extent : grid.getResults())
+    product = product * extent;
+  func.setGrid(AffineMap::get(0, grid.getNumSymbols(), product));
+}
+
+void tile::flattenGrid(FuncOp func, NumberingFn numbering) {
+  Location loc = func.getLoc();
+  OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
+  unsigned first = func.getNumLaunchArguments();
+  auto narrow = [&](Value value) -> Value {
+    return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
+  };
+  SmallVector<Value> extents = llvm::map_to_vector(emitExtents(b, func), narrow);
+  for (auto [d, id] : llvm::enumerate(numbering(b, narrow(addNumber(func)), extents)))
+    func.getArgument(first + d).replaceAllUsesWith(
+        arith::IndexCastOp::create(b, loc, b.getIndexType(), id));
+  dropIds(func);
+}

@@ -1,0 +1,546 @@
+//===- MakePersistent.cpp - blocks that run several instances -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   1. find whether all instances have loops of the same length: bounds that do
+//      not depend on an id (Grid.cpp);
+//   2. put the body of each role into a loop over numbers of instances, and take
+//      the ids from the number: counted by the blocks of the launch, or, where
+//      the lengths differ, taken from a counter by the role that fills rings,
+//      which sends them to the other roles by rings; of several ids, two words that
+//      it made by division, of which one is the last id (PackedTileId.cpp). The
+//      others receive them behind the products of the instance before;
+//   3. give rings of one slot that an instance fills once another slot, if there is
+//      room: the next instance's tile comes while this one's is read;
+//   4. make the grid one of one dimension, and limit the blocks of a launch.
+//
+// Rejects a number of blocks that is none. Programs without roles, or with more
+// than rings and turns beside them, stay as they are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Grid.h"
+#include "PackedTileId.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILEPERSISTGRID
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+//===----------------------------------------------------------------------===//
+// 1. What the program is like
+//===----------------------------------------------------------------------===//
+
+/// The roles of a program that holds no more than them, rings and turns.
+static RolesOp rolesOf(FuncOp func) {
+  RolesOp roles;
+  for (Operation &op : func.getBody().front().without_terminator()) {
+    if (!isa<RolesOp, RingOp, PingpongOp>(op))
+      return RolesOp();
+    if (auto found = dyn_cast<RolesOp>(op))
+      roles = found;
+  }
+  return roles;
+}
+
+static bool isEven(FuncOp func) {
+  for (unsigned d = 0; d < func.getNumGridDims(); ++d)
+    if (trendOfLoops(func, func.getInstanceId(d)) != Trend::constant)
+      return false;
+  return true;
+}
+
+/// The one role that fills rings from memory, if it has no tiles: it is ahead of the
+/// others, which may fill rings for what they store.
+static RoleOp findTaker(RolesOp roles) {
+  RoleOp taker;
+  bool good = true;
+  roles.walk([&](Operation *op) {
+    if (!isa<PutOp>(op))
+      return;
+    auto role = op->getParentOfType<RoleOp>();
+    good &= !taker || taker == role;
+    taker = role;
+  });
+  if (!taker || !good)
+    return RoleOp();
+  WalkResult tiles = taker.walk([](Operation *op) {
+    bool tile =
+        llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType, SlotType, PendingType>);
+    return tile ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return tiles.wasInterrupted() ? RoleOp() : taker;
+}
+
+/// Bytes of the rings and of their barriers.
+static int64_t sharedBytes(FuncOp func) {
+  constexpr int64_t kBarriers = 2 * 8;
+  int64_t bytes = 0;
+  for (auto ring : func.getBody().front().getOps<RingOp>())
+    bytes += tile::sharedBytes(ring.getType()) + kBarriers * ring.getType().getStages();
+  return bytes;
+}
+
+static RingType numbersType(MLIRContext *context, unsigned bits) {
+  constexpr int64_t kSlots = 2, kPanel = 32;
+  return RingType::get(context, kSlots, {1}, IntegerType::get(context, bits),
+                       SwizzleAttr::get(context, kPanel, /*ones=*/false));
+}
+
+static Value narrow(OpBuilder &b, Location loc, Value value) {
+  if (!value.getType().isIndex())
+    return arith::TruncIOp::create(b, loc, b.getI32Type(), value);
+  return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
+}
+
+static SmallVector<Value> emitNarrowExtents(OpBuilder &b, FuncOp func) {
+  return llvm::map_to_vector(emitExtents(b, func), [&](Value extent) -> Value {
+    return narrow(b, func.getLoc(), extent);
+  });
+}
+
+/// Uses of the ids in the role become those of others (i32).
+static void replaceIds(OpBuilder &b, RoleOp role, ValueRange ids, ValueRange others) {
+  for (auto [old, id] : llvm::zip_equal(ids, others)) {
+    Value wide = arith::IndexCastOp::create(b, role.getLoc(), b.getIndexType(), id);
+    old.replaceUsesWithIf(wide,
+                          [&](OpOperand &use) { return role->isProperAncestor(use.getOwner()); });
+  }
+}
+
+/// Makes the grid one of one dimension, whose number each role takes apart: the last id, which
+/// loops mostly depend on, and a word of the others are the parts (PackedTileId.h).
+static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
+  Location loc = func.getLoc();
+  unsigned dims = func.getNumGridDims();
+  SmallVector<Value> ids;
+  for (unsigned d = 0; d < dims; ++d)
+    ids.push_back(func.getInstanceId(d));
+  Value number = addNumber(func);
+  for (RoleOp role : roles) {
+    OpBuilder b = OpBuilder::atBlockBegin(&role.getBody().front());
+    SmallVector<Value> extents = emitNarrowExtents(b, func);
+    Value of = narrow(b, loc, number);
+    Value other = arith::DivUIOp::create(b, loc, of, extents.back());
+    Value skipped = arith::MulIOp::create(b, loc, other, extents.back());
+    Value last = arith::SubIOp::create(b, loc, of, skipped);
+    Value word;
+    SmallVector<Value> made = emitIdsByWord(b, loc, other, ArrayRef(extents).drop_back(), word);
+    for (auto [part, value] : llvm::enumerate(std::array{last, word}))
+      value.getDefiningOp()->setAttr(kPartAttr, b.getI64IntegerAttr(part));
+    made.push_back(last);
+    replaceIds(b, role, ids, made);
+  }
+  dropIds(func);
+}
+
+//===----------------------------------------------------------------------===//
+// 2. Loops over instances
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The count that numbers are taken from, and the number of the launch that it begins with.
+struct Counter {
+  Value view, tag;
+};
+
+struct MakePersistent : tile::impl::TileMakePersistentBase<MakePersistent> {
+  using Base::Base;
+
+  void runOnOperation() override;
+  void takeIds(OpBuilder &b, RoleOp role, Value number);
+  void countInstances(RoleOp role);
+  void sendNumbers(RoleOp role, ArrayRef<Value> rings, const Counter &counter);
+  void receive(RoleOp role, Value ring);
+  void addSlots(ArrayRef<RingOp> rings);
+  Counter addCounter();
+
+  /// The ids of the grid as it was, and the number of the block.
+  SmallVector<Value> ids;
+  Value block;
+  /// Of each role, where they are sent instead of the number.
+  llvm::DenseMap<Operation *, Parts> parts;
+};
+
+} // namespace
+
+/// How many instances there are (index).
+static Value emitCount(OpBuilder &b, FuncOp func) {
+  SmallVector<Value> extents = emitExtents(b, func);
+  Value count = extents.front();
+  for (Value extent : ArrayRef(extents).drop_front())
+    count = arith::MulIOp::create(b, func.getLoc(), count, extent);
+  return count;
+}
+
+/// Uses of the ids in the role become those of the instance of that number (i32).
+void MakePersistent::takeIds(OpBuilder &b, RoleOp role, Value number) {
+  SmallVector<Value> taken{number};
+  if (ids.size() > 1)
+    taken = emitIds(b, role.getLoc(), number, emitNarrowExtents(b, getOperation()));
+  replaceIds(b, role, ids, taken);
+}
+
+/// Moves ops to the end of another block.
+static void moveOps(ArrayRef<Operation *> ops, Block *to) {
+  for (Operation *op : ops)
+    op->moveBefore(to, to->end());
+}
+
+/// The body as it is; what is put behind it stays, when these move.
+static SmallVector<Operation *> opsOf(RoleOp role) {
+  return llvm::map_to_vector(role.getBody().front(), [](Operation &op) { return &op; });
+}
+
+/// The op of the block behind which an instance has no products left, and has given back what
+/// they read.
+static Operation *lastOfProducts(Block *block) {
+  Operation *last = nullptr;
+  for (Operation &op : *block) {
+    auto result = op.walk([](Operation *inner) {
+      return isa<scf::ForOp, AwaitOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      last = &op;
+  }
+  while (last && isa_and_nonnull<ReleaseOp>(last->getNextNode()))
+    last = last->getNextNode();
+  return last;
+}
+
+/// Whether the role needs an id while it has products left; arithmetic alone can wait.
+static bool needsEarly(RoleOp role, ArrayRef<Value> ids) {
+  Block *block = &role.getBody().front();
+  Operation *last = lastOfProducts(block);
+  SmallVector<Value> left(ids);
+  llvm::DenseSet<Operation *> seen;
+  while (last && !left.empty())
+    for (Operation *user : left.pop_back_val().getUsers()) {
+      if (!role->isProperAncestor(user) || !seen.insert(user).second)
+        continue;
+      Operation *at = block->findAncestorOpInBlock(*user);
+      if (at == user && isArithmetic(user))
+        llvm::append_range(left, user->getResults());
+      else if (!last->isBeforeInBlock(at))
+        return true;
+    }
+  return false;
+}
+
+/// Block b runs b, b + n, b + 2n, ... of n blocks. Ids that are needed early are divided off behind
+/// the products of the instance before, beside the arithmetic that is left there.
+void MakePersistent::countInstances(RoleOp role) {
+  Location loc = role.getLoc();
+  bool early = ids.size() > 1 && needsEarly(role, ids);
+  SmallVector<Operation *> ops = opsOf(role);
+  OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
+  Value count = emitCount(b, getOperation());
+  Value blocks = BlockCountOp::create(b, loc, b.getIndexType());
+  SmallVector<Value> extents, first;
+  if (early) {
+    extents = emitNarrowExtents(b, getOperation());
+    first = emitIds(b, loc, narrow(b, loc, block), extents);
+  }
+  auto loop = scf::ForOp::create(b, loc, block, count, blocks, first);
+  Block *body = loop.getBody();
+  b.setInsertionPointToStart(body);
+  if (early) {
+    replaceIds(b, role, ids, loop.getRegionIterArgs());
+    scf::YieldOp::create(b, loc, first);
+  } else {
+    takeIds(b, role, narrow(b, loc, loop.getInductionVar()));
+  }
+  Operation *yield = body->getTerminator();
+  for (Operation *op : ops)
+    op->moveBefore(yield);
+  sinkArithmetic(*body);
+  if (!early)
+    return;
+  Operation *last = lastOfProducts(body);
+  b.setInsertionPoint(hasProducts(role) ? last->getNextNode() : yield);
+  Value next = arith::AddIOp::create(b, loc, loop.getInductionVar(), blocks);
+  yield->setOperands(emitIds(b, loc, narrow(b, loc, next), extents));
+}
+
+/// What stands for no instance.
+static Value emitNone(OpBuilder &b, Location loc) {
+  return arith::ConstantIntOp::create(b, loc, -1, 64);
+}
+
+/// Of the first part, which is seen to be one number for the warp.
+static Value isInstance(OpBuilder &b, Location loc, Value part) {
+  Value none = arith::ConstantIntOp::create(b, loc, -1, 32);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, part, none);
+}
+
+/// Emits code behind the last loop of the block, or of each branch of an if in it; what it
+/// yields (i32).
+static Value emitBehindLoop(OpBuilder &b, Location loc, Block *block, function_ref<Value()> emit) {
+  OpBuilder::InsertionGuard guard(b);
+  auto emitIn = [&](Block *block) {
+    b.setInsertionPointToEnd(block);
+    for (scf::ForOp loop : block->getOps<scf::ForOp>())
+      b.setInsertionPointAfter(loop);
+    return emit();
+  };
+  scf::IfOp last;
+  for (scf::IfOp branch : block->getOps<scf::IfOp>())
+    last = branch;
+  if (!last || last.getNumResults() != 0 || last.thenBlock()->getOps<scf::ForOp>().empty())
+    return emitIn(block);
+  b.setInsertionPoint(last);
+  auto branch = scf::IfOp::create(b, loc, b.getI32Type(), last.getCondition(), true);
+  for (auto [from, to] : llvm::zip(last->getRegions(), branch->getRegions())) {
+    if (!from.empty()) {
+      to.takeBody(from);
+      to.front().getTerminator()->erase();
+    }
+    if (to.empty())
+      to.emplaceBlock();
+    Value number = emitIn(&to.front());
+    b.setInsertionPointToEnd(&to.front());
+    scf::YieldOp::create(b, loc, number);
+  }
+  last.erase();
+  return branch.getResult(0);
+}
+
+/// Block b begins with b; what comes after the first numbers is taken from the counter: late, so
+/// that blocks take numbers in the order in which they finish, but before the last copies, which
+/// wait for their slots while memory answers.
+///
+/// Every instance is run by a block that then takes a number, so all blocks together take as
+/// many numbers as there are instances. What the counter's word holds before is asked
+/// for at once, and looked at when the first copies are on their way.
+void MakePersistent::sendNumbers(RoleOp role, ArrayRef<Value> rings, const Counter &counter) {
+  Location loc = role.getLoc();
+  SmallVector<Operation *> ops = opsOf(role);
+  OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
+  Value found = SchedulerPeekOp::create(b, loc, b.getI64Type(), counter.view);
+  Value count = narrow(b, loc, emitCount(b, getOperation()));
+  Value blocks = narrow(b, loc, BlockCountOp::create(b, loc, b.getIndexType()));
+  Value first = narrow(b, loc, block);
+  SmallVector<Type> types{b.getI32Type()};
+  if (!parts.empty())
+    types.append(2, b.getI32Type());
+  auto send = [&](OpBuilder &b, Location, ValueRange numbers) {
+    auto more = [&]() -> Value {
+      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, numbers.front(), count);
+    };
+    if (parts.empty()) {
+      for (Value ring : rings)
+        PutValueOp::create(b, loc, ring, numbers.front());
+      scf::ConditionOp::create(b, loc, more(), numbers);
+      return;
+    }
+    // Behind the last instance there is nothing to divide.
+    Value is = more(), zero = arith::ConstantIntOp::create(b, loc, 0, 32);
+    Value id = arith::IndexCastOp::create(
+        b, loc, b.getIndexType(), arith::SelectOp::create(b, loc, is, numbers.front(), zero));
+    Parts made = emitParts(b, parts.lookup(role), ids.front(), id);
+    Value sent = arith::SelectOp::create(b, loc, is, pack(b, loc, made), emitNone(b, loc));
+    for (Value ring : rings)
+      PutValueOp::create(b, loc, ring, sent);
+    scf::ConditionOp::create(b, loc, isInstance(b, loc, narrow(b, loc, sent)),
+                             ValueRange{numbers.front(), made[0], made[1]});
+  };
+  auto take = [&](OpBuilder &b, Location, ValueRange numbers) {
+    Value number = numbers.front();
+    for (auto [part, value] : llvm::zip(parts.lookup(role), numbers.drop_front()))
+      part.replaceAllUsesWith(value);
+    takeIds(b, role, number);
+    moveOps(ops, b.getInsertionBlock());
+    Value taken = emitBehindLoop(b, loc, b.getInsertionBlock(), [&]() -> Value {
+      Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number, first);
+      scf::IfOp::create(b, loc, begins, [&](OpBuilder &b, Location) {
+        SchedulerResetOp::create(b, loc, counter.view, found, counter.tag, count);
+        scf::YieldOp::create(b, loc);
+      });
+      return SchedulerNextOp::create(b, loc, b.getI32Type(), counter.view, counter.tag);
+    });
+    b.setInsertionPointToEnd(b.getInsertionBlock());
+    Value next = arith::AddIOp::create(b, loc, blocks, taken);
+    scf::YieldOp::create(b, loc, next);
+  };
+  scf::WhileOp::create(b, loc, types, first, send, take);
+}
+
+/// The next numbers of the ring, each i32: the number of an instance, or its parts.
+static SmallVector<Value> emitReceive(OpBuilder &b, Location loc, Value ring) {
+  auto type = cast<RingType>(ring.getType());
+  auto slot = GetOp::create(b, loc, type.getSlot(), ring);
+  Value number = ReadOp::create(b, loc, type.getElementType(), slot);
+  ReleaseOp::create(b, loc, slot);
+  if (number.getType().isInteger(32))
+    return {number};
+  return llvm::to_vector(unpack(b, loc, number));
+}
+
+/// The next instance is received behind the products of this one: it was sent when their last
+/// tile was on its way, and what the warp waits for goes on beside the arithmetic that is left.
+/// Where a warpgroup has bounds of their own it is received in the end, behind the steps of others.
+void MakePersistent::receive(RoleOp role, Value ring) {
+  Location loc = role.getLoc();
+  SmallVector<Operation *> ops = opsOf(role);
+  OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
+  Value end = parts.empty() ? narrow(b, loc, emitCount(b, getOperation())) : Value();
+  SmallVector<Value> first = emitReceive(b, loc, ring);
+  auto more = [&](OpBuilder &b, Location, ValueRange numbers) {
+    Value is = end ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, numbers.front(), end)
+                         .getResult()
+                   : isInstance(b, loc, numbers.front());
+    scf::ConditionOp::create(b, loc, is, numbers);
+  };
+  auto run = [&](OpBuilder &b, Location, ValueRange numbers) {
+    if (end)
+      takeIds(b, role, numbers.front());
+    else
+      for (auto [part, value] : llvm::zip_equal(parts.lookup(role), numbers))
+        part.replaceAllUsesWith(value);
+    // What is left of them comes before no use of the id.
+    for (Operation *&op : llvm::reverse(ops))
+      if (!end && isOpTriviallyDead(op)) {
+        op->erase();
+        op = nullptr;
+      }
+    llvm::erase(ops, nullptr);
+    moveOps(ops, b.getInsertionBlock());
+    b.setInsertionPointToEnd(b.getInsertionBlock());
+    scf::YieldOp::create(b, loc, first);
+  };
+  auto loop = scf::WhileOp::create(b, loc, ValueRange(first).getTypes(), first, more, run);
+  Block *body = loop.getAfterBody();
+  sinkArithmetic(*body);
+  // Not where warpgroups have to give back first what they did not read.
+  bool own = body->getOps<WarpgroupBoundsOp>().begin() != body->getOps<WarpgroupBoundsOp>().end();
+  Operation *last = own ? nullptr : lastOfProducts(body);
+  b.setInsertionPoint(last ? last->getNextNode() : body->getTerminator());
+  body->getTerminator()->setOperands(emitReceive(b, loc, ring));
+}
+
+//===----------------------------------------------------------------------===//
+// 3. More slots
+//===----------------------------------------------------------------------===//
+
+/// Rings of one slot that the engine fills once in the body of a role.
+static SmallVector<RingOp> filledOnce(FuncOp func) {
+  SmallVector<RingOp> found;
+  for (auto ring : func.getBody().front().getOps<RingOp>()) {
+    SmallVector<Operation *> puts;
+    llvm::copy_if(ring->getUsers(), std::back_inserter(puts), llvm::IsaPred<PutOp, PutValueOp>);
+    if (ring.getType().getStages() == 1 && puts.size() == 1 && isa<PutOp>(puts.front()) &&
+        isa<RoleOp>(puts.front()->getParentOp()))
+      found.push_back(ring);
+  }
+  return found;
+}
+
+void MakePersistent::addSlots(ArrayRef<RingOp> rings) {
+  for (RingOp ring : rings) {
+    setStages(ring, 2);
+    bool fits = sharedLimit == 0 || blocksPerSM * sharedBytes(getOperation()) <= sharedLimit;
+    if (!fits)
+      setStages(ring, 1);
+    if (emitRemarks)
+      emitRemark(ring.getLoc()) << describeTile(ring.getType()) << " has "
+                                << (fits ? "another slot for the next instance"
+                                         : "no room for the next instance's beside it");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// 4. The launch
+//===----------------------------------------------------------------------===//
+
+/// A count in memory and the number of the launch, as arguments.
+Counter MakePersistent::addCounter() {
+  FuncOp func = getOperation();
+  Builder b(&getContext());
+  auto add = [&](StringRef suffix, Type type, NamedAttrList attrs) {
+    unsigned at = func.getNumLaunchArguments();
+    attrs.set(TileDialect::kNameAttr, b.getStringAttr(func.getSymName() + suffix));
+    LogicalResult inserted =
+        func.insertArgument(at, type, attrs.getDictionary(&getContext()), func.getLoc());
+    assert(succeeded(inserted) && "a tile.func takes any view and number");
+    (void)inserted;
+    return func.getArgument(at);
+  };
+  NamedAttrList word, tag;
+  word.set(TileDialect::kOutputAttr, b.getUnitAttr());
+  word.set(TileDialect::kWorkspaceAttr, b.getI64ArrayAttr({1}));
+  tag.set(TileDialect::kLaunchEpochAttr, b.getUnitAttr());
+  Value view = add("_next", ViewType::get(&getContext(), {1}, b.getI64Type()), word);
+  return {view, add("_tag", b.getI64Type(), tag)};
+}
+
+void MakePersistent::runOnOperation() {
+  FuncOp func = getOperation();
+  if (blocksPerSM < 1 || blocksPerSM > 32) {
+    func.emitError() << "blocks-per-sm must be from 1 to 32, got " << blocksPerSM.getValue();
+    return signalPassFailure();
+  }
+  RolesOp roles = rolesOf(func);
+  if (!roles || func.getNumGridDims() == 0 || func->hasAttr(TileDialect::kBlocksPerSMAttr))
+    return;
+  auto all = llvm::to_vector(roles.getBody().front().getOps<RoleOp>());
+  RoleOp taker;
+  if (!isEven(func))
+    taker = findTaker(roles);
+  if (taker && func.getNumGridDims() > 1)
+    splitNumber(func, all);
+
+  for (RoleOp role : all)
+    if (auto found = taker && func.getNumGridDims() == 1 ? findParts(role, func.getInstanceId(0))
+                                                         : std::nullopt)
+      parts[role] = *found;
+  if (parts.size() != all.size())
+    parts.clear();
+  SmallVector<Value> rings;
+  if (taker) {
+    OpBuilder b(roles);
+    for (size_t i = 1; i < all.size(); ++i)
+      rings.push_back(
+          RingOp::create(b, func.getLoc(), numbersType(&getContext(), parts.empty() ? 32 : 64)));
+    if (sharedLimit > 0 && sharedBytes(func) > sharedLimit) {
+      for (Value ring : rings)
+        ring.getDefiningOp()->erase();
+      taker = RoleOp();
+    }
+  }
+  addSlots(filledOnce(func));
+  Counter counter = taker ? addCounter() : Counter();
+  for (unsigned d = 0; d < func.getNumGridDims(); ++d)
+    ids.push_back(func.getInstanceId(d));
+  block = addNumber(func);
+  // Extents and ids are read off the grid as it was: the number comes off last.
+  const Value *ring = rings.begin();
+  for (RoleOp role : all) {
+    if (!taker)
+      countInstances(role);
+    else if (role == taker)
+      sendNumbers(role, rings, counter);
+    else
+      receive(role, *ring++);
+  }
+  dropIds(func);
+  ids.clear();
+  parts.clear();
+  func->setAttr(TileDialect::kBlocksPerSMAttr,
+                Builder(&getContext()).getI64IntegerAttr(blocksPerSM));
+  if (emitRemarks)
+    emitRemark(func.getLoc()) << "each block runs several instances: "
+                              << (taker ? "it takes their numbers from a counter"
+                                        : "as many as there are blocks lie between two");
+}

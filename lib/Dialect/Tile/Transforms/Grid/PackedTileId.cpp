@@ -1,0 +1,105 @@
+//===- PackedTileId.cpp - what roles send of an instance -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From the number of an instance to its ids there are several divisions, one after the
+// other, hundreds of cycles in which a warpgroup has nothing else to do. So the role
+// that takes the number makes them, for all roles, and sends what comes out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PackedTileId.h"
+#include "Grid.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+bool tile::isArithmetic(Operation *op) {
+  return isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
+         llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
+}
+
+std::optional<Parts> tile::findParts(RoleOp role, Value id) {
+  Parts parts;
+  for (Operation &op : role.getBody().front()) {
+    auto part = op.getAttrOfType<IntegerAttr>(kPartAttr);
+    if (!part || part.getInt() < 0 || part.getInt() > 1 || op.getNumResults() != 1 ||
+        !op.getResult(0).getType().isInteger(32))
+      continue;
+    parts[part.getInt()] = op.getResult(0);
+  }
+  if (!parts[0] || !parts[1])
+    return std::nullopt;
+  // From the id there is no way to anything else.
+  SmallVector<Value> left{id};
+  llvm::DenseSet<Operation *> seen;
+  while (!left.empty())
+    for (Operation *user : left.pop_back_val().getUsers()) {
+      if (!role->isProperAncestor(user) || !seen.insert(user).second ||
+          llvm::is_contained(parts, user->getNumResults() ? user->getResult(0) : Value()))
+        continue;
+      if (!isArithmetic(user) || user->getParentOp() != role)
+        return std::nullopt;
+      llvm::append_range(left, user->getResults());
+    }
+  return parts;
+}
+
+/// Copies what the value is computed from in the block, and the value.
+static Value emit(OpBuilder &b, Value value, Block *block, IRMapping &mapping) {
+  if (Value done = mapping.lookupOrNull(value))
+    return done;
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != block)
+    return value;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, emit(b, operand, block, mapping));
+  b.clone(*op, mapping)->removeAttr(kPartAttr);
+  return mapping.lookup(value);
+}
+
+Parts tile::emitParts(OpBuilder &b, const Parts &parts, Value id, Value other) {
+  IRMapping mapping;
+  mapping.map(id, other);
+  Parts made;
+  for (auto [part, value] : llvm::zip_equal(made, parts))
+    part = emit(b, value, value.getDefiningOp()->getBlock(), mapping);
+  return made;
+}
+
+Value tile::pack(OpBuilder &b, Location loc, const Parts &parts) {
+  constexpr int64_t kBits = 32;
+  Value low = arith::ExtUIOp::create(b, loc, b.getI64Type(), parts[0]);
+  Value high = arith::ExtUIOp::create(b, loc, b.getI64Type(), parts[1]);
+  Value by = arith::ConstantIntOp::create(b, loc, kBits, 64);
+  return arith::OrIOp::create(b, loc, arith::ShLIOp::create(b, loc, high, by), low);
+}
+
+Parts tile::unpack(OpBuilder &b, Location loc, Value packed) {
+  constexpr int64_t kBits = 32;
+  Value by = arith::ConstantIntOp::create(b, loc, kBits, 64);
+  Value high = arith::ShRUIOp::create(b, loc, packed, by);
+  return {arith::TruncIOp::create(b, loc, b.getI32Type(), packed),
+          arith::TruncIOp::create(b, loc, b.getI32Type(), high)};
+}
+
+void tile::sinkArithmetic(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (!isa<arith::ArithDialect>(op.getDialect()) || !isArithmetic(&op))
+      continue;
+    Operation *first = nullptr;
+    for (Operation *user : op.getUsers()) {
+      Operation *at = block.findAncestorOpInBlock(*user);
+      if (at && (!first || at->isBeforeInBlock(first)))
+        first = at;
+    }
+    if (first && first != op.getNextNode())
+      op.moveBefore(first);
+  }
+}

@@ -1,0 +1,194 @@
+//===- ScheduleGrid.cpp - the order in which instances start -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   1. find the loops whose trip count depends on the last instance id, and
+//      whether it grows or shrinks with it: rising and falling are followed
+//      through the arithmetic of the bounds (Grid.cpp);
+//   2. without sections, where it grows, reverse the last id;
+//   3. with sections, find how many instances of the other dimensions one has
+//      (what their loops load stays in the cache), and count instances in
+//      another order: section, last id (the longest first), member.
+//
+// Rejects nothing. Loops whose trip count goes both ways leave the order as it is: those of a
+// band load much the same as those of the instance before, which run at the same time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Grid.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILESCHEDULEGRID
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+//===----------------------------------------------------------------------===//
+// What instances share
+//===----------------------------------------------------------------------===//
+
+/// Whether the value is computed from the id. What loops carry and count is taken
+/// not to be: it goes over the same range for all, or about.
+static bool dependsOn(Value value, Value id, llvm::DenseSet<Value> &seen) {
+  if (value == id)
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && seen.insert(value).second &&
+         llvm::any_of(op->getOperands(), [&](Value v) { return dependsOn(v, id, seen); });
+}
+
+/// The loads in loops that are about the same for all instances that differ in
+/// this id only, one a view.
+static SmallVector<LoadOp> sharedLoads(FuncOp func, Value id) {
+  SmallVector<LoadOp> loads;
+  func.walk([&](LoadOp load) {
+    llvm::DenseSet<Value> seen;
+    bool shared = isa<ViewType>(load.getSource().getType()) && !load.getDims().empty() &&
+                  load->getParentOfType<scf::ForOp>() &&
+                  llvm::none_of(load.getIndices(), [&](Value i) { return dependsOn(i, id, seen); });
+    bool known = llvm::any_of(loads, [&](LoadOp other) {
+      return other.getSource() == load.getSource() && other.getDims() == load.getDims();
+    });
+    if (shared && !known)
+      loads.push_back(load);
+  });
+  return loads;
+}
+
+/// Bytes of what the loads run over, at most 2^31 - 1 (i32).
+static Value emitBytes(OpBuilder &b, Location loc, ArrayRef<LoadOp> loads) {
+  Value bytes = arith::ConstantIndexOp::create(b, loc, 0);
+  for (LoadOp load : loads) {
+    auto view = cast<ViewType>(load.getSource().getType());
+    int64_t bits = view.getElementType().getIntOrFloatBitWidth();
+    Value part = arith::ConstantIndexOp::create(b, loc, std::max<int64_t>(bits / 8, 1));
+    for (int64_t dim : load.getDims())
+      part = arith::MulIOp::create(
+          b, loc, part,
+          DimOp::create(b, loc, b.getIndexType(), load.getSource(), static_cast<uint64_t>(dim)));
+    bytes = arith::AddIOp::create(b, loc, bytes, part);
+  }
+  Value most = arith::ConstantIndexOp::create(b, loc, std::numeric_limits<int32_t>::max());
+  return arith::IndexCastOp::create(b, loc, b.getI32Type(),
+                                    arith::MinUIOp::create(b, loc, bytes, most));
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FuncOp func = getOperation();
+    unsigned dims = func.getNumGridDims();
+    if (section < 0) {
+      func.emitError() << "a section has 1 instance or more, or 0 for each alone, got section="
+                       << section.getValue();
+      return signalPassFailure();
+    }
+    if (sectionBytes < 0 || sectionBytes > std::numeric_limits<int32_t>::max()) {
+      func.emitError() << "section-bytes must be from 0 to 2^31 - 1, got "
+                       << sectionBytes.getValue();
+      return signalPassFailure();
+    }
+    if (dims == 0)
+      return;
+    Trend trend = trendOfLoops(func, func.getInstanceId(dims - 1));
+    bool ordered = trend == Trend::rises || trend == Trend::falls;
+    SmallVector<LoadOp> shared;
+    if (ordered && dims > 1 && section == 0 && sectionBytes > 0)
+      shared = sharedLoads(func, func.getInstanceId(dims - 1));
+    bool sections = ordered && dims > 1 && (section > 0 || !shared.empty());
+    if (emitRemarks && trend != Trend::constant)
+      emitRemark(func.getLoc()) << "loops "
+                                << (trend == Trend::rises   ? "grow along the last dimension of "
+                                                              "the grid: its order is reversed"
+                                    : trend == Trend::falls ? "shrink along the last dimension of "
+                                                              "the grid: its order stays"
+                                                            : "depend on the last dimension of the "
+                                                              "grid in no simple way: its order "
+                                                              "stays")
+                                << (sections ? ", in sections of the others" : "");
+    if (sections)
+      flattenGrid(func, [&](OpBuilder &b, Value number, ArrayRef<Value> extents) {
+        return order(b, func.getLoc(), number, extents, shared, trend == Trend::rises);
+      });
+    else if (trend == Trend::rises)
+      reverse(func);
+  }
+
+  void reverse(FuncOp func);
+  Value emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> shared, Value count);
+  SmallVector<Value> order(OpBuilder &b, Location loc, Value number, ArrayRef<Value> extents,
+                           ArrayRef<LoadOp> shared, bool reversed);
+};
+
+} // namespace
+
+void ScheduleGrid::reverse(FuncOp func) {
+  OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
+  Location loc = func.getLoc();
+  Value id = func.getInstanceId(func.getNumGridDims() - 1);
+  Value tiles = emitExtents(b, func).back();
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value last = arith::SubIOp::create(b, loc, tiles, one);
+  auto reversed = arith::SubIOp::create(b, loc, last, id);
+  id.replaceAllUsesExcept(reversed, reversed);
+}
+
+/// Instances of the other dimensions in a section, of `count` in all.
+Value ScheduleGrid::emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> shared, Value count) {
+  Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+  Value members = arith::ConstantIntOp::create(b, loc, section, 32);
+  if (section == 0) {
+    Value fits = arith::ConstantIntOp::create(b, loc, sectionBytes, 32);
+    Value bytes = arith::MaxUIOp::create(b, loc, emitBytes(b, loc, shared), one);
+    members = arith::MaxUIOp::create(b, loc, arith::DivUIOp::create(b, loc, fits, bytes), one);
+  }
+  // So that the instances of a section are not more than 32 bits count.
+  return arith::MinUIOp::create(b, loc, members, count);
+}
+
+SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
+                                       ArrayRef<Value> extents, ArrayRef<LoadOp> shared,
+                                       bool reversed) {
+  Value tiles = extents.back(), count = extents.front();
+  for (Value extent : extents.drop_front().drop_back())
+    count = arith::MulIOp::create(b, loc, count, extent);
+  // number = section * (members * tiles) + place of the last id * size + member
+  Value members = emitMembers(b, loc, shared, count);
+  Value span = arith::MulIOp::create(b, loc, members, tiles);
+  Value at = arith::DivUIOp::create(b, loc, number, span);
+  Value inside = arith::SubIOp::create(b, loc, number, arith::MulIOp::create(b, loc, at, span));
+  Value first = arith::MulIOp::create(b, loc, at, members);
+  // The last section may have fewer.
+  Value size = arith::MinUIOp::create(b, loc, members, arith::SubIOp::create(b, loc, count, first));
+  Value place = arith::DivUIOp::create(b, loc, inside, size);
+  Value member = arith::SubIOp::create(b, loc, inside, arith::MulIOp::create(b, loc, place, size));
+  Value other = arith::AddIOp::create(b, loc, first, member);
+  Value word;
+  SmallVector<Value> ids = emitIdsByWord(b, loc, other, extents.drop_back(), word);
+  if (reversed) {
+    Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+    Value last = arith::SubIOp::create(b, loc, tiles, one);
+    place = arith::SubIOp::create(b, loc, last, place);
+  }
+  // Roles may send these to each other instead of dividing again (tile-make-persistent).
+  for (auto [part, value] : llvm::enumerate(std::array{place, word}))
+    value.getDefiningOp()->setAttr(kPartAttr, b.getI64IntegerAttr(part));
+  ids.push_back(place);
+  return ids;
+}

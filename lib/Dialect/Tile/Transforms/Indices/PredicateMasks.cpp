@@ -1,0 +1,169 @@
+//===- PredicateMasks.cpp - tile-predicate-masks -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The condition of the select is a conjunction of comparisons of c, the column's
+// number from 0 to n - 1, with limits. They become one limit above and one below,
+//
+//     low <= c < high,  low = the greatest, high = the least of them
+//
+// per row, so that a row is changed by one where low > 0, by the other where high < n.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Positions.h"
+#include "fa/Dialect/Tile/IR/Integers.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILESKIPSELECT
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+
+/// One comparison: the column's number on the left, a limit on the right, which is a
+/// column of limits, or a scalar.
+struct Limit {
+  arith::CmpIPredicate predicate;
+  Value limit;
+};
+
+} // namespace
+
+/// Whether the value is 0, 1, ... along the columns.
+static bool isColumnNumber(Value value) {
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  if (broadcast && broadcast.getDim() == 0)
+    value = broadcast.getInput();
+  auto iota = value.getDefiningOp<IotaOp>();
+  return iota && matchPattern(iota.getStart(), m_Zero());
+}
+
+/// The limit's value for a row: a column of limits, or a scalar; null where it has
+/// neither form.
+static Value limitOf(Value value) {
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  if (!broadcast)
+    return Value();
+  if (!broadcast.getDim())
+    return broadcast.getInput();
+  bool rows = *broadcast.getDim() == 1;
+  return rows && cast<RankedTensorType>(broadcast.getType()).getRank() == 2
+             ? broadcast.getInput()
+             : limitOf(broadcast.getInput());
+}
+
+/// Adds the comparisons of a conjunction; fails on anything else.
+static bool collect(Value value, SmallVectorImpl<Limit> &limits) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::AndIOp>(op))
+    return collect(op->getOperand(0), limits) && collect(op->getOperand(1), limits);
+  if (auto broadcast = dyn_cast_if_present<BroadcastOp>(op))
+    return broadcast.getDim() == 0 && collect(broadcast.getInput(), limits);
+  auto compare = dyn_cast_if_present<arith::CmpIOp>(op);
+  if (!compare || !getElementTypeOrSelf(compare.getLhs()).isInteger(32) ||
+      !isColumnNumber(compare.getLhs()))
+    return false;
+  Value limit = limitOf(compare.getRhs());
+  limits.push_back({compare.getPredicate(), limit});
+  return limit != nullptr;
+}
+
+static bool isBelow(arith::CmpIPredicate predicate) {
+  return predicate == arith::CmpIPredicate::slt || predicate == arith::CmpIPredicate::sle;
+}
+
+static bool isAbove(arith::CmpIPredicate predicate) {
+  return predicate == arith::CmpIPredicate::sgt || predicate == arith::CmpIPredicate::sge;
+}
+
+/// The limit, at most n, as one that c is less than, or not less than. Scalars first, so
+/// that they are brought to rows once.
+static Value normalize(ImplicitLocOpBuilder &b, Ranges &ranges, const Limit &limit,
+                       int64_t columns) {
+  Type type = limit.limit.getType();
+  auto number = [&](int64_t value) -> Value {
+    Value scalar = constant(b, b.getI32Type(), value);
+    return isa<RankedTensorType>(type) ? BroadcastOp::create(b, type, scalar, IntegerAttr())
+                                       : scalar;
+  };
+  bool next =
+      limit.predicate == arith::CmpIPredicate::sle || limit.predicate == arith::CmpIPredicate::sgt;
+  Value value = limit.limit;
+  if (MaybeInterval range = ranges.get(value); !range || range->high > columns - next)
+    value = arith::MinSIOp::create(b, value, number(columns - next));
+  return next ? arith::AddIOp::create(b, value, number(1)).getResult() : value;
+}
+
+static void skip(Ranges &ranges, arith::SelectOp select) {
+  auto type = dyn_cast<RankedTensorType>(select.getType());
+  SmallVector<Limit> limits;
+  if (!type || type.getRank() != 2 || !isa<RankedTensorType>(select.getCondition().getType()) ||
+      !collect(select.getCondition(), limits) || !llvm::all_of(limits, [](const Limit &limit) {
+        return isBelow(limit.predicate) || isAbove(limit.predicate);
+      }))
+    return;
+  // Of what is the same for all rows, a tile asks as a whole.
+  if (llvm::none_of(
+          limits, [](const Limit &limit) { return isa<RankedTensorType>(limit.limit.getType()); }))
+    return;
+  ImplicitLocOpBuilder b(select.getLoc(), select);
+  int64_t columns = type.getDimSize(1);
+  auto rowsType = RankedTensorType::get({type.getDimSize(0)}, b.getI32Type());
+  Value low, high;
+  for (const Limit &limit : limits) {
+    Value value = normalize(b, ranges, limit, columns);
+    if (!isa<RankedTensorType>(value.getType()))
+      value = BroadcastOp::create(b, rowsType, value, IntegerAttr());
+    if (isBelow(limit.predicate))
+      high = high ? arith::MinSIOp::create(b, high, value).getResult() : value;
+    else
+      low = low ? arith::MaxSIOp::create(b, low, value).getResult() : value;
+  }
+  auto fill = [&](int64_t value) -> Value {
+    return BroadcastOp::create(b, rowsType, constant(b, b.getI32Type(), value), IntegerAttr());
+  };
+  // Few tiles are on both edges, so each side asks for itself.
+  using Predicate = arith::CmpIPredicate;
+  Value result = select.getTrueValue();
+  for (bool above : {true, false}) {
+    Value limit = above ? low : high;
+    if (!limit)
+      continue;
+    Value rows = above ? arith::CmpIOp::create(b, Predicate::sgt, low, fill(0))
+                       : arith::CmpIOp::create(b, Predicate::slt, high, fill(columns));
+    auto some = IfAnyOp::create(b, TypeRange{type}, rows, result);
+    OpBuilder::InsertionGuard guard(b);
+    b.createBlock(&some.getBody());
+    Value condition = ColumnsBetweenOp::create(b, type.clone(b.getI1Type()),
+                                               above ? limit : Value(), above ? Value() : limit);
+    Value selected = arith::SelectOp::create(b, condition, result, select.getFalseValue());
+    YieldOp::create(b, selected);
+    result = some.getResult(0);
+  }
+  select.replaceAllUsesWith(result);
+  select.erase();
+}
+
+namespace {
+struct PredicateMasks : tile::impl::TilePredicateMasksBase<PredicateMasks> {
+  void runOnOperation() override {
+    Ranges ranges;
+    SmallVector<arith::SelectOp> selects;
+    getOperation().walk([&](arith::SelectOp op) { selects.push_back(op); });
+    for (arith::SelectOp op : selects)
+      skip(ranges, op);
+    // Erases what has no use left.
+    (void)applyPatternsGreedily(getOperation(), RewritePatternSet(&getContext()));
+  }
+};
+} // namespace

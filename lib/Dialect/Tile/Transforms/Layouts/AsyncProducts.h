@@ -1,0 +1,34 @@
+//===- AsyncProducts.h - which programs can have roles -------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_DIALECT_TILE_TRANSFORMS_ASYNCPRODUCTS_H
+#define FA_LIB_DIALECT_TILE_TRANSFORMS_ASYNCPRODUCTS_H
+
+#include "fa/Dialect/Tile/IR/Tile.h"
+
+namespace mlir::tile {
+
+/// Bytes that the launch promises addresses and strides of a view to be
+/// multiples of; 0 for none.
+int64_t alignmentOf(Value view);
+
+/// Why the TMA can neither load nor store a tile of 2-byte elements at the
+/// indices of a view; empty if it can.
+std::string whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_t> dims);
+
+/// Why the products of a program cannot run asynchronously on tiles that the
+/// TMA brings, and where; empty if they can. `loads` are those that
+/// products read.
+struct Obstacle {
+  Operation *op = nullptr;
+  std::string why;
+};
+Obstacle findObstacle(FuncOp func, ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots);
+
+} // namespace mlir::tile
+
+#endif // FA_LIB_DIALECT_TILE_TRANSFORMS_ASYNCPRODUCTS_H

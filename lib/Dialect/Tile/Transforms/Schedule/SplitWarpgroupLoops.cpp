@@ -1,0 +1,247 @@
+//===- SplitWarpgroupLoops.cpp - steps in which a warpgroup's rows see nothing -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   1. find the tile's first row: where all stores begin;
+//   2. collect the ops that compute the bounds of a loop from it, back to constants, sizes
+//      and arguments of the launch; what else depends on an id rules the loop out;
+//   3. clone them for the warpgroup: its first row in place of the tile's, and its row
+//      behind the last in place of the tile's. Where that is not found, since it is computed
+//      in another way, the bounds are those of more rows, which are right, too. A lower
+//      bound is taken before it is rounded down to a step, which the lowering does;
+//   4. do the same with conditions in the loop.
+//
+// Rejects nothing. A loop that puts and gets under a condition stays: how many tiles a step
+// reads is not known there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Grid/Grid.h"
+#include "Products.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILESKIPSTEPS
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+/// Rows of a warpgroup in asynchronous products.
+constexpr int64_t kRowsOfGroup = 64;
+
+//===----------------------------------------------------------------------===//
+// 1. Rows
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Rows {
+  Value first;
+  int64_t count = 0;
+};
+} // namespace
+
+/// Of all tiles that the program stores; no first row if they differ.
+static Rows rowsOf(FuncOp func) {
+  Rows rows;
+  bool same = true;
+  func.walk([&](StoreOp store) {
+    auto type = dyn_cast<RankedTensorType>(store.getValue().getType());
+    if (!type || store.getDims().empty()) {
+      same = false;
+      return;
+    }
+    Rows mine{store.getIndices()[store.getDims().front()], type.getDimSize(0)};
+    same &= !rows.first || (rows.first == mine.first && rows.count == mine.count);
+    rows = mine;
+  });
+  return same ? rows : Rows();
+}
+
+//===----------------------------------------------------------------------===//
+// 2 and 3. Numbers of the tile and of the warpgroup
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Numbers {
+  Numbers(Rows rows, scf::ForOp loop) : rows(rows), loop(loop) {}
+
+  /// Collects what computes the value; false if it may depend on ids in other ways.
+  bool collect(Value value);
+  bool dependsOnRows(Value value) const { return depends.lookup(value); }
+  /// Clones for the rows from `first` on what was collected, before the loop or, of what stands
+  /// in it, where the builder is, but for what is mapped already.
+  void clone(OpBuilder &b, Value first, IRMapping &mapping);
+
+private:
+  bool isEnd(Operation *op);
+
+  Rows rows;
+  scf::ForOp loop;
+  /// What depends on the rows, in the order of uses.
+  llvm::SetVector<Operation *> ops;
+  llvm::DenseMap<Value, bool> depends;
+};
+
+} // namespace
+
+/// Whether the op adds up the row behind the tile's last one.
+bool Numbers::isEnd(Operation *op) {
+  APInt count;
+  return isa<arith::AddIOp>(op) && op->getOperand(0) == rows.first &&
+         matchPattern(op->getOperand(1), m_ConstantInt(&count)) &&
+         count.getSExtValue() == rows.count;
+}
+
+bool Numbers::collect(Value value) {
+  if (value == rows.first)
+    return depends[value] = true;
+  if (depends.contains(value) || value == loop.getInductionVar())
+    return true;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto func = dyn_cast<FuncOp>(argument.getOwner()->getParentOp());
+    return func && argument.getArgNumber() < func.getNumLaunchArguments();
+  }
+  Operation *op = value.getDefiningOp();
+  bool leaf = isa<DimOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
+  if (!leaf && (!isa<arith::ArithDialect>(op->getDialect()) || op->getNumRegions() != 0))
+    return false;
+  bool any = false;
+  for (Value operand : op->getOperands()) {
+    if (leaf)
+      break;
+    if (!collect(operand))
+      return false;
+    any |= depends.lookup(operand);
+  }
+  if (any)
+    ops.insert(op);
+  depends[value] = any;
+  return true;
+}
+
+void Numbers::clone(OpBuilder &b, Value first, IRMapping &mapping) {
+  mapping.map(rows.first, first);
+  for (Operation *op : ops) {
+    OpBuilder::InsertionGuard guard(b);
+    if (!loop->isProperAncestor(op))
+      b.setInsertionPoint(loop);
+    if (mapping.contains(op->getResult(0)))
+      continue;
+    if (!isEnd(op)) {
+      b.clone(*op, mapping);
+      continue;
+    }
+    Value count = arith::ConstantIndexOp::create(b, op->getLoc(), kRowsOfGroup);
+    mapping.map(op->getResult(0), arith::AddIOp::create(b, op->getLoc(), first, count));
+  }
+}
+
+/// x, where the value is x rounded down to a multiple of the step.
+static Value beforeRounding(Value value, Value step) {
+  auto product = value.getDefiningOp<arith::MulIOp>();
+  auto quotient = product ? product.getLhs().getDefiningOp<arith::DivSIOp>() : arith::DivSIOp();
+  bool rounds = quotient && product.getRhs() == step && quotient.getRhs() == step;
+  return rounds ? quotient.getLhs() : value;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct SplitWarpgroupLoops : tile::impl::TileSplitWarpgroupLoopsBase<SplitWarpgroupLoops> {
+  using Base::Base;
+
+  void runOnOperation() override;
+  void divide(scf::ForOp loop, Rows rows, ArrayRef<scf::IfOp> ifs);
+};
+
+} // namespace
+
+/// Whether each step puts and gets as much: none of it under a condition.
+static bool readsOnceAStep(scf::ForOp loop) {
+  return !loop.walk([&](Operation *op) {
+                return isRingAccess(op) && op->getParentOp() != loop ? WalkResult::interrupt()
+                                                                     : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
+void SplitWarpgroupLoops::divide(scf::ForOp loop, Rows rows, ArrayRef<scf::IfOp> ifs) {
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
+  Value exact = beforeRounding(lower, step);
+  Numbers bounds(rows, loop);
+  if (!bounds.collect(exact) || !bounds.collect(upper) ||
+      !(bounds.dependsOnRows(exact) || bounds.dependsOnRows(upper)))
+    return;
+  ImplicitLocOpBuilder b(loop.getLoc(), loop);
+  auto constant = [&](int64_t n) -> Value { return arith::ConstantIndexOp::create(b, n); };
+  auto firstOf = [&](Value group) -> Value {
+    return arith::AddIOp::create(b, rows.first,
+                                 arith::MulIOp::create(b, group, constant(kRowsOfGroup)));
+  };
+  Value first = firstOf(WarpgroupOp::create(b, b.getIndexType()));
+  IRMapping mine;
+  bounds.clone(b, first, mine);
+  Value least;
+  if (!bounds.dependsOnRows(exact)) {
+    int64_t groups = rows.count / kRowsOfGroup;
+    Trend trend = trendOf(upper, rows.first);
+    for (int64_t group = 0; group < groups; ++group) {
+      if ((group > 0 && trend == Trend::rises) || (group < groups - 1 && trend == Trend::falls))
+        continue;
+      IRMapping others;
+      bounds.clone(b, firstOf(constant(group)), others);
+      Value last = others.lookup(upper);
+      least = least ? arith::MinSIOp::create(b, least, last) : last;
+    }
+  }
+  auto own = WarpgroupBoundsOp::create(b, b.getIndexType(), b.getIndexType(), lower, upper, step,
+                                       least ? lower : mine.lookup(exact),
+                                       mine.lookupOrDefault(upper), least);
+  loop.setLowerBound(own.getBegin());
+  loop.setUpperBound(own.getEnd());
+
+  for (scf::IfOp branch : ifs) {
+    Numbers condition(rows, loop);
+    if (branch->getParentOp() != loop || !condition.collect(branch.getCondition()) ||
+        !condition.dependsOnRows(branch.getCondition()))
+      continue;
+    b.setInsertionPoint(branch);
+    condition.clone(b, first, mine);
+    Value whole = branch.getCondition();
+    Value own = WarpgroupConditionOp::create(b, b.getI1Type(), whole, mine.lookup(whole));
+    branch.getConditionMutable().assign(own);
+  }
+  if (emitRemarks)
+    emitRemark(loop.getLoc()) << "each warpgroup runs the steps of its own rows";
+}
+
+void SplitWarpgroupLoops::runOnOperation() {
+  FuncOp func = getOperation();
+  SmallVector<scf::ForOp> loops;
+  SmallVector<scf::IfOp> ifs;
+  func.walk([&](Operation *op) {
+    if (!op->removeAttr(TileDialect::kRowDerivedAttr))
+      return;
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      loops.push_back(loop);
+    else if (auto branch = dyn_cast<scf::IfOp>(op))
+      ifs.push_back(branch);
+  });
+  Rows rows = rowsOf(func);
+  if (loops.size() == 1 && loops.front()->getParentOp() == func && hasProducts(loops.front()) &&
+      readsOnceAStep(loops.front()) && rows.first && rows.count > kRowsOfGroup &&
+      rows.count == rowsOfWarps(func))
+    divide(loops.front(), rows, ifs);
+}

@@ -1,0 +1,241 @@
+//===- StageEpilogue.cpp - stores by way of shared memory -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A thread holds pairs of elements all over a tile, and would store 4 bytes at a
+// time. Shared memory puts rows together, and the TMA stores them while
+// the warps go on. For each store of a program that will have roles:
+//
+//   1. a ring of its own, where shared memory is left: put_value, get, bulk_store,
+//      release. Whoever fills it again waits for the copy. Left means that a slot
+//      of the same shape that was released before the store may still have a twin
+//      (tile-make-persistent): two slots that serve both ways in turn let the next
+//      instance's tile come earlier than one slot each way;
+//   2. else a ring of some of the columns, which go one part after the other: where
+//      such a slot has no room for a twin, so that it is filled again while the
+//      program ends;
+//   3. else such a slot: write, bulk_store, and the release at the end of its block,
+//      where the copy has had time. So the role that fills the slot waits for the
+//      copy;
+//   4. else the store stays.
+//
+// Warpgroups do this by themselves, each for its own rows.
+//
+// Rejects: nothing; what cannot be staged stays as it is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Layouts/AsyncProducts.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILESTAGESTORES
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+
+struct StageEpilogue : tile::impl::TileStageEpilogueBase<StageEpilogue> {
+  using Base::Base;
+
+  void runOnOperation() override;
+  std::string whyNot(StoreOp store);
+  bool stage(StoreOp store);
+  RingOp makeRing(StoreOp store, RingType type);
+
+  int64_t warps = 0;
+};
+
+} // namespace
+
+static constexpr int64_t kWarpsOfGroup = 4, kRowsOfWarp = 16;
+
+static bool isZero(Value value) { return getConstantIntValue(value) == 0; }
+
+static RankedTensorType tileOf(StoreOp store) {
+  return cast<RankedTensorType>(store.getValue().getType());
+}
+
+/// Why warpgroups cannot hand the tile to the TMA; empty if they can.
+std::string StageEpilogue::whyNot(StoreOp store) {
+  RankedTensorType tile = tileOf(store);
+  if (tile.getElementTypeBitWidth() != 16)
+    return "its elements do not have 2 bytes";
+  auto layout = dyn_cast_or_null<FragAttr>(tile.getEncoding());
+  ArrayRef<Mode> modes = layout ? layout.getLayout().getWarp() : ArrayRef<Mode>();
+  bool rows = modes.size() == 1 && modes[0].extent == warps &&
+              modes[0].strides == Coords{kRowsOfWarp, 0} &&
+              tile.getDimSize(0) == kRowsOfWarp * warps && warps % kWarpsOfGroup == 0;
+  if (!rows)
+    return "its rows are not 16 for each warp of whole warpgroups";
+  for (Operation *op = store->getParentOp(); !isa<FuncOp>(op); op = op->getParentOp())
+    if (!isa<scf::ForOp, scf::IfOp>(op))
+      return ("it stands in '" + op->getName().getStringRef() + "'").str();
+  return whyNotEngine(store.getDestination(), store.getIndices(), store.getDims());
+}
+
+/// A slot of the type that the program has released before the store, in its
+/// block, and not got again.
+static ReleaseOp findReleased(StoreOp store, SlotType type) {
+  for (Operation *op = store->getPrevNode(); op; op = op->getPrevNode()) {
+    auto release = dyn_cast<ReleaseOp>(op);
+    if (!release || release.getSlot().getType() != type || !ringOf(release))
+      continue;
+    RingOp ring = ringOf(release);
+    bool again = false;
+    for (Operation *next = release->getNextNode(); next != store; next = next->getNextNode())
+      next->walk([&](Operation *inner) { again |= isRingAccess(inner) && ringOf(inner) == ring; });
+    if (!again && release.getSlot().getDefiningOp()->getBlock() == store->getBlock())
+      return release;
+  }
+  return {};
+}
+
+/// A ring behind those of the program.
+RingOp StageEpilogue::makeRing(StoreOp store, RingType type) {
+  Block &entry = getOperation().getBody().front();
+  OpBuilder b = OpBuilder::atBlockBegin(&entry);
+  for (auto ring : entry.getOps<RingOp>())
+    b.setInsertionPointAfter(ring);
+  return RingOp::create(b, store.getLoc(), type);
+}
+
+/// The slot's tile begins at this column of the one that is stored.
+static void copyOut(StoreOp store, Value slot, int64_t column = 0) {
+  OpBuilder b(store);
+  SmallVector<Value> indices(store.getIndices());
+  if (column > 0) {
+    Value by = arith::ConstantIndexOp::create(b, store.getLoc(), column);
+    Value &last = indices[store.getDims().back()];
+    last = isZero(last) ? by : arith::AddIOp::create(b, store.getLoc(), last, by).getResult();
+  }
+  BulkStoreOp::create(b, store.getLoc(), slot, store.getDestination(), indices, store.getDimsAttr(),
+                      b.getI64IntegerAttr(kRowsOfWarp * kWarpsOfGroup), Value());
+}
+
+/// The same tile of fewer columns; null where registers do not hold it by columns.
+static RankedTensorType narrowed(RankedTensorType tile, int64_t columns) {
+  const Layout &layout = cast<FragAttr>(tile.getEncoding()).getLayout();
+  Modes reg(layout.getReg());
+  int64_t parts = tile.getDimSize(1) / columns;
+  Mode &last = reg.back();
+  if (last.strides[0] != 0 || last.extent * last.strides[1] != tile.getDimSize(1) ||
+      last.extent % parts != 0)
+    return {};
+  last.extent /= parts;
+  Layout part(layout.getRank(), reg, Modes(layout.getLane()), Modes(layout.getWarp()));
+  SmallVector<int64_t> shape{tile.getDimSize(0), columns};
+  if (!part.check(shape).empty())
+    return {};
+  return RankedTensorType::get(shape, tile.getElementType(),
+                               FragAttr::get(tile.getContext(), part));
+}
+
+/// A ring of the most columns that so many bytes hold, all parts being alike and whole
+/// panels; null where that is nothing.
+static RankedTensorType choosePart(RankedTensorType tile, int64_t bytes) {
+  constexpr int64_t kPanel = 64;
+  for (int64_t columns = tile.getDimSize(1) / 2; columns >= kPanel; columns /= 2) {
+    if (columns % kPanel != 0 || columns * 2 * tile.getDimSize(0) > bytes)
+      continue;
+    if (RankedTensorType part = narrowed(tile, columns))
+      return part;
+  }
+  return {};
+}
+
+/// Whether there was shared memory for it.
+bool StageEpilogue::stage(StoreOp store) {
+  // What barriers take.
+  constexpr int64_t kReserve = 512;
+  // What the numbers of instances take (tile-make-persistent).
+  constexpr int64_t kNumbers = 2048;
+  RankedTensorType tile = tileOf(store);
+  Location loc = store.getLoc();
+  auto type = RingType::get(&getContext(), 1, tile.getShape(), tile.getElementType(),
+                            SwizzleAttr::get(&getContext(), 128, /*ones=*/false));
+  int64_t bytes = sharedBytes(type) + kReserve;
+  for (auto ring : getOperation().getOps<RingOp>())
+    bytes += sharedBytes(ring.getType());
+  ReleaseOp release = findReleased(store, type.getSlot());
+  int64_t twin = release && ringOf(release).getType().getStages() == 1 ? sharedBytes(type) : 0;
+  OpBuilder b(store);
+  auto stageBy = [&](RingOp ring, Value value, int64_t column) {
+    PutValueOp::create(b, loc, ring, value);
+    auto get = GetOp::create(b, loc, ring.getType().getSlot(), ring);
+    copyOut(store, get, column);
+    ReleaseOp::create(b, loc, get);
+  };
+  if (sharedLimit == 0 || bytes + twin <= sharedLimit) {
+    stageBy(makeRing(store, type), store.getValue(), 0);
+    if (emitRemarks)
+      emitRemark(loc) << "store of " << describeTile(type) << " by way of shared memory of its own";
+    return true;
+  }
+  // Both `bytes` and `twin` count a slot: with one of the two there is a twin already.
+  int64_t left = sharedLimit - kNumbers - (bytes - sharedBytes(type));
+  RankedTensorType part = twin && bytes > sharedLimit ? choosePart(tile, left) : RankedTensorType();
+  if (part) {
+    RingOp ring = makeRing(store, RingType::get(&getContext(), 1, part.getShape(),
+                                                part.getElementType(), type.getLayout()));
+    for (int64_t column = 0; column < tile.getDimSize(1); column += part.getDimSize(1))
+      stageBy(ring, ColumnsOp::create(b, loc, part, store.getValue(), column), column);
+    if (emitRemarks)
+      emitRemark(loc) << "store of " << describeTile(type) << " by way of shared memory for "
+                      << part.getDimSize(1) << " of its columns";
+    return true;
+  }
+  if (release) {
+    WriteOp::create(b, loc, store.getValue(), release.getSlot());
+    copyOut(store, release.getSlot());
+    release->moveBefore(store->getBlock()->getTerminator());
+    if (emitRemarks)
+      emitRemark(loc) << "store of " << describeTile(type)
+                      << " by way of a slot that products are done with, since a ring of its own "
+                      << (twin ? "and another slot of that one " : "") << "would make "
+                      << bytes + twin << " bytes and the limit is " << sharedLimit.getValue();
+    return true;
+  }
+  if (emitRemarks)
+    emitRemark(loc) << "store of " << describeTile(type)
+                    << " from registers, since a ring of its own would make " << bytes
+                    << " bytes, the limit is " << sharedLimit.getValue()
+                    << ", and no slot of this shape is free";
+  return false;
+}
+
+void StageEpilogue::runOnOperation() {
+  FuncOp func = getOperation();
+  if (sharedLimit < 0) {
+    func.emitError() << "shared-limit must be 0 or more, got " << sharedLimit.getValue();
+    return signalPassFailure();
+  }
+  if (!func.walk([](DotStartOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    return;
+  auto attr = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
+  warps = attr ? attr.getInt() : 4;
+  SmallVector<StoreOp> stores;
+  func.walk([&](StoreOp store) {
+    auto tile = dyn_cast<RankedTensorType>(store.getValue().getType());
+    if (tile && tile.getRank() == 2 && isa<ViewType>(store.getDestination().getType()))
+      stores.push_back(store);
+  });
+  for (StoreOp store : stores) {
+    std::string why = whyNot(store);
+    if (!why.empty() && emitRemarks)
+      emitRemark(store.getLoc()) << "store from registers: " << why;
+    if (why.empty() && stage(store))
+      store.erase();
+  }
+}

@@ -1,0 +1,222 @@
+//===- LowerRings.cpp - copies, waits and barriers of rings -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   1. check that rings are in order (VerifyRings.cpp);
+//   2. find the waits and barriers that are needed (SyncPlanner.cpp);
+//   3. rewrite, block by block: a put is a copy to the ring's next slot, a get
+//      a wait and the slot, a release nothing. Rings of several stages count
+//      puts and gets, which loops and ifs carry along;
+//   4. add up shared memory.
+//
+// With roles, LowerRoles.cpp does 2 and 3.
+//
+// Rejects: copy(tma), which needs roles.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CountedLowering.h"
+#include "LowerRoles.h"
+#include "SyncPlanner.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILELOWERRINGS
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+//===----------------------------------------------------------------------===//
+// Numbers of slots
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Lowering : CountedLowering {
+  Lowering(FuncOp func, const SyncPlan &plan, IRRewriter &rewriter)
+      : CountedLowering(rewriter), func(func), plan(plan) {}
+  void run();
+
+private:
+  /// Of each ring of several stages: the next slot to put and the next to get.
+  enum Counter { kPut, kGet };
+
+  SmallVector<unsigned> countersOf(Operation *op) override;
+  void rewrite(Operation *op) override;
+  void lowerPut(Operation *op);
+  void lowerGet(GetOp get);
+  void lowerRelease(ReleaseOp release);
+  void synchronize(Operation *op);
+  Value nextSlot(Location loc, RingOp ring, Counter kind);
+
+  FuncOp func;
+  const SyncPlan &plan;
+  llvm::DenseMap<Operation *, unsigned> base;
+  Value zero;
+};
+
+} // namespace
+
+/// The slot of the ring's next put or get; counts it.
+Value Lowering::nextSlot(Location loc, RingOp ring, Counter kind) {
+  RingType type = ring.getType();
+  if (type.getStages() == 1)
+    return SlotAtOp::create(rewriter, loc, type.getSlot(), ring.getResult(), zero);
+  Value &count = counters[base.lookup(ring) + kind];
+  Value slot = SlotAtOp::create(rewriter, loc, type.getSlot(), ring.getResult(), count);
+  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+  Value stages = arith::ConstantIndexOp::create(rewriter, loc, type.getStages());
+  Value next = rewriter.createOrFold<arith::AddIOp>(loc, count, one);
+  Value wraps = rewriter.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, next, stages);
+  count = rewriter.createOrFold<arith::SelectOp>(loc, wraps, zero, next);
+  return slot;
+}
+
+SmallVector<unsigned> Lowering::countersOf(Operation *op) {
+  if (!isa<PutOp, PutValueOp, GetOp>(op) || ringOf(op).getType().getStages() == 1)
+    return {};
+  return {base.lookup(ringOf(op)) + (isa<GetOp>(op) ? kGet : kPut)};
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// The waits and barriers that stand before the op.
+void Lowering::synchronize(Operation *op) {
+  auto found = plan.find(op);
+  if (found == plan.end())
+    return;
+  if (found->second.wait)
+    CopyWaitOp::create(rewriter, op->getLoc(), *found->second.wait);
+  if (found->second.barrier)
+    BarrierOp::create(rewriter, op->getLoc());
+}
+
+void Lowering::lowerPut(Operation *op) {
+  Location loc = op->getLoc();
+  Value slot = nextSlot(loc, ringOf(op), kPut);
+  if (auto put = dyn_cast<PutValueOp>(op)) {
+    WriteOp::create(rewriter, loc, put.getValue(), slot);
+  } else {
+    auto copy = cast<PutOp>(op);
+    CopyOp::create(rewriter, loc, copy.getSource(), copy.getIndices(), copy.getDims(), slot,
+                   copy.getCopy());
+    if (copy.getCopy() == Copy::cp_async)
+      CopyCommitOp::create(rewriter, loc);
+  }
+  rewriter.eraseOp(op);
+}
+
+void Lowering::lowerGet(GetOp get) {
+  rewriter.replaceOp(get, nextSlot(get.getLoc(), ringOf(get), kGet));
+}
+
+/// Erases it, and the slot where nothing reads it.
+void Lowering::lowerRelease(ReleaseOp release) {
+  Operation *slot = release.getSlot().getDefiningOp();
+  rewriter.eraseOp(release);
+  if (slot->use_empty())
+    rewriter.eraseOp(slot);
+}
+
+void Lowering::rewrite(Operation *op) {
+  synchronize(op);
+  if (isa<PutOp, PutValueOp>(op))
+    lowerPut(op);
+  else if (auto get = dyn_cast<GetOp>(op))
+    lowerGet(get);
+  else if (auto release = dyn_cast<ReleaseOp>(op))
+    lowerRelease(release);
+  else if (auto own = dyn_cast<WarpgroupBoundsOp>(op)) // All warps wait for each other.
+    rewriter.replaceOp(own, {own.getLower(), own.getUpper()});
+  else if (auto own = dyn_cast<WarpgroupConditionOp>(op))
+    rewriter.replaceOp(own, own.getWhole());
+}
+
+void Lowering::run() {
+  Block &entry = func.getBody().front();
+  rewriter.setInsertionPointToStart(&entry);
+  zero = arith::ConstantIndexOp::create(rewriter, func.getLoc(), 0);
+  for (auto ring : entry.getOps<RingOp>())
+    if (ring.getType().getStages() > 1) {
+      base[ring] = counters.size();
+      counters.append(2, zero);
+    }
+  lower(entry);
+  if (zero.use_empty())
+    rewriter.eraseOp(zero.getDefiningOp());
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FuncOp func = getOperation();
+    if (failed(rejectEngineCopies()) || failed(verifyRings(func)))
+      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    int64_t bytes = 0;
+    auto roles = func.getBody().front().getOps<RolesOp>();
+    if (roles.empty()) {
+      SyncPlan plan = planSynchronization(func);
+      report(plan);
+      Lowering(func, plan, rewriter).run();
+    } else {
+      FailureOr<int64_t> barriers = lowerRoles(*roles.begin(), rewriter);
+      if (failed(barriers))
+        return signalPassFailure();
+      bytes = *barriers;
+    }
+    for (auto ring : func.getOps<RingOp>())
+      bytes += sharedBytes(ring.getType());
+    func->setAttr(TileDialect::kSharedBytesAttr, rewriter.getI64IntegerAttr(bytes));
+  }
+
+  LogicalResult rejectEngineCopies() {
+    WalkResult walked = getOperation().walk([](Operation *op) {
+      auto put = dyn_cast<PutOp>(op);
+      bool engine = isa<BulkStoreOp>(op) || (put && put.getCopy() == Copy::tma);
+      if (!engine || op->getParentOfType<RoleOp>())
+        return WalkResult::advance();
+      if (put)
+        op->emitOpError() << "copy(tma) needs a role that copies; use copy(cp_async)";
+      else
+        op->emitOpError() << "needs a role of whole warpgroups; use tile.store";
+      return WalkResult::interrupt();
+    });
+    return failure(walked.wasInterrupted());
+  }
+
+  void report(const SyncPlan &plan) {
+    if (!emitRemarks)
+      return;
+    getOperation().walk([&](scf::ForOp loop) {
+      int64_t waits = 0, barriers = 0;
+      for (Operation &op : *loop.getBody())
+        if (auto found = plan.find(&op); found != plan.end()) {
+          waits += found->second.wait.has_value();
+          barriers += found->second.barrier;
+        }
+      if (waits + barriers > 0)
+        emitRemark(loop.getLoc()) << "waits for copies in an iteration: " << waits
+                                  << "; barriers: " << barriers;
+    });
+  }
+};
+
+} // namespace

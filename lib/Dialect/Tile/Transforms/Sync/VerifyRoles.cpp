@@ -1,0 +1,445 @@
+//===- VerifyRoles.cpp - checks that roles agree about rings -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What one role does with a ring, its own order of gets and releases, is
+// checked as in programs without roles (VerifyRings.cpp). Between roles:
+//
+//   1. one role fills a ring, and one role reads it;
+//   2. they do so by the same tree of loops and ifs, with bounds and conditions
+//      that are computed alike; what one does before the condition of an scf.while,
+//      the other may do in front of the loop and at the end of its body;
+//   3. turns are taken and passed on alternately;
+//   4. bounds of their own are of loops that get as often as the other role puts;
+//   5. nobody waits for ever: roles are run against each other, with their
+//      warpgroups one by one, all loops 0 to 3 times, all ifs each way. A put
+//      waits until all readers have released the slot, a get for its put, a
+//      take for the pass of the warpgroup before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "VerifyRoles.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+
+/// What a role does with rings and turns, in its order.
+struct Event {
+  Operation *op;
+  /// Of an access: its ring or turn.
+  Operation *about = nullptr;
+  /// Of loops and ifs.
+  std::vector<Event> body, otherwise;
+
+  bool isAccess() const { return about != nullptr; }
+};
+
+using Events = std::vector<Event>;
+
+} // namespace
+
+/// The op that makes the ring or turn of an access; null for other ops, and for
+/// rings that a role fills for itself.
+static Operation *subjectOf(Operation *op) {
+  if (isRingAccess(op))
+    return ringOf(op) && isFilledByWarps(ringOf(op)) ? nullptr : ringOf(op);
+  if (auto take = dyn_cast<PingpongWaitOp>(op))
+    return take.getPingpong().getDefiningOp();
+  if (auto pass = dyn_cast<PingpongArriveOp>(op))
+    return pass.getPingpong().getDefiningOp();
+  return nullptr;
+}
+
+static Events eventsOf(Block &block) {
+  Events events;
+  for (Operation &op : block) {
+    if (Operation *about = subjectOf(&op)) {
+      events.push_back({&op, about, {}, {}});
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      if (Events body = eventsOf(*loop.getBody()); !body.empty())
+        events.push_back({&op, nullptr, std::move(body), {}});
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      Events body = eventsOf(*branch.thenBlock()), otherwise;
+      if (branch.elseBlock())
+        otherwise = eventsOf(*branch.elseBlock());
+      if (!body.empty() || !otherwise.empty())
+        events.push_back({&op, nullptr, std::move(body), std::move(otherwise)});
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      // What comes before the condition is done once more than what comes after it: here
+      // first, and then at the end of each iteration.
+      Events before = eventsOf(*loop.getBeforeBody()), body = eventsOf(*loop.getAfterBody());
+      llvm::append_range(events, before);
+      llvm::append_range(body, before);
+      if (!body.empty())
+        events.push_back({&op, nullptr, std::move(body), {}});
+    }
+  }
+  return events;
+}
+
+//===----------------------------------------------------------------------===//
+// 1. Who fills and who reads
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkOwners(FuncOp func) {
+  llvm::DenseMap<Operation *, Operation *> firstPut, firstGet;
+  WalkResult walked = func.walk([&](Operation *op) {
+    if (!isRingAccess(op) || !ringOf(op))
+      return WalkResult::advance();
+    bool put = isa<PutOp, PutValueOp>(op);
+    Operation *before = (put ? firstPut : firstGet).try_emplace(ringOf(op), op).first->second;
+    if (before->getParentOfType<RoleOp>() == op->getParentOfType<RoleOp>())
+      return WalkResult::advance();
+    auto error = op->emitOpError()
+                 << "(get_c2) " << (put ? "fills" : "reads") << " a ring that another role "
+                 << (put ? "fills" : "reads") << "; give each role a ring of its own";
+    error.attachNote(before->getLoc()) << "the other role";
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// 2. The same loops and ifs
+//===----------------------------------------------------------------------===//
+
+/// A number that was read from a ring is the one that was put there.
+static Value sentThroughRing(Value value) {
+  auto read = value.getDefiningOp<ReadOp>();
+  auto get = read ? read.getSlot().getDefiningOp<GetOp>() : GetOp();
+  RingOp ring = get ? ringOf(get) : RingOp();
+  if (!ring || isa<RankedTensorType>(value.getType()))
+    return value;
+  SmallVector<PutValueOp> puts;
+  for (Operation *user : ring->getUsers())
+    if (auto put = dyn_cast<PutValueOp>(user))
+      puts.push_back(put);
+  return puts.size() == 1 ? puts.front().getValue() : value;
+}
+
+/// Whether the values are computed alike. What loops and ifs carry is taken to
+/// be: roles carry different values.
+static bool isEquivalent(Value a, Value b, int depth = 0) {
+  constexpr int kDeepest = 64;
+  a = sentThroughRing(WarpgroupBoundsOp::wholeOf(a)),
+  b = sentThroughRing(WarpgroupBoundsOp::wholeOf(b));
+  if (a == b || depth > kDeepest)
+    return true;
+  Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
+  if (!x && !y)
+    return true;
+  if (!x || !y) {
+    // What the loop goes on with stands for what it carries to its condition.
+    Value &carried = x ? b : a;
+    auto argument = cast<BlockArgument>(carried);
+    auto loop = dyn_cast<scf::WhileOp>(argument.getOwner()->getParentOp());
+    if (!loop || argument.getOwner() != loop.getBeforeBody())
+      return false;
+    carried = loop.getYieldOp().getOperand(argument.getArgNumber());
+    return isEquivalent(a, b, depth + 1);
+  }
+  if (x->getName() != y->getName())
+    return false;
+  if (x->getNumRegions() != 0)
+    return true;
+  return x->getAttrDictionary() == y->getAttrDictionary() &&
+         x->getPropertiesAsAttribute() == y->getPropertiesAsAttribute() &&
+         x->getNumOperands() == y->getNumOperands() &&
+         llvm::all_of(llvm::zip_equal(x->getOperands(), y->getOperands()), [&](auto pair) {
+           return isEquivalent(std::get<0>(pair), std::get<1>(pair), depth + 1);
+         });
+}
+
+/// The events of a ring only: its puts, or its gets.
+static Events only(const Events &events, Operation *ring, bool puts) {
+  Events kept;
+  for (const Event &event : events) {
+    if (event.isAccess()) {
+      if (event.about == ring && !isa<ReleaseOp>(event.op) &&
+          isa<PutOp, PutValueOp>(event.op) == puts)
+        kept.push_back(event);
+      continue;
+    }
+    Event part{event.op, nullptr, only(event.body, ring, puts), only(event.otherwise, ring, puts)};
+    if (!part.body.empty() || !part.otherwise.empty())
+      kept.push_back(std::move(part));
+  }
+  return kept;
+}
+
+static InFlightDiagnostic disagree(Operation *op, const Twine &what, Operation *other) {
+  InFlightDiagnostic error = op->emitOpError() << "(get_c2) " << what;
+  if (other)
+    error.attachNote(other->getLoc()) << "in the other role";
+  return error;
+}
+
+static LogicalResult sameTree(const Events &puts, const Events &gets, Operation *ring) {
+  for (size_t i = 0; i < std::max(puts.size(), gets.size()); ++i) {
+    if (i >= gets.size())
+      return disagree(puts[i].op, "fills a ring that the other role does not read here", ring);
+    if (i >= puts.size())
+      return disagree(gets[i].op, "reads a ring that the other role does not fill here", ring);
+    const Event &put = puts[i], &get = gets[i];
+    if (put.isAccess() && get.isAccess())
+      continue;
+    if (put.isAccess() || get.isAccess() || put.op->getName() != get.op->getName())
+      return disagree(get.op, "reads a ring by other loops and ifs than it is filled by", put.op);
+    if (auto loop = dyn_cast<scf::ForOp>(put.op)) {
+      auto other = cast<scf::ForOp>(get.op);
+      if (!isEquivalent(loop.getLowerBound(), other.getLowerBound()) ||
+          !isEquivalent(loop.getUpperBound(), other.getUpperBound()) ||
+          !isEquivalent(loop.getStep(), other.getStep()))
+        return disagree(other, "has other bounds than the loop that fills its rings", loop);
+    } else if (auto branch = dyn_cast<scf::IfOp>(put.op)) {
+      auto other = cast<scf::IfOp>(get.op);
+      if (!isEquivalent(branch.getCondition(), other.getCondition()))
+        return disagree(other, "has another condition than the if that fills its rings", branch);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(put.op)) {
+      auto other = cast<scf::WhileOp>(get.op);
+      if (!isEquivalent(loop.getConditionOp().getCondition(),
+                        other.getConditionOp().getCondition()))
+        return disagree(other, "has another condition than the loop that fills its rings", loop);
+    }
+    if (failed(sameTree(put.body, get.body, ring)) ||
+        failed(sameTree(put.otherwise, get.otherwise, ring)))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// 3. Turns
+//===----------------------------------------------------------------------===//
+
+using Held = llvm::SmallPtrSet<Operation *, 2>;
+
+static LogicalResult checkTurns(const Events &events, Held &held) {
+  auto leaves = [&](const Events &body, Operation *op, const Held &before) -> LogicalResult {
+    if (failed(checkTurns(body, held)))
+      return failure();
+    bool same = held.size() == before.size() &&
+                llvm::all_of(held, [&](Operation *turn) { return before.contains(turn); });
+    if (!same)
+      return op->emitOpError() << "(turn_take_c2) does not leave a turn as it finds it";
+    return success();
+  };
+  for (const Event &event : events) {
+    if (isa<PingpongWaitOp>(event.op) && !held.insert(event.about).second)
+      return event.op->emitOpError()
+             << "(turn_take_c2) takes a turn that it has; pass it on before";
+    if (isa<PingpongArriveOp>(event.op) && !held.erase(event.about))
+      return event.op->emitOpError() << "(turn_take_c2) passes on a turn that was not taken";
+    if (event.isAccess())
+      continue;
+    Held before = held;
+    if (failed(leaves(event.body, event.op, before)) ||
+        failed(leaves(event.otherwise, event.op, before)))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// 4. Own steps
+//===----------------------------------------------------------------------===//
+
+static bool isSameNumber(Value a, Value b) {
+  APInt x, y;
+  return a == b || (matchPattern(a, m_ConstantInt(&x)) && matchPattern(b, m_ConstantInt(&y)) &&
+                    x.getSExtValue() == y.getSExtValue());
+}
+
+template <typename OpT> static bool holds(Operation *op) {
+  return op->walk([](OpT) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+static LogicalResult checkWarpgroupBounds(RoleOp role) {
+  SmallVector<WarpgroupBoundsOp> all;
+  role.walk([&](WarpgroupBoundsOp own) { all.push_back(own); });
+  if (all.empty())
+    return success();
+  WarpgroupBoundsOp own = all.front();
+  if (all.size() > 1)
+    return all[1].emitOpError() << "(own_steps_c1) stands once in a role";
+  Operation *around = own->getParentOp();
+  bool outer = around == role || (isa<scf::ForOp, scf::WhileOp>(around) &&
+                                  around->getParentOp() == role.getOperation());
+  if (!outer)
+    return own.emitOpError() << "(own_steps_c1) stands in what a role runs, or its outer loop "
+                                "does; move it out of the '"
+                             << around->getName() << "'";
+  if (holds<PutOp>(role))
+    return own.emitOpError() << "(own_steps_c1) stands in a role that fills rings, for all "
+                                "warpgroups; use the whole bounds there";
+  if (holds<PingpongWaitOp>(role) && !own.getLeast())
+    return own.emitOpError() << "(own_steps_c3) does not say up to where all warpgroups run, which "
+                                "take turns; add all(...)";
+  for (Operation *op = own->getNextNode(); op; op = op->getNextNode()) {
+    WalkResult walked = op->walk([&](scf::ForOp loop) {
+      if (!holds<GetOp>(loop) || isSameNumber(loop.getStep(), own.getStep()))
+        return WalkResult::advance();
+      auto error = loop.emitOpError() << "(own_steps_c2) gets in other steps than those that "
+                                         "warpgroups have of their own";
+      error.attachNote(own.getLoc()) << "these";
+      return WalkResult::interrupt();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// 5. Nobody waits for ever
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A role, or one of its warpgroups.
+struct Agent {
+  RoleOp role;
+  int64_t group = 0;
+  SmallVector<std::pair<Operation *, Operation *>> steps;
+  size_t next = 0;
+  /// By ring: slots got and released; by turn: times taken and passed on.
+  llvm::DenseMap<Operation *, int64_t> begun, ended;
+};
+
+struct Run {
+  SmallVector<Agent> agents;
+  llvm::DenseMap<Operation *, int64_t> puts;
+
+  bool blocked(Agent &agent);
+  void step(Agent &agent);
+  LogicalResult run(const Twine &how);
+};
+
+} // namespace
+
+bool Run::blocked(Agent &agent) {
+  auto [op, about] = agent.steps[agent.next];
+  if (isa<PutOp, PutValueOp>(op)) {
+    int64_t released = puts[about];
+    for (Agent &other : agents)
+      if (llvm::any_of(other.steps, [&, about = about](auto &step) {
+            return step.second == about && isa<GetOp>(step.first);
+          }))
+        released = std::min(released, other.ended[about]);
+    return puts[about] - released >= cast<RingOp>(about).getType().getStages();
+  }
+  if (isa<GetOp>(op))
+    return agent.begun[about] >= puts[about];
+  if (isa<PingpongWaitOp>(op)) {
+    int64_t groups = cast<PingpongOp>(about).getType().getCount(), taken = agent.begun[about];
+    int64_t before = agent.group ? agent.group - 1 : groups - 1;
+    for (Agent &other : agents)
+      if (other.role == agent.role && other.group == before)
+        return other.ended[about] < taken + (agent.group ? 1 : 0);
+  }
+  return false;
+}
+
+void Run::step(Agent &agent) {
+  auto [op, about] = agent.steps[agent.next++];
+  if (isa<PutOp, PutValueOp>(op))
+    ++puts[about];
+  else
+    ++(isa<GetOp, PingpongWaitOp>(op) ? agent.begun : agent.ended)[about];
+}
+
+LogicalResult Run::run(const Twine &how) {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (Agent &agent : agents)
+      while (agent.next < agent.steps.size() && !blocked(agent)) {
+        step(agent);
+        moved = true;
+      }
+  }
+  SmallVector<Agent *> stuck;
+  for (Agent &agent : agents)
+    if (agent.next < agent.steps.size())
+      stuck.push_back(&agent);
+  if (stuck.empty())
+    return success();
+  auto error = stuck.front()->steps[stuck.front()->next].first->emitOpError()
+               << "(get_c2) waits for ever in role \"" << stuck.front()->role.getName() << "\", "
+               << how;
+  for (Agent *agent : ArrayRef(stuck).drop_front())
+    error.attachNote(agent->steps[agent->next].first->getLoc())
+        << "role \"" << agent->role.getName() << "\" waits here";
+  return error;
+}
+
+/// The events in their order, loops `trips` times; false if they get too many.
+static bool flatten(const Events &events, int64_t trips, bool then, Agent &agent) {
+  constexpr size_t kMost = 20000;
+  for (const Event &event : events) {
+    if (event.isAccess())
+      agent.steps.push_back({event.op, event.about});
+    bool loop = isa<scf::ForOp, scf::WhileOp>(event.op);
+    for (int64_t i = 0; !event.isAccess() && i < (loop ? trips : 1); ++i)
+      if (!flatten(loop || then ? event.body : event.otherwise, trips, then, agent))
+        return false;
+    if (agent.steps.size() > kMost)
+      return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+LogicalResult tile::verifyRolesAgree(RolesOp roles) {
+  auto func = cast<FuncOp>(roles->getParentOp());
+  SmallVector<std::pair<RoleOp, Events>> all;
+  Events together;
+  for (auto role : roles.getBody().front().getOps<RoleOp>()) {
+    Events events = eventsOf(role.getBody().front());
+    Held held;
+    if (failed(checkTurns(events, held)))
+      return failure();
+    if (!held.empty())
+      return role.emitOpError() << "(turn_take_c2) keeps a turn in the end";
+    if (failed(checkWarpgroupBounds(role)))
+      return failure();
+    llvm::append_range(together, events);
+    all.push_back({role, std::move(events)});
+  }
+  if (failed(checkOwners(func)))
+    return failure();
+  for (auto ring : func.getBody().front().getOps<RingOp>())
+    if (failed(sameTree(only(together, ring, true), only(together, ring, false), ring)))
+      return failure();
+
+  constexpr int64_t kMostTrips = 3;
+  for (bool then : {true, false})
+    for (int64_t trips = 0; trips <= kMostTrips; ++trips) {
+      Run run;
+      bool small = true;
+      for (auto &[role, events] : all) {
+        bool turns = false;
+        role.walk([&](PingpongWaitOp) { turns = true; });
+        for (int64_t group = 0; group < (turns ? static_cast<int64_t>(role.getWarps()) / 4 : 1);
+             ++group) {
+          Agent &agent = run.agents.emplace_back();
+          agent.role = role;
+          agent.group = group;
+          small &= flatten(events, trips, then, agent);
+        }
+      }
+      if (small && failed(run.run("where loops run " + Twine(trips) + " times")))
+        return failure();
+    }
+  return success();
+}

@@ -1,0 +1,211 @@
+//===- Agent.h - one thread of control of a program -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_TARGET_INTERPRETER_AGENT_H
+#define FA_LIB_TARGET_INTERPRETER_AGENT_H
+
+#include "Barriers.h"
+#include "SharedMemory.h"
+#include "TileMath.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+#include <deque>
+
+namespace mlir::fa::interpreter {
+
+/// What a launch has taken of a count.
+struct Count {
+  /// The first op to open it, and with which total.
+  Operation *opened;
+  uint64_t total;
+  uint64_t taken = 0;
+};
+
+/// What is known of a program before it is run.
+struct Program {
+  explicit Program(tile::FuncOp func);
+
+  tile::FuncOp func;
+  /// Whether slots go by number, or there are roles: then an agent per warp runs
+  /// it, or two, each half of the threads, where there is only one.
+  bool byNumber = false;
+  tile::RolesOp roles;
+  unsigned agents = 1, barriers = 0;
+  /// What a launch starts.
+  int64_t blocks = 1;
+  /// Roles whose first warp alone does all; slots go by number.
+  SmallPtrSet<Operation *, 2> forOneWarp;
+  llvm::DenseMap<Operation *, RegionInstruction> instructions;
+  llvm::DenseMap<Operation *, Datum> constants;
+  /// By the address of the word; of this launch.
+  llvm::MapVector<const std::byte *, Count> counts;
+
+  /// The warp that moves each element of a tile: of those that hold it the
+  /// first, or, without a layout, 16 bytes a lane of so many warps in turn.
+  const std::vector<uint16_t> &ownersOf(RankedTensorType type, unsigned warps);
+  /// The agents that run an op.
+  unsigned agentsOf(Operation *op) const;
+
+private:
+  llvm::DenseMap<std::pair<Type, unsigned>, std::vector<uint16_t>> owners;
+};
+
+/// One instance of a program: what its agents share.
+struct Instance {
+  Instance(Program &program, ArrayRef<Argument> arguments, SmallVector<int64_t> ids,
+           const Options &options, uint64_t seed, uint64_t &opsLeft)
+      : program(program), arguments(arguments), ids(std::move(ids)), options(options),
+        opsLeft(opsLeft), random(seed), choices(random.next()),
+        memory(program.agents, program.barriers, random),
+        barriers(program.agents, program.barriers) {}
+
+  Program &program;
+  ArrayRef<Argument> arguments;
+  SmallVector<int64_t> ids;
+  const Options &options;
+  uint64_t &opsLeft;
+  Random random;
+  /// Seeds the choices that all agents must make alike.
+  uint64_t choices;
+  SharedMemory memory;
+  Barriers barriers;
+  /// Copies of the engine that are on their way.
+  std::vector<Copy> engine;
+  /// The number of each ring, turn and (the first of) barriers, which the first
+  /// agent to come there adds.
+  llvm::DenseMap<Operation *, unsigned> numbers;
+  /// What each op on a count has found so far, and the counts that are opened.
+  llvm::DenseMap<Operation *, std::vector<uint64_t>> found;
+  SmallPtrSet<const std::byte *, 2> opened;
+};
+
+/// Runs the program one op at a time.
+class Agent {
+public:
+  Agent(Instance &instance, unsigned number);
+
+  /// Blocked ones may go on after another's step; those that arrived do so too,
+  /// but have done something first.
+  enum class Step { Ran, Arrived, Blocked, Ended, Failed };
+  Step step();
+
+  unsigned getNumber() const { return number; }
+  bool hasEnded() const { return frames.empty(); }
+  /// The op that the agent is blocked at, or the barrier that it has come to.
+  Operation *getWaiting() const { return atBarrier ? atBarrier : frames.back().next; }
+  /// Whether the agent has come to a barrier, and goes on when `pass` says so.
+  bool isAtBarrier() const { return atBarrier; }
+  void pass(const Clock &joined);
+  const Clock &getClock() const { return clock; }
+  /// What a blocked agent waits for.
+  std::string describeWait() const;
+
+  /// An error at an op, that says where and with which seed it was found.
+  InFlightDiagnostic report(Operation *op, const Twine &message);
+  LogicalResult fail(Operation *op, const Twine &message, const Fault &fault = {});
+
+private:
+  /// A block that is being run, and of loops how far they are.
+  struct Frame {
+    Operation *next, *parent;
+    int64_t at = 0, end = 0, step = 0;
+  };
+
+  // Agent.cpp: control flow.
+  LogicalResult execute(Operation *op);
+  void enter(Block &block, Operation *parent);
+  LogicalResult startLoop(Operation *op);
+  void startIfAny(tile::IfAnyOp op);
+  LogicalResult leave(Operation *terminator);
+  void finishIfAny(tile::IfAnyOp op, ArrayRef<Datum> yielded);
+
+  // AgentTile.cpp: ops on tiles and views.
+  LogicalResult executeTile(Operation *op);
+  TileRef load(Value source, ValueRange indices, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape,
+               Type element);
+  LogicalResult store(tile::StoreOp op);
+
+  // AgentShared.cpp: products, rings, slots by number.
+  LogicalResult executeProduct(Operation *op);
+  LogicalResult executeRing(Operation *op);
+  LogicalResult executeSlot(Operation *op);
+  LogicalResult tileOfOperand(Operation *op, Value operand, TileRef &tile, ElementRange range = {});
+  ElementRange rowsOfProduct(tile::DotStartOp op, unsigned operand) const;
+  LogicalResult write(tile::WriteOp op);
+  LogicalResult startProduct(tile::DotStartOp op);
+  LogicalResult await(tile::AwaitOp op);
+  LogicalResult checkRelease(tile::ReleaseOp op);
+  LogicalResult put(tile::PutOp op);
+  LogicalResult copy(tile::CopyOp op);
+  LogicalResult finish(Operation *op);
+  std::vector<int32_t> ownElements(RankedTensorType type);
+  TileRef tileOfValue(Value value) const;
+  Access accessBy(Operation *op) const { return {number, clock, op}; }
+
+  // AgentRoles.cpp: roles, and what they wait for.
+  LogicalResult executeRoles(Operation *op);
+  void enterRole(tile::RolesOp op);
+  void leaveRole();
+  const Memory &viewOf(Value map, Value view, SmallVectorImpl<int64_t> &dims) const;
+  LogicalResult engineCopy(tile::CopyOp op);
+  LogicalResult copyOut(tile::BulkStoreOp op);
+  LogicalResult storeOut(BulkStore &copy, const Elements &tile);
+  LogicalResult waitForCopiesOut(Operation *op);
+  /// Which numbered barrier it is.
+  template <typename NamedOp> int64_t numberOfNamed(NamedOp op) const {
+    Value offset = op.getOffset();
+    return static_cast<int64_t>(op.getId()) + (offset ? integer(offset) : 0);
+  }
+  LogicalResult namedBarrier(Operation *op, int64_t id, int64_t threads, bool waits);
+  LogicalResult barrierAt(Operation *op, Value barriers, Value slot, unsigned &barrier);
+
+  // AgentCounts.cpp: numbers that blocks take.
+  LogicalResult executeCount(Operation *op);
+  uint64_t wordOf(Value count) const;
+  void setWord(Value count, uint64_t word);
+  void openCount(tile::SchedulerResetOp op);
+  FailureOr<uint64_t> takeNumber(tile::SchedulerNextOp op);
+
+  /// The number among the warps of the role, or of the program outside of roles.
+  unsigned warp() const { return number - firstWarp; }
+  /// The number of a ring, turn or barriers, added by the first agent.
+  unsigned numberOf(Operation *op, function_ref<unsigned()> add);
+
+  const Datum &get(Value value) const { return values.find(value)->second; }
+  int64_t integer(Value value) const { return get(value).scalar.i; }
+  SmallVector<int64_t, 4> integers(ValueRange values) const;
+  void set(Value value, Datum datum) { values[value] = std::move(datum); }
+  void set(ValueRange results, ArrayRef<Datum> data);
+
+  Instance &instance;
+  unsigned number;
+  /// Of the role that the agent is in, or of the program.
+  unsigned firstWarp = 0, warps;
+  tile::RoleOp role;
+  Clock clock;
+  SmallVector<Frame, 8> frames;
+  llvm::DenseMap<Value, Datum> values;
+  uint64_t numChoices = 0;
+  Operation *atBarrier = nullptr;
+  bool blocked = false, arrived = false;
+  /// At a numbered barrier, once arrived: how often it will have been completed.
+  uint64_t awaitedCompletions = 0;
+  /// Which rows of a running tile.if_any take what its region yields.
+  SmallVector<std::vector<bool>, 2> chosenRows;
+  std::vector<std::shared_ptr<Product>> products;
+  std::vector<Copy> openGroup;
+  std::deque<std::vector<Copy>> groups;
+  std::vector<BulkStore> copiesOut;
+  llvm::DenseMap<Operation *, size_t> numFound;
+};
+
+/// What the blocks of a launch have left of its counts.
+LogicalResult checkCounts(const Program &program, uint64_t seed);
+
+} // namespace mlir::fa::interpreter
+
+#endif // FA_LIB_TARGET_INTERPRETER_AGENT_H

@@ -1,0 +1,111 @@
+//===- Barriers.h - what agents of one instance wait for -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Barriers in shared memory (arrivals, bytes, phases), numbered barriers and
+// turns. All of them hand on clocks: who waited knows what those who arrived
+// had done, and what the engine had copied for that barrier.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_TARGET_INTERPRETER_BARRIERS_H
+#define FA_LIB_TARGET_INTERPRETER_BARRIERS_H
+
+#include "Access.h"
+
+namespace mlir::fa::interpreter {
+
+class Barriers {
+public:
+  Barriers(unsigned agents, unsigned engines) : agents(agents), engines(engines) {}
+
+  //===--- in shared memory -----------------------------------------------===//
+
+  /// Adds the barriers of an op; returns the number of the first.
+  unsigned add(tile::BarriersOp op);
+  /// Whether the phase of a parity is complete; joins what came before it.
+  bool wait(unsigned barrier, bool parity, Clock &clock) const;
+  /// An arrival, with bytes that are to come. The agent's time goes on.
+  Fault arrive(unsigned agent, Clock &clock, unsigned barrier, int64_t bytes, Operation *op);
+  /// When the copy lands, as an access of the engine.
+  Access engineAccess(const Copy &copy);
+  /// The bytes of a copy are there.
+  Fault land(const Copy &copy, int64_t bytes);
+  /// What a phase lacks, for one who waits.
+  std::string describe(unsigned barrier) const;
+  /// That no phase has begun and is not complete.
+  Fault checkComplete(Operation *&op) const;
+
+  //===--- by number ------------------------------------------------------===//
+
+  struct Arrival {
+    Fault fault;
+    /// Complete when the barrier has been so that many times.
+    uint64_t completions = 0;
+  };
+  Arrival arriveNamed(unsigned agent, Clock &clock, int64_t id, int64_t threads, bool waits,
+                      Operation *op);
+  /// Whether the barrier was completed after an arrival; joins what came before.
+  bool waitNamed(int64_t id, uint64_t completions, Clock &clock) const;
+  std::string describeNamed(int64_t id) const;
+
+  //===--- turns ----------------------------------------------------------===//
+
+  /// Adds a turn that goes round warpgroups.
+  unsigned addPingpong(tile::PingpongOp op);
+  /// False where it is not the warpgroup's turn.
+  bool take(unsigned turn, unsigned agent, int64_t group, Clock &clock, Operation *op,
+            Fault &fault);
+  Fault pass(unsigned turn, unsigned agent, Clock &clock, Operation *op);
+  std::string describeTurn(unsigned turn) const;
+  /// That the agent has no turn in the end.
+  Fault checkPassed(unsigned agent, Operation *&op) const;
+
+private:
+  struct Barrier {
+    tile::BarriersOp op;
+    /// Arrivals of each phase; those that the running one still lacks, and bytes.
+    int64_t all = 0, arrivals = 0, bytes = 0;
+    uint64_t completed = 0;
+    uint32_t landings = 0;
+    Operation *lastExpect = nullptr;
+    SmallVector<unsigned, 16> arrived;
+    /// What those knew who arrived in the running phase, and in those before.
+    Clock running, done;
+  };
+  struct Named {
+    int64_t threads = 0;
+    Operation *first = nullptr;
+    bool isWaitedFor = false;
+    SmallVector<unsigned, 16> arrived;
+    uint64_t completed = 0;
+    Clock running, done;
+  };
+  struct Turn {
+    int64_t groups = 1;
+    /// Warpgroups that passed it on, and warps of the one that has it.
+    uint64_t passed = 0;
+    unsigned passing = 0;
+    Clock clock = {};
+    struct Taken {
+      uint64_t count = 0;
+      Operation *by = nullptr;
+    };
+    SmallVector<Taken, 16> taken = {};
+  };
+
+  Clock none() const { return Clock(agents + engines, 0); }
+  void completePhase(Barrier &barrier);
+
+  unsigned agents, engines;
+  std::vector<Barrier> barriers;
+  Named named[16];
+  std::vector<Turn> turns;
+};
+
+} // namespace mlir::fa::interpreter
+
+#endif // FA_LIB_TARGET_INTERPRETER_BARRIERS_H

@@ -1,0 +1,303 @@
+//===- SharedMemory.cpp - rings and slots of one instance, and who may touch them -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedMemory.h"
+#include "TileMath.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::interpreter;
+
+unsigned SharedMemory::addRing(tile::RingOp op, unsigned readers) {
+  tile::RingType type = op.getType();
+  Ring ring{op, type.getElementType(), readers, {}, {}, {}, {}};
+  ring.putBy.resize(agents);
+  ring.gotBy.resize(agents);
+  ring.slots.resize(type.getStages());
+  for (Slot &slot : ring.slots) {
+    slot.data.resize(elementsOf(type.getShape()));
+    slot.lastWrite.assign(agents + engines, nullptr);
+    slot.lastRead.assign(agents, nullptr);
+    poison(ring, slot);
+  }
+  rings.push_back(std::move(ring));
+  return rings.size() - 1;
+}
+
+void SharedMemory::poison(const Ring &ring, Slot &slot) {
+  for (RegionValue &value : slot.data)
+    value = poisonOf(ring.element, random);
+}
+
+//===----------------------------------------------------------------------===//
+// As rings
+//===----------------------------------------------------------------------===//
+
+bool SharedMemory::wasPut(unsigned ring, unsigned agent, Operation *op, Fault &fault) {
+  Ring &r = rings[ring];
+  uint64_t number = r.putBy[agent];
+  if (number >= r.puts.size())
+    return false;
+  if (r.puts[number] != op)
+    fault = {"is put " + std::to_string(number) + " of its ring, which another warp did elsewhere",
+             r.puts[number], "put here"};
+  ++r.putBy[agent];
+  return true;
+}
+
+bool SharedMemory::canPut(unsigned ring) const {
+  const Ring &r = rings[ring];
+  return !r.slots[r.puts.size() % r.slots.size()].isFull;
+}
+
+bool SharedMemory::canGet(unsigned ring, unsigned agent) const {
+  return rings[ring].gotBy[agent] < rings[ring].puts.size();
+}
+
+void SharedMemory::put(unsigned ring, unsigned agent, TileRef tile,
+                       std::optional<Source> asynchronous, Operation *op) {
+  Ring &r = rings[ring];
+  Slot &slot = r.slots[r.puts.size() % r.slots.size()];
+  r.puts.push_back(op);
+  ++r.putBy[agent];
+  slot.isFull = true;
+  ++slot.generation;
+  slot.got.clear();
+  slot.released.clear();
+  if (asynchronous) {
+    slot.source = ++numSources;
+    sources.emplace(slot.source, *asynchronous);
+  }
+  // What is asynchronous may be there at once, or not before the get.
+  if (asynchronous && random.coin())
+    slot.arriving = std::move(tile);
+  else
+    slot.data = *tile;
+}
+
+SlotRef SharedMemory::get(unsigned ring, unsigned agent) {
+  Ring &r = rings[ring];
+  int64_t stage = r.gotBy[agent]++ % r.slots.size();
+  Slot &slot = r.slots[stage];
+  sources.erase(slot.source);
+  if (slot.arriving)
+    slot.data = *slot.arriving;
+  slot.arriving.reset();
+  slot.got.push_back(agent);
+  return {ring, stage, slot.generation};
+}
+
+Fault SharedMemory::checkHandle(unsigned agent, const SlotRef &ref) const {
+  const Slot &slot = at(ref);
+  if (slot.isFull && slot.generation == ref.generation && !llvm::is_contained(slot.released, agent))
+    return {};
+  return {"after its slot was released", slot.lastRelease, "released here"};
+}
+
+Fault SharedMemory::release(const Access &access, const SlotRef &ref) {
+  if (Fault fault = checkHandle(access.agent, ref))
+    return {"comes " + fault.message, fault.other, fault.note};
+  Slot &slot = at(ref);
+  slot.released.push_back(access.agent);
+  slot.lastRelease = access.op;
+  if (slot.released.size() < rings[ref.ring].readers)
+    return {};
+  slot.isFull = false;
+  poison(rings[ref.ring], slot);
+  return {};
+}
+
+Fault SharedMemory::checkEmpty(Operation *&ringOp) const {
+  for (const Ring &ring : rings)
+    for (const Slot &slot : ring.slots)
+      if (slot.isFull) {
+        ringOp = ring.op;
+        return {slot.got.size() > slot.released.size()
+                    ? "has a slot that was got and not released in the end"
+                    : "has a slot that was put and not got in the end"};
+      }
+  return {};
+}
+
+std::string SharedMemory::describeFull(unsigned ring) const {
+  const Ring &r = rings[ring];
+  if (agents == 1)
+    return "";
+  const Slot &slot = r.slots[r.puts.size() % r.slots.size()];
+  return "; the next one was got by " + std::to_string(slot.got.size()) + " and released by " +
+         std::to_string(slot.released.size()) + " of " + std::to_string(r.readers) + " warps";
+}
+
+//===----------------------------------------------------------------------===//
+// By number
+//===----------------------------------------------------------------------===//
+
+std::string SharedMemory::writerOf(unsigned agent) const {
+  return agent < agents ? nameOfWarp(agent) : "the TMA";
+}
+
+/// That all that was read and written of the elements is done.
+Fault SharedMemory::checkOverwrite(const Access &access, const Slot &slot,
+                                   ArrayRef<int32_t> elements) const {
+  for (const Slot::Reading &reading : slot.reading) {
+    if (llvm::none_of(elements, [&](int32_t e) { return reading.range.contains(e); }))
+      continue;
+    bool product = isa<tile::DotStartOp>(reading.op);
+    return {"overwrites what a " + std::string(product ? "product" : "copy") + " of " +
+                nameOfWarp(reading.agent) + " still reads; " +
+                (product ? "await it" : "wait for it") + " first",
+            reading.op, product ? "the product starts here" : "the copy starts here"};
+  }
+  size_t count = slot.data.size();
+  for (int32_t e : elements) {
+    if (!slot.cells.empty()) {
+      const Cell &cell = slot.cells[e];
+      if (cell.written == Written::InFlight)
+        return {"overwrites what a copy of " + writerOf(cell.writer) + " is still writing",
+                slot.lastWrite[cell.writer], "copied here"};
+      if (cell.written == Written::Yes && access.clock[cell.writer] < cell.clock)
+        return {"overwrites what " + writerOf(cell.writer) + " wrote, with no barrier between",
+                slot.lastWrite[cell.writer], "written here"};
+    }
+    for (unsigned agent = 0; agent < agents && !slot.reads.empty(); ++agent)
+      if (access.clock[agent] < slot.reads[agent * count + e])
+        return {"overwrites what " + nameOfWarp(agent) + " may still read, with no barrier between",
+                slot.lastRead[agent], "read here"};
+  }
+  return {};
+}
+
+Fault SharedMemory::write(const Access &access, const SlotRef &ref, ArrayRef<int32_t> elements,
+                          const Elements &tile) {
+  Slot &slot = at(ref);
+  if (Fault fault = checkOverwrite(access, slot, elements))
+    return fault;
+  slot.cells.resize(slot.data.size());
+  slot.lastWrite[access.agent] = access.op;
+  for (int32_t e : elements) {
+    slot.data[e] = tile[e];
+    slot.cells[e] = {access.clock[access.agent], static_cast<uint16_t>(access.agent), Written::Yes};
+  }
+  return {};
+}
+
+Fault SharedMemory::startCopy(const Access &access, Copy &copy, Source source) {
+  Slot &slot = at(copy.slot);
+  if (Fault fault = checkOverwrite(access, slot, copy.elements))
+    return fault;
+  copy.source = ++numSources;
+  sources.emplace(copy.source, std::move(source));
+  slot.cells.resize(slot.data.size());
+  slot.lastWrite[access.agent] = access.op;
+  // The bytes may be there at once, which nobody may count on.
+  bool early = random.coin();
+  for (int32_t e : copy.elements) {
+    slot.data[e] = early ? (*copy.tile)[e] : poisonOf(rings[copy.slot.ring].element, random);
+    slot.cells[e] = {0, static_cast<uint16_t>(access.agent), Written::InFlight};
+  }
+  return {};
+}
+
+void SharedMemory::land(const Access &access, const Copy &copy) {
+  Slot &slot = at(copy.slot);
+  sources.erase(copy.source);
+  slot.lastWrite[access.agent] = copy.op;
+  for (int32_t e : copy.elements) {
+    slot.data[e] = (*copy.tile)[e];
+    slot.cells[e] = {access.clock[access.agent], static_cast<uint16_t>(access.agent), Written::Yes};
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Both
+//===----------------------------------------------------------------------===//
+
+Fault SharedMemory::read(const Access &access, const SlotRef &ref, bool byNumber, TileRef &tile,
+                         ElementRange range) {
+  Slot &slot = at(ref);
+  if (!byNumber) {
+    if (Fault fault = checkHandle(access.agent, ref))
+      return {"reads " + fault.message, fault.other, fault.note};
+    tile = std::make_shared<const Elements>(slot.data);
+    return {};
+  }
+  size_t count = slot.data.size();
+  slot.cells.resize(count);
+  slot.reads.resize(agents * count);
+  slot.lastRead[access.agent] = access.op;
+  uint32_t *reads = &slot.reads[access.agent * count];
+  for (size_t e = range.begin, end = std::min<size_t>(count, range.end); e < end; ++e) {
+    const Cell &cell = slot.cells[e];
+    Operation *writer = slot.lastWrite[cell.writer];
+    if (cell.written == Written::Never)
+      return {"reads shared memory that nothing has written"};
+    if (cell.written == Written::InFlight)
+      return {"reads what a copy of " + writerOf(cell.writer) + " is still writing; wait for it",
+              writer, "copied here"};
+    if (access.clock[cell.writer] < cell.clock)
+      return {"reads what " + writerOf(cell.writer) + " wrote, with no barrier between", writer,
+              "written here"};
+    reads[e] = access.clock[access.agent];
+  }
+  tile = std::make_shared<const Elements>(slot.data);
+  return {};
+}
+
+Fault SharedMemory::fill(const Access &access, const SlotRef &ref, ArrayRef<int32_t> elements,
+                         const Elements &tile) {
+  if (Fault fault = checkHandle(access.agent, ref))
+    return {"writes " + fault.message, fault.other, fault.note};
+  Slot &slot = at(ref);
+  for (int32_t e : elements)
+    slot.data[e] = tile[e];
+  return {};
+}
+
+void SharedMemory::startReading(const Access &access, const SlotRef &slot, ElementRange range) {
+  at(slot).reading.push_back({access.agent, access.op, range});
+}
+
+void SharedMemory::endReading(Operation *op, unsigned agent, const SlotRef &slot) {
+  auto &reading = at(slot).reading;
+  auto found =
+      llvm::find_if(reading, [&](auto &entry) { return entry.agent == agent && entry.op == op; });
+  if (found != reading.end())
+    reading.erase(found);
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+Source::Source(const Memory &memory, ArrayRef<int64_t> start, ArrayRef<int64_t> dims,
+               ArrayRef<int64_t> shape, Operation *op)
+    : memory(&memory), begin(start), op(op) {
+  for (auto [d, from] : llvm::enumerate(begin)) {
+    const auto *dim = llvm::find(dims, static_cast<int64_t>(d));
+    int64_t extent = dim == dims.end() ? 1 : shape[dim - dims.begin()], to = 0;
+    if (llvm::AddOverflow(from, extent, to))
+      to = from;
+    from = std::max<int64_t>(from, 0);
+    end.push_back(std::min(to, memory.sizes[d]));
+  }
+}
+
+bool Source::overlaps(const Source &other) const {
+  if (memory->data != other.memory->data || begin.size() != other.begin.size())
+    return false;
+  for (size_t d = 0; d < begin.size(); ++d)
+    if (std::max(begin[d], other.begin[d]) >= std::min(end[d], other.end[d]))
+      return false;
+  return true;
+}
+
+Fault SharedMemory::checkStore(const Source &destination) const {
+  for (const auto &[number, source] : sources)
+    if (source.overlaps(destination))
+      return {"stores to what a copy may still read", source.op, "the copy starts here"};
+  return {};
+}

@@ -1,0 +1,176 @@
+// RUN: fa-opt %s --tile-promote-shared="products=async emit-remarks" --split-input-file --verify-diagnostics | FileCheck %s
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// What a loop loads gets two slots.
+// CHECK-LABEL: tile.func @chain
+// CHECK: %[[RX:.*]] = tile.ring : <1 x 64x64xf16
+// CHECK: %[[RY:.*]] = tile.ring : <2 x 64x64xf16
+// CHECK: %[[RZ:.*]] = tile.ring : <2 x 64x64xf16
+tile.func @chain(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !tile.view<?x64xf16> {tile.align = 16 : i64},
+                 %z: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.view<?x64xf32>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %i = arith.muli %t, %c64 : index
+  %n = tile.dim %y, 0 : !tile.view<?x64xf16>
+  %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  // CHECK: tile.put %[[RX]], {{.*}} copy(tma)
+  // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, tma}}
+  %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  // CHECK: %[[A:.*]] = tile.get %[[RX]]
+  // CHECK-NEXT: scf.for
+  %r = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32, #acc>) {
+    // CHECK: tile.put %[[RY]], {{.*}} copy(tma)
+    // CHECK-NEXT: %[[B:.*]] = tile.get %[[RY]]
+    // CHECK-NEXT: %[[P:.*]] = tile.dot_start %[[A]], %[[B]], %{{.*}} transpose_b : {{.*}} -> <tensor<64x64xf32, #[[ACC:.*]]>>
+    // CHECK-NEXT: %[[S:.*]] = tile.await %[[P]]
+    // CHECK-NEXT: tile.release %[[B]]
+    // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, tma}}
+    %b = tile.load %y[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+    %s = tile.dot %a, %b, %acc0 transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+    // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, tma}}
+    %c = tile.load %z[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+    // CHECK: arith.truncf %[[S]]
+    %p = arith.truncf %s : tensor<64x64xf32, #acc> to tensor<64x64xf16, #acc>
+    // CHECK: tile.dot_start
+    // CHECK-NEXT: tile.await
+    %o = tile.dot %p, %c, %acc : tensor<64x64xf16, #acc>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+    scf.yield %o : tensor<64x64xf32, #acc>
+  }
+  tile.store %r, %out[%i, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// -----
+
+// The other schedule, since no TMA serves a view without a promise.
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// CHECK-LABEL: tile.func @not_aligned
+tile.func @not_aligned(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  // CHECK: copy(cp_async)
+  // expected-remark @+1 {{cp_async}}
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  // CHECK: copy(ld_st)
+  // expected-remark @+2 {{no asynchronous products in this program, since 'tile.load' here does not allow them: its view has no tile.align 16}}
+  // expected-remark @+1 {{ld_st: the source has no tile.align 16}}
+  %b = tile.load %y[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  // CHECK: tile.dot
+  %s = tile.dot %a, %b, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+  tile.store %s, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8), (2, 64, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// CHECK-LABEL: tile.func @two_rows_of_warps
+tile.func @two_rows_of_warps(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.view<?x64xf32>)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<128x64xf32, #acc>
+  // expected-remark @+1 {{cp_async}}
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<128x64xf16>
+  // expected-remark @+1 {{cp_async}}
+  %b = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  // CHECK: tile.dot
+  // expected-remark @+1 {{since 'tile.dot' here does not allow them: its rows are not 16 for each warp of whole warpgroups}}
+  %s = tile.dot %a, %b, %acc transpose_b : tensor<128x64xf16>, tensor<64x64xf16>, tensor<128x64xf32, #acc>
+  tile.store %s, %out[%c0, %c0] dims [0, 1] : tensor<128x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// Both roles can run an if about scalars.
+// CHECK-LABEL: tile.func @in_an_if
+tile.func @in_an_if(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.view<?x64xf32>, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  scf.if %p {
+    // CHECK: scf.if
+    // CHECK-NEXT: tile.put {{.*}} copy(tma)
+    // expected-remark @+1 {{tma}}
+    %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+    // CHECK: tile.dot_start
+    %s = tile.dot %a, %a, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+    tile.store %s, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
+  }
+  tile.return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// CHECK-LABEL: tile.func @in_a_switch
+tile.func @in_a_switch(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.view<?x64xf32>, %i: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  scf.index_switch %i
+  default {
+    // CHECK: copy(cp_async)
+    // expected-remark @+1 {{cp_async}}
+    %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+    // expected-remark @+1 {{since 'tile.dot' here does not allow them: it stands in 'scf.index_switch'}}
+    %s = tile.dot %a, %a, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+    tile.store %s, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
+    scf.yield
+  }
+  tile.return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (6, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// Rows of 80 bytes: a panel of 128 bytes holds them, the rest is 0.
+// CHECK-LABEL: tile.func @part_of_a_panel
+// CHECK: tile.ring : <1 x 64x48xf16, #tile.swizzle<128>>
+tile.func @part_of_a_panel(%x: !tile.view<?x40xf16> {tile.align = 16 : i64}, %y: !tile.view<?x40xf16> {tile.align = 16 : i64}, %out: !tile.view<?x48xf32>)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<64x48xf32, #acc>
+  // expected-remark @+1 {{64x48xf16 to shared memory: 8192 bytes, tma}}
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x40xf16> -> tensor<64x48xf16>
+  // expected-remark @+1 {{48x48xf16 to shared memory: 6144 bytes, tma}}
+  %b = tile.load %y[%c0, %c0] dims [0, 1] : !tile.view<?x40xf16> -> tensor<48x48xf16>
+  // CHECK: tile.dot_start
+  %s = tile.dot %a, %b, %acc transpose_b : tensor<64x48xf16>, tensor<48x48xf16>, tensor<64x48xf32, #acc>
+  tile.store %s, %out[%c0, %c0] dims [0, 1] : tensor<64x48xf32, #acc>, !tile.view<?x48xf32>
+  tile.return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// CHECK-LABEL: tile.func @odd_rows
+tile.func @odd_rows(%x: !tile.view<?x59xf16> {tile.align = 16 : i64}, %out: !tile.view<?x64xf32>)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  // CHECK: copy(cp_async)
+  // expected-remark @+2 {{no asynchronous products in this program, since 'tile.load' here does not allow them: its view's rows are no multiple of 16 bytes}}
+  // expected-remark @+1 {{cp_async}}
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x59xf16> -> tensor<64x64xf16>
+  %s = tile.dot %a, %a, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+  tile.store %s, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}
