@@ -31,7 +31,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::tile {
-#define GEN_PASS_DEF_TILEPERSISTGRID
+#define GEN_PASS_DEF_TILEMAKEPERSISTENT
 #include "fa/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace mlir::tile
 

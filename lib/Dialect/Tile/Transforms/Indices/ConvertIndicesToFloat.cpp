@@ -19,7 +19,7 @@
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 
 namespace mlir::tile {
-#define GEN_PASS_DEF_TILEFLOATPOSITIONS
+#define GEN_PASS_DEF_TILECONVERTINDICESTOFLOAT
 #include "fa/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace mlir::tile
 

@@ -34,7 +34,7 @@
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::tile {
-#define GEN_PASS_DEF_TILENARROWPOSITIONS
+#define GEN_PASS_DEF_TILENARROWINDICES
 #include "fa/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace mlir::tile
 

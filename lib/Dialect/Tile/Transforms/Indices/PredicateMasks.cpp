@@ -21,7 +21,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::tile {
-#define GEN_PASS_DEF_TILESKIPSELECT
+#define GEN_PASS_DEF_TILEPREDICATEMASKS
 #include "fa/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace mlir::tile
 

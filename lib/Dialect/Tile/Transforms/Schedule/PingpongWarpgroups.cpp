@@ -19,7 +19,7 @@
 #include "mlir/IR/Builders.h"
 
 namespace mlir::tile {
-#define GEN_PASS_DEF_TILEORDERWARPGROUPS
+#define GEN_PASS_DEF_TILEPINGPONGWARPGROUPS
 #include "fa/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace mlir::tile
 

@@ -27,7 +27,7 @@
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::tile {
-#define GEN_PASS_DEF_TILESKIPSTEPS
+#define GEN_PASS_DEF_TILESPLITWARPGROUPLOOPS
 #include "fa/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace mlir::tile
 

@@ -37,7 +37,7 @@
 #include "mlir/IR/Builders.h"
 
 namespace mlir::tile {
-#define GEN_PASS_DEF_TILESTAGESTORES
+#define GEN_PASS_DEF_TILESTAGEEPILOGUE
 #include "fa/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace mlir::tile
 
