@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compiles kernels to PTX and assembles them, and sees that none spills.
 
-    check_ptx.py [--target=sm_80|sm_90a] [--dtype=f16|bf16|f32]... [--examples] [--whole] [--jobs=N]
-                 [FILE.mlir...]
+    check_ptx.py [--target=sm_80|sm_90a|cpu] [--dtype=f16|bf16|f32]... [--examples] [--whole] [--timed]
+                 [--save=DIR | --against=DIR] [--jobs=N] [FILE.mlir...]
 
 By --dtype: an attention of every feature (masks, scores, dropout), alone and causal,
 at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTiles.cpp),
@@ -31,12 +31,14 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ARCHITECTURES = {"sm_80": ("sm_80", "sm_90"), "sm_90a": ("sm_90a",)}
+sys.path.insert(0, os.path.join(ROOT, "bench"))
+ARCHITECTURES = {"sm_80": ("sm_80", "sm_90"), "sm_90a": ("sm_90a",), "cpu": ()}
 
 # The head dimensions of the table's lines.
 HEAD_DIMS = {
     "sm_80": {"f16": (64, 96, 128, 256), "bf16": (64, 96, 128, 256), "f32": (64, 128, 256)},
     "sm_90a": {"f16": (64, 80, 96, 128, 256), "bf16": (64, 80, 96, 128, 256), "f32": (64, 128, 256)},
+    "cpu": {"f16": (64,), "bf16": (128,), "f32": (64, 128)},
 }
 
 # Head dimensions that round up to others than a line's, by target, type and features: for
@@ -47,6 +49,7 @@ BETWEEN = {
               "f32": [(160, ["plain"]), (176, ["causal"]), (200, ["plain"]), (224, ["plain"]),
                       (240, ["causal"])]},
     "sm_90a": {},
+    "cpu": {},
 }
 
 # For sm_90a, the tiles of short sequences, by head dimension up to.
@@ -160,6 +163,19 @@ def cases(target, dtypes, whole):
                 yield case(scores)
 
 
+def timed_cases(target):
+    """What bench/gpu_cases.py times, as `cases` has it."""
+    import gpu_cases
+    for name, case in gpu_cases.CASES.items():
+        for dim in (64, 128, 256):
+            for lse in (True, False):
+                text = gpu_cases.program(case, dim, lse)
+                for options in [[]] if target == "cpu" else [[], ["--unaligned"]] + (
+                        [SHORT[128 if dim <= 128 else 256]] if target == "sm_90a" else []):
+                    yield ("timed %s d%d%s%s" % (name, dim, "" if lse else " no lse",
+                                                 "".join(options)), text, options, False)
+
+
 def find_ptxas():
     return shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
 
@@ -201,6 +217,50 @@ def check(ptxas, target, text, options, wgmma=False):
         return "; ".join(problems), ", ".join(said)
 
 
+def emit(target, text, options, path):
+    """Compile to PTX, or for CPUs to an object. Return what fa-opt says if it fails."""
+    with tempfile.NamedTemporaryFile("w", suffix=".mlir") as source:
+        source.write(text)
+        source.flush()
+        kind = "obj" if target == "cpu" else "ptx"
+        compiled = run(["fa-opt", source.name, "--target=" + target, "--emit=" + kind, "-o", path,
+                        *options])
+        return compiled.stdout.strip() or "no reason" if compiled.returncode else ""
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def differ(ptxas, target, text, options, before):
+    """In what a program's code differs from the file `before`, empty if in nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        after = os.path.join(folder, "k.ptx")
+        refusal = emit(target, text, options, after)
+        refused = not os.path.exists(before)
+        if refusal or refused:
+            return "" if refusal and refused else "fa-opt: " + (refusal or "was refused before")
+        if read(before) == read(after):
+            return ""
+        if target == "cpu":
+            return "another object"
+        cubins = []
+        for ptx in (before, after):
+            # ptxas writes the name of its input into what it makes.
+            shutil.copyfile(ptx, os.path.join(folder, "same.ptx"))
+            cubin = os.path.join(folder, "cubin%d" % len(cubins))
+            assembled = run([ptxas, "-v", "-arch=" + ARCHITECTURES[target][0],
+                             os.path.join(folder, "same.ptx"), "-o", cubin])
+            if assembled.returncode:
+                return "ptxas: " + assembled.stdout.strip()
+            registers = "/".join(re.findall(r"Used (\d+) reg", assembled.stdout))
+            spills = re.findall(r"(\d+) bytes spill stores", assembled.stdout)
+            cubins.append((read(cubin), "%s registers, %s bytes spilled, %d bytes" % (
+                registers, "/".join(spills), os.path.getsize(cubin))))
+        return "" if cubins[0][0] == cubins[1][0] else "%s; before: %s" % (cubins[1][1], cubins[0][1])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -208,6 +268,9 @@ def main():
     parser.add_argument("--dtype", action="append", default=[], choices=("f16", "bf16", "f32"))
     parser.add_argument("--examples", action="store_true")
     parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--timed", action="store_true")
+    parser.add_argument("--save", metavar="DIR")
+    parser.add_argument("--against", metavar="DIR")
     parser.add_argument("--verbose", action="store_true", help="print what passed, too")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("files", nargs="*")
@@ -218,6 +281,8 @@ def main():
 
     work = list(cases(options.target, options.dtype, options.whole))
     files = list(options.files)
+    if options.timed:
+        work += timed_cases(options.target)
     if options.examples:
         files += sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir")))
     for path in files:
@@ -226,9 +291,24 @@ def main():
         work.append((os.path.basename(path), text, []))
         work.append((os.path.basename(path) + " unaligned", text, ["--unaligned"]))
 
+    saved = options.save or options.against
+    if options.target == "cpu" and not saved:
+        parser.error("--target=cpu goes with --save or --against: there is nothing to assemble")
+    if options.save:
+        os.makedirs(options.save, exist_ok=True)
+
+    def judge(case):
+        if not saved:
+            return check(ptxas, options.target, *case[1:])
+        path = os.path.join(saved, re.sub(r"[^\w.=-]+", "_", "%s %s" % (options.target, case[0])))
+        if options.against:
+            return differ(ptxas, options.target, case[1], case[2], path), ""
+        # What is refused leaves no file, which --against compares, too.
+        return "", emit(options.target, case[1], case[2], path)
+
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = pool.map(lambda case: check(ptxas, options.target, *case[1:]), work)
+        results = pool.map(judge, work)
         for (name, *_), (problem, said) in zip(work, results):
             failures += bool(problem)
             if problem or options.verbose:
