@@ -173,6 +173,8 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
     int64_t bytes = 0;
     auto roles = func.getBody().front().getOps<RolesOp>();
     if (roles.empty()) {
+      if (failed(rejectOpenLoops()))
+        return signalPassFailure();
       SyncPlan plan = planSynchronization(func);
       report(plan);
       Lowering(func, plan, rewriter).run();
@@ -197,6 +199,20 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
         op->emitOpError() << "copy(tma) needs a role that copies; use copy(cp_async)";
       else
         op->emitOpError() << "needs a role of whole warpgroups; use tile.store";
+      return WalkResult::interrupt();
+    });
+    return failure(walked.wasInterrupted());
+  }
+
+  /// The planner does not follow them.
+  LogicalResult rejectOpenLoops() {
+    WalkResult walked = getOperation().walk([](Operation *op) {
+      auto loop = op->getParentOfType<scf::WhileOp>();
+      if (!isRingAccess(op) || !loop)
+        return WalkResult::advance();
+      auto error = op->emitOpError() << "stands in an scf.while of a program without roles, where "
+                                        "waits are not planned; use scf.for, or roles";
+      error.attachNote(loop.getLoc()) << "the loop";
       return WalkResult::interrupt();
     });
     return failure(walked.wasInterrupted());
