@@ -17,6 +17,7 @@
 #include "fa/Target/NVPTX/AssembleCubin.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
 #include "fa/Tools/EmitReport.h"
+#include "fa/Tools/Retype.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
@@ -51,6 +52,7 @@ struct Options {
   cl::opt<std::string> dumpPhasesTo{"dump-phases-to",
                                     cl::desc("write the IR after each phase to this folder"),
                                     cl::cat(category)};
+  cl::opt<std::string> dtype{"dtype", cl::desc(kDTypeHelp), cl::cat(category)};
   cl::opt<bool> standard{
       "standard-attention",
       cl::desc("leave out fa-rewrite-online-softmax: O(N^2) memory, the baseline"),
@@ -132,7 +134,7 @@ LogicalResult fa::checkCompilerOptions() {
                             "--emit"));
     return success();
   }
-  for (StringRef name : {"standard-attention", "no-mask-analysis", "no-canonicalize", "tile-rows",
+  for (StringRef name : {"dtype", "standard-attention", "no-mask-analysis", "no-canonicalize", "tile-rows",
                          "tile-keys", "tile-warps", "leave-out", "unaligned"})
     if (given(name))
       return failure(fail("--" + name + " is for the compiler; add --target=" +
@@ -222,6 +224,9 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   context.printOpOnDiagnostic(false);
   if (getPhases(compile.target).empty())
     return fail(describeUnknownTarget(compile.target));
+  if (options->dtype.getNumOccurrences())
+    if (llvm::Error failed = checkDType(options->dtype))
+      return fail(llvm::toString(std::move(failed)));
   StringRef emit = options->emit.empty() ? StringRef("mlir") : StringRef(options->emit.getValue());
   const nvptx::Target *gpu = nvptx::getTarget(compile.target);
   if (!llvm::is_contained(getEmits(gpu), emit))
@@ -276,6 +281,8 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
     return 1;
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
+    return 1;
+  if (options->dtype.getNumOccurrences() && failed(retypeAttention(*module, options->dtype)))
     return 1;
 
   std::string to = options->compileTo;

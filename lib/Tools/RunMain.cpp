@@ -11,6 +11,7 @@
 #include "fa/Tools/Checker.h"
 #include "fa/Tools/Interpretation.h"
 #include "fa/Tools/Registry.h"
+#include "fa/Tools/Retype.h"
 #include "fa/Tools/RunReport.h"
 #include "fa/Tools/Tools.h"
 #include "fa/Tools/Tune.h"
@@ -38,6 +39,7 @@ struct Options {
                               cl::cat(category)};
   cl::opt<std::string> entry{"entry", cl::desc("the function to run; the only one by default"),
                              cl::cat(category)};
+  cl::opt<std::string> dtype{"dtype", cl::desc(kDTypeHelp), cl::cat(category)};
   cl::opt<std::string> in{"in", cl::desc("read the inputs, by name, from a safetensors file"),
                           cl::cat(category)};
   cl::opt<std::string> out{"out", cl::desc("write the outputs to a safetensors file"),
@@ -354,7 +356,15 @@ static llvm::Expected<bool> run(const Options &options) {
   if (!file)
     return file.takeError();
   llvm::StringRef text = (*file)->getBuffer();
-  std::string name = nameOfText(options);
+  std::string name = nameOfText(options), retyped;
+  if (options.dtype.getNumOccurrences()) {
+    if (llvm::Error failed = checkDType(options.dtype))
+      return failed;
+    auto result = retypeText(text, name, options.dtype);
+    if (!result)
+      return result.takeError();
+    text = retyped = std::move(*result);
+  }
 
   auto checker = Checker::create(text, options.entry, name);
   if (!checker) {
