@@ -134,8 +134,8 @@ LogicalResult fa::checkCompilerOptions() {
                             "--emit"));
     return success();
   }
-  for (StringRef name : {"dtype", "standard-attention", "no-mask-analysis", "no-canonicalize", "tile-rows",
-                         "tile-keys", "tile-warps", "leave-out", "unaligned"})
+  for (StringRef name : {"dtype", "standard-attention", "no-mask-analysis", "no-canonicalize",
+                         "tile-rows", "tile-keys", "tile-warps", "leave-out", "unaligned"})
     if (given(name))
       return failure(fail("--" + name + " is for the compiler; add --target=" +
                           (llvm::is_contained(kForGPUs, name) ? "sm_80 or sm_90a" : "cpu")));
