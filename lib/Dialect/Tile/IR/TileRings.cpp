@@ -113,7 +113,7 @@ LogicalResult BulkStoreOp::verify() {
   if (slot.getShape().size() != 2 || rows < 8 || rows > 256 || rows % 8 != 0 ||
       slot.getShape()[0] % rows != 0)
     return emitOpError()
-           << "(copy_out_c4) copies boxes of a multiple of 8 rows up to 256, of which "
+           << "(bulk_store_c4) copies boxes of a multiple of 8 rows up to 256, of which "
               "the slot's rows are a multiple, got "
            << rows << " rows of " << slot;
   if (!getMap())
@@ -122,7 +122,7 @@ LogicalResult BulkStoreOp::verify() {
   auto expected =
       TensorMapType::get(getContext(), {rows, panel}, slot.getElementType(), slot.getLayout());
   if (getMap().getType() != expected)
-    return emitOpError() << "(copy_out_c5) copies boxes of " << expected << ", got "
+    return emitOpError() << "(bulk_store_c5) copies boxes of " << expected << ", got "
                          << getMap().getType();
   return success();
 }

@@ -138,7 +138,7 @@ LogicalResult SchedulerNextOp::verify() { return verifyCount(*this, getView().ge
 
 LogicalResult PingpongOp::verify() {
   if (!programOf(*this))
-    return emitOpError() << "(turn_c1) stands in the first block of a tile.func";
+    return emitOpError() << "(pingpong_c1) stands in the first block of a tile.func";
   return success();
 }
 

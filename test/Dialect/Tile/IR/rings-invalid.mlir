@@ -224,40 +224,40 @@ func.func @if_any_c1(%rows: tensor<64xi1>, %o: tensor<64x64xf32>, %a: tensor<64x
 
 // -----
 
-func.func @copy_out_c1(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index) {
-  // expected-error @+1 {{(copy_out_c1) needs one index per dimension of}}
+func.func @bulk_store_c1(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index) {
+  // expected-error @+1 {{(bulk_store_c1) needs one index per dimension of}}
   tile.bulk_store %s to %x[%i] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
   return
 }
 
 // -----
 
-func.func @copy_out_c2(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index) {
-  // expected-error @+1 {{(copy_out_c2) dims must be distinct dimensions of}}
+func.func @bulk_store_c2(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index) {
+  // expected-error @+1 {{(bulk_store_c2) dims must be distinct dimensions of}}
   tile.bulk_store %s to %x[%i, %i] dims [0, 2] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
   return
 }
 
 // -----
 
-func.func @copy_out_c3(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xbf16>, %i: index) {
-  // expected-error @+1 {{(copy_out_c3) moves elements of type 'bf16', got a tile of 'f16'}}
+func.func @bulk_store_c3(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xbf16>, %i: index) {
+  // expected-error @+1 {{(bulk_store_c3) moves elements of type 'bf16', got a tile of 'f16'}}
   tile.bulk_store %s to %x[%i, %i] dims [0, 1] rows(64) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xbf16>
   return
 }
 
 // -----
 
-func.func @copy_out_c4(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index) {
-  // expected-error @+1 {{(copy_out_c4) copies boxes of a multiple of 8 rows up to 256, of which the slot's rows are a multiple, got 24 rows}}
+func.func @bulk_store_c4(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index) {
+  // expected-error @+1 {{(bulk_store_c4) copies boxes of a multiple of 8 rows up to 256, of which the slot's rows are a multiple, got 24 rows}}
   tile.bulk_store %s to %x[%i, %i] dims [0, 1] rows(24) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
   return
 }
 
 // -----
 
-func.func @copy_out_c5(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index, %m: !tile.tensor_map<64x64xf16, #tile.swizzle<128>>) {
-  // expected-error @+1 {{(copy_out_c5) copies boxes of '!tile.tensor_map<32x64xf16, #tile.swizzle<128>>', got '!tile.tensor_map<64x64xf16, #tile.swizzle<128>>'}}
+func.func @bulk_store_c5(%s: !tile.slot<64x64xf16, #tile.swizzle<128>>, %x: !tile.view<?x64xf16>, %i: index, %m: !tile.tensor_map<64x64xf16, #tile.swizzle<128>>) {
+  // expected-error @+1 {{(bulk_store_c5) copies boxes of '!tile.tensor_map<32x64xf16, #tile.swizzle<128>>', got '!tile.tensor_map<64x64xf16, #tile.swizzle<128>>'}}
   tile.bulk_store %s to %x[%i, %i] dims [0, 1] rows(32) map(%m) : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>, !tile.tensor_map<64x64xf16, #tile.swizzle<128>>
   return
 }

@@ -98,27 +98,27 @@ tile.func @role_c2(%x: f32) grid affine_map<() -> ()> sizes [] attributes {tile.
 
 // -----
 
-func.func @turn_c1() {
-  // expected-error @+1 {{(turn_c1) stands in the first block of a tile.func}}
+func.func @pingpong_c1() {
+  // expected-error @+1 {{(pingpong_c1) stands in the first block of a tile.func}}
   %t = tile.pingpong : !tile.pingpong<2>
   return
 }
 
 // -----
 
-func.func @turn_take_c1(%t: !tile.pingpong<2>) {
-  // expected-error @+1 {{(turn_take_c1) stands in a role of 2 warpgroups, got none}}
+func.func @pingpong_wait_c1(%t: !tile.pingpong<2>) {
+  // expected-error @+1 {{(pingpong_wait_c1) stands in a role of 2 warpgroups, got none}}
   tile.pingpong_wait %t : !tile.pingpong<2>
   return
 }
 
 // -----
 
-tile.func @turn_pass_c1() grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+tile.func @pingpong_arrive_c1() grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
   %t = tile.pingpong : !tile.pingpong<2>
   tile.roles {
     tile.role "all" warps(4) registers(0) {
-      // expected-error @+1 {{(turn_pass_c1) stands in a role of 2 warpgroups, got one of 4 warps}}
+      // expected-error @+1 {{(pingpong_arrive_c1) stands in a role of 2 warpgroups, got one of 4 warps}}
       tile.pingpong_arrive %t : !tile.pingpong<2>
     }
   }
@@ -223,32 +223,32 @@ tile.func @block_count_c1(%x: !tile.view<?xf32>, %i: index, %j: index) grid affi
 
 // -----
 
-func.func @find_count_c1(%x: !tile.view<1xi32>) {
-  // expected-error @+1 {{(find_count_c1) counts in a view of 1xi64, got '!tile.view<1xi32>'}}
+func.func @scheduler_peek_c1(%x: !tile.view<1xi32>) {
+  // expected-error @+1 {{(scheduler_peek_c1) counts in a view of 1xi64, got '!tile.view<1xi32>'}}
   %o = tile.scheduler_peek %x : !tile.view<1xi32>
   return
 }
 
 // -----
 
-func.func @open_count_c1(%x: !tile.view<2xi64>, %found: i64, %first: i64, %n: i32) {
-  // expected-error @+1 {{(open_count_c1) counts in a view of 1xi64, got '!tile.view<2xi64>'}}
+func.func @scheduler_reset_c1(%x: !tile.view<2xi64>, %found: i64, %first: i64, %n: i32) {
+  // expected-error @+1 {{(scheduler_reset_c1) counts in a view of 1xi64, got '!tile.view<2xi64>'}}
   tile.scheduler_reset %x found(%found) first(%first) total(%n) : !tile.view<2xi64>
   return
 }
 
 // -----
 
-func.func @take_number_c1(%x: !tile.view<?xi64>, %first: i64) {
-  // expected-error @+1 {{(take_number_c1) counts in a view of 1xi64, got '!tile.view<?xi64>'}}
+func.func @scheduler_next_c1(%x: !tile.view<?xi64>, %first: i64) {
+  // expected-error @+1 {{(scheduler_next_c1) counts in a view of 1xi64, got '!tile.view<?xi64>'}}
   %o = tile.scheduler_next %x first(%first) : !tile.view<?xi64>
   return
 }
 
 // -----
 
-func.func @take_number_c1_rank(%x: !tile.view<i64>, %first: i64) {
-  // expected-error @+1 {{(take_number_c1) counts in a view of 1xi64, got '!tile.view<i64>'}}
+func.func @scheduler_next_c1_rank(%x: !tile.view<i64>, %first: i64) {
+  // expected-error @+1 {{(scheduler_next_c1) counts in a view of 1xi64, got '!tile.view<i64>'}}
   %o = tile.scheduler_next %x first(%first) : !tile.view<i64>
   return
 }

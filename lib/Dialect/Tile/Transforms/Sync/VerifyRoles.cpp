@@ -229,15 +229,15 @@ static LogicalResult checkTurns(const Events &events, Held &held) {
     bool same = held.size() == before.size() &&
                 llvm::all_of(held, [&](Operation *turn) { return before.contains(turn); });
     if (!same)
-      return op->emitOpError() << "(turn_take_c2) does not leave a turn as it finds it";
+      return op->emitOpError() << "(pingpong_wait_c2) does not leave a turn as it finds it";
     return success();
   };
   for (const Event &event : events) {
     if (isa<PingpongWaitOp>(event.op) && !held.insert(event.about).second)
       return event.op->emitOpError()
-             << "(turn_take_c2) takes a turn that it has; pass it on before";
+             << "(pingpong_wait_c2) takes a turn that it has; pass it on before";
     if (isa<PingpongArriveOp>(event.op) && !held.erase(event.about))
-      return event.op->emitOpError() << "(turn_take_c2) passes on a turn that was not taken";
+      return event.op->emitOpError() << "(pingpong_wait_c2) passes on a turn that was not taken";
     if (event.isAccess())
       continue;
     Held before = held;
@@ -269,25 +269,25 @@ static LogicalResult checkWarpgroupBounds(RoleOp role) {
     return success();
   WarpgroupBoundsOp own = all.front();
   if (all.size() > 1)
-    return all[1].emitOpError() << "(own_steps_c1) stands once in a role";
+    return all[1].emitOpError() << "(warpgroup_bounds_c1) stands once in a role";
   Operation *around = own->getParentOp();
   bool outer = around == role || (isa<scf::ForOp, scf::WhileOp>(around) &&
                                   around->getParentOp() == role.getOperation());
   if (!outer)
-    return own.emitOpError() << "(own_steps_c1) stands in what a role runs, or its outer loop "
+    return own.emitOpError() << "(warpgroup_bounds_c1) stands in what a role runs, or its outer loop "
                                 "does; move it out of the '"
                              << around->getName() << "'";
   if (holds<PutOp>(role))
-    return own.emitOpError() << "(own_steps_c1) stands in a role that fills rings, for all "
+    return own.emitOpError() << "(warpgroup_bounds_c1) stands in a role that fills rings, for all "
                                 "warpgroups; use the whole bounds there";
   if (holds<PingpongWaitOp>(role) && !own.getLeast())
-    return own.emitOpError() << "(own_steps_c3) does not say up to where all warpgroups run, which "
+    return own.emitOpError() << "(warpgroup_bounds_c3) does not say up to where all warpgroups run, which "
                                 "take turns; add all(...)";
   for (Operation *op = own->getNextNode(); op; op = op->getNextNode()) {
     WalkResult walked = op->walk([&](scf::ForOp loop) {
       if (!holds<GetOp>(loop) || isSameNumber(loop.getStep(), own.getStep()))
         return WalkResult::advance();
-      auto error = loop.emitOpError() << "(own_steps_c2) gets in other steps than those that "
+      auto error = loop.emitOpError() << "(warpgroup_bounds_c2) gets in other steps than those that "
                                          "warpgroups have of their own";
       error.attachNote(own.getLoc()) << "these";
       return WalkResult::interrupt();
@@ -410,7 +410,7 @@ LogicalResult tile::verifyRolesAgree(RolesOp roles) {
     if (failed(checkTurns(events, held)))
       return failure();
     if (!held.empty())
-      return role.emitOpError() << "(turn_take_c2) keeps a turn in the end";
+      return role.emitOpError() << "(pingpong_wait_c2) keeps a turn in the end";
     if (failed(checkWarpgroupBounds(role)))
       return failure();
     llvm::append_range(together, events);

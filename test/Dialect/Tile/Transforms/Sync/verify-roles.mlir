@@ -209,7 +209,7 @@ tile.func @crossed(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-tile.func @turn_take_c2_twice_taken(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+tile.func @pingpong_wait_c2_twice_taken(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
   %r = tile.ring : !ring
   %turn = tile.pingpong : !tile.pingpong<2>
@@ -227,36 +227,7 @@ tile.func @turn_take_c2_twice_taken(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
         tile.release %b : !slot
       }
       tile.pingpong_wait %turn : !tile.pingpong<2>
-      // expected-error @+1 {{(turn_take_c2) takes a turn that it has; pass it on before}}
-      tile.pingpong_wait %turn : !tile.pingpong<2>
-    }
-  }
-  tile.return
-}
-
-// -----
-
-!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
-!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
-
-tile.func @turn_take_c2_kept(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
-    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
-  %r = tile.ring : !ring
-  %turn = tile.pingpong : !tile.pingpong<2>
-  %c0 = arith.constant 0 : index
-  %c64 = arith.constant 64 : index
-  tile.roles {
-    tile.role "load" warps(4) registers(24) {
-      scf.for %j = %c0 to %n step %c64 {
-        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
-      }
-    }
-    // expected-error @+1 {{(turn_take_c2) keeps a turn in the end}}
-    tile.role "compute" warps(8) registers(240) {
-      scf.for %j = %c0 to %n step %c64 {
-        %b = tile.get %r : !ring -> !slot
-        tile.release %b : !slot
-      }
+      // expected-error @+1 {{(pingpong_wait_c2) takes a turn that it has; pass it on before}}
       tile.pingpong_wait %turn : !tile.pingpong<2>
     }
   }
@@ -268,7 +239,36 @@ tile.func @turn_take_c2_kept(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-tile.func @turn_take_c2_passed_only(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+tile.func @pingpong_wait_c2_kept(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %turn = tile.pingpong : !tile.pingpong<2>
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    // expected-error @+1 {{(pingpong_wait_c2) keeps a turn in the end}}
+    tile.role "compute" warps(8) registers(240) {
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+      }
+      tile.pingpong_wait %turn : !tile.pingpong<2>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @pingpong_wait_c2_passed_only(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
   %r = tile.ring : !ring
   %turn = tile.pingpong : !tile.pingpong<2>
@@ -285,7 +285,7 @@ tile.func @turn_take_c2_passed_only(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
         %b = tile.get %r : !ring -> !slot
         tile.release %b : !slot
       }
-      // expected-error @+1 {{(turn_take_c2) passes on a turn that was not taken}}
+      // expected-error @+1 {{(pingpong_wait_c2) passes on a turn that was not taken}}
       tile.pingpong_arrive %turn : !tile.pingpong<2>
     }
   }
@@ -297,7 +297,7 @@ tile.func @turn_take_c2_passed_only(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-tile.func @turn_take_c2_taken_in_a_branch(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
+tile.func @pingpong_wait_c2_taken_in_a_branch(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
   %r = tile.ring : !ring
   %turn = tile.pingpong : !tile.pingpong<2>
@@ -315,7 +315,7 @@ tile.func @turn_take_c2_taken_in_a_branch(%x: !tile.view<?x64xf16>, %n: index, %
         tile.release %b : !slot
       }
       tile.pingpong_wait %turn : !tile.pingpong<2>
-      // expected-error @+1 {{(turn_take_c2) does not leave a turn as it finds it}}
+      // expected-error @+1 {{(pingpong_wait_c2) does not leave a turn as it finds it}}
       scf.if %p {
         tile.pingpong_arrive %turn : !tile.pingpong<2>
       }
@@ -572,7 +572,7 @@ tile.func @warpgroup_bounds(%x: !tile.view<?x64xf16>, %n: index, %first: index, 
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-tile.func @own_steps_c1(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
+tile.func @warpgroup_bounds_c1(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
   %r = tile.ring : !ring
   %c0 = arith.constant 0 : index
@@ -585,7 +585,7 @@ tile.func @own_steps_c1(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: 
     }
     tile.role "compute" warps(8) registers(240) {
       %b, %e = tile.warpgroup_bounds %c0 to %n step %c64 own(%first to %n)
-      // expected-error @+1 {{(own_steps_c1) stands once in a role}}
+      // expected-error @+1 {{(warpgroup_bounds_c1) stands once in a role}}
       %c, %d = tile.warpgroup_bounds %c0 to %n step %c64 own(%first to %n)
       scf.for %j = %b to %e step %c64 {
         %s = tile.get %r : !ring -> !slot
@@ -601,7 +601,7 @@ tile.func @own_steps_c1(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: 
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-tile.func @own_steps_c1_inside(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
+tile.func @warpgroup_bounds_c1_inside(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
   %r = tile.ring : !ring
   %c0 = arith.constant 0 : index
@@ -614,7 +614,7 @@ tile.func @own_steps_c1_inside(%x: !tile.view<?x64xf16>, %n: index, %first: inde
     }
     tile.role "compute" warps(8) registers(240) {
       scf.if %p {
-        // expected-error @+1 {{(own_steps_c1) stands in what a role runs, or its outer loop does; move it out of the 'scf.if'}}
+        // expected-error @+1 {{(warpgroup_bounds_c1) stands in what a role runs, or its outer loop does; move it out of the 'scf.if'}}
         %b, %e = tile.warpgroup_bounds %c0 to %n step %c64 own(%first to %n)
       }
       scf.for %j = %c0 to %n step %c64 {
@@ -631,14 +631,14 @@ tile.func @own_steps_c1_inside(%x: !tile.view<?x64xf16>, %n: index, %first: inde
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-tile.func @own_steps_c1_filling(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
+tile.func @warpgroup_bounds_c1_filling(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
   %r = tile.ring : !ring
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   tile.roles {
     tile.role "load" warps(4) registers(24) {
-      // expected-error @+1 {{(own_steps_c1) stands in a role that fills rings, for all warpgroups; use the whole bounds there}}
+      // expected-error @+1 {{(warpgroup_bounds_c1) stands in a role that fills rings, for all warpgroups; use the whole bounds there}}
       %b, %e = tile.warpgroup_bounds %c0 to %n step %c64 own(%first to %n)
       scf.for %j = %c0 to %n step %c64 {
         tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
@@ -659,7 +659,7 @@ tile.func @own_steps_c1_filling(%x: !tile.view<?x64xf16>, %n: index, %first: ind
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-tile.func @own_steps_c3(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
+tile.func @warpgroup_bounds_c3(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
   %r = tile.ring : !ring
   %turn = tile.pingpong : !tile.pingpong<2>
@@ -672,7 +672,7 @@ tile.func @own_steps_c3(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: 
       }
     }
     tile.role "compute" warps(8) registers(240) {
-      // expected-error @+1 {{(own_steps_c3) does not say up to where all warpgroups run, which take turns; add all(...)}}
+      // expected-error @+1 {{(warpgroup_bounds_c3) does not say up to where all warpgroups run, which take turns; add all(...)}}
       %b, %e = tile.warpgroup_bounds %c0 to %n step %c64 own(%first to %n)
       scf.for %j = %b to %e step %c64 {
         %s = tile.get %r : !ring -> !slot
@@ -690,7 +690,7 @@ tile.func @own_steps_c3(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: 
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-tile.func @own_steps_c2(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
+tile.func @warpgroup_bounds_c2(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: i1)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
   %r = tile.ring : !ring
   %c0 = arith.constant 0 : index
@@ -705,7 +705,7 @@ tile.func @own_steps_c2(%x: !tile.view<?x64xf16>, %n: index, %first: index, %p: 
     tile.role "compute" warps(8) registers(240) {
       // expected-note @+1 {{these}}
       %b, %e = tile.warpgroup_bounds %c0 to %n step %c128 own(%first to %n)
-      // expected-error @+1 {{(own_steps_c2) gets in other steps than those that warpgroups have of their own}}
+      // expected-error @+1 {{(warpgroup_bounds_c2) gets in other steps than those that warpgroups have of their own}}
       scf.for %j = %b to %e step %c64 {
         %s = tile.get %r : !ring -> !slot
         tile.release %s : !slot
