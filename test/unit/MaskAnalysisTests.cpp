@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The pass runs on attention written as text; the scalar ops that it emitted
-// are evaluated for every block and tile, and compared with the mask region
-// itself, evaluated for every (i, j) by the reference's interpreter.
+// The pass runs on programs written as text: attention, whose loop runs over keys
+// for a block of rows, and the other way round a loop over rows for a block of keys.
+// The scalar ops that it emitted are evaluated for every block and tile, and compared
+// with the mask region itself, evaluated for every (i, j) by the reference's interpreter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,43 +40,76 @@ struct Problem {
 };
 
 /// Captures: %ci : index, %cl : i64, %cn : i32, %cb : i8, %cf : i1, %ct : tensor<?xi32>.
-std::string attention(StringRef mask) {
-  std::string text = R"(
-func.func @f(%q: tensor<2x2x?x8xf32> {fa.name = "q"}, %k: tensor<2x2x?x8xf32> {fa.name = "k"},
+const char *kArguments = R"(%q: tensor<2x2x?x8xf32> {fa.name = "q"},
+             %k: tensor<2x2x?x8xf32> {fa.name = "k"},
              %ci: index {fa.name = "ci"}, %cl: i64 {fa.name = "cl"}, %cn: i32 {fa.name = "cn"},
              %cb: i8 {fa.name = "cb"}, %cf: i1 {fa.name = "cf"},
-             %ct: tensor<?xi32> {fa.name = "ct"}) -> tensor<2x2x?x8xf32> {
-  %o = fa.attention query(%q) key(%k) value(%k) captures(%ci, %cl, %cn, %cb, %cf, %ct) mask {
+             %ct: tensor<?xi32> {fa.name = "ct"})";
+const char *kBlock = R"({
   ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index,
        %ci0: index, %cl0: i64, %cn0: i32, %cb0: i8, %cf0: i1, %ct0: tensor<?xi32>):
 )";
-  text += mask.str();
-  return text + R"(
+
+/// Attention: becomes a loop over keys for a block of rows.
+std::string attention(StringRef mask) {
+  return std::string("func.func @f(") + kArguments + R"() -> tensor<2x2x?x8xf32> {
+  %o = fa.attention query(%q) key(%k) value(%k) captures(%ci, %cl, %cn, %cb, %cf, %ct) mask )" +
+         kBlock + mask.str() + R"(
   } : (tensor<2x2x?x8xf32>, tensor<2x2x?x8xf32>, tensor<2x2x?x8xf32>, index, i64, i32, i8, i1,
        tensor<?xi32>) -> tensor<2x2x?x8xf32>
   return %o : tensor<2x2x?x8xf32>
 })";
 }
 
-/// Evaluates the scalar ops of a block of rows, on demand.
+/// The greatest visible score of each key: a loop over rows for a block of keys.
+std::string loopOverRows(StringRef mask) {
+  return std::string("func.func @f(") + kArguments + R"() -> tensor<2x2x?xf32> {
+  %c0_ = arith.constant 0 : index
+  %c2_ = arith.constant 2 : index
+  %queries = tensor.dim %q, %c2_ : tensor<2x2x?x8xf32>
+  %keys = tensor.dim %k, %c2_ : tensor<2x2x?x8xf32>
+  %o = fa.map_rows @f over(%k) rows(?) : tensor<2x2x?x8xf32> -> tensor<2x2x?xf32> {
+  ^bb0(%batch: index, %head: index, %j0: index, %view: !tile.view<2x2x?xf32>):
+    %zero_ = arith.constant 0.0 : f32
+    %least_ = arith.constant 0xFF800000 : f32
+    %scores_ = tile.broadcast %zero_ : f32 -> tensor<?x?xf32>
+    %none_ = tile.broadcast %least_ : f32 -> tensor<?xf32>
+    %n_ = fa.tile_size rows
+    %max_ = scf.for %i0 = %c0_ to %queries step %n_ iter_args(%m_ = %none_) -> (tensor<?xf32>) {
+      %x_ = fa.apply_mask %scores_ at(%batch, %head, %i0, %j0) lengths(%queries, %keys)
+        captures(%ci, %cl, %cn, %cb, %cf, %ct : index, i64, i32, i8, i1, tensor<?xi32>) )" +
+         kBlock + mask.str() + R"(
+      } : tensor<?x?xf32>
+      %y_ = tile.reduce maxnumf %x_ init %m_ dim 0 : tensor<?x?xf32> -> tensor<?xf32>
+      scf.yield %y_ : tensor<?xf32>
+    }
+    tile.store %max_, %view[%batch, %head, %j0] dims [2] : tensor<?xf32>, !tile.view<2x2x?xf32>
+  }
+  return %o : tensor<2x2x?xf32>
+})";
+}
+
+constexpr TileAxis kAxes[] = {TileAxis::keys, TileAxis::rows};
+
+/// Evaluates the scalar ops of a block, on demand.
 class Evaluator {
 public:
-  Evaluator(MapRowsOp rows, scf::ForOp loop, const Problem &p, int64_t row) : p(p) {
-    values[rows.getBatch()] = p.b;
-    values[rows.getHead()] = p.h;
-    values[rows.getRow()] = row;
+  Evaluator(MapRowsOp blocks, scf::ForOp loop, const Problem &p, int64_t first) : p(p) {
+    values[blocks.getBatch()] = p.b;
+    values[blocks.getHead()] = p.h;
+    values[blocks.getRow()] = first;
     int64_t captures[] = {p.index, p.wide, p.narrow, p.byte, p.flag};
-    auto func = rows->getParentOfType<func::FuncOp>();
+    auto func = blocks->getParentOfType<func::FuncOp>();
     for (unsigned i = 0; i < 5; ++i)
       values[func.getArgument(2 + i)] = captures[i];
-    key = loop.getInductionVar();
+    index = loop.getInductionVar();
   }
 
-  void setTile(int64_t column) {
+  void setTile(int64_t first) {
     for (Value value : inTile)
       values.erase(value);
     inTile.clear();
-    values[key] = column;
+    values[index] = first;
   }
 
   int64_t operator()(Value value) {
@@ -136,7 +170,7 @@ private:
   }
 
   const Problem &p;
-  Value key;
+  Value index;
   llvm::DenseMap<Value, int64_t> values;
   std::vector<Value> inTile;
 };
@@ -155,18 +189,20 @@ protected:
     context.disableMultithreading();
   }
 
-  /// Runs the pass on a mask; null where the text does not parse.
-  bool load(StringRef mask) {
-    source = attention(mask);
+  /// Runs the pass on a mask in a loop along an axis; false where the text does not parse.
+  bool load(StringRef mask, TileAxis loopAxis = TileAxis::keys) {
+    axis = loopAxis;
+    source = axis == TileAxis::keys ? attention(mask) : loopOverRows(mask);
     module = parseSourceString<ModuleOp>(source, &context);
     if (!module)
       return false;
     PassManager pm(&context);
-    pm.addPass(createFARewriteOnlineSoftmax());
+    if (axis == TileAxis::keys)
+      pm.addPass(createFARewriteOnlineSoftmax());
     pm.addPass(createFAAnalyzeMask());
     if (failed(pm.run(*module)))
       return false;
-    module->walk([&](MapRowsOp op) { rows = op; });
+    module->walk([&](MapRowsOp op) { blocks = op; });
     module->walk([&](ApplyMaskOp op) { apply = op; });
     loop = apply->getParentOfType<scf::ForOp>();
     needed = any = nullptr;
@@ -201,26 +237,30 @@ protected:
       captures.push_back(&tensor);
     RegionEvaluator mask(program, captures);
 
-    for (int64_t row = 0; row < p.sq; row += p.rows) {
-      Evaluator evaluate(rows, loop, p, row);
+    bool overKeys = axis == TileAxis::keys;
+    int64_t length = overKeys ? p.sk : p.sq, size = overKeys ? p.keys : p.rows;
+    int64_t blockLength = overKeys ? p.sq : p.sk, blockSize = overKeys ? p.rows : p.keys;
+    for (int64_t block = 0; block < blockLength; block += blockSize) {
+      Evaluator evaluate(blocks, loop, p, block);
       int64_t first = evaluate(loop.getLowerBound()), last = evaluate(loop.getUpperBound());
-      ASSERT_EQ(evaluate(loop.getStep()), p.keys);
-      ASSERT_TRUE(first % p.keys == 0 && first >= 0 && last <= p.sk) << source;
-      for (int64_t column = 0; column < p.sk; column += p.keys) {
-        bool some = false, all = column + p.keys <= p.sk;
-        for (int64_t i = row; i < std::min(row + p.rows, p.sq); ++i)
-          for (int64_t j = column; j < std::min(column + p.keys, p.sk); ++j) {
-            bool visible = mask.mask({p.b, p.h, i, j, p.sq, p.sk});
+      ASSERT_EQ(evaluate(loop.getStep()), size);
+      ASSERT_TRUE(first % size == 0 && first >= 0 && last <= length) << source;
+      for (int64_t tile = 0; tile < length; tile += size) {
+        // Keys past the last one are hidden; rows past the last one do not count.
+        bool some = false, all = (overKeys ? tile : block) + p.keys <= p.sk;
+        for (int64_t x = block; x < std::min(block + blockSize, blockLength); ++x)
+          for (int64_t y = tile; y < std::min(tile + size, length); ++y) {
+            bool visible = mask.mask({p.b, p.h, overKeys ? x : y, overKeys ? y : x, p.sq, p.sk});
             some |= visible;
             all &= visible;
           }
-        evaluate.setTile(column);
-        bool visited = column >= first && column < last && (!any || evaluate(any.getCondition()));
+        evaluate.setTile(tile);
+        bool visited = tile >= first && tile < last && (!any || evaluate(any.getCondition()));
         bool masked = !needed || evaluate(needed.getCondition());
         auto where = [&] {
-          return source + "\nsq " + std::to_string(p.sq) + " sk " + std::to_string(p.sk) + " row " +
-                 std::to_string(row) + " of " + std::to_string(p.rows) + " column " +
-                 std::to_string(column) + " of " + std::to_string(p.keys);
+          return source + "\nsq " + std::to_string(p.sq) + " sk " + std::to_string(p.sk) +
+                 " block " + std::to_string(block) + " of " + std::to_string(blockSize) + " tile " +
+                 std::to_string(tile) + " of " + std::to_string(size);
         };
         ASSERT_TRUE(visited || !some) << "a visible pair is not visited\n" << where();
         ASSERT_TRUE(masked || all || !visited) << "a hidden pair is not masked\n" << where();
@@ -239,11 +279,18 @@ protected:
     }
   }
 
-  /// Exact over many sizes.
-  void expectExact(StringRef mask, bool plain = true) {
-    ASSERT_TRUE(load(mask)) << source;
-    EXPECT_EQ(any == nullptr, plain) << "the interval is " << (plain ? "" : "not ") << "exact\n"
-                                     << source;
+  /// Exact both ways, by bounds alone, over many sizes.
+  void expectExact(StringRef mask) {
+    for (TileAxis loopAxis : kAxes) {
+      ASSERT_TRUE(load(mask, loopAxis)) << source;
+      EXPECT_EQ(any, nullptr) << "the interval is not exact\n" << source;
+      checkSizes();
+      if (HasFatalFailure())
+        return;
+    }
+  }
+
+  void checkSizes() {
     Counts counts;
     for (int64_t sq : {1, 5, 16, 33})
       for (int64_t sk : {0, 1, 7, 24, 40})
@@ -261,7 +308,8 @@ protected:
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   std::string source;
-  MapRowsOp rows;
+  TileAxis axis;
+  MapRowsOp blocks;
   ApplyMaskOp apply;
   scf::ForOp loop;
   scf::IfOp needed, any;
@@ -358,35 +406,68 @@ TEST_F(MaskAnalysis, Prefixes) {
   }
 }
 
-TEST_F(MaskAnalysis, TestedTiles) {
-  // Blocks of 4 x 4: tiles of a multiple of 4 may see several.
-  ASSERT_TRUE(
-      load("%c = arith.constant 4 : index\n%x = arith.divui %j, %c : index\n"
-           "%t = arith.constant 2 : index\n%y = arith.remui %x, %t : index\n"
-           "%z = arith.constant 0 : index\n%v = arith.cmpi eq, %y, %z : index\nfa.yield %v : i1"));
-  EXPECT_NE(any, nullptr);
-  Counts counts;
-  check({32, 32, 4, 4}, /*exact=*/true, counts);
-  EXPECT_EQ(counts.noneSkipped, counts.tiles / 2);
-  // A prefix and a window: a gap between them.
+TEST_F(MaskAnalysis, AllRowsOrAWindow) {
+  // The first keys are visible to all rows, others to a window of them: bounds say it all.
   ASSERT_TRUE(load("%l = arith.constant 3 : index\n%p = arith.cmpi slt, %j, %ci0 : index\n"
                    "%a = arith.subi %i, %l : index\n%s = arith.cmpi sle, %a, %j : index\n"
                    "%t = arith.cmpi sle, %j, %i : index\n%w = arith.andi %s, %t : i1\n"
-                   "%v = arith.ori %p, %w : i1\nfa.yield %v : i1"));
-  EXPECT_NE(any, nullptr);
-  Problem p{40, 40, 4, 4};
-  p.index = 8;
-  check(p, /*exact=*/true, counts);
+                   "%v = arith.ori %p, %w : i1\nfa.yield %v : i1",
+                   TileAxis::rows));
+  EXPECT_EQ(any, nullptr);
+  for (int64_t capture : {0, 8, 40}) {
+    Problem p{40, 40, 4, 4};
+    p.index = capture;
+    Counts counts;
+    check(p, /*exact=*/true, counts);
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+TEST_F(MaskAnalysis, TestedTiles) {
+  // Blocks of 4 x 4: tiles of a multiple of 4 may see several.
+  for (TileAxis loopAxis : kAxes) {
+    std::string index = loopAxis == TileAxis::keys ? "%j" : "%i";
+    ASSERT_TRUE(load("%c = arith.constant 4 : index\n%x = arith.divui " + index +
+                         ", %c : index\n"
+                         "%t = arith.constant 2 : index\n%y = arith.remui %x, %t : index\n"
+                         "%z = arith.constant 0 : index\n%v = arith.cmpi eq, %y, %z : index\n"
+                         "fa.yield %v : i1",
+                     loopAxis));
+    EXPECT_NE(any, nullptr);
+    Counts counts;
+    check({32, 32, 4, 4}, /*exact=*/true, counts);
+    EXPECT_EQ(counts.noneSkipped, counts.tiles / 2);
+    // A prefix and a window: a gap between them.
+    std::string other = loopAxis == TileAxis::keys ? "%i" : "%j";
+    ASSERT_TRUE(load("%l = arith.constant 3 : index\n%p = arith.cmpi slt, " + index +
+                         ", %ci0 : index\n%a = arith.subi " + other +
+                         ", %l : index\n%s = arith.cmpi sle, %a, " + index +
+                         " : index\n%t = arith.cmpi sle, " + index + ", " + other +
+                         " : index\n%w = arith.andi %s, %t : i1\n"
+                         "%v = arith.ori %p, %w : i1\nfa.yield %v : i1",
+                     loopAxis));
+    EXPECT_NE(any, nullptr);
+    Problem p{40, 40, 4, 4};
+    p.index = 8;
+    check(p, /*exact=*/true, counts);
+    if (HasFatalFailure())
+      return;
+  }
 }
 
 TEST_F(MaskAnalysis, FailedAssumptionSkipsNothing) {
-  ASSERT_TRUE(load("%l = arith.addi %cl0, %cl0 : i64\n%e = arith.index_cast %l : i64 to index\n"
-                   "%v = arith.cmpi slt, %j, %e : index\nfa.yield %v : i1"));
-  for (int64_t capture : {int64_t(5), int64_t(1) << 62, int64_t(1) << 63, (int64_t(1) << 62) - 1}) {
-    Problem p{8, 24, 4, 4};
-    p.wide = capture;
-    Counts counts;
-    check(p, /*exact=*/capture == 5, counts);
+  for (TileAxis loopAxis : kAxes) {
+    ASSERT_TRUE(load("%l = arith.addi %cl0, %cl0 : i64\n%e = arith.index_cast %l : i64 to index\n"
+                     "%v = arith.cmpi slt, %j, %e : index\nfa.yield %v : i1",
+                     loopAxis));
+    for (int64_t capture :
+         {int64_t(5), int64_t(1) << 62, int64_t(1) << 63, (int64_t(1) << 62) - 1}) {
+      Problem p{8, 24, 4, 4};
+      p.wide = capture;
+      Counts counts;
+      check(p, /*exact=*/capture == 5, counts);
+    }
   }
 }
 
@@ -394,11 +475,13 @@ TEST_F(MaskAnalysis, FailedAssumptionSkipsNothing) {
 // Random masks
 //===----------------------------------------------------------------------===//
 
-/// Writes random mask regions.
+/// Writes random mask regions, mostly about the index of the loop.
 class Writer {
 public:
-  explicit Writer(std::mt19937 &random) : random(random) {
-    values["index"] = {"%i", "%j", "%j", "%i", "%j", "%b", "%h", "%sq", "%sk", "%ci0"};
+  Writer(std::mt19937 &random, TileAxis loopAxis) : random(random) {
+    if (loopAxis == TileAxis::rows)
+      std::swap(loop, block);
+    values["index"] = {block, loop, loop, block, loop, "%b", "%h", "%sq", "%sk", "%ci0"};
     values["i64"] = {"%cl0"};
     values["i32"] = {"%cn0"};
     values["i8"] = {"%cb0"};
@@ -478,7 +561,7 @@ private:
                                        "ule", "ugt", "uge", "slt", "sle", "sgt", "sge"};
     std::string type = number(), x = value(type), y = value(type), p = predicates[pick(14)];
     if (type == "index" && pick(2))
-      x = "%j";
+      x = loop;
     if (type == "index" && pick(3) == 0)
       return add("i1", "index.cmp " + p + "(" + x + ", " + y + ")");
     return add("i1", "arith.cmpi " + p + ", " + x + ", " + y + " : " + type);
@@ -487,11 +570,11 @@ private:
   std::string periodic() {
     static const char *ops[] = {"remsi",      "remui", "andi",     "divsi",
                                 "floordivsi", "divui", "ceildivsi"};
-    std::string x = "%j";
+    std::string x = loop;
     if (pick(2))
       x = add("index", "arith.addi " + x + ", " + value("index") + " : index");
     if (pick(2))
-      x = add("index", "arith.subi " + x + ", %i : index");
+      x = add("index", "arith.subi " + x + ", " + block + " : index");
     std::string y =
         add("index", std::string("arith.") + ops[pick(7)] + " " + x + ", " +
                          (pick(3) ? constant("index", true) : value("index")) + " : index");
@@ -550,12 +633,15 @@ private:
   }
 
   std::mt19937 &random;
+  std::string loop = "%j", block = "%i";
   std::map<std::string, std::vector<std::string>> values;
   std::string text;
   unsigned count = 0;
 };
 
-TEST_F(MaskAnalysis, RandomMasksAreSound) {
+class RandomMasks : public MaskAnalysis, public testing::WithParamInterface<TileAxis> {};
+
+TEST_P(RandomMasks, AreSound) {
   unsigned programs = 4000;
   if (const char *more = std::getenv("FA_MASK_PROGRAMS"))
     programs = std::atoi(more);
@@ -565,11 +651,15 @@ TEST_F(MaskAnalysis, RandomMasksAreSound) {
     return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
   };
   for (unsigned n = 0; n < programs; ++n) {
-    ASSERT_TRUE(load(Writer(random).write())) << source;
+    ASSERT_TRUE(load(Writer(random, GetParam()).write(), GetParam())) << source;
     for (int trial = 0; trial < 6; ++trial) {
       Problem p{pick(1, 36), pick(0, 44), pick(1, 12), pick(1, 16), pick(0, 1), pick(0, 1)};
       if (trial == 5) // beyond what fits in i8
         p.sk = pick(100, 300), p.sq = pick(1, 8), p.keys = 32;
+      if (axis == TileAxis::rows) {
+        std::swap(p.sq, p.sk);
+        std::swap(p.rows, p.keys);
+      }
       p.index = pick(-8, 48);
       p.wide = pick(-8, 48);
       p.narrow = pick(-8, 48);
@@ -600,5 +690,9 @@ TEST_F(MaskAnalysis, RandomMasksAreSound) {
   EXPECT_GT(counts.noneSkipped, counts.none / 2);
   EXPECT_GT(counts.allBare, counts.all / 3);
 }
+
+INSTANTIATE_TEST_SUITE_P(Loops, RandomMasks, testing::ValuesIn(kAxes), [](const auto &test) {
+  return "Over" + stringifyTileAxis(test.param).str();
+});
 
 } // namespace

@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For each fa.apply_mask whose column is the induction variable of a loop:
+// A mask is on tiles of scores; one axis of them is a loop's, the other a block's:
+// the loop runs over keys for a block of rows, or over rows for a block of keys.
+// For each fa.apply_mask whose row or column is the induction variable of a loop:
 //
-//   1. run its region (MaskInterpreter) over all keys of the block of rows,
-//      before the loop: gives the keys [lo, hi) where some row sees something,
-//      and what must hold at run time for that to be true (`assumption`);
+//   1. run its region (MaskInterpreter) over all of the loop's axis for the block,
+//      before the loop: gives the indices [lo, hi) where something is visible to
+//      the block, and what must hold at run time for that to be true (`assumption`);
 //   2. run it over one tile, inside the loop: can some score be visible, can
 //      some be hidden;
 //   3. shrink the loop to [lo, hi), lo rounded down to a multiple of the step;
@@ -23,7 +25,7 @@
 //
 // Requires: the loop leaves what it carries as it is for a tile of hidden
 // scores. Rejects: nothing; a mask outside of such a loop is left as it is, and
-// bounds are left alone unless the loop runs over all keys for one mask.
+// bounds are left alone unless the loop runs over all of its axis for one mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,54 +43,72 @@ using namespace mlir::fa;
 
 namespace {
 
+/// A mask on tiles of scores, and the loop that goes over the tiles along one axis.
+struct MaskLoop {
+  ApplyMaskOp mask;
+  scf::ForOp loop;
+  TileAxis axis;
+
+  TileAxis blockAxis() const { return axis == TileAxis::rows ? TileAxis::keys : TileAxis::rows; }
+  /// Whether bounds and conditions are derived from the rows of the program's tile.
+  bool isRowDerived() const { return axis == TileAxis::keys; }
+};
+
 /// What is known of one mask in its loop.
 struct Findings {
-  KeySet visible;
+  LoopSet visible;
   /// Over a tile: null or true where it must be assumed.
   Value someVisible, someHidden;
   Value assumption;
   Operation *unknownOp;
-  TileSizeOp rowsOfTile;
+  TileSizeOp blockSize;
 };
 
 } // namespace
 
-/// The loop over tiles of keys that the mask is in, null where there is none.
-static scf::ForOp findLoop(ApplyMaskOp mask) {
-  auto column = dyn_cast<BlockArgument>(mask.getColumn());
-  auto loop = column ? dyn_cast<scf::ForOp>(column.getOwner()->getParentOp()) : scf::ForOp();
-  if (!loop || column != loop.getInductionVar() || !column.getType().isIndex())
-    return {};
-  Value scalars[] = {mask.getBatch(),       mask.getHead(),      mask.getRow(),
+/// Return the loop over tiles that the mask is in: its induction variable is where the tile
+/// begins along one axis, and all else about the tile is defined outside of it.
+static std::optional<MaskLoop> findLoop(ApplyMaskOp mask) {
+  for (TileAxis axis : {TileAxis::keys, TileAxis::rows}) {
+    MaskLoop found{mask, {}, axis};
+    auto index = dyn_cast<BlockArgument>(mask.getFirst(axis));
+    scf::ForOp &loop = found.loop;
+    loop = index ? dyn_cast<scf::ForOp>(index.getOwner()->getParentOp()) : scf::ForOp();
+    if (!loop || index != loop.getInductionVar() || !index.getType().isIndex())
+      continue;
+    Value fixed[] = {mask.getBatch(),       mask.getHead(),      mask.getFirst(found.blockAxis()),
                      mask.getQueryLength(), mask.getKeyLength(), loop.getStep()};
-  for (Value scalar : scalars)
-    if (!loop.isDefinedOutsideOfLoop(scalar))
-      return {};
-  return loop;
+    if (llvm::all_of(fixed, [&](Value value) { return loop.isDefinedOutsideOfLoop(value); }))
+      return found;
+  }
+  return std::nullopt;
 }
 
-/// Steps 1 and 2.
-static Findings analyze(ApplyMaskOp mask, scf::ForOp loop, ScalarEmitter &e) {
+/// Do steps 1 and 2.
+static Findings analyze(const MaskLoop &m, ScalarEmitter &e) {
+  ApplyMaskOp mask = m.mask;
+  scf::ForOp loop = m.loop;
   UniformLoads loads;
   OpBuilder b = e.beforeLoop();
-  auto rowsOfTile = TileSizeOp::create(b, mask.getLoc(), b.getIndexType(), TileAxis::rows);
-  Value zero = e.constant(0), one = e.constant(1), keys = mask.getKeyLength();
-  Value lastRow = e.sub(e.min(e.add(mask.getRow(), rowsOfTile), mask.getQueryLength()), one);
+  auto blockSize = TileSizeOp::create(b, mask.getLoc(), b.getIndexType(), m.blockAxis());
+  Value zero = e.constant(0), one = e.constant(1), length = mask.getLength(m.axis);
+  Value blockFirst = mask.getFirst(m.blockAxis()), blockLength = mask.getLength(m.blockAxis());
+  Value blockEnd = e.add(blockFirst, blockSize);
+  BoxSide block{m.blockAxis(), blockFirst, e.sub(e.min(blockEnd, blockLength), one), blockLength};
 
-  MaskRanges block(e, zero, e.sub(keys, one), mask.getRow(), lastRow, mask.getQueryLength(), keys,
-                   /*keys=*/true);
-  MaskInterpreter whole(mask, loop, block, loads);
-  Verdict all = whole.run();
+  MaskRanges all(e, block, {m.axis, zero, e.sub(length, one), length}, /*findsSets=*/true);
+  MaskInterpreter whole(mask, loop, all, loads);
+  Verdict verdict = whole.run();
 
-  Value end = e.add(loop.getInductionVar(), loop.getStep());
-  Value lastKey = e.sub(e.min(end, keys), one);
-  MaskRanges tile(e, loop.getInductionVar(), lastKey, mask.getRow(), lastRow, mask.getQueryLength(),
-                  keys, /*keys=*/false);
+  Value first = loop.getInductionVar(), end = e.add(first, loop.getStep());
+  MaskRanges tile(e, block, {m.axis, first, e.sub(e.min(end, length), one), length},
+                  /*findsSets=*/false);
   Verdict single = MaskInterpreter(mask, loop, tile, loads).run();
 
-  Findings found{
-      all.whenTrue,          single.canBeTrue,     e.either(single.canBeFalse, e.lt(keys, end)),
-      block.getAssumption(), whole.getUnknownOp(), rowsOfTile};
+  // Keys past the last one are hidden, whatever the region says.
+  Value past = e.lt(mask.getKeyLength(), m.axis == TileAxis::keys ? end : blockEnd);
+  Findings found{verdict.whenTrue,    single.canBeTrue,     e.either(single.canBeFalse, past),
+                 all.getAssumption(), whole.getUnknownOp(), blockSize};
   if (found.assumption) {
     Value failed = e.negate(found.assumption);
     found.someVisible = e.either(found.someVisible, failed);
@@ -97,17 +117,17 @@ static Findings analyze(ApplyMaskOp mask, scf::ForOp loop, ScalarEmitter &e) {
   return found;
 }
 
-/// Step 3. The loop runs over all keys.
-static void shrink(scf::ForOp loop, const Findings &found, Value keys, ScalarEmitter &e) {
-  KeySet visible = found.visible;
-  if (visible.isAll())
-    return;
+/// Do step 3. The loop runs over all of its axis.
+static void shrink(const MaskLoop &m, const Findings &found, ScalarEmitter &e) {
+  scf::ForOp loop = m.loop;
+  const LoopSet &visible = found.visible;
+  Value length = ApplyMaskOp(m.mask).getLength(m.axis);
   Value zero = e.constant(0);
   Value lo = visible.lo ? e.max(visible.lo, zero) : zero;
-  Value hi = visible.hi ? e.min(visible.hi, keys) : keys;
+  Value hi = visible.hi ? e.min(visible.hi, length) : length;
   if (found.assumption) {
     lo = e.select(found.assumption, lo, zero);
-    hi = e.select(found.assumption, hi, keys);
+    hi = e.select(found.assumption, hi, length);
   }
   if (visible.lo) {
     // Rounding must not make a tile of an empty interval.
@@ -116,27 +136,32 @@ static void shrink(scf::ForOp loop, const Findings &found, Value keys, ScalarEmi
   }
   loop.setLowerBound(lo);
   loop.setUpperBound(hi);
+  if (!m.isRowDerived())
+    return;
   UnitAttr unit = UnitAttr::get(loop.getContext());
   loop->setAttr(tile::TileDialect::kRowDerivedAttr, unit);
   if (visible.lo && visible.hi)
     loop->setAttr(FADialect::kBandAttr, unit);
 }
 
-/// Step 4.
-static void applyWhereNeeded(ApplyMaskOp mask, Value needed) {
+/// Do step 4. Return the op that takes the mask's place.
+static Operation *applyWhereNeeded(const MaskLoop &m, Value needed) {
+  ApplyMaskOp mask = m.mask;
   OpBuilder b(mask);
   auto branch =
       scf::IfOp::create(b, mask.getLoc(), mask->getResultTypes(), needed, /*withElseRegion=*/true);
-  branch->setAttr(tile::TileDialect::kRowDerivedAttr, b.getUnitAttr());
+  if (m.isRowDerived())
+    branch->setAttr(tile::TileDialect::kRowDerivedAttr, b.getUnitAttr());
   mask.getResult().replaceAllUsesWith(branch.getResult(0));
   b.setInsertionPointToEnd(branch.elseBlock());
   scf::YieldOp::create(b, mask.getLoc(), mask.getInput());
   mask->moveBefore(branch.thenBlock(), branch.thenBlock()->end());
   b.setInsertionPointToEnd(branch.thenBlock());
   scf::YieldOp::create(b, mask.getLoc(), mask.getResult());
+  return branch;
 }
 
-/// Step 5. `first` is the first op of the body that is no test.
+/// Do step 5; `first` is the first op of the body that is no test.
 static void runWhereVisible(scf::ForOp loop, Operation *first, Value visible) {
   Block *body = loop.getBody();
   auto yield = cast<scf::YieldOp>(body->getTerminator());
@@ -163,52 +188,56 @@ struct AnalyzeMask : fa::impl::FAAnalyzeMaskBase<AnalyzeMask> {
   using Base::Base;
 
   void runOnOperation() override {
-    SmallVector<std::pair<ApplyMaskOp, scf::ForOp>> masks;
+    SmallVector<MaskLoop> masks;
     DenseMap<Operation *, unsigned> masksOfLoop;
     getOperation()->walk([&](ApplyMaskOp mask) {
-      if (scf::ForOp loop = findLoop(mask)) {
-        masks.push_back({mask, loop});
-        ++masksOfLoop[loop];
+      if (std::optional<MaskLoop> found = findLoop(mask)) {
+        masks.push_back(*found);
+        ++masksOfLoop[found->loop];
       }
     });
-    for (auto [mask, loop] : masks)
-      rewrite(mask, loop, masksOfLoop[loop] == 1);
+    for (const MaskLoop &m : masks)
+      rewrite(m, masksOfLoop.lookup(m.loop) == 1);
   }
 
 private:
-  void rewrite(ApplyMaskOp mask, scf::ForOp loop, bool only);
-  void report(ApplyMaskOp mask, const Findings &found, bool shrunk, bool tested);
+  void rewrite(const MaskLoop &m, bool only);
+  void report(const MaskLoop &m, const Findings &found, bool shrunk, bool tested);
 };
 
 } // namespace
 
-void AnalyzeMask::rewrite(ApplyMaskOp mask, scf::ForOp loop, bool only) {
+void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
+  ApplyMaskOp mask = m.mask;
+  scf::ForOp loop = m.loop;
   ScalarEmitter e(loop, mask.getLoc());
   Operation *first = &loop.getBody()->front();
-  Findings found = analyze(mask, loop, e);
+  Findings found = analyze(m, e);
   auto isTrue = [](Value value) { return ScalarEmitter::asConstant(value) == 1; };
 
   // Skipping a tile is right only where all of the body is about this mask.
   bool skips = only && matchPattern(loop.getLowerBound(), m_Zero()) &&
-               loop.getUpperBound() == mask.getKeyLength();
+               loop.getUpperBound() == mask.getLength(m.axis);
   bool shrunk = skips && !found.visible.isAll();
   bool tested = skips && !found.visible.tight && !isTrue(found.someVisible);
-  report(mask, found, shrunk, tested);
+  report(m, found, shrunk, tested);
   if (shrunk)
-    shrink(loop, found, mask.getKeyLength(), e);
-  if (!isTrue(found.someHidden))
-    applyWhereNeeded(mask, found.someHidden);
+    shrink(m, found, e);
+  if (!isTrue(found.someHidden)) {
+    Operation *branch = applyWhereNeeded(m, found.someHidden);
+    first = first == mask ? branch : first;
+  }
   if (tested)
     runWhereVisible(loop, first, found.someVisible);
   e.eraseUnused();
-  if (found.rowsOfTile->use_empty())
-    found.rowsOfTile.erase();
+  if (found.blockSize->use_empty())
+    found.blockSize.erase();
 }
 
-void AnalyzeMask::report(ApplyMaskOp mask, const Findings &found, bool shrunk, bool tested) {
+void AnalyzeMask::report(const MaskLoop &m, const Findings &found, bool shrunk, bool tested) {
   if (!emitRemarks)
     return;
-  InFlightDiagnostic remark = mlir::emitRemark(mask.getLoc());
+  InFlightDiagnostic remark = mlir::emitRemark(ApplyMaskOp(m.mask).getLoc());
   if (ScalarEmitter::asConstant(found.someHidden) == 1) {
     remark << "mask evaluated on every tile";
     if (!shrunk && !found.unknownOp)
@@ -216,12 +245,13 @@ void AnalyzeMask::report(ApplyMaskOp mask, const Findings &found, bool shrunk, b
   } else {
     remark << "tile test: " << (tested ? "none/all" : "all");
   }
-  remark << "; keys ";
+  StringRef length = m.axis == TileAxis::keys ? "sk)" : "sq)";
+  remark << "; " << stringifyTileAxis(m.axis) << " ";
   if (shrunk)
-    remark << (found.visible.lo ? "[lo, " : "[0, ") << (found.visible.hi ? "hi)" : "sk)")
+    remark << (found.visible.lo ? "[lo, " : "[0, ") << (found.visible.hi ? "hi)" : length)
            << ": affine";
   else
-    remark << "[0, sk)";
+    remark << "[0, " << length;
   if (Operation *op = found.unknownOp)
     remark.attachNote(op->getLoc()) << "'" << op->getName() << "' is not known over a tile";
 }

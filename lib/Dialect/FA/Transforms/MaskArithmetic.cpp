@@ -38,7 +38,7 @@ Linear MaskRanges::divideDown(const Linear &x, int64_t divisor) {
   q.hi = e.divFloor(highest(x), e.constant(divisor));
   q.least = floorDiv(x.least, divisor);
   q.most = floorDiv(x.most, divisor);
-  q.onKeys = onKeys(x);
+  q.inLoop = inLoop(x);
   q.move = move(x);
   int64_t moved = step(x);
   q.step = moved < 0 ? -1 : llvm::divideCeilSigned(moved, divisor);
@@ -213,7 +213,7 @@ Linear MaskRanges::extremum(bool minimum, const Linear &x, const Linear &y) {
   atom.hi = of(highest(x), highest(y));
   atom.least = minimum ? std::min(x.least, y.least) : std::max(x.least, y.least);
   atom.most = minimum ? std::min(x.most, y.most) : std::max(x.most, y.most);
-  atom.onKeys = onKeys(x) || onKeys(y);
+  atom.inLoop = inLoop(x) || inLoop(y);
   int mx = move(x), my = move(y);
   atom.move = mx == 0 ? my : my == 0 || mx == my ? mx : kMixed;
   atom.step = step(x) < 0 || step(y) < 0 ? -1 : std::max(step(x), step(y));
@@ -240,7 +240,7 @@ Linear MaskRanges::select(const Verdict &condition, const Linear &x, const Linea
   atom.hi = of(highest(x), highest(y), e.max(highest(x), highest(y)));
   atom.least = std::min(x.least, y.least);
   atom.most = std::max(x.most, y.most);
-  atom.onKeys = condition.onKeys || onKeys(x) || onKeys(y);
+  atom.inLoop = condition.inLoop || inLoop(x) || inLoop(y);
   int mx = move(x), my = move(y);
   atom.move = !condition.uniform ? kMixed : mx == 0 ? my : my == 0 || mx == my ? mx : kMixed;
   atom.step = !condition.uniform || step(x) < 0 || step(y) < 0 ? -1 : std::max(step(x), step(y));
@@ -265,7 +265,7 @@ Linear MaskRanges::asSigned(const Linear &x, unsigned width) {
     return constant(llvm::SignExtend64(x.constant, width));
   if (x.least >= least && x.most <= most)
     return x;
-  if (keys) {
+  if (findsSets) {
     assume(e.le(e.constant(least), lowest(x)));
     assume(e.le(highest(x), e.constant(most)));
   }

@@ -1,4 +1,4 @@
-//===- MaskConditions.cpp - conditions over a tile, and the keys where they hold -===//
+//===- MaskConditions.cpp - conditions over a tile, and where they hold -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Every comparison becomes `x <= 0` with x linear, after which extrema,
-// selections and quotients that depend on the key are taken apart:
+// selections and quotients that depend on the loop's index are taken apart:
 //
 //   min(a, b) + r <= 0    a + r <= 0 or b + r <= 0      (max: and)
 //   select(c, a, b) + r   c and a + r <= 0, or not c and b + r <= 0
@@ -30,15 +30,16 @@ static bool isTrue(const Verdict &x) { return ScalarEmitter::asConstant(x.canBeF
 static bool isFalse(const Verdict &x) { return ScalarEmitter::asConstant(x.canBeTrue) == 0; }
 
 //===----------------------------------------------------------------------===//
-// Sets of keys
+// Sets of the loop's indices
 //===----------------------------------------------------------------------===//
 
 static int join(int x, int y) { return x == 0 ? y : y == 0 || x == y ? x : kMixed; }
+static int opposite(int move) { return move == kMixed ? kMixed : -move; }
 
-/// The row's own intervals [L, H) form one interval over all rows: they move
+/// The intervals [L, H) of the block's indices form one interval: they move
 /// together, none is empty, and none leaves a gap to the next.
-bool MaskRanges::isBand(const KeySet &x, const KeySet &y) {
-  const KeySet &lower = x.lo ? x : y, &upper = x.lo ? y : x;
+bool MaskRanges::isBand(const LoopSet &x, const LoopSet &y) {
+  const LoopSet &lower = x.lo ? x : y, &upper = x.lo ? y : x;
   if (lower.hi || upper.lo || !lower.loForm || !upper.hiForm)
     return false;
   Linear width = add(*upper.hiForm, *lower.loForm, -1);
@@ -46,33 +47,34 @@ bool MaskRanges::isBand(const KeySet &x, const KeySet &y) {
   return width.isConstant() && width.constant >= 1 && moved >= 0 && moved <= width.constant;
 }
 
-KeySet MaskRanges::intersection(const KeySet &x, const KeySet &y) {
+LoopSet MaskRanges::intersection(const LoopSet &x, const LoopSet &y) {
   if (x.isAll() && x.tight)
     return y;
   if (y.isAll() && y.tight)
     return x;
-  KeySet z;
+  LoopSet z;
   z.lo = !x.lo ? y.lo : !y.lo ? x.lo : e.max(x.lo, y.lo);
   z.hi = !x.hi ? y.hi : !y.hi ? x.hi : e.min(x.hi, y.hi);
   z.loMove = join(x.loMove, y.loMove);
   z.hiMove = join(x.hiMove, y.hiMove);
   z.loForm = !x.lo ? y.loForm : !y.lo ? x.loForm : std::nullopt;
   z.hiForm = !x.hi ? y.hiForm : !y.hi ? x.hiForm : std::nullopt;
+  z.allOrNone = x.allOrNone && y.allOrNone;
   z.tight = x.tight && y.tight;
-  if (!z.tight || x.isSameForAllRows() || y.isSameForAllRows())
+  if (!z.tight || x.isSameForBlock() || y.isSameForBlock())
     return z;
   bool known = z.loMove != kMixed && z.hiMove != kMixed;
-  // Bounds of one side, or rows whose intervals hold those of the row before.
+  // Bounds of one side, or intervals of which each holds the one before.
   bool nested = !z.lo || !z.hi || z.loMove == 0 || z.hiMove == 0 || z.loMove == -z.hiMove;
   z.tight = (known && nested) || isBand(x, y);
   return z;
 }
 
-KeySet MaskRanges::hull(const KeySet &x, const KeySet &y) {
-  KeySet z;
+LoopSet MaskRanges::hull(const LoopSet &x, const LoopSet &y) {
+  LoopSet z;
   if ((x.isAll() && x.tight) || (y.isAll() && y.tight))
     return z;
-  auto isEmpty = [](const KeySet &s) { return s.hi && ScalarEmitter::asConstant(s.hi) == 0; };
+  auto isEmpty = [](const LoopSet &s) { return s.hi && ScalarEmitter::asConstant(s.hi) == 0; };
   if (isEmpty(x))
     return y;
   if (isEmpty(y))
@@ -82,18 +84,28 @@ KeySet MaskRanges::hull(const KeySet &x, const KeySet &y) {
   z.tight = x.tight && y.tight;
   if (!x.lo && !y.lo) {
     z.hi = x.hi && y.hi ? e.max(x.hi, y.hi) : Value();
+    z.allOrNone = x.allOrNone && y.allOrNone;
     return z;
   }
+  // All, or the interval alone: no gap, and where it is all, no need to clip.
+  for (auto [all, other] : {std::pair(&x, &y), std::pair(&y, &x)})
+    if (all->allOrNone) {
+      z.lo = e.min(other->lo, e.sub(loopLength, all->hi));
+      z.hi = other->hi ? e.max(other->hi, all->hi) : Value();
+      z.loMove = join(opposite(all->hiMove), other->loMove);
+      z.hiMove = other->hi ? z.hiMove : 0;
+      return z;
+    }
   if (!x.hi && !y.hi) {
     z.lo = x.lo && y.lo ? e.min(x.lo, y.lo) : Value();
     return z;
   }
   // An empty interval must not widen the hull.
   Value zero = e.constant(0);
-  auto clip = [&](const KeySet &s) {
-    Value lo = s.lo ? e.max(s.lo, zero) : zero, hi = s.hi ? e.min(s.hi, keyLength) : keyLength;
+  auto clip = [&](const LoopSet &s) {
+    Value lo = s.lo ? e.max(s.lo, zero) : zero, hi = s.hi ? e.min(s.hi, loopLength) : loopLength;
     Value some = e.lt(lo, hi);
-    return std::pair(e.select(some, lo, keyLength), e.select(some, hi, zero));
+    return std::pair(e.select(some, lo, loopLength), e.select(some, hi, zero));
   };
   auto [xLo, xHi] = clip(x);
   auto [yLo, yHi] = clip(y);
@@ -104,31 +116,32 @@ KeySet MaskRanges::hull(const KeySet &x, const KeySet &y) {
   return z;
 }
 
-/// The keys where x <= 0 for some row.
-KeySet MaskRanges::keysAtMostZero(const Linear &x) {
-  KeySet set;
+/// The loop's indices where x <= 0 for some index of the block.
+LoopSet MaskRanges::whereAtMostZero(const Linear &x) {
+  LoopSet set;
   if (x.unknown)
     return set;
-  int64_t c = x.coefficient(kKey);
-  Linear rest = add(x, key(), -c);
+  int64_t c = x.coefficient(kLoop);
+  Linear rest = add(x, atom(kLoop), -c);
   if (rest.unknown)
     return set;
-  bool exact = !onKeys(rest);
+  bool exact = !inLoop(rest);
   int moves = exact ? move(rest) : kMixed;
-  // Where nothing is known of what depends on the key, a tile tells no more.
+  // Where nothing is known of what depends on the loop, a tile tells no more.
   bool blind = llvm::all_of(rest.terms, [&](auto term) {
     const Atom &atom = atoms[term.first];
-    return !atom.onKeys ||
+    return !atom.inLoop ||
            (ScalarEmitter::asConstant(atom.lo) && ScalarEmitter::asConstant(atom.hi));
   });
   set.tight = exact ? moves != kMixed : blind;
-  auto opposite = [](int move) { return move == kMixed ? kMixed : -move; };
   if (c == 0) {
-    set.hi = e.select(e.le(lowest(rest), e.constant(0)), keyLength, e.constant(0));
+    set.hi = e.select(e.le(lowest(rest), e.constant(0)), loopLength, e.constant(0));
     set.hiMove = opposite(moves);
-    if (set.hi == keyLength) {
+    set.allOrNone = true;
+    if (set.hi == loopLength) {
       set.hi = Value();
       set.hiMove = 0;
+      set.allOrNone = false;
     }
     return set;
   }
@@ -155,7 +168,7 @@ KeySet MaskRanges::keysAtMostZero(const Linear &x) {
 
 Verdict MaskRanges::truth(bool value) {
   Verdict v{e.boolean(value), e.boolean(!value), false, true, {}, {}};
-  if (keys)
+  if (findsSets)
     (value ? v.whenFalse : v.whenTrue).hi = e.constant(0);
   return v;
 }
@@ -166,15 +179,16 @@ Verdict MaskRanges::uniform(Value condition) {
   if (auto value = ScalarEmitter::asConstant(condition))
     return truth(*value != 0);
   Verdict v{condition, e.negate(condition), false, true, {}, {}};
-  if (keys) {
-    v.whenTrue.hi = e.select(condition, keyLength, e.constant(0));
-    v.whenFalse.hi = e.select(condition, e.constant(0), keyLength);
+  if (findsSets) {
+    v.whenTrue.hi = e.select(condition, loopLength, e.constant(0));
+    v.whenFalse.hi = e.select(condition, e.constant(0), loopLength);
+    v.whenTrue.allOrNone = v.whenFalse.allOrNone = true;
   }
   return v;
 }
 
 Verdict MaskRanges::negate(const Verdict &x) {
-  return {x.canBeFalse, x.canBeTrue, x.onKeys, x.uniform, x.whenFalse, x.whenTrue};
+  return {x.canBeFalse, x.canBeTrue, x.inLoop, x.uniform, x.whenFalse, x.whenTrue};
 }
 
 Verdict MaskRanges::both(const Verdict &x, const Verdict &y) {
@@ -184,11 +198,11 @@ Verdict MaskRanges::both(const Verdict &x, const Verdict &y) {
     return x;
   Verdict v{e.both(x.canBeTrue, y.canBeTrue),
             e.either(x.canBeFalse, y.canBeFalse),
-            x.onKeys || y.onKeys,
+            x.inLoop || y.inLoop,
             x.uniform && y.uniform,
             {},
             {}};
-  if (keys) {
+  if (findsSets) {
     v.whenTrue = intersection(x.whenTrue, y.whenTrue);
     v.whenFalse = hull(x.whenFalse, y.whenFalse);
   }
@@ -210,11 +224,11 @@ Verdict MaskRanges::select(const Verdict &c, const Verdict &x, const Verdict &y)
     return either(negate(c), x);
   Verdict v{e.either(e.both(c.canBeTrue, x.canBeTrue), e.both(c.canBeFalse, y.canBeTrue)),
             e.either(e.both(c.canBeTrue, x.canBeFalse), e.both(c.canBeFalse, y.canBeFalse)),
-            c.onKeys || x.onKeys || y.onKeys,
+            c.inLoop || x.inLoop || y.inLoop,
             c.uniform && x.uniform && y.uniform,
             {},
             {}};
-  if (keys) {
+  if (findsSets) {
     v.whenTrue = hull(intersection(c.whenTrue, x.whenTrue), intersection(c.whenFalse, y.whenTrue));
     v.whenFalse =
         hull(intersection(c.whenTrue, x.whenFalse), intersection(c.whenFalse, y.whenFalse));
@@ -248,7 +262,7 @@ Verdict MaskRanges::atMostZero(Linear x, unsigned depth) {
   for (auto [index, factor] :
        depth < kMostDepth ? ArrayRef(x.terms) : ArrayRef(x.terms).take_front(0)) {
     Atom atom = atoms[index];
-    if (!atom.onKeys || atom.form == Atom::Plain)
+    if (!atom.inLoop || atom.form == Atom::Plain)
       continue;
     if (atom.form == Atom::Quotient) {
       if (std::abs(factor) != 1)
@@ -270,28 +284,28 @@ Verdict MaskRanges::atMostZero(Linear x, unsigned depth) {
   }
 
   Verdict v;
-  int64_t c = x.coefficient(kKey);
-  Linear rest = add(x, key(), -c);
+  int64_t c = x.coefficient(kLoop);
+  Linear rest = add(x, atom(kLoop), -c);
   if (std::abs(c) == 1 && !rest.unknown) {
-    // The key alone on one side: one comparison in the loop.
+    // The loop's index alone on one side: one comparison in the loop.
     Linear bound = scale(rest, -c);
     Value least = lowest(bound), most = highest(bound);
     if (c == 1) {
-      v.canBeTrue = e.le(atoms[kKey].lo, most);
-      v.canBeFalse = e.lt(least, atoms[kKey].hi);
+      v.canBeTrue = e.le(atoms[kLoop].lo, most);
+      v.canBeFalse = e.lt(least, atoms[kLoop].hi);
     } else {
-      v.canBeTrue = e.le(least, atoms[kKey].hi);
-      v.canBeFalse = e.lt(atoms[kKey].lo, most);
+      v.canBeTrue = e.le(least, atoms[kLoop].hi);
+      v.canBeFalse = e.lt(atoms[kLoop].lo, most);
     }
   } else {
     v.canBeTrue = e.le(lowest(x), e.constant(0));
     v.canBeFalse = e.lt(e.constant(0), highest(x));
   }
-  v.onKeys = onKeys(x);
-  v.uniform = !v.onKeys && move(x) == 0;
-  if (keys) {
-    v.whenTrue = keysAtMostZero(x);
-    v.whenFalse = keysAtMostZero(add(constant(1), x, -1));
+  v.inLoop = inLoop(x);
+  v.uniform = !v.inLoop && move(x) == 0;
+  if (findsSets) {
+    v.whenTrue = whereAtMostZero(x);
+    v.whenFalse = whereAtMostZero(add(constant(1), x, -1));
   }
   return v;
 }
@@ -307,7 +321,7 @@ Verdict MaskRanges::compare(arith::CmpIPredicate predicate, const Linear &x, con
     Verdict v = unknown();
     v.canBeTrue = e.le(lowest(a), highest(b));
     v.canBeFalse = e.lt(lowest(b), highest(a));
-    v.whenTrue.tight = v.whenFalse.tight = !keys;
+    v.whenTrue.tight = v.whenFalse.tight = !findsSets;
     return v;
   };
   auto nonNegative = [&](const Linear &a) { return atMost(constant(0), a); };

@@ -21,18 +21,17 @@ using Wide = __int128;
 
 static bool fits(Wide value) { return value >= -kMostMagnitude && value <= kMostMagnitude; }
 
-/// Lengths and positions are below 2^31: a launch checks it.
-static constexpr int64_t kMostPosition = (int64_t(1) << 31) - 1;
+/// Lengths and indices are below 2^31: a launch checks it.
+static constexpr int64_t kMostIndex = (int64_t(1) << 31) - 1;
 
-MaskRanges::MaskRanges(ScalarEmitter &e, Value firstKey, Value lastKey, Value firstRow,
-                       Value lastRow, Value queryLength, Value keyLength, bool keys)
-    : e(e), keyLength(keyLength), keys(keys) {
-  atoms.push_back({firstKey, lastKey, 0, kMostPosition, /*onKeys=*/true, kMixed, -1});
-  atoms.push_back({firstRow, lastRow, 0, kMostPosition, /*onKeys=*/false, /*move=*/1, /*step=*/1});
-  for (auto [end, length] : {std::pair(&keyEnd, keyLength), std::pair(&rowEnd, queryLength)}) {
-    *end = atoms.size();
-    atoms.push_back({length, length, 0, kMostPosition});
-  }
+MaskRanges::MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets)
+    : e(e), loopAxis(loop.axis), loopLength(loop.length), findsSets(findsSets) {
+  assert(block.axis != loop.axis && "a box has two axes");
+  atoms.push_back({loop.first, loop.last, 0, kMostIndex, /*inLoop=*/true, kMixed, -1});
+  atoms.push_back({block.first, block.last, 0, kMostIndex, /*inLoop=*/false, /*move=*/1,
+                   /*step=*/1});
+  for (Value length : {loop.length, block.length})
+    atoms.push_back({length, length, 0, kMostIndex});
 }
 
 //===----------------------------------------------------------------------===//
@@ -67,7 +66,7 @@ Linear MaskRanges::addAtom(Atom added) {
     return Linear::getUnknown();
   bool uniform = added.lo == added.hi;
   if (uniform) {
-    added.onKeys = false;
+    added.inLoop = false;
     added.move = added.step = 0;
     if (auto value = ScalarEmitter::asConstant(added.lo))
       return constant(*value);
@@ -87,12 +86,12 @@ Linear MaskRanges::uniform(Value index, int64_t least, int64_t most) {
 
 Linear MaskRanges::opaque(Value lo, Value hi, int64_t least, int64_t most,
                           ArrayRef<Linear> operands) {
-  bool isOnKeys = llvm::any_of(operands, [&](const Linear &x) { return x.unknown || onKeys(x); });
-  return addAtom({lo, hi, least, most, isOnKeys, kMixed, -1});
+  bool isInLoop = llvm::any_of(operands, [&](const Linear &x) { return x.unknown || inLoop(x); });
+  return addAtom({lo, hi, least, most, isInLoop, kMixed, -1});
 }
 
-bool MaskRanges::onKeys(const Linear &x) const {
-  return llvm::any_of(x.terms, [&](auto term) { return atoms[term.first].onKeys; });
+bool MaskRanges::inLoop(const Linear &x) const {
+  return llvm::any_of(x.terms, [&](auto term) { return atoms[term.first].inLoop; });
 }
 
 int MaskRanges::move(const Linear &x) const {
@@ -121,11 +120,11 @@ int64_t MaskRanges::step(const Linear &x) const {
 }
 
 Value MaskRanges::asUniform(const Linear &x) {
-  return x.unknown || onKeys(x) || move(x) != 0 ? Value() : lowest(x);
+  return x.unknown || inLoop(x) || move(x) != 0 ? Value() : lowest(x);
 }
 
 void MaskRanges::assume(Value condition) {
-  if (keys)
+  if (findsSets)
     assumption = assumption ? e.both(assumption, condition) : condition;
 }
 
@@ -169,13 +168,13 @@ Linear MaskRanges::add(const Linear &x, const Linear &y, int64_t factor) {
   sum.constant = static_cast<int64_t>(constant);
   least += constant;
   most += constant;
-  // Positions are below their lengths: sk - j >= 1.
-  for (auto [position, end] : {std::pair(kKey, keyEnd), std::pair(kRow, rowEnd)}) {
-    Wide a = sum.coefficient(position), b = sum.coefficient(end);
+  // Indices are below their lengths: sk - j >= 1.
+  for (auto [index, length] : {std::pair(kLoop, kLoopLength), std::pair(kBlock, kBlockLength)}) {
+    Wide a = sum.coefficient(index), b = sum.coefficient(length);
     if (a < 0 && b > 0)
-      least += std::min(-a, b) * (Wide(kMostPosition) + 1);
+      least += std::min(-a, b) * (Wide(kMostIndex) + 1);
     else if (a > 0 && b < 0)
-      most -= std::min(a, -b) * (Wide(kMostPosition) + 1);
+      most -= std::min(a, -b) * (Wide(kMostIndex) + 1);
   }
   // The operands may be known better than their atoms tell.
   Wide a = Wide(factor) * y.least, b = Wide(factor) * y.most;
@@ -195,12 +194,12 @@ Value MaskRanges::extreme(const Linear &x, bool most) {
   };
   Value sum;
   bool constantUsed = x.constant == 0;
-  auto accumulate = [&](bool isOnKeys) {
+  auto accumulate = [&](bool isInLoop) {
     for (auto term : x.terms)
-      if (term.second > 0 && atoms[term.first].onKeys == isOnKeys)
+      if (term.second > 0 && atoms[term.first].inLoop == isInLoop)
         sum = sum ? e.add(sum, bound(term)) : bound(term);
     for (auto term : x.terms)
-      if (term.second < 0 && atoms[term.first].onKeys == isOnKeys) {
+      if (term.second < 0 && atoms[term.first].inLoop == isInLoop) {
         if (!sum) {
           sum = e.constant(x.constant);
           constantUsed = true;
@@ -212,7 +211,7 @@ Value MaskRanges::extreme(const Linear &x, bool most) {
       constantUsed = true;
     }
   };
-  // What does not depend on the keys first: it stays out of the loop.
+  // What does not depend on the loop first: it stays out of it.
   accumulate(false);
   accumulate(true);
   return sum ? sum : e.constant(x.constant);

@@ -7,13 +7,16 @@
 //
 // The domains of the abstract interpretation of a mask region over a box of
 // rows i and keys j; their values are SSA values that the interpretation emits.
+// One axis of the box is a block's, the other a loop's over tiles: a loop over
+// keys for a block of rows, or over rows for a block of keys.
 //
 //   Atom     a scalar within [lo, hi] over the box: i, j, a uniform scalar, or
 //            a value that is not linear in these (a quotient, a minimum, ...)
 //   Linear   constant + sum of coefficient * atom: sums keep what they share,
 //            so that `i - j <= c` and `j >= i - c` are one comparison
-//   KeySet   an interval of keys that holds every visible key of some rows
-//   Verdict  an i1: can it be true, can it be false, and the keys where it is
+//   LoopSet  an interval of the loop's axis that holds whatever is visible to
+//            some index of the block
+//   Verdict  an i1: can it be true, can it be false, and the sets where it is
 //
 // Arithmetic is exact in 64 bits: magnitudes are bounded at compile time by
 // 2^62, and what may exceed that is unknown. A value of a narrower type iN is
@@ -26,6 +29,7 @@
 #define FA_DIALECT_FA_TRANSFORMS_MASKRANGES_H
 
 #include "ScalarEmitter.h"
+#include "fa/Dialect/FA/IR/FA.h"
 #include <vector>
 
 namespace mlir::fa {
@@ -54,37 +58,39 @@ struct Linear {
   }
 };
 
-/// How a value moves from one row to the next: 0 not at all, 1 not down, -1
-/// not up; kMixed says nothing.
+/// How a value moves from one index of the block to the next: 0 not at all, 1 not
+/// down, -1 not up; kMixed says nothing.
 constexpr int kMixed = 2;
 
-/// The keys where a condition holds, for some row of the block: each row's keys
+/// The loop's indices where a condition holds, for some index of the block: those of each
 /// lie within [lo, hi), null being unbounded. `tight`: no tile that meets the
 /// interval could be told to be invisible, so a test of it would be wasted.
-struct KeySet {
+struct LoopSet {
   Value lo, hi;
   bool tight = true;
+  /// No `lo`, and `hi` is 0 or the loop's length.
+  bool allOrNone = false;
   int loMove = 0, hiMove = 0;
-  /// A row's own bounds, where they are linear in i.
+  /// The bounds of one index of the block, where they are linear in it.
   std::optional<Linear> loForm, hiForm;
 
   bool isAll() const { return !lo && !hi; }
-  bool isSameForAllRows() const { return loMove == 0 && hiMove == 0; }
+  bool isSameForBlock() const { return loMove == 0 && hiMove == 0; }
 };
 
 struct Verdict {
   Value canBeTrue, canBeFalse;
-  bool onKeys = false, uniform = false;
-  KeySet whenTrue, whenFalse;
+  bool inLoop = false, uniform = false;
+  LoopSet whenTrue, whenFalse;
 };
 
 struct Atom {
   enum Form { Plain, Quotient, Minimum, Maximum, Selection };
   Value lo, hi;
   int64_t least, most;
-  bool onKeys = false;
+  bool inLoop = false;
   int move = 0;
-  /// The most that it changes from one row to the next; -1 is unknown.
+  /// The most that it changes from one index of the block to the next; -1 is unknown.
   int64_t step = 0;
   /// Quotient: floor(x / divisor). Others: of x and y, by `condition`.
   Form form = Plain;
@@ -93,20 +99,26 @@ struct Atom {
   Verdict condition = {};
 };
 
-/// A box of rows and keys, and arithmetic over it.
+/// One side of a box of scores: the indices of an axis from first to last, all of them
+/// below its length.
+struct BoxSide {
+  TileAxis axis;
+  Value first, last, length;
+};
+
+/// A box of scores, and arithmetic on its indices. One axis is the loop's: what depends on
+/// its index may be emitted inside of the loop, and sets of its indices are found. The other
+/// is the block's, and stays.
 class MaskRanges {
 public:
-  static constexpr unsigned kKey = 0, kRow = 1;
-
-  /// j in [firstKey, lastKey], i in [firstRow, lastRow], both below their
-  /// length. `keys` asks for key sets.
-  MaskRanges(ScalarEmitter &e, Value firstKey, Value lastKey, Value firstRow, Value lastRow,
-             Value queryLength, Value keyLength, bool keys);
+  /// `findsSets` asks for the indices of the loop where conditions hold: the loop's side is
+  /// then all of its axis.
+  MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets);
 
   // Integers.
   Linear constant(int64_t value);
-  Linear key() { return atom(kKey); }
-  Linear row() { return atom(kRow); }
+  /// The index along an axis: i along the rows, j along the keys.
+  Linear index(TileAxis axis) { return atom(axis == loopAxis ? kLoop : kBlock); }
   /// A scalar that is the same over the box, within [least, most].
   Linear uniform(Value index, int64_t least, int64_t most);
   Linear add(const Linear &x, const Linear &y, int64_t factor = 1);
@@ -145,11 +157,12 @@ public:
   /// Requires what must hold at run time; null where nothing must.
   void assume(Value condition);
   Value getAssumption() const { return assumption; }
-  /// Whether sets were asked for: the box is all keys of a block of rows.
-  bool findsKeys() const { return keys; }
   ScalarEmitter &emitter() { return e; }
 
 private:
+  /// The first atoms: the indices and the lengths of both axes.
+  enum : unsigned { kLoop, kBlock, kLoopLength, kBlockLength };
+
   Linear atom(unsigned index);
   Linear addAtom(Atom atom);
   /// A value that is not linear, from what it is computed from.
@@ -158,21 +171,20 @@ private:
   Value lowest(const Linear &x) { return extreme(x, false); }
   Value highest(const Linear &x) { return extreme(x, true); }
   Value extreme(const Linear &x, bool most);
-  bool onKeys(const Linear &x) const;
+  bool inLoop(const Linear &x) const;
   int move(const Linear &x) const;
   int64_t step(const Linear &x) const;
   Linear substitute(const Linear &x, unsigned index, const Linear &by);
   Verdict atMostZero(Linear x, unsigned depth = 0);
-  KeySet keysAtMostZero(const Linear &x);
-  KeySet intersection(const KeySet &x, const KeySet &y);
-  KeySet hull(const KeySet &x, const KeySet &y);
-  bool isBand(const KeySet &x, const KeySet &y);
+  LoopSet whereAtMostZero(const Linear &x);
+  LoopSet intersection(const LoopSet &x, const LoopSet &y);
+  LoopSet hull(const LoopSet &x, const LoopSet &y);
+  bool isBand(const LoopSet &x, const LoopSet &y);
 
   ScalarEmitter &e;
-  Value keyLength;
-  bool keys;
-  /// The atoms of the lengths.
-  unsigned keyEnd, rowEnd;
+  TileAxis loopAxis;
+  Value loopLength;
+  bool findsSets;
   Value assumption;
   std::vector<Atom> atoms;
 };

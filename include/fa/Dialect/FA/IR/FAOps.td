@@ -279,6 +279,14 @@ class FA_ApplyOp<string mnemonic> : FA_Op<mnemonic, [Pure, IsolatedFromAbove, Al
     `lengths` `(` $query_length `,` $key_length `)` (`captures` `(` $captures^ `:` type($captures) `)`)?
     $body attr-dict `:` type($input)
   }];
+  let extraClassDeclaration = [{
+    /// Return where the tile begins along an axis.
+    Value getFirst(TileAxis axis) { return axis == TileAxis::rows ? getRow() : getColumn(); }
+    /// Return how many indices the axis has.
+    Value getLength(TileAxis axis) {
+      return axis == TileAxis::rows ? getQueryLength() : getKeyLength();
+    }
+  }];
 }
 
 def FA_ApplyMaskOp : FA_ApplyOp<"apply_mask"> {

@@ -71,17 +71,26 @@ def FARewriteStandard : Pass<"fa-rewrite-standard"> {
 def FAAnalyzeMask : Pass<"fa-analyze-mask"> {
   let summary = "skip tiles that a mask hides, and the mask where it hides nothing";
   let description = [{
-    What: interprets the region of each `fa.apply_mask` over a block of rows
-    and over a tile, and emits the result as scalar ops. (1) The loop over
-    keys runs only from the first to the last tile that may hold a visible
-    score. (2) The mask is applied only on tiles that may hold a hidden one.
-    (3) Where the keys seen are not one interval, tiles without a visible
-    score are neither loaded nor computed. No mask is known by its name.
+    Skip the tiles of scores that a mask hides whole, and the mask on tiles of which it
+    hides nothing; no mask is known by its name. The pass interprets the region of each
+    `fa.apply_mask` over ranges of row and column indices instead of single ones, and
+    emits what it finds as scalar ops:
 
-    Requires: a loop of keys whose body leaves what it carries as it is for a
-    tile of hidden scores. Ensures: each pair (i, j) that the mask shows is
-    visited; tiles start at multiples of the loop's step. A mask that is not
-    understood is applied on every tile.
+    1. The loop over tiles runs only from the first to the last one that may hold a
+       visible score.
+    2. The mask is applied only on tiles that may hold a hidden score.
+    3. Tiles without a visible score are neither loaded nor computed where what is
+       visible is not one interval.
+
+    The loop runs over tiles of keys for a block of rows, or over tiles of rows for a
+    block of keys: along the axis on which the tile begins at the loop's induction
+    variable. Both go the same way, for the analysis knows only a loop's axis and a
+    block's. A block of rows marks what it bounds with `tile.row_derived`.
+
+    Requires: a loop whose body leaves what it carries as it is for a tile of hidden
+    scores. Rows past the last one do not count as hidden: they see what the region says.
+    Ensures: each pair (i, j) that the mask shows is visited; tiles start at multiples
+    of the loop's step. A mask that is not understood is applied on every tile.
 
     Numerics: exact.
 
@@ -98,6 +107,9 @@ def FAAnalyzeMask : Pass<"fa-analyze-mask"> {
       ...
     }
     ```
+
+    Over rows for a block of keys (`analyze-mask-rows.mlir`) it runs from
+    `lo = max(first key + sq - sk, 0)`, rounded down to a multiple of the step, to sq.
   }];
   let options = [
     Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found for each mask">
