@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
-"""Compares a product of matrices on a GPU with PyTorch's, in one process, interleaved.
+"""Compares a product of matrices on a GPU with PyTorch's, in one process, each at its own clock.
 
     gemm.py path/to/libfa.so [--target=sm_90a] [--n=4096,8192] [--tile=128x256x64 ...]
-            [--leave-out=tile-pingpong-warpgroups ...] [--repeats=15]
+            [--leave-out=tile-pingpong-warpgroups ...] [--rounds=3] [--milliseconds=300]
 
 The program on tiles of test/Dialect/Tile/gemm.mlir, bf16, N(0,1) inputs, for the passes that
 attention takes; PyTorch's matmul (cuBLAS) is the peer. Each --tile (rows x columns x depth) and
-each --leave-out is one more rival. Medians of rounds, each of them 5 ms of launches by CUDA
-events, in TFLOP/s. Needs PyTorch.
+each --leave-out is one more rival. Rivals run alone, in turn, and the second half of their time
+counts, as in gpu_compare.py; medians, in TFLOP/s. Needs PyTorch.
 """
 
 import argparse
 import itertools
-import statistics
 
 import torch
 
 from fa_ctypes import Library
-from gpu_compare import milliseconds
+from gpu_clock import time_rivals
 
 # One column of tiles of b after the other, in sections of 8 tiles of rows, so that b stays in L2.
 PROGRAM = """
@@ -79,16 +78,9 @@ def compare(library, options, n):
         if not error < 0.01 * expected.abs().max().item() or not torch.isfinite(c).all():
             print("%s: WRONG, differs by %g" % (name, error))
         rivals[name] = run
-    launches, times = {}, {name: [] for name in rivals}
-    for name, run in rivals.items():
-        milliseconds(run, 2)
-        launches[name] = max(1, int(5 / milliseconds(run, 2)))
-    for _ in range(options.repeats):
-        for name, run in rivals.items():
-            times[name].append(milliseconds(run, launches[name]))
+    figures = time_rivals(rivals, options.milliseconds, options.rounds)
     print("n %5d  " % n + "  ".join(
-        "%s %.0f" % (name, 2 * n**3 / statistics.median(t) * 1e-9) for name, t in times.items()),
-          flush=True)
+        "%s %.0f" % (name, 2 * n**3 / figure.time() * 1e-9) for name, figure in figures.items()), flush=True)
 
 
 def main():
@@ -99,7 +91,8 @@ def main():
                         default=[4096, 8192])
     parser.add_argument("--tile", action="append")
     parser.add_argument("--leave-out", action="append")
-    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--milliseconds", type=float, default=300)
     options = parser.parse_args()
     library = Library(options.library)
     print("%s, torch %s, target %s; TFLOP/s" % (

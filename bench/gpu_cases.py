@@ -1,4 +1,4 @@
-"""The attentions that gpu_compare.py times: as MLIR, for FlexAttention, and as a formula.
+"""The attentions that gpu_compare.py times: as MLIR, for FlexAttention and FlashAttention, and as a formula.
 
 A case's `score` and `mask` take FlexAttention's arguments (score, b, h, i, j), so one
 definition serves FlexAttention and the check. Captures are tensors of PyTorch by name,
@@ -31,6 +31,12 @@ class Case:
     types: dict = dataclasses.field(default_factory=dict)  # name: (type, fa.dims)
     score: Optional[Callable] = None  # of captures: FlexAttention's score_mod
     mask: Optional[Callable] = None
+    approximate: bool = False  # `score` takes a tanh too, and ours is the approximate one
+    flash: Optional[dict] = None  # arguments of flash_attn_func, where that computes the same
+    group: int = 1  # query heads that share a head of keys and values
+
+    def key_heads(self, heads):
+        return max(1, heads // self.group)
 
 
 def slopes(b, h, n):
@@ -49,18 +55,26 @@ def is_causal(c):
     return lambda b, h, i, j: j <= i
 
 
+def softcap(c, tanh=lambda x: x.tanh()):
+    return lambda s, b, h, i, j: 30 * tanh(s / 30)
+
+
 CASES = {
-    "full": Case("", causal=False),
-    "causal": Case("with [causal]", visible=lambda n: n * n / 2, causal=True, mask=is_causal),
+    "full": Case("", causal=False, flash={}),
+    "causal": Case("with [causal]", visible=lambda n: n * n / 2, causal=True, mask=is_causal,
+                   flash={"causal": True}),
+    "gqa": Case("", causal=False, group=8, flash={}),
+    "gqa-causal": Case("with [causal]", visible=lambda n: n * n / 2, causal=True, mask=is_causal, group=8,
+                       flash={"causal": True}),
     "window": Case("with [window<1023, 0>]",
                    visible=lambda n: n * n / 2 if n < 1024 else n * 1024 - 1024 * 1024 / 2,
-                   mask=lambda c: lambda b, h, i, j: (j <= i) & (i - j < 1024)),
+                   mask=lambda c: lambda b, h, i, j: (j <= i) & (i - j < 1024),
+                   flash={"window_size": (1023, 0)}),
     "document": Case("with [causal, document(%ids)]", visible=lambda n: n * n / 16,
                      captures=ids, types={"ids": ("tensor<?x?xi32>", None)},
                      mask=lambda c: lambda b, h, i, j: (j <= i) & (c["ids"][b, i] == c["ids"][b, j])),
-    "softcap": Case("with [softcap<30.0>]",
-                    score=lambda c: lambda s, b, h, i, j: 30 * (s / 30).tanh()),
-    "tanh": Case(TANH, score=lambda c: lambda s, b, h, i, j: 30 * (s / 30).tanh()),
+    "softcap": Case("with [softcap<30.0>]", score=softcap),  # the precise tanh
+    "tanh": Case(TANH, score=softcap, approximate=True, flash={"softcap": 30.0}),
     "alibi": Case("with [alibi(%slopes)]", captures=slopes, types={"slopes": ("tensor<?xf32>", ["Hq"])},
                   score=lambda c: lambda s, b, h, i, j: s - c["slopes"][h] * (j - i).abs()),
     "dropout": Case("", causal=False, dropout=0.1),
@@ -68,9 +82,11 @@ CASES = {
 
 
 def refusal(peer, case):
-    """Why a rival of PyTorch's is not timed; empty where it is."""
+    """Why a rival is not timed; empty where it is."""
     if peer == "flex":
         return "FlexAttention has no dropout" if case.dropout else ""
+    if peer in ("fa3", "fa4"):
+        return "" if case.flash is not None else "flash_attn_func computes no such attention"
     if case.causal is None:
         return "scaled_dot_product_attention has no such mask or score"
     return "cuDNN is not timed with dropout" if case.dropout and peer == "cudnn" else ""
@@ -109,10 +125,11 @@ def reference(case, captures, q, k, v, rows):
     i, j = rows[:, None], torch.arange(n, device=q.device)[None, :]
     outputs = []
     for head in range(min(2, q.shape[1])):
-        s = q[0, head, rows].float() @ k[0, head].float().T / math.sqrt(q.shape[3])
+        shared = head * k.shape[1] // q.shape[1]
+        s = q[0, head, rows].float() @ k[0, shared].float().T / math.sqrt(q.shape[3])
         if case.score:
             s = case.score(captures)(s, 0, head, i, j)
         if case.mask:
             s = s.masked_fill(~case.mask(captures)(0, head, i, j), -math.inf)
-        outputs.append(torch.softmax(s, -1) @ v[0, head].float())
+        outputs.append(torch.softmax(s, -1) @ v[0, shared].float())
     return torch.stack(outputs)

@@ -1,179 +1,154 @@
 #!/usr/bin/env python3
-"""Compares attention on a GPU with PyTorch's, in one process, interleaved.
+"""Compares attention on a GPU with PyTorch's and FlashAttention's, in one process, each at its own clock.
 
-    gpu_compare.py path/to/libfa.so --preset=sm_90a --json=rows.json [--only=grid,scores] [--repeats=15]
+    gpu_compare.py path/to/libfa.so --preset=sm_90a --json=rows.json [--only=grid,scores] [--peers=cudnn,fa4]
+                   [--seconds=540] [--plan]
     gpu_compare.py path/to/libfa.so [--target=sm_90a] [--d=64,128,256] [--n=2048,8192,16384]
-                   [--case=full,causal] [--peers=cudnn,fa2,flex] [--no-lse] [--repeats=15] [--milliseconds=5]
-                   [--ablation] [--variant=rows=128,keys=64,warps=4,leave_out=tile-pipeline ...]
-                   [--estimate] [--json=rows.json]
+                   [--case=full,causal] [--peers=cudnn,fa2,fa3,fa4,flex] [--no-lse] [--ablation]
+                   [--variant=rows=128,keys=64,warps=4,leave_out=tile-pipeline ...]
+                   [--against=other/libfa.so] [--rounds=3] [--milliseconds=300] [--bursts]
+                   [--estimate] [--seconds=540] [--plan] [--json=rows.json]
 
 A preset (sm_90a or sm_80) measures all that docs/performance.md shows of that target and prints its tables;
 `gpu_presets.py` says what that is, --only chooses sections of it. The second form measures one table's worth.
 
 bf16, N(0,1) inputs, 16,384 tokens (one sequence where it is longer), hidden size 2048
-(heads = 2048 / d), LSE on. Each round times every rival once, over enough launches for 5 ms
-(--milliseconds), by CUDA events; figures are medians over rounds, in TFLOP/s of visible pairs as the papers
-count (half for causal). In so short a time a rival runs at the clock that the one before it left, where the
-power limit bounds one of them; with 50 ms and more, each runs as long untimed first, and has its own. Every --variant is one more rival of ours; --ablation adds one per schedule pass
-that may be left out, as fa-opt lists them. Needs PyTorch. Outputs are checked against float32 first, on 256
-rows of two heads. `gpu_cases.py` has the cases. --estimate adds measured / estimated time of ours, as
-the report of fa-opt estimates it at the same shape for the same target and device; what tiles visit is of
-that report too. --json writes the figures, and why a rival has none; tables.py makes tables of it.
+(heads = 2048 / d), LSE on for all or off for all. Each rival runs alone for 300 ms (--milliseconds), of which the
+second half is timed by CUDA events, and rivals take turns for three rounds (--rounds): so each has its own clock
+(`gpu_clock.py`). Figures are medians, in TFLOP/s of visible pairs as the papers count (half for causal), with the
+SM clock, the power and the energy for a TFLOP as NVML has them. --bursts adds 15 rounds of 5 ms each, in which a
+rival runs at the clock that the one before it left.
+
+Every --variant is one more rival of ours; --ablation adds one per schedule pass that may be left out, as fa-opt
+lists them; --against adds those of another build of libfa.so, named `before`. A peer that cannot be imported is
+left out, and the first lines and the JSON say why. Outputs are checked against float32 first, on 256 rows of two heads.
+`gpu_cases.py` has the cases, `gpu_peers.py` the peers. --estimate adds measured / estimated time of ours, as the
+report of fa-opt estimates it at the same shape for the same target and device; what tiles visit is of that report too.
+
+--seconds ends the measurement in time: a cell that would not fit is left out, the last ones first, and the output
+and the JSON name it. --plan only says how long each section is expected to take. Needs PyTorch, but for --plan.
+--json writes the figures, and why a rival has none; tables.py makes tables of it.
 """
 
 import concurrent.futures
 import json
+import math
 import os
-import statistics
 import sys
 import time
 
-try:
-    import torch
-except ImportError:
-    sys.exit("gpu_compare.py: compares with PyTorch, which is not here; pip install torch")
-from torch.nn.attention import SDPBackend, sdpa_kernel
+from gpu_presets import Budget, make_sections, parse_options, parse_variant, remove_peers
+
+if __name__ == "__main__" and "--plan" in sys.argv:
+    torch = None
+else:
+    try:
+        import torch
+    except ImportError:
+        sys.exit("gpu_compare.py: compares with PyTorch, which is not here; pip install torch")
+    import gpu_peers
 
 from estimate import estimate, find_compiler, visited
 from fa_ctypes import Library
 from gpu_cases import CASES, program, reference, refusal
-from gpu_presets import make_sections, parse_options, parse_variant
-from tables import print_tables
+from gpu_clock import open_meter, time_bursts, time_rivals
+from tables import compare_line, print_tables
 
-BACKENDS = {"fa2": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 TOKENS, HIDDEN = 16384, 2048
-SETTLES = 50  # milliseconds in which the clock follows the power that a rival takes
 
 
-def milliseconds(run, launches):
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    for _ in range(launches):
-        run()
-    end.record()
-    end.synchronize()
-    return start.elapsed_time(end) / launches
+def check(output, expected, rows, limit):
+    """Refuse an output (B x H x S x D) that differs from some rows of its first heads, or lacks elements."""
+    error = (output[0, :expected.shape[0]][:, rows].float() - expected).abs().max().item()
+    if not error < limit or output.isnan().any():
+        raise RuntimeError("WRONG, differs by %g" % error)
 
 
-def make_peer(name, case, captures, q, k, v):
-    """A function that runs PyTorch's rival."""
-    if name == "flex":
-        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-        # It compiles each case anew, and gives up after some that it remembers.
-        torch.compiler.reset()
-        blocks = case.mask and create_block_mask(case.mask(captures), q.shape[0] if captures else None,
-                                                 None, q.shape[2], q.shape[2], device="cuda")
-        attention = torch.compile(flex_attention, dynamic=False)
-        score = case.score and case.score(captures)
-        return lambda: attention(q, k, v, score_mod=score, block_mask=blocks)
-
-    def run():
-        with sdpa_kernel(BACKENDS[name]):
-            return torch.nn.functional.scaled_dot_product_attention(
-                q, k, v, is_causal=case.causal, dropout_p=case.dropout)
-    return run
-
-
-def make_ours(library, options, lse, case, d, captures, q, k, v, variant, expected, rows):
-    """A launcher of ours, whose output was right."""
+def make_ours(library, target, lse, case, d, captures, q, k, v, variant):
+    """A function that launches ours, and returns its output."""
     o = torch.full_like(q, float("nan"))
     arguments = {"q": q, "k": k, "v": v, **captures, "o": o}
     if case.dropout:
         arguments.update(p=case.dropout, seed=1, offset=0)
     if lse:
         arguments["lse"] = torch.full(q.shape[:3], float("nan"), device="cuda")
-    compiled = library.compile(program(case, d, lse), target=options.target, **parse_variant(variant))
-    run = library.launcher(compiled, arguments, torch.cuda.current_stream().cuda_stream)
-    run()
-    torch.cuda.synchronize()
-    got = o[0, :expected.shape[0]][:, rows].float()
-    error = (got - expected).abs().max().item()
-    if not case.dropout and not error < 0.02 or o.isnan().any():
-        raise RuntimeError("WRONG, differs by %g" % error)
+    compiled = library.compile(program(case, d, lse), target=target, **parse_variant(variant))
+    launch = library.launcher(compiled, arguments, torch.cuda.current_stream().cuda_stream)
+
+    def run():
+        launch()
+        return o
     return run
 
 
-def make_rivals(library, options, section, name, d, n, q, k, v):
+def make_rivals(libraries, options, section, name, d, q, k, v):
     """-> ({label: a function that runs it}, {label: why there is none}, all labels in order)"""
     rivals, missing, order = {}, {}, []
+    case = CASES[name]
+    captures = case.captures(*q.shape[:3])
+    rows = torch.arange(q.shape[2], device="cuda")
+    rows = torch.cat([rows[:128], rows[-128:]])
+    expected = reference(case, captures, q, k, v, rows)
 
-    def add(label, make, *arguments):
+    def add(label, limit, make, *arguments):
         order.append(label)
         # Whatever a rival dies of, the others are timed, and the table says so.
         try:
             run = make(*arguments)
-            run()
-            torch.cuda.synchronize()
+            check(run(), expected, rows, math.inf if case.dropout else limit)
             rivals[label] = run
         except Exception as error:
             missing[label] = (str(error).strip().splitlines() or [type(error).__name__])[0]
 
-    case = CASES[name]
-    captures = case.captures(*q.shape[:3])
-    rows = torch.arange(n, device="cuda")
-    rows = torch.cat([rows[:128], rows[-128:]])
     for peer in section.peers:
-        if refusal(peer, case):
+        reason = refusal(peer, case)
+        if reason:
             order.append(peer)
-            missing[peer] = refusal(peer, case)
+            missing[peer] = reason
         else:
-            add(peer, make_peer, peer, case, captures, q, k, v)
-    for make in options.more_peers:
-        label, run = make(name, d, q, k, v, section.lse)
-        order.append(label)
-        if run:
-            rivals[label] = run
-        else:
-            missing[label] = "refused"
-    expected = reference(case, captures, q, k, v, rows)
-    for variant in section.variant:
-        add(label_of(variant), make_ours, library, options, section.lse, case, d, captures, q, k, v,
-            variant, expected, rows)
-    if section.beside not in ("", name):
-        beside = CASES[section.beside]
-        captures = beside.captures(*q.shape[:3])
-        add(label_of(section.beside), make_ours, library, options, section.lse, beside, d, captures,
-            q, k, v, "", reference(beside, captures, q, k, v, rows), rows)
+            add(peer, 0.05, gpu_peers.make_peer, peer, case, captures, q, k, v, section.lse)
+    for whose, library in libraries.items():
+        for variant in section.variant:
+            add(label_of(variant, whose), 0.02, make_ours, library, options.target, section.lse, case, d,
+                captures, q, k, v, variant)
     return rivals, missing, order
 
 
-def label_of(variant):
-    return "ours" + (" " + variant if variant else "")
+def label_of(variant, whose="ours"):
+    return whose + (" " + variant if variant else "")
 
 
 def target_of(options):
-    """The target as fa-opt takes it: of "cuda", what the runtime chooses for the device."""
+    """The target as fa-opt takes it: of "cuda", what the runtime chooses for the device; a plan has none."""
     if options.target.startswith("sm_"):
         return options.target
-    return "sm_90a" if torch.cuda.get_device_capability() == (9, 0) else "sm_80"
+    return "sm_90a" if not torch or torch.cuda.get_device_capability() == (9, 0) else "sm_80"
 
 
-def ours_of(section, name, d):
-    """-> (label, case, text, variant) of each program of ours in a cell."""
-    for variant in section.variant:
-        yield label_of(variant), CASES[name], program(CASES[name], d, section.lse), variant
-    if section.beside not in ("", name):
-        case = CASES[section.beside]
-        yield label_of(section.beside), case, program(case, d, section.lse), ""
+def sizes(case, d, n):
+    """-> (sequences, heads of queries, heads of keys)"""
+    return max(1, TOKENS // n), HIDDEN // d, CASES[case].key_heads(HIDDEN // d)
 
 
-def sizes(d, n):
-    """-> (sequences, heads)"""
-    return max(1, TOKENS // n), HIDDEN // d
+def flops_of(name, d, n):
+    batch, heads, _ = sizes(name, d, n)
+    return 4 * batch * heads * CASES[name].visible(n) * d
 
 
 def ask_reports(compiler, options, section, name, d, n):
     """-> (what tiles visit, estimated seconds, why there is neither), each by label; not for each pass of an
     ablation, whose tiles are the same."""
-    batch, heads = sizes(d, n)
+    batch, heads, key_heads = sizes(name, d, n)
+    text = program(CASES[name], d, section.lse)
     ratios, seconds, failed = {}, {}, {}
-    for label, case, text, variant in ours_of(section, name, d) if compiler else ():
+    for variant in section.variant if compiler else ():
         if section.ablation and variant:
             continue
+        label = label_of(variant)
         question = (compiler, text, target_of(options), torch.cuda.get_device_name(),
-                    (batch, heads, heads, n, n), parse_variant(variant))
+                    (batch, heads, key_heads, n, n), parse_variant(variant))
         try:
-            ratios[label] = visited(*question, 4 * batch * heads * case.visible(n) * d)
+            ratios[label] = visited(*question, flops_of(name, d, n))
             seconds[label] = estimate(*question)
         except RuntimeError as error:
             failed[label] = str(error).splitlines()[0]
@@ -181,10 +156,10 @@ def ask_reports(compiler, options, section, name, d, n):
             {label: time for label, time in seconds.items() if time}, failed)
 
 
-def prepare(library, compiler, options, sections):
+def prepare(libraries, compiler, options, sections):
     """Compiles what will be timed, and asks for its reports, on many threads: libfa finds programs again, and
     estimate.py answers. What fails here does so again where it is reported."""
-    def compile(text, variant):
+    def compile(library, text, variant):
         try:
             library.compile(text, target=options.target, **parse_variant(variant))
         except RuntimeError:
@@ -193,7 +168,9 @@ def prepare(library, compiler, options, sections):
     for section in sections:
         for d, n, name in section.cells():
             cells.append((section, name, d, n))
-            programs.update({(text, variant): None for _, _, text, variant in ours_of(section, name, d)})
+            for variant in section.variant:
+                programs.update({(library, program(CASES[name], d, section.lse), variant): None
+                                 for library in libraries.values()})
 
     def each(function, items, threads):
         with concurrent.futures.ThreadPoolExecutor(max(1, threads)) as pool:
@@ -205,53 +182,56 @@ def prepare(library, compiler, options, sections):
     print("%d programs in %d cells" % (len(programs), len(cells)))
 
 
-def compare(library, compiler, options, section, name, d, n):
-    batch, heads = sizes(d, n)
+def compare(libraries, compiler, options, meter, section, name, d, n):
+    """Measures a cell; returns its row of the JSON."""
+    batch, heads, key_heads = sizes(name, d, n)
     torch.manual_seed(0)
-    q, k, v = (torch.randn(batch, n, heads, d, dtype=torch.bfloat16, device="cuda").transpose(1, 2)
-               for _ in range(3))
-    rivals, missing, order = make_rivals(library, options, section, name, d, n, q, k, v)
-    launches, times = {}, {label: [] for label in rivals}
-    for label, run in rivals.items():
-        milliseconds(run, 2)
-        launches[label] = max(1, int(section.milliseconds / milliseconds(run, 2)))
-    for _ in range(options.repeats):
-        for label, run in rivals.items():
-            if section.milliseconds >= SETTLES:
-                milliseconds(run, launches[label])
-            times[label].append(milliseconds(run, launches[label]))
-    work = lambda name: 4 * batch * heads * CASES[name].visible(n) * d
-    flops = {label: work(name) for label in rivals}
-    beside = section.beside and label_of(section.beside)
-    if beside:
-        flops[beside] = work(section.beside)
-    speed = {label: flops[label] / statistics.median(t) * 1e-9 for label, t in times.items()}
+    q, k, v = (torch.randn(batch, n, h, d, dtype=torch.bfloat16, device="cuda").transpose(1, 2)
+               for h in (heads, key_heads, key_heads))
+    rivals, missing, order = make_rivals(libraries, options, section, name, d, q, k, v)
+    figures = time_rivals(rivals, options.milliseconds, options.rounds, meter)
+    speed = lambda time: flops_of(name, d, n) / time * 1e-9
     ratios, seconds, failed = ask_reports(compiler, options, section, name, d, n)
-    estimated = {label: flops[label] / seconds[label] * 1e-12 for label in speed
-                 if options.estimate and label in seconds}
-    theirs = [label for label in speed if not label.startswith("ours")]
-    print("d %3d n %5d %-8s " % (d, n, name) + "  ".join(
-        "%s %.0f" % (label, s) +
-        (" [%.2f of the estimated time]" % (estimated[label] / s)
-         if label in estimated else "") +
-        (" (%s)" % ", ".join("%.2f" % (s / speed[x]) for x in theirs)
-         if theirs and label not in theirs and label != beside else "")
-        for label, s in speed.items()) +
-        (", %.2f visited" % ratios["ours"] if "ours" in ratios else ""), flush=True)
-    for label, reason in missing.items():
-        print("    %s: none: %s" % (label, reason), flush=True)
+    row = {"section": section.name, "d": d, "n": n, "case": name, "lse": section.lse, "rivals": order,
+           "tflops": {label: speed(figure.time()) for label, figure in figures.items()},
+           "mhz": {label: figure.mhz() for label, figure in figures.items() if figure.mhz()},
+           "watts": {label: figure.watts() for label, figure in figures.items() if figure.watts()},
+           "missing": missing, "visited": ratios,
+           "estimated_tflops": {label: speed(seconds[label] * 1e3) for label in figures
+                                if options.estimate and label in seconds}}
+    if options.bursts:
+        row["bursts"] = {label: speed(time) for label, time in time_bursts(rivals).items()}
+    print("d %d n %d %s%s" % (d, n, name, ", %.2f visited" % ratios["ours"] if "ours" in ratios else ""))
+    for label in order:
+        print("    " + compare_line(row, label))
     for label, reason in failed.items():
-        print("    %s: no report: %s" % (label, reason), flush=True)
-    return {"section": section.name, "d": d, "n": n, "case": name, "lse": section.lse,
-            "beside": section.beside, "rivals": order, "tflops": speed, "missing": missing, "visited": ratios,
-            "estimated_tflops": estimated}
+        print("    %s: no report: %s" % (label, reason))
+    sys.stdout.flush()
+    return row
+
+
+def measure(options, libraries, compiler, meter, sections, data, start):
+    """Measures cell after cell into `data`, as long as there is time."""
+    budget = Budget(options)
+    elapsed = lambda: time.monotonic() - start
+    for section in sections:
+        print("%s, after %d s:" % (section.name, elapsed()), flush=True)
+        for d, n, name in section.cells():
+            if not budget.allows(section, d, name, elapsed()):
+                data["left_out"].append("%s d = %d n = %d %s" % (section.name, d, n, name))
+                continue
+            before = elapsed()
+            data["rows"].append(compare(libraries, compiler, options, meter, section, name, d, n))
+            budget.add(section, d, name, elapsed() - before)
+            torch.cuda.empty_cache()
+            if options.json:
+                with open(options.json, "w") as out:
+                    json.dump(data, out, indent=1)
+    print("%d s" % elapsed())
 
 
 def main(options):
     start = time.monotonic()
-    library = Library(options.library)
-    print("%s, torch %s, target %s; TFLOP/s (ratio to each peer in order)" % (
-        torch.cuda.get_device_name(), torch.__version__, options.target))
     try:
         compiler = find_compiler(options.library)
     except FileNotFoundError as error:
@@ -259,18 +239,33 @@ def main(options):
             sys.exit("gpu_compare.py: %s" % error)
         compiler = None
         print("%s: not known what tiles visit" % error)
+    if options.plan:
+        sections = make_sections(options, target_of(options), compiler)
+        print("\n".join(Budget(options).plan(sections)[0]))
+        return
+    torch.set_grad_enabled(False)  # FlexAttention writes LSE for gradients
+    libraries = {"ours": Library(options.library)}
+    if options.against:
+        libraries["before"] = Library(options.against)
+    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+    uuid = str(properties.uuid)
+    meter, reason = open_meter(uuid if uuid.startswith("GPU-") else "GPU-" + uuid)
+    print("%s, torch %s, target %s; %g ms alone, the second half timed, %d rounds" % (
+        torch.cuda.get_device_name(), torch.__version__, options.target, options.milliseconds, options.rounds))
+    if not meter:
+        print("no clock and power: " + reason)
     sections = make_sections(options, target_of(options), compiler)
-    prepare(library, compiler, options, sections)
+    wanted = dict.fromkeys(peer for section in sections for peer in section.peers)
+    missing = {peer: gpu_peers.missing_peer(peer) for peer in wanted}
+    missing = {peer: reason for peer, reason in missing.items() if reason}
+    for peer, reason in missing.items():
+        print("%s is not measured: %s" % (peer, reason))
+    sections = remove_peers(sections, missing)
+    prepare(libraries, compiler, options, sections)
     data = {"device": torch.cuda.get_device_name(), "torch": torch.__version__,
-            "target": options.target, "preset": options.preset, "repeats": options.repeats, "rows": []}
-    for section in sections:
-        print("%s, after %d s:" % (section.name, time.monotonic() - start), flush=True)
-        for d, n, name in section.cells():
-            data["rows"].append(compare(library, compiler, options, section, name, d, n))
-            if options.json:
-                with open(options.json, "w") as out:
-                    json.dump(data, out, indent=1)
-    print("%d s" % (time.monotonic() - start))
+            "target": options.target, "preset": options.preset, "milliseconds": options.milliseconds,
+            "rounds": options.rounds, "missing_peers": missing, "left_out": [], "rows": []}
+    measure(options, libraries, compiler, meter, sections, data, start)
     if options.preset:
         print_tables([data])
 

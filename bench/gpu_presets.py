@@ -1,4 +1,4 @@
-"""The command line of gpu_compare.py, and what a preset of it measures; needs no PyTorch.
+"""The command line of gpu_compare.py, what a preset of it measures, and how long that takes; needs no PyTorch.
 
 A section is a part of a table: lengths, head dimensions and attentions with the same rivals. Each row of the
 JSON names its section, so that tables.py can tell them apart in one file.
@@ -10,52 +10,60 @@ import itertools
 from typing import List
 
 from estimate import optional_passes
+from gpu_cases import CASES, refusal
 
-SIZES, LENGTHS = [64, 128, 256], [512, 1024, 2048, 4096, 8192, 16384]
-MODIFIED = ["tanh", "alibi", "softcap", "window", "document"]
+SIZES = [64, 128, 256]
+MODIFIED = ["tanh", "softcap", "alibi", "window", "document"]
+FLASH = ["fa3", "fa4"]  # measured where they can be imported
 
 
 @dataclasses.dataclass
 class Section:
-    name: str  # grid, lse-off, scores, shares, window or ablation: tables.py has one table of each
+    name: str  # grid, lse-off, scores, gqa, shares, window or ablation: tables.py has one table of each
     d: List[int]
     n: List[int]
     case: List[str]  # of gpu_cases.CASES
     peers: List[str]
     lse: bool = True
-    beside: str = ""  # a case of ours that is timed in the same rounds, on the same tensors
-    milliseconds: float = 5  # a rival in a round
     variant: List[str] = dataclasses.field(default_factory=lambda: [""])
     ablation: bool = False  # one more variant for each pass that may be left out
 
     def cells(self):
-        return itertools.product(self.d, self.n, self.case)
+        """(d, n, case) of each cell; all of one length before the next, so that a budget that ends cuts lengths."""
+        return [(d, n, case) for n, d, case in itertools.product(self.n, self.d, self.case)]
 
 
-# A preset is named after the target that it is for.
+# A preset is named after the target that it is for. What matters most comes first.
 PRESETS = {
     "sm_90a": [
-        Section("grid", SIZES, LENGTHS, ["full", "causal"], ["cudnn", "fa2"]),
-        Section("lse-off", SIZES, [8192, 16384], ["full", "causal"], ["cudnn"], lse=False),
-        # Each at its own clock: plain and causal attention are at the power limit, the others are not.
-        Section("window", SIZES, [65536], ["causal", "window"], [], beside="causal", milliseconds=150),
-        Section("shares", SIZES, [8192], [*MODIFIED, "dropout"], [], beside="full", milliseconds=150),
+        Section("grid", SIZES, [8192, 16384], ["full", "causal"], ["cudnn", *FLASH, "fa2"]),
+        Section("scores", [128], [8192], ["full", *MODIFIED], ["flex", *FLASH]),
+        Section("scores", [128], [8192], ["dropout"], ["fa2"]),
+        Section("grid", SIZES, [2048, 4096, 1024, 512], ["full", "causal"], ["cudnn", *FLASH, "fa2"]),
+        Section("shares", SIZES, [8192], ["full", *MODIFIED, "dropout"], []),
+        Section("window", SIZES, [65536], ["causal", "window"], FLASH),
+        Section("gqa", SIZES, [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"]),
+        Section("lse-off", SIZES, [8192, 16384], ["full", "causal"], ["cudnn", *FLASH], lse=False),
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
-        # Last, since FlexAttention takes seconds to compile each.
-        Section("scores", [128], [8192], ["full", *MODIFIED], ["flex"]),
-        Section("scores", [128], [8192], ["dropout"], ["flex", "fa2"]),
     ],
     "sm_80": [
-        Section("grid", SIZES, [2048, 8192, 16384], ["full", "causal"], ["fa2"]),
-        Section("window", SIZES, [65536], ["causal", "window"], [], beside="causal", milliseconds=150),
-        Section("shares", SIZES, [8192], [*MODIFIED, "dropout"], [], beside="full", milliseconds=150),
-        Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
+        Section("grid", SIZES, [8192, 16384, 2048], ["full", "causal"], ["fa2"]),
         Section("scores", SIZES, [8192], ["dropout"], ["fa2"]),
+        Section("gqa", SIZES, [8192], ["gqa", "gqa-causal"], ["fa2"]),
+        Section("shares", SIZES, [8192], ["full", *MODIFIED, "dropout"], []),
+        Section("window", SIZES, [65536], ["causal", "window"], []),
+        Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
     ],
 }
 # What a preset says; with one, they are not for the command line.
-CHOICES = {"d": SIZES, "n": [2048, 8192, 16384], "case": ["full", "causal"], "peers": ["cudnn", "fa2"],
-           "variant": [], "ablation": False, "no_lse": False, "milliseconds": 5}
+CHOICES = {"d": SIZES, "n": [8192, 16384, 2048], "case": ["full", "causal"], "variant": [], "ablation": False,
+           "no_lse": False}
+PEERS = ["cudnn", *FLASH, "fa2", "flex"]
+
+# Seconds beside what rivals run, as seen on an H200: a cell's tensors, its check and its report; what is compiled
+# on many threads before all cells; what peers compile for each head dimension and case.
+CELL_SECONDS, PROGRAM_SECONDS, START_SECONDS = 0.8, 0.2, 10
+COMPILE_SECONDS = {"flex": 8, "fa4": 12}
 
 
 def parse_options(arguments=None, description=None):
@@ -74,8 +82,12 @@ def parse_options(arguments=None, description=None):
     parser.add_argument("--variant", action="append")
     parser.add_argument("--ablation", action="store_true", default=None)
     parser.add_argument("--no-lse", action="store_true", default=None)
-    parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--milliseconds", type=float)
+    parser.add_argument("--against")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--milliseconds", type=float, default=300)
+    parser.add_argument("--bursts", action="store_true")
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--plan", action="store_true")
     parser.add_argument("--estimate", action="store_true")
     parser.add_argument("--json")
     options = parser.parse_args(arguments)
@@ -88,12 +100,15 @@ def parse_options(arguments=None, description=None):
         if unknown or not known:
             parser.error("--only takes sections of a --preset (%s); got %s" % (
                 ", ".join(dict.fromkeys(known)) or "none is given", ", ".join(unknown)))
+    for option, known in ("peers", PEERS), ("case", list(CASES)):
+        unknown = [name for name in getattr(options, option) or [] if name not in known]
+        if unknown:
+            parser.error("--%s takes some of %s; got %s" % (option, ", ".join(known), ", ".join(unknown)))
     for name, value in CHOICES.items():
         if getattr(options, name) is None:
             setattr(options, name, value)
     options.estimate = options.estimate or options.preset is not None
     options.target = options.target or options.preset or "cuda"
-    options.more_peers = []
     return options
 
 
@@ -103,18 +118,79 @@ def make_sections(options, target, compiler):
         sections = [section for section in PRESETS[options.preset]
                     if not options.only or section.name in options.only]
     else:
-        name = ("ablation" if options.ablation else "scores" if "flex" in options.peers else
+        peers = ["cudnn", *FLASH, "fa2"] if options.peers is None else options.peers
+        name = ("ablation" if options.ablation else "scores" if "flex" in peers else
                 "grid" if not options.no_lse else "lse-off")
-        sections = [Section(name, options.d, options.n, options.case, options.peers,
-                            lse=not options.no_lse, milliseconds=options.milliseconds,
-                            variant=["", *options.variant],
+        sections = [Section(name, options.d, options.n, options.case, peers,
+                            lse=not options.no_lse, variant=["", *options.variant],
                             ablation=options.ablation)]
+    if options.peers is not None:
+        sections = [dataclasses.replace(section, peers=[peer for peer in section.peers if peer in options.peers])
+                    for section in sections]
     if any(section.ablation for section in sections):
         passes = optional_passes(compiler, target)
         sections = [dataclasses.replace(section, variant=section.variant +
                                         ["leave_out=" + name for name in passes])
                     if section.ablation else section for section in sections]
     return sections
+
+
+def remove_peers(sections, missing):
+    """The sections without the peers that cannot be measured on this machine."""
+    return [dataclasses.replace(section, peers=[peer for peer in section.peers if peer not in missing])
+            for section in sections]
+
+
+class Budget:
+    """How long sections take, and whether what is left allows one more cell."""
+
+    def __init__(self, options):
+        self.options, self.compiled = options, set()
+        self.planned = self.spent = 0.0
+
+    def start_seconds(self, sections):
+        """What is compiled before the first cell."""
+        programs = {(d, case, section.lse, variant) for section in sections
+                    for d, _, case in section.cells() for variant in section.variant}
+        return START_SECONDS + PROGRAM_SECONDS * len(programs) * (2 if self.options.against else 1)
+
+    def cell_seconds(self, section, d, case):
+        """What a cell is expected to take; peers compile each head dimension and case once."""
+        peers = [peer for peer in section.peers if not refusal(peer, CASES[case])]
+        rivals = len(peers) + len(section.variant) * (2 if self.options.against else 1)
+        each = self.options.rounds * self.options.milliseconds / 1000
+        if self.options.bursts:
+            each += 0.1
+        return CELL_SECONDS + rivals * each * 1.05 + sum(
+            COMPILE_SECONDS.get(peer, 0) for peer in peers
+            if peer == "flex" or (peer, d, case, section.lse) not in self.compiled)
+
+    def add(self, section, d, case, seconds):
+        """Count a cell that took `seconds`."""
+        self.planned += self.cell_seconds(section, d, case)
+        self.spent += seconds
+        self.compiled.update((peer, d, case, section.lse) for peer in section.peers)
+
+    def allows(self, section, d, case, elapsed):
+        """Whether one more cell fits, if it takes as much longer than expected as the ones before."""
+        if self.options.seconds is None:
+            return True
+        slower = max(1.0, self.spent / self.planned) if self.planned else 1.0
+        return elapsed + slower * self.cell_seconds(section, d, case) <= self.options.seconds
+
+    def plan(self, sections):
+        """-> (lines that say how long each section takes, seconds of all)"""
+        total = self.start_seconds(sections)
+        lines = ["%-10s %4.0f s" % ("start", total)]
+        for section in sections:
+            before = self.planned
+            for d, _, case in section.cells():
+                self.add(section, d, case, 0)
+            seconds = self.planned - before
+            total += seconds
+            lines.append("%-10s %4.0f s, %d cells, n = %s" % (
+                section.name, seconds, len(section.cells()), ", ".join(map(str, section.n))))
+        return lines + ["%-10s %4.0f s" % ("all", total)], total
 
 
 def parse_variant(text):

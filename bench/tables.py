@@ -1,19 +1,27 @@
 #!/usr/bin/env python3
-"""Prints the tables of docs/performance.md from what gpu_compare.py measured.
+"""Prints the tables of docs/performance.md from what gpu_compare.py measured, and draws README's plot of it.
 
-    tables.py FILE.json...
+    tables.py FILE.json... [--write=docs/performance.md] [--check=docs/performance.md] [--plot=docs/performance.svg]
 
 FILE.json: of `gpu_compare.py --json`, of a preset or of one table's worth; all of one target. A row says of
 which section it is, and each section has its table: the grid (LSE on, and LSE off) with, for each peer, theirs
-and ours / theirs in parentheses, in TFLOP/s of visible pairs; modified scores, also as parts of plain attention; a window,
-by the FLOP of visited tiles; what each pass is worth. Times over those that the report estimates (`--estimate`)
-and what tiles visit get tables of their own. Where a rival has no figure, the table says none, and below it why.
+and ours / theirs in parentheses, in TFLOP/s of visible pairs; the same beside clock, power and energy; modified scores,
+also as parts of plain attention; a window, by the FLOP of visited tiles; what each pass is worth. Times over those
+that the report estimates (`--estimate`) and what tiles visit get tables of their own. Where a rival has no figure,
+the table says none, and below it why.
+
+--write puts each table between the lines `<!-- begin TARGET TABLE -->` and `<!-- end -->` of a file, where it has
+such lines; --check only says whether that would change the file.
 """
 
 import argparse
 import json
+import re
+import statistics
+import sys
 
 CASES = ("full", "causal")
+OWN = ("ours", "before")  # what is no peer
 
 
 def section_of(row):
@@ -30,12 +38,16 @@ def rivals_of(rows):
     return list(dict.fromkeys(name for row in rows for name in row.get("rivals", row["tflops"])))
 
 
+def is_own(name):
+    return name.split(" ")[0] in OWN
+
+
 def peers_of(rows):
-    return [name for name in rivals_of(rows) if not name.startswith("ours")]
+    return [name for name in rivals_of(rows) if not is_own(name) and any(name in row["tflops"] for row in rows)]
 
 
 def figure(row, name, compared=False):
-    """`value` or `value (ours / value)` of one rival; `none` where it was to have one, else nothing."""
+    """Return `value` or `value (ours / value)` of one rival, `none` where it has no figure for a reason, else nothing."""
     value, ours = row["tflops"].get(name), row["tflops"].get("ours")
     if value is None:
         return "none" if name in row.get("missing", {}) else ""
@@ -46,17 +58,41 @@ def visited_of(row, name="ours"):
     return row.get("visited", {}).get(name)
 
 
-def number(value):
-    return "" if value is None else f"{value:.2f}"
+def energy_of(row, name):
+    """Joules for a TFLOP."""
+    watts, tflops = row.get("watts", {}).get(name), row["tflops"].get(name)
+    return watts / tflops if watts and tflops else None
 
 
-def header(*cells):
-    print("\n" + line(*cells))
-    print("|---" * len(cells) + "|")
+def number(value, digits=2):
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def compare_line(row, name):
+    """One rival of a cell, as gpu_compare.py prints it."""
+    if name not in row["tflops"]:
+        return "%s: none: %s" % (name, row["missing"][name])
+    said = ["%-8s %4.0f TFLOP/s" % (name, row["tflops"][name])]
+    for key, form in ("mhz", "%4.0f MHz"), ("watts", "%3.0f W"), ("bursts", "%4.0f in bursts"):
+        if name in row.get(key, {}):
+            said.append(form % row[key][name])
+    if energy_of(row, name):
+        said.append("%.2f J/TFLOP" % energy_of(row, name))
+    others = [other for other in row["tflops"] if other != name and not other.startswith("ours")]
+    if name.startswith("ours") and others:
+        said.append(", ".join("%.2f of %s" % (row["tflops"][name] / row["tflops"][other], other)
+                              for other in others))
+    if name in row.get("estimated_tflops", {}):
+        said.append("%.2f of the estimated time" % (row["estimated_tflops"][name] / row["tflops"][name]))
+    return "  ".join(said)
 
 
 def line(*cells):
     return "|" + "".join(f" {cell} |" if cell != "" else " |" for cell in cells)
+
+
+def header(*cells):
+    return [line(*cells), "|---" * len(cells) + "|"]
 
 
 def reasons(rows):
@@ -65,102 +101,148 @@ def reasons(rows):
     for row in rows:
         for name, reason in row.get("missing", {}).items():
             places.setdefault((name, reason), []).append(f"d = {row['d']} n = {row['n']} {row['case']}")
-    if places:
-        print()
-    for (name, reason), where in places.items():
-        print(f"- none of {name}, {', '.join(where)}: {reason}")
+    lines = [f"- none of {name}, {', '.join(where)}: {reason}" for (name, reason), where in places.items()]
+    return ["", *lines] if lines else []
 
 
 def by_length(rows, key, names, cell):
     """A line for each value of `key`, a column for each length."""
     lengths = sorted({row["n"] for row in rows})
-    header(*names, *(f"n = {n}" for n in lengths))
-    for head in dict.fromkeys(key(row) for row in rows):
+    lines = header(*names, *(f"n = {n}" for n in lengths))
+    for head in sorted({key(row) for row in rows}, key=lambda head: (head[0], rank(head[1]), head)):
         found = {row["n"]: cell(row) for row in rows if key(row) == head}
-        print(line(*head, *(found.get(n, "") for n in lengths)))
+        lines.append(line(*head, *(found.get(n, "") for n in lengths)))
+    return lines
+
+
+def rank(case):
+    """The order of cases: plain and causal attention first."""
+    return CASES.index(case) if case in CASES else len(CASES)
 
 
 def of_case(row):
     return row["d"], row["case"]
 
 
+def best(rows):
+    """Ours over the best peer of each cell: the median, the least and the greatest."""
+    ratios = []
+    for row in rows:
+        theirs = [value for name, value in row["tflops"].items() if not is_own(name)]
+        if theirs and "ours" in row["tflops"]:
+            ratios.append((row["tflops"]["ours"] / max(theirs), f"d = {row['d']}, n = {row['n']}, {row['case']}"))
+    if not ratios:
+        return []
+    return ["", "Ours over the best of {}: {:.2f} in the median, {:.2f} at worst ({}), {:.2f} at best ({}).".format(
+        ", ".join(peers_of(rows)), statistics.median(ratio for ratio, _ in ratios), *min(ratios), *max(ratios))]
+
+
 def grid(rows):
-    for lse in (True, False):
-        part = [row for row in rows if row["lse"] == lse]
-        if not part:
-            continue
-        peers = peers_of(part)
-        print(f"\nLSE {'on' if lse else 'off'}; ours{''.join(' / ' + name for name in peers)} (ratio):")
-        by_length(part, of_case, ("d", "case"), lambda row: " / ".join(
-            [figure(row, "ours") or "none"] + [figure(row, name, True) or "-" for name in peers]))
-        reasons(part)
+    peers = peers_of(rows)
+    state = {True: "on", False: "off"}[rows[0]["lse"]]
+    lines = [f"LSE {state}; ours{''.join(' / ' + name for name in peers)} (ratio):", ""]
+    return lines + by_length(rows, of_case, ("d", "case"), lambda row: " / ".join(
+        [figure(row, "ours") or "none"] + [figure(row, name, True) or "-" for name in peers])) + (
+        best(rows)) + reasons(rows)
+
+
+def rivals(rows):
+    """A line for each rival of each cell, with its clock, power and energy; `--bursts` adds a column. What peers
+    lack a figure for is below."""
+    bursts = any("bursts" in row for row in rows)
+    lines = header("d", "n", "case", "rival", "TFLOP/s", "ours / theirs", "MHz", "W", "J per TFLOP",
+                   *(["in bursts"] if bursts else []))
+    for row in sorted(rows, key=lambda row: (row["d"], row["n"])):
+        ours = row["tflops"].get("ours")
+        for name in rivals_of([row]):
+            value = row["tflops"].get(name)
+            if value is None and not is_own(name):
+                continue
+            lines.append(line(row["d"], row["n"], row["case"], name, figure(row, name),
+                              number(ours / value) if ours and value and name != "ours" else "",
+                              number(row.get("mhz", {}).get(name), 0), number(row.get("watts", {}).get(name), 0),
+                              number(energy_of(row, name)),
+                              *([number(row.get("bursts", {}).get(name), 0)] if bursts else [])))
+    return lines + reasons(rows)
+
+
+def energy(rows):
+    """Of one length of the grid."""
+    lengths = sorted({row["n"] for row in rows if row.get("mhz")})
+    n = 8192 if 8192 in lengths else lengths[-1] if lengths else None
+    rows = [row for row in rows if row["n"] == n]
+    if not rows:
+        return []
+    return [f"Clock, power and energy at n = {n}:", ""] + rivals(rows)
 
 
 def visited(rows):
     """What tiles of ours visit, over what the mask lets see."""
     rows = [row for row in rows if visited_of(row)]
     if not rows:
-        return
-    print("\nElements that tiles visit, over those that the mask lets see:")
-    by_length(rows, of_case, ("d", "case"), lambda row: number(visited_of(row)))
+        return []
+    return ["Elements that tiles visit, over those that are visible:", ""] + by_length(
+        rows, of_case, ("d", "case"), lambda row: number(visited_of(row)))
 
 
 def scores(rows):
-    if not rows:
-        return
-    peers = peers_of(rows)
-    print("\nModified scores and masks, TFLOP/s of visible pairs (ours / theirs):")
-    header("d", "n", "case", "ours", *peers, "visited / visible")
-    for row in rows:
-        print(line(row["d"], row["n"], row["case"], figure(row, "ours") or "none",
-                   *(figure(row, name, True) for name in peers), number(visited_of(row))))
-    reasons(rows)
+    return ["Modified scores and masks, TFLOP/s of visible pairs:", ""] + rivals(rows)
+
+
+def gqa(rows):
+    return ["Eight query heads share a head of keys and values:", ""] + rivals(rows)
 
 
 def shares(rows):
-    """Beside `ours full`, plain attention, which was timed in the same rounds on the same tensors."""
-    if not rows:
-        return
-    print("\nModified scores and masks beside plain attention of the same rounds, TFLOP/s of visible pairs:")
-    header("d", "n", "case", "ours", "plain", "of plain")
-    for row in rows:
-        ours, plain = row["tflops"].get("ours"), row["tflops"].get("ours full")
-        print(line(row["d"], row["n"], row["case"], figure(row, "ours") or "none",
-                   figure(row, "ours full") or "none", number(ours / plain) if ours and plain else ""))
-    reasons(rows)
+    """As parts of plain attention."""
+    plain = {(row["d"], row["n"]): row["tflops"].get("ours") for row in rows if row["case"] == "full"}
+    sizes = sorted({row["d"] for row in rows})
+    lines = ["Ours, TFLOP/s of visible pairs (as a part of plain attention):", ""]
+    lines += header("n", "case", *(f"d = {d}" for d in sizes))
+    for n, case in dict.fromkeys((row["n"], row["case"]) for row in rows):
+        cells = []
+        for d in sizes:
+            found = [row for row in rows if (row["d"], row["n"], row["case"]) == (d, n, case)]
+            ours = found[0]["tflops"].get("ours") if found else None
+            part = f" ({ours / plain[d, n]:.2f})" if ours and plain.get((d, n)) and case != "full" else ""
+            cells.append(f"{ours:.0f}{part}" if ours else "none" if found else "")
+        lines.append(line(n, case, *cells))
+    return lines + reasons(rows)
 
 
 def window(rows):
-    """Beside `ours causal`, which was timed in the same rounds on the same tensors."""
-    if not rows:
-        return
-    print("\nTFLOP/s of visible pairs and of visited tiles; the latter as a part of causal attention's:")
-    header("d", "n", "case", "visible", "visited / visible", "visited", "of causal", "causal beside it")
-    for row in rows:
-        speed = {name: row["tflops"][name] * visited_of(row, name) for name in ("ours", "ours causal")
-                 if name in row["tflops"] and visited_of(row, name)}
-        print(line(row["d"], row["n"], row["case"], figure(row, "ours") or "none", number(visited_of(row)),
-                   f"{speed['ours']:.0f}" if "ours" in speed else "",
-                   number(speed["ours"] / speed["ours causal"]) if len(speed) == 2 else "",
-                   figure(row, "ours causal")))
-    reasons(rows)
+    """Visited tiles beside those of causal attention, of the same section."""
+    def speed(row):
+        ratio = visited_of(row)
+        return row["tflops"]["ours"] * ratio if ratio and "ours" in row["tflops"] else None
+    causal = {(row["d"], row["n"]): speed(row) for row in rows if row["case"] == "causal"}
+    lines = ["TFLOP/s of visible pairs and of visited tiles; the latter as a part of causal attention's:", ""]
+    lines += header("d", "n", "case", "visible", "visited / visible", "visited", "of causal")
+    for row in sorted(rows, key=lambda row: row["d"]):
+        mine, beside = speed(row), causal.get((row["d"], row["n"]))
+        lines.append(line(row["d"], row["n"], row["case"], figure(row, "ours") or "none", number(visited_of(row)),
+                          number(mine, 0), number(mine / beside) if row["case"] != "causal" and mine and beside else ""))
+    return lines + (["", *rivals(rows)] if peers_of(rows) else reasons(rows))
 
 
 def ablation(rows):
     cells = {(row["n"], *of_case(row)): row for row in rows}
+    lines = []
     for n in sorted({n for n, _, _ in cells}):
         sizes = sorted({d for length, d, _ in cells if length == n})
-        variants = [name for name in rivals_of([row for row in rows if row["n"] == n])
-                    if name.startswith("ours")]
-        print(f"\nWhat each pass is worth at n = {n}, TFLOP/s:")
-        header("full / causal", *(f"d = {d}" for d in sizes))
+        variants = [name for name in rivals_of([row for row in rows if row["n"] == n]) if is_own(name)]
+        lines += [f"What each pass is worth at n = {n}, TFLOP/s:", ""]
+        lines += header("full / causal", *(f"d = {d}" for d in sizes))
         for name in variants:
-            label = "all passes" if name == "ours" else name.removeprefix("ours ")
-            if "leave_out=" in name:
-                label = "without `" + name.split("=")[-1] + "`"
-            print(line(label, *(" / ".join(figure(cells[n, d, case], name) or "none" if (n, d, case) in cells
-                                           else "-" for case in CASES) for d in sizes)))
-    reasons(rows)
+            whose, _, label = name.partition(" ")
+            if label.startswith("leave_out="):
+                label = "without `" + label.removeprefix("leave_out=") + "`"
+            label = (label or "all passes") + (", before" if whose == "before" else "")
+            lines.append(line(label, *(" / ".join(
+                figure(cells[n, d, case], name) or "-" if (n, d, case) in cells else "-"
+                for case in CASES) for d in sizes)))
+        lines.append("")
+    return lines[:-1] + reasons(rows)
 
 
 def estimates(rows):
@@ -170,41 +252,88 @@ def estimates(rows):
         if row.get("estimated_tflops", {}).get("ours") and "ours" in row["tflops"]:
             first.setdefault((*of_case(row), row["n"], row["lse"]), row)
     if not first:
-        return
+        return []
     ratio = lambda row: row["estimated_tflops"]["ours"] / row["tflops"]["ours"]
     ratios = [ratio(row) for row in first.values()]
-    print("\nTime measured over time estimated, from %.2f to %.2f:" % (min(ratios), max(ratios)))
-    by_length(list(first.values()), lambda row: (*of_case(row), "on" if row["lse"] else "off"),
-              ("d", "case", "LSE"), lambda row: number(ratio(row)))
+    return ["Time measured over time estimated, from %.2f to %.2f:" % (min(ratios), max(ratios)), ""] + by_length(
+        list(first.values()), lambda row: (*of_case(row), "on" if row["lse"] else "off"),
+        ("d", "case", "LSE"), lambda row: number(ratio(row)))
 
 
-def print_tables(files):
-    """`files`: what gpu_compare.py wrote, as objects."""
+# The tables in order: a name, the sections that it is of (none: all), and what makes it.
+TABLES = [("grid", ("grid",), grid), ("energy", ("grid",), energy), ("lse-off", ("lse-off",), grid),
+          ("visited", ("grid",), visited), ("scores", ("scores",), scores), ("gqa", ("gqa",), gqa),
+          ("shares", ("shares",), shares), ("window", ("window",), window), ("ablation", ("ablation",), ablation),
+          ("estimates", (), estimates)]
+
+
+def make_tables(files):
+    """-> {name of a table: its lines}; `files`: what gpu_compare.py wrote, as objects."""
     seen = {(data["device"], data["torch"], data["target"]) for data in files}
     if len(seen) != 1:
         raise ValueError(f"the files are of different machines or targets: {sorted(seen)}")
     rows = [row for data in files for row in data["rows"]]
-    of = lambda *names: [row for row in rows if section_of(row) in names]
-    print("{}, PyTorch {}, --target={}".format(*seen.pop()))
-    grid(of("grid", "lse-off"))
-    visited(of("grid"))
-    scores(of("scores"))
-    shares(of("shares"))
-    window(of("window"))
-    ablation(of("ablation"))
-    estimates(rows)
+    tables = {}
+    for name, sections, make in TABLES:
+        part = [row for row in rows if not sections or section_of(row) in sections]
+        lines = make(part) if part else []
+        if lines:
+            tables[name] = lines
+    return tables
+
+
+def print_tables(files):
+    tables = make_tables(files)
+    print("\n{device}, PyTorch {torch}, --target={target}".format(**files[0]))
+    for lines in tables.values():
+        print("\n" + "\n".join(lines))
+    for data in files:
+        for peer, reason in data.get("missing_peers", {}).items():
+            print(f"\n{peer} is not measured: {reason}")
+        if data.get("left_out"):
+            print("\nLeft out for want of time: " + ", ".join(data["left_out"]))
+
+
+def fill(path, files):
+    """-> (the text of a file, the text with the tables between its marks); a mark whose table was not measured is
+    an error"""
+    target, tables = files[0]["target"], make_tables(files)
+
+    def replace(match):
+        if match[1] not in tables:
+            raise ValueError(f"the files have no rows for <!-- begin {target} {match[1]} -->")
+        return f"<!-- begin {target} {match[1]} -->\n" + "\n".join(tables[match[1]]) + "\n<!-- end -->"
+    with open(path) as file:
+        text = file.read()
+    return text, re.sub(rf"<!-- begin {re.escape(target)} ([\w-]+) -->\n.*?<!-- end -->", replace, text, flags=re.S)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+")
-    files = []
-    for path in parser.parse_args().files:
+    for option in ("--write", "--check", "--plot"):
+        parser.add_argument(option)
+    options, files = parser.parse_args(), []
+    for path in options.files:
         with open(path) as file:
             files.append(json.load(file))
     try:
-        print_tables(files)
+        if not (options.write or options.check or options.plot):
+            print_tables(files)
+        if options.write:
+            text, filled = fill(options.write, files)
+            with open(options.write, "w") as file:
+                file.write(filled)
+        if options.check:
+            text, filled = fill(options.check, files)
+            if filled != text:
+                sys.exit(f"tables.py: {options.check} has other tables than the files; "
+                         f"make them with --write={options.check}")
+        if options.plot:
+            from plot import draw
+            with open(options.plot, "w") as file:
+                file.write(draw(files))
     except ValueError as error:
         parser.error(str(error))
 

@@ -20,25 +20,27 @@ def sections_of(*arguments, target="sm_90a"):
 
 # What docs/performance.md shows of Hopper.
 options, sections = sections_of("--preset=sm_90a")
-assert options.target == "sm_90a" and options.estimate and options.repeats == 15
+assert options.target == "sm_90a" and options.estimate and options.rounds == 3 and options.milliseconds == 300
 cells = {(section.name, section.lse, d, n, name): section for section in sections
          for d, n, name in section.cells()}
 for d in (64, 128, 256):
     for name in ("full", "causal"):
         for n in (512, 1024, 2048, 4096, 8192, 16384):
-            assert cells["grid", True, d, n, name].peers == ["cudnn", "fa2"]
+            assert cells["grid", True, d, n, name].peers == ["cudnn", "fa3", "fa4", "fa2"]
         for n in (8192, 16384):
-            assert cells["lse-off", False, d, n, name].peers == ["cudnn"]
+            assert cells["lse-off", False, d, n, name].peers == ["cudnn", "fa3", "fa4"]
         assert cells["ablation", True, d, 8192, name].ablation
-for name in ("full", "tanh", "alibi", "softcap", "window", "document", "dropout"):
-    section = cells["scores", True, 128, 8192, name]
-    assert "flex" in section.peers and not section.beside
-    if name != "full":
-        section = cells["shares", True, 128, 8192, name]
-        assert section.peers == [] and section.beside == "full"
-for name in ("causal", "window"):
-    section = cells["window", True, 128, 65536, name]
-    assert section.peers == [] and section.beside == "causal"
+    for name in ("full", "tanh", "alibi", "softcap", "window", "document", "dropout"):
+        assert cells["shares", True, d, 8192, name].peers == []
+    for name in ("causal", "window"):
+        assert cells["window", True, d, 65536, name].peers == ["fa3", "fa4"]
+    for name in ("gqa", "gqa-causal"):
+        assert "cudnn" in cells["gqa", True, d, 8192, name].peers
+for name in ("full", "tanh", "alibi", "softcap", "window", "document"):
+    assert "flex" in cells["scores", True, 128, 8192, name].peers
+assert cells["scores", True, 128, 8192, "dropout"].peers == ["fa2"]
+# All of one length before the next.
+assert [n for _, n, _ in sections[0].cells()] == [8192] * 6 + [16384] * 6
 
 # The passes are those of the compiler, for the target, and the first rival has all of them.
 for preset, some, other in ("sm_90a", "tile-defer-sums", "cse"), ("sm_80", "tile-pipeline", "tile-defer-sums"):
@@ -56,7 +58,10 @@ assert {s.name for s in sections_of("--preset=sm_90a", "--only=window,scores")[1
 options, (section,) = sections_of("--d=128", "--n=512", "--case=tanh", "--peers=flex", "--variant=rows=128")
 assert options.target == "cuda" and section.name == "scores" and section.variant == ["", "rows=128"]
 options, (section,) = sections_of("--no-lse")
-assert section.name == "lse-off" and not section.lse and section.peers == ["cudnn", "fa2"]
+assert section.name == "lse-off" and not section.lse and section.peers == ["cudnn", "fa3", "fa4", "fa2"]
+options, sections = sections_of("--preset=sm_90a", "--only=grid,scores", "--peers=fa4,cudnn")
+assert {peer for section in sections for peer in section.peers} == {"cudnn", "fa4"}
+assert {peer for section in gpu_presets.remove_peers(sections, {"fa4": "why"}) for peer in section.peers} == {"cudnn"}
 assert gpu_presets.parse_variant("rows=128,leave_out=a+b") == {"rows": 128, "leave_out": "a,b"}
 
 # Each program compiles, and what its tiles visit is known; peers are refused by a reason alone.
@@ -66,15 +71,57 @@ for preset in gpu_presets.PRESETS:
         for d, n, name in section.cells():
             case, heads = CASES[name], 2048 // d
             for peer in section.peers:
-                assert not refusal(peer, case) or (peer, name) == ("flex", "dropout")
+                assert not refusal(peer, case) or peer in ("fa3", "fa4") and name in ("softcap", "alibi", "document")
             key = (preset, d, name, section.lse)
             if key not in seen:
                 seen[key] = estimate.visited(
                     compiler, program(case, d, section.lse), preset, "NVIDIA H200",
-                    (2, heads, heads, 8192, 8192), {}, 4 * 2 * heads * case.visible(8192) * d)
+                    (2, heads, case.key_heads(heads), 8192, 8192), {}, 4 * 2 * heads * case.visible(8192) * d)
                 assert 1 <= seen[key] < (1.5 if name != "document" else 9), (key, seen[key])
 assert seen["sm_90a", 128, "window", True] > seen["sm_90a", 128, "causal", True] > 1.01
-assert refusal("cudnn", CASES["tanh"]) and refusal("cudnn", CASES["dropout"])
+assert refusal("cudnn", CASES["tanh"]) and refusal("cudnn", CASES["dropout"]) and refusal("flex", CASES["dropout"])
+assert CASES["gqa"].key_heads(32) == 4 and CASES["gqa"].key_heads(8) == 1 and CASES["full"].key_heads(8) == 8
+
+# Like is compared with like: where our tanh is the approximate one, and only there, theirs is.
+scores = lambda name, *tanh: CASES[name].score({}, *tanh)(Score(60.0), 0, 0, 0, 0)
+
+
+class Score(float):
+    def __truediv__(self, other):
+        return Score(float(self) / other)
+
+    def tanh(self):
+        return 0.5
+
+
+for name, case in CASES.items():
+    assert case.approximate == ("afn" in case.text), name
+    assert not case.approximate or scores(name, lambda x: x / 4) == 15.0 and case.flash == {"softcap": 30.0}
+assert scores("softcap") == scores("tanh") == 15.0 and CASES["softcap"].flash is None
+
+# A budget: what takes longer than expected leaves out the last cells.
+options, sections = sections_of("--preset=sm_90a", "--only=shares", "--seconds=60")
+budget, (section,) = gpu_presets.Budget(options), sections
+each = budget.cell_seconds(section, 64, "full")
+assert 0.9 < each < 3, each
+assert budget.allows(section, 64, "full", 60 - each - 0.01) and not budget.allows(section, 64, "full", 60 - each + 0.01)
+budget.add(section, 64, "full", 3 * each)
+assert budget.allows(section, 64, "full", 60 - 3 * each - 0.01)
+assert not budget.allows(section, 64, "full", 60 - 3 * each + 0.01)
+budget.add(section, 64, "full", 0)
+assert budget.allows(section, 64, "full", 60 - 1.5 * each - 0.01)
+budget.options.seconds = None
+assert budget.allows(section, 64, "full", 1e9)
+# FlexAttention compiles each cell, FlashAttention-4 each head dimension and case once; --against doubles ours.
+options, (section,) = sections_of("--d=64", "--n=512,1024", "--case=full", "--peers=fa4,flex", "--bursts")
+budget = gpu_presets.Budget(options)
+first = budget.cell_seconds(section, 64, "full")
+budget.add(section, 64, "full", first)
+assert abs(first - budget.cell_seconds(section, 64, "full") - gpu_presets.COMPILE_SECONDS["fa4"]) < 1e-9
+options.against = "before/libfa.so"
+assert 0.9 < budget.cell_seconds(section, 64, "full") - (first - gpu_presets.COMPILE_SECONDS["fa4"]) < 1.2
+lines, total = gpu_presets.Budget(options).plan([section])
+assert len(lines) == 3 and abs(sum(float(line.split()[1]) for line in lines[:-1]) - total) < 2, lines
 
 # gpu_compare.py itself says what it lacks.
 try:
