@@ -288,8 +288,11 @@ def main():
     for path in files:
         with open(path) as file:
             text = file.read()
-        work.append((os.path.basename(path), text, []))
-        work.append((os.path.basename(path) + " unaligned", text, ["--unaligned"]))
+        # A program on tiles says itself what is aligned.
+        tiles = ["--compile-from=tile"] if "tile.func" in text else []
+        work.append((os.path.basename(path), text, tiles))
+        if not tiles:
+            work.append((os.path.basename(path) + " unaligned", text, ["--unaligned"]))
 
     saved = options.save or options.against
     if options.target == "cpu" and not saved:

@@ -356,16 +356,18 @@ struct Pipeline : tile::impl::TilePipelineBase<Pipeline> {
       Schedule schedule;
       if (failed(readSchedule(*block, schedule)) || failed(checkSchedule(*block, schedule)))
         return signalPassFailure();
+      // Before the expansion: it copies ops into the block around the loop, which may be the
+      // body of a loop that has a schedule or none of its own.
+      for (auto [op, stage] : schedule.ops) {
+        op->removeAttr(kStageAttr);
+        op->removeAttr(kOrderAttr);
+      }
       if (schedule.last == 0)
         for (auto [op, stage] : schedule.ops)
           op->moveBefore(block->getTerminator());
       else if (failed(expand(rewriter, cast<scf::ForOp>(block->getParentOp()), schedule)))
         return signalPassFailure();
     }
-    getOperation().walk([](Operation *op) {
-      op->removeAttr(kStageAttr);
-      op->removeAttr(kOrderAttr);
-    });
   }
 };
 

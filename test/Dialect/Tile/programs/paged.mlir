@@ -1,0 +1,67 @@
+// Keys and values in pages of 64 rows: page t of sequence b is row pages[b, t] of the pools.
+// A page that does not exist is number -1, which reads zeros and is masked by the length.
+tile.func @paged(%q: !tile.view<?x?x?x64xf16> {tile.name = "q", tile.dims = ["B", "H", "Sq", "D"], tile.align = 16 : i64},
+                 %k: !tile.view<?x?x?x64xf16> {tile.name = "k", tile.dims = ["P", "H", "page", "D"], tile.align = 16 : i64},
+                 %v: !tile.view<?x?x?x64xf16> {tile.name = "v", tile.dims = ["P", "H", "page", "D"], tile.align = 16 : i64},
+                 %pages: !tile.view<?x?xi32> {tile.name = "pages", tile.dims = ["B", "T"]},
+                 %lengths: !tile.view<?xi32> {tile.name = "lengths", tile.dims = ["B"]},
+                 %o: !tile.view<?x?x?x64xf16> {tile.name = "o", tile.dims = ["B", "H", "Sq", "D"], tile.output, tile.align = 16 : i64},
+                 %b: index, %h: index, %t: index)
+    grid affine_map<()[s0, s1, s2] -> (s0, s1, s2 ceildiv 128)> sizes [0, 0, 0, 1, 0, 2]
+    attributes {tile.entry = "paged", tile.warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xFF800000 : f32
+  %one = arith.constant 1.0 : f32
+  // log2(e) / sqrt(64).
+  %scale2 = arith.constant 0.18033688 : f32
+  %i = arith.muli %t, %c128 : index
+  %length = tile.load %lengths[%b] : !tile.view<?xi32> -> i32
+  %n = arith.index_castui %length : i32 to index
+  %qt = tile.load %q[%b, %h, %i, %c0] dims [2, 3] : !tile.view<?x?x?x64xf16> -> tensor<128x64xf16>
+  %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32>
+  %m0 = tile.broadcast %lowest : f32 -> tensor<128xf32>
+  %l0 = tile.broadcast %zero : f32 -> tensor<128xf32>
+  %r:3 = scf.for %j = %c0 to %n step %c64 iter_args(%acc1 = %acc0, %m1 = %m0, %l1 = %l0) -> (tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>) {
+    %place = arith.divui %j, %c64 : index
+    %entry = tile.load %pages[%b, %place] : !tile.view<?x?xi32> -> i32
+    %page = arith.index_cast %entry : i32 to index
+    %kt = tile.load %k[%page, %h, %c0, %c0] dims [2, 3] : !tile.view<?x?x?x64xf16> -> tensor<64x64xf16>
+    %vt = tile.load %v[%page, %h, %c0, %c0] dims [2, 3] : !tile.view<?x?x?x64xf16> -> tensor<64x64xf16>
+    %none = tile.broadcast %zero : f32 -> tensor<128x64xf32>
+    %s = tile.dot %qt, %kt, %none transpose_b : tensor<128x64xf16>, tensor<64x64xf16>, tensor<128x64xf32>
+    %cols = tile.iota %j : index -> tensor<64xindex>
+    %ends = tile.broadcast %n : index -> tensor<64xindex>
+    %in = arith.cmpi slt, %cols, %ends : tensor<64xindex>
+    %vis = tile.broadcast %in dim 0 : tensor<64xi1> -> tensor<128x64xi1>
+    %hidden = tile.broadcast %lowest : f32 -> tensor<128x64xf32>
+    %x = arith.select %vis, %s, %hidden : tensor<128x64xi1>, tensor<128x64xf32>
+    %m2 = tile.reduce maxnumf %x init %m1 dim 1 : tensor<128x64xf32> -> tensor<128xf32>
+    %mb = tile.broadcast %m2 dim 1 : tensor<128xf32> -> tensor<128x64xf32>
+    %d = arith.subf %x, %mb : tensor<128x64xf32>
+    %cb = tile.broadcast %scale2 : f32 -> tensor<128x64xf32>
+    %e = arith.mulf %d, %cb : tensor<128x64xf32>
+    %p = math.exp2 %e : tensor<128x64xf32>
+    %dm = arith.subf %m1, %m2 : tensor<128xf32>
+    %cr = tile.broadcast %scale2 : f32 -> tensor<128xf32>
+    %em = arith.mulf %dm, %cr : tensor<128xf32>
+    %f = math.exp2 %em : tensor<128xf32>
+    %lf = arith.mulf %l1, %f : tensor<128xf32>
+    %l2 = tile.reduce addf %p init %lf dim 1 : tensor<128x64xf32> -> tensor<128xf32>
+    %fb = tile.broadcast %f dim 1 : tensor<128xf32> -> tensor<128x64xf32>
+    %af = arith.mulf %acc1, %fb : tensor<128x64xf32>
+    %ph = arith.truncf %p : tensor<128x64xf32> to tensor<128x64xf16>
+    %acc2 = tile.dot %ph, %vt, %af : tensor<128x64xf16>, tensor<64x64xf16>, tensor<128x64xf32>
+    scf.yield %acc2, %m2, %l2 : tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>
+  }
+  %ones = tile.broadcast %one : f32 -> tensor<128xf32>
+  %inverse = arith.divf %ones, %r#2 : tensor<128xf32>
+  %ib = tile.broadcast %inverse dim 1 : tensor<128xf32> -> tensor<128x64xf32>
+  %out = arith.mulf %r#0, %ib : tensor<128x64xf32>
+  %oh = arith.truncf %out : tensor<128x64xf32> to tensor<128x64xf16>
+  tile.store %oh, %o[%b, %h, %i, %c0] dims [2, 3] : tensor<128x64xf16>, !tile.view<?x?x?x64xf16>
+  tile.return
+}

@@ -1,0 +1,122 @@
+// Split keys: part z of four sees keys z * ceil(n / 4) to (z + 1) * ceil(n / 4) of the 32-row
+// tiles and leaves its own output (not divided), maximum and sum; @merge adds them up.
+tile.func @split_keys(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = ["H", "Sq", "D"], tile.align = 16 : i64},
+                      %k: !tile.view<?x?x64xf16> {tile.name = "k", tile.dims = ["H", "Sk", "D"], tile.align = 16 : i64},
+                      %v: !tile.view<?x?x64xf16> {tile.name = "v", tile.dims = ["H", "Sk", "D"], tile.align = 16 : i64},
+                      %po: !tile.view<4x?x?x64xf32> {tile.name = "po", tile.output, tile.workspace = [4, ["q", 0], ["q", 1], 64], tile.align = 16 : i64},
+                      %pm: !tile.view<4x?x?xf32> {tile.name = "pm", tile.output, tile.workspace = [4, ["q", 0], ["q", 1]]},
+                      %pl: !tile.view<4x?x?xf32> {tile.name = "pl", tile.output, tile.workspace = [4, ["q", 0], ["q", 1]]},
+                      %z: index, %h: index, %t: index)
+    grid affine_map<()[s0, s1] -> (4, s0, s1 ceildiv 128)> sizes [0, 0, 0, 1]
+    attributes {tile.entry = "split", tile.warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xFF800000 : f32
+  %one = arith.constant 1.0 : f32
+  // log2(e) / sqrt(64).
+  %scale2 = arith.constant 0.18033688 : f32
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %i = arith.muli %t, %c128 : index
+  %n = tile.dim %k, 1 : !tile.view<?x?x64xf16>
+  %tiles = arith.ceildivui %n, %c32 : index
+  %more = arith.addi %tiles, %c3 : index
+  %each = arith.divui %more, %c4 : index
+  %keys = arith.muli %each, %c32 : index
+  %lo = arith.muli %z, %keys : index
+  %up = arith.addi %lo, %keys : index
+  %hi = arith.minsi %up, %n : index
+  %qt = tile.load %q[%h, %i, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<128x64xf16>
+  %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32>
+  %m0 = tile.broadcast %lowest : f32 -> tensor<128xf32>
+  %l0 = tile.broadcast %zero : f32 -> tensor<128xf32>
+  %r:3 = scf.for %j = %lo to %hi step %c32 iter_args(%acc1 = %acc0, %m1 = %m0, %l1 = %l0) -> (tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>) {
+    %kt = tile.load %k[%h, %j, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<32x64xf16>
+    %vt = tile.load %v[%h, %j, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<32x64xf16>
+    %none = tile.broadcast %zero : f32 -> tensor<128x32xf32>
+    %s = tile.dot %qt, %kt, %none transpose_b : tensor<128x64xf16>, tensor<32x64xf16>, tensor<128x32xf32>
+    %cols = tile.iota %j : index -> tensor<32xindex>
+    %ends = tile.broadcast %n : index -> tensor<32xindex>
+    %in = arith.cmpi slt, %cols, %ends : tensor<32xindex>
+    %vis = tile.broadcast %in dim 0 : tensor<32xi1> -> tensor<128x32xi1>
+    %hidden = tile.broadcast %lowest : f32 -> tensor<128x32xf32>
+    %x = arith.select %vis, %s, %hidden : tensor<128x32xi1>, tensor<128x32xf32>
+    %m2 = tile.reduce maxnumf %x init %m1 dim 1 : tensor<128x32xf32> -> tensor<128xf32>
+    %mb = tile.broadcast %m2 dim 1 : tensor<128xf32> -> tensor<128x32xf32>
+    %d = arith.subf %x, %mb : tensor<128x32xf32>
+    %cb = tile.broadcast %scale2 : f32 -> tensor<128x32xf32>
+    %e = arith.mulf %d, %cb : tensor<128x32xf32>
+    %p = math.exp2 %e : tensor<128x32xf32>
+    %dm = arith.subf %m1, %m2 : tensor<128xf32>
+    %cr = tile.broadcast %scale2 : f32 -> tensor<128xf32>
+    %em = arith.mulf %dm, %cr : tensor<128xf32>
+    %f = math.exp2 %em : tensor<128xf32>
+    %lf = arith.mulf %l1, %f : tensor<128xf32>
+    %l2 = tile.reduce addf %p init %lf dim 1 : tensor<128x32xf32> -> tensor<128xf32>
+    %fb = tile.broadcast %f dim 1 : tensor<128xf32> -> tensor<128x64xf32>
+    %af = arith.mulf %acc1, %fb : tensor<128x64xf32>
+    %ph = arith.truncf %p : tensor<128x32xf32> to tensor<128x32xf16>
+    %acc2 = tile.dot %ph, %vt, %af : tensor<128x32xf16>, tensor<32x64xf16>, tensor<128x64xf32>
+    scf.yield %acc2, %m2, %l2 : tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>
+  }
+  tile.store %r#0, %po[%z, %h, %i, %c0] dims [2, 3] : tensor<128x64xf32>, !tile.view<4x?x?x64xf32>
+  tile.store %r#1, %pm[%z, %h, %i] dims [2] : tensor<128xf32>, !tile.view<4x?x?xf32>
+  tile.store %r#2, %pl[%z, %h, %i] dims [2] : tensor<128xf32>, !tile.view<4x?x?xf32>
+  tile.return
+}
+
+tile.func @merge(%po: !tile.view<4x?x?x64xf32> {tile.name = "po", tile.workspace = [4, ["q", 0], ["q", 1], 64], tile.align = 16 : i64},
+                 %pm: !tile.view<4x?x?xf32> {tile.name = "pm", tile.workspace = [4, ["q", 0], ["q", 1]]},
+                 %pl: !tile.view<4x?x?xf32> {tile.name = "pl", tile.workspace = [4, ["q", 0], ["q", 1]]},
+                 %o: !tile.view<?x?x64xf16> {tile.name = "o", tile.dims = ["H", "Sq", "D"], tile.output, tile.align = 16 : i64},
+                 %h: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 128)> sizes [3, 0, 3, 1]
+    attributes {tile.entry = "split", tile.warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xFF800000 : f32
+  %one = arith.constant 1.0 : f32
+  // log2(e) / sqrt(64).
+  %scale2 = arith.constant 0.18033688 : f32
+  %c4 = arith.constant 4 : index
+  %i = arith.muli %t, %c128 : index
+  %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32>
+  %m0 = tile.broadcast %lowest : f32 -> tensor<128xf32>
+  %l0 = tile.broadcast %zero : f32 -> tensor<128xf32>
+  %r:3 = scf.for %z = %c0 to %c4 step %c1 iter_args(%acc1 = %acc0, %m1 = %m0, %l1 = %l0) -> (tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>) {
+    %x = tile.load %po[%z, %h, %i, %c0] dims [2, 3] : !tile.view<4x?x?x64xf32> -> tensor<128x64xf32>
+    %mx = tile.load %pm[%z, %h, %i] dims [2] : !tile.view<4x?x?xf32> -> tensor<128xf32>
+    %lx = tile.load %pl[%z, %h, %i] dims [2] : !tile.view<4x?x?xf32> -> tensor<128xf32>
+    // A part that sees no key has maximum -inf, and rows beyond the last have maximum 0.
+    %m2 = arith.maxnumf %m1, %mx : tensor<128xf32>
+    %cr = tile.broadcast %scale2 : f32 -> tensor<128xf32>
+    %d1 = arith.subf %m1, %m2 : tensor<128xf32>
+    %d2 = arith.subf %mx, %m2 : tensor<128xf32>
+    %e1 = arith.mulf %d1, %cr : tensor<128xf32>
+    %e2 = arith.mulf %d2, %cr : tensor<128xf32>
+    %f1 = math.exp2 %e1 : tensor<128xf32>
+    %f2 = math.exp2 %e2 : tensor<128xf32>
+    %b1 = tile.broadcast %f1 dim 1 : tensor<128xf32> -> tensor<128x64xf32>
+    %b2 = tile.broadcast %f2 dim 1 : tensor<128xf32> -> tensor<128x64xf32>
+    %a1 = arith.mulf %acc1, %b1 : tensor<128x64xf32>
+    %a2 = arith.mulf %x, %b2 : tensor<128x64xf32>
+    %acc2 = arith.addf %a1, %a2 : tensor<128x64xf32>
+    %s1 = arith.mulf %l1, %f1 : tensor<128xf32>
+    %s2 = arith.mulf %lx, %f2 : tensor<128xf32>
+    %l2 = arith.addf %s1, %s2 : tensor<128xf32>
+    scf.yield %acc2, %m2, %l2 : tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>
+  }
+  %ones = tile.broadcast %one : f32 -> tensor<128xf32>
+  %inverse = arith.divf %ones, %r#2 : tensor<128xf32>
+  %ib = tile.broadcast %inverse dim 1 : tensor<128xf32> -> tensor<128x64xf32>
+  %out = arith.mulf %r#0, %ib : tensor<128x64xf32>
+  %oh = arith.truncf %out : tensor<128x64xf32> to tensor<128x64xf16>
+  tile.store %oh, %o[%h, %i, %c0] dims [1, 2] : tensor<128x64xf16>, !tile.view<?x?x64xf16>
+  tile.return
+}
