@@ -98,7 +98,7 @@ def make_rivals(libraries, options, section, name, d, q, k, v):
             check(run(), expected, rows, math.inf if case.dropout else limit)
             rivals[label] = run
         except Exception as error:
-            missing[label] = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            missing[label] = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
     for peer in section.peers:
         reason = refusal(peer, case)
@@ -227,7 +227,7 @@ def measure(options, libraries, compiler, meter, sections, data, start):
             if options.json:
                 with open(options.json, "w") as out:
                     json.dump(data, out, indent=1)
-    print("%d s" % elapsed())
+    print("%d s%s" % (elapsed(), ", %d cells left out" % len(data["left_out"]) if data["left_out"] else ""))
 
 
 def main(options):

@@ -119,7 +119,7 @@ def make_sections(options, target, compiler):
                     if not options.only or section.name in options.only]
     else:
         peers = ["cudnn", *FLASH, "fa2"] if options.peers is None else options.peers
-        name = ("ablation" if options.ablation else "scores" if "flex" in peers else
+        name = ("ablation" if options.ablation or options.variant else "scores" if "flex" in peers else
                 "grid" if not options.no_lse else "lse-off")
         sections = [Section(name, options.d, options.n, options.case, peers,
                             lse=not options.no_lse, variant=["", *options.variant],

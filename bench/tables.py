@@ -78,7 +78,8 @@ def compare_line(row, name):
             said.append(form % row[key][name])
     if energy_of(row, name):
         said.append("%.2f J/TFLOP" % energy_of(row, name))
-    others = [other for other in row["tflops"] if other != name and not other.startswith("ours")]
+    same = name.replace("ours", "before", 1)  # the same variant of another build
+    others = [other for other in row["tflops"] if not is_own(other) or other == same]
     if name.startswith("ours") and others:
         said.append(", ".join("%.2f of %s" % (row["tflops"][name] / row["tflops"][other], other)
                               for other in others))
@@ -138,7 +139,7 @@ def best(rows):
 
 
 def grid(rows):
-    peers = peers_of(rows)
+    peers = peers_of(rows) + ["before"] * any("before" in row["tflops"] for row in rows)
     state = {True: "on", False: "off"}[rows[0]["lse"]]
     lines = [f"LSE {state}; ours{''.join(' / ' + name for name in peers)} (ratio):", ""]
     return lines + by_length(rows, of_case, ("d", "case"), lambda row: " / ".join(

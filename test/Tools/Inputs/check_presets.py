@@ -56,7 +56,8 @@ for preset, some, other in ("sm_90a", "tile-defer-sums", "cse"), ("sm_80", "tile
 # Parts of a preset, and what is no preset.
 assert {s.name for s in sections_of("--preset=sm_90a", "--only=window,scores")[1]} == {"window", "scores"}
 options, (section,) = sections_of("--d=128", "--n=512", "--case=tanh", "--peers=flex", "--variant=rows=128")
-assert options.target == "cuda" and section.name == "scores" and section.variant == ["", "rows=128"]
+assert options.target == "cuda" and section.name == "ablation" and section.variant == ["", "rows=128"]
+assert sections_of("--d=128", "--n=512", "--case=tanh", "--peers=flex")[1][0].name == "scores"
 options, (section,) = sections_of("--no-lse")
 assert section.name == "lse-off" and not section.lse and section.peers == ["cudnn", "fa3", "fa4", "fa2"]
 options, sections = sections_of("--preset=sm_90a", "--only=grid,scores", "--peers=fa4,cudnn")
