@@ -17,6 +17,7 @@
 #include "fa/Target/NVPTX/AssembleCubin.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
 #include "fa/Tools/EmitReport.h"
+#include "fa/Tools/RemarkSwitch.h"
 #include "fa/Tools/Retype.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -208,7 +209,8 @@ static ArrayRef<StringRef> getEmits(bool gpu) {
   return gpu ? ArrayRef<StringRef>(forGPU) : ArrayRef<StringRef>(forCPU);
 }
 
-int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry) {
+int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry,
+                    StringRef remarkFilter) {
   CompileOptions compile;
   if (options->target.getNumOccurrences())
     compile.target = options->target;
@@ -268,8 +270,12 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*file), SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
-  // What is wrong with an option is at no place of the text.
+  if (!remarkFilter.empty() && failed(enableRemarks(context, remarkFilter)))
+    return fail("--remarks: MLIR's remark engine did not start");
+  // A remark takes one line. What is wrong with an option is at no place of the text.
   ScopedDiagnosticHandler ofOptions(&context, [](Diagnostic &diagnostic) {
+    if (printRemark(llvm::errs(), diagnostic))
+      return success();
     auto place = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
     if (!place || place.getLine() > 0)
       return failure();

@@ -184,6 +184,8 @@ LogicalResult fa::emitReport(ModuleOp module, const CompileOptions &compile,
     OwningOpRef<ModuleOp> tile = module.clone();
     if (failed(runPhases(*tile, chosen, options.compileFrom, "tile", options.dumpPhasesTo)))
       return failure();
+    if (options.chosen)
+      *options.chosen = chosen;
     if (!nvptx::getTarget(compile.target))
       return printReport(os, *tile, report);
     OwningOpRef<ModuleOp> schedule = tile->clone();

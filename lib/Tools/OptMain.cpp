@@ -9,6 +9,7 @@
 #include "fa/Support/ModuleText.h"
 #include "fa/Tools/CompileMain.h"
 #include "fa/Tools/Registry.h"
+#include "fa/Tools/RemarkSwitch.h"
 #include "fa/Tools/Tools.h"
 #include "fa/fa_c.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -70,6 +71,9 @@ int fa_opt_main(int argc, char **argv) {
   // A question of its own, about no program.
   static llvm::cl::opt<bool> cacheInfo("cache-info",
                                        llvm::cl::desc("describe the cache of compiled programs"));
+  static llvm::cl::opt<std::string> remarks("remarks", llvm::cl::ValueOptional,
+                                            llvm::cl::value_desc("passes"),
+                                            llvm::cl::desc(fa::kRemarksHelp));
   static llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::desc("<input file>"),
                                           llvm::cl::init("-"));
   static llvm::cl::opt<std::string> output("o", llvm::cl::desc("output file; default -"),
@@ -93,7 +97,19 @@ int fa_opt_main(int argc, char **argv) {
   }
   if (failed(fa::checkCompilerOptions()))
     return 1;
+  std::string filter;
+  if (remarks.getNumOccurrences()) {
+    auto found = fa::remarkFilter(remarks);
+    if (!found) {
+      llvm::errs() << "fa-opt: " << llvm::toString(found.takeError()) << "\n";
+      return 1;
+    }
+    filter = *found;
+  }
   if (fa::isCompilerRun())
-    return fa::runCompiler(input, output, registry);
+    return fa::runCompiler(input, output, registry, filter);
+  // Passes alone are mlir-opt's, which has a switch of its own.
+  if (!filter.empty())
+    llvm::cl::getRegisteredOptions()["remarks-filter"]->addOccurrence(0, "remarks-filter", filter);
   return asMainReturnCode(runPasses(argc, argv, input, output, registry));
 }

@@ -11,6 +11,7 @@
 #include "fa/Tools/Checker.h"
 #include "fa/Tools/Interpretation.h"
 #include "fa/Tools/Registry.h"
+#include "fa/Tools/RemarkSwitch.h"
 #include "fa/Tools/Retype.h"
 #include "fa/Tools/RunReport.h"
 #include "fa/Tools/Tools.h"
@@ -63,6 +64,8 @@ struct Options {
                        cl::desc("print what the program costs at the sizes of --shape, and beside "
                                 "it the time of --time"),
                        cl::cat(category)};
+  cl::opt<std::string> remarks{"remarks", cl::ValueOptional, cl::value_desc("passes"),
+                               cl::desc(kRemarksHelp), cl::cat(category)};
   cl::opt<std::string> plot{"plot",
                             cl::desc("with --time: draw the roofline of the GPU and the time "
                                      "measured to an SVG file"),
@@ -345,6 +348,8 @@ static llvm::Expected<bool> run(const Options &options) {
     if (option->getNumOccurrences() && options.device == "cpu")
       return error("--" + option->ArgStr +
                    " is for GPUs; leave it out, or choose a GPU by --device");
+  if (options.remarks.getNumOccurrences() && !options.interpProgram.empty())
+    return error("--remarks is for passes, and --interp-program runs none; leave out one of them");
   if (options.out == "-" && llvm::outs().is_displayed())
     return error("--out=- writes bytes, and standard output is a terminal; give a file");
   if (options.threads < 0 || options.threads > kMaxThreads)
@@ -356,7 +361,14 @@ static llvm::Expected<bool> run(const Options &options) {
   if (!file)
     return file.takeError();
   llvm::StringRef text = (*file)->getBuffer();
-  std::string name = nameOfText(options), retyped;
+  std::string name = nameOfText(options), retyped, filter;
+  if (options.remarks.getNumOccurrences()) {
+    registerAllPasses();
+    auto found = remarkFilter(options.remarks);
+    if (!found)
+      return found.takeError();
+    filter = *found;
+  }
   if (options.dtype.getNumOccurrences()) {
     if (llvm::Error failed = checkDType(options.dtype))
       return failed;
@@ -388,6 +400,12 @@ static llvm::Expected<bool> run(const Options &options) {
   HeadLayout layout = options.layout == "bshd" ? HeadLayout::BSHD : HeadLayout::BHSD;
   if (options.device == "interp") {
     auto outputs = interpret(options, text, *inputs, *shapes, layout);
+    RunFacts facts{text, name, options.entry, options.shape, {}, "interp", {}, 0};
+    facts.compile = compileOptions(options, options.target.empty() ? getInterpreterTarget()
+                                                                   : StringRef(options.target));
+    if (!filter.empty() && outputs)
+      if (llvm::Error failed = printRunRemarks(llvm::errs(), facts, filter))
+        return failed;
     return outputs ? finish(options, **checker, *inputs, *outputs) : outputs.takeError();
   }
   compile.source_name = name.c_str();
@@ -440,6 +458,9 @@ static llvm::Expected<bool> run(const Options &options) {
     facts.compile.leaveOut = tuned.leaveOut;
     facts.compile.alignedOnly = true;
   }
+  if (!filter.empty())
+    if (llvm::Error failed = printRunRemarks(llvm::errs(), facts, filter))
+      return failed;
   if (options.report)
     if (llvm::Error failed = printRunReport(getLog(options), facts))
       return failed;

@@ -1,4 +1,4 @@
-//===- RunReport.cpp - fa-run --report and --plot -===//
+//===- RunReport.cpp - fa-run --report, --remarks and --plot -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,6 +10,7 @@
 #include "fa/Tools/EmitReport.h"
 #include "fa/Tools/Plot.h"
 #include "fa/Tools/Registry.h"
+#include "fa/Tools/RemarkSwitch.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/Format.h"
@@ -29,30 +30,72 @@ struct Summary {
 
 } // namespace
 
-/// The report as text, or as JSON.
-static llvm::Expected<std::string> makeReport(const RunFacts &facts, bool json) {
+namespace {
+
+/// The entry of a run, parsed, in a context of its own.
+struct Entry {
+  std::unique_ptr<MLIRContext> context;
+  std::unique_ptr<ErrorCollector> errors;
+  OwningOpRef<ModuleOp> module;
+
+  llvm::Error takeError(StringRef otherwise) {
+    return llvm::createStringError(errors->messages(otherwise));
+  }
+};
+
+} // namespace
+
+static llvm::Expected<Entry> parseEntry(const RunFacts &facts) {
   DialectRegistry registry;
   registerAllDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.printOpOnDiagnostic(false);
-  ErrorCollector errors(&context);
-  OwningOpRef<ModuleOp> module = parseModule(facts.text, facts.name, &context);
-  if (!module)
-    return llvm::createStringError(errors.messages("the text is not a module of MLIR"));
-  for (auto entry : llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
-    if (!facts.entry.empty() && entry.getSymName() != facts.entry)
-      entry.erase();
+  Entry entry;
+  entry.context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  entry.context->printOpOnDiagnostic(false);
+  entry.errors = std::make_unique<ErrorCollector>(entry.context.get());
+  entry.module = parseModule(facts.text, facts.name, entry.context.get());
+  if (!entry.module)
+    return entry.takeError("the text is not a module of MLIR");
+  for (auto function : llvm::make_early_inc_range(entry.module->getOps<func::FuncOp>()))
+    if (!facts.entry.empty() && function.getSymName() != facts.entry)
+      function.erase();
+  return entry;
+}
+
+/// The report as text, or as JSON. `chosen` gets what compiles the variant of it.
+static llvm::Expected<std::string> makeReport(const RunFacts &facts, bool json,
+                                              CompileOptions *chosen = nullptr) {
+  auto entry = parseEntry(facts);
+  if (!entry)
+    return entry.takeError();
   EmitReportOptions options;
   options.shape = facts.shape;
   options.json = json;
   options.loaded = facts.loaded;
+  options.chosen = chosen;
   if (!facts.loaded.empty())
     options.device = facts.device;
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (failed(emitReport(*module, facts.compile, options, os)))
-    return llvm::createStringError(errors.messages("there is no report of the program"));
+  if (failed(emitReport(*entry->module, facts.compile, options, os)))
+    return entry->takeError("there is no report of the program");
   return text;
+}
+
+llvm::Error fa::printRunRemarks(llvm::raw_ostream &os, const RunFacts &facts,
+                                llvm::StringRef filter) {
+  CompileOptions chosen = facts.compile;
+  if (facts.device != "interp")
+    if (auto report = makeReport(facts, /*json=*/false, &chosen); !report)
+      return report.takeError();
+  auto entry = parseEntry(facts);
+  if (!entry)
+    return entry.takeError();
+  ScopedDiagnosticHandler remarks(entry->context.get(), [&](Diagnostic &diagnostic) {
+    return success(printRemark(os, diagnostic));
+  });
+  if (failed(enableRemarks(*entry->context, filter)) || failed(runPhases(*entry->module, chosen)))
+    return entry->takeError("the program could not be compiled");
+  return llvm::Error::success();
 }
 
 static llvm::Expected<Summary> summarize(const RunFacts &facts) {

@@ -23,8 +23,10 @@ bool isCompilerRun();
 LogicalResult checkCompilerOptions();
 
 /// Compiles `input` to `output` ("-" is standard input and output) as the
-/// options say; 0, or 1 after errors.
-int runCompiler(StringRef input, StringRef output, DialectRegistry &registry);
+/// options say; 0, or 1 after errors. Remarks that `remarkFilter` lets pass go to
+/// standard error.
+int runCompiler(StringRef input, StringRef output, DialectRegistry &registry,
+                StringRef remarkFilter);
 
 } // namespace mlir::fa
 

@@ -25,6 +25,8 @@ struct EmitReportOptions {
   llvm::StringRef device;
   /// Of the program, where it is loaded: nobody then need ask ptxas.
   llvm::ArrayRef<LoadedKernel> loaded;
+  /// Gets what compiles the variant of the report, where it is given.
+  CompileOptions *chosen = nullptr;
 };
 
 /// Compiles `module` as far as its report needs: through phase tile, and for a GPU to

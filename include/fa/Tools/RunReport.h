@@ -1,4 +1,4 @@
-//===- RunReport.h - fa-run --report and --plot -----------------*- C++ -*-===//
+//===- RunReport.h - fa-run --report, --remarks and --plot ------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,6 +30,10 @@ struct RunFacts {
 /// Prints the report of the program (see EmitReport.h), and the time measured beside
 /// the one estimated.
 llvm::Error printRunReport(llvm::raw_ostream &os, const RunFacts &facts);
+
+/// Print what the passes decided for the program, as `filter` has it (see RemarkSwitch.h):
+/// that of the variant which a launch at these sizes takes.
+llvm::Error printRunRemarks(llvm::raw_ostream &os, const RunFacts &facts, llvm::StringRef filter);
 
 /// Writes a picture of the roofline of the machine with the launch that was timed, and
 /// with the estimate. An error where reports know no machine of the target.

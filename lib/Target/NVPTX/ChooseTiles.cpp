@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Support/Remarks.h"
 #include "fa/Target/NVPTX/Passes.h"
 #include "fa/Target/NVPTX/TargetDescription.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -359,25 +360,28 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     for (bool hasScore : {false, true}) {
       auto [weight, op] =
           weighRegion(hasScore ? attention.getScore() : attention.getMask(), hasScore);
-      if (emitRemarks && op)
-        attention.emitRemark() << "tiles for "
-                               << (weight == kHeavy    ? "heavy registers"
-                                   : weight == kMedium ? "medium registers"
-                                                       : "long code")
-                               << ": '" << op->getName() << "' of the "
-                               << (hasScore ? "score" : "mask")
-                               << (weight == kLong ? " takes it" : " takes them");
+      if (op)
+        remarkPassed(*this, attention.getLoc(), "weight")
+            << fa::decision("tiles for {0}", weight == kHeavy    ? "heavy registers"
+                                             : weight == kMedium ? "medium registers"
+                                                                 : "long code")
+            << remark::reason("'{0}' of the {1} takes {2}", op->getName().getStringRef(),
+                              hasScore ? "score" : "mask", weight == kLong ? "it" : "them");
     }
     bool narrower = async && !keys && !shortSequences && chosenKeys > kKeysOfBand &&
                     attention.getHeadDim() > kNarrowHead && !attention.getMask().empty();
-    if (emitRemarks) {
-      InFlightDiagnostic remark = attention.emitRemark()
-                                  << "tiles of " << chosenRows << " rows and " << chosenKeys
-                                  << " keys for " << chosenWarps << " warps"
-                                  << (async ? ", and 4 that load" : "");
-      if (narrower)
-        remark << "; of " << kKeysOfBand << " keys where the mask bounds keys on both sides";
-    }
+    remarkPassed(*this, attention.getLoc(), "tiles")
+        << fa::decision("tiles of {0} rows and {1} keys for {2} warps{3}", chosenRows, chosenKeys,
+                        chosenWarps, async ? ", and 4 that load" : "")
+        << remark::reason("tiles {0} for head dimension {1}",
+                          rows || keys || warps ? "as asked"
+                          : async               ? "of asynchronous products"
+                          : registers           ? "of operands in registers"
+                                                : "of sm_80",
+                          std::max(attention.getHeadDim(), attention.getValueHeadDim()));
+    if (narrower)
+      remarkPassed(*this, attention.getLoc(), "tiles") << fa::decision(
+          "tiles of {0} keys where the mask bounds keys on both sides", int64_t(kKeysOfBand));
     Builder b(&getContext());
     NamedAttrList tiles;
     auto set = [&](StringRef name, int64_t value) { tiles.set(name, b.getI64IntegerAttr(value)); };

@@ -1,6 +1,6 @@
 // Sums along rows, of which each warp holds a part: for each tile of 64 rows of a,
 // sums[tile, j] = sum over its rows i of (a * b^T)[i, j].
-// RUN: fa-opt %s --tile-assign-layouts --tile-promote-shared=emit-remarks 2>&1 | FileCheck %s
+// RUN: fa-opt %s --tile-assign-layouts --tile-promote-shared --remarks 2>&1 | FileCheck %s
 // RUN: fa-opt %s --target=sm_80 --compile-from=tile --emit=ptx | FileCheck %s --check-prefix=PTX
 // RUN: fa-opt %s --target=sm_80 --compile-from=tile --compile-to=schedule | FileCheck %s --check-prefix=BYTES
 // test/gpu/Tiles.cpp says the same:
@@ -8,7 +8,7 @@
 
 // The tile goes through shared memory to a layout in which a warp has whole columns,
 // and the sums, to the layout that they had.
-// CHECK: remark: a reduction crosses warps: 'tensor<64x64xf32, {{.*}}>' through shared memory
+// CHECK: remark: {{.*}} Decision="reduction of tensor<64x64xf32, {{.*}}> through shared memory", Reason="it crosses warps"
 // CHECK-DAG: #[[$ACC:frag[0-9]*]] = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 // CHECK-DAG: #[[$COLUMNS:frag[0-9]*]] = #tile.frag<reg = [(64, 1, 0)], lane = [(32, 0, 1)], warp = [(2, 0, 32), (2, 0, 0)]>
 // CHECK-DAG: #[[$SUMS:frag[0-9]*]] = #tile.frag<reg = [], lane = [(32, 1)], warp = [(2, 32), (2, 0)]>

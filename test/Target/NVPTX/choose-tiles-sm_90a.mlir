@@ -1,6 +1,6 @@
 // Tiles of asynchronous products, and when there are none.
-// RUN: fa-opt %s --gpu-choose-tiles="target=sm_90a emit-remarks" --split-input-file 2>/dev/null | FileCheck %s
-// RUN: fa-opt %s --gpu-choose-tiles="target=sm_90a emit-remarks" --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: fa-opt %s --gpu-choose-tiles="target=sm_90a" --remarks --split-input-file 2>/dev/null | FileCheck %s
+// RUN: fa-opt %s --gpu-choose-tiles="target=sm_90a" --remarks --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: fa-opt %s --gpu-choose-tiles="target=sm_90a aligned=false" --split-input-file | FileCheck %s --check-prefix=UNALIGNED
 // RUN: fa-opt %s --gpu-choose-tiles="target=sm_90a rows=192 warps=12" --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=ROWS
 // RUN: fa-opt %s --gpu-choose-tiles="target=sm_90a rows=256 warps=16" --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=MORE
@@ -15,7 +15,7 @@
 // Operands that are not aligned take the schedule of sm_80, and its tiles.
 // UNALIGNED: func.func @f({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
 func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
-// REMARK: remark: tiles of 192 rows and 128 keys for 12 warps, and 4 that load
+// REMARK: Decision="tiles of 192 rows and 128 keys for 12 warps, and 4 that load"
   %o = fa.attention query(%q) key(%k) value(%v) with [causal] : (!q, !q, !q) -> !q
   return %o : !q
 }
@@ -26,7 +26,7 @@ func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "
 !q = tensor<?x?x?x80xf16>
 // CHECK: func.func @f({{.*}}fa.tiles = {keys = 112 : i64, pad = 16 : i64, rows = 192 : i64, warps = 12 : i64}
 func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
-// REMARK: remark: tiles of 192 rows and 112 keys for 12 warps, and 4 that load
+// REMARK: Decision="tiles of 192 rows and 112 keys for 12 warps, and 4 that load"
   %o = fa.attention query(%q) key(%k) value(%v) : (!q, !q, !q) -> !q
   return %o : !q
 }
@@ -37,7 +37,7 @@ func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "
 // CHECK: func.func @f({{.*}}fa.tiles = {keys = 112 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
 func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
 // REMARK: remark: tiles for sm_80, and no asynchronous products: rows of 59 and 59 elements are no multiples of 16 bytes; pad them
-// REMARK: remark: tiles of 128 rows and 112 keys for 4 warps
+// REMARK: Decision="tiles of 128 rows and 112 keys for 4 warps", Reason="tiles of operands in registers for head dimension {{.*}}"
   %o = fa.attention query(%q) key(%k) value(%v) : (!q, !q, !q) -> !q
   return %o : !q
 }
@@ -48,7 +48,7 @@ func.func @f(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "
 // SHORT: func.func @wide({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 // CHECK: func.func @wide({{.*}}fa.tiles = {keys = 80 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 func.func @wide(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
-// REMARK: remark: tiles of 128 rows and 80 keys for 8 warps, and 4 that load
+// REMARK: Decision="tiles of 128 rows and 80 keys for 8 warps, and 4 that load"
   %o = fa.attention query(%q) key(%k) value(%v) : (!q, !q, !q) -> !q
   return %o : !q
 }
@@ -69,7 +69,7 @@ func.func @unaligned(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.
 !q = tensor<?x?x?x64xbf16>
 // CHECK: func.func @strided({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 func.func @strided(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
-// REMARK: remark: tiles for heavy registers: 'arith.remsi' of the mask takes them
+// REMARK: Decision="tiles for heavy registers", Reason="'arith.remsi' of the mask takes them"
   %o = fa.attention query(%q) key(%k) value(%v) mask {
   ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
     %c0 = arith.constant 0 : index
@@ -88,7 +88,7 @@ func.func @strided(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.na
 !q = tensor<?x?x?x64xbf16>
 // CHECK: func.func @blocks({{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 func.func @blocks(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
-// REMARK: remark: tiles for medium registers: 'arith.divui' of the mask takes them
+// REMARK: Decision="tiles for medium registers", Reason="'arith.divui' of the mask takes them"
   %o = fa.attention query(%q) key(%k) value(%v) mask {
   ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
     %c100 = arith.constant 100 : index
@@ -106,7 +106,7 @@ func.func @blocks(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.nam
 !q = tensor<?x?x?x64xbf16>
 // CHECK: func.func @power({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 func.func @power(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
-// REMARK: remark: tiles for heavy registers: 'math.powf' of the score takes them
+// REMARK: Decision="tiles for heavy registers", Reason="'math.powf' of the score takes them"
   %o = fa.attention query(%q) key(%k) value(%v) score {
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
     %three = arith.constant 3.0 : f32
@@ -121,7 +121,7 @@ func.func @power(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name
 !q = tensor<?x?x?x64xbf16>
 // CHECK: func.func @rows({{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 192 : i64, warps = 12 : i64}
 func.func @rows(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
-// REMARK-NOT: registers
+// REMARK-NOT: for {{.*}} registers
   %o = fa.attention query(%q) key(%k) value(%v) score {
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
     %integer = arith.index_cast %i : index to i32
@@ -139,7 +139,7 @@ func.func @rows(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name 
 !q = tensor<?x?x?x64xbf16>
 // CHECK: func.func @cap({{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 192 : i64, warps = 12 : i64}
 func.func @cap(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name = "v"}) -> (!q {fa.name = "o"}) {
-// REMARK: remark: tiles for long code: 'math.tanh' of the score takes it
+// REMARK: Decision="tiles for long code", Reason="'math.tanh' of the score takes it"
   %o = fa.attention query(%q) key(%k) value(%v) with [softcap<30.0>] : (!q, !q, !q) -> !q
   return %o : !q
 }

@@ -66,8 +66,7 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     Option<"shortSequences", "short-sequences", "bool", "false",
            "for sequences that are short beside the tiles">,
     Option<"sharedMemory", "shared-memory", "int64_t", "0",
-           "bytes of shared memory that tiles may take; 0 for what the target has">,
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was chosen">
+           "bytes of shared memory that tiles may take; 0 for what the target has">
   ];
   let dependentDialects = ["::mlir::fa::FADialect"];
 }

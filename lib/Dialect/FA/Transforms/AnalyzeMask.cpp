@@ -31,6 +31,7 @@
 
 #include "MaskInterpreter.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/IR/Matchers.h"
 
 namespace mlir::fa {
@@ -235,23 +236,23 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
 }
 
 void AnalyzeMask::report(const MaskLoop &m, const Findings &found, bool shrunk, bool tested) {
-  if (!emitRemarks)
+  bool always = ScalarEmitter::asConstant(found.someHidden) == 1;
+  Location loc = ApplyMaskOp(m.mask).getLoc();
+  auto said = always ? remarkMissed(*this, loc, "mask") : remarkPassed(*this, loc, "mask");
+  if (!said)
     return;
-  InFlightDiagnostic remark = mlir::emitRemark(ApplyMaskOp(m.mask).getLoc());
-  if (ScalarEmitter::asConstant(found.someHidden) == 1) {
-    remark << "mask evaluated on every tile";
-    if (!shrunk && !found.unknownOp)
-      remark << ": it has no bounds over a tile";
-  } else {
-    remark << "tile test: " << (tested ? "none/all" : "all");
-  }
+  said << fa::decision("{0}", always   ? "mask evaluated on every tile"
+                              : tested ? "tile test: none/all"
+                                       : "tile test: all");
   StringRef length = m.axis == TileAxis::keys ? "sk)" : "sq)";
-  remark << "; " << stringifyTileAxis(m.axis) << " ";
+  std::string range = ("[0, " + length).str();
   if (shrunk)
-    remark << (found.visible.lo ? "[lo, " : "[0, ") << (found.visible.hi ? "hi)" : length)
-           << ": affine";
-  else
-    remark << "[0, " << length;
+    range = llvm::formatv("{0}{1}", found.visible.lo ? "[lo, " : "[0, ",
+                          found.visible.hi ? "hi)" : length);
+  said << remark::metric(stringifyTileAxis(m.axis), range);
   if (Operation *op = found.unknownOp)
-    remark.attachNote(op->getLoc()) << "'" << op->getName() << "' is not known over a tile";
+    said << remark::reason("'{0}' at {1} is not known over a tile", op->getName().getStringRef(),
+                           op->getLoc());
+  else if (always && !shrunk)
+    said << remark::reason("it has no bounds over a tile");
 }

@@ -1,4 +1,4 @@
-// RUN: fa-opt %s -fa-analyze-mask=emit-remarks -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s -fa-analyze-mask --remarks -split-input-file -verify-diagnostics | FileCheck %s
 //
 // Loops over rows for a block of keys.
 
@@ -38,7 +38,7 @@ func.func @causal(%q: tensor<?x4x?x64xf32>, %k: tensor<?x4x?x64xf32>, %scores: t
   ^bb0(%b: index, %h: index, %j: index, %view: !tile.view<?x4x?xf32>):
     %n = fa.tile_size rows
     %max = scf.for %i = %c0 to %sq step %n iter_args(%m = %none) -> (tensor<?xf32>) {
-      // expected-remark @below {{tile test: all; rows [lo, sq): affine}}
+      // expected-remark @below {{tile test: all", rows="[lo, sq)"}}
       %x = fa.apply_mask %scores at(%b, %h, %i, %j) lengths(%sq, %sk) {
       ^bb0(%b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index):
         %d = arith.subi %sk0, %sq0 : index
@@ -70,7 +70,7 @@ func.func @plain(%q: tensor<?x4x?x64xf32>, %k: tensor<?x4x?x64xf32>, %scores: te
   ^bb0(%b: index, %h: index, %j: index, %view: !tile.view<?x4x?xf32>):
     %n = fa.tile_size rows
     %max = scf.for %i = %c0 to %sq step %n iter_args(%m = %none) -> (tensor<?xf32>) {
-      // expected-remark @below {{tile test: all; rows [0, sq)}}
+      // expected-remark @below {{tile test: all", rows="[0, sq)"}}
       %x = fa.apply_mask %scores at(%b, %h, %i, %j) lengths(%sq, %sk) {} : tensor<?x?xf32>
       %y = tile.reduce maxnumf %x init %m dim 0 : tensor<?x?xf32> -> tensor<?xf32>
       scf.yield %y : tensor<?xf32>
@@ -100,7 +100,7 @@ func.func @window(%q: tensor<?x4x?x64xf32>, %k: tensor<?x4x?x64xf32>, %scores: t
   ^bb0(%b: index, %h: index, %j: index, %view: !tile.view<?x4x?xf32>):
     %n = fa.tile_size rows
     %max = scf.for %i = %c0 to %sq step %n iter_args(%m = %none) -> (tensor<?xf32>) {
-      // expected-remark @below {{tile test: all; rows [lo, hi): affine}}
+      // expected-remark @below {{tile test: all", rows="[lo, hi)"}}
       %x = fa.apply_mask %scores at(%b, %h, %i, %j) lengths(%sq, %sk) {
       ^bb0(%b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index):
         %c128 = arith.constant 128 : index
@@ -139,7 +139,7 @@ func.func @blocks(%q: tensor<?x4x?x64xf32>, %k: tensor<?x4x?x64xf32>, %scores: t
   ^bb0(%b: index, %h: index, %j: index, %view: !tile.view<?x4x?xf32>):
     %n = fa.tile_size rows
     %max = scf.for %i = %c0 to %sq step %n iter_args(%m = %none) -> (tensor<?xf32>) {
-      // expected-remark @below {{tile test: none/all; rows [0, sq)}}
+      // expected-remark @below {{tile test: none/all", rows="[0, sq)"}}
       %x = fa.apply_mask %scores at(%b, %h, %i, %j) lengths(%sq, %sk) {
       ^bb0(%b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index):
         %c64 = arith.constant 64 : index
@@ -178,7 +178,7 @@ func.func @nested(%q: tensor<?x4x?x64xf32>, %k: tensor<?x4x?x64xf32>, %scores: t
     %m = fa.tile_size keys
     scf.for %j = %c0 to %sk step %m {
       %max = scf.for %i = %c0 to %sq step %n iter_args(%m0 = %none) -> (tensor<?xf32>) {
-        // expected-remark @below {{tile test: all; rows [lo, sq): affine}}
+        // expected-remark @below {{tile test: all", rows="[lo, sq)"}}
         %x = fa.apply_mask %scores at(%b, %h, %i, %j) lengths(%sq, %sk) {
         ^bb0(%b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index):
           %v = arith.cmpi sle, %j0, %i0 : index

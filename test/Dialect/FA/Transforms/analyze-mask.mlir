@@ -1,4 +1,4 @@
-// RUN: fa-opt %s -fa-rewrite-online-softmax -fa-analyze-mask=emit-remarks -cse -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s -fa-rewrite-online-softmax -fa-analyze-mask --remarks -cse -split-input-file -verify-diagnostics | FileCheck %s
 
 // Bottom-right causal: up to the last row's diagonal, masked past the first's.
 // CHECK-LABEL: fa.map_rows @causal
@@ -31,7 +31,7 @@
 // CHECK-NEXT:      } {tile.row_derived}
 // CHECK:         } {tile.row_derived}
 func.func @causal(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"}) -> tensor<?x4x?x64xf32> {
-  // expected-remark @below {{tile test: all; keys [0, hi): affine}}
+  // expected-remark @below {{tile test: all", keys="[0, hi)"}}
   %o = fa.attention query(%q) key(%k) value(%k) with [causal]
     : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>) -> tensor<?x4x?x64xf32>
   return %o : tensor<?x4x?x64xf32>
@@ -47,7 +47,7 @@ func.func @causal(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64x
 // CHECK-NEXT:      %[[OUTSIDE:.*]] = arith.cmpi slt, %[[SK]], %[[END]]
 // CHECK:           scf.if %[[OUTSIDE]]
 func.func @plain(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"}) -> tensor<?x4x?x64xf32> {
-  // expected-remark @below {{tile test: all; keys [0, sk)}}
+  // expected-remark @below {{tile test: all", keys="[0, sk)"}}
   %o = fa.attention query(%q) key(%k) value(%k)
     : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>) -> tensor<?x4x?x64xf32>
   return %o : tensor<?x4x?x64xf32>
@@ -64,7 +64,7 @@ func.func @plain(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf
 // CHECK-NEXT:    %[[START:.*]] = arith.muli %[[TILE]], %[[N]]
 // CHECK:         scf.for %{{.*}} = %[[START]] to %[[HI]] step %[[N]]
 func.func @window(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"}) -> tensor<?x4x?x64xf32> {
-  // expected-remark @below {{tile test: all; keys [lo, hi): affine}}
+  // expected-remark @below {{tile test: all", keys="[lo, hi)"}}
   %o = fa.attention query(%q) key(%k) value(%k) with [window<128, 0>]
     : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>) -> tensor<?x4x?x64xf32>
   return %o : tensor<?x4x?x64xf32>
@@ -81,7 +81,7 @@ func.func @window(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64x
 // CHECK:         scf.for %{{.*}} = %c0 to %[[HI]]
 func.func @prefix(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"},
                   %n: tensor<?xi32> {fa.name = "n"}) -> tensor<?x4x?x64xf32> {
-  // expected-remark @below {{tile test: all; keys [0, hi): affine}}
+  // expected-remark @below {{tile test: all", keys="[0, hi)"}}
   %o = fa.attention query(%q) key(%k) value(%k) with [prefix(%n)]
     : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?xi32>) -> tensor<?x4x?x64xf32>
   return %o : tensor<?x4x?x64xf32>
@@ -99,7 +99,7 @@ func.func @prefix(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64x
 // CHECK-NEXT:      }
 // CHECK-NEXT:      scf.yield %[[R]]#0, %[[R]]#1, %[[R]]#2
 func.func @blocks(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"}) -> tensor<?x4x?x64xf32> {
-  // expected-remark @below {{tile test: none/all; keys [0, sk)}}
+  // expected-remark @below {{tile test: none/all", keys="[0, sk)"}}
   %o = fa.attention query(%q) key(%k) value(%k) mask {
   ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
     %c64 = arith.constant 64 : index
@@ -122,8 +122,7 @@ func.func @blocks(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64x
 // CHECK:           fa.apply_mask
 func.func @document(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"},
                     %ids: tensor<?x?xi32> {fa.name = "ids"}) -> tensor<?x4x?x64xf32> {
-  // expected-remark @below {{mask evaluated on every tile; keys [0, hi): affine}}
-  // expected-note @below {{'tensor.extract' is not known over a tile}}
+  // expected-remark @below {{mask evaluated on every tile", Reason="'tensor.extract' at }}
   %o = fa.attention query(%q) key(%k) value(%k) with [document(%ids), causal]
     : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x?xi32>) -> tensor<?x4x?x64xf32>
   return %o : tensor<?x4x?x64xf32>

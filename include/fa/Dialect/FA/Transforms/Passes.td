@@ -111,9 +111,6 @@ def FAAnalyzeMask : Pass<"fa-analyze-mask"> {
     Over rows for a block of keys (`analyze-mask-rows.mlir`) it runs from
     `lo = max(first key + sq - sk, 0)`, rounded down to a multiple of the step, to sq.
   }];
-  let options = [
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found for each mask">
-  ];
   let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect",
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

@@ -47,8 +47,7 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
     Option<"section", "section", "int64_t", "0",
            "instances of the other dimensions that run together; 0 for each alone">,
     Option<"sectionBytes", "section-bytes", "int64_t", "0",
-           "or as many as load so many bytes in their loops; 0 for each alone">,
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
+           "or as many as load so many bytes in their loops; 0 for each alone">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect"];
@@ -130,8 +129,7 @@ def TileMakePersistent : Pass<"tile-make-persistent", "::mlir::tile::FuncOp"> {
     Option<"blocksPerSM", "blocks-per-sm", "int64_t", "1",
            "blocks that a launch starts on a multiprocessor at most">,
     Option<"sharedLimit", "shared-limit", "int64_t", "0",
-           "bytes of shared memory that a program may use; 0 is no limit">,
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say how blocks find instances">
+           "bytes of shared memory that a program may use; 0 is no limit">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];

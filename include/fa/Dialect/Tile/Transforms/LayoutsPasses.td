@@ -64,8 +64,7 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::mlir::tile::FuncOp"> {
   let options = [
     Option<"target", "target", "std::string", "\"sm_80\"", "the target whose instructions are used">,
     Option<"vectorStores", "vector-stores", "bool", "false",
-           "exchange 2-byte outputs between lanes for stores of 16 bytes">,
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what each conversion costs">
+           "exchange 2-byte outputs between lanes for stores of 16 bytes">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
@@ -114,8 +113,7 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
   }];
   let options = [
     Option<"products", "products", "std::string", "\"sync\"",
-           "sync, or async for targets with asynchronous products">,
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what went to shared memory and how">
+           "sync, or async for targets with asynchronous products">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }

@@ -37,9 +37,6 @@ def TileSplitWarpgroupLoops : Pass<"tile-split-warpgroup-loops", "::mlir::tile::
     scf.for %j = %b to %e step %c80 ...
     ```
   }];
-  let options = [
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say which loops have bounds of their own">
-  ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
@@ -87,8 +84,7 @@ def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
                "slots of the rings of each loop in the order of their gets, the last number for all "
                "further ones; 0 chooses">,
     Option<"sharedLimit", "shared-limit", "int64_t", "0",
-           "bytes of shared memory that a program may use; 0 is no limit">,
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was chosen and why">
+           "bytes of shared memory that a program may use; 0 is no limit">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect"];
@@ -160,8 +156,7 @@ def TileStageEpilogue : Pass<"tile-stage-epilogue", "::mlir::tile::FuncOp"> {
   }];
   let options = [
     Option<"sharedLimit", "shared-limit", "int64_t", "0",
-           "bytes of shared memory that a program may use; 0 is no limit">,
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say where tiles are written and why">
+           "bytes of shared memory that a program may use; 0 is no limit">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
@@ -187,9 +182,6 @@ def TilePingpongWarpgroups : Pass<"tile-pingpong-warpgroups", "::mlir::tile::Fun
     tile.pingpong_arrive %t : !tile.pingpong<2>
     ```
   }];
-  let options = [
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say which loops have turns">
-  ];
   let dependentDialects = ["::mlir::tile::TileDialect"];
 }
 

@@ -43,9 +43,6 @@ def TileSumOnTensorCore : Pass<"tile-sum-on-tensor-core", "::mlir::tile::FuncOp"
     %s = tile.reduce maxnumf %c init %lowest dim 1 : tensor<64x8xf32> -> tensor<64xf32>
     ```
   }];
-  let options = [
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
-  ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
@@ -164,8 +161,7 @@ def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
     Option<"bytes", "bytes", "int64_t", "0",
            "only in programs whose products have operands of so many bytes an element; 0 for all">,
     Option<"mostColumns", "most-columns", "int64_t", "0",
-           "only accumulators of at most so many columns; 0 for all">,
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what was found">
+           "only accumulators of at most so many columns; 0 for all">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect"];

@@ -43,9 +43,6 @@ def TileSpecializeWarps : Pass<"tile-specialize-warps", "::mlir::tile::FuncOp"> 
     }
     ```
   }];
-  let options = [
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say what each role has">
-  ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::scf::SCFDialect"];
 }
 
@@ -114,9 +111,6 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
     %s = tile.slot_at %r[%c0] : !tile.ring<1 x 128x64xf16, #tile.swizzle<128>> -> !tile.slot<128x64xf16, #tile.swizzle<128>>
     ```
   }];
-  let options = [
-    Option<"emitRemarks", "emit-remarks", "bool", "false", "say how many waits and barriers a loop has">
-  ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect"];
 }

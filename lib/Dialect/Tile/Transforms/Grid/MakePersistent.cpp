@@ -26,6 +26,7 @@
 #include "PackedTileId.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -453,10 +454,16 @@ void MakePersistent::addSlots(ArrayRef<RingOp> rings) {
     bool fits = sharedLimit == 0 || blocksPerSM * sharedBytes(getOperation()) <= sharedLimit;
     if (!fits)
       setStages(ring, 1);
-    if (emitRemarks)
-      emitRemark(ring.getLoc()) << describeTile(ring.getType()) << " has "
-                                << (fits ? "another slot for the next instance"
-                                         : "no room for the next instance's beside it");
+    if (fits)
+      fa::remarkPassed(*this, ring.getLoc(), "next-slot")
+          << fa::decision("{0} has another slot for the next work tile",
+                          describeTile(ring.getType()))
+          << remark::metric("bytes", sharedBytes(ring.getType()));
+    else
+      fa::remarkMissed(*this, ring.getLoc(), "next-slot")
+          << fa::decision("{0} has one slot", describeTile(ring.getType()))
+          << remark::reason("another one for the next work tile exceeds the limit of {0} bytes",
+                            sharedLimit.getValue());
   }
 }
 
@@ -539,8 +546,9 @@ void MakePersistent::runOnOperation() {
   parts.clear();
   func->setAttr(TileDialect::kBlocksPerSMAttr,
                 Builder(&getContext()).getI64IntegerAttr(blocksPerSM));
-  if (emitRemarks)
-    emitRemark(func.getLoc()) << "each block runs several instances: "
-                              << (taker ? "it takes their numbers from a counter"
-                                        : "as many as there are blocks lie between two");
+  fa::remarkPassed(*this, func.getLoc(), "persistent")
+      << fa::decision("each block runs several work tiles: {0}",
+                      taker ? "it takes their numbers from a counter"
+                            : "as many as there are blocks lie between two")
+      << remark::metric("blocksPerSM", blocksPerSM.getValue());
 }

@@ -20,6 +20,7 @@
 
 #include "Grid.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -91,6 +92,23 @@ namespace {
 struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
   using Base::Base;
 
+  void report(Trend trend, bool sections) {
+    StringRef others = sections ? ", in sections of the others" : "";
+    Location loc = getOperation().getLoc();
+    if (trend == Trend::rises)
+      fa::remarkPassed(*this, loc, "order")
+          << fa::decision("the order of the grid's last dimension is reversed{0}", others)
+          << remark::reason("loops grow along it, and the longest begin first");
+    else if (trend == Trend::falls)
+      fa::remarkPassed(*this, loc, "order")
+          << fa::decision("the order of the grid's last dimension stays{0}", others)
+          << remark::reason("loops shrink along it, and the longest begin first");
+    else if (trend != Trend::constant)
+      fa::remarkMissed(*this, loc, "order")
+          << fa::decision("the order of the grid's last dimension stays")
+          << remark::reason("loops depend on it in no simple way");
+  }
+
   void runOnOperation() override {
     FuncOp func = getOperation();
     unsigned dims = func.getNumGridDims();
@@ -112,16 +130,7 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
     if (ordered && dims > 1 && section == 0 && sectionBytes > 0)
       shared = sharedLoads(func, func.getInstanceId(dims - 1));
     bool sections = ordered && dims > 1 && (section > 0 || !shared.empty());
-    if (emitRemarks && trend != Trend::constant)
-      emitRemark(func.getLoc()) << "loops "
-                                << (trend == Trend::rises   ? "grow along the last dimension of "
-                                                              "the grid: its order is reversed"
-                                    : trend == Trend::falls ? "shrink along the last dimension of "
-                                                              "the grid: its order stays"
-                                                            : "depend on the last dimension of the "
-                                                              "grid in no simple way: its order "
-                                                              "stays")
-                                << (sections ? ", in sections of the others" : "");
+    report(trend, sections);
     if (sections)
       flattenGrid(func, [&](OpBuilder &b, Value number, ArrayRef<Value> extents) {
         return order(b, func.getLoc(), number, extents, shared, trend == Trend::rises);

@@ -20,6 +20,7 @@
 #include "LayoutGraph.h"
 #include "fa/Dialect/Tile/IR/LayoutConversion.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/OperationSupport.h"
 
@@ -126,8 +127,8 @@ namespace {
 /// Inserts conversions and says what they cost.
 class Converter {
 public:
-  Converter(const LayoutGraph &graph, bool vectorStores, bool emitRemarks)
-      : graph(graph), vectorStores(vectorStores), emitRemarks(emitRemarks) {}
+  Converter(const LayoutGraph &graph, bool vectorStores, const Pass &pass)
+      : graph(graph), vectorStores(vectorStores), pass(pass) {}
 
   void convertUses(Operation *op);
 
@@ -141,7 +142,8 @@ private:
   void convertResult(OpResult result, const Layout &layout, StringRef why);
 
   const LayoutGraph &graph;
-  bool vectorStores, emitRemarks;
+  bool vectorStores;
+  const Pass &pass;
 };
 
 } // namespace
@@ -169,9 +171,9 @@ Value Converter::convert(OpBuilder &b, Location loc, Value tile, const Layout &t
   Layout from = layoutOf(tile);
   if (from == to)
     return tile;
-  if (emitRemarks)
-    mlir::emitRemark(loc) << "layout converted for " << why << ": "
-                          << describeCost(from, to, cast<RankedTensorType>(tile.getType()));
+  fa::remarkPassed(pass, loc, "conversion")
+      << fa::decision("layout converted for {0}: {1}", why,
+                      describeCost(from, to, cast<RankedTensorType>(tile.getType())));
   return ConvertLayoutOp::create(b, loc, withLayout(tile.getType(), to), tile);
 }
 
@@ -301,7 +303,7 @@ struct AssignLayouts : tile::impl::TileAssignLayoutsBase<AssignLayouts> {
     graph.assign();
     for (Value tile : graph.getTiles())
       encode(tile, graph.layoutOf(tile));
-    Converter converter(graph, vectorStores, emitRemarks);
+    Converter converter(graph, vectorStores, *this);
     func.walk([&](Operation *op) { converter.convertUses(op); });
     if (failed(checkConditions(func)))
       return signalPassFailure();

@@ -32,6 +32,7 @@
 #include "fa/Dialect/Tile/IR/LayoutConversion.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -255,12 +256,11 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   ReleaseOp::create(b, loc, get);
   load.erase();
 
-  if (emitRemarks) {
-    InFlightDiagnostic remark = emitRemark(loc);
-    remark << describeTile(type) << " to shared memory: " << type.getSlot().sizeInBytes()
-           << " bytes, " << stringifyCopy(copy);
+  if (auto said = fa::remarkPassed(*this, loc, "shared")) {
+    said << fa::decision("{0} to shared memory by {1}", describeTile(type), stringifyCopy(copy))
+         << remark::metric("bytes", type.getSlot().sizeInBytes());
     if (!why.empty())
-      remark << ": " << why;
+      said << remark::reason("{0}", why);
   }
   return success();
 }
@@ -279,10 +279,10 @@ LogicalResult PromoteShared::promoteOperand(DotOp dot) {
   dot.getBMutable().assign(slot);
   b.setInsertionPointAfter(dot);
   ReleaseOp::create(b, dot.getLoc(), slot);
-  if (emitRemarks)
-    emitRemark(dot.getLoc()) << "computed operand of "
-                             << describeTile(cast<RingType>(ring->getType()))
-                             << " to shared memory";
+  auto type = cast<RingType>(ring->getType());
+  fa::remarkPassed(*this, dot.getLoc(), "shared")
+      << fa::decision("computed operand of {0} to shared memory", describeTile(type))
+      << remark::metric("bytes", type.getSlot().sizeInBytes());
   return success();
 }
 
@@ -297,9 +297,11 @@ LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
   ReleaseOp::create(b, loc, slot);
   convert.replaceAllUsesWith(read.getResult());
   convert.erase();
-  if (emitRemarks)
-    emitRemark(loc) << "layout conversion of " << describeTile(cast<RingType>(ring->getType()))
-                    << " crosses warps: through shared memory";
+  auto type = cast<RingType>(ring->getType());
+  fa::remarkPassed(*this, loc, "shared")
+      << fa::decision("layout conversion of {0} through shared memory", describeTile(type))
+      << remark::metric("bytes", type.getSlot().sizeInBytes())
+      << remark::reason("it crosses warps");
   return success();
 }
 
@@ -350,8 +352,9 @@ void PromoteShared::keepInWarps(ReduceOp reduce, SmallVectorImpl<ConvertLayoutOp
   sum = convert(sum, reduce.getInit().getType());
   reduce.replaceAllUsesWith(combine(b, loc, reduce.getKind(), reduce.getInit(), sum));
   reduce.erase();
-  if (emitRemarks)
-    emitRemark(loc) << "a reduction crosses warps: " << input << " through shared memory";
+  fa::remarkPassed(*this, loc, "shared")
+      << fa::decision("reduction of {0} through shared memory", input)
+      << remark::reason("it crosses warps");
 }
 
 /// The product in two ops, one behind the other.
@@ -383,10 +386,15 @@ bool PromoteShared::chooseAsync(ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots,
     return cast<ShapedType>(dot.getA().getType()).getElementTypeBitWidth() == 16;
   });
   loss &= llvm::any_of(loads, [](LoadOp load) { return alignmentOf(load.getSource()) >= 16; });
-  if (emitRemarks || loss)
+  if (loss)
     emitRemark(obstacle.op->getLoc())
         << "no asynchronous products in this program, since '" << obstacle.op->getName()
         << "' here does not allow them: " << obstacle.why;
+  else
+    fa::remarkMissed(*this, obstacle.op->getLoc(), "async-products")
+        << fa::decision("no asynchronous products in this program")
+        << remark::reason("'{0}' here does not allow them: {1}",
+                          obstacle.op->getName().getStringRef(), obstacle.why);
   return false;
 }
 

@@ -15,6 +15,7 @@
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
@@ -60,9 +61,9 @@ struct PingpongWarpgroups : tile::impl::TilePingpongWarpgroupsBase<PingpongWarpg
       PingpongWaitOp::create(b, starts.front().getLoc(), turn);
       b.setInsertionPointAfter(starts.back());
       PingpongArriveOp::create(b, starts.back().getLoc(), turn);
-      if (emitRemarks)
-        emitRemark(loop.getLoc()) << groups << " warpgroups start " << starts.size()
-                                  << " products of an iteration in turn";
+      fa::remarkPassed(*this, loop.getLoc(), "ping-pong")
+          << fa::decision("warpgroups start the products of an iteration in turn")
+          << remark::metric("warpgroups", groups) << remark::metric("products", starts.size());
     });
   }
 };

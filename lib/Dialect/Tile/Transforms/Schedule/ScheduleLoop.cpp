@@ -39,6 +39,7 @@
 #include "ScheduleProducts.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -419,23 +420,20 @@ void ScheduleLoop::fit(Body &body) {
 }
 
 void ScheduleLoop::report(Body &body) {
-  if (!emitRemarks)
-    return;
   for (auto &stream : body.streams) {
-    InFlightDiagnostic remark = emitRemark(stream->put.getLoc());
-    remark << "ring of " << describeTile(stream->ring.getType()) << ": " << stream->stages
-           << (stream->stages == 1 ? " stage, " : " stages, ");
-    if (!stream->anchor) {
-      remark << "filled right before it is read: "
-             << (stream->bound.empty() ? "its slot is free no earlier" : stream->bound);
-      continue;
-    }
-    if (stream->distance == 0)
-      remark << "filled for its own iteration";
+    auto said = fa::remarkPassed(*this, stream->put.getLoc(), "stages");
+    if (!said)
+      return;
+    std::string tile = describeTile(stream->ring.getType());
+    said << remark::metric("stages", stream->stages);
+    if (!stream->anchor)
+      said << fa::decision("ring of {0} filled right before it is read", tile)
+           << remark::reason("{0}",
+                             stream->bound.empty() ? "its slot is free no earlier" : stream->bound);
     else
-      remark << "filled " << stream->distance
-             << (stream->distance == 1 ? " iteration ahead" : " iterations ahead");
-    remark << ", behind the get of " << describeTile(stream->anchor->ring.getType());
+      said << fa::decision("ring of {0} filled after the get of {1}", tile,
+                           describeTile(stream->anchor->ring.getType()))
+           << remark::metric("iterationsAhead", stream->distance);
   }
 }
 
@@ -451,13 +449,13 @@ void ScheduleLoop::scheduleStarts(Block &block) {
     if (RingOp ring = ringOf(put); ring && loop && (asked > 0 || !done))
       setStages(ring, asked > 0 ? asked : std::max(kSlots, ring.getType().getStages()));
   }
-  if (!emitRemarks)
-    return;
-  InFlightDiagnostic remark = emitRemark(block.getParentOp()->getLoc());
+  Location loc = block.getParentOp()->getLoc();
   if (done)
-    remark << "products that need another one of their iteration run one iteration later";
+    fa::remarkPassed(*this, loc, "products") << fa::decision(
+        "products that need another one of their iteration run one iteration later");
   else
-    remark << "loop not scheduled: " << why;
+    fa::remarkMissed(*this, loc, "products")
+        << fa::decision("loop not scheduled") << remark::reason("{0}", why);
 }
 
 void ScheduleLoop::schedule(Block &block) {
@@ -475,8 +473,9 @@ void ScheduleLoop::schedule(Block &block) {
   Body body(block);
   std::string why = "its rings are filled further inside";
   if (deeper || failed(body.collect(why))) {
-    if (emitRemarks && body.loops)
-      emitRemark(block.getParentOp()->getLoc()) << "loop not scheduled: " << why;
+    if (body.loops)
+      fa::remarkMissed(*this, block.getParentOp()->getLoc(), "stages")
+          << fa::decision("loop not scheduled") << remark::reason("{0}", why);
     return;
   }
   chooseAll(body);

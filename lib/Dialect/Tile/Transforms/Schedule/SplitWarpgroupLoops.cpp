@@ -23,6 +23,7 @@
 #include "Products.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -223,8 +224,8 @@ void SplitWarpgroupLoops::divide(scf::ForOp loop, Rows rows, ArrayRef<scf::IfOp>
     Value own = WarpgroupConditionOp::create(b, b.getI1Type(), whole, mine.lookup(whole));
     branch.getConditionMutable().assign(own);
   }
-  if (emitRemarks)
-    emitRemark(loop.getLoc()) << "each warpgroup runs the steps of its own rows";
+  fa::remarkPassed(*this, loop.getLoc(), "bounds")
+      << fa::decision("each warpgroup runs the steps of its own rows");
 }
 
 void SplitWarpgroupLoops::runOnOperation() {

@@ -31,6 +31,7 @@
 #include "Layouts/AsyncProducts.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -179,8 +180,9 @@ bool StageEpilogue::stage(StoreOp store) {
   };
   if (sharedLimit == 0 || bytes + twin <= sharedLimit) {
     stageBy(makeRing(store, type), store.getValue(), 0);
-    if (emitRemarks)
-      emitRemark(loc) << "store of " << describeTile(type) << " by way of shared memory of its own";
+    fa::remarkPassed(*this, loc, "epilogue")
+        << fa::decision("store of {0} by way of shared memory of its own", describeTile(type))
+        << remark::metric("bytes", bytes);
     return true;
   }
   // Both `bytes` and `twin` count a slot: with one of the two there is a twin already.
@@ -191,27 +193,30 @@ bool StageEpilogue::stage(StoreOp store) {
                                                 part.getElementType(), type.getLayout()));
     for (int64_t column = 0; column < tile.getDimSize(1); column += part.getDimSize(1))
       stageBy(ring, ColumnsOp::create(b, loc, part, store.getValue(), column), column);
-    if (emitRemarks)
-      emitRemark(loc) << "store of " << describeTile(type) << " by way of shared memory for "
-                      << part.getDimSize(1) << " of its columns";
+    fa::remarkPassed(*this, loc, "epilogue")
+        << fa::decision("store of {0} by way of shared memory for {1} of its columns",
+                        describeTile(type), part.getDimSize(1))
+        << remark::reason("all would make {0} bytes and the limit is {1}", bytes + twin,
+                          sharedLimit.getValue());
     return true;
   }
   if (release) {
     WriteOp::create(b, loc, store.getValue(), release.getSlot());
     copyOut(store, release.getSlot());
     release->moveBefore(store->getBlock()->getTerminator());
-    if (emitRemarks)
-      emitRemark(loc) << "store of " << describeTile(type)
-                      << " by way of a slot that products are done with, since a ring of its own "
-                      << (twin ? "and another slot of that one " : "") << "would make "
-                      << bytes + twin << " bytes and the limit is " << sharedLimit.getValue();
+    fa::remarkPassed(*this, loc, "epilogue")
+        << fa::decision("store of {0} by way of a slot that products are done with",
+                        describeTile(type))
+        << remark::reason("a ring of its own {0}would make {1} bytes and the limit is {2}",
+                          twin ? "and another slot of that one " : "", bytes + twin,
+                          sharedLimit.getValue());
     return true;
   }
-  if (emitRemarks)
-    emitRemark(loc) << "store of " << describeTile(type)
-                    << " from registers, since a ring of its own would make " << bytes
-                    << " bytes, the limit is " << sharedLimit.getValue()
-                    << ", and no slot of this shape is free";
+  fa::remarkMissed(*this, loc, "epilogue")
+      << fa::decision("store of {0} from registers", describeTile(type))
+      << remark::reason("a ring of its own would make {0} bytes, the limit is {1}, and no slot of "
+                        "this shape is free",
+                        bytes, sharedLimit.getValue());
   return false;
 }
 
@@ -233,8 +238,9 @@ void StageEpilogue::runOnOperation() {
   });
   for (StoreOp store : stores) {
     std::string why = whyNot(store);
-    if (!why.empty() && emitRemarks)
-      emitRemark(store.getLoc()) << "store from registers: " << why;
+    if (!why.empty())
+      fa::remarkMissed(*this, store.getLoc(), "epilogue")
+          << fa::decision("store from registers") << remark::reason("{0}", why);
     if (why.empty() && stage(store))
       store.erase();
   }

@@ -28,6 +28,7 @@
 
 #include "Products.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -247,10 +248,9 @@ struct SkipRescale : tile::impl::TileSkipRescaleBase<SkipRescale> {
       std::optional<Shift> shift;
       if (dot.getOnes() && *most > 0)
         shift = findShift(factor.getInput());
-      if (emitRemarks)
-        emitRemark(product.getLoc())
-            << "accumulator rescaled only where a row's "
-            << (shift ? "maximum has grown by more than the threshold" : "factor is not 1");
+      fa::remarkPassed(*this, product.getLoc(), "rescale") << fa::decision(
+          "accumulator rescaled only where a row's {0}",
+          shift ? "maximum has grown by more than the threshold" : "factor is not 1");
       Value rows;
       if (shift)
         rows = lagBehind(*shift, factor.getInput(), product, *most);

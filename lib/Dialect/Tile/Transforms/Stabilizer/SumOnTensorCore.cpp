@@ -22,6 +22,7 @@
 
 #include "Products.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILESUMONTENSORCORE
@@ -226,9 +227,9 @@ struct SumOnTensorCore : tile::impl::TileSumOnTensorCoreBase<SumOnTensorCore> {
           cast<arith::DivFOp>(use.getOwner()).setFastmath(arith::FastMathFlags::afn);
       if (drop)
         dropCarried(*sums);
-      if (emitRemarks)
-        emitRemark(loc) << "sums of rows come with the product; the loop "
-                        << (drop ? "carries no others" : "keeps those of what was not rounded");
+      fa::remarkPassed(*this, loc, "row-sum")
+          << fa::decision("sums of rows come with the product; the loop {0}",
+                          drop ? "carries no others" : "keeps those of what was not rounded");
     }
   }
 };

@@ -23,6 +23,7 @@
 #include "SyncPlanner.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -219,8 +220,6 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
   }
 
   void report(const SyncPlan &plan) {
-    if (!emitRemarks)
-      return;
     getOperation().walk([&](scf::ForOp loop) {
       int64_t waits = 0, barriers = 0;
       for (Operation &op : *loop.getBody())
@@ -229,8 +228,9 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
           barriers += found->second.barrier;
         }
       if (waits + barriers > 0)
-        emitRemark(loop.getLoc()) << "waits for copies in an iteration: " << waits
-                                  << "; barriers: " << barriers;
+        fa::remarkPassed(*this, loop.getLoc(), "waits")
+            << fa::decision("an iteration waits for copies") << remark::metric("waits", waits)
+            << remark::metric("barriers", barriers);
     });
   }
 };

@@ -20,6 +20,7 @@
 
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -330,8 +331,7 @@ void SpecializeWarps::runOnOperation() {
   for (ReleaseOp release : releases)
     releaseInBranches(release);
   func->setAttr(TileDialect::kWarpsAttr, b.getI64IntegerAttr(computeWarps + loadWarps));
-  if (emitRemarks)
-    emitRemark(func.getLoc()) << "roles: load has " << loadWarps << " warps of " << loadRegisters
-                              << " registers, compute " << computeWarps << " warps of "
-                              << computeRegisters;
+  fa::remarkPassed(*this, func.getLoc(), "roles")
+      << fa::decision("roles: load has {0} warps of {1} registers, compute {2} warps of {3}",
+                      loadWarps, loadRegisters, computeWarps, computeRegisters);
 }

@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --tile-make-persistent=emit-remarks --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-make-persistent --remarks --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: fa-opt %s --tile-make-persistent --tile-verify-rings --tile-lower-rings --split-input-file -o /dev/null
 // RUN: fa-opt %s --tile-make-persistent=shared-limit=9000 --split-input-file | FileCheck %s --check-prefix=SMALL
 // RUN: fa-opt %s --tile-make-persistent=blocks-per-sm=2 --split-input-file | FileCheck %s --check-prefix=TWO
@@ -47,7 +47,7 @@
 // CHECK: tile.store %{{.*}}, %[[X]][%[[HEAD]],
 // TWO-LABEL: tile.func @even
 // TWO-SAME: tile.blocks_per_sm = 2 : i64
-// expected-remark @+1 {{each block runs several instances: as many as there are blocks lie between two}}
+// expected-remark @+1 {{each block runs several work tiles: as many as there are blocks lie between two}}
 tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
     grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] attributes {tile.warps = 8 : i64} {
   %r = tile.ring : !ring
@@ -98,10 +98,10 @@ tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
 // CHECK: tile.store
 // CHECK: scf.yield
 // SMALL-LABEL: tile.func @products
-// expected-remark @+1 {{each block runs several instances: as many as there are blocks lie between two}}
+// expected-remark @+1 {{each block runs several work tiles: as many as there are blocks lie between two}}
 tile.func @products(%x: !tile.view<?x?x64xf16>, %a: !tile.view<?xf32>, %y: !tile.view<?x?x64xf32>, %h: index, %t: index)
     grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] attributes {tile.warps = 8 : i64} {
-  // expected-remark @+1 {{64x64xf16 has another slot for the next instance}}
+  // expected-remark @+1 {{64x64xf16 has another slot for the next work tile}}
   %r = tile.ring : !ring
   tile.roles {
     tile.role "load" warps(4) registers(0) {
@@ -182,7 +182,7 @@ tile.func @products(%x: !tile.view<?x?x64xf16>, %a: !tile.view<?xf32>, %y: !tile
 // SMALL-SAME: (%{{.*}}: !tile.view<?x64xf16>, %{{.*}}: index)
 // SMALL-NOT: scf.while
 // SMALL: tile.block_count
-// expected-remark @+1 {{each block runs several instances: it takes their numbers from a counter}}
+// expected-remark @+1 {{each block runs several work tiles: it takes their numbers from a counter}}
 tile.func @uneven(%x: !tile.view<?x64xf16>, %t: index)
     grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
   %r = tile.ring : !ring
@@ -234,10 +234,10 @@ tile.func @uneven(%x: !tile.view<?x64xf16>, %t: index)
 // SMALL-LABEL: tile.func @once
 // SMALL-NEXT: tile.ring : <1 x 64x64xf16
 // SMALL-NEXT: tile.ring : <1 x 64x64xf16
-// expected-remark @+1 {{each block runs several instances: as many as there are blocks lie between two}}
+// expected-remark @+1 {{each block runs several work tiles: as many as there are blocks lie between two}}
 tile.func @once(%x: !tile.view<?x64xf16>, %t: index)
     grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
-  // expected-remark @+1 {{64x64xf16 has another slot for the next instance}}
+  // expected-remark @+1 {{64x64xf16 has another slot for the next work tile}}
   %once = tile.ring : !ring
   %often = tile.ring : !ring
   tile.roles {
@@ -316,7 +316,7 @@ tile.func @plain(%x: !tile.view<?x64xf16>, %t: index) grid affine_map<()[s0] -> 
 // CHECK: tile.read %{{.*}} : <1xi64, #tile.swizzle<32>> -> i64
 // CHECK: arith.divui %[[OTHER]]
 // CHECK: tile.store
-// expected-remark @+1 {{each block runs several instances: it takes their numbers from a counter}}
+// expected-remark @+1 {{each block runs several work tiles: it takes their numbers from a counter}}
 tile.func @parts(%x: !tile.view<?x64xf16>, %y: !tile.view<?xi32>, %t: index)
     grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
   %r = tile.ring : !ring
@@ -399,7 +399,7 @@ tile.func @parts(%x: !tile.view<?x64xf16>, %y: !tile.view<?xi32>, %t: index)
 // CHECK-DAG: %[[BATCH:.*]] = arith.index_cast %[[B]]
 // CHECK: tile.store %{{.*}}, %[[X]][%[[BATCH]], %[[HEAD]], %[[ROW]],
 // SMALL-LABEL: tile.func @band
-// expected-remark @+1 {{each block runs several instances: it takes their numbers from a counter}}
+// expected-remark @+1 {{each block runs several work tiles: it takes their numbers from a counter}}
 tile.func @band(%x: !tile.view<?x?x?x64xf16>, %b: index, %h: index, %t: index)
     grid affine_map<()[s0, s1, s2] -> (s0, s1, s2 ceildiv 64)> sizes [0, 0, 0, 1, 0, 2] attributes {tile.warps = 8 : i64} {
   %r = tile.ring : !ring

@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --tile-schedule-grid=emit-remarks --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-schedule-grid --remarks --verify-diagnostics | FileCheck %s
 // RUN: fa-opt %s --tile-schedule-grid=section=4 | FileCheck %s --check-prefix=SECTION
 // RUN: not fa-opt %s --tile-schedule-grid=section=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: fa-opt %s --tile-schedule-grid=section-bytes=1048576 | FileCheck %s --check-prefix=BYTES
@@ -50,7 +50,7 @@
 // BYTES: arith.minui %[[SUM]], %
 // BYTES: %[[FITS:.*]] = arith.divui %[[MOST]], %
 // BYTES: arith.maxui %[[FITS]], %
-// expected-remark @+1 {{loops grow along the last dimension of the grid: its order is reversed}}
+// expected-remark @+1 {{the order of the grid's last dimension is reversed", Reason="loops grow along it}}
 tile.func @triangle(%x: !tile.view<?x?xf32>, %h: index, %t: index)
     grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] {
   %c0 = arith.constant 0 : index
@@ -80,7 +80,7 @@ tile.func @square(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s
 
 // CHECK-LABEL: tile.func @shrinks
 // CHECK-NOT: arith.subi
-// expected-remark @+1 {{loops shrink along the last dimension of the grid: its order stays}}
+// expected-remark @+1 {{the order of the grid's last dimension stays", Reason="loops shrink along it}}
 tile.func @shrinks(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
   %c64 = arith.constant 64 : index
   %n = tile.dim %x, 0 : !tile.view<?xf32>
@@ -91,7 +91,7 @@ tile.func @shrinks(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (
 
 // CHECK-LABEL: tile.func @band
 // CHECK-NOT: arith.subi
-// expected-remark @+1 {{loops depend on the last dimension of the grid in no simple way: its order stays}}
+// expected-remark @+1 {{the order of the grid's last dimension stays", Reason="loops depend on it in no simple way}}
 tile.func @band(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
   %c64 = arith.constant 64 : index
   %n = tile.dim %x, 0 : !tile.view<?xf32>

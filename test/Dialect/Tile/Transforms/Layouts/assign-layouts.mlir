@@ -1,5 +1,5 @@
 // RUN: fa-opt %s --tile-assign-layouts | FileCheck %s
-// RUN: fa-opt %s --tile-assign-layouts=emit-remarks --verify-diagnostics -o /dev/null
+// RUN: fa-opt %s --tile-assign-layouts --remarks --verify-diagnostics -o /dev/null
 // RUN: fa-opt %s --tile-assign-layouts=vector-stores | FileCheck %s --check-prefix=WIDE
 
 // CHECK-DAG: #[[$ACC:frag[0-9]*]] = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>

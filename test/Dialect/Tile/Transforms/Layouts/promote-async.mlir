@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --tile-promote-shared="products=async emit-remarks" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-promote-shared="products=async" --remarks --split-input-file --verify-diagnostics | FileCheck %s
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 
@@ -17,7 +17,7 @@ tile.func @chain(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !tile.vie
   %n = tile.dim %y, 0 : !tile.view<?x64xf16>
   %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
   // CHECK: tile.put %[[RX]], {{.*}} copy(tma)
-  // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, tma}}
+  // expected-remark @+1 {{64x64xf16 to shared memory by tma", bytes=8192}}
   %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
   // CHECK: %[[A:.*]] = tile.get %[[RX]]
   // CHECK-NEXT: scf.for
@@ -27,10 +27,10 @@ tile.func @chain(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !tile.vie
     // CHECK-NEXT: %[[P:.*]] = tile.dot_start %[[A]], %[[B]], %{{.*}} transpose_b : {{.*}} -> <tensor<64x64xf32, #[[ACC:.*]]>>
     // CHECK-NEXT: %[[S:.*]] = tile.await %[[P]]
     // CHECK-NEXT: tile.release %[[B]]
-    // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, tma}}
+    // expected-remark @+1 {{64x64xf16 to shared memory by tma", bytes=8192}}
     %b = tile.load %y[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
     %s = tile.dot %a, %b, %acc0 transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
-    // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, tma}}
+    // expected-remark @+1 {{64x64xf16 to shared memory by tma", bytes=8192}}
     %c = tile.load %z[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
     // CHECK: arith.truncf %[[S]]
     %p = arith.truncf %s : tensor<64x64xf32, #acc> to tensor<64x64xf16, #acc>
@@ -55,11 +55,11 @@ tile.func @not_aligned(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !ti
   %zero = arith.constant 0.0 : f32
   %acc = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
   // CHECK: copy(cp_async)
-  // expected-remark @+1 {{cp_async}}
+  // expected-remark @+1 {{shared memory by cp_async}}
   %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
   // CHECK: copy(ld_st)
   // expected-remark @+2 {{no asynchronous products in this program, since 'tile.load' here does not allow them: its view has no tile.align 16}}
-  // expected-remark @+1 {{ld_st: the source has no tile.align 16}}
+  // expected-remark @+1 {{shared memory by ld_st", Reason="the source has no tile.align 16", bytes=8192}}
   %b = tile.load %y[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
   // CHECK: tile.dot
   %s = tile.dot %a, %b, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
@@ -77,9 +77,9 @@ tile.func @two_rows_of_warps(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %acc = tile.broadcast %zero : f32 -> tensor<128x64xf32, #acc>
-  // expected-remark @+1 {{cp_async}}
+  // expected-remark @+1 {{shared memory by cp_async}}
   %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<128x64xf16>
-  // expected-remark @+1 {{cp_async}}
+  // expected-remark @+1 {{shared memory by cp_async}}
   %b = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
   // CHECK: tile.dot
   // expected-remark @+1 {{since 'tile.dot' here does not allow them: its rows are not 16 for each warp of whole warpgroups}}
@@ -102,7 +102,7 @@ tile.func @in_an_if(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !til
   scf.if %p {
     // CHECK: scf.if
     // CHECK-NEXT: tile.put {{.*}} copy(tma)
-    // expected-remark @+1 {{tma}}
+    // expected-remark @+1 {{shared memory by tma}}
     %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
     // CHECK: tile.dot_start
     %s = tile.dot %a, %a, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
@@ -124,7 +124,7 @@ tile.func @in_a_switch(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !
   scf.index_switch %i
   default {
     // CHECK: copy(cp_async)
-    // expected-remark @+1 {{cp_async}}
+    // expected-remark @+1 {{shared memory by cp_async}}
     %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
     // expected-remark @+1 {{since 'tile.dot' here does not allow them: it stands in 'scf.index_switch'}}
     %s = tile.dot %a, %a, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
@@ -146,9 +146,9 @@ tile.func @part_of_a_panel(%x: !tile.view<?x40xf16> {tile.align = 16 : i64}, %y:
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %acc = tile.broadcast %zero : f32 -> tensor<64x48xf32, #acc>
-  // expected-remark @+1 {{64x48xf16 to shared memory: 8192 bytes, tma}}
+  // expected-remark @+1 {{64x48xf16 to shared memory by tma", bytes=8192}}
   %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x40xf16> -> tensor<64x48xf16>
-  // expected-remark @+1 {{48x48xf16 to shared memory: 6144 bytes, tma}}
+  // expected-remark @+1 {{48x48xf16 to shared memory by tma", bytes=6144}}
   %b = tile.load %y[%c0, %c0] dims [0, 1] : !tile.view<?x40xf16> -> tensor<48x48xf16>
   // CHECK: tile.dot_start
   %s = tile.dot %a, %b, %acc transpose_b : tensor<64x48xf16>, tensor<48x48xf16>, tensor<64x48xf32, #acc>
@@ -168,7 +168,7 @@ tile.func @odd_rows(%x: !tile.view<?x59xf16> {tile.align = 16 : i64}, %out: !til
   %acc = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
   // CHECK: copy(cp_async)
   // expected-remark @+2 {{no asynchronous products in this program, since 'tile.load' here does not allow them: its view's rows are no multiple of 16 bytes}}
-  // expected-remark @+1 {{cp_async}}
+  // expected-remark @+1 {{shared memory by cp_async}}
   %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x59xf16> -> tensor<64x64xf16>
   %s = tile.dot %a, %a, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
   tile.store %s, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>

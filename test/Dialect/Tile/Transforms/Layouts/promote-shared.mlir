@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --tile-promote-shared=emit-remarks --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-promote-shared --remarks --verify-diagnostics | FileCheck %s
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 #a = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
@@ -20,7 +20,7 @@ tile.func @chain(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !tile.vie
   %n = tile.dim %y, 0 : !tile.view<?x64xf16>
   %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32>
   // CHECK: tile.put %[[RX]], %{{.*}} dims [0, 1] copy(cp_async)
-  // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, cp_async}}
+  // expected-remark @+1 {{64x64xf16 to shared memory by cp_async", bytes=8192}}
   %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
   // CHECK: %[[A:.*]] = tile.get %[[RX]]
   // CHECK-NEXT: scf.for
@@ -29,12 +29,12 @@ tile.func @chain(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !tile.vie
     // CHECK-NEXT: %[[B:.*]] = tile.get %[[RY]]
     // CHECK-NEXT: tile.dot %[[A]], %[[B]], %{{.*}} transpose_b
     // CHECK-NEXT: tile.release %[[B]]
-    // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, cp_async}}
+    // expected-remark @+1 {{64x64xf16 to shared memory by cp_async", bytes=8192}}
     %b = tile.load %y[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
     %s = tile.dot %a, %b, %acc0 transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
     // The put stands where the load stood, the get at its reader.
     // CHECK: tile.put %[[RZ]], {{.*}} copy(ld_st)
-    // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, ld_st: the source has no tile.align 16}}
+    // expected-remark @+1 {{64x64xf16 to shared memory by ld_st", Reason="the source has no tile.align 16", bytes=8192}}
     %c = tile.load %z[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
     // CHECK-NEXT: arith.truncf
     %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xf16>
@@ -70,18 +70,18 @@ tile.func @copies(%x: !tile.view<?x?xf16> {tile.align = 16 : i64}, %y: !tile.vie
   %acc64 = tile.broadcast %zero : f32 -> tensor<16x64xf32>
   // A multiple of 8 elements.
   // CHECK: copy(cp_async)
-  // expected-remark @+1 {{64x16xf16 to shared memory: 2048 bytes, cp_async}}
+  // expected-remark @+1 {{64x16xf16 to shared memory by cp_async", bytes=2048}}
   %0 = tile.load %x[%c0, %i] dims [0, 1] : !tile.view<?x?xf16> -> tensor<64x16xf16>
   %s0 = tile.dot %a, %0, %acc : tensor<16x64xf16>, tensor<64x16xf16>, tensor<16x16xf32>
   // CHECK: copy(ld_st)
-  // expected-remark @+1 {{64x32xf16 to shared memory: 4096 bytes, ld_st: its rows may start anywhere}}
+  // expected-remark @+1 {{64x32xf16 to shared memory by ld_st", Reason="its rows may start anywhere", bytes=4096}}
   %1 = tile.load %x[%c0, %j] dims [0, 1] : !tile.view<?x?xf16> -> tensor<64x32xf16>
   %s1 = tile.dot %a, %1, %acc32 : tensor<16x64xf16>, tensor<64x32xf16>, tensor<16x32xf32>
   // CHECK: copy(ld_st)
-  // expected-remark @+1 {{64x32xf16 to shared memory: 4096 bytes, ld_st: its rows do not run along the source's last dimension}}
+  // expected-remark @+1 {{64x32xf16 to shared memory by ld_st", Reason="its rows do not run along the source's last dimension", bytes=4096}}
   %2 = tile.load %x[%i, %c0] dims [1, 0] : !tile.view<?x?xf16> -> tensor<64x32xf16>
   %s2 = tile.dot %a, %2, %acc32 : tensor<16x64xf16>, tensor<64x32xf16>, tensor<16x32xf32>
-  // expected-remark @+1 {{8x4xf16 to shared memory: 256 bytes, ld_st: its rows are no multiple of 16 bytes}}
+  // expected-remark @+1 {{8x4xf16 to shared memory by ld_st", Reason="its rows are no multiple of 16 bytes", bytes=256}}
   %3 = tile.load %y[%c0, %c0] dims [0, 1] : !tile.view<?x8xf16> -> tensor<8x4xf16>
   %acc4 = tile.broadcast %zero : f32 -> tensor<16x4xf32>
   %s3 = tile.dot %a8, %3, %acc4 : tensor<16x8xf16>, tensor<8x4xf16>, tensor<16x4xf32>
@@ -99,7 +99,7 @@ tile.func @readers(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %out: !ti
   // CHECK: tile.load %{{.*}} -> tensor<64x64xf16, #{{.*}}>
   %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16, #a>
   // CHECK: tile.put
-  // expected-remark @+1 {{ld_st}}
+  // expected-remark @+1 {{shared memory by ld_st}}
   %b = tile.load %y[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
   // CHECK: %[[B:.*]] = tile.get
   // CHECK-NEXT: scf.if
@@ -140,7 +140,7 @@ tile.func @values(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %t: inde
   // CHECK-NEXT: %[[V:.*]] = tile.read %[[G]] : {{.*}} -> tensor<64x64xf32, #{{.*}}>
   // CHECK-NEXT: tile.release %[[G]]
   // CHECK-NEXT: tile.store %[[V]]
-  // expected-remark @+1 {{layout conversion of 64x64xf32 crosses warps: through shared memory}}
+  // expected-remark @+1 {{layout conversion of 64x64xf32 through shared memory}}
   %o = tile.convert_layout %s : tensor<64x64xf32, #acc> -> tensor<64x64xf32, #other>
   tile.store %o, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #other>, !tile.view<?x64xf32>
   tile.store %l, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #lanes>, !tile.view<?x64xf32>
@@ -165,7 +165,7 @@ tile.func @stored(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %z: !tile.vi
   // CHECK-NEXT: tile.dot %{{.*}}, %[[S]]
   // CHECK-NEXT: tile.release %[[S]]
   // CHECK-NEXT: tile.store %{{.*}}, %[[Z]]
-  // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, ld_st: the program stores to its source}}
+  // expected-remark @+1 {{64x64xf16 to shared memory by ld_st", Reason="the program stores to its source", bytes=8192}}
   %b = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
   tile.store %a, %x[%c0, %c0] dims [0, 1] : tensor<64x64xf16>, !tile.view<?x64xf16>
   %s = tile.dot %a, %b, %acc : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
@@ -223,7 +223,7 @@ tile.func @doubled(%x: !tile.view<?x?xf16> {tile.align = 16 : i64}, %z: !tile.vi
   %a39 = arith.addi %a38, %a38 : index
   %a40 = arith.addi %a39, %a39 : index
   // CHECK: copy(ld_st)
-  // expected-remark @+1 {{64x64xf16 to shared memory: 8192 bytes, ld_st: its rows may start anywhere}}
+  // expected-remark @+1 {{64x64xf16 to shared memory by ld_st", Reason="its rows may start anywhere", bytes=8192}}
   %b = tile.load %x[%c0, %a40] dims [0, 1] : !tile.view<?x?xf16> -> tensor<64x64xf16>
   %s = tile.dot %a, %b, %acc : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
   tile.store %s, %z[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
@@ -242,16 +242,16 @@ tile.func @sums(%x: f32, %y: !tile.view<?xf32>) grid affine_map<() -> ()> sizes 
   // CHECK: tile.put_value
   // CHECK: tile.reduce addf
   // CHECK: tile.put_value
-  // expected-remark @below {{layout conversion of 64x64xf32 crosses warps: through shared memory}}
-  // expected-remark @below {{layout conversion of 64xf32 crosses warps: through shared memory}}
-  // expected-remark @+1 {{a reduction crosses warps: 'tensor<64x64xf32}}
+  // expected-remark @below {{layout conversion of 64x64xf32 through shared memory}}
+  // expected-remark @below {{layout conversion of 64xf32 through shared memory}}
+  // expected-remark @+1 {{reduction of tensor<64x64xf32}}
   %r = tile.reduce addf %t init %i dim 0 : tensor<64x64xf32, #acc> -> tensor<64xf32, #row>
   tile.store %r, %y[%c0] dims [0] : tensor<64xf32, #row>, !tile.view<?xf32>
   %u = tile.broadcast %x : f32 -> tensor<64x64xf32, #turned>
   // CHECK: tile.reduce maxnumf
-  // expected-remark @below {{layout conversion of 64x64xf32 crosses warps: through shared memory}}
-  // expected-remark @below {{layout conversion of 64xf32 crosses warps: through shared memory}}
-  // expected-remark @+1 {{a reduction crosses warps: 'tensor<64x64xf32}}
+  // expected-remark @below {{layout conversion of 64x64xf32 through shared memory}}
+  // expected-remark @below {{layout conversion of 64xf32 through shared memory}}
+  // expected-remark @+1 {{reduction of tensor<64x64xf32}}
   %m = tile.reduce maxnumf %u init %r dim 1 : tensor<64x64xf32, #turned> -> tensor<64xf32, #row>
   tile.store %m, %y[%c0] dims [0] : tensor<64xf32, #row>, !tile.view<?xf32>
   tile.return

@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --tile-pingpong-warpgroups=emit-remarks --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-pingpong-warpgroups --remarks --verify-diagnostics | FileCheck %s
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
@@ -22,7 +22,7 @@ tile.func @roles(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
       %zero = arith.constant 0.0 : f32
       %a = arith.constant dense<1.0> : tensor<128x64xf16, #acc>
       %acc = tile.broadcast %zero : f32 -> tensor<128x64xf32, #acc>
-      // expected-remark @+1 {{2 warpgroups start 1 products of an iteration in turn}}
+      // expected-remark @+1 {{warpgroups start the products of an iteration in turn", products=1, warpgroups=2}}
       scf.for %j = %c0 to %n step %c64 {
         // CHECK: tile.get
         %b = tile.get %r : !ring -> !slot
@@ -88,7 +88,7 @@ tile.func @together(%x: !tile.view<?x64xf16>, %n: index, %last: index, %least: i
       %a = arith.constant dense<1.0> : tensor<128x64xf16, #acc>
       %acc = tile.broadcast %zero : f32 -> tensor<128x64xf32, #acc>
       %begin, %end = tile.warpgroup_bounds %c0 to %n step %c64 own(%c0 to %last) all(%least)
-      // expected-remark @+1 {{2 warpgroups start 1 products of an iteration in turn}}
+      // expected-remark @+1 {{warpgroups start the products of an iteration in turn", products=1, warpgroups=2}}
       scf.for %j = %begin to %end step %c64 {
         %b = tile.get %r : !ring -> !slot
         %sp = tile.dot_start %a, %b, %acc transpose_b : tensor<128x64xf16, #acc>, !slot, tensor<128x64xf32, #acc> -> !pending

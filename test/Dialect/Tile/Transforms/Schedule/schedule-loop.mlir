@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --tile-schedule-loop=emit-remarks --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-schedule-loop --remarks --verify-diagnostics | FileCheck %s
 // RUN: fa-opt %s --tile-schedule-loop=stages=2 | FileCheck %s --check-prefix=TWO
 // RUN: fa-opt %s --tile-schedule-loop=stages=4,3 | FileCheck %s --check-prefix=FOUR
 // RUN: fa-opt %s --tile-schedule-loop="stages=4 shared-limit=51000" -o /dev/null 2>&1 | FileCheck %s --check-prefix=LIMIT
@@ -57,13 +57,13 @@ tile.func @chain(%y: !view, %z: !view, %out: !tile.view<?x64xf32>, %n: index)
   %a = arith.constant dense<1.0> : tensor<64x64xf16>
   %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
   %r = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32>) {
-    // expected-remark @+1 {{ring of 64x64xf16: 1 stage, filled 1 iteration ahead, behind the get of 64x64xf16}}
+    // expected-remark @+1 {{ring of 64x64xf16 filled after the get of 64x64xf16", iterationsAhead=1, stages=1}}
     tile.put %rb, %y[%j, %c0] dims [0, 1] copy(ld_st) : !ring, !view
     %b = tile.get %rb : !ring -> !slot
     %s = tile.dot %a, %b, %acc0 transpose_b : tensor<64x64xf16>, !slot, tensor<64x64xf32>
     tile.release %b : !slot
     %e = math.exp2 %s : tensor<64x64xf32>
-    // expected-remark @+1 {{ring of 64x64xf16: 1 stage, filled for its own iteration, behind the get of 64x64xf16}}
+    // expected-remark @+1 {{ring of 64x64xf16 filled after the get of 64x64xf16", iterationsAhead=0, stages=1}}
     tile.put %rc, %z[%j, %c0] dims [0, 1] copy(ld_st) : !ring, !view
     %p = arith.truncf %e : tensor<64x64xf32> to tensor<64x64xf16>
     %c = tile.get %rc : !ring -> !slot
@@ -95,9 +95,9 @@ tile.func @product(%y: !view, %z: !view, %n: index) grid affine_map<() -> (1)> s
   %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
   %r = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32>) {
     %i = arith.addi %j, %c64 : index
-    // expected-remark @+1 {{ring of 64x64xf16: 2 stages, filled 1 iteration ahead, behind the get of 64x64xf16}}
+    // expected-remark @+1 {{ring of 64x64xf16 filled after the get of 64x64xf16", iterationsAhead=1, stages=2}}
     tile.put %ra, %y[%i, %c0] dims [0, 1] copy(ld_st) : !ring, !view
-    // expected-remark @+1 {{ring of 64x64xf16: 2 stages, filled 1 iteration ahead, behind the get of 64x64xf16}}
+    // expected-remark @+1 {{ring of 64x64xf16 filled after the get of 64x64xf16", iterationsAhead=1, stages=2}}
     tile.put %rb, %z[%j, %c0] dims [0, 1] copy(ld_st) : !ring, !view
     %a = tile.get %ra : !ring -> !slot
     %b = tile.get %rb : !ring -> !slot
@@ -121,9 +121,9 @@ tile.func @given(%y: !view, %z: !view, %n: index) grid affine_map<() -> (1)> siz
   %c64 = arith.constant 64 : index
   %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
   %r:2 = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0, %k = %c0) -> (tensor<64x64xf32>, index) {
-    // expected-remark @+1 {{ring of 64x64xf16: 3 stages, filled 2 iterations ahead}}
+    // expected-remark @+1 {{iterationsAhead=2, stages=3}}
     tile.put %ra, %y[%j, %c0] dims [0, 1] copy(ld_st) : !tile.ring<3 x 64x64xf16, #tile.swizzle<128>>, !view
-    // expected-remark @+1 {{ring of 64x64xf16: 1 stage, filled right before it is read: its place is carried by the loop}}
+    // expected-remark @+1 {{ring of 64x64xf16 filled right before it is read", Reason="its place is carried by the loop", stages=1}}
     tile.put %rb, %z[%k, %c0] dims [0, 1] copy(ld_st) : !ring, !view
     %a = tile.get %ra : !tile.ring<3 x 64x64xf16, #tile.swizzle<128>> -> !slot
     %b = tile.get %rb : !ring -> !slot
@@ -152,15 +152,15 @@ tile.func @conditional(%y: !view, %z: !view, %if: i1, %n: index) grid affine_map
   %c64 = arith.constant 64 : index
   %a = arith.constant dense<1.0> : tensor<64x64xf16>
   %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
-  // expected-remark @+1 {{loop not scheduled: its rings are filled further inside}}
+  // expected-remark @+1 {{loop not scheduled", Reason="its rings are filled further inside}}
   %r = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32>) {
     %u = scf.if %if -> tensor<64x64xf32> {
-      // expected-remark @+1 {{ring of 64x64xf16: 1 stage, filled right before it is read: its slot is free no earlier}}
+      // expected-remark @+1 {{ring of 64x64xf16 filled right before it is read", Reason="its slot is free no earlier", stages=1}}
       tile.put %rb, %y[%j, %c0] dims [0, 1] copy(ld_st) : !ring, !view
       %b = tile.get %rb : !ring -> !slot
       %s = tile.dot %a, %b, %acc0 transpose_b : tensor<64x64xf16>, !slot, tensor<64x64xf32>
       tile.release %b : !slot
-      // expected-remark @+1 {{ring of 64x64xf16: 1 stage, filled for its own iteration, behind the get of 64x64xf16}}
+      // expected-remark @+1 {{ring of 64x64xf16 filled after the get of 64x64xf16", iterationsAhead=0, stages=1}}
       tile.put %rc, %z[%j, %c0] dims [0, 1] copy(ld_st) : !ring, !view
       %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xf16>
       %c = tile.get %rc : !ring -> !slot
@@ -183,7 +183,7 @@ tile.func @other(%y: !view, %n: index) grid affine_map<() -> (1)> sizes [] {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
-  // expected-remark @+1 {{loop not scheduled: a ring is used more than once in an iteration, or elsewhere}}
+  // expected-remark @+1 {{loop not scheduled", Reason="a ring is used more than once in an iteration, or elsewhere}}
   %o = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32>) {
     tile.put %r, %y[%j, %c0] dims [0, 1] copy(ld_st) : !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>, !view
     tile.put %r, %y[%j, %c0] dims [0, 1] copy(ld_st) : !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>, !view
@@ -205,7 +205,7 @@ tile.func @swap(%y: !view, %z: !tile.view<?x64xf32>, %n: index) grid affine_map<
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
-  // expected-remark @+1 {{loop not scheduled: it yields one of its own arguments}}
+  // expected-remark @+1 {{loop not scheduled", Reason="it yields one of its own arguments}}
   %o:3 = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0, %p = %c0, %q = %n)
       -> (tensor<64x64xf32>, index, index) {
     tile.put %ring, %y[%j, %c0] dims [0, 1] copy(ld_st) : !ring, !view
@@ -231,7 +231,7 @@ tile.func @table(%y: !view, %t: !tile.view<?xindex>, %n: index) grid affine_map<
   %places = arith.constant dense<0> : tensor<1xindex>
   %o = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32>) {
     %i = tile.load %t[%j] : !tile.view<?xindex> -> index
-    // expected-remark @+1 {{ring of 64x64xf16: 1 stage, filled right before it is read: its place needs 'tile.load'}}
+    // expected-remark @+1 {{ring of 64x64xf16 filled right before it is read", Reason="its place needs 'tile.load'", stages=1}}
     tile.put %ring, %y[%i, %c0] dims [0, 1] copy(ld_st) : !ring, !view
     %a = tile.get %ring : !ring -> !slot
     %s = tile.dot %a, %a, %acc : !slot, !slot, tensor<64x64xf32>
@@ -255,7 +255,7 @@ tile.func @source(%y: !view, %n: index) grid affine_map<() -> (1)> sizes [] {
   %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
   %ones = arith.constant dense<1.0> : tensor<64x64xf16>
   %o = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32>) {
-    // expected-remark @+1 {{ring of 64x64xf16: 1 stage, filled right before it is read: the program stores to its source}}
+    // expected-remark @+1 {{ring of 64x64xf16 filled right before it is read", Reason="the program stores to its source", stages=1}}
     tile.put %ring, %y[%j, %c0] dims [0, 1] copy(ld_st) : !ring, !view
     %a = tile.get %ring : !ring -> !slot
     tile.store %ones, %y[%j, %c0] dims [0, 1] : tensor<64x64xf16>, !view

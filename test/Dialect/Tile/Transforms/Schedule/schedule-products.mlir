@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --tile-schedule-loop=emit-remarks --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-schedule-loop --remarks --split-input-file --verify-diagnostics | FileCheck %s
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
@@ -75,7 +75,7 @@ tile.func @single(%y: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: inde
   %zero = arith.constant 0.0 : f32
   %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
   // CHECK-NOT: tile.order
-  // expected-remark @+1 {{loop not scheduled: no product needs another one of its iteration}}
+  // expected-remark @+1 {{loop not scheduled", Reason="no product needs another one of its iteration}}
   %r = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0) -> (tensor<64x64xf32, #acc>) {
     tile.put %ry, %y[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
     %b = tile.get %ry : !ring -> !slot

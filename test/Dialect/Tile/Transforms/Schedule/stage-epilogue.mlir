@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --tile-stage-epilogue="shared-limit=40960 emit-remarks" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-stage-epilogue="shared-limit=40960" --remarks --split-input-file --verify-diagnostics | FileCheck %s
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 
@@ -29,10 +29,10 @@ tile.func @own(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.vie
   // expected-remark @+1 {{store of 64x64xf16 by way of shared memory of its own}}
   tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x64xf16, #acc>, !tile.view<?x64xf16>
   // CHECK-NEXT: tile.store
-  // expected-remark @+1 {{store from registers: its elements do not have 2 bytes}}
+  // expected-remark @+1 {{store from registers", Reason="its elements do not have 2 bytes}}
   tile.store %s, %f[%i, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
   // CHECK-NEXT: tile.store
-  // expected-remark @+1 {{store from registers: its view has no tile.align 16}}
+  // expected-remark @+1 {{store from registers", Reason="its view has no tile.align 16}}
   tile.store %o, %free[%i, %c0] dims [0, 1] : tensor<64x64xf16, #acc>, !tile.view<?x64xf16>
   tile.return
 }
@@ -64,10 +64,10 @@ tile.func @borrowed(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %out: !ti
   %o = arith.truncf %acc : tensor<64x128xf32, #acc> to tensor<64x128xf16, #acc>
   // CHECK: tile.write %{{.*}}, %[[A]]
   // CHECK-NEXT: tile.bulk_store %[[A]] to %{{.*}}[%{{.*}}, %{{.*}}] dims [0, 1] rows(64)
-  // expected-remark @+1 {{store of 64x128xf16 by way of a slot that products are done with, since a ring of its own would make 49664 bytes and the limit is 40960}}
+  // expected-remark @+1 {{store of 64x128xf16 by way of a slot that products are done with", Reason="a ring of its own would make 49664 bytes and the limit is 40960}}
   tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x128xf16, #acc>, !tile.view<?x128xf16>
   // CHECK-NEXT: tile.store
-  // expected-remark @+1 {{store of 64x64xf16 from registers, since a ring of its own would make 41472 bytes, the limit is 40960, and no slot of this shape is free}}
+  // expected-remark @+1 {{store of 64x64xf16 from registers", Reason="a ring of its own would make 41472 bytes, the limit is 40960, and no slot of this shape is free}}
   tile.store %h, %narrow[%i, %c0] dims [0, 1] : tensor<64x64xf16, #half>, !tile.view<?x64xf16>
   // CHECK-NEXT: tile.release %[[A]]
   tile.return
@@ -99,7 +99,7 @@ tile.func @twin(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %out: !tile.v
   // CHECK: tile.write %{{.*}}, %[[A]]
   // CHECK-NEXT: tile.bulk_store %[[A]]
   // CHECK-NEXT: tile.release %[[A]]
-  // expected-remark @+1 {{store of 64x128xf16 by way of a slot that products are done with, since a ring of its own and another slot of that one would make 49664 bytes and the limit is 40960}}
+  // expected-remark @+1 {{store of 64x128xf16 by way of a slot that products are done with", Reason="a ring of its own and another slot of that one would make 49664 bytes and the limit is 40960}}
   tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x128xf16, #acc>, !tile.view<?x128xf16>
   tile.return
 }

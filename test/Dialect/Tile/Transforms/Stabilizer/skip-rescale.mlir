@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --tile-skip-rescale=emit-remarks --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-skip-rescale --remarks --verify-diagnostics | FileCheck %s
 // RUN: fa-opt %s --tile-skip-rescale=most-columns=71 | FileCheck %s --check-prefix=WIDE
 
 // WIDE-LABEL: tile.func @carried

@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --tile-lower-rings=emit-remarks --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-lower-rings --remarks --verify-diagnostics | FileCheck %s
 
 !ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
 !ring2 = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
@@ -54,7 +54,7 @@ tile.func @chain(%y: !view {tile.align = 16 : i64}, %n: index) grid affine_map<(
   tile.put %ra, %y[%c0, %c0] dims [0, 1] copy(cp_async) : !ring, !view
   tile.put %rb, %y[%c0, %c0] dims [0, 1] copy(cp_async) : !ring, !view
   %a = tile.get %ra : !ring -> !slot
-  // expected-remark @+1 {{waits for copies in an iteration: 2; barriers: 2}}
+  // expected-remark @+1 {{an iteration waits for copies", barriers=2, waits=2}}
   %r = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32>) {
     %b = tile.get %rb : !ring -> !slot
     tile.put %rc, %y[%j, %c0] dims [0, 1] copy(cp_async) : !ring, !view
@@ -98,7 +98,7 @@ tile.func @product(%y: !view {tile.align = 16 : i64}, %n: index) grid affine_map
   %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
   tile.put %ra, %y[%c0, %c0] dims [0, 1] copy(cp_async) : !ring2, !view
   tile.put %rb, %y[%c0, %c0] dims [0, 1] copy(cp_async) : !ring2, !view
-  // expected-remark @+1 {{waits for copies in an iteration: 1; barriers: 1}}
+  // expected-remark @+1 {{an iteration waits for copies", barriers=1, waits=1}}
   %r = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32>) {
     %a = tile.get %ra : !ring2 -> !slot
     %b = tile.get %rb : !ring2 -> !slot
