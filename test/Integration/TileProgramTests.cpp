@@ -184,7 +184,7 @@ void makeBlockList(Tensors &in, std::vector<Tensor> &out) {
 
 void makeSplitKeys(Tensors &in, std::vector<Tensor> &out) {
   // The last part has no key.
-  int64_t heads = 2, sq = 150, sk = 150;
+  int64_t heads = 2, sq = 150, sk = 300;
   const Tensor &q = add(in, random("q", {heads, sq, kD}, 1));
   const Tensor &k = add(in, random("k", {heads, sk, kD}, 2));
   const Tensor &v = add(in, random("v", {heads, sk, kD}, 3));

@@ -1,4 +1,4 @@
-// Split keys: part z of four sees keys z * ceil(n / 4) to (z + 1) * ceil(n / 4) of the 32-row
+// Split keys: part z of four sees keys z * ceil(n / 4) to (z + 1) * ceil(n / 4) of the 128-row
 // tiles and leaves its own output (not divided), maximum and sum; @merge adds them up.
 tile.func @split_keys(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = ["H", "Sq", "D"], tile.align = 16 : i64},
                       %k: !tile.view<?x?x64xf16> {tile.name = "k", tile.dims = ["H", "Sk", "D"], tile.align = 16 : i64},
@@ -11,7 +11,6 @@ tile.func @split_keys(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = [
     attributes {tile.entry = "split", tile.warps = 8 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c32 = arith.constant 32 : index
   %c128 = arith.constant 128 : index
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xFF800000 : f32
@@ -22,10 +21,10 @@ tile.func @split_keys(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = [
   %c4 = arith.constant 4 : index
   %i = arith.muli %t, %c128 : index
   %n = tile.dim %k, 1 : !tile.view<?x?x64xf16>
-  %tiles = arith.ceildivui %n, %c32 : index
+  %tiles = arith.ceildivui %n, %c128 : index
   %more = arith.addi %tiles, %c3 : index
   %each = arith.divui %more, %c4 : index
-  %keys = arith.muli %each, %c32 : index
+  %keys = arith.muli %each, %c128 : index
   %lo = arith.muli %z, %keys : index
   %up = arith.addi %lo, %keys : index
   %hi = arith.minsi %up, %n : index
@@ -33,33 +32,33 @@ tile.func @split_keys(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = [
   %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32>
   %m0 = tile.broadcast %lowest : f32 -> tensor<128xf32>
   %l0 = tile.broadcast %zero : f32 -> tensor<128xf32>
-  %r:3 = scf.for %j = %lo to %hi step %c32 iter_args(%acc1 = %acc0, %m1 = %m0, %l1 = %l0) -> (tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>) {
-    %kt = tile.load %k[%h, %j, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<32x64xf16>
-    %vt = tile.load %v[%h, %j, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<32x64xf16>
-    %none = tile.broadcast %zero : f32 -> tensor<128x32xf32>
-    %s = tile.dot %qt, %kt, %none transpose_b : tensor<128x64xf16>, tensor<32x64xf16>, tensor<128x32xf32>
-    %cols = tile.iota %j : index -> tensor<32xindex>
-    %ends = tile.broadcast %n : index -> tensor<32xindex>
-    %in = arith.cmpi slt, %cols, %ends : tensor<32xindex>
-    %vis = tile.broadcast %in dim 0 : tensor<32xi1> -> tensor<128x32xi1>
-    %hidden = tile.broadcast %lowest : f32 -> tensor<128x32xf32>
-    %x = arith.select %vis, %s, %hidden : tensor<128x32xi1>, tensor<128x32xf32>
-    %m2 = tile.reduce maxnumf %x init %m1 dim 1 : tensor<128x32xf32> -> tensor<128xf32>
-    %mb = tile.broadcast %m2 dim 1 : tensor<128xf32> -> tensor<128x32xf32>
-    %d = arith.subf %x, %mb : tensor<128x32xf32>
-    %cb = tile.broadcast %scale2 : f32 -> tensor<128x32xf32>
-    %e = arith.mulf %d, %cb : tensor<128x32xf32>
-    %p = math.exp2 %e : tensor<128x32xf32>
+  %r:3 = scf.for %j = %lo to %hi step %c128 iter_args(%acc1 = %acc0, %m1 = %m0, %l1 = %l0) -> (tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>) {
+    %kt = tile.load %k[%h, %j, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<128x64xf16>
+    %vt = tile.load %v[%h, %j, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<128x64xf16>
+    %none = tile.broadcast %zero : f32 -> tensor<128x128xf32>
+    %s = tile.dot %qt, %kt, %none transpose_b : tensor<128x64xf16>, tensor<128x64xf16>, tensor<128x128xf32>
+    %cols = tile.iota %j : index -> tensor<128xindex>
+    %ends = tile.broadcast %n : index -> tensor<128xindex>
+    %in = arith.cmpi slt, %cols, %ends : tensor<128xindex>
+    %vis = tile.broadcast %in dim 0 : tensor<128xi1> -> tensor<128x128xi1>
+    %hidden = tile.broadcast %lowest : f32 -> tensor<128x128xf32>
+    %x = arith.select %vis, %s, %hidden : tensor<128x128xi1>, tensor<128x128xf32>
+    %m2 = tile.reduce maxnumf %x init %m1 dim 1 : tensor<128x128xf32> -> tensor<128xf32>
+    %mb = tile.broadcast %m2 dim 1 : tensor<128xf32> -> tensor<128x128xf32>
+    %d = arith.subf %x, %mb : tensor<128x128xf32>
+    %cb = tile.broadcast %scale2 : f32 -> tensor<128x128xf32>
+    %e = arith.mulf %d, %cb : tensor<128x128xf32>
+    %p = math.exp2 %e : tensor<128x128xf32>
     %dm = arith.subf %m1, %m2 : tensor<128xf32>
     %cr = tile.broadcast %scale2 : f32 -> tensor<128xf32>
     %em = arith.mulf %dm, %cr : tensor<128xf32>
     %f = math.exp2 %em : tensor<128xf32>
     %lf = arith.mulf %l1, %f : tensor<128xf32>
-    %l2 = tile.reduce addf %p init %lf dim 1 : tensor<128x32xf32> -> tensor<128xf32>
+    %l2 = tile.reduce addf %p init %lf dim 1 : tensor<128x128xf32> -> tensor<128xf32>
     %fb = tile.broadcast %f dim 1 : tensor<128xf32> -> tensor<128x64xf32>
     %af = arith.mulf %acc1, %fb : tensor<128x64xf32>
-    %ph = arith.truncf %p : tensor<128x32xf32> to tensor<128x32xf16>
-    %acc2 = tile.dot %ph, %vt, %af : tensor<128x32xf16>, tensor<32x64xf16>, tensor<128x64xf32>
+    %ph = arith.truncf %p : tensor<128x128xf32> to tensor<128x128xf16>
+    %acc2 = tile.dot %ph, %vt, %af : tensor<128x128xf16>, tensor<128x64xf16>, tensor<128x64xf32>
     scf.yield %acc2, %m2, %l2 : tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>
   }
   tile.store %r#0, %po[%z, %h, %i, %c0] dims [2, 3] : tensor<128x64xf32>, !tile.view<4x?x?x64xf32>
@@ -67,7 +66,6 @@ tile.func @split_keys(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = [
   tile.store %r#2, %pl[%z, %h, %i] dims [2] : tensor<128xf32>, !tile.view<4x?x?xf32>
   tile.return
 }
-
 tile.func @merge(%po: !tile.view<4x?x?x64xf32> {tile.name = "po", tile.workspace = [4, ["q", 0], ["q", 1], 64], tile.align = 16 : i64},
                  %pm: !tile.view<4x?x?xf32> {tile.name = "pm", tile.workspace = [4, ["q", 0], ["q", 1]]},
                  %pl: !tile.view<4x?x?xf32> {tile.name = "pl", tile.workspace = [4, ["q", 0], ["q", 1]]},
