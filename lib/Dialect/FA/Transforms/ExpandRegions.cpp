@@ -12,7 +12,8 @@
 // scalar, `tile.gather` otherwise; both read 0 out of range, as the region does.
 //
 // Both arms of an `scf.if` are evaluated, so division by zero, MIN / -1 and
-// shifts past the width get the value 0 instead of being undefined.
+// shifts past the width get the value 0 instead of being undefined, and flags
+// that promise something of the operands (nsw, nuw, exact, nnan, ninf) are dropped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,6 +92,22 @@ Item Expander::iota(Value start, bool onRow, Location loc) {
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// Drop the flags of an op by which its result is undefined where a promise is broken.
+static void dropPromises(Operation *op) {
+  MLIRContext *context = op->getContext();
+  if (auto integers = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
+    op->setAttr(integers.getIntegerOverflowAttrName(),
+                arith::IntegerOverflowFlagsAttr::get(context, arith::IntegerOverflowFlags::none));
+  if (isa<arith::DivUIOp, arith::DivSIOp, arith::ShRUIOp, arith::ShRSIOp>(op))
+    op->removeAttr("isExact");
+  if (auto floats = dyn_cast<arith::ArithFastMathInterface>(op)) {
+    arith::FastMathFlags kept = floats.getFastMathFlagsAttr().getValue();
+    for (auto promise : {arith::FastMathFlags::nnan, arith::FastMathFlags::ninf})
+      kept = bitEnumClear(kept, promise);
+    op->setAttr(floats.getFastMathAttrName(), arith::FastMathFlagsAttr::get(context, kept));
+  }
+}
+
 Operation *Expander::elementwise(Operation &op, StringRef name, ArrayRef<Value> operands,
                                  bool onRow, bool onColumn) {
   SmallVector<Type> types;
@@ -101,6 +118,7 @@ Operation *Expander::elementwise(Operation &op, StringRef name, ArrayRef<Value> 
       op.getLoc(), opName, types, operands, op.getDiscardableAttrDictionary(),
       opName == op.getName() ? op.getPropertiesStorage() : OpaqueProperties(nullptr), BlockRange(),
       /*numRegions=*/0);
+  dropPromises(created);
   b.insert(created);
   return created;
 }
