@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One table for the emulation on the host (test/unit/NVPTXMathTests.cpp) and for
-// a device: test/gpu/math.mlir holds what `mathKernels` prints, a kernel for each
-// entry. Needs no LLVM.
+// One table for CPUs (test/unit/CPUMathTests.cpp), for the emulation of GPUs on the
+// host (test/unit/NVPTXMathTests.cpp) and for a device: test/gpu/math.mlir holds what
+// `mathKernels` prints, a kernel for each entry. docs/semantics.md holds what
+// `mathTable` prints. Needs no LLVM.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -151,6 +153,34 @@ inline std::vector<std::pair<float, float>> getSpecialInputs(const MathFunction 
           (binary || inputs.empty() || std::memcmp(&inputs.back().first, &x, sizeof x) != 0))
         inputs.push_back({x, y});
   return inputs;
+}
+
+/// Return the table of docs/semantics.md: what is rounded, its ranges and bounds.
+inline std::string mathTable() {
+  auto number = [](double x) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", x);
+    return std::string(text);
+  };
+  auto range = [&](double low, double high) { return number(low) + " .. " + number(high); };
+  std::string text =
+      "| function | x | y | error / max(1, \\|f\\|) | error / \\|f\\| |\n|---|---|---|---|---|\n";
+  for (const MathFunction &f : getMathFunctions()) {
+    std::string name = f.op.substr(0, f.op.find(' '));
+    bool binary = f.low2 != f.high2;
+    bool exact = false;
+    for (const char *op :
+         {"absf", "floor", "ceil", "round", "roundeven", "trunc", "copysign", "fma", "clampf"})
+      exact |= name == op;
+    if (exact)
+      continue;
+    if (f.op.find("afn") != std::string::npos)
+      name += " fastmath<afn>";
+    text += "| `" + name + "` | " + range(f.low, f.high) + " | " +
+            (binary ? range(f.low2, f.high2) : "") + " | " + number(f.absolute) + " | " +
+            (f.relative != 0 ? number(f.relative) : "") + " |\n";
+  }
+  return text;
 }
 
 inline std::string mathKernelName(size_t index) { return "math" + std::to_string(index); }

@@ -391,6 +391,15 @@ TEST_F(NVPTXMath, SpecialValuesAreRight) {
   }
 }
 
+TEST_F(NVPTXMath, TheDocumentHasTheTable) {
+  std::ifstream file(FA_TEST_DIR "/../docs/semantics.md");
+  std::stringstream document;
+  document << file.rdbuf();
+  EXPECT_NE(document.str().find(mathTable()), std::string::npos)
+      << "docs/semantics.md lacks the table of MathFunctions.h; put there:\n"
+      << mathTable();
+}
+
 TEST_F(NVPTXMath, KernelsForTheDeviceCompile) {
   std::ifstream file(FA_TEST_DIR "/gpu/math.mlir");
   std::stringstream golden;

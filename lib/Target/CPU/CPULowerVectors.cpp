@@ -110,11 +110,10 @@ static bool isInstruction(Operation *op) {
 static void populateMathPatterns(RewritePatternSet &patterns) {
   fa::cpu::populateLowerMathPatterns(patterns);
   fa::cpu::populateLowerMathF64Patterns(patterns);
-  math::populateExpansionPatterns(patterns,
-                                  {"ctlz", "rsqrt", "round", "sinh", "cosh", "acosh", "atanh"});
+  math::populateExpansionPatterns(patterns, {"ctlz", "rsqrt"});
   auto approximated = [](StringRef name) {
-    return llvm::is_contained({"math.tanh", "math.log", "math.log2", "math.log1p", "math.erf",
-                               "math.erfc", "math.asin", "math.acos", "math.exp", "math.expm1"},
+    return llvm::is_contained({"math.tanh", "math.log1p", "math.erf", "math.erfc", "math.asin",
+                               "math.acos", "math.exp", "math.expm1"},
                               name);
   };
   populateMathPolynomialApproximationPatterns(patterns, approximated);
@@ -162,7 +161,7 @@ static LogicalResult refuse(Operation *op) {
 static LogicalResult checkF64(func::FuncOp func) {
   WalkResult result = func.walk([](Operation *op) -> WalkResult {
     if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) || isInstruction(op) ||
-        isa<math::FmaOp, math::ClampFOp, math::RsqrtOp>(op) ||
+        isa<math::FmaOp, math::ClampFOp, math::RoundOp, math::RsqrtOp>(op) ||
         !getElementTypeOrSelf(op->getResult(0)).isF64())
       return WalkResult::advance();
     return refuse(op);

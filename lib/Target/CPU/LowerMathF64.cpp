@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// sin, cos, tan, atan, atan2, asinh, log10, cbrt, powf and fpowi of f32, for
-// which upstream's approximations are off by more than a few units in the last
-// place. Vectors of f64 leave 29 bits to spare, so that plain series do:
-// relative errors of 1e-9, then one rounding to f32. sin and the like reduce
-// their argument by pi / 2 in two pieces, which holds up to |x| = 2^50.
+// Functions of f32 for which upstream's approximations are off by more than a few
+// units in the last place, or wrong at an end of the range: log and log2 of
+// subnormal numbers, sinh and cosh where e^x overflows first, acosh at 1 and above
+// 1e19. Vectors of f64 leave 29 bits to spare, so that plain series do: relative
+// errors of 1e-9, then one rounding to f32. sin and the like reduce their argument
+// by pi / 2 in two pieces, which holds up to |x| = 2^50.
 //
 //===----------------------------------------------------------------------===//
 
@@ -156,6 +157,8 @@ Reals::Angle Reals::reduce(Value x) {
   Value shifted = shift(mul(x, real(M_2_PI))), n = unshift(shifted);
   Value r = fma(n, real(-1.5707963267948966), x);
   r = fma(n, real(-6.123233995736766e-17), r);
+  // Of huge x the angle is lost; it stays an angle.
+  r = select(compare(CmpFPredicate::OGT, abs(r), real(0.8)), real(0.8), r);
   Value square = mul(r, r);
   Value sine = mul(
       r, polynomial(square, {1, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800}));
@@ -207,6 +210,44 @@ static Value compute(Reals &r, math::AsinhOp, ArrayRef<Value> x) {
   Value small = r.compare(CmpFPredicate::OLT, size, r.real(1e-4));
   return r.copySign(r.select(small, size, large), x[0]);
 }
+static Value compute(Reals &r, math::AcoshOp, ArrayRef<Value> x) {
+  Value square = r.mul(r.sub(x[0], r.real(1)), r.add(x[0], r.real(1)));
+  Value size = r.add(x[0], math::SqrtOp::create(r.b, square));
+  Value result = r.mul(r.log2(size), r.real(M_LN2));
+  return r.select(r.compare(CmpFPredicate::UGE, x[0], r.real(1)), result, r.real(NAN));
+}
+/// Half of log((1 + x) / (1 - x)); near 0, where that cancels, the series.
+static Value compute(Reals &r, math::AtanhOp, ArrayRef<Value> x) {
+  Value size = r.abs(x[0]), square = r.mul(size, size);
+  Value ratio = r.div(r.add(r.real(1), size), r.sub(r.real(1), size));
+  Value large = r.mul(r.log2(ratio), r.real(M_LN2 / 2));
+  SmallVector<double> series;
+  for (int k = 0; k < 6; ++k)
+    series.push_back(1.0 / (2 * k + 1));
+  Value small = r.mul(size, r.polynomial(square, series));
+  Value isSmall = r.compare(CmpFPredicate::OLT, size, r.real(0.1));
+  return r.copySign(r.select(isSmall, small, large), x[0]);
+}
+static Value compute(Reals &r, math::CoshOp, ArrayRef<Value> x) {
+  Value power = r.exp2(r.mul(r.abs(x[0]), r.real(1 / M_LN2)));
+  return r.mul(r.add(power, r.div(r.real(1), power)), r.real(0.5));
+}
+/// (e^x - e^-x) / 2; near 0, where that cancels, the series.
+static Value compute(Reals &r, math::SinhOp, ArrayRef<Value> x) {
+  Value size = r.abs(x[0]), square = r.mul(size, size);
+  Value power = r.exp2(r.mul(size, r.real(1 / M_LN2)));
+  Value large = r.mul(r.sub(power, r.div(r.real(1), power)), r.real(0.5));
+  SmallVector<double> series = {1};
+  for (int k = 1; k < 6; ++k)
+    series.push_back(series.back() / (2 * k * (2 * k + 1)));
+  Value small = r.mul(size, r.polynomial(square, series));
+  Value isSmall = r.compare(CmpFPredicate::OLT, size, r.real(1));
+  return r.copySign(r.select(isSmall, small, large), x[0]);
+}
+static Value compute(Reals &r, math::LogOp, ArrayRef<Value> x) {
+  return r.mul(r.log2(x[0]), r.real(M_LN2));
+}
+static Value compute(Reals &r, math::Log2Op, ArrayRef<Value> x) { return r.log2(x[0]); }
 static Value compute(Reals &r, math::Log10Op, ArrayRef<Value> x) {
   return r.mul(r.log2(x[0]), r.real(0.30102999566398120));
 }
@@ -245,6 +286,8 @@ template <typename OpTy> struct ComputeInF64 : OpRewritePattern<OpTy> {
 void fa::cpu::populateLowerMathF64Patterns(RewritePatternSet &patterns) {
   patterns.add<ComputeInF64<math::SinOp>, ComputeInF64<math::CosOp>, ComputeInF64<math::TanOp>,
                ComputeInF64<math::AtanOp>, ComputeInF64<math::Atan2Op>, ComputeInF64<math::AsinhOp>,
+               ComputeInF64<math::AcoshOp>, ComputeInF64<math::AtanhOp>, ComputeInF64<math::SinhOp>,
+               ComputeInF64<math::CoshOp>, ComputeInF64<math::LogOp>, ComputeInF64<math::Log2Op>,
                ComputeInF64<math::Log10Op>, ComputeInF64<math::CbrtOp>, ComputeInF64<math::PowFOp>,
                ComputeInF64<math::FPowIOp>>(patterns.getContext());
 }
