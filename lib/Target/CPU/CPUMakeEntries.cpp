@@ -20,11 +20,56 @@ namespace mlir::fa {
 
 using namespace mlir;
 
+static constexpr llvm::StringLiteral kGrid = "tile.grid", kSizes = "tile.sizes";
+static constexpr llvm::StringLiteral kSuffixes[] = {"_instances", "_run"};
+
+/// Check what the entries of a kernel are made from: it may be written by hand.
+static LogicalResult checkKernel(func::FuncOp kernel) {
+  auto fail = [&]() { return kernel.emitError() << "kernel @" << kernel.getSymName() << " "; };
+  auto grid = kernel->getAttrOfType<AffineMapAttr>(kGrid);
+  auto sizes = kernel->getAttrOfType<DenseI64ArrayAttr>(kSizes);
+  if (!grid || !sizes || grid.getValue().getNumDims() != 0 ||
+      static_cast<int64_t>(2 * grid.getValue().getNumSymbols()) != sizes.size())
+    return fail() << "needs " << kGrid << ", an affine map of symbols, and " << kSizes
+                  << ", an array<i64> of an argument and a dimension per symbol, got "
+                  << kernel->getAttr(kGrid) << " and " << kernel->getAttr(kSizes);
+  if (kernel.isDeclaration() || kernel.getNumResults() != 0)
+    return fail() << "must have a body and return nothing";
+  unsigned numIds = grid.getValue().getNumResults();
+  if (kernel.getNumArguments() < numIds + 1)
+    return fail() << "takes " << kernel.getNumArguments() << " arguments, expected the " << numIds
+                  << " numbers of an instance and scratch memory last";
+  ArrayRef<Type> types = kernel.getArgumentTypes();
+  ArrayRef<Type> launch = types.drop_back(numIds + 1);
+  for (Type id : types.drop_back().take_back(numIds))
+    if (!id.isIndex())
+      return fail() << "takes numbers of an instance as index, got " << id;
+  for (int64_t i = 0; i < sizes.size(); i += 2) {
+    int64_t argument = sizes[i], dim = sizes[i + 1];
+    if (argument < 0 || argument >= static_cast<int64_t>(launch.size()))
+      return fail() << "has no argument " << argument << ", which " << kSizes
+                    << " names: expected 0 to " << static_cast<int64_t>(launch.size()) - 1;
+    auto view = dyn_cast<MemRefType>(launch[argument]);
+    if (!view || dim < 0 || dim >= view.getRank())
+      return fail() << "has no dimension " << dim << " in argument " << argument << " of type "
+                    << launch[argument] << ", which " << kSizes << " names";
+  }
+  for (StringRef suffix : kSuffixes)
+    if (Operation *other = SymbolTable::lookupSymbolIn(kernel->getParentOp(),
+                                                       (kernel.getSymName() + suffix).str())) {
+      InFlightDiagnostic error = fail() << "gets an entry @" << kernel.getSymName() << suffix
+                                        << ", whose name is taken; rename one of the functions";
+      error.attachNote(other->getLoc()) << "it is taken here";
+      return error;
+    }
+  return success();
+}
+
 /// The extents of the grid, from the sizes of the views.
 static SmallVector<Value> createExtents(OpBuilder &b, Location loc, func::FuncOp kernel,
                                         ValueRange arguments) {
-  auto map = kernel->getAttrOfType<AffineMapAttr>("tile.grid").getValue();
-  ArrayRef<int64_t> sizes = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.sizes");
+  auto map = kernel->getAttrOfType<AffineMapAttr>(kGrid).getValue();
+  ArrayRef<int64_t> sizes = kernel->getAttrOfType<DenseI64ArrayAttr>(kSizes);
   SmallVector<Value> symbols, extents;
   for (size_t i = 0; i < sizes.size(); i += 2)
     symbols.push_back(memref::DimOp::create(b, loc, arguments[sizes[i]], sizes[i + 1]));
@@ -46,11 +91,11 @@ static void makeEntries(func::FuncOp kernel) {
   OpBuilder b(kernel);
   Location loc = kernel.getLoc();
   Type index = b.getIndexType();
-  unsigned numIds = kernel->getAttrOfType<AffineMapAttr>("tile.grid").getValue().getNumResults();
+  unsigned numIds = kernel->getAttrOfType<AffineMapAttr>(kGrid).getValue().getNumResults();
   TypeRange types = kernel.getArgumentTypes();
   TypeRange launch = types.drop_back(numIds + 1);
 
-  func::FuncOp instances = createEntry(b, kernel, "_instances", launch, index);
+  func::FuncOp instances = createEntry(b, kernel, kSuffixes[0], launch, index);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(&instances.getBody().front());
@@ -62,7 +107,7 @@ static void makeEntries(func::FuncOp kernel) {
 
   SmallVector<Type> inputs(launch);
   inputs.append({index, index, types.back()});
-  func::FuncOp run = createEntry(b, kernel, "_run", inputs, {});
+  func::FuncOp run = createEntry(b, kernel, kSuffixes[1], inputs, {});
   b.setInsertionPointToEnd(&run.getBody().front());
   ValueRange arguments = run.getArguments();
   ValueRange launchArguments = arguments.take_front(launch.size());
@@ -89,9 +134,13 @@ static void makeEntries(func::FuncOp kernel) {
 namespace {
 struct CPUMakeEntries : fa::impl::CPUMakeEntriesBase<CPUMakeEntries> {
   void runOnOperation() override {
-    for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (func->hasAttr("tile.grid"))
-        makeEntries(func);
+    auto kernels = llvm::filter_to_vector(getOperation().getOps<func::FuncOp>(),
+                                          [](func::FuncOp func) { return func->hasAttr(kGrid); });
+    for (func::FuncOp kernel : kernels)
+      if (failed(checkKernel(kernel)))
+        return signalPassFailure();
+    for (func::FuncOp kernel : kernels)
+      makeEntries(kernel);
   }
 };
 } // namespace
