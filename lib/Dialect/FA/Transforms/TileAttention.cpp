@@ -11,7 +11,8 @@
 //   4. expand fa.apply_mask and fa.apply_score (ExpandRegions.cpp).
 //
 // Requires: no fa.attention is left. Rejects: sizes that are not positive
-// multiples of 8, and ops in a region that cannot be computed on a tile.
+// multiples of 8 up to 1024, also those that stand on an entry, and ops in a region
+// that cannot be computed on a tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,9 @@ namespace mlir::fa {
 
 using namespace mlir;
 using namespace mlir::fa;
+
+/// What rows and keys of a tile are a multiple of, and at most.
+static constexpr int64_t kTileStep = 8, kMostOfTile = 1024;
 
 namespace {
 struct TileSizes {
@@ -92,6 +96,44 @@ static int64_t headDim(MapRowsOp rows) {
   return dim;
 }
 
+/// Check the tiles that an entry says: they may be written by hand.
+static LogicalResult checkTiles(func::FuncOp entry) {
+  Attribute attribute = entry->getAttr(FADialect::kTilesAttr);
+  if (!attribute)
+    return success();
+  auto fail = [&]() {
+    return entry.emitError() << FADialect::kTilesAttr << " of entry @" << entry.getSymName() << " ";
+  };
+  auto tiles = dyn_cast<DictionaryAttr>(attribute);
+  if (!tiles)
+    return fail() << "must be a dictionary of rows, keys, warps and pad, got " << attribute;
+  struct Range {
+    StringRef name;
+    int64_t multiple, most;
+  };
+  constexpr int64_t kMostWarps = 32, kMostPad = 256;
+  const Range ranges[] = {{"rows", kTileStep, kMostOfTile},
+                          {"keys", kTileStep, kMostOfTile},
+                          {"band_keys", kTileStep, kMostOfTile},
+                          {"warps", 1, kMostWarps},
+                          {"pad", 1, kMostPad}};
+  for (NamedAttribute tile : tiles) {
+    const Range *range =
+        llvm::find_if(ranges, [&](const Range &range) { return range.name == tile.getName(); });
+    if (range == std::end(ranges))
+      return fail() << "has no " << tile.getName()
+                    << ": expected rows, keys, band_keys, warps or pad";
+    auto number = dyn_cast<IntegerAttr>(tile.getValue());
+    bool inRange = number && number.getType().isInteger(64) && number.getInt() >= range->multiple &&
+                   number.getInt() <= range->most && number.getInt() % range->multiple == 0;
+    if (!inRange)
+      return fail() << "has " << range->name << " = " << tile.getValue()
+                    << ", expected an i64 from " << range->multiple << " to " << range->most
+                    << (range->multiple > 1 ? ", a multiple of 8" : "");
+  }
+  return success();
+}
+
 /// Whether a mask bounds the keys of some loop on both sides; forgets that.
 static bool takeBand(MapRowsOp rows) {
   bool band = false;
@@ -122,11 +164,15 @@ struct TileAttention : fa::impl::FATileAttentionBase<TileAttention> {
   void runOnOperation() override {
     for (auto [name, size] :
          {std::pair("rows", rows.getValue()), std::pair("keys", keys.getValue())})
-      if (size < 0 || size % 8 != 0 || size > 1024) {
+      if (size < 0 || size % kTileStep != 0 || size > kMostOfTile) {
         getOperation()->emitError() << "tile size " << name << "=" << size
                                     << " must be a multiple of 8 up to 1024, or 0 to choose";
         return signalPassFailure();
       }
+    WalkResult checked =
+        getOperation()->walk([](func::FuncOp entry) -> WalkResult { return checkTiles(entry); });
+    if (checked.wasInterrupted())
+      return signalPassFailure();
     expandStandardOps(getOperation());
     getOperation()->walk([&](MapRowsOp op) {
       TileSizes sizes = choose(op);
