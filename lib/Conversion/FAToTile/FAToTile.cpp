@@ -12,7 +12,8 @@
 //      views of its own results;
 //   2. a result that the entry returns is an output; one that it does not
 //      return is a workspace, sized by the expressions of its dynamic sizes;
-//   3. the ids (b, h, t) of an instance give the block arguments (b, h, t * rows).
+//   3. the ids (b, h, t) of an instance give the block arguments (b, h, t * rows);
+//   4. numbers of type index are passed and loaded as i64, which every target has.
 //
 // Requires: fa-tile-attention. Rejects: ops between the fa.map_rows that are
 // not pure, results that no fa.map_rows computes, arguments without fa.name.
@@ -36,10 +37,42 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
+/// Return a type with i64 for index.
+static Type withI64(Type type) {
+  Type number = IntegerType::get(type.getContext(), 64);
+  if (type.isIndex())
+    return number;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getElementType().isIndex() ? Type(tensor.clone(number)) : type;
+}
+
 /// What a kernel takes for a value of the entry: a view of a tensor, or a scalar.
 static Type parameterType(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? tile::ViewType::get(tensor) : type;
+  auto tensor = dyn_cast<RankedTensorType>(withI64(type));
+  return tensor ? tile::ViewType::get(tensor) : withI64(type);
+}
+
+/// Return the argument as what the entry has it as.
+static Value asWritten(OpBuilder &b, Value argument, Type written) {
+  return written.isIndex() ? arith::IndexCastOp::create(b, argument.getLoc(), written, argument)
+                           : argument;
+}
+
+/// Let loads of index, which the source does not hold, load i64.
+static void loadI64(tile::FuncOp kernel) {
+  kernel.walk([](Operation *op) {
+    if (!isa<tile::LoadOp, tile::GatherOp>(op))
+      return;
+    Value loaded = op->getResult(0);
+    Type written = loaded.getType();
+    if (withI64(written) == written)
+      return;
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    loaded.setType(withI64(written));
+    auto number = arith::IndexCastOp::create(b, op->getLoc(), written, loaded);
+    loaded.replaceAllUsesExcept(number, number);
+  });
 }
 
 namespace {
@@ -245,7 +278,7 @@ LogicalResult Entry::convert(MapRowsOp rows) {
   b.setInsertionPointToEnd(&kernel.getBody().front());
   IRMapping mapping;
   for (auto [i, value] : llvm::enumerate(ordered))
-    mapping.map(value, kernel.getArgument(i));
+    mapping.map(value, asWritten(b, kernel.getArgument(i), value.getType()));
   for (OpResult result : rows.getResults())
     mapping.map(rows.getResultView(result.getResultNumber()),
                 kernel.getArgument(ordered.size() + result.getResultNumber()));
@@ -259,6 +292,7 @@ LogicalResult Entry::convert(MapRowsOp rows) {
   for (Operation &op : rows.getBody()->without_terminator())
     b.clone(op, mapping);
   tile::ReturnOp::create(b, loc);
+  loadI64(kernel);
 
   // The counter of the generator has 12 bits for the head, 20 for the batch.
   bool random =
