@@ -8,6 +8,7 @@
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Pipelines/Phases.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mlir::fa {
@@ -17,6 +18,28 @@ namespace mlir::fa {
 
 using namespace mlir;
 using namespace mlir::fa;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// Check that a kernel may have the name: assemblers take no other characters, and functions
+/// that compilers call themselves would be called instead.
+static LogicalResult verifyName(SymbolOpInterface symbol) {
+  StringRef name = symbol.getName();
+  auto isLetter = [](char c) { return llvm::isAlpha(c) || c == '_' || c == '$'; };
+  bool plain = !name.empty() && isLetter(name.front()) &&
+               llvm::all_of(name, [&](char c) { return isLetter(c) || llvm::isDigit(c); });
+  if (!plain)
+    return symbol->emitError() << "the name " << FlatSymbolRefAttr::get(symbol->getContext(), name)
+                               << " cannot be that of a kernel: expected letters, digits, _ and "
+                                  "$, beginning with no digit";
+  if (llvm::is_contained({"memcpy", "memmove", "memset"}, name) || name.starts_with("__") ||
+      name.starts_with("_mlir_"))
+    return symbol->emitError() << "the name @" << name
+                               << " is that of a function that compilers call; choose another";
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // input
@@ -54,6 +77,8 @@ static LogicalResult verifyEntry(func::FuncOp entry) {
     return entry.emitError()
            << "@" << entry.getSymName()
            << " must be a public function with a body: every function is an entry";
+  if (failed(verifyName(entry)))
+    return failure();
   if (!entry.getBody().hasOneBlock())
     return entry.emitError() << "entry @" << entry.getSymName() << " must have one block";
   AttentionOp attention;
@@ -118,10 +143,13 @@ static LogicalResult verifyAlgorithm(ModuleOp module) {
 }
 
 static LogicalResult verifyTile(ModuleOp module) {
-  for (Operation &op : *module.getBody())
+  for (Operation &op : *module.getBody()) {
     if (!isa<tile::FuncOp>(op))
       return op.emitError() << "'" << op.getName()
                             << "' is left after phase tile; only tile.func can be";
+    if (failed(verifyName(cast<SymbolOpInterface>(op))))
+      return failure();
+  }
   WalkResult walk = module.walk([](Operation *op) {
     for (Type type : op->getResultTypes())
       if (auto tensor = dyn_cast<TensorType>(type); tensor && !tensor.hasStaticShape()) {
