@@ -36,12 +36,14 @@ static bool isBoolean(linalg::GenericOp op) {
                       [](Type type) { return getElementTypeOrSelf(type).isInteger(1); });
 }
 
-/// Computing a value again for every use may double a chain of sums at each
-/// step, so the body that takes it in is bounded.
-static bool isBounded(linalg::GenericOp producer, linalg::GenericOp consumer) {
-  constexpr unsigned maxOps = 128;
-  return producer.getBody()->getOperations().size() + consumer.getBody()->getOperations().size() <=
-         maxOps;
+/// Return whether both bodies have at most so many ops together. No more than those are
+/// counted: a body may have thousands, and is asked for each of its operands.
+static bool isBounded(linalg::GenericOp producer, linalg::GenericOp consumer, unsigned most) {
+  for (linalg::GenericOp op : {producer, consumer})
+    for (auto end = op.getBody()->end(), it = op.getBody()->begin(); it != end; ++it)
+      if (most-- == 0)
+        return false;
+  return true;
 }
 
 /// Cheap enough to compute again for every user.
@@ -52,17 +54,33 @@ static bool isCheap(linalg::GenericOp op) {
   });
 }
 
+/// Computing a value again for every use may double a chain of sums at each
+/// step, so the body that takes it in is bounded.
+static constexpr unsigned kMostAgain = 128;
+
+static bool isElementwise(linalg::GenericOp op) { return op && op.getNumReductionLoops() == 0; }
+
+static bool shouldFuseCheap(OpOperand *operand) {
+  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  return isElementwise(producer) && isElementwise(consumer) &&
+         isBounded(producer, consumer, kMostAgain) && isCheap(producer);
+}
+
 static bool shouldFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
-  if (!producer || !consumer || producer.getNumReductionLoops() || consumer.getNumReductionLoops())
+  if (!isElementwise(producer) || !isElementwise(consumer))
     return false;
-  if ((isCheap(producer) || isBoolean(producer)) && isBounded(producer, consumer))
+  if (isBounded(producer, consumer, kMostAgain) && (isCheap(producer) || isBoolean(producer)))
     return true;
   // A value per row is not computed again for every column.
   if (producer.getNumLoops() < consumer.getNumLoops())
     return false;
-  return producer->hasOneUse() && producer->getBlock() == consumer->getBlock();
+  // Each step makes the whole body anew: without a bound, n ops would take n^2 time.
+  constexpr unsigned mostOnce = 512;
+  return producer->hasOneUse() && producer->getBlock() == consumer->getBlock() &&
+         isBounded(producer, consumer, mostOnce);
 }
 
 static void fuse(func::FuncOp func) {
@@ -71,10 +89,19 @@ static void fuse(func::FuncOp func) {
   linalg::populateEraseUnusedOperandsAndResultsPatterns(operands);
   (void)applyPatternsGreedily(func, std::move(operands));
 
-  RewritePatternSet patterns(func.getContext());
-  linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
-  linalg::GenericOp::getCanonicalizationPatterns(patterns, func.getContext());
-  (void)applyPatternsGreedily(func, std::move(patterns));
+  auto fuseWhere = [&](const linalg::ControlFusionFn &control) {
+    RewritePatternSet patterns(func.getContext());
+    linalg::populateElementwiseOpsFusionPatterns(patterns, control);
+    linalg::GenericOp::getCanonicalizationPatterns(patterns, func.getContext());
+    (void)applyPatternsGreedily(func, std::move(patterns));
+  };
+  // Of a long chain, what is cheap goes to its users while they are small: the chain that they
+  // join would be too large for it, and would read a buffer for each instead.
+  unsigned count = 0;
+  func.walk([&](linalg::GenericOp) { ++count; });
+  if (count > kMostAgain)
+    fuseWhere(shouldFuseCheap);
+  fuseWhere(shouldFuse);
 }
 
 static void hoist(func::FuncOp func) {
