@@ -35,6 +35,20 @@ static bool checkSizes(Judgement &judgement, const char *what, int64_t got, size
   return false;
 }
 
+/// Return the error that any computation in the dtype may have (docs/semantics.md argues it).
+static double floorOf(DType dtype, const AttentionResult &reference) {
+  double ulps = 4 * 0x1p-23;
+  if (dtype == DType::F16)
+    ulps += 0x1p-10;
+  if (dtype == DType::BF16)
+    ulps += 0x1p-7;
+  double most = 0;
+  for (double magnitude : reference.magnitude)
+    if (std::isfinite(magnitude))
+      most = std::max(most, magnitude);
+  return ulps * most;
+}
+
 Judgement fa::judgeOutput(const HostTensor &output, const AttentionResult &reference,
                           const AttentionResult &low) {
   Judgement judgement;
@@ -60,7 +74,7 @@ Judgement fa::judgeOutput(const HostTensor &output, const AttentionResult &refer
       judgement.worst = i;
     }
   }
-  judgement.bound = 2 * lowError + 2 * rounding;
+  judgement.bound = std::max(2 * lowError + 2 * rounding, floorOf(dtype, reference));
   if (judgement.passed && judgement.error > judgement.bound) {
     judgement.passed = false;
     int64_t i = judgement.worst;

@@ -79,7 +79,7 @@ void Attention<Real>::computeRows(int64_t first, int64_t step, AttentionResult &
   if (score)
     modify.emplace(*score, captures, precision);
   const Real kept = static_cast<Real>(dropoutScale(dropped));
-  std::vector<Real> x(sk), o(dv);
+  std::vector<Real> x(sk), o(dv), sizes(dv);
   std::vector<int64_t> seen;
   for (int64_t row = first; row < static_cast<int64_t>(result.lse.size()); row += step) {
     int64_t i = row % sq, h = row / sq % hq, b = row / sq / hq;
@@ -111,15 +111,20 @@ void Attention<Real>::computeRows(int64_t first, int64_t step, AttentionResult &
       sum += std::exp(x[j] - most);
     result.lse[row] = most + std::log(sum);
     std::fill(o.begin(), o.end(), Real(0));
+    std::fill(sizes.begin(), sizes.end(), Real(0));
     for (int64_t j : seen) {
       Real weight = std::exp(x[j] - most) / sum;
       if (dropped > 0)
         weight *= dropoutByte(seed, offset, b, h, i, j) < dropped ? 0 : kept;
       if (isLow)
         weight = static_cast<Real>(roundTo(dtype, weight));
-      for (int64_t e = 0; e < dv; ++e)
-        o[e] += weight * value[(firstKey + j) * dv + e];
+      for (int64_t e = 0; e < dv; ++e) {
+        Real term = weight * value[(firstKey + j) * dv + e];
+        o[e] += term;
+        sizes[e] += std::fabs(term);
+      }
     }
+    result.magnitude[row] = dv > 0 ? *llvm::max_element(sizes) : 0;
     for (int64_t e = 0; e < dv; ++e)
       result.output[row * dv + e] = isLow ? roundTo(dtype, o[e]) : o[e];
   }
@@ -133,6 +138,7 @@ static llvm::Expected<AttentionResult> compute(AttentionOp op, const AttentionIn
   int64_t batch = inputs[0]->shape[0], rows = batch * attention.hq * attention.sq;
   AttentionResult result{{batch, attention.hq, attention.sq, attention.dv},
                          std::vector<double>(rows * attention.dv),
+                         std::vector<double>(rows),
                          std::vector<double>(rows)};
   // Rows are dealt in turn, because a mask may make late ones longer.
   bool large = static_cast<double>(rows) * attention.sk * attention.d > 1e6;

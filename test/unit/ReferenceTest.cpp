@@ -264,6 +264,34 @@ TEST(ErrorRule, Output) {
   EXPECT_FALSE(judgeOutput(tensor({1}, {1}), reference, low).passed);
 }
 
+/// Of one row, few keys and one column, the plain computation may be right by luck.
+TEST(ErrorRule, FloorOfLuckyOutputs) {
+  AttentionResult reference{{1}, {0x1p-10}, {}, {0.75}}, low = reference;
+  auto judge = [&](double error, DType dtype) {
+    return judgeOutput(tensor({1}, {0x1p-10 + error}, dtype), reference, low).passed;
+  };
+  // An output that cancels is no more exact than what is added.
+  EXPECT_TRUE(judge(2.9 * 0x1p-23, DType::F32));
+  EXPECT_FALSE(judge(3.2 * 0x1p-23, DType::F32));
+  EXPECT_TRUE(judge(0.7 * 0x1p-10, DType::F16));
+  EXPECT_FALSE(judge(0.8 * 0x1p-10, DType::F16));
+  EXPECT_TRUE(judge(0.7 * 0x1p-7, DType::BF16));
+  EXPECT_FALSE(judge(0.8 * 0x1p-7, DType::BF16));
+  // NaN and infinities make no floor.
+  reference.magnitude = {INFINITY};
+  EXPECT_FALSE(judge(0x1p-23, DType::F32));
+  reference.magnitude = {};
+  EXPECT_FALSE(judge(0x1p-23, DType::F32));
+}
+
+TEST_F(Reference, MagnitudesAreThoseOfWhatIsAdded) {
+  AttentionResult result = run(attention("", 1, 1, 2), {&q2, &k3, &v3});
+  ASSERT_EQ(result.magnitude.size(), result.lse.size());
+  for (size_t row = 0; row < result.lse.size(); ++row)
+    for (size_t e = 0; e < 2; ++e)
+      EXPECT_GE(result.magnitude[row], std::fabs(result.output[2 * row + e]));
+}
+
 TEST(ErrorRule, Lse) {
   AttentionResult reference{{}, {}, {-INFINITY, 10}}, low{{}, {}, {-INFINITY, 10}};
   auto judge = [&](std::vector<double> values) {

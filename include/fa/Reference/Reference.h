@@ -29,6 +29,9 @@ using AttentionInputs = std::vector<const HostTensor *>;
 struct AttentionResult {
   std::vector<int64_t> outputShape;
   std::vector<double> output, lse;
+  /// For each row, the largest sum of |probability * value| of its outputs: what rounding
+  /// errors are relative to, also where the output itself cancels. Empty where it is unknown.
+  std::vector<double> magnitude = {};
 };
 
 /// The operands of `op` out of a tensor for each argument of its function, in
@@ -69,9 +72,10 @@ struct Judgement {
   std::string problem;
 };
 
-/// max|o - ref| <= 2 max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, the last
-/// term in the output's dtype. A NaN must be one of the reference too, and an
-/// infinity the reference, rounded to the dtype; and the other way round.
+/// max|o - ref| <= max(2 max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, floor), the second
+/// term in the output's dtype; the floor is 4 ulps of f32, and one of a narrower dtype, of the
+/// largest magnitude. A NaN must be one of the reference too, and an infinity the reference,
+/// rounded to the dtype; and the other way round.
 Judgement judgeOutput(const HostTensor &output, const AttentionResult &reference,
                       const AttentionResult &low);
 
