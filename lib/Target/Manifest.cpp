@@ -169,10 +169,10 @@ llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
           std::to_string(most));
   for (auto &[of, by] : multiples) {
     const NamedSize *x = findSize(named, of), *y = findSize(named, by);
-    if (x && y && (y->size == 0 || x->size % y->size != 0))
+    if (x && y && (x->size == 0 || y->size == 0 || x->size % y->size != 0))
       return llvm::createStringError(of + " = " + std::to_string(x->size) +
                                      " must be a multiple of " + by + " = " +
-                                     std::to_string(y->size) + ", which must not be 0");
+                                     std::to_string(y->size) + ", and neither may be 0");
   }
   return llvm::Error::success();
 }

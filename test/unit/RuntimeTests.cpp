@@ -169,7 +169,10 @@ TEST_F(Runtime, RefusesSizesThatDisagree) {
             "dimension 2 of 'lse' (Sq) has size 4, but 'q' has 5; they must agree");
   launch.lseShape[2] = 5;
   launch.kShape[1] = 0;
-  EXPECT_EQ(launch.run(program), "Hq = 2 must be a multiple of Hk = 0, which must not be 0");
+  EXPECT_EQ(launch.run(program), "Hq = 2 must be a multiple of Hk = 0, and neither may be 0");
+  launch.kShape[1] = 1;
+  launch.qShape[1] = launch.lseShape[1] = 0;
+  EXPECT_EQ(launch.run(program), "Hq = 0 must be a multiple of Hk = 1, and neither may be 0");
 }
 
 TEST_F(Runtime, RefusesAnotherHeadDimension) {

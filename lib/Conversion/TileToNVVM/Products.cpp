@@ -170,7 +170,7 @@ LogicalResult MmaProduct::plan() {
   tf32 = element.isF32();
   if (tf32 && op.getPrecision() == tile::Precision::ieee)
     return op.emitError() << "f32 products with precision ieee have no instruction on GPUs; "
-                             "use precision tf32x3";
+                             "use precision tf32x3, whose operands are finite";
   if (!tf32 && !element.isF16() && !element.isBF16())
     return op.emitError() << "products of " << element
                           << " have no instruction; expected f16, bf16 or f32";

@@ -148,7 +148,7 @@ tile.func @ieee() grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 
   %acc = arith.constant dense<0.0> : tensor<64x16xf32, #acc>
   %a = tile.slot_at %ra[%c0] : !tile.ring<1 x 64x16xf32, #tile.swizzle<64>> -> !tile.slot<64x16xf32, #tile.swizzle<64>>
   %b = tile.slot_at %rb[%c0] : !tile.ring<1 x 16x16xf32, #tile.swizzle<64>> -> !tile.slot<16x16xf32, #tile.swizzle<64>>
-  // expected-error @+1 {{f32 products with precision ieee have no instruction on GPUs; use precision tf32x3}}
+  // expected-error @+1 {{f32 products with precision ieee have no instruction on GPUs; use precision tf32x3, whose operands are finite}}
   %o = tile.dot %a, %b, %acc : !tile.slot<64x16xf32, #tile.swizzle<64>>, !tile.slot<16x16xf32, #tile.swizzle<64>>, tensor<64x16xf32, #acc>
   tile.return
 }

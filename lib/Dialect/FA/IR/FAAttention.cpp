@@ -217,8 +217,10 @@ LogicalResult AttentionOp::verify() {
     return emitOpError() << "(attention_c5) key and value must agree in heads and length, got "
                          << key << " and " << value;
   int64_t hq = query.getDimSize(1), hk = key.getDimSize(1);
-  if (hq == 0 || hk == 0 ||
-      (!ShapedType::isDynamic(hq) && !ShapedType::isDynamic(hk) && hq % hk != 0))
+  if (hq == 0 || hk == 0)
+    return emitOpError() << "(attention_c6) there must be a head of queries and one of keys, got "
+                         << query << " and " << key;
+  if (!ShapedType::isDynamic(hq) && !ShapedType::isDynamic(hk) && hq % hk != 0)
     return emitOpError() << "(attention_c6) query heads must be a multiple of key heads, got " << hq
                          << " and " << hk;
 

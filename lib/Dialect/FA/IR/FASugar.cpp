@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/Format.h"
 #include <limits>
 
 using namespace mlir;
@@ -17,6 +18,9 @@ using namespace mlir::fa;
 //===----------------------------------------------------------------------===//
 // Syntax
 //===----------------------------------------------------------------------===//
+
+/// The bounds of a softcap: within them, it and its reciprocal are normal numbers of f32.
+static constexpr double kLeastCap = 1e-37, kMostCap = 1e37;
 
 static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) {
   SMLoc at = parser.getCurrentLocation();
@@ -64,8 +68,12 @@ static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) 
     item.kind = Sugar::Softcap;
     if (parser.parseLess() || parser.parseFloat(item.cap) || parser.parseGreater())
       return failure();
-    if (!(item.cap > 0 && item.cap <= std::numeric_limits<float>::max()))
-      return parser.emitError(at, "softcap takes a positive number that fits f32");
+    // 1 / c is an f32, too.
+    if (!(item.cap >= kLeastCap && item.cap <= kMostCap)) {
+      SmallString<32> digits;
+      llvm::raw_svector_ostream(digits) << llvm::format("%.9g", item.cap);
+      return parser.emitError(at) << "softcap takes a number from 1e-37 to 1e37, got " << digits;
+    }
   } else if (name == "bias") {
     item.kind = Sugar::Bias;
     if (operands(1))

@@ -91,9 +91,18 @@ func.func @attention_c6(%q: tensor<2x4x8x64xf32>, %k: tensor<2x3x8x64xf32>, %v: 
 // -----
 
 func.func @attention_c6_zero(%q: tensor<2x4x8x64xf32>, %k: tensor<2x0x8x64xf32>, %v: tensor<2x0x8x64xf32>) {
-  // expected-error @+1 {{(attention_c6) query heads must be a multiple of key heads, got 4 and 0}}
+  // expected-error @+1 {{(attention_c6) there must be a head of queries and one of keys}}
   %o = fa.attention query(%q) key(%k) value(%v)
     : (tensor<2x4x8x64xf32>, tensor<2x0x8x64xf32>, tensor<2x0x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c6_no_query(%q: tensor<2x0x8x64xf32>, %k: tensor<2x2x8x64xf32>, %v: tensor<2x2x8x64xf32>) {
+  // expected-error @+1 {{(attention_c6) there must be a head of queries and one of keys}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<2x0x8x64xf32>, tensor<2x2x8x64xf32>, tensor<2x2x8x64xf32>) -> tensor<2x0x8x64xf32>
   return
 }
 
@@ -519,8 +528,26 @@ func.func @sugar_window(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: 
 // -----
 
 func.func @sugar_softcap(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
-  // expected-error @+1 {{softcap takes a positive number}}
+  // expected-error @+1 {{softcap takes a number from 1e-37 to 1e37, got 0}}
   %o = fa.attention query(%q) key(%k) value(%v) with [softcap<0.0>]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_softcap_small(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{softcap takes a number from 1e-37 to 1e37, got 9e-38}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [softcap<9.0e-38>]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_softcap_large(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{softcap takes a number from 1e-37 to 1e37, got 1e+38}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [softcap<1.0e38>]
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return
 }
