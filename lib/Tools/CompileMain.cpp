@@ -222,6 +222,10 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   compile.warps = options->warps;
   compile.leaveOut = options->leaveOut;
   compile.aligned = !options->unaligned;
+  // The values of a program have names, which passes keep.
+  constexpr StringLiteral kNames = "mlir-use-nameloc-as-prefix";
+  if (!given(kNames))
+    cl::getRegisteredOptions()[kNames]->addOccurrence(0, kNames, "true");
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
   if (getPhases(compile.target).empty())

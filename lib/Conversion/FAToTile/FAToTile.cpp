@@ -22,6 +22,7 @@
 
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -278,17 +279,19 @@ LogicalResult Entry::convert(MapRowsOp rows) {
   b.setInsertionPointToEnd(&kernel.getBody().front());
   IRMapping mapping;
   for (auto [i, value] : llvm::enumerate(ordered))
-    mapping.map(value, asWritten(b, kernel.getArgument(i), value.getType()));
+    mapping.map(value, asWritten(b, named(kernel.getArgument(i), names.lookup(value).getValue()),
+                                 value.getType()));
   for (OpResult result : rows.getResults())
     mapping.map(rows.getResultView(result.getResultNumber()),
-                kernel.getArgument(ordered.size() + result.getResultNumber()));
+                named(kernel.getArgument(ordered.size() + result.getResultNumber()),
+                      names.lookup(result).getValue()));
   for (Operation *op : pure)
     b.clone(*op, mapping);
-  mapping.map(rows.getBatch(), kernel.getInstanceId(0));
-  mapping.map(rows.getHead(), kernel.getInstanceId(1));
-  Value first = arith::MulIOp::create(b, loc, kernel.getInstanceId(2),
+  mapping.map(rows.getBatch(), named(kernel.getInstanceId(0), "b"));
+  mapping.map(rows.getHead(), named(kernel.getInstanceId(1), "h"));
+  Value first = arith::MulIOp::create(b, loc, named(kernel.getInstanceId(2), "block"),
                                       arith::ConstantIndexOp::create(b, loc, rowsOfTile));
-  mapping.map(rows.getRow(), first);
+  mapping.map(rows.getRow(), named(first, "i"));
   for (Operation &op : rows.getBody()->without_terminator())
     b.clone(op, mapping);
   tile::ReturnOp::create(b, loc);

@@ -32,6 +32,7 @@
 #include "MaskInterpreter.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/IR/Matchers.h"
 
 namespace mlir::fa {
@@ -208,10 +209,16 @@ private:
 
 } // namespace
 
+/// Name what has no name yet, for printed IR.
+static void nameNew(Value value, StringRef name) {
+  if (!isa<NameLoc>(value.getLoc()))
+    named(value, name);
+}
+
 void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
   ApplyMaskOp mask = m.mask;
   scf::ForOp loop = m.loop;
-  ScalarEmitter e(loop, mask.getLoc());
+  ScalarEmitter e(loop, unnamed(mask.getLoc()));
   Operation *first = &loop.getBody()->front();
   Findings found = analyze(m, e);
   auto isTrue = [](Value value) { return ScalarEmitter::asConstant(value) == 1; };
@@ -224,6 +231,10 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
   report(m, found, shrunk, tested);
   if (shrunk)
     shrink(m, found, e);
+  nameNew(loop.getLowerBound(), "lo");
+  nameNew(loop.getUpperBound(), "hi");
+  nameNew(found.someHidden, "needs_mask");
+  nameNew(found.someVisible, "any_visible");
   if (!isTrue(found.someHidden)) {
     Operation *branch = applyWhereNeeded(m, found.someHidden);
     first = first == mask ? branch : first;

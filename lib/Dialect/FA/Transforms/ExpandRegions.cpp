@@ -392,7 +392,7 @@ Value Expander::expand(Region &region, ArrayRef<Item> arguments, unsigned firstP
 //===----------------------------------------------------------------------===//
 
 template <typename OpT> static SmallVector<Item> positions(OpT op, Expander &expander) {
-  Location loc = op.getLoc();
+  Location loc = unnamed(op.getLoc());
   SmallVector<Item> items{{op.getBatch()},
                           {op.getHead()},
                           expander.iota(op.getRow(), true, loc),
@@ -406,7 +406,7 @@ template <typename OpT> static SmallVector<Item> positions(OpT op, Expander &exp
 
 static LogicalResult expand(ApplyMaskOp op) {
   OpBuilder b(op);
-  Location loc = op.getLoc();
+  Location loc = unnamed(op.getLoc());
   auto type = cast<RankedTensorType>(op.getInput().getType());
   Expander expander(b, type.getDimSize(0), type.getDimSize(1));
   Item column = expander.iota(op.getColumn(), false, loc);
@@ -425,7 +425,8 @@ static LogicalResult expand(ApplyMaskOp op) {
       b, loc, b.getFloatAttr(type.getElementType(), -std::numeric_limits<double>::infinity()));
   Value hidden = tile::BroadcastOp::create(b, loc, type, minusInf, IntegerAttr());
   op.replaceAllUsesWith(
-      arith::SelectOp::create(b, loc, visible, op.getInput(), hidden).getResult());
+      arith::SelectOp::create(b, op.getLoc(), named(visible, "visible"), op.getInput(), hidden)
+          .getResult());
   op.erase();
   return success();
 }
@@ -439,6 +440,8 @@ static LogicalResult expand(ApplyScoreOp op) {
   Value result = expander.expand(op.getBody(), arguments, 1, op.getRow(), op.getColumn());
   if (!result)
     return failure();
+  if (result != op.getInput())
+    named(result, "score");
   op.replaceAllUsesWith(result);
   op.erase();
   return success();

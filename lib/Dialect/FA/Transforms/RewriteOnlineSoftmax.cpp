@@ -30,6 +30,7 @@
 
 #include "RowBuilder.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
@@ -48,14 +49,14 @@ static void finish(RowBuilder &r, AttentionOp op, MapRowsOp rows, ValueRange car
                    const std::optional<RowBuilder::Dropout> &dropout) {
   Value o = carried[0], m = carried[1], l = carried[2];
   auto [empty, inverse] = r.normalizer(l, dropout);
-  Value output = r.mul(o, r.along(inverse, o.getType()));
+  Value output = named(r.mul(o, r.along(inverse, o.getType())), "output");
   r.store(r.convert(output, cast<RankedTensorType>(op.getOutput().getType()).getElementType()),
           rows.getResultView(0));
   if (!op.getLse())
     return;
   Value natural =
       r.add(r.mul(m, r.splat(c * kLn2, r.rowType())), r.mul(r.log2(l), r.splat(kLn2, r.rowType())));
-  r.storeLse(natural, empty, rows.getResultView(1));
+  r.storeLse(named(natural, "natural"), empty, rows.getResultView(1));
 }
 
 /// The value whose product with a constant `value` is, or quotient, and the constant, where
@@ -129,24 +130,25 @@ static void rewrite(AttentionOp op, bool lastFactors) {
   bool scaleFirst = modified || static_cast<float>(scale) <= 0;
   double c = (scaleFirst ? 1 : scale) * last * kLog2E;
   Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType();
-  Value query = r.loadRows(op.getQuery(), r.head, r.row);
+  Value query = named(r.loadRows(op.getQuery(), r.head, r.row), "q_tile");
   RankedTensorType outputType = r.tile({RowBuilder::kDynamic, op.getValueHeadDim()});
   Value init[] = {r.splat(0.0, outputType),
                   r.splat(-std::numeric_limits<double>::infinity(), r.rowType()),
                   r.splat(0.0, r.rowType())};
 
   SmallVector<Value> carried = r.forKeys(init, [&](Value column, ValueRange in) {
-    Value o = in[0], m = in[1], l = in[2];
-    Value key = r.loadRows(op.getKey(), keyHead, column);
+    Value o = named(in[0], "acc"), m = named(in[1], "max"), l = named(in[2], "sum");
+    Value key = named(r.loadRows(op.getKey(), keyHead, column), "k_tile");
     Value s =
         r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
+    named(s, "qk");
     if (scaleFirst)
       s = r.mul(s, r.splat(scale, r.scoresType()));
     if (modified)
       s = r.applyScore(s, column, op.getCaptures(), score);
-    s = r.applyMask(s, column, op.getCaptures(), op.getMask());
+    s = named(r.applyMask(s, column, op.getCaptures(), op.getMask()), "scores");
 
-    Value newM = r.reduce(tile::Reduction::maxnumf, s, m);
+    Value newM = named(r.reduce(tile::Reduction::maxnumf, s, m), "new_max");
     // o, l and p all have the factor exp2(-c m'), which o / l and lse do not.
     newM.getDefiningOp()->setAttr(tile::TileDialect::kShiftAttr, UnitAttr::get(newM.getContext()));
     // A row that has seen no key yet has maximum -inf; 0 in its place keeps
@@ -155,16 +157,16 @@ static void rewrite(AttentionOp op, bool lastFactors) {
     // however large the scores are.
     Value most = r.unlessMinusInf(newM, 0.0);
     Value below = r.difference(s, r.along(most, s.getType()));
-    Value p = r.exp2(r.mul(below, r.splat(c, r.scoresType())));
-    Value a = r.exp2(r.mul(r.difference(m, most), r.splat(c, r.rowType())));
-    Value newL = r.reduce(tile::Reduction::addf, p, r.mul(l, a));
+    Value p = named(r.exp2(r.mul(below, r.splat(c, r.scoresType()))), "p");
+    Value a = named(r.exp2(r.mul(r.difference(m, most), r.splat(c, r.rowType()))), "rescale");
+    Value newL = named(r.reduce(tile::Reduction::addf, p, r.mul(l, a)), "new_sum");
 
     if (dropout)
-      p = r.drop(p, column, *dropout);
-    Value value = r.loadRows(op.getValue(), keyHead, column);
+      p = named(r.drop(p, column, *dropout), "p_kept");
+    Value value = named(r.loadRows(op.getValue(), keyHead, column), "v_tile");
     Value newO = r.dot(r.convert(p, element), value, r.mul(o, r.along(a, o.getType())),
                        /*transposeB=*/false, op.getPrecision());
-    return SmallVector<Value>{newO, newM, newL};
+    return SmallVector<Value>{named(newO, "new_acc"), newM, newL};
   });
 
   finish(r, op, rows, carried, c, dropout);

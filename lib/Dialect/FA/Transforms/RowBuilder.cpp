@@ -6,15 +6,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowBuilder.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <limits>
 
 using namespace mlir;
 using namespace mlir::fa;
 
+/// Name arguments in printed IR, and the sizes of tensors for launches.
 static void nameSizes(AttentionOp op) {
   auto entry = op->getParentOfType<func::FuncOp>();
   Builder b(op.getContext());
+  for (BlockArgument argument : entry.getArguments())
+    if (auto name =
+            entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), FADialect::kNameAttr))
+      named(argument, name.getValue());
   auto name = [&](Value value, ArrayRef<StringRef> dims) {
     if (!value)
       return;
@@ -46,11 +52,11 @@ void fa::rewriteAttentions(Operation *root, function_ref<void(AttentionOp)> rewr
 
 void RowBuilder::enter(MapRowsOp rows, Value query, Value keys) {
   b.setInsertionPoint(rows.getBody()->getTerminator());
-  batch = rows.getBatch();
-  head = rows.getHead();
-  row = rows.getRow();
-  queryLength = dim(query, 2);
-  keyLength = dim(keys, 2);
+  batch = named(rows.getBatch(), "b");
+  head = named(rows.getHead(), "h");
+  row = named(rows.getRow(), "i");
+  queryLength = named(dim(query, 2), "sq");
+  keyLength = named(dim(keys, 2), "sk");
 }
 
 Value RowBuilder::unlessMinusInf(Value x, double other) {
@@ -92,7 +98,7 @@ Value RowBuilder::keyHead(Value query, Value keys) {
   if (hq == hk && !ShapedType::isDynamic(hq))
     return head;
   Value group = arith::DivUIOp::create(b, loc, dim(query, 1), dim(keys, 1));
-  return arith::DivUIOp::create(b, loc, head, group);
+  return named(arith::DivUIOp::create(b, loc, head, group), "hk");
 }
 
 SmallVector<Value> RowBuilder::forKeys(ValueRange init,
@@ -101,7 +107,7 @@ SmallVector<Value> RowBuilder::forKeys(ValueRange init,
   auto loop = scf::ForOp::create(b, loc, index(0), keyLength, step, init,
                                  [&](OpBuilder &, Location, Value column, ValueRange carried) {
                                    // `b` is at the loop's body: the callback shares the builder.
-                                   scf::YieldOp::create(b, loc, body(column, carried));
+                                   scf::YieldOp::create(b, loc, body(named(column, "j"), carried));
                                  });
   return llvm::to_vector_of<Value>(loop.getResults());
 }
@@ -135,7 +141,7 @@ std::optional<RowBuilder::Dropout> RowBuilder::dropout(Value p, Value seed, Valu
       b, loc, b.getF32Type(),
       arith::SubIOp::create(b, loc, arith::ConstantIntOp::create(b, loc, 256, 32), count));
   Value scale = arith::DivFOp::create(b, loc, f32(256), kept);
-  Value threshold = arith::TruncIOp::create(b, loc, b.getI8Type(), count);
+  Value threshold = named(arith::TruncIOp::create(b, loc, b.getI8Type(), count), "threshold");
   return Dropout{threshold, scale, seed, offset};
 }
 
@@ -145,7 +151,7 @@ RowBuilder::Normalizer RowBuilder::normalizer(Value l, const std::optional<Dropo
   Value one = dropout ? splat(dropout->keptScale, rowType()) : splat(1.0, rowType());
   Value inverse =
       arith::SelectOp::create(b, loc, empty, zero, arith::DivFOp::create(b, loc, one, l));
-  return {empty, inverse};
+  return {named(empty, "empty"), named(inverse, "inverse")};
 }
 
 void RowBuilder::storeLse(Value natural, Value empty, Value view) {
@@ -160,5 +166,7 @@ Value RowBuilder::drop(Value probabilities, Value column, const Dropout &dropout
                                           row, column);
   Value kept = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, bits,
                                      splat(dropout.threshold, bytes));
+  named(bits, "bits");
+  named(kept, "kept");
   return arith::SelectOp::create(b, loc, kept, probabilities, splat(0.0, type));
 }

@@ -14,6 +14,7 @@
 #define FA_DIALECT_FA_TRANSFORMS_ROWBUILDER_H
 
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -33,6 +33,7 @@
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -155,7 +156,15 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
 
 } // namespace
 
-/// A ring for the tile, behind the rings made before.
+/// Name a ring or slot after the tile that it holds: %k_ring for %k_tile.
+static Location nameAfter(Location tile, StringRef suffix) {
+  StringRef name = fa::nameOf(tile, "tile");
+  if (name != "tile")
+    name.consume_back("_tile");
+  return fa::named(tile, name + suffix);
+}
+
+/// Make a ring for the tile, after the rings made before.
 FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t stages, bool ones) {
   auto tile = cast<RankedTensorType>(type);
   if (!tile.hasStaticShape())
@@ -171,7 +180,7 @@ FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t sta
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
   if (lastRing)
     b.setInsertionPointAfter(lastRing);
-  auto ring = RingOp::create(b, user->getLoc(),
+  auto ring = RingOp::create(b, nameAfter(user->getLoc(), "_ring"),
                              RingType::get(&getContext(), stages, tile.getShape(), element,
                                            swizzleFor(tile, async, ones)));
   lastRing = ring;
@@ -229,7 +238,7 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
                            : whyNotAsync(load, tile);
   Copy copy = async ? Copy::tma : why.empty() ? Copy::cp_async : Copy::ld_st;
   PutOp::create(b, loc, *ring, load.getSource(), load.getIndices(), load.getDims(), copy);
-  auto get = GetOp::create(b, loc, type.getSlot(), *ring);
+  auto get = GetOp::create(b, nameAfter(loc, "_slot"), type.getSlot(), *ring);
 
   // Products read the slot, everything else reads it to registers.
   Operation *first = nullptr, *last = nullptr;
