@@ -29,6 +29,7 @@
 #include "PeelLoop.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
@@ -362,6 +363,10 @@ struct Pipeline : tile::impl::TilePipelineBase<Pipeline> {
         op->removeAttr(kStageAttr);
         op->removeAttr(kOrderAttr);
       }
+      if (schedule.last > 0)
+        fa::remarkPassed(*this, block->getParentOp()->getLoc(), "pipelined")
+            << fa::decision("a prologue runs ops ahead, and an epilogue what they leave")
+            << remark::metric("stages", schedule.last + 1);
       if (schedule.last == 0)
         for (auto [op, stage] : schedule.ops)
           op->moveBefore(block->getTerminator());
