@@ -33,7 +33,7 @@ Agent::Agent(Instance &instance, unsigned number)
 }
 
 InFlightDiagnostic Agent::report(Operation *op, const Twine &message) {
-  InFlightDiagnostic error = op->emitOpError() << message << " (instance [";
+  InFlightDiagnostic error = op->emitOpError() << message << " (work tile [";
   llvm::interleaveComma(instance.ids, error);
   error << "]";
   if (instance.program.agents > 1)

@@ -269,7 +269,7 @@ LogicalResult interpreter::run(tile::FuncOp func, ArrayRef<Argument> arguments,
     if (extent <= 0)
       return success();
     if (extent > kMaxElements / count)
-      return func.emitError("has too many instances to interpret: expected at most 2^24");
+      return func.emitError("has too many work tiles to interpret: expected at most 2^24");
     count *= extent;
   }
   Program program(func);

@@ -95,7 +95,7 @@ static const Phase kVector{"vector", "vectors of rank 1 over one scratch buffer,
                              cpu::populateVectorPipeline(pm, cpu::describeTarget(options.target));
                            }};
 static const Phase kLLVM{
-    "llvm", "the LLVM dialect: an entry per kernel that runs a range of instances",
+    "llvm", "the LLVM dialect: an entry per kernel that runs a range of work tiles",
     [](OpPassManager &pm, const CompileOptions &options) {
       cpu::populateLLVMPipeline(pm, cpu::describeTarget(options.target), options.canonicalize);
     }};

@@ -305,7 +305,7 @@ llvm::Expected<KernelCost> fa::countKernel(tile::FuncOp function, const Manifest
   int64_t instances = 1;
   for (int64_t extent : *extents)
     if (llvm::MulOverflow(instances, extent, instances))
-      return llvm::createStringError("the number of instances of kernel '" + kernel.name +
+      return llvm::createStringError("the number of work tiles of kernel '" + kernel.name +
                                      "' overflows; choose smaller sizes");
   if (instances == 0)
     return cost;

@@ -30,7 +30,7 @@ static void printSchedule(raw_ostream &os, const ScheduleDetails &details) {
     os << *details.registers << " registers a thread and " << details.localBytes.value_or(0)
        << " bytes of spills, says " << details.countedBy << ", ";
   os << details.blocks() << (details.blocks() == 1 ? " block" : " blocks")
-     << format(" a multiprocessor, occupancy %.3f\n", details.occupancy());
+     << format(" an SM, occupancy %.3f\n", details.occupancy());
   if (!details.registers)
     os << "    registers and spills are not known: " << details.notCounted << "\n";
   for (const ScheduleDetails::Role &role : details.roles)

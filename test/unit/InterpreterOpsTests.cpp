@@ -258,10 +258,11 @@ TEST(InterpreterOps, RefusesWhatItDoesNotKnow) {
        "the interpreter cannot run 'arith.select'"},
       {"%c9 = arith.constant 9 : index\n"
        "%r = scf.for %k = %c0 to %c9 step %c0 iter_args(%a = %v) -> (!t) { scf.yield %a : !t }",
-       "'scf.for' op has step 0, expected a positive one (instance [0], seed 3)"},
+       "'scf.for' op has step 0, expected a positive one (work tile [0], seed 3)"},
       {"%c9 = arith.constant 2000000 : index\n"
        "%r = scf.for %k = %c0 to %c9 step %c1 iter_args(%a = %v) -> (!t) { scf.yield %a : !t }",
-       "'scf.yield' op is one op more than the 1000000 that a run may take (instance [0], seed 3)"},
+       "'scf.yield' op is one op more than the 1000000 that a run may take (work tile [0], seed "
+       "3)"},
       {"%g = tile.ring : !tile.ring<2 x 8x8xf32, #tile.swizzle<32>>\n"
        "%s = tile.get %g : !tile.ring<2 x 8x8xf32, #tile.swizzle<32>> -> !tile.slot<8x8xf32, "
        "#tile.swizzle<32>>\ntile.barrier\n%r = arith.addf %v, %v : !t",

@@ -38,12 +38,12 @@ static LogicalResult checkKernel(func::FuncOp kernel) {
   unsigned numIds = grid.getValue().getNumResults();
   if (kernel.getNumArguments() < numIds + 1)
     return fail() << "takes " << kernel.getNumArguments() << " arguments, expected the " << numIds
-                  << " numbers of an instance and scratch memory last";
+                  << " numbers of a work tile and scratch memory last";
   ArrayRef<Type> types = kernel.getArgumentTypes();
   ArrayRef<Type> launch = types.drop_back(numIds + 1);
   for (Type id : types.drop_back().take_back(numIds))
     if (!id.isIndex())
-      return fail() << "takes numbers of an instance as index, got " << id;
+      return fail() << "takes numbers of a work tile as index, got " << id;
   for (int64_t i = 0; i < sizes.size(); i += 2) {
     int64_t argument = sizes[i], dim = sizes[i + 1];
     if (argument < 0 || argument >= static_cast<int64_t>(launch.size()))

@@ -32,7 +32,7 @@ func.func @f(%x: memref<?x8xf32>, %b: index, %t: index, %scratch: memref<?xi8>)
 
 // -----
 
-// expected-error @+1 {{kernel @f takes 1 arguments, expected the 2 numbers of an instance and scratch memory last}}
+// expected-error @+1 {{kernel @f takes 1 arguments, expected the 2 numbers of a work tile and scratch memory last}}
 func.func @f(%x: memref<?x8xf32>)
     attributes {tile.grid = affine_map<()[s0] -> (s0, s0 ceildiv 4)>, tile.sizes = array<i64: 0, 0>} {
   return
@@ -40,7 +40,7 @@ func.func @f(%x: memref<?x8xf32>)
 
 // -----
 
-// expected-error @+1 {{kernel @f takes numbers of an instance as index, got 'i32'}}
+// expected-error @+1 {{kernel @f takes numbers of a work tile as index, got 'i32'}}
 func.func @f(%x: memref<?x8xf32>, %b: i32, %scratch: memref<?xi8>)
     attributes {tile.grid = affine_map<()[s0] -> (s0)>, tile.sizes = array<i64: 0, 0>} {
   return

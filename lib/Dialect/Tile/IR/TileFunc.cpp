@@ -126,7 +126,7 @@ LogicalResult FuncOp::verify() {
            << map.getNumDims() << " dimensions, " << map.getNumSymbols() << " symbols and "
            << sizes.size() << " numbers in sizes";
   if (getNumArguments() < map.getNumResults())
-    return emitOpError() << "(func_c1) needs one instance id per result of grid, "
+    return emitOpError() << "(func_c1) needs one work tile id per result of grid, "
                          << map.getNumResults();
   for (size_t i = 0; i < sizes.size(); i += 2) {
     int64_t argument = sizes[i], dim = sizes[i + 1];
@@ -142,7 +142,7 @@ LogicalResult FuncOp::verify() {
     bool id = i >= getNumLaunchArguments();
     if (id ? !type.isIndex() : !(isa<ViewType, TensorMapType>(type) || type.isIntOrIndexOrFloat()))
       return emitOpError() << "(func_c3) argument " << i << " must be "
-                           << (id ? "an instance id of type index"
+                           << (id ? "a work tile id of type index"
                                   : "a view, an integer, index, a float or a tensor map")
                            << ", got " << type;
     if (isa<TensorMapType>(type) && failed(verifyTensorMap(*this, i)))

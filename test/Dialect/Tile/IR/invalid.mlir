@@ -19,7 +19,7 @@ tile.func @func_c1_dims(%x: !tile.view<?xf32>, %t: index) grid affine_map<(d0) -
 
 // -----
 
-// expected-error @+1 {{(func_c1) needs one instance id per result of grid, 2}}
+// expected-error @+1 {{(func_c1) needs one work tile id per result of grid, 2}}
 tile.func @func_c1_ids(%t: index) grid affine_map<() -> (1, 2)> sizes [] {
   tile.return
 }
@@ -47,7 +47,7 @@ tile.func @func_c3(%x: tensor<4xf32>) grid affine_map<() -> ()> sizes [] {
 
 // -----
 
-// expected-error @+1 {{(func_c3) argument 0 must be an instance id of type index, got 'i32'}}
+// expected-error @+1 {{(func_c3) argument 0 must be a work tile id of type index, got 'i32'}}
 tile.func @func_c3_id(%t: i32) grid affine_map<() -> (1)> sizes [] {
   tile.return
 }

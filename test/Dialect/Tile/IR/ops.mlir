@@ -17,7 +17,7 @@ tile.func @copy(%x: !tile.view<?x64xf32> {tile.name = "x"},
   tile.return
 }
 
-// Attributes, scalars, no instance id at all.
+// Attributes, scalars, no work tile id at all.
 // CHECK-LABEL: tile.func @one(%{{.*}}: i64, %{{.*}}: f32) grid #{{.*}} sizes [] attributes {note = 1 : i64} {
 tile.func @one(%seed: i64, %p: f32) grid affine_map<() -> ()> sizes [] attributes {note = 1 : i64} {
   tile.return

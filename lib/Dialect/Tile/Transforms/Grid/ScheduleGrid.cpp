@@ -113,7 +113,7 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
     FuncOp func = getOperation();
     unsigned dims = func.getNumGridDims();
     if (section < 0) {
-      func.emitError() << "a section has 1 instance or more, or 0 for each alone, got section="
+      func.emitError() << "a section has 1 work tile or more, or 0 for each alone, got section="
                        << section.getValue();
       return signalPassFailure();
     }

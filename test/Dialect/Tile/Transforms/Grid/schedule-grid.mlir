@@ -4,7 +4,7 @@
 // RUN: fa-opt %s --tile-schedule-grid=section-bytes=1048576 | FileCheck %s --check-prefix=BYTES
 // RUN: not fa-opt %s --tile-schedule-grid=section-bytes=-1 2>&1 | FileCheck %s --check-prefix=BELOW
 // BELOW: error: section-bytes must be from 0 to 2^31 - 1, got -1
-// NEGATIVE: error: a section has 1 instance or more, or 0 for each alone, got section=-1
+// NEGATIVE: error: a section has 1 work tile or more, or 0 for each alone, got section=-1
 
 // The loop of block %t ends behind its last row: the last blocks go first.
 // CHECK-LABEL: tile.func @triangle

@@ -1,7 +1,7 @@
 // RUN: fa-opt %s --tile-make-tensor-maps | FileCheck %s
 
 // One map for equal copies, another one for another view, in front of the
-// instance id.
+// work tile id.
 // CHECK-LABEL: tile.func @maps
 // CHECK-SAME: %[[X:.*]]: !tile.view<?x?x64xf16>, %[[Y:.*]]: !tile.view<?x64xf16>,
 // CHECK-SAME: %[[MX:[a-z0-9]+]]: !tile.tensor_map<64x64xf16, #tile.swizzle<128>> {tile.map_dims = [1, 2], tile.map_of = 0 : i64},
