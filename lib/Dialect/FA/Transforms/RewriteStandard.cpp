@@ -70,14 +70,14 @@ static void expand(ScoresOp op) {
     rows->setAttr(FADialect::kColumnsAttr, b.getI64IntegerAttr(key.getArgNumber()));
   r.enter(rows, op.getQuery(), op.getKey());
   Value keyHead = r.keyHead(op.getQuery(), op.getKey());
-  Value query = r.loadRows(op.getQuery(), r.head, r.row);
+  Value query = named(r.loadRows(op.getQuery(), r.head, r.row), "q_tile");
   r.forKeys({}, [&](Value column, ValueRange) {
-    Value key = r.loadRows(op.getKey(), keyHead, column);
+    Value key = named(r.loadRows(op.getKey(), keyHead, column), "k_tile");
     Value s =
         r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
     s = r.mul(s, r.splat(op.getScale().convertToDouble(), r.scoresType()));
     s = r.applyScore(s, column, op.getCaptures(), op.getScore());
-    s = r.applyMask(s, column, op.getCaptures(), op.getMask());
+    s = named(r.applyMask(s, column, op.getCaptures(), op.getMask()), "scores");
     r.store(s, rows.getResultView(0), column);
     return SmallVector<Value>{};
   });
@@ -113,7 +113,7 @@ static void expand(SoftmaxOp op) {
   auto probabilities = [&](Value column) {
     Value s = load(column);
     Value below = r.difference(s, r.along(most, s.getType()));
-    return r.exp2(r.mul(below, r.splat(kLog2E, r.scoresType())));
+    return named(r.exp2(r.mul(below, r.splat(kLog2E, r.scoresType()))), "p");
   };
   Value zero = r.splat(0.0, r.rowType());
   Value l = r.forKeys(zero, [&](Value column, ValueRange in) {
@@ -147,8 +147,8 @@ static void expand(WeightedSumOp op) {
   auto value = cast<RankedTensorType>(op.getValue().getType());
   Value o = r.splat(0.0, r.tile({RowBuilder::kDynamic, value.getDimSize(3)}));
   o = r.forKeys(o, [&](Value column, ValueRange in) {
-    Value p = loadMatrix(r, op.getProbabilities(), column);
-    Value v = r.loadRows(op.getValue(), keyHead, column);
+    Value p = named(loadMatrix(r, op.getProbabilities(), column), "p_tile");
+    Value v = named(r.loadRows(op.getValue(), keyHead, column), "v_tile");
     return SmallVector<Value>{r.dot(p, v, in[0], /*transposeB=*/false, op.getPrecision())};
   })[0];
   r.store(r.convert(o, value.getElementType()), rows.getResultView(0));

@@ -55,6 +55,8 @@ void RowBuilder::enter(MapRowsOp rows, Value query, Value keys) {
   batch = named(rows.getBatch(), "b");
   head = named(rows.getHead(), "h");
   row = named(rows.getRow(), "i");
+  for (unsigned i = 0; i < rows.getNumResults(); ++i)
+    named(rows.getResultView(i), "result");
   queryLength = named(dim(query, 2), "sq");
   keyLength = named(dim(keys, 2), "sk");
 }

@@ -16,6 +16,7 @@
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
@@ -55,7 +56,8 @@ struct PingpongWarpgroups : tile::impl::TilePingpongWarpgroupsBase<PingpongWarpg
         return;
       if (!turn) {
         OpBuilder outside(role->getParentOp());
-        turn = PingpongOp::create(outside, loop.getLoc(), PingpongType::get(&getContext(), groups));
+        turn = PingpongOp::create(outside, fa::named(loop.getLoc(), "pingpong"),
+                                  PingpongType::get(&getContext(), groups));
       }
       OpBuilder b(starts.front());
       PingpongWaitOp::create(b, starts.front().getLoc(), turn);

@@ -24,6 +24,7 @@
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -191,7 +192,7 @@ void SplitWarpgroupLoops::divide(scf::ForOp loop, Rows rows, ArrayRef<scf::IfOp>
     return arith::AddIOp::create(b, rows.first,
                                  arith::MulIOp::create(b, group, constant(kRowsOfGroup)));
   };
-  Value first = firstOf(WarpgroupOp::create(b, b.getIndexType()));
+  Value first = firstOf(fa::named(WarpgroupOp::create(b, b.getIndexType()), "warpgroup"));
   IRMapping mine;
   bounds.clone(b, first, mine);
   Value least;

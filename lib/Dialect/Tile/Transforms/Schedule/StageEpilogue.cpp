@@ -32,6 +32,7 @@
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -109,7 +110,7 @@ RingOp StageEpilogue::makeRing(StoreOp store, RingType type) {
   OpBuilder b = OpBuilder::atBlockBegin(&entry);
   for (auto ring : entry.getOps<RingOp>())
     b.setInsertionPointAfter(ring);
-  return RingOp::create(b, store.getLoc(), type);
+  return RingOp::create(b, fa::named(store.getLoc(), "out_ring"), type);
 }
 
 /// The slot's tile begins at this column of the one that is stored.
