@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include "fa/Dialect/Tile/IR/LinearForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -127,14 +128,6 @@ Value Emitter::spread(Value input, const Layout &from, const Layout &to, int64_t
   return vector::ShuffleOp::create(b, input, input, shuffle);
 }
 
-/// The numbers 0, 1, ... of the columns that the value is, or repeats in each row of a tile.
-static tile::IotaOp numbersOfColumns(Value value) {
-  if (auto broadcast = value.getDefiningOp<tile::BroadcastOp>(); broadcast && broadcast.getDim())
-    value = *broadcast.getDim() == 0 ? broadcast.getInput() : Value();
-  auto iota = value ? value.getDefiningOp<tile::IotaOp>() : tile::IotaOp();
-  return iota && matchPattern(iota.getStart(), m_Zero()) ? iota : tile::IotaOp();
-}
-
 /// The part of numbers that differs from thread to thread, and the other, a constant vector
 /// for what `value` holds.
 FailureOr<std::pair<Value, Value>> Emitter::splitNumbers(tile::IotaOp iota, Value value) {
@@ -154,7 +147,7 @@ FailureOr<std::pair<Value, Value>> Emitter::splitNumbers(tile::IotaOp iota, Valu
 /// takes a register. Where the limit leaves room to subtract.
 FailureOr<bool> Emitter::emitCompareNumbers(Operation *op) {
   auto compare = dyn_cast<arith::CmpIOp>(op);
-  tile::IotaOp iota = compare ? numbersOfColumns(compare.getLhs()) : tile::IotaOp();
+  tile::IotaOp iota = compare ? tile::getColumnIndices(compare.getLhs()) : tile::IotaOp();
   tile::MaybeInterval range = iota ? ranges.get(compare.getRhs()) : tile::MaybeInterval();
   if (!range || !getElementTypeOrSelf(compare.getLhs()).isInteger(32) || !range->fits(31))
     return false;
@@ -174,7 +167,7 @@ static tile::IotaOp floatNumbers(Value value) {
       broadcast && broadcast.getDim() == 0)
     value = broadcast.getInput();
   auto floats = value.getDefiningOp<arith::SIToFPOp>();
-  return floats ? numbersOfColumns(floats.getIn()) : tile::IotaOp();
+  return floats ? tile::getColumnIndices(floats.getIn()) : tile::IotaOp();
 }
 
 static bool mayReassociate(Operation *op) {

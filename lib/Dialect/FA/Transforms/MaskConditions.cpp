@@ -121,8 +121,8 @@ LoopSet MaskRanges::whereAtMostZero(const Linear &x) {
   LoopSet set;
   if (x.unknown)
     return set;
-  int64_t c = x.coefficient(kLoop);
-  Linear rest = add(x, atom(kLoop), -c);
+  int64_t c = x.coefficient(loopIndex);
+  Linear rest = add(x, atom(loopIndex), -c);
   if (rest.unknown)
     return set;
   bool exact = !inLoop(rest);
@@ -284,18 +284,18 @@ Verdict MaskRanges::atMostZero(Linear x, unsigned depth) {
   }
 
   Verdict v;
-  int64_t c = x.coefficient(kLoop);
-  Linear rest = add(x, atom(kLoop), -c);
+  int64_t c = x.coefficient(loopIndex);
+  Linear rest = add(x, atom(loopIndex), -c);
   if (std::abs(c) == 1 && !rest.unknown) {
     // The loop's index alone on one side: one comparison in the loop.
     Linear bound = scale(rest, -c);
     Value least = lowest(bound), most = highest(bound);
     if (c == 1) {
-      v.canBeTrue = e.le(atoms[kLoop].lo, most);
-      v.canBeFalse = e.lt(least, atoms[kLoop].hi);
+      v.canBeTrue = e.le(atoms[loopIndex].lo, most);
+      v.canBeFalse = e.lt(least, atoms[loopIndex].hi);
     } else {
-      v.canBeTrue = e.le(least, atoms[kLoop].hi);
-      v.canBeFalse = e.lt(atoms[kLoop].lo, most);
+      v.canBeTrue = e.le(least, atoms[loopIndex].hi);
+      v.canBeFalse = e.lt(atoms[loopIndex].lo, most);
     }
   } else {
     v.canBeTrue = e.le(lowest(x), e.constant(0));

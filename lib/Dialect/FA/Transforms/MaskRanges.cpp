@@ -25,11 +25,13 @@ static bool fits(Wide value) { return value >= -kMostMagnitude && value <= kMost
 static constexpr int64_t kMostIndex = (int64_t(1) << 31) - 1;
 
 MaskRanges::MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets)
-    : e(e), loopAxis(loop.axis), loopLength(loop.length), findsSets(findsSets) {
+    : e(e), loopIndex(numberOf(loop.axis)), blockIndex(numberOf(block.axis)),
+      loopLength(loop.length), findsSets(findsSets) {
   assert(block.axis != loop.axis && "a box has two axes");
-  atoms.push_back({loop.first, loop.last, 0, kMostIndex, /*inLoop=*/true, kMixed, -1});
-  atoms.push_back({block.first, block.last, 0, kMostIndex, /*inLoop=*/false, /*move=*/1,
-                   /*step=*/1});
+  atoms.resize(tile::LinearForm::kRest);
+  atoms[loopIndex] = {loop.first, loop.last, 0, kMostIndex, /*inLoop=*/true, kMixed, -1};
+  atoms[blockIndex] = {block.first, block.last, 0, kMostIndex, /*inLoop=*/false,
+                       /*move=*/1,  /*step=*/1};
   for (Value length : {loop.length, block.length})
     atoms.push_back({length, length, 0, kMostIndex});
 }
@@ -37,13 +39,6 @@ MaskRanges::MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &lo
 //===----------------------------------------------------------------------===//
 // Atoms
 //===----------------------------------------------------------------------===//
-
-int64_t Linear::coefficient(unsigned atom) const {
-  for (auto [index, factor] : terms)
-    if (index == atom)
-      return factor;
-  return 0;
-}
 
 Linear MaskRanges::constant(int64_t value) {
   if (!fits(value))
@@ -133,43 +128,19 @@ void MaskRanges::assume(Value condition) {
 //===----------------------------------------------------------------------===//
 
 Linear MaskRanges::add(const Linear &x, const Linear &y, int64_t factor) {
-  if (x.unknown || y.unknown || !fits(factor))
+  if (x.unknown || y.unknown)
+    return Linear::getUnknown();
+  std::optional<tile::LinearForm> form = x.plus(y, factor);
+  tile::MaybeInterval range =
+      form ? form->range([&](unsigned atom) { return rangeOf(atom); }) : std::nullopt;
+  if (!range)
     return Linear::getUnknown();
   Linear sum;
-  Wide magnitude = 0, least = 0, most = 0;
-  auto push = [&](unsigned index, Wide coefficient) {
-    if (coefficient == 0)
-      return;
-    const Atom &atom = atoms[index];
-    Wide a = coefficient * atom.least, b = coefficient * atom.most;
-    magnitude += std::max(a < 0 ? -a : a, b < 0 ? -b : b) +
-                 (fits(coefficient) ? 0 : Wide(kMostMagnitude) * 4);
-    least += std::min(a, b);
-    most += std::max(a, b);
-    sum.terms.push_back({index, static_cast<int64_t>(coefficient)});
-  };
-  auto *p = x.terms.begin(), *pEnd = x.terms.end();
-  auto *q = y.terms.begin(), *qEnd = y.terms.end();
-  while (p != pEnd || q != qEnd) {
-    unsigned index = q == qEnd || (p != pEnd && p->first < q->first) ? p->first : q->first;
-    Wide coefficient = 0;
-    if (p != pEnd && p->first == index)
-      coefficient += (p++)->second;
-    if (q != qEnd && q->first == index)
-      coefficient += Wide(factor) * (q++)->second;
-    if (!fits(coefficient))
-      return Linear::getUnknown();
-    push(index, coefficient);
-  }
-  Wide constant = Wide(x.constant) + Wide(factor) * y.constant;
-  magnitude += constant < 0 ? -constant : constant;
-  if (!fits(magnitude))
-    return Linear::getUnknown();
-  sum.constant = static_cast<int64_t>(constant);
-  least += constant;
-  most += constant;
+  static_cast<tile::LinearForm &>(sum) = std::move(*form);
+  Wide least = range->low, most = range->high;
   // Indices are below their lengths: sk - j >= 1.
-  for (auto [index, length] : {std::pair(kLoop, kLoopLength), std::pair(kBlock, kBlockLength)}) {
+  for (auto [index, length] : {std::pair(loopIndex, unsigned(kLoopLength)),
+                               std::pair(blockIndex, unsigned(kBlockLength))}) {
     Wide a = sum.coefficient(index), b = sum.coefficient(length);
     if (a < 0 && b > 0)
       least += std::min(-a, b) * (Wide(kMostIndex) + 1);
@@ -230,11 +201,7 @@ Linear MaskRanges::multiply(const Linear &x, const Linear &y) {
        most = *std::max_element(corners, corners + 4);
   // The bounds that are emitted are products of sums within the atoms' bounds.
   auto magnitude = [&](const Linear &z) {
-    Wide sum = std::abs(z.constant);
-    for (auto [index, factor] : z.terms)
-      sum += Wide(std::abs(factor)) *
-             std::max(std::abs(atoms[index].least), std::abs(atoms[index].most));
-    return sum;
+    return z.magnitude([&](unsigned atom) { return rangeOf(atom); });
   };
   Wide mx = magnitude(x), my = magnitude(y);
   if (!fits(mx) || !fits(my) || mx > kMostMagnitude / std::max(my, Wide(1)))

@@ -12,8 +12,8 @@
 //
 //   Atom     a scalar within [lo, hi] over the box: i, j, a uniform scalar, or
 //            a value that is not linear in these (a quotient, a minimum, ...)
-//   Linear   constant + sum of coefficient * atom: sums keep what they share,
-//            so that `i - j <= c` and `j >= i - c` are one comparison
+//   Linear   a LinearForm of atoms: sums keep what they share, so that
+//            `i - j <= c` and `j >= i - c` are one comparison
 //   LoopSet  an interval of the loop's axis that holds whatever is visible to
 //            some index of the block
 //   Verdict  an i1: can it be true, can it be false, and the sets where it is
@@ -30,17 +30,16 @@
 
 #include "ScalarEmitter.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/Tile/IR/LinearForm.h"
 #include <vector>
 
 namespace mlir::fa {
 
 /// Larger magnitudes are unknown, so that what is emitted stays in 64 bits.
-constexpr int64_t kMostMagnitude = int64_t(1) << 62;
+constexpr int64_t kMostMagnitude = tile::Interval::kLimit;
 
-/// constant + sum of coefficient * atom, terms sorted by atom.
-struct Linear {
-  SmallVector<std::pair<unsigned, int64_t>, 4> terms;
-  int64_t constant = 0;
+/// A form of i, j and further atoms, which is exact over the box.
+struct Linear : tile::LinearForm {
   /// Bounds known at compile time.
   int64_t least = 0, most = 0;
   bool unknown = false;
@@ -50,11 +49,10 @@ struct Linear {
     x.unknown = true;
     return x;
   }
-  int64_t coefficient(unsigned atom) const;
   bool isConstant() const { return !unknown && terms.empty(); }
   bool isNonNegative() const { return !unknown && least >= 0; }
   bool operator==(const Linear &other) const {
-    return !unknown && !other.unknown && terms == other.terms && constant == other.constant;
+    return !unknown && !other.unknown && LinearForm::operator==(other);
   }
 };
 
@@ -118,7 +116,7 @@ public:
   // Integers.
   Linear constant(int64_t value);
   /// The index along an axis: i along the rows, j along the keys.
-  Linear index(TileAxis axis) { return atom(axis == loopAxis ? kLoop : kBlock); }
+  Linear index(TileAxis axis) { return atom(numberOf(axis)); }
   /// A scalar that is the same over the box, within [least, most].
   Linear uniform(Value index, int64_t least, int64_t most);
   Linear add(const Linear &x, const Linear &y, int64_t factor = 1);
@@ -160,8 +158,13 @@ public:
   ScalarEmitter &emitter() { return e; }
 
 private:
-  /// The first atoms: the indices and the lengths of both axes.
-  enum : unsigned { kLoop, kBlock, kLoopLength, kBlockLength };
+  /// The first atoms after both indices.
+  enum : unsigned { kLoopLength = tile::LinearForm::kRest, kBlockLength };
+
+  static unsigned numberOf(TileAxis axis) {
+    return axis == TileAxis::rows ? tile::LinearForm::kRow : tile::LinearForm::kColumn;
+  }
+  tile::Interval rangeOf(unsigned atom) const { return {atoms[atom].least, atoms[atom].most}; }
 
   Linear atom(unsigned index);
   Linear addAtom(Atom atom);
@@ -182,7 +185,8 @@ private:
   bool isBand(const LoopSet &x, const LoopSet &y);
 
   ScalarEmitter &e;
-  TileAxis loopAxis;
+  /// The atoms of the indices of both axes.
+  unsigned loopIndex, blockIndex;
   Value loopLength;
   bool findsSets;
   Value assumption;

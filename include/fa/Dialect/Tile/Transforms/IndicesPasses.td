@@ -16,23 +16,31 @@
 include "mlir/Pass/PassBase.td"
 
 def TileNarrowIndices : Pass<"tile-narrow-indices", "::mlir::tile::FuncOp"> {
-  let summary = "compare and compute positions in 32 bits where they fit";
+  let summary = "compare and compute row and column indices in 32 bits where they fit";
   let description = [{
-    What: turns comparisons of positions that are linear in the column's number
-    into comparisons of that number with a limit per row, in i32, of those of one
-    condition that limit it from the same side makes one, and other arithmetic on
-    tiles of positions brings into i32 where its values fit.
+    Mask a tile of scores with one 32-bit comparison an element. Row and column indices
+    are 64 bits wide, twice a score, so that masks and scores that compute on them would
+    cost several instructions an element. The pass
+
+    - turns a comparison that is linear in the column index (`LinearForm`: a sum of the
+      row index, the column index, and a rest) into one of the column index, counted
+      from 0 in its tile, with a limit of its row, in i32;
+    - merges comparisons of one condition that limit the column from the same side;
+    - brings other arithmetic on tiles of indices into i32 where its values fit.
+
+    With `before-loops`, the part of a limit that a loop does not change is computed
+    before the loop. That takes a register there.
 
     Requires: tile programs; sizes of views less than 2^31, as a launch checks.
-    Ensures: nothing; where a range is unknown, the op stays.
+    Ensures: nothing; an op whose range is unknown stays.
 
     Numerics: exact.
 
-    Example (`test/Dialect/Tile/Transforms/Indices/narrow-indices.mlir`): `j0 + c <= i + sk - sq`
-    becomes `c < limit`, where the limits are a column of i32: `r + 1 + (i0 + sk - sq - j0)`.
+    Example (`test/Dialect/Tile/Transforms/Indices/narrow-indices.mlir`): `j0 + j <= i0 + i + sk - sq`
+    becomes `j < limit`, where the limits are a column of i32: `i + 1 + (i0 + sk - sq - j0)`.
     The sum in parentheses, the same for all rows, is computed in 64 bits. With `before-loops`,
-    what a loop over j0 does not change is computed before it, which takes a register there, and
-    j0 is subtracted in i32, with ends that keep it exact.
+    i0 + sk - sq is computed before a loop over j0, and j0 is subtracted in i32, with ends that
+    keep it exact.
 
     ```mlir
     %visible = arith.cmpi slt, %columns, %limits : tensor<64x128xi32>
@@ -44,21 +52,22 @@ def TileNarrowIndices : Pass<"tile-narrow-indices", "::mlir::tile::FuncOp"> {
 }
 
 def TileConvertIndicesToFloat : Pass<"tile-convert-indices-to-float", "::mlir::tile::FuncOp"> {
-  let summary = "convert sums of positions to floats once a tile";
+  let summary = "convert sums of row and column indices to floats once a tile";
   let description = [{
-    What: where a tile of sums of positions and sizes is converted to f32, and
-    runs by 1 or -1 from column to column, the part that is common to the tile is
-    converted, and the numbers of rows and columns, from 0 on, are added as floats. So
-    each element takes one addition of a constant, instead of two of integers and
-    a conversion; and where a thread has elements on one diagonal, i - j is the
-    same for them, and so is what is computed from it.
+    Compute the distance of a query and a key, as ALiBi's scores have it, by one float
+    addition an element instead of two integer ones and a conversion. The pass takes
+    each conversion to f32 of a sum of indices (`LinearForm`) in which the column index
+    counts once, positive or negative, and the row index at most once. It converts what
+    is common to the tile, and adds row and column indices, from 0 on, as floats. Where a
+    thread has elements on one diagonal, i - j is the same for them, and so is what is
+    computed from it.
 
-    Requires: nothing. Ensures: nothing else changes. Sums of other numbers, such
-    as captured ones, stay, and what multiplies positions.
+    Requires: nothing. Ensures: nothing else changes. Sums with other terms, such as
+    captured numbers and multiples of indices, stay.
 
     Numerics: exact where the sum and its parts are below 2^24; beyond, rounded
-    twice (2^-23 relative). Where sums of i32 come within a tile's sizes of the ends
-    of i32, they may be taken to have wrapped around or not.
+    twice (2^-23 relative). Sums of i32 that come within a tile's sizes of the ends
+    of i32 may be taken to have wrapped around or not.
 
     Example (`test/Dialect/Tile/Transforms/Indices/convert-indices-to-float.mlir`): sitofp(i - j) becomes
 
@@ -76,17 +85,18 @@ def TileConvertIndicesToFloat : Pass<"tile-convert-indices-to-float", "::mlir::t
 }
 
 def TilePredicateMasks : Pass<"tile-predicate-masks", "::mlir::tile::FuncOp"> {
-  let summary = "select only for rows of which it changes an element";
+  let summary = "mask only the rows of a tile that have a hidden score";
   let description = [{
-    What: a select of a tile, by comparisons of the columns' numbers with a limit
-    per row, or one for all, goes into a `tile.if_any` that runs for groups of rows
-    of which some column is beyond its limit. So of a tile on the edge of what
-    is selected, groups of rows on one side of the edge do nothing. All limits above
-    become one, and all below, and the comparisons a `tile.columns_between`.
+    Mask only those rows of a tile of scores that have a hidden one: of a tile on the
+    diagonal of a causal mask, the rows below it cost nothing. The pass takes a select whose
+    condition compares the column index with limits, one a row or one for all. It merges
+    the limits from above into one and those from below into another, and puts the select
+    into a `tile.if_any` that runs for groups of rows that have a column beyond their limit.
+    There the comparisons are one `tile.columns_between`.
 
-    Requires: comparisons in i32 (`tile-narrow-indices`). Ensures: nothing else
-    changes; where something else is compared, or no limit is one per row, the select
-    stays.
+    Requires: comparisons in i32 (`tile-narrow-indices`). Ensures: nothing else changes. A
+    select stays if its condition compares something else, or if all its limits are the
+    same for all rows.
 
     Numerics: exact.
 

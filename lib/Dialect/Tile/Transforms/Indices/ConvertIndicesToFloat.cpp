@@ -5,17 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A sum of positions is x = s + r + c, s the same for the tile, r and c the numbers of
-// the row and of the column from 0 on, each of them added or subtracted, or no r. So
-// float(x) = float(s) +- float(r) +- float(c), each of them an integer, and exact as long
-// as they are below 2^24.
+// A sum of indices is x = s + r i + c j, where s is the same for the tile, i and j are
+// the row and the column index from 0 on, c is 1 or -1, and r is that or 0 (LinearForm.h).
+// So float(x) = float(s) + r float(i) + c float(j), each of them an integer, and exact as
+// long as they are below 2^24.
 //
 // s is computed modulo 2^32: it is what x is in row and column 0, whatever its parts
 // were. Only where x wraps around within the tile, the sum of floats does not.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Positions.h"
+#include "Indices.h"
+#include "fa/Dialect/Tile/IR/LinearForm.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 
 namespace mlir::tile {
@@ -26,85 +27,41 @@ namespace mlir::tile {
 using namespace mlir;
 using namespace mlir::tile;
 
-namespace {
-
-struct Term {
-  Value value;
-  bool negative;
-};
-
-/// A sum of positions, modulo 2^32.
-struct Positions {
-  /// The same for all rows; numbers of rows.
-  SmallVector<Term> scalars, rows;
-  /// How the columns' numbers count; 0 where there are none yet.
-  int columns = 0;
-
-  bool take(Value value, bool negative, std::optional<int64_t> dim);
-
-private:
-  bool takeScalar(Value value, bool negative);
-};
-
-} // namespace
-
-/// A scalar counts as a position where it is one of index, or made of one.
-bool Positions::takeScalar(Value value, bool negative) {
-  while (auto cast = value.getDefiningOp<arith::IndexCastOp>()) {
-    if (!cast.getIn().getType().isIndex())
-      return false;
-    value = cast.getIn();
-  }
-  scalars.push_back({value, negative});
-  return value.getType().isIndex();
-}
-
-/// Adds a value, whose elements differ along `dim` of the tile, or along both.
-bool Positions::take(Value value, bool negative, std::optional<int64_t> dim) {
+/// Return the form of a tile that is a sum of indices: one whose column index counts once,
+/// its row index at most once, and whose other terms are indices and the same for the tile.
+static std::optional<LinearForm> getSumOfIndices(LinearForms &forms, Value tile) {
   constexpr size_t kMostTerms = 16;
-  Operation *op = value.getDefiningOp();
-  if (!op || scalars.size() + rows.size() > kMostTerms)
-    return false;
-  if (isa<arith::AddIOp, arith::SubIOp>(op))
-    return take(op->getOperand(0), negative, dim) &&
-           take(op->getOperand(1), negative != isa<arith::SubIOp>(op), dim);
-  // Only what drops upper bits: it commutes with sums.
-  if (auto cast = dyn_cast<arith::IndexCastOp>(op))
-    return getElementTypeOrSelf(cast.getIn()).isIndex() && take(cast.getIn(), negative, dim);
-  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    Value input = broadcast.getInput();
-    if (!isa<RankedTensorType>(input.getType()))
-      return takeScalar(input, negative);
-    return take(input, negative, 1 - *broadcast.getDim());
-  }
-  auto iota = dyn_cast<IotaOp>(op);
-  if (!iota || !dim || !takeScalar(iota.getStart(), negative))
-    return false;
-  if (*dim == 0) {
-    rows.push_back({value, negative});
-    return rows.size() == 1;
-  }
-  columns += negative ? -1 : 1;
-  return true;
+  std::optional<LinearForm> sum = forms.get(tile);
+  if (!sum || std::abs(sum->column()) != 1 || std::abs(sum->row()) > 1 ||
+      sum->terms.size() > kMostTerms)
+    return std::nullopt;
+  for (auto [number, factor] : sum->terms)
+    if (number >= LinearForm::kRest) {
+      const LinearForms::Term &term = forms.term(number);
+      if (!term.isUniform() || !term.value.getType().isIndex() || std::abs(factor) != 1)
+        return std::nullopt;
+    }
+  return sum;
 }
 
 static void convert(arith::SIToFPOp op) {
   auto type = dyn_cast<RankedTensorType>(op.getType());
-  unsigned bits = getElementTypeOrSelf(op.getIn()).isInteger(32) ? 32 : 0;
-  Positions sum;
-  if (!type || type.getRank() != 2 || !type.getElementType().isF32() || bits != 32 ||
-      !sum.take(op.getIn(), false, std::nullopt) || std::abs(sum.columns) != 1)
+  if (!type || type.getRank() != 2 || !type.getElementType().isF32() ||
+      !getElementTypeOrSelf(op.getIn()).isInteger(32))
+    return;
+  LinearForms forms;
+  std::optional<LinearForm> sum = getSumOfIndices(forms, op.getIn());
+  if (!sum)
     return;
 
   ImplicitLocOpBuilder b(op.getLoc(), op);
-  Value common = constant(b, b.getI32Type(), 0);
-  auto add = [&](Value to, Value value, bool negative) -> Value {
-    if (negative)
-      return arith::SubIOp::create(b, to, value);
-    return arith::AddIOp::create(b, to, value);
-  };
-  for (const Term &term : sum.scalars)
-    common = add(common, castToI32(b, term.value), term.negative);
+  Value common = constant(b, b.getI32Type(), llvm::SignExtend64<32>(sum->constant));
+  for (auto [number, factor] : sum->terms)
+    if (number >= LinearForm::kRest) {
+      Value term = castToI32(b, forms.term(number).value);
+      common = factor < 0 ? arith::SubIOp::create(b, common, term).getResult()
+                          : arith::AddIOp::create(b, common, term).getResult();
+    }
   // So that a target may add constants last, and find the same sums in several rows.
   auto flags = arith::FastMathFlags::reassoc;
   auto combine = [&](Value x, Value y, bool negative) -> Value {
@@ -112,19 +69,19 @@ static void convert(arith::SIToFPOp op) {
       return arith::SubFOp::create(b, x, y, flags);
     return arith::AddFOp::create(b, x, y, flags);
   };
-  auto numbers = [&](int64_t dim) -> Value {
-    Value integers = numbersFromZero(b, type.getDimSize(dim));
+  auto indices = [&](int64_t dim) -> Value {
+    Value integers = indicesFromZero(b, type.getDimSize(dim));
     auto floats = cast<RankedTensorType>(integers.getType()).clone(b.getF32Type());
     return arith::SIToFPOp::create(b, floats, integers);
   };
   auto rowsType = RankedTensorType::get({type.getDimSize(0)}, b.getF32Type());
   Value base = BroadcastOp::create(b, rowsType, arith::SIToFPOp::create(b, b.getF32Type(), common),
                                    IntegerAttr());
-  for (const Term &term : sum.rows)
-    base = combine(base, numbers(0), term.negative);
+  if (sum->row() != 0)
+    base = combine(base, indices(0), sum->row() < 0);
   Value bases = BroadcastOp::create(b, type, base, b.getI64IntegerAttr(1));
-  Value columns = BroadcastOp::create(b, type, numbers(1), b.getI64IntegerAttr(0));
-  Value sums = combine(bases, columns, sum.columns < 0);
+  Value columns = BroadcastOp::create(b, type, indices(1), b.getI64IntegerAttr(0));
+  Value sums = combine(bases, columns, sum->column() < 0);
   op.replaceAllUsesWith(sums);
   op.erase();
 }

@@ -5,19 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The condition of the select is a conjunction of comparisons of c, the column's
-// number from 0 to n - 1, with limits. They become one limit above and one below,
+// The condition of the select is a conjunction of comparisons of the column index j, from
+// 0 to n - 1, with limits. They become one limit above and one below,
 //
-//     low <= c < high,  low = the greatest, high = the least of them
+//     low <= j < high,  low = the greatest, high = the least of them
 //
 // per row, so that a row is changed by one where low > 0, by the other where high < n.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Positions.h"
-#include "fa/Dialect/Tile/IR/Integers.h"
+#include "Indices.h"
+#include "fa/Dialect/Tile/IR/LinearForm.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::tile {
@@ -30,7 +29,7 @@ using namespace mlir::tile;
 
 namespace {
 
-/// One comparison: the column's number on the left, a limit on the right, which is a
+/// One comparison: the column index on the left, a limit on the right, which is a
 /// column of limits, or a scalar.
 struct Limit {
   arith::CmpIPredicate predicate;
@@ -39,16 +38,7 @@ struct Limit {
 
 } // namespace
 
-/// Whether the value is 0, 1, ... along the columns.
-static bool isColumnNumber(Value value) {
-  auto broadcast = value.getDefiningOp<BroadcastOp>();
-  if (broadcast && broadcast.getDim() == 0)
-    value = broadcast.getInput();
-  auto iota = value.getDefiningOp<IotaOp>();
-  return iota && matchPattern(iota.getStart(), m_Zero());
-}
-
-/// The limit's value for a row: a column of limits, or a scalar; null where it has
+/// Return the limit's value for a row: a column of limits, or a scalar; null where it has
 /// neither form.
 static Value limitOf(Value value) {
   auto broadcast = value.getDefiningOp<BroadcastOp>();
@@ -62,7 +52,7 @@ static Value limitOf(Value value) {
              : limitOf(broadcast.getInput());
 }
 
-/// Adds the comparisons of a conjunction; fails on anything else.
+/// Collect the comparisons of a conjunction; fail on anything else.
 static bool collect(Value value, SmallVectorImpl<Limit> &limits) {
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<arith::AndIOp>(op))
@@ -71,7 +61,7 @@ static bool collect(Value value, SmallVectorImpl<Limit> &limits) {
     return broadcast.getDim() == 0 && collect(broadcast.getInput(), limits);
   auto compare = dyn_cast_if_present<arith::CmpIOp>(op);
   if (!compare || !getElementTypeOrSelf(compare.getLhs()).isInteger(32) ||
-      !isColumnNumber(compare.getLhs()))
+      !getColumnIndices(compare.getLhs()))
     return false;
   Value limit = limitOf(compare.getRhs());
   limits.push_back({compare.getPredicate(), limit});
@@ -86,8 +76,8 @@ static bool isAbove(arith::CmpIPredicate predicate) {
   return predicate == arith::CmpIPredicate::sgt || predicate == arith::CmpIPredicate::sge;
 }
 
-/// The limit, at most n, as one that c is less than, or not less than. Scalars first, so
-/// that they are brought to rows once.
+/// Bring the limit to one that j is less than, or not less than, at most n. Scalars stay
+/// scalars, so that they are brought to rows once.
 static Value normalize(ImplicitLocOpBuilder &b, Ranges &ranges, const Limit &limit,
                        int64_t columns) {
   Type type = limit.limit.getType();
@@ -104,7 +94,7 @@ static Value normalize(ImplicitLocOpBuilder &b, Ranges &ranges, const Limit &lim
   return next ? arith::AddIOp::create(b, value, number(1)).getResult() : value;
 }
 
-static void skip(Ranges &ranges, arith::SelectOp select) {
+static void predicate(Ranges &ranges, arith::SelectOp select) {
   auto type = dyn_cast<RankedTensorType>(select.getType());
   SmallVector<Limit> limits;
   if (!type || type.getRank() != 2 || !isa<RankedTensorType>(select.getCondition().getType()) ||
@@ -112,7 +102,7 @@ static void skip(Ranges &ranges, arith::SelectOp select) {
         return isBelow(limit.predicate) || isAbove(limit.predicate);
       }))
     return;
-  // Of what is the same for all rows, a tile asks as a whole.
+  // What is the same for all rows decides for the tile as a whole: an if does that.
   if (llvm::none_of(
           limits, [](const Limit &limit) { return isa<RankedTensorType>(limit.limit.getType()); }))
     return;
@@ -132,7 +122,7 @@ static void skip(Ranges &ranges, arith::SelectOp select) {
   auto fill = [&](int64_t value) -> Value {
     return BroadcastOp::create(b, rowsType, constant(b, b.getI32Type(), value), IntegerAttr());
   };
-  // Few tiles are on both edges, so each side asks for itself.
+  // Few tiles are on both edges, so each side has a predicate of its own.
   using Predicate = arith::CmpIPredicate;
   Value result = select.getTrueValue();
   for (bool above : {true, false}) {
@@ -161,7 +151,7 @@ struct PredicateMasks : tile::impl::TilePredicateMasksBase<PredicateMasks> {
     SmallVector<arith::SelectOp> selects;
     getOperation().walk([&](arith::SelectOp op) { selects.push_back(op); });
     for (arith::SelectOp op : selects)
-      skip(ranges, op);
+      predicate(ranges, op);
     // Erases what has no use left.
     (void)applyPatternsGreedily(getOperation(), RewritePatternSet(&getContext()));
   }

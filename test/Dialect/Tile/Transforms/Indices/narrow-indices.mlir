@@ -149,6 +149,39 @@ tile.func @joined(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (
   tile.return
 }
 
+// j + i <= 3 i + 5 - i: what is left counts, j < i + 6.
+// CHECK-LABEL: tile.func @cancelled
+// CHECK-DAG: %[[SIX:.*]] = arith.constant 6 : i32
+// CHECK: %[[CLAMPED:.*]] = arith.minsi
+// CHECK: %[[SHARED:.*]] = arith.index_cast %[[CLAMPED]] : index to i32
+// CHECK: %[[FIRST:.*]] = arith.addi %[[SHARED]], %[[SIX]] : i32
+// CHECK: %[[FIRSTS:.*]] = tile.broadcast %[[FIRST]] : i32 -> tensor<64xi32>
+// CHECK: %[[ROWS:.*]] = tile.iota
+// CHECK: arith.addi %[[FIRSTS]], %[[ROWS]] : tensor<64xi32>
+// CHECK: arith.cmpi slt, {{.*}} : tensor<64x128xi32>
+// CHECK-NOT: tensor<64x128xindex>
+tile.func @cancelled(%x: !tile.view<?x?xi8>, %t: index) grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c5 = arith.constant 5 : index
+  %c64 = arith.constant 64 : index
+  %i0 = arith.muli %t, %c64 : index
+  %i = tile.iota %i0 : index -> tensor<64xindex>
+  %j = tile.iota %c0 : index -> tensor<128xindex>
+  %is = tile.broadcast %i dim 1 : tensor<64xindex> -> tensor<64x128xindex>
+  %js = tile.broadcast %j dim 0 : tensor<128xindex> -> tensor<64x128xindex>
+  %left = arith.addi %js, %is : tensor<64x128xindex>
+  %twice = arith.addi %i, %i : tensor<64xindex>
+  %thrice = arith.addi %twice, %i : tensor<64xindex>
+  %fives = tile.broadcast %c5 : index -> tensor<64xindex>
+  %sum = arith.addi %thrice, %fives : tensor<64xindex>
+  %less = arith.subi %sum, %i : tensor<64xindex>
+  %right = tile.broadcast %less dim 1 : tensor<64xindex> -> tensor<64x128xindex>
+  %m = arith.cmpi sle, %left, %right : tensor<64x128xindex>
+  %b = arith.extui %m : tensor<64x128xi1> to tensor<64x128xi8>
+  tile.store %b, %x[%i0, %c0] dims [0, 1] : tensor<64x128xi8>, !tile.view<?x?xi8>
+  tile.return
+}
+
 // What may exceed 32 bits, or has no known range, stays.
 // CHECK-LABEL: tile.func @wide
 // CHECK: arith.muli {{.*}} : tensor<64x128xindex>
