@@ -8,8 +8,8 @@
 // A region is scalar code for one (i, j). Its values are expanded one by one,
 // each at the smallest of scalar, row (depends on i), column (on j) and tile
 // (on both); `tile.broadcast` joins them where an op needs them at one shape.
-// Captured tensors become `tile.load` where every index is b, h, i, j or a
-// scalar, `tile.gather` otherwise; both read 0 out of range, as the region does.
+// Captured tensors become `tile.load` where every index is a scalar or, plus a
+// constant, i or j; `tile.gather` otherwise. Both read 0 out of range, as the region does.
 //
 // Both arms of an `scf.if` are evaluated, so division by zero, MIN / -1 and
 // shifts past the width get the value 0 instead of being undefined, and flags
@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowBuilder.h"
+#include "fa/Dialect/Tile/IR/LinearForm.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -38,8 +39,9 @@ class Expander {
 public:
   Expander(OpBuilder &b, int64_t rows, int64_t columns) : b(b), rows(rows), columns(columns) {}
 
-  /// The region's yielded value as a tile of rows x columns, null after an error.
-  Value expand(Region &region, ArrayRef<Item> arguments, unsigned firstPosition, Value row,
+  /// Return the region's yielded value as a tile of rows x columns, null after an error. Its
+  /// arguments are b, h, i, ... from `firstArgument` on.
+  Value expand(Region &region, ArrayRef<Item> arguments, unsigned firstArgument, Value row,
                Value column);
   Value toTile(Item item, Location loc) { return toShape(item, true, true, loc); }
   Item iota(Value start, bool onRow, Location loc);
@@ -51,6 +53,7 @@ private:
   LogicalResult expandOp(Operation &op);
   LogicalResult expandIf(scf::IfOp op);
   LogicalResult expandExtract(tensor::ExtractOp op);
+  Value startOf(const Item &index, Location loc);
   LogicalResult expandDivision(Operation &op, bool isSigned);
   Value saturate(Operation &op, Value x, bool onRow, bool onColumn);
   Operation *elementwise(Operation &op, StringRef name, ArrayRef<Value> operands, bool onRow,
@@ -58,7 +61,10 @@ private:
 
   OpBuilder &b;
   int64_t rows, columns;
-  Value row, column, positionI, positionJ;
+  /// Where the tile of scores begins, and its indices.
+  Value row, column;
+  Item rowIndices, columnIndices;
+  tile::LinearForms forms;
   DenseMap<Value, Item> items;
 };
 
@@ -240,6 +246,25 @@ Value Expander::saturate(Operation &op, Value x, bool onRow, bool onColumn) {
   return arith::SelectOp::create(b, loc, below, constant(b.getIntegerAttr(element, least)), result);
 }
 
+/// Return where a tile of captured elements begins along a dimension with these indices: they
+/// are i or j, plus a constant; null for others.
+Value Expander::startOf(const Item &index, Location loc) {
+  constexpr int64_t kMost = int64_t(1) << 30;
+  if (index.onRow == index.onColumn)
+    return {};
+  auto form = forms.get(index.value, index.onRow, index.onColumn);
+  auto own =
+      forms.get((index.onRow ? rowIndices : columnIndices).value, index.onRow, index.onColumn);
+  auto offset = form && own ? form->plus(*own, -1) : std::nullopt;
+  if (!offset || !offset->terms.empty() || std::abs(offset->constant) > kMost)
+    return {};
+  Value start = index.onRow ? row : column;
+  if (offset->constant == 0)
+    return start;
+  return arith::AddIOp::create(b, loc, start,
+                               arith::ConstantIndexOp::create(b, loc, offset->constant));
+}
+
 LogicalResult Expander::expandExtract(tensor::ExtractOp op) {
   // The tensor is a capture: its item is the tensor outside.
   Value source = items.lookup(op.getTensor()).value;
@@ -249,15 +274,14 @@ LogicalResult Expander::expandExtract(tensor::ExtractOp op) {
   SmallVector<Value> starts;
   for (auto [d, index] : llvm::enumerate(op.getIndices())) {
     Item item = items.lookup(index);
-    bool isI = index == positionI, isJ = index == positionJ;
-    gathers |= (item.onRow || item.onColumn) && !(isI && rowDim < 0) && !(isJ && columnDim < 0);
+    Value start = startOf(item, op.getLoc());
+    int64_t &dim = item.onRow ? rowDim : columnDim;
+    gathers |= (item.onRow || item.onColumn) && (!start || dim >= 0);
     onRow |= item.onRow;
     onColumn |= item.onColumn;
-    if (isI)
-      rowDim = d;
-    if (isJ)
-      columnDim = d;
-    starts.push_back(isI ? row : isJ ? column : item.value);
+    if (start)
+      dim = d;
+    starts.push_back(start ? start : item.value);
   }
   Type element = type.getElementType();
   Type result = onRow || onColumn ? Type(shape(element, onRow, onColumn)) : element;
@@ -374,15 +398,15 @@ FailureOr<SmallVector<Item>> Expander::expandBlock(Block &block) {
   return yielded;
 }
 
-Value Expander::expand(Region &region, ArrayRef<Item> arguments, unsigned firstPosition, Value row,
+Value Expander::expand(Region &region, ArrayRef<Item> arguments, unsigned firstArgument, Value row,
                        Value column) {
   Block &block = region.front();
   this->row = row;
   this->column = column;
-  positionI = block.getArgument(firstPosition + 2);
-  positionJ = block.getArgument(firstPosition + 3);
   for (auto [argument, item] : llvm::zip_equal(block.getArguments(), arguments))
     items[argument] = item;
+  rowIndices = arguments[firstArgument + 2];
+  columnIndices = arguments[firstArgument + 3];
   auto yielded = expandBlock(block);
   return failed(yielded) ? Value() : toTile(yielded->front(), block.getTerminator()->getLoc());
 }
@@ -391,7 +415,7 @@ Value Expander::expand(Region &region, ArrayRef<Item> arguments, unsigned firstP
 // fa.apply_mask, fa.apply_score
 //===----------------------------------------------------------------------===//
 
-template <typename OpT> static SmallVector<Item> positions(OpT op, Expander &expander) {
+template <typename OpT> static SmallVector<Item> argumentsOf(OpT op, Expander &expander) {
   Location loc = unnamed(op.getLoc());
   SmallVector<Item> items{{op.getBatch()},
                           {op.getHead()},
@@ -416,7 +440,7 @@ static LogicalResult expand(ApplyMaskOp op) {
   Value visible = expander.toTile({inside, false, true}, loc);
   if (!op.getBody().empty()) {
     Value masked =
-        expander.expand(op.getBody(), positions(op, expander), 0, op.getRow(), op.getColumn());
+        expander.expand(op.getBody(), argumentsOf(op, expander), 0, op.getRow(), op.getColumn());
     if (!masked)
       return failure();
     visible = arith::AndIOp::create(b, loc, masked, visible);
@@ -436,7 +460,7 @@ static LogicalResult expand(ApplyScoreOp op) {
   auto type = cast<RankedTensorType>(op.getInput().getType());
   Expander expander(b, type.getDimSize(0), type.getDimSize(1));
   SmallVector<Item> arguments{{op.getInput(), true, true}};
-  llvm::append_range(arguments, positions(op, expander));
+  llvm::append_range(arguments, argumentsOf(op, expander));
   Value result = expander.expand(op.getBody(), arguments, 1, op.getRow(), op.getColumn());
   if (!result)
     return failure();

@@ -54,6 +54,40 @@ func.func @captures(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tens
 
 // -----
 
+// An index that is i or j plus a constant is a load from there on; plus a captured number, a gather.
+
+// CHECK-LABEL: fa.map_rows @neighbours
+// CHECK:         %[[NEXT:.*]] = arith.addi %[[I:.*]], %c1{{.*}} : index
+// CHECK:         tile.load %{{.*}}[%{{.*}}, %[[NEXT]]] dims [1] : tensor<?x?xf32> -> tensor<32xf32>
+// CHECK:         %[[BEFORE:.*]] = arith.addi %{{.*}}, %c-2{{.*}} : index
+// CHECK:         tile.load %{{.*}}[%{{.*}}, %[[BEFORE]]] dims [1] : tensor<?x?xf32> -> tensor<48xf32>
+// CHECK:         tile.load %{{.*}}[%[[I]], %{{.*}}] dims [0, 1] : tensor<?x?xf32> -> tensor<32x48xf32>
+// CHECK:         tile.gather {{.*}} : tensor<?x?xf32>[index, tensor<32xindex>] -> tensor<32xf32>
+func.func @neighbours(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>,
+                      %n: index, %t: tensor<?x?xf32>) -> tensor<?x8x?x64xf32> {
+  %o = fa.attention query(%q) key(%k) value(%v) captures(%n, %t) score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %m: index, %y: tensor<?x?xf32>):
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %next = arith.addi %i, %c1 : index
+    %1 = tensor.extract %y[%b, %next] : tensor<?x?xf32>
+    %before = arith.subi %j, %c2 : index
+    %2 = tensor.extract %y[%b, %before] : tensor<?x?xf32>
+    %same = arith.subi %next, %c1 : index
+    %3 = tensor.extract %y[%same, %j] : tensor<?x?xf32>
+    %far = arith.addi %i, %m : index
+    %4 = tensor.extract %y[%b, %far] : tensor<?x?xf32>
+    %5 = arith.addf %s, %1 : f32
+    %6 = arith.addf %5, %2 : f32
+    %7 = arith.addf %6, %3 : f32
+    %8 = arith.addf %7, %4 : f32
+    fa.yield %8 : f32
+  } : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, index, tensor<?x?xf32>) -> tensor<?x8x?x64xf32>
+  return %o : tensor<?x8x?x64xf32>
+}
+
+// -----
+
 // Both arms of an scf.if are evaluated: a division that could trap is guarded.
 
 // CHECK-LABEL: fa.map_rows @guarded
