@@ -54,7 +54,7 @@ def TileNarrowIndices : Pass<"tile-narrow-indices", "::mlir::tile::FuncOp"> {
 def TileConvertIndicesToFloat : Pass<"tile-convert-indices-to-float", "::mlir::tile::FuncOp"> {
   let summary = "convert sums of row and column indices to floats once a tile";
   let description = [{
-    Compute the distance of a query and a key, as ALiBi's scores have it, by one float
+    Compute the distance of two tokens, as linear biases on scores have it, by one float
     addition an element instead of two integer ones and a conversion. The pass takes
     each conversion to f32 of a sum of indices (`LinearForm`) in which the column index
     counts once, positive or negative, and the row index at most once. It converts what
@@ -87,8 +87,8 @@ def TileConvertIndicesToFloat : Pass<"tile-convert-indices-to-float", "::mlir::t
 def TilePredicateMasks : Pass<"tile-predicate-masks", "::mlir::tile::FuncOp"> {
   let summary = "mask only the rows of a tile that have a hidden score";
   let description = [{
-    Mask only those rows of a tile of scores that have a hidden one: of a tile on the
-    diagonal of a causal mask, the rows below it cost nothing. The pass takes a select whose
+    Mask only those rows of a tile of scores that have a hidden one: in a tile on the
+    edge of a mask, the rows that see all of it cost nothing. The pass takes a select whose
     condition compares the column index with limits, one a row or one for all. It merges
     the limits from above into one and those from below into another, and puts the select
     into a `tile.if_any` that runs for groups of rows that have a column beyond their limit.
