@@ -1,5 +1,8 @@
 // Block-sparse attention from lists: row block t sees counts[h, t] blocks of 64 keys,
 // number n of which is blocks[h, t, n]. Keys are whole blocks.
+// RUN: fa-opt %s --verify-roundtrip -o /dev/null
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_80 %s %}
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_90a %s %}
 tile.func @block_list(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = ["H", "Sq", "D"], tile.align = 16 : i64},
                       %k: !tile.view<?x?x64xf16> {tile.name = "k", tile.dims = ["H", "Sk", "D"], tile.align = 16 : i64},
                       %v: !tile.view<?x?x64xf16> {tile.name = "v", tile.dims = ["H", "Sk", "D"], tile.align = 16 : i64},

@@ -2,6 +2,9 @@
 // group: P is recomputed from LSE (in base 2, +inf in rows beyond the last), transposed, so that
 // P^T and dS^T are operands in registers.
 //   dV = sum P^T dO,  dK = scale sum dS^T Q,  dS^T = P^T (V dO^T - delta)
+// RUN: fa-opt %s --verify-roundtrip -o /dev/null
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_80 %s %}
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_90a %s %}
 tile.func @dkdv(%q: !tile.view<?x?x?x96xf16> {tile.name = "q", tile.dims = ["B", "Hq", "Sq", "D"], tile.align = 16 : i64},
                 %k: !tile.view<?x?x?x96xf16> {tile.name = "k", tile.dims = ["B", "Hk", "Sk", "D"], tile.align = 16 : i64},
                 %v: !tile.view<?x?x?x96xf16> {tile.name = "v", tile.dims = ["B", "Hk", "Sk", "D"], tile.align = 16 : i64},

@@ -1,5 +1,8 @@
 // Gradient of queries for one block of rows: dS is an operand in registers.
 //   dQ = scale sum dS K,  dS = P (dO V^T - delta),  P from LSE in base 2
+// RUN: fa-opt %s --verify-roundtrip -o /dev/null
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_80 %s %}
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_90a %s %}
 tile.func @dq(%q: !tile.view<?x?x?x96xf16> {tile.name = "q", tile.dims = ["B", "H", "Sq", "D"], tile.align = 16 : i64},
               %k: !tile.view<?x?x?x96xf16> {tile.name = "k", tile.dims = ["B", "H", "Sk", "D"], tile.align = 16 : i64},
               %v: !tile.view<?x?x?x96xf16> {tile.name = "v", tile.dims = ["B", "H", "Sk", "D"], tile.align = 16 : i64},

@@ -1,5 +1,8 @@
 // Sequences packed one behind the other, heads x tokens x D: the keys of sequence b are rows
 // starts[b] to starts[b + 1]. The bounds of the loop are loaded.
+// RUN: fa-opt %s --verify-roundtrip -o /dev/null
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_80 %s %}
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_90a %s %}
 tile.func @packed(%q: !tile.view<?x?x?x64xf16> {tile.name = "q", tile.dims = ["B", "H", "Sq", "D"], tile.align = 16 : i64},
                   %k: !tile.view<?x?x64xf16> {tile.name = "k", tile.dims = ["H", "T", "D"], tile.align = 16 : i64},
                   %v: !tile.view<?x?x64xf16> {tile.name = "v", tile.dims = ["H", "T", "D"], tile.align = 16 : i64},

@@ -1,5 +1,8 @@
 // Keys and values in pages of 64 rows: page t of sequence b is row pages[b, t] of the pools.
 // A page that does not exist is number -1, which reads zeros and is masked by the length.
+// RUN: fa-opt %s --verify-roundtrip -o /dev/null
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_80 %s %}
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_90a %s %}
 tile.func @paged(%q: !tile.view<?x?x?x64xf16> {tile.name = "q", tile.dims = ["B", "H", "Sq", "D"], tile.align = 16 : i64},
                  %k: !tile.view<?x?x?x64xf16> {tile.name = "k", tile.dims = ["P", "H", "page", "D"], tile.align = 16 : i64},
                  %v: !tile.view<?x?x?x64xf16> {tile.name = "v", tile.dims = ["P", "H", "page", "D"], tile.align = 16 : i64},

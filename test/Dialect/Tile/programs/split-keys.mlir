@@ -1,5 +1,8 @@
 // Split keys: part z of four sees keys z * ceil(n / 4) to (z + 1) * ceil(n / 4) of the 128-row
 // tiles and leaves its own output (not divided), maximum and sum; @merge adds them up.
+// RUN: fa-opt %s --verify-roundtrip -o /dev/null
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_80 %s %}
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_90a %s %}
 tile.func @split_keys(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = ["H", "Sq", "D"], tile.align = 16 : i64},
                       %k: !tile.view<?x?x64xf16> {tile.name = "k", tile.dims = ["H", "Sk", "D"], tile.align = 16 : i64},
                       %v: !tile.view<?x?x64xf16> {tile.name = "v", tile.dims = ["H", "Sk", "D"], tile.align = 16 : i64},

@@ -274,21 +274,24 @@ static LogicalResult checkWarpgroupBounds(RoleOp role) {
   bool outer = around == role || (isa<scf::ForOp, scf::WhileOp>(around) &&
                                   around->getParentOp() == role.getOperation());
   if (!outer)
-    return own.emitOpError() << "(warpgroup_bounds_c1) stands in what a role runs, or its outer loop "
-                                "does; move it out of the '"
-                             << around->getName() << "'";
+    return own.emitOpError()
+           << "(warpgroup_bounds_c1) stands in what a role runs, or its outer loop "
+              "does; move it out of the '"
+           << around->getName() << "'";
   if (holds<PutOp>(role))
     return own.emitOpError() << "(warpgroup_bounds_c1) stands in a role that fills rings, for all "
                                 "warpgroups; use the whole bounds there";
   if (holds<PingpongWaitOp>(role) && !own.getLeast())
-    return own.emitOpError() << "(warpgroup_bounds_c3) does not say up to where all warpgroups run, which "
-                                "take turns; add all(...)";
+    return own.emitOpError()
+           << "(warpgroup_bounds_c3) does not say up to where all warpgroups run, which "
+              "take turns; add all(...)";
   for (Operation *op = own->getNextNode(); op; op = op->getNextNode()) {
     WalkResult walked = op->walk([&](scf::ForOp loop) {
       if (!holds<GetOp>(loop) || isSameNumber(loop.getStep(), own.getStep()))
         return WalkResult::advance();
-      auto error = loop.emitOpError() << "(warpgroup_bounds_c2) gets in other steps than those that "
-                                         "warpgroups have of their own";
+      auto error = loop.emitOpError()
+                   << "(warpgroup_bounds_c2) gets in other steps than those that "
+                      "warpgroups have of their own";
       error.attachNote(own.getLoc()) << "these";
       return WalkResult::interrupt();
     });
