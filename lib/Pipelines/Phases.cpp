@@ -11,15 +11,14 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/GPU.h"
+#include "fa/Support/Files.h"
 #include "fa/Target/NVPTX/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -170,12 +169,12 @@ static LogicalResult dump(ModuleOp module, StringRef folder, int number, StringR
     return module.emitError() << "cannot make folder '" << folder << "': " << code.message();
   SmallString<128> path(folder);
   llvm::sys::path::append(path, std::to_string(number) + "-" + phase.str() + ".mlir");
-  std::string error;
-  auto file = openOutputFile(path, &error);
-  if (!file)
-    return module.emitError() << error;
-  module.print(file->os());
-  file->keep();
+  llvm::Error failed = writeFile(path, [&](raw_ostream &os) -> llvm::Error {
+    module.print(os);
+    return llvm::Error::success();
+  });
+  if (failed)
+    return module.emitError() << llvm::toString(std::move(failed));
   return success();
 }
 

@@ -8,7 +8,11 @@
 #include "fa/Support/Files.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
+#include <filesystem>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -73,22 +77,78 @@ static llvm::Error writeTo(llvm::raw_fd_ostream &os,
   return failed ? std::move(failed) : llvm::errorCodeToError(problem);
 }
 
-static llvm::Error writeUnnamed(StringRef path,
-                                llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
-  if (path == "-")
-    return writeTo(llvm::outs(), write);
-  fs::file_status status; // of a link's target
-  bool exists = !fs::status(path, status);
-  bool isRegular = exists && status.type() == fs::file_type::regular_file;
-  // Renaming a finished file onto a device would replace it.
-  if (exists ? isRegular : !fs::is_symlink_file(path)) {
-    llvm::SmallString<128> target(path);
-    if (std::error_code problem = isRegular ? fs::real_path(path, target) : std::error_code())
-      return llvm::errorCodeToError(problem);
-    return llvm::writeToOutput(target, write);
-  }
+/// Return the file that a chain of links leads to, whether or not it exists.
+static std::string followLinks(StringRef path) {
+  std::filesystem::path place(path.str());
   std::error_code problem;
-  llvm::raw_fd_ostream os(path, problem, fs::CD_OpenAlways);
+  // As many links as the system follows.
+  for (int links = 0; links < 40 && fs::is_symlink_file(place.native()); ++links) {
+    std::filesystem::path next = std::filesystem::read_symlink(place, problem);
+    if (problem)
+      break;
+    place = place.parent_path() / next; // an absolute one replaces all of it
+  }
+  return place.native();
+}
+
+/// Return the number of the open stream that a path names, -1 where it names a file.
+static int streamOf(StringRef path) {
+  int number;
+  if (path == "-" || path == "/dev/stdout")
+    return STDOUT_FILENO;
+  if (path == "/dev/stderr")
+    return STDERR_FILENO;
+  bool isStream = path.consume_front("/dev/fd/") || path.consume_front("/proc/self/fd/");
+  return isStream && !path.getAsInteger(10, number) && number >= 0 ? number : -1;
+}
+
+/// Write a regular file beside its place and rename it when it is whole.
+static llvm::Error replaceFile(const std::string &path,
+                               llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
+  fs::file_status before;
+  bool exists = !fs::status(path, before);
+  std::string beside;
+  int file = -1;
+  // The name is not taken but by another thread, or by a process that died.
+  for (int number = 0; file < 0; ++number) {
+    beside = path + "." + std::to_string(getpid()) + "-" + std::to_string(number) + ".tmp";
+    std::error_code problem = fs::openFileForWrite(beside, file, fs::CD_CreateNew);
+    if (problem && problem != std::errc::file_exists)
+      return llvm::errorCodeToError(problem);
+  }
+  llvm::FileRemover remover(beside);
+  llvm::sys::RemoveFileOnSignal(beside);
+  llvm::raw_fd_ostream os(file, /*shouldClose=*/false);
+  std::error_code problem =
+      exists ? fs::setPermissions(file, before.permissions()) : std::error_code();
+  llvm::Error failed = llvm::joinErrors(llvm::errorCodeToError(problem), writeTo(os, write));
+  // Some file systems say only here that they are full.
+  if (close(file) != 0 && !failed)
+    failed = llvm::errorCodeToError(llvm::errnoAsErrorCode());
+  if (!failed)
+    failed = llvm::errorCodeToError(fs::rename(beside, path));
+  if (!failed)
+    remover.releaseFile();
+  llvm::sys::DontRemoveFileOnSignal(beside);
+  return failed;
+}
+
+/// Write to the place that a path names: a file is replaced, all else is written in place.
+static llvm::Error writePlace(StringRef path,
+                              llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
+  if (int stream = streamOf(path); stream == STDOUT_FILENO) {
+    return writeTo(llvm::outs(), write);
+  } else if (stream >= 0) {
+    llvm::raw_fd_ostream os(stream, /*shouldClose=*/false);
+    return writeTo(os, write);
+  }
+  std::string target = followLinks(path);
+  fs::file_status status;
+  // Renaming a finished file onto a device or a pipe would replace it.
+  if (fs::status(target, status) || status.type() == fs::file_type::regular_file)
+    return replaceFile(target, write);
+  std::error_code problem;
+  llvm::raw_fd_ostream os(target, problem, fs::CD_OpenExisting);
   if (problem)
     return llvm::errorCodeToError(problem);
   return writeTo(os, write);
@@ -102,7 +162,7 @@ static llvm::Error describe(StringRef path, llvm::Error failed) {
 
 llvm::Error fa::writeFile(StringRef path,
                           llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
-  if (llvm::Error failed = writeUnnamed(path, write))
+  if (llvm::Error failed = writePlace(path, write))
     return describe(path, std::move(failed));
   return llvm::Error::success();
 }

@@ -6,16 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Tools/RunReport.h"
+#include "fa/Support/Files.h"
 #include "fa/Support/ModuleText.h"
 #include "fa/Tools/EmitReport.h"
 #include "fa/Tools/Plot.h"
 #include "fa/Tools/Registry.h"
 #include "fa/Tools/RemarkSwitch.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -160,18 +159,8 @@ llvm::Error fa::plotRun(llvm::StringRef path, const RunFacts &facts) {
   };
   add("measured", facts.seconds, true);
   add("estimated", summary->estimate, false);
-  std::string problem;
-  auto file = openOutputFile(path, &problem);
-  if (!file)
-    return llvm::createStringError(problem);
-  file->os() << drawRoofline(roofline);
-  file->os().flush();
-  if (file->os().has_error()) {
-    problem = file->os().error().message();
-    file->os().clear_error();
-    return llvm::createStringError(path + ": cannot be written: " + problem +
-                                   "; check the path and the space");
-  }
-  file->keep();
-  return llvm::Error::success();
+  return writeFile(path, [&](llvm::raw_ostream &os) -> llvm::Error {
+    os << drawRoofline(roofline);
+    return llvm::Error::success();
+  });
 }

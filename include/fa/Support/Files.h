@@ -27,9 +27,9 @@ inline constexpr size_t kMaxTextBytes = size_t(64) << 20;
 /// bytes, and refuses what has more.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readText(llvm::StringRef path);
 
-/// Writes a file whole or not at all; "-" is standard output. A link stays one,
-/// its target is written. What is no regular file (a device, a pipe) is written
-/// in place. The error names the path and a remedy.
+/// Write a file whole or not at all: beside its place first, then renamed. "-" is standard
+/// output. A link stays one, its target is replaced. What is no regular file (a device, a pipe,
+/// a stream that is open already) is written in place. The error names the path and a remedy.
 llvm::Error writeFile(llvm::StringRef path,
                       llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
 
