@@ -12,6 +12,7 @@
 #include "fa/Reference/Reference.h"
 #include "fa/Reference/RegionInterpreter.h"
 #include "fa/Support/Philox.h"
+#include "fa/Support/Threads.h"
 #include <cmath>
 #include <limits>
 #include <thread>
@@ -143,12 +144,7 @@ static llvm::Expected<AttentionResult> compute(AttentionOp op, const AttentionIn
   // Rows are dealt in turn, because a mask may make late ones longer.
   bool large = static_cast<double>(rows) * attention.sk * attention.d > 1e6;
   int64_t threads = large ? std::max(1u, std::thread::hardware_concurrency()) : 1;
-  std::vector<std::thread> others;
-  for (int64_t first = 1; first < threads; ++first)
-    others.emplace_back([&, first] { attention.computeRows(first, threads, result); });
-  attention.computeRows(0, threads, result);
-  for (std::thread &other : others)
-    other.join();
+  runOnThreads(threads, [&](int64_t first) { attention.computeRows(first, threads, result); });
   return result;
 }
 

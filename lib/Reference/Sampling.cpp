@@ -7,11 +7,11 @@
 
 #include "fa/Reference/Sampling.h"
 #include "fa/Support/Philox.h"
+#include "fa/Support/Threads.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
-#include <thread>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -250,9 +250,7 @@ static void fillNormal(HostTensor &tensor, const Random &random) {
   };
   if (size < 1 << 18)
     return fill(0, blocks);
-  std::thread other(fill, blocks / 2, blocks);
-  fill(0, blocks / 2);
-  other.join();
+  runOnThreads(2, [&](int64_t half) { half ? fill(blocks / 2, blocks) : fill(0, blocks / 2); });
 }
 
 /// The largest value of an integer dtype.

@@ -66,6 +66,15 @@ static void hideLibraryOptions() {
       option->setHiddenFlag(llvm::cl::Hidden);
 }
 
+/// Let MLIR start no threads: a program holds few functions, and where the system starts no
+/// thread LLVM's pool ends the process.
+static void disableThreading() {
+  constexpr StringRef name = "mlir-disable-threading";
+  llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup(name);
+  if (option && option->getNumOccurrences() == 0)
+    option->addOccurrence(0, name, "true");
+}
+
 int fa_opt_main(int argc, char **argv) {
   hideLibraryOptions();
   // A question of its own, about no program.
@@ -87,6 +96,7 @@ int fa_opt_main(int argc, char **argv) {
       "fa-opt: runs passes; with --target or --emit, compiles attention\n", registry);
   if (!fa::parseCommandLine(argc, argv, overview))
     return 1;
+  disableThreading();
   if (cacheInfo) {
     llvm::outs() << fa_cache_info();
     if (llvm::Error failed = fa::flushStandardOutput()) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <system_error>
 
 using namespace mlir::fa::cpu;
 
@@ -34,8 +35,13 @@ ThreadPool::ThreadPool(unsigned threads) {
     threads = cores;
   spins = threads <= cores;
   scratch.resize(threads);
-  for (unsigned worker = 1; worker < threads; ++worker)
-    workers.emplace_back([this, worker] { work(worker); });
+  workers.reserve(threads - 1);
+  try {
+    for (unsigned worker = 1; worker < threads; ++worker)
+      workers.emplace_back([this, worker] { work(worker); });
+  } catch (const std::system_error &) {
+    // Those that there are, or the calling one alone, do all.
+  }
 }
 
 ThreadPool::~ThreadPool() {

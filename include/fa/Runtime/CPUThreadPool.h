@@ -26,7 +26,8 @@ public:
   /// Runs begin to end - 1, on worker number `worker`.
   using Task = std::function<void(int64_t begin, int64_t end, unsigned worker)>;
 
-  /// `threads` includes the calling one; 0 takes the machine's.
+  /// `threads` includes the calling one; 0 takes the machine's. Has fewer where the system
+  /// starts no more.
   explicit ThreadPool(unsigned threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
