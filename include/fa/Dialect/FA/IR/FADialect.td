@@ -22,6 +22,10 @@ def FA_Dialect : Dialect {
     `docs/semantics.md` fixes what each construct means.
   }];
   let useDefaultAttributePrinterParser = 1;
+  // What begins with `fa.` is one of the attributes below, or refused.
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
