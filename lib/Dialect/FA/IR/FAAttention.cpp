@@ -108,13 +108,18 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   operands.append(dropout);
   StringRef clause;
   SMLoc at = parser.getCurrentLocation();
-  if (succeeded(
-          parser.parseOptionalKeyword(&clause, {"query", "key", "value", "captures", "with",
-                                                "dropout", "scale", "precision", "mask", "score"})))
-    return parser.emitError(at) << "has clause '" << clause
-                                << "' too late, or twice: the clauses come "
-                                << "in the order query, key, value, captures, with, dropout, "
-                                << "scale, precision, mask, score; move it";
+  if (succeeded(parser.parseOptionalKeyword(&clause))) {
+    constexpr StringLiteral clauses[] = {"query",   "key",   "value",     "captures", "with",
+                                         "dropout", "scale", "precision", "mask",     "score"};
+    InFlightDiagnostic error = parser.emitError(at);
+    if (llvm::is_contained(clauses, clause))
+      error << "has clause '" << clause << "' too late, or twice: the clauses come ";
+    else
+      error << "has the unknown clause '" << clause << "': the clauses come ";
+    error << "in the order ";
+    llvm::interleaveComma(clauses, error);
+    return error << (llvm::is_contained(clauses, clause) ? "; move it" : "; remove it");
+  }
   FunctionType type;
   if (parser.parseOptionalAttrDict(state.attributes) ||
       // An attribute of another type would leave the property empty.

@@ -21,15 +21,19 @@ using namespace mlir::fa;
 
 /// The bounds of a softcap: within them, it and its reciprocal are normal numbers of f32.
 static constexpr double kLeastCap = 1e-37, kMostCap = 1e37;
+static constexpr StringLiteral kItems = "causal, window, prefix, document, alibi, softcap or bias";
 
 static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) {
   SMLoc at = parser.getCurrentLocation();
   StringRef name;
-  if (parser.parseKeyword(&name))
-    return failure();
+  if (parser.parseOptionalKeyword(&name))
+    return parser.emitError(at) << "expected a mask or a score: one of " << kItems;
   Sugar item(parser.getEncodedSourceLoc(at));
+  auto lacks = [&](StringRef form) -> ParseResult {
+    return parser.emitError(parser.getCurrentLocation()) << name << " is written " << form;
+  };
   auto operands = [&](size_t most) -> ParseResult {
-    if (parser.parseOperandList(item.operands, OpAsmParser::Delimiter::Paren))
+    if (parser.parseOperandList(item.operands, OpAsmParser::Delimiter::OptionalParen))
       return failure();
     if (item.operands.empty() || item.operands.size() > most)
       return parser.emitError(at) << name << " takes "
@@ -40,13 +44,15 @@ static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) 
   if (name == "causal") {
     if (succeeded(parser.parseOptionalLess())) {
       item.kind = Sugar::CausalTopLeft;
-      if (parser.parseKeyword("top_left") || parser.parseGreater())
-        return failure();
+      if (parser.parseOptionalKeyword("top_left") || parser.parseOptionalGreater())
+        return lacks("causal, or causal<top_left>");
     }
   } else if (name == "window") {
     item.kind = Sugar::Window;
-    if (parser.parseLess() || parser.parseInteger(item.left) || parser.parseComma() ||
-        parser.parseInteger(item.right) || parser.parseGreater())
+    if (parser.parseOptionalLess())
+      return lacks("window<left, right>, sizes from 0 or -1 for an unbounded side");
+    if (parser.parseInteger(item.left) || parser.parseComma() || parser.parseInteger(item.right) ||
+        parser.parseGreater())
       return failure();
     constexpr int64_t most = std::numeric_limits<int32_t>::max();
     if (item.left < -1 || item.right < -1 || item.left > most || item.right > most)
@@ -66,7 +72,9 @@ static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) 
       return failure();
   } else if (name == "softcap") {
     item.kind = Sugar::Softcap;
-    if (parser.parseLess() || parser.parseFloat(item.cap) || parser.parseGreater())
+    if (parser.parseOptionalLess())
+      return lacks("softcap<c>, c a number from 1e-37 to 1e37");
+    if (parser.parseFloat(item.cap) || parser.parseGreater())
       return failure();
     // 1 / c is an f32, too.
     if (!(item.cap >= kLeastCap && item.cap <= kMostCap)) {
@@ -79,17 +87,19 @@ static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) 
     if (operands(1))
       return failure();
   } else {
-    return parser.emitError(at) << "unknown mask or score '" << name
-                                << "': expected causal, window, prefix, document, alibi, softcap "
-                                   "or bias; write a mask or score region for anything else";
+    return parser.emitError(at) << "unknown mask or score '" << name << "': expected " << kItems
+                                << "; write a mask or score region for anything else";
   }
   sugar.push_back(std::move(item));
   return success();
 }
 
 ParseResult fa::parseSugar(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) {
-  return parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square,
-                                        [&] { return parseOne(parser, sugar); });
+  if (parser.parseOptionalLSquare())
+    return parser.emitError(parser.getCurrentLocation())
+           << "with takes a list in brackets, such as with [causal]: one or more of " << kItems;
+  return failure(parser.parseCommaSeparatedList([&] { return parseOne(parser, sugar); }) ||
+                 parser.parseRSquare());
 }
 
 //===----------------------------------------------------------------------===//

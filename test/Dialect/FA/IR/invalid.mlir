@@ -710,3 +710,152 @@ func.func @map_rows_negative(%q: tensor<1x4x4xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @sugar_window_bare(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{window is written window<left, right>, sizes from 0 or -1 for an unbounded side}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [window]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_softcap_bare(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{softcap is written softcap<c>, c a number from 1e-37 to 1e37}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [softcap]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_causal_other(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{causal is written causal, or causal<top_left>}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [causal<left>]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_prefix_bare(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{prefix takes 1 capture, got 0}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [prefix]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_none(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{expected a mask or a score: one of causal, window, prefix, document, alibi, softcap or bias}}
+  %o = fa.attention query(%q) key(%k) value(%v) with []
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_without_list(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{with takes a list in brackets, such as with [causal]: one or more of causal, window, prefix, document, alibi, softcap or bias}}
+  %o = fa.attention query(%q) key(%k) value(%v) with causal
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_clause(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{has the unknown clause 'masked': the clauses come in the order query, key, value, captures, with, dropout, scale, precision, mask, score; remove it}}
+  %o = fa.attention query(%q) key(%k) value(%v) masked(%q)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 has the unknown attribute "fa.nme": expected fa.name, fa.dims or fa.kind; remove it}}
+func.func @name_unknown(%x: tensor<2x4xf32> {fa.nme = "x"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{fa.name of argument 0 must be a string, got 3 : i64}}
+func.func @name_number(%x: tensor<2x4xf32> {fa.name = 3}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{fa.name of argument 0 must be at most 999 printable characters of ASCII, got "a\1B[31m"; rename it}}
+func.func @name_control(%x: tensor<2x4xf32> {fa.name = "a\1B[31m"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{fa.dims of argument 0 must be 2 strings, one for each dimension, such as "Sq", got ["B"]}}
+func.func @dims_count(%x: tensor<2x4xf32> {fa.dims = ["B"]}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{fa.dims of argument 0 must be 2 strings, one for each dimension, such as "Sq", got [1, 2]}}
+func.func @dims_numbers(%x: tensor<2x4xf32> {fa.dims = [1, 2]}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{fa.dims of argument 0 is for tensors, got 'f32'; remove it}}
+func.func @dims_scalar(%x: f32 {fa.dims = []}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{fa.kind of argument 0 must be "ids" or "lengths", got "words"}}
+func.func @kind_unknown(%x: tensor<4xi32> {fa.kind = "words"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{fa.kind of argument 0 takes integers, got 'f32'; remove it}}
+func.func @kind_float(%x: tensor<2x4xf32> {fa.kind = "ids"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{result 0 has the unknown attribute "fa.kind": expected fa.name or fa.dims; remove it}}
+func.func @result_unknown(%x: tensor<2x4xf32>) -> (tensor<2x4xf32> {fa.kind = "ids"}) {
+  return %x : tensor<2x4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{fa.dims of result 0 must be 2 strings, one for each dimension, such as "Sq", got ["B"]}}
+func.func @result_dims(%x: tensor<2x4xf32>) -> (tensor<2x4xf32> {fa.dims = ["B"]}) {
+  return %x : tensor<2x4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' has the unknown attribute "fa.tile": expected fa.tiles; remove it}}
+func.func @function_unknown() attributes {fa.tile = {rows = 64}} {
+  return
+}
+
+// -----
+
+func.func @op_unknown(%x: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{'fa.attention' has the unknown attribute "fa.name"; remove it}}
+  %o = fa.attention query(%x) key(%x) value(%x) {fa.name = "x"}
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
