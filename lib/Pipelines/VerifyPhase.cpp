@@ -65,20 +65,25 @@ static LogicalResult verifyArguments(func::FuncOp entry, AttentionOp attention) 
          {std::pair(&attention.getMask(), 0), std::pair(&attention.getScore(), 1)})
       read |= !region->empty() &&
               !region->getArgument(first + AttentionOp::kNumPositionArgs + i).use_empty();
-    if (!read)
-      return attention.emitError()
-             << "capture " << i << " is read by neither mask nor score; remove it";
+    if (read)
+      continue;
+    InFlightDiagnostic error = attention.emitError() << "capture ";
+    if (auto argument = dyn_cast<BlockArgument>(capture))
+      error << entry.getArgAttr(argument.getArgNumber(), FADialect::kNameAttr);
+    else
+      error << i;
+    return error << " is read by neither mask nor score; remove it";
   }
   return success();
 }
 
 static LogicalResult verifyEntry(func::FuncOp entry) {
+  if (failed(verifyName(entry)))
+    return failure();
   if (entry.isDeclaration() || !entry.isPublic())
     return entry.emitError()
            << "@" << entry.getSymName()
            << " must be a public function with a body: every function is an entry";
-  if (failed(verifyName(entry)))
-    return failure();
   if (!entry.getBody().hasOneBlock())
     return entry.emitError() << "entry @" << entry.getSymName() << " must have one block";
   AttentionOp attention;

@@ -8,6 +8,7 @@
 #include "fa/Tools/Checker.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Support/ModuleText.h"
+#include "fa/Support/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
@@ -43,7 +44,7 @@ Checker::create(llvm::StringRef text, llvm::StringRef entry, llvm::StringRef nam
   std::string names;
   checker->module->walk([&](AttentionOp op) {
     StringRef symbol = op->getParentOfType<func::FuncOp>().getSymName();
-    names += (names.empty() ? "@" : ", @") + symbol.str();
+    names += (names.empty() ? "@" : ", @") + escaped(symbol);
     if (entry.empty() || symbol == entry)
       found.push_back(op);
   });

@@ -9,6 +9,7 @@
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Interpreter/Interpreter.h"
 #include "fa/Support/Files.h"
+#include "fa/Support/Names.h"
 #include "fa/Tools/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
@@ -165,7 +166,7 @@ static llvm::Expected<const HostTensor *> find(const std::vector<HostTensor> &te
   for (const HostTensor &tensor : tensors) {
     if (tensor.name == name)
       return &tensor;
-    names += (names.empty() ? "" : ", ") + tensor.name;
+    names += (names.empty() ? "" : ", ") + escaped(tensor.name);
   }
   return llvm::createStringError("no tensor '" + name + "' was given; there are " +
                                  (names.empty() ? "none" : names));

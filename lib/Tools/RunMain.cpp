@@ -7,6 +7,7 @@
 
 #include "fa/Reference/Sampling.h"
 #include "fa/Support/Files.h"
+#include "fa/Support/Names.h"
 #include "fa/Support/Safetensors.h"
 #include "fa/Tools/Checker.h"
 #include "fa/Tools/Interpretation.h"
@@ -153,7 +154,7 @@ static llvm::Expected<std::vector<HostTensor>> getInputs(const Options &options,
     if (!found) {
       std::string names;
       for (const HostTensor &tensor : file->tensors)
-        names += (names.empty() ? "" : ", ") + tensor.name;
+        names += (names.empty() ? "" : ", ") + escaped(tensor.name);
       return error("'" + options.in + "' has no tensor '" + name + "'; it has " +
                    (names.empty() ? "none" : names));
     }
@@ -191,7 +192,7 @@ static void printTime(llvm::raw_ostream &os, Checker &checker,
 static void printOutputs(llvm::raw_ostream &os, Checker &checker,
                          const std::vector<HostTensor> &outputs) {
   llvm::StringRef separator = ": ";
-  os << "@" << checker.getAttention()->getParentOfType<func::FuncOp>().getSymName();
+  os << "@" << escaped(checker.getAttention()->getParentOfType<func::FuncOp>().getSymName());
   for (const HostTensor &output : outputs) {
     int64_t nans = 0, infinities = 0;
     for (int64_t i = 0; i < output.size(); ++i) {
@@ -314,7 +315,8 @@ static llvm::Error setDevice(const Options &options, fa_compile_options &compile
 /// What fa_compile_options.threads takes at most.
 static constexpr int kMaxThreads = 1024;
 
-static llvm::Expected<bool> run(const Options &options) {
+/// Do what the options ask for. `source` becomes the text of the program once it is read.
+static llvm::Expected<bool> run(const Options &options, std::string &source) {
   fa_compile_options compile = fa_compile_options_default();
   // What is timed and checked is this compiler's, this time.
   compile.no_cache = 1;
@@ -360,7 +362,8 @@ static llvm::Expected<bool> run(const Options &options) {
   auto file = readText(options.program);
   if (!file)
     return file.takeError();
-  llvm::StringRef text = (*file)->getBuffer();
+  source = (*file)->getBuffer().str();
+  llvm::StringRef text = source;
   std::string name = nameOfText(options), retyped, filter;
   if (options.remarks.getNumOccurrences()) {
     registerAllPasses();
@@ -480,16 +483,43 @@ static bool isNoGPU(llvm::StringRef message) {
          message.contains(": the driver finds 0;");
 }
 
+/// Print errors of a text, and below each that tells a place the line of it with a caret.
+static void printWithSource(llvm::raw_ostream &os, llvm::StringRef message, llvm::StringRef name,
+                            llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> messages, lines;
+  message.split(messages, '\n');
+  text.split(lines, '\n');
+  for (llvm::StringRef line : messages) {
+    os << line << "\n";
+    unsigned row, column;
+    if (!line.consume_front(name) || !line.consume_front(":") || line.consumeInteger(10, row) ||
+        !line.consume_front(":") || line.consumeInteger(10, column) || row < 1 ||
+        row > lines.size() || column < 1 || column > lines[row - 1].size() + 1)
+      continue;
+    llvm::StringRef source = lines[row - 1];
+    // Of a longer one nobody finds the place.
+    constexpr size_t kMostColumns = 500;
+    if (source.size() > kMostColumns)
+      continue;
+    os << source << "\n";
+    for (char c : source.take_front(column - 1))
+      os << (c == '\t' ? '\t' : ' ');
+    os << "^\n";
+  }
+}
+
 int fa_run_main(int argc, char **argv) {
   static Options options;
   cl::HideUnrelatedOptions(options.category);
   registerVersion();
   if (!parseCommandLine(argc, argv, "fa-run: runs, checks and times a program of attention\n"))
     return 1;
+  // Of the program, for errors that tell a place in it.
+  std::string source;
   llvm::Expected<bool> passed = false;
   llvm::cantFail(passed.takeError());
   try {
-    passed = run(options);
+    passed = run(options, source);
   } catch (const std::bad_alloc &) {
     passed = error("not enough memory for the tensors and the workspace; choose smaller sizes");
   }
@@ -499,9 +529,11 @@ int fa_run_main(int argc, char **argv) {
                               std::move(unwritten));
   if (!passed) {
     // Errors of the text begin with its name, as editors expect.
-    std::string message = llvm::toString(passed.takeError());
-    bool located = llvm::StringRef(message).starts_with(nameOfText(options) + ":");
-    llvm::errs() << (located ? "" : "fa-run: ") << message << "\n";
+    std::string message = llvm::toString(passed.takeError()), name = nameOfText(options);
+    if (llvm::StringRef(message).starts_with(name + ":"))
+      printWithSource(llvm::errs(), message, name, source);
+    else
+      llvm::errs() << "fa-run: " << message << "\n";
     return isNoGPU(message) ? kNoGPU : 1;
   }
   return *passed ? 0 : 1;

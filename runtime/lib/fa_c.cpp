@@ -16,6 +16,7 @@
 #include "fa/Runtime/CPUExecutor.h"
 #include "fa/Runtime/CompileCUDA.h"
 #include "fa/Support/ModuleText.h"
+#include "fa/Support/Names.h"
 #include "fa/Target/Artifact.h"
 #include "fa/Tools/Registry.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -56,13 +57,13 @@ static fa_error *selectEntry(ModuleOp module, const char *name) {
   SmallVector<func::FuncOp> entries(module.getOps<func::FuncOp>());
   std::string names;
   for (func::FuncOp entry : entries)
-    names += (names.empty() ? "@" : ", @") + entry.getSymName().str();
+    names += (names.empty() ? "@" : ", @") + escaped(entry.getSymName());
   if (!name && entries.size() > 1)
     return makeError("the module holds several entries; choose one of " + names +
                      " by fa_compile_options.entry (fa-run: --entry)");
   if (name &&
       llvm::none_of(entries, [&](func::FuncOp entry) { return entry.getSymName() == name; }))
-    return makeError("the module has no entry @" + std::string(name) + "; it has " +
+    return makeError("the module has no entry @" + escaped(name) + "; it has " +
                      (names.empty() ? "none" : names));
   for (func::FuncOp entry : entries)
     if (name && entry.getSymName() != name)

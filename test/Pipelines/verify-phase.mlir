@@ -61,3 +61,12 @@ func.func @two(%q: tensor<1x8x8x64xf32> {fa.name = "q"}) -> tensor<1x8x8x64xf32>
 
 // expected-error @+1 {{@private must be a public function with a body: every function is an entry}}
 func.func private @private()
+
+// -----
+
+func.func @unread(%q: tensor<1x8x8x64xf32> {fa.name = "q"}, %x: f32 {fa.name = "slope"}) -> tensor<1x8x8x64xf32> {
+  // expected-error @+1 {{capture "slope" is read by neither mask nor score; remove it}}
+  %o = fa.attention query(%q) key(%q) value(%q) captures(%x)
+    : (tensor<1x8x8x64xf32>, tensor<1x8x8x64xf32>, tensor<1x8x8x64xf32>, f32) -> tensor<1x8x8x64xf32>
+  return %o : tensor<1x8x8x64xf32>
+}

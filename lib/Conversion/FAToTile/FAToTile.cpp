@@ -23,6 +23,7 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Support/ValueNames.h"
+#include "fa/Support/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -106,11 +107,12 @@ LogicalResult Entry::nameArguments() {
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
     auto name = function.getArgAttrOfType<StringAttr>(i, FADialect::kNameAttr);
     if (!name)
-      return function.emitError() << "argument " << i << " of entry @" << function.getSymName()
+      return function.emitError() << "argument " << i << " of entry @"
+                                  << escaped(function.getSymName())
                                   << " has no name; add {fa.name = \"...\"}";
     for (auto &[other, taken] : names)
       if (taken == name)
-        return function.emitError() << "two arguments of entry @" << function.getSymName()
+        return function.emitError() << "two arguments of entry @" << escaped(function.getSymName())
                                     << " have the name " << name << "; names must differ";
     names[argument] = name;
     dims[argument] = function.getArgAttr(i, FADialect::kDimsAttr);
@@ -122,10 +124,11 @@ LogicalResult Entry::nameResults() {
   Operation *end = function.front().getTerminator();
   for (auto [i, value] : llvm::enumerate(end->getOperands())) {
     if (!value.getDefiningOp<MapRowsOp>())
-      return function.emitError() << "result " << i << " of entry @" << function.getSymName()
+      return function.emitError() << "result " << i << " of entry @"
+                                  << escaped(function.getSymName())
                                   << " must be a result of the attention, not an argument";
     if (!outputs.insert(value))
-      return function.emitError() << "entry @" << function.getSymName()
+      return function.emitError() << "entry @" << escaped(function.getSymName())
                                   << " returns one value twice";
     auto name = function.getResultAttrOfType<StringAttr>(i, FADialect::kNameAttr);
     if (!name) {
@@ -134,9 +137,10 @@ LogicalResult Entry::nameResults() {
     }
     for (auto &[other, taken] : names)
       if (taken == name)
-        return function.emitError() << "result " << i << " of entry @" << function.getSymName()
-                                    << " has the name " << name << ", which is taken; name it by "
-                                    << "{fa.name = \"...\"}";
+        return function.emitError()
+               << "result " << i << " of entry @" << escaped(function.getSymName())
+               << " has the name " << name << ", which is taken; name it by "
+               << "{fa.name = \"...\"}";
     names[value] = name;
     dims[value] = function.getResultAttr(i, FADialect::kDimsAttr);
   }
@@ -342,7 +346,7 @@ LogicalResult Entry::convert() {
   if (walk.wasInterrupted())
     return failure();
   if (kernels.empty())
-    return function.emitError() << "@" << function.getSymName()
+    return function.emitError() << "@" << escaped(function.getSymName())
                                 << " holds no attention; an entry holds one fa.attention";
   if (failed(nameArguments()) || failed(nameResults()))
     return failure();
