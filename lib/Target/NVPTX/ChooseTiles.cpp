@@ -236,6 +236,13 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (!nvptx::getTarget(target)) {
+      InFlightDiagnostic error = getOperation().emitError()
+                                 << "unknown target '" << target << "': expected one of ";
+      llvm::interleaveComma(nvptx::getTargets(), error,
+                            [&](const nvptx::Target &known) { error << known.name; });
+      return signalPassFailure();
+    }
     for (auto func : getOperation().getOps<func::FuncOp>())
       for (auto attention : func.getOps<AttentionOp>())
         if (failed(choose(func, attention)))
