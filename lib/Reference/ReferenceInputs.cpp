@@ -50,9 +50,15 @@ static llvm::Error checkInput(const HostTensor &tensor, Type type) {
               static_cast<int64_t>(tensor.shape.size()) == (shaped ? shaped.getRank() : 0);
   for (size_t d = 0; fits && d < tensor.shape.size(); ++d)
     fits = shaped.isDynamicDim(d) || shaped.getDimSize(d) == tensor.shape[d];
+  if (!fits && !shaped && !tensor.shape.empty())
+    return error("'{0}' is a tensor of rank {1} ({2} of {3}): expected a scalar of {4}; give it "
+                 "the shape []",
+                 tensor.name, tensor.shape.size(), toString(tensor.shape), nameOf(tensor.dtype),
+                 print(type));
   if (!fits)
-    return error("'{0}' is {1} of {2}: expected {3}", tensor.name, toString(tensor.shape),
-                 nameOf(tensor.dtype), print(type));
+    return error("'{0}' is {1} of {2}: expected {3}", tensor.name,
+                 tensor.shape.empty() ? "a scalar" : toString(tensor.shape), nameOf(tensor.dtype),
+                 print(type));
   if (!tensor.isConsistent())
     return error("'{0}' has {1} bytes: expected those of {2} of {3}", tensor.name,
                  tensor.data.size(), toString(tensor.shape), nameOf(tensor.dtype));

@@ -121,9 +121,17 @@ static llvm::Error wrongSize(const ManifestArgument &argument, size_t d, int64_t
   std::string text = describeDim(argument, d) + " has size " + std::to_string(size);
   if (size < 0 || size > kMaxSize)
     return llvm::createStringError(text + ", expected 0 to 2^31 - 1");
-  return llvm::createStringError(text + ", but the program was compiled for " +
-                                 std::to_string(argument.shape[d]) +
-                                 "; write ? for a size that varies");
+  std::string known = std::to_string(argument.shape[d]);
+  text += ", but the program was compiled for " + known;
+  bool isHead = d < argument.dims.size() && (argument.dims[d] == "D" || argument.dims[d] == "Dv");
+  if (isHead)
+    return llvm::createStringError(text +
+                                   ", as each head dimension is code of its own; compile "
+                                   "it for " +
+                                   std::to_string(size));
+  return llvm::createStringError(text + "; give " + known +
+                                 ", or compile it with a size that launches say (? in MLIR, a "
+                                 "name in C++)");
 }
 
 static llvm::Error unequal(const ManifestArgument &argument, size_t d, int64_t size,

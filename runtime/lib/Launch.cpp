@@ -102,7 +102,22 @@ static llvm::Error outOfRange(fa_dtype dtype, const fa_argument &argument) {
                " cannot hold; give a smaller number");
 }
 
-/// Checks one tensor against what the manifest knows of it, but its sizes.
+/// Find a dimension of an output along which elements would be written twice: its stride does
+/// not exceed what the dimensions of smaller strides reach. -1 where there is none.
+static int32_t findOverlap(const BoundArgument &output) {
+  int32_t rank = static_cast<int32_t>(output.sizes.size());
+  for (int32_t d = 0; d < rank; ++d) {
+    int64_t stride = output.strides[d], reach = 0;
+    for (int32_t other = 0; other < rank; ++other)
+      if (std::pair(output.strides[other], other) < std::pair(stride, d))
+        reach += output.strides[other] * (output.sizes[other] - 1);
+    if (output.sizes[d] > 1 && stride <= reach)
+      return d;
+  }
+  return -1;
+}
+
+/// Check one tensor against what the manifest knows of it, but its sizes.
 static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, const fa_tensor &tensor,
                               BoundArgument &bound) {
   unsigned given; // a caller may pass any number, which no fa_dtype may hold in C++
@@ -150,9 +165,21 @@ static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, cons
                    ", expected 1; copy the tensor to a layout with contiguous rows");
     bound.strides[last] = 1;
   }
-  bound.data = static_cast<char *>(tensor.data) + tensor.byte_offset;
   if (!empty && !tensor.data)
-    return error("'", info.name, "' has no data; set fa_tensor.data");
+    return error("'", info.name, "' has no data; give a pointer to its memory");
+  uintptr_t address;
+  if (__builtin_add_overflow(reinterpret_cast<uintptr_t>(tensor.data), tensor.byte_offset,
+                             &address))
+    return error("'", info.name, "' has a byte offset of ", tensor.byte_offset,
+                 ", which leads beyond the end of memory; give the distance of its first element "
+                 "from the pointer to its data");
+  bound.data = reinterpret_cast<void *>(address);
+  if (info.kind == ManifestArgument::Output && !empty)
+    if (int32_t d = findOverlap(bound); d >= 0)
+      return error("rows of output '", info.name, "' overlap: dimension ", d, " has stride ",
+                   bound.strides[d],
+                   ", which the dimensions of smaller strides reach beyond; give "
+                   "each row memory of its own");
   if (reinterpret_cast<uintptr_t>(bound.data) % kDtypeBytes[dtype] != 0)
     return error("'", info.name, "' is not aligned to its elements of ", kDtypeBytes[dtype],
                  " bytes; copy it to aligned memory");
@@ -289,5 +316,6 @@ llvm::Error fa::bindArguments(const Manifest &manifest, ArrayRef<fa_argument> ar
     return error("the workspace must be aligned to ", kWorkspaceAlignment, " bytes");
   return error("the launch needs ", bound.workspaceBytes, " bytes of workspace, got ",
                workspace ? workspaceBytes : 0,
-               "; ask fa_program_workspace_size and allocate that much");
+               "; ask for their number (fa_program_workspace_size, fa::Kernel::workspaceBytes) and "
+               "allocate that much");
 }

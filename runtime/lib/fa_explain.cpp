@@ -114,8 +114,9 @@ static void addLaunches(fa_reasons &reasons, const fa_program &program) {
   reasons.add(FA_REFUSED_AT_LAUNCH,
               "tensors with a negative stride, or one other than 1 in the last dimension, cannot "
               "be launched; copy them to contiguous rows");
-  reasons.add(FA_REFUSED_AT_LAUNCH, "outputs with a stride of 0 cannot be launched; give each "
-                                    "element memory of its own");
+  reasons.add(FA_REFUSED_AT_LAUNCH,
+              "outputs whose rows overlap, or with a stride of 0, cannot be launched; give each "
+              "element memory of its own");
   reasons.add(FA_REFUSED_AT_LAUNCH,
               "sizes of 2^31 and more cannot be launched; use fewer or shorter sequences");
   if (program.cuda)

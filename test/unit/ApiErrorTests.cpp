@@ -52,7 +52,10 @@ TEST(ApiErrors, SaysWhatIsWrongWithTensors) {
   EXPECT_EQ(launches.say([](auto &args) { args.k.dtype = fa::f16; }),
             "'k' has dtype f16, expected f32");
   EXPECT_EQ(launches.say([](auto &args) { args.v.data = nullptr; }),
-            "'v' has no data; set fa_tensor.data");
+            "'v' has no data; give a pointer to its memory");
+  EXPECT_EQ(launches.say([&](auto &args) { args.q = {q.data(), fa::f32, {1, 2, 8, 16}}; }),
+            "dimension 3 of 'q' has size 16, but the program was compiled for 32, as each head "
+            "dimension is code of its own; compile it for 16");
   EXPECT_EQ(launches.say([](auto &args) { args.o = {}; }), "'o' is missing; give it in Forward::o");
   EXPECT_EQ(launches.say([](auto &args) { args.lse = {}; }),
             "'lse' is missing; give it in Forward::lse, or compile without Attention::lse");
@@ -150,7 +153,8 @@ static std::string explained(const fa::Attention &spec, const fa::Device &device
 static const std::string kLaunches =
     "1: tensors with a negative stride, or one other than 1 in the last dimension, cannot be "
     "launched; copy them to contiguous rows\n"
-    "1: outputs with a stride of 0 cannot be launched; give each element memory of its own\n"
+    "1: outputs whose rows overlap, or with a stride of 0, cannot be launched; give each element "
+    "memory of its own\n"
     "1: sizes of 2^31 and more cannot be launched; use fewer or shorter sequences\n";
 static const std::string kHeads =
     "1: sizes where Hq is no multiple of Hk cannot be launched; repeat heads until it is one\n";

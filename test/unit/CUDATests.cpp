@@ -206,8 +206,8 @@ TEST_F(CUDA, ChecksTheSizesOfALaunch) {
                                  "expected at most 100000");
   launch.shape[0] = 3;
   EXPECT_EQ(take(fa_program_launch(program, nullptr, launch.arguments, 4, nullptr, 0)),
-            "the launch needs 128 bytes of workspace, got 0; ask fa_program_workspace_size and "
-            "allocate that much");
+            "the launch needs 128 bytes of workspace, got 0; ask for their number "
+            "(fa_program_workspace_size, fa::Kernel::workspaceBytes) and allocate that much");
   fa_program_free(program);
 }
 
@@ -269,8 +269,8 @@ TEST_F(CUDA, TagsLaunchesAndLimitsBlocks) {
   EXPECT_EQ(launches(), "");
   launch.shape[0] = 3;
   EXPECT_EQ(take(fa_program_launch(program, nullptr, launch.arguments, 4, launch.workspace, 64)),
-            "the launch needs 128 bytes of workspace, got 64; ask fa_program_workspace_size and "
-            "allocate that much");
+            "the launch needs 128 bytes of workspace, got 64; ask for their number "
+            "(fa_program_workspace_size, fa::Kernel::workspaceBytes) and allocate that much");
   fa_argument tagged[] = {launch.arguments[0],
                           launch.arguments[1],
                           launch.arguments[2],

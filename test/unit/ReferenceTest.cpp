@@ -232,6 +232,16 @@ TEST_F(Reference, InputsAreChecked) {
   EXPECT_NE(error({&q2, &flat, &v3}).find("is 3 of f32"), std::string::npos);
   EXPECT_NE(error({&q2, &two, &v3}).find("do not fit each other"), std::string::npos);
   EXPECT_NE(error({&q2, &cut, &v3}).find("11 bytes"), std::string::npos);
+  AttentionOp drops =
+      attention("dropout(%p, %s, %t)", 1, 1, 2, ", %p: f32, %s: i64, %t: i64", ", f32, i64, i64");
+  HostTensor p = tensor({1}, {0.5}), seed = HostTensor::zeros("seed", DType::I64, {});
+  llvm::Expected<AttentionResult> result =
+      referenceAttention(drops, {&q2, &k3, &v3, &p, &seed, &seed});
+  ASSERT_FALSE(bool(result));
+  EXPECT_NE(llvm::toString(result.takeError())
+                .find("is a tensor of rank 1 (1 of f32): expected a scalar of f32; give it the "
+                      "shape []"),
+            std::string::npos);
 }
 
 TEST_F(Reference, LowIsNearInF32) {

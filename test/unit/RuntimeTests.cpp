@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <string>
 #include <thread>
 #include <vector>
@@ -178,8 +179,8 @@ TEST_F(Runtime, RefusesSizesThatDisagree) {
 TEST_F(Runtime, RefusesAnotherHeadDimension) {
   launch.qShape[3] = 7;
   EXPECT_EQ(launch.run(program),
-            "dimension 3 of 'q' has size 7, but the program was compiled for 8; write ? for a "
-            "size that varies");
+            "dimension 3 of 'q' has size 7, but the program was compiled for 8, as each head "
+            "dimension is code of its own; compile it for 7");
 }
 
 TEST_F(Runtime, RefusesStridesThatItCannotUse) {
@@ -215,7 +216,64 @@ TEST_F(Runtime, RefusesAnUnalignedPointer) {
 
 TEST_F(Runtime, RefusesATensorWithoutData) {
   launch.tensors[0].data = nullptr;
-  EXPECT_EQ(launch.run(program), "'q' has no data; set fa_tensor.data");
+  EXPECT_EQ(launch.run(program), "'q' has no data; give a pointer to its memory");
+}
+
+TEST_F(Runtime, RefusesRowsThatOverlap) {
+  std::vector<int64_t> strides{80, 40, 7, 1}, lseStrides{10, 5, 1};
+  auto run = [&] {
+    launch.tensors[3].strides = strides.data();
+    launch.tensors[4].strides = lseStrides.data();
+    return launch.run(program);
+  };
+  EXPECT_EQ(run(), "rows of output 'o' overlap: dimension 2 has stride 7, which the dimensions of "
+                   "smaller strides reach beyond; give each row memory of its own");
+  strides = {80, 8, 15, 1}; // heads beside each other, and the last row of one in the other
+  EXPECT_NE(run().find("rows of output 'o' overlap: dimension 2 has stride 15"), std::string::npos);
+  strides = {80, 8, 16, 1};
+  EXPECT_EQ(run(), "");
+  EXPECT_NEAR(launch.o[3 * 16 + 8], 2.5, 1e-5);
+  // A dimension of one element has any stride.
+  strides = {0, 40, 8, 1};
+  EXPECT_EQ(run(), "");
+  lseStrides = {10, 4, 1};
+  EXPECT_NE(run().find("rows of output 'lse' overlap: dimension 1 has stride 4"),
+            std::string::npos);
+  // Inputs may.
+  lseStrides = {10, 5, 1};
+  launch.tensors[2].strides = strides.data();
+  strides = {80, 40, 8, 1};
+  std::vector<int64_t> same{0, 0, 1, 1};
+  launch.tensors[2].strides = same.data();
+  EXPECT_EQ(run(), "");
+}
+
+TEST_F(Runtime, RefusesAByteOffsetThatOverflows) {
+  launch.tensors[0].byte_offset = UINT64_MAX - 3;
+  EXPECT_EQ(launch.run(program),
+            "'q' has a byte offset of 18446744073709551612, which leads beyond the end of memory; "
+            "give the distance of its first element from the pointer to its data");
+}
+
+// The stacks of threads, where nothing else is said, get larger than memory can be.
+TEST(Threads, AreFewerWhereTheSystemStartsNone) {
+  pthread_attr_t before, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_getattr_default_np(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t(1) << 46), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  EXPECT_THROW(std::thread([] {}).join(), std::system_error);
+  fa_compile_options options = fa_compile_options_default();
+  options.threads = 7; // no other program has a pool of so many
+  fa_program *program = compile(kCausal, &options);
+  Launch launch;
+  std::string message = launch.run(program);
+  EXPECT_EQ(pthread_setattr_default_np(&before), 0);
+  EXPECT_EQ(message, "");
+  EXPECT_NEAR(launch.o[3], 1.0, 1e-5);
+  fa_program_free(program);
+  pthread_attr_destroy(&before);
+  pthread_attr_destroy(&huge);
 }
 
 TEST(Workspace, IsAskedBeforeAndChecked) {
@@ -228,8 +286,8 @@ TEST(Workspace, IsAskedBeforeAndChecked) {
   // Scores and probabilities, 2 heads x 5 x 7 f32 each, padded to 64 bytes.
   EXPECT_EQ(bytes, 2 * 320u);
   EXPECT_EQ(launch.run(program),
-            "the launch needs 640 bytes of workspace, got 0; ask fa_program_workspace_size and "
-            "allocate that much");
+            "the launch needs 640 bytes of workspace, got 0; ask for their number "
+            "(fa_program_workspace_size, fa::Kernel::workspaceBytes) and allocate that much");
   alignas(64) char workspace[640];
   ASSERT_EQ(take(fa_program_launch(program, nullptr, launch.arguments.data(), 5, workspace, 640)),
             "");

@@ -52,7 +52,9 @@ typedef enum fa_dtype {
  * (char *)data + byte_offset + size_of(dtype) * (i0 * strides[0] + ...).
  * Sizes and strides count elements. strides == NULL means contiguous, row
  * major; else the last dimension must have stride 1 (or size 1 or 0). Strides
- * may be 0 (broadcast) for inputs, never for outputs. */
+ * may be 0 (broadcast) for inputs, and rows of inputs may overlap, never those of
+ * outputs: sorted by stride, each dimension must step over what those before it
+ * reach. */
 typedef struct fa_tensor {
   void *data;
   fa_dtype dtype;
