@@ -106,6 +106,10 @@ TEST(Api, ConvertsIn32BitsWhatFits) {
   EXPECT_TRUE(isNarrow([](auto x) { return x.j - (x.i + x.sk - x.sq); }));
   EXPECT_TRUE(isNarrow([](auto x) { return (x.i + x.j) / 2 % 64 - 1; }));
   EXPECT_TRUE(isNarrow([](auto x) { return fa::min(fa::max(x.i * x.j, 0), 9); }));
+  EXPECT_TRUE(isNarrow([](auto x) { return x.i * x.j & 255; }));
+  EXPECT_TRUE(isNarrow([](auto x) { return 7 & (x.i - x.j); }));
+  EXPECT_TRUE(isNarrow([](auto x) { return x.i >> 3; }));
+  EXPECT_FALSE(isNarrow([](auto x) { return x.i << 3; }));
   EXPECT_FALSE(isNarrow([](auto x) { return x.i + x.j; }));
   EXPECT_FALSE(isNarrow([](auto x) { return x.i * x.j; }));
   EXPECT_FALSE(isNarrow([](auto x) { return 2 * x.i; }));
@@ -151,6 +155,42 @@ TEST(Api, ComputesWhatLambdasSay) {
       {fa::Tensor(slopes.data(), fa::f32, {4}), fa::Tensor(table.data(), fa::f32, {4, 7}),
        fa::Tensor(ids.data(), fa::i32, {2, 77}), 5.0});
   EXPECT_LT(error, 1e-5);
+}
+
+// The same lambdas, on values that are recorded and on numbers.
+TEST(Api, TakesBitsAssignmentsAndFunctions) {
+  Problem problem(2, 2, 1, 45, 77, 32);
+  auto mask = [](auto x) {
+    auto d = x.i - x.j;
+    d += 3;
+    d -= x.h;
+    d *= 5;
+    d /= 2;
+    d %= 61;
+    d &= 0x3f;
+    d |= 4;
+    d ^= 9;
+    d <<= 3;
+    d >>= 2;
+    auto seen = (d & 2) == 0;
+    seen |= (~x.j & x.i) == 0;
+    seen ^= (x.j >> 1 << 2 | 1) % 3 == 0;
+    seen &= x.j != 7;
+    return (seen & (x.i < 40)) | (x.i == x.j) | ((x.i ^ x.j) == 1);
+  };
+  fa::Attention spec = simple();
+  spec.mask = mask;
+  EXPECT_LT(errorOf(spec, problem, mask, same), 1e-5);
+  auto score = [](auto s, auto x) {
+    s += x.j;
+    s -= 1.5;
+    s *= 0.25;
+    s /= x.h + 1;
+    return atan(s) + erf(s) + roundeven(s) * 0.5 - trunc(s);
+  };
+  fa::Attention scores = simple();
+  scores.score = score;
+  EXPECT_LT(errorOf(scores, problem, all, [&](double s, Place x) { return score(s, x); }), 1e-4);
 }
 
 TEST(Api, TakesScoresAloneScalesAndText) {
@@ -214,6 +254,13 @@ TEST(Api, SaysWhatIsWrongWithASpec) {
   spec.capture("x", fa::f32);
   spec.capture("x", fa::f32);
   EXPECT_EQ(problemOf(spec), "there are two captures 'x'; choose another name for one");
+  spec = simple();
+  auto seen = spec.capture("seen", fa::i32);
+  spec.capture("slopes", fa::f32, {fa::heads});
+  spec.mask = [=](auto p) { return p.j < seen(); };
+  EXPECT_EQ(problemOf(spec),
+            "capture 'slopes' is read by neither mask nor score; read it there, or "
+            "leave out its Attention::capture");
   fa::Attention other = simple();
   auto x = other.capture("x", fa::f32, {4});
   spec = simple();

@@ -12,10 +12,11 @@
 //   spec.score = [=](fa::Score s, auto x) { return s + slopes(x.h) * (x.j - x.i); };
 //
 // Positions are fa::Index (64-bit integers), scores fa::Float (f32), conditions
-// fa::Bool. Arithmetic, comparisons, the functions below and && || ! are
-// recorded; `if`, `?:` and loops over recorded values are not: use fa::select.
-// The meaning is that of docs/semantics.md: division by 0 gives 0, a capture
-// read out of range gives 0, both sides of && are computed.
+// fa::Bool. Arithmetic, bits, comparisons, the functions below, && || ! and
+// assignments such as += are recorded; `if`, `?:` and loops over recorded values
+// are not: use fa::select. The meaning is that of docs/semantics.md: division by 0
+// gives 0, a shift by 64 bits or more gives 0, a capture read out of range gives 0,
+// both sides of && are computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +37,7 @@ namespace fa {
 class Index;
 class Float;
 class Bool;
+template <typename T> class Capture;
 
 namespace detail {
 
@@ -244,6 +246,12 @@ public:
     self.literal = std::to_string(static_cast<int64_t>(value)) + " : index";
   }
   Index(detail::Value value, detail::Range bounds) : self(std::move(value)), range(bounds) {}
+  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  explicit operator T() const {
+    static_assert(!sizeof(T *), "a value that is recorded is not known here: compute with it, and "
+                                "instead of if and ?: use fa::select(condition, a, b)");
+    return T();
+  }
   const detail::Value &value() const { return self; }
   const detail::Range &bounds() const { return range; }
 
@@ -274,6 +282,12 @@ public:
                           integer);
   }
   explicit Float(detail::Value value) : self(std::move(value)) {}
+  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  explicit operator T() const {
+    static_assert(!sizeof(T *), "a value that is recorded is not known here: compute with it, and "
+                                "instead of if and ?: use fa::select(condition, a, b)");
+    return T();
+  }
   const detail::Value &value() const { return self; }
 
 private:
@@ -322,6 +336,29 @@ inline Index operator%(const Index &a, const Index &b) {
   return {detail::record("arith.remui $0, $1 : index", a.value(), b.value()),
           detail::Range::between(0, x.high < y.high ? x.high : y.high - 1)};
 }
+inline Index operator&(const Index &a, const Index &b) {
+  const detail::Range &x = a.bounds(), &y = b.bounds();
+  // Of what is not negative no bit is added.
+  int64_t most = x.low < 0 ? y.high : y.low < 0 || x.high < y.high ? x.high : y.high;
+  return {detail::record("arith.andi $0, $1 : index", a.value(), b.value()),
+          x.low < 0 && y.low < 0 ? detail::Range() : detail::Range::between(0, most)};
+}
+inline Index operator|(const Index &a, const Index &b) {
+  return {detail::record("arith.ori $0, $1 : index", a.value(), b.value()), detail::Range()};
+}
+inline Index operator^(const Index &a, const Index &b) {
+  return {detail::record("arith.xori $0, $1 : index", a.value(), b.value()), detail::Range()};
+}
+inline Index operator~(const Index &a) { return a ^ Index(-1); }
+inline Index operator<<(const Index &a, const Index &b) {
+  return {detail::record("arith.shli $0, $1 : index", a.value(), b.value()), detail::Range()};
+}
+/// Keeps the sign of a; 0 where b is 64 or more.
+inline Index operator>>(const Index &a, const Index &b) {
+  const detail::Range &x = a.bounds();
+  return {detail::record("arith.shrsi $0, $1 : index", a.value(), b.value()),
+          x.low < 0 ? detail::Range() : detail::Range::between(0, x.high)};
+}
 inline Index min(const Index &a, const Index &b) {
   const detail::Range &x = a.bounds(), &y = b.bounds();
   return {detail::record("arith.minsi $0, $1 : index", a.value(), b.value()),
@@ -366,6 +403,9 @@ inline Bool operator!=(const Bool &a, const Bool &b) {
   return Bool(detail::record("arith.cmpi ne, $0, $1 : i1", a.value(), b.value()));
 }
 inline Bool operator!(const Bool &a) { return a != Bool(true); }
+inline Bool operator&(const Bool &a, const Bool &b) { return a && b; }
+inline Bool operator|(const Bool &a, const Bool &b) { return a || b; }
+inline Bool operator^(const Bool &a, const Bool &b) { return a != b; }
 
 inline Bool select(const Bool &condition, const Bool &a, const Bool &b) {
   return Bool(
@@ -415,15 +455,139 @@ FA_UNARY(rsqrt, "math.rsqrt")
 FA_UNARY(sin, "math.sin")
 FA_UNARY(cos, "math.cos")
 FA_UNARY(tanh, "math.tanh")
+FA_UNARY(atan, "math.atan")
+FA_UNARY(erf, "math.erf")
 FA_UNARY(floor, "math.floor")
 FA_UNARY(ceil, "math.ceil")
+FA_UNARY(trunc, "math.trunc")
 FA_UNARY(round, "math.round")
+FA_UNARY(roundeven, "math.roundeven")
 #undef FA_UNARY
 
 /// a * b + c, rounded once.
 inline Float fma(const Float &a, const Float &b, const Float &c) {
   return Float(detail::record("math.fma $0, $1, $2 : f32", a.value(), b.value(), c.value()));
 }
+
+//===----------------------------------------------------------------------===//
+// What is refused, in a sentence
+//===----------------------------------------------------------------------===//
+
+namespace detail {
+
+template <typename T> inline constexpr bool isUnread = false;
+template <typename T> inline constexpr bool isUnread<Capture<T>> = true;
+template <typename T>
+inline constexpr bool isRecorded =
+    std::is_same_v<T, Index> || std::is_same_v<T, Float> || std::is_same_v<T, Bool> || isUnread<T>;
+template <typename T>
+inline constexpr bool isCondition = std::is_same_v<T, Bool> || std::is_same_v<T, bool>;
+template <typename T>
+inline constexpr bool isFloat = std::is_same_v<T, Float> || std::is_floating_point_v<T>;
+
+/// What two operands are of which one at least is recorded. A number, as the operators that are
+/// chosen by it compare enumerators too.
+struct Pair {
+  static constexpr int Other = 0, Unread = 1, Mixed = 2, Conditions = 3, Integers = 4, Floats = 5;
+};
+template <typename A, typename B> constexpr int pairOf() {
+  constexpr bool known = (isRecorded<A> || std::is_arithmetic_v<A>) &&
+                         (isRecorded<B> || std::is_arithmetic_v<B>) &&
+                         (isRecorded<A> || isRecorded<B>);
+  if (!known)
+    return Pair::Other;
+  if (isUnread<A> || isUnread<B>)
+    return Pair::Unread;
+  if (isCondition<A> != isCondition<B>)
+    return Pair::Mixed;
+  if (isCondition<A>)
+    return Pair::Conditions;
+  return isFloat<A> || isFloat<B> ? Pair::Floats : Pair::Integers;
+}
+
+} // namespace detail
+
+// An operator that none of those above is.
+#define FA_REFUSE(op, pair, what)                                                                  \
+  template <typename A, typename B,                                                                \
+            std::enable_if_t<detail::pairOf<A, B>() == detail::Pair::pair, int> = 0>               \
+  A operator op(const A &a, const B &) {                                                           \
+    static_assert(!sizeof(A *), what);                                                             \
+    return a;                                                                                      \
+  }
+#define FA_REFUSE_UNREAD(op)                                                                       \
+  FA_REFUSE(op, Unread, "a capture is read by x(), x[i] or x(i, j): one index a dimension")
+#define FA_REFUSE_CONDITIONS(op)                                                                   \
+  FA_REFUSE_UNREAD(op)                                                                             \
+  FA_REFUSE(op, Mixed, "a condition is no number: use fa::select(condition, a, b)")                \
+  FA_REFUSE(op, Conditions, "a condition is no number: use fa::select(condition, a, b)")
+FA_REFUSE_CONDITIONS(+)
+FA_REFUSE_CONDITIONS(-)
+FA_REFUSE_CONDITIONS(*)
+FA_REFUSE_CONDITIONS(/)
+FA_REFUSE_CONDITIONS(%)
+FA_REFUSE_CONDITIONS(<)
+FA_REFUSE_CONDITIONS(<=)
+FA_REFUSE_CONDITIONS(>)
+FA_REFUSE_CONDITIONS(>=)
+FA_REFUSE_CONDITIONS(<<)
+FA_REFUSE_CONDITIONS(>>)
+FA_REFUSE(%, Floats, "floats have no remainder here: write a - b * fa::trunc(a / b)")
+#define FA_REFUSE_FLOATS(op)                                                                       \
+  FA_REFUSE(op, Floats, "floats have no bits here: take integers, such as positions")
+FA_REFUSE_FLOATS(<<)
+FA_REFUSE_FLOATS(>>)
+#define FA_REFUSE_MIXED(op)                                                                        \
+  FA_REFUSE_UNREAD(op)                                                                             \
+  FA_REFUSE(op, Mixed, "a number is no condition: compare it, say with 0")
+FA_REFUSE_MIXED(==)
+FA_REFUSE_MIXED(!=)
+#define FA_REFUSE_BITS(op)                                                                         \
+  FA_REFUSE_FLOATS(op)                                                                             \
+  FA_REFUSE_MIXED(op)
+FA_REFUSE_BITS(&)
+FA_REFUSE_BITS(|)
+FA_REFUSE_BITS(^)
+#define FA_REFUSE_NUMBERS(op)                                                                      \
+  FA_REFUSE_MIXED(op)                                                                              \
+  FA_REFUSE(op, Integers, "a number is no condition: compare it, say with 0")                      \
+  FA_REFUSE(op, Floats, "a number is no condition: compare it, say with 0")
+FA_REFUSE_NUMBERS(&&)
+FA_REFUSE_NUMBERS(||)
+#undef FA_REFUSE_NUMBERS
+#undef FA_REFUSE_BITS
+#undef FA_REFUSE_MIXED
+#undef FA_REFUSE_FLOATS
+#undef FA_REFUSE_CONDITIONS
+#undef FA_REFUSE_UNREAD
+#undef FA_REFUSE
+
+//===----------------------------------------------------------------------===//
+// Assignments
+//===----------------------------------------------------------------------===//
+
+#define FA_ASSIGN(assign, op)                                                                      \
+  template <typename A, typename B,                                                                \
+            std::enable_if_t<                                                                      \
+                detail::isRecorded<A> && detail::pairOf<A, B>() != detail::Pair::Other, int> = 0>  \
+  A &operator assign(A &a, const B &b) {                                                           \
+    constexpr bool fits = std::is_convertible_v<decltype(a op b), A>;                              \
+    static_assert(fits, "the result is no integer: assign it to a fa::Float");                     \
+    if constexpr (fits)                                                                            \
+      a = a op b;                                                                                  \
+    return a;                                                                                      \
+  }
+FA_ASSIGN(+=, +)
+FA_ASSIGN(-=, -)
+FA_ASSIGN(*=, *)
+FA_ASSIGN(/=, /)
+FA_ASSIGN(%=, %)
+FA_ASSIGN(&=, &)
+FA_ASSIGN(|=, |)
+FA_ASSIGN(^=, ^)
+FA_ASSIGN(<<=, <<)
+FA_ASSIGN(>>=, >>)
+#undef FA_ASSIGN
 
 } // namespace fa
 

@@ -145,7 +145,12 @@ public:
   /// The element at these indices, one a dimension; 0 out of range. Floats are
   /// converted to f32, integers extended to 64 bits by their sign.
   template <typename... Indices> T operator()(const Indices &...indices) const {
-    return read({Index(indices)...});
+    constexpr bool known = (std::is_convertible_v<Indices, Index> && ...);
+    static_assert(known, "a capture is read at integers, such as positions");
+    if constexpr (known)
+      return read({Index(indices)...});
+    else
+      return convert({});
   }
   /// Of rank 1.
   T operator[](const Index &index) const { return read({index}); }
@@ -225,9 +230,22 @@ protected:
 struct Mask : Region {
   Mask() = default;
   template <typename Function,
-            typename = std::enable_if_t<std::is_invocable_v<Function, const Position &>>>
+            typename = std::enable_if_t<!std::is_base_of_v<Region, std::decay_t<Function>>>>
   Mask(Function mask) {
-    record([&](const Position &x, detail::Recorder &) { return Bool(mask(x)).value().use(); });
+    constexpr bool takes = std::is_invocable_v<Function, const Position &>;
+    static_assert(takes, "a mask is a lambda of a position: [=](auto x) { return x.j <= x.i; }");
+    if constexpr (takes)
+      record([&](const Position &x, detail::Recorder &) { return checked(mask(x)); });
+  }
+
+private:
+  template <typename Result> static std::string checked(const Result &result) {
+    constexpr bool gives = std::is_convertible_v<Result, Bool>;
+    static_assert(gives, "a mask gives a condition: compare numbers, say x.j <= x.i");
+    if constexpr (gives)
+      return Bool(result).value().use();
+    else
+      return "";
   }
 };
 
@@ -235,19 +253,33 @@ struct Mask : Region {
 /// position, or of it alone, that gives a Float.
 struct ScoreMod : Region {
   ScoreMod() = default;
-  template <typename Function, typename = std::enable_if_t<
-                                   std::is_invocable_v<Function, const Score &, const Position &> ||
-                                   std::is_invocable_v<Function, const Score &>>>
+  template <typename Function,
+            typename = std::enable_if_t<!std::is_base_of_v<Region, std::decay_t<Function>>>>
   ScoreMod(Function score) {
-    record([&](const Position &x, detail::Recorder &recorder) {
-      detail::Value value;
-      value.name = "%s";
-      value.serial = recorder.serial;
-      if constexpr (std::is_invocable_v<Function, const Score &, const Position &>)
-        return Float(score(Score(value), x)).value().use();
-      else
-        return Float(score(Score(value))).value().use();
-    });
+    constexpr bool both = std::is_invocable_v<Function, const Score &, const Position &>;
+    constexpr bool takes = both || std::is_invocable_v<Function, const Score &>;
+    static_assert(takes, "a score is a lambda of a score and a position: "
+                         "[=](fa::Score s, auto x) { return s - (x.i - x.j); }");
+    if constexpr (takes)
+      record([&](const Position &x, detail::Recorder &recorder) {
+        detail::Value value;
+        value.name = "%s";
+        value.serial = recorder.serial;
+        if constexpr (both)
+          return checked(score(Score(value), x));
+        else
+          return checked(score(Score(value)));
+      });
+  }
+
+private:
+  template <typename Result> static std::string checked(const Result &result) {
+    constexpr bool gives = std::is_convertible_v<Result, Float>;
+    static_assert(gives, "a score gives a number: of a condition, fa::select(condition, a, b)");
+    if constexpr (gives)
+      return Float(result).value().use();
+    else
+      return "";
   }
 };
 

@@ -52,6 +52,18 @@ inline std::string checkCapture(const Attention &spec, size_t i) {
   return "";
 }
 
+/// Why a capture is in vain; empty where a region reads it.
+inline std::string checkRead(const Attention &spec, const CaptureInfo &info) {
+  for (const Region *region :
+       {static_cast<const Region *>(&spec.mask), static_cast<const Region *>(&spec.score)})
+    for (const std::string &used : region->captures)
+      if (used == info.name)
+        return "";
+  return "capture '" + info.name +
+         "' is read by neither mask nor score; read it there, or leave out its "
+         "Attention::capture";
+}
+
 inline std::string checkRegion(const Attention &spec, const Region &region, const char *name) {
   if (!region.problem.empty())
     return "the " + std::string(name) + " " + region.problem;
@@ -95,6 +107,10 @@ inline std::string check(const Attention &spec) {
     add(checkCapture(spec, i));
   add(checkRegion(spec, spec.mask, "mask"));
   add(checkRegion(spec, spec.score, "score"));
+  // A region with a problem may not have come to where it reads one.
+  if (problems.empty())
+    for (const CaptureInfo &info : spec.captures)
+      add(checkRead(spec, info));
   return problems;
 }
 
