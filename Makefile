@@ -24,7 +24,9 @@ test: $(BUILD)/build.ninja
 check: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS) --target check
 
-demo: build
+# Builds what it runs, and no more.
+demo: $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) --target fa-opt fa-run
 	@python3 scripts/demo.py $(BUILD)
 
 dist: build

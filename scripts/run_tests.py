@@ -23,6 +23,9 @@ LIT = ["/usr/lib/llvm-22/bin/lit"]
 # lit's result codes; whatever is not named here has failed.
 PASSED = {"PASS", "XFAIL", "FLAKYPASS"}
 SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
+# What to do about features that tests lack.
+REMEDIES = {"ptxas": "ptxas is of the CUDA toolkit, put it on PATH",
+            "terminal": "no pseudo-terminal can be had, mount /dev/pts"}
 
 
 def print_reasons(tests):
@@ -31,8 +34,8 @@ def print_reasons(tests):
                       test.get("output", "").strip().split("\n")[0])
                for test in tests if test["code"] in SKIPPED]
     for reason in sorted(set(reasons)):
-        remedy = "; ptxas is of the CUDA toolkit, put it on PATH" if "ptxas" in reason else ""
-        print("skipped %d: %s%s" % (reasons.count(reason), reason or "says nothing", remedy))
+        remedies = [remedy for word, remedy in REMEDIES.items() if word in reason]
+        print("skipped %d: %s" % (reasons.count(reason), "; ".join([reason or "says nothing"] + remedies)))
 
 
 def run_lit(build):
