@@ -162,7 +162,7 @@ SmallVector<Value> tile::emitIdsByWord(OpBuilder &b, Location loc, Value number,
 
 Value tile::addNumber(FuncOp func) {
   unsigned at = func.getNumArguments();
-  LogicalResult inserted =
+  [[maybe_unused]] LogicalResult inserted =
       func.insertArgument(at, IndexType::get(func.getContext()), {}, func.getLoc());
   assert(succeeded(inserted) && "a tile.func takes any index");
   (void)inserted;
@@ -173,7 +173,7 @@ void tile::dropIds(FuncOp func) {
   unsigned dims = func.getNumGridDims(), all = func.getNumArguments();
   llvm::BitVector ids(all);
   ids.set(all - 1 - dims, all - 1);
-  LogicalResult erased = func.eraseArguments(ids);
+  [[maybe_unused]] LogicalResult erased = func.eraseArguments(ids);
   assert(succeeded(erased) && "a tile.func needs none of its arguments");
   (void)erased;
   AffineMap grid = func.getGrid();

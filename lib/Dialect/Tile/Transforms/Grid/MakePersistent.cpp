@@ -478,7 +478,7 @@ Counter MakePersistent::addCounter() {
   auto add = [&](StringRef suffix, Type type, NamedAttrList attrs) {
     unsigned at = func.getNumLaunchArguments();
     attrs.set(TileDialect::kNameAttr, b.getStringAttr(func.getSymName() + suffix));
-    LogicalResult inserted =
+    [[maybe_unused]] LogicalResult inserted =
         func.insertArgument(at, type, attrs.getDictionary(&getContext()), func.getLoc());
     assert(succeeded(inserted) && "a tile.func takes any view and number");
     (void)inserted;
