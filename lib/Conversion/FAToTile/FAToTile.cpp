@@ -22,8 +22,8 @@
 
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
-#include "fa/Support/ValueNames.h"
 #include "fa/Support/Names.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -106,8 +106,10 @@ static void dropPromises(Operation *op) {
                 arith::IntegerOverflowFlagsAttr::get(context, arith::IntegerOverflowFlags::none));
   if (isa<arith::DivUIOp, arith::DivSIOp, arith::ShRUIOp, arith::ShRSIOp>(op))
     op->removeAttr("isExact");
-  if (auto floats = dyn_cast<arith::ArithFastMathInterface>(op)) {
-    arith::FastMathFlags kept = floats.getFastMathFlagsAttr().getValue();
+  // Conversions have them only where they are written.
+  auto floats = dyn_cast<arith::ArithFastMathInterface>(op);
+  if (auto flags = floats ? floats.getFastMathFlagsAttr() : nullptr) {
+    arith::FastMathFlags kept = flags.getValue();
     for (auto promise : {arith::FastMathFlags::nnan, arith::FastMathFlags::ninf})
       kept = bitEnumClear(kept, promise);
     op->setAttr(floats.getFastMathAttrName(), arith::FastMathFlagsAttr::get(context, kept));
