@@ -52,11 +52,11 @@ struct MaskLoop {
   TileAxis axis;
 
   TileAxis blockAxis() const { return axis == TileAxis::rows ? TileAxis::keys : TileAxis::rows; }
-  /// Whether bounds and conditions are derived from the rows of the program's tile.
+  /// Return whether bounds and conditions are derived from the rows of the program's tile.
   bool isRowDerived() const { return axis == TileAxis::keys; }
 };
 
-/// What is known of one mask in its loop.
+/// Everything known of one mask in its loop.
 struct Findings {
   LoopSet visible;
   /// Over a tile: null or true where it must be assumed.

@@ -131,7 +131,7 @@ Operation *Expander::elementwise(Operation &op, StringRef name, ArrayRef<Value> 
   return created;
 }
 
-/// The arith op that computes what an index op does, "" where there is none.
+/// Return the arith op that computes what an index op does, "" where there is none.
 static StringRef arithName(Operation &op) {
   return llvm::StringSwitch<StringRef>(op.getName().getStringRef())
       .Case("index.add", "arith.addi")
@@ -159,7 +159,7 @@ static StringRef arithName(Operation &op) {
       .Default("");
 }
 
-/// Whether the value is a constant that a division or shift is defined for.
+/// Return whether the value is a constant that a division or shift is defined for.
 static bool isHarmless(Value value, bool shift) {
   APInt constant;
   if (auto op = value.getDefiningOp<arith::ConstantOp>()) {
@@ -218,7 +218,7 @@ LogicalResult Expander::expandDivision(Operation &op, bool isSigned) {
   return success();
 }
 
-/// A float to an integer: the nearest one where it is out of range, 0 for NaN.
+/// Convert a float to an integer: the nearest one where it is out of range, 0 for NaN.
 Value Expander::saturate(Operation &op, Value x, bool onRow, bool onColumn) {
   Location loc = op.getLoc();
   bool isSigned = isa<arith::FPToSIOp>(op);

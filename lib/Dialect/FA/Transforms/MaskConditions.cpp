@@ -36,7 +36,7 @@ static bool isFalse(const Verdict &x) { return ScalarEmitter::asConstant(x.canBe
 static int join(int x, int y) { return x == 0 ? y : y == 0 || x == y ? x : kMixed; }
 static int opposite(int move) { return move == kMixed ? kMixed : -move; }
 
-/// The intervals [L, H) of the block's indices form one interval: they move
+/// Return whether the intervals [L, H) of the block's indices form one interval: they move
 /// together, none is empty, and none leaves a gap to the next.
 bool MaskRanges::isBand(const LoopSet &x, const LoopSet &y) {
   const LoopSet &lower = x.lo ? x : y, &upper = x.lo ? y : x;
@@ -116,7 +116,7 @@ LoopSet MaskRanges::hull(const LoopSet &x, const LoopSet &y) {
   return z;
 }
 
-/// The loop's indices where x <= 0 for some index of the block.
+/// Return the loop's indices where x <= 0 for some index of the block.
 LoopSet MaskRanges::whereAtMostZero(const Linear &x) {
   LoopSet set;
   if (x.unknown)

@@ -43,7 +43,7 @@ void MaskInterpreter::setUnknown(Value result) {
     set(result, unknown);
 }
 
-/// A scalar that is the same over the box.
+/// Set the result to a scalar that is the same over the box.
 void MaskInterpreter::setScalar(Value result, Value scalar) {
   ScalarEmitter &e = r.emitter();
   Type type = scalar.getType();
@@ -229,7 +229,7 @@ bool MaskInterpreter::runCompare(Operation &op, P predicate) {
   return false;
 }
 
-/// Ops of integer arithmetic on i1.
+/// Run an op of integer arithmetic on i1; return whether it is one.
 bool MaskInterpreter::runCondition(Operation &op) {
   if (op.getNumOperands() != 2 ||
       !llvm::all_of(op.getOperandTypes(), [](Type type) { return type.isInteger(1); }))

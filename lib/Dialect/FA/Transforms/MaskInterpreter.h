@@ -27,7 +27,7 @@ public:
       : mask(mask), loop(loop), r(ranges), loads(loads) {}
 
   Verdict run();
-  /// The first op whose result is not known; null where all are.
+  /// Return the first op whose result is not known; null where all are.
   Operation *getUnknownOp() const { return unknownOp; }
 
 private:

@@ -60,7 +60,7 @@ struct Linear : tile::LinearForm {
 /// down, -1 not up; kMixed says nothing.
 constexpr int kMixed = 2;
 
-/// The loop's indices where a condition holds, for some index of the block: those of each
+/// The loop's indices where a condition holds, for some index of the block. Those of each
 /// lie within [lo, hi), null being unbounded. `tight`: no tile that meets the
 /// interval could be told to be invisible, so a test of it would be wasted.
 struct LoopSet {
@@ -115,9 +115,9 @@ public:
 
   // Integers.
   Linear constant(int64_t value);
-  /// The index along an axis: i along the rows, j along the keys.
+  /// Return the index along an axis: i along the rows, j along the keys.
   Linear index(TileAxis axis) { return atom(numberOf(axis)); }
-  /// A scalar that is the same over the box, within [least, most].
+  /// Return a scalar that is the same over the box, within [least, most].
   Linear uniform(Value index, int64_t least, int64_t most);
   Linear add(const Linear &x, const Linear &y, int64_t factor = 1);
   Linear scale(const Linear &x, int64_t factor) { return add(constant(0), x, factor); }
@@ -125,18 +125,18 @@ public:
   enum Rounding { Down, ToZero, Up };
   Linear divide(const Linear &x, const Linear &y, Rounding rounding);
   Linear remainder(const Linear &x, const Linear &y);
-  /// Unsigned division and remainder of a width.
+  /// Divide unsigned numbers of a width, and take the remainder.
   Linear divideUnsigned(const Linear &x, const Linear &y, unsigned width, bool up);
   Linear remainderUnsigned(const Linear &x, const Linear &y);
   Linear bitwise(char op, const Linear &x, const Linear &y);
-  /// Anything between 0 and x.
+  /// Return anything between 0 and x.
   Linear towardsZero(const Linear &x);
   Linear extremum(bool minimum, const Linear &x, const Linear &y);
   Linear select(const Verdict &condition, const Linear &x, const Linear &y);
-  /// What a value of `width` bits is as a signed number, from a number that it
+  /// Return what a value of `width` bits is as a signed number, from a number that it
   /// equals modulo 2^width; may add to `assumption`.
   Linear asSigned(const Linear &x, unsigned width);
-  /// The same as an unsigned number, from its signed value.
+  /// Return the same as an unsigned number, from its signed value.
   Linear asUnsigned(const Linear &x, unsigned width);
 
   // Conditions.
@@ -150,9 +150,9 @@ public:
   Verdict exactlyOne(const Verdict &x, const Verdict &y) { return select(x, negate(y), y); }
   Verdict select(const Verdict &condition, const Verdict &x, const Verdict &y);
 
-  /// A uniform number's value, null if it is none.
+  /// Return a uniform number's value, null if it is none.
   Value asUniform(const Linear &x);
-  /// Requires what must hold at run time; null where nothing must.
+  /// Require what must hold at run time; the assumption is null where nothing must.
   void assume(Value condition);
   Value getAssumption() const { return assumption; }
   ScalarEmitter &emitter() { return e; }
@@ -168,7 +168,7 @@ private:
 
   Linear atom(unsigned index);
   Linear addAtom(Atom atom);
-  /// A value that is not linear, from what it is computed from.
+  /// Return an atom for a value that is not linear, from what it is computed from.
   Linear opaque(Value lo, Value hi, int64_t least, int64_t most, ArrayRef<Linear> operands);
   Linear divideDown(const Linear &x, int64_t divisor);
   Value lowest(const Linear &x) { return extreme(x, false); }

@@ -56,9 +56,9 @@ public:
   Value negate(Value x);
   Value select(Value condition, Value x, Value y);
 
-  /// A scalar of integer type as an index, sign-extended.
+  /// Emit a scalar of integer type as an index, sign-extended.
   Value toIndex(Value x);
-  /// A builder before the loop, for what is neither index nor i1.
+  /// Return a builder before the loop, for what is neither index nor i1.
   OpBuilder beforeLoop() { return OpBuilder(loop); }
   Location getLoc() const { return loc; }
 

@@ -40,7 +40,7 @@ MaybeInterval Ranges::get(Value value) {
   return range;
 }
 
-/// The extent of a dimension of the grid, an expression over sizes.
+/// Return the range of the extent of a dimension of the grid, an expression over sizes.
 MaybeInterval Ranges::ofExpression(AffineExpr expression) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expression))
     return checked(constant.getValue(), constant.getValue());
@@ -94,7 +94,7 @@ MaybeInterval Ranges::ofArgument(BlockArgument argument) {
   return checked(begin->low, last);
 }
 
-/// The range of value + shift: where the value is at most n - shift, the sum is at most n.
+/// Return the range of value + shift: where the value is at most n - shift, the sum is at most n.
 static MaybeInterval rangeOfSum(Ranges &ranges, Value value, Value shift, int64_t depth) {
   MaybeInterval a = ranges.get(value), b = ranges.get(shift);
   if (!a || !b)

@@ -95,7 +95,7 @@ LinearForm LinearForms::ofTerm(Value value, Axes on) {
   return LinearForm::ofTerm(LinearForm::kRest + place);
 }
 
-/// The index that the value is cast from to fewer bits, else the value.
+/// Return the index that the value is cast from to fewer bits, else the value.
 static Value withoutCasts(Value value) {
   while (auto cast = value.getDefiningOp<arith::IndexCastOp>()) {
     if (!getElementTypeOrSelf(cast.getIn()).isIndex() ||

@@ -31,7 +31,7 @@ struct Interval {
 };
 using MaybeInterval = std::optional<Interval>;
 
-/// Between which numbers values are: scalars, and all elements of tiles.
+/// Finds between which numbers values are: scalars, and all elements of tiles.
 class Ranges {
 public:
   MaybeInterval get(Value value);
@@ -44,11 +44,11 @@ private:
   llvm::DenseMap<Value, MaybeInterval> known;
 };
 
-/// A number that divides the value, seen up to `depth` ops away; a large power
+/// Return a number that divides the value, seen up to `depth` ops away; a large power
 /// of two for 0.
 int64_t divisorOf(Value value, int64_t depth = 16);
 
-/// Whether an index is never negative, seen up to `depth` ops away; sums and
+/// Return whether an index is never negative, seen up to `depth` ops away; sums and
 /// products of a few sizes do not wrap.
 bool isNonNegative(Value value, int64_t depth = 16);
 

@@ -36,7 +36,7 @@ namespace {
 struct Comparison {
   RankedTensorType type;
   Predicate predicate;
-  /// What differs from column to column, and its range; null where it is the column index.
+  /// The term that differs from column to column, null for the column index; its range.
   Value column;
   Interval range;
   /// The limit without `added`, of terms of `forms`.

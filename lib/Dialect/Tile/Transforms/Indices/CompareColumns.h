@@ -48,7 +48,7 @@ private:
 
   Ranges &ranges;
   bool beforeLoops;
-  /// What comparisons became, by their conditions.
+  /// The bounds that comparisons became, by their conditions.
   llvm::DenseMap<Value, Bound> bounds;
 };
 
