@@ -234,7 +234,7 @@ LogicalResult Agent::executeRoles(Operation *operation) {
       .Case([&](tile::BarrierArriveOp op) -> LogicalResult {
         if (failed(barrierAt(op, op.getBarriers(), op.getSlot(), barrier)))
           return failure();
-        return check(op, barriers.arrive(number, clock, barrier, 0, op));
+        return check(op, barriers.arrive(number, clock, barrier, 0, op, op.getReader()));
       })
       .Case([&](tile::BarrierExpectOp op) -> LogicalResult {
         if (failed(barrierAt(op, op.getBarriers(), op.getSlot(), barrier)))

@@ -139,13 +139,17 @@ LogicalResult Agent::executeProduct(Operation *operation) {
 // Rings
 //===----------------------------------------------------------------------===//
 
-/// The agents that get each tile of a ring.
+/// Count the agents that get each tile of a ring, once for each reader.
 static unsigned readersOf(tile::RingOp ring, const Program &program) {
-  SmallPtrSet<Operation *, 2> roles;
+  llvm::SmallDenseSet<std::pair<Operation *, uint64_t>, 2> seen;
   unsigned readers = 0;
   for (Operation *user : ring->getUsers())
-    if (isa<tile::GetOp>(user) && roles.insert(user->getParentOfType<tile::RoleOp>()).second)
+    if (auto get = dyn_cast<tile::GetOp>(user);
+        get && seen.insert({user->getParentOfType<tile::RoleOp>(), get.getReader()}).second)
       readers += program.agentsOf(user);
+  // A reader that never comes: its slots are never free.
+  for (uint64_t reader = 0; reader < ring.getReaders(); ++reader)
+    readers += llvm::none_of(seen, [&](auto &entry) { return entry.second == reader; });
   return readers;
 }
 
@@ -186,9 +190,9 @@ LogicalResult Agent::executeRing(Operation *operation) {
   }
   unsigned ring = get(operation->getOperand(0)).slot.ring;
   if (auto op = dyn_cast<tile::GetOp>(operation)) {
-    if ((blocked = !memory.canGet(ring, number)))
+    if ((blocked = !memory.canGet(ring, op.getReader(), number)))
       return success();
-    datum.slot = memory.get(ring, number);
+    datum.slot = memory.get(ring, op.getReader(), number);
     set(op.getResult(), datum);
     return success();
   }
@@ -260,7 +264,7 @@ LogicalResult Agent::executeSlot(Operation *operation) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(operation)
       .Case([&](tile::SlotAtOp op) -> LogicalResult {
         Datum datum;
-        datum.slot = {get(op.getRing()).slot.ring, integer(op.getStage()), 0};
+        datum.slot = {get(op.getRing()).slot.ring, integer(op.getStage()), 0, 0};
         int64_t stages = op.getRing().getType().getStages();
         if (datum.slot.stage < 0 || datum.slot.stage >= stages)
           return fail(op, "asks for slot " + Twine(datum.slot.stage) + " of a ring of " +
@@ -290,6 +294,10 @@ LogicalResult Agent::executeSlot(Operation *operation) {
         for (; groups.size() > op.getPending(); groups.pop_front())
           for (const Copy &landed : groups.front())
             instance.memory.land(accessBy(landed.op), landed);
+        return success();
+      })
+      .Case([&](tile::FenceAsyncOp op) {
+        instance.memory.fence(accessBy(op));
         return success();
       })
       .Default([&](Operation *op) { // tile.barrier

@@ -97,7 +97,7 @@ LogicalResult Agent::executeTile(Operation *op) {
   if (isa<tile::RingOp, tile::PutOp, tile::PutValueOp, tile::GetOp, tile::ReleaseOp>(op))
     return executeRing(op);
   if (isa<tile::SlotAtOp, tile::ReadOp, tile::WriteOp, tile::CopyOp, tile::CopyCommitOp,
-          tile::CopyWaitOp, tile::BarrierOp>(op))
+          tile::CopyWaitOp, tile::FenceAsyncOp, tile::BarrierOp>(op))
     return executeSlot(op);
   return executeRoles(op);
 }

@@ -57,16 +57,16 @@ void Barriers::completePhase(Barrier &barrier) {
   barrier.running = none();
 }
 
-Fault Barriers::arrive(unsigned agent, Clock &clock, unsigned number, int64_t bytes,
-                       Operation *op) {
+Fault Barriers::arrive(unsigned agent, Clock &clock, unsigned number, int64_t bytes, Operation *op,
+                       unsigned reader) {
   Barrier &barrier = barriers[number];
   if (barrier.arrivals == 0)
     return {"is one more than the " + std::to_string(barrier.all) +
                 " arrivals that its barrier counts, whose phase still lacks " +
                 std::to_string(barrier.bytes) + " bytes",
             barrier.op, "the barrier"};
-  // An arrival of each warp is one of each in a phase.
-  if (!bytes && llvm::is_contained(barrier.arrived, agent))
+  // An arrival of each warp is one of each in a phase, or one as each reader.
+  if (!bytes && llvm::is_contained(barrier.arrived, std::pair(agent, reader)))
     return {"arrives twice in one phase of its barrier, which counts " +
                 std::to_string(barrier.all) + " arrivals",
             barrier.op, "the barrier"};
@@ -74,7 +74,7 @@ Fault Barriers::arrive(unsigned agent, Clock &clock, unsigned number, int64_t by
     barrier.lastExpect = op;
   --barrier.arrivals;
   barrier.bytes += bytes;
-  barrier.arrived.push_back(agent);
+  barrier.arrived.push_back({agent, reader});
   join(barrier.running, clock);
   ++clock[agent];
   if (barrier.arrivals == 0 && barrier.bytes < 0)

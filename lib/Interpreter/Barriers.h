@@ -29,7 +29,8 @@ public:
   /// Whether the phase of a parity is complete; joins what came before it.
   bool wait(unsigned barrier, bool parity, Clock &clock) const;
   /// An arrival, with bytes that are to come. The agent's time goes on.
-  Fault arrive(unsigned agent, Clock &clock, unsigned barrier, int64_t bytes, Operation *op);
+  Fault arrive(unsigned agent, Clock &clock, unsigned barrier, int64_t bytes, Operation *op,
+               unsigned reader = 0);
   /// When the copy lands, as an access of the engine.
   Access engineAccess(const Copy &copy);
   /// The bytes of a copy are there.
@@ -72,7 +73,8 @@ private:
     uint64_t completed = 0;
     uint32_t landings = 0;
     Operation *lastExpect = nullptr;
-    SmallVector<unsigned, 16> arrived;
+    /// Who arrived in the running phase, and as which reader of a ring.
+    SmallVector<std::pair<unsigned, unsigned>, 16> arrived;
     /// What those knew who arrived in the running phase, and in those before.
     Clock running, done;
   };

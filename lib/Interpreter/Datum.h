@@ -17,11 +17,12 @@ namespace mlir::fa::interpreter {
 using Elements = std::vector<RegionValue>;
 using TileRef = std::shared_ptr<const Elements>;
 
-/// A slot, and the how manieth tile of its ring it was got for.
+/// A slot, the how manieth tile of its ring it was got for, and by which reader.
 struct SlotRef {
   unsigned ring = 0;
   int64_t stage = 0;
   uint64_t generation = 0;
+  unsigned reader = 0;
 };
 
 struct Product;

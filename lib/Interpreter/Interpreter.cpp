@@ -21,7 +21,7 @@ using namespace mlir::fa::interpreter;
 
 /// What `tile-lower-rings` makes: there is an agent for each warp.
 static bool goesByNumber(Operation *op) {
-  return isa<tile::SlotAtOp, tile::CopyOp, tile::CopyCommitOp, tile::CopyWaitOp,
+  return isa<tile::SlotAtOp, tile::CopyOp, tile::CopyCommitOp, tile::CopyWaitOp, tile::FenceAsyncOp,
              tile::BulkStoreWaitOp, tile::BarrierOp, tile::BarriersOp, tile::NamedWaitOp,
              tile::NamedArriveOp>(op);
 }

@@ -16,7 +16,7 @@ unsigned SharedMemory::addRing(tile::RingOp op, unsigned readers) {
   tile::RingType type = op.getType();
   Ring ring{op, type.getElementType(), readers, {}, {}, {}, {}};
   ring.putBy.resize(agents);
-  ring.gotBy.resize(agents);
+  ring.gotBy.resize(agents * op.getReaders());
   ring.slots.resize(type.getStages());
   for (Slot &slot : ring.slots) {
     slot.data.resize(elementsOf(type.getShape()));
@@ -54,8 +54,8 @@ bool SharedMemory::canPut(unsigned ring) const {
   return !r.slots[r.puts.size() % r.slots.size()].isFull;
 }
 
-bool SharedMemory::canGet(unsigned ring, unsigned agent) const {
-  return rings[ring].gotBy[agent] < rings[ring].puts.size();
+bool SharedMemory::canGet(unsigned ring, unsigned reader, unsigned agent) const {
+  return rings[ring].gotBy[readingAgent(reader, agent)] < rings[ring].puts.size();
 }
 
 void SharedMemory::put(unsigned ring, unsigned agent, TileRef tile,
@@ -79,21 +79,23 @@ void SharedMemory::put(unsigned ring, unsigned agent, TileRef tile,
     slot.data = *tile;
 }
 
-SlotRef SharedMemory::get(unsigned ring, unsigned agent) {
+SlotRef SharedMemory::get(unsigned ring, unsigned reader, unsigned agent) {
   Ring &r = rings[ring];
-  int64_t stage = r.gotBy[agent]++ % r.slots.size();
+  unsigned readingAgent = this->readingAgent(reader, agent);
+  int64_t stage = r.gotBy[readingAgent]++ % r.slots.size();
   Slot &slot = r.slots[stage];
   sources.erase(slot.source);
   if (slot.arriving)
     slot.data = *slot.arriving;
   slot.arriving.reset();
-  slot.got.push_back(agent);
-  return {ring, stage, slot.generation};
+  slot.got.push_back(readingAgent);
+  return {ring, stage, slot.generation, reader};
 }
 
 Fault SharedMemory::checkHandle(unsigned agent, const SlotRef &ref) const {
   const Slot &slot = at(ref);
-  if (slot.isFull && slot.generation == ref.generation && !llvm::is_contained(slot.released, agent))
+  if (slot.isFull && slot.generation == ref.generation &&
+      !llvm::is_contained(slot.released, readingAgent(ref.reader, agent)))
     return {};
   return {"after its slot was released", slot.lastRelease, "released here"};
 }
@@ -102,7 +104,7 @@ Fault SharedMemory::release(const Access &access, const SlotRef &ref) {
   if (Fault fault = checkHandle(access.agent, ref))
     return {"comes " + fault.message, fault.other, fault.note};
   Slot &slot = at(ref);
-  slot.released.push_back(access.agent);
+  slot.released.push_back(readingAgent(ref.reader, access.agent));
   slot.lastRelease = access.op;
   if (slot.released.size() < rings[ref.ring].readers)
     return {};
@@ -182,6 +184,7 @@ Fault SharedMemory::write(const Access &access, const SlotRef &ref, ArrayRef<int
     slot.data[e] = tile[e];
     slot.cells[e] = {access.clock[access.agent], static_cast<uint16_t>(access.agent), Written::Yes};
   }
+  noteUnfenced(access.agent, ref, elements);
   return {};
 }
 
@@ -210,6 +213,24 @@ void SharedMemory::land(const Access &access, const Copy &copy) {
     slot.data[e] = (*copy.tile)[e];
     slot.cells[e] = {access.clock[access.agent], static_cast<uint16_t>(access.agent), Written::Yes};
   }
+  noteUnfenced(access.agent, copy.slot, copy.elements);
+}
+
+void SharedMemory::noteUnfenced(unsigned agent, const SlotRef &slot, ArrayRef<int32_t> elements) {
+  if (agent >= agents)
+    return;
+  unfenced.resize(agents);
+  unfenced[agent].push_back({slot, elements.vec()});
+}
+
+void SharedMemory::fence(const Access &access) {
+  unfenced.resize(agents);
+  for (auto &[ref, elements] : unfenced[access.agent])
+    for (int32_t e : elements)
+      if (Cell &cell = at(ref).cells[e];
+          cell.writer == access.agent && cell.written == Written::Yes && cell.fenced == kNever)
+        cell.fenced = access.clock[access.agent];
+  unfenced[access.agent].clear();
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,6 +246,8 @@ Fault SharedMemory::read(const Access &access, const SlotRef &ref, bool byNumber
     tile = std::make_shared<const Elements>(slot.data);
     return {};
   }
+  bool isAsync =
+      isa<tile::DotStartOp, tile::AwaitOp, tile::BulkStoreOp, tile::BulkStoreWaitOp>(access.op);
   size_t count = slot.data.size();
   slot.cells.resize(count);
   slot.reads.resize(agents * count);
@@ -241,6 +264,11 @@ Fault SharedMemory::read(const Access &access, const SlotRef &ref, bool byNumber
     if (access.clock[cell.writer] < cell.clock)
       return {"reads what " + writerOf(cell.writer) + " wrote, with no barrier between", writer,
               "written here"};
+    if (isAsync && cell.writer < agents &&
+        (cell.fenced == kNever || access.clock[cell.writer] < cell.fenced))
+      return {"reads asynchronously what " + writerOf(cell.writer) +
+                  " wrote, with no tile.fence_async before the barrier between",
+              writer, "written here"};
     reads[e] = access.clock[access.agent];
   }
   tile = std::make_shared<const Elements>(slot.data);

@@ -31,7 +31,8 @@ public:
   SharedMemory(unsigned agents, unsigned engines, Random &random)
       : agents(agents), engines(engines), random(random) {}
 
-  /// Adds an empty ring, of which so many agents get each tile; returns its number.
+  /// Adds an empty ring, of which each tile is got so often, by all agents of all readers; returns
+  /// its number.
   unsigned addRing(tile::RingOp op, unsigned readers);
 
   //===--- as rings -------------------------------------------------------===//
@@ -40,10 +41,10 @@ public:
   /// by another op.
   bool wasPut(unsigned ring, unsigned agent, Operation *op, Fault &fault);
   bool canPut(unsigned ring) const;
-  bool canGet(unsigned ring, unsigned agent) const;
+  bool canGet(unsigned ring, unsigned reader, unsigned agent) const;
   void put(unsigned ring, unsigned agent, TileRef tile, std::optional<Source> asynchronous,
            Operation *op);
-  SlotRef get(unsigned ring, unsigned agent);
+  SlotRef get(unsigned ring, unsigned reader, unsigned agent);
   Fault release(const Access &access, const SlotRef &slot);
   /// That every slot is empty.
   Fault checkEmpty(Operation *&ringOp) const;
@@ -58,6 +59,8 @@ public:
   /// The elements are poison until `land`.
   Fault startCopy(const Access &access, Copy &copy, Source source);
   void land(const Access &access, const Copy &copy);
+  /// What the agent wrote, and what its copies brought, is there for asynchronous readers.
+  void fence(const Access &access);
 
   //===--- both -----------------------------------------------------------===//
 
@@ -79,7 +82,10 @@ private:
     uint32_t clock = 0;
     uint16_t writer = 0;
     Written written = Written::Never;
+    /// When the writer fenced it; never, until then.
+    uint32_t fenced = kNever;
   };
+  static constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
   struct Slot {
     Elements data;
     /// Products and copies out that read it: whose, and the ops that started them.
@@ -110,10 +116,13 @@ private:
     std::vector<Operation *> puts;
     std::vector<uint64_t> putBy, gotBy;
   };
+  /// One of the agents that read a ring, as a reader of it.
+  unsigned readingAgent(unsigned reader, unsigned agent) const { return reader * agents + agent; }
 
   Slot &at(const SlotRef &slot) { return rings[slot.ring].slots[slot.stage]; }
   const Slot &at(const SlotRef &slot) const { return rings[slot.ring].slots[slot.stage]; }
   void poison(const Ring &ring, Slot &slot);
+  void noteUnfenced(unsigned agent, const SlotRef &slot, ArrayRef<int32_t> elements);
   Fault checkHandle(unsigned agent, const SlotRef &slot) const;
   Fault checkOverwrite(const Access &access, const Slot &slot, ArrayRef<int32_t> elements) const;
   std::string writerOf(unsigned agent) const;
@@ -121,6 +130,8 @@ private:
   unsigned agents, engines;
   Random &random;
   std::vector<Ring> rings;
+  /// By agent: what it wrote since its last fence.
+  std::vector<std::vector<std::pair<SlotRef, std::vector<int32_t>>>> unfenced;
   /// What asynchronous copies read, by numbers from 1.
   std::map<uint64_t, Source> sources;
   uint64_t numSources = 0;

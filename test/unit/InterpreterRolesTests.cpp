@@ -149,6 +149,7 @@ const char *const kBulkStore = R"(
         }
         %s = tile.slot_at %z[%c0] : !outs -> !out
         tile.write %v, %s : !rows, !out // write
+        tile.fence_async // fence
         scf.if %first {
           tile.named_wait id(1) threads(128) // hand
         } else {
@@ -414,6 +415,11 @@ const Case kFaults[] = {
      kBulkStore,
      {{"// hand", ""}},
      "wrote, with no barrier between",
+     "// out"},
+    {"BulkStoreWithNoFence",
+     kBulkStore,
+     {{"// fence", ""}},
+     "wrote, with no tile.fence_async before the barrier between",
      "// out"},
     {"WriteBeforeCopiedOut",
      kBulkStore,

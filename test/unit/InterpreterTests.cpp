@@ -117,6 +117,7 @@ tile.func @f(%x: !v, %w: !v, %y: !v, %t: index)
   %s = tile.slot_at %r[%c0] : !tile.ring<1 x 16x16xf32, #tile.swizzle<64>> -> !tile.slot<16x16xf32, #tile.swizzle<64>>
   %wv = tile.load %w[%c0, %c0] dims [0, 1] : !v -> tensor<16x16xf32>
   tile.write %wv, %s : tensor<16x16xf32>, !tile.slot<16x16xf32, #tile.swizzle<64>>
+  tile.fence_async
   tile.barrier // before
   %a = tile.load %x[%i, %c0] dims [0, 1] : !v -> !t
   %p = tile.dot_start %a, %s, %zero : !t, !tile.slot<16x16xf32, #tile.swizzle<64>>, !t -> !tile.pending<tensor<32x16xf32>>

@@ -102,7 +102,6 @@ private:
   Value sharedOffset(tile::SlotType slot, Value row, Value column);
   Value sharedPlace(Value slot, tile::SlotType type, const tile::Layout &layout, int64_t reg);
   void storeShared(Value address, int64_t offset, Value value, Value predicate);
-  void showToProducts();
   LogicalResult emitRead(tile::ReadOp op);
   bool emitMatrixWrite(tile::WriteOp op, const tile::Layout &layout);
   LogicalResult emitReadNumber(tile::ReadOp op);

@@ -212,16 +212,7 @@ LogicalResult Emitter::emitCopy(tile::CopyOp op) {
     auto type = VectorType::get(chunks.elements, view.element);
     storeShared(to, immediate, fromElements(type, elements), inTile);
   }
-  if (op.getCopy() == tile::Copy::ld_st)
-    showToProducts();
   return success();
-}
-
-/// Products read shared memory by a way of their own, as does the TMA: what
-/// a thread wrote, it hands over before it says that it is there.
-void Emitter::showToProducts() {
-  if (isAsync)
-    ptx("fence.proxy.async.shared::cta;", "~{memory}", {}, {}, true);
 }
 
 /// Stores a vector of 2, 4, 8 or 16 bytes.
@@ -363,7 +354,6 @@ bool Emitter::emitMatrixWrite(tile::WriteOp op, const Layout &layout) {
             std::to_string(panel * shape[0] * kWidth) + "], {$1, $2, $3, $4};",
         "r,r,r,r,r,~{memory}", {}, operands, true);
   }
-  showToProducts();
   return true;
 }
 
@@ -393,6 +383,5 @@ LogicalResult Emitter::emitWrite(tile::WriteOp op) {
     Value element = extract(value, r);
     storeShared(place, 0, fromElements(VectorType::get(1, element.getType()), element), first);
   }
-  showToProducts();
   return success();
 }

@@ -239,6 +239,8 @@ void Emitter::makeKernel(Block *module) {
     bool tiles = llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) ||
                  llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
     readsShared |= tiles && isa<tile::ReadOp, tile::WriteOp, tile::DotOp>(op);
+    auto copy = dyn_cast<tile::CopyOp>(op);
+    readsShared |= copy && copy.getCopy() != tile::Copy::tma && op->getParentOfType<tile::RoleOp>();
   });
   // A warpgroup's instructions want their operands the same in all lanes.
   if (isAsync || !source.getBody().front().getOps<tile::RolesOp>().empty())
@@ -607,7 +609,10 @@ LogicalResult Emitter::emit(Operation *op) {
       })
       .Case([&](CopyWaitOp op) {
         NVVM::CpAsyncWaitGroupOp::create(b, op.getPending());
-        showToProducts();
+        return success();
+      })
+      .Case([&](FenceAsyncOp) {
+        ptx("fence.proxy.async.shared::cta;", "~{memory}", {}, {}, true);
         return success();
       })
       .Case([&](BarrierOp op) -> LogicalResult {

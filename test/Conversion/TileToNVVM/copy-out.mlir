@@ -43,6 +43,7 @@ tile.func @panels(%x: !tile.view<?x?x?x80xf16>, %m: !tile.tensor_map<128x80xf16,
   %acc = tile.broadcast %zero : f32 -> tensor<128x80xf32, #acc>
   %t = arith.truncf %acc : tensor<128x80xf32, #acc> to tensor<128x80xf16, #acc>
   tile.write %t, %s : tensor<128x80xf16, #acc>, !tile.slot<128x80xf16, #sw>
+  tile.fence_async
   tile.bulk_store %s to %x[%b, %b, %c0, %c0] dims [2, 3] rows(64) map(%out) : !tile.slot<128x80xf16, #sw>, !tile.view<?x?x?x80xf16>, !tile.tensor_map<64x64xf16, #sw>
   tile.copy_out_wait
   %sums = tile.broadcast %zero : f32 -> tensor<128x128xf32, #wide>

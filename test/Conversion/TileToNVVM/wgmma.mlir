@@ -119,6 +119,7 @@ tile.func @written(%in: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !til
   tile.copy %in[%i, %c0] dims [0, 1] to %y copy(cp_async) : !tile.view<?x64xf16>, !tile.slot<8x64xf16, #sw>
   tile.copy_commit
   tile.copy_wait 0
+  tile.fence_async
   tile.barrier
   %z = tile.broadcast %zero : f32 -> tensor<128x8xf32, #s>
   %p = tile.dot_start %x, %y, %z transpose_b : !tile.slot<128x64xf16, #sw>, !tile.slot<8x64xf16, #sw>, tensor<128x8xf32, #s> -> !tile.pending<tensor<128x8xf32, #s>>

@@ -273,6 +273,12 @@ static LogicalResult verifyShared(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+int64_t SlotType::alignment() const { return 1024; }
+
+int64_t SlotType::strideInBytes() const {
+  return llvm::alignTo(sizeInBytes() + onesInBytes(), alignment());
+}
+
 Type SlotType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type element;

@@ -16,6 +16,9 @@ LogicalResult RingOp::verify() {
   if (!func || getOperation()->getBlock() != &func.getBody().front())
     return emitOpError() << "(ring_c1) stands in the first block of a tile.func, since it lives as "
                             "long as the program";
+  constexpr int64_t kMost = 8;
+  if (int64_t readers = getReadersAttr().getInt(); readers < 1 || readers > kMost)
+    return emitOpError() << "(ring_c2) has 1 to 8 readers, got " << readers;
   return success();
 }
 
@@ -71,7 +74,19 @@ static LogicalResult verifySlotOf(Operation *op, RingType ring, SlotType slot) {
                            << ring.getSlot() << ", got " << slot;
 }
 
-LogicalResult GetOp::verify() { return verifySlotOf(*this, getRing().getType(), getType()); }
+LogicalResult GetOp::verify() {
+  auto ring = getRing().getDefiningOp<RingOp>();
+  int64_t reader = getReaderAttr().getInt(), readers = ring ? ring.getReaders() : 1;
+  if (reader < 0 || (ring && reader >= readers)) {
+    auto error = emitOpError() << "(get_c3) is reader " << reader << " of a ring of " << readers
+                               << (readers == 1 ? " reader" : " readers")
+                               << ", whose numbers are 0 to " << readers - 1;
+    if (ring)
+      error.attachNote(ring.getLoc()) << "the ring; give it readers(" << reader + 1 << ")";
+    return error;
+  }
+  return verifySlotOf(*this, getRing().getType(), getType());
+}
 
 LogicalResult SlotAtOp::verify() { return verifySlotOf(*this, getRing().getType(), getType()); }
 

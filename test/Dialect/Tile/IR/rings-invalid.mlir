@@ -285,3 +285,21 @@ func.func @read_c1_number(%s: !tile.slot<1xi32, #tile.swizzle<32>>) {
   %n = tile.read %s : !tile.slot<1xi32, #tile.swizzle<32>> -> i16
   return
 }
+
+// -----
+
+tile.func @ring_c2(%i: index) grid affine_map<() -> (1)> sizes [] {
+  // expected-error @+1 {{(ring_c2) has 1 to 8 readers, got 9}}
+  %r = tile.ring readers(9) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+  tile.return
+}
+
+// -----
+
+tile.func @get_c3(%i: index) grid affine_map<() -> (1)> sizes [] {
+  // expected-note @+1 {{the ring; give it readers(3)}}
+  %r = tile.ring readers(2) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+  // expected-error @+1 {{(get_c3) is reader 2 of a ring of 2 readers, whose numbers are 0 to 1}}
+  %s = tile.get %r reader(2) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>> -> !tile.slot<64x64xf16, #tile.swizzle<128>>
+  tile.return
+}

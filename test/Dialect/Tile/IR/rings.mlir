@@ -19,6 +19,12 @@ tile.func @rings(%x: !tile.view<?x?x64xbf16> {tile.align = 16 : i64}, %y: !tile.
   %s = tile.get %r : !tile.ring<2 x 128x64xbf16, #tile.swizzle<128>> -> !tile.slot<128x64xbf16, #tile.swizzle<128>>
   // CHECK: tile.release %[[S]] : <128x64xbf16, #tile.swizzle<128>>
   tile.release %s : !tile.slot<128x64xbf16, #tile.swizzle<128>>
+  // CHECK: %[[SHARED:.*]] = tile.ring readers(2) : <2 x 128x64xbf16, #tile.swizzle<128>>
+  %shared = tile.ring readers(2) : !tile.ring<2 x 128x64xbf16, #tile.swizzle<128>>
+  // CHECK: tile.get %[[SHARED]] : <2
+  %first = tile.get %shared reader(0) : !tile.ring<2 x 128x64xbf16, #tile.swizzle<128>> -> !tile.slot<128x64xbf16, #tile.swizzle<128>>
+  // CHECK: tile.get %[[SHARED]] reader(1) : <2
+  %second = tile.get %shared reader(1) : !tile.ring<2 x 128x64xbf16, #tile.swizzle<128>> -> !tile.slot<128x64xbf16, #tile.swizzle<128>>
   tile.return
 }
 
@@ -47,6 +53,8 @@ func.func @lowered(%r: !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>, %v: !tile.
   tile.copy_commit
   // CHECK: tile.copy_wait 1
   tile.copy_wait 1
+  // CHECK: tile.fence_async
+  tile.fence_async
   // CHECK: tile.barrier
   tile.barrier
   // CHECK: tile.read %[[S]] : <64x64xf16, #tile.swizzle<128>> -> tensor<64x64xf16>

@@ -52,6 +52,8 @@ tile.func @lowered(%x: !tile.view<?x64xbf16>, %i: index, %p: i1,
       tile.barrier_wait %full[%i], %p : !tile.barriers<2>
       // CHECK: tile.barrier_arrive %[[FULL]][%[[I]]] : <2>
       tile.barrier_arrive %full[%i] : !tile.barriers<2>
+      // CHECK: tile.barrier_arrive %[[FULL]][%[[I]]] reader(1) : <2>
+      tile.barrier_arrive %full[%i] reader(1) : !tile.barriers<2>
       // CHECK: tile.warpgroup_condition %[[P:.*]], %[[P]]
       %own = tile.warpgroup_condition %p, %p
       // CHECK: tile.warpgroup : index

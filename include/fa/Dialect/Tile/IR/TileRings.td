@@ -29,10 +29,13 @@ class Tile_SharedOp<string mnemonic, list<Trait> traits = []>
 def Tile_RingOp : Tile_Op<"ring", [MemoryEffects<[MemAlloc, MemWrite]>]> {
   let summary = "shared memory of a ring";
   let description = [{
-    Allocates the slots of a ring for the whole program; all are empty.
+    Allocates the slots of a ring for the whole program; all are empty. With
+    `readers(n)`, each tile is got and released n times, once by each reader
+    (`tile.get ... reader(k)`), and its slot is free once all have released it.
 
     Constraints:
     - (C1) Stands in the first block of a tile.func.
+    - (C2) Has 1 to 8 readers.
 
     Created by `tile-promote-shared`; `convert-tile-to-nvvm` gives it an address.
 
@@ -40,10 +43,12 @@ def Tile_RingOp : Tile_Op<"ring", [MemoryEffects<[MemAlloc, MemWrite]>]> {
 
     ```mlir
     %r = tile.ring : !tile.ring<2 x 128x64xbf16, #tile.swizzle<128>>
+    %s = tile.ring readers(2) : !tile.ring<2 x 128x64xbf16, #tile.swizzle<128>>
     ```
   }];
+  let arguments = (ins DefaultValuedAttr<I64Attr, "1">:$readers);
   let results = (outs Tile_RingType:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`readers` `(` $readers^ `)`)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
@@ -61,6 +66,8 @@ def Tile_PutOp : Tile_SharedOp<"put"> {
     - (C2) `dims` are distinct dimensions of the source, one per dimension of the ring's tiles.
     - (C3) The ring has the source's element type.
     - (C4) cp_async needs a source with tile.align 16, and dims that end in the source's last dimension.
+    - (C5) A ring is filled by one role, and either by the TMA or by the role's warps
+      (see `tile-verify-rings`).
 
     Created by `tile-promote-shared`; removed by `tile-lower-rings`.
 
@@ -82,7 +89,9 @@ def Tile_PutOp : Tile_SharedOp<"put"> {
 def Tile_PutValueOp : Tile_SharedOp<"put_value"> {
   let summary = "fills the next slot of a ring from registers";
   let description = [{
-    A number that all threads have goes to a ring of tiles of one element.
+    A number that all threads have goes to a ring of tiles of one element, written by
+    one thread; of a tile each warp writes what it holds. All warps of the program, or of the
+    role, take part.
 
     Constraints:
     - (C1) The value has the shape and element type of the ring's tiles; a number
@@ -105,11 +114,15 @@ def Tile_PutValueOp : Tile_SharedOp<"put_value"> {
 def Tile_GetOp : Tile_SharedOp<"get"> {
   let summary = "waits for the oldest slot that was put and not got";
   let description = [{
+    Each reader of a ring goes through its slots in an order of its own; where the ring
+    has one reader, that is reader 0.
+
     Constraints:
     - (C1) The result is a slot of the ring.
     - (C2) On every path each slot is put, got and released once, in that
       order; no put finds the ring full, no get finds it empty, loops leave a
-      ring as they find it, and it is empty in the end.
+      ring as they find it, and it is empty in the end. All of that holds for each reader.
+    - (C3) The ring has a reader of this number.
 
     Created by `tile-promote-shared`; removed by `tile-lower-rings`.
 
@@ -117,11 +130,14 @@ def Tile_GetOp : Tile_SharedOp<"get"> {
 
     ```mlir
     %k = tile.get %r : !tile.ring<1 x 128x64xbf16, #tile.swizzle<128>> -> !tile.slot<128x64xbf16, #tile.swizzle<128>>
+    %l = tile.get %s reader(1) : !tile.ring<1 x 128x64xbf16, #tile.swizzle<128>> -> !tile.slot<128x64xbf16, #tile.swizzle<128>>
     ```
   }];
-  let arguments = (ins Tile_RingType:$ring);
+  let arguments = (ins Tile_RingType:$ring, DefaultValuedAttr<I64Attr, "0">:$reader);
   let results = (outs Tile_SlotType:$result);
-  let assemblyFormat = "$ring attr-dict `:` type($ring) `->` type($result)";
+  let assemblyFormat = [{
+    $ring (`reader` `(` $reader^ `)`)? attr-dict `:` type($ring) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -305,7 +321,7 @@ def Tile_CopyOp : Tile_SharedOp<"copy", [AttrSizedOperandSegments]> {
     Every warp copies its part. With `cp_async` the copy has only started: the
     warp's part is there once `tile.copy_wait` says so, and the other warps'
     parts after a `tile.barrier` that follows theirs. With `ld_st` the warp's
-    part is there at once. With `tma` one thread of the role starts the whole
+    part is there at once. Asynchronous readers need a `tile.fence_async` too. With `tma` one thread of the role starts the whole
     copy, by the tensor map once there is one; its bytes count at the barrier
     `signal`.
 
@@ -378,6 +394,25 @@ def Tile_CopyWaitOp : Tile_SharedOp<"copy_wait"> {
   let arguments = (ins I64Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
   let hasVerifier = 1;
+}
+
+def Tile_FenceAsyncOp : Tile_SharedOp<"fence_async"> {
+  let summary = "shows what this warp wrote to asynchronous readers";
+  let description = [{
+    Asynchronous products and the TMA read shared memory by a proxy of their own
+    (`fence.proxy.async`). What a warp wrote there by `tile.write`, or copied without the
+    TMA, they see only if the warp comes to this op afterwards, and before the barrier
+    that they wait for.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.fence_async
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 def Tile_BulkStoreWaitOp : Tile_SharedOp<"copy_out_wait"> {

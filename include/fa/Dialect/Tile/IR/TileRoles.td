@@ -404,7 +404,8 @@ def Tile_BarrierWaitOp : Tile_SharedOp<"barrier_wait"> {
 def Tile_BarrierArriveOp : Tile_SharedOp<"barrier_arrive"> {
   let summary = "one arrival of each warp";
   let description = [{
-    One lane of each warp arrives, after what the warp did before.
+    One lane of each warp arrives, after what the warp did before. A warp arrives once in a
+    phase, or once for each `reader` of a ring that its role is.
 
     Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
 
@@ -412,10 +413,14 @@ def Tile_BarrierArriveOp : Tile_SharedOp<"barrier_arrive"> {
 
     ```mlir
     tile.barrier_arrive %b[%slot] : !tile.barriers<2>
+    tile.barrier_arrive %b[%slot] reader(1) : !tile.barriers<2>
     ```
   }];
-  let arguments = (ins Tile_BarriersType:$barriers, Index:$slot);
-  let assemblyFormat = "$barriers `[` $slot `]` attr-dict `:` type($barriers)";
+  let arguments = (ins Tile_BarriersType:$barriers, Index:$slot,
+    DefaultValuedAttr<I64Attr, "0">:$reader);
+  let assemblyFormat = [{
+    $barriers `[` $slot `]` (`reader` `(` $reader^ `)`)? attr-dict `:` type($barriers)
+  }];
 }
 
 def Tile_BarrierExpectOp : Tile_SharedOp<"barrier_expect"> {

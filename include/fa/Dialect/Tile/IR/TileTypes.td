@@ -68,8 +68,10 @@ def Tile_SlotType : Tile_SharedType<"Slot", "slot"> {
     int64_t onesInBytes() const {
       return getLayout().getOnes() ? getShape().front() * getLayout().getBytes() : 0;
     }
-    /// Bytes from a slot of a ring to the next one.
-    int64_t strideInBytes() const { return (sizeInBytes() + onesInBytes() + 1023) / 1024 * 1024; }
+    /// Return what the slot's address must be a multiple of.
+    int64_t alignment() const;
+    /// Return the bytes from a slot of a ring to the next one.
+    int64_t strideInBytes() const;
   }];
 }
 

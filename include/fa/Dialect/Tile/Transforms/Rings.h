@@ -26,8 +26,12 @@ bool isRingAccess(Operation *op);
 /// The ring that such an op is about, null where it cannot be told.
 RingOp ringOf(Operation *op);
 
-/// Whether warps fill the ring from their registers.
-bool isFilledByWarps(RingOp ring);
+/// Whether one role fills the ring from registers, and reads it itself.
+bool isKeptInRole(RingOp ring);
+
+/// Whether an asynchronous product or the TMA reads shared memory in the program: what warps
+/// write there is fenced.
+bool hasAsyncReaders(FuncOp func);
 
 /// What the op reads, a view or a tensor; null if it does not load.
 Value sourceOf(Operation *op);
@@ -49,7 +53,7 @@ bool mayRunBeyond(Operation *op);
 /// Whether the op may so run ahead in this body, past the stores of the body.
 bool mayRunAhead(Operation *op, Block &body);
 
-/// Shared memory of a ring; each slot starts at a multiple of 1024 bytes.
+/// Return the bytes of a ring's slots, each at a multiple of its alignment.
 int64_t sharedBytes(RingType ring);
 
 /// Gives the ring so many slots.

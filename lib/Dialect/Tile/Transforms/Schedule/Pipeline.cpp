@@ -252,22 +252,24 @@ private:
   Schedule &schedule;
   /// Sizes of sources, by source and dimension.
   llvm::SmallMapVector<std::pair<Value, int64_t>, Value, 4> sizes;
-  /// Rings, and how many slots the loop leaves filled.
-  SmallVector<std::pair<RingOp, int64_t>> leftovers;
+  /// Rings and their readers, and how many slots the loop leaves filled.
+  SmallVector<std::tuple<RingOp, uint64_t, int64_t>> leftovers;
 };
 
 } // namespace
 
 void Expansion::findLeftovers() {
-  llvm::SmallMapVector<RingOp, int64_t, 4> ahead;
+  llvm::SmallMapVector<std::pair<RingOp, uint64_t>, int64_t, 4> ahead;
   for (auto [op, stage] : schedule.ops) {
+    auto get = dyn_cast<GetOp>(op);
     if (isa<PutOp, PutValueOp>(op) && ringOf(op))
-      ahead[ringOf(op)] -= stage;
-    if (isa<GetOp>(op) && ringOf(op))
-      ahead[ringOf(op)] += stage;
+      for (uint64_t reader = 0; reader < ringOf(op).getReaders(); ++reader)
+        ahead[{ringOf(op), reader}] -= stage;
+    if (get && ringOf(op))
+      ahead[{ringOf(op), get.getReader()}] += stage;
   }
-  for (auto [ring, n] : ahead)
-    leftovers.push_back({ring, n});
+  for (auto [reader, n] : ahead)
+    leftovers.push_back({reader.first, reader.second, n});
 }
 
 /// Lets the op do nothing unless `holds`; null where that cannot be.
@@ -315,9 +317,9 @@ LogicalResult Expansion::run() {
                              "one iteration at most";
 
   rewriter.setInsertionPointAfter(*expanded);
-  for (auto [ring, n] : leftovers)
+  for (auto [ring, reader, n] : leftovers)
     for (int64_t i = 0; i < n; ++i) {
-      auto slot = GetOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult());
+      auto slot = GetOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), reader);
       ReleaseOp::create(rewriter, loc, slot);
     }
   for (GetOp get : before) {

@@ -29,16 +29,6 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Whether the block is what a loop of a role does, not one in another loop.
-static bool isOuterLoop(Block *block) {
-  Operation *loop = block->getParentOp();
-  if (!isa<RoleOp>(loop->getParentOp()))
-    return false;
-  if (auto open = dyn_cast<scf::WhileOp>(loop))
-    return block == open.getAfterBody();
-  return isa<scf::ForOp>(loop);
-}
-
 /// From the op on, where the first product is done, on each way there is; the op of this
 /// block that they are behind, before or in. None if there are no products.
 static Operation *findPoints(Operation *op, SmallVectorImpl<Operation *> &before) {
@@ -66,22 +56,23 @@ static Operation *findPoints(Operation *op, SmallVectorImpl<Operation *> &before
   return op;
 }
 
-/// Whether the ring is put once in each iteration, of a loop like that of the get.
-static bool isPutOnce(RingOp ring) {
+/// Whether the ring is put once in each iteration of its role's outer loop, by the TMA or warps
+/// that copy from memory.
+static bool isPutOnce(RingOp ring, const RoleTraces &traces) {
   auto users = llvm::make_filter_range(ring->getUsers(), llvm::IsaPred<PutOp, PutValueOp>);
   return llvm::hasSingleElement(users) && isa<PutOp>(*users.begin()) &&
-         isOuterLoop((*users.begin())->getBlock());
+         traces.runsOncePerIteration(*users.begin());
 }
 
-/// Where the release goes; nowhere if it stays.
-static SmallVector<Operation *> placesOf(ReleaseOp release) {
+/// Collect the places where the release goes; none if it stays.
+static SmallVector<Operation *> placesOf(ReleaseOp release, const RoleTraces &traces) {
   constexpr int64_t kTwo = 2;
   SmallVector<Operation *> places;
   auto get = release.getSlot().getDefiningOp<GetOp>();
   RingOp ring = get ? ringOf(get) : RingOp();
   Block *block = release->getBlock();
   if (!ring || ring.getType().getStages() != kTwo || get->getBlock() != block ||
-      !isOuterLoop(block) || !isPutOnce(ring) ||
+      !traces.runsOncePerIteration(release) || !isPutOnce(ring, traces) ||
       llvm::count_if(ring->getUsers(), llvm::IsaPred<GetOp>) != 1)
     return places;
   SmallVector<Operation *> copies;
@@ -96,16 +87,17 @@ static SmallVector<Operation *> placesOf(ReleaseOp release) {
   return places;
 }
 
-void tile::delayReleases(RoleOp role) {
-  SmallVector<ReleaseOp> releases;
-  role.walk([&](ReleaseOp release) { releases.push_back(release); });
-  for (ReleaseOp release : releases) {
-    SmallVector<Operation *> places = placesOf(release);
-    if (places.empty())
-      continue;
+void tile::delayReleases(const RoleTraces &traces) {
+  SmallVector<std::pair<ReleaseOp, SmallVector<Operation *>>> moves;
+  for (const RoleTrace &trace : traces.roles)
+    RoleOp(trace.role).walk([&](ReleaseOp release) {
+      if (SmallVector<Operation *> places = placesOf(release, traces); !places.empty())
+        moves.push_back({release, std::move(places)});
+    });
+  for (auto &[release, places] : moves) {
     for (Operation *place : places) {
       Operation *late = release->clone();
-      late->setAttr(kLateAttr, UnitAttr::get(role.getContext()));
+      late->setAttr(kLateAttr, UnitAttr::get(release.getContext()));
       place->getBlock()->getOperations().insert(place->getIterator(), late);
     }
     release.erase();

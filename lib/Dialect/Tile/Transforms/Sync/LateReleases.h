@@ -8,7 +8,7 @@
 #ifndef FA_LIB_DIALECT_TILE_TRANSFORMS_LATERELEASES_H
 #define FA_LIB_DIALECT_TILE_TRANSFORMS_LATERELEASES_H
 
-#include "fa/Dialect/Tile/IR/Tile.h"
+#include "RoleTrace.h"
 
 namespace mlir::tile {
 
@@ -17,7 +17,7 @@ namespace mlir::tile {
 constexpr llvm::StringLiteral kLateAttr = "tile.late";
 
 /// Moves releases that wait for a copy out behind the first product of the next iteration.
-void delayReleases(RoleOp role);
+void delayReleases(const RoleTraces &traces);
 
 /// Whether the slots of the ring are released late.
 bool isReleasedLate(RingOp ring);

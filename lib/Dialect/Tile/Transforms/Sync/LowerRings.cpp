@@ -43,12 +43,12 @@ namespace {
 
 struct Lowering : CountedLowering {
   Lowering(FuncOp func, const SyncPlan &plan, IRRewriter &rewriter)
-      : CountedLowering(rewriter), func(func), plan(plan) {}
+      : CountedLowering(rewriter), func(func), plan(plan), fences(hasAsyncReaders(func)) {}
   void run();
 
 private:
-  /// Of each ring of several stages: the next slot to put and the next to get.
-  enum Counter { kPut, kGet };
+  /// Of each ring of several stages: the next slot to put and, reader by reader, to get.
+  enum Counter : unsigned { kPut, kFirstGet };
 
   SmallVector<unsigned> countersOf(Operation *op) override;
   void rewrite(Operation *op) override;
@@ -56,10 +56,13 @@ private:
   void lowerGet(GetOp get);
   void lowerRelease(ReleaseOp release);
   void synchronize(Operation *op);
-  Value nextSlot(Location loc, RingOp ring, Counter kind);
+  Value nextSlot(Location loc, RingOp ring, unsigned counter);
+  void fence(Location loc);
 
   FuncOp func;
   const SyncPlan &plan;
+  /// Whether asynchronous readers may read what warps write.
+  bool fences;
   llvm::DenseMap<Operation *, unsigned> base;
   Value zero;
 };
@@ -67,11 +70,11 @@ private:
 } // namespace
 
 /// The slot of the ring's next put or get; counts it.
-Value Lowering::nextSlot(Location loc, RingOp ring, Counter kind) {
+Value Lowering::nextSlot(Location loc, RingOp ring, unsigned counter) {
   RingType type = ring.getType();
   if (type.getStages() == 1)
     return SlotAtOp::create(rewriter, loc, type.getSlot(), ring.getResult(), zero);
-  Value &count = counters[base.lookup(ring) + kind];
+  Value &count = counters[base.lookup(ring) + counter];
   Value slot = SlotAtOp::create(rewriter, loc, type.getSlot(), ring.getResult(), count);
   Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
   Value stages = arith::ConstantIndexOp::create(rewriter, loc, type.getStages());
@@ -84,20 +87,30 @@ Value Lowering::nextSlot(Location loc, RingOp ring, Counter kind) {
 SmallVector<unsigned> Lowering::countersOf(Operation *op) {
   if (!isa<PutOp, PutValueOp, GetOp>(op) || ringOf(op).getType().getStages() == 1)
     return {};
-  return {base.lookup(ringOf(op)) + (isa<GetOp>(op) ? kGet : kPut)};
+  auto get = dyn_cast<GetOp>(op);
+  return {base.lookup(ringOf(op)) +
+          (get ? kFirstGet + static_cast<unsigned>(get.getReader()) : kPut)};
 }
 
 //===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// The waits and barriers that stand before the op.
+/// Shows what the warp wrote, or what its copies brought, to asynchronous readers.
+void Lowering::fence(Location loc) {
+  if (fences)
+    FenceAsyncOp::create(rewriter, loc);
+}
+
+/// Creates the waits and barriers that stand before the op.
 void Lowering::synchronize(Operation *op) {
   auto found = plan.find(op);
   if (found == plan.end())
     return;
-  if (found->second.wait)
+  if (found->second.wait) {
     CopyWaitOp::create(rewriter, op->getLoc(), *found->second.wait);
+    fence(op->getLoc());
+  }
   if (found->second.barrier)
     BarrierOp::create(rewriter, op->getLoc());
 }
@@ -107,18 +120,22 @@ void Lowering::lowerPut(Operation *op) {
   Value slot = nextSlot(loc, ringOf(op), kPut);
   if (auto put = dyn_cast<PutValueOp>(op)) {
     WriteOp::create(rewriter, loc, put.getValue(), slot);
+    if (isa<RankedTensorType>(put.getValue().getType()))
+      fence(loc);
   } else {
     auto copy = cast<PutOp>(op);
     CopyOp::create(rewriter, loc, copy.getSource(), copy.getIndices(), copy.getDims(), slot,
                    copy.getCopy());
     if (copy.getCopy() == Copy::cp_async)
       CopyCommitOp::create(rewriter, loc);
+    else
+      fence(loc);
   }
   rewriter.eraseOp(op);
 }
 
 void Lowering::lowerGet(GetOp get) {
-  rewriter.replaceOp(get, nextSlot(get.getLoc(), ringOf(get), kGet));
+  rewriter.replaceOp(get, nextSlot(get.getLoc(), ringOf(get), kFirstGet + get.getReader()));
 }
 
 /// Erases it, and the slot where nothing reads it.
@@ -141,6 +158,10 @@ void Lowering::rewrite(Operation *op) {
     rewriter.replaceOp(own, {own.getLower(), own.getUpper()});
   else if (auto own = dyn_cast<WarpgroupConditionOp>(op))
     rewriter.replaceOp(own, own.getWhole());
+  else if (isa<WriteOp, CopyWaitOp>(op)) {
+    rewriter.setInsertionPointAfter(op);
+    fence(op->getLoc());
+  }
 }
 
 void Lowering::run() {
@@ -150,7 +171,7 @@ void Lowering::run() {
   for (auto ring : entry.getOps<RingOp>())
     if (ring.getType().getStages() > 1) {
       base[ring] = counters.size();
-      counters.append(2, zero);
+      counters.append(1 + ring.getReaders(), zero);
     }
   lower(entry);
   if (zero.use_empty())
@@ -174,8 +195,6 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
     int64_t bytes = 0;
     auto roles = func.getBody().front().getOps<RolesOp>();
     if (roles.empty()) {
-      if (failed(rejectOpenLoops()))
-        return signalPassFailure();
       SyncPlan plan = planSynchronization(func);
       report(plan);
       Lowering(func, plan, rewriter).run();
@@ -200,20 +219,6 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
         op->emitOpError() << "copy(tma) needs a role that copies; use copy(cp_async)";
       else
         op->emitOpError() << "needs a role of whole warpgroups; use tile.store";
-      return WalkResult::interrupt();
-    });
-    return failure(walked.wasInterrupted());
-  }
-
-  /// The planner does not follow them.
-  LogicalResult rejectOpenLoops() {
-    WalkResult walked = getOperation().walk([](Operation *op) {
-      auto loop = op->getParentOfType<scf::WhileOp>();
-      if (!isRingAccess(op) || !loop)
-        return WalkResult::advance();
-      auto error = op->emitOpError() << "stands in an scf.while of a program without roles, where "
-                                        "waits are not planned; use scf.for, or roles";
-      error.attachNote(loop.getLoc()) << "the loop";
       return WalkResult::interrupt();
     });
     return failure(walked.wasInterrupted());

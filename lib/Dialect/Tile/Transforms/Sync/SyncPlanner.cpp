@@ -5,26 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs the program on abstract states, each a safe guess over all paths:
-//
-//   filled slot    how many groups of copies were committed after its own, at
-//                  least; or that this warp's part has landed; or that a
-//                  barrier followed that, so that all parts have (visible)
-//   released slot  whether a barrier followed its release (clean)
-//
-// A get needs a visible slot if it is read, a landed one if not; a put needs a
-// clean one. Start with a plan of nothing. As long as some op does not find
-// what it needs, give the first such op in the program the wait or barrier that
-// provides it, and run again: what is planned only grows, so this ends, and
-// one barrier serves every op behind it. Gets come first, since nothing but a
-// barrier at them serves, while puts mostly find one there. Loops run until
-// their state is stable.
+// A get needs a visible slot if it is read, a landed one if not; a put needs a clean one
+// (RingStates.h). Start with a plan of nothing. As long as some op does not find what it needs,
+// give the first such op in the program the wait or barrier that provides it, and solve again:
+// what is planned only grows, so this ends, and one barrier serves every op behind it. Gets come
+// first, since nothing but a barrier at them serves, while puts mostly find one there.
 //
 //===----------------------------------------------------------------------===//
 
 #include "SyncPlanner.h"
+#include "RingStates.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -33,63 +24,30 @@ using namespace mlir::tile;
 
 namespace {
 
-/// Ages of filled slots: groups committed since; joined by the minimum.
-constexpr int64_t kLanded = 1 << 20;
-constexpr int64_t kVisible = kLanded + 1;
-
-struct RingState {
-  /// Oldest first.
-  SmallVector<int64_t, 4> filled;
-  SmallVector<bool, 4> clean;
-  bool operator==(const RingState &o) const { return filled == o.filled && clean == o.clean; }
-};
-
-using State = llvm::SmallMapVector<Operation *, RingState, 4>;
-
-struct Planner {
-  explicit Planner(FuncOp func) : func(func) {}
+struct Planner : RingDataflow {
+  using RingDataflow::RingDataflow;
   SyncPlan run();
 
 private:
-  void visit(Block &block, bool search);
-  void visit(Operation *op, bool search);
-  void visitLoop(scf::ForOp loop, bool search);
-  void visitIf(scf::IfOp branch, bool search);
+  LogicalResult visit(Operation *op, bool settled) override;
   void need(GetOp get);
   void apply(const Sync &sync);
-  void commit();
 
-  FuncOp func;
   SyncPlan plan;
-  State state;
-  /// Whether puts are asked what they need, and whether this run has found an
-  /// op that lacks something.
+  /// Whether puts are asked what they need, and whether this run has found an op that lacks
+  /// something.
   bool puts = false, found = false;
 };
 
 } // namespace
 
-static void join(State &into, const State &other) {
-  for (auto &[ring, s] : other) {
-    RingState &mine = into[ring];
-    for (auto [a, b] : llvm::zip_equal(mine.filled, s.filled))
-      a = std::min(a, b);
-    for (auto [a, b] : llvm::zip_equal(mine.clean, s.clean))
-      a = a && b;
-  }
-}
-
-static bool same(const State &a, const State &b) {
-  return llvm::equal(a, b, [](auto &x, auto &y) { return x.second == y.second; });
-}
-
 static bool isRead(GetOp get) {
   return llvm::any_of(get->getUsers(), [](Operation *op) { return !isa<ReleaseOp>(op); });
 }
 
-/// What a wait and a barrier do to every slot.
+/// Does to every slot what a wait and a barrier do.
 void Planner::apply(const Sync &sync) {
-  for (auto &[ring, s] : state) {
+  for (ReaderState &s : state) {
     for (int64_t &age : s.filled) {
       if (sync.wait && age < kLanded && age >= *sync.wait)
         age = kLanded;
@@ -101,18 +59,10 @@ void Planner::apply(const Sync &sync) {
   }
 }
 
-void Planner::commit() {
-  for (auto &[ring, s] : state)
-    for (int64_t &age : s.filled)
-      if (age < kLanded)
-        // Counts beyond what instructions can wait for are all one.
-        age = std::min<int64_t>(age + 1, kLanded - 1);
-}
-
 /// Plans the wait and barrier of a get, and of the gets that follow it at once:
 /// waiting for all of them costs nothing more.
 void Planner::need(GetOp get) {
-  llvm::SmallMapVector<Operation *, unsigned, 4> taken;
+  llvm::SmallMapVector<unsigned, unsigned, 4> taken;
   Sync sync;
   for (Operation *op = get; op; op = op->getNextNode()) {
     auto next = dyn_cast<GetOp>(op);
@@ -120,11 +70,11 @@ void Planner::need(GetOp get) {
       continue;
     if (!next)
       break;
-    RingOp ring = ringOf(next);
-    unsigned &n = taken[ring];
-    if (n >= state[ring].filled.size())
+    const ReaderState &s = state[numberOf(next)];
+    unsigned &n = taken[numberOf(next)];
+    if (n >= s.filled.size())
       break;
-    int64_t age = state[ring].filled[n++];
+    int64_t age = s.filled[n++];
     if (age < kLanded)
       sync.wait = std::min(sync.wait.value_or(age), age);
     if (age < kVisible)
@@ -137,83 +87,34 @@ void Planner::need(GetOp get) {
   found = true;
 }
 
-void Planner::visitLoop(scf::ForOp loop, bool search) {
-  // The state at the head only gets worse, and there are finitely many.
-  State head = state;
-  while (true) {
-    state = head;
-    visit(*loop.getBody(), /*search=*/false);
-    State next = head;
-    join(next, state);
-    if (same(next, head))
-      break;
-    head = next;
-  }
-  state = head;
-  visit(*loop.getBody(), search);
-  state = head;
-}
-
-void Planner::visitIf(scf::IfOp branch, bool search) {
-  State before = state;
-  visit(*branch.thenBlock(), search);
-  State then = state;
-  state = before;
-  if (branch.elseBlock())
-    visit(*branch.elseBlock(), search);
-  join(state, then);
-}
-
-void Planner::visit(Operation *op, bool search) {
+LogicalResult Planner::visit(Operation *op, bool settled) {
   if (auto planned = plan.find(op); planned != plan.end())
     apply(planned->second);
-  search = search && !found;
-  if (isa<PutOp, PutValueOp>(op)) {
-    RingState &s = state[ringOf(op)];
-    if (search && puts && !s.clean.front()) {
+  if (auto wait = dyn_cast<CopyWaitOp>(op))
+    apply({static_cast<int64_t>(wait.getPending()), false});
+  if (isa<BarrierOp>(op))
+    apply({std::nullopt, true});
+  if (!settled || found)
+    return success();
+  if (auto get = dyn_cast<GetOp>(op)) {
+    if (state[numberOf(get)].filled.front() < (isRead(get) ? kVisible : kLanded))
+      need(get);
+  } else if (puts && isa<PutOp, PutValueOp>(op)) {
+    if (llvm::any_of(readersOf(ringOf(op)), [](ReaderState &s) { return !s.clean.front(); })) {
       plan[op].barrier = true;
       found = true;
     }
-    s.clean.erase(s.clean.begin());
-    auto put = dyn_cast<PutOp>(op);
-    bool grouped = put && put.getCopy() == Copy::cp_async;
-    if (grouped)
-      commit();
-    s.filled.push_back(grouped ? 0 : kLanded);
-  } else if (auto get = dyn_cast<GetOp>(op)) {
-    RingState &s = state[ringOf(op)];
-    if (search && s.filled.front() < (isRead(get) ? kVisible : kLanded))
-      need(get);
-    s.filled.erase(s.filled.begin());
-  } else if (isa<ReleaseOp>(op)) {
-    state[ringOf(op)].clean.push_back(false);
-  } else if (isa<CopyCommitOp>(op)) {
-    commit();
-  } else if (auto wait = dyn_cast<CopyWaitOp>(op)) {
-    apply({static_cast<int64_t>(wait.getPending()), false});
-  } else if (isa<BarrierOp>(op)) {
-    apply({std::nullopt, true});
-  } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    visitLoop(loop, search);
-  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    visitIf(branch, search);
   }
-}
-
-void Planner::visit(Block &block, bool search) {
-  for (Operation &op : block)
-    visit(&op, search);
+  return success();
 }
 
 SyncPlan Planner::run() {
   for (bool stage : {false, true}) {
     puts = stage;
     do {
-      state.clear();
-      for (auto ring : func.getOps<RingOp>())
-        state[ring].clean.assign(ring.getType().getStages(), true);
       found = false;
-      visit(func.getBody().front(), /*search=*/true);
+      [[maybe_unused]] LogicalResult solved = solve();
+      assert(succeeded(solved) && "rings are in order");
     } while (found);
   }
   return plan;

@@ -8,7 +8,7 @@
 // What one role does with a ring, its own order of gets and releases, is
 // checked as in programs without roles (VerifyRings.cpp). Between roles:
 //
-//   1. one role fills a ring, and one role reads it;
+//   1. one role fills a ring, by the TMA or by its warps, and one role is each of its readers;
 //   2. they do so by the same tree of loops and ifs, with bounds and conditions
 //      that are computed alike; what one does before the condition of an scf.while,
 //      the other may do in front of the loop and at the end of its body;
@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "VerifyRoles.h"
+#include "RoleTrace.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -29,82 +30,45 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-namespace {
-
-/// What a role does with rings and turns, in its order.
-struct Event {
-  Operation *op;
-  /// Of an access: its ring or turn.
-  Operation *about = nullptr;
-  /// Of loops and ifs.
-  std::vector<Event> body, otherwise;
-
-  bool isAccess() const { return about != nullptr; }
-};
-
-using Events = std::vector<Event>;
-
-} // namespace
-
-/// The op that makes the ring or turn of an access; null for other ops, and for
-/// rings that a role fills for itself.
-static Operation *subjectOf(Operation *op) {
-  if (isRingAccess(op))
-    return ringOf(op) && isFilledByWarps(ringOf(op)) ? nullptr : ringOf(op);
-  if (auto take = dyn_cast<PingpongWaitOp>(op))
-    return take.getPingpong().getDefiningOp();
-  if (auto pass = dyn_cast<PingpongArriveOp>(op))
-    return pass.getPingpong().getDefiningOp();
-  return nullptr;
-}
-
-static Events eventsOf(Block &block) {
-  Events events;
-  for (Operation &op : block) {
-    if (Operation *about = subjectOf(&op)) {
-      events.push_back({&op, about, {}, {}});
-    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      if (Events body = eventsOf(*loop.getBody()); !body.empty())
-        events.push_back({&op, nullptr, std::move(body), {}});
-    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      Events body = eventsOf(*branch.thenBlock()), otherwise;
-      if (branch.elseBlock())
-        otherwise = eventsOf(*branch.elseBlock());
-      if (!body.empty() || !otherwise.empty())
-        events.push_back({&op, nullptr, std::move(body), std::move(otherwise)});
-    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      // What comes before the condition is done once more than what comes after it: here
-      // first, and then at the end of each iteration.
-      Events before = eventsOf(*loop.getBeforeBody()), body = eventsOf(*loop.getAfterBody());
-      llvm::append_range(events, before);
-      llvm::append_range(body, before);
-      if (!body.empty())
-        events.push_back({&op, nullptr, std::move(body), {}});
-    }
-  }
-  return events;
-}
-
 //===----------------------------------------------------------------------===//
 // 1. Who fills and who reads
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkOwners(FuncOp func) {
-  llvm::DenseMap<Operation *, Operation *> firstPut, firstGet;
-  WalkResult walked = func.walk([&](Operation *op) {
-    if (!isRingAccess(op) || !ringOf(op))
-      return WalkResult::advance();
-    bool put = isa<PutOp, PutValueOp>(op);
-    Operation *before = (put ? firstPut : firstGet).try_emplace(ringOf(op), op).first->second;
-    if (before->getParentOfType<RoleOp>() == op->getParentOfType<RoleOp>())
-      return WalkResult::advance();
-    auto error = op->emitOpError()
-                 << "(get_c2) " << (put ? "fills" : "reads") << " a ring that another role "
-                 << (put ? "fills" : "reads") << "; give each role a ring of its own";
-    error.attachNote(before->getLoc()) << "the other role";
-    return WalkResult::interrupt();
-  });
-  return failure(walked.wasInterrupted());
+/// Whether the TMA brings a tile, or one thread writes a number; else all warps write their part.
+static bool isFilledByOne(Operation *put) {
+  if (auto value = dyn_cast<PutValueOp>(put))
+    return !isa<RankedTensorType>(value.getValue().getType());
+  return cast<PutOp>(put).getCopy() == Copy::tma;
+}
+
+static LogicalResult checkOwners(RingOp ring, ArrayRef<RingUse> uses) {
+  SmallVector<const RingUse *> firstGets(ring.getReaders());
+  const RingUse *firstPut = nullptr;
+  for (const RingUse &use : uses) {
+    bool put = isa<PutOp, PutValueOp>(use.op);
+    if (isa<ReleaseOp>(use.op))
+      continue;
+    const RingUse *&first = put ? firstPut : firstGets[cast<GetOp>(use.op).getReader()];
+    if (!first)
+      first = &use;
+    if (first->role != use.role) {
+      auto error = use.op->emitOpError()
+                   << "(get_c2) " << (put ? "fills" : "reads") << " a ring that another role "
+                   << (put ? "fills" : "reads") << "; give each role a ring"
+                   << (put ? "" : " or reader") << " of its own";
+      error.attachNote(first->op->getLoc()) << "the other role";
+      return error;
+    }
+    if (put && isFilledByOne(first->op) != isFilledByOne(use.op)) {
+      auto error = use.op->emitOpError()
+                   << "(put_c5) fills a ring by " << (isFilledByOne(use.op) ? "the TMA" : "warps")
+                   << ", which is filled otherwise elsewhere; give each way "
+                      "of filling a ring of its own";
+      error.attachNote(first->op->getLoc()) << "elsewhere";
+      return error;
+    }
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,17 +122,18 @@ static bool isEquivalent(Value a, Value b, int depth = 0) {
          });
 }
 
-/// The events of a ring only: its puts, or its gets.
-static Events only(const Events &events, Operation *ring, bool puts) {
+/// Return the events of a ring only: its puts, or the gets of a reader.
+static Events only(const Events &events, Operation *ring, std::optional<uint64_t> reader = {}) {
   Events kept;
   for (const Event &event : events) {
     if (event.isAccess()) {
-      if (event.about == ring && !isa<ReleaseOp>(event.op) &&
-          isa<PutOp, PutValueOp>(event.op) == puts)
+      auto get = dyn_cast<GetOp>(event.op);
+      if (event.about == ring && (reader ? get && get.getReader() == *reader : event.isPut()))
         kept.push_back(event);
       continue;
     }
-    Event part{event.op, nullptr, only(event.body, ring, puts), only(event.otherwise, ring, puts)};
+    Event part{event.op, nullptr, only(event.body, ring, reader),
+               only(event.otherwise, ring, reader)};
     if (!part.body.empty() || !part.otherwise.empty())
       kept.push_back(std::move(part));
   }
@@ -182,10 +147,12 @@ static InFlightDiagnostic disagree(Operation *op, const Twine &what, Operation *
   return error;
 }
 
-static LogicalResult sameTree(const Events &puts, const Events &gets, Operation *ring) {
+static LogicalResult sameTree(const Events &puts, const Events &gets, RingOp ring,
+                              uint64_t reader) {
+  std::string who = ring.getReaders() == 1 ? "the other role" : "reader " + std::to_string(reader);
   for (size_t i = 0; i < std::max(puts.size(), gets.size()); ++i) {
     if (i >= gets.size())
-      return disagree(puts[i].op, "fills a ring that the other role does not read here", ring);
+      return disagree(puts[i].op, "fills a ring that " + who + " does not read here", ring);
     if (i >= puts.size())
       return disagree(gets[i].op, "reads a ring that the other role does not fill here", ring);
     const Event &put = puts[i], &get = gets[i];
@@ -209,8 +176,8 @@ static LogicalResult sameTree(const Events &puts, const Events &gets, Operation 
                         other.getConditionOp().getCondition()))
         return disagree(other, "has another condition than the loop that fills its rings", loop);
     }
-    if (failed(sameTree(put.body, get.body, ring)) ||
-        failed(sameTree(put.otherwise, get.otherwise, ring)))
+    if (failed(sameTree(put.body, get.body, ring, reader)) ||
+        failed(sameTree(put.otherwise, get.otherwise, ring, reader)))
       return failure();
   }
   return success();
@@ -313,13 +280,17 @@ struct Agent {
   int64_t group = 0;
   SmallVector<std::pair<Operation *, Operation *>> steps;
   size_t next = 0;
-  /// By ring: slots got and released; by turn: times taken and passed on.
-  llvm::DenseMap<Operation *, int64_t> begun, ended;
+  /// By ring, and by ring and reader: whether the agent does it, and how often it has.
+  llvm::DenseMap<Operation *, int64_t> puts;
+  llvm::DenseMap<std::pair<Operation *, uint64_t>, int64_t> gets, releases;
+  /// By turn: times taken and passed on.
+  llvm::DenseMap<Operation *, int64_t> taken, passed;
+
+  void add(Operation *op, Operation *about);
 };
 
 struct Run {
   SmallVector<Agent> agents;
-  llvm::DenseMap<Operation *, int64_t> puts;
 
   bool blocked(Agent &agent);
   void step(Agent &agent);
@@ -328,25 +299,49 @@ struct Run {
 
 } // namespace
 
+static uint64_t readerOf(Operation *op) {
+  if (auto release = dyn_cast<ReleaseOp>(op))
+    op = release.getSlot().getDefiningOp();
+  return cast<GetOp>(op).getReader();
+}
+
+void Agent::add(Operation *op, Operation *about) {
+  steps.push_back({op, about});
+  if (isa<PutOp, PutValueOp>(op))
+    puts.try_emplace(about, 0);
+  else if (isa<GetOp>(op))
+    releases.try_emplace({about, readerOf(op)}, 0);
+}
+
+/// A put waits until all readers have released the slot, and a get until all who fill it have.
 bool Run::blocked(Agent &agent) {
   auto [op, about] = agent.steps[agent.next];
   if (isa<PutOp, PutValueOp>(op)) {
-    int64_t released = puts[about];
+    int64_t put = agent.puts[about];
     for (Agent &other : agents)
-      if (llvm::any_of(other.steps, [&, about = about](auto &step) {
-            return step.second == about && isa<GetOp>(step.first);
-          }))
-        released = std::min(released, other.ended[about]);
-    return puts[about] - released >= cast<RingOp>(about).getType().getStages();
+      for (auto &[ring, released] : other.releases)
+        if (ring.first == about &&
+            put - released >= static_cast<int64_t>(cast<RingOp>(about).getType().getStages()))
+          return true;
+    return false;
   }
-  if (isa<GetOp>(op))
-    return agent.begun[about] >= puts[about];
+  if (isa<GetOp>(op)) {
+    int64_t got = agent.gets[{about, readerOf(op)}];
+    bool isPut = false;
+    for (Agent &other : agents)
+      if (auto found = other.puts.find(about); found != other.puts.end()) {
+        isPut = true;
+        if (got >= found->second)
+          return true;
+      }
+    return !isPut;
+  }
   if (isa<PingpongWaitOp>(op)) {
-    int64_t groups = cast<PingpongOp>(about).getType().getCount(), taken = agent.begun[about];
+    int64_t groups = cast<PingpongOp>(about).getType().getCount(), taken = agent.taken[about];
     int64_t before = agent.group ? agent.group - 1 : groups - 1;
     for (Agent &other : agents)
       if (other.role == agent.role && other.group == before)
-        return other.ended[about] < taken + (agent.group ? 1 : 0);
+        return other.passed[about] < taken + (agent.group ? 1 : 0);
   }
   return false;
 }
@@ -354,9 +349,13 @@ bool Run::blocked(Agent &agent) {
 void Run::step(Agent &agent) {
   auto [op, about] = agent.steps[agent.next++];
   if (isa<PutOp, PutValueOp>(op))
-    ++puts[about];
+    ++agent.puts[about];
+  else if (isa<GetOp>(op))
+    ++agent.gets[{about, readerOf(op)}];
+  else if (isa<ReleaseOp>(op))
+    ++agent.releases[{about, readerOf(op)}];
   else
-    ++(isa<GetOp, PingpongWaitOp>(op) ? agent.begun : agent.ended)[about];
+    ++(isa<PingpongWaitOp>(op) ? agent.taken : agent.passed)[about];
 }
 
 LogicalResult Run::run(const Twine &how) {
@@ -387,9 +386,10 @@ LogicalResult Run::run(const Twine &how) {
 static bool flatten(const Events &events, int64_t trips, bool then, Agent &agent) {
   constexpr size_t kMost = 20000;
   for (const Event &event : events) {
-    if (event.isAccess())
-      agent.steps.push_back({event.op, event.about});
-    bool loop = isa<scf::ForOp, scf::WhileOp>(event.op);
+    auto ring = dyn_cast_or_null<RingOp>(event.about);
+    if (event.isAccess() && !(ring && isKeptInRole(ring)))
+      agent.add(event.op, event.about);
+    bool loop = event.isLoop();
     for (int64_t i = 0; !event.isAccess() && i < (loop ? trips : 1); ++i)
       if (!flatten(loop || then ? event.body : event.otherwise, trips, then, agent))
         return false;
@@ -403,38 +403,16 @@ static bool flatten(const Events &events, int64_t trips, bool then, Agent &agent
 // All of it
 //===----------------------------------------------------------------------===//
 
-LogicalResult tile::verifyRolesAgree(RolesOp roles) {
-  auto func = cast<FuncOp>(roles->getParentOp());
-  SmallVector<std::pair<RoleOp, Events>> all;
-  Events together;
-  for (auto role : roles.getBody().front().getOps<RoleOp>()) {
-    Events events = eventsOf(role.getBody().front());
-    Held held;
-    if (failed(checkTurns(events, held)))
-      return failure();
-    if (!held.empty())
-      return role.emitOpError() << "(pingpong_wait_c2) keeps a turn in the end";
-    if (failed(checkWarpgroupBounds(role)))
-      return failure();
-    llvm::append_range(together, events);
-    all.push_back({role, std::move(events)});
-  }
-  if (failed(checkOwners(func)))
-    return failure();
-  for (auto ring : func.getBody().front().getOps<RingOp>())
-    if (failed(sameTree(only(together, ring, true), only(together, ring, false), ring)))
-      return failure();
-
+/// Runs the roles against each other, all loops 0 to 3 times, all ifs each way.
+static LogicalResult checkDeadlocks(const RoleTraces &traces) {
   constexpr int64_t kMostTrips = 3;
   for (bool then : {true, false})
     for (int64_t trips = 0; trips <= kMostTrips; ++trips) {
       Run run;
       bool small = true;
-      for (auto &[role, events] : all) {
-        bool turns = false;
-        role.walk([&](PingpongWaitOp) { turns = true; });
-        for (int64_t group = 0; group < (turns ? static_cast<int64_t>(role.getWarps()) / 4 : 1);
-             ++group) {
+      for (auto &[role, events] : traces.roles) {
+        int64_t groups = holds<PingpongWaitOp>(role) ? RoleOp(role).getWarps() / 4 : 1;
+        for (int64_t group = 0; group < groups; ++group) {
           Agent &agent = run.agents.emplace_back();
           agent.role = role;
           agent.group = group;
@@ -445,4 +423,29 @@ LogicalResult tile::verifyRolesAgree(RolesOp roles) {
         return failure();
     }
   return success();
+}
+
+LogicalResult tile::verifyRolesAgree(RolesOp roles) {
+  RoleTraces traces(roles);
+  Events together;
+  for (const RoleTrace &trace : traces.roles) {
+    RoleOp role = trace.role;
+    Held held;
+    if (failed(checkTurns(trace.events, held)))
+      return failure();
+    if (!held.empty())
+      return role.emitOpError() << "(pingpong_wait_c2) keeps a turn in the end";
+    if (failed(checkWarpgroupBounds(role)))
+      return failure();
+    llvm::append_range(together, trace.events);
+  }
+  auto rings = roles->getBlock()->getOps<RingOp>();
+  for (auto ring : rings)
+    if (failed(checkOwners(ring, traces.usesOf(ring))))
+      return failure();
+  for (auto ring : rings)
+    for (uint64_t reader = 0; reader < ring.getReaders() && !isKeptInRole(ring); ++reader)
+      if (failed(sameTree(only(together, ring), only(together, ring, reader), ring, reader)))
+        return failure();
+  return checkDeadlocks(traces);
 }

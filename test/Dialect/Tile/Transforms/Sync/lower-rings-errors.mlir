@@ -16,28 +16,3 @@ tile.func @full(%x: !tile.view<?x64xf16>, %i: index) grid affine_map<() -> (1)> 
   tile.put %r, %x[%i, %i] dims [0, 1] copy(ld_st) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
   tile.return
 }
-
-// -----
-
-!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
-!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
-!view = !tile.view<?x64xf16>
-tile.func @open_loop(%x: !view, %n: index) grid affine_map<() -> (1)> sizes [] {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %r = tile.ring : !ring
-  // expected-note @+1 {{the loop}}
-  %end = scf.while (%i = %c0) : (index) -> index {
-    %more = arith.cmpi slt, %i, %n : index
-    scf.condition(%more) %i : index
-  } do {
-  ^bb0(%i: index):
-    // expected-error @+1 {{stands in an scf.while of a program without roles, where waits are not planned; use scf.for, or roles}}
-    tile.put %r, %x[%i, %c0] dims [0, 1] copy(ld_st) : !ring, !view
-    %s = tile.get %r : !ring -> !slot
-    tile.release %s : !slot
-    %next = arith.addi %i, %c1 : index
-    scf.yield %next : index
-  }
-  tile.return
-}

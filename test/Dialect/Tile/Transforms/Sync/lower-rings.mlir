@@ -196,3 +196,74 @@ tile.func @arms(%y: !view, %if: i1, %n: index) grid affine_map<() -> (1)> sizes 
   tile.release %a : !slot
   tile.return
 }
+
+// A loop with a condition carries its slots, too: one wait and one barrier an iteration.
+// CHECK-LABEL: tile.func @open_loop
+// CHECK: %[[R:.*]] = tile.ring
+// CHECK: tile.copy
+// CHECK-NEXT: tile.copy_commit
+// CHECK: %[[LOOP:.*]]:3 = scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %c1{{.*}}, %{{.*}} = %c0{{.*}}) : (index, index, index) -> (index, index, index) {
+// CHECK-NOT: tile.
+// CHECK: scf.condition(%{{.*}}) %{{.*}}, %{{.*}}, %{{.*}} : index, index, index
+// CHECK: ^bb0(%{{.*}}: index, %[[PUT:.*]]: index, %[[GET:.*]]: index):
+// CHECK-NEXT: tile.copy_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: %[[S:.*]] = tile.slot_at %[[R]][%[[GET]]]
+// CHECK: tile.slot_at %[[R]][%[[PUT]]]
+// CHECK-NOT: tile.barrier
+// CHECK: tile.copy_commit
+// CHECK-NEXT: tile.read %[[S]]
+// CHECK: scf.yield %{{.*}}, %{{.*}}, %{{.*}} : index, index, index
+// CHECK: tile.copy_wait 0
+// CHECK-NOT: tile.barrier
+// CHECK: tile.return
+tile.func @open_loop(%y: !view {tile.align = 16 : i64}, %out: !out, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %r = tile.ring : !ring2
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.put %r, %y[%c0, %c0] dims [0, 1] copy(cp_async) : !ring2, !view
+  %end = scf.while (%i = %c0) : (index) -> index {
+    %more = arith.cmpi slt, %i, %n : index
+    scf.condition(%more) %i : index
+  } do {
+  ^bb0(%i: index):
+    %s = tile.get %r : !ring2 -> !slot
+    %next = arith.addi %i, %c64 : index
+    tile.put %r, %y[%next, %c0] dims [0, 1] copy(cp_async) : !ring2, !view
+    %t = tile.read %s : !slot -> tensor<64x64xf16>
+    tile.release %s : !slot
+    tile.store %t, %out[%i, %c0] dims [0, 1] : tensor<64x64xf16>, !out
+    scf.yield %next : index
+  }
+  %last = tile.get %r : !ring2 -> !slot
+  tile.release %last : !slot
+  tile.return
+}
+
+// Readers count their slots for themselves; a slot is filled again when both have released it.
+// CHECK-LABEL: tile.func @two_readers
+// CHECK: scf.for {{.*}} iter_args(%[[PUT:.*]] = %{{.*}}, %[[FIRST:.*]] = %{{.*}}, %[[SECOND:.*]] = %{{.*}})
+// CHECK-NEXT: tile.slot_at %[[R:.*]][%[[PUT]]]
+// CHECK: tile.barrier
+// CHECK-NEXT: tile.slot_at %[[R]][%[[FIRST]]]
+// CHECK: tile.slot_at %[[R]][%[[SECOND]]]
+// CHECK-NOT: tile.barrier
+// CHECK: scf.yield
+tile.func @two_readers(%y: !view, %out: !out, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %r = tile.ring readers(2) : !ring2
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  // expected-remark @+1 {{an iteration waits for copies", barriers=1, waits=0}}
+  scf.for %j = %c0 to %n step %c64 {
+    tile.put %r, %y[%j, %c0] dims [0, 1] copy(ld_st) : !ring2, !view
+    %s = tile.get %r : !ring2 -> !slot
+    %t = tile.read %s : !slot -> tensor<64x64xf16>
+    tile.release %s : !slot
+    %s1 = tile.get %r reader(1) : !ring2 -> !slot
+    %t1 = tile.read %s1 : !slot -> tensor<64x64xf16>
+    tile.release %s1 : !slot
+    %u = arith.addf %t, %t1 : tensor<64x64xf16>
+    tile.store %u, %out[%j, %c0] dims [0, 1] : tensor<64x64xf16>, !out
+  }
+  tile.return
+}

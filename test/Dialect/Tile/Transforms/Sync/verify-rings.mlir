@@ -235,3 +235,113 @@ tile.func @pending(%x: !view, %z: f32, %n: index) grid affine_map<() -> (1)> siz
   tile.release %s : !slot
   tile.return
 }
+
+// -----
+
+!ring2 = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!view = !tile.view<?x64xf16>
+// One tile ahead: what the condition's part leaves is what the loop ends with.
+tile.func @open_loop(%x: !view, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = tile.ring : !ring2
+  %end = scf.while (%i = %c0) : (index) -> index {
+    tile.put %r, %x[%i, %c0] dims [0, 1] copy(ld_st) : !ring2, !view
+    %more = arith.cmpi slt, %i, %n : index
+    scf.condition(%more) %i : index
+  } do {
+  ^bb0(%i: index):
+    %s = tile.get %r : !ring2 -> !slot
+    tile.release %s : !slot
+    %next = arith.addi %i, %c1 : index
+    scf.yield %next : index
+  }
+  %s = tile.get %r : !ring2 -> !slot
+  tile.release %s : !slot
+  tile.return
+}
+
+// -----
+
+!ring2 = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!view = !tile.view<?x64xf16>
+tile.func @open_loop_that_fills(%x: !view, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-note @+1 {{the ring}}
+  %r = tile.ring : !ring2
+  // expected-error @+1 {{(get_c2) does not leave a ring as it finds it: before an iteration 0 put and not got, 0 got and not released, after it 1 put and not got, 0 got and not released}}
+  %end = scf.while (%i = %c0) : (index) -> index {
+    %more = arith.cmpi slt, %i, %n : index
+    scf.condition(%more) %i : index
+  } do {
+  ^bb0(%i: index):
+    tile.put %r, %x[%i, %c0] dims [0, 1] copy(ld_st) : !ring2, !view
+    %next = arith.addi %i, %c1 : index
+    scf.yield %next : index
+  }
+  tile.return
+}
+
+// -----
+
+!ring2 = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!view = !tile.view<?x64xf16>
+// Each reader has its own order: the second one comes after the first has read two tiles.
+tile.func @readers(%x: !view, %i: index) grid affine_map<() -> (1)> sizes [] {
+  %r = tile.ring readers(2) : !ring2
+  tile.put %r, %x[%i, %i] dims [0, 1] copy(ld_st) : !ring2, !view
+  tile.put %r, %x[%i, %i] dims [0, 1] copy(ld_st) : !ring2, !view
+  %a = tile.get %r : !ring2 -> !slot
+  tile.release %a : !slot
+  %b = tile.get %r : !ring2 -> !slot
+  %c = tile.get %r reader(1) : !ring2 -> !slot
+  tile.release %b : !slot
+  tile.release %c : !slot
+  tile.put %r, %x[%i, %i] dims [0, 1] copy(ld_st) : !ring2, !view
+  %d = tile.get %r reader(1) : !ring2 -> !slot
+  tile.release %d : !slot
+  %e = tile.get %r : !ring2 -> !slot
+  %f = tile.get %r reader(1) : !ring2 -> !slot
+  tile.release %f : !slot
+  tile.release %e : !slot
+  tile.return
+}
+
+// -----
+
+!ring2 = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!view = !tile.view<?x64xf16>
+tile.func @forgotten_reader(%x: !view, %n: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-note @+1 {{the ring}}
+  %r = tile.ring readers(2) : !ring2
+  // expected-error @+1 {{(get_c2) does not leave a ring as it finds it for reader 1: before an iteration 0 put and not got, 0 got and not released, after it 1 put and not got, 0 got and not released}}
+  scf.for %i = %c0 to %n step %c1 {
+    tile.put %r, %x[%i, %c0] dims [0, 1] copy(ld_st) : !ring2, !view
+    %s = tile.get %r : !ring2 -> !slot
+    tile.release %s : !slot
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!view = !tile.view<?x64xf16>
+tile.func @full_for_one(%x: !view, %i: index) grid affine_map<() -> (1)> sizes [] {
+  // expected-note @+1 {{the ring}}
+  %r = tile.ring readers(2) : !ring
+  tile.put %r, %x[%i, %i] dims [0, 1] copy(ld_st) : !ring, !view
+  %s = tile.get %r : !ring -> !slot
+  tile.release %s : !slot
+  // expected-error @+1 {{(get_c2) finds the ring full for reader 1: it has 1 slot, 1 put and not got, 0 got and not released; release a slot before, or give the ring another stage}}
+  tile.put %r, %x[%i, %i] dims [0, 1] copy(ld_st) : !ring, !view
+  tile.return
+}

@@ -714,3 +714,116 @@ tile.func @warpgroup_bounds_c2(%x: !tile.view<?x64xf16>, %n: index, %first: inde
   }
   tile.return
 }
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+tile.func @two_readers(%x: !tile.view<?x64xf16>, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring readers(2) : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(ld_st) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "left" warps(4) registers(0) {
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+      }
+    }
+    tile.role "right" warps(4) registers(0) {
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r reader(1) : !ring -> !slot
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+tile.func @forgotten_reader(%x: !tile.view<?x64xf16>, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  // expected-note @+1 {{in the other role}}
+  %r = tile.ring readers(2) : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      // expected-error @+1 {{(get_c2) fills a ring that reader 1 does not read here}}
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(4) registers(0) {
+      scf.for %j = %c0 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+tile.func @put_c5(%x: !tile.view<?x64xf16>, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      // expected-note @+1 {{elsewhere}}
+      tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      // expected-error @+1 {{(put_c5) fills a ring by warps, which is filled otherwise elsewhere; give each way of filling a ring of its own}}
+      tile.put %r, %x[%c0, %c0] dims [0, 1] copy(ld_st) : !ring, !tile.view<?x64xf16>
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %b = tile.get %r : !ring -> !slot
+      tile.release %b : !slot
+      %c = tile.get %r : !ring -> !slot
+      tile.release %c : !slot
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// A role that reads the tile twice, the second time only after the next one, which waits for that.
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+tile.func @second_reader_is_late(%x: !tile.view<?x64xf16>)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring readers(2) : !ring
+  %c0 = arith.constant 0 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      // expected-error @+1 {{(get_c2) waits for ever in role "load", where loops run 0 times}}
+      tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %a = tile.get %r : !ring -> !slot
+      tile.release %a : !slot
+      // expected-note @+1 {{role "compute" waits here}}
+      %b = tile.get %r : !ring -> !slot
+      tile.release %b : !slot
+      %c = tile.get %r reader(1) : !ring -> !slot
+      tile.release %c : !slot
+      %d = tile.get %r reader(1) : !ring -> !slot
+      tile.release %d : !slot
+    }
+  }
+  tile.return
+}

@@ -1,0 +1,94 @@
+//===- LowerPingpong.cpp - numbered barriers of turns and warpgroups -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A turn of n warpgroups is n numbered barriers of two warpgroups each, the one that waits and
+// the one before it, which arrives. Warpgroup 0 finds its first turn because the last one arrives
+// there to begin with.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RoleLowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+constexpr int64_t kThreadsOfTwoGroups = 256, kThreadsOfGroup = 128;
+
+/// Before the op, the warps of each warpgroup wait for each other.
+void RoleLowering::joinWarpgroup(Operation *op) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  NamedWaitOp::create(rewriter, op->getLoc(), groupId, warpgroup, kThreadsOfGroup);
+}
+
+/// Waits at the own barrier, or arrives at that of the next warpgroup, in steps that all
+/// warpgroups run.
+void RoleLowering::lowerPingpong(Operation *op, Value turn, bool pass) {
+  int64_t first = pingpongIds.lookup(turn);
+  OpBuilder::InsertionGuard guard(rewriter);
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  if (Value end = loop ? endOfTurns(loop) : Value()) {
+    Value is = arith::CmpIOp::create(rewriter, op->getLoc(), arith::CmpIPredicate::slt,
+                                     loop.getInductionVar(), end);
+    auto branch = scf::IfOp::create(rewriter, op->getLoc(), is, /*withElseRegion=*/false);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+  }
+  if (pass)
+    NamedArriveOp::create(rewriter, op->getLoc(), first, nextWarpgroup, kThreadsOfTwoGroups);
+  else
+    NamedWaitOp::create(rewriter, op->getLoc(), first, warpgroup, kThreadsOfTwoGroups);
+  rewriter.eraseOp(op);
+}
+
+void RoleLowering::startTurns() {
+  for (auto [turn, first] : pingpongIds) {
+    if (llvm::none_of(turn.getUsers(), [&](Operation *op) { return role->isProperAncestor(op); }))
+      continue;
+    Location loc = turn.getLoc();
+    Value last = arith::ConstantIndexOp::create(
+        rewriter, loc, static_cast<int64_t>(cast<PingpongType>(turn.getType()).getCount()) - 1);
+    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, warpgroup, last);
+    Value next = arith::AddIOp::create(rewriter, loc, warpgroup,
+                                       arith::ConstantIndexOp::create(rewriter, loc, 1));
+    nextWarpgroup = arith::SelectOp::create(rewriter, loc, is,
+                                            arith::ConstantIndexOp::create(rewriter, loc, 0), next);
+    auto branch = scf::IfOp::create(rewriter, loc, is, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+    NamedArriveOp::create(rewriter, loc, first, Value(), kThreadsOfTwoGroups);
+  }
+}
+
+/// The value, with other values in it that it is computed from; `others` learns what is new.
+static Value withOthers(Value value, IRMapping &others, OpBuilder &b) {
+  if (Value other = others.lookupOrNull(value))
+    return other;
+  Operation *op = value.getDefiningOp();
+  if (!op || !isa<arith::ArithDialect>(op->getDialect()))
+    return value;
+  bool changes = false;
+  for (Value operand : op->getOperands())
+    changes |= withOthers(operand, others, b) != operand;
+  Value result = changes ? b.clone(*op, others)->getResult(0) : value;
+  others.map(value, result);
+  return result;
+}
+
+/// Where the loop would end if all warpgroups ran the least steps; null if they all run as many.
+Value RoleLowering::endOfTurns(scf::ForOp loop) {
+  auto [found, isNew] = endsOfTurns.try_emplace(loop);
+  if (isNew && !least.getValueMap().empty()) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(loop);
+    IRMapping others = least;
+    Value end = withOthers(loop.getUpperBound(), others, rewriter);
+    if (end != loop.getUpperBound())
+      found->second = end;
+  }
+  return found->second;
+}

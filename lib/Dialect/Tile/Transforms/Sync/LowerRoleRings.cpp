@@ -1,0 +1,241 @@
+//===- LowerRoleRings.cpp - barriers of rings between roles -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A put waits for empty and fills the slot: by the TMA, which is told to count the bytes at full;
+// by one thread, which arrives there; or by all warps of the role, each of which arrives once its
+// part is there, after a fence where asynchronous readers may read it. A get waits for full; a
+// release arrives at empty, a warp once for each reader that its role is. Parities of gets begin
+// with 0, the first phase; those of puts with 1, which a fresh barrier lets through.
+//
+// A slot that is on its way out (tile.bulk_store) is written, and handed to the TMA, behind a
+// numbered barrier of the warpgroup, and waited for before it is written again or arrived for, if
+// it can in the next iteration (LateReleases.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#include "LateReleases.h"
+#include "RoleLowering.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+/// Whether all that reads the ring stores it to memory, from its only slot.
+static bool isForStores(RingOp ring) {
+  return isKeptInRole(ring) && ring.getType().getStages() == 1 &&
+         llvm::all_of(ring->getUsers(), [](Operation *user) {
+           return !isa<GetOp>(user) ||
+                  llvm::all_of(user->getUsers(), llvm::IsaPred<BulkStoreOp, ReleaseOp>);
+         });
+}
+
+/// Describe how the ring is filled.
+static void setFiller(RingBarriers &mine, RingOp ring) {
+  for (Operation *user : ring->getUsers()) {
+    auto value = dyn_cast<PutValueOp>(user);
+    auto copy = dyn_cast<PutOp>(user);
+    mine.byWarps |= value && isa<RankedTensorType>(value.getValue().getType());
+    mine.byWarps |= copy && copy.getCopy() != Copy::tma;
+  }
+}
+
+AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBase &rewriter,
+                               int64_t &bytes) {
+  AllBarriers all;
+  constexpr int64_t kBarrierBytes = 8;
+  for (auto ring : llvm::to_vector(func.getBody().front().getOps<RingOp>())) {
+    RingBarriers &mine = all[ring];
+    mine.own = isForStores(ring);
+    mine.again = traces.refills(ring);
+    mine.late = isReleasedLate(ring);
+    if (mine.own)
+      continue;
+    setFiller(mine, ring);
+    RingType type = ring.getType();
+    rewriter.setInsertionPointAfter(ring);
+    auto make = [&](int64_t arrivals) {
+      bytes += kBarrierBytes * type.getStages();
+      return BarriersOp::create(rewriter, ring.getLoc(),
+                                BarriersType::get(type.getContext(), type.getStages()), arrivals);
+    };
+    RoleOp writer = traces.writerOf(ring);
+    auto full = make(mine.byWarps && writer ? writer.getWarps() : 1);
+    mine.full = full;
+    mine.bytes = type.getSlot().sizeInBytes();
+    rewriter.setInsertionPointAfter(full);
+    int64_t arrivals = 0;
+    for (int64_t reader = 0, n = ring.getReaders(); reader < n; ++reader)
+      if (RoleOp role = traces.readerOf(ring, reader))
+        arrivals += role.getWarps();
+    if (mine.again)
+      mine.empty = make(std::max<int64_t>(arrivals, 1));
+  }
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Slots and parities
+//===----------------------------------------------------------------------===//
+
+void RoleLowering::numberCounters() {
+  auto func = role->getParentOfType<FuncOp>();
+  for (auto ring : func.getBody().front().getOps<RingOp>()) {
+    base[ring] = counters.size();
+    counters.append({zero, odd});
+    counters.append(2 * ring.getReaders(), zero);
+  }
+}
+
+SmallVector<unsigned> RoleLowering::countersOf(Operation *op) {
+  if (!isa<PutOp, PutValueOp, GetOp>(op) || barriers[ringOf(op)].own)
+    return {};
+  RingOp ring = ringOf(op);
+  auto get = dyn_cast<GetOp>(op);
+  unsigned first = base.lookup(ring) + (get ? counterOf(get.getReader()) : kPutSlot);
+  SmallVector<unsigned> changed;
+  if (ring.getType().getStages() > 1)
+    changed.push_back(first);
+  if (get || barriers[ring].empty)
+    changed.push_back(first + 1);
+  return changed;
+}
+
+/// Return the parity of the next phase.
+Value RoleLowering::parityAt(Location loc, RingOp ring, unsigned slotCounter) {
+  return rewriter.createOrFold<arith::TruncIOp>(loc, rewriter.getI1Type(),
+                                                counters[base.lookup(ring) + slotCounter + 1]);
+}
+
+/// Return the slot that the counter is at, and go on to the next one. In 32 bits, for all
+/// warps do this in every iteration.
+Value RoleLowering::advance(Location loc, RingOp ring, unsigned slotCounter) {
+  Value &slot = counters[base.lookup(ring) + slotCounter];
+  Value &parity = counters[base.lookup(ring) + slotCounter + 1];
+  Value now = rewriter.createOrFold<arith::IndexCastUIOp>(loc, rewriter.getIndexType(), slot);
+  int64_t stages = ring.getType().getStages();
+  // The last slot starts one phase later if releases are delayed.
+  bool early = slotCounter == kPutSlot && barriers[ring].late;
+  Value one = arith::ConstantIntOp::create(rewriter, loc, 1, 32), flip = one;
+  if (stages > 1) {
+    Value zero = arith::ConstantIntOp::create(rewriter, loc, 0, 32);
+    Value end = arith::ConstantIntOp::create(rewriter, loc, stages, 32);
+    Value next = rewriter.createOrFold<arith::AddIOp>(loc, slot, one);
+    Value wraps = rewriter.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, next, end);
+    slot = rewriter.createOrFold<arith::SelectOp>(loc, wraps, zero, next);
+    flip =
+        rewriter.createOrFold<arith::SelectOp>(loc, wraps, early ? zero : one, early ? one : zero);
+  }
+  if (slotCounter != kPutSlot || barriers[ring].empty)
+    parity = rewriter.createOrFold<arith::XOrIOp>(loc, parity, flip);
+  return now;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// Shows what the warp wrote to asynchronous readers.
+void RoleLowering::fence(Location loc) {
+  if (fences)
+    FenceAsyncOp::create(rewriter, loc);
+}
+
+void RoleLowering::lowerPut(Operation *op) {
+  Location loc = op->getLoc();
+  RingOp ring = ringOf(op);
+  RingBarriers &mine = barriers[ring];
+  Value parity = parityAt(loc, ring, kPutSlot);
+  Value number = advance(loc, ring, kPutSlot);
+  if (mine.empty)
+    BarrierWaitOp::create(rewriter, loc, mine.empty, number, parity);
+  auto put = dyn_cast<PutOp>(op);
+  if (put && !mine.byWarps)
+    BarrierExpectOp::create(rewriter, loc, mine.full, number, mine.bytes);
+  Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), number);
+  if (auto value = dyn_cast<PutValueOp>(op)) {
+    WriteOp::create(rewriter, loc, value.getValue(), slot);
+    if (!mine.byWarps)
+      BarrierExpectOp::create(rewriter, loc, mine.full, number, /*bytes=*/0);
+  } else if (mine.byWarps) {
+    CopyOp::create(rewriter, loc, put.getSource(), put.getIndices(), put.getDims(), slot,
+                   put.getCopy());
+    if (put.getCopy() == Copy::cp_async) {
+      CopyCommitOp::create(rewriter, loc);
+      CopyWaitOp::create(rewriter, loc, 0);
+    }
+  } else {
+    CopyOp::create(rewriter, loc, put.getSource(), put.getIndices(), put.getDims(), slot,
+                   put.getCopy(), mine.full, number, Value());
+  }
+  if (mine.byWarps) {
+    fence(loc);
+    BarrierArriveOp::create(rewriter, loc, mine.full, number);
+  }
+  rewriter.eraseOp(op);
+}
+
+void RoleLowering::lowerGet(GetOp get) {
+  Location loc = get.getLoc();
+  RingOp ring = ringOf(get);
+  if (barriers[ring].own) {
+    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    rewriter.replaceOpWithNewOp<SlotAtOp>(get, get.getType(), ring.getResult(), zero);
+    return;
+  }
+  Value parity = parityAt(loc, ring, counterOf(get.getReader()));
+  Value number = advance(loc, ring, counterOf(get.getReader()));
+  BarrierWaitOp::create(rewriter, loc, barriers[ring].full, number, parity);
+  auto slot = rewriter.replaceOpWithNewOp<SlotAtOp>(get, get.getType(), ring.getResult(), number);
+  if (get.getReader() != 0)
+    readers[slot] = get.getReader();
+}
+
+void RoleLowering::lowerRelease(ReleaseOp release) {
+  auto slot = release.getSlot().getDefiningOp<SlotAtOp>();
+  auto ring = slot.getRing().getDefiningOp<RingOp>();
+  Value empty = barriers[ring].empty;
+  if (release->hasAttr(kLateAttr)) {
+    Value one = arith::ConstantIndexOp::create(rewriter, release.getLoc(), 1);
+    Value before = arith::SubIOp::create(rewriter, release.getLoc(), one, slot.getStage());
+    BulkStoreWaitOp::create(rewriter, release.getLoc());
+    BarrierArriveOp::create(rewriter, release.getLoc(), empty, before);
+  } else if (empty) {
+    if (llvm::any_of(slot->getUsers(), llvm::IsaPred<BulkStoreOp>))
+      BulkStoreWaitOp::create(rewriter, release.getLoc());
+    BarrierArriveOp::create(rewriter, release.getLoc(), empty, slot.getStage(),
+                            readers.lookup(slot));
+  }
+  rewriter.eraseOp(release);
+}
+
+/// Fills the only slot of a ring that is stored from there. Written again, the slot is waited for
+/// by the thread that copies, then by all.
+void RoleLowering::lowerPutValue(PutValueOp put) {
+  Location loc = put.getLoc();
+  RingOp ring = ringOf(put);
+  if (barriers[ring].again) {
+    BulkStoreWaitOp::create(rewriter, loc);
+    joinWarpgroup(put);
+  }
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), zero);
+  WriteOp::create(rewriter, loc, put.getValue(), slot);
+  fence(loc);
+  rewriter.eraseOp(put);
+}
+
+/// Writes to a slot that the program holds, behind the warpgroup's other warps.
+void RoleLowering::lowerWrite(WriteOp write) {
+  joinWarpgroup(write);
+  rewriter.setInsertionPointAfter(write);
+  fence(write.getLoc());
+}

@@ -1,0 +1,122 @@
+//===- Rings.cpp - what passes on rings share -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::tile;
+
+bool tile::isRingAccess(Operation *op) { return isa<PutOp, PutValueOp, GetOp, ReleaseOp>(op); }
+
+RingOp tile::ringOf(Operation *op) {
+  Value ring;
+  if (auto put = dyn_cast<PutOp>(op))
+    ring = put.getRing();
+  else if (auto put = dyn_cast<PutValueOp>(op))
+    ring = put.getRing();
+  else if (auto get = dyn_cast<GetOp>(op))
+    ring = get.getRing();
+  else if (auto get = cast<ReleaseOp>(op).getSlot().getDefiningOp<GetOp>())
+    ring = get.getRing();
+  return ring ? ring.getDefiningOp<RingOp>() : RingOp();
+}
+
+bool tile::isKeptInRole(RingOp ring) {
+  RoleOp only;
+  bool isFilled = false;
+  for (Operation *user : ring->getUsers()) {
+    auto role = user->getParentOfType<RoleOp>();
+    auto put = dyn_cast<PutValueOp>(user);
+    isFilled |= put && isa<RankedTensorType>(put.getValue().getType());
+    if (only && role != only)
+      return false;
+    only = role;
+  }
+  return isFilled;
+}
+
+bool tile::hasAsyncReaders(FuncOp func) {
+  WalkResult walked = func.walk([](Operation *op) {
+    return isa<DotStartOp, BulkStoreOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walked.wasInterrupted();
+}
+
+static bool isArgument(Value view) {
+  auto argument = dyn_cast<BlockArgument>(view);
+  return argument && isa<FuncOp>(argument.getOwner()->getParentOp());
+}
+
+Value tile::sourceOf(Operation *op) {
+  if (auto load = dyn_cast<LoadOp>(op))
+    return load.getSource();
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return gather.getSource();
+  auto put = dyn_cast<PutOp>(op);
+  return put ? put.getSource() : Value();
+}
+
+/// Views that are chosen at run time may be any argument.
+bool tile::mayOverlap(Value a, Value b) { return a == b || !isArgument(a) || !isArgument(b); }
+
+bool tile::mayStoreTo(Operation *scope, Value view) {
+  WalkResult walked = scope->walk([&](Operation *op) {
+    Value to;
+    if (auto store = dyn_cast<StoreOp>(op))
+      to = store.getDestination();
+    else if (auto copy = dyn_cast<BulkStoreOp>(op))
+      to = copy.getDestination();
+    return to && mayOverlap(to, view) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return isa<ViewType>(view.getType()) && walked.wasInterrupted();
+}
+
+bool tile::mayStoreTo(Block &scope, Value view) {
+  return llvm::any_of(scope, [&](Operation &op) { return mayStoreTo(&op, view); });
+}
+
+bool tile::areApart(Operation *op) {
+  return op
+      ->walk([](WarpgroupBoundsOp own) {
+        return own.getLeast() ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+bool tile::hasProducts(Operation *op) {
+  return op->walk([](AwaitOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+bool tile::mayRunBeyond(Operation *op) {
+  return sourceOf(op) || (op->getNumRegions() == 0 && isMemoryEffectFree(op) && isSpeculatable(op));
+}
+
+bool tile::mayRunAhead(Operation *op, Block &body) {
+  Value source = sourceOf(op);
+  return mayRunBeyond(op) && !(source && mayStoreTo(body, source));
+}
+
+int64_t tile::sharedBytes(RingType ring) {
+  return ring.getStages() * ring.getSlot().strideInBytes();
+}
+
+void tile::setStages(RingOp ring, int64_t stages) {
+  RingType type = ring.getType();
+  ring.getResult().setType(RingType::get(type.getContext(), stages, type.getShape(),
+                                         type.getElementType(), type.getLayout()));
+}
+
+std::string tile::describeTile(RingType ring) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (int64_t size : ring.getShape())
+    os << size << "x";
+  os << ring.getElementType();
+  return text;
+}

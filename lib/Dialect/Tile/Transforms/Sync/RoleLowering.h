@@ -1,0 +1,114 @@
+//===- RoleLowering.h - what a role makes of rings and turns ------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_DIALECT_TILE_TRANSFORMS_ROLELOWERING_H
+#define FA_LIB_DIALECT_TILE_TRANSFORMS_ROLELOWERING_H
+
+#include "CountedLowering.h"
+#include "RoleTrace.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::tile {
+
+/// The barriers of a ring, and how it is used.
+struct RingBarriers {
+  Value full, empty;
+  /// What the TMA brings; 0 where warps, or one thread, fill it.
+  int64_t bytes = 0;
+  /// Whether its warps fill it, each arriving at `full`.
+  bool byWarps = false;
+  /// Whether a role fills it for itself to store it from there, and does so more often than it
+  /// has slots. Such rings have no barriers.
+  bool own = false, again = false;
+  /// Whether an iteration releases the slot of the one before.
+  bool late = false;
+};
+
+using AllBarriers = llvm::DenseMap<Operation *, RingBarriers>;
+
+/// Makes the barriers of all rings, and adds their bytes.
+AllBarriers makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBase &rewriter,
+                         int64_t &bytes);
+
+/// A ring and one of its readers.
+using RingReader = std::pair<RingOp, int64_t>;
+
+/// Slots of rings that a warpgroup gives back without reading them.
+struct Skipped {
+  Value count;
+  SmallVector<RingReader> readers;
+};
+
+/// Lowers one role.
+class RoleLowering : public CountedLowering {
+public:
+  RoleLowering(RoleOp role, AllBarriers &barriers,
+               const llvm::DenseMap<Value, int64_t> &pingpongIds, int64_t groupId, bool fences,
+               RewriterBase &rewriter)
+      : CountedLowering(rewriter), role(role), barriers(barriers), pingpongIds(pingpongIds),
+        groupId(groupId), fences(fences) {}
+  void run();
+
+private:
+  /// Per ring: slot and parity of the next put, then, reader by reader, of the next get.
+  enum Counter : unsigned { kPutSlot, kPutParity, kFirstGet };
+  /// Return the number of the slot's counter of the next get; that of its parity follows.
+  static unsigned counterOf(int64_t reader) { return kFirstGet + 2 * reader; }
+
+  SmallVector<unsigned> countersOf(Operation *op) override;
+  void rewrite(Operation *op) override;
+
+  // LowerRoleRings.cpp: rings.
+  void numberCounters();
+  Value parityAt(Location loc, RingOp ring, unsigned slotCounter);
+  Value advance(Location loc, RingOp ring, unsigned slotCounter);
+  void lowerPut(Operation *op);
+  void lowerGet(GetOp get);
+  void lowerRelease(ReleaseOp release);
+  void lowerPutValue(PutValueOp put);
+  void lowerWrite(WriteOp write);
+  void fence(Location loc);
+
+  // LowerPingpong.cpp: turns, and barriers of a warpgroup.
+  void joinWarpgroup(Operation *op);
+  void lowerPingpong(Operation *op, Value turn, bool pass);
+  void startTurns();
+  Value endOfTurns(scf::ForOp loop);
+
+  // LowerWarpgroupBounds.cpp: steps of a warpgroup.
+  void lowerWarpgroupBounds(WarpgroupBoundsOp own);
+  void skip(Location loc, const Skipped &skipped);
+  Operation *endOfSteps(WarpgroupBoundsOp own, ArrayRef<RingReader> readers);
+  llvm::MapVector<Operation *, SmallVector<RingReader>> readersOfLoops(WarpgroupBoundsOp own);
+
+  RoleOp role;
+  AllBarriers &barriers;
+  const llvm::DenseMap<Value, int64_t> &pingpongIds;
+  /// The numbered barrier of the role's first warpgroup; others follow.
+  int64_t groupId;
+  /// Whether asynchronous readers may read what warps write.
+  bool fences;
+  llvm::DenseMap<Operation *, unsigned> base;
+  /// Of slots that a reader other than the first holds: which one.
+  llvm::DenseMap<Operation *, int64_t> readers;
+  /// Constants for counters to begin with.
+  Value zero, odd;
+  /// The number of this warpgroup, and of the one that its turn goes to.
+  Value warpgroup, nextWarpgroup;
+  /// What is skipped in front of an op, and at the end of a role without loops around it.
+  llvm::DenseMap<Operation *, Skipped> skippedBefore;
+  Skipped skippedAtEnd;
+  /// What stands for an upper bound, and the least one of all warpgroups.
+  IRMapping least;
+  /// Of loops with turns: up to which step.
+  llvm::DenseMap<Operation *, Value> endsOfTurns;
+};
+
+} // namespace mlir::tile
+
+#endif // FA_LIB_DIALECT_TILE_TRANSFORMS_ROLELOWERING_H

@@ -1,0 +1,98 @@
+// RUN: fa-opt %s --tile-lower-rings --split-input-file | FileCheck %s
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!view = !tile.view<?x64xf16>
+!pending = !tile.pending<tensor<64x64xf32>>
+
+// The warps of a role copy; each arrives once its part is there, fenced for products. Three
+// readers release a slot, two of them in one role, whose warps arrive twice.
+// CHECK-LABEL: tile.func @warps_fill
+// CHECK: %[[RING:.*]] = tile.ring readers(3)
+// CHECK-NEXT: %[[FULL:.*]] = tile.barriers arrivals(4) : <2>
+// CHECK-NEXT: %[[EMPTY:.*]] = tile.barriers arrivals(12) : <2>
+// CHECK: tile.role "load"
+// CHECK: tile.barrier_wait %[[EMPTY]][%[[PUT:.*]]], %{{.*}}
+// CHECK-NEXT: %[[TO:.*]] = tile.slot_at %[[RING]][%[[PUT]]]
+// CHECK-NEXT: tile.copy %{{.*}} to %[[TO]] copy(cp_async)
+// CHECK-NEXT: tile.copy_commit
+// CHECK-NEXT: tile.copy_wait 0
+// CHECK-NEXT: tile.fence_async
+// CHECK-NEXT: tile.barrier_arrive %[[FULL]][%[[PUT]]] :
+// CHECK: tile.role "twice"
+// CHECK: tile.barrier_wait %[[FULL]][%[[A:.*]]], %{{.*}}
+// CHECK: tile.dot_start
+// CHECK: tile.barrier_arrive %[[EMPTY]][%[[A]]] :
+// CHECK: tile.barrier_wait %[[FULL]][%[[B:.*]]], %{{.*}}
+// CHECK: tile.barrier_arrive %[[EMPTY]][%[[B]]] reader(1)
+// CHECK: tile.role "once"
+// CHECK: tile.barrier_wait %[[FULL]][%[[C:.*]]], %{{.*}}
+// CHECK: tile.barrier_arrive %[[EMPTY]][%[[C]]] reader(2)
+tile.func @warps_fill(%x: !view {tile.align = 16 : i64}, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring readers(3) : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(cp_async) : !ring, !view
+      }
+    }
+    tile.role "twice" warps(4) registers(0) {
+      %acc = arith.constant dense<0.0> : tensor<64x64xf32>
+      scf.for %j = %c0 to %n step %c64 {
+        %a = tile.get %r : !ring -> !slot
+        %p = tile.dot_start %a, %a, %acc : !slot, !slot, tensor<64x64xf32> -> !pending
+        %o = tile.await %p : !pending -> tensor<64x64xf32>
+        tile.release %a : !slot
+        %b = tile.get %r reader(1) : !ring -> !slot
+        tile.release %b : !slot
+      }
+    }
+    tile.role "once" warps(4) registers(0) {
+      scf.for %j = %c0 to %n step %c64 {
+        %c = tile.get %r reader(2) : !ring -> !slot
+        tile.release %c : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// From registers; nothing reads asynchronously, so there is no fence. Put once, it is never empty.
+// CHECK-LABEL: tile.func @from_registers
+// CHECK: %[[RING:.*]] = tile.ring
+// CHECK-NEXT: %[[FULL:.*]] = tile.barriers arrivals(4) : <1>
+// CHECK-NOT: tile.barriers
+// CHECK: tile.role "give"
+// CHECK: %[[TO:.*]] = tile.slot_at %[[RING]]
+// CHECK-NEXT: tile.write %{{.*}}, %[[TO]]
+// CHECK-NEXT: tile.barrier_arrive %[[FULL]]
+// CHECK: tile.role "take"
+// CHECK: tile.barrier_wait %[[FULL]]
+// CHECK-NEXT: %[[FROM:.*]] = tile.slot_at %[[RING]]
+// CHECK-NEXT: tile.read %[[FROM]]
+tile.func @from_registers(%x: !tile.view<?x64xf16>, %i: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  tile.roles {
+    tile.role "give" warps(4) registers(0) {
+      %v = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+      tile.put_value %r, %v : !ring, tensor<64x64xf16>
+    }
+    tile.role "take" warps(4) registers(0) {
+      %s = tile.get %r : !ring -> !slot
+      %t = tile.read %s : !slot -> tensor<64x64xf16>
+      tile.release %s : !slot
+      tile.store %t, %x[%i, %c0] dims [0, 1] : tensor<64x64xf16>, !tile.view<?x64xf16>
+    }
+  }
+  tile.return
+}

@@ -1,0 +1,197 @@
+//===- InterpreterReadersTests.cpp - faults with readers and writers of rings -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// As in InterpreterRolesTests.cpp, for a ring that the warps of a role fill and that another role
+// reads twice.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlantedFaults.h"
+
+using namespace fa_test;
+
+namespace {
+
+const char *const kHead = R"(
+!v = !tile.view<?x16xf32>
+!ring = !tile.ring<2 x 16x16xf32, #tile.swizzle<64>>
+!slot = !tile.slot<16x16xf32, #tile.swizzle<64>>
+!bars = !tile.barriers<2>
+!t = tensor<32x16xf32>
+!pending = !tile.pending<tensor<32x16xf32>>
+tile.func @f(%x: !v, %w: !v, %y: !v, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] attributes {tile.warps = 12 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %false = arith.constant false
+  %true = arith.constant true
+  %r = tile.ring readers(2) : !ring // ring
+)";
+
+/// y = 2 x * the sum of the 5 tiles of w, which one role copies and the other reads twice.
+const char *const kReaders = R"(
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      scf.for %k = %c0 to %c5 step %c1 {
+        %j = arith.muli %k, %c16 : index
+        tile.put %r, %w[%j, %c0] dims [0, 1] copy(ld_st) : !ring, !v // put
+      }
+    }
+    tile.role "compute" warps(8) registers(0) {
+      %i = arith.muli %t, %c32 : index
+      %zero = arith.constant dense<0.0> : !t
+      %a = tile.load %x[%i, %c0] dims [0, 1] : !v -> !t
+      %o = scf.for %k = %c0 to %c5 step %c1 iter_args(%acc = %zero) -> (!t) {
+        %s = tile.get %r : !ring -> !slot // get
+        %p = tile.dot_start %a, %s, %acc : !t, !slot, !t -> !pending // start
+        %n = tile.await %p : !pending -> !t
+        tile.release %s : !slot // release
+        %s1 = tile.get %r reader(1) : !ring -> !slot // second get
+        %p1 = tile.dot_start %a, %s1, %n : !t, !slot, !t -> !pending // second start
+        %n1 = tile.await %p1 : !pending -> !t // second await
+        tile.release %s1 : !slot // second release
+        scf.yield %n1 : !t // yield
+      }
+      tile.store %o, %y[%i, %c0] dims [0, 1] : !t, !v
+    }
+  }
+  tile.return
+})";
+
+/// kReaders by number.
+const char *const kLowered = R"(
+  %full = tile.barriers arrivals(4) : !bars // full
+  %empty = tile.barriers arrivals(16) : !bars // empty
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      scf.for %k = %c0 to %c5 step %c1 iter_args(%stage = %c0, %parity = %true) -> (index, i1) {
+        %j = arith.muli %k, %c16 : index
+        %next = arith.subi %c1, %stage : index
+        %wraps = arith.cmpi eq, %stage, %c1 : index
+        %flipped = arith.xori %parity, %wraps : i1
+        tile.barrier_wait %empty[%stage], %parity : !bars // before the put
+        %s = tile.slot_at %r[%stage] : !ring -> !slot
+        tile.copy %w[%j, %c0] dims [0, 1] to %s copy(ld_st) : !v, !slot // copy
+        tile.fence_async // fence
+        tile.barrier_arrive %full[%stage] : !bars // filled
+        scf.yield %next, %flipped : index, i1
+      }
+    }
+    tile.role "compute" warps(8) registers(0) {
+      %i = arith.muli %t, %c32 : index
+      %zero = arith.constant dense<0.0> : !t
+      %a = tile.load %x[%i, %c0] dims [0, 1] : !v -> !t
+      %o:3 = scf.for %k = %c0 to %c5 step %c1 iter_args(%acc = %zero, %stage = %c0, %parity = %false) -> (!t, index, i1) {
+        %next = arith.subi %c1, %stage : index
+        %wraps = arith.cmpi eq, %stage, %c1 : index
+        %flipped = arith.xori %parity, %wraps : i1
+        tile.barrier_wait %full[%stage], %parity : !bars // get
+        %s = tile.slot_at %r[%stage] : !ring -> !slot
+        %p = tile.dot_start %a, %s, %acc : !t, !slot, !t -> !pending // start
+        %n = tile.await %p : !pending -> !t
+        tile.barrier_arrive %empty[%stage] : !bars // release
+        %p1 = tile.dot_start %a, %s, %n : !t, !slot, !t -> !pending // second start
+        %n1 = tile.await %p1 : !pending -> !t
+        tile.barrier_arrive %empty[%stage] reader(1) : !bars // second release
+        scf.yield %n1, %next, %flipped : !t, index, i1
+      }
+      tile.store %o#0, %y[%i, %c0] dims [0, 1] : !t, !v
+    }
+  }
+  tile.return
+})";
+
+Sample makeSample() {
+  Floats x = valuesOf(50 * 16, 1), w = valuesOf(5 * 16 * 16, 2), sum(16 * 16);
+  for (size_t i = 0; i < w.size(); ++i)
+    sum[i % sum.size()] += w[i];
+  return {{x, w}, productOf(x, sum, 2)};
+}
+
+class RightReaders : public testing::TestWithParam<const char *> {};
+
+TEST_P(RightReaders, PassForEverySeed) {
+  Sample sample = makeSample();
+  for (uint64_t seed = 0; seed < 2 * kSeeds; ++seed) {
+    Outcome outcome =
+        interpret(std::string(kHead) + GetParam(), sample.inputs, sample.expected.size(), seed);
+    ASSERT_TRUE(outcome.ran) << outcome.message;
+    EXPECT_TRUE(near(outcome.y, sample.expected, 1e-4f)) << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Interpreter, RightReaders, testing::Values(kReaders, kLowered),
+                         [](const auto &info) {
+                           return std::string(info.index ? "Lowered" : "Rings");
+                         });
+
+class PlantedReadersFault : public testing::TestWithParam<Case> {};
+
+TEST_P(PlantedReadersFault, IsCaught) { expectCaught(GetParam(), kHead, makeSample()); }
+
+const Case kFaults[] = {
+    {"ForgottenReader",
+     kReaders,
+     {{"// second get", ""},
+      {"// second start", ""},
+      {"// second await", ""},
+      {"// second release", ""},
+      {"// yield", "scf.yield %n : !t"}},
+     "waits for ever: every slot of the ring is in use; the next one was got by 8 and released by "
+     "8 of 9 warps",
+     "// put"},
+    {"ReaderThatKeepsItsSlots",
+     kReaders,
+     {{"// second release", ""}},
+     "got by 16 and released by 8 of 16 warps",
+     "// put"},
+    {"SlotOfAnotherReader",
+     kReaders,
+     {{"// second release", "tile.release %s : !slot // wrong"}},
+     "after its slot was released",
+     "// wrong"},
+    {"LoweredForgottenReader",
+     kLowered,
+     {{"// second release", ""}},
+     "which has 8 of 16 arrivals",
+     "// before the put"},
+    {"LoweredReaderNotCounted",
+     kLowered,
+     {{"// empty", "%empty = tile.barriers arrivals(8) : !bars"}, {"// second release", ""}},
+     "read",
+     "// copy"},
+    {"ReaderThatArrivesTwice",
+     kLowered,
+     {{"// second release", "tile.barrier_arrive %empty[%stage] : !bars // twice"}},
+     "arrives twice in one phase",
+     "// twice"},
+    {"WriterWithNoFence",
+     kLowered,
+     {{"// fence", ""}},
+     "wrote, with no tile.fence_async before the barrier between",
+     "// start"},
+    {"FenceAfterTheArrival",
+     kLowered,
+     {{"// fence", ""},
+      {"// filled", "tile.barrier_arrive %full[%stage] : !bars\ntile.fence_async"}},
+     "wrote, with no tile.fence_async before the barrier between",
+     "// start"},
+    {"WriterNotWaitedFor",
+     kLowered,
+     {{"// full", "%full = tile.barriers arrivals(3) : !bars"}},
+     "read",
+     "// start"},
+    {"WriterThatDoesNotWait", kLowered, {{"// before the put", ""}}, "overwrites what", "// copy"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Interpreter, PlantedReadersFault, testing::ValuesIn(kFaults),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+} // namespace
