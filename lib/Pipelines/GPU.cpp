@@ -99,6 +99,7 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
     tile::TileStageEpilogueOptions stage;
     stage.sharedLimit = target.sharedMemory;
     add(tile::createTileStageEpilogue(stage));
+    add(tile::createTileAssignRoles());
     add(tile::createTileSpecializeWarps());
     add(tile::createTilePingpongWarpgroups());
     tile::TileMakePersistentOptions persist;

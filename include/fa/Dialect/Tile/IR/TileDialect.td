@@ -65,6 +65,9 @@ def Tile_Dialect : Dialect {
     /// rows: a loop's other steps leave what it carries for these as it is, and where the
     /// condition of an if is false for these, both of its ways give them the same.
     static constexpr llvm::StringLiteral kRowDerivedAttr = "tile.row_derived";
+    /// On an op: the name of the role that runs it, for tile-specialize-warps. Ops without one
+    /// go to the role "compute", but scalars, loops and ifs to every role that needs them.
+    static constexpr llvm::StringLiteral kRoleAttr = "tile.role";
     /// On a tile.func: the entry that launches it; the kernels of an entry
     /// run in the order in which the module has them.
     static constexpr llvm::StringLiteral kEntryAttr = "tile.entry";

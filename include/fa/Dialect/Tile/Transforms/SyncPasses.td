@@ -15,17 +15,39 @@
 
 include "mlir/Pass/PassBase.td"
 
-def TileSpecializeWarps : Pass<"tile-specialize-warps", "::mlir::tile::FuncOp"> {
-  let summary = "give the loads of a program to warps of their own";
+def TileAssignRoles : Pass<"tile-assign-roles", "::mlir::tile::FuncOp"> {
+  let summary = "mark the loads of a program for warps of their own";
   let description = [{
-    What: where the TMA fills all rings, splits the program into two
-    roles: "load" has the puts, and scalars, loops and ifs as far as puts need
-    them; "compute" has all else. Four warps load, with few registers; what they
-    leave of the registers of a block goes to the others. `tile.warps` counts
-    both. Other programs stay as they are.
+    What: where the TMA fills all rings, marks the puts with the role "load"
+    (`tile.role`). Other programs, and those that have marks already, stay as they are.
 
     Requires: rings as `tile-promote-shared` makes them, pipelined or not.
-    Ensures: both roles fill and empty rings in one order, since both run the
+    Ensures: nothing but marks is added.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/Sync/assign-roles.mlir`):
+
+    ```mlir
+    tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) {tile.role = "load"} : ...
+    ```
+  }];
+}
+
+def TileSpecializeWarps : Pass<"tile-specialize-warps", "::mlir::tile::FuncOp"> {
+  let summary = "split a program into the roles that its ops are marked with";
+  let description = [{
+    What: each role that an op is marked with (`tile.role`, by
+    `tile-assign-roles` or by hand) gets these ops, and scalars, loops and ifs as far as they
+    need them; the role "compute", the last one, has all else. A tile that one role computes
+    and another one uses goes through a ring of two slots, which the first fills from its
+    registers. Each marked role has four warps, with few registers; what they
+    leave of the registers of a block goes to "compute". `tile.warps` counts
+    all of them. Programs without marks stay as they are.
+
+    Requires: rings as `tile-promote-shared` makes them, pipelined or not; a tile that
+    crosses is used in the block that computes it, or inside of it.
+    Ensures: all roles fill and empty rings in one order, since all run the
     same loops.
 
     Numerics: exact.
@@ -82,14 +104,16 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
     paths, then for all warps, unless that has happened already; gets in a row
     share both; (2) a slot is filled again only after a barrier behind its
     release. Numbers of slots are constants for rings of one stage, else counted
-    along. `tile.shared_bytes` is set: rings in their order, slots at multiples
-    of 1024 bytes.
+    along, for each reader of a ring. Where asynchronous products or the TMA read shared
+    memory, what warps wrote or copied there is followed by a `tile.fence_async`.
+    `tile.shared_bytes` is set to what all slots take.
 
-    In programs with roles, rings are filled by copy(tma), and each gets
+    In programs with roles, each ring gets
     `tile.barriers` for full slots and, where a slot is filled more than once,
-    for empty ones. A put waits until its slot is empty, says how many bytes come
-    and starts the copy; a get waits until its slot is full; a release arrives,
-    one arrival a warp. Slots and parities are counted along in each role. A turn
+    for empty ones. A put waits until its slot is empty. Then the TMA is told how many bytes
+    come, and starts; or each warp of the role writes its part, waits until it is there, and
+    arrives. A get waits until its slot is full; a release arrives,
+    one arrival a warp and reader. Slots and parities are counted along in each role. A turn
     becomes numbered barriers, one per warpgroup. A `tile.bulk_store` stands behind
     a barrier of its warpgroup; a slot that it reads is waited for before it is
     written or released. One of two slots that the loop over instances uses in turn

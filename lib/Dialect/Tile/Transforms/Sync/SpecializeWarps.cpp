@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   1. move the whole program, but for its rings, into the role "compute";
-//   2. copy to the role "load" the puts, and what they need: the ops that
-//      compute their indices, the loops and ifs around them with what bounds
-//      them, and of what these carry only what is needed (Slice);
-//   3. erase the puts from "compute", and scalars that nothing uses then;
+//   1. find the roles: those that ops are marked with, and "compute", which has all else;
+//   2. send tiles that one role computes and another one uses through a ring;
+//   3. move the whole program, but for its rings, into the role "compute"; copy to each other
+//      role its ops, and what they need: the ops that compute their indices, the loops and ifs
+//      around them with what bounds them, and of what these carry only what is needed (Slice);
+//      erase them from "compute", and scalars that nothing uses then;
 //   4. release a slot that an if is the last to read in both of its branches, where
 //      they are done with it: another role waits for that;
 //   5. share out the registers.
 //
-// Rejects: puts that need a tile.
+// Rejects: marked ops that need a tile or slot of another role that no ring brings.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILESPECIALIZEWARPS
@@ -36,7 +39,7 @@ using namespace mlir;
 using namespace mlir::tile;
 
 //===----------------------------------------------------------------------===//
-// 2. What puts need
+// 3. What the ops of a role need
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -181,58 +184,138 @@ void Slice::clone(Block &from, OpBuilder &b) {
 }
 
 //===----------------------------------------------------------------------===//
-// The pass
+// 1. Roles
 //===----------------------------------------------------------------------===//
 
+constexpr StringLiteral kCompute = "compute";
+
+/// Return the role that runs the op, which is its own mark, or that of an op around it.
+static StringRef roleOf(Operation *op) {
+  for (; op && !isa<FuncOp>(op); op = op->getParentOp())
+    if (auto mark = op->getAttrOfType<StringAttr>(TileDialect::kRoleAttr))
+      return mark.getValue();
+  return kCompute;
+}
+
+static bool isTile(Type type) { return isa<RankedTensorType>(type); }
+
+/// Whether any role may compute the value for itself: a constant, or a number in all elements.
+static bool isFree(Operation *op) {
+  return op->getNumRegions() == 0 && isPure(op) && !op->hasAttr(TileDialect::kRoleAttr) &&
+         llvm::none_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType, SlotType>);
+}
+
 namespace {
-
-struct SpecializeWarps : tile::impl::TileSpecializeWarpsBase<SpecializeWarps> {
-  using Base::Base;
-
-  void runOnOperation() override;
-  bool engineFillsAll();
-  RoleOp makeRole(OpBuilder &b, StringRef name, int64_t warps, int64_t registers);
+/// A role, and what it runs.
+struct Part {
+  SmallVector<Operation *> ops;
+  bool hasTiles = false;
+  int64_t warps = 4;
 };
-
+using Parts = llvm::MapVector<StringRef, Part>;
 } // namespace
 
-/// Registers of a thread, by role; a warpgroup takes what another one gives.
-static std::pair<int64_t, int64_t> shareRegisters(int64_t groups) {
-  constexpr int64_t kOfBlock = 65536, kThreads = 128, kLeast = 32, kMost = 240;
-  auto down = [](int64_t n) { return n / 8 * 8; };
-  int64_t launch = std::min<int64_t>(down(kOfBlock / (kThreads * (groups + 1))), 248);
-  int64_t pool = launch * (groups + 1);
-  int64_t compute = std::min(kMost, down((pool - kLeast) / groups));
-  int64_t load = std::min(launch, groups > 1 ? pool - groups * compute : kLeast);
-  return {load, compute};
-}
-
-/// Whether the ring is only on a tile's way out.
-static bool isForStores(RingOp ring) {
-  return llvm::all_of(ring->getUsers(), [](Operation *op) {
-    return !isa<GetOp>(op) || llvm::all_of(op->getUsers(), llvm::IsaPred<BulkStoreOp, ReleaseOp>);
+/// Collect the marked ops, role by role; ops inside of them go with them.
+static Parts collectParts(FuncOp func) {
+  Parts parts;
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!op->hasAttr(TileDialect::kRoleAttr) || roleOf(op) == kCompute)
+      return WalkResult::advance();
+    Part &part = parts[roleOf(op)];
+    part.ops.push_back(op);
+    op->walk([&](Operation *inner) {
+      part.hasTiles |= llvm::any_of(inner->getResultTypes(), isTile) ||
+                       llvm::any_of(inner->getOperandTypes(), isTile);
+    });
+    return WalkResult::skip();
   });
+  return parts;
 }
 
-/// Whether there are puts, all by the engine, but for those of tiles that it stores.
-bool SpecializeWarps::engineFillsAll() {
-  bool any = false, all = true;
-  getOperation().walk([&](Operation *op) {
-    if (auto put = dyn_cast<PutOp>(op))
-      any = true, all &= put.getCopy() == Copy::tma;
-    if (auto put = dyn_cast<PutValueOp>(op))
-      all &= ringOf(put) && isForStores(ringOf(put));
-    all &= !isa<RolesOp>(op);
+//===----------------------------------------------------------------------===//
+// 2. Tiles that cross
+//===----------------------------------------------------------------------===//
+
+/// Return the ring that a tile is sent through: two slots, so that its role can go on.
+static RingOp makeRing(FuncOp func, RankedTensorType tile) {
+  constexpr int64_t kSlots = 2;
+  int64_t rowBytes = tile.getShape().back() * tile.getElementTypeBitWidth() / 8;
+  int64_t width = rowBytes % 128 == 0 ? 128 : rowBytes % 64 == 0 ? 64 : 32;
+  OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
+  return RingOp::create(b, func.getLoc(),
+                        RingType::get(func.getContext(), kSlots, tile.getShape(),
+                                      tile.getElementType(),
+                                      SwizzleAttr::get(func.getContext(), width, false)));
+}
+
+/// Brings a tile to the ops of another role: it is put where it is computed, and read in that
+/// block in front of the first of them.
+static void send(OpResult tile, StringRef role, ArrayRef<OpOperand *> uses) {
+  Operation *from = tile.getOwner(), *first = nullptr;
+  for (OpOperand *use : uses) {
+    Operation *at = from->getBlock()->findAncestorOpInBlock(*use->getOwner());
+    if (!first || at->isBeforeInBlock(first))
+      first = at;
+  }
+  RingOp ring = makeRing(from->getParentOfType<FuncOp>(), cast<RankedTensorType>(tile.getType()));
+  OpBuilder b(from->getContext());
+  auto mark = [&](Operation *op, StringRef name) {
+    if (name != kCompute)
+      op->setAttr(TileDialect::kRoleAttr, b.getStringAttr(name));
+  };
+  b.setInsertionPointAfter(from);
+  mark(PutValueOp::create(b, tile.getLoc(), ring.getResult(), tile), roleOf(from));
+  b.setInsertionPoint(first);
+  auto slot = GetOp::create(b, tile.getLoc(), ring.getType().getSlot(), ring.getResult());
+  auto read = ReadOp::create(b, tile.getLoc(), tile.getType(), slot);
+  auto release = ReleaseOp::create(b, tile.getLoc(), slot);
+  for (Operation *op : {slot.getOperation(), read.getOperation(), release.getOperation()})
+    mark(op, role);
+  for (OpOperand *use : uses)
+    use->set(read);
+}
+
+/// Sends all tiles that cross; what cannot be sent is an error.
+static LogicalResult sendTiles(FuncOp func) {
+  llvm::MapVector<std::pair<Value, StringRef>, SmallVector<OpOperand *>> crossing;
+  WalkResult walked = func.walk([&](Operation *op) {
+    for (OpOperand &use : op->getOpOperands()) {
+      Type type = use.get().getType();
+      Operation *from = use.get().getDefiningOp();
+      if (from && !from->hasAttr(TileDialect::kRoleAttr) &&
+          (isFree(from) || !isa<RankedTensorType, SlotType, PendingType>(type)))
+        continue;
+      if (!from && !isa<RankedTensorType, SlotType, PendingType>(type))
+        continue;
+      if (!from)
+        from = use.get().getParentBlock()->getParentOp();
+      if (roleOf(from) == roleOf(op))
+        continue;
+      bool carried = !use.get().getDefiningOp() || from->getNumRegions() != 0;
+      if (isTile(type) && !carried) {
+        crossing[{use.get(), roleOf(op)}].push_back(&use);
+        continue;
+      }
+      auto error = op->emitOpError()
+                   << "runs in role \"" << roleOf(op) << "\" and takes " << type
+                   << (carried ? ", which a loop or if carries," : "") << " of role \""
+                   << roleOf(from) << "\"; mark both for one role"
+                   << (from->getNumRegions() == 0 && isPure(from) ? ", or neither" : "");
+      error.attachNote(from->getLoc()) << "its role";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
   });
-  return any && all;
+  if (walked.wasInterrupted())
+    return failure();
+  for (auto &[what, uses] : crossing)
+    send(cast<OpResult>(what.first), what.second, uses);
+  return success();
 }
 
-RoleOp SpecializeWarps::makeRole(OpBuilder &b, StringRef name, int64_t warps, int64_t registers) {
-  auto role = RoleOp::create(b, getOperation().getLoc(), b.getStringAttr(name),
-                             b.getI64IntegerAttr(warps), b.getI64IntegerAttr(registers));
-  role.getBody().emplaceBlock();
-  return role;
-}
+//===----------------------------------------------------------------------===//
+// 4. Releases
+//===----------------------------------------------------------------------===//
 
 /// The op of the block that is, or holds, the last use of the slot; products that read it
 /// do so until they were awaited. Null where there is none.
@@ -271,6 +354,81 @@ static void releaseInBranches(ReleaseOp release) {
   release.erase();
 }
 
+//===----------------------------------------------------------------------===//
+// 5. Registers
+//===----------------------------------------------------------------------===//
+
+/// Registers of a thread in a marked role and in "compute"; a warpgroup takes what another one
+/// gives.
+static std::pair<int64_t, int64_t> shareRegisters(int64_t groups, int64_t others) {
+  constexpr int64_t kOfBlock = 65536, kThreads = 128, kLeast = 32, kMost = 240;
+  auto down = [](int64_t n) { return n / 8 * 8; };
+  int64_t launch = std::min<int64_t>(down(kOfBlock / (kThreads * (groups + others))), 248);
+  int64_t pool = launch * (groups + others);
+  int64_t compute = std::min(kMost, down((pool - others * kLeast) / groups));
+  int64_t rest = down((pool - groups * compute) / others);
+  return {std::min(launch, groups > 1 ? rest : kLeast), compute};
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct SpecializeWarps : tile::impl::TileSpecializeWarpsBase<SpecializeWarps> {
+  using Base::Base;
+
+  void runOnOperation() override;
+  FailureOr<int64_t> countWarps(Parts &parts);
+  RoleOp makeRole(OpBuilder &b, StringRef name, int64_t warps, int64_t registers);
+};
+
+} // namespace
+
+/// Gives each role its warps: four, or as many as the layouts of its tiles are for. Returns those
+/// of "compute".
+FailureOr<int64_t> SpecializeWarps::countWarps(Parts &parts) {
+  constexpr int64_t kMostWarps = 32, kWarpsOfGroup = 4;
+  FuncOp func = getOperation();
+  auto attr = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
+  int64_t warps = attr ? attr.getInt() : kWarpsOfGroup, all = warps;
+  for (auto &[name, part] : parts)
+    all += part.warps = part.hasTiles ? warps : kWarpsOfGroup;
+  if (warps % kWarpsOfGroup == 0 && all <= kMostWarps)
+    return warps;
+  return func.emitOpError() << "of " << warps << " warps would have " << all
+                            << " with its roles; they have whole warpgroups of 4, and 32 in all";
+}
+
+RoleOp SpecializeWarps::makeRole(OpBuilder &b, StringRef name, int64_t warps, int64_t registers) {
+  auto role = RoleOp::create(b, getOperation().getLoc(), b.getStringAttr(name),
+                             b.getI64IntegerAttr(warps), b.getI64IntegerAttr(registers));
+  role.getBody().emplaceBlock();
+  return role;
+}
+
+/// Copies a role's ops, and what they need of the body, into it.
+static LogicalResult fillRole(RoleOp role, const Part &part, Block &body) {
+  Slice slice(body);
+  for (Operation *op : part.ops)
+    slice.need(op);
+  OpBuilder b = OpBuilder::atBlockBegin(&role.getBody().front());
+  slice.clone(body, b);
+  WalkResult walked = role.walk([&](Operation *op) {
+    bool isMarked = roleOf(op) == role.getName();
+    if (!isMarked && !isFree(op))
+      for (Type type : op->getResultTypes())
+        if (isa<RankedTensorType, SlotType, PendingType>(type)) {
+          op->emitOpError() << "is needed to fill a ring, but a role that loads has no tiles";
+          return WalkResult::interrupt();
+        }
+    return WalkResult::advance();
+  });
+  role.walk([](Operation *op) { op->removeAttr(TileDialect::kRoleAttr); });
+  return failure(walked.wasInterrupted());
+}
+
 /// Erases what has no effect and no use.
 static void eraseDead(Block &block) {
   bool changed = true;
@@ -287,51 +445,55 @@ static void eraseDead(Block &block) {
 
 void SpecializeWarps::runOnOperation() {
   FuncOp func = getOperation();
-  if (!func.getBody().hasOneBlock() || !engineFillsAll())
+  if (collectParts(func).empty())
     return;
-  Block &entry = func.getBody().front();
-  auto attr = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
-  int64_t computeWarps = attr ? attr.getInt() : 4, loadWarps = 4;
-  if (computeWarps % 4 != 0 || computeWarps + loadWarps > 32)
-    return;
-  auto [loadRegisters, computeRegisters] = shareRegisters(computeWarps / 4);
+  if (failed(sendTiles(func)))
+    return signalPassFailure();
+  Parts parts = collectParts(func);
+  FailureOr<int64_t> computeWarps = countWarps(parts);
+  if (failed(computeWarps))
+    return signalPassFailure();
+  constexpr int64_t kWarpsOfGroup = 4;
+  auto [fewRegisters, computeRegisters] =
+      shareRegisters(*computeWarps / kWarpsOfGroup, parts.size());
+  // Where others compute too, a launch gives all the same.
+  if (llvm::any_of(parts, [](auto &part) { return part.second.hasTiles; }))
+    fewRegisters = computeRegisters = 0;
 
+  Block &entry = func.getBody().front();
   OpBuilder b(entry.getTerminator());
   auto roles = RolesOp::create(b, func.getLoc());
   b.setInsertionPointToStart(&roles.getBody().emplaceBlock());
-  RoleOp load = makeRole(b, "load", loadWarps, loadRegisters);
-  RoleOp compute = makeRole(b, "compute", computeWarps, computeRegisters);
+  SmallVector<RoleOp> others;
+  int64_t allWarps = *computeWarps;
+  std::string text;
+  for (auto &[name, part] : parts) {
+    others.push_back(makeRole(b, name, part.warps, fewRegisters));
+    allWarps += part.warps;
+    text +=
+        (name + " has " + Twine(part.warps) + " warps of " + Twine(fewRegisters) + " registers, ")
+            .str();
+  }
+  RoleOp compute = makeRole(b, kCompute, *computeWarps, computeRegisters);
   Block &body = compute.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(entry.without_terminator()))
     if (!isa<RingOp, RolesOp>(op))
       op.moveBefore(&body, body.end());
 
-  Slice slice(body);
-  SmallVector<PutOp> puts;
-  body.walk([&](PutOp put) { puts.push_back(put); });
-  for (PutOp put : puts)
-    slice.need(put.getOperation());
-  b.setInsertionPointToStart(&load.getBody().front());
-  slice.clone(body, b);
-  WalkResult tiles = load.walk([&](Operation *op) {
-    for (Type type : op->getResultTypes())
-      if (isa<RankedTensorType, SlotType, PendingType>(type)) {
-        op->emitOpError() << "is needed to fill a ring, but a role that loads has no tiles";
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
-  if (tiles.wasInterrupted())
-    return signalPassFailure();
-  for (PutOp put : puts)
-    put.erase();
+  for (auto [role, part] : llvm::zip_equal(others, parts))
+    if (failed(fillRole(role, part.second, body)))
+      return signalPassFailure();
+  for (auto &[name, part] : parts)
+    for (Operation *op : llvm::reverse(part.ops)) {
+      op->dropAllUses();
+      op->erase();
+    }
   eraseDead(body);
   SmallVector<ReleaseOp> releases;
   body.walk([&](ReleaseOp release) { releases.push_back(release); });
   for (ReleaseOp release : releases)
     releaseInBranches(release);
-  func->setAttr(TileDialect::kWarpsAttr, b.getI64IntegerAttr(computeWarps + loadWarps));
+  func->setAttr(TileDialect::kWarpsAttr, b.getI64IntegerAttr(allWarps));
   fa::remarkPassed(*this, func.getLoc(), "roles")
-      << fa::decision("roles: load has {0} warps of {1} registers, compute {2} warps of {3}",
-                      loadWarps, loadRegisters, computeWarps, computeRegisters);
+      << fa::decision("roles: {0}compute {1} warps of {2}", text, *computeWarps, computeRegisters);
 }

@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --tile-specialize-warps --remarks --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-assign-roles --tile-specialize-warps --remarks --split-input-file --verify-diagnostics | FileCheck %s
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>

@@ -1,0 +1,61 @@
+//===- AssignRoles.cpp - which role runs which op -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Marks the puts for a role that loads, if the TMA fills all rings, but for those of tiles that
+// are stored from there. tile-specialize-warps makes the roles.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILEASSIGNROLES
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+/// Whether the ring is only on a tile's way out.
+static bool isForStores(RingOp ring) {
+  return llvm::all_of(ring->getUsers(), [](Operation *op) {
+    return !isa<GetOp>(op) || llvm::all_of(op->getUsers(), llvm::IsaPred<BulkStoreOp, ReleaseOp>);
+  });
+}
+
+/// Whether there are puts, all by the TMA, but for those of tiles that it stores; and nothing
+/// that has a role already.
+static bool hasOnlyTMALoads(FuncOp func) {
+  bool any = false, all = true;
+  func.walk([&](Operation *op) {
+    if (auto put = dyn_cast<PutOp>(op))
+      any = true, all &= put.getCopy() == Copy::tma;
+    if (auto put = dyn_cast<PutValueOp>(op))
+      all &= ringOf(put) && isForStores(ringOf(put));
+    all &= !isa<RolesOp>(op) && !op->hasAttr(TileDialect::kRoleAttr);
+  });
+  return any && all;
+}
+
+namespace {
+struct AssignRoles : tile::impl::TileAssignRolesBase<AssignRoles> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    constexpr int64_t kMostWarps = 32, kWarpsOfGroup = 4;
+    FuncOp func = getOperation();
+    auto attr = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
+    int64_t warps = attr ? attr.getInt() : kWarpsOfGroup;
+    if (!func.getBody().hasOneBlock() || !hasOnlyTMALoads(func) || warps % kWarpsOfGroup != 0 ||
+        warps + kWarpsOfGroup > kMostWarps)
+      return;
+    auto load = StringAttr::get(&getContext(), "load");
+    func.walk([&](PutOp put) { put->setAttr(TileDialect::kRoleAttr, load); });
+  }
+};
+} // namespace
