@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Target/Cost.h"
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -203,27 +203,13 @@ void Counter::countTile(Operation *op) {
     cost.arithmetic += 4 * size;
     return;
   }
-  if (isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp, math::AbsFOp>(op)) {
-    auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
-    bool fast =
-        flags && flags.getFastMathFlagsAttr() &&
-        bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
-    // An instruction; with a factor before or after it; after bringing angles to a period; else
-    // some rewrite over exp2 and a division.
-    if (isa<math::Exp2Op>(op) || (fast && isa<math::TanhOp, math::Log2Op>(op)))
-      cost.special += size;
-    else if (fast && isa<math::ExpOp, math::LogOp, math::Log10Op>(op))
-      cost.special += size, cost.arithmetic += size;
-    else if (fast && isa<math::SinOp, math::CosOp>(op))
-      cost.special += size, cost.arithmetic += 4 * size;
-    else
-      cost.special += 2 * size, cost.arithmetic += 8 * size;
+  if (!region::lookUp(op)) {
+    cost.arithmetic += size;
     return;
   }
-  if (isa<arith::DivFOp>(op))
-    cost.special += size;
-  // Two elements are narrowed at once; two tests are one operation.
-  cost.arithmetic += isa<arith::TruncFOp, arith::AndIOp, arith::OrIOp>(op) ? size / 2 : size;
+  const region::Effort &effort = region::effortOf(op);
+  cost.special += effort.special * size;
+  cost.arithmetic += effort.arithmetic * size;
 }
 
 void Counter::runLoop(scf::ForOp loop) {

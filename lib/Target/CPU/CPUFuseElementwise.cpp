@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Target/CPU/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -49,8 +50,8 @@ static bool isBounded(linalg::GenericOp producer, linalg::GenericOp consumer, un
 /// Cheap enough to compute again for every user.
 static bool isCheap(linalg::GenericOp op) {
   return llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
-    return isa<arith::ConstantOp, linalg::IndexOp, arith::AddIOp, arith::IndexCastOp,
-               arith::CmpIOp>(inner);
+    const region::RegionOp *line = region::lookUp(&inner);
+    return isa<linalg::IndexOp>(inner) || (line && line->again);
   });
 }
 

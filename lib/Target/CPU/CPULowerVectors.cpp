@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Target/CPU/Passes.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -98,12 +99,11 @@ struct LowerReduction : OpRewritePattern<vector::MultiDimReductionOp> {
 // Math
 //===----------------------------------------------------------------------===//
 
-/// Ops of math that are instructions, or a few, on every target we know.
-static bool isInstruction(Operation *op) {
-  return isa<math::SqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp,
-             math::RoundEvenOp, math::TruncOp, math::CopySignOp, math::CountLeadingZerosOp,
-             math::CountTrailingZerosOp, math::CtPopOp, math::IsNaNOp, math::IsInfOp,
-             math::IsNormalOp, math::IsFiniteOp>(op);
+/// Return whether the op is of math and computed so.
+static bool isMathBy(Operation *op, ArrayRef<region::Lowering> lowerings) {
+  const region::RegionOp *line = region::lookUp(op);
+  return line && isa<math::MathDialect>(op->getDialect()) &&
+         llvm::is_contained(lowerings, line->cpu);
 }
 
 /// The functions; those of f16 and bf16 have been made f32 before.
@@ -112,9 +112,8 @@ static void populateMathPatterns(RewritePatternSet &patterns) {
   fa::cpu::populateLowerMathF64Patterns(patterns);
   math::populateExpansionPatterns(patterns, {"ctlz", "rsqrt"});
   auto approximated = [](StringRef name) {
-    return llvm::is_contained({"math.tanh", "math.log1p", "math.erf", "math.erfc", "math.asin",
-                               "math.acos", "math.exp", "math.expm1"},
-                              name);
+    const region::RegionOp *line = region::lookUp(name);
+    return line && line->cpu == region::Lowering::Upstream;
   };
   populateMathPolynomialApproximationPatterns(patterns, approximated);
 }
@@ -132,7 +131,7 @@ static StringRef needsLibrary(Operation *op) {
   if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
     return {};
   if (isa<arith::RemFOp>(op))
-    return "write x - y * trunc(x / y)";
+    return region::getRemedy(op);
   if (isa<arith::TruncFOp>(op) && getElementTypeOrSelf(op->getOperand(0)).isF64() &&
       getElementTypeOrSelf(op->getResult(0)).getIntOrFloatBitWidth() == 16)
     return "round to f32 first";
@@ -145,8 +144,8 @@ static StringRef needsLibrary(Operation *op) {
 static StringRef getRemedy(Operation *op) {
   if (getElementTypeOrSelf(op->getResult(0)).isF64())
     return "compute it in f32";
-  if (isa<math::IPowIOp>(op))
-    return "write it with multiplications";
+  if (StringRef remedy = region::getRemedy(op); !remedy.empty())
+    return remedy;
   if (isa<math::FPowIOp>(op))
     return "use an exponent of 32 bits at most";
   return "write it with exp2, log2 or arithmetic";
@@ -160,8 +159,8 @@ static LogicalResult refuse(Operation *op) {
 /// Before any is expanded, so that the error names what was written.
 static LogicalResult checkF64(func::FuncOp func) {
   WalkResult result = func.walk([](Operation *op) -> WalkResult {
-    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) || isInstruction(op) ||
-        isa<math::FmaOp, math::ClampFOp, math::RoundOp, math::RsqrtOp>(op) ||
+    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
+        isMathBy(op, {region::Lowering::Instruction, region::Lowering::Expanded}) ||
         !getElementTypeOrSelf(op->getResult(0)).isF64())
       return WalkResult::advance();
     return refuse(op);
@@ -176,8 +175,8 @@ static LogicalResult checkMath(func::FuncOp func) {
                       << " cannot be lowered to the cpu; " << remedy;
       return WalkResult::interrupt();
     }
-    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) || isInstruction(op) ||
-        isa<math::FmaOp>(op))
+    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
+        isMathBy(op, region::Lowering::Instruction))
       return WalkResult::advance();
     return refuse(op);
   });

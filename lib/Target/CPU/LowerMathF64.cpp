@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Target/CPU/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -283,11 +284,15 @@ template <typename OpTy> struct ComputeInF64 : OpRewritePattern<OpTy> {
 };
 } // namespace
 
+/// Add the pattern of an op that the table says to have a function here.
+template <typename OpTy, region::Lowering lowering>
+static void addFunction(RewritePatternSet &patterns) {
+  if constexpr (lowering == region::Lowering::Function)
+    patterns.add<ComputeInF64<OpTy>>(patterns.getContext());
+}
+
 void fa::cpu::populateLowerMathF64Patterns(RewritePatternSet &patterns) {
-  patterns.add<ComputeInF64<math::SinOp>, ComputeInF64<math::CosOp>, ComputeInF64<math::TanOp>,
-               ComputeInF64<math::AtanOp>, ComputeInF64<math::Atan2Op>, ComputeInF64<math::AsinhOp>,
-               ComputeInF64<math::AcoshOp>, ComputeInF64<math::AtanhOp>, ComputeInF64<math::SinhOp>,
-               ComputeInF64<math::CoshOp>, ComputeInF64<math::LogOp>, ComputeInF64<math::Log2Op>,
-               ComputeInF64<math::Log10Op>, ComputeInF64<math::CbrtOp>, ComputeInF64<math::PowFOp>,
-               ComputeInF64<math::FPowIOp>>(patterns.getContext());
+#define REGION_OP(OP, TOTALITY, BOUND, SIGN, PRESSURE, SPECIAL, ARITHMETIC, GPU, CPU, ...)         \
+  addFunction<OP, region::Lowering::CPU>(patterns);
+#include "fa/Dialect/Tile/IR/RegionOps.def"
 }

@@ -19,12 +19,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Support/Remarks.h"
 #include "fa/Target/NVPTX/Passes.h"
 #include "fa/Target/NVPTX/TargetDescription.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -133,28 +133,35 @@ constexpr unsigned kRows = 1, kColumns = 2, kPairs = 3;
 /// What an op takes, of numbers that differ between the columns of a tile: code that
 /// goes over all of them at once keeps what it computes between for each.
 Weight weighOp(Operation *op, unsigned positions) {
-  if (isa<scf::ForOp, scf::WhileOp, math::PowFOp, math::FPowIOp, math::CbrtOp, math::SinOp,
-          math::CosOp, math::TanOp, math::AsinOp, math::AcosOp, math::AtanOp, math::Atan2Op,
-          math::SinhOp, math::CoshOp, math::ExpM1Op, math::Log1pOp, math::ErfOp, math::ErfcOp>(op))
+  if (isa<scf::ForOp, scf::WhileOp>(op))
     return kHeavy;
-  if (auto tanh = dyn_cast<math::TanhOp>(op))
-    return bitEnumContainsAny(tanh.getFastmath(), arith::FastMathFlags::afn) ? kLight : kLong;
-  if (isa<scf::IfOp, math::LogOp, math::Log2Op, math::Log10Op, math::SqrtOp, math::RsqrtOp>(op))
+  if (isa<scf::IfOp>(op))
     return kMedium;
-  if (isa<arith::DivFOp>(op))
+  // Ops of index are weighed as those of arith that they become.
+  if (!region::lookUp(op))
+    return kLight;
+  APInt divisor;
+  switch (region::effortOf(op).pressure) {
+  case region::Pressure::Light:
+    return kLight;
+  case region::Pressure::Long:
+    return kLong;
+  case region::Pressure::Medium:
+    return kMedium;
+  case region::Pressure::Heavy:
+    return kHeavy;
+  case region::Pressure::Quotient:
     return matchPattern(op->getOperand(1), m_Constant()) ? kLight : kMedium;
-  if (isa<arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp, arith::CeilDivSIOp,
-          arith::FloorDivSIOp, arith::RemUIOp, arith::RemSIOp>(op)) {
-    APInt divisor;
-    bool shift = matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) && divisor.isPowerOf2() &&
-                 !isa<arith::FloorDivSIOp, arith::CeilDivSIOp>(op);
-    return positions == kPairs && !shift ? kHeavy : kMedium;
+  case region::Pressure::IntegerQuotient:
+    if (matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) && divisor.isPowerOf2())
+      return kMedium;
+    [[fallthrough]];
+  case region::Pressure::RoundedQuotient:
+    return positions == kPairs ? kHeavy : kMedium;
+  case region::Pressure::Pairs:
+    return positions == kPairs && !op->getResultTypes().front().isInteger(1) ? kMedium : kLight;
   }
-  bool pairs = positions == kPairs && !op->getResultTypes().front().isInteger(1);
-  if (pairs && isa<arith::MulIOp, arith::XOrIOp, arith::AndIOp, arith::OrIOp, arith::ShLIOp,
-                   arith::ShRSIOp, arith::ShRUIOp>(op))
-    return kMedium;
-  return kLight;
+  llvm_unreachable("unknown pressure");
 }
 
 /// What the ops of a mask or a score take, and which takes most.

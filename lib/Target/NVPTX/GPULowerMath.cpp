@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LowerMathF32.h"
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Target/ExpandMath.h"
 #include "fa/Target/NVPTX/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,19 +36,22 @@ using namespace mlir;
 
 static bool isMath(Operation *op) { return isa_and_nonnull<math::MathDialect>(op->getDialect()); }
 
+/// Return how the GPU computes an op of math; of those that regions cannot hold, by a function.
+static region::Lowering loweringOf(Operation *op) {
+  const region::RegionOp *line = region::lookUp(op);
+  return line ? line->gpu : region::Lowering::Function;
+}
+
 /// Ops of math that are instructions, or a few, in every type.
 static bool isInstruction(Operation *op) {
-  return isa<math::SqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::RoundOp,
-             math::RoundEvenOp, math::TruncOp, math::CopySignOp, math::CountLeadingZerosOp,
-             math::CountTrailingZerosOp, math::CtPopOp, math::IsNaNOp, math::IsInfOp,
-             math::IsNormalOp, math::IsFiniteOp, math::FmaOp, math::ClampFOp>(op);
+  return loweringOf(op) == region::Lowering::Instruction ||
+         loweringOf(op) == region::Lowering::Expanded;
 }
 
 /// What the rest of the pipeline lowers.
 static bool isLowered(Operation *op) {
-  if (isInstruction(op))
-    return !isa<math::IsInfOp, math::IsNormalOp, math::ClampFOp>(op);
-  return isa<math::Exp2Op>(op) ||
+  return loweringOf(op) == region::Lowering::Instruction ||
+         loweringOf(op) == region::Lowering::Primitive ||
          (isa<math::RsqrtOp>(op) && getElementTypeOrSelf(op->getResult(0)).isF64());
 }
 
@@ -63,7 +67,7 @@ static InFlightDiagnostic refuse(Operation *op) {
 static LogicalResult check(Operation *op) {
   // What it expands to in the back end is wrong where the quotient is large.
   if (isa<arith::RemFOp>(op))
-    return refuse(op) << "write x - y * trunc(x / y)";
+    return refuse(op) << region::getRemedy(op);
   if (!isMath(op))
     return success();
   if (auto vector = dyn_cast<ShapedType>(op->getResult(0).getType());
@@ -72,8 +76,8 @@ static LogicalResult check(Operation *op) {
     return refuse(op) << "expected a scalar or a vector of rank 1";
   if (isInstruction(op))
     return success();
-  if (isa<math::IPowIOp>(op))
-    return refuse(op) << "write it with multiplications";
+  if (loweringOf(op) == region::Lowering::Refused)
+    return refuse(op) << region::getRemedy(op);
   Type element = getElementTypeOrSelf(op->getResult(0));
   if (!element.isF32() && !element.isF16() && !element.isBF16() &&
       !(element.isF64() && isa<math::RsqrtOp>(op)))
@@ -118,14 +122,7 @@ static void widen(Operation *op) {
 }
 
 /// Whether a function becomes an instruction or two, without temporaries.
-static bool isShort(Operation *op) {
-  if (isLowered(op) || isInstruction(op) || isa<math::RsqrtOp>(op))
-    return true;
-  auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
-  return flags &&
-         bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn) &&
-         isa<math::ExpOp, math::LogOp, math::Log2Op, math::Log10Op, math::TanhOp>(op);
-}
+static bool isShort(Operation *op) { return region::lookUp(op) && region::effortOf(op).isShort; }
 
 /// Replaces a function of a wide vector by functions of its slices.
 static void cut(Operation *op, int64_t slice) {
@@ -233,8 +230,8 @@ struct GPULowerMath : fa::impl::GPULowerMathBase<GPULowerMath> {
     RewritePatternSet rest(&getContext());
     fa::nvptx::populateLowerMathF32Patterns(rest);
     populateMathPolynomialApproximationPatterns(rest, [](StringRef name) {
-      return llvm::is_contained(
-          {"math.log", "math.log2", "math.log1p", "math.asin", "math.acos", "math.expm1"}, name);
+      const region::RegionOp *line = region::lookUp(name);
+      return line && line->gpu == region::Lowering::Upstream;
     });
     apply(std::move(rest));
   }

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LowerMathF32.h"
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -389,14 +390,19 @@ template <typename OpTy, typename LLVMOpTy> struct LowerAfn : OpRewritePattern<O
 };
 } // namespace
 
+/// Add the pattern of an op that the table says to have a function here.
+template <typename OpTy, region::Lowering lowering>
+static void addFunction(RewritePatternSet &patterns) {
+  if constexpr (lowering == region::Lowering::Function)
+    patterns.add<LowerF32<OpTy>>(patterns.getContext());
+}
+
 void fa::nvptx::populateLowerMathF32Patterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<LowerF32<math::ExpOp>, LowerF32<math::SinOp>, LowerF32<math::CosOp>,
-               LowerF32<math::TanOp>, LowerF32<math::AtanOp>, LowerF32<math::Atan2Op>,
-               LowerF32<math::AsinhOp>, LowerF32<math::AcoshOp>, LowerF32<math::AtanhOp>,
-               LowerF32<math::SinhOp>, LowerF32<math::CoshOp>, LowerF32<math::TanhOp>,
-               LowerF32<math::Log10Op>, LowerF32<math::CbrtOp>, LowerF32<math::PowFOp>,
-               LowerF32<math::FPowIOp>, LowerF32<math::RsqrtOp>, LowerSincos>(context);
+#define REGION_OP(OP, TOTALITY, BOUND, SIGN, PRESSURE, SPECIAL, ARITHMETIC, GPU, ...)              \
+  addFunction<OP, region::Lowering::GPU>(patterns);
+#include "fa/Dialect/Tile/IR/RegionOps.def"
+  patterns.add<LowerSincos>(context);
   patterns.add<LowerAfn<math::ExpOp, LLVM::Exp2Op>>(context, kLog2E, 1, 0);
   patterns.add<LowerAfn<math::LogOp, LLVM::Log2Op>>(context, 1, M_LN2, 0);
   patterns.add<LowerAfn<math::Log2Op, LLVM::Log2Op>>(context, 1, 1, 0);

@@ -19,6 +19,7 @@
 
 #include "RowBuilder.h"
 #include "fa/Dialect/Tile/IR/LinearForm.h"
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -54,7 +55,7 @@ private:
   LogicalResult expandIf(scf::IfOp op);
   LogicalResult expandExtract(tensor::ExtractOp op);
   Value startOf(const Item &index, Location loc);
-  LogicalResult expandDivision(Operation &op, bool isSigned);
+  LogicalResult expandDivision(Operation &op, const region::RegionOp &line);
   Value saturate(Operation &op, Value x, bool onRow, bool onColumn);
   Operation *elementwise(Operation &op, StringRef name, ArrayRef<Value> operands, bool onRow,
                          bool onColumn);
@@ -131,34 +132,6 @@ Operation *Expander::elementwise(Operation &op, StringRef name, ArrayRef<Value> 
   return created;
 }
 
-/// Return the arith op that computes what an index op does, "" where there is none.
-static StringRef arithName(Operation &op) {
-  return llvm::StringSwitch<StringRef>(op.getName().getStringRef())
-      .Case("index.add", "arith.addi")
-      .Case("index.sub", "arith.subi")
-      .Case("index.mul", "arith.muli")
-      .Case("index.and", "arith.andi")
-      .Case("index.or", "arith.ori")
-      .Case("index.xor", "arith.xori")
-      .Case("index.shl", "arith.shli")
-      .Case("index.shrs", "arith.shrsi")
-      .Case("index.shru", "arith.shrui")
-      .Case("index.maxs", "arith.maxsi")
-      .Case("index.maxu", "arith.maxui")
-      .Case("index.mins", "arith.minsi")
-      .Case("index.minu", "arith.minui")
-      .Case("index.divs", "arith.divsi")
-      .Case("index.divu", "arith.divui")
-      .Case("index.rems", "arith.remsi")
-      .Case("index.remu", "arith.remui")
-      .Case("index.ceildivs", "arith.ceildivsi")
-      .Case("index.ceildivu", "arith.ceildivui")
-      .Case("index.floordivs", "arith.floordivsi")
-      .Case("index.casts", "arith.index_cast")
-      .Case("index.castu", "arith.index_castui")
-      .Default("");
-}
-
 /// Return whether the value is a constant that a division or shift is defined for.
 static bool isHarmless(Value value, bool shift) {
   APInt constant;
@@ -176,11 +149,9 @@ static bool isHarmless(Value value, bool shift) {
 }
 
 /// Division, remainder and shifts, 0 where they would be undefined.
-LogicalResult Expander::expandDivision(Operation &op, bool isSigned) {
-  StringRef name = op.getName().getStringRef();
-  if (StringRef other = arithName(op); !other.empty())
-    name = other;
-  bool shift = name.contains(".sh");
+LogicalResult Expander::expandDivision(Operation &op, const region::RegionOp &line) {
+  StringRef name = line.name;
+  bool shift = line.totality == region::Totality::Shift;
   Item x = items.lookup(op.getOperand(0)), y = items.lookup(op.getOperand(1));
   bool onRow = x.onRow || y.onRow, onColumn = x.onColumn || y.onColumn;
   Location loc = op.getLoc();
@@ -204,7 +175,7 @@ LogicalResult Expander::expandDivision(Operation &op, bool isSigned) {
     bad = compare(arith::CmpIPredicate::uge, rhs, constant(APInt(width, width)));
   } else {
     bad = compare(arith::CmpIPredicate::eq, rhs, constant(APInt::getZero(width)));
-    if (isSigned) {
+    if (line.totality == region::Totality::DivideSigned) {
       Value minus = compare(arith::CmpIPredicate::eq, rhs, constant(APInt::getAllOnes(width)));
       Value least =
           compare(arith::CmpIPredicate::eq, lhs, constant(APInt::getSignedMinValue(width)));
@@ -336,13 +307,10 @@ LogicalResult Expander::expandOp(Operation &op) {
     return expandExtract(extract);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return expandIf(branch);
-  if (isa<arith::DivSIOp, arith::RemSIOp, arith::CeilDivSIOp, arith::FloorDivSIOp, index::DivSOp,
-          index::RemSOp, index::CeilDivSOp, index::FloorDivSOp>(op))
-    return expandDivision(op, /*isSigned=*/true);
-  if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp, index::DivUOp, index::RemUOp,
-          index::CeilDivUOp, arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp, index::ShlOp,
-          index::ShrSOp, index::ShrUOp>(op))
-    return expandDivision(op, /*isSigned=*/false);
+  const region::RegionOp *line = region::lookUp(&op);
+  region::Totality totality = line ? line->totality : region::Totality::Total;
+  if (totality != region::Totality::Total && totality != region::Totality::Saturate)
+    return expandDivision(op, *line);
   if (isa<arith::ConstantOp>(op)) {
     items[op.getResult(0)] = {b.clone(op)->getResult(0)};
     return success();
@@ -366,7 +334,7 @@ LogicalResult Expander::expandOp(Operation &op) {
   for (Value operand : op.getOperands())
     operands.push_back(toShape(items.lookup(operand), onRow, onColumn, op.getLoc()));
   Operation *created = nullptr;
-  if (isa<arith::FPToSIOp, arith::FPToUIOp>(op)) {
+  if (totality == region::Totality::Saturate) {
     items[op.getResult(0)] = {saturate(op, operands[0], onRow, onColumn), onRow, onColumn};
     return success();
   }
@@ -374,8 +342,8 @@ LogicalResult Expander::expandOp(Operation &op) {
     auto predicate =
         arith::symbolizeCmpIPredicate(index::stringifyIndexCmpPredicate(compare.getPred()));
     created = arith::CmpIOp::create(b, op.getLoc(), *predicate, operands[0], operands[1]);
-  } else if (StringRef name = arithName(op); !name.empty()) {
-    created = elementwise(op, name, operands, onRow, onColumn);
+  } else if (line) {
+    created = elementwise(op, line->name, operands, onRow, onColumn);
   } else if (op.getDialect() && op.getDialect()->getNamespace() != "index" &&
              (op.hasTrait<OpTrait::Elementwise>() || (!onRow && !onColumn)) &&
              op.getNumRegions() == 0) {

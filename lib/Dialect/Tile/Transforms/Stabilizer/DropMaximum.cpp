@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Products.h"
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -68,8 +69,6 @@ std::optional<double> Bounds::compute(Value x, bool masked) {
     std::optional<double> a = get(one, masked), b = get(other, masked);
     return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
   };
-  if (isa_and_nonnull<math::TanhOp, math::ErfOp, math::SinOp, math::CosOp>(op))
-    return 1;
   if (auto select = dyn_cast_if_present<arith::SelectOp>(op))
     return either(select.getTrueValue(), select.getFalseValue());
   if (auto branch = dyn_cast_if_present<scf::IfOp>(op)) {
@@ -80,14 +79,9 @@ std::optional<double> Bounds::compute(Value x, bool masked) {
     unsigned i = cast<OpResult>(x).getResultNumber();
     return either(ifAny.getBody().front().getTerminator()->getOperand(i), ifAny.getInits()[i]);
   }
-  if (!isa_and_nonnull<arith::MulFOp, arith::AddFOp, arith::SubFOp>(op))
-    return std::nullopt;
   // Of -inf, a product or difference may be inf, whose logarithm is that instead of NaN.
-  std::optional<double> a = get(op->getOperand(0), /*masked=*/false);
-  std::optional<double> b = get(op->getOperand(1), /*masked=*/false);
-  if (!a || !b)
-    return std::nullopt;
-  return isa<arith::MulFOp>(op) ? *a * *b : *a + *b;
+  return op ? region::boundOf(op, [&](Value operand) { return get(operand, /*masked=*/false); })
+            : std::nullopt;
 }
 
 /// c, where all the loop does with x is exp2((x - m') c), beside the maximum; the greatest.

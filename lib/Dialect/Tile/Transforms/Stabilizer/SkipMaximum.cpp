@@ -26,6 +26,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Products.h"
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -104,17 +105,15 @@ static Value withoutMask(Value x) {
 /// Whether the elements have the signs of a product's: as a rule, some in a row are positive.
 static bool hasSignsOfProduct(Value x) {
   Operation *op = x.getDefiningOp();
-  if (isa_and_nonnull<math::TanhOp, math::ErfOp, math::AtanOp, math::AsinhOp>(op))
-    return hasSignsOfProduct(op->getOperand(0));
-  if (!isa_and_nonnull<arith::MulFOp, arith::DivFOp>(op))
-    return isa_and_nonnull<DotOp>(op);
-  auto isPositive = [](Value value) {
+  if (!op)
+    return false;
+  if (isa<DotOp>(op))
+    return true;
+  Value from = region::signOf(op, [](Value value) {
     std::optional<APFloat> number = splatOf(value);
     return number && !number->isNegative() && number->isFiniteNonZero();
-  };
-  return (isPositive(op->getOperand(1)) && hasSignsOfProduct(op->getOperand(0))) ||
-         (isa<arith::MulFOp>(op) && isPositive(op->getOperand(0)) &&
-          hasSignsOfProduct(op->getOperand(1)));
+  });
+  return from && hasSignsOfProduct(from);
 }
 
 static std::optional<CarriedLimit> findCarried(Asked &asked) {

@@ -1,0 +1,117 @@
+//===- RegionOps.h - what is known of each op of a region --------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The ops of arith and math that regions hold, and that they become on tiles, with what
+// passes ask about them. RegionOps.def is the table, which has one column for each field here.
+// The namespace is no tile's: upstream has functions of that name, which some users include.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_TILE_IR_REGIONOPS_H
+#define FA_DIALECT_TILE_IR_REGIONOPS_H
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Operation.h"
+#include <optional>
+
+namespace mlir::region {
+
+/// What defines the op where arith does not: regions are total, and both arms of a branch run.
+enum class Totality {
+  Total,          ///< It is defined for all operands.
+  DivideSigned,   ///< 0 for a divisor of 0, and for the least integer by -1.
+  DivideUnsigned, ///< 0 for a divisor of 0.
+  Shift,          ///< 0 for a shift by the width or more.
+  Saturate        ///< The nearest integer of the type; 0 for NaN.
+};
+
+/// The greatest magnitude of the result.
+enum class Bound {
+  Unknown, ///< No bound is used.
+  One,
+  Sum,     ///< The sum of the operands' bounds.
+  Product, ///< Their product.
+  Either   ///< The greater one of the operands' that it chooses from.
+};
+
+/// Which sign the result has.
+enum class Sign {
+  Unknown,
+  Operand, ///< That of the operand.
+  Product, ///< That of one operand, where the other one is positive.
+  Quotient ///< That of the first operand, where the second one is positive.
+};
+
+/// How many registers code needs that computes the op for all columns of a tile at once.
+enum class Pressure {
+  Light,
+  Long, ///< Few, but the code is long.
+  Medium,
+  Heavy,
+  Quotient,        ///< Light for a constant divisor, else medium.
+  IntegerQuotient, ///< Heavy for pairs of a row and a column, else medium; medium for a shift.
+  RoundedQuotient, ///< The same, but no shift does.
+  Pairs            ///< Medium for numbers of pairs of a row and a column, else light.
+};
+
+/// How a target computes the op.
+enum class Lowering {
+  Instruction, ///< An instruction or a few, of every type.
+  Expanded,    ///< Rewritten to those, of every type.
+  Primitive,   ///< An instruction of f32, or as good as one: other functions are made of it.
+  Function,    ///< Our function of f32 (LowerMathF32.cpp, LowerMathF64.cpp).
+  Upstream,    ///< MLIR's approximation in f32.
+  Refused      ///< Not at all; `getRemedy` says what to write instead.
+};
+
+/// Emit the partial derivative of an op by one of its operands, null where it is 0. It may use
+/// the op's operands and its result. Both modes of differentiation need no more: forward, the
+/// result's tangent is the sum over operands of partial * tangent; in reverse, each operand's
+/// cotangent grows by partial * the result's cotangent.
+using Partial = Value (*)(ImplicitLocOpBuilder &b, Operation *op, unsigned operand);
+
+/// What it takes to compute an op for an element.
+struct Effort {
+  Pressure pressure = Pressure::Light;
+  double special = 0, arithmetic = 0; ///< operations of both kinds
+  bool isShort = false;               ///< an instruction or two, without temporaries
+};
+
+/// A line of the table.
+struct RegionOp {
+  StringRef name;
+  Totality totality;
+  Bound bound;
+  Sign sign;
+  Effort effort;
+  std::optional<Effort> approximate; ///< with fastmath<afn>, on GPUs
+  Lowering gpu, cpu;
+  bool again;      ///< cheap enough to compute again for each user
+  Partial partial; ///< null until derivatives are written
+};
+
+/// Return the op's line, that of arith for an op of index; null where there is none.
+const RegionOp *lookUp(Operation *op);
+const RegionOp *lookUp(StringRef name);
+
+/// Return the greatest magnitude of the op's result: `of` tells that of an operand. None where no
+/// bound is known.
+std::optional<double> boundOf(Operation *op, function_ref<std::optional<double>(Value)> of);
+
+/// Return the operand whose sign the op's result has, null where there is none. `isPositive`
+/// tells whether an operand is a positive number.
+Value signOf(Operation *op, function_ref<bool(Value)> isPositive);
+
+/// Return what it takes to compute the op; it must have a line.
+const Effort &effortOf(Operation *op);
+
+/// Return what to write instead of an op that targets refuse, empty for other ops.
+StringRef getRemedy(Operation *op);
+
+} // namespace mlir::region
+
+#endif // FA_DIALECT_TILE_IR_REGIONOPS_H
