@@ -221,10 +221,11 @@ int main(int argc, char **argv) {
   addTiles(all);
   addLeaveOut(all);
   addMatrix(all, options.target.full);
-  for (Test &test : all)
-    if (matches(test.name, options.filter))
-      tests.push_back(std::move(test));
-  std::stable_partition(tests.begin(), tests.end(), [](const Test &test) { return !test.alone; });
+  // Those that run alone come last.
+  for (bool alone : {false, true})
+    for (Test &test : all)
+      if (test.alone == alone && matches(test.name, options.filter))
+        tests.push_back(std::move(test));
   if (tests.empty()) {
     std::fprintf(stderr, "fa-test-gpu: no test matches '%s'; --list prints their names\n",
                  options.filter.c_str());
