@@ -20,6 +20,7 @@
 #include "LateReleases.h"
 #include "RoleLowering.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -62,13 +63,15 @@ AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBa
     setFiller(mine, ring);
     RingType type = ring.getType();
     rewriter.setInsertionPointAfter(ring);
-    auto make = [&](int64_t arrivals) {
+    StringRef name = fa::nameOf(ring.getLoc(), "ring");
+    name.consume_back("_ring");
+    auto make = [&](int64_t arrivals, StringRef what) {
       bytes += kBarrierBytes * type.getStages();
-      return BarriersOp::create(rewriter, ring.getLoc(),
+      return BarriersOp::create(rewriter, fa::named(ring.getLoc(), name + "_" + what),
                                 BarriersType::get(type.getContext(), type.getStages()), arrivals);
     };
     RoleOp writer = traces.writerOf(ring);
-    auto full = make(mine.byWarps && writer ? writer.getWarps() : 1);
+    auto full = make(mine.byWarps && writer ? writer.getWarps() : 1, "full");
     mine.full = full;
     mine.bytes = type.getSlot().sizeInBytes();
     rewriter.setInsertionPointAfter(full);
@@ -77,7 +80,7 @@ AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBa
       if (RoleOp role = traces.readerOf(ring, reader))
         arrivals += role.getWarps();
     if (mine.again)
-      mine.empty = make(std::max<int64_t>(arrivals, 1));
+      mine.empty = make(std::max<int64_t>(arrivals, 1), "empty");
   }
   return all;
 }
