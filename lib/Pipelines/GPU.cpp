@@ -47,14 +47,16 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   };
   if (options.aligned)
     add(tile::createTileAssumeAlignment());
-  // The registers of the schedule of sm_80 are full.
+  bool async = target.asyncProducts && options.aligned;
+  bool spare = target.spareRegisters && options.aligned;
+  // Elsewhere all registers are taken.
   tile::TileNarrowIndicesOptions narrow;
-  narrow.beforeLoops = target.hasWGMMA && options.aligned;
+  narrow.beforeLoops = spare;
   add(tile::createTileNarrowIndices(narrow));
   add(tile::createTileConvertIndicesToFloat());
   // They save arithmetic, which bounds a loop whose products run beside it;
   // elsewhere their branches part arithmetic from products.
-  if (target.hasWGMMA && options.aligned) {
+  if (async) {
     add(tile::createTilePredicateMasks());
     add(tile::createTileSumOnTensorCore());
     add(tile::createTileDropMaximum());
@@ -72,21 +74,19 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
     add(tile::createTileSkipMaximum());
   }
   tile::TileScheduleGridOptions grid;
-  // Half of the L2 cache that is near to a multiprocessor. Not for the
-  // schedule of sm_80, whose tiles leave no registers for where a section starts.
+  // Half of the L2 cache that is near to an SM. Where a section starts takes registers.
   constexpr int64_t kSectionBytes = int64_t(16) << 20;
-  grid.sectionBytes = target.hasWGMMA && options.aligned ? kSectionBytes : 0;
+  grid.sectionBytes = spare ? kSectionBytes : 0;
   add(tile::createTileScheduleGrid(grid));
-  tile::TileAssignLayoutsOptions layouts;
-  layouts.target = target.name.str();
-  add(tile::createTileAssignLayouts(layouts));
-  // Asynchronous products need a role that loads: without it, the schedule that
+  // Asynchronous products need a producer role: without it, the schedule that
   // suits every target, in which all warps do the same.
+  bool roles = target.hasRoles() && !llvm::is_contained(options.leaveOut, "tile-specialize-warps");
+  tile::TileAssignLayoutsOptions layouts;
   tile::TilePromoteSharedOptions promote;
-  bool roles = !llvm::is_contained(options.leaveOut, "tile-specialize-warps");
-  promote.products = target.hasWGMMA && roles ? "async" : "sync";
+  layouts.products = promote.products = roles ? "async" : "sync";
+  add(tile::createTileAssignLayouts(layouts));
   add(tile::createTilePromoteShared(promote));
-  if (target.hasWGMMA && options.aligned)
+  if (async)
     add(tile::createTileSplitWarpgroupLoops());
   tile::TileScheduleLoopOptions schedule;
   schedule.sharedLimit = target.sharedMemory;
@@ -94,7 +94,7 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
     schedule.stages = {options.stages};
   add(tile::createTileScheduleLoop(schedule));
   add(tile::createTilePipeline());
-  if (target.hasWGMMA) {
+  if (target.hasRoles()) {
     // Takes what the rings of loops leave.
     tile::TileStageEpilogueOptions stage;
     stage.sharedLimit = target.sharedMemory;
@@ -108,7 +108,7 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   }
   add(tile::createTileVerifyRings());
   add(tile::createTileLowerRings());
-  if (target.hasWGMMA)
+  if (target.hasTMA)
     add(tile::createTileMakeTensorMaps());
   kernels.addPass(createCSEPass());
 }

@@ -54,9 +54,9 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
     pm.addPass(createGPUChooseTiles(choice));
   }
   FARewriteOnlineSoftmaxOptions rewrite;
-  // For sm_80, ptxas then spills sums of rows beside the widest tiles.
+  // Where registers are short, ptxas then spills sums of rows beside the widest tiles.
   const nvptx::Target *gpu = nvptx::getTarget(options.target);
-  rewrite.lastFactors = !gpu || gpu->hasWGMMA;
+  rewrite.lastFactors = !gpu || gpu->spareRegisters;
   if (options.onlineSoftmax)
     pm.addPass(createFARewriteOnlineSoftmax(rewrite));
   pm.addPass(createFARewriteStandard());

@@ -24,6 +24,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Target/Machine.h"
+#include "fa/Target/NVPTX/TargetDescription.h"
 #include <cmath>
 
 using namespace mlir;
@@ -39,9 +40,8 @@ static constexpr Machine kMachines[] = {
 };
 
 const Machine *fa::getMachine(llvm::StringRef target) {
-  if (!target.starts_with("sm_"))
-    return nullptr;
-  return findMachine(target.starts_with("sm_8") ? "A100 80GB" : "H200");
+  const nvptx::Target *gpu = nvptx::getTarget(target);
+  return gpu ? findMachine(gpu->machine) : nullptr;
 }
 
 const Machine *fa::findMachine(llvm::StringRef device) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Tools/Tune.h"
+#include "fa/Target/NVPTX/TargetDescription.h"
 #include "fa/Tools/DeviceMemory.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -60,10 +61,11 @@ static std::vector<Choices> tilesFor(llvm::StringRef target) {
     for (int count : keys)
       all.push_back({rows, count, warps, 0, ""});
   };
-  if (!target.starts_with("sm_")) {
+  const nvptx::Target *gpu = nvptx::getTarget(target);
+  if (!gpu) {
     for (int rows : {16, 32, 64, 128})
       add(rows, 0, {32, 64, 128, 256});
-  } else if (target == "sm_90a") {
+  } else if (gpu->hasRoles()) {
     // A warpgroup has 64 rows.
     for (int groups : {1, 2, 3})
       add(64 * groups, 4 * groups, {48, 64, 80, 96, 112, 128, 144, 160, 176});
@@ -78,14 +80,15 @@ static std::vector<Choices> tilesFor(llvm::StringRef target) {
 /// What else to try with the tiles that were fastest.
 static std::vector<Choices> schedulesFor(llvm::StringRef target, const Choices &tiles) {
   std::vector<Choices> all;
-  if (!target.starts_with("sm_"))
+  const nvptx::Target *gpu = nvptx::getTarget(target);
+  if (!gpu)
     return all;
   for (int stages : {1, 2, 3, 4}) {
     all.push_back(tiles);
     all.back().stages = stages;
   }
   std::vector<llvm::StringRef> passes = {"tile-schedule-grid", "tile-skip-rescale"};
-  if (target == "sm_90a")
+  if (gpu->hasRoles())
     passes.insert(passes.end(),
                   {"tile-specialize-warps", "tile-pingpong-warpgroups", "tile-make-persistent",
                    "tile-stage-epilogue", "tile-sum-on-tensor-core"});

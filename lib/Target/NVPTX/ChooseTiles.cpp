@@ -330,7 +330,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     int64_t bytes = element.getIntOrFloatBitWidth() / 8;
     const Tiles *line = nullptr;
     const nvptx::Target *info = nvptx::getTarget(target);
-    if (info && info->hasWGMMA && bytes == 2 && aligned) {
+    if (info && info->hasRoles() && bytes == 2 && aligned) {
       if (hasWholeChunks(attention)) {
         if (shortSequences)
           line = lookUp(kShortTable, attention, aligned);
@@ -343,7 +343,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
       }
     }
     bool async = line;
-    bool registers = bytes == 2 && (!aligned || (info && info->hasWGMMA));
+    bool registers = bytes == 2 && (!aligned || (info && info->hasRoles()));
     if (!async)
       line = lookUp(registers ? ArrayRef(kRegistersTable) : ArrayRef(kTable), attention, aligned);
     if (!line)
@@ -414,7 +414,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
 
 int64_t nvptx::getShortSequence(ModuleOp module, StringRef target) {
   const nvptx::Target *info = nvptx::getTarget(target);
-  bool all = info && info->hasWGMMA, any = false;
+  bool all = info && info->hasRoles(), any = false;
   module.walk([&](AttentionOp attention) {
     any = true;
     // Without a mask 192 rows do as well up to 64 columns, and read less.

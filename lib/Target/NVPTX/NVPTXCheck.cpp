@@ -230,27 +230,36 @@ static LogicalResult checkTypes(Operation *op) {
   return success();
 }
 
-/// Hopper's own instructions; of inline assembly those that our passes write.
-static LogicalResult checkArchitecture(Operation *op, StringRef target) {
-  // Upstream gives this op no such requirement.
-  bool hopper = isa<NVVM::SetMaxRegisterOp>(op);
-  if (auto assembly = dyn_cast<LLVM::InlineAsmOp>(op))
-    hopper = assembly.getAsmString().contains("wgmma.");
-  bool served = !hopper || target == "sm_90a";
-  if (auto requires = dyn_cast<NVVM::RequiresSMInterface>(op))
-  served =
-    requires
-      .getRequiredMinSMVersion()
-      .isCompatibleWith(NVVM::NVVMCheckSMVersion::getTargetSMVersionFromStr(target));
-  if (served)
-    return success();
-  return op->emitError() << "'" << op->getName() << "' has no instruction on " << target
-                         << (hopper ? ", it needs sm_90a" : "")
-                         << "; a program after phase schedule is of one target, compile it for "
-                         << target << " from phase input";
+/// Return the first target that has the feature.
+static StringRef firstWith(bool nvptx::Target::*feature) {
+  auto has = [&](const nvptx::Target &target) { return target.*feature; };
+  return llvm::find_if(nvptx::getTargets(), has)->name;
 }
 
-static LogicalResult check(Operation *op, StringRef target) {
+/// Check that the target has the op's instruction; of inline assembly, what our passes write.
+static LogicalResult checkArchitecture(Operation *op, const nvptx::Target &target) {
+  // Upstream requires nothing for these.
+  bool nvptx::Target::*needed = nullptr;
+  if (isa<NVVM::SetMaxRegisterOp>(op))
+    needed = &nvptx::Target::hasSetMaxRegisters;
+  if (auto assembly = dyn_cast<LLVM::InlineAsmOp>(op);
+      assembly && assembly.getAsmString().contains("wgmma."))
+    needed = &nvptx::Target::asyncProducts;
+  bool served = !needed || target.*needed;
+  if (auto versioned = dyn_cast<NVVM::RequiresSMInterface>(op))
+    served = versioned.getRequiredMinSMVersion().isCompatibleWith(
+        NVVM::NVVMCheckSMVersion::getTargetSMVersionFromStr(target.name));
+  if (served)
+    return success();
+  InFlightDiagnostic error = op->emitError();
+  error << "'" << op->getName() << "' has no instruction on " << target.name;
+  if (needed)
+    error << ", it needs " << firstWith(needed);
+  return error << "; a program after phase schedule is of one target, compile it for "
+               << target.name << " from phase input";
+}
+
+static LogicalResult check(Operation *op, const nvptx::Target &target) {
   if (!isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()))
     return op->emitError() << "'" << op->getName()
                            << "' is left after phase nvvm; only ops of llvm and nvvm can be";
@@ -284,6 +293,6 @@ static LogicalResult check(Operation *op, StringRef target) {
 
 LogicalResult nvptx::checkSelectable(Operation *root, const Target &target) {
   WalkResult result = root->walk(
-      [&](Operation *op) -> WalkResult { return op == root ? success() : check(op, target.name); });
+      [&](Operation *op) -> WalkResult { return op == root ? success() : check(op, target); });
   return failure(result.wasInterrupted());
 }

@@ -13,10 +13,17 @@ using namespace mlir::fa::nvptx;
 // plain Hopper is in 8.0 (driver 525); LLVM has the intrinsics of wgmma,
 // setmaxnreg and bulk copies from 8.3 on (driver 545). Devices of capability 8.6, 8.9
 // and 12.x have 99 KB of shared memory for a block.
+//
+// Columns: name, features, driver, capability and whether it is that one only; bytes of shared
+// memory there and anywhere, registers; asynchronous products, TMA, setmaxnreg, registers to
+// spare; the machine of reports.
 static constexpr Target kTargets[] = {
-    {"sm_80", "+ptx80", 525, 8, 0, false, 163 * 1024, 99 * 1024, 255, false},
-    {"sm_90", "+ptx80", 525, 9, 0, false, 227 * 1024, 99 * 1024, 255, false},
-    {"sm_90a", "+ptx83", 545, 9, 0, true, 227 * 1024, 227 * 1024, 255, true},
+    {"sm_80", "+ptx80", 525, 8, 0, false, 163 * 1024, 99 * 1024, 255, false, false, false, false,
+     "A100, 80 GB"},
+    {"sm_90", "+ptx80", 525, 9, 0, false, 227 * 1024, 99 * 1024, 255, false, false, false, false,
+     "H200"},
+    {"sm_90a", "+ptx83", 545, 9, 0, true, 227 * 1024, 227 * 1024, 255, true, true, true, true,
+     "H200"},
 };
 
 llvm::ArrayRef<Target> mlir::fa::nvptx::getTargets() { return kTargets; }

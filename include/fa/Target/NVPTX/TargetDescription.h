@@ -25,7 +25,15 @@ struct Target {
   int64_t sharedMemory;         // bytes that a block can have on the first of them,
   int64_t sharedAnywhere;       // and on any device that runs its kernels
   int64_t registers;            // 32-bit registers that a thread can have
-  bool hasWGMMA;                // wgmma, TMA, setmaxnreg
+  bool asyncProducts;           // products of a warpgroup that run beside its arithmetic (wgmma)
+  bool hasTMA;                  // bulk copies of tiles between memory and shared memory
+  bool hasSetMaxRegisters;      // warpgroups give registers to each other (setmaxnreg)
+  bool spareRegisters;          // accumulators leave registers: operands b stay in shared memory
+  llvm::StringLiteral machine;  // the GPU that reports are for (Machine.h)
+
+  /// Return whether a kernel can have a producer role, which brings what asynchronous products
+  /// read.
+  bool hasRoles() const { return asyncProducts && hasTMA && hasSetMaxRegisters; }
 
   /// Whether its kernels run on a device of compute capability major.minor,
   /// which must also have the shared memory.

@@ -39,8 +39,9 @@ def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> 
 def TileAssignLayouts : Pass<"tile-assign-layouts", "::mlir::tile::FuncOp"> {
   let summary = "say which register of which thread holds which element of each tile";
   let description = [{
-    What: gives each tile of a `tile.func` a `#tile.frag` encoding, that of the
-    target's matrix instructions where a product is near, and puts a
+    What: gives each tile of a `tile.func` a `#tile.frag` encoding, that of
+    matrix instructions where a product is near (with `products=async` those of a
+    warpgroup where its rows fit, else those of a warp), and puts a
     `tile.convert_layout` where a value is wanted in two layouts. Values that
     cost nothing (broadcasts of scalars, iota, constants) are computed once per
     layout. Rows and columns of a tile get slices of its layout. `tile.warps`
@@ -62,7 +63,8 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::mlir::tile::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"target", "target", "std::string", "\"sm_80\"", "the target whose instructions are used">,
+    Option<"products", "products", "std::string", "\"sync\"",
+           "sync, or async for targets with asynchronous products">,
     Option<"vectorStores", "vector-stores", "bool", "false",
            "exchange 2-byte outputs between lanes for stores of 16 bytes">
   ];

@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AsyncProducts.h"
 #include "LayoutGraph.h"
 #include "fa/Dialect/Tile/IR/LayoutConversion.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
@@ -286,18 +287,14 @@ struct AssignLayouts : tile::impl::TileAssignLayoutsBase<AssignLayouts> {
 
   void runOnOperation() override {
     tile::FuncOp func = getOperation();
-    if (!StringRef(target).starts_with("sm_")) {
-      func.emitOpError() << "has no layouts for target '" << target
-                         << "'; expected sm_80 or another target of GPUs";
-      return signalPassFailure();
-    }
+    std::optional<bool> async = parseProducts(func, products);
     std::optional<int64_t> warps = warpsOf(func);
-    if (!warps)
+    if (!async || !warps)
       return signalPassFailure();
     foldTransposes(func);
     splitLoads(func);
     SmallVector<Copies> free = copyFreeValues(func);
-    LayoutGraph graph(func, target, *warps);
+    LayoutGraph graph(func, *async, *warps);
     if (failed(graph.build()))
       return signalPassFailure();
     graph.assign();

@@ -38,6 +38,13 @@ int64_t tile::alignmentOf(Value view) {
   return align ? std::max<int64_t>(align.getInt(), 0) : 0;
 }
 
+std::optional<bool> tile::parseProducts(FuncOp func, StringRef products) {
+  if (products == "sync" || products == "async")
+    return products == "async";
+  func.emitError() << "products are sync or async, got '" << products << "'";
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // What roles can run
 //===----------------------------------------------------------------------===//

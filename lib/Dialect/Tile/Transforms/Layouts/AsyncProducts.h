@@ -9,12 +9,17 @@
 #define FA_LIB_DIALECT_TILE_TRANSFORMS_ASYNCPRODUCTS_H
 
 #include "fa/Dialect/Tile/IR/Tile.h"
+#include <optional>
 
 namespace mlir::tile {
 
 /// Bytes that the launch promises addresses and strides of a view to be
 /// multiples of; 0 for none.
 int64_t alignmentOf(Value view);
+
+/// Return whether products are to run asynchronously, from the option `products` of a pass:
+/// "sync" or "async"; nothing, after an error, if it is something else.
+std::optional<bool> parseProducts(FuncOp func, StringRef products);
 
 /// Why the TMA can neither load nor store a tile of 2-byte elements at the
 /// indices of a view; empty if it can.

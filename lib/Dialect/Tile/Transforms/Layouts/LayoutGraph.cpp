@@ -210,9 +210,9 @@ const ProductInstruction *LayoutGraph::instructionOf(DotOp dot) const {
   Type element = getElementTypeOrSelf(dot.getA().getType());
   if (element.isF16() || element.isBF16()) {
     const ProductInstruction *ofWarp = findProductInstruction("mma.sync.m16n8k16");
-    if (!target.starts_with("sm_90"))
+    if (!async)
       return ofWarp;
-    // Of fewer rows than warpgroups have, warps share columns, as on other targets.
+    // Warps share the columns of fewer rows than warpgroups have.
     const ProductInstruction *ofGroup = findProductInstruction("wgmma.m64k16");
     int64_t rows = shapeOf(dot.getAcc())[0];
     return !fitsRows(*ofGroup, rows) && fitsRows(*ofWarp, rows) ? ofWarp : ofGroup;
@@ -252,7 +252,7 @@ LogicalResult LayoutGraph::addDot(DotOp dot) {
                                 "before tile-promote-shared";
   const ProductInstruction *instruction = instructionOf(dot);
   if (!instruction)
-    return dot.emitOpError() << "multiplies f16, bf16 or f32 on " << target << ", got "
+    return dot.emitOpError() << "multiplies f16, bf16 or f32, got "
                              << getElementTypeOrSelf(dot.getA().getType());
   ArrayRef<int64_t> acc = shapeOf(dot.getAcc());
   int64_t depth = cast<ShapedType>(dot.getA().getType()).getDimSize(1);

@@ -29,8 +29,9 @@ bool isSharedOperand(Value value);
 
 class LayoutGraph {
 public:
-  LayoutGraph(FuncOp func, StringRef target, int64_t warps)
-      : func(func), target(target), warps(warps) {}
+  /// Lay out the tiles of a program of so many warps, whose products may run
+  /// asynchronously where `async`.
+  LayoutGraph(FuncOp func, bool async, int64_t warps) : func(func), async(async), warps(warps) {}
 
   /// Finds classes and links; an error where an op or a shape does not fit.
   LogicalResult build();
@@ -73,7 +74,7 @@ private:
   void assignDefault(unsigned cls);
 
   FuncOp func;
-  StringRef target;
+  bool async;
   int64_t warps;
   SmallVector<Value> tiles;
   DenseMap<Value, unsigned> ids;

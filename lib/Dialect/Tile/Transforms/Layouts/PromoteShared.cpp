@@ -380,8 +380,6 @@ void PromoteShared::startProduct(DotOp dot) {
 
 bool PromoteShared::chooseAsync(ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots,
                                 ArrayRef<ConvertLayoutOp> conversions) {
-  if (products != "async")
-    return false;
   Obstacle obstacle;
   if (!conversions.empty())
     obstacle = {conversions.front(), "it moves elements between warps"};
@@ -409,10 +407,9 @@ bool PromoteShared::chooseAsync(ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots,
 
 void PromoteShared::runOnOperation() {
   lastRing = nullptr;
-  if (products != "sync" && products != "async") {
-    getOperation().emitError() << "products are sync or async, got '" << products << "'";
+  std::optional<bool> wanted = parseProducts(getOperation(), products);
+  if (!wanted)
     return signalPassFailure();
-  }
   for (auto ring : getOperation().getBody().front().getOps<RingOp>())
     lastRing = ring;
   SmallVector<LoadOp> loads;
@@ -438,7 +435,7 @@ void PromoteShared::runOnOperation() {
   });
   for (ReduceOp reduce : reductions)
     keepInWarps(reduce, conversions);
-  async = chooseAsync(loads, dots, conversions);
+  async = *wanted && chooseAsync(loads, dots, conversions);
   if (failed(orderAccesses()))
     return signalPassFailure();
   for (LoadOp load : loads)

@@ -61,7 +61,7 @@ tile.func @element(%x: !tile.view<64x16xf64>, %z: !tile.view<64x64xf32>) grid af
   %c0 = arith.constant 0 : index
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<64x16xf64> -> tensor<64x16xf64>
-  // expected-error @+1 {{multiplies f16, bf16 or f32 on sm_80, got 'f64'}}
+  // expected-error @+1 {{multiplies f16, bf16 or f32, got 'f64'}}
   %s = tile.dot %a, %a, %zero transpose_b : tensor<64x16xf64>, tensor<64x16xf64>, tensor<64x64xf32>
   tile.store %s, %z[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<64x64xf32>
   tile.return

@@ -1,5 +1,5 @@
 // RUN: fa-opt %s --tile-sum-on-tensor-core --remarks --verify-diagnostics | FileCheck %s
-// RUN: fa-opt %s --tile-sum-on-tensor-core --tile-assign-layouts=target=sm_90a | FileCheck %s --check-prefix=LAYOUT
+// RUN: fa-opt %s --tile-sum-on-tensor-core --tile-assign-layouts=products=async | FileCheck %s --check-prefix=LAYOUT
 
 // The sums that divide come from the product; those that a logarithm reads stay.
 // CHECK-LABEL: tile.func @both(
