@@ -18,16 +18,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::fa::nvvm;
-
-/// Registers that a thread gets of a block of so many warps; ptxas rounds down.
-static int64_t launchRegisters(int64_t warps) {
-  constexpr int64_t file = 64 * 1024, most = 256;
-  return std::min(file / (32 * warps) / 8 * 8, most);
-}
 
 /// Whether nothing in the role is more than one thread's work.
 static bool isForOneThread(tile::RoleOp role) {
@@ -47,7 +42,7 @@ static bool isForOneThread(tile::RoleOp role) {
 }
 
 LogicalResult Emitter::checkRegisters(tile::RolesOp op) {
-  int64_t given = launchRegisters(warps), all = 0;
+  int64_t given = tile::launchRegisters(warps), all = 0;
   for (auto role : op.getBody().getOps<tile::RoleOp>()) {
     int64_t registers = role.getRegisters() ? role.getRegisters() : given;
     all += static_cast<int64_t>(role.getWarps()) * registers;
@@ -89,7 +84,7 @@ LogicalResult Emitter::emitRole(tile::RoleOp role, int64_t first) {
   llvm::SaveAndRestore savedAlone(alone, false);
   if (int64_t registers = role.getRegisters())
     NVVM::SetMaxRegisterOp::create(b, registers,
-                                   registers < launchRegisters(warps)
+                                   registers < tile::launchRegisters(warps)
                                        ? NVVM::SetMaxRegisterAction::decrease
                                        : NVVM::SetMaxRegisterAction::increase);
   warps = role.getWarps();

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Support/Remarks.h"
 #include "fa/Target/NVPTX/Passes.h"
@@ -258,14 +259,9 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
 
   /// Registers of a thread.
   static int64_t registersOf(int64_t warps, bool async, const nvptx::Target &info) {
-    constexpr int64_t kOfBlock = 65536, kWarp = 32, kUnit = 8;
     if (!async)
-      return std::min(info.registers, kOfBlock / (kWarp * warps) / kUnit * kUnit);
-    // As tile-specialize-warps shares them out.
-    constexpr int64_t kThreads = 128, kMost = 240, kLoads = 24;
-    int64_t groups = std::max<int64_t>(warps / 4, 1);
-    int64_t all = kOfBlock / (kThreads * (groups + 1)) / kUnit * kUnit * (groups + 1);
-    return std::min(kMost, (all - kLoads) / groups / kUnit * kUnit);
+      return std::min(info.registers, tile::launchRegisters(warps));
+    return tile::shareRegisters(std::max<int64_t>(warps / tile::kWarpsOfGroup, 1)).consumer;
   }
 
   /// What head dimensions are rounded up to a multiple of. Warps that have the same rows

@@ -30,7 +30,7 @@ static const Modes kQuads = {{4, {0, 2}}, {8, {1, 0}}};
 llvm::ArrayRef<ProductInstruction> mlir::tile::productInstructions() {
   static const Modes accReg = {{2, {0, 1}}, {2, {8, 0}}};
   static const Modes aReg16 = {{2, {0, 1}}, {2, {8, 0}}, {2, {0, 8}}};
-  static const Modes fourWarps = {{4, {16, 0}}};
+  static const Modes fourWarps = {{kWarpsOfGroup, {kRowsOfWarp, 0}}};
   static const ProductInstruction table[] = {
       {"mma.sync.m16n8k16", 16, 16, 8, 16, 1,
        /*a=*/{16, 16, aReg16, kQuads, {}},
@@ -69,6 +69,25 @@ llvm::ArrayRef<MatrixInstruction> mlir::tile::matrixInstructions() {
       {"stmatrix.x4", 4, false, tile(4, false)}, {"stmatrix.x4.trans", 4, true, tile(4, true)},
   };
   return table;
+}
+
+/// Registers are given out in eights.
+static int64_t roundRegisters(int64_t registers) { return registers / 8 * 8; }
+
+int64_t mlir::tile::launchRegisters(int64_t warps) {
+  constexpr int64_t kOfBlock = 64 * 1024, kMost = 256;
+  return std::min(roundRegisters(kOfBlock / (Layout::kLanes * warps)), kMost);
+}
+
+RoleRegisters mlir::tile::shareRegisters(int64_t consumerGroups, int64_t producerGroups) {
+  constexpr int64_t kMost = 240;
+  int64_t groups = consumerGroups + producerGroups;
+  int64_t pool = launchRegisters(kWarpsOfGroup * groups) * groups;
+  int64_t consumer = std::min(
+      kMost, roundRegisters((pool - producerGroups * kProducerRegisters) / consumerGroups));
+  // What does not go round stays with producers, unless consumers have all that they can take.
+  int64_t rest = roundRegisters((pool - consumerGroups * consumer) / producerGroups);
+  return {consumer == kMost ? kProducerRegisters : rest, consumer};
 }
 
 const ProductInstruction *mlir::tile::findProductInstruction(llvm::StringRef name) {

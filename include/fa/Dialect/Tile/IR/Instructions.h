@@ -19,6 +19,11 @@
 
 namespace mlir::tile {
 
+/// Warps of a warpgroup, and rows of an accumulator: a warp has 16 of them with one instruction,
+/// be it of its own or of its warpgroup.
+constexpr int64_t kWarpsOfGroup = 4, kRowsOfWarp = 16, kRowsOfGroup = kWarpsOfGroup * kRowsOfWarp;
+constexpr int64_t kThreadsOfGroup = kWarpsOfGroup * Layout::kLanes;
+
 /// One operand of an instruction, in registers: a tile of rows x columns, in
 /// the order in which the instruction takes the elements of a thread.
 struct Fragment {
@@ -58,6 +63,21 @@ llvm::ArrayRef<MatrixInstruction> matrixInstructions();
 
 /// The instruction of that name; null if there is none.
 const ProductInstruction *findProductInstruction(llvm::StringRef name);
+
+/// Return the registers that a launch gives each thread of a block of so many warps.
+int64_t launchRegisters(int64_t warps);
+
+/// Registers of a thread, by role.
+struct RoleRegisters {
+  int64_t producer, consumer;
+};
+
+/// A producer's thread runs with so many.
+constexpr int64_t kProducerRegisters = 24;
+
+/// Share the registers of a block out: producer warpgroups keep what they need and give the
+/// others to so many consumer warpgroups.
+RoleRegisters shareRegisters(int64_t consumerGroups, int64_t producerGroups = 1);
 
 } // namespace mlir::tile
 

@@ -19,6 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
@@ -355,22 +356,6 @@ static void releaseInBranches(ReleaseOp release) {
 }
 
 //===----------------------------------------------------------------------===//
-// 5. Registers
-//===----------------------------------------------------------------------===//
-
-/// Registers of a thread in a marked role and in "compute"; a warpgroup takes what another one
-/// gives.
-static std::pair<int64_t, int64_t> shareRegisters(int64_t groups, int64_t others) {
-  constexpr int64_t kOfBlock = 65536, kThreads = 128, kLeast = 32, kMost = 240;
-  auto down = [](int64_t n) { return n / 8 * 8; };
-  int64_t launch = std::min<int64_t>(down(kOfBlock / (kThreads * (groups + others))), 248);
-  int64_t pool = launch * (groups + others);
-  int64_t compute = std::min(kMost, down((pool - others * kLeast) / groups));
-  int64_t rest = down((pool - groups * compute) / others);
-  return {std::min(launch, groups > 1 ? rest : kLeast), compute};
-}
-
-//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -389,7 +374,7 @@ struct SpecializeWarps : tile::impl::TileSpecializeWarpsBase<SpecializeWarps> {
 /// Gives each role its warps: four, or as many as the layouts of its tiles are for. Returns those
 /// of "compute".
 FailureOr<int64_t> SpecializeWarps::countWarps(Parts &parts) {
-  constexpr int64_t kMostWarps = 32, kWarpsOfGroup = 4;
+  constexpr int64_t kMostWarps = 32;
   FuncOp func = getOperation();
   auto attr = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
   int64_t warps = attr ? attr.getInt() : kWarpsOfGroup, all = warps;
@@ -453,7 +438,6 @@ void SpecializeWarps::runOnOperation() {
   FailureOr<int64_t> computeWarps = countWarps(parts);
   if (failed(computeWarps))
     return signalPassFailure();
-  constexpr int64_t kWarpsOfGroup = 4;
   auto [fewRegisters, computeRegisters] =
       shareRegisters(*computeWarps / kWarpsOfGroup, parts.size());
   // Where others compute too, a launch gives all the same.

@@ -9,13 +9,13 @@
 // other one nothing is left of what only puts needed.
 // CHECK-LABEL: tile.func @carries
 // CHECK-SAME: tile.warps = 12 : i64
-// expected-remark @+1 {{roles: load has 4 warps of 40 registers, compute 8 warps of 232}}
+// expected-remark @+1 {{roles: load has 4 warps of 24 registers, compute 8 warps of 240}}
 tile.func @carries(%x: !tile.view<?x64xf16>, %starts: !tile.view<?xindex>, %out: !tile.view<?x64xf32>, %n: index, %p: i1)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
   // CHECK: %[[RING:.*]] = tile.ring
   %r = tile.ring : !ring
   // CHECK-NEXT: tile.roles {
-  // CHECK-NEXT: tile.role "load" warps(4) registers(40) {
+  // CHECK-NEXT: tile.role "load" warps(4) registers(24) {
   // CHECK: scf.if
   // CHECK: scf.for %{{.*}} iter_args(%[[AT:.*]] = %{{.*}}) -> (index) {
   // CHECK-NEXT: tile.put %[[RING]], %{{.*}}[%[[AT]], %{{.*}}]
@@ -23,7 +23,7 @@ tile.func @carries(%x: !tile.view<?x64xf16>, %starts: !tile.view<?xindex>, %out:
   // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[AT]], %[[STEP]]
   // CHECK-NEXT: scf.yield %[[NEXT]] : index
   // CHECK-NOT: tensor
-  // CHECK: tile.role "compute" warps(8) registers(232) {
+  // CHECK: tile.role "compute" warps(8) registers(240) {
   // CHECK-NOT: tile.put
   // CHECK: scf.if %{{.*}} -> (tensor<128x64xf32
   // CHECK: scf.for
@@ -78,7 +78,7 @@ tile.func @carries(%x: !tile.view<?x64xf16>, %starts: !tile.view<?xindex>, %out:
 // CHECK-NEXT: tile.release %[[S]]
 // CHECK-NOT: tile.release
 // CHECK: tile.store
-// expected-remark @+1 {{roles: load has 4 warps of 40 registers, compute 8 warps of 232}}
+// expected-remark @+1 {{roles: load has 4 warps of 24 registers, compute 8 warps of 240}}
 tile.func @branches(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: index, %p: i1)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
   %r = tile.ring : !ring
