@@ -164,10 +164,17 @@ def TileStageEpilogue : Pass<"tile-stage-epilogue", "::mlir::tile::FuncOp"> {
 def TilePingpongWarpgroups : Pass<"tile-pingpong-warpgroups", "::mlir::tile::FuncOp"> {
   let summary = "let warpgroups start the products of an iteration in turn";
   let description = [{
-    What: in each loop that starts products, in roles of two warpgroups or more,
-    takes a turn before the first product and passes it on behind the last, so
-    that one warpgroup computes while the products of another run. Not in roles
-    whose warpgroups begin with different steps (`tile.warpgroup_bounds`).
+    What: lets the arithmetic of one warpgroup run beside the products of the
+    others (ping-pong). In each loop that starts products, in roles of two
+    warpgroups or more, a `tile.pingpong_wait` stands before the first product of
+    an iteration and a `tile.pingpong_arrive` after the last one.
+
+    A loop stays as it is, with a remark, where something waits between the first
+    and the last product: a `tile.await`, a barrier, or a put for a free slot. The
+    other warpgroups would wait with it, and all of them run one after the other.
+    That is so for loops that `tile-schedule-loop` leaves alone. Roles whose
+    warpgroups begin with different steps (`tile.warpgroup_bounds`) are staggered
+    without ping-pong and stay, too.
 
     Requires: loops whose bounds are the same for all warpgroups, as scalars of
     a program are. Ensures: nothing else changes.
