@@ -17,6 +17,8 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CLANG_FORMAT = "clang-format-22"
 MAX_LINES = 1000
+MAX_FUNCTION = 100
+MAX_SOURCES = 20
 
 RULES = {}  # name -> (function, what it says)
 
@@ -82,6 +84,52 @@ def length(tree):
         count = tree.text(file).count("\n")
         if count > MAX_LINES:
             yield "%s: %d lines, at most %d: split it" % (file, count, MAX_LINES)
+
+
+def functions(text):
+    """-> (line, lines) of each function that C++ defines at the top or in a class, by braces."""
+    blank = lambda match: re.sub(r"[^\n]", " ", match.group(0))
+    text = re.sub(r'//[^\n]*|/\*.*?\*/|R"\(.*?\)"|"(\\.|[^"\\\n])*"|\'(\\.|[^\'\\\n])+\'|^#[^\n]*', blank,
+                  text, flags=re.S | re.M)
+    inside = []  # of each open brace: None for a namespace or a class, a line for a function's
+    start = 0  # behind the last statement
+    for match in re.finditer(r"[{};]", text):
+        if match.group(0) == "{":
+            header = text[start:match.start()]
+            scope = re.match(r"\s*(template\s*<.*>\s*)?(namespace|struct|class|enum|union|extern)\b", header, re.S)
+            if any(inside):
+                inside.append(False)  # a block of a function
+            elif scope and not re.search(r"\)\s*(const\s*)?$", header):
+                inside.append(None)
+            else:
+                begins = match.start() - len(header.lstrip())
+                inside.append(text.count("\n", 0, begins) + 1 if "(" in header else False)
+        elif match.group(0) == "}" and inside:
+            line = inside.pop()
+            if line:
+                yield line, text.count("\n", 0, match.start()) + 2 - line
+        start = match.end()
+
+
+@rule
+def function_length(tree):
+    """No function of the tile dialect is longer than 100 lines."""
+    for file in tree.select((".cpp", ".h"), ("lib/Dialect/Tile/", "include/fa/Dialect/Tile/")):
+        for line, lines in functions(tree.text(file)):
+            if lines > MAX_FUNCTION:
+                yield "%s:%d: a function of %d lines, at most %d: split it" % (
+                    file, line, lines, MAX_FUNCTION)
+
+
+@rule
+def folder_size(tree):
+    """No folder of a dialect has more than 20 sources."""
+    folders = {}
+    for file in tree.select((".cpp",), ("lib/Dialect/",)):
+        folders.setdefault(os.path.dirname(file), []).append(file)
+    for folder, files in sorted(folders.items()):
+        if len(files) > MAX_SOURCES:
+            yield "%s: %d sources, at most %d: make rooms of it" % (folder, len(files), MAX_SOURCES)
 
 
 def records(text):
@@ -221,10 +269,16 @@ OP = HEADER + """def A_BOp : A_Op<"b", [Pure]> {
 }
 """
 PASS = OP.replace('def A_BOp : A_Op<"b", [Pure]>', 'def B : Pass<"b">')
+FUNCTION = 'namespace a {\nvoid f(int x,\n       int y) { // }\n  b("}");\n' + "%s" + "}\n} // namespace a\n"
 # rule, path, text that it takes, text that it refuses
 SELF_TESTS = [
     ("formatting", "lib/A.cpp", HEADER + "int a;\n", HEADER + "int   a ;\n"),
     ("length", "lib/A.cpp", "\n" * 1000, "\n" * 1001),
+    ("function-length", "lib/Dialect/Tile/A.cpp", FUNCTION % ("  a();\n" * 96),
+     FUNCTION % ("  a();\n" * 97)),
+    ("function-length", "lib/Dialect/Tile/A.cpp", "void f() {\n}\n" * 99,
+     "struct A {\n  int f() const {\n    if (x) {\n" + "a();\n" * 99 + "    }\n  }\n};\n"),
+    ("function-length", "lib/Dialect/FA/A.cpp", FUNCTION % ("  a();\n" * 97), None),
     ("documentation", "include/A.td", OP, OP.replace("let summary", "// let")),
     ("documentation", "include/A.td", OP, OP.replace("let description", "let other")),
     ("documentation", "include/A.td", OP, OP.replace("Example", "Sample")),
@@ -278,7 +332,11 @@ def self_test():
         found = list(constraints_are_tested(Tree(root, ["lib/Dialect/A.cpp", "test/Dialect/a.mlir"])))
         ok = found == ["lib/Dialect/A.cpp:2: no test has @a_c2"]
         passed, failed = passed + ok, failed + (not ok)
-    untested = set(RULES) - {test[0] for test in SELF_TESTS} - {"constraints-are-tested"}
+    for count in (MAX_SOURCES, MAX_SOURCES + 1):
+        files = ["lib/Dialect/Tile/Room/A%d.cpp" % i for i in range(count)] + ["lib/Dialect/Tile/A.cpp"]
+        ok = bool(list(folder_size(Tree("", files)))) == (count > MAX_SOURCES)
+        passed, failed = passed + ok, failed + (not ok)
+    untested = set(RULES) - {test[0] for test in SELF_TESTS} - {"constraints-are-tested", "folder-size"}
     for name in sorted(untested):
         failed += 1
         print("lint.py: rule %s has no self-test" % name)
