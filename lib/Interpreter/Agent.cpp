@@ -221,34 +221,56 @@ LogicalResult Agent::leave(Operation *terminator) {
 // tile.if_any
 //===----------------------------------------------------------------------===//
 
+static Datum ranOf(const std::vector<bool> &chosen) {
+  Elements rows(chosen.size());
+  for (size_t row = 0; row < chosen.size(); ++row)
+    rows[row].i = chosen[row];
+  Datum ran;
+  ran.tile = std::make_shared<const Elements>(std::move(rows));
+  return ran;
+}
+
 static int64_t rowsOf(RankedTensorType type) { return type.getRank() ? type.getDimSize(0) : 1; }
 
-/// The rows that take what the region yields: the true ones at least. Which
-/// others, the seed chooses, for all agents alike: none, those of the same
-/// warp (or of the same 16, without a layout), or all.
+/// Let more rows be chosen than those that are: which, the seed says, for all agents alike.
+/// None, those of the same warp (or of the same 16, without a layout), or all. `rows` is what
+/// they were found from, a tile or a reference.
+void Agent::chooseRows(Value rows, std::vector<bool> &chosen) {
+  int64_t numRows = chosen.size();
+  uint64_t choice = Random(instance.choices + numChoices++).below(3);
+  if (choice == 0)
+    chosen.assign(numRows, true);
+  if (choice != 1)
+    return;
+  auto type = dyn_cast<RankedTensorType>(rows.getType());
+  bool assigned = type && type.getEncoding();
+  int64_t width = assigned ? type.getNumElements() / numRows : 1;
+  std::vector<uint16_t> groups(numRows);
+  for (int64_t row = 0; row < numRows; ++row)
+    groups[row] = assigned ? instance.program.ownersOf(type, warps)[row * width] : row / 16;
+  std::vector<bool> asked(numRows + 32);
+  for (int64_t row = 0; row < numRows; ++row)
+    if (chosen[row])
+      asked[groups[row]] = true;
+  for (int64_t row = 0; row < numRows; ++row)
+    chosen[row] = asked[groups[row]];
+}
+
+/// The rows that take what the region yields: the true ones at least.
+/// With !tile.ran they are those of the tile.if_any that it comes from.
 void Agent::startIfAny(tile::IfAnyOp op) {
   const Elements &rows = *get(op.getRows()).tile;
-  RankedTensorType type = tileOf(op.getRows());
-  int64_t numRows = rowsOf(type), width = rows.size() / numRows;
+  bool again = isa<tile::RanType>(op.getRows().getType());
+  int64_t numRows = again ? rows.size() : rowsOf(tileOf(op.getRows()));
+  int64_t width = rows.size() / numRows;
   std::vector<bool> chosen(numRows);
   for (size_t i = 0; i < rows.size(); ++i)
     if (rows[i].i)
       chosen[i / width] = true;
-  uint64_t choice = Random(instance.choices + numChoices++).below(3);
-  if (choice == 0)
-    chosen.assign(numRows, true);
-  if (choice == 1) {
-    std::vector<uint16_t> groups(numRows);
-    for (int64_t row = 0; row < numRows; ++row)
-      groups[row] =
-          type.getEncoding() ? instance.program.ownersOf(type, warps)[row * width] : row / 16;
-    std::vector<bool> asked(numRows + 32);
-    for (int64_t row = 0; row < numRows; ++row)
-      if (chosen[row])
-        asked[groups[row]] = true;
-    for (int64_t row = 0; row < numRows; ++row)
-      chosen[row] = asked[groups[row]];
-  }
+  if (!again)
+    chooseRows(op.getRows(), chosen);
+  if (op.getRan())
+    set(op.getRan(), ranOf(chosen));
   if (llvm::is_contained(chosen, true)) {
     chosenRows.push_back(std::move(chosen));
     enter(op.getBody().front(), op);

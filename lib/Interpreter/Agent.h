@@ -120,8 +120,14 @@ private:
   void enter(Block &block, Operation *parent);
   LogicalResult startLoop(Operation *op);
   void startIfAny(tile::IfAnyOp op);
+  void chooseRows(Value rows, std::vector<bool> &chosen);
   LogicalResult leave(Operation *terminator);
   void finishIfAny(tile::IfAnyOp op, ArrayRef<Datum> yielded);
+
+  // AgentStabilizer.cpp: running references.
+  LogicalResult executeStabilizer(Operation *op);
+  void stabilize(tile::StabilizeOp op);
+  void rescale(tile::RescaleOp op);
 
   // AgentTile.cpp: ops on tiles and views.
   LogicalResult executeTile(Operation *op);

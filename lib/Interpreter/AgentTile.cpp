@@ -92,6 +92,8 @@ LogicalResult Agent::executeTile(Operation *op) {
     set(op->getResult(0), datum);
     return success();
   }
+  if (isa<tile::ReferenceOp, tile::StabilizeOp, tile::RescaleOp, tile::ReferenceValueOp>(op))
+    return executeStabilizer(op);
   if (isa<tile::DotOp, tile::DotStartOp, tile::AwaitOp>(op))
     return executeProduct(op);
   if (isa<tile::RingOp, tile::PutOp, tile::PutValueOp, tile::GetOp, tile::ReleaseOp>(op))

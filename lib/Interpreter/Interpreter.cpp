@@ -65,8 +65,11 @@ static bool isKnown(Type element, ArrayRef<int64_t> shape, int64_t count = 1) {
 }
 
 static bool isKnown(Type type) {
-  if (isa<tile::ViewType, tile::PingpongType, tile::BarriersType, tile::TensorMapType>(type))
+  if (isa<tile::ViewType, tile::PingpongType, tile::BarriersType, tile::TensorMapType,
+          tile::RanType>(type))
     return true;
+  if (auto reference = dyn_cast<tile::ReferenceType>(type))
+    return isKnown(reference.getColumn());
   if (auto ring = dyn_cast<tile::RingType>(type))
     return isKnown(ring.getElementType(), ring.getShape(), ring.getStages());
   if (auto slot = dyn_cast<tile::SlotType>(type))

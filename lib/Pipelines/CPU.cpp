@@ -27,6 +27,7 @@ cpu::TargetDescription cpu::describeTarget(StringRef target) {
 }
 
 void cpu::populateLinalgPipeline(OpPassManager &pm) {
+  pm.addNestedPass<tile::FuncOp>(tile::createTileLowerStabilizer());
   pm.addNestedPass<tile::FuncOp>(tile::createTileNarrowIndices());
   pm.addPass(createConvertTileToLinalg());
   pm.addNestedPass<func::FuncOp>(createCPUFuseElementwise());

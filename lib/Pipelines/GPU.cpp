@@ -23,12 +23,12 @@ static ArrayRef<StringRef> optionalPasses() {
                                     "tile-convert-indices-to-float",
                                     "tile-predicate-masks",
                                     "tile-split-warpgroup-loops",
-                                    "tile-sum-on-tensor-core",
-                                    "tile-drop-maximum",
-                                    "tile-defer-sums",
-                                    "tile-skip-rescale",
-                                    "tile-fuse-scale",
-                                    "tile-skip-maximum",
+                                    "tile-append-row-sum",
+                                    "tile-use-constant-reference",
+                                    "tile-defer-row-sum-reduction",
+                                    "tile-rescale-lazily",
+                                    "tile-fold-scale",
+                                    "tile-test-before-reducing",
                                     "tile-schedule-grid",
                                     "tile-schedule-loop",
                                     "tile-pipeline",
@@ -58,21 +58,24 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   // elsewhere their branches part arithmetic from products.
   if (async) {
     add(tile::createTilePredicateMasks());
-    add(tile::createTileSumOnTensorCore());
-    add(tile::createTileDropMaximum());
-    tile::TileDeferSumsOptions defer;
+    add(tile::createTileAppendRowSum());
+    add(tile::createTileUseConstantReference());
+    tile::TileDeferRowSumReductionOptions defer;
     defer.bytes = 2;
     defer.mostColumns = 255;
-    add(tile::createTileDeferSums(defer));
-    tile::TileSkipRescaleOptions skip;
-    skip.bytes = 2;
-    skip.mostColumns = 255;
-    add(tile::createTileSkipRescale(skip));
-    tile::TileFuseScaleOptions fuse;
-    fuse.bytes = 2;
-    add(tile::createTileFuseScale(fuse));
-    add(tile::createTileSkipMaximum());
+    add(tile::createTileDeferRowSumReduction(defer));
+    tile::TileRescaleLazilyOptions lazy;
+    lazy.bytes = 2;
+    lazy.mostColumns = 255;
+    add(tile::createTileRescaleLazily(lazy));
+    tile::TileFoldScaleOptions fold;
+    fold.bytes = 2;
+    add(tile::createTileFoldScale(fold));
+    add(tile::createTileTestBeforeReducing());
   }
+  tile::TileLowerStabilizerOptions lower;
+  lower.keepProductRescales = true;
+  add(tile::createTileLowerStabilizer(lower));
   tile::TileScheduleGridOptions grid;
   // Half of the L2 cache that is near to an SM. Where a section starts takes registers.
   constexpr int64_t kSectionBytes = int64_t(16) << 20;

@@ -156,11 +156,14 @@ static LogicalResult verifyTile(ModuleOp module) {
       return failure();
   }
   WalkResult walk = module.walk([](Operation *op) {
-    for (Type type : op->getResultTypes())
+    for (Type type : op->getResultTypes()) {
+      if (auto reference = dyn_cast<tile::ReferenceType>(type))
+        type = reference.getColumn();
       if (auto tensor = dyn_cast<TensorType>(type); tensor && !tensor.hasStaticShape()) {
         op->emitError() << "a tile must have a static shape after phase tile, got " << type;
         return WalkResult::interrupt();
       }
+    }
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());

@@ -197,6 +197,16 @@ void Counter::countTile(Operation *op) {
     cost.arithmetic += elements(reduce.getInput().getType());
     return;
   }
+  if (auto stabilize = dyn_cast<tile::StabilizeOp>(op)) {
+    // Maximum, difference and scale of an element; for a row, what keeps -inf out as well.
+    double tile = elements(stabilize.getScores().getType());
+    double rows = elements(stabilize.getFactor().getType());
+    cost.arithmetic += 3 * tile + 4 * rows;
+    cost.special += tile + rows;
+    return;
+  }
+  if (isa<tile::ReferenceOp, tile::ReferenceValueOp>(op))
+    return;
   double size = op->getNumResults() == 0 ? 0 : elements(op->getResult(0).getType());
   if (isa<tile::RandomBitsOp>(op)) {
     // Philox: 7 rounds of some 6 operations for 16 elements.

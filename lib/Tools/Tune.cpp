@@ -87,11 +87,11 @@ static std::vector<Choices> schedulesFor(llvm::StringRef target, const Choices &
     all.push_back(tiles);
     all.back().stages = stages;
   }
-  std::vector<llvm::StringRef> passes = {"tile-schedule-grid", "tile-skip-rescale"};
+  std::vector<llvm::StringRef> passes = {"tile-schedule-grid", "tile-rescale-lazily"};
   if (gpu->hasRoles())
     passes.insert(passes.end(),
                   {"tile-specialize-warps", "tile-pingpong-warpgroups", "tile-make-persistent",
-                   "tile-stage-epilogue", "tile-sum-on-tensor-core"});
+                   "tile-stage-epilogue", "tile-append-row-sum"});
   for (llvm::StringRef pass : passes) {
     all.push_back(tiles);
     all.back().leaveOut = pass.str();

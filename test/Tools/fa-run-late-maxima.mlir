@@ -1,11 +1,15 @@
-// Logits of standard deviation 9, of which few weigh: with maxima that lag behind by up to 2^8, and
+// Logits of standard deviation 9, of which few weigh: with references that lag behind by up to 2^32, and
 // sums of the rounded weights, the error is what it is without.
 // RUN: fa-opt %s --target=sm_90a --compile-to=tile -o %t.tile
-// RUN: fa-opt %t.tile --tile-sum-on-tensor-core --tile-skip-rescale --tile-fuse-scale --tile-skip-maximum -o %t.late
+// RUN: fa-opt %t.tile --tile-append-row-sum --tile-rescale-lazily --tile-fold-scale --tile-test-before-reducing -o %t.said
+// RUN: fa-opt %t.said --tile-lower-stabilizer -o %t.late
+// RUN: FileCheck %s --check-prefix=SAID < %t.said
 // RUN: FileCheck %s --check-prefix=LATE < %t.late
+// RUN: fa-run %s --device=interp --interp-program=%t.said --shape=1,1,1,100,700 --seed=1 --check | FileCheck %s
 // RUN: fa-run %s --device=interp --interp-program=%t.late --shape=1,1,1,100,700 --seed=1 --check | FileCheck %s
 // RUN: fa-run %s --device=interp --interp-program=%t.late --shape=1,2,1,130,500 --seed=2 --check | FileCheck %s
 
+// SAID: tile.stabilize {{.*}} test({{.*}} <{{.*}}, slack = 32, fold, test>
 // LATE: arith.maxsi
 // LATE: tile.if_any
 // LATE: tile.dot {{.*}} ones

@@ -1,4 +1,4 @@
-// Scores that are negative all along a tile: tile-skip-maximum compares their bits as integers,
+// Scores that are negative all along a tile: tile-test-before-reducing compares their bits as integers,
 // among which such a tile has no right maximum.
 // RUN: %python %S/Inputs/negative.py %t.in 130 1000
 // RUN: fa-opt %s --target=sm_90a --compile-to=schedule | FileCheck %s --check-prefix=BITS

@@ -113,7 +113,7 @@ static llvm::Error checkUnaligned(const Case &c, const Target &target) {
 }
 
 /// Scores that are negative all along most tiles of keys, then positive, then far below:
-/// of rows with odd numbers; the others have the signs changed (tile-skip-maximum).
+/// of rows with odd numbers; the others have the signs changed (tile-test-before-reducing).
 static llvm::Error checkNegative(const Case &c, const Target &target) {
   auto prepared = prepare(c, /*seed=*/4);
   if (!prepared)

@@ -204,6 +204,28 @@ TEST(InterpreterOps, IfAnyRunsForSomeSupersetOfItsRows) {
   EXPECT_LT(wrong, static_cast<int>(kSeeds));
 }
 
+/// A second tile.if_any runs for the rows that the first ran for, whichever the seed chose.
+TEST(InterpreterOps, IfAnyRunsAgainForTheSameRows) {
+  Floats x = valuesOf(32 * 16, 8);
+  std::string body = R"(
+  %m = tile.reduce addf %v init %zero dim 1 : !t -> !rows
+  %grew = arith.cmpf ogt, %m, %zero : !rows
+  %three = arith.constant dense<3.0> : !rows
+  %one = arith.constant dense<1.0> : !rows
+  %f, %ran = tile.if_any %grew (%one) : tensor<32xi1>, (!rows) -> !tile.ran {
+    tile.yield %three : !rows
+  }
+  %g = tile.if_any %ran (%one) : !tile.ran, (!rows) {
+    %h = arith.divf %one, %f : !rows
+    tile.yield %h : !rows
+  }
+  %u = tile.rescale %v, %f dim(1) where(%ran : !tile.ran) : !t, !rows
+  %r = tile.rescale %u, %g dim(1) : !t, !rows
+)";
+  for (uint64_t seed = 0; seed < kSeeds; ++seed)
+    EXPECT_TRUE(near(run(body, x, seed), x)) << seed;
+}
+
 TEST(InterpreterOps, LoopsAndBranches) {
   // y = x * 2^5, by a loop of 7 steps of which two leave it alone.
   Floats x = valuesOf(32 * 16, 7);

@@ -58,7 +58,8 @@ private:
   LogicalResult emitWhile(scf::WhileOp op);
   LogicalResult emitSwitch(scf::IndexSwitchOp op);
   LogicalResult emitIfAny(tile::IfAnyOp op);
-  Value asked(tile::IfAnyOp op);
+  LogicalResult emitRescale(tile::RescaleOp op);
+  Value asked(Value condition);
   LogicalResult emitRegion(Region &from, Region &to);
   Value pack(Value value);
   Value unpack(Value value, Type type);
@@ -187,8 +188,6 @@ private:
   DenseMap<Value, ViewParts> views;
   /// Where rings and arrays of barriers start in shared memory.
   DenseMap<Value, int64_t> rings, barriers;
-  /// Whether the warp runs them, of those before this place.
-  DenseMap<Operation *, Value> ifAnyRuns;
   /// Thread and warp are numbered in the role; so many warps run it.
   Value thread, lane, warp, shared;
   int64_t warps = 0, sharedBytes = 0;

@@ -60,6 +60,8 @@ Type Emitter::convert(Type type) {
     return b.getI64Type();
   if (isa<tile::SlotType>(type))
     return b.getI32Type();
+  if (isa<tile::RanType>(type))
+    return b.getI1Type();
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return type;
@@ -478,29 +480,11 @@ LogicalResult Emitter::emitSwitch(scf::IndexSwitchOp op) {
   return success();
 }
 
-/// The tile.if_any that the rows tell of whether it ran: they are true where it
-/// did, false elsewhere.
-static tile::IfAnyOp tellsOf(Value rows) {
-  auto ifAny = rows.getDefiningOp<tile::IfAnyOp>();
-  if (!ifAny)
-    return ifAny;
-  auto fills = [](Value tile, bool value) {
-    if (auto broadcast = tile.getDefiningOp<tile::BroadcastOp>())
-      tile = broadcast.getInput();
-    return value ? matchPattern(tile, m_One()) : matchPattern(tile, m_Zero());
-  };
-  unsigned i = cast<OpResult>(rows).getResultNumber();
-  Operation *yield = ifAny.getBody().front().getTerminator();
-  bool tells = fills(ifAny.getInits()[i], false) && fills(yield->getOperand(i), true);
-  return tells ? ifAny : tile::IfAnyOp();
-}
-
-/// Whether the warp runs the region: any of its rows asks for it.
-Value Emitter::asked(tile::IfAnyOp op) {
-  if (tile::IfAnyOp other = tellsOf(op.getRows()))
-    if (Value ran = ifAnyRuns.lookup(other))
-      return ran;
-  Value rows = get(op.getRows());
+/// Return whether the warp runs what is for these rows: any of its rows asks for it.
+Value Emitter::asked(Value condition) {
+  Value rows = get(condition);
+  if (isa<tile::RanType>(condition.getType()))
+    return rows;
   // One by one: a reduction of i1 becomes a comparison of what is packed.
   Value any = extract(rows, 0);
   for (int64_t i = 1; i < cast<VectorType>(rows.getType()).getNumElements(); ++i)
@@ -509,17 +493,55 @@ Value Emitter::asked(tile::IfAnyOp op) {
   return NVVM::VoteSyncOp::create(b, b.getI1Type(), all, any, NVVM::VoteSyncKind::any);
 }
 
-/// Whether nothing reads the result where the tile.if_any did not run.
+/// Return whether nothing reads the result where the tile.if_any did not run.
 static bool isForWhereItRan(tile::IfAnyOp op, Value result) {
-  return llvm::all_of(result.getUsers(), [&](Operation *user) {
-    auto reader = user->getParentOfType<tile::IfAnyOp>();
-    return reader && tellsOf(reader.getRows()) == op;
-  });
+  return op.getRan() && llvm::all_of(result.getUses(), [&](OpOperand &use) {
+           if (auto rescale = dyn_cast<tile::RescaleOp>(use.getOwner()))
+             return &use == &rescale.getFactorMutable() && rescale.getRows() == op.getRan();
+           auto reader = use.getOwner()->getParentOfType<tile::IfAnyOp>();
+           return reader && reader.getRows() == op.getRan();
+         });
+}
+
+/// A branch where it is for some rows.
+LogicalResult Emitter::emitRescale(tile::RescaleOp op) {
+  auto multiply = [&]() -> FailureOr<Value> {
+    Value factor = get(op.getFactor());
+    if (std::optional<uint64_t> dim = op.getDim()) {
+      FailureOr<tile::Layout> from = layoutOf(op.getFactor()), to = layoutOf(op.getResult());
+      if (failed(from) || failed(to))
+        return failure();
+      factor = spread(factor, *from, *to, *dim);
+    }
+    return Value(
+        arith::MulFOp::create(b, get(op.getInput()), factor, arith::FastMathFlags::contract));
+  };
+  if (!op.getRows()) {
+    FailureOr<Value> product = multiply();
+    if (succeeded(product))
+      set(op, *product);
+    return product;
+  }
+  Value any = asked(op.getRows()), input = get(op.getInput());
+  auto branch = scf::IfOp::create(b, TypeRange(input.getType()), any, false, false);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.createBlock(&branch.getThenRegion());
+    FailureOr<Value> product = multiply();
+    if (failed(product))
+      return failure();
+    scf::YieldOp::create(b, *product);
+    b.createBlock(&branch.getElseRegion());
+    scf::YieldOp::create(b, input);
+  }
+  set(op, branch.getResult(0));
+  return success();
 }
 
 LogicalResult Emitter::emitIfAny(tile::IfAnyOp op) {
-  Value any = asked(op);
-  ifAnyRuns[op] = any;
+  Value any = asked(op.getRows());
+  if (op.getRan())
+    set(op.getRan(), any);
   SmallVector<Value> inits = packAll(op.getInits());
   for (auto [init, result] : llvm::zip_equal(inits, op.getResults()))
     if (isForWhereItRan(op, result))
@@ -544,6 +566,7 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](scf::WhileOp op) { return emitWhile(op); })
       .Case([&](scf::IndexSwitchOp op) { return emitSwitch(op); })
       .Case([&](IfAnyOp op) { return emitIfAny(op); })
+      .Case([&](RescaleOp op) { return emitRescale(op); })
       .Case([&](arith::ConstantOp op) { return emitConstant(op); })
       .Case([&](arith::TruncFOp op) { return emitTruncF(op); })
       .Case([&](arith::SelectOp op) { return emitSelect(op); })

@@ -43,32 +43,34 @@ tile.func @expressions(%x: !tile.view<?xf32>, %i: index, %j: index)
   tile.return
 }
 
-// The rows for which another tile.if_any ran ask for no vote of their own; what is read only
-// where it ran, needs no value elsewhere.
+// What is for the groups for which another tile.if_any ran asks for no vote of its own; what is
+// read only where it ran needs no value elsewhere. A rescale is a branch, too.
 // CHECK-LABEL: llvm.func @once(
 // CHECK: llvm.mlir.poison : vector<2xf32>
 // CHECK: %[[ANY:.*]] = nvvm.vote.sync any
 // CHECK: scf.if %[[ANY]] -> (vector<2xf32>) {
 // CHECK-NOT: nvvm.vote.sync
 // CHECK: scf.if %[[ANY]] -> (vector<2xf32>) {
+// CHECK: scf.if %[[ANY]] -> (vector<2xf32>) {
+// CHECK: arith.mulf %{{.*}}, %{{.*}} fastmath<contract>
 tile.func @once(%x: !tile.view<?xf32>)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
   %c0 = arith.constant 0 : index
-  %no = arith.constant dense<false> : tensor<64xi1, #rows>
   %zero = arith.constant dense<0.0> : tensor<64xf32, #rows>
   %t = tile.load %x[%c0] dims [0] : !tile.view<?xf32> -> tensor<64xf32, #rows>
   %rows = arith.cmpf ogt, %t, %zero : tensor<64xf32, #rows>
-  %a:2 = tile.if_any %rows (%no, %zero) : tensor<64xi1, #rows>, (tensor<64xi1, #rows>, tensor<64xf32, #rows>) {
-    %yes = arith.constant dense<true> : tensor<64xi1, #rows>
+  %a, %ran = tile.if_any %rows (%zero) : tensor<64xi1, #rows>, (tensor<64xf32, #rows>) -> !tile.ran {
     %e = math.exp2 %t : tensor<64xf32, #rows>
-    tile.yield %yes, %e : tensor<64xi1, #rows>, tensor<64xf32, #rows>
+    tile.yield %e : tensor<64xf32, #rows>
   }
   tile.store %t, %x[%c0] dims [0] : tensor<64xf32, #rows>, !tile.view<?xf32>
-  %b = tile.if_any %a#0 (%t) : tensor<64xi1, #rows>, (tensor<64xf32, #rows>) {
-    %d = arith.mulf %t, %a#1 : tensor<64xf32, #rows>
+  %b = tile.if_any %ran (%t) : !tile.ran, (tensor<64xf32, #rows>) {
+    %d = arith.mulf %t, %a : tensor<64xf32, #rows>
     tile.yield %d : tensor<64xf32, #rows>
   }
   tile.store %b, %x[%c0] dims [0] : tensor<64xf32, #rows>, !tile.view<?xf32>
+  %c = tile.rescale %b, %a where(%ran : !tile.ran) : tensor<64xf32, #rows>, tensor<64xf32, #rows>
+  tile.store %c, %x[%c0] dims [0] : tensor<64xf32, #rows>, !tile.view<?xf32>
   tile.return
 }
 

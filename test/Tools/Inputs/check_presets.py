@@ -43,7 +43,7 @@ assert cells["scores", True, 128, 8192, "dropout"].peers == ["fa2"]
 assert [n for _, n, _ in sections[0].cells()] == [8192] * 6 + [16384] * 6
 
 # The passes are those of the compiler, for the target, and the first rival has all of them.
-for preset, some, other in ("sm_90a", "tile-defer-sums", "cse"), ("sm_80", "tile-pipeline", "tile-defer-sums"):
+for preset, some, other in ("sm_90a", "tile-defer-row-sum-reduction", "cse"), ("sm_80", "tile-pipeline", "tile-defer-row-sum-reduction"):
     section = [s for s in sections_of("--preset=" + preset, target=preset)[1] if s.ablation][0]
     passes = estimate.optional_passes(compiler, preset)
     assert section.variant == ["", *("leave_out=" + name for name in passes)]

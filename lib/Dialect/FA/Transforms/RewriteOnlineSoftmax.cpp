@@ -6,15 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // For a block of query rows, with raw scores s (before the factor c that turns
-// them to base-2 exponents), maximum m, sum l and weighted sum o:
+// them to base-2 exponents), running reference r, sum l and weighted sum o:
 //
 //   1. s  = q k^T, modified by the score region, -inf where masked
-//   2. m' = max(m, rowmax s)
-//   3. p  = exp2(c (s - m')),  a = exp2(c (m - m'))
+//   2. r' = a reference that keeps exponentials in range, such as max(r, rowmax s)
+//   3. p  = exp2(c (s - r')),  a = exp2(c (r - r'))     (2 and 3 by tile.stabilize)
 //   4. l' = a l + rowsum p
-//   5. o' = a o + round(p) v       (p with dropped elements at 0)
+//   5. o' = a o + round(p) v       (p with dropped elements at 0; a by tile.rescale)
 //
-// and at the end o = o' / l', lse = ln 2 (c m' + log2 l'). Source: Dao et al.,
+// and at the end o = o' / l', lse = ln 2 (c r' + log2 l'). Source: Dao et al.,
 // "FlashAttention", NeurIPS 2022, algorithm 1; the division is left to the end
 // as in Dao, "FlashAttention-2", 2023, section 3.1.
 //
@@ -34,7 +34,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
-#include <limits>
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAREWRITEONLINESOFTMAX
@@ -47,13 +46,14 @@ using namespace mlir::fa;
 /// The results of the rows, from what the loop carried out: o / l and lse.
 static void finish(RowBuilder &r, AttentionOp op, MapRowsOp rows, ValueRange carried, double c,
                    const std::optional<RowBuilder::Dropout> &dropout) {
-  Value o = carried[0], m = carried[1], l = carried[2];
+  Value o = carried[0], l = carried[2];
   auto [empty, inverse] = r.normalizer(l, dropout);
   Value output = named(r.mul(o, r.along(inverse, o.getType())), "output");
   r.store(r.convert(output, cast<RankedTensorType>(op.getOutput().getType()).getElementType()),
           rows.getResultView(0));
   if (!op.getLse())
     return;
+  Value m = tile::ReferenceValueOp::create(r.b, r.loc, r.rowType(), carried[1]);
   Value natural =
       r.add(r.mul(m, r.splat(c * kLn2, r.rowType())), r.mul(r.log2(l), r.splat(kLn2, r.rowType())));
   r.storeLse(named(natural, "natural"), empty, rows.getResultView(1));
@@ -132,12 +132,11 @@ static void rewrite(AttentionOp op, bool lastFactors) {
   Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType();
   Value query = named(r.loadRows(op.getQuery(), r.head, r.row), "q_tile");
   RankedTensorType outputType = r.tile({RowBuilder::kDynamic, op.getValueHeadDim()});
-  Value init[] = {r.splat(0.0, outputType),
-                  r.splat(-std::numeric_limits<double>::infinity(), r.rowType()),
-                  r.splat(0.0, r.rowType())};
+  Value init[] = {r.splat(0.0, outputType), r.reference(), r.splat(0.0, r.rowType())};
 
   SmallVector<Value> carried = r.forKeys(init, [&](Value column, ValueRange in) {
-    Value o = named(in[0], "acc"), m = named(in[1], "max"), l = named(in[2], "sum");
+    Value o = named(in[0], "acc"), reference = named(in[1], "reference");
+    Value l = named(in[2], "sum");
     Value key = named(r.loadRows(op.getKey(), keyHead, column), "k_tile");
     Value s =
         r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
@@ -148,25 +147,16 @@ static void rewrite(AttentionOp op, bool lastFactors) {
       s = r.applyScore(s, column, op.getCaptures(), score);
     s = named(r.applyMask(s, column, op.getCaptures(), op.getMask()), "scores");
 
-    Value newM = named(r.reduce(tile::Reduction::maxnumf, s, m), "new_max");
-    // o, l and p all have the factor exp2(-c m'), which o / l and lse do not.
-    newM.getDefiningOp()->setAttr(tile::TileDialect::kShiftAttr, UnitAttr::get(newM.getContext()));
-    // A row that has seen no key yet has maximum -inf; 0 in its place keeps
-    // -inf - -inf out of the exponents and gives p = a = 0.
-    // The difference first: it is exact where it matters and cannot overflow,
-    // however large the scores are.
-    Value most = r.unlessMinusInf(newM, 0.0);
-    Value below = r.difference(s, r.along(most, s.getType()));
-    Value p = named(r.exp2(r.mul(below, r.splat(c, r.scoresType()))), "p");
-    Value a = named(r.exp2(r.mul(r.difference(m, most), r.splat(c, r.rowType()))), "rescale");
-    Value newL = named(r.reduce(tile::Reduction::addf, p, r.mul(l, a)), "new_sum");
+    auto stabilize = r.stabilize(s, reference, static_cast<float>(c));
+    Value p = stabilize.getExponentials(), factor = stabilize.getFactor();
+    Value newL = named(r.reduce(tile::Reduction::addf, p, r.rescale(l, factor)), "new_sum");
 
     if (dropout)
       p = named(r.drop(p, column, *dropout), "p_kept");
     Value value = named(r.loadRows(op.getValue(), keyHead, column), "v_tile");
-    Value newO = r.dot(r.convert(p, element), value, r.mul(o, r.along(a, o.getType())),
-                       /*transposeB=*/false, op.getPrecision());
-    return SmallVector<Value>{named(newO, "new_acc"), newM, newL};
+    Value newO = r.dot(r.convert(p, element), value, r.rescale(o, factor), /*transposeB=*/false,
+                       op.getPrecision());
+    return SmallVector<Value>{named(newO, "new_acc"), stabilize.getNext(), newL};
   });
 
   finish(r, op, rows, carried, c, dropout);

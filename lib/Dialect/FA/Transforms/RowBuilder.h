@@ -72,6 +72,22 @@ struct RowBuilder {
   Value dot(Value x, Value y, Value acc, bool transposeB, tile::Precision precision) {
     return tile::DotOp::create(b, loc, acc.getType(), x, y, acc, transposeB, precision);
   }
+  /// A running reference for the rows that has seen no score.
+  Value reference() {
+    return tile::ReferenceOp::create(b, loc, tile::ReferenceType::get(b.getContext(), kDynamic));
+  }
+  /// Exponentials of scores along their rows, base 2, after a factor c.
+  tile::StabilizeOp stabilize(Value scores, Value reference, float c) {
+    return tile::StabilizeOp::create(b, loc, reference.getType(), scores.getType(), rowType(),
+                                     tile::RanType::get(b.getContext()), scores, reference,
+                                     /*tested=*/Value(), llvm::APFloat(c), 1);
+  }
+  /// Multiply each row by its factor.
+  Value rescale(Value x, Value factor) {
+    bool tile = cast<RankedTensorType>(x.getType()).getRank() == 2;
+    return tile::RescaleOp::create(b, loc, x.getType(), x, factor,
+                                   tile ? b.getI64IntegerAttr(1) : IntegerAttr(), Value());
+  }
   /// x where it is finite or +inf, `other` where it is -inf.
   Value unlessMinusInf(Value x, double other);
   /// To `element`, rounding to nearest even where it is narrower.

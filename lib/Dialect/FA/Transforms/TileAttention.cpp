@@ -44,6 +44,8 @@ struct TileSizes {
 /// keys; but the rows of a tile that was loaded along the keys are keys. What
 /// is static is a head dimension.
 static Type staticType(Type type, TileSizes sizes, bool alongKeys) {
+  if (auto reference = dyn_cast<tile::ReferenceType>(type))
+    return ShapedType::isDynamic(reference.getSize()) ? reference.withSize(sizes.rows) : reference;
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || tensor.hasStaticShape())
     return type;

@@ -315,9 +315,47 @@ LogicalResult ConvertLayoutOp::verify() {
   return success();
 }
 
+/// `%rows(%inits) : type, (types) [-> !tile.ran] { ... }`
+ParseResult IfAnyOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::UnresolvedOperand rows;
+  SmallVector<OpAsmParser::UnresolvedOperand> inits;
+  Type rowsType, ran;
+  SmallVector<Type> types;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseOperand(rows) || parser.parseOperandList(inits, OpAsmParser::Delimiter::Paren) ||
+      parser.parseColonType(rowsType) || parser.parseComma() ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
+                                     [&] { return parser.parseType(types.emplace_back()); }) ||
+      (succeeded(parser.parseOptionalArrow()) && parser.parseType(ran)) ||
+      parser.parseRegion(*result.addRegion()) ||
+      parser.parseOptionalAttrDict(result.attributes) ||
+      parser.resolveOperand(rows, rowsType, result.operands) ||
+      parser.resolveOperands(inits, types, loc, result.operands))
+    return failure();
+  ensureTerminator(*result.regions.front(), parser.getBuilder(), result.location);
+  result.addTypes(types);
+  if (ran)
+    result.addTypes(ran);
+  result.getOrAddProperties<Properties>().resultSegmentSizes = {static_cast<int32_t>(types.size()),
+                                                                ran ? 1 : 0};
+  return success();
+}
+
+void IfAnyOp::print(OpAsmPrinter &printer) {
+  printer << " " << getRows() << "(" << getInits() << ") : " << getRows().getType() << ", ("
+          << getInits().getTypes() << ")";
+  if (getRan())
+    printer << " -> " << getRan().getType();
+  printer << " ";
+  bool yields = !getBody().empty() && !getBody().front().empty() &&
+                getBody().front().back().getNumOperands() != 0;
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/true, /*printBlockTerminators=*/yields);
+  printer.printOptionalAttrDict((*this)->getAttrs(), {getResultSegmentSizeAttr()});
+}
+
 LogicalResult IfAnyOp::verify() {
   auto yield = cast<YieldOp>(getBody().front().getTerminator());
-  if (yield.getOperandTypes() != getResultTypes())
+  if (yield.getOperandTypes() != getInits().getTypes())
     return emitOpError() << "(if_any_c1) the region must yield values of the types of the inits";
   return success();
 }

@@ -1,7 +1,7 @@
 // RUN: fa-opt %s -split-input-file -fa-rewrite-online-softmax | FileCheck %s
 // RUN: fa-opt %s -split-input-file -fa-rewrite-online-softmax=last-factors=false | FileCheck %s --check-prefix=LAST
 
-// The recurrence stands in the IR: (o, m, l) carried, exponentials base 2, the
+// The recurrence stands in the IR: (o, r, l) carried, exponentials base 2, the
 // scale folded into their factor (0.125 * log2 e = 0.180...).
 
 // CHECK-LABEL: func.func @plain
@@ -9,19 +9,18 @@
 // CHECK-SAME:    -> (tensor<?x8x?x64xf32> {fa.dims = ["B", "Hq", "Sq", "Dv"]}, tensor<?x8x?xf32> {fa.dims = ["B", "Hq", "Sq"]})
 // CHECK:         fa.map_rows @plain over(%{{.*}}) rows(?)
 // CHECK:           %[[Q:.*]] = tile.load %{{.*}} dims [2, 3] : tensor<?x8x?x64xf32> -> tensor<?x64xf32>
-// CHECK:           scf.for %[[J:.*]] = %{{.*}} iter_args(%[[O:.*]] = %{{.*}}, %[[M:.*]] = %{{.*}}, %[[L:.*]] = %{{.*}})
+// CHECK:           %[[R0:.*]] = tile.reference : <?xf32>
+// CHECK:           %[[E:.*]]:3 = scf.for %[[J:.*]] = %{{.*}} iter_args(%[[O:.*]] = %{{.*}}, %[[R:.*]] = %[[R0]], %[[L:.*]] = %{{.*}})
 // CHECK:             %[[S:.*]] = tile.dot %[[Q]], %{{.*}} transpose_b precision(tf32x3)
 // CHECK:             %[[MASKED:.*]] = fa.apply_mask %[[S]] at(%{{.*}}, %{{.*}}, %{{.*}}, %[[J]])
-// CHECK:             %[[NEWM:.*]] = tile.reduce maxnumf %[[MASKED]] init %[[M]] dim 1
-// CHECK:             arith.subf %[[MASKED]]
-// CHECK:             arith.constant 0.180336
-// CHECK:             %[[P:.*]] = math.exp2 %{{.*}} : tensor<?x?xf32>
-// CHECK:             %[[A:.*]] = math.exp2 %{{.*}} : tensor<?xf32>
-// CHECK:             %[[LA:.*]] = arith.mulf %[[L]], %[[A]]
-// CHECK:             %[[NEWL:.*]] = tile.reduce addf %[[P]] init %[[LA]] dim 1
-// CHECK:             %[[NEWO:.*]] = tile.dot %[[P]], %{{.*}}, %{{.*}} precision(tf32x3)
-// CHECK:             scf.yield %[[NEWO]], %[[NEWM]], %[[NEWL]]
+// CHECK:             %[[NEWR:.*]], %[[P:.*]], %[[F:.*]], %{{.*}} = tile.stabilize %[[MASKED]], %[[R]] scale(0.180336{{.*}}) dim(1) : tensor<?x?xf32>, <?xf32>
+// CHECK:             %[[LF:.*]] = tile.rescale %[[L]], %[[F]] : tensor<?xf32>, tensor<?xf32>
+// CHECK:             %[[NEWL:.*]] = tile.reduce addf %[[P]] init %[[LF]] dim 1
+// CHECK:             %[[OF:.*]] = tile.rescale %[[O]], %[[F]] dim(1)
+// CHECK:             %[[NEWO:.*]] = tile.dot %[[P]], %{{.*}}, %[[OF]] precision(tf32x3)
+// CHECK:             scf.yield %[[NEWO]], %[[NEWR]], %[[NEWL]]
 // CHECK:           tile.store
+// CHECK:           tile.reference_value %[[E]]#1
 // CHECK:           math.log2
 // CHECK:           tile.store
 // CHECK-NOT:     fa.attention
@@ -46,7 +45,7 @@ func.func @plain(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf
 // CHECK:         %[[X:.*]] = fa.apply_score %[[SCALED]]
 // CHECK-NOT:       arith.mulf
 // CHECK:         fa.apply_mask %[[X]]
-// CHECK:         arith.constant 2.885390e+01 : f32
+// CHECK:         tile.stabilize %{{.*}}, %{{.*}} scale(2.885390e+01) dim(1)
 // LAST-LABEL: func.func @bf16
 // LAST:         fa.apply_score
 // LAST:           math.tanh
@@ -105,7 +104,7 @@ func.func @negative(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tens
 
 // CHECK-LABEL: func.func @dropout
 // CHECK:         arith.fptosi
-// CHECK:         %[[P:.*]] = math.exp2 %{{.*}} : tensor<?x?xf32>
+// CHECK:         %{{.*}}, %[[P:.*]], %{{.*}}, %{{.*}} = tile.stabilize
 // CHECK:         tile.reduce addf %[[P]]
 // CHECK:         %[[BITS:.*]] = tile.random_bits
 // CHECK:         %[[KEPT:.*]] = arith.cmpi uge, %[[BITS]]

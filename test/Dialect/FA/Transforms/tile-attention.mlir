@@ -6,7 +6,7 @@
 // CHECK-LABEL: fa.map_rows @causal
 // CHECK-SAME:    rows(32)
 // CHECK:         tile.load %{{.*}} dims [2, 3] : tensor<?x8x?x64xf32> -> tensor<32x64xf32>
-// CHECK:         scf.for %[[J:.*]] = %{{.*}} step %{{.*}} -> (tensor<32x64xf32>, tensor<32xf32>, tensor<32xf32>)
+// CHECK:         scf.for %[[J:.*]] = %{{.*}} step %{{.*}} -> (tensor<32x64xf32>, !tile.reference<32xf32>, tensor<32xf32>)
 // CHECK:           tile.load %{{.*}} dims [2, 3] : tensor<?x8x?x64xf32> -> tensor<48x64xf32>
 // CHECK:           %[[COLUMNS:.*]] = tile.iota %[[J]] : index -> tensor<48xindex>
 // CHECK:           arith.cmpi slt, %{{.*}} : tensor<48xindex>

@@ -88,3 +88,32 @@ func.func @values(%a: tensor<16x32xbf16>, %b: tensor<32x8xbf16>, %c: tensor<8x32
   %17 = tile.columns_between high(%14 : tensor<16xi32>) : tensor<16x8xi1>
   return
 }
+
+// CHECK-LABEL: func.func @stabilize
+func.func @stabilize(%x: tensor<64x16xf32>, %y: tensor<64x16xf32>, %o: tensor<64x24xf32>, %rows: tensor<64xi1>) {
+  // CHECK: tile.reference : <64xf32>
+  %r0 = tile.reference : !tile.reference<64xf32>
+  // CHECK: tile.stabilize %{{.*}}, %{{.*}} scale(-1.500000e+00) dim(1) : tensor<64x16xf32>, <64xf32>
+  %r1, %p, %f, %ran = tile.stabilize %x, %r0 scale(-1.5) dim(1) : tensor<64x16xf32>, !tile.reference<64xf32>
+  // CHECK: tile.rescale %{{.*}}, %{{.*}} dim(1) : tensor<64x24xf32>, tensor<64xf32>
+  %o1 = tile.rescale %o, %f dim(1) : tensor<64x24xf32>, tensor<64xf32>
+  // CHECK: tile.rescale %{{.*}}, %{{.*}} dim(1) where(%{{.*}} : !tile.ran) : tensor<64x24xf32>, tensor<64xf32>
+  %o2 = tile.rescale %o, %f dim(1) where(%ran : !tile.ran) : tensor<64x24xf32>, tensor<64xf32>
+  // CHECK: tile.rescale %{{.*}}, %{{.*}} where(%{{.*}} : tensor<64xi1>) : tensor<64xf32>, tensor<64xf32>
+  %o3 = tile.rescale %f, %f where(%rows : tensor<64xi1>) : tensor<64xf32>, tensor<64xf32>
+  // CHECK: tile.reference_value %{{.*}} : <64xf32>
+  %m = tile.reference_value %r1 : !tile.reference<64xf32>
+  // CHECK: tile.reference : <64xf32, slack = 32, fold, test>
+  %s0 = tile.reference : !tile.reference<64xf32, test, slack = 32.0, fold>
+  // CHECK: tile.stabilize %{{.*}}, %{{.*}} test(%{{.*}} : tensor<64x16xf32>) scale(2.000000e+00) dim(1) : tensor<64x16xf32>, <64xf32, slack = 32, fold, test>
+  %s1:4 = tile.stabilize %x, %s0 test(%y : tensor<64x16xf32>) scale(2.0) dim(1) : tensor<64x16xf32>, !tile.reference<64xf32, slack = 32, fold, test>
+  // CHECK: tile.reference : <16xf32, constant = -2.500000e-01, fold>
+  %c0 = tile.reference : !tile.reference<16xf32, constant = -0.25, fold>
+  // CHECK: tile.stabilize %{{.*}}, %{{.*}} scale(2.000000e+00) dim(0) : tensor<64x16xf32>, <16xf32, constant = -2.500000e-01, fold>
+  %c1:4 = tile.stabilize %x, %c0 scale(2.0) dim(0) : tensor<64x16xf32>, !tile.reference<16xf32, constant = -0.25, fold>
+  // CHECK: tile.rescale %{{.*}}, %{{.*}} dim(0) : tensor<64x16xf32>, tensor<16xf32>
+  %c2 = tile.rescale %x, %c1#2 dim(0) : tensor<64x16xf32>, tensor<16xf32>
+  // CHECK: tile.reference : <?xf32, slack = 8>
+  %d0 = tile.reference : !tile.reference<?xf32, slack = 8>
+  return
+}

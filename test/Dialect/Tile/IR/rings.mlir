@@ -83,3 +83,18 @@ func.func @if_any(%rows: tensor<64xi1>, %o: tensor<64x64xf32>, %a: tensor<64x64x
   }
   return %r : tensor<64x64xf32>
 }
+
+// CHECK-LABEL: func.func @if_any_ran
+func.func @if_any_ran(%rows: tensor<64xi1>, %f: tensor<64xf32>, %o: tensor<64x64xf32>) -> (tensor<64xf32>, tensor<64x64xf32>) {
+  // CHECK: %{{.*}}, %[[RAN:.*]] = tile.if_any %{{.*}}(%{{.*}}) : tensor<64xi1>, (tensor<64xf32>) -> !tile.ran {
+  %g, %ran = tile.if_any %rows (%f) : tensor<64xi1>, (tensor<64xf32>) -> !tile.ran {
+    %h = arith.addf %f, %f : tensor<64xf32>
+    tile.yield %h : tensor<64xf32>
+  }
+  // CHECK: tile.if_any %[[RAN]](%{{.*}}) : !tile.ran, (tensor<64x64xf32>) {
+  %p = tile.if_any %ran (%o) : !tile.ran, (tensor<64x64xf32>) {
+    %x = arith.addf %o, %o : tensor<64x64xf32>
+    tile.yield %x : tensor<64x64xf32>
+  }
+  return %g, %p : tensor<64xf32>, tensor<64x64xf32>
+}

@@ -56,10 +56,6 @@ def Tile_Dialect : Dialect {
     /// and its dimensions that the map's box runs along.
     static constexpr llvm::StringLiteral kMapOfAttr = "tile.map_of";
     static constexpr llvm::StringLiteral kMapDimsAttr = "tile.map_dims";
-    /// Unit, on a tile.reduce maxnumf: its result only shifts exponents. Any other
-    /// finite number, or -inf where all elements are, the same for all of its uses,
-    /// gives the same results but for rounding and overflow.
-    static constexpr llvm::StringLiteral kShiftAttr = "tile.shift";
     /// Unit, on an scf.for or scf.if: bounds, or condition, are computed from the first row
     /// of the program's tile and the one behind the last, and would be right for any such
     /// rows: a loop's other steps leave what it carries for these as it is, and where the

@@ -245,7 +245,7 @@ def Tile_DotOp : Tile_Op<"dot", [AlwaysSpeculatable, AllTypesMatch<["acc", "resu
     - (C2) a and b have one floating-point element type; acc is f32.
     - (C3) ones is for operands of 2 bytes, without transpose_b.
 
-    Created by the rewrites of `fa` and by hand; `ones` by `tile-sum-on-tensor-core`.
+    Created by the rewrites of `fa` and by hand; `ones` by `tile-append-row-sum`.
 
     Example:
 
@@ -349,7 +349,7 @@ def Tile_ColumnsOp : Tile_Op<"columns", [Pure]> {
     - (C1) input is MxK, result MxN of the same element type, first + N at most K.
     - (C2) Both have a layout, or neither.
 
-    Created by `tile-sum-on-tensor-core`.
+    Created by `tile-append-row-sum`, `tile-defer-row-sum-reduction` and `tile-lower-stabilizer`.
 
     Example:
 
@@ -480,7 +480,7 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
 }
 
 def Tile_IfAnyOp : Tile_Op<"if_any", [RecursiveMemoryEffects, NoRegionArguments,
-    SingleBlockImplicitTerminator<"YieldOp">,
+    AttrSizedResultSegments, SingleBlockImplicitTerminator<"YieldOp">,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>,
     AllTypesMatch<["inits", "results"]>]> {
   let summary = "computes where some row asks for it";
@@ -491,26 +491,51 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [RecursiveMemoryEffects, NoRegionArguments,
     both must be right for a row that is false. A row of a tile of rank 2 is true
     where one of its elements is.
 
-    Constraints:
-    - (C1) The region yields values of the results' types.
+    A last result of type `!tile.ran` says for which groups the region ran. As the
+    condition of another tile.if_any, it runs for the same groups, and nothing is
+    asked again; so a result that is read only there need not be right elsewhere.
 
-    Created by `tile-skip-rescale` and by hand.
+    Constraints:
+    - (C1) The region yields values of the results' types, but that of `!tile.ran`.
+    - (C2) Layouts: the rows of tile.if_any that run for the same groups are held alike.
+
+    Created by `tile-lower-stabilizer`, `tile-predicate-masks` and by hand.
 
     Example:
 
     ```mlir
-    %r = tile.if_any %grew (%o) : tensor<64xi1>, (tensor<64x64xf32>) {
+    %f, %ran = tile.if_any %grew (%one) : tensor<64xi1>, (tensor<64xf32>) -> !tile.ran {
+      %g = math.exp2 %e : tensor<64xf32>
+      tile.yield %g : tensor<64xf32>
+    }
+    %r = tile.if_any %ran (%o) : !tile.ran, (tensor<64x64xf32>) {
+      %a = tile.broadcast %f dim 1 : tensor<64xf32> -> tensor<64x64xf32>
       %x = arith.mulf %o, %a : tensor<64x64xf32>
       tile.yield %x : tensor<64x64xf32>
     }
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$rows, Variadic<AnyType>:$inits);
-  let results = (outs Variadic<AnyType>:$results);
+  let arguments = (ins AnyTypeOf<[AnyRankedTensor, Tile_RanType]>:$rows, Variadic<AnyType>:$inits);
+  let results = (outs Variadic<AnyType>:$results, Optional<Tile_RanType>:$ran);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{
-    $rows `(` $inits `)` `:` type($rows) `,` `(` type($inits) `)` $body attr-dict
-  }];
+  let hasCustomAssemblyFormat = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [
+    OpBuilder<(ins "TypeRange":$results, "Type":$ran, "Value":$rows, "ValueRange":$inits), [{
+      $_state.addOperands(rows);
+      $_state.addOperands(inits);
+      $_state.addTypes(results);
+      if (ran)
+        $_state.addTypes(ran);
+      $_state.getOrAddProperties<Properties>().resultSegmentSizes = {
+          static_cast<int32_t>(results.size()), ran ? 1 : 0};
+      $_state.addRegion();
+    }]>,
+    // One that does not say where it ran.
+    OpBuilder<(ins "TypeRange":$results, "Value":$rows, "ValueRange":$inits), [{
+      build($_builder, $_state, results, Type(), rows, inits);
+    }]>
+  ];
   let hasVerifier = 1;
 }
 
@@ -530,6 +555,7 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"If
   let builders = [OpBuilder<(ins), [{ (void)$_state; }]>];
 }
 
+include "fa/Dialect/Tile/IR/TileStabilizer.td"
 include "fa/Dialect/Tile/IR/TileRings.td"
 
 #endif // FA_DIALECT_TILE_IR_TILEOPS_TD

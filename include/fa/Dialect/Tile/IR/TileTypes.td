@@ -34,6 +34,72 @@ def Tile_ViewType : TypeDef<Tile_Dialect, "View"> {
   }];
 }
 
+def Tile_ReferenceType : TypeDef<Tile_Dialect, "Reference"> {
+  let mnemonic = "reference";
+  let summary = "a running reference that keeps exponentials in range";
+  let description = [{
+    What `tile.stabilize` subtracts from scores, a number for each of `size` rows
+    (columns, where it runs along columns). It is opaque, since only quotients of what
+    has been stabilized are defined: nothing may take it for a maximum. How it is
+    chosen and applied are decisions of the target; they are parameters of the type,
+    so that loops and branches agree on them by verification:
+
+    - none: the greatest score so far.
+    - `constant = k`: always k, where scores are bounded. Nothing is rescaled.
+    - `slack = t`: stays for a group of rows as long as no score exceeds it by more than
+      t, in base-2 exponents. Exponentials are then up to 2^t.
+    - `fold`: the subtraction is folded into the product with the scale, one fma.
+    - `test`: whether the reference must change is asked of the scores before the
+      mask, before any maximum of a row is computed.
+
+    Legal are none, `fold`, `constant`, `constant, fold`, `slack`, `slack, fold` and
+    `slack, fold, test`. With `constant` and `slack` weights are rounded each on its own,
+    so the product that takes the exponentials must have `ones`, whose sums divide the
+    same errors out; and exponentials must fit the product's operands.
+
+    Example: `!tile.reference<192xf32, slack = 32, fold, test>`
+  }];
+  let parameters = (ins "int64_t":$size, OptionalParameter<"::mlir::FloatAttr">:$constant,
+    OptionalParameter<"::mlir::FloatAttr">:$slack, "bool":$fold, "bool":$test);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let builders = [
+    // The reference that no decision was taken for.
+    TypeBuilder<(ins "int64_t":$size), [{
+      return $_get($_ctxt, size, ::mlir::FloatAttr(), ::mlir::FloatAttr(), false, false);
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    /// Return the type of a tile with a number for each row.
+    RankedTensorType getColumn() const {
+      return RankedTensorType::get({getSize()}, Float32Type::get(getContext()));
+    }
+    ReferenceType withSize(int64_t size) const {
+      return get(getContext(), size, getConstant(), getSlack(), getFold(), getTest());
+    }
+    ReferenceType withConstant(float value) const;
+    ReferenceType withSlack(float value) const;
+    ReferenceType withFold() const {
+      return get(getContext(), getSize(), getConstant(), getSlack(), true, getTest());
+    }
+    ReferenceType withTest() const {
+      return get(getContext(), getSize(), getConstant(), getSlack(), getFold(), true);
+    }
+  }];
+}
+
+def Tile_RanType : TypeDef<Tile_Dialect, "Ran"> {
+  let mnemonic = "ran";
+  let summary = "for which groups of rows something was done";
+  let description = [{
+    True or false for each row; rows of one group agree. The size of groups is the
+    target's choice. It crosses no role and no ring.
+
+    Example: `!tile.ran`
+  }];
+  let assemblyFormat = "";
+}
+
 def Tile_PendingType : TypeDef<Tile_Dialect, "Pending"> {
   let mnemonic = "pending";
   let summary = "a tile that an asynchronous op is computing";

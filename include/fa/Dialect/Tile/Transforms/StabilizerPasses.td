@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The room of the running reference that keeps exponentials in range. The order in which passes run is in
-// lib/Pipelines/GPU.cpp.
+// The room of the running reference that keeps exponentials in range (tile.stabilize): each
+// pass takes one decision, as a parameter of !tile.reference, and tile-lower-stabilizer emits
+// what they come to. The order in which passes run is in lib/Pipelines/GPU.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,13 +16,14 @@
 
 include "mlir/Pass/PassBase.td"
 
-def TileSumOnTensorCore : Pass<"tile-sum-on-tensor-core", "::mlir::tile::FuncOp"> {
+def TileAppendRowSum : Pass<"tile-append-row-sum", "::mlir::tile::FuncOp"> {
   let summary = "let a product compute the sums of its operand's rows, too";
   let description = [{
-    What: in a loop that carries s' = s * f + row sums of p, and the product
-    acc * f + truncf(p) * b with the same factor f per row, the product gets
+    What: a column of ones is appended to V, so that P V gives the row sum. In a loop
+    that carries s' = rescale(s, f) + row sums of p, and the product
+    rescale(acc, f) + truncf(p) * b with the same factor f, the product gets
     `ones`, 8 more columns of b, so that the sums come with its accumulator. What
-    divides the accumulator behind the loop by s', takes them from there; where
+    divides the accumulator after the loop by s', takes them from there; where
     nothing else reads s', the loop does not carry it any more.
 
     Requires: nothing. Ensures: accumulators of at most 256 columns; nothing
@@ -33,7 +35,7 @@ def TileSumOnTensorCore : Pass<"tile-sum-on-tensor-core", "::mlir::tile::FuncOp"
     is added in f32. Other uses of s', such as a logarithm, keep the sums of the
     elements that were not rounded. Divisions by them are approximate (`afn`).
 
-    Example (`test/Dialect/Tile/Transforms/Stabilizer/sum-on-tensor-core.mlir`):
+    Example (`test/Dialect/Tile/Transforms/Stabilizer/append-row-sum.mlir`):
 
     ```mlir
     %acc = tile.dot %p, %b, %scaled ones : tensor<64x64xbf16>, tensor<64x128xbf16>, tensor<64x136xf32>
@@ -46,42 +48,38 @@ def TileSumOnTensorCore : Pass<"tile-sum-on-tensor-core", "::mlir::tile::FuncOp"
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
-def TileDropMaximum : Pass<"tile-drop-maximum", "::mlir::tile::FuncOp"> {
-  let summary = "do without the maxima of rows whose elements are bounded";
+def TileUseConstantReference : Pass<"tile-use-constant-reference", "::mlir::tile::FuncOp"> {
+  let summary = "do without the maxima of rows whose scores are bounded";
   let description = [{
-    What: where a loop's row maximum m' = max(m, rows of x), marked `tile.shift`, only
-    keeps exponentials exp2((x - m') * c) in range, and the elements of x are known
-    to be so small that exp2(x * c) is in range, m and m' become 0: nothing is
-    compared, subtracted, or rescaled. Known are the ranges of `tanh`, `erf`, `sin`
-    and `cos`, of sums and products of such and of constants, and of either with
-    -inf where a mask puts it.
+    What: a reference gets `constant = 0` where the scores of all of its stabilizers are
+    known to be so small that exp2(x * c) is in range: nothing is compared, subtracted,
+    or rescaled. Known are the ranges of `tanh`, `erf`, `sin` and `cos`, of sums and
+    products of such and of constants, and of either with -inf where a mask puts it.
 
     Requires: nothing. Ensures: nothing else changes. Only in programs whose
-    products take 2 bytes an element, in loops with a product that has `ones`
-    (`tile-sum-on-tensor-core`), as for maxima that lag behind
-    (`tile-skip-rescale`), and where |x * c| is at most 48, or 15 if products take f16.
+    products take 2 bytes an element, for exponentials whose product has `ones`
+    (`tile-append-row-sum`), and where |x * c| is at most 48, or 15 if products take f16.
 
     Numerics: changes rounding. Exponentials are up to 2^48, and none need be 1, which
     rounds to itself; their sums and the products with them are in f32, so values of
     2^60 and more may overflow.
 
-    Example (`test/Dialect/Tile/Transforms/Stabilizer/drop-maximum.mlir`):
+    Example (`test/Dialect/Tile/Transforms/Stabilizer/use-constant-reference.mlir`):
 
     ```mlir
     %y = math.tanh %s : tensor<64x64xf32>
-    %e = arith.mulf %y, %c : tensor<64x64xf32>
-    %p = math.exp2 %e : tensor<64x64xf32>
+    %r1, %p, %f, %ran = tile.stabilize %y, %r0 scale(20.0) dim(1) : tensor<64x64xf32>, !tile.reference<64xf32, constant = 0>
     ```
   }];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
-def TileDeferSums : Pass<"tile-defer-sums", "::mlir::tile::FuncOp"> {
-  let summary = "add columns in a loop, and up to sums of rows behind it";
+def TileDeferRowSumReduction : Pass<"tile-defer-row-sum-reduction", "::mlir::tile::FuncOp"> {
+  let summary = "add columns in a loop, and up to sums of rows after it";
   let description = [{
-    What: where a loop carries s' = s * f + row sums of p, from zeros, or such sums
+    What: where a loop carries s' = rescale(s, f) + row sums of p, from zeros, or such sums
     without a factor, it carries 8 columns per row instead: columns 0 to 7 of p,
-    plus columns 8 to 15, and so on. Their sums are taken behind the loop. So what
+    plus columns 8 to 15, and so on. Their sums are taken after the loop. So what
     a target does to add up between lanes is not done in each iteration.
 
     Requires: nothing. Ensures: nothing else changes. Sums that something else in
@@ -92,7 +90,7 @@ def TileDeferSums : Pass<"tile-defer-sums", "::mlir::tile::FuncOp"> {
 
     Numerics: changes rounding: the same numbers are added in another order.
 
-    Example (`test/Dialect/Tile/Transforms/Stabilizer/defer-sums.mlir`):
+    Example (`test/Dialect/Tile/Transforms/Stabilizer/defer-row-sum-reduction.mlir`):
 
     ```mlir
     %a = tile.columns %p first(0) : tensor<64x16xf32> -> tensor<64x8xf32>
@@ -112,138 +110,148 @@ def TileDeferSums : Pass<"tile-defer-sums", "::mlir::tile::FuncOp"> {
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
-def TileSkipRescale : Pass<"tile-skip-rescale", "::mlir::tile::FuncOp"> {
-  let summary = "rescale accumulators only where a row's factor is not 1";
+def TileRescaleLazily : Pass<"tile-rescale-lazily", "::mlir::tile::FuncOp"> {
+  let summary = "rescale accumulators only where the reference has changed by much";
   let description = [{
-    What: where the accumulator of a product in a loop is what the loop carries
-    times a factor per row, the multiplication goes into a `tile.if_any` that
-    runs for groups of rows of which some factor is not 1. Which values these
-    are is told by the structure alone: acc = carried * broadcast(factor).
+    What: lazy rescaling. A reference that a loop carries gets `slack` where the products
+    that take its exponentials have `ones` and rescaled accumulators: it stays as long as
+    no score of a group of rows exceeds it by more than the slack, and nothing is
+    rescaled. All rescales by its factor are then `where` the stabilizer ran.
 
-    Where the factor is exp2((m - m') * c), m' the maximum of m and of a tile,
-    marked `tile.shift`, and the product has `ones`, m' stays m as long as
-    (m' - m) * c is at most `threshold` in all rows of a group, and the factor 1; in
-    programs without f16 it is `wide-threshold`, for maxima that grow all the time.
-    Sums that the loop carries times the factor are multiplied there, too, and the
-    accumulator where that ran, for which nothing is asked again.
+    Other accumulators that are rescaled before a product are so `where` some factor of a
+    group of rows is not 1.
 
-    Not for accumulators of more than `most-columns` columns: so wide, a
+    Neither for accumulators of more than `most-columns` columns: so wide, a
     product takes longer than the multiplications beside it, and the branch
     only parts it from them (measured at 256: 3 % slower with this pass).
 
     Requires: nothing. Ensures: as much.
 
-    Numerics: exact without a threshold: x * 1 is x, and a factor that is NaN is
-    not 1. With it, exponentials are up to 2^threshold, and none need be 1, which
+    Numerics: exact without slack: x * 1 is x, and a factor that is NaN is
+    not 1. With it, exponentials are up to 2^slack, and none need be 1, which
     rounds to itself. So each weight is rounded on its own, about 2^-9 for bf16;
     sums of the rounded weights, which `ones` gives, divide the same errors out,
-    sums of others do not, so the threshold is for products with ones only. Sums
+    sums of others do not, so slack is for products with ones only. Sums
     of exponentials in f32 and their logarithm lose nothing. Products with elements
-    of 2^(110 - threshold) and more may overflow.
+    of 2^(110 - slack) and more may overflow.
 
-    Example (`test/Dialect/Tile/Transforms/Stabilizer/skip-rescale.mlir`):
+    Example (`test/Dialect/Tile/Transforms/Stabilizer/rescale-lazily.mlir`):
 
     ```mlir
-    %some = arith.cmpf une, %factor, %ones : tensor<64xf32>
-    %acc = tile.if_any %some (%carried) : tensor<64xi1>, (tensor<64x64xf32>) {
-      %f = tile.broadcast %factor dim 1 : tensor<64xf32> -> tensor<64x64xf32>
-      %x = arith.mulf %carried, %f : tensor<64x64xf32>
-      tile.yield %x : tensor<64x64xf32>
-    }
+    %r1, %p, %f, %ran = tile.stabilize %x, %r0 scale(2.0) dim(1) : tensor<64x64xf32>, !tile.reference<64xf32, slack = 32>
+    %a = tile.rescale %acc, %f dim(1) where(%ran : !tile.ran) : tensor<64x72xf32>, tensor<64xf32>
     ```
   }];
   let options = [
-    Option<"threshold", "threshold", "double", "8.0",
-           "how far maxima that only shift exponents lag behind, in base-2 exponents, where "
-           "products take f16; 0 is not at all">,
-    Option<"wideThreshold", "wide-threshold", "double", "32.0",
-           "the same where no product takes f16">,
+    Option<"slackF16", "slack-f16", "double", "8.0",
+           "the slack, in base-2 exponents, where products take f16; 0 is none">,
+    Option<"slack", "slack", "double", "32.0", "the same where no product takes f16">,
     Option<"bytes", "bytes", "int64_t", "0",
            "only in programs whose products have operands of so many bytes an element; 0 for all">,
     Option<"mostColumns", "most-columns", "int64_t", "0",
            "only accumulators of at most so many columns; 0 for all">
   ];
-  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
-    "::mlir::math::MathDialect"];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
-def TileFuseScale : Pass<"tile-fuse-scale", "::mlir::tile::FuncOp"> {
+def TileFoldScale : Pass<"tile-fold-scale", "::mlir::tile::FuncOp"> {
   let summary = "subtract and scale an exponent by one fma";
   let description = [{
-    What: exp2((x - m) * c), for a tile x, a row m and a positive constant c,
-    becomes exp2(fma(x, c, -m * c)): one operation per element instead of two.
-    Where some |m * c| is 2^15 or more, infinite or NaN, `tile.if_any` first
-    subtracts m from x, and the fma only scales.
+    What: references of rows get `fold`: exp2((x - r) * c) becomes exp2(fma(x, c, -r * c)),
+    one operation per element instead of two. Where some |r * c| is 2^15 or more,
+    infinite or NaN, r is first subtracted from x, and the fma only scales.
 
-    Where m is what a `tile.if_any` made of the value that a loop carries
-    (`tile-skip-rescale`), the loop carries the addend -m * c and the limit of the
-    if_any as well: so in an iteration in which m stays, nothing of it is computed.
-    Where |m * c| is 2^15 or more, they are 0 and NaN, the if_any runs in each
-    iteration and subtracts m from x. Not in programs of which a warp
-    has more than 16 rows, for which registers lack.
+    Where the reference has slack as well, and the loop around the stabilizer carries it,
+    the loop carries the addend -r * c and the limit that scores are compared with as
+    well: so in an iteration in which r stays, nothing of it is computed. Where
+    |r * c| is 2^15 or more, they are 0 and NaN, and r is subtracted from x in each
+    iteration. Not in programs of which a warp has more than 16 rows, for which
+    registers lack.
 
     Requires: nothing. Ensures: nothing else changes.
 
-    Numerics: changes rounding. x * c - round(m * c) is rounded once, so all
-    exponents of a row with one m are off by one and the same error of m * c, half of
-    its last place and so at most 2^-10. Where a loop's m changes, so does the error:
+    Numerics: changes rounding. x * c - round(r * c) is rounded once, so all
+    exponents of a row with one r are off by one and the same error of r * c, half of
+    its last place and so at most 2^-10. Where a loop's r changes, so does the error:
     factors between two of its iterations may be off by 2^-9 of themselves. Rows
     beyond 2^15 are computed as before.
 
-    Example (`test/Dialect/Tile/Transforms/Stabilizer/fuse-scale.mlir`):
+    Example (`test/Dialect/Tile/Transforms/Stabilizer/fold-scale.mlir`):
 
     ```mlir
-    %r = arith.mulf %m, %c : tensor<64xf32>
-    %y:2 = tile.if_any %large (%x, %r) : tensor<64xi1>, (tensor<64x64xf32>, tensor<64xf32>) { ... }
-    %e = math.fma %y#0, %scale, %shift : tensor<64x64xf32>
+    %r1, %p, %f, %ran = tile.stabilize %x, %r0 scale(2.0) dim(1) : tensor<64x64xf32>, !tile.reference<64xf32, fold>
     ```
   }];
   let options = [
     Option<"bytes", "bytes", "int64_t", "0",
            "only in programs whose products have operands of so many bytes an element; 0 for all">
   ];
-  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
-    "::mlir::math::MathDialect"];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
-def TileSkipMaximum : Pass<"tile-skip-maximum", "::mlir::tile::FuncOp"> {
+def TileTestBeforeReducing : Pass<"tile-test-before-reducing", "::mlir::tile::FuncOp"> {
   let summary = "compute the maxima of rows only where one may have grown";
   let description = [{
-    What: where a loop's row maximum M = max(m, rows of x) is read only by a
-    comparison M > limit and inside of the `tile.if_any` that asks by it
-    (`tile-skip-rescale`), and the loop carries the limit (`tile-fuse-scale`), the
-    maximum moves into the `tile.if_any`, and the greatest of every 8th column of
-    x, 8 a row, are compared instead. So what a target does to find a maximum
-    between lanes is not done in each iteration. If x is a tile y with -inf where a
-    mask hides elements, and y is computed from a product, y is compared, which need
-    not wait for the mask.
+    What: references with slack and fold that a loop carries get `test`: the greatest of
+    every 8th column of the scores, 8 a row, are compared with the limit, and the maximum
+    of a row is computed only where one exceeds it. So what a target does to find a
+    maximum between lanes is not done in each iteration. If the scores are a tile y with
+    -inf where a mask hides elements, and y is computed from a product, y is compared,
+    which need not wait for the mask.
 
     Bits are compared as integers, which GPUs do for three at once. If all are
     negative, the greatest comes out as some negative number: so the loop carries
     NaN for limits below 0, and such rows always ask.
 
-    Requires: nothing. Ensures: `tile.if_any` that asks by a tile of 8 columns;
-    nothing else changes. Left alone is x or y that is not a product, or one times a
-    positive constant, or `tanh`, `erf`, `atan` or `asinh` of such: what is added
-    to a product may make all limits negative. So are tiles of fewer rows than 16 a
-    warp: their warps share columns.
+    Requires: nothing. Ensures: nothing else changes. Left alone are scores that are not a
+    product, or one times a positive constant, or `tanh`, `erf`, `atan` or `asinh` of
+    such: what is added to a product may make all limits negative. So are tiles of fewer
+    rows than 16 a warp: their warps share columns.
 
-    Numerics: exact for every row that the `tile.if_any` must be run for; it may
-    also run for others, with m brought up to date earlier than without the pass.
+    Numerics: exact for every row whose reference must change; it may also change for
+    others, earlier than without the pass.
 
-    Example (`test/Dialect/Tile/Transforms/Stabilizer/skip-maximum.mlir`):
+    Example (`test/Dialect/Tile/Transforms/Stabilizer/test-before-reducing.mlir`):
 
     ```mlir
-    %a = tile.columns %bits first(0) : tensor<64x16xi32> -> tensor<64x8xi32>
-    %b = tile.columns %bits first(8) : tensor<64x16xi32> -> tensor<64x8xi32>
-    %greatest = arith.maxsi %a, %b : tensor<64x8xi32>
-    ...
-    %above = arith.cmpf ugt, %floats, %limits : tensor<64x8xf32>
-    %r:4 = tile.if_any %above (%m, ...) : tensor<64x8xi1>, (tensor<64xf32>, ...) {
-      %max = tile.reduce maxnumf %x init %m dim 1 : tensor<64x16xf32> -> tensor<64xf32>
+    %r1, %p, %f, %ran = tile.stabilize %x, %r0 test(%y : tensor<64x64xf32>) scale(2.0) dim(1)
+      : tensor<64x64xf32>, !tile.reference<64xf32, slack = 32, fold, test>
     ```
   }];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileLowerStabilizer : Pass<"tile-lower-stabilizer", "::mlir::tile::FuncOp"> {
+  let summary = "emit what the decisions on references come to";
+  let description = [{
+    What: references become columns of numbers that loops and branches carry,
+    stabilizers become the arithmetic that the references' types ask for, with slack in a
+    `tile.if_any`, and rescales become products.
+
+    Requires: nothing. Ensures: no `tile.reference`, `tile.stabilize` or `tile.reference_value`,
+    no value of type `!tile.reference`, and no `tile.rescale`, but with
+    `keep-product-rescales` those of accumulators of products, which keep the schedule
+    of a loop simple: they wait for the product before. A loop carries two more columns
+    where its reference has slack and fold. What `test` asks for where no loop can carry a
+    limit is left out.
+
+    Numerics: exact, for what the types say.
+
+    Example (`test/Dialect/Tile/Transforms/Stabilizer/lower-stabilizer.mlir`):
+
+    ```mlir
+    %r1 = tile.reduce maxnumf %x init %r0 dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    ...
+    %p = math.exp2 %e : tensor<64x64xf32>
+    %f = math.exp2 %g : tensor<64xf32>
+    ```
+  }];
+  let options = [
+    Option<"keepProductRescales", "keep-product-rescales", "bool", "false",
+           "leave a tile.rescale of a product's accumulator to convert-tile-to-nvvm">
+  ];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect"];
 }
 
 #endif // FA_DIALECT_TILE_TRANSFORMS_STABILIZERPASSES_TD

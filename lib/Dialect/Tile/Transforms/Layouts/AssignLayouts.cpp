@@ -231,10 +231,18 @@ void Converter::convertUses(Operation *op) {
     convertResult(cast<OpResult>(transpose.getResult()), layoutOf(transpose.getInput()).transpose(),
                   "a transpose");
   } else if (auto ifAny = dyn_cast<IfAnyOp>(op)) {
-    bool columns = cast<RankedTensorType>(ifAny.getRows().getType()).getRank() == 1;
+    auto rows = dyn_cast<RankedTensorType>(ifAny.getRows().getType());
+    bool columns = rows && rows.getRank() == 1;
     for (Value value : columns ? ifAny.getInits() : ValueRange())
       if (auto type = dyn_cast<RankedTensorType>(value.getType()); type && type.getRank() == 2)
         convertOperand(ifAny.getRowsMutable(), layoutOf(value).slice(1), "the rows of a condition");
+  } else if (auto rescale = dyn_cast<RescaleOp>(op)) {
+    Layout layout = layoutOf(rescale.getResult());
+    if (std::optional<uint64_t> dim = rescale.getDim())
+      layout = layout.slice(*dim);
+    convertOperand(rescale.getFactorMutable(), layout, "a factor");
+    if (rescale.getRows() && isa<RankedTensorType>(rescale.getRows().getType()))
+      convertOperand(*rescale.getRowsMutable().begin(), layout, "the rows of a condition");
   } else if (auto store = dyn_cast<StoreOp>(op); store && vectorStores) {
     if (std::optional<Layout> wide = layoutOfStore(store.getValue()))
       convertOperand(store.getValueMutable(), *wide, "stores of 16 bytes");
@@ -247,15 +255,26 @@ static LogicalResult checkConditions(tile::FuncOp func) {
     Layout layout = layoutOf(value);
     return layout.getRank() == 2 ? layout.slice(1) : layout;
   };
-  WalkResult result = func.walk([&](IfAnyOp op) {
-    for (Value value : op.getInits()) {
-      if (isa<RankedTensorType>(value.getType()) && rowsOf(value) != rowsOf(op.getRows())) {
-        op.emitOpError()
-            << "has values whose rows different threads hold; use one tile.if_any each";
-        return WalkResult::interrupt();
-      }
+  auto check = [&](Operation *op, Value rows, ValueRange values) -> LogicalResult {
+    while (isa<RanType>(rows.getType())) {
+      auto ifAny = rows.getDefiningOp<IfAnyOp>();
+      if (!ifAny)
+        return op->emitOpError() << "takes a !tile.ran that is not the result of a tile.if_any";
+      rows = ifAny.getRows();
     }
-    return WalkResult::advance();
+    for (Value value : values)
+      if (isa<RankedTensorType>(value.getType()) && rowsOf(value) != rowsOf(rows))
+        return op->emitOpError()
+               << "has values whose rows different threads hold; use one tile.if_any each";
+    return success();
+  };
+  WalkResult result = func.walk([&](Operation *op) {
+    LogicalResult good = success();
+    if (auto ifAny = dyn_cast<IfAnyOp>(op))
+      good = check(op, ifAny.getRows(), ifAny.getInits());
+    else if (auto rescale = dyn_cast<RescaleOp>(op); rescale && rescale.getRows())
+      good = check(op, rescale.getRows(), rescale.getInput());
+    return failed(good) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }

@@ -146,6 +146,15 @@ LogicalResult LayoutGraph::addOp(Operation *op) {
       link(op, between.getResult(), limit, 1);
     return success();
   }
+  if (auto rescale = dyn_cast<RescaleOp>(op)) {
+    join({rescale.getInput(), rescale.getResult()});
+    for (Value rows : rescale->getOperands().drop_front())
+      if (isTile(rows) && rescale.getDim())
+        link(op, rescale.getResult(), rows, *rescale.getDim());
+      else
+        join({rescale.getResult(), rows});
+    return success();
+  }
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     if (shapeOf(reduce.getInput()).size() != 2)
       return op->emitOpError() << "reduces a tile of rank 2, got " << reduce.getInput().getType();
@@ -190,8 +199,8 @@ LogicalResult LayoutGraph::addIfAny(IfAnyOp op) {
   for (auto [init, yielded, result] :
        llvm::zip_equal(op.getInits(), yield.getValues(), op.getResults())) {
     join({init, yielded, result});
-    if (!isTile(result))
-      continue;
+    if (!isTile(result) || !isTile(op.getRows()))
+      continue; // those of !tile.ran are compared when all have layouts
     ArrayRef<int64_t> shape = shapeOf(result), rows = shapeOf(op.getRows());
     if (rows.empty() || rows.size() > 2 || shape[0] != rows[0])
       return op.emitOpError() << "asks for rows of " << op.getRows().getType()

@@ -109,6 +109,26 @@ tile.func @large(%x: !tile.view<2048x2048xf32>) grid affine_map<() -> ()> sizes 
 
 // -----
 
+tile.func @ran(%x: !tile.view<64xf32>, %n: index) grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %a = tile.load %x[%c0] dims [0] : !tile.view<64xf32> -> tensor<64xf32>
+  %some = arith.cmpf ogt, %a, %zero : tensor<64xf32>
+  %f, %ran = tile.if_any %some (%a) : tensor<64xi1>, (tensor<64xf32>) -> !tile.ran {
+    tile.yield %zero : tensor<64xf32>
+  }
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%b = %f, %again = %ran) -> (tensor<64xf32>, !tile.ran) {
+    // expected-error @+1 {{takes a !tile.ran that is not the result of a tile.if_any}}
+    %c = tile.rescale %b, %f where(%again : !tile.ran) : tensor<64xf32>, tensor<64xf32>
+    scf.yield %c, %again : tensor<64xf32>, !tile.ran
+  }
+  tile.store %r#0, %x[%c0] dims [0] : tensor<64xf32>, !tile.view<64xf32>
+  tile.return
+}
+
+// -----
+
 tile.func @if_any_rows(%x: !tile.view<64xf32>, %flags: !tile.view<32xi1>) grid affine_map<() -> ()> sizes [] {
   %c0 = arith.constant 0 : index
   %a = tile.load %x[%c0] dims [0] : !tile.view<64xf32> -> tensor<64xf32>

@@ -217,3 +217,29 @@ tile.func @control(%x: !tile.view<?x64xf16>, %z: !tile.view<?x64xf32>, %n: index
   tile.store %r#0, %z[%i, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
+
+// A factor, and the rows of a condition, are laid out as what they rescale.
+// CHECK-LABEL: tile.func @rescale(
+// CHECK: tile.rescale %{{.*}}, %{{.*}} dim(1) where(%{{.*}} : tensor<64xi1, #[[$ROWS]]>) : tensor<64x64xf32, #[[$ACC]]>, tensor<64xf32, #[[$ROWS]]>
+// CHECK: tile.rescale %{{.*}}, %{{.*}} dim(1) where(%{{.*}} : !tile.ran) : tensor<64x64xf32, #[[$ACC]]>, tensor<64xf32, #[[$ROWS]]>
+tile.func @rescale(%x: !tile.view<?x64xf16>, %y: !tile.view<?xf32>, %z: !tile.view<?x64xf32>, %n: index, %i: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  %r = scf.for %t = %c0 to %n step %c1 iter_args(%o = %zero) -> (tensor<64x64xf32>) {
+    %f = tile.load %y[%t] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+    %some = arith.cmpf une, %f, %one : tensor<64xf32>
+    %o1 = tile.rescale %o, %f dim(1) where(%some : tensor<64xi1>) : tensor<64x64xf32>, tensor<64xf32>
+    %g, %ran = tile.if_any %some (%one) : tensor<64xi1>, (tensor<64xf32>) -> !tile.ran {
+      tile.yield %f : tensor<64xf32>
+    }
+    %o2 = tile.rescale %o1, %g dim(1) where(%ran : !tile.ran) : tensor<64x64xf32>, tensor<64xf32>
+    %s = tile.dot %a, %a, %o2 transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+    scf.yield %s : tensor<64x64xf32>
+  }
+  tile.store %r, %z[%i, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}

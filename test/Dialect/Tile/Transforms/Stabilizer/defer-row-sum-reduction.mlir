@@ -1,12 +1,11 @@
-// RUN: fa-opt %s --tile-defer-sums | FileCheck %s
-// RUN: fa-opt %s --tile-defer-sums=most-columns=23 | FileCheck %s --check-prefix=WIDE
+// RUN: fa-opt %s --tile-defer-row-sum-reduction | FileCheck %s
+// RUN: fa-opt %s --tile-defer-row-sum-reduction=most-columns=23 | FileCheck %s --check-prefix=WIDE
 
 // Eight columns are carried, times the factor, and each eight of the tile are added.
 // CHECK-LABEL: tile.func @scaled(
 // CHECK: %[[ZERO:.*]] = tile.broadcast %{{.*}} : f32 -> tensor<64x8xf32>
 // CHECK: %[[R:.*]] = scf.for {{.*}} iter_args(%[[S:.*]] = %[[ZERO]]) -> (tensor<64x8xf32>) {
-// CHECK: %[[F:.*]] = tile.broadcast %{{.*}} dim 1 : tensor<64xf32> -> tensor<64x8xf32>
-// CHECK: %[[SF:.*]] = arith.mulf %[[S]], %[[F]] fastmath<contract>
+// CHECK: %[[SF:.*]] = tile.rescale %[[S]], %{{.*}} dim(1) : tensor<64x8xf32>, tensor<64xf32>
 // CHECK: %[[A:.*]] = tile.columns %[[P:.*]] first(0) : tensor<64x24xf32> -> tensor<64x8xf32>
 // CHECK: %[[X:.*]] = arith.addf %[[SF]], %[[A]]
 // CHECK: %[[B:.*]] = tile.columns %[[P]] first(8)
@@ -23,7 +22,7 @@ tile.func @scaled(%x: !tile.view<?x24xf32>, %o: !tile.view<?xf32>, %n: index) gr
   %r = scf.for %j = %c0 to %n step %c64 iter_args(%s = %zero) -> (tensor<64xf32>) {
     %p = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x24xf32> -> tensor<64x24xf32>
     %f = tile.load %o[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
-    %sf = arith.mulf %f, %s fastmath<contract> : tensor<64xf32>
+    %sf = tile.rescale %s, %f : tensor<64xf32>, tensor<64xf32>
     %t = tile.reduce addf %p init %sf dim 1 : tensor<64x24xf32> -> tensor<64xf32>
     scf.yield %t : tensor<64xf32>
   }

@@ -1,18 +1,18 @@
-//===- SumOnTensorCore.cpp - tile-sum-on-tensor-core -===//
+//===- AppendRowSum.cpp - tile-append-row-sum -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// For each product of a loop, acc = dot(truncf(p), b, carried * broadcast(f)):
+// For each product of a loop, acc = dot(truncf(p), b, rescale(carried, f)):
 //
 //   1. find the sums of p's rows that the loop carries along with the product:
-//      s = reduce addf p init (carried * f), both from zeros;
+//      s = reduce addf p init rescale(carried, f), both from zeros;
 //   2. the product gets `ones`: the accumulator is 8 columns wider, in which the
-//      sums of truncf(p)'s rows stand, scaled by f like all other columns;
-//   3. behind the loop, the accumulator's own columns, and the sums from one
-//      that is behind them. What divides by s divides by these sums;
+//      sums of truncf(p)'s rows stand, rescaled by f like all other columns;
+//   3. after the loop, take the accumulator's own columns, and the sums from one
+//      that follows them. What divides by s divides by these sums;
 //   4. if all other uses of s compare it with 0, they take the sums as well, and
 //      the loop does not carry s any more.
 //
@@ -25,7 +25,7 @@
 #include "fa/Support/Remarks.h"
 
 namespace mlir::tile {
-#define GEN_PASS_DEF_TILESUMONTENSORCORE
+#define GEN_PASS_DEF_TILEAPPENDROWSUM
 #include "fa/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace mlir::tile
 
@@ -37,8 +37,7 @@ namespace {
 /// A product, and the sums that go with it.
 struct Sums {
   DotOp dot;
-  arith::MulFOp scaled;
-  BroadcastOp factor;
+  RescaleOp scaled;
   ReduceOp reduce;
   scf::ForOp loop;
   /// Which of the loop's values the accumulator and the sums are.
@@ -49,7 +48,7 @@ struct Sums {
 
 static constexpr int64_t kOnes = 8, kMostColumns = 256;
 
-/// Columns of a panel of shared memory: ones stand behind whole panels only, and
+/// Columns of a panel of shared memory: ones follow whole panels only, and
 /// what is left of the last one is zeros.
 static constexpr int64_t kPanel = 64;
 
@@ -57,7 +56,7 @@ static constexpr int64_t kPanel = 64;
 // 1. What belongs together
 //===----------------------------------------------------------------------===//
 
-/// Which of the loop's values the argument is, if these begin as zeros.
+/// Return which of the loop's values the argument is, if these begin as zeros.
 static std::optional<unsigned> carriedFromZero(scf::ForOp loop, Value argument, Value next) {
   std::optional<unsigned> number = carriedAs(loop, argument, next);
   return number && isZeroTile(loop.getInitArgs()[*number]) ? number : std::nullopt;
@@ -68,7 +67,7 @@ static std::optional<Sums> findSums(DotOp dot) {
   sums.dot = dot;
   sums.loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   auto rounded = dot.getA().getDefiningOp<arith::TruncFOp>();
-  sums.scaled = dot.getAcc().getDefiningOp<arith::MulFOp>();
+  sums.scaled = dot.getAcc().getDefiningOp<RescaleOp>();
   if (!sums.loop || !rounded || !sums.scaled || dot.getOnes() || dot.getTransposeB() ||
       !dot.getB().getDefiningOp<LoadOp>() || !dot->hasOneUse() || !sums.scaled->hasOneUse())
     return std::nullopt;
@@ -77,13 +76,9 @@ static std::optional<Sums> findSums(DotOp dot) {
   if ((!element.isF16() && !element.isBF16()) || columns % kPanel != 0 ||
       columns + kOnes > kMostColumns)
     return std::nullopt;
-  for (Value side : sums.scaled->getOperands())
-    if (auto broadcast = side.getDefiningOp<BroadcastOp>();
-        broadcast && broadcast.getDim() && *broadcast.getDim() == 1)
-      sums.factor = broadcast;
-  if (!sums.factor)
+  if (sums.scaled.getDim() != 1 || sums.scaled.getRows())
     return std::nullopt;
-  Value acc = otherFactor(sums.scaled, sums.factor);
+  Value acc = sums.scaled.getInput();
   std::optional<unsigned> accNumber = carriedFromZero(sums.loop, acc, dot);
   if (!accNumber || !acc.hasOneUse())
     return std::nullopt;
@@ -92,10 +87,10 @@ static std::optional<Sums> findSums(DotOp dot) {
     if (!reduce || reduce.getKind() != Reduction::addf || reduce.getDim() != 1 ||
         user->getBlock() != sums.loop.getBody())
       continue;
-    auto init = reduce.getInit().getDefiningOp<arith::MulFOp>();
-    Value sum = init ? otherFactor(init, sums.factor.getInput()) : Value();
-    std::optional<unsigned> sumNumber =
-        sum ? carriedFromZero(sums.loop, sum, reduce) : std::optional<unsigned>();
+    auto init = reduce.getInit().getDefiningOp<RescaleOp>();
+    if (!init || init.getFactor() != sums.scaled.getFactor())
+      continue;
+    std::optional<unsigned> sumNumber = carriedFromZero(sums.loop, init.getInput(), reduce);
     if (!sumNumber)
       continue;
     sums.reduce = reduce;
@@ -118,24 +113,22 @@ static void addOnes(Sums &sums, RankedTensorType wide) {
   BlockArgument carried = sums.loop.getRegionIterArg(sums.acc);
   carried.setType(wide);
   b.setInsertionPoint(sums.scaled);
-  Value factor = BroadcastOp::create(b, wide, sums.factor.getInput(), sums.factor.getDimAttr());
-  Value scaled = arith::MulFOp::create(b, carried, factor, sums.scaled.getFastmath());
+  Value scaled =
+      RescaleOp::create(b, wide, carried, sums.scaled.getFactor(), b.getI64IntegerAttr(1), Value());
   b.setInsertionPoint(sums.dot);
   Value next = DotOp::create(b, wide, sums.dot.getA(), sums.dot.getB(), scaled, false,
                              sums.dot.getPrecision(), /*ones=*/true);
   sums.dot.replaceAllUsesWith(next);
   sums.dot.erase();
   sums.scaled.erase();
-  if (sums.factor.use_empty())
-    sums.factor.erase();
   sums.loop.getResult(sums.acc).setType(wide);
 }
 
 //===----------------------------------------------------------------------===//
-// 3. Behind the loop
+// 3. After the loop
 //===----------------------------------------------------------------------===//
 
-/// Returns the sums.
+/// Return the sums.
 static Value takeColumns(Sums &sums, RankedTensorType narrow) {
   ImplicitLocOpBuilder b(sums.loop.getLoc(), sums.loop->getContext());
   b.setInsertionPointAfter(sums.loop);
@@ -166,10 +159,10 @@ static bool comparesWithZero(OpOperand &use) {
 // 4. Sums that nothing reads
 //===----------------------------------------------------------------------===//
 
-/// The loop without one of its values, which only itself uses.
+/// Rebuild the loop without one of its values, which only itself uses.
 static void dropCarried(Sums &sums) {
   Block &body = *sums.loop.getBody();
-  auto scaled = sums.reduce.getInit().getDefiningOp<arith::MulFOp>();
+  auto scaled = sums.reduce.getInit().getDefiningOp<RescaleOp>();
   auto yield = cast<scf::YieldOp>(body.getTerminator());
   yield->eraseOperand(sums.sum);
   sums.reduce.erase();
@@ -193,16 +186,16 @@ static void dropCarried(Sums &sums) {
   sums.loop.erase();
 }
 
-/// Whether only the sum itself, of the next iteration, reads what is carried.
+/// Return whether only the sum itself, of the next iteration, reads what is carried.
 static bool readsItselfOnly(Sums &sums) {
-  auto scaled = sums.reduce.getInit().getDefiningOp<arith::MulFOp>();
+  auto scaled = sums.reduce.getInit().getDefiningOp<RescaleOp>();
   return sums.reduce->hasOneUse() && scaled->hasOneUse() &&
          sums.loop.getRegionIterArg(sums.sum).hasOneUse();
 }
 
 namespace {
 
-struct SumOnTensorCore : tile::impl::TileSumOnTensorCoreBase<SumOnTensorCore> {
+struct AppendRowSum : tile::impl::TileAppendRowSumBase<AppendRowSum> {
   using Base::Base;
 
   void runOnOperation() override {

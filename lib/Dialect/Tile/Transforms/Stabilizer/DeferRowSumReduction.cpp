@@ -1,15 +1,16 @@
-//===- DeferSums.cpp - tile-defer-sums -===//
+//===- DeferRowSumReduction.cpp - tile-defer-row-sum-reduction -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// For each s' = reduce addf p init (s * f) in a loop, s carried from zeros:
+// For each s' = reduce addf p init rescale(s, f) in a loop, s carried from zeros, with
+// or without the rescale:
 //
 //   1. the loop carries a tile of 8 columns instead of s;
-//   2. it is multiplied by f, and each 8 columns of p are added to it;
-//   3. behind the loop, its rows are added up.
+//   2. it is rescaled by f, and each 8 columns of p are added to it;
+//   3. after the loop, its rows are added up.
 //
 // Rejects nothing; what has another form is left alone.
 //
@@ -19,7 +20,7 @@
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 
 namespace mlir::tile {
-#define GEN_PASS_DEF_TILEDEFERSUMS
+#define GEN_PASS_DEF_TILEDEFERROWSUMREDUCTION
 #include "fa/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace mlir::tile
 
@@ -31,8 +32,8 @@ namespace {
 struct Sum {
   ReduceOp reduce;
   scf::ForOp loop;
-  /// s * f, if there is a factor.
-  arith::MulFOp scaled;
+  /// Null where nothing is rescaled.
+  RescaleOp scaled;
   /// Which of the loop's values it is.
   unsigned number;
 };
@@ -56,9 +57,9 @@ static std::optional<Sum> findSum(ReduceOp reduce) {
   };
   if (find(reduce.getInit()))
     return sum;
-  sum.scaled = reduce.getInit().getDefiningOp<arith::MulFOp>();
+  sum.scaled = reduce.getInit().getDefiningOp<RescaleOp>();
   if (sum.scaled && sum.scaled->hasOneUse() && sum.scaled->getBlock() == sum.loop.getBody() &&
-      (find(sum.scaled.getLhs()) || find(sum.scaled.getRhs())))
+      !sum.scaled.getRows() && find(sum.scaled.getInput()))
     return sum;
   return std::nullopt;
 }
@@ -75,11 +76,9 @@ static void defer(Sum &sum) {
   carried.setType(narrow);
   b.setInsertionPoint(sum.reduce);
   Value added = carried;
-  if (sum.scaled) {
-    Value factor =
-        BroadcastOp::create(b, narrow, otherFactor(sum.scaled, carried), b.getI64IntegerAttr(1));
-    added = arith::MulFOp::create(b, carried, factor, sum.scaled.getFastmath());
-  }
+  if (sum.scaled)
+    added = RescaleOp::create(b, narrow, carried, sum.scaled.getFactor(), b.getI64IntegerAttr(1),
+                              Value());
   for (int64_t first = 0; first < tile.getDimSize(1); first += kColumnsOfGroup)
     added = arith::AddFOp::create(b, added, ColumnsOp::create(b, narrow, p, first));
   sum.loop.getBody()->getTerminator()->setOperand(sum.number, added);
@@ -95,7 +94,7 @@ static void defer(Sum &sum) {
 
 namespace {
 
-struct DeferSums : tile::impl::TileDeferSumsBase<DeferSums> {
+struct DeferRowSumReduction : tile::impl::TileDeferRowSumReductionBase<DeferRowSumReduction> {
   using Base::Base;
 
   void runOnOperation() override {

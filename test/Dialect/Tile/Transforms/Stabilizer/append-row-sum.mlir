@@ -1,12 +1,11 @@
-// RUN: fa-opt %s --tile-sum-on-tensor-core --remarks --verify-diagnostics | FileCheck %s
-// RUN: fa-opt %s --tile-sum-on-tensor-core --tile-assign-layouts=products=async | FileCheck %s --check-prefix=LAYOUT
+// RUN: fa-opt %s --tile-append-row-sum --remarks --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-append-row-sum --tile-lower-stabilizer --tile-assign-layouts=products=async | FileCheck %s --check-prefix=LAYOUT
 
 // The sums that divide come from the product; those that a logarithm reads stay.
 // CHECK-LABEL: tile.func @both(
 // CHECK: %[[INIT:.*]] = tile.broadcast %{{.*}} : f32 -> tensor<64x72xf32>
 // CHECK: %[[R:.*]]:2 = scf.for {{.*}} iter_args(%[[O:.*]] = %[[INIT]], %[[L:.*]] = %{{.*}}) -> (tensor<64x72xf32>, tensor<64xf32>) {
-// CHECK:   %[[FB:.*]] = tile.broadcast %[[F:.*]] dim 1 : tensor<64xf32> -> tensor<64x72xf32>
-// CHECK:   %[[SCALED:.*]] = arith.mulf %[[O]], %[[FB]] : tensor<64x72xf32>
+// CHECK:   %[[SCALED:.*]] = tile.rescale %[[O]], %{{.*}} dim(1) : tensor<64x72xf32>, tensor<64xf32>
 // CHECK:   %[[D:.*]] = tile.dot %{{.*}}, %{{.*}}, %[[SCALED]] ones : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x72xf32>
 // CHECK:   scf.yield %[[D]], %{{.*}} : tensor<64x72xf32>, tensor<64xf32>
 // CHECK: %[[OWN:.*]] = tile.columns %[[R]]#0 first(0) : tensor<64x72xf32> -> tensor<64x64xf32>
@@ -29,11 +28,10 @@ tile.func @both(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile.v
     %p = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
     %f = tile.load %s[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
     %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
-    %lf = arith.mulf %l, %f : tensor<64xf32>
+    %lf = tile.rescale %l, %f : tensor<64xf32>, tensor<64xf32>
     %l1 = tile.reduce addf %p init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
     %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
-    %w = tile.broadcast %f dim 1 : tensor<64xf32> -> tensor<64x64xf32>
-    %acc = arith.mulf %o, %w : tensor<64x64xf32>
+    %acc = tile.rescale %o, %f dim(1) : tensor<64x64xf32>, tensor<64xf32>
     // expected-remark @+1 {{sums of rows come with the product; the loop keeps those of what was not rounded}}
     %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
     scf.yield %o1, %l1 : tensor<64x64xf32>, tensor<64xf32>
@@ -69,11 +67,10 @@ tile.func @one(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile.vi
     %p = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
     %f = tile.load %s[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
     %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
-    %lf = arith.mulf %l, %f : tensor<64xf32>
+    %lf = tile.rescale %l, %f : tensor<64xf32>, tensor<64xf32>
     %l1 = tile.reduce addf %p init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
     %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
-    %w = tile.broadcast %f dim 1 : tensor<64xf32> -> tensor<64x64xf32>
-    %acc = arith.mulf %o, %w : tensor<64x64xf32>
+    %acc = tile.rescale %o, %f dim(1) : tensor<64x64xf32>, tensor<64xf32>
     // expected-remark @+1 {{sums of rows come with the product; the loop carries no others}}
     %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
     scf.yield %l1, %o1 : tensor<64xf32>, tensor<64x64xf32>
@@ -101,15 +98,14 @@ tile.func @others(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile
     %f = tile.load %s[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
     %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
     %q = arith.negf %p : tensor<64x64xf32>
-    %lf = arith.mulf %l, %f : tensor<64xf32>
+    %lf = tile.rescale %l, %f : tensor<64xf32>, tensor<64xf32>
     %l1 = tile.reduce addf %q init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
-    %kf = arith.mulf %k, %one : tensor<64xf32>
+    %kf = tile.rescale %k, %one : tensor<64xf32>, tensor<64xf32>
     %k1 = tile.reduce addf %p init %kf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
-    %mf = arith.mulf %m, %f : tensor<64xf32>
+    %mf = tile.rescale %m, %f : tensor<64xf32>, tensor<64xf32>
     %m1 = tile.reduce addf %p init %mf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
     %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
-    %w = tile.broadcast %f dim 1 : tensor<64xf32> -> tensor<64x64xf32>
-    %acc = arith.mulf %o, %w : tensor<64x64xf32>
+    %acc = tile.rescale %o, %f dim(1) : tensor<64x64xf32>, tensor<64xf32>
     %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
     scf.yield %l1, %k1, %m1, %o1 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x64xf32>
   }
@@ -117,7 +113,7 @@ tile.func @others(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xbf16>, %s: !tile
   tile.return
 }
 
-// Columns that fill no whole panel of shared memory: ones cannot stand behind them.
+// Columns that fill no whole panel of shared memory: ones cannot follow them.
 // CHECK-LABEL: tile.func @part_of_a_panel(
 // CHECK-NOT: ones
 tile.func @part_of_a_panel(%x: !tile.view<?x64xf32>, %v: !tile.view<?x48xbf16>, %s: !tile.view<?xf32>, %y: !tile.view<?x48xf32> {tile.output}, %n: index) grid affine_map<() -> (1)> sizes [] {
@@ -130,11 +126,10 @@ tile.func @part_of_a_panel(%x: !tile.view<?x64xf32>, %v: !tile.view<?x48xbf16>, 
     %p = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
     %f = tile.load %s[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
     %b = tile.load %v[%j, %c0] dims [0, 1] : !tile.view<?x48xbf16> -> tensor<64x48xbf16>
-    %lf = arith.mulf %l, %f : tensor<64xf32>
+    %lf = tile.rescale %l, %f : tensor<64xf32>, tensor<64xf32>
     %l1 = tile.reduce addf %p init %lf dim 1 : tensor<64x64xf32> -> tensor<64xf32>
     %a = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
-    %w = tile.broadcast %f dim 1 : tensor<64xf32> -> tensor<64x48xf32>
-    %acc = arith.mulf %o, %w : tensor<64x48xf32>
+    %acc = tile.rescale %o, %f dim(1) : tensor<64x48xf32>, tensor<64xf32>
     %o1 = tile.dot %a, %b, %acc : tensor<64x64xbf16>, tensor<64x48xbf16>, tensor<64x48xf32>
     scf.yield %l1, %o1 : tensor<64xf32>, tensor<64x48xf32>
   }

@@ -1,0 +1,46 @@
+//===- FoldScale.cpp - tile-fold-scale -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// exp2((x - r) c) = exp2(fma(x, c, -round(r c))): one operation per element instead of two,
+// for every reference of rows whose scale is finite and positive. tile-lower-stabilizer
+// says how rows with |r c| >= 2^15 are kept exact.
+//
+// Rejects nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Products.h"
+#include "ReferenceChain.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILEFOLDSCALE
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+struct FoldScale : tile::impl::TileFoldScaleBase<FoldScale> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (!isCount(getOperation(), bytes))
+      return signalPassFailure();
+    if (!haveOperandsOf(bytes, getOperation()))
+      return;
+    for (ReferenceChain &chain : collectChains(getOperation())) {
+      // Nothing is subtracted for a constant of 0.
+      FloatAttr constant = chain.getType().getConstant();
+      if (!(constant && constant.getValue().isZero()) && !chain.stabilizers.empty() &&
+          llvm::all_of(chain.stabilizers, canDecide))
+        chain.retype(chain.getType().withFold());
+    }
+  }
+};
+} // namespace
