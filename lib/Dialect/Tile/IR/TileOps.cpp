@@ -327,8 +327,7 @@ ParseResult IfAnyOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
                                      [&] { return parser.parseType(types.emplace_back()); }) ||
       (succeeded(parser.parseOptionalArrow()) && parser.parseType(ran)) ||
-      parser.parseRegion(*result.addRegion()) ||
-      parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseRegion(*result.addRegion()) || parser.parseOptionalAttrDict(result.attributes) ||
       parser.resolveOperand(rows, rowsType, result.operands) ||
       parser.resolveOperands(inits, types, loc, result.operands))
     return failure();

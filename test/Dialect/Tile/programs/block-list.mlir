@@ -17,18 +17,15 @@ tile.func @block_list(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = [
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index
   %zero = arith.constant 0.0 : f32
-  %lowest = arith.constant 0xFF800000 : f32
   %one = arith.constant 1.0 : f32
-  // log2(e) / sqrt(64).
-  %scale2 = arith.constant 0.18033688 : f32
   %i = arith.muli %t, %c128 : index
   %count = tile.load %counts[%h, %t] : !tile.view<?x?xi32> -> i32
   %n = arith.index_castui %count : i32 to index
   %qt = tile.load %q[%h, %i, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<128x64xf16>
   %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32>
-  %m0 = tile.broadcast %lowest : f32 -> tensor<128xf32>
+  %m0 = tile.reference : !tile.reference<128xf32>
   %l0 = tile.broadcast %zero : f32 -> tensor<128xf32>
-  %r:3 = scf.for %u = %c0 to %n step %c1 iter_args(%acc1 = %acc0, %m1 = %m0, %l1 = %l0) -> (tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>) {
+  %r:3 = scf.for %u = %c0 to %n step %c1 iter_args(%acc1 = %acc0, %m1 = %m0, %l1 = %l0) -> (tensor<128x64xf32>, !tile.reference<128xf32>, tensor<128xf32>) {
     %block = tile.load %blocks[%h, %t, %u] : !tile.view<?x?x?xi32> -> i32
     %place = arith.index_castui %block : i32 to index
     %j = arith.muli %place, %c64 : index
@@ -36,23 +33,14 @@ tile.func @block_list(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = [
     %vt = tile.load %v[%h, %j, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<64x64xf16>
     %none = tile.broadcast %zero : f32 -> tensor<128x64xf32>
     %s = tile.dot %qt, %kt, %none transpose_b : tensor<128x64xf16>, tensor<64x64xf16>, tensor<128x64xf32>
-    %m2 = tile.reduce maxnumf %s init %m1 dim 1 : tensor<128x64xf32> -> tensor<128xf32>
-    %mb = tile.broadcast %m2 dim 1 : tensor<128xf32> -> tensor<128x64xf32>
-    %d = arith.subf %s, %mb : tensor<128x64xf32>
-    %cb = tile.broadcast %scale2 : f32 -> tensor<128x64xf32>
-    %e = arith.mulf %d, %cb : tensor<128x64xf32>
-    %p = math.exp2 %e : tensor<128x64xf32>
-    %dm = arith.subf %m1, %m2 : tensor<128xf32>
-    %cr = tile.broadcast %scale2 : f32 -> tensor<128xf32>
-    %em = arith.mulf %dm, %cr : tensor<128xf32>
-    %f = math.exp2 %em : tensor<128xf32>
-    %lf = arith.mulf %l1, %f : tensor<128xf32>
+    // The scale is log2(e) / sqrt(64).
+    %m2, %p, %f, %ran = tile.stabilize %s, %m1 scale(0.18033688) dim(1) : tensor<128x64xf32>, !tile.reference<128xf32>
+    %lf = tile.rescale %l1, %f : tensor<128xf32>, tensor<128xf32>
     %l2 = tile.reduce addf %p init %lf dim 1 : tensor<128x64xf32> -> tensor<128xf32>
-    %fb = tile.broadcast %f dim 1 : tensor<128xf32> -> tensor<128x64xf32>
-    %af = arith.mulf %acc1, %fb : tensor<128x64xf32>
+    %af = tile.rescale %acc1, %f dim(1) : tensor<128x64xf32>, tensor<128xf32>
     %ph = arith.truncf %p : tensor<128x64xf32> to tensor<128x64xf16>
     %acc2 = tile.dot %ph, %vt, %af : tensor<128x64xf16>, tensor<64x64xf16>, tensor<128x64xf32>
-    scf.yield %acc2, %m2, %l2 : tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>
+    scf.yield %acc2, %m2, %l2 : tensor<128x64xf32>, !tile.reference<128xf32>, tensor<128xf32>
   }
   %ones = tile.broadcast %one : f32 -> tensor<128xf32>
   %inverse = arith.divf %ones, %r#2 : tensor<128xf32>

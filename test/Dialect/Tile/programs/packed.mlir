@@ -18,8 +18,6 @@ tile.func @packed(%q: !tile.view<?x?x?x64xf16> {tile.name = "q", tile.dims = ["B
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xFF800000 : f32
   %one = arith.constant 1.0 : f32
-  // log2(e) / sqrt(64).
-  %scale2 = arith.constant 0.18033688 : f32
   %i = arith.muli %t, %c128 : index
   %behind = arith.addi %b, %c1 : index
   %first = tile.load %starts[%b] : !tile.view<?xi32> -> i32
@@ -28,9 +26,9 @@ tile.func @packed(%q: !tile.view<?x?x?x64xf16> {tile.name = "q", tile.dims = ["B
   %hi = arith.index_castui %last : i32 to index
   %qt = tile.load %q[%b, %h, %i, %c0] dims [2, 3] : !tile.view<?x?x?x64xf16> -> tensor<128x64xf16>
   %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32>
-  %m0 = tile.broadcast %lowest : f32 -> tensor<128xf32>
+  %m0 = tile.reference : !tile.reference<128xf32>
   %l0 = tile.broadcast %zero : f32 -> tensor<128xf32>
-  %r:3 = scf.for %j = %lo to %hi step %c64 iter_args(%acc1 = %acc0, %m1 = %m0, %l1 = %l0) -> (tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>) {
+  %r:3 = scf.for %j = %lo to %hi step %c64 iter_args(%acc1 = %acc0, %m1 = %m0, %l1 = %l0) -> (tensor<128x64xf32>, !tile.reference<128xf32>, tensor<128xf32>) {
     %kt = tile.load %k[%h, %j, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<64x64xf16>
     %vt = tile.load %v[%h, %j, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<64x64xf16>
     %none = tile.broadcast %zero : f32 -> tensor<128x64xf32>
@@ -41,23 +39,14 @@ tile.func @packed(%q: !tile.view<?x?x?x64xf16> {tile.name = "q", tile.dims = ["B
     %vis = tile.broadcast %in dim 0 : tensor<64xi1> -> tensor<128x64xi1>
     %hidden = tile.broadcast %lowest : f32 -> tensor<128x64xf32>
     %x = arith.select %vis, %s, %hidden : tensor<128x64xi1>, tensor<128x64xf32>
-    %m2 = tile.reduce maxnumf %x init %m1 dim 1 : tensor<128x64xf32> -> tensor<128xf32>
-    %mb = tile.broadcast %m2 dim 1 : tensor<128xf32> -> tensor<128x64xf32>
-    %d = arith.subf %x, %mb : tensor<128x64xf32>
-    %cb = tile.broadcast %scale2 : f32 -> tensor<128x64xf32>
-    %e = arith.mulf %d, %cb : tensor<128x64xf32>
-    %p = math.exp2 %e : tensor<128x64xf32>
-    %dm = arith.subf %m1, %m2 : tensor<128xf32>
-    %cr = tile.broadcast %scale2 : f32 -> tensor<128xf32>
-    %em = arith.mulf %dm, %cr : tensor<128xf32>
-    %f = math.exp2 %em : tensor<128xf32>
-    %lf = arith.mulf %l1, %f : tensor<128xf32>
+    // The scale is log2(e) / sqrt(64).
+    %m2, %p, %f, %ran = tile.stabilize %x, %m1 scale(0.18033688) dim(1) : tensor<128x64xf32>, !tile.reference<128xf32>
+    %lf = tile.rescale %l1, %f : tensor<128xf32>, tensor<128xf32>
     %l2 = tile.reduce addf %p init %lf dim 1 : tensor<128x64xf32> -> tensor<128xf32>
-    %fb = tile.broadcast %f dim 1 : tensor<128xf32> -> tensor<128x64xf32>
-    %af = arith.mulf %acc1, %fb : tensor<128x64xf32>
+    %af = tile.rescale %acc1, %f dim(1) : tensor<128x64xf32>, tensor<128xf32>
     %ph = arith.truncf %p : tensor<128x64xf32> to tensor<128x64xf16>
     %acc2 = tile.dot %ph, %vt, %af : tensor<128x64xf16>, tensor<64x64xf16>, tensor<128x64xf32>
-    scf.yield %acc2, %m2, %l2 : tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>
+    scf.yield %acc2, %m2, %l2 : tensor<128x64xf32>, !tile.reference<128xf32>, tensor<128xf32>
   }
   %ones = tile.broadcast %one : f32 -> tensor<128xf32>
   %inverse = arith.divf %ones, %r#2 : tensor<128xf32>

@@ -18,8 +18,6 @@ tile.func @split_keys(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = [
   %zero = arith.constant 0.0 : f32
   %lowest = arith.constant 0xFF800000 : f32
   %one = arith.constant 1.0 : f32
-  // log2(e) / sqrt(64).
-  %scale2 = arith.constant 0.18033688 : f32
   %c3 = arith.constant 3 : index
   %c4 = arith.constant 4 : index
   %i = arith.muli %t, %c128 : index
@@ -33,9 +31,9 @@ tile.func @split_keys(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = [
   %hi = arith.minsi %up, %n : index
   %qt = tile.load %q[%h, %i, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<128x64xf16>
   %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32>
-  %m0 = tile.broadcast %lowest : f32 -> tensor<128xf32>
+  %m0 = tile.reference : !tile.reference<128xf32>
   %l0 = tile.broadcast %zero : f32 -> tensor<128xf32>
-  %r:3 = scf.for %j = %lo to %hi step %c128 iter_args(%acc1 = %acc0, %m1 = %m0, %l1 = %l0) -> (tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>) {
+  %r:3 = scf.for %j = %lo to %hi step %c128 iter_args(%acc1 = %acc0, %m1 = %m0, %l1 = %l0) -> (tensor<128x64xf32>, !tile.reference<128xf32>, tensor<128xf32>) {
     %kt = tile.load %k[%h, %j, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<128x64xf16>
     %vt = tile.load %v[%h, %j, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<128x64xf16>
     %none = tile.broadcast %zero : f32 -> tensor<128x128xf32>
@@ -46,26 +44,22 @@ tile.func @split_keys(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = [
     %vis = tile.broadcast %in dim 0 : tensor<128xi1> -> tensor<128x128xi1>
     %hidden = tile.broadcast %lowest : f32 -> tensor<128x128xf32>
     %x = arith.select %vis, %s, %hidden : tensor<128x128xi1>, tensor<128x128xf32>
-    %m2 = tile.reduce maxnumf %x init %m1 dim 1 : tensor<128x128xf32> -> tensor<128xf32>
-    %mb = tile.broadcast %m2 dim 1 : tensor<128xf32> -> tensor<128x128xf32>
-    %d = arith.subf %x, %mb : tensor<128x128xf32>
-    %cb = tile.broadcast %scale2 : f32 -> tensor<128x128xf32>
-    %e = arith.mulf %d, %cb : tensor<128x128xf32>
-    %p = math.exp2 %e : tensor<128x128xf32>
-    %dm = arith.subf %m1, %m2 : tensor<128xf32>
-    %cr = tile.broadcast %scale2 : f32 -> tensor<128xf32>
-    %em = arith.mulf %dm, %cr : tensor<128xf32>
-    %f = math.exp2 %em : tensor<128xf32>
-    %lf = arith.mulf %l1, %f : tensor<128xf32>
+    // The scale is log2(e) / sqrt(64).
+    %m2, %p, %f, %ran = tile.stabilize %x, %m1 scale(0.18033688) dim(1) : tensor<128x128xf32>, !tile.reference<128xf32>
+    %lf = tile.rescale %l1, %f : tensor<128xf32>, tensor<128xf32>
     %l2 = tile.reduce addf %p init %lf dim 1 : tensor<128x128xf32> -> tensor<128xf32>
-    %fb = tile.broadcast %f dim 1 : tensor<128xf32> -> tensor<128x64xf32>
-    %af = arith.mulf %acc1, %fb : tensor<128x64xf32>
+    %af = tile.rescale %acc1, %f dim(1) : tensor<128x64xf32>, tensor<128xf32>
     %ph = arith.truncf %p : tensor<128x128xf32> to tensor<128x128xf16>
     %acc2 = tile.dot %ph, %vt, %af : tensor<128x128xf16>, tensor<128x64xf16>, tensor<128x64xf32>
-    scf.yield %acc2, %m2, %l2 : tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>
+    scf.yield %acc2, %m2, %l2 : tensor<128x64xf32>, !tile.reference<128xf32>, tensor<128xf32>
   }
   tile.store %r#0, %po[%z, %h, %i, %c0] dims [2, 3] : tensor<128x64xf32>, !tile.view<4x?x?x64xf32>
-  tile.store %r#1, %pm[%z, %h, %i] dims [2] : tensor<128xf32>, !tile.view<4x?x?xf32>
+  // What a reference stands for is unspecified where nothing was seen.
+  %value = tile.reference_value %r#1 : !tile.reference<128xf32>
+  %unseen = arith.cmpf oeq, %r#2, %l0 : tensor<128xf32>
+  %lows = tile.broadcast %lowest : f32 -> tensor<128xf32>
+  %max = arith.select %unseen, %lows, %value : tensor<128xi1>, tensor<128xf32>
+  tile.store %max, %pm[%z, %h, %i] dims [2] : tensor<128xf32>, !tile.view<4x?x?xf32>
   tile.store %r#2, %pl[%z, %h, %i] dims [2] : tensor<128xf32>, !tile.view<4x?x?xf32>
   tile.return
 }
