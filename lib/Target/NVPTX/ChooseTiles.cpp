@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The table, and looking it up. A line serves head dimensions and weights up to
+// The table, and looking it up. A line serves head dimensions and register pressures up to
 // its own; `docs/performance.md` says what each was measured against. That no line
 // spills is seen by scripts/check_ptx.py.
 //
@@ -41,8 +41,8 @@ using namespace mlir::fa;
 namespace {
 
 /// What else than sums and scores takes registers.
-enum Weight {
-  /// Masks that compare positions, and scores of numbers that are the same for all of them.
+enum RegisterPressure {
+  /// Masks that compare indices, and scores of numbers that are the same for all of them.
   kLight,
   /// Functions of many steps that take few registers: of fewer keys their code is shorter,
   /// which the driver compiles sooner, and as fast.
@@ -54,7 +54,7 @@ enum Weight {
   kBits,
   /// Further tiles: captured tensors that differ from score to score,
   kTensors,
-  /// divisions of pairs of positions, functions of many steps; dropout beside medium ones,
+  /// divisions of indices of pairs, functions of many steps; dropout beside medium ones,
   kHeavy,
   /// and two of these.
   kMost
@@ -62,9 +62,9 @@ enum Weight {
 
 struct Tiles {
   /// Bytes of an element; the largest of both head dimensions, and the largest
-  /// weight, that it serves.
+  /// pressure, that it serves.
   int64_t bytes, headDim;
-  Weight weight;
+  RegisterPressure pressure;
   int64_t rows, keys, warps;
 };
 
@@ -127,13 +127,13 @@ bool isUniform(Region &score, unsigned capture) {
   });
 }
 
-/// Which positions a value of a region depends on: rows of scores, columns, or pairs.
-using Positions = llvm::DenseMap<Value, unsigned>;
+/// Between what a value of a region differs: rows of scores, columns, or pairs.
+using Differences = llvm::DenseMap<Value, unsigned>;
 constexpr unsigned kRows = 1, kColumns = 2, kPairs = 3;
 
 /// What an op takes, of numbers that differ between the columns of a tile: code that
 /// goes over all of them at once keeps what it computes between for each.
-Weight weighOp(Operation *op, unsigned positions) {
+RegisterPressure pressureOfOp(Operation *op, unsigned differs) {
   if (isa<scf::ForOp, scf::WhileOp>(op))
     return kHeavy;
   if (isa<scf::IfOp>(op))
@@ -158,24 +158,24 @@ Weight weighOp(Operation *op, unsigned positions) {
       return kMedium;
     [[fallthrough]];
   case region::Pressure::RoundedQuotient:
-    return positions == kPairs ? kHeavy : kMedium;
+    return differs == kPairs ? kHeavy : kMedium;
   case region::Pressure::Pairs:
-    return positions == kPairs && !op->getResultTypes().front().isInteger(1) ? kMedium : kLight;
+    return differs == kPairs && !op->getResultTypes().front().isInteger(1) ? kMedium : kLight;
   }
   llvm_unreachable("unknown pressure");
 }
 
 /// What the ops of a mask or a score take, and which takes most.
-std::pair<Weight, Operation *> weighRegion(Region &region, bool hasScore) {
-  std::pair<Weight, Operation *> most = {kLight, nullptr};
+std::pair<RegisterPressure, Operation *> pressureOfRegion(Region &region, bool hasScore) {
+  std::pair<RegisterPressure, Operation *> most = {kLight, nullptr};
   if (region.empty())
     return most;
-  Positions positions;
+  Differences differs;
   for (BlockArgument argument : region.getArguments().take_front(hasScore ? 5 : 4)) {
     // [score,] batch, head, row, column
     unsigned number = argument.getArgNumber() + (hasScore ? 0 : 1);
     constexpr unsigned of[] = {kPairs, 0, 0, kRows, kColumns};
-    positions[argument] = of[number];
+    differs[argument] = of[number];
   }
   unsigned some = 0;
   region.walk([&](Operation *op) {
@@ -184,43 +184,45 @@ std::pair<Weight, Operation *> weighRegion(Region &region, bool hasScore) {
       // What loops of a region carry is not followed.
       on |= isa<LoopLikeOpInterface>(inner) ? kPairs : 0;
       for (Value operand : inner->getOperands())
-        on |= positions.lookup(operand);
+        on |= differs.lookup(operand);
     });
     for (Value result : op->getResults())
-      positions[result] = on;
-    Weight weight = op->getNumResults() && (on & kColumns) ? weighOp(op, on) : kLight;
-    some += weight == kMedium;
+      differs[result] = on;
+    RegisterPressure pressure =
+        op->getNumResults() && (on & kColumns) ? pressureOfOp(op, on) : kLight;
+    some += pressure == kMedium;
     // Many that are cheap alone are not together.
-    if (weight == kMedium && some > 3)
-      weight = kHeavy;
-    if (weight > most.first)
-      most = {weight, op};
+    if (pressure == kMedium && some > 3)
+      pressure = kHeavy;
+    if (pressure > most.first)
+      most = {pressure, op};
   });
   return most;
 }
 
-Weight weigh(AttentionOp attention, bool aligned) {
-  Weight weight = aligned ? kLight : kMedium;
+RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
+  RegisterPressure pressure = aligned ? kLight : kMedium;
   for (auto [i, capture] : llvm::enumerate(attention.getCaptures())) {
     auto tensor = dyn_cast<RankedTensorType>(capture.getType());
     if (tensor && tensor.getRank() >= 2)
-      weight = kTensors;
+      pressure = kTensors;
     Region &score = attention.getScore();
     if (tensor && !score.empty()) {
       unsigned first = score.getNumArguments() - attention.getCaptures().size();
       if (!isUniform(score, first + i))
-        weight = std::max(weight, kMedium);
+        pressure = std::max(pressure, kMedium);
     }
   }
-  Weight regions = std::max(weighRegion(attention.getMask(), /*hasScore=*/false).first,
-                            weighRegion(attention.getScore(), /*hasScore=*/true).first);
+  RegisterPressure regions =
+      std::max(pressureOfRegion(attention.getMask(), /*hasScore=*/false).first,
+               pressureOfRegion(attention.getScore(), /*hasScore=*/true).first);
   // Two of those that take most.
-  if ((weight == kTensors) + attention.hasDropout() + (regions == kHeavy) > 1)
+  if ((pressure == kTensors) + attention.hasDropout() + (regions == kHeavy) > 1)
     return kMost;
-  weight = std::max(weight, regions);
+  pressure = std::max(pressure, regions);
   if (attention.hasDropout())
-    return weight == kLight ? kBits : std::max(weight, kHeavy);
-  return weight;
+    return pressure == kLight ? kBits : std::max(pressure, kHeavy);
+  return pressure;
 }
 
 /// The first line of a table that serves the attention, null where none does.
@@ -228,9 +230,9 @@ const Tiles *lookUp(ArrayRef<Tiles> table, AttentionOp attention, bool aligned) 
   Type element = getElementTypeOrSelf(attention.getQuery().getType());
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   int64_t headDim = std::max(attention.getHeadDim(), attention.getValueHeadDim());
-  Weight weight = weigh(attention, aligned);
+  RegisterPressure pressure = pressureOf(attention, aligned);
   const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
-    return tiles.bytes == bytes && headDim <= tiles.headDim && weight <= tiles.weight;
+    return tiles.bytes == bytes && headDim <= tiles.headDim && pressure <= tiles.pressure;
   });
   return line == table.end() ? nullptr : line;
 }
@@ -368,15 +370,15 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     if (info && !keys)
       chosenKeys = fit(attention, chosenRows, chosenKeys, chosenWarps, async, pad, *info);
     for (bool hasScore : {false, true}) {
-      auto [weight, op] =
-          weighRegion(hasScore ? attention.getScore() : attention.getMask(), hasScore);
+      auto [pressure, op] =
+          pressureOfRegion(hasScore ? attention.getScore() : attention.getMask(), hasScore);
       if (op)
-        remarkPassed(*this, attention.getLoc(), "weight")
-            << fa::decision("tiles for {0}", weight == kHeavy    ? "heavy registers"
-                                             : weight == kMedium ? "medium registers"
-                                                                 : "long code")
+        remarkPassed(*this, attention.getLoc(), "register_pressure")
+            << fa::decision("tiles for {0}", pressure == kHeavy    ? "heavy registers"
+                                             : pressure == kMedium ? "medium registers"
+                                                                   : "long code")
             << remark::reason("'{0}' of the {1} takes {2}", op->getName().getStringRef(),
-                              hasScore ? "score" : "mask", weight == kLong ? "it" : "them");
+                              hasScore ? "score" : "mask", pressure == kLong ? "it" : "them");
     }
     bool narrower = async && !keys && !shortSequences && chosenKeys > kKeysOfBand &&
                     attention.getHeadDim() > kNarrowHead && !attention.getMask().empty();
