@@ -62,16 +62,15 @@ static bool isEven(FuncOp func) {
   return true;
 }
 
-/// The one role that fills rings from memory, if it has no tiles: it is ahead of the
-/// others, which may fill rings for what they store.
+/// Return the one role that fills rings from memory, if it does so by the TMA alone and has no
+/// tiles: one thread of it takes numbers. It is ahead of the others, which may fill rings for
+/// what they store.
 static RoleOp findTaker(RolesOp roles) {
   RoleOp taker;
   bool good = true;
-  roles.walk([&](Operation *op) {
-    if (!isa<PutOp>(op))
-      return;
-    auto role = op->getParentOfType<RoleOp>();
-    good &= !taker || taker == role;
+  roles.walk([&](PutOp put) {
+    auto role = put->getParentOfType<RoleOp>();
+    good &= put.getCopy() == Copy::tma && (!taker || taker == role);
     taker = role;
   });
   if (!taker || !good)
