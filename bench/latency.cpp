@@ -36,7 +36,7 @@ static void check(const fa::Error &error) {
   std::exit(1);
 }
 
-/// Whether attention is causal only.
+/// Record whether attention is causal only.
 static bool isPlain = false;
 
 /// Causal ALiBi with a soft cap, or only causal; each number makes it another program.

@@ -196,6 +196,41 @@ def license_header(tree):
             yield "%s:1: no license header; copy it from a file beside it" % file
 
 
+BEGINNINGS = re.compile(r"^\s*/// (Of|What|Whether)\b")
+
+
+@rule
+def comments_are_sentences(tree):
+    """A doc comment is a whole sentence, which begins with a verb."""
+    return lines_matching(tree, tree.select((".cpp", ".h", ".td", ".c")), BEGINNINGS,
+                          "'%s' begins no sentence; begin with a verb (Return whether, Collect)")
+
+
+# What the field has another word for. In two parts, so that this file does not have them.
+OWN_WORDS = {
+    "copy" + " engine": "TMA", "cache of second" + " level": "L2",
+    "tile-order" + "-warpgroups": "tile-pingpong-warpgroups",
+    "turn" + "_take": "pingpong_wait", "turn" + "_pass": "pingpong_arrive",
+    "take" + "_number": "scheduler_next", "find" + "_count": "scheduler_peek",
+    "open" + "_count": "scheduler_reset", "tile-persist" + "-grid": "tile-make-persistent",
+    "own" + "_steps": "warpgroup_bounds", "own" + "_condition": "warpgroup_condition",
+    "of" + "_rows": "row_derived", "lag" + " behind": "slack", "wide" + "-threshold": "slack",
+    "computed" + "Alike": "isEquivalent", "sent" + "As": "sentThroughRing"}
+WORD = re.compile(r"\b(%s)\b" % "|".join(w.replace(" ", r"\s+") for w in OWN_WORDS), re.I)
+
+
+@rule
+def words_of_the_field(tree):
+    """No word of our own where the field has one (docs/architecture.md explains the others)."""
+    for file in tree.select(CODE):
+        text = tree.text(file)
+        for match in WORD.finditer(text):
+            old = re.sub(r"\s+", " ", match.group(0))
+            new = next(v for k, v in OWN_WORDS.items() if k.lower() == old.lower())
+            yield "%s:%d: the field says '%s' for '%s'" % (
+                file, text.count("\n", 0, match.start()) + 1, new, old)
+
+
 # In two parts, so that this file does not have them.
 PLACES = re.compile("|".join([
     r"(?<![\w.}])/" + r"work/", r"(?<![\w.])/" + r"home/\w", r"\blocal" + r"host\b",
@@ -214,6 +249,9 @@ def no_places(tree):
 def commands_exist(tree):
     """A lit test runs something, and a test's file has a suffix that lit reads."""
     for file in tree.select((".mlir",), ("test/",)):
+        config = os.path.dirname(file) + "/lit.local.cfg"
+        if config in tree.files and ".mlir" not in tree.text(config):
+            continue  # another test runs the files of this folder
         if "/Inputs/" not in file and "RUN:" not in tree.text(file):
             yield "%s:1: has no RUN line, so lit runs nothing" % file
 
@@ -296,6 +334,12 @@ SELF_TESTS = [
     ("conversion-only-retypes", "lib/Conversion/FAToTile/A.cpp", "\n",
      "arith::MaximumFOp::create(b);\n"),
     ("license-header", "lib/A.cpp", HEADER, "int a;\n"),
+    ("comments-are-sentences", "lib/A.cpp", "/// Return whether it is.\n/// of it\n",
+     "/// Return it.\n  /// " + "Whether it is.\n"),
+    ("comments-are-sentences", "include/A.td", "// Of this\n", "/// " + "Of this, that.\n"),
+    ("words-of-the-field", "docs/a.md", "the TMA; one of rows; an own step\n",
+     "a copy\n" + "engine\n"),
+    ("words-of-the-field", "lib/A.cpp", "copy(); // engine\n", "tile.take" + "_number\n"),
     ("no-places", "docs/a.md", "lib/work/a\n", "see /" + "work/main\n"),
     ("commands-exist", "test/A.mlir", "// RUN: true\n", "func.func @f()\n"),
 ]

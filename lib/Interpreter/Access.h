@@ -13,7 +13,7 @@
 namespace mlir::fa::interpreter {
 
 /// How far each agent was when this one last waited for it; its own entry is
-/// the time of what it does now. Times start at 1. Behind the agents, each
+/// the time of what it does now. Times start at 1. After the agents, each
 /// barrier has an entry for the copies that it waited for.
 using Clock = SmallVector<uint32_t, 32>;
 
@@ -29,7 +29,7 @@ struct Access {
   Operation *op;
 };
 
-/// What is wrong with an access; no message where nothing is.
+/// Describe what is wrong with an access; no message where nothing is.
 struct Fault {
   std::string message;
   /// The other op, and what it did.
@@ -68,7 +68,7 @@ struct Copy {
   /// Who started it, and, for the TMA, the barrier that it signals.
   unsigned agent;
   unsigned signal = 0;
-  /// What SharedMemory knows its source by.
+  /// Hold the number that SharedMemory knows its source by.
   uint64_t source = 0;
 };
 
@@ -78,7 +78,7 @@ struct BulkStore {
   ElementRange range;
   const Memory *memory;
   SmallVector<int64_t, 4> start, dims;
-  /// Whether it has been stored already.
+  /// Record whether it has been stored already.
   bool isStored = false;
   Operation *op;
 };

@@ -17,7 +17,7 @@
 
 namespace mlir::fa::interpreter {
 
-/// What a launch has taken of a count.
+/// Count what a launch has taken of a count.
 struct Count {
   /// The first op to open it, and with which total.
   Operation *opened;
@@ -25,17 +25,17 @@ struct Count {
   uint64_t taken = 0;
 };
 
-/// What is known of a program before it is run.
+/// Hold what is known of a program before it is run.
 struct Program {
   explicit Program(tile::FuncOp func);
 
   tile::FuncOp func;
-  /// Whether slots go by number, or there are roles: then an agent per warp runs
+  /// Record whether slots go by number, or there are roles: then an agent per warp runs
   /// it, or two, each half of the threads, where there is only one.
   bool byNumber = false;
   tile::RolesOp roles;
   unsigned agents = 1, barriers = 0;
-  /// What a launch starts.
+  /// Count the blocks that a launch starts.
   int64_t blocks = 1;
   /// Roles whose first warp alone does all; slots go by number.
   SmallPtrSet<Operation *, 2> forOneWarp;
@@ -54,7 +54,7 @@ private:
   llvm::DenseMap<std::pair<Type, unsigned>, std::vector<uint16_t>> owners;
 };
 
-/// One instance of a program: what its agents share.
+/// One work tile of a program: what its agents share.
 struct Instance {
   Instance(Program &program, ArrayRef<Argument> arguments, SmallVector<int64_t> ids,
            const Options &options, uint64_t seed, uint64_t &opsLeft)
@@ -73,12 +73,12 @@ struct Instance {
   uint64_t choices;
   SharedMemory memory;
   Barriers barriers;
-  /// Copies of the engine that are on their way.
+  /// Copies of TMA that are on their way.
   std::vector<Copy> engine;
   /// The number of each ring, turn and (the first of) barriers, which the first
   /// agent to come there adds.
   llvm::DenseMap<Operation *, unsigned> numbers;
-  /// What each op on a count has found so far, and the counts that are opened.
+  /// Hold what each op on a count has found so far, and the counts that are opened.
   llvm::DenseMap<Operation *, std::vector<uint64_t>> found;
   SmallPtrSet<const std::byte *, 2> opened;
 };
@@ -97,11 +97,11 @@ public:
   bool hasEnded() const { return frames.empty(); }
   /// The op that the agent is blocked at, or the barrier that it has come to.
   Operation *getWaiting() const { return atBarrier ? atBarrier : frames.back().next; }
-  /// Whether the agent has come to a barrier, and goes on when `pass` says so.
+  /// Return whether the agent has come to a barrier, and goes on when `pass` says so.
   bool isAtBarrier() const { return atBarrier; }
   void pass(const Clock &joined);
   const Clock &getClock() const { return clock; }
-  /// What a blocked agent waits for.
+  /// Describe what a blocked agent waits for.
   std::string describeWait() const;
 
   /// An error at an op, that says where and with which seed it was found.
@@ -189,7 +189,7 @@ private:
 
   Instance &instance;
   unsigned number;
-  /// Of the role that the agent is in, or of the program.
+  /// Hold the warps of the role that the agent is in, or of the program.
   unsigned firstWarp = 0, warps;
   tile::RoleOp role;
   Clock clock;
@@ -209,7 +209,7 @@ private:
   llvm::DenseMap<Operation *, size_t> numFound;
 };
 
-/// What the blocks of a launch have left of its counts.
+/// Check what the blocks of a launch have left of its counts.
 LogicalResult checkCounts(const Program &program, uint64_t seed);
 
 } // namespace mlir::fa::interpreter

@@ -32,7 +32,7 @@ void Agent::enterRole(tile::RolesOp op) {
   }
 }
 
-/// All go on together behind the roles.
+/// All go on together after the roles.
 void Agent::leaveRole() {
   Operation *roles = role->getParentOp();
   frames.pop_back();
@@ -56,7 +56,7 @@ LogicalResult Agent::barrierAt(Operation *op, Value barriers, Value slot, unsign
   return success();
 }
 
-/// What the engine copies from or to: the view of the map, where there is one.
+/// Return what the TMA copies from or to: the view of the map, where there is one.
 const Memory &Agent::viewOf(Value map, Value view, SmallVectorImpl<int64_t> &dims) const {
   auto argument = dyn_cast_or_null<BlockArgument>(map);
   if (!argument)
@@ -138,7 +138,7 @@ LogicalResult Agent::storeOut(BulkStore &copy, const Elements &tile) {
   return success();
 }
 
-/// What was copied out was there until now.
+/// Wait for copies out; what they read was there until now.
 LogicalResult Agent::waitForCopiesOut(Operation *op) {
   for (BulkStore &copy : copiesOut) {
     TileRef tile;

@@ -36,7 +36,7 @@ LogicalResult Agent::tileOfOperand(Operation *op, Value operand, TileRef &tile,
   return success();
 }
 
-/// What an asynchronous product reads of operand 0 or 1: of a, where whole
+/// Return what an asynchronous product reads of operand 0 or 1: of a, where whole
 /// warpgroups share its rows, those of this one.
 ElementRange Agent::rowsOfProduct(tile::DotStartOp op, unsigned operand) const {
   constexpr unsigned kWarpsOfGroup = 4;

@@ -7,7 +7,7 @@
 //
 // Barriers in shared memory (arrivals, bytes, phases), numbered barriers and
 // turns. All of them hand on clocks: who waited knows what those who arrived
-// had done, and what the engine had copied for that barrier.
+// had done, and what TMA had copied for that barrier.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,16 +26,16 @@ public:
 
   /// Adds the barriers of an op; returns the number of the first.
   unsigned add(tile::BarriersOp op);
-  /// Whether the phase of a parity is complete; joins what came before it.
+  /// Return whether the phase of a parity is complete; join what came before it.
   bool wait(unsigned barrier, bool parity, Clock &clock) const;
   /// An arrival, with bytes that are to come. The agent's time goes on.
   Fault arrive(unsigned agent, Clock &clock, unsigned barrier, int64_t bytes, Operation *op,
                unsigned reader = 0);
-  /// When the copy lands, as an access of the engine.
+  /// When the copy lands, as an access of TMA.
   Access engineAccess(const Copy &copy);
   /// The bytes of a copy are there.
   Fault land(const Copy &copy, int64_t bytes);
-  /// What a phase lacks, for one who waits.
+  /// Describe what a phase lacks, for one who waits.
   std::string describe(unsigned barrier) const;
   /// That no phase has begun and is not complete.
   Fault checkComplete(Operation *&op) const;
@@ -49,7 +49,7 @@ public:
   };
   Arrival arriveNamed(unsigned agent, Clock &clock, int64_t id, int64_t threads, bool waits,
                       Operation *op);
-  /// Whether the barrier was completed after an arrival; joins what came before.
+  /// Return whether the barrier was completed after an arrival; join what came before.
   bool waitNamed(int64_t id, uint64_t completions, Clock &clock) const;
   std::string describeNamed(int64_t id) const;
 
@@ -75,7 +75,7 @@ private:
     Operation *lastExpect = nullptr;
     /// Who arrived in the running phase, and as which reader of a ring.
     SmallVector<std::pair<unsigned, unsigned>, 16> arrived;
-    /// What those knew who arrived in the running phase, and in those before.
+    /// Hold what those knew who arrived in the running phase, and in those before.
     Clock running, done;
   };
   struct Named {

@@ -63,7 +63,7 @@ private:
   uint64_t state;
 };
 
-/// What a value of a type is that was not written: NaN, or noise.
+/// Return a value of a type that was not written: NaN, or noise.
 inline RegionValue poisonOf(Type element, Random &random) {
   RegionValue value;
   if (isa<FloatType>(element))

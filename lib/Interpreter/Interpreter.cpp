@@ -19,19 +19,19 @@ using namespace mlir::fa::interpreter;
 // What is known before a program is run
 //===----------------------------------------------------------------------===//
 
-/// What `tile-lower-rings` makes: there is an agent for each warp.
+/// Return whether `tile-lower-rings` makes the op: there is an agent for each warp.
 static bool goesByNumber(Operation *op) {
   return isa<tile::SlotAtOp, tile::CopyOp, tile::CopyCommitOp, tile::CopyWaitOp, tile::FenceAsyncOp,
              tile::BulkStoreWaitOp, tile::BarrierOp, tile::BarriersOp, tile::NamedWaitOp,
              tile::NamedArriveOp>(op);
 }
 
-/// What it removes.
+/// Return whether `tile-lower-rings` removes the op.
 static bool isOfRings(Operation *op) {
   return isa<tile::PutOp, tile::PutValueOp, tile::GetOp, tile::ReleaseOp, tile::PingpongOp>(op);
 }
 
-/// Whether an op of another dialect than tile computes on numbers alone.
+/// Return whether an op of another dialect than tile computes on numbers alone.
 static bool isElementwise(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   if ((dialect != "arith" && dialect != "math" && dialect != "index") || !op->getNumOperands())
@@ -56,7 +56,7 @@ static bool isKnown(Operation *op) {
          (isa_and_nonnull<tile::TileDialect>(op->getDialect()) && !isa<tile::FuncOp>(op));
 }
 
-/// Whether that many elements of a type can be held.
+/// Return whether that many elements of a type can be held.
 static bool isKnown(Type element, ArrayRef<int64_t> shape, int64_t count = 1) {
   for (int64_t size : shape)
     if (size < 1 || size > kMaxElements || (count *= size) > kMaxElements)
@@ -150,7 +150,7 @@ LogicalResult interpreter::check(tile::FuncOp func) {
   return checkRoles(func, warps ? warps.getInt() : 0);
 }
 
-/// Whether nothing in a role is more than one thread's work, so that one does it
+/// Return whether nothing in a role is more than one thread's work, so that one does it
 /// (as convert-tile-to-nvvm has it).
 static bool isForOneThread(tile::RoleOp role) {
   return !role.getBody()
@@ -277,7 +277,7 @@ LogicalResult interpreter::run(tile::FuncOp func, ArrayRef<Argument> arguments,
   }
   Program program(func);
   Random random(options.seed);
-  // Blocks that run several instances: one, two, ..., or as many as those.
+  // Blocks that run several work tiles: one, two, ..., or as many as those.
   if (func->hasAttr(tile::TileDialect::kBlocksPerSMAttr) && !grid->empty()) {
     int64_t blocks = 1 + random.below(4);
     count = blocks < 4 ? std::min(count, blocks) : count;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One op of one agent at a time. Copies of the engine land as late as may be,
+// One op of one agent at a time. Copies of TMA land as late as may be,
 // when no agent can go on, or, for some seeds, earlier.
 //
 //===----------------------------------------------------------------------===//
@@ -79,7 +79,7 @@ LogicalResult Scheduler::turn() {
   return passBarrier();
 }
 
-/// A copy of the engine arrives, any of those on their way.
+/// A copy of TMA arrives, any of those on their way.
 LogicalResult Scheduler::land() {
   size_t choice = instance.random.below(instance.engine.size());
   Copy copy = std::move(instance.engine[choice]);

@@ -12,7 +12,7 @@
 
 namespace mlir::fa::interpreter {
 
-/// Runs all agents to their end, in an order that the instance's seed chooses.
+/// Runs all agents to their end, in an order that the work tile's seed chooses.
 LogicalResult runInstance(Instance &instance);
 
 } // namespace mlir::fa::interpreter

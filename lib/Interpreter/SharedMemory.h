@@ -27,7 +27,7 @@ namespace mlir::fa::interpreter {
 
 class SharedMemory {
 public:
-  /// Behind the agents, some engines may write.
+  /// After the agents, some engines may write.
   SharedMemory(unsigned agents, unsigned engines, Random &random)
       : agents(agents), engines(engines), random(random) {}
 
@@ -37,7 +37,7 @@ public:
 
   //===--- as rings -------------------------------------------------------===//
 
-  /// Whether another warp has done the agent's next put; a fault where it was
+  /// Return whether another warp has done the agent's next put; a fault where it was
   /// by another op.
   bool wasPut(unsigned ring, unsigned agent, Operation *op, Fault &fault);
   bool canPut(unsigned ring) const;
@@ -59,7 +59,7 @@ public:
   /// The elements are poison until `land`.
   Fault startCopy(const Access &access, Copy &copy, Source source);
   void land(const Access &access, const Copy &copy);
-  /// What the agent wrote, and what its copies brought, is there for asynchronous readers.
+  /// Return what the agent wrote, and what its copies brought, is there for asynchronous readers.
   void fence(const Access &access);
 
   //===--- both -----------------------------------------------------------===//
@@ -132,7 +132,7 @@ private:
   std::vector<Ring> rings;
   /// By agent: what it wrote since its last fence.
   std::vector<std::vector<std::pair<SlotRef, std::vector<int32_t>>>> unfenced;
-  /// What asynchronous copies read, by numbers from 1.
+  /// Hold what asynchronous copies read, by numbers from 1.
   std::map<uint64_t, Source> sources;
   uint64_t numSources = 0;
 };

@@ -33,7 +33,7 @@ struct Evidence {
 
 static bool isTensor(Type type) { return isa<TensorType>(type); }
 
-/// Of a func.func: attention, or what is made of it, or else tensors make a
+/// Find the phase of a func.func: attention, or what is made of it, or else tensors make a
 /// phase; a function without any of them is past them all.
 static Evidence findIn(func::FuncOp function) {
   // A kernel without tiles is after phase linalg what it is after phase vector, but for its
@@ -81,7 +81,7 @@ static Evidence findIn(LLVM::LLVMFuncOp function) {
   return gpu ? Evidence{"nvvm", function} : Evidence{"llvm", function, "nvvm"};
 }
 
-/// Of one op of the module; no phase where it may stand anywhere.
+/// Find the phase of one op of the module; none where it may stand anywhere.
 static Evidence find(Operation &op) {
   if (auto function = dyn_cast<func::FuncOp>(op))
     return findIn(function);

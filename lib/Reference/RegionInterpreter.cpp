@@ -209,7 +209,7 @@ LogicalResult RegionProgram::check(Region &region) {
 
 static unsigned widthOf(Type type) { return type.isIndex() ? 64 : type.getIntOrFloatBitWidth(); }
 
-/// What is not in the types.
+/// Adjust an instruction by what is not in the types.
 static void adjust(Operation *op, RegionInstruction &instruction) {
   // A narrower result takes the low bits either way.
   if (instruction.code == RegionCode::ExtSI && instruction.toWidth < instruction.width)

@@ -15,7 +15,7 @@ using namespace mlir::fa;
 
 namespace {
 
-/// Of `count` things, `samples` that stand in the middle of equal shares. The middle may lie
+/// Choose, of `count` things, `samples` in the middle of equal shares. The middle may lie
 /// between two: `at` is the lower one, and `next` the part that the one after it has.
 struct Middle {
   int64_t at;

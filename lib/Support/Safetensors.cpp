@@ -102,7 +102,7 @@ llvm::Error Reader::readHeader() {
   return llvm::Error::success();
 }
 
-/// What the JSON parser lets pass: repeated keys, of which it keeps one, and
+/// Refuse what the JSON parser lets pass: repeated keys, of which it keeps one, and
 /// nesting deep enough to exhaust its stack. Runs on unchecked text.
 llvm::Error Reader::scanJson(StringRef json) {
   struct Level {

@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace mlir::fa;
 
 namespace {
-/// Runs one instance: integers where they are known, tiles only by their size.
+/// Runs one work tile: integers where they are known, tiles only by their size.
 class Counter {
 public:
   Counter(ArrayRef<unsigned> arguments, const LaunchShapes &shapes, const ProductScheme &scheme,
@@ -168,7 +168,7 @@ static double &productsOf(KernelCost &cost, RankedTensorType a, tile::Precision 
   return cost.productsIEEE;
 }
 
-/// What one op on tiles costs.
+/// Count the cost of one op on tiles.
 void Counter::countTile(Operation *op) {
   if (auto dot = dyn_cast<tile::DotOp>(op)) {
     auto a = cast<RankedTensorType>(dot.getA().getType());
@@ -310,7 +310,7 @@ llvm::Expected<KernelCost> fa::countKernel(tile::FuncOp function, const Manifest
   Counter counter(kernel.arguments, shapes, scheme, cost);
   for (int64_t sample = 0; sample < samples; ++sample) {
     // In the middle of its share, so that ends do not count twice. Where that lies between two
-    // instances, one sample takes the first and the next one the second.
+    // work tiles, one sample takes the first and the next one the second.
     __int128 twice = (__int128(2) * sample + 1) * instances - samples, step = 2 * samples;
     auto number = static_cast<int64_t>((twice + (sample % 2 ? step - 1 : 0)) / step);
     SmallVector<int64_t> instance(extents->size());

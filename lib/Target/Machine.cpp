@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How units share a multiprocessor's time, by what its warps can do at once. Units whose
+// How units share an SM's time, by what its warps can do at once. Units whose
 // work overlaps, but not wholly, as each begins and ends alone and all are asked through
 // the same issue slots, take between the longest and the sum of theirs: the 2-norm.
 //
@@ -17,7 +17,7 @@
 //   take turns: their sum. Shared memory is read by other instructions of the warps, into
 //   registers, which overlaps both.
 //
-// The last wave of instances does not fill the machine. Where they are equally long
+// The last wave of work tiles does not fill the machine. Where they are equally long
 // it takes as long as a full one; where they are not, the longest come first, and
 // the shortest fill the gaps: half of the loss. Less than one wave takes as long as one.
 //

@@ -451,7 +451,7 @@ llvm::Expected<ManifestModule> Reader::read(const json::Value &root) {
   return module;
 }
 
-/// Whether brackets nest deeper than any manifest's: the parser recurses.
+/// Return whether brackets nest deeper than any manifest's: the parser recurses.
 static bool nestsDeeply(StringRef text) {
   int64_t depth = 0;
   bool quoted = false;

@@ -115,7 +115,7 @@ static FailureOr<ManifestParameter> makeTensorMap(const Manifest &manifest, tile
   return parameter;
 }
 
-/// What the launch arguments of a kernel become (the ABI in Manifest.h).
+/// Add what the launch arguments of a kernel become (the ABI in Manifest.h).
 static LogicalResult addParameters(const Manifest &manifest, ManifestKernel &info,
                                    tile::FuncOp kernel) {
   for (auto [i, argument] : llvm::enumerate(info.arguments)) {
@@ -141,7 +141,7 @@ static LogicalResult addParameters(const Manifest &manifest, ManifestKernel &inf
   return success();
 }
 
-/// What a kernel takes for granted of its views, as guards of the variant.
+/// Add what a kernel relies on of its views, as guards of the variant.
 static void addGuards(ManifestVariant &variant, const ManifestKernel &info, tile::FuncOp kernel) {
   for (auto [i, argument] : llvm::enumerate(info.arguments)) {
     auto align = kernel.getArgAttrOfType<IntegerAttr>(i, tile::TileDialect::kAlignAttr);

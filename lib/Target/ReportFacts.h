@@ -39,7 +39,7 @@ struct KernelFacts {
   const ScheduleDetails *schedule = nullptr;
 };
 
-/// What the kernels of one entry do together, and how long that takes.
+/// Hold what the kernels of one entry do together, and how long that takes.
 struct CostFacts {
   KernelCost work;
   KernelTime time;
@@ -51,7 +51,7 @@ struct CostFacts {
   /// Products of matrices at these precisions, a second; a roof.
   double peak = 0;
 
-  /// What rates and intensities count: visible pairs, or visited tiles where those are not known.
+  /// Return what rates and intensities count: visible pairs, or visited tiles without those.
   double flops() const { return visible.value_or(work.products()); }
   double tiled() const { return work.loaded + work.stored; }
   static double ratio(double a, double b) { return b > 0 ? a / b : 0; }

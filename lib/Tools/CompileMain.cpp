@@ -202,7 +202,7 @@ static LogicalResult emitArtifact(ModuleOp module, const CompileOptions &compile
   return success();
 }
 
-/// What `--emit` may be for a target.
+/// Return what `--emit` may be for a target.
 static ArrayRef<StringRef> getEmits(bool gpu) {
   static const StringRef forCPU[] = {"mlir", "llvm", "obj", "report"};
   static const StringRef forGPU[] = {"mlir", "llvm", "ptx", "cubin", "artifact", "report"};

@@ -63,7 +63,7 @@ static ScheduleDetails describe(tile::FuncOp kernel) {
   return details;
 }
 
-/// What the driver says of a kernel, where there is one like it: kernels of variants share
+/// Read what the driver says of a kernel, where there is one like it: kernels of variants share
 /// their name.
 static bool readDriver(ArrayRef<EmitReportOptions::LoadedKernel> loaded, StringRef name,
                        ScheduleDetails &details) {
@@ -78,7 +78,7 @@ static bool readDriver(ArrayRef<EmitReportOptions::LoadedKernel> loaded, StringR
   return false;
 }
 
-/// What ptxas says of the kernels of a module of phase schedule, where there is one.
+/// Read what ptxas says of the kernels of a module of phase schedule, where there is one.
 static LogicalResult readPtxas(ModuleOp module, const CompileOptions &compile,
                                StringRef dumpPhasesTo, ReportOptions &report) {
   const nvptx::Target &target = *nvptx::getTarget(compile.target);
@@ -121,7 +121,7 @@ static LogicalResult readSchedule(ModuleOp module, const CompileOptions &compile
   return counted ? success() : readPtxas(module, compile, options.dumpPhasesTo, report);
 }
 
-/// Whether tensors at a problem, one element after the other, hold the guards of a module of
+/// Return whether tensors at a problem, one element after the other, hold the guards of a module of
 /// phase schedule.
 static FailureOr<bool> holdsGuards(ModuleOp module, const Problem &problem) {
   FailureOr<std::vector<Manifest>> manifests = readManifests(module);

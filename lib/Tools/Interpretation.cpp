@@ -129,7 +129,7 @@ public:
     memory.data = bytes.data();
   }
 
-  /// What memory may hold that nobody has written.
+  /// Fill memory with what it may hold that nobody has written.
   void fill(std::mt19937_64 &random) {
     for (std::byte &byte : bytes)
       byte = static_cast<std::byte>(random());
@@ -217,7 +217,7 @@ resolveShapes(const Manifest &manifest, const std::vector<HostTensor> &inputs,
   return llvm::Error::success();
 }
 
-/// Whether the strides are what the program relies on; addresses always are.
+/// Return whether the strides are what the program relies on; addresses always are.
 static bool guardsHold(const Manifest &manifest,
                        const std::vector<std::unique_ptr<Strided>> &tensors) {
   for (const ManifestGuard &guard : manifest.variants.front().guards)

@@ -104,7 +104,7 @@ struct Options {
 
 } // namespace
 
-/// What errors call the program.
+/// Return what errors call the program.
 static std::string nameOfText(const Options &options) {
   return options.program == "-" ? "<stdin>" : options.program.getValue();
 }
@@ -298,7 +298,7 @@ static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
   return (*program)->run(inputs, shapes, layout, options.seed);
 }
 
-/// What --device and --target ask for.
+/// Set what --device and --target ask for.
 static llvm::Error setDevice(const Options &options, fa_compile_options &compile) {
   llvm::StringRef device = options.device;
   llvm::StringRef rest = device;
@@ -312,7 +312,7 @@ static llvm::Error setDevice(const Options &options, fa_compile_options &compile
   return llvm::Error::success();
 }
 
-/// What fa_compile_options.threads takes at most.
+/// Bound fa_compile_options.threads.
 static constexpr int kMaxThreads = 1024;
 
 /// Do what the options ask for. `source` becomes the text of the program once it is read.

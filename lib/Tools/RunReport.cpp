@@ -21,7 +21,7 @@ using namespace mlir::fa;
 
 namespace {
 
-/// What the report says of an entry.
+/// Hold what the report says of an entry.
 struct Summary {
   double flops = 0, intensity = 0, estimate = 0, peak = 0, bandwidth = 0;
   std::string ratesOf;

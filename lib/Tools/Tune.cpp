@@ -42,7 +42,7 @@ std::string Choices::describe() const {
   return text.empty() ? "default" : text;
 }
 
-/// What fa-run takes them by.
+/// Return the options by which fa-run takes them.
 static std::string optionsFor(const Choices &choices) {
   std::string text;
   for (auto [name, value] :
@@ -77,7 +77,7 @@ static std::vector<Choices> tilesFor(llvm::StringRef target) {
   return all;
 }
 
-/// What else to try with the tiles that were fastest.
+/// Return what else to try with the tiles that were fastest.
 static std::vector<Choices> schedulesFor(llvm::StringRef target, const Choices &tiles) {
   std::vector<Choices> all;
   const nvptx::Target *gpu = nvptx::getTarget(target);
@@ -109,7 +109,7 @@ static double allowedDifference(const std::vector<HostTensor> &inputs) {
   return 4 * epsilon;
 }
 
-/// What is wrong with outputs; empty where they agree with those of the default.
+/// Return what is wrong with outputs; empty where they agree with those of the default.
 static std::string compare(const std::vector<HostTensor> &outputs,
                            const std::vector<HostTensor> &expected, double allowed) {
   for (auto [output, other] : llvm::zip_equal(outputs, expected)) {

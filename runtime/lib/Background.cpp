@@ -11,7 +11,7 @@
 
 using namespace mlir::fa;
 
-/// What a compilation may nest to; where the limit of the process says less, or
+/// Bound what a compilation may nest to; where the limit of the process says less, or
 /// nothing, threads would get less.
 static constexpr size_t kStackBytes = size_t(8) << 20;
 

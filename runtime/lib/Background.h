@@ -39,7 +39,7 @@ private:
 
     std::function<void()> work;
     std::atomic<bool> done{false};
-    /// Of the one that joins.
+    /// Guard the thread that joins.
     std::mutex mutex;
     bool joined = false;
     pthread_t thread;

@@ -149,7 +149,7 @@ llvm::Error Executor::run(llvm::StringRef name, llvm::ArrayRef<Argument> argumen
   kernel.instances(common.data());
   common.pop_back();
 
-  // Pieces of one instance balance best; where there are very many, the
+  // Pieces of one work tile balance best; where there are very many, the
   // counter is asked less often.
   int64_t grain = std::max<int64_t>(1, count / (64 * pool.size()));
   std::atomic<bool> outOfMemory = false;

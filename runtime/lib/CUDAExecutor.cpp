@@ -15,7 +15,7 @@
 using namespace mlir::fa;
 using namespace mlir::fa::cuda;
 
-/// Of the rows that stand for tensors without elements.
+/// Align the rows that stand for tensors without elements.
 static constexpr uint64_t kRowAlignment = 256;
 
 static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }

@@ -36,7 +36,7 @@ public:
 
   /// "device 0 (NVIDIA H200, compute capability 9.0)".
   std::string describe() const;
-  /// Whether code for `target`, such as "sm_80" or "sm_90a", runs here.
+  /// Check that code for `target`, such as "sm_80" or "sm_90a", runs here.
   llvm::Error checkTarget(llvm::StringRef target) const;
 
 private:
@@ -45,7 +45,7 @@ private:
 
 /// Makes the context of a device the thread's current one, for a scope. Mostly it is already, by
 /// the CUDA runtime, and to ask takes less time than to change it. In a thread that has none,
-/// device 0 stays current, as it does behind calls of the CUDA runtime: so the thread's next
+/// device 0 stays current, as it does after calls of the CUDA runtime: so the thread's next
 /// launches change nothing. Another one would change what the runtime takes for its device.
 class Current {
 public:
@@ -91,7 +91,7 @@ std::optional<int> parseDevice(llvm::StringRef text);
 /// How a launch goes, but for its arguments.
 struct LaunchPlan {
   size_t variant = 0;
-  /// Of each kernel.
+  /// Count the blocks of each kernel.
   llvm::SmallVector<unsigned, 4> blocks;
   CUtensorMap maps[ManifestModule::kMaxTensorMaps];
 };
@@ -104,13 +104,13 @@ struct LaunchPlan {
 /// one of them wait for that one.
 class Executor {
 public:
-  /// What the driver says of one kernel.
+  /// Hold what the driver says of one kernel.
   struct KernelFacts {
     std::string name;
     int registers = 0;
-    /// Of a thread: what was spilled, and arrays.
+    /// Count the bytes of a thread: spills and arrays.
     int localBytes = 0;
-    /// Of a block, static and dynamic.
+    /// Count the bytes of a block, static and dynamic.
     int64_t sharedBytes = 0;
     int64_t threads = 0;
   };
@@ -148,7 +148,7 @@ public:
   double loadSeconds() const { return seconds; }
   /// Why the device cannot run a variant; empty where it can. Waits for it.
   std::string getProblem(size_t variant) const;
-  /// Of every kernel, variant by variant. Waits for all.
+  /// Return those of every kernel, variant by variant. Waits for all.
   llvm::ArrayRef<KernelFacts> getKernels() const {
     return !loading || loading->wait() ? llvm::ArrayRef(facts) : llvm::ArrayRef<KernelFacts>();
   }
@@ -158,7 +158,7 @@ private:
   struct Variant {
     /// Why the device cannot run it; empty where it can.
     std::string problem;
-    /// Whether the rest is written by `loading`, and whether it was.
+    /// Record whether the rest is written by `loading`, and whether it was.
     bool late = false;
     std::atomic<bool> ready{false};
     /// Why the driver could not load it, late; empty where it could.
@@ -178,13 +178,13 @@ private:
                           llvm::ArrayRef<ManifestKernel> kernels);
   llvm::Error load(const Load &load);
   void loadLate(llvm::ArrayRef<Load> loads);
-  /// Whether what is written late can be read.
+  /// Wait for what is written late; return whether it can be read.
   bool waitFor(const Variant &variant) const {
     return !variant.late || variant.ready.load(std::memory_order_acquire) || waitForLate(variant);
   }
   bool waitForLate(const Variant &variant) const;
   llvm::Error prepareTensorMaps(const Manifest &entry);
-  /// Whether a launch can be of a variant; stores the tensor maps of its kernels,
+  /// Return whether a launch can be of a variant; store the tensor maps of its kernels,
   /// or the reason where one is asked for.
   bool fits(const Manifest &entry, size_t index, llvm::ArrayRef<BoundArgument> arguments,
             CUtensorMap *maps, std::string *reason) const;

@@ -32,7 +32,7 @@ template <typename Text> static bool because(std::string *reason, Text text) {
   return false;
 }
 
-/// Whether a tensor is aligned to so many bytes: its address and the strides of
+/// Return whether a tensor is aligned to so many bytes: its address and the strides of
 /// all dimensions but the last.
 static bool isAligned(const ManifestArgument &info, const BoundArgument &argument,
                       int64_t alignment, std::string *reason) {
@@ -54,7 +54,7 @@ static bool isAligned(const ManifestArgument &info, const BoundArgument &argumen
   return true;
 }
 
-/// Whether a tensor map can describe a tensor, by the rules of the TMA.
+/// Return whether a tensor map can describe a tensor, by the rules of the TMA.
 /// Sizes fit: they are below 2^31 (Manifest::resolve).
 static bool isMappable(const ManifestArgument &info, const BoundArgument &argument,
                        std::string *reason) {
@@ -96,7 +96,7 @@ bool Executor::makeTensorMaps(const Manifest &entry, const ManifestVariant &vari
   return true;
 }
 
-/// Whether all sizes of that name are at most so much.
+/// Return whether all sizes of that name are at most so much.
 static bool isWithin(const Manifest &entry, llvm::ArrayRef<BoundArgument> arguments,
                      llvm::StringRef name, int64_t most, std::string *reason) {
   for (auto [info, argument] : llvm::zip_equal(entry.arguments, arguments))
@@ -129,7 +129,7 @@ bool Executor::fits(const Manifest &entry, size_t index, llvm::ArrayRef<BoundArg
 //===----------------------------------------------------------------------===//
 
 /// The blocks of a launch: the product of the grid's extents, or as many of them
-/// as the device's multiprocessors are to have.
+/// as the device's SMs are to have.
 static llvm::Expected<unsigned> countBlocks(const Manifest &entry, const ManifestKernel &kernel,
                                             const LaunchShapes &shapes, int multiprocessors) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();

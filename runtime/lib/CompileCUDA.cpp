@@ -50,7 +50,7 @@ struct Variant {
 
 } // namespace
 
-/// What launches must know of a variant, which is left at phase schedule: there threads and
+/// Return what launches must know of a variant, left at phase schedule: there threads and
 /// shared memory are known, and kernels are still tile.funcs.
 static FailureOr<std::vector<Manifest>> scheduleVariant(ModuleOp module,
                                                         const CompileOptions &options) {
@@ -137,7 +137,7 @@ private:
 
   std::string text;
   DialectRegistry registry;
-  /// Of the two below.
+  /// Guard the two below.
   std::mutex mutex;
   std::condition_variable changed;
   bool scheduled = false;
@@ -164,7 +164,7 @@ static LogicalResult addVariant(cuda::Program &program, ModuleOp module, Variant
   return success();
 }
 
-/// Whether the compiler chooses the tiles.
+/// Return whether the compiler chooses the tiles.
 static bool choosesTiles(ModuleOp module, const CompileOptions &options) {
   return options.onlineSoftmax && options.aligned && phaseOf(module).empty() && options.rows == 0 &&
          options.keys == 0 && options.warps == 0;

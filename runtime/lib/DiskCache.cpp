@@ -174,7 +174,7 @@ static bool writeAll(int file, const char *data, size_t size) {
   return true;
 }
 
-/// Whether an entry is whole; where its key and its value begin.
+/// Return whether an entry is whole, and where its key and its value begin.
 static bool isWhole(const std::string &bytes, uint64_t &keySize) {
   if (bytes.size() < kKeyAt || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0)
     return false;
@@ -245,7 +245,7 @@ struct File {
 
 } // namespace
 
-/// Whether a name is that of an entry, or of one that is being written. The folder may
+/// Return whether a name is that of an entry, or of one that is being written. The folder may
 /// hold files of others, which are let be.
 static bool isOurs(std::string_view name, bool unfinished) {
   constexpr size_t digits = 32;

@@ -53,11 +53,11 @@ private:
 
   std::string folder;
   uint64_t mostBytes;
-  /// What is wrong with the size that was asked for.
+  /// Say what is wrong with the size that was asked for.
   std::string sizeProblem;
 };
 
-/// What tells one build of this library from another; empty where nothing does.
+/// Return what tells one build of this library from another; empty where nothing does.
 std::string getBuildId();
 
 } // namespace mlir::fa

@@ -17,7 +17,7 @@ namespace mlir::fa {
 /// Stores the options in the size of this version; an error where they have none.
 fa_error *readOptions(const fa_compile_options *options, fa_compile_options &chosen);
 
-/// What is wrong with a text on any device, a line each; empty where nothing is.
+/// Return what is wrong with a text on any device, a line each; empty where nothing is.
 std::string findTextProblems(llvm::StringRef text, const fa_compile_options &options);
 
 /// Why there is no such device, or no such code; empty where there is.

@@ -89,7 +89,7 @@ bool fa::scalarBits(fa_dtype dtype, const fa_argument &argument, uint64_t &bits)
   return fits || !std::isfinite(argument.f);
 }
 
-/// Of a scalar that its type does not hold.
+/// Return the error for a scalar that its type does not hold.
 static llvm::Error outOfRange(fa_dtype dtype, const fa_argument &argument) {
   if (dtype > FA_F64) {
     auto [least, most] = rangeOf(dtype);

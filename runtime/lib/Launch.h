@@ -16,9 +16,9 @@ namespace mlir::fa {
 /// An argument of a kernel: a tensor or a scalar.
 struct BoundArgument {
   void *data = nullptr;
-  /// Of a tensor, in elements.
+  /// Hold sizes and strides of a tensor, in elements.
   LaunchShape sizes, strides;
-  /// Of a scalar: its bits, in the width of its type.
+  /// Hold the bits of a scalar, in the width of its type.
   uint64_t scalar = 0;
 };
 

@@ -27,7 +27,7 @@ public:
 /// Immutable once it is made. A handle of the API and the cache share one.
 struct fa_program {
   std::atomic<int> references{1};
-  /// Of no other program of the process.
+  /// Number the program; no other one of the process has it.
   const uint64_t number = getNextNumber();
   std::string target;
   mlir::fa::Manifest manifest;
@@ -52,7 +52,7 @@ namespace mlir::fa {
 
 /// The device of "cuda" or "cuda:N".
 llvm::Expected<std::shared_ptr<const cuda::Device>> openCUDA(llvm::StringRef name);
-/// Whether the driver reads a program's images.
+/// Check that the driver reads a program's images.
 llvm::Error checkDriver(const cuda::Device &device, const ManifestModule &manifest);
 /// Fills in what callers may ask of the arguments.
 llvm::Error describeArguments(fa_program &program);

@@ -13,7 +13,7 @@
 
 namespace mlir::fa {
 
-/// What this process asked for.
+/// Count what this process asked for.
 struct CacheCounts {
   std::atomic<uint64_t> memory{0}, disk{0}, compiled{0};
 };

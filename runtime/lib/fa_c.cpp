@@ -373,7 +373,7 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
   return nullptr;
 }
 
-/// What tells one call of fa_compile from another, as bytes.
+/// Make the bytes that tell one call of fa_compile from another.
 static void memoryKey(StringRef text, const fa_compile_options &options, std::string &key) {
   key.reserve(256 + text.size());
   for (const char *choice :

@@ -67,7 +67,7 @@ static std::string namesOf(const Manifest &entry, const std::set<unsigned> &argu
   return names;
 }
 
-/// What the variants of a program ask for: a launch that none fits is refused, one
+/// Add what the variants of a program ask for: a launch that none fits is refused, one
 /// that a later one fits is slower.
 static void addVariants(fa_reasons &reasons, const fa_program &program) {
   const Manifest &entry = program.manifest;
@@ -109,7 +109,7 @@ static void addVariants(fa_reasons &reasons, const fa_program &program) {
                                           "dropout");
 }
 
-/// What is refused of any program.
+/// Add what is refused of any program.
 static void addLaunches(fa_reasons &reasons, const fa_program &program) {
   reasons.add(FA_REFUSED_AT_LAUNCH,
               "tensors with a negative stride, or one other than 1 in the last dimension, cannot "
@@ -124,7 +124,7 @@ static void addLaunches(fa_reasons &reasons, const fa_program &program) {
                                       "launched; use fewer or shorter sequences");
 }
 
-/// Whether other code would be better for the device, or the device asks for code that this
+/// Add whether other code would be better for the device, or the device asks for code that this
 /// build has not.
 static void addTarget(fa_reasons &reasons, const fa_program &program) {
   const cuda::Device &device = program.cuda->getDevice();

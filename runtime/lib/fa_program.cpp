@@ -29,7 +29,7 @@ void fa_program_free(fa_program *program) {
 
 static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
 
-/// What `visible` tells a caller of the arguments.
+/// Describe the arguments to callers: what `visible` says of them.
 llvm::Error fa::describeArguments(fa_program &program) {
   for (auto [i, argument] : llvm::enumerate(program.manifest.arguments)) {
     if (!argument.isBound())
@@ -59,7 +59,7 @@ llvm::Expected<std::shared_ptr<const cuda::Device>> fa::openCUDA(llvm::StringRef
   return cuda::Device::open(**driver, *ordinal);
 }
 
-/// Whether the driver reads a program's images.
+/// Check that the driver reads a program's images.
 llvm::Error fa::checkDriver(const cuda::Device &device, const ManifestModule &manifest) {
   if (device.driver.version >= manifest.minimumDriver)
     return llvm::Error::success();

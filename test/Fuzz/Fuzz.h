@@ -50,7 +50,7 @@ std::string mutateBytes(Random &random, std::string bytes);
 // Running
 //===----------------------------------------------------------------------===//
 
-/// What an input came to. `failure` says what was wrong with the compiler.
+/// Hold what an input came to. `failure` says what was wrong with the compiler.
 struct Outcome {
   bool parsed = false, reachedTile = false, ran = false, compared = false, rejected = false;
   /// The error that rejected it, where one did.

@@ -114,7 +114,7 @@ std::string Inputs::lowered(const std::string &text, StringRef phase, bool gener
   return result;
 }
 
-/// Whether all tiles are small, so that the interpreter is fast.
+/// Return whether all tiles are small, so that the interpreter is fast.
 static bool hasSmallTiles(ModuleOp module) {
   auto small = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -217,7 +217,7 @@ Outcome Inputs::runText(Text &input) {
   return outcome;
 }
 
-/// What a file may hold instead of the tensor that an entry takes.
+/// Make what a file may hold instead of the tensor that an entry takes.
 static std::string changeRank(Checker &checker, std::vector<HostTensor> inputs, Random random) {
   auto operands = checker.getAttention()->getOperands();
   for (int64_t changes = random.between(1, 2); changes-- > 0;) {

@@ -297,7 +297,7 @@ void RegionWriter::ifOp() {
   values.push_back({name, type});
 }
 
-/// What may not stand in a region.
+/// Write an op that may not stand in a region.
 void RegionWriter::forbiddenOp() {
   std::string x = use("index"), y = use("f32");
   line(random.pick({"func.call @f() : () -> ()", "\"foo.bar\"() : () -> ()",

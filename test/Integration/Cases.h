@@ -44,9 +44,9 @@ struct Settings {
   std::vector<Heads> heads;
 };
 
-/// What the tests on the CPU go through: quick shapes, several tile sizes.
+/// Return what the tests on the CPU go through: quick shapes, several tile sizes.
 Settings cpuSettings();
-/// What those on GPUs go through: larger shapes, more head sizes.
+/// Return what those on GPUs go through: larger shapes, more head sizes.
 Settings gpuSettings();
 
 /// Few cases in which every pair of values of two settings occurs (Cohen et

@@ -114,7 +114,7 @@ TEST(InterpreterRoles, EachOptionalPassCanBeLeftOut) {
 
 /// A program with roles, two warpgroups that take turns, and loops.
 struct Spoilt : testing::Test {
-  // Some instances see no keys.
+  // Some work tiles see no keys.
   explicit Spoilt(const AttentionSizes &sizes = {1, 4, 1, 400, 150}, const char *name = "causal")
       : example(name, sizes, asHalf) {}
 
@@ -124,7 +124,7 @@ struct Spoilt : testing::Test {
     program = example.compile("schedule", options);
     ASSERT_EQ(example.run(*program, 0), "");
   }
-  /// What some seed finds.
+  /// Return what some seed finds.
   std::string find() {
     std::string seen;
     for (uint64_t seed = 0; seed < 8 && seen.empty(); ++seed)
@@ -163,20 +163,20 @@ struct Spoilt : testing::Test {
 
 TEST_F(Spoilt, NoOpOfSynchronizationCanBeLeftOut) {
   compile();
-  // The number of an instance is put behind a wait for a tile of an instance before:
+  // The number of a work tile is put after a wait for a tile of a work tile before:
   // all that was got before that one's release is done.
   EXPECT_EQ(findMissed(), std::vector<std::string>(1, "tile.barrier_wait"));
   EXPECT_EQ(find(), "");
 }
 
-/// Instances of one tile of keys: the next ones' tiles come while it is read.
+/// Work tiles of one tile of keys: the next ones' tiles come while it is read.
 struct SpoiltShort : Spoilt {
   SpoiltShort() : Spoilt({1, 8, 1, 100, 30}) {}
 };
 
 TEST_F(SpoiltShort, WhatProductsReadIsReleasedBehindThem) {
   compile();
-  // The queries' slot is the one that instances without keys release, too.
+  // The queries' slot is the one that work tiles without keys release, too.
   tile::BarrierArriveOp release;
   SmallVector<Operation *> arrives = collect<tile::BarrierArriveOp>(/*inLoop=*/false);
   for (Operation *other : arrives)
@@ -211,7 +211,7 @@ TEST_F(SpoiltShort, WhatProductsReadIsReleasedBehindThem) {
   EXPECT_EQ(find(), "");
 }
 
-/// The result leaves by the queries' slots, of which there are two; some instances have no keys.
+/// The result leaves by the queries' slots, of which there are two; some work tiles have no keys.
 struct SpoiltLate : Spoilt {
   SpoiltLate() : Spoilt({1, 8, 1, 300, 80}, "causal_d128") {}
 };

@@ -198,6 +198,21 @@ void makeSplitKeys(Tensors &in, std::vector<Tensor> &out) {
     }
 }
 
+void makeColumnSoftmax(Tensors &in, std::vector<Tensor> &out) {
+  int64_t heads = 2, sq = 72, sk = 100;
+  const Tensor &q = add(in, random("q", {heads, sq, kD}, 1));
+  const Tensor &k = add(in, random("k", {heads, sk, kD}, 2));
+  Tensor &p = out.emplace_back("p", DType::F16, std::vector<int64_t>{heads, sk, sq});
+  for (int64_t h = 0; h < heads; ++h)
+    for (int64_t i = 0; i < sq; ++i) {
+      std::vector<double> scores;
+      for (int64_t j = 0; j < sk; ++j)
+        scores.push_back(dot(q, {h, i}, k, {h, j}) * kScale);
+      for (auto [j, weight] : llvm::enumerate(softmax(scores)))
+        p.set({h, static_cast<int64_t>(j), i}, weight);
+    }
+}
+
 /// Make the inputs of a backward kernel, and call `add` with the indices, p, ds / scale of each
 /// pair.
 void makeBackward(Tensors &in, int64_t heads, int64_t headsOfKeys,
@@ -279,6 +294,7 @@ void makeDQ(Tensors &in, std::vector<Tensor> &out) {
 
 const Program kPrograms[] = {{"block-list", makeBlockList},
 
+                             {"column-softmax", makeColumnSoftmax},
                              {"dkdv", makeDKDV},
                              {"dq", makeDQ},
                              {"packed", makePacked},

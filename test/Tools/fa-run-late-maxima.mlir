@@ -1,5 +1,5 @@
-// Logits of standard deviation 9, of which few weigh: with references that lag behind by up to 2^32, and
-// sums of the rounded weights, the error is what it is without.
+// Logits of standard deviation 9, of which few weigh: with references that are up to 2^32 below the maximum,
+// and sums of the rounded weights, the error is what it is without.
 // RUN: fa-opt %s --target=sm_90a --compile-to=tile -o %t.tile
 // RUN: fa-opt %t.tile --tile-append-row-sum --tile-rescale-lazily --tile-fold-scale --tile-test-before-reducing -o %t.said
 // RUN: fa-opt %t.said --tile-lower-stabilizer -o %t.late

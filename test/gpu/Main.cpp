@@ -63,7 +63,7 @@ private:
   const Options &options;
   std::mutex mutex;
   std::condition_variable done;
-  // For those that run alone, which stand behind the others.
+  // For those that run alone, which stand after the others.
   std::condition_variable idle;
   size_t next = 0, finished = 0;
   int passed = 0, failed = 0, skipped = 0;
@@ -141,7 +141,7 @@ static bool matches(const std::string &name, const std::string &filter) {
   return name.find(filter) != std::string::npos || fnmatch(filter.c_str(), name.c_str(), 0) == 0;
 }
 
-/// Whether a name is one of a device, there or not.
+/// Return whether a name is one of a device, there or not.
 static bool isDevice(const std::string &name) {
   if (name == "cpu" || name == "cuda")
     return true;

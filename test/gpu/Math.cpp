@@ -41,7 +41,7 @@ static const char kManifest[] = R"({
 
 static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
 
-/// What comes before the first kernel, and the kernel of that name: the driver
+/// Return what comes before the first kernel, and the kernel of that name: the driver
 /// compiles nothing else for a test. Empty where there is none.
 static std::string extract(const std::string &name) {
   llvm::StringRef ptx(kMathPTX), entry(".visible .entry ");

@@ -121,7 +121,7 @@ inline std::vector<float> getSpecials() {
           -3.f, 2.5f, 1e-30f, -1e-30f, 1e30f, -1e30f, 3e38f, -3e38f, 88.8f, -88.8f, 1e8f, -1e8f};
 }
 
-/// Whether `got` is right for f of x and y.
+/// Return whether `got` is right for f of x and y.
 inline bool isRight(const MathFunction &f, float x, float y, float got) {
   double expected = f.reference(x, y);
   if (std::isnan(expected))
@@ -136,7 +136,7 @@ inline bool isRight(const MathFunction &f, float x, float y, float got) {
   return f.relative == 0 || size < 1.2e-38 || error <= f.relative * size;
 }
 
-/// What special inputs are judged by.
+/// Return what special inputs are judged by.
 inline MathFunction forSpecials(MathFunction f) {
   f.absolute = std::max(f.absolute, 2e-6);
   f.relative = 0;

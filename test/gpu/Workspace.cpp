@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Causal attention of more instances than there are multiprocessors, which blocks take
+// Causal attention of more work tiles than there are SMs, which blocks take
 // from a count in the workspace: right after the workspace was filled with some bytes,
 // many times in a row on what the launch before has left, and by a graph, which
 // repeats a launch bit by bit.

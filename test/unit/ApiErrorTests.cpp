@@ -28,7 +28,7 @@ struct Launches {
   explicit Launches(const fa::Attention &spec) : kernel(fa::compile(spec)) {
     EXPECT_TRUE(kernel) << kernel.error();
   }
-  /// What a launch says of arguments that were changed.
+  /// Return what a launch says of arguments that were changed.
   std::string say(const std::function<void(fa::Forward &)> &change) {
     fa::Forward args = problem.forward();
     change(args);

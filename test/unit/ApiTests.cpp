@@ -94,7 +94,7 @@ TEST(Api, RecordsRegions) {
 )mlir");
 }
 
-/// Of an expression, whether it is converted to a float in 32 bits.
+/// Return whether an expression is converted to a float in 32 bits.
 template <typename Function> static bool isNarrow(Function function) {
   fa::Attention spec = simple();
   spec.score = [=](fa::Score s, auto x) { return s + function(x); };

@@ -212,7 +212,7 @@ TEST_F(CUDA, ChecksTheSizesOfALaunch) {
 }
 
 /// The second way of the program, with a launch epoch in place of the workspace's stride, and
-/// one block a multiprocessor for its first kernel.
+/// one block an SM for its first kernel.
 static std::string persistentManifest() {
   std::string manifest = kFakeManifest;
   auto replace = [&](const std::string &what, const std::string &by) {
@@ -241,7 +241,7 @@ TEST_F(CUDA, TagsLaunchesAndLimitsBlocks) {
     fake<void()>("fakeReset")();
     std::fill(std::begin(launch.workspace), std::end(launch.workspace), 7.0f);
     ASSERT_EQ(launch.run(program, reinterpret_cast<void *>(77)), "");
-    // 3 * 301 instances on 132 multiprocessors, and nothing before them.
+    // 3 * 301 work tiles on 132 SMs, and nothing before them.
     std::string log = launches();
     EXPECT_EQ(log.rfind("fake_plain<132,1,1;32,1,1;0;77>", 0), 0u) << log;
     EXPECT_NE(log.find("\nfake_plain<6,1,1;64,1,1;16;77>"), std::string::npos) << log;

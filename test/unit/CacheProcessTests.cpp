@@ -136,7 +136,7 @@ static int setting(const char *name, int otherwise) {
   return text ? std::atoi(text) : otherwise;
 }
 
-/// What each process does: every thread asks for every spec, from another on.
+/// Run what each process does: every thread asks for every spec, from another on.
 TEST(CacheProcess, DISABLED_Child) {
   int specs = setting("FA_STRESS_SPECS", 6), count = setting("FA_STRESS_THREADS", 16);
   std::vector<std::string> problems(count);

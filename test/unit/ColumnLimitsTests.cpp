@@ -31,7 +31,7 @@ namespace {
 
 using Elements = std::vector<int32_t>;
 
-/// What one thread computes, in i32 and i1.
+/// Compute what one thread does, in i32 and i1.
 class Thread {
 public:
   Thread(int32_t number, ArrayRef<int32_t> arguments) : number(number), arguments(arguments) {}
@@ -126,7 +126,7 @@ private:
 struct Case {
   int64_t rows, columns, warps;
   std::string layout;
-  /// Whether bits are counted.
+  /// Record whether bits are counted.
   bool counts = true;
 };
 

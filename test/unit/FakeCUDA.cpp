@@ -87,7 +87,7 @@ std::atomic<bool> capturing{false};
 thread_local std::vector<CUcontext> current;
 thread_local CUstreamCaptureMode captureMode{};
 
-/// Whether a call that is not safe ends what some thread captures.
+/// Return whether a call that is not safe ends what some thread captures.
 bool endsCapture() { return capturing && captureMode != CU_STREAM_CAPTURE_MODE_RELAXED; }
 
 CUresult compileError(CUlib_st &library) {
@@ -121,7 +121,7 @@ bool parametersOf(const std::string &code, const std::string &name,
 
 size_t sizeOfType(const std::string &type) { return std::atoi(type.c_str() + 1) / 8; }
 
-/// What a tensor map holds here.
+/// Hold what a tensor map does here.
 struct Map {
   uint64_t address, sizes[5], strides[4];
   uint8_t rank, type, swizzle, box[5];

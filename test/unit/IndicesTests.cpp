@@ -220,7 +220,7 @@ private:
   }
 
   std::mt19937 &random;
-  /// Whether there are sums only.
+  /// Record whether there are sums only.
   bool linear = false;
   std::vector<std::string> scalars;
   std::string text;

@@ -22,7 +22,7 @@ using namespace mlir::fa;
 
 constexpr uint64_t kSeeds = 20;
 
-/// What came of one run.
+/// Hold what came of one run.
 struct Outcome {
   bool parsed = false, ran = false;
   std::string message, notes;

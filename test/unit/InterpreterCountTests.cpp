@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A program whose blocks take the numbers of instances from a count: each instance
+// A program whose blocks take the numbers of work tiles from a count: each work tile
 // runs once, whatever the word holds before, and again when the launch is repeated with
 // the same tag. Faults are planted into it.
 //
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kInstances = 6;
 
-/// Adds 1 to the row of each instance that is run.
+/// Adds 1 to the row of each work tile that is run.
 const char *const kCounting = R"(
 !v = !tile.view<?x16xf32>
 !w = !tile.view<1xi64>
@@ -119,7 +119,7 @@ TEST(Counts, RunEachInstanceOnceWhateverTheWordHolds) {
 
 TEST(Counts, FindPlantedFaults) {
   expectFault("// open", "", "takes a number of a count that the block has not opened");
-  // Only the block that begins with the first instance.
+  // Only the block that begins with the first work tile.
   expectFault("// begins", "%begins = arith.cmpi eq, %n, %few : i32",
               "takes a number of a count that the block has not opened");
   expectFault("// open",

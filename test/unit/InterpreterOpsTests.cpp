@@ -14,7 +14,7 @@ using namespace fa_test;
 
 namespace {
 
-/// A program of one instance on x and y.
+/// A program of one work tile on x and y.
 std::string program(const std::string &body) {
   return R"(
 !v = !tile.view<?x16xf32>

@@ -23,7 +23,7 @@ const char *const kHead = R"(
 !t = tensor<32x16xf32>
 )";
 
-/// y = x, in tiles of 32 rows, four an instance, through a ring of two.
+/// y = x, in tiles of 32 rows, four a work tile, through a ring of two.
 const char *const kRingCopy = R"(
 tile.func @f(%x: !v {tile.align = 16 : i64}, %y: !v, %t: index)
     grid affine_map<()[s0] -> (s0 ceildiv 128)> sizes [0, 0] {

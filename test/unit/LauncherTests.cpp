@@ -57,7 +57,7 @@ TEST_F(CUDA, LeavesTheCurrentContext) {
     EXPECT_EQ(fake<int(void *)>("cuCtxPushCurrent_v2")(&other), 0);
     EXPECT_EQ(launch.run(program), "");
     EXPECT_EQ(getCurrent(), &other);
-    // Nothing else was left behind it.
+    // Nothing else was left after it.
     EXPECT_EQ(fake<int(void *)>("cuCtxPopCurrent_v2")(nullptr), 0);
     EXPECT_EQ(getCurrent(), first);
     EXPECT_EQ(fake<int(void *)>("cuCtxPopCurrent_v2")(nullptr), 0);

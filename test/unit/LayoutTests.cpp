@@ -320,7 +320,7 @@ void simulateShared(const Layout &from, const Layout &to, ArrayRef<int64_t> shap
   forEachRegister(to, [](Coords &place, const Coords &element) { ASSERT_EQ(place, element); });
 }
 
-/// Whether a warp of `to` needs what the same one of `from` lacks, or, as all warps do the
+/// Return whether a warp of `to` needs what the same one of `from` lacks, or, as all warps do the
 /// same, finds in another place than the first warp.
 bool needsShared(const Layout &from, const Layout &to) {
   bool needs = from.numWarps() != to.numWarps();

@@ -359,7 +359,7 @@ TEST_F(Reading, FindsBlocksThatRunSeveralInstances) {
 TEST_F(Reading, VariantsHaveTheWorkspacesAndTagsOfAll) {
   Manifest with = read(persistentKernel(", tile.launch_epoch"))[0], without = with;
   Manifest other = read(persistentKernel(""))[0];
-  // Without them, and in front of it ones of other names.
+  // Without them, and before it ones of other names.
   without.arguments.resize(1);
   without.variants[0].kernels[0].arguments = {0};
   without.variants[0].kernels[0].parameters.resize(2);

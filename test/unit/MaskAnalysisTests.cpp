@@ -175,7 +175,7 @@ private:
   std::vector<Value> inTile;
 };
 
-/// What was skipped over all blocks and tiles, and what could have been.
+/// Count what was skipped over all blocks and tiles, and what could have been.
 struct Counts {
   int64_t tiles = 0, none = 0, noneSkipped = 0, all = 0, allBare = 0;
 };

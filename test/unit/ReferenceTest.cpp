@@ -274,7 +274,7 @@ TEST(ErrorRule, Output) {
   EXPECT_FALSE(judgeOutput(tensor({1}, {1}), reference, low).passed);
 }
 
-/// Of one row, few keys and one column, the plain computation may be right by luck.
+/// Check one row, few keys and one column, where the plain computation may be right by luck.
 TEST(ErrorRule, FloorOfLuckyOutputs) {
   AttentionResult reference{{1}, {0x1p-10}, {}, {0.75}}, low = reference;
   auto judge = [&](double error, DType dtype) {

@@ -32,7 +32,7 @@ struct RegionInterpreter : AttentionText {
     return entry ? *entry.getOps<AttentionOp>().begin() : AttentionOp();
   }
 
-  /// What the region yields for s and (b, h, i, j, sq, sk).
+  /// Return what the region yields for s and (b, h, i, j, sq, sk).
   double run(const std::string &body, double s = 0, Position at = {0, 0, 5, 7, 10, 20}) {
     AttentionOp op = attention(body);
     if (!op || failed(RegionProgram::check(op.getScore()))) {

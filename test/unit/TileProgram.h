@@ -172,7 +172,7 @@ inline const TileCase kTileCases[] = {
 /// The bits of element `i` of x's memory, of which none is 0.
 inline uint16_t tileValue(int64_t i) { return static_cast<uint16_t>(1 + i % 60000); }
 
-/// What y should be: [panel][row][chunk ^ (row % 8)] of 8 elements.
+/// Return what y should be: [panel][row][chunk ^ (row % 8)] of 8 elements.
 inline std::vector<uint16_t> expectedTile(const TileCase &c, int64_t columns = kTileColumns) {
   std::vector<uint16_t> tile(kTileElements);
   for (int64_t row = 0; row < kTileRows; ++row)

@@ -14,7 +14,7 @@ using namespace mlir::fa;
 namespace {
 
 struct VisiblePairs : AttentionText {
-  /// Of a mask whose body yields %seen; "" is none.
+  /// Count the visible pairs of a mask whose body yields %seen; "" is none.
   std::optional<double> count(const std::string &body, int64_t batches, int64_t heads, int64_t sq,
                               int64_t sk) {
     std::string t = "tensor<?x?x?x16xf32>";

@@ -17,7 +17,7 @@ def ConvertFAToTile : Pass<"convert-fa-to-tile", "::mlir::ModuleOp"> {
     `fa.map_rows`, in order: tensors become `!tile.view` arguments, the
     function's results output arguments, tensors between kernels workspace
     arguments. Only retypes: creates no loop and no arithmetic but the first
-    row of an instance.
+    row of a work tile.
 
     Requires: `fa-tile-attention` has run. Ensures: no `fa` op, no `func.func`
     is left.
@@ -36,7 +36,7 @@ def ConvertFAToTile : Pass<"convert-fa-to-tile", "::mlir::ModuleOp"> {
 def ConvertTileToLinalg : Pass<"convert-tile-to-linalg", "::mlir::ModuleOp"> {
   let summary = "turn tile programs into linalg on tensors, for CPUs";
   let description = [{
-    What: replaces each `tile.func` by a `func.func` over memrefs and instance
+    What: replaces each `tile.func` by a `func.func` over memrefs and work tile
     ids. Loads and stores become loops over rows of vectors, masked where a row
     is not wholly in range; a dot packs its operands (extended to f32, b
     transposed where asked) and becomes `linalg.matmul`; everything else on

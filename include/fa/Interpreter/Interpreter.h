@@ -27,7 +27,7 @@
 
 namespace mlir::fa::interpreter {
 
-/// What a view is bound to; strides in elements.
+/// Describe what a view is bound to; strides in elements.
 struct Memory {
   std::byte *data = nullptr;
   SmallVector<int64_t, 4> sizes, strides;
@@ -41,15 +41,15 @@ struct Argument {
 
 struct Options {
   uint64_t seed = 0;
-  /// Ops that all instances together may run, so that no program runs for ever.
+  /// Ops that all work tiles together may run, so that no program runs for ever.
   uint64_t maxOps = uint64_t(1) << 32;
 };
 
-/// Whether the interpreter knows every op and type of a program; located errors
+/// Check that the interpreter knows every op and type of a program; located errors
 /// name what it does not.
 LogicalResult check(tile::FuncOp func);
 
-/// Runs every instance of the grid, in an order that the seed chooses; where
+/// Runs every work tile of the grid, in an order that the seed chooses; where
 /// blocks run several, as few blocks as the seed chooses. Faults are diagnostics. The program
 /// passed `check`.
 LogicalResult run(tile::FuncOp func, ArrayRef<Argument> arguments, const Options &options = {});

@@ -13,7 +13,7 @@
 
 namespace mlir::fa::nvptx {
 
-/// What phase schedule may choose.
+/// Describe what phase schedule may choose.
 struct ScheduleOptions {
   /// Operands and outputs start at multiples of 16 bytes, which the launch checks.
   bool aligned = true;

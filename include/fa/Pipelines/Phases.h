@@ -20,7 +20,7 @@ namespace mlir::fa {
 #define GEN_PASS_REGISTRATION
 #include "fa/Pipelines/Passes.h.inc"
 
-/// What a compilation may choose; every choice gives right results.
+/// Describe what a compilation may choose; every choice gives right results.
 struct CompileOptions {
   /// Where the program runs: see `getTargets`; "cpu" is the machine at hand.
   std::string target = "cpu";
@@ -60,7 +60,7 @@ struct Phase {
 /// The names of targets that can be compiled for.
 ArrayRef<StringRef> getTargets();
 
-/// What to say of a target that is none of them.
+/// Return the message for a target that is none of them.
 std::string describeUnknownTarget(StringRef target);
 
 /// The phases for a target, in order; empty for an unknown target.

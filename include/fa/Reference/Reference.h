@@ -39,7 +39,7 @@ struct AttentionResult {
 llvm::Expected<AttentionInputs> bindArguments(AttentionOp op,
                                               const std::vector<HostTensor> &arguments);
 
-/// Whether inputs fit the op and each other, and its regions can be evaluated.
+/// Check that inputs fit the op and each other, and that its regions can be evaluated.
 llvm::Error checkInputs(AttentionOp op, const AttentionInputs &inputs);
 
 /// Attention in float64. Fails, with a message, where inputs do not fit the op

@@ -58,9 +58,9 @@ std::optional<RegionInstruction> instructionOf(Operation *op);
 Attribute constantOf(Operation *op);
 /// A number as a value: an IntegerAttr or a FloatAttr.
 RegionValue valueOf(Attribute number);
-/// Whether values of a scalar type can be evaluated.
+/// Return whether values of a scalar type can be evaluated.
 bool isScalarSupported(Type type);
-/// Whether an instruction has a second result.
+/// Return whether an instruction has a second result.
 inline bool hasTwoResults(RegionCode code) {
   return code == RegionCode::SinCos || code == RegionCode::AddUIExtended ||
          code == RegionCode::MulSIExtended || code == RegionCode::MulUIExtended;

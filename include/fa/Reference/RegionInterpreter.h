@@ -27,7 +27,7 @@ struct Position {
   int64_t b, h, i, j, sq, sk;
 };
 
-/// What one instruction does; RegionOps.cpp maps ops to these.
+/// Name what one instruction does; RegionOps.cpp maps ops to these.
 enum class RegionCode : uint8_t;
 
 /// One value: i holds integers zero-extended from their width.
@@ -51,7 +51,7 @@ struct RegionInstruction {
 /// A region as instructions over numbered slots.
 class RegionProgram {
 public:
-  /// Whether every op can be evaluated; located errors name those that cannot.
+  /// Check that every op can be evaluated; located errors name those that cannot.
   static LogicalResult check(Region &region);
   /// `region` is a mask or score region that passed `check`.
   static RegionProgram compile(Region &region, bool isScore);

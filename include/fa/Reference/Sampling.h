@@ -27,7 +27,7 @@ struct AttentionSizes {
   std::optional<int64_t> batch, queryHeads, keyHeads, queryLength, keyLength;
 };
 
-/// What dropout gets where an entry has it.
+/// Give the probability of dropout where an entry has it.
 inline constexpr double kSampleDropoutP = 0.1;
 inline constexpr int64_t kSampleDropoutSeed = 0x123456789abcdef0;
 inline constexpr int64_t kSampleDropoutOffset = 0x100000003;

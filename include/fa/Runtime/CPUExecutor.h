@@ -38,7 +38,7 @@ public:
     return argument;
   }
   const void *address() const { return words.data(); }
-  /// Of a tensor; a scalar has none.
+  /// Return the sizes of a tensor; a scalar has none.
   llvm::ArrayRef<int64_t> sizes() const {
     return words.size() == 1 ? llvm::ArrayRef<int64_t>()
                              : llvm::ArrayRef<int64_t>(words).slice(3, (words.size() - 3) / 2);
@@ -61,7 +61,7 @@ public:
   static llvm::Expected<std::unique_ptr<Executor>> load(llvm::StringRef image);
   ~Executor();
 
-  /// Runs every instance of a kernel. Arguments as in the tile.func, ids left out.
+  /// Runs every work tile of a kernel. Arguments as in the tile.func, ids left out.
   llvm::Error run(llvm::StringRef kernel, llvm::ArrayRef<Argument> arguments,
                   ThreadPool &pool) const;
 

@@ -36,7 +36,7 @@ FailureOr<Program> compile(ModuleOp module, const CompileOptions &options, bool 
 /// `options` with `shortSequences`.
 int64_t getShortSequence(ModuleOp module, const CompileOptions &options);
 
-/// What compiles the variant for tensors that are not aligned.
+/// Return the options that compile the variant for tensors that are not aligned.
 CompileOptions withoutAlignment(const CompileOptions &options);
 
 /// The target whose code is fastest on a device of this compute capability with

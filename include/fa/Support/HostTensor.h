@@ -51,7 +51,7 @@ struct HostTensor {
   /// Zeros; the shape must have an elementCount.
   static HostTensor zeros(std::string name, DType dtype, std::vector<int64_t> shape);
   int64_t size() const { return int64_t(data.size() / sizeOf(dtype)); }
-  /// Whether `data` is as large as the shape says.
+  /// Return whether `data` is as large as the shape says.
   bool isConsistent() const;
   /// Element `i` in row-major order, of any dtype, as a number.
   double at(int64_t i) const;

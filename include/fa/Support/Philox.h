@@ -56,7 +56,7 @@ inline unsigned dropoutThreshold(double p) {
   return p >= 255.0 / 256 ? 255 : unsigned(std::floor(256 * p + 0.5));
 }
 
-/// What kept values are multiplied by: 1 / (1 - threshold / 256).
+/// Return the factor on kept values: 1 / (1 - threshold / 256).
 inline double dropoutScale(unsigned threshold) { return 256.0 / (256 - threshold); }
 
 } // namespace mlir::fa

@@ -27,9 +27,9 @@ struct ProductScheme {
   }
 };
 
-/// What all instances of a kernel do together. Counted, not derived: the scalar
+/// Describe the work of all work tiles together. It is counted, not derived: the scalar
 /// part of the tile program (grid, bounds of loops, conditions) is run for up to
-/// 512 instances, evenly spread, and their sum is scaled to all.
+/// 512 work tiles, evenly spread, and their sum is scaled to all.
 struct KernelCost {
   double instances = 0;
   /// Operations of dots, 2 M N K each, by how their operands are multiplied: as 16-bit

@@ -15,15 +15,15 @@ namespace mlir::fa {
 /// Rates of a GPU, as sustained under a full load.
 struct Machine {
   llvm::StringLiteral name;
-  /// What the driver's name of such a device holds.
+  /// Hold parts of the driver's name of such a device.
   llvm::StringLiteral has, alsoHas;
   double multiprocessors;
-  /// Hz, and while wgmma multiplies; operations a clock of a multiprocessor in products of
+  /// Hz, and while wgmma multiplies; operations a clock of an SM in products of
   /// 16-bit elements by wgmma (0: it has none) and by mma.sync.
   double clock, asyncClock, async16, sync16;
   double memory; // bytes a second
 
-  /// A clock of a multiprocessor, of all of them: special functions, other operations on 32
+  /// A clock of an SM, of all of them: special functions, other operations on 32
   /// bits, bytes of shared memory.
   static constexpr double special = 16, lanes = 128, sharedBytes = 128;
 
@@ -43,7 +43,7 @@ const Machine *findMachine(llvm::StringRef device);
 /// estimate of all.
 struct KernelTime {
   double tensorCores = 0, special = 0, arithmetic = 0, sharedMemory = 0, memory = 0;
-  /// Of the multiprocessors' units together, with the tail of the last wave, or of the
+  /// Estimate the time of the SMs' units together, with the tail of the last wave, or of the
   /// memory where that takes longer.
   double estimate = 0;
   /// The name of the unit that takes longest; "nothing" where there is nothing to do.

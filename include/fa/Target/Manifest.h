@@ -12,7 +12,7 @@
 // passed by value in its type (index as i64, i1 as i8). A tensor map is 128 bytes
 // by value, aligned to 64. The grid is launched in one dimension, as the product
 // of its extents; kernels take the id apart. A kernel whose blocks run several
-// instances gets no more of them than fit on the device.
+// work tiles gets no more of them than fit on the device.
 //
 // A tensor map describes a view of rank r = 2 to 4 in tiles of its last two
 // dimensions to the TMA (TMA), in panels of as many bytes as the swizzle
@@ -61,9 +61,9 @@ using LaunchShapes = llvm::SmallVector<LaunchShape, 12>;
 struct SizeExpr {
   enum Kind { Constant, Size, Add, Mul, Min, Max, FloorDiv, CeilDiv, Mod };
   Kind kind = Constant;
-  /// Of a constant.
+  /// Hold the value of a constant.
   int64_t value = 0;
-  /// Of a size: the argument of the entry, and its dimension.
+  /// Name the size: an argument of the entry, and its dimension.
   unsigned argument = 0, dim = 0;
   /// Two of all others.
   std::vector<SizeExpr> operands;
@@ -71,7 +71,7 @@ struct SizeExpr {
   static SizeExpr constant(int64_t value);
   static SizeExpr size(unsigned argument, unsigned dim);
   static SizeExpr binary(Kind kind, SizeExpr lhs, SizeExpr rhs);
-  /// Of an affine expression whose symbol i is the size symbols[i].
+  /// Make one from an affine expression whose symbol i is the size symbols[i].
   static SizeExpr fromAffine(AffineExpr expr, ArrayRef<std::pair<unsigned, unsigned>> symbols);
   /// Fails on overflow and where it divides by what is not positive.
   llvm::Expected<int64_t> evaluate(const LaunchShapes &shapes) const;
@@ -84,19 +84,19 @@ struct ManifestArgument {
   enum Kind { Input, Output, Workspace, Scalar, LaunchEpoch };
   std::string name;
   Kind kind = Input;
-  /// Of the elements, or of the scalar; none where no launch can pass the type.
+  /// Give the type of the elements, or of the scalar; none where no launch can pass it.
   std::optional<DType> dtype;
   /// Sizes; ShapedType::kDynamic where the launch says them. Empty for scalars.
   std::vector<int64_t> shape;
   /// Names of the sizes, empty where they have none: sizes of one name agree.
   std::vector<std::string> dims;
-  /// Of a workspace: for each dimension, the argument and its dimension whose
+  /// Give, for each dimension of a workspace, the argument and its dimension whose
   /// size it takes, or (-1, size).
   std::vector<std::pair<int64_t, int64_t>> sizes;
 
-  /// Whether it is passed by value.
+  /// Return whether it is passed by value.
   bool isNumber() const { return kind == Scalar || kind == LaunchEpoch; }
-  /// Whether the caller knows it; others depend on how the program was compiled.
+  /// Return whether the caller knows it; others depend on how the program was compiled.
   bool isBound() const { return kind != Workspace && kind != LaunchEpoch; }
 };
 
@@ -106,10 +106,10 @@ struct ManifestParameter {
   Kind kind = Pointer;
   /// The argument of the entry, and of a size or stride the dimension.
   unsigned argument = 0, dim = 0;
-  /// Of a tensor map: the tile, and the bytes after which its swizzle repeats.
+  /// Describe a tensor map: the tile, and the bytes after which its swizzle repeats.
   int64_t rows = 0, columns = 0, swizzle = 0;
 
-  /// Whether panels are a dimension of the map, of a tensor of `last` elements of
+  /// Return whether panels are a dimension of the map, of a tensor of `last` elements of
   /// `size` bytes in a row.
   bool hasPanels(int64_t last, int64_t size) const {
     int64_t panel = swizzle / size;
@@ -127,12 +127,12 @@ struct ManifestKernel {
   std::vector<SizeExpr> grid;
   /// Indices into the entry's arguments, in the kernel's order.
   std::vector<unsigned> arguments;
-  /// What the kernel is called with on a GPU, in the order of its ABI.
+  /// List what the kernel is called with on a GPU, in the order of its ABI.
   std::vector<ManifestParameter> parameters;
   /// On a GPU: threads of a block, and bytes of dynamic shared memory.
   int64_t threads = 0, sharedBytes = 0;
-  /// The most blocks that are started for each multiprocessor; 0 where each
-  /// instance of the grid has a block of its own.
+  /// The most blocks that are started for each SM; 0 where each
+  /// work tile of the grid has a block of its own.
   int64_t blocksPerSM = 0;
 };
 
@@ -180,7 +180,7 @@ struct Manifest {
   /// The extents of a kernel's grid.
   llvm::Expected<LaunchShape> grid(const ManifestKernel &kernel, const LaunchShapes &shapes) const;
   /// Appends the one variant of another compilation of the same entry, whose
-  /// kernels are in image `image`. Only workspaces and launch tags may differ: there
+  /// kernels are in image `image`. Only workspaces and launch epochs may differ: there
   /// will be those of both.
   llvm::Error addVariant(Manifest other, unsigned image);
 };
@@ -191,7 +191,7 @@ struct Manifest {
 /// set them.
 FailureOr<std::vector<Manifest>> readManifests(ModuleOp module);
 
-/// What stands beside the images of a program for GPUs.
+/// Describe the images of a program for GPUs.
 struct ManifestModule {
   static constexpr int64_t kVersion = 2;
   /// Tensor maps of a variant: a launch keeps them on its stack.
@@ -200,7 +200,7 @@ struct ManifestModule {
   std::string target;
   /// The oldest driver that loads the images, as cuDriverGetVersion counts.
   int64_t minimumDriver = 12000;
-  /// Of each image: "ptx" or "cubin".
+  /// Give the kind of each image: "ptx" or "cubin".
   std::vector<std::string> images;
   std::vector<Manifest> entries;
 };

@@ -29,7 +29,7 @@ FailureOr<Problem> parseProblem(ModuleOp module, StringRef text);
 /// as they are; captures whose sizes have no name are left at 1.
 FailureOr<LaunchShapes> shapesAt(ModuleOp module, const Manifest &manifest, const Problem &problem);
 
-/// What a kernel of phase `schedule` takes of a GPU.
+/// Describe what a kernel of phase `schedule` takes of a GPU.
 struct ScheduleDetails {
   struct Role {
     std::string name;
@@ -45,16 +45,16 @@ struct ScheduleDetails {
   int64_t warps = 0, sharedBytes = 0, sharedLimit = 0;
   /// Products by wgmma, else by mma.sync.
   bool asyncProducts = false;
-  /// Of a thread: registers, and bytes in local memory: what was spilled, and arrays.
+  /// Count registers of a thread, and its bytes in local memory: spills and arrays.
   std::optional<int64_t> registers, localBytes;
   /// Who counted them, "ptxas" or "the driver", or why nobody did.
   std::string countedBy, notCounted;
 
   /// The most stages of a ring.
   int64_t stages() const;
-  /// Blocks of a multiprocessor at once: by threads, shared memory and registers.
+  /// Blocks of an SM at once: by threads, shared memory and registers.
   int64_t blocks() const;
-  /// Their warps, of the 64 that a multiprocessor holds.
+  /// Their warps, of the 64 that an SM holds.
   double occupancy() const;
 };
 

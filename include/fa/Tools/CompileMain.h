@@ -16,7 +16,7 @@ namespace mlir::fa {
 /// Registers the options of the compiler (--target, --emit, ...).
 void registerCompilerOptions();
 
-/// Whether an option of the compiler was given; else fa-opt runs passes.
+/// Return whether an option of the compiler was given; else fa-opt runs passes.
 bool isCompilerRun();
 
 /// Fails, with an error, where an option was given that this run would ignore.

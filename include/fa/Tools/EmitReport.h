@@ -23,7 +23,7 @@ struct EmitReportOptions {
   bool json = false;
   /// The driver's name of the device whose rates are meant; empty: that of the target.
   llvm::StringRef device;
-  /// Of the program, where it is loaded: nobody then need ask ptxas.
+  /// List the kernels of the program, where it is loaded: nobody then need run ptxas.
   llvm::ArrayRef<LoadedKernel> loaded;
   /// Gets what compiles the variant of the report, where it is given.
   CompileOptions *chosen = nullptr;

@@ -55,7 +55,7 @@ private:
   OwningOpRef<ModuleOp> module;
 };
 
-/// What the interpreter compiles for by default: GPUs, whose schedules it tests.
+/// Return the default target of the interpreter: a GPU, whose schedule it tests.
 llvm::StringRef getInterpreterTarget();
 
 } // namespace mlir::fa

@@ -14,7 +14,7 @@
 
 namespace mlir::fa {
 
-/// What a picture shows: operations a second over operations a byte.
+/// Describe a picture of operations a second over operations a byte.
 struct Roofline {
   struct Point {
     std::string name;

@@ -22,7 +22,7 @@ void registerAllDialects(DialectRegistry &registry);
 /// Every pass of this project, and the upstream ones that are of use by hand.
 void registerAllPasses();
 
-/// What `--version` of every tool prints.
+/// Register what `--version` of every tool prints.
 void registerVersion();
 
 /// Parses the command line; where it is wrong, says so in one line a mistake.

@@ -15,15 +15,15 @@
 
 namespace mlir::fa {
 
-/// What was run.
+/// Describe what was run.
 struct RunFacts {
   /// The module, what errors call it, its entry (empty: the only one), "B,Hq,Hk,Sq,Sk".
   llvm::StringRef text, name, entry, shape;
   CompileOptions compile;
   llvm::StringRef device;
-  /// What the driver says of the kernels; none on CPUs.
+  /// Hold what the driver says of the kernels; none on CPUs.
   std::vector<EmitReportOptions::LoadedKernel> loaded;
-  /// Of a launch; 0: not timed.
+  /// Hold the time of a launch; 0: not timed.
   double seconds = 0;
 };
 

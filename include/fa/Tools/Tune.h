@@ -12,7 +12,7 @@
 
 namespace mlir::fa {
 
-/// What a compilation may choose; 0 and empty: what it chooses by itself.
+/// Describe what a compilation may choose; 0 and empty: what it chooses by itself.
 struct Choices {
   int rows = 0, keys = 0, warps = 0, stages = 0;
   std::string leaveOut;

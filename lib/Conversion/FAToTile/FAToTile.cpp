@@ -12,7 +12,7 @@
 //      views of its own results;
 //   2. a result that the entry returns is an output; one that it does not
 //      return is a workspace, sized by the expressions of its dynamic sizes;
-//   3. the ids (b, h, t) of an instance give the block arguments (b, h, t * rows);
+//   3. the ids (b, h, t) of a work tile give the block arguments (b, h, t * rows);
 //   4. numbers of type index are passed and loaded as i64, which every target has.
 //
 // Requires: fa-tile-attention. Rejects: ops between the fa.map_rows that are
@@ -48,7 +48,7 @@ static Type withI64(Type type) {
   return tensor && tensor.getElementType().isIndex() ? Type(tensor.clone(number)) : type;
 }
 
-/// What a kernel takes for a value of the entry: a view of a tensor, or a scalar.
+/// Return the type of a kernel's argument for a value of the entry: a view, or a scalar.
 static Type parameterType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(withI64(type));
   return tensor ? tile::ViewType::get(tensor) : withI64(type);
@@ -147,7 +147,7 @@ LogicalResult Entry::nameResults() {
   return success();
 }
 
-/// What a kernel needs from outside: arguments and results of earlier kernels,
+/// Collect what a kernel needs from outside: arguments and results of earlier kernels,
 /// and pure ops (constants and sizes) to compute again inside, in order.
 LogicalResult Entry::collect(Value value, llvm::SetVector<Value> &inputs,
                              llvm::SetVector<Operation *> &pure) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Turns each tile.func into a func.func over memrefs:
-//   1. the function: views become memrefs, instance ids stay index arguments;
+//   1. the function: views become memrefs, work tile ids stay index arguments;
 //   2. memory ops: loops over rows that read and write whole rows as vectors,
 //      masked where a row is not wholly in range (TileMemory.cpp);
 //   3. values: dot, reduce, broadcast, transpose, iota and every elementwise

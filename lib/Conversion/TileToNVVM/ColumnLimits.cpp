@@ -212,7 +212,7 @@ Value ColumnLimits::select(VectorType type, Value x, Value other) {
   return e.fromElements(type, elements);
 }
 
-/// Of what differs from register to register, a constant, and what the limits leave from the
+/// Compare what differs from register to register, a constant, with what the limits leave from the
 /// thread's first column.
 Value ColumnLimits::comparisons() {
   modes.clear();
@@ -231,7 +231,7 @@ Value ColumnLimits::comparisons() {
   return e.both(from, compare(arith::CmpIPredicate::slt, op.getHigh()));
 }
 
-/// Whether the op's conditions are for selects alone, which compute them beside their use.
+/// Return whether the op's conditions are for selects alone, which compute them beside their use.
 static bool isForSelects(tile::ColumnsBetweenOp op) {
   return llvm::all_of(op->getUses(), [](OpOperand &use) {
     return isa<arith::SelectOp>(use.getOwner()) && use.getOperandNumber() == 0;

@@ -41,7 +41,7 @@ class ByLane {
 public:
   ByLane(ImplicitLocOpBuilder &b, Value lane) : b(b), lane(lane) {}
 
-  /// Whether the lane is one of a mask's.
+  /// Return whether the lane is one of a mask's.
   Value isIn(uint32_t lanes) {
     Value &condition = conditions[lanes];
     if (!condition)

@@ -33,7 +33,7 @@ struct ViewParts {
   Type element;
   /// Bytes that the address and the strides are multiples of.
   int64_t align = 1;
-  /// Whether this kernel writes it.
+  /// Record whether this kernel writes it.
   bool written = false;
 };
 
@@ -160,7 +160,7 @@ private:
   /// Elements of a vector; a vector of elements.
   Value extract(Value vector, int64_t index);
   Value fromElements(VectorType type, ArrayRef<Value> elements);
-  /// What lane and warp add to coordinate `dim` of a layout's elements (i32).
+  /// Return what lane and warp add to coordinate `dim` of a layout's elements (i32).
   Value threadOffset(const tile::Layout &layout, unsigned dim);
   /// True for the one thread of those that hold the same elements; null where
   /// each element is held once.
@@ -173,9 +173,9 @@ private:
   /// An i32 that LLVM takes for new here: else it would compute what follows from
   /// it once, before a loop, and keep all of that in registers.
   Value here(Value value);
-  /// What lane 0 has, an i32, in all lanes of the warp.
+  /// Return what lane 0 has, an i32, in all lanes of the warp.
   Value uniform(Value value);
-  /// Whether an index is in range; null where that is known.
+  /// Return whether an index is in range; null where that is known.
   Value inRange(Value index, Value size);
   Value both(Value a, Value b);
   Value elementAddress(const ViewParts &view, ArrayRef<Value> indices);
@@ -192,9 +192,9 @@ private:
   Value thread, lane, warp, shared;
   int64_t warps = 0, sharedBytes = 0;
   tile::RoleOp role;
-  /// Whether one thread runs all that is emitted.
+  /// Record whether one thread runs all that is emitted.
   bool alone = false;
-  /// Whether products read shared memory asynchronously; whether anything reads
+  /// Record whether products read shared memory asynchronously; whether anything reads
   /// or writes it from registers.
   bool isAsync = false, readsShared = false;
 };

@@ -176,7 +176,7 @@ static int64_t accessWidth(const ViewParts &view, ArrayRef<Value> starts, ArrayR
   return width;
 }
 
-/// Whether a dimension that starts there is known to hold all of a tile.
+/// Return whether a dimension that starts there is known to hold all of a tile.
 static bool isWhole(Value start, Value size, const Layout &layout, unsigned dim) {
   int64_t last = 0;
   for (ArrayRef<tile::Mode> modes : {layout.getReg(), layout.getLane(), layout.getWarp()})

@@ -110,7 +110,7 @@ class MmaProduct {
 public:
   MmaProduct(Emitter &emitter, tile::DotOp op) : e(emitter), b(emitter.b), op(op) {}
 
-  /// Whether instructions compute it; an error where none do.
+  /// Find the instructions that compute it; emit an error where none do.
   LogicalResult plan();
   LogicalResult emit();
 
@@ -142,7 +142,7 @@ private:
   bool tf32 = false, inParts = false;
   /// Terms of an instruction; of the product; columns of a warp; bytes of an element.
   int64_t kStep = 0, terms = 0, columns = 0, bytes = 0;
-  /// Columns of ones behind those of b.
+  /// Columns of ones after those of b.
   int64_t ones = 0;
   /// First rows of the blocks of 16 rows of a warp.
   SmallVector<int64_t> rowBlocks;
@@ -210,7 +210,7 @@ LogicalResult MmaProduct::planAccumulator() {
   return success();
 }
 
-/// Whether a thread holds the four elements of each instruction, and no others.
+/// Return whether a thread holds the four elements of each instruction, and no others.
 bool MmaProduct::holdsInstructions(const Layout &acc) const {
   for (int64_t row : rowBlocks)
     for (int64_t column = 0; column < columns + ones; column += 8)
@@ -245,7 +245,7 @@ LogicalResult MmaProduct::planOperands() {
   return success();
 }
 
-/// Whether a, in registers, is there for the rows of the accumulator's blocks.
+/// Return whether a, in registers, is there for the rows of the accumulator's blocks.
 bool MmaProduct::servesRows(const Layout &a, const Layout &acc) const {
   for (int64_t w = 0; w < e.warps; ++w)
     if (a.at(0, 0, w)[0] != acc.at(0, 0, w)[0])
@@ -449,7 +449,7 @@ void MmaProduct::multiplyStep(const StepOfA &a, int64_t step, int64_t column) {
     }
 }
 
-/// Of ones, all lanes hold the same.
+/// Add the sums of rows: all lanes hold the same ones.
 void MmaProduct::addSums(const StepOfA &a) {
   Value pair = e.i32(element.isF16() ? 0x3C003C00 : 0x3F803F80);
   for (auto [block, row] : llvm::enumerate(rowBlocks)) {

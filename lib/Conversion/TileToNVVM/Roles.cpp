@@ -24,7 +24,7 @@
 using namespace mlir;
 using namespace mlir::fa::nvvm;
 
-/// Whether nothing in the role is more than one thread's work.
+/// Return whether nothing in the role is more than one thread's work.
 static bool isForOneThread(tile::RoleOp role) {
   auto result = role.getBody().walk([&](Operation *op) {
     bool scalar = llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
@@ -106,7 +106,7 @@ LogicalResult Emitter::emitRole(tile::RoleOp role, int64_t first) {
 
 // Counts. All that a thread asks of the word is relaxed: it says nothing of other memory,
 // and accesses of one thread to one address stay in order by themselves. So what is found is
-// not younger than what a thread compares with, and numbers are taken behind that. What
+// not younger than what a thread compares with, and numbers are taken after that. What
 // was there before the launch is seen as a kernel begins when those before it have ended.
 
 FailureOr<Value> Emitter::addressOfCount(Operation *op, Value view) {
@@ -153,7 +153,7 @@ LogicalResult Emitter::emitSchedulerNext(tile::SchedulerNextOp op) {
   return success();
 }
 
-/// What one thread of the role (of the program, outside of roles) does.
+/// Emit what one thread of the role (of the program, outside of roles) does.
 void Emitter::ptxByOne(StringRef text, StringRef constraints, SmallVector<Value> operands) {
   std::string guarded = text.str(), withGuard = constraints.str();
   if (!alone) {

@@ -92,7 +92,8 @@ struct Chunks {
   bool keepsSwizzle() const { return regular && step % 8 == 0; }
 
   tile::SlotType slot;
-  /// Of a chunk, of a row, in all; rows between two chunks of a thread.
+  /// Count threads, elements of a chunk, chunks of a row and in all, and the rows between two
+  /// chunks of a thread.
   int64_t threads, elements, perRow, count, step;
   bool regular;
 };

@@ -117,7 +117,7 @@ LogicalResult Emitter::emitTensorCopy(tile::CopyOp op) {
 // From shared memory
 //===----------------------------------------------------------------------===//
 
-/// Whether this thread copies for its warpgroup: lane 0 of the first warp.
+/// Return whether this thread copies for its warpgroup: lane 0 of the first warp.
 Value Emitter::copiesOut() {
   Value head = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                      arith::AndIOp::create(b, warp, i32(3)), i32(0));

@@ -7,7 +7,7 @@
 //
 // Turns each tile.func into a kernel, the program of one thread:
 //   1. arguments: a view becomes its address, dynamic sizes and all strides but
-//      the last; scalars are passed by value; the instance ids come from the
+//      the last; scalars are passed by value; the work tile ids come from the
 //      number of the block, the last dimension of the grid fastest;
 //   2. values: a tile becomes the vector of what the thread holds of it, by its
 //      layout; arithmetic is the same op on vectors (Values.cpp);
@@ -254,7 +254,7 @@ Value Emitter::uniform(Value value) {
                               NVVM::ShflKind::idx, UnitAttr());
 }
 
-/// Whether an extent is never negative: sizes are not.
+/// Return whether an extent is never negative: sizes are not.
 static bool isNonNegative(AffineExpr expr) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constant.getValue() >= 0;

@@ -140,7 +140,7 @@ static StringRef needsLibrary(Operation *op) {
   return {};
 }
 
-/// What to write instead of a function that is refused.
+/// Return what to write instead of a function that is refused.
 static StringRef getRemedy(Operation *op) {
   if (getElementTypeOrSelf(op->getResult(0)).isF64())
     return "compute it in f32";

@@ -40,7 +40,7 @@ using namespace mlir::fa;
 
 namespace {
 
-/// What else than sums and scores takes registers.
+/// Rank what takes registers besides sums and scores.
 enum RegisterPressure {
   /// Masks that compare indices, and scores of numbers that are the same for all of them.
   kLight,
@@ -113,7 +113,7 @@ constexpr Tiles kShortTable[] = {{2, 128, kLong, 128, 128, 8}, {2, 256, kLong, 1
 // to 64 columns it is nothing at 1024 and -5 % at 4096.
 constexpr int64_t kKeysOfBand = 64, kNarrowHead = 64;
 
-/// Whether the score reads of a captured tensor only what is one number for all of a tile:
+/// Return whether the score reads of a captured tensor only what is one number for all of a tile:
 /// nothing, or elements of a batch and a head.
 bool isUniform(Region &score, unsigned capture) {
   constexpr unsigned kBatch = 1, kHead = 2;
@@ -131,7 +131,7 @@ bool isUniform(Region &score, unsigned capture) {
 using Differences = llvm::DenseMap<Value, unsigned>;
 constexpr unsigned kRows = 1, kColumns = 2, kPairs = 3;
 
-/// What an op takes, of numbers that differ between the columns of a tile: code that
+/// Weigh an op on numbers that differ between the columns of a tile: code that
 /// goes over all of them at once keeps what it computes between for each.
 RegisterPressure pressureOfOp(Operation *op, unsigned differs) {
   if (isa<scf::ForOp, scf::WhileOp>(op))
@@ -165,7 +165,7 @@ RegisterPressure pressureOfOp(Operation *op, unsigned differs) {
   llvm_unreachable("unknown pressure");
 }
 
-/// What the ops of a mask or a score take, and which takes most.
+/// Weigh the ops of a mask or a score, and name the one that takes most.
 std::pair<RegisterPressure, Operation *> pressureOfRegion(Region &region, bool hasScore) {
   std::pair<RegisterPressure, Operation *> most = {kLight, nullptr};
   if (region.empty())
@@ -237,7 +237,7 @@ const Tiles *lookUp(ArrayRef<Tiles> table, AttentionOp attention, bool aligned) 
   return line == table.end() ? nullptr : line;
 }
 
-/// Whether the TMA can bring its tiles: rows of whole chunks of 16 bytes.
+/// Return whether the TMA can bring its tiles: rows of whole chunks of 16 bytes.
 bool hasWholeChunks(AttentionOp attention) {
   return attention.getHeadDim() % 8 == 0 && attention.getValueHeadDim() % 8 == 0;
 }
@@ -266,7 +266,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     return tile::shareRegisters(std::max<int64_t>(warps / tile::kWarpsOfGroup, 1)).consumer;
   }
 
-  /// What head dimensions are rounded up to a multiple of. Warps that have the same rows
+  /// Return the multiple that head dimensions are rounded up to. Warps that have the same rows
   /// share the columns only where each has whole panels of shared memory, or an equal part
   /// of one (layoutOfAcc): without that, each would compute them all.
   static int64_t padOf(AttentionOp attention, int64_t rows, int64_t warps, bool async) {

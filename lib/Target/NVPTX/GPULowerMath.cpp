@@ -48,7 +48,7 @@ static bool isInstruction(Operation *op) {
          loweringOf(op) == region::Lowering::Expanded;
 }
 
-/// What the rest of the pipeline lowers.
+/// Return whether the rest of the pipeline lowers the op.
 static bool isLowered(Operation *op) {
   return loweringOf(op) == region::Lowering::Instruction ||
          loweringOf(op) == region::Lowering::Primitive ||
@@ -121,7 +121,7 @@ static void widen(Operation *op) {
   }
 }
 
-/// Whether a function becomes an instruction or two, without temporaries.
+/// Return whether a function becomes an instruction or two, without temporaries.
 static bool isShort(Operation *op) { return region::lookUp(op) && region::effortOf(op).isShort; }
 
 /// Replaces a function of a wide vector by functions of its slices.

@@ -108,7 +108,7 @@ struct Reals {
 
 static constexpr double kLog2E = 1.4426950408889634;
 
-/// Of x > 0. x = m 2^e with m in [sqrt(1/2), sqrt(2)), s = 2 (m - 1) / (m + 1).
+/// Compute log2 of x > 0: x = m 2^e, m in [sqrt(1/2), sqrt(2)), s = 2 (m - 1) / (m + 1).
 Reals::Sum Reals::log2(Value x) {
   Value word = bits(x);
   Value shifted = arith::SubIOp::create(b, word, integer(0x3F3504F3));

@@ -197,7 +197,7 @@ static LogicalResult checkFunction(LLVM::LLVMFuncOp function) {
   return success();
 }
 
-/// Of a function, only one with a body has an address.
+/// Check that a function whose address is taken has a body.
 static LogicalResult checkAddress(LLVM::AddressOfOp op) {
   auto function =
       SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(op, op.getGlobalNameAttr());

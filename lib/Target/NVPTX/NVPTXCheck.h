@@ -13,7 +13,7 @@
 
 namespace mlir::fa::nvptx {
 
-/// Whether a function is an entry of the GPU's program.
+/// Return whether a function is an entry of the GPU's program.
 bool isKernel(LLVM::LLVMFuncOp function);
 
 /// Emits an error for the first op inside `root` that the back end could not

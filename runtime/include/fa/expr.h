@@ -124,13 +124,13 @@ inline constexpr bool isInteger = std::is_integral_v<T> && !std::is_same_v<T, bo
 template <typename T>
 inline constexpr bool isNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
 
-/// What is known of an integer: an affine form of the positions where it is one,
+/// Hold what is known of an integer: an affine form of the positions where it is one,
 /// and bounds, by which integers convert to floats in 32 bits where they fit.
 struct Range {
   static constexpr int64_t kUnknown = int64_t(1) << 61, kLength = (int64_t(1) << 31) - 1;
   int64_t low = -kUnknown, high = kUnknown;
   bool affine = false;
-  /// Of b, h, i, j, sq, sk.
+  /// Hold the factors of b, h, i, j, sq, sk.
   int64_t factors[6] = {}, constant = 0;
 
   static Range of(int64_t value) {
@@ -485,8 +485,8 @@ inline constexpr bool isCondition = std::is_same_v<T, Bool> || std::is_same_v<T,
 template <typename T>
 inline constexpr bool isFloat = std::is_same_v<T, Float> || std::is_floating_point_v<T>;
 
-/// What two operands are of which one at least is recorded. A number, as the operators that are
-/// chosen by it compare enumerators too.
+/// Describe what two operands are of which one at least is recorded. A number, as the operators
+/// that are chosen by it compare enumerators too.
 struct Pair {
   static constexpr int Other = 0, Unread = 1, Mixed = 2, Conditions = 3, Integers = 4, Floats = 5;
 };

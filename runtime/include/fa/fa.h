@@ -60,7 +60,7 @@ inline constexpr Type<Float> f16{FA_F16}, bf16{FA_BF16}, f32{FA_F32}, f64{FA_F64
 inline constexpr Type<Index> i8{FA_I8}, i16{FA_I16}, i32{FA_I32}, i64{FA_I64};
 inline constexpr Type<Bool> boolean{FA_BOOL};
 
-/// What went wrong, what was expected and what to do; or nothing.
+/// Say what went wrong, what was expected and what to do; or nothing.
 class [[nodiscard]] Error {
 public:
   Error() = default;
@@ -71,7 +71,7 @@ public:
       text = fa_error_message(error);
     fa_error_free(error);
   }
-  /// Whether something went wrong.
+  /// Return whether something went wrong.
   explicit operator bool() const { return failed; }
   const std::string &message() const { return text; }
 
@@ -85,13 +85,13 @@ template <typename T> class [[nodiscard]] Expected {
 public:
   Expected(T result) : value(std::move(result)) {}
   Expected(Error error) : problem(error.message()) {}
-  /// Whether there is a value.
+  /// Return whether there is a value.
   explicit operator bool() const { return value.has_value(); }
   T &operator*() { return *value; }
   const T &operator*() const { return *value; }
   T *operator->() { return &*value; }
   const T *operator->() const { return &*value; }
-  /// Of one that has no value.
+  /// Return the error of one that has no value.
   const std::string &error() const { return problem; }
 
 private:
@@ -152,7 +152,7 @@ public:
     else
       return convert({});
   }
-  /// Of rank 1.
+  /// Read an element of a tensor of rank 1.
   T operator[](const Index &index) const { return read({index}); }
 
 private:
@@ -226,7 +226,7 @@ protected:
   }
 };
 
-/// Whether query i may see key j: a lambda of a position that gives a Bool.
+/// Say whether query i may see key j: a lambda of a position that gives a Bool.
 struct Mask : Region {
   Mask() = default;
   template <typename Function,
@@ -249,7 +249,7 @@ private:
   }
 };
 
-/// What replaces the scaled product of query and key: a lambda of it and a
+/// Replace the scaled product of query and key: a lambda of it and a
 /// position, or of it alone, that gives a Float.
 struct ScoreMod : Region {
   ScoreMod() = default;
@@ -287,15 +287,15 @@ private:
 struct Attention {
   /// Elements of a row of q and k, 1 to 256, and of v (0: as many).
   int64_t headDim = 64, valueDim = 0;
-  /// Of q, k, v and o: f16, bf16 or f32.
+  /// Give the type of q, k, v and o: f16, bf16 or f32.
   DType dtype = f16;
   /// The factor on q.k; absent: 1 / sqrt(headDim).
   std::optional<double> scale = std::nullopt;
-  /// Whether lse is an output.
+  /// Say whether lse is an output.
   bool lse = true;
-  /// Whether launches take dropoutP, seed and offset.
+  /// Say whether launches take dropoutP, seed and offset.
   bool dropout = false;
-  /// Of products of f32: "", "ieee", "tf32x3" (the default) or "tf32".
+  /// Choose how f32 is multiplied: "", "ieee", "tf32x3" (the default) or "tf32".
   std::string precision = {};
   /// Every key is visible where there is none.
   Mask mask = {};
@@ -341,7 +341,7 @@ struct Tensor {
   int rank = 0;
   int64_t shape[kMaxRank] = {}, strides[kMaxRank] = {};
 
-  /// Whether a constructor got a stride for each size; a launch refuses what is not.
+  /// Record whether a constructor got a stride for each size; a launch refuses what is not.
   bool whole = true;
 
   Tensor() = default;
@@ -368,7 +368,7 @@ struct Tensor {
       if (d < kMaxRank)
         strides[d++] = step;
   }
-  /// Whether nothing was given.
+  /// Return whether nothing was given.
   bool isEmpty() const { return !data && rank == 0 && whole; }
 };
 
@@ -395,11 +395,11 @@ struct CaptureValue {
     if (isInteger)
       i = static_cast<int64_t>(value);
   }
-  /// Whether nothing was given.
+  /// Return whether nothing was given.
   bool isEmpty() const { return !isNumber && tensor.isEmpty(); }
 };
 
-/// What a launch of the forward program takes. Memory of inputs is not written, and
+/// Hold what a launch of the forward program takes. Memory of inputs is not written, and
 /// o and lse overlap none of it. What is given and not taken is an error.
 struct Forward {
   static constexpr int kMaxCaptures = 16;
@@ -423,7 +423,7 @@ public:
   struct Capture {
     std::string name;
     bool scalar;
-    /// Of a scalar: whether launches take integers only.
+    /// Say whether launches take only integers for a scalar.
     bool integer = false;
   };
   /// Takes a reference to a program of the C API.
@@ -533,7 +533,7 @@ private:
     }
     return text;
   }
-  /// What is wrong with a tensor; empty where nothing is.
+  /// Return what is wrong with a tensor; empty where nothing is.
   static std::string problem(const std::string &what, const std::string &place,
                              const Tensor &tensor) {
     if (tensor.isEmpty())
@@ -559,7 +559,7 @@ private:
       return what + " is " + number(value.f) + ", expected an integer of 64 bits; round it";
     return "";
   }
-  /// Of arguments of which something is wrong.
+  /// Return what is wrong with arguments; empty where nothing is.
   std::string problem(const Forward &args) const {
     struct {
       const char *name;

@@ -96,7 +96,7 @@ def CPUPlanScratch : Pass<"cpu-plan-scratch", "::mlir::func::FuncOp"> {
   let summary = "put every buffer into one scratch argument";
   let description = [{
     What: adds a last argument, `memref<?xi8>`, and makes every `memref.alloc`
-    a view of it at a constant offset; sets `cpu.scratch_bytes`. An instance
+    a view of it at a constant offset; sets `cpu.scratch_bytes`. A work tile
     then allocates nothing.
 
     Requires: buffers of static shape, none carried out of the iteration that
@@ -139,10 +139,10 @@ def CPULowerVectors : Pass<"cpu-lower-vectors", "::mlir::func::FuncOp"> {
 }
 
 def CPUMakeEntries : Pass<"cpu-make-entries", "::mlir::ModuleOp"> {
-  let summary = "give every kernel an entry that runs a range of its instances";
+  let summary = "give every kernel an entry that runs a range of its work tiles";
   let description = [{
     What: for each kernel @f makes `@f_run(arguments, begin, end, scratch)`,
-    which runs the instances with linear numbers begin to end - 1 (the last
+    which runs the work tiles with linear numbers begin to end - 1 (the last
     dimension of the grid varies fastest), and `@f_instances(arguments)`, their
     number. Both get a C interface.
 

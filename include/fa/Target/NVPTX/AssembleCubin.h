@@ -15,7 +15,7 @@
 
 namespace mlir::fa::nvptx {
 
-/// What ptxas says of one kernel; bytes, and 32-bit registers of a thread.
+/// Hold what ptxas says of one kernel: bytes, and 32-bit registers of a thread.
 struct KernelUsage {
   std::string name;
   int64_t registers = 0;

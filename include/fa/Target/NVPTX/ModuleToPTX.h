@@ -14,7 +14,7 @@
 
 namespace mlir::fa::nvptx {
 
-/// What to stop at.
+/// Name the code to stop at.
 enum class CodeKind { LLVM, PTX };
 
 /// The PTX (or optimized LLVM IR) of the kernels of a module in the LLVM and

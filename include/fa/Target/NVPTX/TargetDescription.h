@@ -14,7 +14,7 @@
 
 namespace mlir::fa::nvptx {
 
-/// What kernels for a GPU may use, and where they run.
+/// Describe what kernels for a GPU may use, and where they run.
 struct Target {
   llvm::StringLiteral name;     // of the target, LLVM's processor and ptxas's architecture
   llvm::StringLiteral features; // of LLVM: the version of PTX
@@ -35,7 +35,7 @@ struct Target {
   /// read.
   bool hasRoles() const { return asyncProducts && hasTMA && hasSetMaxRegisters; }
 
-  /// Whether its kernels run on a device of compute capability major.minor,
+  /// Return whether its kernels run on a device of compute capability major.minor,
   /// which must also have the shared memory.
   bool runsOn(int64_t major, int64_t minor) const {
     if (exactly)

@@ -312,7 +312,7 @@ static LogicalResult verifyRegion(AttentionOp op, Region &region, bool isScore) 
   return success();
 }
 
-/// What regions compute with instead of this type, null where it is one of that.
+/// Return what regions compute with instead of this type, null where it is one of that.
 static const char *getInstead(Type type) {
   if (isa<FloatType>(type) && !type.isF16() && !type.isBF16() && !type.isF32() && !type.isF64())
     return "f16, bf16, f32 or f64";

@@ -55,7 +55,7 @@ struct Place {
 
 } // namespace
 
-/// Whether manifests, files and messages can hold a name.
+/// Return whether manifests, files and messages can hold a name.
 static bool isPrintable(Attribute name) {
   auto text = dyn_cast<StringAttr>(name);
   return text && text.size() < 1000 && llvm::all_of(text.getValue(), llvm::isPrint);

@@ -138,7 +138,7 @@ struct Build {
   }
 };
 
-/// What a region knows of the place that it is asked about.
+/// Describe the place of an element: what a region knows of it.
 struct Place {
   Value b, h, i, j, sq, sk;
   ValueRange captures;

@@ -115,7 +115,7 @@ struct RowBuilder {
   };
   /// The scalars of dropout; nothing where `p` is null.
   std::optional<Dropout> dropout(Value p, Value seed, Value offset);
-  /// Of the sum of exponentials `l`: which rows saw no key, and the factor on the weighted sum,
+  /// Hold what the sum of exponentials `l` gives: rows without a key, and the factor on the output,
   /// 0 there, else 1 / l, with dropout also the factor on what is kept.
   struct Normalizer {
     Value empty, inverse;

@@ -28,7 +28,7 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-/// What rows and keys of a tile are a multiple of, and at most.
+/// Hold what rows and keys of a tile are a multiple of, and at most.
 static constexpr int64_t kTileStep = 8, kMostOfTile = 1024;
 
 namespace {
@@ -58,7 +58,7 @@ static Type staticType(Type type, TileSizes sizes, bool alongKeys) {
   return tensor.clone(shape);
 }
 
-/// Whether the tile's first dimension runs along the keys: it starts at the
+/// Return whether the tile's first dimension runs along the keys: it starts at the
 /// loop's column, not at the block's first row.
 static bool isAlongKeys(Operation *op, MapRowsOp rows) {
   auto load = dyn_cast<tile::LoadOp>(op);
@@ -136,14 +136,14 @@ static LogicalResult checkTiles(func::FuncOp entry) {
   return success();
 }
 
-/// Whether a mask bounds the keys of some loop on both sides; forgets that.
+/// Return whether a mask bounds the keys of some loop on both sides, and forget it.
 static bool takeBand(MapRowsOp rows) {
   bool band = false;
   rows.getBody()->walk([&](scf::ForOp loop) { band |= !!loop->removeAttr(FADialect::kBandAttr); });
   return band;
 }
 
-/// What the target chose, else sizes that keep a tile of each operand and the
+/// Return the target's sizes, else those that keep a tile of each operand and the
 /// scores in the caches next to a core: larger heads get fewer keys.
 static TileSizes choose(MapRowsOp rows) {
   bool band = takeBand(rows);

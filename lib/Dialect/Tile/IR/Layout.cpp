@@ -28,7 +28,7 @@ int64_t mlir::tile::extentOf(llvm::ArrayRef<Mode> modes) {
   return extent;
 }
 
-/// Whether `next` goes on where `mode` ends: one longer mode says the same.
+/// Return whether `next` goes on where `mode` ends: one longer mode says the same.
 static bool continues(const Mode &mode, const Mode &next) {
   for (auto [stride, after] : llvm::zip_equal(mode.strides, next.strides))
     if (after != stride * mode.extent)

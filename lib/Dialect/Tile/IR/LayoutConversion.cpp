@@ -119,7 +119,7 @@ static bool sameWarps(const Layout &from, const Layout &to) {
   return true;
 }
 
-/// Whether units of so many registers hold neighbours alike in both layouts.
+/// Return whether units of so many registers hold neighbours alike in both layouts.
 static bool areUnits(const Layout &from, const Layout &to, int64_t count) {
   if (from.numRegs() % count != 0 || to.numRegs() % count != 0)
     return false;

@@ -24,7 +24,7 @@ using namespace mlir::tile;
 
 namespace {
 
-/// Layouts are long: they stand once, in front of the module.
+/// Layouts are long: they stand once, before the module.
 struct TileAliases : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
 

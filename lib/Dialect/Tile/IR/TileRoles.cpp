@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Whether the op stands where all of the program can use it.
+/// Return the program of an op that stands where all of the program can use it, else null.
 static FuncOp programOf(Operation *op) {
   auto func = dyn_cast_or_null<FuncOp>(op->getParentOp());
   return func && op->getBlock() == &func.getBody().front() ? func : FuncOp();
@@ -92,7 +92,7 @@ LogicalResult RoleOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Blocks that run several instances
+// Blocks that run several work tiles
 //===----------------------------------------------------------------------===//
 
 LogicalResult BlockCountOp::verify() {

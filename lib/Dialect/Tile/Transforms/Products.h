@@ -18,7 +18,7 @@
 
 namespace mlir::tile {
 
-/// Whether all products have operands of so many bytes an element; 0 is any number.
+/// Return whether all products have operands of so many bytes an element; 0 is any number.
 inline bool haveOperandsOf(int64_t bytes, FuncOp func) {
   bool any = false;
   WalkResult others = func.walk([&](DotOp dot) {
@@ -29,7 +29,7 @@ inline bool haveOperandsOf(int64_t bytes, FuncOp func) {
   return bytes == 0 || (any && !others.wasInterrupted());
 }
 
-/// Whether some product takes f16, whose exponents have 5 bits.
+/// Return whether some product takes f16, whose exponents have 5 bits.
 inline bool takesF16(FuncOp func) {
   return func
       .walk([](DotOp dot) {
@@ -39,7 +39,7 @@ inline bool takesF16(FuncOp func) {
       .wasInterrupted();
 }
 
-/// Whether the number that an option gives is not negative; an error if it is.
+/// Check that the number that an option gives is not negative; emit an error if it is.
 inline bool isCount(FuncOp func, const Pass::Option<int64_t> &option) {
   if (option < 0)
     func.emitError() << option.getArgStr() << " must be 0 or more, got " << option.getValue();
@@ -57,7 +57,7 @@ inline int64_t rowsOfWarps(FuncOp func) {
   return kRowsOfWarp * (warps ? warps.getInt() : kWarps);
 }
 
-/// Whether the loops of a program have registers for more values per row: not
+/// Return whether the loops of a program have registers for more values per row: not
 /// where a warp has more rows than one matrix instruction.
 inline bool haveRegistersForRows(FuncOp func, int64_t rows) { return rows <= rowsOfWarps(func); }
 
@@ -76,7 +76,7 @@ inline bool isZeroTile(Value value) {
   return number && number->isZero();
 }
 
-/// Whether -inf fills the tile.
+/// Return whether -inf fills the tile.
 inline bool isLowestTile(Value value) {
   std::optional<APFloat> number = splatOf(value);
   return number && number->isInfinity() && number->isNegative();

@@ -78,7 +78,7 @@ inline std::string checkRegion(const Attention &spec, const Region &region, cons
   return "";
 }
 
-/// What is wrong with a spec, a line each; empty where nothing is.
+/// Return what is wrong with a spec, a line each; empty where nothing is.
 inline std::string check(const Attention &spec) {
   std::string problems;
   auto add = [&](const std::string &problem) {

@@ -208,7 +208,7 @@ def FA_MapRowsOp : FA_Op<"map_rows", [SingleBlockImplicitTerminator<"YieldOp">, 
     consecutive query rows starting at i0, a multiple of the block's size;
     `over` (B x Hq x Sq x ..., any type) gives the ranges. The region stores
     to the views it gets of the results, each element once (`tile.store` drops
-    what is out of range); instances are independent and run in any order.
+    what is out of range); work tiles are independent and run in any order.
     `kernel` names the kernel that it becomes.
 
     Before `fa-tile-attention` the sizes of the blocks are not chosen: `rows`

@@ -62,7 +62,7 @@ public:
 
   /// Where the element of a register, lane and warp stands in the tile.
   Coords at(int64_t reg, int64_t lane, int64_t warp) const;
-  /// What register `reg` adds to the place of its thread's first element.
+  /// Return what register `reg` adds to the place of its thread's first element.
   Coords offsetOfReg(int64_t reg) const;
   /// The register that is so far from its thread's first element.
   std::optional<int64_t> registerOf(llvm::ArrayRef<int64_t> offset) const;

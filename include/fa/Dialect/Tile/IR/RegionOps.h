@@ -20,7 +20,8 @@
 
 namespace mlir::region {
 
-/// What defines the op where arith does not: regions are total, and both arms of a branch run.
+/// Describe what defines the op where arith does not: regions are total, and both arms of a branch
+/// run.
 enum class Totality {
   Total,          ///< It is defined for all operands.
   DivideSigned,   ///< 0 for a divisor of 0, and for the least integer by -1.
@@ -74,7 +75,7 @@ enum class Lowering {
 /// cotangent grows by partial * the result's cotangent.
 using Partial = Value (*)(ImplicitLocOpBuilder &b, Operation *op, unsigned operand);
 
-/// What it takes to compute an op for an element.
+/// Describe what it takes to compute an op for an element.
 struct Effort {
   Pressure pressure = Pressure::Light;
   double special = 0, arithmetic = 0; ///< operations of both kinds

@@ -15,7 +15,7 @@ def Tile_Dialect : Dialect {
   let cppNamespace = "::mlir::tile";
   let summary = "One program on tiles: how it is computed, on CPUs and GPUs";
   let description = [{
-    A `tile.func` is one kernel: a program run by every instance of a grid. It
+    A `tile.func` is one kernel: a program run by every work tile of a grid. It
     reads and writes `!tile.view`s and computes on tiles, which are builtin
     tensors of static shape, by `arith`, `math`, `scf` and the ops of this
     dialect. The dialect knows nothing of what is computed.
@@ -43,11 +43,11 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral kMultiplesAttr = "tile.multiples";
     /// On a tile.func: pairs of the name of a size and the most that it may be.
     static constexpr llvm::StringLiteral kLimitsAttr = "tile.limits";
-    /// On a tile.func: warps that run an instance.
+    /// On a tile.func: warps that run a work tile.
     static constexpr llvm::StringLiteral kWarpsAttr = "tile.warps";
-    /// On a tile.func: bytes of shared memory of an instance.
+    /// On a tile.func: bytes of shared memory of a work tile.
     static constexpr llvm::StringLiteral kSharedBytesAttr = "tile.shared_bytes";
-    /// On a tile.func: the most blocks that a launch starts on a multiprocessor.
+    /// On a tile.func: the most blocks that a launch starts on an SM.
     static constexpr llvm::StringLiteral kBlocksPerSMAttr = "tile.blocks_per_sm";
     /// On a view argument: its address and all strides but the last are
     /// multiples of so many bytes, which a guard checks at launch.
@@ -57,7 +57,7 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral kMapOfAttr = "tile.map_of";
     static constexpr llvm::StringLiteral kMapDimsAttr = "tile.map_dims";
     /// Unit, on an scf.for or scf.if: bounds, or condition, are computed from the first row
-    /// of the program's tile and the one behind the last, and would be right for any such
+    /// of the program's tile and the one after the last, and would be right for any such
     /// rows: a loop's other steps leave what it carries for these as it is, and where the
     /// condition of an if is false for these, both of its ways give them the same.
     static constexpr llvm::StringLiteral kRowDerivedAttr = "tile.row_derived";

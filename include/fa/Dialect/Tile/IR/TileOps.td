@@ -32,17 +32,17 @@ def Tile_DotOperand : AnyTypeOf<[Tile_FloatTile, Tile_SlotType]>;
 
 def Tile_FuncOp : Tile_Op<"func", [
     AutomaticAllocationScope, IsolatedFromAbove, FunctionOpInterface]> {
-  let summary = "one kernel: a program run by every instance of a grid";
+  let summary = "one kernel: a program run by every work tile of a grid";
   let description = [{
-    The arguments are views and scalars, then one instance id (index) per
+    The arguments are views and scalars, then one work tile id (index) per
     dimension of the grid. The extent of each dimension is an expression over
     sizes of the views: `grid` maps symbols, each the size of a dimension of an
-    argument (`sizes`, pairs of argument and dimension), to extents. Instances
+    argument (`sizes`, pairs of argument and dimension), to extents. Work tiles
     are independent of each other and run in any order: GPUs map them to
     thread blocks, CPUs to tasks of a pool.
 
     Constraints:
-    - (C1) `grid` has no dimensions, one symbol per pair of `sizes`, and one result per instance id.
+    - (C1) `grid` has no dimensions, one symbol per pair of `sizes`, and one result per work tile id.
     - (C2) Each pair of `sizes` names a view argument and one of its dimensions.
     - (C3) Arguments are views, integers, index, floats or tensor maps; the last ones, one per result of `grid`, are index.
     - (C4) A tile.func returns nothing.
@@ -53,8 +53,8 @@ def Tile_FuncOp : Tile_Op<"func", [
     - (C7) The body is one block.
     - (C8) `tile.align` of an argument is a power of two from 1 to 4096.
     - (C9) `tile.blocks_per_sm` is from 1 to 32, on a grid of one dimension: a launch
-      starts at most so many blocks a multiprocessor, the first ones of the grid; the
-      program goes on with the instances that are left (`tile.block_count`).
+      starts at most so many blocks an SM, the first ones of the grid; the
+      program goes on with the work tiles that are left (`tile.block_count`).
     - (C10) An argument with `tile.launch_epoch` is an i64.
 
     Created by `convert-fa-to-tile` or written by hand; removed by
@@ -89,7 +89,7 @@ def Tile_FuncOp : Tile_Op<"func", [
     ArrayRef<Type> getResultTypes() { return getFunctionType().getResults(); }
     Region *getCallableRegion() { return &getBody(); }
     unsigned getNumGridDims() { return getGrid().getNumResults(); }
-    /// The arguments that a launch provides: all but the instance ids.
+    /// The arguments that a launch provides: all but the work tile ids.
     unsigned getNumLaunchArguments() { return getNumArguments() - getNumGridDims(); }
     Value getInstanceId(unsigned dim) { return getArgument(getNumLaunchArguments() + dim); }
   }];
@@ -143,7 +143,7 @@ def Tile_LoadOp : Tile_Op<"load", [DeclareOpInterfaceMethods<MemoryEffectsOpInte
     An element with any index out of range reads 0 (false for i1).
 
     Loads and stores of one view take effect in program order within an
-    instance; different arguments are assumed not to overlap.
+    work tile; different arguments are assumed not to overlap.
 
     Constraints:
     - (C1) One index per dimension of the source.
@@ -175,7 +175,7 @@ def Tile_StoreOp : Tile_Op<"store", [DeclareOpInterfaceMethods<MemoryEffectsOpIn
     destination[start + sum over r of x_r * e(dims[r])] = value[x0, x1, ...].
 
     Loads and stores of one view take effect in program order within an
-    instance; different arguments are assumed not to overlap.
+    work tile; different arguments are assumed not to overlap.
 
     Constraints:
     - (C1) One index per dimension of the destination.

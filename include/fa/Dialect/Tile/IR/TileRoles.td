@@ -23,7 +23,7 @@ def Tile_RolesOp : Tile_Op<"roles", [
   let summary = "the warps of a program part and run different code";
   let description = [{
     Warps are numbered through the roles in their order; each warp runs the body
-    of its own role only. All begin together and go on together behind it.
+    of its own role only. All begin together and go on together after it.
 
     Constraints:
     - (C1) Stands in the first block of a tile.func, once.
@@ -110,14 +110,14 @@ def Tile_WarpgroupBoundsOp : Tile_Op<"warpgroup_bounds"> {
     A target may run other steps, too. So rings and turns are checked as if all warpgroups ran
     all steps (`tile-verify-rings`), and the results are `lower` and `upper` until
     `tile-lower-rings`. From there on a warpgroup waits for, and gives back, what it does not
-    read of the rings that loops behind this op, in its block, get once a step: of steps before
-    its own in front of the first get, of those behind them at the end of the block, or where
+    read of the rings that loops after this op, in its block, get once a step: of steps before
+    its own before the first get, of those after them at the end of the block, or where
     that gets something else. So the op has an effect, and stays where it is.
 
     Constraints:
-    - (C1) Stands once in a role, in what the role runs or what its loop over instances
+    - (C1) Stands once in a role, in what the role runs or what its loop over work tiles
       does; the role fills no rings from memory (these are checked by `tile-verify-rings`).
-    - (C2) Loops behind it that get from rings have its step.
+    - (C2) Loops after it that get from rings have its step.
     - (C3) `least` is there where the role takes turns.
 
     Created by `tile-split-warpgroup-loops`; removed by `tile-lower-rings`.
@@ -161,14 +161,14 @@ def Tile_WarpgroupConditionOp : Tile_Op<"warpgroup_condition", [Pure]> {
 }
 
 //===----------------------------------------------------------------------===//
-// Blocks that run several instances
+// Blocks that run several work tiles
 //===----------------------------------------------------------------------===//
 
 def Tile_BlockCountOp : Tile_Op<"block_count", [Pure]> {
   let summary = "how many blocks the launch has started";
   let description = [{
-    The instance id of a block is its number, from 0 to this. Without
-    `tile.blocks_per_sm` it is the number of instances.
+    The work tile id of a block is its number, from 0 to this. Without
+    `tile.blocks_per_sm` it is the number of work tiles.
 
     Constraints:
     - (C1) Stands in a tile.func whose grid has one dimension.
@@ -190,7 +190,7 @@ def Tile_BlockCountOp : Tile_Op<"block_count", [Pure]> {
 // Counts
 //===----------------------------------------------------------------------===//
 
-// A count hands out the numbers 0, 1, ..., total - 1, and some behind them, to all blocks of
+// A count hands out the numbers 0, 1, ..., total - 1, and some after them, to all blocks of
 // a launch. It is one word of 64 bits in memory, whatever that holds before: the
 // numbers handed out are those that `first`, a number of the launch, is less than the word
 // (modulo 2^64). A word that is not one of first, ..., first + total - 1 is of no use

@@ -16,24 +16,24 @@
 include "mlir/Pass/PassBase.td"
 
 def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
-  let summary = "start the instances with the longest loops first";
+  let summary = "start the work tiles with the longest loops first";
   let description = [{
-    What: instances run about in the order of their numbers, of which the last
+    What: work tiles run about in the order of their numbers, of which the last
     dimension of the grid is the fastest. Where the trip count of a loop grows
     along that dimension (its bounds are followed through sums, products with
     constants, minima and maxima), its id is reversed, so that what is left for
-    the end is short. Where it grows or shrinks, instances of all other
+    the end is short. Where it grows or shrinks, work tiles of all other
     dimensions are cut into sections, within which those of the same length run
     together, so that what they load stays in the L2 cache: of
-    `section` instances, or of as many as load `section-bytes` in their loops by
+    `section` work tiles, or of as many as load `section-bytes` in their loops by
     loads that do not depend on the last id (0 of both: one section for each).
-    Sections make the grid one of one dimension, which counts all instances.
-    Where it does both, or is not known, the order stays: of a band, instances that
+    Sections make the grid one of one dimension, which counts all work tiles.
+    Where it does both, or is not known, the order stays: of a band, work tiles that
     follow each other load much the same, so the last dimension is best the fastest.
 
-    Requires: nothing. Ensures: each instance of the grid runs once.
+    Requires: nothing. Ensures: each work tile of the grid runs once.
 
-    Numerics: exact; only the order of instances changes.
+    Numerics: exact; only the order of work tiles changes.
 
     Example (`test/Dialect/Tile/Transforms/Grid/schedule-grid.mlir`):
 
@@ -54,34 +54,34 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
 }
 
 def TileMakePersistent : Pass<"tile-make-persistent", "::mlir::tile::FuncOp"> {
-  let summary = "let each block run several instances, so that roles go on without a break";
+  let summary = "let each block run several work tiles, so that roles go on without a break";
   let description = [{
     What: in a program with roles, a launch starts no more than
-    `blocks-per-sm` blocks on a multiprocessor, and each role loops over
-    instances: the grid becomes one dimension, which counts them. So a role
-    that loads is ahead of the others from one instance to the next. Where all
-    instances have loops of the same length, block b runs b, b + n, b + 2n, ...
+    `blocks-per-sm` blocks on an SM, and each role loops over
+    work tiles: the grid becomes one dimension, which counts them. So a role
+    that loads is ahead of the others from one work tile to the next. Where all
+    work tiles have loops of the same length, block b runs b, b + n, b + 2n, ...
     of n blocks; a role that needs ids before it is done with loops and products
-    divides them off behind those of the instance before. Else the role that fills
+    divides them off after those of the work tile before. Else the role that fills
     rings takes the next number from a count in a workspace, which may hold anything
-    before, and hands it to each other role by a ring of two slots; a number behind
+    before, and hands it to each other role by a ring of two slots; a number after
     the last one ends a block. That takes shared memory, which must be there within
-    `shared-limit`. It takes the number behind the last loop of the instance before,
+    `shared-limit`. It takes the number after the last loop of the work tile before,
     so that blocks take numbers in the order in which they finish.
     Of a grid of several dimensions, or one that is in sections (`tile-schedule-grid`),
     it divides for all and sends two words, packed into one of 64 bits, instead: the
     last id, and the other two with the bits of one above those of the other (one id
     as it is, and the number of more than two, from which they follow by division);
     and where it computes ids from these, a role does so no earlier than it uses them.
-    The next number is received behind the last loop and product of the instance
+    The next number is received after the last loop and product of the work tile
     before, where arithmetic and stores are left to go on beside the wait; in the end,
     where warpgroups have bounds of their own (`tile.warpgroup_bounds`) and so give back slots late.
 
-    A ring of one slot that the engine fills once an instance gets another slot,
-    where there is room: the next instance's tile comes while this one's is in use.
+    A ring of one slot that TMA fills once a work tile gets another slot,
+    where there is room: the next work tile's tile comes while this one's is in use.
 
     Requires: programs in which all but rings and turns stands in roles; other
-    ones stay as they are. Ensures: each instance runs once.
+    ones stay as they are. Ensures: each work tile runs once.
 
     Numerics: exact.
 

@@ -77,7 +77,7 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     What: (1) a `tile.load` that feeds products, as b, or as a where it has no
     layout, becomes a ring of one slot: a `tile.put` where the load stood, a
     `tile.get` before the first reader and a `tile.release` after the last one.
-    A load in front of a loop is got before and released after it. (2) An
+    A load before a loop is got before and released after it. (2) An
     operand b that was computed goes through a ring by `tile.put_value`. (3) So
     does a `tile.convert_layout` that moves elements between warps; a
     `tile.reduce` along a dimension of which several warps hold parts gets its

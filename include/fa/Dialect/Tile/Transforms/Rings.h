@@ -21,36 +21,36 @@ constexpr llvm::StringLiteral kOrderAttr = "tile.order";
 /// path; emits an error at the op that breaks it.
 LogicalResult verifyRings(FuncOp func);
 
-/// Whether the op puts, gets or releases.
+/// Return whether the op puts, gets or releases.
 bool isRingAccess(Operation *op);
 /// The ring that such an op is about, null where it cannot be told.
 RingOp ringOf(Operation *op);
 
-/// Whether one role fills the ring from registers, and reads it itself.
+/// Return whether one role fills the ring from registers, and reads it itself.
 bool isKeptInRole(RingOp ring);
 
-/// Whether an asynchronous product or the TMA reads shared memory in the program: what warps
+/// Return whether an asynchronous product or the TMA reads shared memory in the program: what warps
 /// write there is fenced.
 bool hasAsyncReaders(FuncOp func);
 
-/// What the op reads, a view or a tensor; null if it does not load.
+/// Return what the op reads, a view or a tensor; null if it does not load.
 Value sourceOf(Operation *op);
-/// Whether two views may have elements in common: different arguments have none.
+/// Return whether two views may have elements in common: different arguments have none.
 bool mayOverlap(Value a, Value b);
-/// Whether a store inside of the op or block may change what the view holds.
+/// Return whether a store inside of the op or block may change what the view holds.
 bool mayStoreTo(Operation *scope, Value view);
 bool mayStoreTo(Block &scope, Value view);
 
-/// Whether warpgroups begin loops inside of the op with different steps.
+/// Return whether warpgroups begin loops inside of the op with different steps.
 bool areApart(Operation *op);
 
-/// Whether an asynchronous product ends inside of the op.
+/// Return whether an asynchronous product ends inside of the op.
 bool hasProducts(Operation *op);
 
-/// Whether the op may run for an iteration that does not exist. Loads may: out
+/// Return whether the op may run for an iteration that does not exist. Loads may: out
 /// of range they read 0.
 bool mayRunBeyond(Operation *op);
-/// Whether the op may so run ahead in this body, past the stores of the body.
+/// Return whether the op may so run ahead in this body, past the stores of the body.
 bool mayRunAhead(Operation *op, Block &body);
 
 /// Return the bytes of a ring's slots, each at a multiple of its alignment.

@@ -25,7 +25,7 @@ def TileSplitWarpgroupLoops : Pass<"tile-split-warpgroup-loops", "::mlir::tile::
     (`tile.row_derived`) become those of the warpgroup's rows (`tile.warpgroup_condition`).
 
     Requires: rings as `tile-promote-shared` makes them. Ensures: bounds stay that do not
-    depend on the tile's rows, or on more of an instance's ids, and so do loops that put
+    depend on the tile's rows, or on more of a work tile's ids, and so do loops that put
     or get under a condition. No `tile.row_derived` is left.
 
     Numerics: exact.
@@ -51,7 +51,7 @@ def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
 
     A barrier is where a `tile.get` is, so a slot is filled right after the
     first get that follows its release, and that get follows the release as
-    soon as it can. A ring that is so filled behind another product needs one
+    soon as it can. A ring that is so filled after another product needs one
     slot; else it gets two, and n slots are filled n - 1 iterations ahead, after
     the first get of the body, to which the other gets then move.
 
@@ -96,8 +96,8 @@ def TilePipeline : Pass<"tile-pipeline", "::mlir::tile::FuncOp"> {
     What: expands the schedule of each loop by upstream's pipeliner. The loop
     keeps its trip count: a `tile.put` that is beyond the last iteration starts
     past the end of its source, so that it reads nothing and is filled with 0,
-    without a branch. What is left in the rings is taken out behind the loop.
-    Then a get in front of the loop moves behind the first puts.
+    without a branch. What is left in the rings is taken out after the loop.
+    Then a get before the loop moves after the first puts.
 
     Requires: `tile.stage` and `tile.order` on each op of a body or on none; ops
     of early stages have no effect but to fill rings. Rejects schedules in which
@@ -133,10 +133,10 @@ def TileStageEpilogue : Pass<"tile-stage-epilogue", "::mlir::tile::FuncOp"> {
     `tile.bulk_store`, by each warpgroup for the rows that it holds. Where shared
     memory up to `shared-limit` is left, the tile has a ring of its own; else it
     overwrites a slot of the same shape that products are done with, which is
-    then released behind the copy, at the end of its block; else the store stays,
+    then released after the copy, at the end of its block; else the store stays,
     with a remark. A ring of its own must leave room for a second slot of such a
     shape, if there is one: two slots that serve both ways let the next
-    instance's tile come earlier (`tile-make-persistent`) than one slot each way.
+    work tile's tile come earlier (`tile-make-persistent`) than one slot each way.
     Where not even two of them fit, a ring of a half or a quarter of the columns,
     whole panels, takes one part of the tile after the other, so that the slot is
     filled again meanwhile.

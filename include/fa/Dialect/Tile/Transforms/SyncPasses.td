@@ -102,7 +102,7 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
     filled slot; which slots may still be read by other warps): (1) a get waits
     until only the groups committed later may be on their way, at least over all
     paths, then for all warps, unless that has happened already; gets in a row
-    share both; (2) a slot is filled again only after a barrier behind its
+    share both; (2) a slot is filled again only after a barrier after its
     release. Numbers of slots are constants for rings of one stage, else counted
     along, for each reader of a ring. Where asynchronous products or the TMA read shared
     memory, what warps wrote or copied there is followed by a `tile.fence_async`.
@@ -114,10 +114,10 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
     come, and starts; or each warp of the role writes its part, waits until it is there, and
     arrives. A get waits until its slot is full; a release arrives,
     one arrival a warp and reader. Slots and parities are counted along in each role. A turn
-    becomes numbered barriers, one per warpgroup. A `tile.bulk_store` stands behind
+    becomes numbered barriers, one per warpgroup. A `tile.bulk_store` stands after
     a barrier of its warpgroup; a slot that it reads is waited for before it is
-    written or released. One of two slots that the loop over instances uses in turn
-    is released by the next iteration, behind its first product and in front of the loop
+    written or released. One of two slots that the loop over work tiles uses in turn
+    is released by the next iteration, after its first product and before the loop
     over the others, by when the copy is done; so the first iteration releases a slot that was never put, and the second
     put waits for that.
 
@@ -140,10 +140,10 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
 }
 
 def TileMakeTensorMaps : Pass<"tile-make-tensor-maps", "::mlir::tile::FuncOp"> {
-  let summary = "give copies of the engine their maps as arguments";
+  let summary = "give copies of TMA their maps as arguments";
   let description = [{
     What: each `tile.copy` by `tma` and each `tile.bulk_store` gets a map: an
-    argument of the kernel behind the other ones of the launch, which the runtime
+    argument of the kernel after the other ones of the launch, which the runtime
     makes from the view. Copies of equal view, dimensions, box and swizzle share
     one.
 

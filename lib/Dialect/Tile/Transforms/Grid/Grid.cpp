@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Numbers of instances are below 2^31, as a launch checks, and so are products
+// Numbers of work tiles are below 2^31, as a launch checks, and so are products
 // of some extents of a grid that is not empty: they are computed in 32 bits.
 //
 //===----------------------------------------------------------------------===//
@@ -41,7 +41,7 @@ static Trend flip(Trend trend) {
   return trend == Trend::rises ? Trend::falls : trend == Trend::falls ? Trend::rises : trend;
 }
 
-/// Of a sum, a minimum or a maximum.
+/// Return the trend of a sum, a minimum or a maximum.
 static Trend both(Trend a, Trend b) {
   if (a == Trend::constant || a == b)
     return b;

@@ -13,7 +13,7 @@
 
 namespace mlir::tile {
 
-/// On two ops (i32) from which the ids of an instance follow with few operations, while they
+/// On two ops (i32) from which the ids of a work tile follow with few operations, while they
 /// themselves take divisions: 0, which is not negative, or 1.
 constexpr llvm::StringLiteral kPartAttr = "tile.part";
 
@@ -22,13 +22,13 @@ enum class Trend { constant, rises, falls, unknown };
 
 /// How the value goes with another one that it is computed from.
 Trend trendOf(Value value, Value with);
-/// Of the trip counts of the loops of the program together.
+/// Return the trend of the trip counts of the program's loops together.
 Trend trendOfLoops(FuncOp func, Value id);
 
 /// The extents of the grid, as values of the program (index).
 SmallVector<Value> emitExtents(OpBuilder &b, FuncOp func);
 
-/// The ids of the instance of that number, both i32; the last id is the fastest.
+/// The ids of the work tile of that number, both i32; the last id is the fastest.
 SmallVector<Value> emitIds(OpBuilder &b, Location loc, Value number, ArrayRef<Value> extents);
 
 /// The same by way of a word (i32) that holds them so that no division takes it apart; the
@@ -36,16 +36,16 @@ SmallVector<Value> emitIds(OpBuilder &b, Location loc, Value number, ArrayRef<Va
 SmallVector<Value> emitIdsByWord(OpBuilder &b, Location loc, Value number, ArrayRef<Value> extents,
                                  Value &word);
 
-/// From the number of an instance and the extents of the grid (i32) to its ids (i32).
+/// From the number of a work tile and the extents of the grid (i32) to its ids (i32).
 using NumberingFn =
     llvm::function_ref<SmallVector<Value>(OpBuilder &b, Value number, ArrayRef<Value> extents)>;
 
-/// Makes the grid one of one dimension, which counts all instances; `numbering`
+/// Makes the grid one of one dimension, which counts all work tiles; `numbering`
 /// says which is which.
 void flattenGrid(FuncOp func, NumberingFn numbering);
 
-/// The two ends of that, for callers that replace the ids: a new argument behind
-/// them, the number of the instance; and to drop them, which are unused by now.
+/// The two ends of that, for callers that replace the ids: a new argument after
+/// them, the number of the work tile; and to drop them, which are unused by now.
 Value addNumber(FuncOp func);
 void dropIds(FuncOp func);
 

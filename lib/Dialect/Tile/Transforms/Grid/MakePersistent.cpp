@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   1. find whether all instances have loops of the same length: bounds that do
+//   1. find whether all work tiles have loops of the same length: bounds that do
 //      not depend on an id (Grid.cpp);
-//   2. put the body of each role into a loop over numbers of instances, and take
+//   2. put the body of each role into a loop over numbers of work tiles, and take
 //      the ids from the number: counted by the blocks of the launch, or, where
 //      the lengths differ, taken from a counter by the role that fills rings,
 //      which sends them to the other roles by rings; of several ids, two words that
 //      it made by division, of which one is the last id (PackedTileId.cpp). The
-//      others receive them behind the products of the instance before;
-//   3. give rings of one slot that an instance fills once another slot, if there is
-//      room: the next instance's tile comes while this one's is read;
+//      others receive them after the products of the work tile before;
+//   3. give rings of one slot that a work tile fills once another slot, if there is
+//      room: the next work tile's tile comes while this one's is read;
 //   4. make the grid one of one dimension, and limit the blocks of a launch.
 //
 // Rejects a number of blocks that is none. Programs without roles, or with more
@@ -146,7 +146,7 @@ static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
 }
 
 //===----------------------------------------------------------------------===//
-// 2. Loops over instances
+// 2. Loops over work tiles
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -170,13 +170,13 @@ struct MakePersistent : tile::impl::TileMakePersistentBase<MakePersistent> {
   /// The ids of the grid as it was, and the number of the block.
   SmallVector<Value> ids;
   Value block;
-  /// Of each role, where they are sent instead of the number.
+  /// Hold the parts for each role, where they are sent instead of the number.
   llvm::DenseMap<Operation *, Parts> parts;
 };
 
 } // namespace
 
-/// How many instances there are (index).
+/// How many work tiles there are (index).
 static Value emitCount(OpBuilder &b, FuncOp func) {
   SmallVector<Value> extents = emitExtents(b, func);
   Value count = extents.front();
@@ -185,7 +185,7 @@ static Value emitCount(OpBuilder &b, FuncOp func) {
   return count;
 }
 
-/// Uses of the ids in the role become those of the instance of that number (i32).
+/// Uses of the ids in the role become those of the work tile of that number (i32).
 void MakePersistent::takeIds(OpBuilder &b, RoleOp role, Value number) {
   SmallVector<Value> taken{number};
   if (ids.size() > 1)
@@ -199,12 +199,12 @@ static void moveOps(ArrayRef<Operation *> ops, Block *to) {
     op->moveBefore(to, to->end());
 }
 
-/// The body as it is; what is put behind it stays, when these move.
+/// The body as it is; what is put after it stays, when these move.
 static SmallVector<Operation *> opsOf(RoleOp role) {
   return llvm::map_to_vector(role.getBody().front(), [](Operation &op) { return &op; });
 }
 
-/// The op of the block behind which an instance has no products left, and has given back what
+/// The op of the block after which a work tile has no products left, and has given back what
 /// they read.
 static Operation *lastOfProducts(Block *block) {
   Operation *last = nullptr;
@@ -220,7 +220,7 @@ static Operation *lastOfProducts(Block *block) {
   return last;
 }
 
-/// Whether the role needs an id while it has products left; arithmetic alone can wait.
+/// Return whether the role needs an id while it has products left; arithmetic alone can wait.
 static bool needsEarly(RoleOp role, ArrayRef<Value> ids) {
   Block *block = &role.getBody().front();
   Operation *last = lastOfProducts(block);
@@ -239,8 +239,8 @@ static bool needsEarly(RoleOp role, ArrayRef<Value> ids) {
   return false;
 }
 
-/// Block b runs b, b + n, b + 2n, ... of n blocks. Ids that are needed early are divided off behind
-/// the products of the instance before, beside the arithmetic that is left there.
+/// Block b runs b, b + n, b + 2n, ... of n blocks. Ids that are needed early are divided off after
+/// the products of the work tile before, beside the arithmetic that is left there.
 void MakePersistent::countInstances(RoleOp role) {
   Location loc = role.getLoc();
   bool early = ids.size() > 1 && needsEarly(role, ids);
@@ -274,18 +274,18 @@ void MakePersistent::countInstances(RoleOp role) {
   yield->setOperands(emitIds(b, loc, narrow(b, loc, next), extents));
 }
 
-/// What stands for no instance.
+/// Emit what stands for no work tile.
 static Value emitNone(OpBuilder &b, Location loc) {
   return arith::ConstantIntOp::create(b, loc, -1, 64);
 }
 
-/// Of the first part, which is seen to be one number for the warp.
+/// Return whether the first part, one number for the warp, names a work tile.
 static Value isInstance(OpBuilder &b, Location loc, Value part) {
   Value none = arith::ConstantIntOp::create(b, loc, -1, 32);
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, part, none);
 }
 
-/// Emits code behind the last loop of the block, or of each branch of an if in it; what it
+/// Emits code after the last loop of the block, or of each branch of an if in it; what it
 /// yields (i32).
 static Value emitBehindLoop(OpBuilder &b, Location loc, Block *block, function_ref<Value()> emit) {
   OpBuilder::InsertionGuard guard(b);
@@ -321,8 +321,8 @@ static Value emitBehindLoop(OpBuilder &b, Location loc, Block *block, function_r
 /// that blocks take numbers in the order in which they finish, but before the last copies, which
 /// wait for their slots while memory answers.
 ///
-/// Every instance is run by a block that then takes a number, so all blocks together take as
-/// many numbers as there are instances. What the counter's word holds before is asked
+/// Every work tile is run by a block that then takes a number, so all blocks together take as
+/// many numbers as there are work tiles. What the counter's word holds before is asked
 /// for at once, and looked at when the first copies are on their way.
 void MakePersistent::sendNumbers(RoleOp role, ArrayRef<Value> rings, const Counter &counter) {
   Location loc = role.getLoc();
@@ -345,7 +345,7 @@ void MakePersistent::sendNumbers(RoleOp role, ArrayRef<Value> rings, const Count
       scf::ConditionOp::create(b, loc, more(), numbers);
       return;
     }
-    // Behind the last instance there is nothing to divide.
+    // After the last work tile there is nothing to divide.
     Value is = more(), zero = arith::ConstantIntOp::create(b, loc, 0, 32);
     Value id = arith::IndexCastOp::create(
         b, loc, b.getIndexType(), arith::SelectOp::create(b, loc, is, numbers.front(), zero));
@@ -377,7 +377,7 @@ void MakePersistent::sendNumbers(RoleOp role, ArrayRef<Value> rings, const Count
   scf::WhileOp::create(b, loc, types, first, send, take);
 }
 
-/// The next numbers of the ring, each i32: the number of an instance, or its parts.
+/// The next numbers of the ring, each i32: the number of a work tile, or its parts.
 static SmallVector<Value> emitReceive(OpBuilder &b, Location loc, Value ring) {
   auto type = cast<RingType>(ring.getType());
   auto slot = GetOp::create(b, loc, type.getSlot(), ring);
@@ -388,9 +388,9 @@ static SmallVector<Value> emitReceive(OpBuilder &b, Location loc, Value ring) {
   return llvm::to_vector(unpack(b, loc, number));
 }
 
-/// The next instance is received behind the products of this one: it was sent when their last
+/// The next work tile is received after the products of this one: it was sent when their last
 /// tile was on its way, and what the warp waits for goes on beside the arithmetic that is left.
-/// Where a warpgroup has bounds of their own it is received in the end, behind the steps of others.
+/// Where a warpgroup has bounds of their own it is received in the end, after the steps of others.
 void MakePersistent::receive(RoleOp role, Value ring) {
   Location loc = role.getLoc();
   SmallVector<Operation *> ops = opsOf(role);
@@ -434,7 +434,7 @@ void MakePersistent::receive(RoleOp role, Value ring) {
 // 3. More slots
 //===----------------------------------------------------------------------===//
 
-/// Rings of one slot that the engine fills once in the body of a role.
+/// Rings of one slot that TMA fills once in the body of a role.
 static SmallVector<RingOp> filledOnce(FuncOp func) {
   SmallVector<RingOp> found;
   for (auto ring : func.getBody().front().getOps<RingOp>()) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From the number of an instance to its ids there are several divisions, one after the
+// From the number of a work tile to its ids there are several divisions, one after the
 // other, hundreds of cycles in which a warpgroup has nothing else to do. So the role
 // that takes the number makes them, for all roles, and sends what comes out.
 //

@@ -28,7 +28,7 @@ Parts emitParts(OpBuilder &b, const Parts &parts, Value id, Value other);
 Value pack(OpBuilder &b, Location loc, const Parts &parts);
 Parts unpack(OpBuilder &b, Location loc, Value packed);
 
-/// Whether the op only computes numbers from numbers.
+/// Return whether the op only computes numbers from numbers.
 bool isArithmetic(Operation *op);
 
 /// Moves integer arithmetic of a block down to where it is used first.

@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   1. find the loops whose trip count depends on the last instance id, and
+//   1. find the loops whose trip count depends on the last work tile id, and
 //      whether it grows or shrinks with it: rising and falling are followed
 //      through the arithmetic of the bounds (Grid.cpp);
 //   2. without sections, where it grows, reverse the last id;
-//   3. with sections, find how many instances of the other dimensions one has
-//      (what their loops load stays in the cache), and count instances in
+//   3. with sections, find how many work tiles of the other dimensions one has
+//      (what their loops load stays in the cache), and count work tiles in
 //      another order: section, last id (the longest first), member.
 //
 // Rejects nothing. Loops whose trip count goes both ways leave the order as it is: those of a
-// band load much the same as those of the instance before, which run at the same time.
+// band load much the same as those of the work tile before, which run at the same time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,10 +34,10 @@ using namespace mlir;
 using namespace mlir::tile;
 
 //===----------------------------------------------------------------------===//
-// What instances share
+// What work tiles share
 //===----------------------------------------------------------------------===//
 
-/// Whether the value is computed from the id. What loops carry and count is taken
+/// Return whether the value is computed from the id. What loops carry and count is taken
 /// not to be: it goes over the same range for all, or about.
 static bool dependsOn(Value value, Value id, llvm::DenseSet<Value> &seen) {
   if (value == id)
@@ -47,7 +47,7 @@ static bool dependsOn(Value value, Value id, llvm::DenseSet<Value> &seen) {
          llvm::any_of(op->getOperands(), [&](Value v) { return dependsOn(v, id, seen); });
 }
 
-/// The loads in loops that are about the same for all instances that differ in
+/// The loads in loops that are about the same for all work tiles that differ in
 /// this id only, one a view.
 static SmallVector<LoadOp> sharedLoads(FuncOp func, Value id) {
   SmallVector<LoadOp> loads;
@@ -158,7 +158,7 @@ void ScheduleGrid::reverse(FuncOp func) {
   id.replaceAllUsesExcept(reversed, reversed);
 }
 
-/// Instances of the other dimensions in a section, of `count` in all.
+/// Work tiles of the other dimensions in a section, of `count` in all.
 Value ScheduleGrid::emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> shared, Value count) {
   Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
   Value members = arith::ConstantIntOp::create(b, loc, section, 32);
@@ -167,7 +167,7 @@ Value ScheduleGrid::emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> sha
     Value bytes = arith::MaxUIOp::create(b, loc, emitBytes(b, loc, shared), one);
     members = arith::MaxUIOp::create(b, loc, arith::DivUIOp::create(b, loc, fits, bytes), one);
   }
-  // So that the instances of a section are not more than 32 bits count.
+  // So that the work tiles of a section are not more than 32 bits count.
   return arith::MinUIOp::create(b, loc, members, count);
 }
 

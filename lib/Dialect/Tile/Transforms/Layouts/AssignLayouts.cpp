@@ -37,7 +37,7 @@ using namespace mlir::tile;
 // Step 1: values that tie no layouts together
 //===----------------------------------------------------------------------===//
 
-/// Whether the op's tile is as cheap to compute again as to keep.
+/// Return whether the op's tile is as cheap to compute again as to keep.
 static bool isFree(Operation *op) {
   if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResult(0).getType()))
     return false;
@@ -149,7 +149,7 @@ private:
 
 } // namespace
 
-/// What each thread does, or what goes through shared memory.
+/// Describe the cost: what each thread does, or what goes through shared memory.
 static std::string describeCost(const Layout &from, const Layout &to, RankedTensorType tile) {
   Type element = tile.getElementType();
   unsigned bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();

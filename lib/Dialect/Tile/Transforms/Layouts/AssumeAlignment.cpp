@@ -16,7 +16,7 @@ namespace mlir::tile {
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Whether a product reads the value, as it is.
+/// Return whether a product reads the value, as it is.
 static bool feedsProduct(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     auto dot = dyn_cast<DotOp>(user);

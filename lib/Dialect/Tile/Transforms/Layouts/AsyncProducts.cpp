@@ -12,7 +12,7 @@
 //
 //   1. products are of 2-byte elements, 16 rows a warp, whole warpgroups, and
 //      stand in loops at most, and in ifs about scalars, which both roles can run;
-//   2. the engine can bring each loaded operand: rows of a multiple of 16 bytes,
+//   2. TMA can bring each loaded operand: rows of a multiple of 16 bytes,
 //      along the last two dimensions of a view that tile.align promises;
 //   3. where a tile stands depends on no tile, so that a role without tiles can
 //      compute it.
@@ -49,7 +49,7 @@ std::optional<bool> tile::parseProducts(FuncOp func, StringRef products) {
 // What roles can run
 //===----------------------------------------------------------------------===//
 
-/// Whether a tile, or anything in shared memory, is needed to compute the value.
+/// Return whether a tile, or anything in shared memory, is needed to compute the value.
 static bool needsTiles(ValueRange values) {
   llvm::SetVector<Value> seen;
   SmallVector<Value> work(values);
@@ -127,7 +127,7 @@ static std::string whyNotAsync(DotOp dot, int64_t warps) {
 // 2 and 3. Operands
 //===----------------------------------------------------------------------===//
 
-/// Why the engine can neither load nor store the tile there.
+/// Why TMA can neither load nor store the tile there.
 std::string tile::whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_t> dims) {
   auto type = cast<ViewType>(view.getType());
   constexpr int64_t kPanelBytes = 128, kMostRank = 4, kUnit = 16;

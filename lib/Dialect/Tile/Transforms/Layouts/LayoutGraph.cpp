@@ -22,7 +22,7 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// Whether the use is an operand of a product other than its accumulator.
+/// Return whether the use is an operand of a product other than its accumulator.
 static bool isFactor(OpOperand &use) {
   auto dot = dyn_cast<DotOp>(use.getOwner());
   return dot && &use != &dot.getAccMutable();
@@ -229,7 +229,7 @@ const ProductInstruction *LayoutGraph::instructionOf(DotOp dot) const {
   return element.isF32() ? findProductInstruction("mma.sync.m16n8k8.tf32.paired") : nullptr;
 }
 
-/// Whether warps have rows of their own, or several have the same ones.
+/// Return whether warps have rows of their own, or several have the same ones.
 bool LayoutGraph::fitsRows(const ProductInstruction &instruction, int64_t rows) const {
   int64_t band = instruction.m / instruction.warps * warps;
   bool beside = instruction.warps == 1 && rows % instruction.m == 0 && band % rows == 0;

@@ -23,7 +23,7 @@
 
 namespace mlir::tile {
 
-/// Whether the value is an operand of products that will come from shared
+/// Return whether the value is an operand of products that will come from shared
 /// memory: loaded, and used by products only.
 bool isSharedOperand(Value value);
 
@@ -43,7 +43,7 @@ public:
   /// The layout that the instruction wants of an `a` in registers; none where
   /// it takes any.
   std::optional<Layout> layoutOfA(DotOp dot) const;
-  /// Whether a product could accumulate the tile: there is one, and its instruction's size
+  /// Return whether a product could accumulate the tile: there is one, and its instruction's size
   /// divides the tile's.
   bool fitsAccumulator(Value tile) const;
   /// The layout of an accumulator of the tile's size; none where it does not fit.

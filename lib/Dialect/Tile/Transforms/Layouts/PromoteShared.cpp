@@ -15,7 +15,7 @@
 //   4. layout conversions that move an element to a warp which does not hold
 //      it: put_value, get, read, release;
 //   5. with asynchronous products, where the program allows them
-//      (AsyncProducts.cpp): copies by the engine, two slots for what a loop
+//      (AsyncProducts.cpp): copies by TMA, two slots for what a loop
 //      loads, products in two ops.
 //
 // Loads and stores of one view take effect in program order: a barrier before
@@ -70,7 +70,7 @@ static StringRef whyNotAsync(LoadOp load, RankedTensorType tile) {
   return "";
 }
 
-/// Panels as wide as the rows, so that little is padded; those of the engine are
+/// Panels as wide as the rows, so that little is padded; those of TMA are
 /// all of one width.
 static SwizzleAttr swizzleFor(RankedTensorType tile, bool engine, bool ones) {
   int64_t rowBytes = tile.getShape().back() * tile.getElementTypeBitWidth() / 8;
@@ -87,7 +87,7 @@ static FragAttr layoutOf(Value tile) {
   return type ? dyn_cast_or_null<FragAttr>(type.getEncoding()) : FragAttr();
 }
 
-/// Whether no exchange within warps serves.
+/// Return whether no exchange within warps serves.
 static bool crossesWarps(ConvertLayoutOp convert) {
   Type element = getElementTypeOrSelf(convert.getType());
   unsigned bits = element.isInteger(1) ? 32
@@ -98,7 +98,7 @@ static bool crossesWarps(ConvertLayoutOp convert) {
              .kind == ConversionKind::shared;
 }
 
-/// Whether several warps hold parts of what is reduced.
+/// Return whether several warps hold parts of what is reduced.
 static bool crossesWarps(ReduceOp reduce) {
   FragAttr layout = layoutOf(reduce.getInput());
   return layout && llvm::any_of(layout.getLayout().getWarp(), [&](const Mode &mode) {
@@ -326,7 +326,7 @@ static Value combine(OpBuilder &b, Location loc, Reduction kind, Value x, Value 
   return {};
 }
 
-/// What changes nothing: -0 + x is x, 0 too.
+/// Return the neutral element: -0 + x is x, for 0 too.
 static APFloat neutral(Reduction kind, FloatType type) {
   const llvm::fltSemantics &semantics = type.getFloatSemantics();
   return kind == Reduction::addf ? APFloat::getZero(semantics, /*Negative=*/true)
@@ -366,7 +366,7 @@ void PromoteShared::keepInWarps(ReduceOp reduce, SmallVectorImpl<ConvertLayoutOp
       << remark::reason("it crosses warps");
 }
 
-/// The product in two ops, one behind the other.
+/// The product in two ops, one after the other.
 void PromoteShared::startProduct(DotOp dot) {
   OpBuilder b(dot);
   auto acc = cast<RankedTensorType>(dot.getAcc().getType());

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Products that run ahead must not run for iterations that do not exist, so the
-// first part stands in front of the loop and the last one behind it, all inside
+// first part stands before the loop and the last one after it, all inside
 // of an if that asks whether there is an iteration:
 //
 //   1. put the loop into the if, whose other arm yields the initial values;
@@ -51,7 +51,7 @@ static void foldPredicates(RewriterBase &rewriter, ArrayRef<Value> predicates) {
   }
 }
 
-/// What the loop carries though neither its body nor anything behind it reads it.
+/// Drop what the loop carries though neither its body nor anything after it reads it.
 static void dropUnusedCarried(RewriterBase &rewriter, scf::ForOp loop) {
   SmallVector<unsigned> kept;
   SmallVector<Value> inits;

@@ -15,8 +15,8 @@
 //      put that is beyond the last one gets an index past the end of its
 //      source, so that it reads nothing and needs no branch, which would keep
 //      copies from running ahead of it;
-//   3. what was put and not got is got and released behind the loop;
-//   4. gets in front of the loop go behind the puts that the loop's first
+//   3. what was put and not got is got and released after the loop;
+//   4. gets before the loop go after the puts that the loop's first
 //      iterations need, so that all these copies run together.
 //
 // Loops that start products have effects in every stage: first and last part
@@ -123,7 +123,7 @@ static LogicalResult checkUse(const Schedule &schedule, Operation *user, Operati
 
 namespace {
 
-/// What an op and those inside of it load and store, of views that the program
+/// Hold what an op and those inside of it load and store, of views that the program
 /// stores to.
 struct Accesses {
   explicit Accesses(Operation *op) : op(op) {
@@ -137,7 +137,7 @@ struct Accesses {
     });
   }
   bool any() const { return hasBarrier || !loads.empty() || !stores.empty(); }
-  /// Whether the two in the other order do something else. A barrier may be what
+  /// Return whether the two in the other order do something else. A barrier may be what
   /// orders what different threads access.
   bool dependsOn(const Accesses &other) const {
     auto overlap = [](ArrayRef<Value> some, ArrayRef<Value> others) {
@@ -180,7 +180,7 @@ static LogicalResult checkAccesses(const Schedule &schedule) {
   return success();
 }
 
-/// Whether stages before the last one do more than to fill rings.
+/// Return whether stages before the last one do more than to fill rings.
 static bool startsProducts(Block &block) { return !block.getOps<DotStartOp>().empty(); }
 
 static LogicalResult checkSchedule(Block &block, const Schedule &schedule) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A stream is a ring that each iteration of a loop fills once, reads and
-// empties. A get is where all warps meet; so a slot may be filled again behind
+// empties. A get is where all warps meet; so a slot may be filled again after
 // the first get that follows its release, its anchor. Per loop:
 //
 //   1. find the streams, in the order of their first readers (their gets);
@@ -14,12 +14,12 @@
 //      iteration, it is the next iteration that is filled (distance 1); else
 //      it is the body's first get that fills this very iteration (distance 0),
 //      if a product runs until the slot is read. Where there is no anchor, or
-//      no product to hide the copy behind, two slots by default;
+//      no product to hide the copy with, two slots by default;
 //   3. n > 1 slots: the anchor is the body's first get, the distance n - 1;
 //   4. order: the first get, and with it those of streams of several slots
-//      that are no other's anchor (one barrier serves all); behind an anchor
+//      that are no other's anchor (one barrier serves all); after an anchor
 //      its puts, the ones needed first in front; other ops as they stood; a
-//      release behind the last reader, and right behind it the get that is its
+//      release after the last reader, and right after it the get that is its
 //      anchor, so that the slot is filled early; other gets before their first
 //      reader;
 //   5. what a put's indices need is copied to the stage of the put.
@@ -65,13 +65,13 @@ struct Stream {
   SmallVector<Operation *> slice;
   /// Why the slice cannot run ahead; empty if it can.
   std::string bound;
-  /// Whether the put and its get stay between the ops that they stood between.
+  /// Record whether the put and its get stay between the ops that they stood between.
   bool stored = false;
   /// Places in the body of the first and the last reader.
   int64_t firstRead = 0, lastRead = 0;
   int64_t stages = 1;
 
-  // Chosen: iterations that the put runs ahead, and the get it is behind; null
+  // Chosen: iterations that the put runs ahead, and the get it is after; null
   // for a put that stays before its own get.
   int64_t distance = 0;
   Stream *anchor = nullptr;
@@ -88,7 +88,7 @@ struct Body {
   int64_t chooseStages(Stream &stream) const;
 
   Block &block;
-  /// Whether there is a next iteration that may be filled ahead.
+  /// Record whether there is a next iteration that may be filled ahead.
   bool loops;
   /// All but gets, releases and puts of streams, in their order.
   SmallVector<Operation *> rest;
@@ -196,7 +196,7 @@ LogicalResult Body::collect(std::string &why) {
 // 2 and 3. Stages, anchors, distances
 //===----------------------------------------------------------------------===//
 
-/// Whether an op of rest[from, to) computes a product that reads no slot of `but`.
+/// Return whether an op of rest[from, to) computes a product that reads no slot of `but`.
 bool Body::hasProductBetween(int64_t from, int64_t to, Stream &but) const {
   for (int64_t i = std::max<int64_t>(from, 0); i < to; ++i) {
     bool product = false;
@@ -265,7 +265,7 @@ private:
   }
   void emitPut(Stream &stream);
   void emitGets(ArrayRef<Stream *> gets);
-  /// Whether the get may stand anywhere: its put, if with it, needs no op of the body.
+  /// Return whether the get may stand anywhere: its put, if with it, needs no op of the body.
   static bool mayMoveUp(const Stream &stream) {
     return stream.anchor || (!stream.stored && stream.slice.empty());
   }
@@ -296,7 +296,7 @@ void Numbering::emitPut(Stream &stream) {
   emit(stream.put, stage);
 }
 
-/// Gets that one barrier serves, then what is filled behind them.
+/// Gets that one barrier serves, then what is filled after them.
 void Numbering::emitGets(ArrayRef<Stream *> gets) {
   SmallVector<Stream *> puts;
   for (Stream *stream : gets)
@@ -324,7 +324,7 @@ void Numbering::run() {
     if (stream->anchor && (first || (stream->stages > 1 && !isAnchor(*stream))))
       early.push_back(stream.get());
   }
-  // A first get whose put is in front of it stays where its indices are known.
+  // A first get whose put is before it stays where its indices are known.
   if (!early.empty() && early.front() == body.streams.front().get())
     emitGets(early);
   for (auto [i, op] : llvm::enumerate(body.rest)) {
@@ -384,7 +384,7 @@ static int64_t totalBytes(FuncOp func) {
   return bytes;
 }
 
-/// What the program gives, then the option, then the rule.
+/// Choose stages: what the program gives, then the option, then the rule.
 void ScheduleLoop::chooseAll(Body &body) {
   for (auto [i, stream] : llvm::enumerate(body.streams)) {
     int64_t asked = stages.empty() ? 0 : stages[std::min<size_t>(i, stages.size() - 1)];
@@ -503,7 +503,7 @@ void ScheduleLoop::fitAll() {
 }
 
 /// Warpgroups that begin with different steps are that far apart: a third slot, where there is
-/// room for it beside what each instance fills once more, lets the first go on.
+/// room for it beside what each work tile fills once more, lets the first go on.
 void ScheduleLoop::addSlots() {
   constexpr int64_t kSlots = 3;
   int64_t bytes = 0;

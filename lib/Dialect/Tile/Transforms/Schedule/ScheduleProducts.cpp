@@ -12,7 +12,7 @@
 //      0. Stage 1 has products of level 1, what needs their results, and the
 //      rings that they read; stage 0 has all else. Scalars and constant tiles
 //      are computed again where a later stage wants them, instead of carried;
-//   2. order: all puts; products of level 0, then 1, each behind its gets;
+//   2. order: all puts; products of level 0, then 1, each after its gets;
 //      awaits of level 0, and releases; the arithmetic of stage 0; awaits of
 //      level 1, and releases; then what waits for these: what is carried, and
 //      the last conversion of an operand in registers, which must not be
@@ -63,7 +63,7 @@ private:
 
 } // namespace
 
-/// What the op, or anything inside of it, uses of the same iteration.
+/// Return what the op, or anything inside of it, uses of the same iteration.
 OpSet ProductLoop::depsOf(Operation *op) {
   OpSet deps;
   op->walk([&](Operation *inner) {
@@ -71,7 +71,7 @@ OpSet ProductLoop::depsOf(Operation *op) {
       if (Operation *def = value.getDefiningOp(); def && def->getBlock() == &block)
         deps.insert(def);
   });
-  // A slot is released behind its last reader.
+  // A slot is released after its last reader.
   if (auto release = dyn_cast<ReleaseOp>(op))
     for (Operation *user : release.getSlot().getUsers())
       if (user != op) {
@@ -84,7 +84,7 @@ OpSet ProductLoop::depsOf(Operation *op) {
   return deps;
 }
 
-/// What the op uses of the iteration before.
+/// Return what the op uses of the iteration before.
 OpSet ProductLoop::carriedDepsOf(Operation *op) {
   OpSet deps;
   op->walk([&](Operation *inner) {
@@ -105,7 +105,7 @@ OpSet ProductLoop::carriedDepsOf(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 bool ProductLoop::assignStages(std::string &why) {
-  // Behind a product of the iteration; behind one of level 1, itself included.
+  // After a product of the iteration; after one of level 1, itself included.
   llvm::SmallPtrSet<Operation *, 32> afterAny, afterLater;
   bool later = false;
   for (Operation &op : block.without_terminator()) {
@@ -152,7 +152,7 @@ bool ProductLoop::assignStages(std::string &why) {
   return true;
 }
 
-/// Whether it costs nothing to compute it again.
+/// Return whether it costs nothing to compute it again.
 static bool isFree(Operation *op) {
   if (op->getNumRegions() != 0 || !isMemoryEffectFree(op))
     return false;
@@ -209,7 +209,7 @@ void ProductLoop::recompute() {
 // 2. Order
 //===----------------------------------------------------------------------===//
 
-/// Whether an op of stage 0 has to wait for stage 1 of the iteration before.
+/// Return whether an op of stage 0 has to wait for stage 1 of the iteration before.
 bool ProductLoop::needsStageOne(Operation *op) {
   if (auto known = waits.find(op); known != waits.end())
     return known->second;
@@ -221,7 +221,7 @@ bool ProductLoop::needsStageOne(Operation *op) {
   return waits[op] = needs;
 }
 
-/// The op, behind all that must be in front of it.
+/// The op, after all that must be before it.
 void ProductLoop::emit(Operation *op) {
   if (!emitted.insert(op).second)
     return;

@@ -9,7 +9,7 @@
 //   2. collect the ops that compute the bounds of a loop from it, back to constants, sizes
 //      and arguments of the launch; what else depends on an id rules the loop out;
 //   3. clone them for the warpgroup: its first row in place of the tile's, and its row
-//      behind the last in place of the tile's. Where that is not found, since it is computed
+//      after the last in place of the tile's. Where that is not found, since it is computed
 //      in another way, the bounds are those of more rows, which are right, too. A lower
 //      bound is taken before it is rounded down to a step, which the lowering does;
 //   4. do the same with conditions in the loop.
@@ -50,7 +50,7 @@ struct Rows {
 };
 } // namespace
 
-/// Of all tiles that the program stores; no first row if they differ.
+/// Return the rows of all tiles that the program stores; no first row if they differ.
 static Rows rowsOf(FuncOp func) {
   Rows rows;
   bool same = true;
@@ -88,14 +88,14 @@ private:
 
   Rows rows;
   scf::ForOp loop;
-  /// What depends on the rows, in the order of uses.
+  /// Hold what depends on the rows, in the order of uses.
   llvm::SetVector<Operation *> ops;
   llvm::DenseMap<Value, bool> depends;
 };
 
 } // namespace
 
-/// Whether the op adds up the row behind the tile's last one.
+/// Return whether the op adds up the row after the tile's last one.
 bool Numbers::isEnd(Operation *op) {
   APInt count;
   return isa<arith::AddIOp>(op) && op->getOperand(0) == rows.first &&
@@ -170,7 +170,7 @@ struct SplitWarpgroupLoops : tile::impl::TileSplitWarpgroupLoopsBase<SplitWarpgr
 
 } // namespace
 
-/// Whether each step puts and gets as much: none of it under a condition.
+/// Return whether each step puts and gets as much: none of it under a condition.
 static bool readsOnceAStep(scf::ForOp loop) {
   return !loop.walk([&](Operation *op) {
                 return isRingAccess(op) && op->getParentOp() != loop ? WalkResult::interrupt()

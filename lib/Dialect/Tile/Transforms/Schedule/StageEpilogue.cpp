@@ -13,7 +13,7 @@
 //      release. Whoever fills it again waits for the copy. Left means that a slot
 //      of the same shape that was released before the store may still have a twin
 //      (tile-make-persistent): two slots that serve both ways in turn let the next
-//      instance's tile come earlier than one slot each way;
+//      work tile's tile come earlier than one slot each way;
 //   2. else a ring of some of the columns, which go one part after the other: where
 //      such a slot has no room for a twin, so that it is filled again while the
 //      program ends;
@@ -104,7 +104,7 @@ static ReleaseOp findReleased(StoreOp store, SlotType type) {
   return {};
 }
 
-/// A ring behind those of the program.
+/// A ring after those of the program.
 RingOp StageEpilogue::makeRing(StoreOp store, RingType type) {
   Block &entry = getOperation().getBody().front();
   OpBuilder b = OpBuilder::atBlockBegin(&entry);
@@ -157,11 +157,11 @@ static RankedTensorType choosePart(RankedTensorType tile, int64_t bytes) {
   return {};
 }
 
-/// Whether there was shared memory for it.
+/// Stage the store; return whether there was shared memory for it.
 bool StageEpilogue::stage(StoreOp store) {
   // What barriers take.
   constexpr int64_t kReserve = 512;
-  // What the numbers of instances take (tile-make-persistent).
+  // What the numbers of work tiles take (tile-make-persistent).
   constexpr int64_t kNumbers = 2048;
   RankedTensorType tile = tileOf(store);
   Location loc = store.getLoc();

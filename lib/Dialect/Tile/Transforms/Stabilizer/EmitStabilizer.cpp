@@ -48,7 +48,7 @@ using Predicate = arith::CmpFPredicate;
 
 namespace {
 
-/// What a loop carries of a reference beside it.
+/// Describe what a loop carries of a reference beside it.
 struct CarriedLimits {
   Value small, addend, limit;
 };

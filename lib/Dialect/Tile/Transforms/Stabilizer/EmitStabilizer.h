@@ -17,7 +17,7 @@ namespace mlir::tile {
 struct Stabilizer {
   StabilizeOp op;
   ReferenceType type;
-  /// Whether the loop around it can carry what is computed from the reference.
+  /// Record whether the loop around it can carry what is computed from the reference.
   bool carried;
 };
 

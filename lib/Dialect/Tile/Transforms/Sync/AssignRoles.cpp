@@ -21,15 +21,15 @@ namespace mlir::tile {
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Whether the ring is only on a tile's way out.
+/// Return whether the ring is only on a tile's way out.
 static bool isForStores(RingOp ring) {
   return llvm::all_of(ring->getUsers(), [](Operation *op) {
     return !isa<GetOp>(op) || llvm::all_of(op->getUsers(), llvm::IsaPred<BulkStoreOp, ReleaseOp>);
   });
 }
 
-/// Whether there are puts, all by the TMA, but for those of tiles that it stores; and nothing
-/// that has a role already.
+/// Return whether there are puts, all by the TMA, but for those of tiles that it stores; and
+/// nothing that has a role already.
 static bool hasOnlyTMALoads(FuncOp func) {
   bool any = false, all = true;
   func.walk([&](Operation *op) {

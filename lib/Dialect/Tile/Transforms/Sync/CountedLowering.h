@@ -30,7 +30,7 @@ protected:
   void lower(Block &block);
 
   RewriterBase &rewriter;
-  /// What the counters are at the place where the lowering is.
+  /// Hold the counters at the place where the lowering is.
   SmallVector<Value> counters;
 
 private:

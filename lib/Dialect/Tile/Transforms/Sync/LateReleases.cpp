@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A slot on its way out is released at the end of an instance, when the engine has read
+// A slot on its way out is released at the end of a work tile, when TMA has read
 // it: a thread of each warpgroup waits for that, a thousand cycles and more, since the
-// engine first brings what the next instance begins with. The ring has two slots, and
-// the one that the next instance fills is the other one; so the wait can be where that
-// instance has done its first product and what it computes of it, in front of the loop
-// over the others, and is over by then. Behind that loop, the tile of the instance after
+// engine first brings what the next work tile begins with. The ring has two slots, and
+// the one that the next work tile fills is the other one; so the wait can be where that
+// work tile has done its first product and what it computes of it, before the loop
+// over the others, and is over by then. After that loop, the tile of the work tile after
 // would come late.
 //
 // Nobody waits for ever by that. The role that fills the ring puts once an iteration, and
@@ -30,7 +30,7 @@ using namespace mlir;
 using namespace mlir::tile;
 
 /// From the op on, where the first product is done, on each way there is; the op of this
-/// block that they are behind, before or in. None if there are no products.
+/// block that they are after, before or in. None if there are no products.
 static Operation *findPoints(Operation *op, SmallVectorImpl<Operation *> &before) {
   while (op && !hasProducts(op))
     op = op->getNextNode();
@@ -56,8 +56,8 @@ static Operation *findPoints(Operation *op, SmallVectorImpl<Operation *> &before
   return op;
 }
 
-/// Whether the ring is put once in each iteration of its role's outer loop, by the TMA or warps
-/// that copy from memory.
+/// Return whether the ring is put once in each iteration of its role's outer loop, by the TMA or
+/// warps that copy from memory.
 static bool isPutOnce(RingOp ring, const RoleTraces &traces) {
   auto users = llvm::make_filter_range(ring->getUsers(), llvm::IsaPred<PutOp, PutValueOp>);
   return llvm::hasSingleElement(users) && isa<PutOp>(*users.begin()) &&

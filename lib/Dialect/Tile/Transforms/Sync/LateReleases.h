@@ -16,10 +16,10 @@ namespace mlir::tile {
 /// the first iteration, of one that was never put.
 constexpr llvm::StringLiteral kLateAttr = "tile.late";
 
-/// Moves releases that wait for a copy out behind the first product of the next iteration.
+/// Moves releases that wait for a copy out after the first product of the next iteration.
 void delayReleases(const RoleTraces &traces);
 
-/// Whether the slots of the ring are released late.
+/// Return whether the slots of the ring are released late.
 bool isReleasedLate(RingOp ring);
 
 } // namespace mlir::tile

@@ -47,7 +47,7 @@ struct Lowering : CountedLowering {
   void run();
 
 private:
-  /// Of each ring of several stages: the next slot to put and, reader by reader, to get.
+  /// Number the counters of a ring of several stages: the next slot to put and, by reader, to get.
   enum Counter : unsigned { kPut, kFirstGet };
 
   SmallVector<unsigned> countersOf(Operation *op) override;
@@ -61,7 +61,7 @@ private:
 
   FuncOp func;
   const SyncPlan &plan;
-  /// Whether asynchronous readers may read what warps write.
+  /// Record whether asynchronous readers may read what warps write.
   bool fences;
   llvm::DenseMap<Operation *, unsigned> base;
   Value zero;

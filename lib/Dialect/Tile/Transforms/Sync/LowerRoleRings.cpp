@@ -11,7 +11,7 @@
 // release arrives at empty, a warp once for each reader that its role is. Parities of gets begin
 // with 0, the first phase; those of puts with 1, which a fresh barrier lets through.
 //
-// A slot that is on its way out (tile.bulk_store) is written, and handed to the TMA, behind a
+// A slot that is on its way out (tile.bulk_store) is written, and handed to the TMA, after a
 // numbered barrier of the warpgroup, and waited for before it is written again or arrived for, if
 // it can in the next iteration (LateReleases.cpp).
 //
@@ -30,7 +30,7 @@ using namespace mlir::tile;
 // Barriers
 //===----------------------------------------------------------------------===//
 
-/// Whether all that reads the ring stores it to memory, from its only slot.
+/// Return whether all that reads the ring stores it to memory, from its only slot.
 static bool isForStores(RingOp ring) {
   return isKeptInRole(ring) && ring.getType().getStages() == 1 &&
          llvm::all_of(ring->getUsers(), [](Operation *user) {
@@ -236,7 +236,7 @@ void RoleLowering::lowerPutValue(PutValueOp put) {
   rewriter.eraseOp(put);
 }
 
-/// Writes to a slot that the program holds, behind the warpgroup's other warps.
+/// Writes to a slot that the program holds, after the warpgroup's other warps.
 void RoleLowering::lowerWrite(WriteOp write) {
   joinWarpgroup(write);
   rewriter.setInsertionPointAfter(write);

@@ -99,7 +99,7 @@ struct BarrierIds {
   }
 
   llvm::DenseMap<Value, int64_t> turns;
-  /// Of roles whose warpgroups copy out.
+  /// Count the warpgroups of roles that copy out.
   llvm::DenseMap<Operation *, int64_t> groups;
   int64_t next = 1;
 };

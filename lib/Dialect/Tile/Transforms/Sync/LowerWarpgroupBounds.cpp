@@ -53,7 +53,7 @@ void RoleLowering::skip(Location loc, const Skipped &skipped) {
   scf::YieldOp::create(rewriter, loc, yielded);
 }
 
-/// Collect the readers that loops behind the op are, and ifs with such loops, by the op that
+/// Collect the readers that loops after the op are, and ifs with such loops, by the op that
 /// is, or holds, the reader's first get, outside of loops.
 llvm::MapVector<Operation *, SmallVector<RingReader>>
 RoleLowering::readersOfLoops(WarpgroupBoundsOp own) {
@@ -75,8 +75,8 @@ RoleLowering::readersOfLoops(WarpgroupBoundsOp own) {
   return readers;
 }
 
-/// Return what all steps are read in front of: the end of the block, but no later than where the
-/// block gets what another role puts behind them, for that waits until they were given back. Null
+/// Return what all steps are read before: the end of the block, but no later than where the
+/// block gets what another role puts after them, for that waits until they were given back. Null
 /// at the end of a block without terminator.
 Operation *RoleLowering::endOfSteps(WarpgroupBoundsOp own, ArrayRef<RingReader> readers) {
   auto reads = [&](Operation *op) {
@@ -99,7 +99,7 @@ Operation *RoleLowering::endOfSteps(WarpgroupBoundsOp own, ArrayRef<RingReader> 
   return nullptr;
 }
 
-/// Of the last step that is skipped at the beginning, each ring is skipped in front of its
+/// Lower the bounds. The last step skipped at the beginning skips each ring just before its
 /// own first get, so that nothing waits for what comes later than the first tile that is read.
 void RoleLowering::lowerWarpgroupBounds(WarpgroupBoundsOp own) {
   Location loc = own.getLoc();

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One argument per distinct (view, dimensions, tile, swizzle), behind the other
+// One argument per distinct (view, dimensions, tile, swizzle), after the other
 // arguments of the launch, in the order of the copies.
 //
 //===----------------------------------------------------------------------===//

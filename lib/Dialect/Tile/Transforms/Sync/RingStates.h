@@ -42,7 +42,7 @@ namespace mlir::tile {
 constexpr int64_t kLanded = 1 << 20;
 constexpr int64_t kVisible = kLanded + 1;
 
-/// What is known of a ring for one of its readers, oldest slots first.
+/// Describe what is known of a ring for one of its readers, oldest slots first.
 struct ReaderState {
   SmallVector<int64_t, 4> filled;
   SmallVector<Value, 2> held;

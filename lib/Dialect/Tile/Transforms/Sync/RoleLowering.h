@@ -18,14 +18,14 @@ namespace mlir::tile {
 /// The barriers of a ring, and how it is used.
 struct RingBarriers {
   Value full, empty;
-  /// What the TMA brings; 0 where warps, or one thread, fill it.
+  /// Hold what the TMA brings; 0 where warps, or one thread, fill it.
   int64_t bytes = 0;
-  /// Whether its warps fill it, each arriving at `full`.
+  /// Record whether its warps fill it, each arriving at `full`.
   bool byWarps = false;
-  /// Whether a role fills it for itself to store it from there, and does so more often than it
-  /// has slots. Such rings have no barriers.
+  /// Record whether a role fills it for itself to store it from there, and does so more often than
+  /// it has slots. Such rings have no barriers.
   bool own = false, again = false;
-  /// Whether an iteration releases the slot of the one before.
+  /// Record whether an iteration releases the slot of the one before.
   bool late = false;
 };
 
@@ -91,21 +91,21 @@ private:
   const llvm::DenseMap<Value, int64_t> &pingpongIds;
   /// The numbered barrier of the role's first warpgroup; others follow.
   int64_t groupId;
-  /// Whether asynchronous readers may read what warps write.
+  /// Record whether asynchronous readers may read what warps write.
   bool fences;
   llvm::DenseMap<Operation *, unsigned> base;
-  /// Of slots that a reader other than the first holds: which one.
+  /// Tell which reader holds a slot, where it is not the first.
   llvm::DenseMap<Operation *, int64_t> readers;
   /// Constants for counters to begin with.
   Value zero, odd;
   /// The number of this warpgroup, and of the one that its turn goes to.
   Value warpgroup, nextWarpgroup;
-  /// What is skipped in front of an op, and at the end of a role without loops around it.
+  /// Hold what is skipped before an op, and at the end of a role without loops around it.
   llvm::DenseMap<Operation *, Skipped> skippedBefore;
   Skipped skippedAtEnd;
-  /// What stands for an upper bound, and the least one of all warpgroups.
+  /// Map an upper bound to the least one of all warpgroups.
   IRMapping least;
-  /// Of loops with turns: up to which step.
+  /// Give the step up to which a loop takes turns.
   llvm::DenseMap<Operation *, Value> endsOfTurns;
 };
 

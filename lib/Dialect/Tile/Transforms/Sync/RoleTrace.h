@@ -21,9 +21,9 @@ namespace mlir::tile {
 /// An access of a ring or turn, or a loop or if with such accesses.
 struct Event {
   Operation *op;
-  /// Of an access: the op that makes its ring or turn.
+  /// Name the op that makes the ring or turn of an access.
   Operation *about = nullptr;
-  /// What a loop runs in each iteration; what an if runs in each of its branches.
+  /// Hold what a loop runs in each iteration; what an if runs in each of its branches.
   std::vector<Event> body, otherwise;
 
   bool isAccess() const { return about != nullptr; }
@@ -56,13 +56,13 @@ struct RoleTraces {
 
   /// Collect the uses of a ring in their order, role by role.
   SmallVector<RingUse> usesOf(RingOp ring) const;
-  /// Whether some put may find its slot still in use: the lifetimes of two tiles share it.
+  /// Return whether some put may find its slot still in use: the lifetimes of two tiles share it.
   bool refills(RingOp ring) const;
   /// Return the role that fills the ring, or that gets as the reader of a number; null for none.
   RoleOp writerOf(RingOp ring) const;
   RoleOp readerOf(RingOp ring, int64_t reader) const;
-  /// Whether the op, an access of a ring, runs once in each iteration of its role's only loop
-  /// around it.
+  /// Return whether the op, an access of a ring, runs once in each iteration of its role's only
+  /// loop around it.
   bool runsOncePerIteration(Operation *op) const;
 
   SmallVector<RoleTrace, 2> roles;

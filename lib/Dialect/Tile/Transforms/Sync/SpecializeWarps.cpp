@@ -200,7 +200,8 @@ static StringRef roleOf(Operation *op) {
 
 static bool isTile(Type type) { return isa<RankedTensorType>(type); }
 
-/// Whether any role may compute the value for itself: a constant, or a number in all elements.
+/// Return whether any role may compute the value for itself: a constant, or a number in all
+/// elements.
 static bool isFree(Operation *op) {
   return op->getNumRegions() == 0 && isPure(op) && !op->hasAttr(TileDialect::kRoleAttr) &&
          llvm::none_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType, SlotType>);
@@ -250,7 +251,7 @@ static RingOp makeRing(FuncOp func, RankedTensorType tile) {
 }
 
 /// Brings a tile to the ops of another role: it is put where it is computed, and read in that
-/// block in front of the first of them.
+/// block before the first of them.
 static void send(OpResult tile, StringRef role, ArrayRef<OpOperand *> uses) {
   Operation *from = tile.getOwner(), *first = nullptr;
   for (OpOperand *use : uses) {

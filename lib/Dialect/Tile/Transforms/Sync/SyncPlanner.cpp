@@ -8,7 +8,7 @@
 // A get needs a visible slot if it is read, a landed one if not; a put needs a clean one
 // (RingStates.h). Start with a plan of nothing. As long as some op does not find what it needs,
 // give the first such op in the program the wait or barrier that provides it, and solve again:
-// what is planned only grows, so this ends, and one barrier serves every op behind it. Gets come
+// what is planned only grows, so this ends, and one barrier serves every op after it. Gets come
 // first, since nothing but a barrier at them serves, while puts mostly find one there.
 //
 //===----------------------------------------------------------------------===//
@@ -34,7 +34,7 @@ private:
   void apply(const Sync &sync);
 
   SyncPlan plan;
-  /// Whether puts are asked what they need, and whether this run has found an op that lacks
+  /// Record whether puts are asked what they need, and whether this run has found an op that lacks
   /// something.
   bool puts = false, found = false;
 };

@@ -13,7 +13,7 @@
 
 namespace mlir::tile {
 
-/// What stands before a put or a get.
+/// Describe what stands before a put or a get.
 struct Sync {
   /// Groups of copies that may still be on their way.
   std::optional<int64_t> wait;

@@ -11,7 +11,7 @@
 //   1. one role fills a ring, by the TMA or by its warps, and one role is each of its readers;
 //   2. they do so by the same tree of loops and ifs, with bounds and conditions
 //      that are computed alike; what one does before the condition of an scf.while,
-//      the other may do in front of the loop and at the end of its body;
+//      the other may do before the loop and at the end of its body;
 //   3. turns are taken and passed on alternately;
 //   4. bounds of their own are of loops that get as often as the other role puts;
 //   5. nobody waits for ever: roles are run against each other, with their
@@ -34,7 +34,8 @@ using namespace mlir::tile;
 // 1. Who fills and who reads
 //===----------------------------------------------------------------------===//
 
-/// Whether the TMA brings a tile, or one thread writes a number; else all warps write their part.
+/// Return whether the TMA brings a tile, or one thread writes a number; else all warps write their
+/// part.
 static bool isFilledByOne(Operation *put) {
   if (auto value = dyn_cast<PutValueOp>(put))
     return !isa<RankedTensorType>(value.getValue().getType());
@@ -89,7 +90,7 @@ static Value sentThroughRing(Value value) {
   return puts.size() == 1 ? puts.front().getValue() : value;
 }
 
-/// Whether the values are computed alike. What loops and ifs carry is taken to
+/// Return whether the values are computed alike. What loops and ifs carry is taken to
 /// be: roles carry different values.
 static bool isEquivalent(Value a, Value b, int depth = 0) {
   constexpr int kDeepest = 64;

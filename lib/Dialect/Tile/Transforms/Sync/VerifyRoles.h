@@ -12,7 +12,7 @@
 
 namespace mlir::tile {
 
-/// Whether the roles fill and empty each ring by the same loops and ifs, and
+/// Check that the roles fill and empty each ring by the same loops and ifs, and that
 /// none waits for ever; emits an error where not.
 LogicalResult verifyRolesAgree(RolesOp roles);
 
