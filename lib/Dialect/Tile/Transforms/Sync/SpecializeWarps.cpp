@@ -200,6 +200,11 @@ static StringRef roleOf(Operation *op) {
 
 static bool isTile(Type type) { return isa<RankedTensorType>(type); }
 
+/// Return whether only the role that computes a value of this type has it.
+static bool staysInRole(Type type) {
+  return isa<RankedTensorType, SlotType, PendingType, RanType>(type);
+}
+
 /// Return whether any role may compute the value for itself: a constant, or a number in all
 /// elements.
 static bool isFree(Operation *op) {
@@ -285,9 +290,9 @@ static LogicalResult sendTiles(FuncOp func) {
       Type type = use.get().getType();
       Operation *from = use.get().getDefiningOp();
       if (from && !from->hasAttr(TileDialect::kRoleAttr) &&
-          (isFree(from) || !isa<RankedTensorType, SlotType, PendingType>(type)))
+          (isFree(from) || !staysInRole(type)))
         continue;
-      if (!from && !isa<RankedTensorType, SlotType, PendingType>(type))
+      if (!from && !staysInRole(type))
         continue;
       if (!from)
         from = use.get().getParentBlock()->getParentOp();
@@ -405,7 +410,7 @@ static LogicalResult fillRole(RoleOp role, const Part &part, Block &body) {
     bool isMarked = roleOf(op) == role.getName();
     if (!isMarked && !isFree(op))
       for (Type type : op->getResultTypes())
-        if (isa<RankedTensorType, SlotType, PendingType>(type)) {
+        if (staysInRole(type)) {
           op->emitOpError() << "is needed to fill a ring, but a role that loads has no tiles";
           return WalkResult::interrupt();
         }

@@ -77,3 +77,19 @@ tile.func @odd_warps(%x: !tile.view<?x64xf16>, %n: index) grid affine_map<() -> 
   tile.put %r, %x[%n, %n] dims [0, 1] copy(tma) {tile.role = "load"} : !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
   tile.return
 }
+
+// -----
+
+// Whether an if_any ran is known to the warps that ran it.
+tile.func @ran_crosses(%n: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %rows = arith.constant dense<true> : tensor<64xi1>
+  %x = arith.constant dense<1.0> : tensor<64x64xf32>
+  %f = arith.constant dense<2.0> : tensor<64xf32>
+  // expected-note @+1 {{its role}}
+  %y, %ran = tile.if_any %rows (%x) : tensor<64xi1>, (tensor<64x64xf32>) -> !tile.ran {
+    tile.yield %x : tensor<64x64xf32>
+  }
+  // expected-error @+1 {{runs in role "other" and takes '!tile.ran' of role "compute"; mark both for one role}}
+  %z = tile.rescale %x, %f dim(1) where(%ran : !tile.ran) {tile.role = "other"} : tensor<64x64xf32>, tensor<64xf32>
+  tile.return
+}
