@@ -118,7 +118,7 @@ def rival(name, seconds, mhz, nvml):
     return run
 
 
-# Each rival runs alone, half of its time untimed, in turn; the clock and the power are those of the timed half.
+# Each rival runs alone, half of its time untimed, in turn, and each comes first in some round; the clock and the power are those of the timed half.
 nvml = Nvml()
 rivals = {"hot": rival("hot", 0.002, 1500, nvml), "cool": rival("cool", 0.004, 1900, nvml)}
 figures = gpu_clock.time_rivals(rivals, 200, 3, gpu_clock.Meter("GPU-1", nvml))
@@ -133,7 +133,8 @@ for name, figure in figures.items():
     assert abs(launches * chunks * figure.time() - 100) <= 2 * figure.time()
     assert abs(len(figure.samples) - 3 * launches * chunks) <= 3
 turns = [name for before, name in zip(["", *log], log) if name != before]
-assert turns == ["hot", "cool"] * 4, turns
+# To know how long a launch takes; hot, cool; cool, hot; hot, cool.
+assert turns == ["hot", "cool", "hot", "cool", "hot", "cool"], turns
 
 # A counter that moves too seldom says nothing: readings of the power do.
 figure = gpu_clock.time_rivals({"hot": rivals["hot"]}, 40, 1, gpu_clock.Meter("GPU-1", Nvml(step=1e6)))["hot"]

@@ -289,8 +289,7 @@ static LogicalResult sendTiles(FuncOp func) {
     for (OpOperand &use : op->getOpOperands()) {
       Type type = use.get().getType();
       Operation *from = use.get().getDefiningOp();
-      if (from && !from->hasAttr(TileDialect::kRoleAttr) &&
-          (isFree(from) || !staysInRole(type)))
+      if (from && !from->hasAttr(TileDialect::kRoleAttr) && (isFree(from) || !staysInRole(type)))
         continue;
       if (!from && !staysInRole(type))
         continue;

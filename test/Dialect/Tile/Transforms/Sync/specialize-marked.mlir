@@ -89,7 +89,7 @@ tile.func @ran_crosses(%n: index) grid affine_map<() -> (1)> sizes [] attributes
   %y, %ran = tile.if_any %rows (%x) : tensor<64xi1>, (tensor<64x64xf32>) -> !tile.ran {
     tile.yield %x : tensor<64x64xf32>
   }
-  // expected-error @+1 {{runs in role "other" and takes '!tile.ran' of role "compute"; mark both for one role}}
+  // expected-error @+1 {{runs in role "other" and takes '!tile.ran', which a loop or if carries, of role "compute"; mark both for one role}}
   %z = tile.rescale %x, %f dim(1) where(%ran : !tile.ran) {tile.role = "other"} : tensor<64x64xf32>, tensor<64xf32>
   tile.return
 }
