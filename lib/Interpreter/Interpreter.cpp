@@ -8,6 +8,7 @@
 #include "fa/Interpreter/Interpreter.h"
 #include "Agent.h"
 #include "Scheduler.h"
+#include "fa/Dialect/Tile/IR/Roles.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -148,25 +149,6 @@ LogicalResult interpreter::check(tile::FuncOp func) {
   if (walk.wasInterrupted())
     return failure();
   return checkRoles(func, warps ? warps.getInt() : 0);
-}
-
-/// Return whether nothing in a role is more than one thread's work, so that one does it
-/// (as convert-tile-to-nvvm has it).
-static bool isForOneThread(tile::RoleOp role) {
-  return !role.getBody()
-              .walk([](Operation *op) {
-                bool scalar = llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
-                if (auto copy = dyn_cast<tile::CopyOp>(op))
-                  scalar = copy.getCopy() == tile::Copy::tma;
-                else if (auto write = dyn_cast<tile::WriteOp>(op))
-                  scalar = !isa<RankedTensorType>(write.getValue().getType());
-                else if (isa<tile::TileDialect>(op->getDialect()))
-                  scalar &= isa<tile::DimOp, tile::LoadOp, tile::SlotAtOp, tile::BarrierWaitOp,
-                                tile::BarrierExpectOp, tile::BlockCountOp, tile::SchedulerPeekOp,
-                                tile::SchedulerResetOp, tile::SchedulerNextOp>(op);
-                return scalar ? WalkResult::advance() : WalkResult::interrupt();
-              })
-              .wasInterrupted();
 }
 
 Program::Program(tile::FuncOp func) : func(func) {

@@ -17,29 +17,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/Tile/IR/Roles.h"
 #include "Emitter.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::fa::nvvm;
-
-/// Return whether nothing in the role is more than one thread's work.
-static bool isForOneThread(tile::RoleOp role) {
-  auto result = role.getBody().walk([&](Operation *op) {
-    bool scalar = llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
-    if (auto copy = dyn_cast<tile::CopyOp>(op))
-      scalar = copy.getCopy() == tile::Copy::tma;
-    else if (auto write = dyn_cast<tile::WriteOp>(op))
-      scalar = !isa<RankedTensorType>(write.getValue().getType());
-    else if (isa<tile::TileDialect>(op->getDialect()))
-      scalar &= isa<tile::DimOp, tile::LoadOp, tile::SlotAtOp, tile::BarrierWaitOp,
-                    tile::BarrierExpectOp, tile::BlockCountOp, tile::SchedulerPeekOp,
-                    tile::SchedulerResetOp, tile::SchedulerNextOp>(op);
-    return scalar ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return !result.wasInterrupted();
-}
 
 LogicalResult Emitter::checkRegisters(tile::RolesOp op) {
   int64_t given = tile::launchRegisters(warps), all = 0;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Dialect/Tile/IR/Roles.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -190,3 +190,18 @@ static LogicalResult verifyNamed(Operation *op, int64_t id, int64_t threads) {
 LogicalResult NamedWaitOp::verify() { return verifyNamed(*this, getId(), getThreads()); }
 
 LogicalResult NamedArriveOp::verify() { return verifyNamed(*this, getId(), getThreads()); }
+
+bool tile::isForOneThread(RoleOp role) {
+  auto result = role.getBody().walk([&](Operation *op) {
+    bool scalar = llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+    if (auto copy = dyn_cast<CopyOp>(op))
+      scalar = copy.getCopy() == Copy::tma;
+    else if (auto write = dyn_cast<WriteOp>(op))
+      scalar = !isa<RankedTensorType>(write.getValue().getType());
+    else if (isa<TileDialect>(op->getDialect()))
+      scalar &= isa<DimOp, LoadOp, SlotAtOp, BarrierWaitOp, BarrierExpectOp, BlockCountOp,
+                    SchedulerPeekOp, SchedulerResetOp, SchedulerNextOp>(op);
+    return scalar ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
