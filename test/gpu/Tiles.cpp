@@ -31,7 +31,7 @@ static const char kManifest[] = R"({
     "multiples": [], "limits": [],
     "variants": [
       {"guards": [{"alignment": 16, "arguments": [0, 1, 2]}], "image": 0,
-       "kernels": [{"name": "column_sums", "threads": 128, "shared_bytes": 41984,
+       "kernels": [{"name": "column_sums", "threads": 128, "shared_bytes": 41216,
                     "grid": [{"ceildiv": [[0, 0], 64]}], "arguments": [0, 1, 2],
                     "parameters": [["pointer", 0], ["size", 0, 0], ["stride", 0, 0],
                                    ["pointer", 1], ["size", 1, 0], ["stride", 1, 0],

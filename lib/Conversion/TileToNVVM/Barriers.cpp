@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Shared memory holds the rings, in the order of the program, each slot at a
-// multiple of 1024 bytes, and then 8 bytes for each barrier. One thread
-// initializes all barriers before anything else of the kernel.
+// Shared memory holds the rings, those of the widest alignment first, so that there
+// are no gaps, else in the order of the program; and then 8 bytes for each barrier. One
+// thread initializes all barriers before anything else of the kernel.
 //
 // The loop of a wait is inside one piece of inline PTX, so that LLVM neither
 // turns nor copies it.
@@ -26,7 +26,12 @@ using namespace mlir::fa::nvvm;
 
 LogicalResult Emitter::allocateShared() {
   Block &block = source.getBody().front();
-  for (auto ring : block.getOps<tile::RingOp>()) {
+  SmallVector<tile::RingOp> all(block.getOps<tile::RingOp>());
+  auto alignment = [](tile::RingOp ring) { return ring.getType().getSlot().alignment(); };
+  llvm::sort(all, [&](tile::RingOp a, tile::RingOp b) {
+    return alignment(a) == alignment(b) ? a->isBeforeInBlock(b) : alignment(a) > alignment(b);
+  });
+  for (tile::RingOp ring : all) {
     tile::RingType type = ring.getType();
     rings[ring.getResult()] = sharedBytes;
     sharedBytes += type.getSlot().strideInBytes() * type.getStages();

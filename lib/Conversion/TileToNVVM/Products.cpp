@@ -90,7 +90,7 @@ static Value matrixRows(ImplicitLocOpBuilder &b, Value lane, Value slot, tile::S
 
 /// The address of the same lanes' rows `rows` (a multiple of 8) further down and
 /// `bytes` (a multiple of 32) further right, as a base and a constant. Slots
-/// start at multiples of 1024 bytes, so the swizzle is an exclusive or.
+/// start where the swizzle repeats, so it is an exclusive or.
 static std::pair<Value, int64_t> moved(ImplicitLocOpBuilder &b, Value base, tile::SlotType type,
                                        int64_t rows, int64_t bytes) {
   int64_t width = type.getLayout().getBytes(), inPanel = bytes % width;

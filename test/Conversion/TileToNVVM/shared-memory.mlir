@@ -8,27 +8,28 @@
 !small = !tile.ring<1 x 64xf32, #tile.swizzle<32>>
 
 // One symbol for all kernels, at a multiple of 1024 bytes; the launch sizes it. The
-// second ring follows the first at the next such multiple, its slots are 8192 bytes
-// each. Whoever holds an element first writes it; all that want it read it.
+// ring of the wider alignment is the first in memory; its two slots are 8192 bytes
+// each, and the other ring follows. Whoever holds an element first writes it; all that
+// want it read it.
 // CHECK: llvm.mlir.global external @shared_memory() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 // CHECK-NOT: llvm.mlir.global
 // CHECK-LABEL: llvm.func @rings(
 // CHECK-DAG: %[[SYMBOL:.*]] = llvm.mlir.addressof @shared_memory : !llvm.ptr<3>
-// CHECK-DAG: %[[SECOND:.*]] = arith.constant 1024 : i32
+// CHECK-DAG: %[[SECOND:.*]] = arith.constant 16384 : i32
 // CHECK-DAG: %[[SLOT:.*]] = arith.constant 8192 : i32
 // CHECK-DAG: %[[BLOCK:.*]] = nvvm.read.ptx.sreg.ctaid.x
 // CHECK-DAG: %[[START:.*]] = llvm.ptrtoint %[[SYMBOL]]
+// CHECK: %[[RING:.*]] = arith.addi %[[START]], %[[SECOND]] : i32
 // CHECK: %[[FIRST:.*]] = arith.cmpi eq
 // CHECK: %[[BYTE:.*]] = arith.muli %{{.*}}, %{{.*}} : i32
-// CHECK: %[[PLACE:.*]] = arith.addi %[[START]], %[[BYTE]] : i32
+// CHECK: %[[PLACE:.*]] = arith.addi %[[RING]], %[[BYTE]] : i32
 // CHECK: "@$1 st.shared.b32 [$0+0], $2;", "r,b,r" %[[PLACE]], %[[FIRST]],
 // CHECK: "@$1 st.shared.b32 [$0+0], $2;"
 // CHECK: nvvm.barrier
 // CHECK: "ld.shared.b32 $0, [$1];", "=r,r" %[[PLACE]]
 // CHECK: "ld.shared.b32 $0, [$1];"
-// CHECK: %[[RING:.*]] = arith.addi %[[START]], %[[SECOND]] : i32
 // CHECK: %[[STAGE:.*]] = arith.muli %[[BLOCK]], %[[SLOT]] : i32
-// CHECK: %[[AT:.*]] = arith.addi %[[RING]], %[[STAGE]] : i32
+// CHECK: %[[AT:.*]] = arith.addi %[[START]], %[[STAGE]] : i32
 // 64 rows of 8 chunks by 128 threads: 4 chunks each, in one column, 16 rows apart.
 // The index of the block is not negative, so that rows have an upper limit only.
 // CHECK: %[[LEFT:.*]] = arith.subi %{{.*}}, %{{.*}} : i64
@@ -142,5 +143,44 @@ tile.func @by_registers(%x: !tile.view<?x64xf16>, %n: index)
   tile.copy %x[%n, %c0] dims [0, 1] to %s copy(ld_st) : !tile.view<?x64xf16>, !tile.slot<16x64xf16, #tile.swizzle<128>>
   %t = tile.read %s : !tile.slot<16x64xf16, #tile.swizzle<128>> -> tensor<16x64xf16, #tile.frag<reg = [(8, 0, 1), (4, 4, 0)], lane = [(8, 0, 8), (4, 1, 0)], warp = [(4, 0, 0)]>>
   tile.store %t, %x[%c0, %c0] dims [0, 1] : tensor<16x64xf16, #tile.frag<reg = [(8, 0, 1), (4, 4, 0)], lane = [(8, 0, 8), (4, 1, 0)], warp = [(4, 0, 0)]>>, !tile.view<?x64xf16>
+  tile.return
+}
+
+// A slot begins where the swizzle repeats, at a multiple of 8 rows of a panel, and one of rank 1
+// at a multiple of 128 bytes. 3 slots of 1024 bytes, 3 of
+// 512, 3 of 256 and 3 of 128 bytes, whatever their order in the program.
+// CHECK-LABEL: llvm.func @alignments(
+// CHECK-DAG: arith.constant 3072 : i32
+// CHECK-DAG: arith.constant 4608 : i32
+// CHECK-DAG: arith.constant 5376 : i32
+// CHECK-DAG: arith.constant 1024 : i32
+// CHECK-DAG: arith.constant 512 : i32
+// CHECK-DAG: arith.constant 256 : i32
+// CHECK-DAG: arith.constant 128 : i32
+!s0 = !tile.slot<32xf32, #tile.swizzle<32>>
+!s1 = !tile.slot<2x16xf16, #tile.swizzle<32>>
+!s2 = !tile.slot<8x32xf16, #tile.swizzle<64>>
+!s3 = !tile.slot<8x64xf16, #tile.swizzle<128>>
+#t1 = #tile.frag<reg = [(2, 0, 1)], lane = [(8, 0, 2), (2, 1, 0), (2, 0, 0)], warp = [(4, 0, 0)]>
+#t0 = #tile.frag<reg = [], lane = [(32, 1)], warp = [(4, 0)]>
+#t2 = #tile.frag<reg = [(8, 0, 1)], lane = [(4, 0, 8), (8, 1, 0)], warp = [(4, 0, 0)]>
+#t3 = #tile.frag<reg = [(2, 0, 32), (8, 0, 1)], lane = [(4, 0, 8), (8, 1, 0)], warp = [(4, 0, 0)]>
+tile.func @alignments(%i: index) grid affine_map<() -> (3)> sizes [] attributes {tile.warps = 4 : i64} {
+  %r0 = tile.ring : !tile.ring<3 x 32xf32, #tile.swizzle<32>>
+  %r1 = tile.ring : !tile.ring<3 x 2x16xf16, #tile.swizzle<32>>
+  %r2 = tile.ring : !tile.ring<3 x 8x32xf16, #tile.swizzle<64>>
+  %r3 = tile.ring : !tile.ring<3 x 8x64xf16, #tile.swizzle<128>>
+  %p0 = tile.slot_at %r0[%i] : !tile.ring<3 x 32xf32, #tile.swizzle<32>> -> !s0
+  %p1 = tile.slot_at %r1[%i] : !tile.ring<3 x 2x16xf16, #tile.swizzle<32>> -> !s1
+  %p2 = tile.slot_at %r2[%i] : !tile.ring<3 x 8x32xf16, #tile.swizzle<64>> -> !s2
+  %p3 = tile.slot_at %r3[%i] : !tile.ring<3 x 8x64xf16, #tile.swizzle<128>> -> !s3
+  %v0 = arith.constant dense<0.0> : tensor<32xf32, #t0>
+  %v1 = arith.constant dense<0.0> : tensor<2x16xf16, #t1>
+  %v2 = arith.constant dense<0.0> : tensor<8x32xf16, #t2>
+  %v3 = arith.constant dense<0.0> : tensor<8x64xf16, #t3>
+  tile.write %v0, %p0 : tensor<32xf32, #t0>, !s0
+  tile.write %v1, %p1 : tensor<2x16xf16, #t1>, !s1
+  tile.write %v2, %p2 : tensor<8x32xf16, #t2>, !s2
+  tile.write %v3, %p3 : tensor<8x64xf16, #t3>, !s3
   tile.return
 }

@@ -4,7 +4,7 @@
 // RUN: fa-opt %s --target=sm_80 --compile-from=tile --emit=ptx | FileCheck %s --check-prefix=PTX
 // RUN: fa-opt %s --target=sm_80 --compile-from=tile --compile-to=schedule | FileCheck %s --check-prefix=BYTES
 // test/gpu/Tiles.cpp says the same:
-// BYTES: tile.shared_bytes = 41984
+// BYTES: tile.shared_bytes = 41216
 
 // The tile goes through shared memory to a layout in which a warp has whole columns,
 // and the sums, to the layout that they had.

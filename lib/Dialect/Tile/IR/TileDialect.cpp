@@ -273,7 +273,12 @@ static LogicalResult verifyShared(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-int64_t SlotType::alignment() const { return 1024; }
+/// The swizzle repeats after 8 rows of a panel, so these begin at a multiple of their bytes; a tile
+/// without a swizzle begins where the TMA may write.
+int64_t SlotType::alignment() const {
+  constexpr int64_t kRowsOfAtom = 8, kOfTMA = 128;
+  return getShape().size() == 1 ? kOfTMA : kRowsOfAtom * getLayout().getBytes();
+}
 
 int64_t SlotType::strideInBytes() const {
   return llvm::alignTo(sizeInBytes() + onesInBytes(), alignment());

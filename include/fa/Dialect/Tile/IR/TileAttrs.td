@@ -78,8 +78,8 @@ def Tile_SwizzleAttr : AttrDef<Tile_Dialect, "Swizzle"> {
     padded); a panel holds all rows, one after the other, and panels follow
     each other. Inside a panel the 16-byte chunk c of row r stands at c xor
     (r * bytes / 128 mod bytes / 16), which is what TMA and `wgmma` call
-    swizzle<bytes>. The tile starts at a multiple of 1024 bytes. A tile of rank
-    1 is contiguous.
+    swizzle<bytes>. The tile starts at a multiple of 8 * bytes, where the swizzle
+    repeats. A tile of rank 1 is contiguous and starts at a multiple of 128 bytes.
 
     With `ones`, one more panel follows, in which each element is 1 from the
     start of the program on: what a `tile.dot` with `ones` reads.
