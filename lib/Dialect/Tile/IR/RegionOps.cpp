@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Dialect/Tile/IR/RegionOps.h"
+#include "RegionPartials.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -35,7 +35,6 @@ struct Table {
 
 Table::Table() {
   constexpr bool No = false, Yes = true;
-  constexpr Partial None = nullptr;
 #define REGION_OP(OP, TOTALITY, BOUND, SIGN, PRESSURE, SPECIAL, ARITHMETIC, GPU, CPU, AGAIN,       \
                   PARTIAL)                                                                         \
   add<OP>({{},                                                                                     \
@@ -47,7 +46,7 @@ Table::Table() {
            Lowering::GPU,                                                                          \
            Lowering::CPU,                                                                          \
            AGAIN,                                                                                  \
-           PARTIAL});
+           partial::PARTIAL});
 #define APPROXIMATE_OP(OP, PRESSURE, SPECIAL, ARITHMETIC, SHORT)                                   \
   get<OP>().approximate = Effort{Pressure::PRESSURE, SPECIAL, ARITHMETIC, SHORT};
 #define INDEX_OP(OP, ARITH) types[TypeID::get<OP>()] = types.at(TypeID::get<ARITH>());

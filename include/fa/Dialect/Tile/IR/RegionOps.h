@@ -69,11 +69,29 @@ enum class Lowering {
   Refused      ///< Not at all; `getRemedy` says what to write instead.
 };
 
-/// Emit the partial derivative of an op by one of its operands, null where it is 0. It may use
-/// the op's operands and its result. Both modes of differentiation need no more: forward, the
-/// result's tangent is the sum over operands of partial * tangent; in reverse, each operand's
-/// cotangent grows by partial * the result's cotangent.
-using Partial = Value (*)(ImplicitLocOpBuilder &b, Operation *op, unsigned operand);
+/// Describe a number times a partial derivative. Where `condition` is not `holds` it is exactly 0,
+/// whatever `value` is then: the op did not choose that operand. Without a condition it is `value`,
+/// null for an operand that the result does not depend on.
+struct Product {
+  Value value = {}, condition = {};
+  bool holds = true;
+};
+
+/// Hold what rules emit with. One serves all operands of an op, which share what is tested.
+struct PartialEmitter {
+  ImplicitLocOpBuilder &b;
+  Operation *op;
+  Value condition = {}; ///< which operand was chosen, once some rule has emitted it
+};
+
+/// Emit a factor times the partial derivative of an op by one of its operands. It may use the
+/// op's operands and its result. Both modes of differentiation need no more: forward, the result's
+/// tangent is the sum over operands of the products with their tangents; in reverse, each
+/// operand's adjoint grows by the product with the result's adjoint.
+using Partial = Product (*)(PartialEmitter &at, unsigned operand, Value factor);
+
+/// Return the type in which derivatives by a value of this type are computed.
+Type getAdjointType(Type type);
 
 /// Describe what it takes to compute an op for an element.
 struct Effort {
@@ -92,7 +110,7 @@ struct RegionOp {
   std::optional<Effort> approximate; ///< with fastmath<afn>, on GPUs
   Lowering gpu, cpu;
   bool again;      ///< cheap enough to compute again for each user
-  Partial partial; ///< null until derivatives are written
+  Partial partial; ///< null where the op takes no floats, or has no derivative by them
 };
 
 /// Return the op's line, that of arith for an op of index; null where there is none.
@@ -109,6 +127,9 @@ Value signOf(Operation *op, function_ref<bool(Value)> isPositive);
 
 /// Return what it takes to compute the op; it must have a line.
 const Effort &effortOf(Operation *op);
+
+/// Return whether the op's derivative is 0 wherever it has one: it rounds or compares.
+bool isConstantAlmostEverywhere(const RegionOp &line);
 
 /// Return what to write instead of an op that targets refuse, empty for other ops.
 StringRef getRemedy(Operation *op);
