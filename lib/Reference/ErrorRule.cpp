@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Reference/Reference.h"
+#include "fa/Reference/Gradients.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -35,33 +35,30 @@ static bool checkSizes(Judgement &judgement, const char *what, int64_t got, size
   return false;
 }
 
-/// Return the error that any computation in the dtype may have (docs/semantics.md argues it).
-static double floorOf(DType dtype, const AttentionResult &reference) {
-  double ulps = 4 * 0x1p-23;
+/// Return the ulps of a dtype that what is computed in f32 and rounded to it may be off by, whose
+/// f32 part is `ulps` (docs/semantics.md argues them).
+static double floorUlps(DType dtype, double ulps) {
   if (dtype == DType::F16)
-    ulps += 0x1p-10;
+    return ulps * 0x1p-23 + 0x1p-10;
   if (dtype == DType::BF16)
-    ulps += 0x1p-7;
-  double most = 0;
-  for (double magnitude : reference.magnitude)
-    if (std::isfinite(magnitude))
-      most = std::max(most, magnitude);
-  return ulps * most;
+    return ulps * 0x1p-23 + 0x1p-7;
+  return ulps * 0x1p-23;
 }
 
-Judgement fa::judgeOutput(const HostTensor &output, const AttentionResult &reference,
-                          const AttentionResult &low) {
-  Judgement judgement;
-  if (!checkSizes(judgement, "output", output.size(), reference.output.size(), low.output.size()))
-    return judgement;
-  DType dtype = output.dtype;
+/// Judge elements against max(factor max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, floor).
+/// `wrong(i)` says what element i is and should be.
+static void judgeElements(Judgement &judgement, const HostTensor &result,
+                          const std::vector<double> &reference, const std::vector<double> &low,
+                          double factor, double floor,
+                          llvm::function_ref<std::string(int64_t)> wrong) {
+  DType dtype = result.dtype;
   double lowError = 0, rounding = 0;
-  for (int64_t i = 0; i < output.size(); ++i) {
-    double got = output.at(i), ref = reference.output[i], plain = low.output[i];
+  for (int64_t i = 0; i < result.size(); ++i) {
+    double got = result.at(i), ref = reference[i], plain = low[i];
     double rounded = roundTo(dtype, ref);
     if (!std::isfinite(got) || !std::isfinite(rounded)) {
       if (!isSame(got, rounded) && judgement.passed)
-        judgement = {HUGE_VAL, 0, i, false, wrongElement(i, got, ref)};
+        judgement = {HUGE_VAL, 0, i, false, wrong(i)};
       continue;
     }
     if (std::isfinite(plain))
@@ -74,16 +71,76 @@ Judgement fa::judgeOutput(const HostTensor &output, const AttentionResult &refer
       judgement.worst = i;
     }
   }
-  judgement.bound = std::max(2 * lowError + 2 * rounding, floorOf(dtype, reference));
+  judgement.bound = std::max(factor * lowError + 2 * rounding, floor);
   if (judgement.passed && judgement.error > judgement.bound) {
     judgement.passed = false;
-    int64_t i = judgement.worst;
     judgement.problem = llvm::formatv("{0}: the error {1:e} is above the bound {2:e}",
-                                      wrongElement(i, output.at(i), reference.output[i]),
-                                      judgement.error, judgement.bound)
+                                      wrong(judgement.worst), judgement.error, judgement.bound)
                             .str();
   }
+}
+
+Judgement fa::judgeOutput(const HostTensor &output, const AttentionResult &reference,
+                          const AttentionResult &low) {
+  Judgement judgement;
+  if (!checkSizes(judgement, "output", output.size(), reference.output.size(), low.output.size()))
+    return judgement;
+  double most = 0;
+  for (double magnitude : reference.magnitude)
+    if (std::isfinite(magnitude))
+      most = std::max(most, magnitude);
+  judgeElements(judgement, output, reference.output, low.output, 2,
+                floorUlps(output.dtype, 4) * most,
+                [&](int64_t i) { return wrongElement(i, output.at(i), reference.output[i]); });
   return judgement;
+}
+
+/// "dq[0, 1, 7, 63]".
+static std::string place(const Gradient &gradient, int64_t i) {
+  std::string text;
+  for (int64_t size : llvm::reverse(gradient.shape)) {
+    text = std::to_string(i % size) + (text.empty() ? "" : ", ") + text;
+    i /= size;
+  }
+  return gradient.name + "[" + text + "]";
+}
+
+Judgement fa::judgeGradient(const HostTensor &gradient, const AttentionGradients &reference,
+                            const AttentionGradients &low) {
+  Judgement judgement;
+  const Gradient *exact = reference.find(gradient.name), *plain = low.find(gradient.name);
+  if (!exact || !plain) {
+    judgement.passed = false;
+    judgement.problem = "'" + gradient.name + "' is no gradient of this attention; it has";
+    for (const Gradient &known : reference.gradients)
+      judgement.problem += " " + known.name;
+    return judgement;
+  }
+  if (!checkSizes(judgement, exact->name.c_str(), gradient.size(), exact->values.size(),
+                  plain->values.size()))
+    return judgement;
+  double most = 0;
+  for (auto [value, magnitude] : llvm::zip(exact->values, exact->magnitude))
+    if (double size = std::fabs(value) + magnitude; std::isfinite(size))
+      most = std::max(most, size);
+  // P, ds and O were rounded to the one dtype, the result to the other.
+  double ulps = std::max(floorUlps(exact->operandDType, 8), floorUlps(exact->dtype, 8));
+  judgeElements(judgement, gradient, exact->values, plain->values, exact->isCapture ? 3 : 2,
+                ulps * most, [&](int64_t i) {
+                  return llvm::formatv("{0}: got {1}, expected {2}", place(*exact, i),
+                                       gradient.at(i), exact->values[i])
+                      .str();
+                });
+  return judgement;
+}
+
+std::vector<std::pair<std::string, Judgement>>
+fa::judgeGradients(const std::vector<HostTensor> &gradients, const AttentionGradients &reference,
+                   const AttentionGradients &low) {
+  std::vector<std::pair<std::string, Judgement>> judgements;
+  for (const HostTensor &gradient : gradients)
+    judgements.push_back({gradient.name, judgeGradient(gradient, reference, low)});
+  return judgements;
 }
 
 Judgement fa::judgeLse(const HostTensor &lse, const AttentionResult &reference,

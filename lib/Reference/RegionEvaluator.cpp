@@ -29,17 +29,24 @@ RegionEvaluator::RegionEvaluator(const RegionProgram &program,
       slots[slot] = element(*captures[i], 0, program.captureIsFloat[i], program.captureWidths[i]);
 }
 
-RegionValue RegionEvaluator::extract(const RegionInstruction &instruction) {
-  const HostTensor &tensor = *captures[instruction.a];
+std::optional<int64_t> RegionEvaluator::elementOf(const RegionInstruction &extract) const {
+  const HostTensor &tensor = *captures[extract.a];
   uint64_t linear = 0;
   for (size_t d = 0; d < tensor.shape.size(); ++d) {
-    uint64_t index = slots[program.indices[instruction.b + d]].i;
+    uint64_t index = slots[program.indices[extract.b + d]].i;
     // Negative indices are out of range too: they are large as unsigned.
     if (index >= static_cast<uint64_t>(tensor.shape[d]))
-      return RegionValue{0};
+      return std::nullopt;
     linear = linear * tensor.shape[d] + index;
   }
-  return element(tensor, linear, instruction.toFloat, instruction.toWidth);
+  return static_cast<int64_t>(linear);
+}
+
+RegionValue RegionEvaluator::extract(const RegionInstruction &instruction) {
+  std::optional<int64_t> place = elementOf(instruction);
+  if (!place)
+    return RegionValue{0};
+  return element(*captures[instruction.a], *place, instruction.toFloat, instruction.toWidth);
 }
 
 void RegionEvaluator::run(const Position &at) {

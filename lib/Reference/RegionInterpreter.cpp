@@ -338,5 +338,8 @@ RegionProgram RegionProgram::compile(Region &region, bool isScore) {
   compiler.addBlock(block);
   program.yielded = compiler.slots.lookup(block.back().getOperand(0));
   program.initial.resize(compiler.nextSlot);
+  program.isDouble.resize(compiler.nextSlot);
+  for (auto [value, slot] : compiler.slots)
+    program.isDouble[slot] = value.getType().isF64();
   return program;
 }

@@ -19,6 +19,7 @@
 #include "fa/Support/HostTensor.h"
 #include "mlir/IR/Region.h"
 #include "mlir/Support/LogicalResult.h"
+#include <optional>
 
 namespace mlir::fa {
 
@@ -58,6 +59,7 @@ public:
 
 private:
   friend class RegionEvaluator;
+  friend class RegionAdjoint;
   friend struct RegionCompiler;
   std::vector<RegionInstruction> instructions;
   /// Slots before the first instruction: arguments, then constants.
@@ -69,6 +71,8 @@ private:
   std::vector<bool> captureIsFloat;
   std::vector<uint8_t> captureWidths;
   int32_t firstPosition = 0, yielded = 0;
+  /// For every slot: whether it holds an f64, whose adjoint is one too.
+  std::vector<bool> isDouble;
 };
 
 /// In which precision floats are computed: float64 throughout, or each result
@@ -85,8 +89,11 @@ public:
   double score(double s, const Position &at);
 
 private:
+  friend class RegionAdjoint;
   void run(const Position &at);
   RegionValue extract(const RegionInstruction &instruction);
+  /// Return the element that an extract reads, none where an index is out of range.
+  std::optional<int64_t> elementOf(const RegionInstruction &extract) const;
 
   const RegionProgram &program;
   std::vector<const HostTensor *> captures;

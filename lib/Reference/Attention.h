@@ -1,0 +1,90 @@
+//===- Attention.h - one attention as numbers, for the reference -*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_REFERENCE_ATTENTION_H
+#define FA_LIB_REFERENCE_ATTENTION_H
+
+#include "fa/Reference/Reference.h"
+#include "fa/Reference/RegionInterpreter.h"
+#include "fa/Support/Philox.h"
+#include <limits>
+
+namespace mlir::fa {
+
+/// Return the elements of a tensor as numbers.
+template <typename Real> std::vector<Real> numbers(const HostTensor &tensor) {
+  std::vector<Real> values(tensor.size());
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    values[i] = static_cast<Real>(tensor.at(i));
+  return values;
+}
+
+/// One attention in the arithmetic of Real: double, or float for the plain
+/// computation, which also rounds where a kernel has to.
+template <typename Real> struct Attention {
+  static constexpr bool isLow = std::is_same_v<Real, float>;
+  static constexpr Real infinity = std::numeric_limits<Real>::infinity();
+  static constexpr RegionPrecision precision =
+      isLow ? RegionPrecision::Rounded : RegionPrecision::Exact;
+
+  DType dtype;
+  Real scale;
+  int64_t hq, hk, sq, sk, d, dv;
+  std::vector<Real> query, key, value;
+  std::vector<const HostTensor *> captures;
+  std::optional<RegionProgram> mask, score;
+  unsigned dropped = 0; ///< random bytes below are dropped
+  uint64_t seed = 0, offset = 0;
+
+  /// `inputs` passed `checkInputs`.
+  Attention(AttentionOp op, const AttentionInputs &inputs)
+      : dtype(inputs[0]->dtype), scale(static_cast<Real>(op.getScaleValue())),
+        hq(inputs[0]->shape[1]), hk(inputs[1]->shape[1]), sq(inputs[0]->shape[2]),
+        sk(inputs[1]->shape[2]), d(inputs[0]->shape[3]), dv(inputs[2]->shape[3]),
+        query(numbers<Real>(*inputs[0])), key(numbers<Real>(*inputs[1])),
+        value(numbers<Real>(*inputs[2])),
+        captures(inputs.begin() + 3, inputs.begin() + 3 + op.getCaptures().size()) {
+    if (!op.getMask().empty())
+      mask = RegionProgram::compile(op.getMask(), /*isScore=*/false);
+    if (!op.getScore().empty())
+      score = RegionProgram::compile(op.getScore(), /*isScore=*/true);
+    if (op.hasDropout()) {
+      size_t first = inputs.size() - 3;
+      dropped = dropoutThreshold(inputs[first]->at(0));
+      seed = inputs[first + 1]->integerAt(0);
+      offset = inputs[first + 2]->integerAt(0);
+    }
+  }
+
+  /// Return the factor of dropout on a probability.
+  Real keep(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    if (dropped == 0)
+      return 1;
+    bool isDropped = dropoutByte(seed, offset, b, h, i, j) < dropped;
+    return isDropped ? 0 : static_cast<Real>(dropoutScale(dropped));
+  }
+
+  /// Round what a kernel holds in the dtype before a product takes it.
+  Real rounded(Real value) const {
+    return isLow ? static_cast<Real>(roundTo(dtype, value)) : value;
+  }
+
+  /// Compute output and LSE of rows `first`, `first + step`, ...: what one thread does.
+  void computeRows(int64_t first, int64_t step, AttentionResult &result) const;
+};
+
+/// Return a sum of products, in order: the plain computation is no better.
+template <typename Real> Real dot(const Real *a, const Real *b, int64_t count) {
+  Real sum = 0;
+  for (int64_t e = 0; e < count; ++e)
+    sum += a[e] * b[e];
+  return sum;
+}
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_REFERENCE_ATTENTION_H

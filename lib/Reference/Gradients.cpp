@@ -1,0 +1,469 @@
+//===- Gradients.cpp - gradients of attention in float64 -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// 1. The forward gives O and LSE; `Rows` adds delta = rowsum(dO O) - dLSE.
+// 2. `PairEvaluator` recomputes P and ds of one query and one key, and what they add to captures.
+// 3. Rows of dQ, and sums for captures, loop over keys; rows of dK and dV loop over the queries of
+//    their group of heads. So any of them can be computed alone, and each sum has one order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Reference/Gradients.h"
+#include "Attention.h"
+#include "fa/Reference/RegionAdjoint.h"
+#include "fa/Support/Threads.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+template <typename... Args> static llvm::Error error(const char *format, Args &&...args) {
+  return llvm::createStringError(llvm::formatv(format, std::forward<Args>(args)...).str());
+}
+
+//===----------------------------------------------------------------------===//
+// Rows and pairs
+//===----------------------------------------------------------------------===//
+
+/// Return the root of the sum of squares of products: their sum's size if signs are random.
+template <typename Real> static double sizeOfDot(const Real *a, const Real *b, int64_t count) {
+  double squares = 0;
+  for (int64_t e = 0; e < count; ++e)
+    squares += double(a[e]) * b[e] * a[e] * b[e];
+  return std::sqrt(squares);
+}
+
+namespace {
+
+/// One query of one head.
+struct Row {
+  int64_t b, h, i;
+  int64_t number;   ///< among all rows
+  int64_t firstKey; ///< the first of the head's keys among all keys
+};
+
+/// Hold what all pairs of a row share.
+template <typename Real> struct Rows {
+  const Attention<Real> &attention;
+  std::vector<Real> outputAdjoint, lse, delta;
+  std::vector<double> deltaSize; ///< what errors of delta are relative to; not in `low`
+  std::vector<char> seesNothing;
+
+  Rows(const Attention<Real> &attention, const AttentionResult &forward,
+       const OutputAdjoints &adjoints);
+  Row at(int64_t number) const {
+    const Attention<Real> &a = attention;
+    int64_t i = number % a.sq, h = number / a.sq % a.hq, b = number / a.sq / a.hq;
+    return {b, h, i, number, (b * a.hk + h / (a.hq / a.hk)) * a.sk};
+  }
+};
+
+/// Hold what a query and a key give.
+template <typename Real> struct Pair {
+  Real weight;     ///< keep P, rounded
+  Real scoreDelta; ///< ds, rounded
+  double size;     ///< what errors of ds are relative to; not in `low`
+};
+
+/// Takes what a pair adds to an element of a capture, and what errors of that are relative to.
+using AddToCapture =
+    llvm::function_ref<void(size_t capture, int64_t element, double value, double size)>;
+
+/// Evaluates pairs; one per thread.
+template <typename Real> class PairEvaluator {
+public:
+  explicit PairEvaluator(const Rows<Real> &rows);
+  /// Return the pair of a row that sees something and key j of its head; none where it is hidden.
+  std::optional<Pair<Real>> evaluate(const Row &row, int64_t j, AddToCapture add);
+
+private:
+  const Rows<Real> &rows;
+  std::optional<RegionEvaluator> sees, modify;
+  std::optional<RegionAdjoint> reverse;
+};
+
+} // namespace
+
+template <typename Real>
+Rows<Real>::Rows(const Attention<Real> &attention, const AttentionResult &forward,
+                 const OutputAdjoints &adjoints)
+    : attention(attention), outputAdjoint(numbers<Real>(*adjoints.output)),
+      lse(forward.lse.begin(), forward.lse.end()), delta(lse.size()), deltaSize(lse.size()),
+      seesNothing(lse.size()) {
+  int64_t dv = attention.dv;
+  std::vector<Real> output(forward.output.begin(), forward.output.end());
+  for (size_t row = 0; row < lse.size(); ++row) {
+    seesNothing[row] = lse[row] == -Attention<Real>::infinity;
+    const Real *o = output.data() + row * dv, *adjoint = outputAdjoint.data() + row * dv;
+    Real lseAdjoint = adjoints.lse ? static_cast<Real>(adjoints.lse->at(row)) : 0;
+    delta[row] = dot(adjoint, o, dv) - lseAdjoint;
+    if (!Attention<Real>::isLow)
+      deltaSize[row] = sizeOfDot(adjoint, o, dv) + std::fabs(lseAdjoint);
+  }
+}
+
+template <typename Real> PairEvaluator<Real>::PairEvaluator(const Rows<Real> &rows) : rows(rows) {
+  const Attention<Real> &attention = rows.attention;
+  if (attention.mask)
+    sees.emplace(*attention.mask, attention.captures, attention.precision);
+  if (attention.score) {
+    modify.emplace(*attention.score, attention.captures, attention.precision);
+    reverse.emplace(*modify);
+  }
+}
+
+template <typename Real>
+std::optional<Pair<Real>> PairEvaluator<Real>::evaluate(const Row &row, int64_t j,
+                                                        AddToCapture add) {
+  const Attention<Real> &a = rows.attention;
+  Position at{row.b, row.h, row.i, j, a.sq, a.sk};
+  if (sees && !sees->mask(at))
+    return std::nullopt;
+  const Real *query = a.query.data() + row.number * a.d;
+  const Real *key = a.key.data() + (row.firstKey + j) * a.d;
+  const Real *value = a.value.data() + (row.firstKey + j) * a.dv;
+  const Real *outputAdjoint = rows.outputAdjoint.data() + row.number * a.dv;
+  Real x = a.scale * dot(query, key, a.d);
+  if (modify)
+    x = static_cast<Real>(modify->score(x, at));
+  Real p = std::exp(x - rows.lse[row.number]), keep = a.keep(row.b, row.h, row.i, j);
+  Real dx = p * (keep * dot(outputAdjoint, value, a.dv) - rows.delta[row.number]);
+  Pair<Real> pair{a.rounded(keep * p), dx, 0};
+  if constexpr (Attention<Real>::isLow) {
+    if (reverse)
+      pair.scoreDelta = reverse->run(dx, [&](size_t capture, int64_t element, double value) {
+        add(capture, element, value, 0);
+      });
+    pair.scoreDelta = a.rounded(pair.scoreDelta);
+    return pair;
+  }
+  // Derivatives once, for the values and for what their errors are relative to.
+  pair.size = p * (keep * sizeOfDot(outputAdjoint, value, a.dv) + rows.deltaSize[row.number]);
+  if (reverse) {
+    double derivative = reverse->run(1, [&](size_t capture, int64_t element, double derivative) {
+      add(capture, element, dx * derivative, pair.size * std::fabs(derivative));
+    });
+    pair.scoreDelta *= derivative;
+    pair.size *= std::fabs(derivative);
+  }
+  return pair;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The sums of one gradient: of values, and of squares of what a row adds.
+struct Sums {
+  std::vector<double> values, squares;
+
+  explicit Sums(int64_t size = 0) : values(size), squares(size) {}
+  void add(const Sums &other) {
+    for (size_t e = 0; e < values.size(); ++e) {
+      values[e] += other.values[e];
+      squares[e] += other.squares[e];
+    }
+  }
+};
+
+/// One thread's sums for a capture: in Real along a row, in float64 beyond.
+template <typename Real> class CaptureSums {
+public:
+  explicit CaptureSums(int64_t size) : sums(size), row(size), sizes(size), isTouched(size) {}
+  void add(int64_t element, Real value, double size) {
+    if (!isTouched[element])
+      touched.push_back(element);
+    isTouched[element] = true;
+    row[element] += value;
+    sizes[element] += size;
+  }
+  void endRow() {
+    for (int64_t element : touched) {
+      sums.values[element] += row[element];
+      sums.squares[element] += sizes[element] * sizes[element];
+      row[element] = 0;
+      sizes[element] = 0;
+      isTouched[element] = false;
+    }
+    touched.clear();
+  }
+  const Sums &get() const { return sums; }
+
+private:
+  Sums sums;
+  std::vector<Real> row;
+  std::vector<double> sizes;
+  std::vector<int64_t> touched;
+  std::vector<char> isTouched;
+};
+
+/// The sums for each operand of an attention; those of integer captures are empty.
+template <typename Real> class Differentiation {
+  const Rows<Real> &rows;
+  const Attention<Real> &attention;
+  const std::vector<int64_t> &queries, &keys;
+
+public:
+  Sums query, key, value;
+  std::vector<Sums> captures;
+
+  Differentiation(const Rows<Real> &rows, const GradientSample &places)
+      : rows(rows), attention(rows.attention), queries(places.rows), keys(places.keys),
+        query(queries.size() * attention.d), key(keys.size() * attention.d),
+        value(keys.size() * attention.dv) {}
+  void run(bool wantsCaptures);
+
+private:
+  void differentiateRows(int64_t first, int64_t step, std::vector<CaptureSums<Real>> &sums);
+  void differentiateKeys(int64_t first, int64_t step);
+};
+
+} // namespace
+
+/// Compute dQ of queries `first`, `first + step`, ..., and what they add to captures.
+template <typename Real>
+void Differentiation<Real>::differentiateRows(int64_t first, int64_t step,
+                                              std::vector<CaptureSums<Real>> &sums) {
+  const int64_t d = attention.d;
+  PairEvaluator<Real> pairs(rows);
+  std::vector<Real> dq(d);
+  std::vector<double> sizes(d);
+  for (int64_t n = first; n < static_cast<int64_t>(queries.size()); n += step) {
+    Row row = rows.at(queries[n]);
+    if (rows.seesNothing[row.number])
+      continue;
+    std::fill(dq.begin(), dq.end(), Real(0));
+    std::fill(sizes.begin(), sizes.end(), 0);
+    for (int64_t j = 0; j < attention.sk; ++j) {
+      auto pair =
+          pairs.evaluate(row, j, [&](size_t capture, int64_t element, double value, double size) {
+            if (!sums.empty())
+              sums[capture].add(element, static_cast<Real>(value), size);
+          });
+      if (!pair)
+        continue;
+      const Real *k = attention.key.data() + (row.firstKey + j) * d;
+      for (int64_t e = 0; e < d; ++e) {
+        dq[e] += pair->scoreDelta * k[e];
+        sizes[e] += pair->size * std::fabs(k[e]);
+      }
+    }
+    for (int64_t e = 0; e < d; ++e) {
+      query.values[n * d + e] = attention.scale * dq[e];
+      query.squares[n * d + e] = attention.scale * sizes[e] * attention.scale * sizes[e];
+    }
+    for (CaptureSums<Real> &capture : sums)
+      capture.endRow();
+  }
+}
+
+/// Compute dK and dV of keys `first`, `first + step`, ....
+template <typename Real>
+void Differentiation<Real>::differentiateKeys(int64_t first, int64_t step) {
+  const int64_t d = attention.d, dvSize = attention.dv, sq = attention.sq;
+  const int64_t group = attention.hq / attention.hk;
+  PairEvaluator<Real> pairs(rows);
+  std::vector<Real> dk(d), dv(dvSize);
+  for (int64_t n = first; n < static_cast<int64_t>(keys.size()); n += step) {
+    int64_t j = keys[n] % attention.sk, head = keys[n] / attention.sk; // b * hk + key head
+    std::fill(dk.begin(), dk.end(), Real(0));
+    std::fill(dv.begin(), dv.end(), Real(0));
+    // Query heads h of batch b have the numbers b * hq + h: those of a group follow each other.
+    for (int64_t number = head * group * sq; number < (head + 1) * group * sq; ++number) {
+      if (rows.seesNothing[number])
+        continue;
+      auto pair = pairs.evaluate(rows.at(number), j, [](size_t, int64_t, double, double) {});
+      if (!pair)
+        continue;
+      const Real *q = attention.query.data() + number * d;
+      const Real *outputAdjoint = rows.outputAdjoint.data() + number * dvSize;
+      for (int64_t e = 0; e < dvSize; ++e) {
+        Real term = pair->weight * outputAdjoint[e];
+        dv[e] += term;
+        value.squares[n * dvSize + e] += double(term) * term;
+      }
+      for (int64_t e = 0; e < d; ++e) {
+        dk[e] += pair->scoreDelta * q[e];
+        double size = attention.scale * pair->size * q[e];
+        key.squares[n * d + e] += size * size;
+      }
+    }
+    for (int64_t e = 0; e < d; ++e)
+      key.values[n * d + e] = attention.scale * dk[e];
+    std::copy(dv.begin(), dv.end(), value.values.begin() + n * dvSize);
+  }
+}
+
+template <typename Real> void Differentiation<Real>::run(bool wantsCaptures) {
+  double pairs = double(queries.size()) * attention.sk +
+                 double(keys.size()) * attention.sq * (attention.hq / attention.hk);
+  bool isLarge = pairs * (attention.d + attention.dv) > 1e6;
+  int64_t threads = isLarge ? std::max(1u, std::thread::hardware_concurrency()) : 1;
+  std::vector<std::vector<CaptureSums<Real>>> sums(threads);
+  if (wantsCaptures)
+    for (std::vector<CaptureSums<Real>> &ofThread : sums)
+      for (const HostTensor *capture : attention.captures)
+        ofThread.emplace_back(isFloat(capture->dtype) ? capture->size() : 0);
+  // They are dealt in turn, because a mask may make late rows longer.
+  runOnThreads(threads, [&](int64_t first) {
+    differentiateRows(first, threads, sums[first]);
+    differentiateKeys(first, threads);
+  });
+  for (size_t capture = 0; capture < sums[0].size(); ++capture) {
+    captures.push_back(sums[0][capture].get());
+    for (int64_t thread = 1; thread < threads; ++thread)
+      captures.back().add(sums[thread][capture].get());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients of arguments
+//===----------------------------------------------------------------------===//
+
+/// Return "d" and the name of the argument that an operand is.
+static std::string gradientName(AttentionOp op, unsigned operand) {
+  auto argument = dyn_cast<BlockArgument>(op->getOperand(operand));
+  auto entry = op->getParentOfType<func::FuncOp>();
+  if (!argument || !entry || argument.getOwner() != &entry.front())
+    return "doperand" + std::to_string(operand);
+  unsigned number = argument.getArgNumber();
+  if (auto name = entry.getArgAttrOfType<StringAttr>(number, FADialect::kNameAttr))
+    return "d" + name.str();
+  return "darg" + std::to_string(number);
+}
+
+/// Add the sums of an operand to the gradient of its argument, which it may share.
+static void addOperand(AttentionOp op, const AttentionInputs &inputs, unsigned operand,
+                       const Sums &sums, SmallVectorImpl<Value> &arguments,
+                       std::vector<Gradient> &gradients) {
+  Value argument = op->getOperand(operand);
+  size_t index = llvm::find(arguments, argument) - arguments.begin();
+  if (index == arguments.size()) {
+    arguments.push_back(argument);
+    std::vector<double> zeros(sums.values.size());
+    gradients.push_back({gradientName(op, operand), inputs[operand]->dtype, inputs[operand]->shape,
+                         zeros, zeros, inputs[0]->dtype});
+  }
+  Gradient &gradient = gradients[index];
+  gradient.isCapture |= operand >= 3;
+  for (size_t e = 0; e < sums.values.size(); ++e) {
+    gradient.values[e] += sums.values[e];
+    gradient.magnitude[e] = std::hypot(gradient.magnitude[e], std::sqrt(sums.squares[e]));
+  }
+}
+
+static llvm::Error checkAdjoint(const HostTensor &tensor, const char *what, DType dtype,
+                                const std::vector<int64_t> &shape) {
+  if (tensor.dtype == dtype && tensor.shape == shape && tensor.isConsistent())
+    return llvm::Error::success();
+  return error("{0} is {1} of {2}, with {3} bytes: expected {4} of {5}", what,
+               toString(tensor.shape), nameOf(tensor.dtype), tensor.data.size(), toString(shape),
+               nameOf(dtype));
+}
+
+/// Return the places of a sample, or all.
+static llvm::Expected<GradientSample> placesOf(AttentionOp op, const AttentionInputs &inputs,
+                                               const GradientSample *sample) {
+  const std::vector<int64_t> &q = inputs[0]->shape, &k = inputs[1]->shape;
+  int64_t rowCount = q[0] * q[1] * q[2], keyCount = k[0] * k[1] * k[2];
+  GradientSample places;
+  if (!sample) {
+    places.rows.resize(rowCount);
+    places.keys.resize(keyCount);
+    std::iota(places.rows.begin(), places.rows.end(), 0);
+    std::iota(places.keys.begin(), places.keys.end(), 0);
+    return places;
+  }
+  for (int64_t row : sample->rows)
+    if (row < 0 || row >= rowCount)
+      return error("row {0} is sampled: expected 0 to {1}", row, rowCount - 1);
+  for (int64_t key : sample->keys)
+    if (key < 0 || key >= keyCount)
+      return error("key {0} is sampled: expected 0 to {1}", key, keyCount - 1);
+  if (op.getQuery() == op.getKey() || op.getQuery() == op.getValue() ||
+      op.getKey() == op.getValue())
+    return error("query, key and value share an argument: its gradient cannot be sampled");
+  return *sample;
+}
+
+template <typename Real>
+static llvm::Expected<AttentionGradients> compute(AttentionOp op, const AttentionInputs &inputs,
+                                                  const OutputAdjoints &adjoints,
+                                                  const GradientSample *sample) {
+  constexpr bool isLow = Attention<Real>::isLow;
+  auto forward = isLow ? lowAttention(op, inputs) : referenceAttention(op, inputs);
+  if (!forward)
+    return forward.takeError();
+  std::vector<int64_t> shape = forward->outputShape;
+  if (llvm::Error problem = checkAdjoint(*adjoints.output, "dO", inputs[0]->dtype, shape))
+    return problem;
+  shape.pop_back();
+  if (adjoints.lse)
+    if (llvm::Error problem = checkAdjoint(*adjoints.lse, "dLSE", DType::F32, shape))
+      return problem;
+  if (!op.getScore().empty() && failed(checkDifferentiable(op.getScore())))
+    return error("the score of fa.attention has no derivative");
+  llvm::Expected<GradientSample> places = placesOf(op, inputs, sample);
+  if (!places)
+    return places.takeError();
+
+  const Attention<Real> attention(op, inputs);
+  const Rows<Real> rows(attention, *forward, adjoints);
+  Differentiation<Real> differentiation(rows, *places);
+  differentiation.run(/*wantsCaptures=*/!sample);
+
+  AttentionGradients result{std::move(*forward), {}};
+  SmallVector<Value> arguments;
+  auto add = [&](unsigned operand, const Sums &sums) {
+    addOperand(op, inputs, operand, sums, arguments, result.gradients);
+  };
+  add(0, differentiation.query);
+  add(1, differentiation.key);
+  add(2, differentiation.value);
+  for (auto [capture, sums] : llvm::enumerate(differentiation.captures))
+    if (isFloat(attention.captures[capture]->dtype))
+      add(3 + capture, sums);
+  if (sample)
+    for (Gradient &gradient : result.gradients)
+      gradient.shape = {static_cast<int64_t>(gradient.name == result.gradients[0].name
+                                                 ? places->rows.size()
+                                                 : places->keys.size()),
+                        gradient.shape.back()};
+  if (isLow)
+    for (Gradient &gradient : result.gradients)
+      for (double &value : gradient.values)
+        value = roundTo(gradient.dtype, value);
+  return result;
+}
+
+llvm::Expected<AttentionGradients> fa::referenceGradients(AttentionOp op,
+                                                          const AttentionInputs &inputs,
+                                                          const OutputAdjoints &adjoints,
+                                                          const GradientSample *sample) {
+  return compute<double>(op, inputs, adjoints, sample);
+}
+
+llvm::Expected<AttentionGradients> fa::lowGradients(AttentionOp op, const AttentionInputs &inputs,
+                                                    const OutputAdjoints &adjoints,
+                                                    const GradientSample *sample) {
+  return compute<float>(op, inputs, adjoints, sample);
+}
+
+const Gradient *AttentionGradients::find(StringRef name) const {
+  for (const Gradient &gradient : gradients)
+    if (gradient.name == name)
+      return &gradient;
+  return nullptr;
+}
