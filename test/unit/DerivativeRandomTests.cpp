@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Regions with branches in branches, choices, several reads of captures, inside of branches and at
-// indices computed there, against central differences. FA_DERIVATIVE_SEED runs one of them again.
+// indices computed there, against central differences; of some their second derivatives too.
+// FA_DERIVATIVE_SEED runs one of them again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -164,6 +165,9 @@ TEST_F(DerivativeRandomTest, AgreeWithDifferences) {
     std::string body = Writer(seed).region();
     std::optional<Derivative> derivative = differentiate(body);
     ASSERT_TRUE(derivative) << body;
+    std::optional<Derivative> second;
+    if (only || seed % 4 == 0)
+      second = differentiate(body, 2);
     branches += body.find("scf.if") != std::string::npos && derivative->byScore;
     reads += derivative->reads.size();
     std::mt19937 random(seed);
@@ -175,8 +179,11 @@ TEST_F(DerivativeRandomTest, AgreeWithDifferences) {
                   int64_t(random() % kSk),
                   kSq,
                   kSk};
-      std::string difference = compare(*derivative, sample(random), scores(random), at);
-      ASSERT_EQ(difference, "") << "FA_DERIVATIVE_SEED=" << seed;
+      double score = scores(random);
+      Tensors tensors = sample(random);
+      ASSERT_EQ(compare(*derivative, tensors, score, at), "") << "FA_DERIVATIVE_SEED=" << seed;
+      ASSERT_EQ(second ? compare(*second, tensors, score, at) : "", "")
+          << "FA_DERIVATIVE_SEED=" << seed;
     }
   }
   if (!only) {

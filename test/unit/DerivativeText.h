@@ -73,7 +73,8 @@ struct DerivativeText : AttentionText {
                                   block.getArgument(0));
   }
 
-  std::optional<Derivative> differentiate(const std::string &body) {
+  /// Differentiate a region or, for order 2, its derivative by the score, where it has one.
+  std::optional<Derivative> differentiate(const std::string &body, unsigned order = 1) {
     using namespace mlir;
     using namespace mlir::fa;
     AttentionOp op = attention(body);
@@ -83,6 +84,12 @@ struct DerivativeText : AttentionText {
     }
     Block &block = op.getScore().front();
     Operation *yield = block.getTerminator();
+    for (; order > 1; --order) {
+      FailureOr<Adjoints> adjoints = emit(op);
+      EXPECT_TRUE(succeeded(adjoints)) << diagnostics << body;
+      if (succeeded(adjoints) && adjoints->arguments[0])
+        yield->setOperand(0, adjoints->arguments[0]);
+    }
     Derivative derivative{RegionProgram::compile(op.getScore(), true), {}, {}, {}};
     auto before = unsigned(block.getOperations().size());
     FailureOr<Adjoints> adjoints = emit(op);

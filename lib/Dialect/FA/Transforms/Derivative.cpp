@@ -27,6 +27,7 @@
 
 #include "Derivative.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -40,7 +41,7 @@ using namespace mlir::fa;
 
 namespace {
 
-/// An i1 that holds, or does not.
+/// Say that an i1 holds, or that it does not.
 struct Literal {
   Value condition;
   bool holds;
@@ -49,16 +50,16 @@ struct Literal {
   }
 };
 
-/// All of them; true where there is none.
+/// Require all of them; it is true where there is none.
 using Conjunction = SmallVector<Literal, 2>;
 
-/// An adjoint: `value` where all of `taken` is so, else 0, whatever `value` is then.
+/// Describe an adjoint: `value` where all of `taken` is so, else 0, whatever `value` is then.
 struct Term {
   Value value;
   Conjunction taken;
 };
 
-/// The adjoint of a read of a tensor.
+/// Describe a read of a tensor and its adjoint.
 struct Read {
   BlockArgument capture;
   SmallVector<Value> indices;
@@ -106,7 +107,7 @@ private:
   DenseSet<Value> active;
 };
 
-/// A branch of the adjoint of an scf.if.
+/// Hold a branch of the adjoint of an scf.if.
 struct Differentiator::Branch {
   Region region;
   Scope scope;
@@ -131,9 +132,7 @@ struct Differentiator::Joined {
 // Which values have adjoints
 //===----------------------------------------------------------------------===//
 
-static BlockArgument captureOf(tensor::ExtractOp op) {
-  return dyn_cast<BlockArgument>(op.getTensor());
-}
+static BlockArgument captureOf(tensor::ExtractOp op) { return cast<BlockArgument>(op.getTensor()); }
 
 void Differentiator::markActive(Operation &op) {
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
@@ -150,8 +149,7 @@ void Differentiator::markActive(Operation &op) {
   if (op.getNumResults() != 1 || !isa<FloatType>(op.getResult(0).getType()))
     return;
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    if (captureOf(extract))
-      setActive(extract);
+    setActive(extract);
     return;
   }
   const region::RegionOp *line = region::lookUp(&op);
@@ -279,7 +277,7 @@ void Differentiator::reverse(ArrayRef<Operation *> ops, Scope &scope) {
 
 void Differentiator::reverseOp(Operation *op, Scope &scope) {
   Term term = scope.terms.lookup(op->getResult(0));
-  ImplicitLocOpBuilder builder(op->getLoc(), b);
+  ImplicitLocOpBuilder builder(unnamed(op->getLoc()), b);
   region::PartialEmitter at{builder, op};
   region::Partial partial = region::lookUp(op)->partial;
   for (OpOperand &operand : op->getOpOperands()) {
@@ -290,7 +288,7 @@ void Differentiator::reverseOp(Operation *op, Scope &scope) {
     Literal literal{product.condition, product.holds};
     if (product.condition && !llvm::is_contained(grown.taken, literal))
       grown.taken.push_back(literal);
-    add(op->getLoc(), operand.get(), std::move(grown), scope);
+    add(builder.getLoc(), operand.get(), std::move(grown), scope);
   }
 }
 
@@ -326,7 +324,7 @@ void Differentiator::reverseBranch(Block &primal, scf::IfOp op, const Scope &out
   for (OpResult result : op.getResults())
     if (auto found = outer.terms.find(result); found != outer.terms.end()) {
       Value yielded = primal.getTerminator()->getOperand(result.getResultNumber());
-      add(op.getLoc(), mapping.lookupOrDefault(yielded), found->second, branch.scope);
+      add(unnamed(op.getLoc()), mapping.lookupOrDefault(yielded), found->second, branch.scope);
     }
   reverse(cloned, branch.scope);
 }
@@ -343,7 +341,7 @@ void Differentiator::yield(Branch &branch, llvm::function_ref<Value()> emit) {
 Differentiator::Joined Differentiator::join(Value value, scf::IfOp op,
                                             MutableArrayRef<Branch> branches) {
   Joined joined{value, {}, unsigned(branches[0].yielded.size()), std::nullopt};
-  Location loc = op.getLoc();
+  Location loc = unnamed(op.getLoc());
   Term terms[2] = {branches[0].scope.terms.lookup(value), branches[1].scope.terms.lookup(value)};
   Type type = (terms[0].value ? terms[0] : terms[1]).value.getType();
   // What both sides depend on stays outside, and for one side alone all that is known there.
@@ -392,7 +390,7 @@ void Differentiator::finish(Branch &branch, Location loc) {
 void Differentiator::reverseIf(scf::IfOp op, Scope &scope) {
   if (llvm::none_of(op.getResults(), [&](Value result) { return scope.terms.contains(result); }))
     return;
-  Location loc = op.getLoc();
+  Location loc = unnamed(op.getLoc());
   Branch branches[2];
   reverseBranch(*op.thenBlock(), op, scope, branches[0]);
   reverseBranch(*op.elseBlock(), op, scope, branches[1]);
@@ -460,7 +458,7 @@ FailureOr<Adjoints> fa::emitAdjoints(OpBuilder &builder, Block &body, Value resu
     return failure();
 
   Scope scope;
-  Location loc = result.getLoc();
+  Location loc = unnamed(result.getLoc());
   differentiator.add(loc, result, {seed, {}}, scope);
   differentiator.reverse(ops, scope);
 

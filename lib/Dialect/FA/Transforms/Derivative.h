@@ -12,13 +12,17 @@
 
 namespace mlir::fa {
 
-/// One read of a captured tensor or scalar, and the derivative of the result by what was read.
+/// Describe one read of a captured tensor or scalar, and the derivative of the result by what was
+/// read.
 struct CaptureAdjoint {
-  BlockArgument capture;      ///< An argument of the block.
-  SmallVector<Value> indices; ///< Those of the tensor.extract, usable at the builder's place.
-  Value adjoint;              ///< f32 (f64 for f64): 0 where the read is in a branch not taken.
+  BlockArgument capture; ///< An argument of the block.
+  /// Those of the tensor.extract, usable at the builder's place. Where one is out of range 0 was
+  /// read, and the adjoint is no element's.
+  SmallVector<Value> indices;
+  Value adjoint; ///< f32 (f64 for f64): 0 where the read is in a branch not taken.
 };
 
+/// Hold the derivatives of a result.
 struct Adjoints {
   /// One for each of `wanted`; null where the result does not depend on it.
   SmallVector<Value> arguments;

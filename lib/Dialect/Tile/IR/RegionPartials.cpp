@@ -118,7 +118,7 @@ bool region::isConstantAlmostEverywhere(const RegionOp &line) {
 }
 
 #define RULE(NAME) Product partial::NAME(PartialEmitter &at, unsigned operand, Value t)
-/// A function of one operand.
+/// Define the rule of a function of one operand.
 #define FUNCTION(NAME, ...)                                                                        \
   RULE(NAME) {                                                                                     \
     Emitter e(at, t);                                                                              \
@@ -204,8 +204,8 @@ RULE(Select) {
 RULE(Abs) {
   Emitter e(at, t);
   Value x = e.x(), zero = e.number(0);
-  return {e.select(e.compare(Compare::OLT, x, zero), e.neg(t), t),
-          e.compare(Compare::UNE, x, zero)};
+  Value sign = e.call<math::CopySignOp>(e.number(1), x);
+  return {e.mul(t, e.select(e.compare(Compare::OEQ, x, zero), zero, sign))};
 }
 
 /// The sign of x times that of y, 0 where x is; by y nothing.
@@ -213,9 +213,9 @@ RULE(CopySign) {
   if (operand == 1)
     return {};
   Emitter e(at, t);
-  Value x = e.x();
-  return {e.select(e.compare(Compare::UEQ, e.result(), x), t, e.neg(t)),
-          e.compare(Compare::UNE, x, e.number(0))};
+  Value x = e.x(), zero = e.number(0);
+  Value sign = e.select(e.compare(Compare::OEQ, e.result(), x), e.number(1), e.number(-1));
+  return {e.mul(t, e.select(e.compare(Compare::OEQ, x, zero), zero, sign))};
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,15 +237,16 @@ RULE(Cbrt) {
   return {e.div(e.mul(t, 1 / 3.0), e.mul(r, r))};
 }
 
-/// y x^(y - 1), 0 where y is; x^y log x, 0 where x is and y is not negative.
+/// y x^(y - 1), 0 where y is; x^y log x, 0 where x is and y is positive.
 RULE(PowF) {
   Emitter e(at, t);
   Value x = e.x(), y = e.y(), zero = e.number(0);
-  if (operand == 0)
-    return {e.mul(t, e.mul(y, e.call<math::PowFOp>(x, e.sub(y, e.number(1))))),
-            e.compare(Compare::UNE, y, zero)};
-  return {e.mul(t, e.mul(e.result(), e.call<math::LogOp>(x))),
-          e.either(e.compare(Compare::UNE, x, zero), e.compare(Compare::ULT, y, zero))};
+  if (operand == 0) {
+    Value slope = e.mul(y, e.call<math::PowFOp>(x, e.sub(y, e.number(1))));
+    return {e.mul(t, e.select(e.compare(Compare::OEQ, y, zero), zero, slope))};
+  }
+  Value isZero = e.both(e.compare(Compare::OEQ, x, zero), e.compare(Compare::OGT, y, zero));
+  return {e.mul(t, e.select(isZero, zero, e.mul(e.result(), e.call<math::LogOp>(x))))};
 }
 
 /// n x^(n - 1), 0 where n is.
@@ -266,10 +267,11 @@ RULE(FPowI) {
   APInt least = APInt::getSignedMinValue(type.getWidth()) + 1;
   Value some = arith::MaxSIOp::create(e.b, n, integer(least));
   Value before = arith::SubIOp::create(e.b, some, integer(APInt(type.getWidth(), 1)));
-  Value factor = arith::SIToFPOp::create(e.b, e.type, n);
-  Value isPower = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, n,
-                                        integer(APInt::getZero(type.getWidth())));
-  return {e.mul(t, e.mul(factor, e.call<math::FPowIOp>(e.x(), before))), isPower};
+  Value slope =
+      e.mul(arith::SIToFPOp::create(e.b, e.type, n), e.call<math::FPowIOp>(e.x(), before));
+  Value isZero = arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, n,
+                                       integer(APInt::getZero(type.getWidth())));
+  return {e.mul(t, e.select(isZero, e.number(0), slope))};
 }
 
 //===----------------------------------------------------------------------===//

@@ -12,7 +12,7 @@
 
 namespace mlir::region::partial {
 
-/// The op takes no floats, or it has no derivative by them.
+/// Mark ops that take no floats, or have no derivative by them.
 constexpr Partial None = nullptr;
 
 #define RULE(NAME) Product NAME(PartialEmitter &at, unsigned operand, Value factor);
