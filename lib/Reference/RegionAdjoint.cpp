@@ -194,7 +194,7 @@ void RegionAdjoint::give(int32_t slot, double adjoint) {
 }
 
 /// Pass the adjoint of an instruction's result, which is reached, to its operands.
-void RegionAdjoint::pass(const RegionInstruction &op, CaptureAdjoint add) {
+void RegionAdjoint::pass(const RegionInstruction &op, CaptureGradient add) {
   const std::vector<RegionValue> &slots = evaluator.slots;
   const double adjoint = adjoints[op.result];
   if (op.code == RegionCode::Select)
@@ -224,7 +224,7 @@ void RegionAdjoint::pass(const RegionInstruction &op, CaptureAdjoint add) {
     passBy(float());
 }
 
-double RegionAdjoint::run(double adjoint, CaptureAdjoint add) {
+double RegionAdjoint::run(double adjoint, CaptureGradient add) {
   std::fill(reached.begin(), reached.end(), false);
   give(program.yielded, adjoint);
   for (const RegionInstruction &op : llvm::reverse(program.instructions))

@@ -25,7 +25,7 @@ namespace mlir::fa {
 LogicalResult checkDifferentiable(Region &score);
 
 /// Takes what one evaluation adds to the gradient of an element of a capture.
-using CaptureAdjoint = llvm::function_ref<void(size_t capture, int64_t element, double adjoint)>;
+using CaptureGradient = llvm::function_ref<void(size_t capture, int64_t element, double adjoint)>;
 
 /// Runs the program of an evaluator backwards; outlived by the evaluator. Adjoints are computed
 /// in double, or with the evaluator's `Rounded` in f32 (in f64 those of f64 values).
@@ -35,11 +35,11 @@ public:
   /// Return the adjoint of s where `adjoint` is that of the score that the evaluator computed
   /// last, and give those of captures to `add`. What is not reached adds nothing: an operand
   /// that a select, maximum or minimum did not return, and what only it was computed from.
-  double run(double adjoint, CaptureAdjoint add);
+  double run(double adjoint, CaptureGradient add);
 
 private:
   void give(int32_t slot, double adjoint);
-  void pass(const RegionInstruction &instruction, CaptureAdjoint add);
+  void pass(const RegionInstruction &instruction, CaptureGradient add);
 
   const RegionEvaluator &evaluator;
   const RegionProgram &program;
