@@ -8,7 +8,8 @@
 // Each rule multiplies a factor with the partial derivative of an op by one of its operands.
 // The factor's type is the one to compute in: operands and results of f16 and bf16 are extended.
 // Where an op chooses among its operands the rule says by a condition which one it chose: a
-// factor times 0 would be NaN where the factor is infinite.
+// factor times 0 would be NaN where the factor is infinite. So it does of operands that count as
+// constants at one point: x of |x| and of copysign at 0, x of x^0, and y of 0^y for y >= 0.
 //
 // Flags that allow the op an approximation (afn, contract, ...) allow it its derivative too.
 // Promises (nnan, ninf) are the op's own: log promises a finite result, 1 / x need not be.
@@ -84,14 +85,16 @@ public:
   /// Emit whether a maximum or minimum of u and v gives u: the first where they are equal. Of a
   /// NaN and a number it gives the NaN or, without `givesNaN`, the number.
   Value choosesFirst(Value u, Value v, bool isMax, bool givesNaN) {
-    // Where this one is NaN, u is given; a comparison cannot tell it from the other one.
-    Value decides = givesNaN ? u : v, other = givesNaN ? v : u;
-    if (isNumber(decides))
-      return compare(isMax ? Compare::OGE : Compare::OLE, u, v);
-    if (isNumber(other))
-      return compare(isMax ? Compare::UGE : Compare::ULE, u, v);
-    return either(compare(isMax ? Compare::OGE : Compare::OLE, u, v),
-                  compare(Compare::UNO, decides, decides));
+    Compare ordered = isMax ? Compare::OGE : Compare::OLE;
+    Compare unordered = isMax ? Compare::UGE : Compare::ULE;
+    // A comparison cannot tell which one is NaN, unless only one of them can be.
+    if (isNumber(u))
+      return compare(givesNaN ? ordered : unordered, u, v);
+    if (isNumber(v))
+      return compare(givesNaN ? unordered : ordered, u, v);
+    if (givesNaN)
+      return either(compare(ordered, u, v), compare(Compare::UNO, u, u));
+    return both(compare(unordered, u, v), compare(Compare::ORD, u, u));
   }
 
   ImplicitLocOpBuilder &b;
@@ -200,22 +203,24 @@ RULE(Select) {
   return {t, at.op->getOperand(0), operand == 1};
 }
 
-/// The sign of x, and 0 at 0.
-RULE(Abs) {
-  Emitter e(at, t);
+/// Emit the derivative of |x| times t: nothing at 0.
+static Product emitMagnitude(Emitter &e, Value t) {
   Value x = e.x(), zero = e.number(0);
-  Value sign = e.call<math::CopySignOp>(e.number(1), x);
-  return {e.mul(t, e.select(e.compare(Compare::OEQ, x, zero), zero, sign))};
+  return {e.select(e.compare(Compare::OLT, x, zero), e.neg(t), t),
+          e.compare(Compare::UNE, x, zero)};
 }
 
-/// The sign of x times that of y, 0 where x is; by y nothing.
+RULE(Abs) {
+  Emitter e(at, t);
+  return emitMagnitude(e, t);
+}
+
+/// |x| times the sign of y, which is constant almost everywhere.
 RULE(CopySign) {
   if (operand == 1)
     return {};
   Emitter e(at, t);
-  Value x = e.x(), zero = e.number(0);
-  Value sign = e.select(e.compare(Compare::OEQ, e.result(), x), e.number(1), e.number(-1));
-  return {e.mul(t, e.select(e.compare(Compare::OEQ, x, zero), zero, sign))};
+  return emitMagnitude(e, e.mul(t, e.call<math::CopySignOp>(e.number(1), e.y())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,16 +242,15 @@ RULE(Cbrt) {
   return {e.div(e.mul(t, 1 / 3.0), e.mul(r, r))};
 }
 
-/// y x^(y - 1), 0 where y is; x^y log x, 0 where x is and y is positive.
+/// y x^(y - 1), 0 where y is; x^y log x, 0 where x is and y is not negative.
 RULE(PowF) {
   Emitter e(at, t);
   Value x = e.x(), y = e.y(), zero = e.number(0);
-  if (operand == 0) {
-    Value slope = e.mul(y, e.call<math::PowFOp>(x, e.sub(y, e.number(1))));
-    return {e.mul(t, e.select(e.compare(Compare::OEQ, y, zero), zero, slope))};
-  }
-  Value isZero = e.both(e.compare(Compare::OEQ, x, zero), e.compare(Compare::OGT, y, zero));
-  return {e.mul(t, e.select(isZero, zero, e.mul(e.result(), e.call<math::LogOp>(x))))};
+  if (operand == 0)
+    return {e.mul(t, e.mul(y, e.call<math::PowFOp>(x, e.sub(y, e.number(1))))),
+            e.compare(Compare::UNE, y, zero)};
+  return {e.mul(t, e.mul(e.result(), e.call<math::LogOp>(x))),
+          e.either(e.compare(Compare::UNE, x, zero), e.compare(Compare::ULT, y, zero))};
 }
 
 /// n x^(n - 1), 0 where n is.
@@ -267,11 +271,10 @@ RULE(FPowI) {
   APInt least = APInt::getSignedMinValue(type.getWidth()) + 1;
   Value some = arith::MaxSIOp::create(e.b, n, integer(least));
   Value before = arith::SubIOp::create(e.b, some, integer(APInt(type.getWidth(), 1)));
-  Value slope =
-      e.mul(arith::SIToFPOp::create(e.b, e.type, n), e.call<math::FPowIOp>(e.x(), before));
-  Value isZero = arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, n,
-                                       integer(APInt::getZero(type.getWidth())));
-  return {e.mul(t, e.select(isZero, e.number(0), slope))};
+  Value factor = arith::SIToFPOp::create(e.b, e.type, n);
+  Value isPower = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, n,
+                                        integer(APInt::getZero(type.getWidth())));
+  return {e.mul(t, e.mul(factor, e.call<math::FPowIOp>(e.x(), before))), isPower};
 }
 
 //===----------------------------------------------------------------------===//
