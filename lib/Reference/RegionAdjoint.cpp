@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // 1. `partialsOf` gives the derivative of an instruction by each operand, none for an operand
-//    that the result does not depend on at these values.
+//    that gets nothing: one that was not returned, or |x| at 0.
 // 2. `RegionAdjoint` sums partial * adjoint from the yielded slot back to s and the captures.
 // 3. `checkDifferentiable` finds ops without a derivative, before anything is computed.
 //
@@ -60,20 +60,18 @@ template <typename Real> static Real derivativeOf(RegionCode code, Real x, Real 
     return Real(1);
   case RegionCode::NegF:
     return Real(-1);
-  case RegionCode::AbsF:
-    return Real(x > 0) - Real(x < 0) + (std::isnan(x) ? x : Real(0));
   case RegionCode::Acos:
-    return -1 / std::sqrt(1 - x * x);
+    return -1 / std::sqrt((1 - x) * (1 + x));
   case RegionCode::Acosh:
-    return 1 / std::sqrt(x * x - 1);
+    return 1 / std::sqrt((x - 1) * (x + 1));
   case RegionCode::Asin:
-    return 1 / std::sqrt(1 - x * x);
+    return 1 / std::sqrt((1 - x) * (1 + x));
   case RegionCode::Asinh:
     return 1 / std::sqrt(x * x + 1);
   case RegionCode::Atan:
     return 1 / (1 + x * x);
   case RegionCode::Atanh:
-    return 1 / (1 - x * x);
+    return 1 / ((1 - x) * (1 + x));
   case RegionCode::Cbrt:
     return 1 / (3 * y * y);
   case RegionCode::Cos:
@@ -115,11 +113,19 @@ template <typename Real> static Real derivativeOf(RegionCode code, Real x, Real 
   }
 }
 
-/// Return the derivatives of x^y, which is `result`. x^0 and 0^y (y > 0) are constants.
+/// Return the derivatives of x^y, which is `result`. x^0 and 0^y (y >= 0) count as constants.
 template <typename Real> static Partials<Real> partialsOfPower(Real x, Real y, Real result) {
-  Real byBase = y == 0 ? Real(0) : y * std::pow(x, y - 1);
-  Real byPower = x == 0 && y > 0 ? Real(0) : result * std::log(x);
-  return {byBase, byPower};
+  Partials<Real> partials;
+  if (y != 0)
+    partials[0] = y * std::pow(x, y - 1);
+  if (x != 0 || !(y >= 0))
+    partials[1] = result * std::log(x);
+  return partials;
+}
+
+/// Return the derivative of |x| times `factor`, none at 0.
+template <typename Real> static Partials<Real> partialsOfMagnitude(Real x, Real factor) {
+  return x == 0 ? Partials<Real>{} : Partials<Real>{x < 0 ? -factor : factor};
 }
 
 /// Return 1 for the operand that a maximum or minimum returned: the first where they are equal.
@@ -133,7 +139,7 @@ template <typename Real> static Partials<Real> partialsOfExtremum(RegionCode cod
 }
 
 /// Return the derivatives of a float instruction by its float operands, where it has given
-/// `result`; none for an operand that was not returned. An integer power is b.
+/// `result`; none where nothing is passed on. An integer power is b.
 template <typename Real>
 static Partials<Real> partialsOf(const RegionInstruction &op, Real a, Real b, Real c, Real result) {
   switch (op.code) {
@@ -163,7 +169,9 @@ static Partials<Real> partialsOf(const RegionInstruction &op, Real a, Real b, Re
     return {inner[0], std::nullopt, inner[1]};
   }
   case RegionCode::CopySign:
-    return {derivativeOf(RegionCode::AbsF, a, a) * std::copysign(Real(1), b)};
+    return partialsOfMagnitude(a, std::copysign(Real(1), b));
+  case RegionCode::AbsF:
+    return partialsOfMagnitude(a, Real(1));
   case RegionCode::Atan2: {
     Real squares = a * a + b * b;
     return {b / squares, -a / squares};

@@ -183,8 +183,8 @@ TEST_F(Adjoints, WhereDerivativesAreChosen) {
   std::string clamp = "%r = math.clampf %x0 to [%y0, %z0] : f64";
   EXPECT_EQ(derivatives(clamp, {1, 1, 2}), (Three{1, 0, 0}));
   EXPECT_EQ(derivatives(clamp, {2, 1, 2}), (Three{1, 0, 0}));
-  // x^0 and 0^y are constants.
-  EXPECT_EQ(derivatives("%r = math.powf %x0, %y0 : f64", {0, 0, 0})[0], 0);
+  // x^0 and 0^y are constants, whatever comes before them.
+  EXPECT_EQ(derivatives("%r = math.powf %x0, %y0 : f64", {0, 0, 0}), (Three{0, 0, 0}));
   EXPECT_EQ(derivatives("%r = math.powf %x0, %y0 : f64", {0, 2, 0}), (Three{0, 0, 0}));
   EXPECT_EQ(derivatives("%r = math.powf %x0, %y0 : f64", {0, 0.5, 0}), (Three{INFINITY, 0, 0}));
   EXPECT_EQ(derivatives("%r = math.sqrt %x0 : f64", {0, 0, 0})[0], INFINITY);
@@ -215,6 +215,16 @@ TEST_F(Adjoints, WhatIsNotReachedAddsNothing) {
   EXPECT_EQ(
       derivatives("%root = math.sqrt %x0 : f64\n%r = arith.maximumf %root, %y0 : f64", {0, 3, 0}),
       (Three{0, 1, 0}));
+}
+
+/// Check that derivatives that are 0 by choice stop there, where others are infinite before.
+TEST_F(Adjoints, ChosenZerosStop) {
+  EXPECT_EQ(derivatives("%u = math.sqrt %x0 : f64\n%r = math.absf %u : f64", {0, 0, 0})[0], 0);
+  EXPECT_EQ(derivatives("%u = math.sqrt %x0 : f64\n%r = math.floor %u : f64", {0, 0, 0})[0], 0);
+  EXPECT_EQ(derivatives("%u = math.sqrt %x0 : f64\n%r = math.powf %y0, %u : f64", {0, 0, 0})[0], 0);
+  // A factor of 0 is no choice.
+  EXPECT_TRUE(std::isnan(
+      derivatives("%u = math.sqrt %x0 : f64\n%r = arith.mulf %u, %y0 : f64", {0, 0, 0})[0]));
 }
 
 TEST_F(Adjoints, RoundedAdjointsAreThoseOfTheType) {
