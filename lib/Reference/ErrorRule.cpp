@@ -35,14 +35,24 @@ static bool checkSizes(Judgement &judgement, const char *what, int64_t got, size
   return false;
 }
 
-/// Return the ulps of a dtype that what is computed in f32 and rounded to it may be off by, whose
-/// f32 part is `ulps` (docs/semantics.md argues them).
-static double floorUlps(DType dtype, double ulps) {
+/// Return the ulps of an output that any computation in the dtype may be off by
+/// (docs/semantics.md argues them).
+static double ulpsOf(DType dtype) {
+  double ulps = 4 * 0x1p-23;
   if (dtype == DType::F16)
-    return ulps * 0x1p-23 + 0x1p-10;
+    ulps += 0x1p-10;
   if (dtype == DType::BF16)
-    return ulps * 0x1p-23 + 0x1p-7;
-  return ulps * 0x1p-23;
+    ulps += 0x1p-7;
+  return ulps;
+}
+
+/// Return the largest number that is finite, 0 where there is none.
+static double largestFinite(const std::vector<double> &numbers) {
+  double most = 0;
+  for (double number : numbers)
+    if (std::isfinite(number))
+      most = std::max(most, number);
+  return most;
 }
 
 /// Judge elements against max(factor max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, floor).
@@ -85,12 +95,8 @@ Judgement fa::judgeOutput(const HostTensor &output, const AttentionResult &refer
   Judgement judgement;
   if (!checkSizes(judgement, "output", output.size(), reference.output.size(), low.output.size()))
     return judgement;
-  double most = 0;
-  for (double magnitude : reference.magnitude)
-    if (std::isfinite(magnitude))
-      most = std::max(most, magnitude);
-  judgeElements(judgement, output, reference.output, low.output, 2,
-                floorUlps(output.dtype, 4) * most,
+  double most = largestFinite(reference.magnitude);
+  judgeElements(judgement, output, reference.output, low.output, 2, ulpsOf(output.dtype) * most,
                 [&](int64_t i) { return wrongElement(i, output.at(i), reference.output[i]); });
   return judgement;
 }
@@ -119,14 +125,9 @@ Judgement fa::judgeGradient(const HostTensor &gradient, const AttentionGradients
   if (!checkSizes(judgement, exact->name.c_str(), gradient.size(), exact->values.size(),
                   plain->values.size()))
     return judgement;
-  double most = 0;
-  for (auto [value, magnitude] : llvm::zip(exact->values, exact->magnitude))
-    if (double size = std::fabs(value) + magnitude; std::isfinite(size))
-      most = std::max(most, size);
-  // P, ds and O were rounded to the one dtype, the result to the other.
-  double ulps = std::max(floorUlps(exact->operandDType, 8), floorUlps(exact->dtype, 8));
-  judgeElements(judgement, gradient, exact->values, plain->values, exact->isCapture ? 3 : 2,
-                ulps * most, [&](int64_t i) {
+  double floor = largestFinite(exact->uncertainty);
+  judgeElements(judgement, gradient, exact->values, plain->values, exact->isCapture ? 3 : 2, floor,
+                [&](int64_t i) {
                   return llvm::formatv("{0}: got {1}, expected {2}", place(*exact, i),
                                        gradient.at(i), exact->values[i])
                       .str();

@@ -6,21 +6,20 @@
 //===----------------------------------------------------------------------===//
 //
 // 1. The forward gives O and LSE; `Rows` adds delta = rowsum(dO O) - dLSE.
-// 2. `PairEvaluator` recomputes P and ds of one query and one key, and what they add to captures.
+// 2. `PairEvaluator` (AttentionPairs.h) recomputes P and ds of one query and one key, and what
+//    they add to captures.
 // 3. Rows of dQ, and sums for captures, loop over keys; rows of dK and dV loop over the queries of
 //    their group of heads. So any of them can be computed alone, and each sum has one order.
 //
 //===----------------------------------------------------------------------===//
 
 #include "fa/Reference/Gradients.h"
-#include "Attention.h"
-#include "fa/Reference/RegionAdjoint.h"
+#include "AttentionPairs.h"
 #include "fa/Support/Threads.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 #include <numeric>
 #include <thread>
 
@@ -32,140 +31,12 @@ template <typename... Args> static llvm::Error error(const char *format, Args &&
 }
 
 //===----------------------------------------------------------------------===//
-// Rows and pairs
-//===----------------------------------------------------------------------===//
-
-/// Return the root of the sum of squares of products: their sum's size if signs are random.
-template <typename Real> static double sizeOfDot(const Real *a, const Real *b, int64_t count) {
-  double squares = 0;
-  for (int64_t e = 0; e < count; ++e)
-    squares += double(a[e]) * b[e] * a[e] * b[e];
-  return std::sqrt(squares);
-}
-
-namespace {
-
-/// One query of one head.
-struct Row {
-  int64_t b, h, i;
-  int64_t number;   ///< among all rows
-  int64_t firstKey; ///< the first of the head's keys among all keys
-};
-
-/// Hold what all pairs of a row share.
-template <typename Real> struct Rows {
-  const Attention<Real> &attention;
-  std::vector<Real> outputAdjoint, lse, delta;
-  std::vector<double> deltaSize; ///< what errors of delta are relative to; not in `low`
-  std::vector<char> seesNothing;
-
-  Rows(const Attention<Real> &attention, const AttentionResult &forward,
-       const OutputAdjoints &adjoints);
-  Row at(int64_t number) const {
-    const Attention<Real> &a = attention;
-    int64_t i = number % a.sq, h = number / a.sq % a.hq, b = number / a.sq / a.hq;
-    return {b, h, i, number, (b * a.hk + h / (a.hq / a.hk)) * a.sk};
-  }
-};
-
-/// Hold what a query and a key give.
-template <typename Real> struct Pair {
-  Real weight;     ///< keep P, rounded
-  Real scoreDelta; ///< ds, rounded
-  double size;     ///< what errors of ds are relative to; not in `low`
-};
-
-/// Takes what a pair adds to an element of a capture, and what errors of that are relative to.
-using AddToCapture =
-    llvm::function_ref<void(size_t capture, int64_t element, double value, double size)>;
-
-/// Evaluates pairs; one per thread.
-template <typename Real> class PairEvaluator {
-public:
-  explicit PairEvaluator(const Rows<Real> &rows);
-  /// Return the pair of a row that sees something and key j of its head; none where it is hidden.
-  std::optional<Pair<Real>> evaluate(const Row &row, int64_t j, AddToCapture add);
-
-private:
-  const Rows<Real> &rows;
-  std::optional<RegionEvaluator> sees, modify;
-  std::optional<RegionAdjoint> reverse;
-};
-
-} // namespace
-
-template <typename Real>
-Rows<Real>::Rows(const Attention<Real> &attention, const AttentionResult &forward,
-                 const OutputAdjoints &adjoints)
-    : attention(attention), outputAdjoint(numbers<Real>(*adjoints.output)),
-      lse(forward.lse.begin(), forward.lse.end()), delta(lse.size()), deltaSize(lse.size()),
-      seesNothing(lse.size()) {
-  int64_t dv = attention.dv;
-  std::vector<Real> output(forward.output.begin(), forward.output.end());
-  for (size_t row = 0; row < lse.size(); ++row) {
-    seesNothing[row] = lse[row] == -Attention<Real>::infinity;
-    const Real *o = output.data() + row * dv, *adjoint = outputAdjoint.data() + row * dv;
-    Real lseAdjoint = adjoints.lse ? static_cast<Real>(adjoints.lse->at(row)) : 0;
-    delta[row] = dot(adjoint, o, dv) - lseAdjoint;
-    if (!Attention<Real>::isLow)
-      deltaSize[row] = sizeOfDot(adjoint, o, dv) + std::fabs(lseAdjoint);
-  }
-}
-
-template <typename Real> PairEvaluator<Real>::PairEvaluator(const Rows<Real> &rows) : rows(rows) {
-  const Attention<Real> &attention = rows.attention;
-  if (attention.mask)
-    sees.emplace(*attention.mask, attention.captures, attention.precision);
-  if (attention.score) {
-    modify.emplace(*attention.score, attention.captures, attention.precision);
-    reverse.emplace(*modify);
-  }
-}
-
-template <typename Real>
-std::optional<Pair<Real>> PairEvaluator<Real>::evaluate(const Row &row, int64_t j,
-                                                        AddToCapture add) {
-  const Attention<Real> &a = rows.attention;
-  Position at{row.b, row.h, row.i, j, a.sq, a.sk};
-  if (sees && !sees->mask(at))
-    return std::nullopt;
-  const Real *query = a.query.data() + row.number * a.d;
-  const Real *key = a.key.data() + (row.firstKey + j) * a.d;
-  const Real *value = a.value.data() + (row.firstKey + j) * a.dv;
-  const Real *outputAdjoint = rows.outputAdjoint.data() + row.number * a.dv;
-  Real x = a.scale * dot(query, key, a.d);
-  if (modify)
-    x = static_cast<Real>(modify->score(x, at));
-  Real p = std::exp(x - rows.lse[row.number]), keep = a.keep(row.b, row.h, row.i, j);
-  Real dx = p * (keep * dot(outputAdjoint, value, a.dv) - rows.delta[row.number]);
-  Pair<Real> pair{a.rounded(keep * p), dx, 0};
-  if constexpr (Attention<Real>::isLow) {
-    if (reverse)
-      pair.scoreDelta = reverse->run(dx, [&](size_t capture, int64_t element, double value) {
-        add(capture, element, value, 0);
-      });
-    pair.scoreDelta = a.rounded(pair.scoreDelta);
-    return pair;
-  }
-  // Derivatives once, for the values and for what their errors are relative to.
-  pair.size = p * (keep * sizeOfDot(outputAdjoint, value, a.dv) + rows.deltaSize[row.number]);
-  if (reverse) {
-    double derivative = reverse->run(1, [&](size_t capture, int64_t element, double derivative) {
-      add(capture, element, dx * derivative, pair.size * std::fabs(derivative));
-    });
-    pair.scoreDelta *= derivative;
-    pair.size *= std::fabs(derivative);
-  }
-  return pair;
-}
-
-//===----------------------------------------------------------------------===//
 // Sums
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// The sums of one gradient: of values, and of squares of what a row adds.
+/// The sums of one gradient: of values, and of squares of how far a row may be off.
 struct Sums {
   std::vector<double> values, squares;
 
@@ -181,20 +52,20 @@ struct Sums {
 /// One thread's sums for a capture: in Real along a row, in float64 beyond.
 template <typename Real> class CaptureSums {
 public:
-  explicit CaptureSums(int64_t size) : sums(size), row(size), sizes(size), isTouched(size) {}
-  void add(int64_t element, Real value, double size) {
+  explicit CaptureSums(int64_t size) : sums(size), row(size), errors(size), isTouched(size) {}
+  void add(int64_t element, Real value, double error) {
     if (!isTouched[element])
       touched.push_back(element);
     isTouched[element] = true;
     row[element] += value;
-    sizes[element] += size;
+    errors[element] += error;
   }
   void endRow() {
     for (int64_t element : touched) {
       sums.values[element] += row[element];
-      sums.squares[element] += sizes[element] * sizes[element];
+      sums.squares[element] += errors[element] * errors[element];
       row[element] = 0;
-      sizes[element] = 0;
+      errors[element] = 0;
       isTouched[element] = false;
     }
     touched.clear();
@@ -204,7 +75,7 @@ public:
 private:
   Sums sums;
   std::vector<Real> row;
-  std::vector<double> sizes;
+  std::vector<double> errors;
   std::vector<int64_t> touched;
   std::vector<char> isTouched;
 };
@@ -239,30 +110,30 @@ void Differentiation<Real>::differentiateRows(int64_t first, int64_t step,
   const int64_t d = attention.d;
   PairEvaluator<Real> pairs(rows);
   std::vector<Real> dq(d);
-  std::vector<double> sizes(d);
+  std::vector<double> errors(d);
   for (int64_t n = first; n < static_cast<int64_t>(queries.size()); n += step) {
     Row row = rows.at(queries[n]);
     if (rows.seesNothing[row.number])
       continue;
     std::fill(dq.begin(), dq.end(), Real(0));
-    std::fill(sizes.begin(), sizes.end(), 0);
+    std::fill(errors.begin(), errors.end(), 0);
     for (int64_t j = 0; j < attention.sk; ++j) {
       auto pair =
-          pairs.evaluate(row, j, [&](size_t capture, int64_t element, double value, double size) {
+          pairs.evaluate(row, j, [&](size_t capture, int64_t element, double value, double error) {
             if (!sums.empty())
-              sums[capture].add(element, static_cast<Real>(value), size);
+              sums[capture].add(element, static_cast<Real>(value), error);
           });
       if (!pair)
         continue;
       const Real *k = attention.key.data() + (row.firstKey + j) * d;
       for (int64_t e = 0; e < d; ++e) {
         dq[e] += pair->scoreDelta * k[e];
-        sizes[e] += pair->size * std::fabs(k[e]);
+        errors[e] += pair->scoreDeltaError * std::fabs(k[e]);
       }
     }
     for (int64_t e = 0; e < d; ++e) {
       query.values[n * d + e] = attention.scale * dq[e];
-      query.squares[n * d + e] = attention.scale * sizes[e] * attention.scale * sizes[e];
+      query.squares[n * d + e] = attention.scale * errors[e] * attention.scale * errors[e];
     }
     for (CaptureSums<Real> &capture : sums)
       capture.endRow();
@@ -290,14 +161,14 @@ void Differentiation<Real>::differentiateKeys(int64_t first, int64_t step) {
       const Real *q = attention.query.data() + number * d;
       const Real *outputAdjoint = rows.outputAdjoint.data() + number * dvSize;
       for (int64_t e = 0; e < dvSize; ++e) {
-        Real term = pair->weight * outputAdjoint[e];
-        dv[e] += term;
-        value.squares[n * dvSize + e] += double(term) * term;
+        dv[e] += pair->weight * outputAdjoint[e];
+        double error = pair->weightError * outputAdjoint[e];
+        value.squares[n * dvSize + e] += error * error;
       }
       for (int64_t e = 0; e < d; ++e) {
         dk[e] += pair->scoreDelta * q[e];
-        double size = attention.scale * pair->size * q[e];
-        key.squares[n * d + e] += size * size;
+        double error = attention.scale * pair->scoreDeltaError * q[e];
+        key.squares[n * d + e] += error * error;
       }
     }
     for (int64_t e = 0; e < d; ++e)
@@ -353,14 +224,14 @@ static void addOperand(AttentionOp op, const AttentionInputs &inputs, unsigned o
   if (index == arguments.size()) {
     arguments.push_back(argument);
     std::vector<double> zeros(sums.values.size());
-    gradients.push_back({gradientName(op, operand), inputs[operand]->dtype, inputs[operand]->shape,
-                         zeros, zeros, inputs[0]->dtype});
+    gradients.push_back(
+        {gradientName(op, operand), inputs[operand]->dtype, inputs[operand]->shape, zeros, zeros});
   }
   Gradient &gradient = gradients[index];
   gradient.isCapture |= operand >= 3;
   for (size_t e = 0; e < sums.values.size(); ++e) {
     gradient.values[e] += sums.values[e];
-    gradient.magnitude[e] = std::hypot(gradient.magnitude[e], std::sqrt(sums.squares[e]));
+    gradient.uncertainty[e] = std::hypot(gradient.uncertainty[e], std::sqrt(sums.squares[e]));
   }
 }
 
@@ -441,10 +312,12 @@ static llvm::Expected<AttentionGradients> compute(AttentionOp op, const Attentio
                                                  ? places->rows.size()
                                                  : places->keys.size()),
                         gradient.shape.back()};
-  if (isLow)
-    for (Gradient &gradient : result.gradients)
-      for (double &value : gradient.values)
+  for (Gradient &gradient : result.gradients)
+    for (auto [value, uncertainty] : llvm::zip(gradient.values, gradient.uncertainty))
+      if (isLow)
         value = roundTo(gradient.dtype, value);
+      else
+        uncertainty += (kFloat32Error + halfUlp(gradient.dtype)) * std::fabs(value);
   return result;
 }
 

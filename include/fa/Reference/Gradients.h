@@ -34,12 +34,10 @@ struct Gradient {
   DType dtype;
   std::vector<int64_t> shape; ///< empty for a scalar, which has one element
   std::vector<double> values;
-  /// For each element, what its rounding errors are relative to: the root of the sum over rows
-  /// of squares of a row's sum of magnitudes. Errors of one row add up, those of different rows
-  /// are independent. Zeros in the plain computation.
-  std::vector<double> magnitude;
-  /// The dtype of query, key and value, which probabilities and ds are rounded to.
-  DType operandDType;
+  /// For each element, the error that any computation with the roundings of a kernel may have,
+  /// to first order: errors of one row add up, those of different rows are independent. The
+  /// plain computation has zeros here.
+  std::vector<double> uncertainty;
   bool isCapture = false;
 };
 
@@ -75,10 +73,9 @@ llvm::Expected<AttentionGradients> lowGradients(AttentionOp op, const AttentionI
 
 /// Judge a tensor that is named as a gradient ("dq"):
 ///   max|g - ref| <= max(c max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, floor)
-/// with c = 2, or 3 for captures; the second term in the gradient's dtype; the floor is 8 ulps of
-/// f32, and one of a narrower dtype, of the largest |ref| + magnitude. NaN and infinities as in
-/// `judgeOutput`. The problem names the worst element by its indices. A tensor whose name is
-/// no gradient's does not pass.
+/// with c = 2, or 3 for captures; the second term in the gradient's dtype; the floor is the
+/// largest uncertainty. NaN and infinities as in `judgeOutput`. The problem names the worst element
+/// by its indices. A tensor whose name is no gradient's does not pass.
 Judgement judgeGradient(const HostTensor &gradient, const AttentionGradients &reference,
                         const AttentionGradients &low);
 

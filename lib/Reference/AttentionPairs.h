@@ -1,0 +1,150 @@
+//===- AttentionPairs.h - what a query and a key give to gradients -*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_REFERENCE_ATTENTIONPAIRS_H
+#define FA_LIB_REFERENCE_ATTENTIONPAIRS_H
+
+#include "Attention.h"
+#include "fa/Reference/Gradients.h"
+#include "fa/Reference/RegionAdjoint.h"
+#include <cmath>
+
+namespace mlir::fa {
+
+/// Errors of rounding relative to what is rounded: in f32 one ulp each of s, x, exp, P, dP, delta,
+/// ds and the sum, and half an ulp of what is held in a narrower dtype.
+constexpr double kFloat32Error = 8 * 0x1p-23;
+inline double halfUlp(DType dtype) {
+  return dtype == DType::F16 ? 0x1p-11 : dtype == DType::BF16 ? 0x1p-8 : 0;
+}
+
+/// Return the root of the sum of squares of products: their sum's size if signs are random.
+template <typename Real> double sizeOfDot(const Real *a, const Real *b, int64_t count) {
+  double squares = 0;
+  for (int64_t e = 0; e < count; ++e)
+    squares += double(a[e]) * b[e] * a[e] * b[e];
+  return std::sqrt(squares);
+}
+
+/// One query of one head.
+struct Row {
+  int64_t b, h, i;
+  int64_t number;   ///< among all rows
+  int64_t firstKey; ///< the first of the head's keys among all keys
+};
+
+/// Hold what all pairs of a row share.
+template <typename Real> struct Rows {
+  const Attention<Real> &attention;
+  std::vector<Real> outputAdjoint, lse, delta;
+  std::vector<double> deltaSize; ///< what errors of delta are relative to; 0 in `low`
+  std::vector<char> seesNothing;
+
+  Rows(const Attention<Real> &attention, const AttentionResult &forward,
+       const OutputAdjoints &adjoints);
+  Row at(int64_t number) const {
+    const Attention<Real> &a = attention;
+    int64_t i = number % a.sq, h = number / a.sq % a.hq, b = number / a.sq / a.hq;
+    return {b, h, i, number, (b * a.hk + h / (a.hq / a.hk)) * a.sk};
+  }
+};
+
+/// Hold what a query and a key give.
+template <typename Real> struct Pair {
+  Real weight;                         ///< keep P, rounded
+  Real scoreDelta;                     ///< ds, rounded
+  double weightError, scoreDeltaError; ///< how far they may be off; 0 in `low`
+};
+
+/// Takes what a pair adds to an element of a capture, and how far that may be off.
+using AddToCapture =
+    llvm::function_ref<void(size_t capture, int64_t element, double value, double error)>;
+
+/// Evaluates pairs; one per thread.
+template <typename Real> class PairEvaluator {
+public:
+  explicit PairEvaluator(const Rows<Real> &rows);
+  /// Return the pair of a row that sees something and key j of its head; none where it is hidden.
+  std::optional<Pair<Real>> evaluate(const Row &row, int64_t j, AddToCapture add);
+
+private:
+  const Rows<Real> &rows;
+  std::optional<RegionEvaluator> sees, modify;
+  std::optional<RegionAdjoint> reverse;
+};
+
+template <typename Real>
+Rows<Real>::Rows(const Attention<Real> &attention, const AttentionResult &forward,
+                 const OutputAdjoints &adjoints)
+    : attention(attention), outputAdjoint(numbers<Real>(*adjoints.output)),
+      lse(forward.lse.begin(), forward.lse.end()), delta(lse.size()), deltaSize(lse.size()),
+      seesNothing(lse.size()) {
+  int64_t dv = attention.dv;
+  std::vector<Real> output(forward.output.begin(), forward.output.end());
+  for (size_t row = 0; row < lse.size(); ++row) {
+    seesNothing[row] = lse[row] == -Attention<Real>::infinity;
+    const Real *o = output.data() + row * dv, *adjoint = outputAdjoint.data() + row * dv;
+    Real lseAdjoint = adjoints.lse ? static_cast<Real>(adjoints.lse->at(row)) : 0;
+    delta[row] = dot(adjoint, o, dv) - lseAdjoint;
+    if (!Attention<Real>::isLow)
+      deltaSize[row] = sizeOfDot(adjoint, o, dv) + std::fabs(lseAdjoint);
+  }
+}
+
+template <typename Real> PairEvaluator<Real>::PairEvaluator(const Rows<Real> &rows) : rows(rows) {
+  const Attention<Real> &attention = rows.attention;
+  if (attention.mask)
+    sees.emplace(*attention.mask, attention.captures, attention.precision);
+  if (attention.score) {
+    modify.emplace(*attention.score, attention.captures, attention.precision);
+    reverse.emplace(*modify);
+  }
+}
+
+template <typename Real>
+std::optional<Pair<Real>> PairEvaluator<Real>::evaluate(const Row &row, int64_t j,
+                                                        AddToCapture add) {
+  const Attention<Real> &a = rows.attention;
+  Position at{row.b, row.h, row.i, j, a.sq, a.sk};
+  if (sees && !sees->mask(at))
+    return std::nullopt;
+  const Real *query = a.query.data() + row.number * a.d;
+  const Real *key = a.key.data() + (row.firstKey + j) * a.d;
+  const Real *value = a.value.data() + (row.firstKey + j) * a.dv;
+  const Real *outputAdjoint = rows.outputAdjoint.data() + row.number * a.dv;
+  Real x = a.scale * dot(query, key, a.d);
+  if (modify)
+    x = static_cast<Real>(modify->score(x, at));
+  Real p = std::exp(x - rows.lse[row.number]), keep = a.keep(row.b, row.h, row.i, j);
+  Real dx = p * (keep * dot(outputAdjoint, value, a.dv) - rows.delta[row.number]);
+  Pair<Real> pair{a.rounded(keep * p), dx, 0, 0};
+  if constexpr (Attention<Real>::isLow) {
+    if (reverse)
+      pair.scoreDelta = reverse->run(dx, [&](size_t capture, int64_t element, double adjoint) {
+        add(capture, element, adjoint, 0);
+      });
+    pair.scoreDelta = a.rounded(pair.scoreDelta);
+    return pair;
+  }
+  double narrow = halfUlp(a.dtype), deltaSize = rows.deltaSize[row.number];
+  double dpSize = keep * sizeOfDot(outputAdjoint, value, a.dv);
+  // Delta comes from an output that was rounded.
+  double dxError = p * (kFloat32Error * (dpSize + deltaSize) + narrow * deltaSize);
+  double derivative = 1;
+  if (reverse)
+    derivative = reverse->run(1, [&](size_t capture, int64_t element, double derivative) {
+      add(capture, element, dx * derivative, dxError * std::fabs(derivative));
+    });
+  pair.scoreDelta *= derivative;
+  pair.weightError = (kFloat32Error + narrow) * pair.weight;
+  pair.scoreDeltaError = dxError * std::fabs(derivative) + narrow * std::fabs(pair.scoreDelta);
+  return pair;
+}
+
+} // namespace mlir::fa
+
+#endif // FA_LIB_REFERENCE_ATTENTIONPAIRS_H
