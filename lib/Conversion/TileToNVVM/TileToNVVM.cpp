@@ -254,44 +254,6 @@ Value Emitter::uniform(Value value) {
                               NVVM::ShflKind::idx, UnitAttr());
 }
 
-/// Return whether an extent is never negative: sizes are not.
-static bool isNonNegative(AffineExpr expr) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return constant.getValue() >= 0;
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  return !binary || expr.getKind() == AffineExprKind::Mod ||
-         (isNonNegative(binary.getLHS()) && isNonNegative(binary.getRHS()));
-}
-
-/// The extent of a dimension of the grid over sizes of views, in 64 bits like that
-/// of the launch. Divisors are positive constants.
-static Value extent(ImplicitLocOpBuilder &b, AffineExpr expr, ArrayRef<Value> symbols) {
-  auto i64 = [&](int64_t value) { return arith::ConstantIntOp::create(b, value, 64); };
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return i64(constant.getValue());
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return symbols[symbol.getPosition()];
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  Value left = extent(b, binary.getLHS(), symbols), right = extent(b, binary.getRHS(), symbols);
-  if (expr.getKind() == AffineExprKind::Add)
-    return arith::AddIOp::create(b, left, right);
-  if (expr.getKind() == AffineExprKind::Mul)
-    return arith::MulIOp::create(b, left, right);
-  bool isMod = expr.getKind() == AffineExprKind::Mod;
-  if (expr.getKind() == AffineExprKind::CeilDiv)
-    left = arith::AddIOp::create(b, left, arith::SubIOp::create(b, right, i64(1)));
-  if (isNonNegative(binary.getLHS()))
-    return isMod ? Value(arith::RemUIOp::create(b, left, right))
-                 : Value(arith::DivUIOp::create(b, left, right));
-  // Signed division rounds toward zero, an extent's down.
-  Value rest = arith::RemSIOp::create(b, left, right);
-  Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rest, i64(0));
-  if (isMod)
-    return arith::SelectOp::create(b, below, arith::AddIOp::create(b, rest, right), rest);
-  Value quotient = arith::DivSIOp::create(b, left, right);
-  return arith::SelectOp::create(b, below, arith::SubIOp::create(b, quotient, i64(1)), quotient);
-}
-
 void Emitter::decodeInstance() {
   Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
   SmallVector<Value> symbols;
@@ -302,7 +264,7 @@ void Emitter::decodeInstance() {
     Value id = block;
     if (d > 0) {
       // The launch checks that the number of blocks fits in 32 bits.
-      Value size = extent(b, source.getGrid().getResult(d), symbols);
+      Value size = tile::emitExtent(b, source.getGrid().getResult(d), symbols, b.getI64Type());
       size = arith::TruncIOp::create(b, b.getI32Type(), size);
       id = arith::RemUIOp::create(b, block, size);
       block = arith::DivUIOp::create(b, block, size);

@@ -9,6 +9,7 @@
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include <numeric>
 
@@ -235,4 +236,53 @@ bool tile::isNonNegative(Value value, int64_t depth) {
     return isNonNegative(op->getOperand(0), depth) || isNonNegative(op->getOperand(1), depth);
   return isa<arith::AddIOp, arith::MulIOp, arith::DivUIOp, arith::DivSIOp, arith::MinSIOp>(op) &&
          isNonNegative(op->getOperand(0), depth) && isNonNegative(op->getOperand(1), depth);
+}
+
+//===----------------------------------------------------------------------===//
+// Extents
+//===----------------------------------------------------------------------===//
+
+/// Return whether an expression over sizes is never negative.
+static bool isNeverNegative(AffineExpr expr) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue() >= 0;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  return !binary || expr.getKind() == AffineExprKind::Mod ||
+         (isNeverNegative(binary.getLHS()) && isNeverNegative(binary.getRHS()));
+}
+
+// Not upstream's expandAffineExpr, which compares and selects in each division.
+Value tile::emitExtent(ImplicitLocOpBuilder &b, AffineExpr expr, ArrayRef<Value> sizes, Type type) {
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getIntegerAttr(type, value));
+  };
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return number(constant.getValue());
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return sizes[symbol.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  Value left = emitExtent(b, binary.getLHS(), sizes, type);
+  Value right = emitExtent(b, binary.getRHS(), sizes, type);
+  if (expr.getKind() == AffineExprKind::Add)
+    return arith::AddIOp::create(b, left, right);
+  if (expr.getKind() == AffineExprKind::Mul)
+    return arith::MulIOp::create(b, left, right);
+  bool isMod = expr.getKind() == AffineExprKind::Mod;
+  if (expr.getKind() == AffineExprKind::CeilDiv)
+    left = arith::AddIOp::create(b, left, arith::SubIOp::create(b, right, number(1)));
+  if (isNeverNegative(binary.getLHS())) {
+    // Index is signed in all of a program.
+    if (type.isIndex())
+      return isMod ? Value(arith::RemSIOp::create(b, left, right))
+                   : Value(arith::DivSIOp::create(b, left, right));
+    return isMod ? Value(arith::RemUIOp::create(b, left, right))
+                 : Value(arith::DivUIOp::create(b, left, right));
+  }
+  // Signed division rounds toward zero, an extent's down.
+  Value rest = arith::RemSIOp::create(b, left, right);
+  Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rest, number(0));
+  if (isMod)
+    return arith::SelectOp::create(b, below, arith::AddIOp::create(b, rest, right), rest);
+  Value quotient = arith::DivSIOp::create(b, left, right);
+  return arith::SelectOp::create(b, below, arith::SubIOp::create(b, quotient, number(1)), quotient);
 }

@@ -20,6 +20,10 @@
 #include "llvm/Support/MathExtras.h"
 #include <optional>
 
+namespace mlir {
+class ImplicitLocOpBuilder;
+} // namespace mlir
+
 namespace mlir::tile {
 
 /// Inclusive; never wider than [-2^62, 2^62], so that sums of two do not overflow.
@@ -51,6 +55,11 @@ int64_t divisorOf(Value value, int64_t depth = 16);
 /// Return whether an index is never negative, seen up to `depth` ops away; sums and
 /// products of a few sizes do not wrap.
 bool isNonNegative(Value value, int64_t depth = 16);
+
+/// Emit the extent of a dimension of the grid: an expression over sizes, which are not
+/// negative, as values of the type. Divisors are positive constants; quotients are rounded
+/// down, or up for ceildiv, whatever their sign.
+Value emitExtent(ImplicitLocOpBuilder &b, AffineExpr expr, ArrayRef<Value> sizes, Type type);
 
 } // namespace mlir::tile
 

@@ -1,4 +1,4 @@
-//===- Grid.cpp - instances of a program by number -===//
+//===- Grid.cpp - work tiles by number -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,10 +11,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Grid.h"
+#include "fa/Dialect/Tile/IR/Integers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/BitVector.h"
 
@@ -27,7 +29,7 @@ using namespace mlir::tile;
 
 namespace {
 
-/// How values go with one of them.
+/// The trends of values with one of them.
 struct Trends {
   explicit Trends(Value with) { known[with] = Trend::rises; }
   Trend of(Value value);
@@ -91,41 +93,15 @@ Trend tile::trendOfLoops(FuncOp func, Value id) {
 // Extents and ids
 //===----------------------------------------------------------------------===//
 
-/// Index arithmetic on sizes, which are not negative.
-static Value emit(OpBuilder &b, Location loc, AffineExpr expr, ArrayRef<Value> symbols) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return arith::ConstantIndexOp::create(b, loc, constant.getValue());
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return symbols[symbol.getPosition()];
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  Value left = emit(b, loc, binary.getLHS(), symbols);
-  Value right = emit(b, loc, binary.getRHS(), symbols);
-  switch (expr.getKind()) {
-  case AffineExprKind::Add:
-    return arith::AddIOp::create(b, loc, left, right);
-  case AffineExprKind::Mul:
-    return arith::MulIOp::create(b, loc, left, right);
-  case AffineExprKind::Mod:
-    return arith::RemSIOp::create(b, loc, left, right);
-  case AffineExprKind::FloorDiv:
-    return arith::DivSIOp::create(b, loc, left, right);
-  default: { // Rounded up by hand: not every target lowers arith.ceildivsi.
-    Value one = arith::ConstantIndexOp::create(b, loc, 1);
-    Value most = arith::SubIOp::create(b, loc, right, one);
-    return arith::DivSIOp::create(b, loc, arith::AddIOp::create(b, loc, left, most), right);
-  }
-  }
-}
-
-SmallVector<Value> tile::emitExtents(OpBuilder &b, FuncOp func) {
-  Location loc = func.getLoc();
+SmallVector<Value> tile::emitExtents(OpBuilder &builder, FuncOp func) {
+  ImplicitLocOpBuilder b(func.getLoc(), builder);
   SmallVector<Value> symbols, extents;
   ArrayRef<int64_t> sizes = func.getSizes();
   for (size_t i = 0; i < sizes.size(); i += 2)
-    symbols.push_back(DimOp::create(b, loc, b.getIndexType(), func.getArgument(sizes[i]),
+    symbols.push_back(DimOp::create(b, b.getIndexType(), func.getArgument(sizes[i]),
                                     static_cast<uint64_t>(sizes[i + 1])));
   for (AffineExpr expr : func.getGrid().getResults())
-    extents.push_back(emit(b, loc, expr, symbols));
+    extents.push_back(emitExtent(b, expr, symbols, b.getIndexType()));
   return extents;
 }
 
