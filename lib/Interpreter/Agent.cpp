@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Agent.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -247,7 +248,8 @@ void Agent::chooseRows(Value rows, std::vector<bool> &chosen) {
   int64_t width = assigned ? type.getNumElements() / numRows : 1;
   std::vector<uint16_t> groups(numRows);
   for (int64_t row = 0; row < numRows; ++row)
-    groups[row] = assigned ? instance.program.ownersOf(type, warps)[row * width] : row / 16;
+    groups[row] =
+        assigned ? instance.program.ownersOf(type, warps)[row * width] : row / tile::kRowsOfWarp;
   std::vector<bool> asked(numRows + 32);
   for (int64_t row = 0; row < numRows; ++row)
     if (chosen[row])

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Agent.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -93,18 +94,17 @@ LogicalResult Agent::engineCopy(tile::CopyOp op) {
 /// By number, one warp of each warpgroup copies its rows, which it has to know to
 /// be written, as late as the wait for them; else each agent the rows that it wrote.
 LogicalResult Agent::copyOut(tile::BulkStoreOp op) {
-  constexpr unsigned kWarpsOfGroup = 4;
   tile::SlotType type = op.getSlot().getType();
   bool byNumber = instance.program.byNumber, alone = instance.program.agents == 1;
-  int64_t rows = op.getRows(), groups = warps / kWarpsOfGroup;
-  if (!alone && (warps % kWarpsOfGroup || rows * groups != type.getShape()[0]))
+  int64_t rows = op.getRows(), groups = warps / tile::kWarpsOfGroup;
+  if (!alone && (warps % tile::kWarpsOfGroup || rows * groups != type.getShape()[0]))
     return fail(op, "copies " + Twine(type.getShape()[0]) + " rows in boxes of " + Twine(rows) +
                         ", one by each warpgroup, but " + Twine(warps) + " warps run it");
-  if (byNumber && warp() % kWarpsOfGroup)
+  if (byNumber && warp() % tile::kWarpsOfGroup)
     return success();
   BulkStore copy;
   copy.slot = get(op.getSlot()).slot;
-  int64_t part = byNumber ? warp() / kWarpsOfGroup : warp();
+  int64_t part = byNumber ? warp() / tile::kWarpsOfGroup : warp();
   int64_t size = elementsOf(type.getShape()) / (byNumber ? groups : warps);
   copy.range = {part * size, (part + 1) * size};
   copy.start = integers(op.getIndices());
@@ -186,7 +186,7 @@ LogicalResult Agent::executeRoles(Operation *operation) {
         return success();
       })
       .Case([&](tile::WarpgroupOp op) {
-        datum.scalar.i = warp() / 4;
+        datum.scalar.i = warp() / tile::kWarpsOfGroup;
         set(op.getResult(), datum);
         return success();
       })
@@ -213,8 +213,8 @@ LogicalResult Agent::executeRoles(Operation *operation) {
       })
       .Case([&](tile::PingpongWaitOp op) {
         Fault fault;
-        blocked =
-            !barriers.take(get(op.getPingpong()).slot.ring, number, warp() / 4, clock, op, fault);
+        blocked = !barriers.take(get(op.getPingpong()).slot.ring, number,
+                                 warp() / tile::kWarpsOfGroup, clock, op, fault);
         return check(op, fault);
       })
       .Case([&](tile::PingpongArriveOp op) {

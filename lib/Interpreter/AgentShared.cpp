@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Agent.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -39,12 +40,11 @@ LogicalResult Agent::tileOfOperand(Operation *op, Value operand, TileRef &tile,
 /// Return what an asynchronous product reads of operand 0 or 1: of a, where whole
 /// warpgroups share its rows, those of this one.
 ElementRange Agent::rowsOfProduct(tile::DotStartOp op, unsigned operand) const {
-  constexpr unsigned kWarpsOfGroup = 4;
   auto slot = dyn_cast<tile::SlotType>(op->getOperand(operand).getType());
-  if (operand != 0 || !slot || warps % kWarpsOfGroup || slot.getShape()[0] % warps)
+  if (operand != 0 || !slot || warps % tile::kWarpsOfGroup || slot.getShape()[0] % warps)
     return {};
-  int64_t size = elementsOf(slot.getShape()) / (warps / kWarpsOfGroup);
-  int64_t group = warp() / kWarpsOfGroup;
+  int64_t size = elementsOf(slot.getShape()) / (warps / tile::kWarpsOfGroup);
+  int64_t group = warp() / tile::kWarpsOfGroup;
   return {group * size, (group + 1) * size};
 }
 

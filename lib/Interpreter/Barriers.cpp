@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Barriers.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -177,8 +178,6 @@ std::string Barriers::describeNamed(int64_t id) const {
 // Turns
 //===----------------------------------------------------------------------===//
 
-constexpr unsigned kWarpsOfGroup = 4;
-
 unsigned Barriers::addPingpong(tile::PingpongOp op) {
   Turn turn{op.getType().getCount()};
   turn.clock = none();
@@ -211,7 +210,7 @@ Fault Barriers::pass(unsigned number, unsigned agent, Clock &clock, Operation *o
   taken.by = nullptr;
   join(turn.clock, clock);
   ++clock[agent];
-  if (++turn.passing == kWarpsOfGroup) {
+  if (++turn.passing == tile::kWarpsOfGroup) {
     turn.passing = 0;
     ++turn.passed;
   }

@@ -164,10 +164,8 @@ Program::Program(tile::FuncOp func) : func(func) {
       if (std::optional<RegionInstruction> instruction = instructionOf(op))
         instructions[op] = *instruction;
   });
-  constexpr unsigned kWarps = 4;
-  auto warps = func->getAttrOfType<IntegerAttr>(tile::TileDialect::kWarpsAttr);
   if (byNumber || roles)
-    agents = std::max<int64_t>(2, warps ? warps.getInt() : kWarps);
+    agents = std::max<int64_t>(2, func.getNumWarps());
   if (byNumber && roles)
     for (auto role : roles.getBody().front().getOps<tile::RoleOp>())
       if (isForOneThread(role))

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -305,7 +306,7 @@ LogicalResult Emitter::emitRead(tile::ReadOp op) {
 bool Emitter::emitMatrixWrite(tile::WriteOp op, const Layout &layout) {
   tile::SlotType slot = op.getSlot().getType();
   ArrayRef<int64_t> shape = slot.getShape();
-  constexpr int64_t kRows = 16, kColumns = 16;
+  constexpr int64_t kRows = tile::kRowsOfWarp, kColumns = 16;
   bool serves =
       isAsync && shape.size() == 2 && slot.getElementType().getIntOrFloatBitWidth() == 16 &&
       shape[1] % kColumns == 0 && slot.getLayout().getBytes() == 128 &&

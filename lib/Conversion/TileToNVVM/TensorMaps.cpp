@@ -24,6 +24,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Matchers.h"
 
@@ -37,7 +38,7 @@ void Emitter::setMapAttributes(unsigned argument) {
   kernel.setArgAttr(argument, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
 }
 
-/// Calls `body` for each box of a slot: its first panel, and its place in the
+/// Call `body` for each box of a slot: its first panel, and its place in the
 /// map. `row` is added to the place of the tile.
 LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, tile::TensorMapType map,
                                   tile::ViewType view, OperandRange indices, ArrayRef<int64_t> dims,
@@ -129,7 +130,8 @@ LogicalResult Emitter::emitBulkStore(tile::BulkStoreOp op) {
     return op.emitError() << "has no tensor map; run tile-make-tensor-maps";
   tile::SlotType slot = op.getSlot().getType();
   int64_t rows = op.getRows();
-  if (warps % 4 != 0 || rows * (warps / 4) != slot.getShape()[0])
+  if (warps % tile::kWarpsOfGroup != 0 ||
+      rows * (warps / tile::kWarpsOfGroup) != slot.getShape()[0])
     return op.emitError() << "copies " << slot.getShape()[0] << " rows in boxes of " << rows
                           << ", one by each warpgroup, but " << warps << " warps run it";
   Value group = arith::ShRUIOp::create(b, warp, i32(2));

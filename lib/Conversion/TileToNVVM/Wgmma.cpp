@@ -31,6 +31,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include <map>
@@ -40,8 +41,8 @@ using namespace mlir::fa::nvvm;
 using tile::Coords;
 using tile::Layout;
 
-/// Rows of a warpgroup in one instruction, warps of it, and what it sums over.
-static constexpr int64_t kRows = 64, kWarps = 4, kStep = 16;
+/// The terms that one instruction sums up, and the most columns that it has.
+static constexpr int64_t kStep = 16, kMostColumns = 256;
 
 //===----------------------------------------------------------------------===//
 // Text
@@ -113,14 +114,15 @@ LogicalResult Emitter::checkDotStart(tile::DotStartOp op, const Layout &acc) {
   auto type = cast<RankedTensorType>(op.getAcc().getType());
   // The panel of ones, if there is one, follows those of b.
   int64_t n = type.getDimSize(1), k = slotB.getShape()[op.getTransposeB() ? 1 : 0];
-  if (n > 256 || n % 8 != 0 || k % kStep != 0)
+  if (n > kMostColumns || n % 8 != 0 || k % kStep != 0)
     return op.emitError() << "an asynchronous product of " << n << " columns over " << k
                           << " has no instruction: expected a multiple of 8 columns up to 256, "
                              "and a sum over a multiple of "
                           << kStep;
   bool lanes = acc.getLane() == ArrayRef<tile::Mode>{{4, {0, 2}}, {8, {1, 0}}};
-  bool warpRows = acc.getWarp().size() == 1 && acc.getWarp().front().strides == Coords{16, 0} &&
-                  acc.numWarps() % kWarps == 0;
+  bool warpRows = acc.getWarp().size() == 1 &&
+                  acc.getWarp().front().strides == Coords{tile::kRowsOfWarp, 0} &&
+                  acc.numWarps() % tile::kWarpsOfGroup == 0;
   if (!lanes || !warpRows)
     return op.emitError() << "an asynchronous product into " << type
                           << " has no instructions: expected the layout of wgmma accumulators, 16 "
@@ -176,13 +178,14 @@ LogicalResult Emitter::emitDotStart(tile::DotStartOp op) {
   }
   if (slotA) {
     Value group = arith::ShRUIOp::create(b, warp, i32(2));
-    Value rows = arith::MulIOp::create(b, group, i32(kRows * slotA.getLayout().getBytes()));
+    Value rows =
+        arith::MulIOp::create(b, group, i32(tile::kRowsOfGroup * slotA.getLayout().getBytes()));
     startA = arith::ShRUIOp::create(b, arith::AddIOp::create(b, get(op.getA()), rows), i32(4));
   }
 
   SmallVector<int64_t> blocks;
   for (int64_t r = 0; r < acc->numRegs(); ++r)
-    if (Coords at = acc->offsetOfReg(r); at[1] == 0 && at[0] % kRows == 0)
+    if (Coords at = acc->offsetOfReg(r); at[1] == 0 && at[0] % tile::kRowsOfGroup == 0)
       blocks.push_back(at[0]);
   bool zero = isZero(op.getAcc());
   Value accValue = zero ? Value() : get(op.getAcc());

@@ -272,7 +272,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
   static int64_t padOf(AttentionOp attention, int64_t rows, int64_t warps, bool async) {
     constexpr int64_t kPad = 16, kPanel = 128;
     Type element = getElementTypeOrSelf(attention.getQuery().getType());
-    int64_t bytes = element.getIntOrFloatBitWidth() / 8, beside = 16 * warps / rows;
+    int64_t bytes = element.getIntOrFloatBitWidth() / 8, beside = tile::kRowsOfWarp * warps / rows;
     auto fits = [&](int64_t pad) {
       int64_t columns = llvm::alignTo(attention.getValueHeadDim(), pad);
       int64_t share = columns * bytes / beside;
@@ -352,15 +352,17 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     if (chosenWarps < 1 || chosenWarps > 32)
       return attention.emitError() << chosenWarps << " warps share a tile: expected 1 to 32; "
                                    << "choose --tile-warps";
-    bool shared = chosenRows % 16 == 0 && chosenRows > 0 && 16 * chosenWarps % chosenRows == 0;
-    if (chosenRows < 1 || (chosenRows % (16 * chosenWarps) != 0 && !shared)) {
+    constexpr int64_t kRowsOfWarp = tile::kRowsOfWarp;
+    bool shared = chosenRows % kRowsOfWarp == 0 && chosenRows > 0 &&
+                  kRowsOfWarp * chosenWarps % chosenRows == 0;
+    if (chosenRows < 1 || (chosenRows % (kRowsOfWarp * chosenWarps) != 0 && !shared)) {
       InFlightDiagnostic error =
           attention.emitError()
           << "tiles of " << chosenRows << " rows for " << chosenWarps
           << " warps: rows must be 16 per warp, or a multiple or a part of that; choose ";
-      if (chosenRows > 0 && chosenRows % 16 == 0 && chosenRows <= 16 * 32)
-        return error << "--tile-warps=" << chosenRows / 16 << " with them";
-      return error << "--tile-rows=" << 16 * chosenWarps;
+      if (chosenRows > 0 && chosenRows % kRowsOfWarp == 0 && chosenRows <= kRowsOfWarp * 32)
+        return error << "--tile-warps=" << chosenRows / kRowsOfWarp << " with them";
+      return error << "--tile-rows=" << kRowsOfWarp * chosenWarps;
     }
     int64_t chosenKeys = keys ? keys : line->keys;
     if (chosenKeys < 1 || chosenKeys % 16 != 0)

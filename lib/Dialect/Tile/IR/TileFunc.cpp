@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -23,6 +24,11 @@ void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, Ty
   state.addAttribute(getSizesAttrName(state.name), builder.getDenseI64ArrayAttr(sizes));
   Region *body = state.addRegion();
   body->emplaceBlock().addArguments(types, SmallVector<Location>(types.size(), state.location));
+}
+
+int64_t FuncOp::getNumWarps() {
+  auto warps = (*this)->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
+  return warps ? warps.getInt() : kWarpsOfGroup;
 }
 
 ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {

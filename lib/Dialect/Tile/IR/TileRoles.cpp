@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Roles.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
@@ -73,7 +74,7 @@ LogicalResult RoleOp::verify() {
   if (registers != 0 && (registers < 24 || registers > 256 || registers % 8 != 0))
     return emitOpError() << "(role_c1) registers are 0 or a multiple of 8 from 24 to 256, got "
                          << registers;
-  if (registers != 0 && warps % 4 != 0)
+  if (registers != 0 && warps % kWarpsOfGroup != 0)
     return emitOpError() << "(role_c1) registers are given to whole warpgroups of 4 warps, got "
                          << warps << " warps";
   WalkResult walked = getBody().walk([&](Operation *op) {
@@ -144,7 +145,7 @@ LogicalResult PingpongOp::verify() {
 
 static LogicalResult verifyPingpong(Operation *op, PingpongType turn) {
   auto role = op->getParentOfType<RoleOp>();
-  if (role && static_cast<int64_t>(role.getWarps()) == 4 * turn.getCount())
+  if (role && static_cast<int64_t>(role.getWarps()) == kWarpsOfGroup * turn.getCount())
     return success();
   InFlightDiagnostic error = op->emitOpError()
                              << "(" << op->getName().stripDialect() << "_c1) stands in a role of "

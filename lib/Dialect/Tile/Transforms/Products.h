@@ -8,6 +8,7 @@
 #ifndef FA_LIB_DIALECT_TILE_TRANSFORMS_PRODUCTS_H
 #define FA_LIB_DIALECT_TILE_TRANSFORMS_PRODUCTS_H
 
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -51,11 +52,7 @@ inline bool isCount(FuncOp func, const Pass::Option<int64_t> &option) {
 constexpr int64_t kColumnsOfGroup = 8;
 
 /// Rows that the warps of a program have with one matrix instruction each.
-inline int64_t rowsOfWarps(FuncOp func) {
-  constexpr int64_t kRowsOfWarp = 16, kWarps = 4;
-  auto warps = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
-  return kRowsOfWarp * (warps ? warps.getInt() : kWarps);
-}
+inline int64_t rowsOfWarps(FuncOp func) { return kRowsOfWarp * func.getNumWarps(); }
 
 /// Return whether the loops of a program have registers for more values per row: not
 /// where a warp has more rows than one matrix instruction.
@@ -96,7 +93,7 @@ inline Value otherFactor(arith::MulFOp product, Value factor) {
                                       : Value();
 }
 
-/// Which of the loop's values the argument is, if the loop yields `next` for it.
+/// Return which of the loop's values the argument is, if the loop yields `next` for it.
 inline std::optional<unsigned> carriedAs(scf::ForOp loop, Value argument, Value next) {
   auto block = dyn_cast<BlockArgument>(argument);
   if (!block || block.getOwner() != loop.getBody() || block.getArgNumber() == 0)

@@ -91,6 +91,8 @@ def Tile_FuncOp : Tile_Op<"func", [
     unsigned getNumGridDims() { return getGrid().getNumResults(); }
     /// The arguments that a launch provides: all but the work tile ids.
     unsigned getNumLaunchArguments() { return getNumArguments() - getNumGridDims(); }
+    /// Return the warps that run a work tile: tile.warps, or those of a warpgroup without it.
+    int64_t getNumWarps();
     Value getInstanceId(unsigned dim) { return getArgument(getNumLaunchArguments() + dim); }
   }];
 }

@@ -332,7 +332,7 @@ private:
   std::optional<int64_t> warpsOf(tile::FuncOp func) {
     Builder b(&getContext());
     if (!func->hasAttr(TileDialect::kWarpsAttr))
-      func->setAttr(TileDialect::kWarpsAttr, b.getI64IntegerAttr(4));
+      func->setAttr(TileDialect::kWarpsAttr, b.getI64IntegerAttr(func.getNumWarps()));
     auto attr = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
     if (attr && attr.getValue().sge(1) && attr.getValue().sle(32))
       return attr.getInt();

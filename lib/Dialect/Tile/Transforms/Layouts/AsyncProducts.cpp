@@ -20,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AsyncProducts.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -103,7 +104,7 @@ static std::string whyNotBothRoles(Operation *op) {
 static std::string whyNotAsync(DotOp dot, int64_t warps) {
   auto acc = cast<RankedTensorType>(dot.getAcc().getType());
   auto a = cast<ShapedType>(dot.getA().getType());
-  constexpr int64_t kRowsOfWarp = 16, kWarpsOfGroup = 4, kMostColumns = 256;
+  constexpr int64_t kMostColumns = 256;
   if (a.getElementTypeBitWidth() != 16)
     return "its operands do not have 2 bytes an element";
   if (std::string why = whyNotBothRoles(dot); !why.empty())
@@ -167,9 +168,8 @@ static std::string whyNotEngineLoads(LoadOp load) {
 Obstacle tile::findObstacle(FuncOp func, ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots) {
   if (dots.empty())
     return {func, "it has no products"};
-  auto warps = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
   for (DotOp dot : dots)
-    if (std::string why = whyNotAsync(dot, warps ? warps.getInt() : 4); !why.empty())
+    if (std::string why = whyNotAsync(dot, func.getNumWarps()); !why.empty())
       return {dot, why};
   for (LoadOp load : loads)
     if (std::string why = whyNotEngineLoads(load); !why.empty())

@@ -21,11 +21,11 @@ int64_t alignmentOf(Value view);
 /// "sync" or "async"; nothing, after an error, if it is something else.
 std::optional<bool> parseProducts(FuncOp func, StringRef products);
 
-/// Why the TMA can neither load nor store a tile of 2-byte elements at the
+/// Return why the TMA can neither load nor store a tile of 2-byte elements at the
 /// indices of a view; empty if it can.
 std::string whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_t> dims);
 
-/// Why the products of a program cannot run asynchronously on tiles that the
+/// The reason why the products of a program cannot run asynchronously on tiles that the
 /// TMA brings, and where; empty if they can. `loads` are those that
 /// products read.
 struct Obstacle {

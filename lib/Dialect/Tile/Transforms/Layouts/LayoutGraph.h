@@ -33,9 +33,9 @@ public:
   /// asynchronously where `async`.
   LayoutGraph(FuncOp func, bool async, int64_t warps) : func(func), async(async), warps(warps) {}
 
-  /// Finds classes and links; an error where an op or a shape does not fit.
+  /// Find classes and links; an error where an op or a shape does not fit.
   LogicalResult build();
-  /// Chooses the layout of each class.
+  /// Choose the layout of each class.
   void assign();
 
   ArrayRef<Value> getTiles() const { return tiles; }
@@ -88,7 +88,7 @@ private:
   SmallVector<SmallVector<Value>> members;
 };
 
-/// How dear a conversion is, to compare: 0 where registers at most change places.
+/// Return the cost of a conversion, to compare: 0 if registers at most change places.
 int64_t conversionCost(const Layout &from, const Layout &to);
 
 } // namespace mlir::tile

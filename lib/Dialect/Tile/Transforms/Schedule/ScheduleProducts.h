@@ -13,7 +13,7 @@
 
 namespace mlir::tile {
 
-/// Gives each op of the loop's body a stage and a place, so that products run
+/// Give each op of the loop's body a stage and a place, so that products run
 /// beside the arithmetic of the next iteration. False, with a reason, where the
 /// loop is left as it stands.
 bool scheduleProducts(scf::ForOp loop, std::string &why);

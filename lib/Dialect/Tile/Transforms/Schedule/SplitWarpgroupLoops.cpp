@@ -21,6 +21,7 @@
 
 #include "Grid/Grid.h"
 #include "Products.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
@@ -35,9 +36,6 @@ namespace mlir::tile {
 
 using namespace mlir;
 using namespace mlir::tile;
-
-/// Rows of a warpgroup in asynchronous products.
-constexpr int64_t kRowsOfGroup = 64;
 
 //===----------------------------------------------------------------------===//
 // 1. Rows

@@ -13,7 +13,7 @@
 //      release. Whoever fills it again waits for the copy. Left means that a slot
 //      of the same shape that was released before the store may still have a twin
 //      (tile-make-persistent): two slots that serve both ways in turn let the next
-//      work tile's tile come earlier than one slot each way;
+//      work tile's data come earlier than one slot each way;
 //   2. else a ring of some of the columns, which go one part after the other: where
 //      such a slot has no room for a twin, so that it is filled again while the
 //      program ends;
@@ -29,6 +29,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Layouts/AsyncProducts.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
@@ -61,15 +62,13 @@ struct StageEpilogue : tile::impl::TileStageEpilogueBase<StageEpilogue> {
 
 } // namespace
 
-static constexpr int64_t kWarpsOfGroup = 4, kRowsOfWarp = 16;
-
 static bool isZero(Value value) { return getConstantIntValue(value) == 0; }
 
 static RankedTensorType tileOf(StoreOp store) {
   return cast<RankedTensorType>(store.getValue().getType());
 }
 
-/// Why warpgroups cannot hand the tile to the TMA; empty if they can.
+/// Return why warpgroups cannot hand the tile to the TMA; empty if they can.
 std::string StageEpilogue::whyNot(StoreOp store) {
   RankedTensorType tile = tileOf(store);
   if (tile.getElementTypeBitWidth() != 16)
@@ -123,7 +122,7 @@ static void copyOut(StoreOp store, Value slot, int64_t column = 0) {
     last = isZero(last) ? by : arith::AddIOp::create(b, store.getLoc(), last, by).getResult();
   }
   BulkStoreOp::create(b, store.getLoc(), slot, store.getDestination(), indices, store.getDimsAttr(),
-                      b.getI64IntegerAttr(kRowsOfWarp * kWarpsOfGroup), Value());
+                      b.getI64IntegerAttr(kRowsOfGroup), Value());
 }
 
 /// The same tile of fewer columns; null where registers do not hold it by columns.
@@ -229,8 +228,7 @@ void StageEpilogue::runOnOperation() {
   }
   if (!func.walk([](DotStartOp) { return WalkResult::interrupt(); }).wasInterrupted())
     return;
-  auto attr = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
-  warps = attr ? attr.getInt() : 4;
+  warps = func.getNumWarps();
   SmallVector<StoreOp> stores;
   func.walk([&](StoreOp store) {
     auto tile = dyn_cast<RankedTensorType>(store.getValue().getType());

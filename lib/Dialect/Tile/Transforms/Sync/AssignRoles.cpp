@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 
@@ -47,10 +48,9 @@ struct AssignRoles : tile::impl::TileAssignRolesBase<AssignRoles> {
   using Base::Base;
 
   void runOnOperation() override {
-    constexpr int64_t kMostWarps = 32, kWarpsOfGroup = 4;
+    constexpr int64_t kMostWarps = 32;
     FuncOp func = getOperation();
-    auto attr = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
-    int64_t warps = attr ? attr.getInt() : kWarpsOfGroup;
+    int64_t warps = func.getNumWarps();
     if (!func.getBody().hasOneBlock() || !hasOnlyTMALoads(func) || warps % kWarpsOfGroup != 0 ||
         warps + kWarpsOfGroup > kMostWarps)
       return;

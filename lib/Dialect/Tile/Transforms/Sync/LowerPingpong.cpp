@@ -12,12 +12,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "RoleLowering.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mlir::tile;
 
-constexpr int64_t kThreadsOfTwoGroups = 256, kThreadsOfGroup = 128;
+constexpr int64_t kThreadsOfTwoGroups = 2 * kThreadsOfGroup;
 
 /// Before the op, the warps of each warpgroup wait for each other.
 void RoleLowering::joinWarpgroup(Operation *op) {
@@ -26,7 +27,7 @@ void RoleLowering::joinWarpgroup(Operation *op) {
   NamedWaitOp::create(rewriter, op->getLoc(), groupId, warpgroup, kThreadsOfGroup);
 }
 
-/// Waits at the own barrier, or arrives at that of the next warpgroup, in steps that all
+/// Wait at the own barrier, or arrive at that of the next warpgroup, in steps that all
 /// warpgroups run.
 void RoleLowering::lowerPingpong(Operation *op, Value turn, bool pass) {
   int64_t first = pingpongIds.lookup(turn);

@@ -21,6 +21,7 @@
 #include "LowerRoles.h"
 #include "LateReleases.h"
 #include "RoleLowering.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -117,11 +118,11 @@ static LogicalResult numberBarriers(RolesOp roles, BarrierIds &ids) {
     role.walk([&](BulkStoreOp op) { copy = op; });
     if (!copy)
       continue;
-    if (role.getWarps() % 4 != 0)
+    if (role.getWarps() % kWarpsOfGroup != 0)
       return copy.emitOpError() << "stands in a role of " << role.getWarps()
                                 << " warps, which are no whole warpgroups; use tile.store";
     ids.groups[role] = ids.next;
-    if (failed(ids.take(copy, role.getWarps() / 4)))
+    if (failed(ids.take(copy, role.getWarps() / kWarpsOfGroup)))
       return failure();
   }
   return success();

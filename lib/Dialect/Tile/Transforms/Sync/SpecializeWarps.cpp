@@ -217,7 +217,7 @@ namespace {
 struct Part {
   SmallVector<Operation *> ops;
   bool hasTiles = false;
-  int64_t warps = 4;
+  int64_t warps = kWarpsOfGroup;
 };
 using Parts = llvm::MapVector<StringRef, Part>;
 } // namespace
@@ -255,7 +255,7 @@ static RingOp makeRing(FuncOp func, RankedTensorType tile) {
                                       SwizzleAttr::get(func.getContext(), width, false)));
 }
 
-/// Brings a tile to the ops of another role: it is put where it is computed, and read in that
+/// Bring a tile to the ops of another role: it is put where it is computed, and read in that
 /// block before the first of them.
 static void send(OpResult tile, StringRef role, ArrayRef<OpOperand *> uses) {
   Operation *from = tile.getOwner(), *first = nullptr;
@@ -282,7 +282,7 @@ static void send(OpResult tile, StringRef role, ArrayRef<OpOperand *> uses) {
     use->set(read);
 }
 
-/// Sends all tiles that cross; what cannot be sent is an error.
+/// Send all tiles that cross; what cannot be sent is an error.
 static LogicalResult sendTiles(FuncOp func) {
   llvm::MapVector<std::pair<Value, StringRef>, SmallVector<OpOperand *>> crossing;
   WalkResult walked = func.walk([&](Operation *op) {
@@ -376,13 +376,12 @@ struct SpecializeWarps : tile::impl::TileSpecializeWarpsBase<SpecializeWarps> {
 
 } // namespace
 
-/// Gives each role its warps: four, or as many as the layouts of its tiles are for. Returns those
+/// Give each role its warps: four, or as many as the layouts of its tiles are for. Return those
 /// of "compute".
 FailureOr<int64_t> SpecializeWarps::countWarps(Parts &parts) {
   constexpr int64_t kMostWarps = 32;
   FuncOp func = getOperation();
-  auto attr = func->getAttrOfType<IntegerAttr>(TileDialect::kWarpsAttr);
-  int64_t warps = attr ? attr.getInt() : kWarpsOfGroup, all = warps;
+  int64_t warps = func.getNumWarps(), all = warps;
   for (auto &[name, part] : parts)
     all += part.warps = part.hasTiles ? warps : kWarpsOfGroup;
   if (warps % kWarpsOfGroup == 0 && all <= kMostWarps)

@@ -23,6 +23,7 @@
 
 #include "VerifyRoles.h"
 #include "RoleTrace.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -412,7 +413,7 @@ static LogicalResult checkDeadlocks(const RoleTraces &traces) {
       Run run;
       bool small = true;
       for (auto &[role, events] : traces.roles) {
-        int64_t groups = holds<PingpongWaitOp>(role) ? RoleOp(role).getWarps() / 4 : 1;
+        int64_t groups = holds<PingpongWaitOp>(role) ? RoleOp(role).getWarps() / kWarpsOfGroup : 1;
         for (int64_t group = 0; group < groups; ++group) {
           Agent &agent = run.agents.emplace_back();
           agent.role = role;
