@@ -44,8 +44,8 @@ static ScheduleDetails describe(tile::FuncOp kernel) {
     auto attribute = kernel->getAttrOfType<IntegerAttr>(name);
     return attribute ? attribute.getInt() : 0;
   };
-  details.warps = number("tile.warps");
-  details.sharedBytes = number("tile.shared_bytes");
+  details.warps = number(tile::TileDialect::kWarpsAttr);
+  details.sharedBytes = number(tile::TileDialect::kSharedBytesAttr);
   kernel.walk([&](Operation *op) {
     if (auto role = dyn_cast<tile::RoleOp>(op))
       details.roles.push_back({role.getName().str(), static_cast<int64_t>(role.getWarps()),

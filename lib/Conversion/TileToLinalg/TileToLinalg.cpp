@@ -294,8 +294,8 @@ static LogicalResult lowerFunc(RewriterBase &rewriter, tile::FuncOp op) {
                                    rewriter.getFunctionType(types, {}));
   if (ArrayAttr attrs = op.getArgAttrsAttr())
     func.setArgAttrsAttr(attrs);
-  func->setAttr("tile.grid", op.getGridAttr());
-  func->setAttr("tile.sizes", op.getSizesAttr());
+  func->setAttr(tile::TileDialect::kGridAttr, op.getGridAttr());
+  func->setAttr(tile::TileDialect::kSizesAttr, op.getSizesAttr());
   func.getBody().takeBody(op.getBody());
   for (auto [argument, type] : llvm::zip_equal(func.getArguments(), types))
     argument.setType(type);

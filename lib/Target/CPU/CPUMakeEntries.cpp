@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Target/CPU/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
@@ -20,7 +21,8 @@ namespace mlir::fa {
 
 using namespace mlir;
 
-static constexpr llvm::StringLiteral kGrid = "tile.grid", kSizes = "tile.sizes";
+static constexpr llvm::StringLiteral kGrid = tile::TileDialect::kGridAttr,
+                                     kSizes = tile::TileDialect::kSizesAttr;
 static constexpr llvm::StringLiteral kSuffixes[] = {"_instances", "_run"};
 
 /// Check what the entries of a kernel are made from: it may be written by hand.

@@ -64,6 +64,23 @@ def Tile_Dialect : Dialect {
     /// On an op: the name of the role that runs it, for tile-specialize-warps. Ops without one
     /// go to the role "compute", but scalars, loops and ifs to every role that needs them.
     static constexpr llvm::StringLiteral kRoleAttr = "tile.role";
+    /// On each op of a loop's body, or on none: how many iterations after the earliest stage it
+    /// runs, and its place among the body's ops. `tile-schedule-loop` chooses both,
+    /// `tile-pipeline` carries them out and removes them.
+    static constexpr llvm::StringLiteral kStageAttr = "tile.stage";
+    static constexpr llvm::StringLiteral kOrderAttr = "tile.order";
+    /// On two ops (i32) from which the ids of a work tile follow with few operations, while they
+    /// themselves take divisions: 0, on the one that is not negative, or 1. `tile-schedule-grid`
+    /// says it, so that `tile-make-persistent` divides once for all roles.
+    static constexpr llvm::StringLiteral kPartAttr = "tile.part";
+    /// Unit, on a tile.release of a ring of two slots: it releases the slot that was got one
+    /// iteration before, in the first iteration one that was never put. Inside of
+    /// `tile-lower-rings`, which delays such releases and then lowers them.
+    static constexpr llvm::StringLiteral kLateAttr = "tile.late";
+    /// On the func.func of a kernel for CPUs: the grid and the sizes of its tile.func, from
+    /// `tile-to-linalg` to `cpu-make-entries`.
+    static constexpr llvm::StringLiteral kGridAttr = "tile.grid";
+    static constexpr llvm::StringLiteral kSizesAttr = "tile.sizes";
     /// On a tile.func: the entry that launches it; the kernels of an entry
     /// run in the order in which the module has them.
     static constexpr llvm::StringLiteral kEntryAttr = "tile.entry";

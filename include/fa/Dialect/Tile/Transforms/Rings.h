@@ -12,11 +12,6 @@
 
 namespace mlir::tile {
 
-/// On an op of a loop's body: how many iterations after the earliest stage it
-/// runs, and its place in the body.
-constexpr llvm::StringLiteral kStageAttr = "tile.stage";
-constexpr llvm::StringLiteral kOrderAttr = "tile.order";
-
 /// (get_c2): whether rings are filled, read and emptied in order on every
 /// path; emits an error at the op that breaks it.
 LogicalResult verifyRings(FuncOp func);

@@ -13,11 +13,7 @@
 
 namespace mlir::tile {
 
-/// On two ops (i32) from which the ids of a work tile follow with few operations, while they
-/// themselves take divisions: 0, which is not negative, or 1.
-constexpr llvm::StringLiteral kPartAttr = "tile.part";
-
-/// How a number goes with another, mostly an id.
+/// A trend: the way in which a number changes as another one grows, mostly an id.
 enum class Trend { constant, rises, falls, unknown };
 
 /// How the value goes with another one that it is computed from.

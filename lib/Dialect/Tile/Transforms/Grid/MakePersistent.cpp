@@ -138,7 +138,7 @@ static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
     Value word;
     SmallVector<Value> made = emitIdsByWord(b, loc, other, ArrayRef(extents).drop_back(), word);
     for (auto [part, value] : llvm::enumerate(std::array{last, word}))
-      value.getDefiningOp()->setAttr(kPartAttr, b.getI64IntegerAttr(part));
+      value.getDefiningOp()->setAttr(TileDialect::kPartAttr, b.getI64IntegerAttr(part));
     made.push_back(last);
     replaceIds(b, role, ids, made);
   }

@@ -28,7 +28,7 @@ bool tile::isArithmetic(Operation *op) {
 std::optional<Parts> tile::findParts(RoleOp role, Value id) {
   Parts parts;
   for (Operation &op : role.getBody().front()) {
-    auto part = op.getAttrOfType<IntegerAttr>(kPartAttr);
+    auto part = op.getAttrOfType<IntegerAttr>(TileDialect::kPartAttr);
     if (!part || part.getInt() < 0 || part.getInt() > 1 || op.getNumResults() != 1 ||
         !op.getResult(0).getType().isInteger(32))
       continue;
@@ -60,7 +60,7 @@ static Value emit(OpBuilder &b, Value value, Block *block, IRMapping &mapping) {
     return value;
   for (Value operand : op->getOperands())
     mapping.map(operand, emit(b, operand, block, mapping));
-  b.clone(*op, mapping)->removeAttr(kPartAttr);
+  b.clone(*op, mapping)->removeAttr(TileDialect::kPartAttr);
   return mapping.lookup(value);
 }
 

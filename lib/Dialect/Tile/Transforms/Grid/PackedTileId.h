@@ -14,7 +14,7 @@
 
 namespace mlir::tile {
 
-/// The two numbers of a role that Grid.h's kPartAttr names.
+/// The two numbers of a role that Grid.h's TileDialect::kPartAttr names.
 using Parts = std::array<Value, 2>;
 
 /// Those of a role; none where one is missing, or where the role takes anything else

@@ -197,7 +197,7 @@ SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
   }
   // Roles may send these to each other instead of dividing again (tile-make-persistent).
   for (auto [part, value] : llvm::enumerate(std::array{place, word}))
-    value.getDefiningOp()->setAttr(kPartAttr, b.getI64IntegerAttr(part));
+    value.getDefiningOp()->setAttr(TileDialect::kPartAttr, b.getI64IntegerAttr(part));
   ids.push_back(place);
   return ids;
 }

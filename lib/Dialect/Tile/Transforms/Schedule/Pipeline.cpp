@@ -19,8 +19,8 @@
 //   4. gets before the loop go after the puts that the loop's first
 //      iterations need, so that all these copies run together.
 //
-// Loops that start products have effects in every stage: first and last part
-// are peeled instead of 2 to 4 (PeelLoop.cpp).
+// Loops that start products have effects in every stage: they get a prologue
+// and an epilogue instead of 2 to 4 (PeelLoop.cpp).
 //
 // Requires and rejects: see 1.
 //
@@ -59,28 +59,28 @@ struct Schedule {
 // 1. The schedule
 //===----------------------------------------------------------------------===//
 
-/// Reads the attributes; ops is empty where the loop has none.
+/// Read the attributes; ops is empty where the loop has none.
 static LogicalResult readSchedule(Block &block, Schedule &schedule) {
   constexpr int64_t kMostStages = 16;
   llvm::SmallMapVector<int64_t, Operation *, 16> byOrder;
   Operation *without = nullptr, *with = nullptr;
   for (Operation &op : block.without_terminator()) {
-    auto stage = op.getAttrOfType<IntegerAttr>(kStageAttr);
-    auto order = op.getAttrOfType<IntegerAttr>(kOrderAttr);
+    auto stage = op.getAttrOfType<IntegerAttr>(TileDialect::kStageAttr);
+    auto order = op.getAttrOfType<IntegerAttr>(TileDialect::kOrderAttr);
     if (!stage && !order) {
       without = &op;
       continue;
     }
     with = &op;
     if (!stage || !order)
-      return op.emitOpError() << "has one of " << kStageAttr << " and " << kOrderAttr
-                              << ", needs both as integers";
+      return op.emitOpError() << "has one of " << TileDialect::kStageAttr << " and "
+                              << TileDialect::kOrderAttr << ", needs both as integers";
     if (stage.getInt() < 0 || stage.getInt() >= kMostStages)
-      return op.emitOpError() << kStageAttr << " must be from 0 to " << kMostStages - 1 << ", got "
-                              << stage.getInt();
+      return op.emitOpError() << TileDialect::kStageAttr << " must be from 0 to " << kMostStages - 1
+                              << ", got " << stage.getInt();
     auto [at, isNew] = byOrder.insert({order.getInt(), &op});
     if (!isNew) {
-      auto error = op.emitOpError() << "has the " << kOrderAttr << " of another op, "
+      auto error = op.emitOpError() << "has the " << TileDialect::kOrderAttr << " of another op, "
                                     << order.getInt() << "; places are distinct";
       error.attachNote(at->second->getLoc()) << "the other op";
       return error;
@@ -90,20 +90,20 @@ static LogicalResult readSchedule(Block &block, Schedule &schedule) {
   if (!with)
     return success();
   if (without)
-    return without->emitOpError() << "has no " << kStageAttr << " and " << kOrderAttr
-                                  << ", which other ops beside it have";
+    return without->emitOpError() << "has no " << TileDialect::kStageAttr << " and "
+                                  << TileDialect::kOrderAttr << ", which other ops beside it have";
   auto sorted = byOrder.takeVector();
   llvm::sort(sorted, llvm::less_first());
   for (auto [place, entry] : llvm::enumerate(sorted)) {
     Operation *op = entry.second;
-    int64_t stage = op->getAttrOfType<IntegerAttr>(kStageAttr).getInt();
+    int64_t stage = op->getAttrOfType<IntegerAttr>(TileDialect::kStageAttr).getInt();
     schedule.ops.push_back({op, static_cast<unsigned>(stage)});
     schedule.stageAndPlace[op] = {stage, static_cast<int64_t>(place)};
   }
   return success();
 }
 
-/// That a value which `distance` iterations before computed is there when the
+/// Check that a value which `distance` iterations before computed is there when the
 /// op of the body uses it.
 static LogicalResult checkUse(const Schedule &schedule, Operation *user, Operation *def,
                               int64_t distance) {
@@ -112,12 +112,14 @@ static LogicalResult checkUse(const Schedule &schedule, Operation *user, Operati
   int64_t late = defStage - distance - useStage;
   if (late < 0 || (late == 0 && defPlace < usePlace))
     return success();
-  auto error = user->emitOpError() << "is scheduled before a value that it uses: " << kStageAttr
-                                   << " " << useStage << ", " << kOrderAttr << " "
-                                   << user->getAttrOfType<IntegerAttr>(kOrderAttr).getInt();
-  error.attachNote(def->getLoc()) << "the value: " << kStageAttr << " " << defStage << ", "
-                                  << kOrderAttr << " "
-                                  << def->getAttrOfType<IntegerAttr>(kOrderAttr).getInt();
+  auto error = user->emitOpError()
+               << "is scheduled before a value that it uses: " << TileDialect::kStageAttr << " "
+               << useStage << ", " << TileDialect::kOrderAttr << " "
+               << user->getAttrOfType<IntegerAttr>(TileDialect::kOrderAttr).getInt();
+  error.attachNote(def->getLoc())
+      << "the value: " << TileDialect::kStageAttr << " " << defStage << ", "
+      << TileDialect::kOrderAttr << " "
+      << def->getAttrOfType<IntegerAttr>(TileDialect::kOrderAttr).getInt();
   return error;
 }
 
@@ -156,7 +158,7 @@ struct Accesses {
 
 } // namespace
 
-/// That loads and stores of one view which run in one stage are in their order.
+/// Check that loads and stores of one view which run in one stage are in their order.
 static LogicalResult checkAccesses(const Schedule &schedule) {
   std::vector<Accesses> before;
   for (auto [op, stage] : schedule.ops) {
@@ -170,8 +172,8 @@ static LogicalResult checkAccesses(const Schedule &schedule) {
       auto error = op->emitOpError()
                    << "must not run behind an access of the same view that follows it; give it a "
                       "smaller "
-                   << kOrderAttr << " than "
-                   << earlier.op->getAttrOfType<IntegerAttr>(kOrderAttr).getInt();
+                   << TileDialect::kOrderAttr << " than "
+                   << earlier.op->getAttrOfType<IntegerAttr>(TileDialect::kOrderAttr).getInt();
       error.attachNote(earlier.op->getLoc()) << "the other access";
       return error;
     }
@@ -187,7 +189,8 @@ static LogicalResult checkSchedule(Block &block, const Schedule &schedule) {
   auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
   if (!loop && schedule.last > 0)
     return block.getParentOp()->emitOpError()
-           << "has no iterations, so its ops have " << kStageAttr << " 0, got " << schedule.last;
+           << "has no iterations, so its ops have " << TileDialect::kStageAttr << " 0, got "
+           << schedule.last;
   bool peels = startsProducts(block);
   if (peels && schedule.last > 1)
     return loop.emitOpError() << "starts products, so it has stages 0 and 1, got " << schedule.last;
@@ -233,7 +236,7 @@ static LogicalResult checkSchedule(Block &block, const Schedule &schedule) {
 // 2 to 4. The expansion
 //===----------------------------------------------------------------------===//
 
-/// Where the tile stands in the source's dimension that its rows run along.
+/// Return the dimension of the source that the tile's rows run along.
 static int64_t rowDim(PutOp put) { return put.getDims().front(); }
 
 namespace {
@@ -272,7 +275,7 @@ void Expansion::findLeftovers() {
     leftovers.push_back({reader.first, reader.second, n});
 }
 
-/// Lets the op do nothing unless `holds`; null where that cannot be.
+/// Let the op do nothing unless `holds`; null where that cannot be.
 Operation *Expansion::predicate(Operation *op, Value holds) {
   auto put = dyn_cast<PutOp>(op);
   if (!put)
@@ -362,8 +365,8 @@ struct Pipeline : tile::impl::TilePipelineBase<Pipeline> {
       // Before the expansion: it copies ops into the block around the loop, which may be the
       // body of a loop that has a schedule or none of its own.
       for (auto [op, stage] : schedule.ops) {
-        op->removeAttr(kStageAttr);
-        op->removeAttr(kOrderAttr);
+        op->removeAttr(TileDialect::kStageAttr);
+        op->removeAttr(TileDialect::kOrderAttr);
       }
       if (schedule.last > 0)
         fa::remarkPassed(*this, block->getParentOp()->getLoc(), "pipelined")

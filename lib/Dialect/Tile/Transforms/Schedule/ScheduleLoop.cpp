@@ -260,8 +260,8 @@ struct Numbering {
 
 private:
   void emit(Operation *op, int64_t stage) {
-    op->setAttr(kStageAttr, builder.getI64IntegerAttr(stage));
-    op->setAttr(kOrderAttr, builder.getI64IntegerAttr(next++));
+    op->setAttr(TileDialect::kStageAttr, builder.getI64IntegerAttr(stage));
+    op->setAttr(TileDialect::kOrderAttr, builder.getI64IntegerAttr(next++));
   }
   void emitPut(Stream &stream);
   void emitGets(ArrayRef<Stream *> gets);
@@ -461,7 +461,7 @@ void ScheduleLoop::scheduleStarts(Block &block) {
 void ScheduleLoop::schedule(Block &block) {
   bool fills = false, deeper = false, given = false;
   for (Operation &op : block.without_terminator()) {
-    given |= op.hasAttr(kStageAttr) || op.hasAttr(kOrderAttr);
+    given |= op.hasAttr(TileDialect::kStageAttr) || op.hasAttr(TileDialect::kOrderAttr);
     fills |= isa<PutOp>(op);
     op.walk([&](PutOp put) { deeper |= put->getBlock() != &block; });
   }

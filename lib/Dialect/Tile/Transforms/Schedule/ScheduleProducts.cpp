@@ -232,8 +232,8 @@ void ProductLoop::emit(Operation *op) {
     if (stage[def] == stage[op] + 1)
       emit(def);
   Builder b(op->getContext());
-  op->setAttr(kStageAttr, b.getI64IntegerAttr(stage[op]));
-  op->setAttr(kOrderAttr, b.getI64IntegerAttr(next++));
+  op->setAttr(TileDialect::kStageAttr, b.getI64IntegerAttr(stage[op]));
+  op->setAttr(TileDialect::kOrderAttr, b.getI64IntegerAttr(next++));
 }
 
 /// Releases of slots that nothing reads any more.

@@ -97,7 +97,7 @@ void tile::delayReleases(const RoleTraces &traces) {
   for (auto &[release, places] : moves) {
     for (Operation *place : places) {
       Operation *late = release->clone();
-      late->setAttr(kLateAttr, UnitAttr::get(release.getContext()));
+      late->setAttr(TileDialect::kLateAttr, UnitAttr::get(release.getContext()));
       place->getBlock()->getOperations().insert(place->getIterator(), late);
     }
     release.erase();
@@ -106,7 +106,8 @@ void tile::delayReleases(const RoleTraces &traces) {
 
 bool tile::isReleasedLate(RingOp ring) {
   return llvm::any_of(ring->getUsers(), [](Operation *get) {
-    return isa<GetOp>(get) &&
-           llvm::any_of(get->getUsers(), [](Operation *user) { return user->hasAttr(kLateAttr); });
+    return isa<GetOp>(get) && llvm::any_of(get->getUsers(), [](Operation *user) {
+             return user->hasAttr(TileDialect::kLateAttr);
+           });
   });
 }

@@ -12,11 +12,7 @@
 
 namespace mlir::tile {
 
-/// On a release: of the slot that was got in the iteration before, of a ring of two; in
-/// the first iteration, of one that was never put.
-constexpr llvm::StringLiteral kLateAttr = "tile.late";
-
-/// Moves releases that wait for a copy out after the first product of the next iteration.
+/// Move releases that wait for a copy out after the first product of the next iteration.
 void delayReleases(const RoleTraces &traces);
 
 /// Return whether the slots of the ring are released late.

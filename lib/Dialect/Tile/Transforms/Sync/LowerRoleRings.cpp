@@ -206,7 +206,7 @@ void RoleLowering::lowerRelease(ReleaseOp release) {
   auto slot = release.getSlot().getDefiningOp<SlotAtOp>();
   auto ring = slot.getRing().getDefiningOp<RingOp>();
   Value empty = barriers[ring].empty;
-  if (release->hasAttr(kLateAttr)) {
+  if (release->hasAttr(TileDialect::kLateAttr)) {
     Value one = arith::ConstantIndexOp::create(rewriter, release.getLoc(), 1);
     Value before = arith::SubIOp::create(rewriter, release.getLoc(), one, slot.getStage());
     BulkStoreWaitOp::create(rewriter, release.getLoc());
