@@ -105,8 +105,8 @@ SmallVector<Value> tile::emitExtents(OpBuilder &builder, FuncOp func) {
   return extents;
 }
 
-SmallVector<Value> tile::emitIds(OpBuilder &b, Location loc, Value number,
-                                 ArrayRef<Value> extents) {
+SmallVector<Value> tile::delinearize(OpBuilder &b, Location loc, Value number,
+                                     ArrayRef<Value> extents) {
   SmallVector<Value> ids(extents.size());
   for (size_t d = extents.size(); d-- > 1;) {
     Value next = arith::DivUIOp::create(b, loc, number, extents[d]);
@@ -117,9 +117,9 @@ SmallVector<Value> tile::emitIds(OpBuilder &b, Location loc, Value number,
   return ids;
 }
 
-SmallVector<Value> tile::emitIdsByWord(OpBuilder &b, Location loc, Value number,
-                                       ArrayRef<Value> extents, Value &word) {
-  SmallVector<Value> ids = emitIds(b, loc, number, extents);
+SmallVector<Value> tile::delinearizePacked(OpBuilder &b, Location loc, Value number,
+                                           ArrayRef<Value> extents, Value &word) {
+  SmallVector<Value> ids = delinearize(b, loc, number, extents);
   word = number;
   if (ids.size() != 2)
     return ids;
@@ -136,7 +136,7 @@ SmallVector<Value> tile::emitIdsByWord(OpBuilder &b, Location loc, Value number,
   return ids;
 }
 
-Value tile::addNumber(FuncOp func) {
+Value tile::addTileNumber(FuncOp func) {
   unsigned at = func.getNumArguments();
   [[maybe_unused]] LogicalResult inserted =
       func.insertArgument(at, IndexType::get(func.getContext()), {}, func.getLoc());
@@ -167,7 +167,7 @@ void tile::flattenGrid(FuncOp func, NumberingFn numbering) {
     return arith::IndexCastOp::create(b, loc, b.getI32Type(), value);
   };
   SmallVector<Value> extents = llvm::map_to_vector(emitExtents(b, func), narrow);
-  for (auto [d, id] : llvm::enumerate(numbering(b, narrow(addNumber(func)), extents)))
+  for (auto [d, id] : llvm::enumerate(numbering(b, narrow(addTileNumber(func)), extents)))
     func.getArgument(first + d).replaceAllUsesWith(
         arith::IndexCastOp::create(b, loc, b.getIndexType(), id));
   dropIds(func);

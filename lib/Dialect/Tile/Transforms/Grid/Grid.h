@@ -1,4 +1,4 @@
-//===- Grid.h - instances of a program by number ------------------*- C++ -*-===//
+//===- Grid.h - work tiles by number -------------------------------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,33 +16,33 @@ namespace mlir::tile {
 /// A trend: the way in which a number changes as another one grows, mostly an id.
 enum class Trend { constant, rises, falls, unknown };
 
-/// How the value goes with another one that it is computed from.
+/// Return how the value changes with another one that it is computed from.
 Trend trendOf(Value value, Value with);
-/// Return the trend of the trip counts of the program's loops together.
+/// Return how the trip counts of all loops of the program change with the id.
 Trend trendOfLoops(FuncOp func, Value id);
 
-/// The extents of the grid, as values of the program (index).
+/// Emit the extents of the grid, as values of the program (index).
 SmallVector<Value> emitExtents(OpBuilder &b, FuncOp func);
 
-/// The ids of the work tile of that number, both i32; the last id is the fastest.
-SmallVector<Value> emitIds(OpBuilder &b, Location loc, Value number, ArrayRef<Value> extents);
+/// Emit the ids of the work tile of that number, both i32; the last id is the fastest.
+SmallVector<Value> delinearize(OpBuilder &b, Location loc, Value number, ArrayRef<Value> extents);
 
-/// The same by way of a word (i32) that holds them so that no division takes it apart; the
-/// number itself where there are not two.
-SmallVector<Value> emitIdsByWord(OpBuilder &b, Location loc, Value number, ArrayRef<Value> extents,
-                                 Value &word);
+/// Emit the ids by way of a word (i32) that no division takes apart. If there are not two ids the
+/// word is the number itself.
+SmallVector<Value> delinearizePacked(OpBuilder &b, Location loc, Value number,
+                                     ArrayRef<Value> extents, Value &word);
 
-/// From the number of a work tile and the extents of the grid (i32) to its ids (i32).
+/// Emit the ids (i32) of a work tile from its number and the extents of the grid (i32).
 using NumberingFn =
     llvm::function_ref<SmallVector<Value>(OpBuilder &b, Value number, ArrayRef<Value> extents)>;
 
-/// Makes the grid one of one dimension, which counts all work tiles; `numbering`
+/// Make the grid one of one dimension, which counts all work tiles; `numbering`
 /// says which is which.
 void flattenGrid(FuncOp func, NumberingFn numbering);
 
-/// The two ends of that, for callers that replace the ids: a new argument after
-/// them, the number of the work tile; and to drop them, which are unused by now.
-Value addNumber(FuncOp func);
+/// Add an argument after the ids: the number of the work tile. A caller replaces the ids
+/// by what it computes from it and then drops them.
+Value addTileNumber(FuncOp func);
 void dropIds(FuncOp func);
 
 } // namespace mlir::tile

@@ -1,4 +1,4 @@
-//===- MakePersistent.cpp - blocks that run several instances -===//
+//===- MakePersistent.cpp - blocks that run several work tiles -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,18 +7,18 @@
 //
 //   1. find whether all work tiles have loops of the same length: bounds that do
 //      not depend on an id (Grid.cpp);
-//   2. put the body of each role into a loop over numbers of work tiles, and take
-//      the ids from the number: counted by the blocks of the launch, or, where
-//      the lengths differ, taken from a counter by the role that fills rings,
-//      which sends them to the other roles by rings; of several ids, two words that
-//      it made by division, of which one is the last id (PackedTileId.cpp). The
-//      others receive them after the products of the work tile before;
-//   3. give rings of one slot that a work tile fills once another slot, if there is
-//      room: the next work tile's tile comes while this one's is read;
+//   2. put the body of each role into a loop over work tiles. The tile scheduler
+//      is static if the loops have one length: a block steps by the blocks of the
+//      launch. Else it is dynamic: the role that fills rings takes numbers from a
+//      counter and sends them to the other roles through rings, as packed ids if the
+//      grid has several dimensions (PackedTileId.cpp). The others receive them after
+//      the products of the work tile before;
+//   3. give another slot to a ring of one slot that a work tile fills once, if it
+//      fits: the next work tile's data come while this one's are read;
 //   4. make the grid one of one dimension, and limit the blocks of a launch.
 //
 // Rejects a number of blocks that is none. Programs without roles, or with more
-// than rings and turns beside them, stay as they are.
+// than rings and ping-pongs beside them, stay as they are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,8 @@ using namespace mlir::tile;
 // 1. What the program is like
 //===----------------------------------------------------------------------===//
 
-/// The roles of a program that holds no more than them, rings and turns.
+/// Return the roles of a program that holds no more than them, rings and ping-pongs; null if it
+/// holds more.
 static RolesOp rolesOf(FuncOp func) {
   RolesOp roles;
   for (Operation &op : func.getBody().front().without_terminator()) {
@@ -65,25 +66,25 @@ static bool isEven(FuncOp func) {
 /// Return the one role that fills rings from memory, if it does so by the TMA alone and has no
 /// tiles: one thread of it takes numbers. It is ahead of the others, which may fill rings for
 /// what they store.
-static RoleOp findTaker(RolesOp roles) {
-  RoleOp taker;
+static RoleOp findScheduler(RolesOp roles) {
+  RoleOp scheduler;
   bool good = true;
   roles.walk([&](PutOp put) {
     auto role = put->getParentOfType<RoleOp>();
-    good &= put.getCopy() == Copy::tma && (!taker || taker == role);
-    taker = role;
+    good &= put.getCopy() == Copy::tma && (!scheduler || scheduler == role);
+    scheduler = role;
   });
-  if (!taker || !good)
+  if (!scheduler || !good)
     return RoleOp();
-  WalkResult tiles = taker.walk([](Operation *op) {
+  WalkResult tiles = scheduler.walk([](Operation *op) {
     bool tile =
         llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType, SlotType, PendingType>);
     return tile ? WalkResult::interrupt() : WalkResult::advance();
   });
-  return tiles.wasInterrupted() ? RoleOp() : taker;
+  return tiles.wasInterrupted() ? RoleOp() : scheduler;
 }
 
-/// Bytes of the rings and of their barriers.
+/// Return the bytes of the rings and of their barriers.
 static int64_t sharedBytes(FuncOp func) {
   constexpr int64_t kBarriers = 2 * 8;
   int64_t bytes = 0;
@@ -92,7 +93,7 @@ static int64_t sharedBytes(FuncOp func) {
   return bytes;
 }
 
-static RingType numbersType(MLIRContext *context, unsigned bits) {
+static RingType ringTypeOfTiles(MLIRContext *context, unsigned bits) {
   constexpr int64_t kSlots = 2, kPanel = 32;
   return RingType::get(context, kSlots, {1}, IntegerType::get(context, bits),
                        SwizzleAttr::get(context, kPanel, /*ones=*/false));
@@ -110,7 +111,7 @@ static SmallVector<Value> emitNarrowExtents(OpBuilder &b, FuncOp func) {
   });
 }
 
-/// Uses of the ids in the role become those of others (i32).
+/// Replace uses of the ids in the role by others (i32).
 static void replaceIds(OpBuilder &b, RoleOp role, ValueRange ids, ValueRange others) {
   for (auto [old, id] : llvm::zip_equal(ids, others)) {
     Value wide = arith::IndexCastOp::create(b, role.getLoc(), b.getIndexType(), id);
@@ -119,15 +120,15 @@ static void replaceIds(OpBuilder &b, RoleOp role, ValueRange ids, ValueRange oth
   }
 }
 
-/// Makes the grid one of one dimension, whose number each role takes apart: the last id, which
-/// loops mostly depend on, and a word of the others are the parts (PackedTileId.h).
+/// Make the grid one of one dimension, whose number each role takes apart into the last id, which
+/// loops mostly depend on, and a word of the others: a packed id (PackedTileId.h).
 static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
   Location loc = func.getLoc();
   unsigned dims = func.getNumGridDims();
   SmallVector<Value> ids;
   for (unsigned d = 0; d < dims; ++d)
     ids.push_back(func.getInstanceId(d));
-  Value number = addNumber(func);
+  Value number = addTileNumber(func);
   for (RoleOp role : roles) {
     OpBuilder b = OpBuilder::atBlockBegin(&role.getBody().front());
     SmallVector<Value> extents = emitNarrowExtents(b, func);
@@ -136,7 +137,7 @@ static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
     Value skipped = arith::MulIOp::create(b, loc, other, extents.back());
     Value last = arith::SubIOp::create(b, loc, of, skipped);
     Value word;
-    SmallVector<Value> made = emitIdsByWord(b, loc, other, ArrayRef(extents).drop_back(), word);
+    SmallVector<Value> made = delinearizePacked(b, loc, other, ArrayRef(extents).drop_back(), word);
     for (auto [part, value] : llvm::enumerate(std::array{last, word}))
       value.getDefiningOp()->setAttr(TileDialect::kPartAttr, b.getI64IntegerAttr(part));
     made.push_back(last);
@@ -151,7 +152,7 @@ static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
 
 namespace {
 
-/// The count that numbers are taken from, and the number of the launch that it begins with.
+/// The counter that numbers are taken from, and the launch epoch that it begins with.
 struct Counter {
   Value view, tag;
 };
@@ -161,8 +162,8 @@ struct MakePersistent : tile::impl::TileMakePersistentBase<MakePersistent> {
 
   void runOnOperation() override;
   void takeIds(OpBuilder &b, RoleOp role, Value number);
-  void countInstances(RoleOp role);
-  void sendNumbers(RoleOp role, ArrayRef<Value> rings, const Counter &counter);
+  void runStatic(RoleOp role);
+  void schedule(RoleOp role, ArrayRef<Value> rings, const Counter &counter);
   void receive(RoleOp role, Value ring);
   void addSlots(ArrayRef<RingOp> rings);
   Counter addCounter();
@@ -170,14 +171,14 @@ struct MakePersistent : tile::impl::TileMakePersistentBase<MakePersistent> {
   /// The ids of the grid as it was, and the number of the block.
   SmallVector<Value> ids;
   Value block;
-  /// Hold the parts for each role, where they are sent instead of the number.
-  llvm::DenseMap<Operation *, Parts> parts;
+  /// By role, what is sent in place of the number; empty if the number is.
+  llvm::DenseMap<Operation *, PackedTileId> parts;
 };
 
 } // namespace
 
-/// How many work tiles there are (index).
-static Value emitCount(OpBuilder &b, FuncOp func) {
+/// Emit the number of work tiles (index).
+static Value emitTileCount(OpBuilder &b, FuncOp func) {
   SmallVector<Value> extents = emitExtents(b, func);
   Value count = extents.front();
   for (Value extent : ArrayRef(extents).drop_front())
@@ -185,26 +186,26 @@ static Value emitCount(OpBuilder &b, FuncOp func) {
   return count;
 }
 
-/// Uses of the ids in the role become those of the work tile of that number (i32).
+/// Replace uses of the ids in the role by those of the work tile of that number (i32).
 void MakePersistent::takeIds(OpBuilder &b, RoleOp role, Value number) {
   SmallVector<Value> taken{number};
   if (ids.size() > 1)
-    taken = emitIds(b, role.getLoc(), number, emitNarrowExtents(b, getOperation()));
+    taken = delinearize(b, role.getLoc(), number, emitNarrowExtents(b, getOperation()));
   replaceIds(b, role, ids, taken);
 }
 
-/// Moves ops to the end of another block.
+/// Move ops to the end of another block.
 static void moveOps(ArrayRef<Operation *> ops, Block *to) {
   for (Operation *op : ops)
     op->moveBefore(to, to->end());
 }
 
-/// The body as it is; what is put after it stays, when these move.
+/// Return the ops that a role has now.
 static SmallVector<Operation *> opsOf(RoleOp role) {
   return llvm::map_to_vector(role.getBody().front(), [](Operation &op) { return &op; });
 }
 
-/// The op of the block after which a work tile has no products left, and has given back what
+/// Return the op of the block after which a work tile has no products left, and has released what
 /// they read.
 static Operation *lastOfProducts(Block *block) {
   Operation *last = nullptr;
@@ -239,19 +240,19 @@ static bool needsEarly(RoleOp role, ArrayRef<Value> ids) {
   return false;
 }
 
-/// Block b runs b, b + n, b + 2n, ... of n blocks. Ids that are needed early are divided off after
+/// Loop over b, b + n, b + 2n, ... in block b of n. Ids that are needed early are computed after
 /// the products of the work tile before, beside the arithmetic that is left there.
-void MakePersistent::countInstances(RoleOp role) {
+void MakePersistent::runStatic(RoleOp role) {
   Location loc = role.getLoc();
   bool early = ids.size() > 1 && needsEarly(role, ids);
   SmallVector<Operation *> ops = opsOf(role);
   OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
-  Value count = emitCount(b, getOperation());
+  Value count = emitTileCount(b, getOperation());
   Value blocks = BlockCountOp::create(b, loc, b.getIndexType());
   SmallVector<Value> extents, first;
   if (early) {
     extents = emitNarrowExtents(b, getOperation());
-    first = emitIds(b, loc, narrow(b, loc, block), extents);
+    first = delinearize(b, loc, narrow(b, loc, block), extents);
   }
   auto loop = scf::ForOp::create(b, loc, block, count, blocks, first);
   Block *body = loop.getBody();
@@ -271,23 +272,24 @@ void MakePersistent::countInstances(RoleOp role) {
   Operation *last = lastOfProducts(body);
   b.setInsertionPoint(hasProducts(role) ? last->getNextNode() : yield);
   Value next = arith::AddIOp::create(b, loc, loop.getInductionVar(), blocks);
-  yield->setOperands(emitIds(b, loc, narrow(b, loc, next), extents));
+  yield->setOperands(delinearize(b, loc, narrow(b, loc, next), extents));
 }
 
-/// Emit what stands for no work tile.
+/// Emit the packed id that stands for no work tile.
 static Value emitNone(OpBuilder &b, Location loc) {
   return arith::ConstantIntOp::create(b, loc, -1, 64);
 }
 
-/// Return whether the first part, one number for the warp, names a work tile.
-static Value isInstance(OpBuilder &b, Location loc, Value part) {
+/// Emit whether there is a work tile, from its first word, which ptxas proves to be the same for
+/// all lanes.
+static Value isWorkTile(OpBuilder &b, Location loc, Value part) {
   Value none = arith::ConstantIntOp::create(b, loc, -1, 32);
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, part, none);
 }
 
-/// Emits code after the last loop of the block, or of each branch of an if in it; what it
+/// Emit code after the last loop of the block, or of each branch of an if in it; return what it
 /// yields (i32).
-static Value emitBehindLoop(OpBuilder &b, Location loc, Block *block, function_ref<Value()> emit) {
+static Value emitAfterLoop(OpBuilder &b, Location loc, Block *block, function_ref<Value()> emit) {
   OpBuilder::InsertionGuard guard(b);
   auto emitIn = [&](Block *block) {
     b.setInsertionPointToEnd(block);
@@ -317,19 +319,20 @@ static Value emitBehindLoop(OpBuilder &b, Location loc, Block *block, function_r
   return branch.getResult(0);
 }
 
-/// Block b begins with b; what comes after the first numbers is taken from the counter: late, so
-/// that blocks take numbers in the order in which they finish, but before the last copies, which
-/// wait for their slots while memory answers.
+/// Loop over work tiles in the role that schedules them, and send their numbers. Block b begins
+/// with b and takes further numbers from the counter: late, so that blocks take them in the order
+/// in which they finish, but before the last copies, which wait for their slots while memory
+/// answers.
 ///
-/// Every work tile is run by a block that then takes a number, so all blocks together take as
-/// many numbers as there are work tiles. What the counter's word holds before is asked
-/// for at once, and looked at when the first copies are on their way.
-void MakePersistent::sendNumbers(RoleOp role, ArrayRef<Value> rings, const Counter &counter) {
+/// A block takes a number after each work tile, so all blocks together take as many numbers as
+/// there are work tiles. The role reads what the counter holds before at once, and looks at it
+/// when the first copies are on their way.
+void MakePersistent::schedule(RoleOp role, ArrayRef<Value> rings, const Counter &counter) {
   Location loc = role.getLoc();
   SmallVector<Operation *> ops = opsOf(role);
   OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
   Value found = SchedulerPeekOp::create(b, loc, b.getI64Type(), counter.view);
-  Value count = narrow(b, loc, emitCount(b, getOperation()));
+  Value count = narrow(b, loc, emitTileCount(b, getOperation()));
   Value blocks = narrow(b, loc, BlockCountOp::create(b, loc, b.getIndexType()));
   Value first = narrow(b, loc, block);
   SmallVector<Type> types{b.getI32Type()};
@@ -349,11 +352,11 @@ void MakePersistent::sendNumbers(RoleOp role, ArrayRef<Value> rings, const Count
     Value is = more(), zero = arith::ConstantIntOp::create(b, loc, 0, 32);
     Value id = arith::IndexCastOp::create(
         b, loc, b.getIndexType(), arith::SelectOp::create(b, loc, is, numbers.front(), zero));
-    Parts made = emitParts(b, parts.lookup(role), ids.front(), id);
+    PackedTileId made = emitPackedTileId(b, parts.lookup(role), ids.front(), id);
     Value sent = arith::SelectOp::create(b, loc, is, pack(b, loc, made), emitNone(b, loc));
     for (Value ring : rings)
       PutValueOp::create(b, loc, ring, sent);
-    scf::ConditionOp::create(b, loc, isInstance(b, loc, narrow(b, loc, sent)),
+    scf::ConditionOp::create(b, loc, isWorkTile(b, loc, narrow(b, loc, sent)),
                              ValueRange{numbers.front(), made[0], made[1]});
   };
   auto take = [&](OpBuilder &b, Location, ValueRange numbers) {
@@ -362,7 +365,7 @@ void MakePersistent::sendNumbers(RoleOp role, ArrayRef<Value> rings, const Count
       part.replaceAllUsesWith(value);
     takeIds(b, role, number);
     moveOps(ops, b.getInsertionBlock());
-    Value taken = emitBehindLoop(b, loc, b.getInsertionBlock(), [&]() -> Value {
+    Value taken = emitAfterLoop(b, loc, b.getInsertionBlock(), [&]() -> Value {
       Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number, first);
       scf::IfOp::create(b, loc, begins, [&](OpBuilder &b, Location) {
         SchedulerResetOp::create(b, loc, counter.view, found, counter.tag, count);
@@ -377,7 +380,7 @@ void MakePersistent::sendNumbers(RoleOp role, ArrayRef<Value> rings, const Count
   scf::WhileOp::create(b, loc, types, first, send, take);
 }
 
-/// The next numbers of the ring, each i32: the number of a work tile, or its parts.
+/// Emit the next numbers of the ring, each i32: the number of a work tile, or its packed id.
 static SmallVector<Value> emitReceive(OpBuilder &b, Location loc, Value ring) {
   auto type = cast<RingType>(ring.getType());
   auto slot = GetOp::create(b, loc, type.getSlot(), ring);
@@ -388,19 +391,20 @@ static SmallVector<Value> emitReceive(OpBuilder &b, Location loc, Value ring) {
   return llvm::to_vector(unpack(b, loc, number));
 }
 
-/// The next work tile is received after the products of this one: it was sent when their last
-/// tile was on its way, and what the warp waits for goes on beside the arithmetic that is left.
-/// Where a warpgroup has bounds of their own it is received in the end, after the steps of others.
+/// Loop over work tiles in a role that receives their numbers. The next one is received after the
+/// products of this one: it was sent when their last tile was on its way, and the arithmetic that
+/// is left runs beside the wait. Where warpgroups have bounds of their own it is received at the
+/// end, after the steps of others.
 void MakePersistent::receive(RoleOp role, Value ring) {
   Location loc = role.getLoc();
   SmallVector<Operation *> ops = opsOf(role);
   OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
-  Value end = parts.empty() ? narrow(b, loc, emitCount(b, getOperation())) : Value();
+  Value end = parts.empty() ? narrow(b, loc, emitTileCount(b, getOperation())) : Value();
   SmallVector<Value> first = emitReceive(b, loc, ring);
   auto more = [&](OpBuilder &b, Location, ValueRange numbers) {
     Value is = end ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, numbers.front(), end)
                          .getResult()
-                   : isInstance(b, loc, numbers.front());
+                   : isWorkTile(b, loc, numbers.front());
     scf::ConditionOp::create(b, loc, is, numbers);
   };
   auto run = [&](OpBuilder &b, Location, ValueRange numbers) {
@@ -434,7 +438,7 @@ void MakePersistent::receive(RoleOp role, Value ring) {
 // 3. More slots
 //===----------------------------------------------------------------------===//
 
-/// Rings of one slot that TMA fills once in the body of a role.
+/// Collect rings of one slot that TMA fills once in the body of a role.
 static SmallVector<RingOp> filledOnce(FuncOp func) {
   SmallVector<RingOp> found;
   for (auto ring : func.getBody().front().getOps<RingOp>()) {
@@ -470,7 +474,7 @@ void MakePersistent::addSlots(ArrayRef<RingOp> rings) {
 // 4. The launch
 //===----------------------------------------------------------------------===//
 
-/// A count in memory and the number of the launch, as arguments.
+/// Add the counter in memory and the launch epoch as arguments.
 Counter MakePersistent::addCounter() {
   FuncOp func = getOperation();
   Builder b(&getContext());
@@ -501,42 +505,43 @@ void MakePersistent::runOnOperation() {
   if (!roles || func.getNumGridDims() == 0 || func->hasAttr(TileDialect::kBlocksPerSMAttr))
     return;
   auto all = llvm::to_vector(roles.getBody().front().getOps<RoleOp>());
-  RoleOp taker;
+  RoleOp scheduler;
   if (!isEven(func))
-    taker = findTaker(roles);
-  if (taker && func.getNumGridDims() > 1)
+    scheduler = findScheduler(roles);
+  if (scheduler && func.getNumGridDims() > 1)
     splitNumber(func, all);
 
   for (RoleOp role : all)
-    if (auto found = taker && func.getNumGridDims() == 1 ? findParts(role, func.getInstanceId(0))
-                                                         : std::nullopt)
+    if (auto found = scheduler && func.getNumGridDims() == 1
+                         ? findPackedTileId(role, func.getInstanceId(0))
+                         : std::nullopt)
       parts[role] = *found;
   if (parts.size() != all.size())
     parts.clear();
   SmallVector<Value> rings;
-  if (taker) {
+  if (scheduler) {
     OpBuilder b(roles);
     for (size_t i = 1; i < all.size(); ++i)
-      rings.push_back(
-          RingOp::create(b, func.getLoc(), numbersType(&getContext(), parts.empty() ? 32 : 64)));
+      rings.push_back(RingOp::create(b, func.getLoc(),
+                                     ringTypeOfTiles(&getContext(), parts.empty() ? 32 : 64)));
     if (sharedLimit > 0 && sharedBytes(func) > sharedLimit) {
       for (Value ring : rings)
         ring.getDefiningOp()->erase();
-      taker = RoleOp();
+      scheduler = RoleOp();
     }
   }
   addSlots(filledOnce(func));
-  Counter counter = taker ? addCounter() : Counter();
+  Counter counter = scheduler ? addCounter() : Counter();
   for (unsigned d = 0; d < func.getNumGridDims(); ++d)
     ids.push_back(func.getInstanceId(d));
-  block = addNumber(func);
+  block = addTileNumber(func);
   // Extents and ids are read off the grid as it was: the number comes off last.
   const Value *ring = rings.begin();
   for (RoleOp role : all) {
-    if (!taker)
-      countInstances(role);
-    else if (role == taker)
-      sendNumbers(role, rings, counter);
+    if (!scheduler)
+      runStatic(role);
+    else if (role == scheduler)
+      schedule(role, rings, counter);
     else
       receive(role, *ring++);
   }
@@ -547,7 +552,7 @@ void MakePersistent::runOnOperation() {
                 Builder(&getContext()).getI64IntegerAttr(blocksPerSM));
   fa::remarkPassed(*this, func.getLoc(), "persistent")
       << fa::decision("each block runs several work tiles: {0}",
-                      taker ? "it takes their numbers from a counter"
-                            : "as many as there are blocks lie between two")
+                      scheduler ? "it takes their numbers from a counter"
+                                : "as many as there are blocks lie between two")
       << remark::metric("blocksPerSM", blocksPerSM.getValue());
 }

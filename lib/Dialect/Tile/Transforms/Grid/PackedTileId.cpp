@@ -1,13 +1,13 @@
-//===- PackedTileId.cpp - what roles send of an instance -===//
+//===- PackedTileId.cpp - what roles send of a work tile -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From the number of a work tile to its ids there are several divisions, one after the
-// other, hundreds of cycles in which a warpgroup has nothing else to do. So the role
-// that takes the number makes them, for all roles, and sends what comes out.
+// The ids of a work tile follow from its number by several divisions, one after the
+// other: hundreds of cycles in which a warpgroup has nothing else to do. So the role
+// that schedules work tiles divides for all of them, and sends the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ bool tile::isArithmetic(Operation *op) {
          llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
 }
 
-std::optional<Parts> tile::findParts(RoleOp role, Value id) {
-  Parts parts;
+std::optional<PackedTileId> tile::findPackedTileId(RoleOp role, Value id) {
+  PackedTileId parts;
   for (Operation &op : role.getBody().front()) {
     auto part = op.getAttrOfType<IntegerAttr>(TileDialect::kPartAttr);
     if (!part || part.getInt() < 0 || part.getInt() > 1 || op.getNumResults() != 1 ||
@@ -64,16 +64,16 @@ static Value emit(OpBuilder &b, Value value, Block *block, IRMapping &mapping) {
   return mapping.lookup(value);
 }
 
-Parts tile::emitParts(OpBuilder &b, const Parts &parts, Value id, Value other) {
+PackedTileId tile::emitPackedTileId(OpBuilder &b, const PackedTileId &parts, Value id, Value other) {
   IRMapping mapping;
   mapping.map(id, other);
-  Parts made;
+  PackedTileId made;
   for (auto [part, value] : llvm::zip_equal(made, parts))
-    part = emit(b, value, value.getDefiningOp()->getBlock(), mapping);
+    part = mapping.lookupOrDefault(value);
   return made;
 }
 
-Value tile::pack(OpBuilder &b, Location loc, const Parts &parts) {
+Value tile::pack(OpBuilder &b, Location loc, const PackedTileId &parts) {
   constexpr int64_t kBits = 32;
   Value low = arith::ExtUIOp::create(b, loc, b.getI64Type(), parts[0]);
   Value high = arith::ExtUIOp::create(b, loc, b.getI64Type(), parts[1]);
@@ -81,7 +81,7 @@ Value tile::pack(OpBuilder &b, Location loc, const Parts &parts) {
   return arith::OrIOp::create(b, loc, arith::ShLIOp::create(b, loc, high, by), low);
 }
 
-Parts tile::unpack(OpBuilder &b, Location loc, Value packed) {
+PackedTileId tile::unpack(OpBuilder &b, Location loc, Value packed) {
   constexpr int64_t kBits = 32;
   Value by = arith::ConstantIntOp::create(b, loc, kBits, 64);
   Value high = arith::ShRUIOp::create(b, loc, packed, by);

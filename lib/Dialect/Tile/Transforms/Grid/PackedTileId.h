@@ -1,4 +1,4 @@
-//===- PackedTileId.h - what roles send of an instance -----------*- C++ -*-===//
+//===- PackedTileId.h - what roles send of a work tile -----------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,24 +14,24 @@
 
 namespace mlir::tile {
 
-/// The two numbers of a role that Grid.h's TileDialect::kPartAttr names.
-using Parts = std::array<Value, 2>;
+/// The two words (i32) of a work tile's ids, which TileDialect::kPartAttr marks in a role.
+using PackedTileId = std::array<Value, 2>;
 
-/// Those of a role; none where one is missing, or where the role takes anything else
-/// from the id.
-std::optional<Parts> findParts(RoleOp role, Value id);
+/// Find the words of a role; return none where one is missing, or where the role computes
+/// anything else from the id.
+std::optional<PackedTileId> findPackedTileId(RoleOp role, Value id);
 
-/// The parts for another id (index), by the ops of the role that compute them.
-Parts emitParts(OpBuilder &b, const Parts &parts, Value id, Value other);
+/// Emit the words for another id (index), by the ops of the role that compute them.
+PackedTileId emitPackedTileId(OpBuilder &b, const PackedTileId &parts, Value id, Value other);
 
-/// Two numbers (i32) as one (i64), and back.
-Value pack(OpBuilder &b, Location loc, const Parts &parts);
-Parts unpack(OpBuilder &b, Location loc, Value packed);
+/// Pack the two words into one of 64 bits, and unpack them.
+Value pack(OpBuilder &b, Location loc, const PackedTileId &parts);
+PackedTileId unpack(OpBuilder &b, Location loc, Value packed);
 
 /// Return whether the op only computes numbers from numbers.
 bool isArithmetic(Operation *op);
 
-/// Moves integer arithmetic of a block down to where it is used first.
+/// Move integer arithmetic of a block down to its first use.
 void sinkArithmetic(Block &block);
 
 } // namespace mlir::tile

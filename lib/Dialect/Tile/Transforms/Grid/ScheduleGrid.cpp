@@ -1,20 +1,20 @@
-//===- ScheduleGrid.cpp - the order in which instances start -===//
+//===- ScheduleGrid.cpp - the order in which work tiles start -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-//   1. find the loops whose trip count depends on the last work tile id, and
+//   1. find the loops whose trip count depends on the last id of the grid, and
 //      whether it grows or shrinks with it: rising and falling are followed
 //      through the arithmetic of the bounds (Grid.cpp);
 //   2. without sections, where it grows, reverse the last id;
 //   3. with sections, find how many work tiles of the other dimensions one has
-//      (what their loops load stays in the cache), and count work tiles in
+//      (what their loops load stays in L2), and count work tiles in
 //      another order: section, last id (the longest first), member.
 //
 // Rejects nothing. Loops whose trip count goes both ways leave the order as it is: those of a
-// band load much the same as those of the work tile before, which run at the same time.
+// band load much the same as the work tile before, which runs at the same time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ static bool dependsOn(Value value, Value id, llvm::DenseSet<Value> &seen) {
          llvm::any_of(op->getOperands(), [&](Value v) { return dependsOn(v, id, seen); });
 }
 
-/// The loads in loops that are about the same for all work tiles that differ in
+/// Collect the loads in loops that are about the same for all work tiles that differ in
 /// this id only, one a view.
 static SmallVector<LoadOp> sharedLoads(FuncOp func, Value id) {
   SmallVector<LoadOp> loads;
@@ -65,7 +65,7 @@ static SmallVector<LoadOp> sharedLoads(FuncOp func, Value id) {
   return loads;
 }
 
-/// Bytes of what the loads run over, at most 2^31 - 1 (i32).
+/// Emit the bytes that the loads run over, at most 2^31 - 1 (i32).
 static Value emitBytes(OpBuilder &b, Location loc, ArrayRef<LoadOp> loads) {
   Value bytes = arith::ConstantIndexOp::create(b, loc, 0);
   for (LoadOp load : loads) {
@@ -158,7 +158,7 @@ void ScheduleGrid::reverse(FuncOp func) {
   id.replaceAllUsesExcept(reversed, reversed);
 }
 
-/// Work tiles of the other dimensions in a section, of `count` in all.
+/// Emit the work tiles of the other dimensions in a section, of `count` in all.
 Value ScheduleGrid::emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> shared, Value count) {
   Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
   Value members = arith::ConstantIntOp::create(b, loc, section, 32);
@@ -167,7 +167,7 @@ Value ScheduleGrid::emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> sha
     Value bytes = arith::MaxUIOp::create(b, loc, emitBytes(b, loc, shared), one);
     members = arith::MaxUIOp::create(b, loc, arith::DivUIOp::create(b, loc, fits, bytes), one);
   }
-  // So that the work tiles of a section are not more than 32 bits count.
+  // A section then has no more work tiles than 32 bits count.
   return arith::MinUIOp::create(b, loc, members, count);
 }
 
@@ -189,7 +189,7 @@ SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
   Value member = arith::SubIOp::create(b, loc, inside, arith::MulIOp::create(b, loc, place, size));
   Value other = arith::AddIOp::create(b, loc, first, member);
   Value word;
-  SmallVector<Value> ids = emitIdsByWord(b, loc, other, extents.drop_back(), word);
+  SmallVector<Value> ids = delinearizePacked(b, loc, other, extents.drop_back(), word);
   if (reversed) {
     Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
     Value last = arith::SubIOp::create(b, loc, tiles, one);
