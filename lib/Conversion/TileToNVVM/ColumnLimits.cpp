@@ -59,13 +59,13 @@ private:
   Value constants(function_ref<int64_t(int64_t)> ofRegister);
   SmallVector<std::pair<int64_t, int64_t>> places();
   int64_t numWords() const { return llvm::divideCeil(tile::extentOf(modes), kBits); }
-  Value firstColumn() { return e.here(e.threadOffset(layout, 1)); }
+  Value firstColumn() { return e.pinToUse(e.threadOffset(layout, 1)); }
 
   Emitter &e;
   ImplicitLocOpBuilder &b;
   tile::ColumnsBetweenOp op;
   const Layout &layout, &rows;
-  /// How the columns of a row stand in a thread, by strides; none where they cannot be counted.
+  /// Return how the columns of a row stand in a thread, by strides; none if they cannot be counted.
   SmallVector<Mode> modes;
 };
 
@@ -91,7 +91,7 @@ bool ColumnLimits::findModes() {
   return true;
 }
 
-/// How far what is below the limit of a row reaches from the thread's first column: not less
+/// Emit how far what is below the limit of a row reaches from the thread's first column: not less
 /// than 0. What may overflow is raised before it is subtracted from, else after that, which
 /// is one instruction.
 Value ColumnLimits::reachOf(Value limit, int64_t row, Value first) {
@@ -106,7 +106,7 @@ Value ColumnLimits::reachOf(Value limit, int64_t row, Value first) {
   return arith::MinSIOp::create(b, value, e.i32(endOf(modes)));
 }
 
-/// How many columns of the modes are less than `reach`, which is at most their end.
+/// Count the columns of the modes that are less than `reach`, which is at most their end.
 Value ColumnLimits::count(Value reach, ArrayRef<Mode> modes) {
   const Mode &last = modes.back();
   ArrayRef<Mode> before = modes.drop_back();
@@ -142,7 +142,7 @@ Value ColumnLimits::constants(function_ref<int64_t(int64_t)> ofRegister) {
   return arith::ConstantOp::create(b, DenseElementsAttr::get(type, values));
 }
 
-/// Numbers of which each register of the row asks one bit.
+/// Return numbers of which each register of the row tests one bit.
 SmallVector<Value> ColumnLimits::bitsOfRow(int64_t row, Value first) {
   auto countBelow = [&](Value limit) {
     return limit ? count(reachOf(limit, row, first), modes) : Value();

@@ -41,7 +41,7 @@ class Emitter {
 public:
   explicit Emitter(tile::FuncOp func) : source(func), b(func.getLoc(), func->getContext()) {}
 
-  /// Writes the kernel into `module`; errors are diagnostics.
+  /// Write the kernel into `module`; errors are diagnostics.
   LogicalResult run(Block *module);
 
 private:
@@ -87,7 +87,7 @@ private:
   LogicalResult emitRandomBits(tile::RandomBitsOp op);
 
   //===--- Memory (Memory.cpp, SharedMemory.cpp) ---===//
-  /// Calls `body` with each access of a thread's part of a tile in memory: its
+  /// Call `body` with each access of a thread's part of a tile in memory: its
   /// first register, how many, the address, and when (null: always).
   using AccessFn = llvm::function_ref<void(int64_t, int64_t, Value, Value)>;
   void forEachAccess(const ViewParts &view, OperandRange indices, ArrayRef<int64_t> dims,
@@ -100,6 +100,12 @@ private:
   void declareShared();
   LogicalResult emitSlotAt(tile::SlotAtOp op);
   LogicalResult emitCopy(tile::CopyOp op);
+  struct ChunkCopy;
+  struct Chunk;
+  ChunkCopy startCopy(tile::CopyOp op);
+  void findSource(const ChunkCopy &copy, Value row, Value column, Chunk &chunk);
+  void copyAsync(const ChunkCopy &copy, const Chunk &chunk);
+  void copyByRegisters(const ChunkCopy &copy, const Chunk &chunk);
   Value sharedOffset(tile::SlotType slot, Value row, Value column);
   Value sharedPlace(Value slot, tile::SlotType type, const tile::Layout &layout, int64_t reg);
   void storeShared(Value address, int64_t offset, Value value, Value predicate);
@@ -172,7 +178,7 @@ private:
                          ValueRange operands, bool sideEffects);
   /// An i32 that LLVM takes for new here: else it would compute what follows from
   /// it once, before a loop, and keep all of that in registers.
-  Value here(Value value);
+  Value pinToUse(Value value);
   /// Return what lane 0 has, an i32, in all lanes of the warp.
   Value uniform(Value value);
   /// Return whether an index is in range; null where that is known.
@@ -186,7 +192,7 @@ private:
   ImplicitLocOpBuilder b;
   IRMapping values;
   DenseMap<Value, ViewParts> views;
-  /// Where rings and arrays of barriers start in shared memory.
+  /// Addresses in shared memory at which rings and arrays of barriers start.
   DenseMap<Value, int64_t> rings, barriers;
   /// Thread and warp are numbered in the role; so many warps run it.
   Value thread, lane, warp, shared;

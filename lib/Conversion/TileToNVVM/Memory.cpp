@@ -145,7 +145,7 @@ void Emitter::storeGlobal(Value address, Value value, Value predicate) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// How many registers, from each multiple of it on, stand side by side in
+/// Return how many registers, from each multiple of it on, stand side by side in
 /// memory, are aligned, and are all in range or none.
 static int64_t accessWidth(const ViewParts &view, ArrayRef<Value> starts, ArrayRef<int64_t> dims,
                            const Layout &layout) {
@@ -196,7 +196,8 @@ void Emitter::forEachAccess(const ViewParts &view, OperandRange indices, ArrayRe
   for (auto [k, dim] : llvm::enumerate(dims))
     whole.push_back(isWhole(starts[dim], view.sizes[dim], layout, k));
   for (auto [k, dim] : llvm::enumerate(dims))
-    starts[dim] = b.createOrFold<arith::AddIOp>(starts[dim], toI64(here(threadOffset(layout, k))));
+    starts[dim] =
+        b.createOrFold<arith::AddIOp>(starts[dim], toI64(pinToUse(threadOffset(layout, k))));
   for (int64_t d = 0; d < static_cast<int64_t>(starts.size()); ++d)
     if (!llvm::is_contained(dims, d))
       predicate = both(predicate, inRange(starts[d], view.sizes[d]));

@@ -57,7 +57,7 @@ static bool hasQuads(const Layout &layout) {
   return layout.getLane() == ArrayRef<tile::Mode>{{4, {0, 2}}, {8, {1, 0}}};
 }
 
-/// How many warps share the columns of each row.
+/// Return how many warps share the columns of each row.
 static int64_t warpsBeside(const Layout &layout) {
   int64_t beside = 1;
   for (const tile::Mode &mode : layout.getWarp())
@@ -148,7 +148,7 @@ private:
   SmallVector<int64_t> rowBlocks;
   /// The register at a place, from the thread's first one.
   std::map<Coords, int64_t> accRegs, aRegs;
-  /// Where the thread's part of a and b starts in shared memory.
+  /// Addresses in shared memory at which the thread's part of a and b starts.
   Value aBase;
   SmallVector<Value, 2> bBases;
   SmallVector<Value> sums;
@@ -272,7 +272,7 @@ Words MmaProduct::loadMatrices(Value base, int64_t offset, bool transpose) {
 
 void MmaProduct::findOperandA(const Layout &acc) {
   if (slotA)
-    aBase = e.here(
+    aBase = e.pinToUse(
         matrixRows(b, e.lane, e.get(op.getA()), slotA, e.digits(e.warp, acc.getWarp(), 0), 0));
 }
 
@@ -316,7 +316,7 @@ void MmaProduct::findOperandB(const Layout &acc) {
       Value term = slotA ? arith::AddIOp::create(b, t, i32(4 * half))
                          : arith::AddIOp::create(b, arith::MulIOp::create(b, t, i32(2)), i32(half));
       Value place = transposed ? e.sharedOffset(slotB, g, term) : e.sharedOffset(slotB, term, g);
-      bBases.push_back(e.here(arith::AddIOp::create(b, slot, place)));
+      bBases.push_back(e.pinToUse(arith::AddIOp::create(b, slot, place)));
     }
     return;
   }
@@ -329,7 +329,7 @@ void MmaProduct::findOperandB(const Layout &acc) {
     base = arith::AddIOp::create(b, base,
                                  arith::MulIOp::create(b, panel, i32(slotB.getShape()[0] * width)));
   }
-  bBases.push_back(e.here(base));
+  bBases.push_back(e.pinToUse(base));
 }
 
 /// The words for 16 columns: two instructions' worth.

@@ -101,123 +101,177 @@ struct Chunks {
 
 } // namespace
 
+/// The facts that all chunks of a copy have in common.
+struct Emitter::ChunkCopy {
+  tile::CopyOp op;
+  const ViewParts &view;
+  tile::SlotType slot;
+  Chunks chunks;
+  /// The view's dimensions that the tile's rows and columns run along; no rows if it is flat.
+  int64_t rowDim, columnDim;
+  SmallVector<Value> starts;
+  /// True if the dimensions beside these are in range; null if there are none. Rows of the tile
+  /// that are in range, in 32 bits: less to keep in registers. The first is null if it is 0.
+  Value common, firstRow, lastRow;
+  /// True if all columns are in range: the tile starts at 0 and is no wider than the view.
+  bool whole;
+
+  bool isFlat() const { return rowDim < 0; }
+};
+
+/// A chunk: where it comes from and goes to.
+struct Emitter::Chunk {
+  Value from, to;
+  /// Bytes behind `to`.
+  int64_t immediate;
+  /// The column of the view; whether its row is in range and whether it is one of the tile; null
+  /// where that is so.
+  Value column, inRows, inTile;
+};
+
+Emitter::ChunkCopy Emitter::startCopy(tile::CopyOp op) {
+  tile::SlotType slot = op.getSlot().getType();
+  bool flat = slot.getShape().size() == 1;
+  ChunkCopy copy{op,
+                 views[op.getSource()],
+                 slot,
+                 Chunks(slot, 32 * warps),
+                 flat ? -1 : op.getDims()[0],
+                 op.getDims().back(),
+                 {},
+                 {},
+                 {},
+                 {},
+                 false};
+  for (Value index : op.getIndices())
+    copy.starts.push_back(get(index));
+  for (int64_t d = 0; d < static_cast<int64_t>(copy.starts.size()); ++d)
+    if (d != copy.rowDim && d != copy.columnDim)
+      copy.common = both(copy.common, inRange(copy.starts[d], copy.view.sizes[d]));
+  APInt start, size;
+  copy.whole = matchPattern(copy.starts[copy.columnDim], m_ConstantInt(&start)) && start.isZero() &&
+               matchPattern(copy.view.sizes[copy.columnDim], m_ConstantInt(&size)) &&
+               size.getSExtValue() >= slot.getShape().back() &&
+               slot.getShape().back() % copy.chunks.elements == 0;
+  if (flat)
+    return copy;
+  auto clamped = [&](Value row) -> Value {
+    row = arith::MaxSIOp::create(b, row, i64(0));
+    row = arith::MinSIOp::create(b, row, i64(slot.getShape()[0]));
+    return arith::TruncIOp::create(b, b.getI32Type(), row);
+  };
+  Value first = copy.starts[copy.rowDim];
+  copy.lastRow = clamped(arith::SubIOp::create(b, copy.view.sizes[copy.rowDim], first));
+  if (!tile::isNonNegative(op.getIndices()[copy.rowDim]))
+    copy.firstRow = clamped(arith::SubIOp::create(b, i64(0), first));
+  return copy;
+}
+
+/// Copy a chunk by cp.async, which fills with 0 what is out of range.
+void Emitter::copyAsync(const ChunkCopy &copy, const Chunk &chunk) {
+  Value bytes = i32(16);
+  if (!copy.whole) {
+    Value left = arith::SubIOp::create(b, copy.view.sizes[copy.columnDim], chunk.column);
+    left = arith::MaxSIOp::create(b, left, i64(0));
+    left = arith::MinSIOp::create(b, left, i64(copy.chunks.elements));
+    bytes = arith::TruncIOp::create(b, b.getI32Type(), left);
+    bytes = arith::MulIOp::create(b, bytes, i32(16 / copy.chunks.elements));
+  }
+  if (chunk.inRows)
+    bytes = arith::SelectOp::create(b, chunk.inRows, bytes, i32(0));
+  Value run = chunk.inTile ? chunk.inTile : Value(arith::ConstantIntOp::create(b, 1, 1));
+  ptx("@$3 cp.async.cg.shared.global [$0+" + std::to_string(chunk.immediate) + "], [$1], 16, $2;",
+      "r,l,r,b", {}, {chunk.to, chunk.from, bytes, run}, true);
+}
+
+/// Copy a chunk by registers: element by element, since nothing is known to be aligned.
+void Emitter::copyByRegisters(const ChunkCopy &copy, const Chunk &chunk) {
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < copy.chunks.elements; ++i) {
+    Value index = b.createOrFold<arith::AddIOp>(chunk.column, i64(i));
+    Value readable = both(both(chunk.inRows, chunk.inTile),
+                          copy.whole ? Value() : inRange(index, copy.view.sizes[copy.columnDim]));
+    Value place = LLVM::GEPOp::create(b, chunk.from.getType(), copy.view.element, chunk.from,
+                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    elements.push_back(loadGlobal(place, readable, copy.view.element, copy.view.written));
+  }
+  auto type = VectorType::get(copy.chunks.elements, copy.view.element);
+  storeShared(chunk.to, chunk.immediate, fromElements(type, elements), chunk.inTile);
+}
+
 LogicalResult Emitter::emitCopy(tile::CopyOp op) {
   if (op.getCopy() == tile::Copy::tma)
     return emitTensorCopy(op);
-  const ViewParts &view = views[op.getSource()];
-  tile::SlotType slot = op.getSlot().getType();
-  bool flat = slot.getShape().size() == 1;
-  int64_t rowDim = flat ? -1 : op.getDims()[0], columnDim = op.getDims().back();
-  Chunks chunks(slot, 32 * warps);
-
-  SmallVector<Value> starts;
-  for (Value index : op.getIndices())
-    starts.push_back(get(index));
-  Value common;
-  for (int64_t d = 0; d < static_cast<int64_t>(starts.size()); ++d)
-    if (d != rowDim && d != columnDim)
-      common = both(common, inRange(starts[d], view.sizes[d]));
-
-  // The rows of the tile that are in range, in 32 bits: less to keep in registers.
-  Value firstRow, lastRow;
-  if (!flat) {
-    auto clamped = [&](Value row) -> Value {
-      row = arith::MaxSIOp::create(b, row, i64(0));
-      row = arith::MinSIOp::create(b, row, i64(slot.getShape()[0]));
-      return arith::TruncIOp::create(b, b.getI32Type(), row);
-    };
-    Value start = starts[rowDim];
-    lastRow = clamped(arith::SubIOp::create(b, view.sizes[rowDim], start));
-    if (!tile::isNonNegative(op.getIndices()[rowDim]))
-      firstRow = clamped(arith::SubIOp::create(b, i64(0), start));
-  }
-  Value thread = here(this->thread);
+  ChunkCopy copy = startCopy(op);
+  const Chunks &chunks = copy.chunks;
+  Value thread = pinToUse(this->thread);
   Value row0 = arith::DivUIOp::create(b, thread, i32(chunks.perRow));
   Value column0 = arith::MulIOp::create(b, arith::RemUIOp::create(b, thread, i32(chunks.perRow)),
                                         i32(chunks.elements));
-  Value place0, from;
+  Chunk chunk{};
+  Value place0;
   for (int64_t first = 0; first < chunks.count; first += chunks.threads) {
-    Value chunk, row = row0, column = column0, to, inTile;
-    int64_t moved = first / chunks.threads * chunks.step, immediate = 0;
+    Value number, row = row0, column = column0;
+    int64_t moved = first / chunks.threads * chunks.step;
+    chunk.immediate = 0;
+    chunk.inTile = Value();
     if (first != 0 || first + chunks.threads > chunks.count)
-      chunk = arith::AddIOp::create(b, thread, i32(first));
+      number = arith::AddIOp::create(b, thread, i32(first));
     if (first + chunks.threads > chunks.count)
-      inTile = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, chunk, i32(chunks.count));
+      chunk.inTile = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number, i32(chunks.count));
     if (chunks.regular && first != 0) {
       row = arith::AddIOp::create(b, row0, i32(moved));
     } else if (first != 0) {
-      row = arith::DivUIOp::create(b, chunk, i32(chunks.perRow));
-      column = arith::MulIOp::create(b, arith::RemUIOp::create(b, chunk, i32(chunks.perRow)),
+      row = arith::DivUIOp::create(b, number, i32(chunks.perRow));
+      column = arith::MulIOp::create(b, arith::RemUIOp::create(b, number, i32(chunks.perRow)),
                                      i32(chunks.elements));
     }
     if (!place0 || !chunks.keepsSwizzle()) {
-      to = arith::AddIOp::create(b, get(op.getSlot()), sharedOffset(slot, row, column));
-      place0 = to;
+      chunk.to = arith::AddIOp::create(b, get(op.getSlot()), sharedOffset(copy.slot, row, column));
+      place0 = chunk.to;
     } else {
-      to = place0;
-      immediate = moved * slot.getLayout().getBytes();
+      chunk.to = place0;
+      chunk.immediate = moved * copy.slot.getLayout().getBytes();
     }
-
-    SmallVector<Value> at = starts;
-    Value inRows = common;
-    if (!flat) {
-      at[rowDim] = arith::AddIOp::create(b, starts[rowDim], toI64(row));
-      inRows = both(inRows, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, lastRow));
-      if (firstRow)
-        inRows = both(inRows, arith::CmpIOp::create(b, arith::CmpIPredicate::uge, row, firstRow));
-    }
-    at[columnDim] = b.createOrFold<arith::AddIOp>(starts[columnDim], toI64(column));
-    // A chunk of 16 bytes lies on one side of the row's start.
-    if (op.getCopy() == tile::Copy::cp_async && !tile::isNonNegative(op.getIndices()[columnDim]))
-      inRows =
-          both(inRows, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, at[columnDim], i64(0)));
-    if (!from || !chunks.regular) {
-      from = elementAddress(view, at);
-    } else {
-      Value step = arith::MulIOp::create(b, view.strides[rowDim], i64(chunks.step));
-      from =
-          LLVM::GEPOp::create(b, from.getType(), view.element, from, ArrayRef<LLVM::GEPArg>{step});
-    }
-    // How many elements of the chunk are in range: all, where the tile starts
-    // at 0 and is no wider than the view.
-    APInt start, size;
-    bool whole = matchPattern(starts[columnDim], m_ConstantInt(&start)) && start.isZero() &&
-                 matchPattern(view.sizes[columnDim], m_ConstantInt(&size)) &&
-                 size.getSExtValue() >= slot.getShape().back() &&
-                 slot.getShape().back() % chunks.elements == 0;
-    if (op.getCopy() == tile::Copy::cp_async) {
-      Value bytes = i32(16);
-      if (!whole) {
-        Value left = arith::SubIOp::create(b, view.sizes[columnDim], at[columnDim]);
-        left = arith::MaxSIOp::create(b, left, i64(0));
-        left = arith::MinSIOp::create(b, left, i64(chunks.elements));
-        bytes = arith::TruncIOp::create(b, b.getI32Type(), left);
-        bytes = arith::MulIOp::create(b, bytes, i32(16 / chunks.elements));
-      }
-      if (inRows)
-        bytes = arith::SelectOp::create(b, inRows, bytes, i32(0));
-      Value run = inTile ? inTile : Value(arith::ConstantIntOp::create(b, 1, 1));
-      ptx("@$3 cp.async.cg.shared.global [$0+" + std::to_string(immediate) + "], [$1], 16, $2;",
-          "r,l,r,b", {}, {to, from, bytes, run}, true);
-      continue;
-    }
-    // By registers: element by element, since nothing is known to be aligned.
-    SmallVector<Value> elements;
-    for (int64_t i = 0; i < chunks.elements; ++i) {
-      Value index = b.createOrFold<arith::AddIOp>(at[columnDim], i64(i));
-      Value readable =
-          both(both(inRows, inTile), whole ? Value() : inRange(index, view.sizes[columnDim]));
-      Value place = LLVM::GEPOp::create(b, from.getType(), view.element, from,
-                                        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
-      elements.push_back(loadGlobal(place, readable, view.element, view.written));
-    }
-    auto type = VectorType::get(chunks.elements, view.element);
-    storeShared(to, immediate, fromElements(type, elements), inTile);
+    findSource(copy, row, column, chunk);
+    if (op.getCopy() == tile::Copy::cp_async)
+      copyAsync(copy, chunk);
+    else
+      copyByRegisters(copy, chunk);
   }
   return success();
 }
 
-/// Stores a vector of 2, 4, 8 or 16 bytes.
+/// Set where the chunk at a row and column of the tile comes from, and whether that is in range.
+/// The address follows from that of the chunk before where chunks are regular.
+void Emitter::findSource(const ChunkCopy &copy, Value row, Value column, Chunk &chunk) {
+  SmallVector<Value> at = copy.starts;
+  Value inRows = copy.common;
+  if (!copy.isFlat()) {
+    at[copy.rowDim] = arith::AddIOp::create(b, copy.starts[copy.rowDim], toI64(row));
+    inRows = both(inRows, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, copy.lastRow));
+    if (copy.firstRow)
+      inRows =
+          both(inRows, arith::CmpIOp::create(b, arith::CmpIPredicate::uge, row, copy.firstRow));
+  }
+  chunk.column = at[copy.columnDim] =
+      b.createOrFold<arith::AddIOp>(copy.starts[copy.columnDim], toI64(column));
+  // A chunk of 16 bytes lies on one side of the row's start.
+  tile::CopyOp op = copy.op;
+  if (op.getCopy() == tile::Copy::cp_async && !tile::isNonNegative(op.getIndices()[copy.columnDim]))
+    inRows =
+        both(inRows, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, chunk.column, i64(0)));
+  chunk.inRows = inRows;
+  if (!chunk.from || !copy.chunks.regular) {
+    chunk.from = elementAddress(copy.view, at);
+    return;
+  }
+  Value step = arith::MulIOp::create(b, copy.view.strides[copy.rowDim], i64(copy.chunks.step));
+  chunk.from = LLVM::GEPOp::create(b, chunk.from.getType(), copy.view.element, chunk.from,
+                                   ArrayRef<LLVM::GEPArg>{step});
+}
+
+/// Store a vector of 2, 4, 8 or 16 bytes.
 void Emitter::storeShared(Value address, int64_t offset, Value value, Value predicate) {
   auto type = cast<VectorType>(value.getType());
   int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;

@@ -153,7 +153,7 @@ SmallVector<Value> Emitter::ptx(StringRef text, StringRef constraints, TypeRange
   return values;
 }
 
-Value Emitter::here(Value value) {
+Value Emitter::pinToUse(Value value) {
   return ptx("mov.b32 $0, $1;", "=r,r", b.getI32Type(), value, true)[0];
 }
 

@@ -140,7 +140,7 @@ FailureOr<std::pair<Value, Value>> Emitter::splitNumbers(tile::IotaOp iota, Valu
     steps.push_back(b.getI32IntegerAttr(tile->offsetOfReg(r).back()));
   Value constant =
       arith::ConstantOp::create(b, DenseElementsAttr::get(type.clone(b.getI32Type()), steps));
-  return std::pair(here(threadOffset(*numbers, 0)), constant);
+  return std::pair(pinToUse(threadOffset(*numbers, 0)), constant);
 }
 
 /// number < limit: the constant part of the number < limit - the thread's, so that no number
@@ -161,7 +161,7 @@ FailureOr<bool> Emitter::emitCompareNumbers(Operation *op) {
   return true;
 }
 
-/// Numbers as floats: of columns repeated along `dim` 0 of a tile, or of its rows.
+/// Emit numbers as floats: of columns repeated along `dim` 0 of a tile, or of its rows.
 static tile::IotaOp floatNumbers(Value value) {
   if (auto broadcast = value.getDefiningOp<tile::BroadcastOp>();
       broadcast && broadcast.getDim() == 0)
@@ -198,7 +198,8 @@ FailureOr<bool> Emitter::emitSumWithNumbers(Operation *op) {
     FailureOr<Layout> layout = layoutOf(numbers.getResult());
     if (failed(layout))
       return failure();
-    return Value(arith::UIToFPOp::create(b, type.getElementType(), here(threadOffset(*layout, 0))));
+    return Value(
+        arith::UIToFPOp::create(b, type.getElementType(), pinToUse(threadOffset(*layout, 0))));
   };
   FailureOr<Value> column = ofThread(columns);
   if (failed(column))
@@ -259,7 +260,7 @@ LogicalResult Emitter::emitIota(tile::IotaOp op) {
   if (failed(layout))
     return failure();
   auto type = cast<VectorType>(convert(op.getResult().getType()));
-  Value start = get(op.getStart()), offset = here(threadOffset(*layout, 0));
+  Value start = get(op.getStart()), offset = pinToUse(threadOffset(*layout, 0));
   unsigned width = type.getElementTypeBitWidth();
   if (width > 32)
     offset = arith::ExtUIOp::create(b, type.getElementType(), offset);
