@@ -24,6 +24,7 @@
 
 #include "Grid.h"
 #include "PackedTileId.h"
+#include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
@@ -225,19 +226,14 @@ static Operation *lastOfProducts(Block *block) {
 static bool needsEarly(RoleOp role, ArrayRef<Value> ids) {
   Block *block = &role.getBody().front();
   Operation *last = lastOfProducts(block);
-  SmallVector<Value> left(ids);
-  llvm::DenseSet<Operation *> seen;
-  while (last && !left.empty())
-    for (Operation *user : left.pop_back_val().getUsers()) {
-      if (!role->isProperAncestor(user) || !seen.insert(user).second)
-        continue;
-      Operation *at = block->findAncestorOpInBlock(*user);
-      if (at == user && isArithmetic(user))
-        llvm::append_range(left, user->getResults());
-      else if (!last->isBeforeInBlock(at))
-        return true;
-    }
-  return false;
+  return last && llvm::any_of(ids, [&](Value id) {
+           return visitUsers(id, role, [&](Operation *user) {
+             Operation *at = block->findAncestorOpInBlock(*user);
+             if (at == user && isArithmetic(user))
+               return WalkResult::advance();
+             return last->isBeforeInBlock(at) ? WalkResult::skip() : WalkResult::interrupt();
+           });
+         });
 }
 
 /// Loop over b, b + n, b + 2n, ... in block b of n. Ids that are needed early are computed after

@@ -13,6 +13,7 @@
 
 #include "PackedTileId.h"
 #include "Grid.h"
+#include "fa/Dialect/Tile/IR/Slice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -37,36 +38,24 @@ std::optional<PackedTileId> tile::findPackedTileId(RoleOp role, Value id) {
   if (!parts[0] || !parts[1])
     return std::nullopt;
   // From the id there is no way to anything else.
-  SmallVector<Value> left{id};
-  llvm::DenseSet<Operation *> seen;
-  while (!left.empty())
-    for (Operation *user : left.pop_back_val().getUsers()) {
-      if (!role->isProperAncestor(user) || !seen.insert(user).second ||
-          llvm::is_contained(parts, user->getNumResults() ? user->getResult(0) : Value()))
-        continue;
-      if (!isArithmetic(user) || user->getParentOp() != role)
-        return std::nullopt;
-      llvm::append_range(left, user->getResults());
-    }
-  return parts;
+  bool others = visitUsers(id, role, [&](Operation *user) {
+    if (llvm::is_contained(parts, user->getNumResults() ? user->getResult(0) : Value()))
+      return WalkResult::skip();
+    return isArithmetic(user) && user->getParentOp() == role ? WalkResult::advance()
+                                                             : WalkResult::interrupt();
+  });
+  return others ? std::nullopt : std::optional(parts);
 }
 
-/// Copies what the value is computed from in the block, and the value.
-static Value emit(OpBuilder &b, Value value, Block *block, IRMapping &mapping) {
-  if (Value done = mapping.lookupOrNull(value))
-    return done;
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getBlock() != block)
-    return value;
-  for (Value operand : op->getOperands())
-    mapping.map(operand, emit(b, operand, block, mapping));
-  b.clone(*op, mapping)->removeAttr(TileDialect::kPartAttr);
-  return mapping.lookup(value);
-}
-
-PackedTileId tile::emitPackedTileId(OpBuilder &b, const PackedTileId &parts, Value id, Value other) {
+PackedTileId tile::emitPackedTileId(OpBuilder &b, const PackedTileId &parts, Value id,
+                                    Value other) {
+  auto role = parts.front().getDefiningOp()->getParentOfType<RoleOp>();
+  Slice slice(role, [&](Value value) { return value == id ? Value() : value; });
+  slice.add(parts);
   IRMapping mapping;
   mapping.map(id, other);
+  for (Operation *op : slice.getOps())
+    b.clone(*op, mapping)->removeAttr(TileDialect::kPartAttr);
   PackedTileId made;
   for (auto [part, value] : llvm::zip_equal(made, parts))
     part = mapping.lookupOrDefault(value);

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Grid.h"
+#include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,14 +38,12 @@ using namespace mlir::tile;
 // What work tiles share
 //===----------------------------------------------------------------------===//
 
-/// Return whether the value is computed from the id. What loops carry and count is taken
-/// not to be: it goes over the same range for all, or about.
-static bool dependsOn(Value value, Value id, llvm::DenseSet<Value> &seen) {
-  if (value == id)
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && seen.insert(value).second &&
-         llvm::any_of(op->getOperands(), [&](Value v) { return dependsOn(v, id, seen); });
+/// Return whether the values are computed from the id. What loops carry and count is taken
+/// not to be: it goes over the same range for all work tiles, or about.
+static bool dependOn(FuncOp func, ValueRange values, Value id) {
+  Slice slice(func, [](Value value) { return isa<BlockArgument>(value) ? Value() : value; });
+  slice.add(values);
+  return slice.contains(id);
 }
 
 /// Collect the loads in loops that are about the same for all work tiles that differ in
@@ -52,10 +51,8 @@ static bool dependsOn(Value value, Value id, llvm::DenseSet<Value> &seen) {
 static SmallVector<LoadOp> sharedLoads(FuncOp func, Value id) {
   SmallVector<LoadOp> loads;
   func.walk([&](LoadOp load) {
-    llvm::DenseSet<Value> seen;
     bool shared = isa<ViewType>(load.getSource().getType()) && !load.getDims().empty() &&
-                  load->getParentOfType<scf::ForOp>() &&
-                  llvm::none_of(load.getIndices(), [&](Value i) { return dependsOn(i, id, seen); });
+                  load->getParentOfType<scf::ForOp>() && !dependOn(func, load.getIndices(), id);
     bool known = llvm::any_of(loads, [&](LoadOp other) {
       return other.getSource() == load.getSource() && other.getDims() == load.getDims();
     });

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Asynchronous products read operands that a role of its own brings by the copy
-// engine. All products of a program do, or none: the other waits and barriers
-// are for programs in which all warps do the same. Decided from the program of
-// tiles alone:
+// Asynchronous products read operands that a producer role brings by TMA. All
+// products of a program do, or none: the other waits and barriers are for programs
+// in which all warps do the same. The program of tiles alone decides it:
 //
 //   1. products are of 2-byte elements, 16 rows a warp, whole warpgroups, and
 //      stand in loops at most, and in ifs about scalars, which both roles can run;
@@ -22,10 +21,10 @@
 #include "AsyncProducts.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
+#include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::tile;
@@ -50,48 +49,23 @@ std::optional<bool> tile::parseProducts(FuncOp func, StringRef products) {
 // What roles can run
 //===----------------------------------------------------------------------===//
 
-/// Return whether a tile, or anything in shared memory, is needed to compute the value.
-static bool needsTiles(ValueRange values) {
-  llvm::SetVector<Value> seen;
-  SmallVector<Value> work(values);
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    if (!seen.insert(value))
-      continue;
-    if (!isa<ViewType>(value.getType()) && !value.getType().isIntOrIndexOrFloat())
-      return true;
-    Operation *op = value.getDefiningOp();
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-      if (loop && argument != loop.getInductionVar()) {
-        work.push_back(loop.getTiedLoopInit(argument)->get());
-        work.push_back(loop.getTiedLoopYieldedValue(argument)->get());
-      }
-      continue;
-    }
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      work.push_back(loop.getTiedLoopRegionIterArg(cast<OpResult>(value)));
-      continue;
-    }
-    if (op->getNumRegions() != 0 && !isa<scf::IfOp>(op))
-      return true;
-    llvm::append_range(work, op->getOperands());
-    if (auto branch = dyn_cast<scf::IfOp>(op))
-      for (Block *arm : {branch.thenBlock(), branch.elseBlock()})
-        if (arm)
-          work.push_back(arm->getTerminator()->getOperand(cast<OpResult>(value).getResultNumber()));
-  }
-  return false;
+/// Return whether a tile, or anything in shared memory, is needed to compute the values.
+static bool needsTiles(FuncOp func, ValueRange values) {
+  Slice slice(func);
+  slice.add(values);
+  return llvm::any_of(slice.getValues(), [](Value value) {
+    return !isa<ViewType>(value.getType()) && !value.getType().isIntOrIndexOrFloat();
+  });
 }
 
-/// Why roles cannot both run what is around the op: they run the same loops, and
+/// Return why roles cannot both run what is around the op: they run the same loops, and
 /// the same ifs, whose conditions each computes for itself. Empty if they can.
 static std::string whyNotBothRoles(Operation *op) {
   for (op = op->getParentOp(); op && !isa<FuncOp>(op); op = op->getParentOp()) {
     auto branch = dyn_cast<scf::IfOp>(op);
     if (!branch && !isa<scf::ForOp>(op))
       return ("it stands in '" + op->getName().getStringRef() + "'").str();
-    if (branch && needsTiles(branch.getCondition()))
+    if (branch && needsTiles(op->getParentOfType<FuncOp>(), branch.getCondition()))
       return "it stands in an 'scf.if' whose condition depends on a tile";
   }
   return "";
@@ -157,7 +131,7 @@ static std::string whyNotEngineLoads(LoadOp load) {
     return "it has more than 256 rows";
   if (std::string why = whyNotBothRoles(load); !why.empty())
     return why;
-  if (needsTiles(load.getIndices()))
+  if (needsTiles(load->getParentOfType<FuncOp>(), load.getIndices()))
     return "its place depends on a tile";
   for (Operation *user : load->getUsers())
     if (!isa<DotOp>(user))

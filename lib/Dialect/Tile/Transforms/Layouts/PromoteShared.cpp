@@ -51,7 +51,7 @@ using namespace mlir::tile;
 // How a tile is copied
 //===----------------------------------------------------------------------===//
 
-/// Why the load cannot be made of aligned copies of 16 bytes; empty if it can.
+/// Return why the load cannot be made of aligned copies of 16 bytes; empty if it can.
 static StringRef whyNotAsync(LoadOp load, RankedTensorType tile) {
   constexpr int64_t kChunk = 16;
   int64_t bytes = tile.getElementTypeBitWidth() / 8;
@@ -333,7 +333,7 @@ static APFloat neutral(Reduction kind, FloatType type) {
                                  : APFloat::getInf(semantics, kind == Reduction::maxnumf);
 }
 
-/// Reduces in a layout that crosses no warps; adds the conversions that do. The
+/// Reduce in a layout that crosses no warps; add the conversions that do. The
 /// initial values join in the layout that they have.
 void PromoteShared::keepInWarps(ReduceOp reduce, SmallVectorImpl<ConvertLayoutOp> &conversions) {
   OpBuilder b(reduce);

@@ -37,6 +37,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScheduleProducts.h"
+#include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
@@ -63,7 +64,7 @@ struct Stream {
   ReleaseOp release;
   /// The ops of the body, in their order, that the put's indices need.
   SmallVector<Operation *> slice;
-  /// Why the slice cannot run ahead; empty if it can.
+  /// The reason why the slice cannot run ahead; empty if it can.
   std::string bound;
   /// Record whether the put and its get stay between the ops that they stood between.
   bool stored = false;
@@ -101,32 +102,29 @@ struct Body {
 // 1. Streams
 //===----------------------------------------------------------------------===//
 
-/// Collects what the put's indices need from the body.
+/// Collect what the put's indices need from the body, and say what binds the put to its place.
 static void findSlice(Stream &stream, Block &block) {
-  llvm::SetVector<Operation *> slice;
-  SmallVector<Value> work(stream.put.getIndices());
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (argument.getOwner() == &block && argument.getArgNumber() != 0)
-        stream.bound = "its place is carried by the loop";
-      continue;
-    }
-    Operation *op = value.getDefiningOp();
-    if (op->getBlock() != &block || !slice.insert(op))
-      continue;
+  Slice slice(block.getParentOp());
+  slice.add(stream.put.getIndices());
+  for (Value value : slice.getValues())
+    if (auto argument = dyn_cast<BlockArgument>(value);
+        argument && argument.getOwner() == &block && argument.getArgNumber() != 0)
+      stream.bound = "its place is carried by the loop";
+  llvm::SetVector<Operation *> ops;
+  for (Operation *op : slice.getOps())
+    if (Operation *at = block.findAncestorOpInBlock(*op))
+      ops.insert(at);
+  stream.slice = ops.takeVector();
+  llvm::sort(stream.slice, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *op : llvm::reverse(stream.slice))
     if (!mayRunAhead(op, block))
       stream.bound = ("its place needs '" + op->getName().getStringRef() + "'").str();
-    llvm::append_range(work, op->getOperands());
-  }
-  stream.slice = slice.takeVector();
-  llvm::sort(stream.slice, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   stream.stored = mayStoreTo(stream.put->getParentOfType<FuncOp>(), stream.put.getSource());
   if (stream.stored)
     stream.bound = "the program stores to its source";
 }
 
-/// Fails, with a reason, where a ring is used in a way that is no stream's, or
+/// Fail, with a reason, where a ring is used in a way that is no stream's, or
 /// the loop is none that tile-pipeline expands.
 LogicalResult Body::collect(std::string &why) {
   for (Value value : block.getTerminator()->getOperands())
@@ -210,7 +208,7 @@ bool Body::hasProductBetween(int64_t from, int64_t to, Stream &but) const {
   return false;
 }
 
-/// Sets anchor and distance for the stream's number of slots.
+/// Set anchor and distance for the stream's number of slots.
 void Body::place(Stream &stream) {
   stream.anchor = nullptr;
   stream.distance = 0;
@@ -398,7 +396,7 @@ void ScheduleLoop::chooseAll(Body &body) {
   }
 }
 
-/// Takes stages away, from the largest rings first, until the program fits.
+/// Take stages away, from the largest rings first, until the program fits.
 void ScheduleLoop::fit(Body &body) {
   if (sharedLimit <= 0)
     return;

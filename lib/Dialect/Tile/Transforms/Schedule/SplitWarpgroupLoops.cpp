@@ -22,6 +22,7 @@
 #include "Grid/Grid.h"
 #include "Products.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
+#include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
@@ -74,10 +75,10 @@ namespace {
 struct Numbers {
   Numbers(Rows rows, scf::ForOp loop) : rows(rows), loop(loop) {}
 
-  /// Collects what computes the value; false if it may depend on ids in other ways.
+  /// Collect what computes the value; false if it may depend on ids in other ways.
   bool collect(Value value);
-  bool dependsOnRows(Value value) const { return depends.lookup(value); }
-  /// Clones for the rows from `first` on what was collected, before the loop or, of what stands
+  bool dependsOnRows(Value value) const { return depends.contains(value); }
+  /// Clone for the rows from `first` on what was collected, before the loop or, of what stands
   /// in it, where the builder is, but for what is mapped already.
   void clone(OpBuilder &b, Value first, IRMapping &mapping);
 
@@ -88,7 +89,7 @@ private:
   scf::ForOp loop;
   /// Hold what depends on the rows, in the order of uses.
   llvm::SetVector<Operation *> ops;
-  llvm::DenseMap<Value, bool> depends;
+  llvm::DenseSet<Value> depends;
 };
 
 } // namespace
@@ -102,29 +103,28 @@ bool Numbers::isEnd(Operation *op) {
 }
 
 bool Numbers::collect(Value value) {
-  if (value == rows.first)
-    return depends[value] = true;
-  if (depends.contains(value) || value == loop.getInductionVar())
-    return true;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto func = dyn_cast<FuncOp>(argument.getOwner()->getParentOp());
-    return func && argument.getArgNumber() < func.getNumLaunchArguments();
-  }
-  Operation *op = value.getDefiningOp();
-  bool leaf = isa<DimOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
-  if (!leaf && (!isa<arith::ArithDialect>(op->getDialect()) || op->getNumRegions() != 0))
-    return false;
-  bool any = false;
-  for (Value operand : op->getOperands()) {
-    if (leaf)
-      break;
-    if (!collect(operand))
+  auto func = loop->getParentOfType<FuncOp>();
+  Slice slice(func, [&](Value value) {
+    return value == rows.first || value == loop.getInductionVar() ? Value() : value;
+  });
+  slice.add(value);
+  for (Value needed : slice.getValues())
+    if (auto argument = dyn_cast<BlockArgument>(needed);
+        argument && argument != rows.first && argument != loop.getInductionVar() &&
+        (argument.getOwner()->getParentOp() != func ||
+         argument.getArgNumber() >= func.getNumLaunchArguments()))
       return false;
-    any |= depends.lookup(operand);
-  }
-  if (any)
+  if (slice.contains(rows.first))
+    depends.insert(rows.first);
+  for (Operation *op : slice.getOps()) {
+    bool leaf = isa<DimOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
+    if (!leaf && (!isa<arith::ArithDialect>(op->getDialect()) || op->getNumRegions() != 0))
+      return false;
+    if (leaf || llvm::none_of(op->getOperands(), [&](Value v) { return depends.contains(v); }))
+      continue;
     ops.insert(op);
-  depends[value] = any;
+    depends.insert_range(op->getResults());
+  }
   return true;
 }
 

@@ -20,13 +20,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/Tile/IR/Instructions.h"
+#include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Iterators.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -38,151 +38,6 @@ namespace mlir::tile {
 
 using namespace mlir;
 using namespace mlir::tile;
-
-//===----------------------------------------------------------------------===//
-// 3. What the ops of a role need
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Part of a block: ops, and which of the values that loops and ifs carry.
-struct Slice {
-  explicit Slice(Block &block) : block(block) {}
-
-  void need(Operation *op);
-  void need(Value value);
-  void clone(Block &from, OpBuilder &b);
-
-private:
-  void cloneLoop(scf::ForOp loop, OpBuilder &b);
-  void cloneIf(scf::IfOp branch, OpBuilder &b);
-  void cloneBody(Block &from, ArrayRef<unsigned> yielded, OpBuilder &b);
-
-  Block &block;
-  llvm::DenseSet<Operation *> ops;
-  llvm::DenseSet<Value> values;
-  IRMapping mapping;
-};
-
-} // namespace
-
-void Slice::need(Operation *op) {
-  if (!ops.insert(op).second)
-    return;
-  if (op->getBlock() != &block)
-    need(op->getParentOp());
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    need(loop.getLowerBound());
-    need(loop.getUpperBound());
-    need(loop.getStep());
-  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    need(branch.getCondition());
-  } else if (auto own = dyn_cast<WarpgroupBoundsOp>(op)) {
-    need(own.getLower());
-    need(own.getUpper());
-  } else {
-    op->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        if (!op->isProperAncestor(operand.getParentBlock()->getParentOp()) &&
-            operand.getParentBlock()->getParentOp() != op)
-          need(operand);
-    });
-  }
-}
-
-void Slice::need(Value value) {
-  if (!values.insert(value).second)
-    return;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    if (!loop)
-      return;
-    need(loop.getOperation());
-    if (argument == loop.getInductionVar())
-      return;
-    need(loop.getTiedLoopInit(argument)->get());
-    need(loop.getTiedLoopYieldedValue(argument)->get());
-    return;
-  }
-  Operation *op = value.getDefiningOp();
-  if (!block.findAncestorOpInBlock(*op))
-    return;
-  need(op);
-  unsigned number = cast<OpResult>(value).getResultNumber();
-  if (auto loop = dyn_cast<scf::ForOp>(op))
-    need(Value(loop.getRegionIterArg(number)));
-  else if (auto branch = dyn_cast<scf::IfOp>(op))
-    for (Block *arm : {branch.thenBlock(), branch.elseBlock()})
-      need(arm->getTerminator()->getOperand(number));
-}
-
-/// The needed ops of a body, and a terminator with the operands of these numbers.
-void Slice::cloneBody(Block &from, ArrayRef<unsigned> yielded, OpBuilder &b) {
-  clone(from, b);
-  SmallVector<Value> results;
-  for (unsigned i : yielded)
-    results.push_back(mapping.lookupOrDefault(from.getTerminator()->getOperand(i)));
-  scf::YieldOp::create(b, from.getTerminator()->getLoc(), results);
-}
-
-void Slice::cloneLoop(scf::ForOp loop, OpBuilder &b) {
-  SmallVector<unsigned> kept;
-  SmallVector<Value> inits;
-  for (BlockArgument argument : loop.getRegionIterArgs())
-    if (values.contains(argument)) {
-      kept.push_back(argument.getArgNumber() - 1);
-      inits.push_back(mapping.lookupOrDefault(loop.getTiedLoopInit(argument)->get()));
-    }
-  auto part = scf::ForOp::create(b, loop.getLoc(), mapping.lookupOrDefault(loop.getLowerBound()),
-                                 mapping.lookupOrDefault(loop.getUpperBound()),
-                                 mapping.lookupOrDefault(loop.getStep()), inits,
-                                 [&](OpBuilder &inside, Location, Value iv, ValueRange arguments) {
-                                   mapping.map(loop.getInductionVar(), iv);
-                                   for (auto [i, argument] : llvm::zip_equal(kept, arguments))
-                                     mapping.map(loop.getRegionIterArg(i), argument);
-                                   cloneBody(*loop.getBody(), kept, inside);
-                                 });
-  for (auto [n, i] : llvm::enumerate(kept))
-    mapping.map(loop.getResult(i), part.getResult(n));
-}
-
-void Slice::cloneIf(scf::IfOp branch, OpBuilder &b) {
-  SmallVector<unsigned> kept;
-  SmallVector<Type> types;
-  for (OpResult result : branch.getResults())
-    if (values.contains(result)) {
-      kept.push_back(result.getResultNumber());
-      types.push_back(result.getType());
-    }
-  auto part =
-      scf::IfOp::create(b, branch.getLoc(), types, mapping.lookupOrDefault(branch.getCondition()),
-                        /*addThenBlock=*/true, /*addElseBlock=*/!!branch.elseBlock());
-  auto fill = [&](Block *from, Block *to) {
-    OpBuilder inside = OpBuilder::atBlockBegin(to);
-    cloneBody(*from, kept, inside);
-  };
-  fill(branch.thenBlock(), part.thenBlock());
-  if (branch.elseBlock())
-    fill(branch.elseBlock(), part.elseBlock());
-  for (auto [n, i] : llvm::enumerate(kept))
-    mapping.map(branch.getResult(i), part.getResult(n));
-}
-
-void Slice::clone(Block &from, OpBuilder &b) {
-  for (Operation &op : from) {
-    if (!ops.contains(&op))
-      continue;
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      cloneLoop(loop, b);
-    else if (auto branch = dyn_cast<scf::IfOp>(op))
-      cloneIf(branch, b);
-    else if (auto own = dyn_cast<WarpgroupBoundsOp>(op)) // What any warpgroup reads is brought.
-      for (Value bound : own.getResults())
-        mapping.map(bound, mapping.lookupOrDefault(WarpgroupBoundsOp::wholeOf(bound)));
-    else
-      b.clone(op, mapping);
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // 1. Roles
@@ -397,13 +252,18 @@ RoleOp SpecializeWarps::makeRole(OpBuilder &b, StringRef name, int64_t warps, in
   return role;
 }
 
-/// Copies a role's ops, and what they need of the body, into it.
-static LogicalResult fillRole(RoleOp role, const Part &part, Block &body) {
-  Slice slice(body);
+/// Copy a role's ops, and what they need of the body, into it.
+static LogicalResult fillRole(RoleOp role, const Part &part, RoleOp compute) {
+  // The role brings what any warpgroup reads.
+  Slice slice(compute, WarpgroupBoundsOp::wholeOf);
   for (Operation *op : part.ops)
-    slice.need(op);
+    op->walk([&](Operation *inner) {
+      if (!inner->hasTrait<OpTrait::IsTerminator>())
+        slice.addToRun(inner);
+    });
   OpBuilder b = OpBuilder::atBlockBegin(&role.getBody().front());
-  slice.clone(body, b);
+  IRMapping mapping;
+  slice.clone(compute.getBody().front(), b, mapping);
   WalkResult walked = role.walk([&](Operation *op) {
     bool isMarked = roleOf(op) == role.getName();
     if (!isMarked && !isFree(op))
@@ -469,7 +329,7 @@ void SpecializeWarps::runOnOperation() {
       op.moveBefore(&body, body.end());
 
   for (auto [role, part] : llvm::zip_equal(others, parts))
-    if (failed(fillRole(role, part.second, body)))
+    if (failed(fillRole(role, part.second, compute)))
       return signalPassFailure();
   for (auto &[name, part] : parts)
     for (Operation *op : llvm::reverse(part.ops)) {

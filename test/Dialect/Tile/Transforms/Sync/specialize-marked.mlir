@@ -48,6 +48,45 @@ tile.func @three(%x: !view, %out: !view, %n: index) grid affine_map<() -> (1)> s
 
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// A marked loop goes to its role with all that is inside of it.
+// CHECK-LABEL: tile.func @marked_loop
+// CHECK: tile.role "load"
+// CHECK: scf.for %[[J:.*]] =
+// CHECK-NEXT: %[[AT:.*]] = scf.if
+// CHECK-NEXT: %[[TWICE:.*]] = arith.addi %[[J]], %[[J]]
+// CHECK-NEXT: scf.yield %[[TWICE]]
+// CHECK: scf.yield %[[J]]
+// CHECK: tile.put %{{.*}}, %{{.*}}[%[[AT]],
+// CHECK: tile.role "compute"
+// CHECK-NOT: tile.put
+// CHECK: scf.for
+// CHECK-NEXT: tile.get
+tile.func @marked_loop(%x: !tile.view<?x64xf16>, %p: i1) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %j = %c0 to %c2 step %c1 {
+    %at = scf.if %p -> (index) {
+      %twice = arith.addi %j, %j : index
+      scf.yield %twice : index
+    } else {
+      scf.yield %j : index
+    }
+    tile.put %r, %x[%at, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+  } {tile.role = "load"}
+  scf.for %j = %c0 to %c2 step %c1 {
+    %s = tile.get %r : !ring -> !slot
+    tile.release %s : !slot
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 tile.func @slot_crosses(%x: !tile.view<?x64xf16>, %n: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
   %r = tile.ring : !ring
   tile.put %r, %x[%n, %n] dims [0, 1] copy(tma) {tile.role = "load"} : !ring, !tile.view<?x64xf16>
