@@ -31,6 +31,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEMAKEPERSISTENT
@@ -409,19 +411,15 @@ void MakePersistent::receive(RoleOp role, Value ring) {
     else
       for (auto [part, value] : llvm::zip_equal(parts.lookup(role), numbers))
         part.replaceAllUsesWith(value);
-    // What is left of them comes before no use of the id.
-    for (Operation *&op : llvm::reverse(ops))
-      if (!end && isOpTriviallyDead(op)) {
-        op->erase();
-        op = nullptr;
-      }
-    llvm::erase(ops, nullptr);
     moveOps(ops, b.getInsertionBlock());
     b.setInsertionPointToEnd(b.getInsertionBlock());
     scf::YieldOp::create(b, loc, first);
   };
   auto loop = scf::WhileOp::create(b, loc, ValueRange(first).getTypes(), first, more, run);
   Block *body = loop.getAfterBody();
+  // What computed the parts would stand before their uses.
+  IRRewriter rewriter(&getContext());
+  (void)runRegionDCE(rewriter, loop.getAfter());
   sinkArithmetic(*body);
   // Not where warpgroups have to give back first what they did not read.
   bool own = body->getOps<WarpgroupBoundsOp>().begin() != body->getOps<WarpgroupBoundsOp>().end();

@@ -1,4 +1,4 @@
-//===- PeelLoop.cpp - pipelined loops with first and last parts -===//
+//===- PeelLoop.cpp - pipelined loops with prologue and epilogue -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Products that run ahead must not run for iterations that do not exist, so the
-// first part stands before the loop and the last one after it, all inside
-// of an if that asks whether there is an iteration:
+// prologue stands before the loop and the epilogue after it, all inside of an if
+// that asks whether there is an iteration:
 //
 //   1. put the loop into the if, whose other arm yields the initial values;
 //   2. upstream's pipeliner expands it, and asks for each op whether it runs:
@@ -21,34 +21,19 @@
 #include "PeelLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Replaces selects of what always holds, and erases what is not used then.
+/// Replace selects of what always holds.
 static void foldPredicates(RewriterBase &rewriter, ArrayRef<Value> predicates) {
-  SmallVector<Operation *> dead;
-  for (Value predicate : predicates) {
+  for (Value predicate : predicates)
     for (Operation *user : llvm::make_early_inc_range(predicate.getUsers()))
       if (auto select = dyn_cast<arith::SelectOp>(user);
           select && select.getCondition() == predicate)
         rewriter.replaceOp(select, select.getTrueValue());
-    if (Operation *op = predicate.getDefiningOp())
-      dead.push_back(op);
-  }
-  llvm::SmallPtrSet<Operation *, 16> erased;
-  while (!dead.empty()) {
-    Operation *op = dead.pop_back_val();
-    if (erased.contains(op) || !isOpTriviallyDead(op))
-      continue;
-    for (Value operand : op->getOperands())
-      if (Operation *def = operand.getDefiningOp())
-        dead.push_back(def);
-    erased.insert(op);
-    rewriter.eraseOp(op);
-  }
 }
 
 /// Drop what the loop carries though neither its body nor anything after it reads it.
@@ -118,6 +103,7 @@ LogicalResult tile::peelLoop(RewriterBase &rewriter, scf::ForOp loop,
     return emitError(loc) << "the schedule of this loop cannot be expanded: values are carried by "
                              "one iteration at most";
   foldPredicates(rewriter, predicates.getArrayRef());
+  (void)runRegionDCE(rewriter, guard->getRegions());
   dropUnusedCarried(rewriter, *middle);
   return success();
 }

@@ -1,4 +1,4 @@
-//===- PeelLoop.h - pipelined loops with first and last parts ------*- C++ -*-===//
+//===- PeelLoop.h - pipelined loops with prologue and epilogue ------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 
 namespace mlir::tile {
 
-/// Expands a schedule of stages 0 and 1: `if` there is an iteration, stage 0 of
+/// Expand a schedule of stages 0 and 1: `if` there is an iteration, stage 0 of
 /// the first, a loop of one iteration less, stage 1 of the last.
 LogicalResult peelLoop(RewriterBase &rewriter, scf::ForOp loop,
                        const std::vector<std::pair<Operation *, unsigned>> &ops);

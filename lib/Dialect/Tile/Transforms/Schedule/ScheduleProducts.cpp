@@ -27,7 +27,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -177,32 +179,17 @@ Value ProductLoop::cloneInto(Value value, Operation *user, IRMapping &mapping) {
 
 void ProductLoop::recompute() {
   IRMapping mapping;
-  llvm::SmallSetVector<Operation *, 16> cloned;
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
     if (stage[&op] == 0)
       continue;
     op.walk([&](Operation *inner) {
-      for (OpOperand &operand : inner->getOpOperands()) {
-        Operation *def = operand.get().getDefiningOp();
-        Value again = cloneInto(operand.get(), &op, mapping);
-        if (again == operand.get())
-          continue;
-        operand.set(again);
-        cloned.insert(def);
-      }
+      for (OpOperand &operand : inner->getOpOperands())
+        operand.set(cloneInto(operand.get(), &op, mapping));
     });
   }
-  // Those of which only the copies are used.
-  while (!cloned.empty()) {
-    Operation *op = cloned.pop_back_val();
-    if (!op->use_empty())
-      continue;
-    for (Value operand : op->getOperands())
-      if (Operation *def = operand.getDefiningOp(); def && def->getBlock() == &block && isFree(def))
-        cloned.insert(def);
-    stage.erase(op);
-    op->erase();
-  }
+  // Only the copies of some are used.
+  IRRewriter rewriter(loop.getContext());
+  (void)runRegionDCE(rewriter, loop.getRegion());
 }
 
 //===----------------------------------------------------------------------===//

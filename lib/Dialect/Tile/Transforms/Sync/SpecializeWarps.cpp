@@ -28,6 +28,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -278,20 +279,6 @@ static LogicalResult fillRole(RoleOp role, const Part &part, RoleOp compute) {
   return failure(walked.wasInterrupted());
 }
 
-/// Erases what has no effect and no use.
-static void eraseDead(Block &block) {
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    block.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
-      if (!isOpTriviallyDead(op))
-        return;
-      op->erase();
-      changed = true;
-    });
-  }
-}
-
 void SpecializeWarps::runOnOperation() {
   FuncOp func = getOperation();
   if (collectParts(func).empty())
@@ -336,7 +323,8 @@ void SpecializeWarps::runOnOperation() {
       op->dropAllUses();
       op->erase();
     }
-  eraseDead(body);
+  IRRewriter rewriter(&getContext());
+  (void)runRegionDCE(rewriter, compute.getBody());
   SmallVector<ReleaseOp> releases;
   body.walk([&](ReleaseOp release) { releases.push_back(release); });
   for (ReleaseOp release : releases)
