@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The room of the order of work tiles and persistent kernels. The order in which passes run is in
-// lib/Pipelines/GPU.cpp.
+// Passes that decide in which order work tiles run (a work tile is one (batch, head, block) of the
+// grid) and which block runs them. lib/Pipelines/GPU.cpp says in which order the passes run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,18 +18,24 @@ include "mlir/Pass/PassBase.td"
 def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
   let summary = "start the work tiles with the longest loops first";
   let description = [{
-    What: work tiles run about in the order of their numbers, of which the last
-    dimension of the grid is the fastest. Where the trip count of a loop grows
-    along that dimension (its bounds are followed through sums, products with
-    constants, minima and maxima), its id is reversed, so that what is left for
-    the end is short. Where it grows or shrinks, work tiles of all other
-    dimensions are cut into sections, within which those of the same length run
-    together, so that what they load stays in the L2 cache: of
-    `section` work tiles, or of as many as load `section-bytes` in their loops by
-    loads that do not depend on the last id (0 of both: one section for each).
-    Sections make the grid one of one dimension, which counts all work tiles.
-    Where it does both, or is not known, the order stays: of a band, work tiles that
-    follow each other load much the same, so the last dimension is best the fastest.
+    What: starts long work tiles first, so that little is left for the end, and
+    lets work tiles that load the same data run together. A GPU runs work tiles
+    about in the order of their numbers, in which the last dimension of the grid is
+    the fastest.
+
+    The pass follows the bounds of loops through sums, products with constants,
+    minima and maxima. Where the trip count of a loop grows along the last
+    dimension, the id of that dimension is reversed. Where it grows or shrinks, the
+    work tiles of all other dimensions are cut into sections, and within a section
+    those with equally long loops run together, so that what they load stays in L2.
+    A section has `section` work tiles, or as many as load `section-bytes` in their
+    loops, of which only loads count that do not depend on the last id (0 of both:
+    one section for each). Sections make the grid one of one dimension, which
+    counts all work tiles.
+
+    The order stays where the trip count both grows and shrinks, as that of a
+    window does, or is not known: neighbours then load much the same, so that the
+    last dimension is best the fastest.
 
     Requires: nothing. Ensures: each work tile of the grid runs once.
 
@@ -45,7 +51,7 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
   }];
   let options = [
     Option<"section", "section", "int64_t", "0",
-           "instances of the other dimensions that run together; 0 for each alone">,
+           "work tiles of the other dimensions that run together; 0 for each alone">,
     Option<"sectionBytes", "section-bytes", "int64_t", "0",
            "or as many as load so many bytes in their loops; 0 for each alone">
   ];
@@ -54,34 +60,39 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
 }
 
 def TileMakePersistent : Pass<"tile-make-persistent", "::mlir::tile::FuncOp"> {
-  let summary = "let each block run several work tiles, so that roles go on without a break";
+  let summary = "make the kernel persistent: each block runs several work tiles";
   let description = [{
-    What: in a program with roles, a launch starts no more than
-    `blocks-per-sm` blocks on an SM, and each role loops over
-    work tiles: the grid becomes one dimension, which counts them. So a role
-    that loads is ahead of the others from one work tile to the next. Where all
-    work tiles have loops of the same length, block b runs b, b + n, b + 2n, ...
-    of n blocks; a role that needs ids before it is done with loops and products
-    divides them off after those of the work tile before. Else the role that fills
-    rings takes the next number from a count in a workspace, which may hold anything
-    before, and hands it to each other role by a ring of two slots; a number after
-    the last one ends a block. That takes shared memory, which must be there within
-    `shared-limit`. It takes the number after the last loop of the work tile before,
-    so that blocks take numbers in the order in which they finish.
-    Of a grid of several dimensions, or one that is in sections (`tile-schedule-grid`),
-    it divides for all and sends two words, packed into one of 64 bits, instead: the
-    last id, and the other two with the bits of one above those of the other (one id
-    as it is, and the number of more than two, from which they follow by division);
-    and where it computes ids from these, a role does so no earlier than it uses them.
-    The next number is received after the last loop and product of the work tile
-    before, where arithmetic and stores are left to go on beside the wait; in the end,
-    where warpgroups have bounds of their own (`tile.warpgroup_bounds`) and so give back slots late.
+    What: makes a program with roles a persistent kernel. A launch starts no more
+    than `blocks-per-sm` blocks on an SM, and each role loops over work tiles, so
+    that the producer loads the next work tile while the consumers still compute.
+    The grid becomes one dimension, which counts work tiles.
 
-    A ring of one slot that TMA fills once a work tile gets another slot,
-    where there is room: the next work tile's tile comes while this one's is in use.
+    The tile scheduler is static where all work tiles have equally long loops: block
+    b of n runs b, b + n, b + 2n, ... A role that needs ids before it is done with
+    loops and products computes them after those of the work tile before.
 
-    Requires: programs in which all but rings and turns stands in roles; other
-    ones stay as they are. Ensures: each work tile runs once.
+    Else the tile scheduler is dynamic. The producer takes the next number from a
+    counter in a workspace, which may hold anything before, and sends it to each
+    consumer through a ring of two slots; a number past the last one ends a block.
+    The rings take shared memory, which must be there within `shared-limit`. The
+    producer takes a number after the last loop of the work tile before, so that
+    blocks take numbers in the order in which they finish. Consumers receive it
+    after their last loop and product, where arithmetic and stores are left to run
+    beside the wait; or at the end, where warpgroups have bounds of their own
+    (`tile.warpgroup_bounds`) and release slots late.
+
+    For a grid of several dimensions, or one in sections (`tile-schedule-grid`), the
+    producer divides for all roles and sends a packed id in place of the number: 64
+    bits of two words. One word is the last id. The other holds the two other ids,
+    one in the bits above the other; a single one stands as it is, and more than two
+    stay one number, from which they follow by division. A role computes what it
+    needs of these no earlier than it uses them.
+
+    A ring of one slot that TMA fills once a work tile gets another slot if there is
+    room: the next work tile's data come while this one's are in use.
+
+    Requires: programs in which all but rings and ping-pongs stands in roles; others
+    stay as they are. Ensures: each work tile runs once.
 
     Numerics: exact.
 
@@ -99,9 +110,9 @@ def TileMakePersistent : Pass<"tile-make-persistent", "::mlir::tile::FuncOp"> {
         ...
         %begins = arith.cmpi eq, %n, %first : i32
         scf.if %begins {
-          tile.scheduler_reset %counter found(%found) first(%tag) total(%count) : !tile.view<1xi64>
+          tile.scheduler_reset %counter found(%found) first(%epoch) total(%count) : !tile.view<1xi64>
         }
-        %taken = tile.scheduler_next %counter first(%tag) : !tile.view<1xi64>
+        %taken = tile.scheduler_next %counter first(%epoch) : !tile.view<1xi64>
         %next = arith.addi %blocks, %taken : i32
         scf.yield %next : i32
       }
@@ -127,7 +138,7 @@ def TileMakePersistent : Pass<"tile-make-persistent", "::mlir::tile::FuncOp"> {
   }];
   let options = [
     Option<"blocksPerSM", "blocks-per-sm", "int64_t", "1",
-           "blocks that a launch starts on a multiprocessor at most">,
+           "blocks that a launch starts on an SM at most">,
     Option<"sharedLimit", "shared-limit", "int64_t", "0",
            "bytes of shared memory that a program may use; 0 is no limit">
   ];

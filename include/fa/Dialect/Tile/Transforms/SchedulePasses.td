@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The room of the order of a loop and its epilogue. The order in which passes run is in
-// lib/Pipelines/GPU.cpp.
+// Passes that decide in which order the ops of a loop run, which steps a warpgroup runs, and how
+// the result leaves. lib/Pipelines/GPU.cpp says in which order the passes run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,17 +16,18 @@
 include "mlir/Pass/PassBase.td"
 
 def TileSplitWarpgroupLoops : Pass<"tile-split-warpgroup-loops", "::mlir::tile::FuncOp"> {
-  let summary = "let each warpgroup leave out steps in which its rows see nothing";
+  let summary = "let each warpgroup leave out steps in which all of its rows are masked out";
   let description = [{
-    What: a loop over keys that a mask bounds (`tile.row_derived`) runs the steps that
-    some row of the tile sees something of. Where its products are asynchronous, each
-    warpgroup has 64 of the rows: the bounds are computed for these, too, by the ops that
-    compute them for the tile, and the loop gets `tile.warpgroup_bounds`. Conditions in the loop
-    (`tile.row_derived`) become those of the warpgroup's rows (`tile.warpgroup_condition`).
+    What: lets a warpgroup leave out the steps of a masked loop that are masked out
+    for all of its own rows. The bounds of such a loop (`tile.row_derived`) are those
+    of the whole tile. Where its products are asynchronous, each warpgroup has 64 of
+    the rows: the same ops compute bounds for these, too, and the loop gets
+    `tile.warpgroup_bounds`. Conditions in the loop (`tile.row_derived`) become those
+    of the warpgroup's rows (`tile.warpgroup_condition`).
 
-    Requires: rings as `tile-promote-shared` makes them. Ensures: bounds stay that do not
-    depend on the tile's rows, or on more of a work tile's ids, and so do loops that put
-    or get under a condition. No `tile.row_derived` is left.
+    Requires: rings as `tile-promote-shared` makes them. Ensures: no
+    `tile.row_derived` is left. Bounds stay that do not depend on the tile's rows, or
+    that depend on other ids too, and so do loops that put or get under a condition.
 
     Numerics: exact.
 
@@ -43,28 +44,32 @@ def TileSplitWarpgroupLoops : Pass<"tile-split-warpgroup-loops", "::mlir::tile::
 def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
   let summary = "choose stages of rings and the order of a loop's ops";
   let description = [{
-    What: for each loop whose body fills and empties rings, chooses how many
-    slots each ring has and where in the body it is filled, and writes it down:
-    `tile.stage` and `tile.order` on each op of the body, which `tile-pipeline`
-    expands. Stages of a ring that the program already gives (more than 1) are
-    kept, and a loop whose ops have the attributes is left alone.
+    What: decides how far ahead each copy of a loop starts, and in which order its
+    ops run, so that copies run beside products. For each loop whose body fills and
+    empties rings, the pass chooses how many slots (stages) each ring has and where
+    in the body it is filled. It writes the choice down as `tile.stage` and
+    `tile.order` on each op of the body, which `tile-pipeline` expands. Stages that
+    the program already gives (more than 1) are kept, and a loop whose ops have the
+    attributes is left alone.
 
-    A barrier is where a `tile.get` is, so a slot is filled right after the
-    first get that follows its release, and that get follows the release as
-    soon as it can. A ring that is so filled after another product needs one
-    slot; else it gets two, and n slots are filled n - 1 iterations ahead, after
-    the first get of the body, to which the other gets then move.
+    All warps meet at a `tile.get`. So a slot is filled right after the first get
+    that follows its release, and that get follows the release as soon as it can. A
+    ring that is filled so after another product needs one slot. Else it gets two,
+    and n slots are filled n - 1 iterations ahead, after the first get of the body,
+    to which the other gets then move.
 
-    Rings of loops of asynchronous products have two slots, or three where warpgroups
-    begin with different steps (`tile.warpgroup_bounds`) and shared memory has room for that.
+    A loop of asynchronous products runs those that need another product of their
+    iteration one iteration later, beside the arithmetic between the two. Its rings
+    have two slots, or three where warpgroups begin with different steps
+    (`tile.warpgroup_bounds`) and shared memory has room for that.
 
     Requires: rings as `tile-promote-shared` makes them. Ensures: all ops of a
     scheduled body have both attributes; the rings of the program fit in
     `shared-limit`, for which stages shrink. Loops whose rings are filled in a
     nested region (under an `scf.if`), and loops that yield an argument of their
-    own, are left as they are. What is put from a view that the program stores
-    to is not moved; nor does a put run ahead whose indices are loaded from a
-    view that the loop stores to.
+    own, are left as they are. A put from a view that the program stores to stays
+    where it is, and a put whose indices are loaded from a view that the loop stores
+    to does not run ahead.
 
     Numerics: exact.
 
@@ -93,11 +98,14 @@ def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
 def TilePipeline : Pass<"tile-pipeline", "::mlir::tile::FuncOp"> {
   let summary = "run ops of a loop ahead, as their tile.stage and tile.order say";
   let description = [{
-    What: expands the schedule of each loop by upstream's pipeliner. The loop
-    keeps its trip count: a `tile.put` that is beyond the last iteration starts
-    past the end of its source, so that it reads nothing and is filled with 0,
-    without a branch. What is left in the rings is taken out after the loop.
-    Then a get before the loop moves after the first puts.
+    What: expands the schedule of each loop into a prologue, a steady state and an
+    epilogue, by upstream's pipeliner. A loop that only fills rings ahead keeps its
+    trip count: a `tile.put` past the last iteration starts past the end of its
+    source, so that it reads nothing and is filled with 0, without a branch; what is
+    left in the rings is taken out after the loop. A get before the loop then moves
+    after the first puts. A loop that starts products ahead has one iteration less,
+    between its prologue and its epilogue, all in an if that asks whether there is an
+    iteration.
 
     Requires: `tile.stage` and `tile.order` on each op of a body or on none; ops
     of early stages have no effect but to fill rings. Rejects schedules in which
@@ -127,19 +135,21 @@ def TilePipeline : Pass<"tile-pipeline", "::mlir::tile::FuncOp"> {
 def TileStageEpilogue : Pass<"tile-stage-epilogue", "::mlir::tile::FuncOp"> {
   let summary = "store tiles by way of shared memory and the TMA";
   let description = [{
-    What: in programs with asynchronous products, which get roles, a `tile.store`
-    of a tile of 2-byte elements that the TMA can store (aligned, along
-    the last two dimensions of a view) becomes a write to shared memory and a
-    `tile.bulk_store`, by each warpgroup for the rows that it holds. Where shared
-    memory up to `shared-limit` is left, the tile has a ring of its own; else it
-    overwrites a slot of the same shape that products are done with, which is
-    then released after the copy, at the end of its block; else the store stays,
-    with a remark. A ring of its own must leave room for a second slot of such a
-    shape, if there is one: two slots that serve both ways let the next
-    work tile's tile come earlier (`tile-make-persistent`) than one slot each way.
-    Where not even two of them fit, a ring of a half or a quarter of the columns,
-    whole panels, takes one part of the tile after the other, so that the slot is
-    filled again meanwhile.
+    What: stores results by TMA, by way of shared memory, where a thread would store
+    4 bytes at a time. In programs with asynchronous products, which get roles, a
+    `tile.store` of a tile of 2-byte elements that TMA can store (aligned, along the
+    last two dimensions of a view) becomes a write to shared memory and a
+    `tile.bulk_store`, by each warpgroup for the rows that it holds.
+
+    The tile has a ring of its own where shared memory up to `shared-limit` is left.
+    That ring must leave room for a second slot of its shape, if a ring has one: two
+    slots that serve both ways let the next work tile's data come earlier
+    (`tile-make-persistent`) than one slot each way. Where not even two slots fit, a
+    ring of a half or a quarter of the columns, whole panels, takes one part of the
+    tile after the other, so that the slot is filled again meanwhile. Else the tile
+    overwrites a slot of its shape that products are done with; the slot is then
+    released after the copy, at the end of its block. Else the store stays, with a
+    remark.
 
     Requires: rings as `tile-promote-shared` makes them. Ensures: as much.
 

@@ -18,8 +18,9 @@ include "mlir/Pass/PassBase.td"
 def TileAssignRoles : Pass<"tile-assign-roles", "::mlir::tile::FuncOp"> {
   let summary = "mark the loads of a program for warps of their own";
   let description = [{
-    What: where the TMA fills all rings, marks the puts with the role "load"
-    (`tile.role`). Other programs, and those that have marks already, stay as they are.
+    What: gives the loads of a program to warps of their own. Where the TMA fills all
+    rings, the puts are marked with the role "load" (`tile.role`). Other programs, and
+    those that have marks already, stay as they are.
 
     Requires: rings as `tile-promote-shared` makes them, pipelined or not.
     Ensures: nothing but marks is added.
@@ -37,18 +38,21 @@ def TileAssignRoles : Pass<"tile-assign-roles", "::mlir::tile::FuncOp"> {
 def TileSpecializeWarps : Pass<"tile-specialize-warps", "::mlir::tile::FuncOp"> {
   let summary = "split a program into the roles that its ops are marked with";
   let description = [{
-    What: each role that an op is marked with (`tile.role`, by
-    `tile-assign-roles` or by hand) gets these ops, and scalars, loops and ifs as far as they
-    need them; the role "compute", the last one, has all else. A tile that one role computes
-    and another one uses goes through a ring of two slots, which the first fills from its
-    registers. Each marked role has four warps, with few registers; what they
-    leave of the registers of a block goes to "compute". `tile.warps` counts
-    all of them. Programs without marks stay as they are.
+    What: splits a program into roles that run side by side, producers and consumers.
+    A role gets the ops that are marked with it (`tile.role`, by `tile-assign-roles` or by
+    hand) with all that is inside of them, and the scalars, loops and ifs that they need.
+    The role "compute", the last one, gets all other ops. Programs without marks stay as
+    they are.
 
-    Requires: rings as `tile-promote-shared` makes them, pipelined or not; a tile that
-    crosses is used in the block that computes it, or inside of it.
-    Ensures: all roles fill and empty rings in one order, since all run the
-    same loops.
+    A tile that one role computes and another one uses goes through a ring of two slots,
+    which the first role fills from its registers. A marked role has four warps with few
+    registers if it has no tiles, and "compute" gets the registers that they leave. A
+    marked role that has tiles has as many warps as "compute", and then all roles have the
+    registers that a launch gives. `tile.warps` counts the warps of all roles.
+
+    Requires: rings as `tile-promote-shared` makes them, pipelined or not. The users of a
+    tile that crosses stand in the block that computes it, or inside of it.
+    Ensures: all roles fill and empty rings in one order, since all run the same loops.
 
     Numerics: exact.
 
@@ -71,13 +75,14 @@ def TileSpecializeWarps : Pass<"tile-specialize-warps", "::mlir::tile::FuncOp"> 
 def TileVerifyRings : Pass<"tile-verify-rings", "::mlir::tile::FuncOp"> {
   let summary = "check that rings are filled, read and emptied in order";
   let description = [{
-    What: the constraint (get_c2), which no single op can check: on every path
-    each slot is put, got and released once, in this order and in the order of
-    its ring; no put finds the ring full (so none waits for a release later in
-    the program), no get finds it empty; a slot is read between its get and its
-    release; branches agree, loops leave a ring as they find it, and all are
-    empty in the end. Also: no loop carries a pending tile or a slot, and
-    `tile.if_any`, which not all warps run, holds no op on rings.
+    What: checks that every tile in shared memory is filled before it is read, and read
+    before it is filled again. This is the constraint (get_c2), which no single op can
+    check. On every path each slot is put, got and released once, in this order and in the
+    order of its ring. No put finds the ring full, so that none waits for a release later
+    in the program, and no get finds it empty. A slot is read between its get and its
+    release. Branches agree, loops leave a ring as they find it, and all rings are empty at
+    the end. No loop carries a pending tile or a slot, and `tile.if_any`, which not all
+    warps run, holds no op on rings.
 
     Requires: nothing. Ensures: an error at the op that breaks the order.
 
@@ -95,31 +100,39 @@ def TileVerifyRings : Pass<"tile-verify-rings", "::mlir::tile::FuncOp"> {
 def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
   let summary = "derive copies, waits and barriers from puts, gets and releases";
   let description = [{
-    What: for programs in which all warps fill and read the rings. `tile.put`
-    becomes a copy to the ring's next slot, `tile.get` a wait for it, `tile.release`
-    nothing. Which waits and barriers are needed is found by running the program
-    on abstract states (how many groups of copies were committed after each
-    filled slot; which slots may still be read by other warps): (1) a get waits
-    until only the groups committed later may be on their way, at least over all
-    paths, then for all warps, unless that has happened already; gets in a row
-    share both; (2) a slot is filled again only after a barrier after its
-    release. Numbers of slots are constants for rings of one stage, else counted
-    along, for each reader of a ring. Where asynchronous products or the TMA read shared
-    memory, what warps wrote or copied there is followed by a `tile.fence_async`.
-    `tile.shared_bytes` is set to what all slots take.
+    What: derives the synchronization of a program from its puts, gets and releases: waits
+    and barriers of the block where all warps do the same, arrays of mbarriers between
+    roles.
 
-    In programs with roles, each ring gets
-    `tile.barriers` for full slots and, where a slot is filled more than once,
-    for empty ones. A put waits until its slot is empty. Then the TMA is told how many bytes
-    come, and starts; or each warp of the role writes its part, waits until it is there, and
-    arrives. A get waits until its slot is full; a release arrives,
-    one arrival a warp and reader. Slots and parities are counted along in each role. A turn
-    becomes numbered barriers, one per warpgroup. A `tile.bulk_store` stands after
-    a barrier of its warpgroup; a slot that it reads is waited for before it is
-    written or released. One of two slots that the loop over work tiles uses in turn
-    is released by the next iteration, after its first product and before the loop
-    over the others, by when the copy is done; so the first iteration releases a slot that was never put, and the second
-    put waits for that.
+    Where all warps fill and read the rings, `tile.put` becomes a copy to the ring's next
+    slot, `tile.get` a wait for it, and `tile.release` nothing. A dataflow over states of
+    the rings (RingStates.h) finds which waits and barriers are needed. The state says how
+    many groups of copies were committed after each filled slot, and which slots other
+    warps may still read.
+
+    1. A get waits until only groups that were committed later may be on their way, the
+       fewest over all paths, and then for all warps, unless that has happened already.
+       Gets in a row share both.
+    2. A slot is filled again only after a barrier that stands after its release.
+
+    Numbers of slots are constants for rings of one stage. Else they are counted along, for
+    each reader of a ring. Where asynchronous products or the TMA read shared memory, a
+    `tile.fence_async` follows what warps wrote or copied there. `tile.shared_bytes` is set
+    to the bytes of all slots.
+
+    In programs with roles, each ring gets `tile.barriers` for full slots, and for empty
+    ones where a slot is filled more than once. A put waits until its slot is empty. Then
+    the TMA is told how many bytes come, and starts; or each warp of the role writes its
+    part, waits until it is there, and arrives. A get waits until its slot is full. A
+    release arrives, once for each warp and reader. Each role counts slots and parities
+    along. A ping-pong becomes numbered barriers, one for each warpgroup. A
+    `tile.bulk_store` stands after a barrier of its warpgroup, and its copy is waited for
+    before the slot is written or released.
+
+    Where a bulk store reads one of two slots that the loop over work tiles uses in turn,
+    the next iteration releases the slot: after its first product and before the loop over
+    the others, by when the copy is done. So the first iteration releases a slot that was
+    never put, and the second put waits for that.
 
     Requires: rings in order (see `tile-verify-rings`), copy(tma) in roles only.
     Ensures: no `tile.put`, `tile.put_value`, `tile.get`, `tile.release`,
@@ -142,10 +155,9 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
 def TileMakeTensorMaps : Pass<"tile-make-tensor-maps", "::mlir::tile::FuncOp"> {
   let summary = "give copies of TMA their maps as arguments";
   let description = [{
-    What: each `tile.copy` by `tma` and each `tile.bulk_store` gets a map: an
-    argument of the kernel after the other ones of the launch, which the runtime
-    makes from the view. Copies of equal view, dimensions, box and swizzle share
-    one.
+    What: gives each `tile.copy` by `tma` and each `tile.bulk_store` its tensor map. A map
+    is an argument of the kernel after the other ones of the launch, which the runtime makes
+    from the view. Copies with the same view, dimensions, box and swizzle share one.
 
     Requires: copies from and to arguments of the tile.func. Ensures: every such copy
     has a map.
