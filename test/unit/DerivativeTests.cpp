@@ -7,6 +7,7 @@
 
 #include "DerivativeText.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
+#include "fa/Reference/RegionAdjoint.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -256,6 +257,44 @@ TEST_F(DerivativeTest, OfNaN) {
   EXPECT_TRUE(std::isnan(at(NAN, "%z = math.exp %s : f32")));
   EXPECT_TRUE(std::isnan(at(1, "%z = math.exp %s : f32", 0, NAN)));
   EXPECT_EQ(at(0, "%z = math.sqrt %s : f32"), INFINITY);
+}
+
+/// The reference has rules of its own: both agree on zeros, infinities and NaN too.
+TEST_F(DerivativeTest, AgreesWithTheReferenceAtSpecialNumbers) {
+  const double numbers[] = {0, 1, -1, 2, 0.5, -3, INFINITY, -INFINITY, NAN};
+  Position position{0, 0, 1, 2, kSq, kSk};
+  for (const RuleCase &rule : kRules) {
+    std::optional<Derivative> derivative =
+        differentiate(std::string(rule.body) + "\nfa.yield %z : f32");
+    ASSERT_TRUE(derivative) << rule.op;
+    for (double s : numbers)
+      for (double x : numbers)
+        for (double seed : {1., 0., double(INFINITY)}) {
+          Tensors inputs = tensors(x, seed);
+          std::vector<const HostTensor *> captures;
+          for (const HostTensor &tensor : inputs)
+            captures.push_back(&tensor);
+          RegionEvaluator evaluator(derivative->primal, captures);
+          evaluator.score(s, position);
+          double byX = 0;
+          double byScore =
+              RegionAdjoint(evaluator).run(seed, [&](size_t capture, int64_t, double adjoint) {
+                byX += capture == X ? adjoint : 0;
+              });
+          auto agree = [](double got, double expected) {
+            return (std::isnan(got) && std::isnan(expected)) || got == expected ||
+                   std::abs(got - expected) <= 1e-6 * std::abs(expected);
+          };
+          double got =
+              derivative->byScore ? evaluate(*derivative->byScore, inputs, s, position) : 0;
+          EXPECT_TRUE(agree(got, byScore))
+              << rule.body << "\nat s = " << s << ", x = " << x << ", seed " << seed << ": " << got
+              << ", expected " << byScore;
+          got = byCapture(*derivative, X, 0, inputs, s, position);
+          EXPECT_TRUE(agree(got, byX)) << rule.body << "\nby x at s = " << s << ", x = " << x
+                                       << ", seed " << seed << ": " << got << ", expected " << byX;
+        }
+  }
 }
 
 TEST_F(DerivativeTest, Powers) {
