@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DerivativeText.h"
+#include "fa/Reference/RegionAdjoint.h"
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -21,7 +22,8 @@ namespace {
 /// Writes a region.
 class Writer {
 public:
-  explicit Writer(unsigned seed) : random(seed) {}
+  /// With `wild` ops whose derivatives are infinite or NaN at some numbers.
+  explicit Writer(unsigned seed, bool wild = false) : random(seed), wild(wild) {}
 
   std::string region() {
     text.clear();
@@ -51,7 +53,11 @@ private:
                                   "math.erf",  "math.absf", "arith.negf", "math.asinh"};
     static const char *binary[] = {"arith.addf", "arith.subf", "arith.maximumf", "arith.minimumf",
                                    "arith.maxnumf"};
+    static const char *unbounded[] = {"math.log", "math.sqrt", "math.rsqrt", "math.cbrt",
+                                      "math.acosh"};
     std::string a = pick(floats), b = pick(floats);
+    if (wild && number(2))
+      return define(std::string(unbounded[number(5)]) + " " + a + " : f32");
     switch (number(6)) {
     case 0:
     case 1:
@@ -152,6 +158,7 @@ private:
   }
 
   std::mt19937 random;
+  bool wild;
   std::string text;
   int next = 0;
 };
@@ -189,6 +196,65 @@ TEST_F(DerivativeRandomTest, AgreeWithDifferences) {
   if (!only) {
     EXPECT_GT(branches, 100u);
     EXPECT_GT(reads, 300u);
+  }
+}
+
+/// The reference knows when it runs which values were taken; here it is emitted.
+TEST_F(DerivativeRandomTest, NothingThatIsNotTakenIsAdded) {
+  const double numbers[] = {0, 1, -1, 0.5, 2, INFINITY, NAN};
+  auto agree = [](double got, double expected) {
+    return (std::isnan(got) && std::isnan(expected)) || got == expected ||
+           std::abs(got - expected) <= 1e-5 * (1 + std::abs(expected));
+  };
+  const char *only = getenv("FA_DERIVATIVE_SEED");
+  unsigned first = only ? unsigned(atoi(only)) : 0, count = only ? 1 : 300, finite = 0,
+           infinite = 0;
+  for (unsigned seed = first; seed < first + count; ++seed) {
+    std::string body = Writer(seed, /*wild=*/true).region();
+    std::optional<Derivative> derivative = differentiate(body);
+    ASSERT_TRUE(derivative) << body;
+    std::mt19937 random(seed);
+    for (int point = 0; point < 10; ++point) {
+      Tensors tensors = sample(random);
+      std::vector<const HostTensor *> captures;
+      for (unsigned capture = 0; capture < tensors.size(); ++capture) {
+        for (int64_t e = 0; capture < Integers && e < tensors[capture].size(); ++e)
+          if (random() % 2)
+            tensors[capture].set(e, numbers[random() % 5]);
+        captures.push_back(&tensors[capture]);
+      }
+      Position at{int64_t(random() % kB),
+                  int64_t(random() % kH),
+                  int64_t(random() % kSq),
+                  int64_t(random() % kSk),
+                  kSq,
+                  kSk};
+      double s = numbers[random() % 7];
+      RegionEvaluator evaluator(derivative->primal, captures);
+      evaluator.score(s, at);
+      std::map<std::pair<size_t, int64_t>, double> expected;
+      double byScore = RegionAdjoint(evaluator).run(
+          tensors[Seed].at(0), [&](size_t capture, int64_t element, double adjoint) {
+            expected[{capture, element}] += adjoint;
+          });
+      std::isfinite(byScore) ? ++finite : ++infinite;
+      double got = derivative->byScore ? evaluate(*derivative->byScore, tensors, s, at) : 0;
+      ASSERT_TRUE(agree(got, byScore)) << "FA_DERIVATIVE_SEED=" << seed << " at s = " << s << ": "
+                                       << got << ", expected " << byScore << derivative->text;
+      for (unsigned capture : {AtH, AtBHI, AtBHJ, AtHIJ, AtBHIJ, X, Y})
+        for (int64_t e = 0; e < tensors[capture].size(); ++e) {
+          got = byCapture(*derivative, capture, e, tensors, s, at);
+          auto found = expected.find({capture, e});
+          double wanted = found == expected.end() ? 0 : found->second;
+          ASSERT_TRUE(agree(got, wanted)) << "FA_DERIVATIVE_SEED=" << seed << " at s = " << s
+                                          << ", element " << e << " of capture " << capture << ": "
+                                          << got << ", expected " << wanted << derivative->text;
+        }
+    }
+  }
+  if (!only) {
+    EXPECT_GT(finite, 500u);
+    EXPECT_GT(infinite, 100u);
   }
 }
 
