@@ -316,3 +316,16 @@ fa::sampleInputs(func::FuncOp entry, const AttentionSizes &sizes, uint64_t seed)
   }
   return tensors;
 }
+
+std::pair<HostTensor, HostTensor> fa::sampleOutputAdjoints(const HostTensor &query,
+                                                           const HostTensor &value, uint64_t seed) {
+  std::vector<int64_t> rows(query.shape.begin(), query.shape.begin() + 3), shape = rows;
+  shape.push_back(value.shape[3]);
+  std::pair<HostTensor, HostTensor> adjoints = {
+      HostTensor::zeros("do", query.dtype, std::move(shape)),
+      HostTensor::zeros("dlse", DType::F32, std::move(rows))};
+  // Entries have less arguments than that.
+  fillNormal(adjoints.first, Random{seed, ~uint32_t(0)});
+  fillNormal(adjoints.second, Random{seed, ~uint32_t(1)});
+  return adjoints;
+}

@@ -87,6 +87,25 @@ TEST_F(Sampling, ShapesAndValues) {
   EXPECT_NE((*again)[1].data, (*again)[2].data);
 }
 
+TEST(SamplingAdjoints, AreThoseOfTheOutputs) {
+  HostTensor query = HostTensor::zeros("q", DType::BF16, {2, 4, 50, 8}),
+             value = HostTensor::zeros("v", DType::BF16, {2, 2, 70, 6});
+  auto [output, lse] = sampleOutputAdjoints(query, value, 7);
+  EXPECT_EQ(output.name, "do");
+  EXPECT_EQ(output.dtype, DType::BF16);
+  EXPECT_EQ(output.shape, (std::vector<int64_t>{2, 4, 50, 6}));
+  EXPECT_EQ(lse.name, "dlse");
+  EXPECT_EQ(lse.dtype, DType::F32);
+  EXPECT_EQ(lse.shape, (std::vector<int64_t>{2, 4, 50}));
+  EXPECT_EQ(sampleOutputAdjoints(query, value, 7).first.data, output.data);
+  EXPECT_NE(sampleOutputAdjoints(query, value, 8).first.data, output.data);
+  EXPECT_NE(float(lse.at(0)), float(output.at(0)));
+  double squares = 0;
+  for (int64_t e = 0; e < lse.size(); ++e)
+    squares += lse.at(e) * lse.at(e);
+  EXPECT_NEAR(squares / lse.size(), 1, 0.2);
+}
+
 TEST_F(Sampling, Errors) {
   func::FuncOp entry = documents();
   auto expect = [&](AttentionSizes sizes, const std::string &text) {

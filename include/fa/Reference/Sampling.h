@@ -46,6 +46,11 @@ llvm::Expected<std::vector<std::vector<int64_t>>> argumentShapes(func::FuncOp en
 llvm::Expected<std::vector<HostTensor>> sampleInputs(func::FuncOp entry,
                                                      const AttentionSizes &sizes, uint64_t seed);
 
+/// Draw what flows back into an attention on a query and a value: dO, named "do", in their dtype,
+/// and dLSE, named "dlse", in f32. They are N(0,1), and other numbers than the inputs of the seed.
+std::pair<HostTensor, HostTensor> sampleOutputAdjoints(const HostTensor &query,
+                                                       const HostTensor &value, uint64_t seed);
+
 } // namespace mlir::fa
 
 #endif // FA_REFERENCE_SAMPLING_H
