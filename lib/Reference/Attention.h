@@ -77,12 +77,22 @@ template <typename Real> struct Attention {
   void computeRows(int64_t first, int64_t step, AttentionResult &result) const;
 };
 
-/// Return a sum of products, in order: the plain computation is no better.
-template <typename Real> Real dot(const Real *a, const Real *b, int64_t count) {
-  Real sum = 0;
+/// Return a sum of products. That in f32 is in order: the plain computation is no better.
+inline float dot(const float *a, const float *b, int64_t count) {
+  float sum = 0;
   for (int64_t e = 0; e < count; ++e)
     sum += a[e] * b[e];
   return sum;
+}
+inline double dot(const double *a, const double *b, int64_t count) {
+  double sums[4] = {}; // none waits for the one before
+  int64_t e = 0;
+  for (; e + 4 <= count; e += 4)
+    for (int lane = 0; lane < 4; ++lane)
+      sums[lane] += a[e + lane] * b[e + lane];
+  for (; e < count; ++e)
+    sums[0] += a[e] * b[e];
+  return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
 } // namespace mlir::fa

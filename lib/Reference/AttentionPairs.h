@@ -23,11 +23,11 @@ inline double halfUlp(DType dtype) {
 }
 
 /// Return the root of the sum of squares of products: their sum's size if signs are random.
-template <typename Real> double sizeOfDot(const Real *a, const Real *b, int64_t count) {
-  double squares = 0;
+inline double sizeOfDot(const double *a, const double *b, int64_t count) {
+  double squares[4] = {};
   for (int64_t e = 0; e < count; ++e)
-    squares += double(a[e]) * b[e] * a[e] * b[e];
-  return std::sqrt(squares);
+    squares[e % 4] += a[e] * b[e] * (a[e] * b[e]);
+  return std::sqrt(squares[0] + squares[1] + squares[2] + squares[3]);
 }
 
 /// One query of one head.
@@ -90,7 +90,7 @@ Rows<Real>::Rows(const Attention<Real> &attention, const AttentionResult &forwar
     const Real *o = output.data() + row * dv, *adjoint = outputAdjoint.data() + row * dv;
     Real lseAdjoint = adjoints.lse ? static_cast<Real>(adjoints.lse->at(row)) : 0;
     delta[row] = dot(adjoint, o, dv) - lseAdjoint;
-    if (!Attention<Real>::isLow)
+    if constexpr (!Attention<Real>::isLow)
       deltaSize[row] = sizeOfDot(adjoint, o, dv) + std::fabs(lseAdjoint);
   }
 }
@@ -128,20 +128,20 @@ std::optional<Pair<Real>> PairEvaluator<Real>::evaluate(const Row &row, int64_t 
         add(capture, element, adjoint, 0);
       });
     pair.scoreDelta = a.rounded(pair.scoreDelta);
-    return pair;
+  } else {
+    double narrow = halfUlp(a.dtype), deltaSize = rows.deltaSize[row.number];
+    double dpSize = keep * sizeOfDot(outputAdjoint, value, a.dv);
+    // Delta comes from an output that was rounded.
+    double dxError = p * (kFloat32Error * (dpSize + deltaSize) + narrow * deltaSize);
+    double derivative = 1;
+    if (reverse)
+      derivative = reverse->run(1, [&](size_t capture, int64_t element, double derivative) {
+        add(capture, element, dx * derivative, dxError * std::fabs(derivative));
+      });
+    pair.scoreDelta *= derivative;
+    pair.weightError = (kFloat32Error + narrow) * pair.weight;
+    pair.scoreDeltaError = dxError * std::fabs(derivative) + narrow * std::fabs(pair.scoreDelta);
   }
-  double narrow = halfUlp(a.dtype), deltaSize = rows.deltaSize[row.number];
-  double dpSize = keep * sizeOfDot(outputAdjoint, value, a.dv);
-  // Delta comes from an output that was rounded.
-  double dxError = p * (kFloat32Error * (dpSize + deltaSize) + narrow * deltaSize);
-  double derivative = 1;
-  if (reverse)
-    derivative = reverse->run(1, [&](size_t capture, int64_t element, double derivative) {
-      add(capture, element, dx * derivative, dxError * std::fabs(derivative));
-    });
-  pair.scoreDelta *= derivative;
-  pair.weightError = (kFloat32Error + narrow) * pair.weight;
-  pair.scoreDeltaError = dxError * std::fabs(derivative) + narrow * std::fabs(pair.scoreDelta);
   return pair;
 }
 

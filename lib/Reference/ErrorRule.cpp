@@ -101,8 +101,10 @@ Judgement fa::judgeOutput(const HostTensor &output, const AttentionResult &refer
   return judgement;
 }
 
-/// "dq[0, 1, 7, 63]".
+/// "dq[0, 1, 7, 63]", and the name alone of a scalar.
 static std::string place(const Gradient &gradient, int64_t i) {
+  if (gradient.shape.empty())
+    return gradient.name;
   std::string text;
   for (int64_t size : llvm::reverse(gradient.shape)) {
     text = std::to_string(i % size) + (text.empty() ? "" : ", ") + text;
