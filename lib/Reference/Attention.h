@@ -12,6 +12,7 @@
 #include "fa/Reference/RegionInterpreter.h"
 #include "fa/Support/Philox.h"
 #include <limits>
+#include <numeric>
 
 namespace mlir::fa {
 
@@ -33,7 +34,7 @@ template <typename Real> struct Attention {
 
   DType dtype;
   Real scale;
-  int64_t hq, hk, sq, sk, d, dv;
+  int64_t batch, hq, hk, sq, sk, d, dv;
   std::vector<Real> query, key, value;
   std::vector<const HostTensor *> captures;
   std::optional<RegionProgram> mask, score;
@@ -43,9 +44,9 @@ template <typename Real> struct Attention {
   /// `inputs` passed `checkInputs`.
   Attention(AttentionOp op, const AttentionInputs &inputs)
       : dtype(inputs[0]->dtype), scale(static_cast<Real>(op.getScaleValue())),
-        hq(inputs[0]->shape[1]), hk(inputs[1]->shape[1]), sq(inputs[0]->shape[2]),
-        sk(inputs[1]->shape[2]), d(inputs[0]->shape[3]), dv(inputs[2]->shape[3]),
-        query(numbers<Real>(*inputs[0])), key(numbers<Real>(*inputs[1])),
+        batch(inputs[0]->shape[0]), hq(inputs[0]->shape[1]), hk(inputs[1]->shape[1]),
+        sq(inputs[0]->shape[2]), sk(inputs[1]->shape[2]), d(inputs[0]->shape[3]),
+        dv(inputs[2]->shape[3]), query(numbers<Real>(*inputs[0])), key(numbers<Real>(*inputs[1])),
         value(numbers<Real>(*inputs[2])),
         captures(inputs.begin() + 3, inputs.begin() + 3 + op.getCaptures().size()) {
     if (!op.getMask().empty())
@@ -73,9 +74,24 @@ template <typename Real> struct Attention {
     return isLow ? static_cast<Real>(roundTo(dtype, value)) : value;
   }
 
-  /// Compute output and LSE of rows `first`, `first + step`, ...: what one thread does.
-  void computeRows(int64_t first, int64_t step, AttentionResult &result) const;
+  int64_t rowCount() const { return batch * hq * sq; }
+  int64_t keyCount() const { return batch * hk * sk; }
+
+  /// Compute output and LSE of some rows; those of others are 0.
+  AttentionResult computeForward(const std::vector<int64_t> &rows) const;
+
+private:
+  /// Compute rows[first], rows[first + step], ...: what one thread does.
+  void computeRows(const std::vector<int64_t> &rows, int64_t first, int64_t step,
+                   AttentionResult &result) const;
 };
+
+/// Return 0 to count - 1.
+inline std::vector<int64_t> allPlaces(int64_t count) {
+  std::vector<int64_t> places(count);
+  std::iota(places.begin(), places.end(), 0);
+  return places;
+}
 
 /// Return a sum of products. That in f32 is in order: the plain computation is no better.
 inline float dot(const float *a, const float *b, int64_t count) {

@@ -20,7 +20,6 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <numeric>
 #include <thread>
 
 using namespace mlir;
@@ -244,29 +243,36 @@ static llvm::Error checkAdjoint(const HostTensor &tensor, const char *what, DTyp
                nameOf(dtype));
 }
 
-/// Return the places of a sample, or all.
-static llvm::Expected<GradientSample> placesOf(AttentionOp op, const AttentionInputs &inputs,
-                                               const GradientSample *sample) {
-  const std::vector<int64_t> &q = inputs[0]->shape, &k = inputs[1]->shape;
-  int64_t rowCount = q[0] * q[1] * q[2], keyCount = k[0] * k[1] * k[2];
-  GradientSample places;
-  if (!sample) {
-    places.rows.resize(rowCount);
-    places.keys.resize(keyCount);
-    std::iota(places.rows.begin(), places.rows.end(), 0);
-    std::iota(places.keys.begin(), places.keys.end(), 0);
-    return places;
-  }
-  for (int64_t row : sample->rows)
+static llvm::Error checkSample(AttentionOp op, const GradientSample &sample, int64_t rowCount,
+                               int64_t keyCount) {
+  for (int64_t row : sample.rows)
     if (row < 0 || row >= rowCount)
       return error("row {0} is sampled: expected 0 to {1}", row, rowCount - 1);
-  for (int64_t key : sample->keys)
+  for (int64_t key : sample.keys)
     if (key < 0 || key >= keyCount)
       return error("key {0} is sampled: expected 0 to {1}", key, keyCount - 1);
   if (op.getQuery() == op.getKey() || op.getQuery() == op.getValue() ||
       op.getKey() == op.getValue())
     return error("query, key and value share an argument: its gradient cannot be sampled");
-  return *sample;
+  return llvm::Error::success();
+}
+
+/// Return the rows whose output and LSE a sample needs: its own, and all that share a head with one
+/// of its keys.
+template <typename Real>
+static std::vector<int64_t> rowsFor(const GradientSample &sample, const Attention<Real> &a) {
+  std::vector<int64_t> rows = sample.rows, heads;
+  for (int64_t key : sample.keys)
+    heads.push_back(key / a.sk);
+  llvm::sort(heads);
+  heads.erase(llvm::unique(heads), heads.end());
+  int64_t count = a.hq / a.hk * a.sq;
+  for (int64_t head : heads)
+    for (int64_t n = 0; n < count; ++n)
+      rows.push_back(head * count + n);
+  llvm::sort(rows);
+  rows.erase(llvm::unique(rows), rows.end());
+  return rows;
 }
 
 template <typename Real>
@@ -274,10 +280,10 @@ static llvm::Expected<AttentionGradients> compute(AttentionOp op, const Attentio
                                                   const OutputAdjoints &adjoints,
                                                   const GradientSample *sample) {
   constexpr bool isLow = Attention<Real>::isLow;
-  auto forward = isLow ? lowAttention(op, inputs) : referenceAttention(op, inputs);
-  if (!forward)
-    return forward.takeError();
-  std::vector<int64_t> shape = forward->outputShape;
+  if (llvm::Error problem = checkInputs(op, inputs))
+    return problem;
+  const Attention<Real> attention(op, inputs);
+  std::vector<int64_t> shape = {attention.batch, attention.hq, attention.sq, attention.dv};
   if (llvm::Error problem = checkAdjoint(*adjoints.output, "dO", inputs[0]->dtype, shape))
     return problem;
   shape.pop_back();
@@ -286,16 +292,19 @@ static llvm::Expected<AttentionGradients> compute(AttentionOp op, const Attentio
       return problem;
   if (!op.getScore().empty() && failed(checkDifferentiable(op.getScore())))
     return error("the score of fa.attention has no derivative");
-  llvm::Expected<GradientSample> places = placesOf(op, inputs, sample);
-  if (!places)
-    return places.takeError();
+  int64_t rowCount = attention.rowCount(), keyCount = attention.keyCount();
+  if (sample)
+    if (llvm::Error problem = checkSample(op, *sample, rowCount, keyCount))
+      return problem;
+  GradientSample places =
+      sample ? *sample : GradientSample{allPlaces(rowCount), allPlaces(keyCount)};
 
-  const Attention<Real> attention(op, inputs);
-  const Rows<Real> rows(attention, *forward, adjoints);
-  Differentiation<Real> differentiation(rows, *places);
+  AttentionGradients result;
+  result.forward = attention.computeForward(rowsFor(places, attention));
+  const Rows<Real> rows(attention, result.forward, adjoints);
+  Differentiation<Real> differentiation(rows, places);
   differentiation.run(/*wantsCaptures=*/!sample);
 
-  AttentionGradients result{std::move(*forward), {}};
   SmallVector<Value> arguments;
   auto add = [&](unsigned operand, const Sums &sums) {
     addOperand(op, inputs, operand, sums, arguments, result.gradients);
@@ -309,8 +318,8 @@ static llvm::Expected<AttentionGradients> compute(AttentionOp op, const Attentio
   if (sample)
     for (Gradient &gradient : result.gradients)
       gradient.shape = {static_cast<int64_t>(gradient.name == result.gradients[0].name
-                                                 ? places->rows.size()
-                                                 : places->keys.size()),
+                                                 ? places.rows.size()
+                                                 : places.keys.size()),
                         gradient.shape.back()};
   for (Gradient &gradient : result.gradients)
     for (auto [value, uncertainty] : llvm::zip(gradient.values, gradient.uncertainty))

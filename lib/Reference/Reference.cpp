@@ -18,7 +18,8 @@ using namespace mlir;
 using namespace mlir::fa;
 
 template <typename Real>
-void Attention<Real>::computeRows(int64_t first, int64_t step, AttentionResult &result) const {
+void Attention<Real>::computeRows(const std::vector<int64_t> &rows, int64_t first, int64_t step,
+                                  AttentionResult &result) const {
   std::optional<RegionEvaluator> sees, modify;
   if (mask)
     sees.emplace(*mask, captures, precision);
@@ -26,8 +27,8 @@ void Attention<Real>::computeRows(int64_t first, int64_t step, AttentionResult &
     modify.emplace(*score, captures, precision);
   std::vector<Real> x(sk), o(dv), sizes(dv);
   std::vector<int64_t> seen;
-  for (int64_t row = first; row < static_cast<int64_t>(result.lse.size()); row += step) {
-    int64_t i = row % sq, h = row / sq % hq, b = row / sq / hq;
+  for (size_t n = first; n < rows.size(); n += step) {
+    int64_t row = rows[n], i = row % sq, h = row / sq % hq, b = row / sq / hq;
     int64_t firstKey = (b * hk + h / (hq / hk)) * sk;
 
     // The scores of the keys that it sees.
@@ -70,20 +71,27 @@ void Attention<Real>::computeRows(int64_t first, int64_t step, AttentionResult &
 }
 
 template <typename Real>
+AttentionResult Attention<Real>::computeForward(const std::vector<int64_t> &rows) const {
+  AttentionResult result{{batch, hq, sq, dv},
+                         std::vector<double>(rowCount() * dv),
+                         std::vector<double>(rowCount()),
+                         std::vector<double>(rowCount())};
+  // Rows are dealt in turn, because a mask may make late ones longer.
+  bool large = static_cast<double>(rows.size()) * sk * d > 1e6;
+  int64_t threads = large ? std::max(1u, std::thread::hardware_concurrency()) : 1;
+  runOnThreads(threads, [&](int64_t first) { computeRows(rows, first, threads, result); });
+  return result;
+}
+
+template struct fa::Attention<double>;
+template struct fa::Attention<float>;
+
+template <typename Real>
 static llvm::Expected<AttentionResult> compute(AttentionOp op, const AttentionInputs &inputs) {
   if (llvm::Error problem = checkInputs(op, inputs))
     return problem;
   const Attention<Real> attention(op, inputs);
-  int64_t batch = inputs[0]->shape[0], rows = batch * attention.hq * attention.sq;
-  AttentionResult result{{batch, attention.hq, attention.sq, attention.dv},
-                         std::vector<double>(rows * attention.dv),
-                         std::vector<double>(rows),
-                         std::vector<double>(rows)};
-  // Rows are dealt in turn, because a mask may make late ones longer.
-  bool large = static_cast<double>(rows) * attention.sk * attention.d > 1e6;
-  int64_t threads = large ? std::max(1u, std::thread::hardware_concurrency()) : 1;
-  runOnThreads(threads, [&](int64_t first) { attention.computeRows(first, threads, result); });
-  return result;
+  return attention.computeForward(allPlaces(attention.rowCount()));
 }
 
 llvm::Expected<AttentionResult> fa::referenceAttention(AttentionOp op,

@@ -43,7 +43,8 @@ struct Gradient {
 
 /// Gradients of the float arguments: query, key, value, captures, each argument once.
 struct AttentionGradients {
-  AttentionResult forward; ///< output and LSE, from which they were computed
+  /// Output and LSE, from which they were computed; of a sample, 0 in rows that it does not need.
+  AttentionResult forward;
   std::vector<Gradient> gradients;
 
   /// Return the gradient of that name, null where there is none.
