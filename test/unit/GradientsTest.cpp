@@ -263,6 +263,39 @@ TEST_F(Gradients, ASampleIsAPartOfAll) {
   }
 }
 
+/// Check a problem that is large enough for several threads against samples, which are not.
+TEST_F(Gradients, ThreadsShareTheWork) {
+  Sizes sizes{1, 4, 2, 60, 60, 40, 40};
+  std::vector<Capture> captures = {{"x", "f32", {4}}, {"y", "f32", {1, 4, 60, 60}}};
+  AttentionOp op = attention(sizes,
+                             scoreOf(R"(
+      %e = tensor.extract %x0[%h] : tensor<4xf32>
+      %f = tensor.extract %y0[%b, %h, %i, %j] : tensor<1x4x60x60xf32>
+      %g = arith.addf %s, %e : f32
+      %r = arith.addf %g, %f : f32)",
+                                     captures, "with [causal]"),
+                             captures);
+  Problem problem = draw(op, sizes, 6, captures);
+  AttentionGradients all = reference(op, problem);
+  for (int64_t place = 0; place < 120; place += 17) {
+    GradientSample sample{{place}, {place}};
+    AttentionGradients part =
+        take(referenceGradients(op, problem.bound(op), problem.adjoints(), &sample));
+    for (const Gradient &gradient : part.gradients)
+      for (int64_t e = 0; e < 40; ++e)
+        EXPECT_EQ(gradient.values[e], all.find(gradient.name)->values[place * 40 + e])
+            << gradient.name << " " << place;
+  }
+  // What x adds to every score of a head is what all of y's elements there add.
+  for (int64_t h = 0; h < 4; ++h) {
+    double sum = 0;
+    for (int64_t e = 0; e < 3600; ++e)
+      sum += all.find("dy")->values[h * 3600 + e];
+    EXPECT_NEAR(all.find("dx")->values[h], sum, 1e-10);
+    EXPECT_GT(std::fabs(sum), 1e-3); // dLSE
+  }
+}
+
 TEST_F(Gradients, AdjointsAreChecked) {
   Sizes sizes{1, 1, 1, 2, 2, 2, 3};
   AttentionOp op = attention(sizes, "");
