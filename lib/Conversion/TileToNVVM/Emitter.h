@@ -59,7 +59,7 @@ private:
   LogicalResult emitSwitch(scf::IndexSwitchOp op);
   LogicalResult emitIfAny(tile::IfAnyOp op);
   LogicalResult emitRescale(tile::RescaleOp op);
-  Value asked(Value condition);
+  Value anyRow(Value condition);
   LogicalResult emitRegion(Region &from, Region &to);
   Value pack(Value value);
   Value unpack(Value value, Type type);

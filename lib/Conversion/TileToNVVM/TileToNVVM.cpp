@@ -367,8 +367,8 @@ LogicalResult Emitter::emitWhile(scf::WhileOp op) {
   SmallVector<Value> inits = packAll(op.getInits());
   auto loop = scf::WhileOp::create(b, *types, inits);
   auto begin = [&](Block *from, Region &to, TypeRange arguments) {
-    SmallVector<Location> places(arguments.size(), op.getLoc());
-    Block *block = b.createBlock(&to, to.end(), arguments, places);
+    SmallVector<Location> locations(arguments.size(), op.getLoc());
+    Block *block = b.createBlock(&to, to.end(), arguments, locations);
     setUnpacked(from->getArguments(), block->getArguments());
     return emitBlock(*from);
   };
@@ -442,8 +442,9 @@ LogicalResult Emitter::emitSwitch(scf::IndexSwitchOp op) {
   return success();
 }
 
-/// Return whether the warp runs what is for these rows: any of its rows asks for it.
-Value Emitter::asked(Value condition) {
+/// Emit whether the warp runs what is for these rows: whether the condition of any of its rows
+/// holds.
+Value Emitter::anyRow(Value condition) {
   Value rows = get(condition);
   if (isa<tile::RanType>(condition.getType()))
     return rows;
@@ -484,7 +485,7 @@ LogicalResult Emitter::emitRescale(tile::RescaleOp op) {
       set(op, *product);
     return product;
   }
-  Value any = asked(op.getRows()), input = get(op.getInput());
+  Value any = anyRow(op.getRows()), input = get(op.getInput());
   auto branch = scf::IfOp::create(b, TypeRange(input.getType()), any, false, false);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -501,7 +502,7 @@ LogicalResult Emitter::emitRescale(tile::RescaleOp op) {
 }
 
 LogicalResult Emitter::emitIfAny(tile::IfAnyOp op) {
-  Value any = asked(op.getRows());
+  Value any = anyRow(op.getRows());
   if (op.getRan())
     set(op.getRan(), any);
   SmallVector<Value> inits = packAll(op.getInits());

@@ -174,7 +174,7 @@ SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
   Value tiles = extents.back(), count = extents.front();
   for (Value extent : extents.drop_front().drop_back())
     count = arith::MulIOp::create(b, loc, count, extent);
-  // number = section * (members * tiles) + place of the last id * size + member
+  // number = section * (members * tiles) + position of the last id * size + member
   Value members = emitMembers(b, loc, shared, count);
   Value span = arith::MulIOp::create(b, loc, members, tiles);
   Value at = arith::DivUIOp::create(b, loc, number, span);
@@ -182,19 +182,20 @@ SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
   Value first = arith::MulIOp::create(b, loc, at, members);
   // The last section may have fewer.
   Value size = arith::MinUIOp::create(b, loc, members, arith::SubIOp::create(b, loc, count, first));
-  Value place = arith::DivUIOp::create(b, loc, inside, size);
-  Value member = arith::SubIOp::create(b, loc, inside, arith::MulIOp::create(b, loc, place, size));
+  Value position = arith::DivUIOp::create(b, loc, inside, size);
+  Value member =
+      arith::SubIOp::create(b, loc, inside, arith::MulIOp::create(b, loc, position, size));
   Value other = arith::AddIOp::create(b, loc, first, member);
   Value word;
   SmallVector<Value> ids = delinearizePacked(b, loc, other, extents.drop_back(), word);
   if (reversed) {
     Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
     Value last = arith::SubIOp::create(b, loc, tiles, one);
-    place = arith::SubIOp::create(b, loc, last, place);
+    position = arith::SubIOp::create(b, loc, last, position);
   }
   // Roles may send these to each other instead of dividing again (tile-make-persistent).
-  for (auto [part, value] : llvm::enumerate(std::array{place, word}))
+  for (auto [part, value] : llvm::enumerate(std::array{position, word}))
     value.getDefiningOp()->setAttr(TileDialect::kPartAttr, b.getI64IntegerAttr(part));
-  ids.push_back(place);
+  ids.push_back(position);
   return ids;
 }

@@ -102,8 +102,8 @@ void CountedLowering::lowerWhile(scf::WhileOp loop) {
   rewriter.replaceOp(loop, wider.getResults().take_front(old));
   // What the condition passes on is what the other part begins with, and the loop ends with.
   for (Block *part : {wider.getBeforeBody(), wider.getAfterBody()}) {
-    SmallVector<Location> places(added.size(), wider.getLoc());
-    for (auto [i, argument] : llvm::zip_equal(carried, part->addArguments(added, places)))
+    SmallVector<Location> locations(added.size(), wider.getLoc());
+    for (auto [i, argument] : llvm::zip_equal(carried, part->addArguments(added, locations)))
       counters[i] = argument;
     lower(*part);
     Operation *end = part->getTerminator();

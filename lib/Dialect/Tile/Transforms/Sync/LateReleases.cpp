@@ -64,41 +64,41 @@ static bool isPutOnce(RingOp ring, const RoleTraces &traces) {
          traces.runsOncePerIteration(*users.begin());
 }
 
-/// Collect the places where the release goes; none if it stays.
-static SmallVector<Operation *> placesOf(ReleaseOp release, const RoleTraces &traces) {
+/// Collect the points where the release goes; none if it stays.
+static SmallVector<Operation *> pointsOf(ReleaseOp release, const RoleTraces &traces) {
   constexpr int64_t kTwo = 2;
-  SmallVector<Operation *> places;
+  SmallVector<Operation *> points;
   auto get = release.getSlot().getDefiningOp<GetOp>();
   RingOp ring = get ? ringOf(get) : RingOp();
   Block *block = release->getBlock();
   if (!ring || ring.getType().getStages() != kTwo || get->getBlock() != block ||
       !traces.runsOncePerIteration(release) || !isPutOnce(ring, traces) ||
       llvm::count_if(ring->getUsers(), llvm::IsaPred<GetOp>) != 1)
-    return places;
+    return points;
   SmallVector<Operation *> copies;
   llvm::copy_if(get->getUsers(), std::back_inserter(copies), llvm::IsaPred<BulkStoreOp>);
-  Operation *first = findPoints(get, places);
+  Operation *first = findPoints(get, points);
   bool late = first && !copies.empty() && llvm::all_of(copies, [&](Operation *copy) {
                 Operation *at = block->findAncestorOpInBlock(*copy);
                 return at && first->isBeforeInBlock(at);
               });
   if (!late)
-    places.clear();
-  return places;
+    points.clear();
+  return points;
 }
 
 void tile::delayReleases(const RoleTraces &traces) {
   SmallVector<std::pair<ReleaseOp, SmallVector<Operation *>>> moves;
   for (const RoleTrace &trace : traces.roles)
     RoleOp(trace.role).walk([&](ReleaseOp release) {
-      if (SmallVector<Operation *> places = placesOf(release, traces); !places.empty())
-        moves.push_back({release, std::move(places)});
+      if (SmallVector<Operation *> points = pointsOf(release, traces); !points.empty())
+        moves.push_back({release, std::move(points)});
     });
-  for (auto &[release, places] : moves) {
-    for (Operation *place : places) {
+  for (auto &[release, points] : moves) {
+    for (Operation *point : points) {
       Operation *late = release->clone();
       late->setAttr(TileDialect::kLateAttr, UnitAttr::get(release.getContext()));
-      place->getBlock()->getOperations().insert(place->getIterator(), late);
+      point->getBlock()->getOperations().insert(point->getIterator(), late);
     }
     release.erase();
   }
