@@ -36,6 +36,14 @@ inline Value named(Value value, const Twine &name) {
   return value;
 }
 
+/// Give a value the name that a location has, if any, and return it: the value replaces the one of
+/// that location.
+inline Value namedAs(Value value, Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    named(value, name.getName().getValue());
+  return value;
+}
+
 /// Return the name that a location has, or `otherwise`.
 inline StringRef nameOf(Location loc, StringRef otherwise) {
   auto name = dyn_cast<NameLoc>(loc);

@@ -19,6 +19,7 @@
 
 #include "CompareColumns.h"
 #include "fa/Dialect/Tile/IR/LinearForm.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
@@ -392,7 +393,7 @@ bool ColumnComparisons::rewrite(arith::CmpIOp op) {
   std::optional<Comparison> found = analyze(ranges, op);
   if (!found)
     return false;
-  ImplicitLocOpBuilder b(op.getLoc(), op);
+  ImplicitLocOpBuilder b(fa::unnamed(op.getLoc()), op);
   LoopLikeOpInterface loop =
       beforeLoops ? op->getParentOfType<LoopLikeOpInterface>() : LoopLikeOpInterface();
   Value limit = emitLimit(b, ranges, *found, getElementTypeOrSelf(op.getLhs()), loop);
@@ -404,7 +405,7 @@ bool ColumnComparisons::rewrite(arith::CmpIOp op) {
   bool upper = found->predicate == Predicate::slt;
   if (upper || found->predicate == Predicate::sge)
     bounds[result] = {upper, indices, found->column, limit, found->type};
-  op.replaceAllUsesWith(result);
+  op.replaceAllUsesWith(fa::namedAs(result, op.getLoc()));
   return true;
 }
 
@@ -440,7 +441,7 @@ void ColumnComparisons::join(arith::AndIOp op) {
     return;
   SmallVector<Value> terms, kept;
   collectTerms(op, terms);
-  ImplicitLocOpBuilder b(op.getLoc(), op);
+  ImplicitLocOpBuilder b(fa::unnamed(op.getLoc()), op);
   SmallVector<Bound> joined;
   for (Value term : terms) {
     auto known = bounds.find(term);
@@ -468,5 +469,5 @@ void ColumnComparisons::join(arith::AndIOp op) {
   Value all = kept.front();
   for (Value term : ArrayRef(kept).drop_front())
     all = arith::AndIOp::create(b, all, term);
-  op.replaceAllUsesWith(all);
+  op.replaceAllUsesWith(fa::namedAs(all, op.getLoc()));
 }

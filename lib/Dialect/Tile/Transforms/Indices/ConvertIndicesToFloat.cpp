@@ -18,6 +18,7 @@
 #include "Indices.h"
 #include "fa/Dialect/Tile/IR/LinearForm.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/ValueNames.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILECONVERTINDICESTOFLOAT
@@ -54,7 +55,7 @@ static void convert(arith::SIToFPOp op) {
   if (!sum)
     return;
 
-  ImplicitLocOpBuilder b(op.getLoc(), op);
+  ImplicitLocOpBuilder b(fa::unnamed(op.getLoc()), op);
   Value common = constant(b, b.getI32Type(), llvm::SignExtend64<32>(sum->constant));
   for (auto [number, factor] : sum->terms)
     if (number >= LinearForm::kRest) {
@@ -82,7 +83,7 @@ static void convert(arith::SIToFPOp op) {
   Value bases = BroadcastOp::create(b, type, base, b.getI64IntegerAttr(1));
   Value columns = BroadcastOp::create(b, type, indices(1), b.getI64IntegerAttr(0));
   Value sums = combine(bases, columns, sum->column() < 0);
-  op.replaceAllUsesWith(sums);
+  op.replaceAllUsesWith(fa::namedAs(sums, op.getLoc()));
   op.erase();
 }
 

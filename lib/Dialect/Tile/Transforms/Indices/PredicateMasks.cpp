@@ -17,6 +17,7 @@
 #include "Indices.h"
 #include "fa/Dialect/Tile/IR/LinearForm.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::tile {
@@ -106,7 +107,7 @@ static void predicate(Ranges &ranges, arith::SelectOp select) {
   if (llvm::none_of(
           limits, [](const Limit &limit) { return isa<RankedTensorType>(limit.limit.getType()); }))
     return;
-  ImplicitLocOpBuilder b(select.getLoc(), select);
+  ImplicitLocOpBuilder b(fa::unnamed(select.getLoc()), select);
   int64_t columns = type.getDimSize(1);
   auto rowsType = RankedTensorType::get({type.getDimSize(0)}, b.getI32Type());
   Value low, high;
@@ -140,7 +141,7 @@ static void predicate(Ranges &ranges, arith::SelectOp select) {
     YieldOp::create(b, selected);
     result = some.getResult(0);
   }
-  select.replaceAllUsesWith(result);
+  select.replaceAllUsesWith(fa::namedAs(result, select.getLoc()));
   select.erase();
 }
 

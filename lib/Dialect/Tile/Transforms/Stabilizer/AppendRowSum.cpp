@@ -23,6 +23,7 @@
 #include "Products.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
+#include "fa/Support/ValueNames.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEAPPENDROWSUM
@@ -106,7 +107,7 @@ static std::optional<Sums> findSums(DotOp dot) {
 //===----------------------------------------------------------------------===//
 
 static void addOnes(Sums &sums, RankedTensorType wide) {
-  ImplicitLocOpBuilder b(sums.dot.getLoc(), sums.loop);
+  ImplicitLocOpBuilder b(fa::unnamed(sums.dot.getLoc()), sums.loop);
   Value zero = arith::ConstantOp::create(b, b.getFloatAttr(wide.getElementType(), 0.0));
   sums.loop.getInitArgsMutable()[sums.acc].set(
       BroadcastOp::create(b, wide, zero, IntegerAttr()).getResult());
@@ -118,7 +119,7 @@ static void addOnes(Sums &sums, RankedTensorType wide) {
   b.setInsertionPoint(sums.dot);
   Value next = DotOp::create(b, wide, sums.dot.getA(), sums.dot.getB(), scaled, false,
                              sums.dot.getPrecision(), /*ones=*/true);
-  sums.dot.replaceAllUsesWith(next);
+  sums.dot.replaceAllUsesWith(fa::namedAs(next, sums.dot.getLoc()));
   sums.dot.erase();
   sums.scaled.erase();
   sums.loop.getResult(sums.acc).setType(wide);

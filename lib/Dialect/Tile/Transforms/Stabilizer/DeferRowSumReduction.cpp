@@ -18,6 +18,7 @@
 
 #include "Products.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/ValueNames.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEDEFERROWSUMREDUCTION
@@ -68,7 +69,8 @@ static void defer(Sum &sum) {
   Value p = sum.reduce.getInput();
   auto tile = cast<RankedTensorType>(p.getType());
   auto narrow = RankedTensorType::get({tile.getDimSize(0), kColumnsOfGroup}, tile.getElementType());
-  ImplicitLocOpBuilder b(sum.reduce.getLoc(), sum.loop);
+  Location loc = sum.reduce.getLoc();
+  ImplicitLocOpBuilder b(fa::unnamed(loc), sum.loop);
   APFloat zero = APFloat::getZero(cast<FloatType>(tile.getElementType()).getFloatSemantics());
   Value none = sum.loop.getInitArgs()[sum.number];
   sum.loop.getInitArgsMutable()[sum.number].set(fillTile(b, narrow, zero));
@@ -81,7 +83,7 @@ static void defer(Sum &sum) {
                               Value());
   for (int64_t first = 0; first < tile.getDimSize(1); first += kColumnsOfGroup)
     added = arith::AddFOp::create(b, added, ColumnsOp::create(b, narrow, p, first));
-  sum.loop.getBody()->getTerminator()->setOperand(sum.number, added);
+  sum.loop.getBody()->getTerminator()->setOperand(sum.number, fa::namedAs(added, loc));
   sum.reduce.erase();
   if (sum.scaled)
     sum.scaled.erase();
@@ -89,7 +91,7 @@ static void defer(Sum &sum) {
   columns.setType(narrow);
   b.setInsertionPointAfter(sum.loop);
   auto whole = ReduceOp::create(b, none.getType(), Reduction::addf, columns, none, 1);
-  columns.replaceAllUsesExcept(whole, whole);
+  columns.replaceAllUsesExcept(fa::namedAs(whole, loc), whole);
 }
 
 namespace {

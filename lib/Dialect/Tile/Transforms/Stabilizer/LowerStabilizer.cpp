@@ -23,6 +23,7 @@
 #include "Products.h"
 #include "ReferenceChain.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 namespace mlir::tile {
@@ -53,11 +54,11 @@ static void lowerTypes(FuncOp func) {
   });
   for (ReferenceOp op : references) {
     ReferenceType type = op.getType();
-    ImplicitLocOpBuilder b(op.getLoc(), op);
+    ImplicitLocOpBuilder b(fa::unnamed(op.getLoc()), op);
     APFloat first = type.getConstant() ? type.getConstant().getValue()
                                        : APFloat::getInf(APFloat::IEEEsingle(), /*Negative=*/true);
     Value column = fillTile(b, type.getColumn(), first);
-    op.getResult().replaceAllUsesWith(column);
+    op.getResult().replaceAllUsesWith(fa::namedAs(column, op.getLoc()));
     op.erase();
   }
 }
@@ -71,7 +72,7 @@ static bool isOfProduct(RescaleOp op) {
 }
 
 static void lowerRescale(RescaleOp op) {
-  ImplicitLocOpBuilder b(op.getLoc(), op);
+  ImplicitLocOpBuilder b(fa::unnamed(op.getLoc()), op);
   Value result;
   if (Value rows = op.getRows()) {
     auto some = IfAnyOp::create(b, TypeRange{op.getType()}, rows, op.getInput());
@@ -82,7 +83,7 @@ static void lowerRescale(RescaleOp op) {
   } else {
     result = emitRescale(b, op);
   }
-  op.replaceAllUsesWith(result);
+  op.replaceAllUsesWith(fa::namedAs(result, op.getLoc()));
   op.erase();
 }
 

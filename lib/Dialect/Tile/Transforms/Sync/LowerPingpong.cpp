@@ -13,6 +13,7 @@
 
 #include "RoleLowering.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -50,7 +51,7 @@ void RoleLowering::startTurns() {
   for (auto [turn, first] : pingpongIds) {
     if (llvm::none_of(turn.getUsers(), [&](Operation *op) { return role->isProperAncestor(op); }))
       continue;
-    Location loc = turn.getLoc();
+    Location loc = fa::unnamed(turn.getLoc());
     Value last = arith::ConstantIndexOp::create(
         rewriter, loc, static_cast<int64_t>(cast<PingpongType>(turn.getType()).getCount()) - 1);
     Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, warpgroup, last);

@@ -24,6 +24,7 @@
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -76,6 +77,7 @@ Value Lowering::nextSlot(Location loc, RingOp ring, unsigned counter) {
     return SlotAtOp::create(rewriter, loc, type.getSlot(), ring.getResult(), zero);
   Value &count = counters[base.lookup(ring) + counter];
   Value slot = SlotAtOp::create(rewriter, loc, type.getSlot(), ring.getResult(), count);
+  loc = fa::unnamed(loc);
   Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
   Value stages = arith::ConstantIndexOp::create(rewriter, loc, type.getStages());
   Value next = rewriter.createOrFold<arith::AddIOp>(loc, count, one);

@@ -114,13 +114,14 @@ SmallVector<unsigned> RoleLowering::countersOf(Operation *op) {
 
 /// Return the parity of the next phase.
 Value RoleLowering::parityAt(Location loc, RingOp ring, unsigned slotCounter) {
-  return rewriter.createOrFold<arith::TruncIOp>(loc, rewriter.getI1Type(),
+  return rewriter.createOrFold<arith::TruncIOp>(fa::unnamed(loc), rewriter.getI1Type(),
                                                 counters[base.lookup(ring) + slotCounter + 1]);
 }
 
 /// Return the slot that the counter is at, and go on to the next one. In 32 bits, for all
 /// warps do this in every iteration.
 Value RoleLowering::advance(Location loc, RingOp ring, unsigned slotCounter) {
+  loc = fa::unnamed(loc);
   Value &slot = counters[base.lookup(ring) + slotCounter];
   Value &parity = counters[base.lookup(ring) + slotCounter + 1];
   Value now = rewriter.createOrFold<arith::IndexCastUIOp>(loc, rewriter.getIndexType(), slot);
@@ -190,7 +191,7 @@ void RoleLowering::lowerGet(GetOp get) {
   Location loc = get.getLoc();
   RingOp ring = ringOf(get);
   if (barriers[ring].own) {
-    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    Value zero = arith::ConstantIndexOp::create(rewriter, fa::unnamed(loc), 0);
     rewriter.replaceOpWithNewOp<SlotAtOp>(get, get.getType(), ring.getResult(), zero);
     return;
   }
@@ -207,8 +208,9 @@ void RoleLowering::lowerRelease(ReleaseOp release) {
   auto ring = slot.getRing().getDefiningOp<RingOp>();
   Value empty = barriers[ring].empty;
   if (release->hasAttr(TileDialect::kLateAttr)) {
-    Value one = arith::ConstantIndexOp::create(rewriter, release.getLoc(), 1);
-    Value before = arith::SubIOp::create(rewriter, release.getLoc(), one, slot.getStage());
+    Location loc = fa::unnamed(release.getLoc());
+    Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+    Value before = arith::SubIOp::create(rewriter, loc, one, slot.getStage());
     BulkStoreWaitOp::create(rewriter, release.getLoc());
     BarrierArriveOp::create(rewriter, release.getLoc(), empty, before);
   } else if (empty) {
@@ -229,7 +231,7 @@ void RoleLowering::lowerPutValue(PutValueOp put) {
     BulkStoreWaitOp::create(rewriter, loc);
     joinWarpgroup(put);
   }
-  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value zero = arith::ConstantIndexOp::create(rewriter, fa::unnamed(loc), 0);
   Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), zero);
   WriteOp::create(rewriter, loc, put.getValue(), slot);
   fence(loc);
