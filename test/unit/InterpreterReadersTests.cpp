@@ -10,28 +10,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlantedFaults.h"
+#include "RingPrograms.h"
 
 using namespace fa_test;
 
 namespace {
 
-const char *const kHead = R"(
-!v = !tile.view<?x16xf32>
-!ring = !tile.ring<2 x 16x16xf32, #tile.swizzle<64>>
-!slot = !tile.slot<16x16xf32, #tile.swizzle<64>>
-!bars = !tile.barriers<2>
-!t = tensor<32x16xf32>
+const char *const kHead = FA_RING_TYPES R"(
 !pending = !tile.pending<tensor<32x16xf32>>
-tile.func @f(%x: !v, %w: !v, %y: !v, %t: index)
-    grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] attributes {tile.warps = 12 : i64} {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c5 = arith.constant 5 : index
-  %c16 = arith.constant 16 : index
-  %c32 = arith.constant 32 : index
-  %false = arith.constant false
-  %true = arith.constant true
+)" FA_RING_FUNC R"(
   %r = tile.ring readers(2) : !ring // ring
 )";
 
@@ -73,9 +60,7 @@ const char *const kLowered = R"(
     tile.role "load" warps(4) registers(0) {
       scf.for %k = %c0 to %c5 step %c1 iter_args(%stage = %c0, %parity = %true) -> (index, i1) {
         %j = arith.muli %k, %c16 : index
-        %next = arith.subi %c1, %stage : index
-        %wraps = arith.cmpi eq, %stage, %c1 : index
-        %flipped = arith.xori %parity, %wraps : i1
+)" FA_COUNT_SLOTS R"(
         tile.barrier_wait %empty[%stage], %parity : !bars // before the put
         %s = tile.slot_at %r[%stage] : !ring -> !slot
         tile.copy %w[%j, %c0] dims [0, 1] to %s copy(ld_st) : !v, !slot // copy
@@ -89,9 +74,7 @@ const char *const kLowered = R"(
       %zero = arith.constant dense<0.0> : !t
       %a = tile.load %x[%i, %c0] dims [0, 1] : !v -> !t
       %o:3 = scf.for %k = %c0 to %c5 step %c1 iter_args(%acc = %zero, %stage = %c0, %parity = %false) -> (!t, index, i1) {
-        %next = arith.subi %c1, %stage : index
-        %wraps = arith.cmpi eq, %stage, %c1 : index
-        %flipped = arith.xori %parity, %wraps : i1
+)" FA_COUNT_SLOTS R"(
         tile.barrier_wait %full[%stage], %parity : !bars // get
         %s = tile.slot_at %r[%stage] : !ring -> !slot
         %p = tile.dot_start %a, %s, %acc : !t, !slot, !t -> !pending // start
@@ -108,23 +91,10 @@ const char *const kLowered = R"(
   tile.return
 })";
 
-Sample makeSample() {
-  Floats x = valuesOf(50 * 16, 1), w = valuesOf(5 * 16 * 16, 2), sum(16 * 16);
-  for (size_t i = 0; i < w.size(); ++i)
-    sum[i % sum.size()] += w[i];
-  return {{x, w}, productOf(x, sum, 2)};
-}
-
 class RightReaders : public testing::TestWithParam<const char *> {};
 
 TEST_P(RightReaders, PassForEverySeed) {
-  Sample sample = makeSample();
-  for (uint64_t seed = 0; seed < 2 * kSeeds; ++seed) {
-    Outcome outcome =
-        interpret(std::string(kHead) + GetParam(), sample.inputs, sample.expected.size(), seed);
-    ASSERT_TRUE(outcome.ran) << outcome.message;
-    EXPECT_TRUE(near(outcome.y, sample.expected, 1e-4f)) << seed;
-  }
+  expectRight(std::string(kHead) + GetParam(), makeRingSample(2));
 }
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, RightReaders, testing::Values(kReaders, kLowered),
@@ -134,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Interpreter, RightReaders, testing::Values(kReaders, kL
 
 class PlantedReadersFault : public testing::TestWithParam<Case> {};
 
-TEST_P(PlantedReadersFault, IsCaught) { expectCaught(GetParam(), kHead, makeSample()); }
+TEST_P(PlantedReadersFault, IsCaught) { expectCaught(GetParam(), kHead, makeRingSample(2)); }
 
 const Case kFaults[] = {
     {"ForgottenReader",

@@ -10,32 +10,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlantedFaults.h"
+#include "RingPrograms.h"
 
 using namespace fa_test;
 
 namespace {
 
-const char *const kHead = R"(
-!v = !tile.view<?x16xf32>
-!ring = !tile.ring<2 x 16x16xf32, #tile.swizzle<64>>
-!slot = !tile.slot<16x16xf32, #tile.swizzle<64>>
-!bars = !tile.barriers<2>
-!t = tensor<32x16xf32>
+const char *const kHead = FA_RING_TYPES R"(
 #rows = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>
 !rows = tensor<128x16xf32, #rows>
 !outs = !tile.ring<1 x 128x16xf32, #tile.swizzle<64>>
 !out = !tile.slot<128x16xf32, #tile.swizzle<64>>
-tile.func @f(%x: !v, %w: !v, %y: !v, %t: index)
-    grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] attributes {tile.warps = 12 : i64} {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c5 = arith.constant 5 : index
-  %c6 = arith.constant 6 : index
-  %c16 = arith.constant 16 : index
-  %c32 = arith.constant 32 : index
-  %false = arith.constant false
-  %true = arith.constant true
+)" FA_RING_FUNC R"(
   %r = tile.ring : !ring
 )";
 
@@ -78,9 +64,7 @@ const char *const kLoweredRoles = R"(
     tile.role "load" warps(4) registers(24) {
       scf.for %k = %c0 to %c5 step %c1 iter_args(%stage = %c0, %parity = %true) -> (index, i1) { // puts
         %j = arith.muli %k, %c16 : index
-        %next = arith.subi %c1, %stage : index
-        %wraps = arith.cmpi eq, %stage, %c1 : index
-        %flipped = arith.xori %parity, %wraps : i1
+)" FA_COUNT_SLOTS R"(
         tile.barrier_wait %empty[%stage], %parity : !bars // before the put
         tile.barrier_expect %full[%stage] bytes(1024) : !bars // expect
         %s = tile.slot_at %r[%stage] : !ring -> !slot
@@ -99,9 +83,7 @@ const char *const kLoweredRoles = R"(
         tile.named_arrive id(1) threads(256) // begin
       }
       %o:3 = scf.for %k = %c0 to %c5 step %c1 iter_args(%acc = %zero, %stage = %c0, %parity = %false) -> (!t, index, i1) { // loop
-        %next = arith.subi %c1, %stage : index
-        %wraps = arith.cmpi eq, %stage, %c1 : index
-        %flipped = arith.xori %parity, %wraps : i1
+)" FA_COUNT_SLOTS R"(
         tile.barrier_wait %full[%stage], %parity : !bars // get
         %s = tile.slot_at %r[%stage] : !ring -> !slot // slot
         scf.if %first {
@@ -163,28 +145,18 @@ const char *const kBulkStore = R"(
   tile.return
 })";
 
-/// x has some rows more than a tile.
 Sample makeSample(const char *program) {
   if (program == kBulkStore) {
     Floats x = valuesOf(200 * 16, 3);
     return {{x, x}, x};
   }
-  Floats x = valuesOf(50 * 16, 1), w = valuesOf(5 * 16 * 16, 2), sum(16 * 16);
-  for (size_t i = 0; i < w.size(); ++i)
-    sum[i % sum.size()] += w[i];
-  return {{x, w}, productOf(x, sum, 1)};
+  return makeRingSample(1);
 }
 
 class RightRoles : public testing::TestWithParam<const char *> {};
 
 TEST_P(RightRoles, PassForEverySeed) {
-  Sample sample = makeSample(GetParam());
-  for (uint64_t seed = 0; seed < 2 * kSeeds; ++seed) {
-    Outcome outcome =
-        interpret(std::string(kHead) + GetParam(), sample.inputs, sample.expected.size(), seed);
-    ASSERT_TRUE(outcome.ran) << outcome.message;
-    EXPECT_TRUE(near(outcome.y, sample.expected, 1e-4f)) << seed;
-  }
+  expectRight(std::string(kHead) + GetParam(), makeSample(GetParam()));
 }
 
 std::string nameOfProgram(const testing::TestParamInfo<const char *> &info) {
