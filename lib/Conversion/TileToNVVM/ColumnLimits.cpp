@@ -13,7 +13,7 @@
 //   2. the digits of that, by the strides of the registers' columns, count them;
 //   3. so many low bits of a number are set, one for each column, 32 to a number; those
 //      below one limit and not below the other remain;
-//   4. an element asks for its bit. The device does that for seven at once, where its
+//   4. an element tests its bit. The device does that for seven at once, where its
 //      assembler finds the bits in order, each beside its use; so selects go element by
 //      element, rows one after the other.
 // Layouts whose columns cannot be counted so, or are few, compare.
@@ -57,7 +57,7 @@ private:
   Value bitsFrom(Value count, int64_t word);
   SmallVector<Value> bitsOfRow(int64_t row, Value first);
   Value constants(function_ref<int64_t(int64_t)> ofRegister);
-  SmallVector<std::pair<int64_t, int64_t>> places();
+  SmallVector<std::pair<int64_t, int64_t>> bitsOfRegisters();
   int64_t numWords() const { return llvm::divideCeil(tile::extentOf(modes), kBits); }
   Value firstColumn() { return e.pinToUse(e.threadOffset(layout, 1)); }
 
@@ -158,9 +158,9 @@ SmallVector<Value> ColumnLimits::bitsOfRow(int64_t row, Value first) {
   return bits;
 }
 
-/// For each register, the number that has its bit, and which one it is; the numbers of a row
-/// follow those of the one before.
-SmallVector<std::pair<int64_t, int64_t>> ColumnLimits::places() {
+/// Return for each register the number that has its bit, and which bit of it that is; the numbers
+/// of a row follow those of the one before.
+SmallVector<std::pair<int64_t, int64_t>> ColumnLimits::bitsOfRegisters() {
   std::map<int64_t, int64_t> rowAt, columnAt;
   for (int64_t r = 0; r < rows.numRegs(); ++r)
     rowAt[rows.offsetOfReg(r)[0]] = r;
@@ -168,13 +168,13 @@ SmallVector<std::pair<int64_t, int64_t>> ColumnLimits::places() {
     columnAt[layout.offsetOfReg(r)[1]] = 0;
   for (auto [i, column] : llvm::enumerate(columnAt))
     column.second = i;
-  SmallVector<std::pair<int64_t, int64_t>> places;
+  SmallVector<std::pair<int64_t, int64_t>> bits;
   for (int64_t r = 0; r < layout.numRegs(); ++r) {
     tile::Coords at = layout.offsetOfReg(r);
     int64_t column = columnAt.at(at[1]);
-    places.push_back({rowAt.at(at[0]) * numWords() + column / kBits, column % kBits});
+    bits.push_back({rowAt.at(at[0]) * numWords() + column / kBits, column % kBits});
   }
-  return places;
+  return bits;
 }
 
 Value ColumnLimits::conditions() {
@@ -182,30 +182,30 @@ Value ColumnLimits::conditions() {
   SmallVector<Value> bits;
   for (int64_t row = 0; row < rows.numRegs(); ++row)
     bits.append(bitsOfRow(row, first));
-  auto placed = places();
+  auto bitOf = bitsOfRegisters();
   SmallVector<int64_t> shuffle;
-  for (auto [number, bit] : placed)
+  for (auto [number, bit] : bitOf)
     shuffle.push_back(number);
   Value all = e.fromElements(VectorType::get(bits.size(), b.getI32Type()), bits);
   Value own = vector::ShuffleOp::create(b, all, all, shuffle);
-  Value asked = constants([&](int64_t r) { return int64_t(1) << placed[r].second; });
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, own, asked),
+  Value mask = constants([&](int64_t r) { return int64_t(1) << bitOf[r].second; });
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, own, mask),
                                constants([](int64_t) { return 0; }));
 }
 
 Value ColumnLimits::select(VectorType type, Value x, Value other) {
   Value first = firstColumn();
-  auto placed = places();
+  auto bitOf = bitsOfRegisters();
   auto order = llvm::to_vector(llvm::seq<int64_t>(0, layout.numRegs()));
-  llvm::sort(order, [&](int64_t x, int64_t y) { return placed[x] < placed[y]; });
+  llvm::sort(order, [&](int64_t x, int64_t y) { return bitOf[x] < bitOf[y]; });
   SmallVector<Value> elements(order.size()), bits;
   for (int64_t r : order) {
-    auto [number, bit] = placed[r];
+    auto [number, bit] = bitOf[r];
     // Row by row, so that few numbers take a register.
     if (number == static_cast<int64_t>(bits.size()))
       bits.append(bitsOfRow(number / numWords(), first));
-    Value asked = e.i32(static_cast<int32_t>(int64_t(1) << bit));
-    Value own = arith::AndIOp::create(b, bits[number], asked);
+    Value mask = e.i32(static_cast<int32_t>(int64_t(1) << bit));
+    Value own = arith::AndIOp::create(b, bits[number], mask);
     Value is = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, own, e.i32(0));
     elements[r] = arith::SelectOp::create(b, is, e.extract(x, r), e.extract(other, r));
   }

@@ -333,7 +333,7 @@ void Emitter::setUnpacked(ValueRange from, ValueRange to) {
     set(old, unpack(value, convert(old.getType())));
 }
 
-/// Fills the one block of `to` with the program of `from`, its terminator an scf.yield.
+/// Fill the one block of `to` with the program of `from`, its terminator an scf.yield.
 LogicalResult Emitter::emitRegion(Region &from, Region &to) {
   OpBuilder::InsertionGuard guard(b);
   if (to.empty())

@@ -101,7 +101,8 @@ struct Travel {
 
 } // namespace
 
-static Places placesOf(const Layout &layout, int64_t registersPerUnit) {
+/// Collect the places of all elements of a warp.
+static Places findPlaces(const Layout &layout, int64_t registersPerUnit) {
   Places places;
   for (int lane = 0; lane < kLanes; ++lane)
     for (int64_t unit = 0, n = layout.numRegs() / registersPerUnit; unit < n; ++unit)
@@ -139,10 +140,10 @@ static bool areUnits(const Layout &from, const Layout &to, int64_t count) {
 // Steps 2 to 4
 //===----------------------------------------------------------------------===//
 
-/// Fills `own`, and lists what must travel; false if the warp has not all of it.
+/// Fill `own`, and list what must travel; false if the warp has not all of it.
 static bool findSources(const Layout &from, const Layout &to, ConversionPlan &plan,
                         std::vector<Travel> &travels) {
-  Places places = placesOf(from, plan.registersPerUnit);
+  Places places = findPlaces(from, plan.registersPerUnit);
   int64_t units = to.numRegs() / plan.registersPerUnit;
   plan.own.assign(units, LaneTable());
   for (int unit = 0; unit < units; ++unit) {

@@ -33,7 +33,7 @@ using namespace mlir;
 using namespace mlir::tile;
 
 namespace {
-/// Brings values of rank 2 to i32, modulo 2^32.
+/// Bring values of rank 2 to i32, modulo 2^32.
 class Narrower {
 public:
   explicit Narrower(Ranges &ranges) : ranges(ranges) {}
@@ -132,7 +132,7 @@ struct NarrowIndices : tile::impl::TileNarrowIndicesBase<NarrowIndices> {
     for (Operation *op : ops)
       if (auto both = dyn_cast<arith::AndIOp>(op))
         comparisons.join(both);
-    // Erases what has no use left.
+    // Erase what has no use left.
     (void)applyPatternsGreedily(getOperation(), RewritePatternSet(&getContext()));
   }
 };

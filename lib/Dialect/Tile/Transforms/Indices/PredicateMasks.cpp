@@ -153,7 +153,7 @@ struct PredicateMasks : tile::impl::TilePredicateMasksBase<PredicateMasks> {
     getOperation().walk([&](arith::SelectOp op) { selects.push_back(op); });
     for (arith::SelectOp op : selects)
       predicate(ranges, op);
-    // Erases what has no use left.
+    // Erase what has no use left.
     (void)applyPatternsGreedily(getOperation(), RewritePatternSet(&getContext()));
   }
 };

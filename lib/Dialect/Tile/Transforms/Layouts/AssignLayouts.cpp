@@ -125,7 +125,7 @@ static Layout layoutOf(Value tile) {
 
 namespace {
 
-/// Inserts conversions and says what they cost.
+/// Insert conversions and say what they cost.
 class Converter {
 public:
   Converter(const LayoutGraph &graph, bool vectorStores, const Pass &pass)

@@ -294,7 +294,7 @@ void Numbering::emitPut(Stream &stream) {
   emit(stream.put, stage);
 }
 
-/// Gets that one barrier serves, then what is filled after them.
+/// Emit gets that one barrier serves, then what is filled after them.
 void Numbering::emitGets(ArrayRef<Stream *> gets) {
   SmallVector<Stream *> puts;
   for (Stream *stream : gets)
@@ -385,10 +385,10 @@ static int64_t totalBytes(FuncOp func) {
 /// Choose stages: what the program gives, then the option, then the rule.
 void ScheduleLoop::chooseAll(Body &body) {
   for (auto [i, stream] : llvm::enumerate(body.streams)) {
-    int64_t asked = stages.empty() ? 0 : stages[std::min<size_t>(i, stages.size() - 1)];
+    int64_t requested = stages.empty() ? 0 : stages[std::min<size_t>(i, stages.size() - 1)];
     body.place(*stream);
     if (stream->stages == 1)
-      stream->stages = asked > 0 ? asked : body.chooseStages(*stream);
+      stream->stages = requested > 0 ? requested : body.chooseStages(*stream);
     if (!stream->bound.empty() || !body.loops)
       stream->stages = 1;
     body.place(*stream);
@@ -443,9 +443,9 @@ void ScheduleLoop::scheduleStarts(Block &block) {
   std::string why = "it is no loop";
   bool done = loop && scheduleProducts(loop, why);
   for (auto [i, put] : llvm::enumerate(block.getOps<PutOp>())) {
-    int64_t asked = stages.empty() ? 0 : stages[std::min<size_t>(i, stages.size() - 1)];
-    if (RingOp ring = ringOf(put); ring && loop && (asked > 0 || !done))
-      setStages(ring, asked > 0 ? asked : std::max(kSlots, ring.getType().getStages()));
+    int64_t requested = stages.empty() ? 0 : stages[std::min<size_t>(i, stages.size() - 1)];
+    if (RingOp ring = ringOf(put); ring && loop && (requested > 0 || !done))
+      setStages(ring, requested > 0 ? requested : std::max(kSlots, ring.getType().getStages()));
   }
   Location loc = block.getParentOp()->getLoc();
   if (done)

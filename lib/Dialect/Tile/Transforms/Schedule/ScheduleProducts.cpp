@@ -223,7 +223,7 @@ void ProductLoop::emit(Operation *op) {
   op->setAttr(TileDialect::kOrderAttr, b.getI64IntegerAttr(next++));
 }
 
-/// Releases of slots that nothing reads any more.
+/// Emit releases of slots that nothing reads any more.
 void ProductLoop::emitReleases(int64_t ofStage) {
   for (auto release : block.getOps<ReleaseOp>())
     if (stage[release] == ofStage &&

@@ -53,7 +53,7 @@ struct CarriedLimits {
   Value small, addend, limit;
 };
 
-/// Emits one stabilizer.
+/// Emit one stabilizer.
 class Emitter {
 public:
   explicit Emitter(const Stabilizer &stabilizer)

@@ -13,7 +13,7 @@
 
 namespace mlir::tile {
 
-/// Rewrites ops one after the other and counts along: loops and ifs are made to
+/// Rewrite ops one after the other and count along: loops and ifs are made to
 /// carry the counters that ops inside of them change.
 class CountedLowering {
 public:
@@ -23,7 +23,7 @@ public:
 protected:
   /// The numbers of the counters that the op changes.
   virtual SmallVector<unsigned> countersOf(Operation *op) = 0;
-  /// Rewrites the op, and changes these counters; the insertion point is before
+  /// Rewrite the op, and change these counters; the insertion point is before
   /// it. Called for loops and ifs, too, before their bodies.
   virtual void rewrite(Operation *op) = 0;
 

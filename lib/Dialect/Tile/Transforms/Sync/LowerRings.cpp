@@ -98,13 +98,13 @@ SmallVector<unsigned> Lowering::countersOf(Operation *op) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// Shows what the warp wrote, or what its copies brought, to asynchronous readers.
+/// Show what the warp wrote, or what its copies brought, to asynchronous readers.
 void Lowering::fence(Location loc) {
   if (fences)
     FenceAsyncOp::create(rewriter, loc);
 }
 
-/// Creates the waits and barriers that stand before the op.
+/// Create the waits and barriers that stand before the op.
 void Lowering::synchronize(Operation *op) {
   auto found = plan.find(op);
   if (found == plan.end())
@@ -140,7 +140,7 @@ void Lowering::lowerGet(GetOp get) {
   rewriter.replaceOp(get, nextSlot(get.getLoc(), ringOf(get), kFirstGet + get.getReader()));
 }
 
-/// Erases it, and the slot where nothing reads it.
+/// Erase it, and the slot where nothing reads it.
 void Lowering::lowerRelease(ReleaseOp release) {
   Operation *slot = release.getSlot().getDefiningOp();
   rewriter.eraseOp(release);

@@ -147,7 +147,7 @@ Value RoleLowering::advance(Location loc, RingOp ring, unsigned slotCounter) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// Shows what the warp wrote to asynchronous readers.
+/// Show what the warp wrote to asynchronous readers.
 void RoleLowering::fence(Location loc) {
   if (fences)
     FenceAsyncOp::create(rewriter, loc);
@@ -222,7 +222,7 @@ void RoleLowering::lowerRelease(ReleaseOp release) {
   rewriter.eraseOp(release);
 }
 
-/// Fills the only slot of a ring that is stored from there. Written again, the slot is waited for
+/// Fill the only slot of a ring that is stored from there. Written again, the slot is waited for
 /// by the thread that copies, then by all.
 void RoleLowering::lowerPutValue(PutValueOp put) {
   Location loc = put.getLoc();
@@ -238,7 +238,7 @@ void RoleLowering::lowerPutValue(PutValueOp put) {
   rewriter.eraseOp(put);
 }
 
-/// Writes to a slot that the program holds, after the warpgroup's other warps.
+/// Write to a slot that the program holds, after the warpgroup's other warps.
 void RoleLowering::lowerWrite(WriteOp write) {
   joinWarpgroup(write);
   rewriter.setInsertionPointAfter(write);

@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Gets slots of rings and releases them.
+/// Get slots of rings and release them.
 void RoleLowering::skip(Location loc, const Skipped &skipped) {
   if (skipped.readers.empty())
     return;

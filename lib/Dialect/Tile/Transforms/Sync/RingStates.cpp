@@ -29,7 +29,7 @@ RingDataflow::RingDataflow(FuncOp func) : func(func) {
   collect(func.getBody().front());
 }
 
-/// Notes the ops of the block, and of those inside of it, that matter; tells whether there are any.
+/// Note the ops of the block, and of those inside of it, that matter; return whether there are any.
 bool RingDataflow::collect(Block &block) {
   SmallVector<Operation *> ops;
   for (Operation &op : block) {
@@ -215,7 +215,7 @@ static Successors successorsOf(RegionBranchOpInterface branch, RegionBranchPoint
   return result;
 }
 
-/// Runs the regions until the states at their entries are stable, which they are at once where
+/// Run the regions until the states at their entries are stable, which they are at once where
 /// nothing loops. These states only get worse, and there are finitely many.
 LogicalResult RingDataflow::runBranch(RegionBranchOpInterface branch, bool settled) {
   bool loops = branch.hasLoop();

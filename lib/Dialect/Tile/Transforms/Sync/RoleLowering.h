@@ -31,7 +31,7 @@ struct RingBarriers {
 
 using AllBarriers = llvm::DenseMap<Operation *, RingBarriers>;
 
-/// Makes the barriers of all rings, and adds their bytes.
+/// Make the barriers of all rings, and add their bytes.
 AllBarriers makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBase &rewriter,
                          int64_t &bytes);
 
@@ -44,7 +44,7 @@ struct Skipped {
   SmallVector<RingReader> readers;
 };
 
-/// Lowers one role.
+/// Lower one role.
 class RoleLowering : public CountedLowering {
 public:
   RoleLowering(RoleOp role, AllBarriers &barriers,

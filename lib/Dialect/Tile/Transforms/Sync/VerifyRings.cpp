@@ -36,7 +36,7 @@ private:
 };
 } // namespace
 
-/// Checks that a slot is read between its get and its release.
+/// Check that a slot is read between its get and its release.
 LogicalResult Verifier::visit(Operation *op, bool) {
   if (isRingAccess(op))
     return success();

@@ -405,7 +405,7 @@ static bool flatten(const Events &events, int64_t trips, bool then, Agent &agent
 // All of it
 //===----------------------------------------------------------------------===//
 
-/// Runs the roles against each other, all loops 0 to 3 times, all ifs each way.
+/// Run the roles against each other, all loops 0 to 3 times, all ifs each way.
 static LogicalResult checkDeadlocks(const RoleTraces &traces) {
   constexpr int64_t kMostTrips = 3;
   for (bool then : {true, false})
