@@ -121,6 +121,16 @@ def function_length(tree):
                     file, line, lines, MAX_FUNCTION)
 
 
+ATTRIBUTE = re.compile(r'"tile\.\w+"')
+
+
+@rule
+def attributes_are_declared(tree):
+    """Attributes of the tile dialect are constants of TileDialect.td, which says what they mean."""
+    files = tree.select((".cpp", ".h"), ("lib/", "include/", "runtime/", "tools/"))
+    return lines_matching(tree, files, ATTRIBUTE, "%s is a constant of TileDialect.td")
+
+
 @rule
 def folder_size(tree):
     """No folder of a dialect has more than 20 sources."""
@@ -317,6 +327,7 @@ SELF_TESTS = [
     ("function-length", "lib/Dialect/Tile/A.cpp", "void f() {\n}\n" * 99,
      "struct A {\n  int f() const {\n    if (x) {\n" + "a();\n" * 99 + "    }\n  }\n};\n"),
     ("function-length", "lib/Dialect/FA/A.cpp", FUNCTION % ("  a();\n" * 97), None),
+    ("attributes-are-declared", "lib/A.cpp", 'error("no tile.align 16");\n', 'get("tile.align");\n'),
     ("documentation", "include/A.td", OP, OP.replace("let summary", "// let")),
     ("documentation", "include/A.td", OP, OP.replace("let description", "let other")),
     ("documentation", "include/A.td", OP, OP.replace("Example", "Sample")),
