@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The programs of test/Dialect/Tile/programs are written by hand: gradients, pages, packed
-// sequences, lists of blocks, split keys and more. Each is scheduled for both targets, with
-// each optional pass left out in turn, interpreted, and compared with plain loops in double.
-// Which optional pass changes which program is a table that a test makes and compares with
+// sequences, lists of blocks, split keys, roles of their own and more. Each is scheduled for both
+// targets, with each optional pass left out in turn, interpreted, and compared with plain loops in
+// double. Which optional pass changes which program is a table that a test makes and compares with
 // passes.txt beside the programs.
 //
 //===----------------------------------------------------------------------===//
@@ -213,6 +213,57 @@ void makeColumnSoftmax(Tensors &in, std::vector<Tensor> &out) {
     }
 }
 
+/// Make o = softmax(q k^T / sqrt(d)) v, k and v by rows (b, h, j) or (b, j, h).
+void makeAttention(Tensors &in, std::vector<Tensor> &out, bool headsInnermost) {
+  int64_t batch = 1, heads = 2, sq = 150, sk = 270;
+  std::vector<int64_t> shape = headsInnermost ? std::vector<int64_t>{batch, sk, heads, kD}
+                                              : std::vector<int64_t>{batch, heads, sk, kD};
+  const Tensor &q = add(in, random("q", {batch, heads, sq, kD}, 1));
+  const Tensor &k = add(in, random("k", shape, 2));
+  const Tensor &v = add(in, random("v", shape, 3));
+  Tensor &o = out.emplace_back("o", DType::F16, q.host.shape);
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t i = 0; i < sq; ++i) {
+        auto row = [&](int64_t j) {
+          return headsInnermost ? (b * sk + j) * heads + h : (b * heads + h) * sk + j;
+        };
+        std::vector<double> scores(sk);
+        for (int64_t j = 0; j < sk; ++j)
+          for (int64_t d = 0; d < kD; ++d)
+            scores[j] += q({b, h, i, d}) * k.host.at(row(j) * kD + d) * kScale;
+        weigh(o, o.place({b, h, i}), softmax(scores), v, row);
+      }
+}
+
+void makeCopiedKeys(Tensors &in, std::vector<Tensor> &out) { makeAttention(in, out, true); }
+
+void makeRescaleRole(Tensors &in, std::vector<Tensor> &out) { makeAttention(in, out, false); }
+
+void makeTwoReaders(Tensors &in, std::vector<Tensor> &out) {
+  int64_t heads = 2, rows = 150, all = 280, tile = 64;
+  const Tensor &x = add(in, random("x", {heads, rows, tile}, 1));
+  const Tensor &w = add(in, random("w", {all, heads, tile}, 2));
+  out = {Tensor("y", DType::F16, x.host.shape), Tensor("z", DType::F16, x.host.shape)};
+  for (int64_t h = 0; h < heads; ++h) {
+    // The sum of the tiles; rows past the last one are zeros.
+    std::vector<double> sum(tile * tile);
+    for (int64_t j = 0; j < all; ++j)
+      for (int64_t c = 0; c < tile; ++c)
+        sum[j % tile * tile + c] += w({j, h, c});
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t c = 0; c < tile; ++c) {
+        double y = 0, z = 0;
+        for (int64_t d = 0; d < tile; ++d) {
+          y += x({h, i, d}) * sum[c * tile + d];
+          z += x({h, i, d}) * sum[d * tile + c];
+        }
+        out[0].set({h, i, c}, y);
+        out[1].set({h, i, c}, z);
+      }
+  }
+}
+
 /// Make the inputs of a backward kernel, and call `add` with the indices, p, ds / scale of each
 /// pair.
 void makeBackward(Tensors &in, int64_t heads, int64_t headsOfKeys,
@@ -293,13 +344,15 @@ void makeDQ(Tensors &in, std::vector<Tensor> &out) {
 }
 
 const Program kPrograms[] = {{"block-list", makeBlockList},
-
                              {"column-softmax", makeColumnSoftmax},
+                             {"copied-keys", makeCopiedKeys},
                              {"dkdv", makeDKDV},
                              {"dq", makeDQ},
                              {"packed", makePacked},
                              {"paged", makePaged},
-                             {"split-keys", makeSplitKeys}};
+                             {"rescale-role", makeRescaleRole},
+                             {"split-keys", makeSplitKeys},
+                             {"two-readers", makeTwoReaders}};
 
 //===----------------------------------------------------------------------===//
 // Schedules

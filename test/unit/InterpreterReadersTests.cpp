@@ -91,16 +91,26 @@ const char *const kLowered = R"(
   tile.return
 })";
 
+/// kLowered, with copies by cp.async, which the warps of the role wait for before they arrive.
+const std::string kCopied =
+    replaceLine(kLowered, "// copy",
+                "tile.copy %w[%j, %c0] dims [0, 1] to %s copy(cp_async) : !v, !slot // copy\n"
+                "tile.copy_commit\n"
+                "tile.copy_wait 0 // wait");
+
 class RightReaders : public testing::TestWithParam<const char *> {};
 
 TEST_P(RightReaders, PassForEverySeed) {
   expectRight(std::string(kHead) + GetParam(), makeRingSample(2));
 }
 
-INSTANTIATE_TEST_SUITE_P(Interpreter, RightReaders, testing::Values(kReaders, kLowered),
-                         [](const auto &info) {
-                           return std::string(info.index ? "Lowered" : "Rings");
-                         });
+std::string nameOfReaders(const testing::TestParamInfo<const char *> &info) {
+  const char *const names[] = {"Rings", "Lowered", "Copied"};
+  return names[info.index];
+}
+
+INSTANTIATE_TEST_SUITE_P(Interpreter, RightReaders,
+                         testing::Values(kReaders, kLowered, kCopied.c_str()), nameOfReaders);
 
 class PlantedReadersFault : public testing::TestWithParam<Case> {};
 
@@ -157,6 +167,17 @@ const Case kFaults[] = {
      kLowered,
      {{"// full", "%full = tile.barriers arrivals(3) : !bars"}},
      "read",
+     "// start"},
+    {"WriterThatDoesNotWaitForItsCopies", kCopied.c_str(), {{"// wait", ""}}, "read", "// start"},
+    {"WriterThatWaitsForTheCopyBefore",
+     kCopied.c_str(),
+     {{"// wait", "tile.copy_wait 1"}},
+     "read",
+     "// start"},
+    {"CopiesWithNoFence",
+     kCopied.c_str(),
+     {{"// fence", ""}},
+     "wrote, with no tile.fence_async before the barrier between",
      "// start"},
     {"WriterThatDoesNotWait", kLowered, {{"// before the put", ""}}, "overwrites what", "// copy"},
 };

@@ -86,6 +86,12 @@ inline Value fillTile(ImplicitLocOpBuilder &b, Type tile, const APFloat &number)
   return BroadcastOp::create(b, type, scalar, IntegerAttr());
 }
 
+/// Return for which rows the factor is not 1 (NaN is not).
+inline Value isNotOne(ImplicitLocOpBuilder &b, Value factor) {
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factor,
+                               fillTile(b, factor.getType(), APFloat(1.0f)));
+}
+
 /// The other factor of a product with `factor`.
 inline Value otherFactor(arith::MulFOp product, Value factor) {
   return product.getLhs() == factor   ? product.getRhs()

@@ -63,6 +63,7 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral kRowDerivedAttr = "tile.row_derived";
     /// On an op: the name of the role that runs it, for tile-specialize-warps. Ops without one
     /// go to the role "compute", but scalars, loops and ifs to every role that needs them.
+    /// Programs may bring it along; targets without roles ignore it.
     static constexpr llvm::StringLiteral kRoleAttr = "tile.role";
     /// On each op of a loop's body, or on none: how many iterations after the earliest stage it
     /// runs, and its place among the body's ops. `tile-schedule-loop` chooses both,

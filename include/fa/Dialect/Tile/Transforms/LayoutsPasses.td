@@ -97,6 +97,10 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     fills have two slots, and `tile.dot` becomes `tile.dot_start` and `tile.await`.
     Otherwise a remark says what stands in the way.
 
+    With `products=async` marks for roles (`tile.role`) hold: a put runs in the role of its
+    load, which brings by `cp_async` what TMA cannot bring, if it is marked; and where products
+    of several roles read a load, each role is a reader of its ring.
+
     Loads and stores of one view take effect in program order. Where the program
     both loads and stores a view, a `tile.barrier` stands before each access, and
     what is put from the view is `ld_st` and got at once. Different arguments are

@@ -19,6 +19,7 @@
 
 #include "AsyncProducts.h"
 #include "LayoutGraph.h"
+#include "RoleMarks.h"
 #include "fa/Dialect/Tile/IR/LayoutConversion.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
@@ -175,7 +176,9 @@ Value Converter::convert(OpBuilder &b, Location loc, Value tile, const Layout &t
   fa::remarkPassed(pass, loc, "conversion")
       << fa::decision("layout converted for {0}: {1}", why,
                       describeCost(from, to, cast<RankedTensorType>(tile.getType())));
-  return ConvertLayoutOp::create(b, loc, withLayout(tile.getType(), to), tile);
+  auto converted = ConvertLayoutOp::create(b, loc, withLayout(tile.getType(), to), tile);
+  markRole(converted, roleOfValue(tile));
+  return converted;
 }
 
 void Converter::convertResult(OpResult result, const Layout &layout, StringRef why) {

@@ -11,7 +11,8 @@
 //
 //   1. products are of 2-byte elements, 16 rows a warp, whole warpgroups, and
 //      stand in loops at most, and in ifs about scalars, which both roles can run;
-//   2. TMA can bring each loaded operand: rows of a multiple of 16 bytes,
+//   2. TMA can bring each loaded operand, or warps of a role that is named for it: rows of a
+//   multiple of 16 bytes,
 //      along the last two dimensions of a view that tile.align promises;
 //   3. where a tile stands depends on no tile, so that a role without tiles can
 //      compute it.
@@ -121,11 +122,11 @@ std::string tile::whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_
   return "";
 }
 
-static std::string whyNotEngineLoads(LoadOp load) {
+static std::string whyNotLoaded(LoadOp load, bool byWarps) {
   auto tile = cast<RankedTensorType>(load.getResult().getType());
   constexpr int64_t kMostRows = 256;
   if (std::string why = whyNotEngine(load.getSource(), load.getIndices(), load.getDims());
-      !why.empty())
+      !byWarps && !why.empty())
     return why;
   if (tile.getDimSize(0) > kMostRows)
     return "it has more than 256 rows";
@@ -139,14 +140,15 @@ static std::string whyNotEngineLoads(LoadOp load) {
   return "";
 }
 
-Obstacle tile::findObstacle(FuncOp func, ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots) {
+Obstacle tile::findObstacle(FuncOp func, ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots,
+                            llvm::function_ref<bool(LoadOp)> isCopiedByWarps) {
   if (dots.empty())
     return {func, "it has no products"};
   for (DotOp dot : dots)
     if (std::string why = whyNotAsync(dot, func.getNumWarps()); !why.empty())
       return {dot, why};
   for (LoadOp load : loads)
-    if (std::string why = whyNotEngineLoads(load); !why.empty())
+    if (std::string why = whyNotLoaded(load, isCopiedByWarps(load)); !why.empty())
       return {load, why};
   // What is stored and loaded again needs barriers of the whole block, which
   // roles do not have.

@@ -32,7 +32,8 @@ struct Obstacle {
   Operation *op = nullptr;
   std::string why;
 };
-Obstacle findObstacle(FuncOp func, ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots);
+Obstacle findObstacle(FuncOp func, ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots,
+                      llvm::function_ref<bool(LoadOp)> isCopiedByWarps);
 
 } // namespace mlir::tile
 

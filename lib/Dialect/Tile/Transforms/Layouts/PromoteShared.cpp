@@ -28,6 +28,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AsyncProducts.h"
+#include "RoleMarks.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/LayoutConversion.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
@@ -37,6 +38,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
 #include <numeric>
 
 namespace mlir::tile {
@@ -68,6 +70,14 @@ static StringRef whyNotAsync(LoadOp load, RankedTensorType tile) {
   if (divisorOf(load.getIndices()[last]) % (kChunk / bytes) != 0)
     return "its rows may start anywhere";
   return "";
+}
+
+/// Return whether the warps of a role that the program names for it copy the tile, since
+/// TMA cannot.
+static bool isCopiedByWarps(LoadOp load) {
+  return load->hasAttr(TileDialect::kRoleAttr) &&
+         !whyNotEngine(load.getSource(), load.getIndices(), load.getDims()).empty() &&
+         whyNotAsync(load, cast<RankedTensorType>(load.getResult().getType())).empty();
 }
 
 /// Panels as wide as the rows, so that little is padded; those of TMA are
@@ -139,7 +149,8 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
   using Base::Base;
 
   void runOnOperation() override;
-  FailureOr<Value> makeRing(Operation *user, Type tile, int64_t stages = 1, bool ones = false);
+  FailureOr<Value> makeRing(Operation *user, Type tile, int64_t stages = 1, bool ones = false,
+                            int64_t readers = 1);
   LogicalResult orderAccesses();
   LogicalResult promoteLoad(LoadOp load);
   LogicalResult promoteOperand(DotOp dot);
@@ -151,6 +162,8 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
   Value putValue(OpBuilder &b, Location loc, Value ring, Value tile);
 
   Operation *lastRing = nullptr;
+  /// Say that there are roles, so that several can read a ring.
+  bool hasRoles = false;
   bool async = false;
 };
 
@@ -165,7 +178,8 @@ static Location nameAfter(Location tile, StringRef suffix) {
 }
 
 /// Make a ring for the tile, after the rings made before.
-FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t stages, bool ones) {
+FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t stages, bool ones,
+                                         int64_t readers) {
   auto tile = cast<RankedTensorType>(type);
   if (!tile.hasStaticShape())
     return user->emitOpError() << "needs a tile of static shape to bring it to shared memory, got "
@@ -180,9 +194,10 @@ FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t sta
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
   if (lastRing)
     b.setInsertionPointAfter(lastRing);
-  auto ring = RingOp::create(b, nameAfter(user->getLoc(), "_ring"),
-                             RingType::get(&getContext(), stages, tile.getShape(), element,
-                                           swizzleFor(tile, async, ones)));
+  auto ring = RingOp::create(
+      b, nameAfter(user->getLoc(), "_ring"),
+      RingType::get(&getContext(), stages, tile.getShape(), element, swizzleFor(tile, async, ones)),
+      readers);
   lastRing = ring;
   return ring.getResult();
 }
@@ -215,6 +230,34 @@ LogicalResult PromoteShared::orderAccesses() {
   return success();
 }
 
+/// Let the uses of a load read its slot, which is got before the first of them if it may be
+/// late, and released after the last one. Products read the slot itself, everything else reads
+/// it to registers.
+static void readSlot(OpBuilder &b, LoadOp load, GetOp get, ArrayRef<OpOperand *> uses, bool late) {
+  Operation *first = nullptr, *last = nullptr;
+  for (OpOperand *use : uses) {
+    Operation *reader = use->getOwner();
+    if (auto dot = dyn_cast<DotOp>(reader);
+        dot && (use == &dot.getAMutable() || use == &dot.getBMutable())) {
+      use->set(get);
+    } else {
+      b.setInsertionPoint(reader);
+      auto read = ReadOp::create(b, load.getLoc(), load.getResult().getType(), get);
+      use->set(read);
+      reader = read;
+    }
+    Operation *here = load->getBlock()->findAncestorOpInBlock(*reader);
+    if (!first || here->isBeforeInBlock(first))
+      first = here;
+    if (!last || last->isBeforeInBlock(here))
+      last = here;
+  }
+  if (late)
+    get->moveBefore(first);
+  b.setInsertionPointAfter(last);
+  ReleaseOp::create(b, load.getLoc(), get);
+}
+
 LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   auto tile = cast<RankedTensorType>(load.getResult().getType());
   Operation *around = load->getParentOp();
@@ -225,7 +268,10 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
                 auto dot = dyn_cast<DotOp>(user);
                 return dot && dot.getOnes();
               });
-  FailureOr<Value> ring = makeRing(load, tile, async && inLoop ? 2 : 1, ones);
+  llvm::MapVector<StringRef, SmallVector<OpOperand *>> uses;
+  for (OpOperand &use : load.getResult().getUses())
+    uses[hasRoles ? roleOf(use.getOwner()) : StringRef(kCompute)].push_back(&use);
+  FailureOr<Value> ring = makeRing(load, tile, async && inLoop ? 2 : 1, ones, uses.size());
   if (failed(ring))
     return failure();
   auto type = cast<RingType>(ring->getType());
@@ -233,36 +279,19 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   OpBuilder b(load);
   // What the program stores there takes effect in program order: no running ahead.
   bool stored = mayStoreTo(getOperation(), load.getSource());
-  StringRef why = async    ? ""
+  bool engine = async && !isCopiedByWarps(load);
+  StringRef why = engine   ? ""
                   : stored ? "the program stores to its source"
                            : whyNotAsync(load, tile);
-  Copy copy = async ? Copy::tma : why.empty() ? Copy::cp_async : Copy::ld_st;
-  PutOp::create(b, loc, *ring, load.getSource(), load.getIndices(), load.getDims(), copy);
-  auto get = GetOp::create(b, nameAfter(loc, "_slot"), type.getSlot(), *ring);
-
-  // Products read the slot, everything else reads it to registers.
-  Operation *first = nullptr, *last = nullptr;
-  for (OpOperand &use : llvm::make_early_inc_range(load.getResult().getUses())) {
-    Operation *reader = use.getOwner();
-    if (auto dot = dyn_cast<DotOp>(reader);
-        dot && (&use == &dot.getAMutable() || &use == &dot.getBMutable())) {
-      use.set(get);
-    } else {
-      b.setInsertionPoint(reader);
-      auto read = ReadOp::create(b, loc, tile, get);
-      use.set(read);
-      reader = read;
-    }
-    Operation *here = load->getBlock()->findAncestorOpInBlock(*reader);
-    if (!first || here->isBeforeInBlock(first))
-      first = here;
-    if (!last || last->isBeforeInBlock(here))
-      last = here;
+  Copy copy = engine ? Copy::tma : why.empty() ? Copy::cp_async : Copy::ld_st;
+  markRole(PutOp::create(b, loc, *ring, load.getSource(), load.getIndices(), load.getDims(), copy),
+           roleOf(load));
+  for (auto [number, role] : llvm::enumerate(uses)) {
+    RoleMarker marker(role.first);
+    OpBuilder reader(load, &marker);
+    auto get = GetOp::create(reader, nameAfter(loc, "_slot"), type.getSlot(), *ring, number);
+    readSlot(reader, load, get, role.second, /*late=*/!stored);
   }
-  if (!stored)
-    get->moveBefore(first);
-  b.setInsertionPointAfter(last);
-  ReleaseOp::create(b, loc, get);
   load.erase();
 
   if (auto said = fa::remarkPassed(*this, loc, "shared")) {
@@ -283,7 +312,8 @@ LogicalResult PromoteShared::promoteOperand(DotOp dot) {
   FailureOr<Value> ring = makeRing(dot, dot.getB().getType());
   if (failed(ring))
     return failure();
-  OpBuilder b(dot);
+  RoleMarker marker(roleOf(dot));
+  OpBuilder b(dot, &marker);
   Value slot = putValue(b, dot.getLoc(), *ring, dot.getB());
   dot.getBMutable().assign(slot);
   b.setInsertionPointAfter(dot);
@@ -299,7 +329,8 @@ LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
   FailureOr<Value> ring = makeRing(convert, convert.getType());
   if (failed(ring))
     return failure();
-  OpBuilder b(convert);
+  RoleMarker marker(roleOf(convert));
+  OpBuilder b(convert, &marker);
   Location loc = convert.getLoc();
   Value slot = putValue(b, loc, *ring, convert.getInput());
   auto read = ReadOp::create(b, loc, convert.getType(), slot);
@@ -368,7 +399,8 @@ void PromoteShared::keepInWarps(ReduceOp reduce, SmallVectorImpl<ConvertLayoutOp
 
 /// The product in two ops, one after the other.
 void PromoteShared::startProduct(DotOp dot) {
-  OpBuilder b(dot);
+  RoleMarker marker(roleOf(dot));
+  OpBuilder b(dot, &marker);
   auto acc = cast<RankedTensorType>(dot.getAcc().getType());
   auto start = DotStartOp::create(b, dot.getLoc(), PendingType::get(&getContext(), acc), dot.getA(),
                                   dot.getB(), dot.getAcc(), dot.getTransposeB(), dot.getPrecision(),
@@ -384,7 +416,7 @@ bool PromoteShared::chooseAsync(ArrayRef<LoadOp> loads, ArrayRef<DotOp> dots,
   if (!conversions.empty())
     obstacle = {conversions.front(), "it moves elements between warps"};
   else
-    obstacle = findObstacle(getOperation(), loads, dots);
+    obstacle = findObstacle(getOperation(), loads, dots, isCopiedByWarps);
   if (!obstacle.op)
     return true;
   // Said without being asked where it is a loss that the program could avoid: with
@@ -412,6 +444,7 @@ void PromoteShared::runOnOperation() {
     return signalPassFailure();
   for (auto ring : getOperation().getBody().front().getOps<RingOp>())
     lastRing = ring;
+  hasRoles = *wanted;
   SmallVector<LoadOp> loads;
   SmallVector<DotOp> dots;
   SmallVector<ConvertLayoutOp> conversions;

@@ -29,6 +29,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Layouts/AsyncProducts.h"
+#include "RoleMarks.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
@@ -71,6 +72,8 @@ static RankedTensorType tileOf(StoreOp store) {
 /// Return why warpgroups cannot hand the tile to the TMA; empty if they can.
 std::string StageEpilogue::whyNot(StoreOp store) {
   RankedTensorType tile = tileOf(store);
+  if (roleOf(store) != kCompute)
+    return "another role than compute runs it";
   if (tile.getElementTypeBitWidth() != 16)
     return "its elements do not have 2 bytes";
   auto layout = dyn_cast_or_null<FragAttr>(tile.getEncoding());

@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Products.h"
+#include "RoleMarks.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
 #include "fa/Support/ValueNames.h"
@@ -107,7 +108,8 @@ static std::optional<Sums> findSums(DotOp dot) {
 //===----------------------------------------------------------------------===//
 
 static void addOnes(Sums &sums, RankedTensorType wide) {
-  ImplicitLocOpBuilder b(fa::unnamed(sums.dot.getLoc()), sums.loop);
+  RoleMarker marker(roleOf(sums.dot));
+  ImplicitLocOpBuilder b(fa::unnamed(sums.dot.getLoc()), sums.loop, &marker);
   Value zero = arith::ConstantOp::create(b, b.getFloatAttr(wide.getElementType(), 0.0));
   sums.loop.getInitArgsMutable()[sums.acc].set(
       BroadcastOp::create(b, wide, zero, IntegerAttr()).getResult());
@@ -131,9 +133,10 @@ static void addOnes(Sums &sums, RankedTensorType wide) {
 
 /// Return the sums.
 static Value takeColumns(Sums &sums, RankedTensorType narrow) {
-  ImplicitLocOpBuilder b(sums.loop.getLoc(), sums.loop->getContext());
-  b.setInsertionPointAfter(sums.loop);
   Value wide = sums.loop.getResult(sums.acc);
+  RoleMarker marker(roleOfValue(wide));
+  ImplicitLocOpBuilder b(sums.loop.getLoc(), sums.loop->getContext(), &marker);
+  b.setInsertionPointAfter(sums.loop);
   int64_t columns = narrow.getDimSize(1);
   Type element = narrow.getElementType();
   auto own = ColumnsOp::create(b, narrow, wide, 0);

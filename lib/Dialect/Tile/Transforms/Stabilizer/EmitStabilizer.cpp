@@ -38,6 +38,7 @@
 
 #include "EmitStabilizer.h"
 #include "Products.h"
+#include "RoleMarks.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -321,7 +322,7 @@ SmallVector<RescaleOp> Emitter::rescalesWithin() {
   for (Operation *user : op.getFactor().getUsers()) {
     auto rescale = dyn_cast<RescaleOp>(user);
     if (!rescale || rescale.getInput() == op.getFactor() || rescale->getBlock() != op->getBlock() ||
-        (rescale.getRows() && rescale.getRows() != op.getRan()))
+        roleOf(rescale) != roleOf(op) || (rescale.getRows() && rescale.getRows() != op.getRan()))
       continue;
     bool product = llvm::any_of(rescale->getUsers(), llvm::IsaPred<DotOp, DotStartOp>);
     Operation *input = rescale.getInput().getDefiningOp();

@@ -22,6 +22,7 @@
 #include "EmitStabilizer.h"
 #include "Products.h"
 #include "ReferenceChain.h"
+#include "RoleMarks.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -72,9 +73,13 @@ static bool isOfProduct(RescaleOp op) {
 }
 
 static void lowerRescale(RescaleOp op) {
-  ImplicitLocOpBuilder b(fa::unnamed(op.getLoc()), op);
+  RoleMarker marker(roleOf(op));
+  ImplicitLocOpBuilder b(fa::unnamed(op.getLoc()), op, &marker);
   Value result;
   if (Value rows = op.getRows()) {
+    // Whether an if_any ran is known to the role that ran it.
+    if (isa<RanType>(rows.getType()) && roleOfValue(rows) != roleOf(op))
+      rows = isNotOne(b, op.getFactor());
     auto some = IfAnyOp::create(b, TypeRange{op.getType()}, rows, op.getInput());
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&some.getBody());

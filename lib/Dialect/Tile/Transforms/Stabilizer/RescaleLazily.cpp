@@ -17,6 +17,7 @@
 
 #include "Products.h"
 #include "ReferenceChain.h"
+#include "RoleMarks.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -130,10 +131,9 @@ private:
     if (!dot || !isNarrow(dot) || (stabilize && stabilize.getReference().getType().getConstant()))
       return;
     remark(op, "factor is not 1");
-    ImplicitLocOpBuilder b(op.getLoc(), op);
-    Value ones = fillTile(b, op.getFactor().getType(), APFloat(1.0f));
-    op.getRowsMutable().assign(
-        arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, op.getFactor(), ones).getResult());
+    RoleMarker marker(roleOf(op));
+    ImplicitLocOpBuilder b(op.getLoc(), op, &marker);
+    op.getRowsMutable().assign(isNotOne(b, op.getFactor()));
   }
 };
 

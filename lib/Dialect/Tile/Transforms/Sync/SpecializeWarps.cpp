@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 //   1. find the roles: those that ops are marked with, and "compute", which has all else;
-//   2. send tiles that one role computes and another one uses through a ring;
+//   2. send tiles that one role computes and another one uses through a ring; a rescale asks
+//      whether its factor is 1 where another role knows whether it changed;
 //   3. move the whole program, but for its rings, into the role "compute"; copy to each other
 //      role its ops, and what they need: the ops that compute their indices, the loops and ifs
 //      around them with what bounds them, and of what these carry only what is needed (Slice);
-//      erase them from "compute", and scalars that nothing uses then;
+//      erase them from "compute", what loops carry for them, and scalars that nothing uses then;
 //   4. release a slot that an if is the last to read in both of its branches, where
 //      they are done with it: another role waits for that;
 //   5. share out the registers.
@@ -19,6 +20,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Products.h"
+#include "RoleMarks.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
@@ -29,6 +32,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -44,28 +48,11 @@ using namespace mlir::tile;
 // 1. Roles
 //===----------------------------------------------------------------------===//
 
-constexpr StringLiteral kCompute = "compute";
-
-/// Return the role that runs the op, which is its own mark, or that of an op around it.
-static StringRef roleOf(Operation *op) {
-  for (; op && !isa<FuncOp>(op); op = op->getParentOp())
-    if (auto mark = op->getAttrOfType<StringAttr>(TileDialect::kRoleAttr))
-      return mark.getValue();
-  return kCompute;
-}
-
 static bool isTile(Type type) { return isa<RankedTensorType>(type); }
 
 /// Return whether only the role that computes a value of this type has it.
 static bool staysInRole(Type type) {
   return isa<RankedTensorType, SlotType, PendingType, RanType>(type);
-}
-
-/// Return whether any role may compute the value for itself: a constant, or a number in all
-/// elements.
-static bool isFree(Operation *op) {
-  return op->getNumRegions() == 0 && isPure(op) && !op->hasAttr(TileDialect::kRoleAttr) &&
-         llvm::none_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType, SlotType>);
 }
 
 namespace {
@@ -122,20 +109,29 @@ static void send(OpResult tile, StringRef role, ArrayRef<OpOperand *> uses) {
   }
   RingOp ring = makeRing(from->getParentOfType<FuncOp>(), cast<RankedTensorType>(tile.getType()));
   OpBuilder b(from->getContext());
-  auto mark = [&](Operation *op, StringRef name) {
-    if (name != kCompute)
-      op->setAttr(TileDialect::kRoleAttr, b.getStringAttr(name));
-  };
   b.setInsertionPointAfter(from);
-  mark(PutValueOp::create(b, tile.getLoc(), ring.getResult(), tile), roleOf(from));
+  markRole(PutValueOp::create(b, tile.getLoc(), ring.getResult(), tile), roleOfValue(tile));
   b.setInsertionPoint(first);
   auto slot = GetOp::create(b, tile.getLoc(), ring.getType().getSlot(), ring.getResult());
   auto read = ReadOp::create(b, tile.getLoc(), tile.getType(), slot);
   auto release = ReleaseOp::create(b, tile.getLoc(), slot);
   for (Operation *op : {slot.getOperation(), read.getOperation(), release.getOperation()})
-    mark(op, role);
+    markRole(op, role);
   for (OpOperand *use : uses)
     use->set(read);
+}
+
+/// Let rescales ask whether their factor is 1 where another role ran the tile.if_any that they
+/// ask for: whether it ran is known there, and only the factor can be sent.
+static void askFactors(FuncOp func) {
+  func.walk([](RescaleOp op) {
+    Value rows = op.getRows();
+    if (!rows || !isa<RanType>(rows.getType()) || roleOfValue(rows) == roleOf(op))
+      return;
+    RoleMarker marker(roleOf(op));
+    ImplicitLocOpBuilder b(op.getLoc(), op, &marker);
+    op.getRowsMutable().assign(isNotOne(b, op.getFactor()));
+  });
 }
 
 /// Send all tiles that cross; what cannot be sent is an error.
@@ -145,23 +141,25 @@ static LogicalResult sendTiles(FuncOp func) {
     for (OpOperand &use : op->getOpOperands()) {
       Type type = use.get().getType();
       Operation *from = use.get().getDefiningOp();
-      if (from && !from->hasAttr(TileDialect::kRoleAttr) && (isFree(from) || !staysInRole(type)))
+      if (from && !from->hasAttr(TileDialect::kRoleAttr) &&
+          (anyRoleHas(from) || !staysInRole(type)))
         continue;
       if (!from && !staysInRole(type))
         continue;
       if (!from)
         from = use.get().getParentBlock()->getParentOp();
-      if (roleOf(from) == roleOf(op))
+      StringRef role = roleOfUse(use), owner = roleOfValue(use.get());
+      if (owner == role)
         continue;
-      bool carried = !use.get().getDefiningOp() || from->getNumRegions() != 0;
+      bool carried = !use.get().getDefiningOp();
       if (isTile(type) && !carried) {
-        crossing[{use.get(), roleOf(op)}].push_back(&use);
+        crossing[{use.get(), role}].push_back(&use);
         continue;
       }
       auto error = op->emitOpError()
-                   << "runs in role \"" << roleOf(op) << "\" and takes " << type
-                   << (carried ? ", which a loop or if carries," : "") << " of role \""
-                   << roleOf(from) << "\"; mark both for one role"
+                   << "runs in role \"" << role << "\" and takes " << type
+                   << (carried ? ", which a loop carries," : "") << " of role \"" << owner
+                   << "\"; mark both for one role"
                    << (from->getNumRegions() == 0 && isPure(from) ? ", or neither" : "");
       error.attachNote(from->getLoc()) << "its role";
       return WalkResult::interrupt();
@@ -267,7 +265,7 @@ static LogicalResult fillRole(RoleOp role, const Part &part, RoleOp compute) {
   slice.clone(compute.getBody().front(), b, mapping);
   WalkResult walked = role.walk([&](Operation *op) {
     bool isMarked = roleOf(op) == role.getName();
-    if (!isMarked && !isFree(op))
+    if (!isMarked && !anyRoleHas(op) && !isa<scf::ForOp, scf::IfOp>(op))
       for (Type type : op->getResultTypes())
         if (staysInRole(type)) {
           op->emitOpError() << "is needed to fill a ring, but a role that loads has no tiles";
@@ -279,10 +277,66 @@ static LogicalResult fillRole(RoleOp role, const Part &part, RoleOp compute) {
   return failure(walked.wasInterrupted());
 }
 
+/// Make the loop or if hand on only these of its results.
+static void keepResults(Operation *op, const llvm::BitVector &kept) {
+  llvm::BitVector dropped = kept;
+  dropped.flip();
+  OpBuilder b(op);
+  SmallVector<Value> operands(op->getOperands());
+  SmallVector<Type> types;
+  unsigned controls = op->getNumOperands() - (isa<scf::ForOp>(op) ? op->getNumResults() : 0);
+  for (unsigned i = op->getNumResults(); i-- > 0;)
+    if (dropped[i] && isa<scf::ForOp>(op))
+      operands.erase(operands.begin() + controls + i);
+  for (unsigned i : kept.set_bits())
+    types.push_back(op->getResult(i).getType());
+  OperationState state(op->getLoc(), op->getName(), operands, types, op->getAttrs());
+  for (Region &region : op->getRegions()) {
+    state.addRegion()->takeBody(region);
+    Region &taken = *state.regions.back();
+    if (taken.empty())
+      continue;
+    taken.front().getTerminator()->eraseOperands(dropped);
+    for (unsigned i = op->getNumResults(); i-- > 0;)
+      if (dropped[i] && isa<scf::ForOp>(op)) {
+        taken.front().getArgument(1 + i).dropAllUses();
+        taken.front().eraseArgument(1 + i);
+      }
+  }
+  Operation *part = b.create(state);
+  for (auto [n, i] : llvm::enumerate(kept.set_bits()))
+    op->getResult(i).replaceAllUsesWith(part->getResult(n));
+  op->dropAllUses();
+  op->erase();
+}
+
+/// Erase from the role "compute" what other roles run, and what loops and ifs hand on for them.
+static void eraseMarked(Block &body, const Parts &parts) {
+  SmallVector<std::pair<Operation *, llvm::BitVector>> branches;
+  body.walk([&](Operation *op) {
+    if (!isa<scf::ForOp, scf::IfOp>(op))
+      return;
+    llvm::BitVector kept(op->getNumResults());
+    for (OpResult result : op->getResults())
+      kept[result.getResultNumber()] =
+          !staysInRole(result.getType()) || roleOfValue(result) == kCompute;
+    if (!kept.all())
+      branches.emplace_back(op, kept);
+  });
+  for (auto &[op, kept] : branches)
+    keepResults(op, kept);
+  for (auto &[name, part] : parts)
+    for (Operation *op : llvm::reverse(part.ops)) {
+      op->dropAllUses();
+      op->erase();
+    }
+}
+
 void SpecializeWarps::runOnOperation() {
   FuncOp func = getOperation();
   if (collectParts(func).empty())
     return;
+  askFactors(func);
   if (failed(sendTiles(func)))
     return signalPassFailure();
   Parts parts = collectParts(func);
@@ -318,11 +372,7 @@ void SpecializeWarps::runOnOperation() {
   for (auto [role, part] : llvm::zip_equal(others, parts))
     if (failed(fillRole(role, part.second, compute)))
       return signalPassFailure();
-  for (auto &[name, part] : parts)
-    for (Operation *op : llvm::reverse(part.ops)) {
-      op->dropAllUses();
-      op->erase();
-    }
+  eraseMarked(body, parts);
   IRRewriter rewriter(&getContext());
   (void)runRegionDCE(rewriter, compute.getBody());
   SmallVector<ReleaseOp> releases;

@@ -119,16 +119,93 @@ tile.func @odd_warps(%x: !tile.view<?x64xf16>, %n: index) grid affine_map<() -> 
 
 // -----
 
-// Whether an if_any ran is known to the warps that ran it.
-tile.func @ran_crosses(%n: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+// Whether an if_any ran is known to the warps that ran it: others ask for the factor.
+// CHECK-LABEL: tile.func @ran_crosses
+// CHECK: tile.role "other"
+// CHECK-DAG: %[[F:.*]] = arith.constant dense<2.0
+// CHECK-DAG: %[[ONE:.*]] = tile.broadcast
+// CHECK: %[[ROWS:.*]] = arith.cmpf une, %[[F]], %[[ONE]] : tensor<64xf32>
+// CHECK: tile.rescale %{{.*}}, %[[F]] dim(1) where(%[[ROWS]] : tensor<64xi1>)
+// CHECK: tile.role "compute"
+// CHECK: tile.if_any
+// CHECK-NOT: tile.rescale
+tile.func @ran_crosses(%x: !tile.view<?x64xf32>, %n: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
   %rows = arith.constant dense<true> : tensor<64xi1>
-  %x = arith.constant dense<1.0> : tensor<64x64xf32>
+  %a = arith.constant dense<1.0> : tensor<64x64xf32>
   %f = arith.constant dense<2.0> : tensor<64xf32>
-  // expected-note @+1 {{its role}}
-  %y, %ran = tile.if_any %rows (%x) : tensor<64xi1>, (tensor<64x64xf32>) -> !tile.ran {
-    tile.yield %x : tensor<64x64xf32>
+  %y, %ran = tile.if_any %rows (%a) : tensor<64xi1>, (tensor<64x64xf32>) -> !tile.ran {
+    tile.yield %a : tensor<64x64xf32>
   }
-  // expected-error @+1 {{runs in role "other" and takes '!tile.ran', which a loop or if carries, of role "compute"; mark both for one role}}
-  %z = tile.rescale %x, %f dim(1) where(%ran : !tile.ran) {tile.role = "other"} : tensor<64x64xf32>, tensor<64xf32>
+  %z = tile.rescale %a, %f dim(1) where(%ran : !tile.ran) {tile.role = "other"} : tensor<64x64xf32>, tensor<64xf32>
+  tile.store %z, %x[%n, %n] dims [0, 1] {tile.role = "other"} : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.store %y, %x[%n, %n] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// -----
+
+!view = !tile.view<?x64xf32>
+
+// A loop carries a sum for the role that reads it there, which also stores it, and a tile of
+// the iteration before: it goes to its reader's role when it is yielded. "compute" keeps neither.
+// CHECK-LABEL: tile.func @carried
+// CHECK-DAG: %[[LAST:.*]] = tile.ring : <2 x 64x64xf32
+// CHECK-DAG: %[[FIRST:.*]] = tile.ring : <2 x 64x64xf32
+// CHECK: tile.role "sum"
+// CHECK: scf.if {{.*}} -> (tensor<64x64xf32>)
+// CHECK: %[[S0:.*]] = tile.get %[[A:.*]] :
+// CHECK-NEXT: %[[INIT:.*]] = tile.read %[[S0]]
+// CHECK: scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}, %[[BEFORE:.*]] = %[[INIT]]) -> (tensor<64x64xf32>, tensor<64x64xf32>)
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addf %[[SUM]], %[[BEFORE]]
+// CHECK: %[[S1:.*]] = tile.get %[[B:.*]] :
+// CHECK-NEXT: %[[READ:.*]] = tile.read %[[S1]]
+// CHECK-NEXT: tile.release %[[S1]]
+// CHECK-NEXT: scf.yield %[[NEXT]], %[[READ]]
+// CHECK: tile.store
+// CHECK: tile.role "compute"
+// CHECK: scf.if
+// CHECK-NOT: tensor
+// CHECK: tile.load
+// CHECK-NEXT: tile.put_value %[[A]]
+// CHECK: scf.for
+// CHECK-NOT: iter_args
+// CHECK: tile.load
+// CHECK-NEXT: tile.put_value %[[B]]
+// CHECK-NOT: tile.store
+tile.func @carried(%x: !view, %out: !view, %p: i1, %n: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zeros = arith.constant dense<0.0> : tensor<64x64xf32>
+  %all = scf.if %p -> (tensor<64x64xf32>) {
+    %first = tile.load %x[%c0, %c0] dims [0, 1] : !view -> tensor<64x64xf32>
+    %r:2 = scf.for %j = %c64 to %n step %c64 iter_args(%sum = %zeros, %before = %first) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+      %next = arith.addf %sum, %before {tile.role = "sum"} : tensor<64x64xf32>
+      %t = tile.load %x[%j, %c0] dims [0, 1] : !view -> tensor<64x64xf32>
+      scf.yield %next, %t : tensor<64x64xf32>, tensor<64x64xf32>
+    }
+    %last = arith.addf %r#0, %r#1 {tile.role = "sum"} : tensor<64x64xf32>
+    scf.yield %last : tensor<64x64xf32>
+  } else {
+    scf.yield %zeros : tensor<64x64xf32>
+  }
+  tile.store %all, %out[%c0, %c0] dims [0, 1] {tile.role = "sum"} : tensor<64x64xf32>, !view
+  tile.return
+}
+
+// -----
+
+// What several roles read as a loop's argument is no one's to carry.
+tile.func @read_by_both(%x: !tile.view<?x64xf32>, %n: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zeros = arith.constant dense<0.0> : tensor<64x64xf32>
+  // expected-note @+1 {{its role}}
+  %r = scf.for %j = %c0 to %n step %c1 iter_args(%sum = %zeros) -> (tensor<64x64xf32>) {
+    // expected-error @+1 {{runs in role "other" and takes 'tensor<64x64xf32>', which a loop carries, of role "compute"; mark both for one role}}
+    tile.store %sum, %x[%j, %c0] dims [0, 1] {tile.role = "other"} : tensor<64x64xf32>, !tile.view<?x64xf32>
+    %next = arith.addf %sum, %sum : tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  tile.store %r, %x[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
