@@ -18,6 +18,7 @@
 #include "Indices.h"
 #include "fa/Dialect/Tile/IR/LinearForm.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
 #include "fa/Support/ValueNames.h"
 
 namespace mlir::tile {
@@ -45,15 +46,16 @@ static std::optional<LinearForm> getSumOfIndices(LinearForms &forms, Value tile)
   return sum;
 }
 
-static void convert(arith::SIToFPOp op) {
+/// Convert the sum if it is one of indices; return whether it is.
+static bool convert(arith::SIToFPOp op) {
   auto type = dyn_cast<RankedTensorType>(op.getType());
   if (!type || type.getRank() != 2 || !type.getElementType().isF32() ||
       !getElementTypeOrSelf(op.getIn()).isInteger(32))
-    return;
+    return false;
   LinearForms forms;
   std::optional<LinearForm> sum = getSumOfIndices(forms, op.getIn());
   if (!sum)
-    return;
+    return false;
 
   ImplicitLocOpBuilder b(fa::unnamed(op.getLoc()), op);
   Value common = constant(b, b.getI32Type(), llvm::SignExtend64<32>(sum->constant));
@@ -85,6 +87,7 @@ static void convert(arith::SIToFPOp op) {
   Value sums = combine(bases, columns, sum->column() < 0);
   op.replaceAllUsesWith(fa::namedAs(sums, op.getLoc()));
   op.erase();
+  return true;
 }
 
 namespace {
@@ -92,8 +95,18 @@ struct ConvertIndicesToFloat : tile::impl::TileConvertIndicesToFloatBase<Convert
   void runOnOperation() override {
     SmallVector<arith::SIToFPOp> ops;
     getOperation().walk([&](arith::SIToFPOp op) { ops.push_back(op); });
-    for (arith::SIToFPOp op : ops)
-      convert(op);
+    for (arith::SIToFPOp op : ops) {
+      Location loc = op.getLoc();
+      auto type = dyn_cast<RankedTensorType>(op.getType());
+      if (convert(op))
+        fa::remarkPassed(*this, loc, "float-indices")
+            << fa::decision("row and column indices converted apart, and added as floats");
+      else if (type && type.getRank() == 2)
+        fa::remarkMissed(*this, loc, "float-indices")
+            << fa::decision("each element of the tile converted")
+            << remark::reason("it is no f32 of a sum in i32 of one column index, at most one row "
+                              "index, and indices that the tile shares");
+    }
   }
 };
 } // namespace

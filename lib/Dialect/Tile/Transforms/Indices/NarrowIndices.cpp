@@ -21,6 +21,7 @@
 
 #include "CompareColumns.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -126,8 +127,19 @@ struct NarrowIndices : tile::impl::TileNarrowIndicesBase<NarrowIndices> {
     ColumnComparisons comparisons(ranges, beforeLoops);
     for (Operation *op : ops) {
       auto compare = dyn_cast<arith::CmpIOp>(op);
-      if (!compare || !comparisons.rewrite(compare))
+      bool wide = compare && isWideTile(compare.getLhs()), linear = false;
+      Location loc = op->getLoc();
+      if (!compare || !(linear = comparisons.rewrite(compare)))
         narrowUses(narrower, op);
+      if (linear)
+        fa::remarkPassed(*this, loc, "narrow")
+            << fa::decision("columns compared with a limit, in 32 bits");
+      else if (wide && compare->use_empty())
+        fa::remarkPassed(*this, loc, "narrow") << fa::decision("indices compared in 32 bits");
+      else if (wide)
+        fa::remarkMissed(*this, loc, "narrow")
+            << fa::decision("indices compared in 64 bits")
+            << remark::reason("they are not proved to fit 32 bits");
     }
     for (Operation *op : ops)
       if (auto both = dyn_cast<arith::AndIOp>(op))

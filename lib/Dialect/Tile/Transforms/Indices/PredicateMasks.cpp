@@ -17,6 +17,7 @@
 #include "Indices.h"
 #include "fa/Dialect/Tile/IR/LinearForm.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -95,18 +96,25 @@ static Value normalize(ImplicitLocOpBuilder &b, Ranges &ranges, const Limit &lim
   return next ? arith::AddIOp::create(b, value, number(1)).getResult() : value;
 }
 
-static void predicate(Ranges &ranges, arith::SelectOp select) {
+/// Return whether the select is of a tile, by a condition for each element.
+static bool isOfElements(arith::SelectOp select) {
   auto type = dyn_cast<RankedTensorType>(select.getType());
+  return type && type.getRank() == 2 && isa<RankedTensorType>(select.getCondition().getType());
+}
+
+/// Put the select, of a tile, into a tile.if_any for rows that have a hidden score; return why not,
+/// empty if it did.
+static StringRef predicate(Ranges &ranges, arith::SelectOp select) {
+  auto type = cast<RankedTensorType>(select.getType());
   SmallVector<Limit> limits;
-  if (!type || type.getRank() != 2 || !isa<RankedTensorType>(select.getCondition().getType()) ||
-      !collect(select.getCondition(), limits) || !llvm::all_of(limits, [](const Limit &limit) {
+  if (!collect(select.getCondition(), limits) || !llvm::all_of(limits, [](const Limit &limit) {
         return isBelow(limit.predicate) || isAbove(limit.predicate);
       }))
-    return;
+    return "its condition compares not only the column index with limits, in 32 bits";
   // What is the same for all rows decides for the tile as a whole: an if does that.
   if (llvm::none_of(
           limits, [](const Limit &limit) { return isa<RankedTensorType>(limit.limit.getType()); }))
-    return;
+    return "its limits are the same for all rows";
   ImplicitLocOpBuilder b(fa::unnamed(select.getLoc()), select);
   int64_t columns = type.getDimSize(1);
   auto rowsType = RankedTensorType::get({type.getDimSize(0)}, b.getI32Type());
@@ -143,6 +151,7 @@ static void predicate(Ranges &ranges, arith::SelectOp select) {
   }
   select.replaceAllUsesWith(fa::namedAs(result, select.getLoc()));
   select.erase();
+  return "";
 }
 
 namespace {
@@ -151,8 +160,17 @@ struct PredicateMasks : tile::impl::TilePredicateMasksBase<PredicateMasks> {
     Ranges ranges;
     SmallVector<arith::SelectOp> selects;
     getOperation().walk([&](arith::SelectOp op) { selects.push_back(op); });
-    for (arith::SelectOp op : selects)
-      predicate(ranges, op);
+    for (arith::SelectOp op : selects) {
+      if (!isOfElements(op))
+        continue;
+      Location loc = op.getLoc();
+      if (StringRef why = predicate(ranges, op); why.empty())
+        fa::remarkPassed(*this, loc, "predicate")
+            << fa::decision("mask applied only to rows that have a hidden score");
+      else
+        fa::remarkMissed(*this, loc, "predicate")
+            << fa::decision("mask applied to all rows") << remark::reason("{0}", why);
+    }
     // Erase what has no use left.
     (void)applyPatternsGreedily(getOperation(), RewritePatternSet(&getContext()));
   }

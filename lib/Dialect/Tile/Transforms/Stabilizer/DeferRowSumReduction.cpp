@@ -18,6 +18,7 @@
 
 #include "Products.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
 #include "fa/Support/ValueNames.h"
 
 namespace mlir::tile {
@@ -116,8 +117,19 @@ struct DeferRowSumReduction : tile::impl::TileDeferRowSumReductionBase<DeferRowS
     };
     for (ReduceOp reduce : sums) {
       std::optional<Sum> sum = findSum(reduce);
-      if (sum && llvm::none_of(sum->loop.getResultTypes(), isTooWide))
-        defer(*sum);
+      if (!sum)
+        continue;
+      if (llvm::any_of(sum->loop.getResultTypes(), isTooWide)) {
+        fa::remarkMissed(*this, reduce.getLoc(), "row-sum")
+            << fa::decision("lanes add up across rows in each iteration")
+            << remark::reason("the loop carries a tile of more than {0} columns",
+                              mostColumns.getValue());
+        continue;
+      }
+      fa::remarkPassed(*this, reduce.getLoc(), "row-sum")
+          << fa::decision("lanes add up across rows once, after the loop")
+          << remark::metric("columnsCarried", kColumnsOfGroup);
+      defer(*sum);
     }
   }
 };

@@ -16,6 +16,7 @@
 #include "Products.h"
 #include "ReferenceChain.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEFOLDSCALE
@@ -35,11 +36,23 @@ struct FoldScale : tile::impl::TileFoldScaleBase<FoldScale> {
     if (!haveOperandsOf(bytes, getOperation()))
       return;
     for (ReferenceChain &chain : collectChains(getOperation())) {
-      // Nothing is subtracted for a constant of 0.
+      if (chain.stabilizers.empty())
+        continue;
+      Location loc = chain.stabilizers.front().getLoc();
       FloatAttr constant = chain.getType().getConstant();
-      if (!(constant && constant.getValue().isZero()) && !chain.stabilizers.empty() &&
-          llvm::all_of(chain.stabilizers, canDecide))
-        chain.retype(chain.getType().withFold());
+      StringRef why;
+      if (constant && constant.getValue().isZero())
+        why = "nothing is subtracted for a constant of 0";
+      else if (!llvm::all_of(chain.stabilizers, canDecide))
+        why = "the reference is not of rows, or a scale is not finite and positive";
+      if (!why.empty()) {
+        fa::remarkMissed(*this, loc, "fold")
+            << fa::decision("scale not folded into exp2") << remark::reason("{0}", why);
+        continue;
+      }
+      chain.retype(chain.getType().withFold());
+      fa::remarkPassed(*this, loc, "fold")
+          << fa::decision("scale folded into exp2") << remark::reason("one fma an element");
     }
   }
 };

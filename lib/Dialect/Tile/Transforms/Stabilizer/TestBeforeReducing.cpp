@@ -23,6 +23,7 @@
 #include "ReferenceChain.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 namespace mlir::tile {
@@ -95,9 +96,23 @@ struct TestBeforeReducing : tile::impl::TileTestBeforeReducingBase<TestBeforeRed
     for (ReferenceChain &chain : collectChains(getOperation())) {
       ReferenceType type = chain.getType();
       SmallVector<Value> tested = llvm::map_to_vector(chain.stabilizers, findTested);
-      if (!type.getSlack() || !type.getFold() || tested.empty() ||
-          llvm::is_contained(tested, Value()))
+      if (tested.empty())
         continue;
+      Location loc = chain.stabilizers.front().getLoc();
+      StringRef why;
+      if (!type.getSlack() || !type.getFold())
+        why = "the reference has no slack, or its scale is not folded";
+      else if (llvm::is_contained(tested, Value()))
+        why = "the scores are not computed from a product in the loop that carries the reference, "
+              "or may be negative all along a row";
+      if (!why.empty()) {
+        fa::remarkMissed(*this, loc, "test")
+            << fa::decision("maximum reduced for every tile") << remark::reason("{0}", why);
+        continue;
+      }
+      fa::remarkPassed(*this, loc, "test")
+          << fa::decision("maximum reduced only where a score exceeds the reference")
+          << remark::reason("the reference has slack, and rarely changes");
       chain.retype(type.withTest());
       for (auto [op, tile] : llvm::zip_equal(chain.stabilizers, tested))
         op.getTestedMutable().assign(tile);

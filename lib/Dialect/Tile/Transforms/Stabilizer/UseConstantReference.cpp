@@ -20,7 +20,9 @@
 #include "ReferenceChain.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEUSECONSTANTREFERENCE
@@ -98,16 +100,37 @@ struct UseConstantReference : tile::impl::TileUseConstantReferenceBase<UseConsta
       return;
     double most = takesF16(func) ? kMostOfF16 : kMost;
     Bounds bounds;
-    auto isBounded = [&](StabilizeOp op) {
-      if (!canDecide(op) || !hasRowSum(op))
-        return false;
+    auto whyNot = [&](StabilizeOp op) -> std::string {
+      if (!canDecide(op))
+        return "the reference is not of rows, or its scale is not finite and positive";
+      if (!hasRowSum(op))
+        return "the sums of its rows do not come with a product";
       std::optional<double> bound = bounds.ofMasked(op.getScores());
-      return bound && *bound * op.getScale().convertToFloat() <= most;
+      if (!bound)
+        return "no bound of its scores is proved";
+      double scaled = *bound * op.getScale().convertToFloat();
+      if (scaled <= most)
+        return "";
+      return llvm::formatv("its scores are up to {0}, more than {1}", scaled, most);
     };
-    for (ReferenceChain &chain : collectChains(func))
-      if (chain.isExact() && !chain.stabilizers.empty() &&
-          llvm::all_of(chain.stabilizers, isBounded))
-        chain.retype(chain.getType().withConstant(0));
+    for (ReferenceChain &chain : collectChains(func)) {
+      if (!chain.isExact() || chain.stabilizers.empty())
+        continue;
+      StabilizeOp unbounded;
+      std::string why;
+      for (StabilizeOp op : chain.stabilizers)
+        if (why.empty() && !(why = whyNot(op)).empty())
+          unbounded = op;
+      if (unbounded) {
+        fa::remarkMissed(*this, unbounded.getLoc(), "constant-reference")
+            << fa::decision("a maximum is computed") << remark::reason("{0}", why);
+        continue;
+      }
+      chain.retype(chain.getType().withConstant(0));
+      fa::remarkPassed(*this, chain.stabilizers.front().getLoc(), "constant-reference")
+          << fa::decision("the reference is 0, without a maximum")
+          << remark::reason("scores are proved to be {0} at most", most);
+    }
   }
 };
 
