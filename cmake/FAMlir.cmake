@@ -10,10 +10,13 @@ if(FA_SANITIZE)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
+# A file that uses a precompiled header is cached only if ccache may overlook which macros the
+# header was compiled with, and macros of the time; the header's own hash is part of the key.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
 # The imported MLIR targets name both the static archives and the shared
@@ -38,6 +41,8 @@ target_precompile_headers(fa_pch PRIVATE
   <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h> <mlir/IR/OpImplementation.h>
   <mlir/IR/PatternMatch.h> <mlir/Pass/Pass.h>
   <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/SCF/IR/SCF.h>)
+# The header is the same each time it is compiled, so that its users are found in the cache.
+target_compile_options(fa_pch PRIVATE $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
 
 define_property(GLOBAL PROPERTY FA_LIBRARIES BRIEF_DOCS "the compiler's archives")
 
