@@ -27,7 +27,9 @@ cpu::TargetDescription cpu::describeTarget(StringRef target) {
 }
 
 void cpu::populateLinalgPipeline(OpPassManager &pm) {
-  pm.addNestedPass<tile::FuncOp>(tile::createTileLowerStabilizer());
+  tile::TileLowerStabilizerOptions stabilizer;
+  stabilizer.exact = true;
+  pm.addNestedPass<tile::FuncOp>(tile::createTileLowerStabilizer(stabilizer));
   pm.addNestedPass<tile::FuncOp>(tile::createTileNarrowIndices());
   pm.addPass(createConvertTileToLinalg());
   pm.addNestedPass<func::FuncOp>(createCPUFuseElementwise());

@@ -40,9 +40,20 @@ static Evidence findIn(func::FuncOp function) {
   // scratch memory.
   Evidence found{"vector", function, function->hasAttr("cpu.scratch_bytes") ? "" : "linalg"};
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa_and_nonnull<FADialect>(op->getDialect())) {
-      found = {isa<AttentionOp>(op) ? "input" : "algorithm", op};
+    if (isa<AttentionOp>(op)) {
+      // What has gradients may stand beside them.
+      found = {"input", op, "grad"};
       return WalkResult::interrupt();
+    }
+    if (isa<PairwiseOp>(op)) {
+      found = {"grad", op};
+      return WalkResult::interrupt();
+    }
+    if (isa_and_nonnull<FADialect>(op->getDialect())) {
+      // Kernels over blocks stand before fa.pairwise, too.
+      if (found.phase != "algorithm")
+        found = {"algorithm", op};
+      return WalkResult::skip();
     }
     if (found.phase == "vector" && (llvm::any_of(op->getResultTypes(), isTensor) ||
                                     llvm::any_of(op->getOperandTypes(), isTensor)))
@@ -98,7 +109,8 @@ static Evidence find(Operation &op) {
 
 LogicalResult fa::checkPhase(ModuleOp module, StringRef target, const Phase &phase) {
   auto hasPhase = [&](StringRef name) {
-    return llvm::any_of(getPhases(target), [&](const Phase &phase) { return phase.name == name; });
+    return llvm::any_of(getPhases(target, /*backward=*/true),
+                        [&](const Phase &phase) { return phase.name == name; });
   };
   bool byHand = phase.name == "schedule" || phase.name == "nvvm";
   if (!byHand && module.getBody()->empty())

@@ -41,6 +41,18 @@ static void clean(OpPassManager &pm, const CompileOptions &options) {
 
 static void populateInput(OpPassManager &pm, const CompileOptions &) { verify(pm, "input"); }
 
+static void populateGrad(OpPassManager &pm, const CompileOptions &options) {
+  FAGenerateBackwardOptions backward;
+  backward.only = options.backward == CompileOptions::Backward::Only;
+  backward.dlse = options.dlse;
+  SmallVector<StringRef> names;
+  StringRef(options.gradients).split(names, ',', -1, false);
+  for (StringRef name : names)
+    backward.gradients.push_back(name.str());
+  pm.addPass(createFAGenerateBackward(backward));
+  verify(pm, "grad");
+}
+
 static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) {
   if (nvptx::getTarget(options.target)) {
     GPUChooseTilesOptions choice;
@@ -60,8 +72,21 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
   if (options.onlineSoftmax)
     pm.addPass(createFARewriteOnlineSoftmax(rewrite));
   pm.addPass(createFARewriteStandard());
+  FARewritePairwiseOptions pairwise;
+  // Wider ones of two gradients, dK and dV, leave no registers for the tiles of pairs.
+  pairwise.columns = gpu ? 256 : 0;
+  pm.addPass(createFARewritePairwise(pairwise));
   if (options.analyzeMask)
     pm.addPass(createFAAnalyzeMask());
+  if (gpu) {
+    GPUChooseBlockTilesOptions choice;
+    choice.target = options.target;
+    choice.rows = options.rows;
+    choice.keys = options.keys;
+    choice.warps = options.warps;
+    choice.aligned = options.aligned;
+    pm.addPass(createGPUChooseBlockTiles(choice));
+  }
   FATileAttentionOptions tiling;
   tiling.rows = options.rows;
   tiling.keys = options.keys;
@@ -77,6 +102,8 @@ static void populateTile(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static const Phase kInput{"input", "entries of one fa.attention each, verified", populateInput};
+static const Phase kGrad{
+    "grad", "entries of gradients stand beside those of fa.attention, or alone", populateGrad};
 static const Phase kAlgorithm{"algorithm", "the recurrence over keys is explicit, tiles are chosen",
                               populateAlgorithm};
 static const Phase kTile{"tile", "one tile program per kernel: pure values, no layouts",
@@ -142,12 +169,22 @@ std::string fa::describeUnknownTarget(StringRef target) {
   return text;
 }
 
-ArrayRef<Phase> fa::getPhases(StringRef target) {
+ArrayRef<Phase> fa::getPhases(StringRef target, bool backward) {
   static const Phase cpu[] = {kInput, kAlgorithm, kTile, kLinalg, kVector, kLLVM};
   static const Phase gpu[] = {kInput, kAlgorithm, kTile, kSchedule, kNVVM};
+  static const Phase cpuGrad[] = {kInput, kGrad, kAlgorithm, kTile, kLinalg, kVector, kLLVM};
+  static const Phase gpuGrad[] = {kInput, kGrad, kAlgorithm, kTile, kSchedule, kNVVM};
   if (nvptx::getTarget(target))
-    return gpu;
-  return llvm::is_contained(getTargets(), target) ? ArrayRef<Phase>(cpu) : ArrayRef<Phase>();
+    return backward ? ArrayRef<Phase>(gpuGrad) : ArrayRef<Phase>(gpu);
+  if (!llvm::is_contained(getTargets(), target))
+    return {};
+  return backward ? ArrayRef<Phase>(cpuGrad) : ArrayRef<Phase>(cpu);
+}
+
+/// Return the phases that the options ask for; what begins after phase grad has that one, too.
+static ArrayRef<Phase> phasesOf(const CompileOptions &options, StringRef from = {}) {
+  return getPhases(options.target,
+                   options.backward != CompileOptions::Backward::None || from == kGrad.name);
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,6 +196,10 @@ static int findPhase(ModuleOp module, ArrayRef<Phase> phases, StringRef name) {
   for (auto [i, phase] : llvm::enumerate(phases))
     if (phase.name == name)
       return i;
+  if (name == kGrad.name) {
+    module.emitError("phase grad is that of gradients, which are not asked for; add --backward");
+    return -1;
+  }
   InFlightDiagnostic error = module.emitError() << "unknown phase '" << name << "': expected ";
   llvm::interleaveComma(phases, error, [&](const Phase &phase) { error << phase.name; });
   return -1;
@@ -180,7 +221,7 @@ static LogicalResult dump(ModuleOp module, StringRef folder, int number, StringR
 
 LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, StringRef from,
                             StringRef to, StringRef dumpFolder) {
-  ArrayRef<Phase> phases = getPhases(options.target);
+  ArrayRef<Phase> phases = phasesOf(options, from);
   if (phases.empty())
     return module.emitError() << describeUnknownTarget(options.target);
   SmallVector<StringRef> leftOut, optional;
@@ -209,7 +250,8 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
   // What the input claims to be, it must be.
   if (first > 0 && failed(checkPhase(module, options.target, phases[first - 1])))
     return failure();
-  if (first > 0 && first <= 3) {
+  if (llvm::is_contained({"input", "grad", "algorithm", "tile"},
+                         first ? phases[first - 1].name : "")) {
     PassManager pm(module.getContext(), ModuleOp::getOperationName());
     ::verify(pm, phases[first - 1].name);
     if (failed(pm.run(module)))
@@ -237,7 +279,7 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
 }
 
 void fa::printPhases(raw_ostream &os, const CompileOptions &options, MLIRContext *context) {
-  for (const Phase &phase : getPhases(options.target)) {
+  for (const Phase &phase : phasesOf(options)) {
     os << phase.name << ": " << phase.contract << "\n";
     PassManager pm(context, ModuleOp::getOperationName());
     phase.populate(pm, options);

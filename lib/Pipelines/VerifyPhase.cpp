@@ -132,12 +132,47 @@ static LogicalResult verifyInput(ModuleOp module) {
 }
 
 //===----------------------------------------------------------------------===//
+// grad
+//===----------------------------------------------------------------------===//
+
+/// Check an entry of gradients: kernels over blocks, and the fa.pairwise that read what they wrote.
+static LogicalResult verifyBackward(func::FuncOp entry) {
+  if (failed(verifyName(entry)))
+    return failure();
+  for (Operation &op : entry.front()) {
+    if (!isa<MapBlocksOp, PairwiseOp, func::ReturnOp>(op) && !op.hasTrait<OpTrait::ConstantLike>())
+      return op.emitError() << "an entry of gradients holds fa.map_blocks and fa.pairwise; '"
+                            << op.getName() << "' cannot stand beside them";
+  }
+  return success();
+}
+
+static LogicalResult verifyGrad(ModuleOp module) {
+  bool any = false;
+  for (Operation &op : *module.getBody()) {
+    auto entry = dyn_cast<func::FuncOp>(op);
+    if (!entry)
+      return op.emitError() << "'" << op.getName()
+                            << "' cannot stand in a module of gradients; only func.func can";
+    bool backward = !entry.isDeclaration() && !entry.getOps<PairwiseOp>().empty();
+    any |= backward;
+    if (failed(backward ? verifyBackward(entry) : verifyEntry(entry)))
+      return failure();
+  }
+  if (!any)
+    return module.emitError(
+        "the module holds no entry of gradients (a func.func with fa.pairwise); "
+        "use --compile-from=input");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // algorithm, tile
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyAlgorithm(ModuleOp module) {
   WalkResult walk = module.walk([](Operation *op) {
-    auto rows = dyn_cast<MapRowsOp>(op);
+    auto rows = dyn_cast<MapBlocksOp>(op);
     bool left = isa<FADialect>(op->getDialect()) && !rows && !isa<YieldOp>(op);
     if (!left && (!rows || rows.isTiled()))
       return WalkResult::advance();
@@ -177,12 +212,13 @@ struct VerifyPhase : fa::impl::FAVerifyPhaseBase<VerifyPhase> {
     markAllAnalysesPreserved();
     LogicalResult (*verify)(ModuleOp) = llvm::StringSwitch<LogicalResult (*)(ModuleOp)>(phase)
                                             .Case("input", verifyInput)
+                                            .Case("grad", verifyGrad)
                                             .Case("algorithm", verifyAlgorithm)
                                             .Case("tile", verifyTile)
                                             .Default(nullptr);
     if (!verify) {
       getOperation()->emitError() << "no phase '" << phase
-                                  << "' to verify: expected input, algorithm or tile";
+                                  << "' to verify: expected input, grad, algorithm or tile";
       return signalPassFailure();
     }
     if (failed(verify(getOperation())))

@@ -131,15 +131,17 @@ std::optional<Pair<Real>> PairEvaluator<Real>::evaluate(const Row &row, int64_t 
   } else {
     double narrow = halfUlp(a.dtype), deltaSize = rows.deltaSize[row.number];
     double dpSize = keep * sizeOfDot(outputAdjoint, value, a.dv);
+    // Backward and forward each round the score to f32, and the difference is a factor on P.
+    double error = kFloat32Error + 0x1p-23 * std::fabs(x);
     // Delta comes from an output that was rounded.
-    double dxError = p * (kFloat32Error * (dpSize + deltaSize) + narrow * deltaSize);
+    double dxError = p * (error * (dpSize + deltaSize) + narrow * deltaSize);
     double derivative = 1;
     if (reverse)
       derivative = reverse->run(1, [&](size_t capture, int64_t element, double derivative) {
         add(capture, element, dx * derivative, dxError * std::fabs(derivative));
       });
     pair.scoreDelta *= derivative;
-    pair.weightError = (kFloat32Error + narrow) * pair.weight;
+    pair.weightError = (error + narrow) * pair.weight;
     pair.scoreDeltaError = dxError * std::fabs(derivative) + narrow * std::fabs(pair.scoreDelta);
   }
   return pair;

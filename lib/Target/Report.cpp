@@ -195,13 +195,17 @@ static FailureOr<CostFacts> findCost(ModuleOp module, const Manifest &manifest,
   if (auto visible = options.visibleFlops.find(manifest.entry);
       visible != options.visibleFlops.end())
     cost.visible = visible->second;
-  // Standard attention writes and reads scores of 4 bytes, and probabilities of the inputs' type.
+  // Standard attention writes and reads scores of 4 bytes, and probabilities of the inputs' type;
+  // its backward reads probabilities twice, writes and reads dP of 4 bytes, and writes dS of the
+  // inputs' type and reads it twice (Dao et al., 2022, algorithm 3).
   auto size = [&](StringRef name) { return double(options.problem->sizes.lookup(name)); };
   double bytesOfInput = sizeOf(manifest.arguments.front().dtype.value_or(DType::F32));
   for (auto [i, argument] : llvm::enumerate(manifest.arguments))
     if (argument.kind != ManifestArgument::Workspace)
       cost.standard += double((*argumentBytes)[i]);
-  cost.standard += size("B") * size("Hq") * size("Sq") * size("Sk") * 2 * (4 + bytesOfInput);
+  double bytesOfPair =
+      options.backwards.contains(manifest.entry) ? 8 + 5 * bytesOfInput : 2 * (4 + bytesOfInput);
+  cost.standard += size("B") * size("Hq") * size("Sq") * size("Sk") * bytesOfPair;
   return cost;
 }
 

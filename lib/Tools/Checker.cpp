@@ -7,6 +7,7 @@
 
 #include "fa/Tools/Checker.h"
 #include "fa/Pipelines/Phases.h"
+#include "fa/Reference/Sampling.h"
 #include "fa/Support/ModuleText.h"
 #include "fa/Support/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -110,4 +111,71 @@ Checker::judge(const std::vector<HostTensor> &inputs, const std::vector<HostTens
         judgements.push_back({name, result == 0 ? judgeOutput(output, *reference, *low)
                                                 : judgeLse(output, *reference, *low)});
   return judgements;
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<std::vector<std::string>> Checker::adjointNames(bool dlse) {
+  std::string output, lse;
+  for (auto &[name, result] : results())
+    (result == 0 ? output : lse) = name;
+  if (output.empty() || lse.empty())
+    return llvm::createStringError(
+        "the gradients of @" + escaped(attention->getParentOfType<func::FuncOp>().getSymName()) +
+        " need its " + (output.empty() ? "output" : "LSE") + "; return both output and LSE");
+  std::vector<std::string> names = {"d" + output};
+  if (dlse)
+    names.push_back("d" + lse);
+  return names;
+}
+
+llvm::Expected<std::vector<HostTensor>>
+Checker::sampleAdjoints(const std::vector<HostTensor> &inputs, bool dlse, uint64_t seed) {
+  auto names = adjointNames(dlse);
+  if (!names)
+    return names.takeError();
+  auto bound = bindArguments(attention, inputs);
+  if (!bound)
+    return bound.takeError();
+  auto drawn = sampleOutputAdjoints(*(*bound)[0], *(*bound)[2], seed);
+  std::vector<HostTensor> adjoints;
+  adjoints.push_back(std::move(drawn.first));
+  if (dlse)
+    adjoints.push_back(std::move(drawn.second));
+  for (auto [adjoint, name] : llvm::zip_equal(adjoints, *names))
+    adjoint.name = name;
+  return adjoints;
+}
+
+std::vector<std::pair<std::string, std::vector<int64_t>>>
+Checker::gradientShapes(const std::vector<HostTensor> &inputs) {
+  auto entry = attention->getParentOfType<func::FuncOp>();
+  std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
+  for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes())) {
+    if (!isa<FloatType>(getElementTypeOrSelf(type)))
+      continue;
+    auto name = entry.getArgAttrOfType<StringAttr>(i, FADialect::kNameAttr);
+    shapes.push_back({"d" + name.str(),
+                      isa<RankedTensorType>(type) ? inputs[i].shape : std::vector<int64_t>{1}});
+  }
+  return shapes;
+}
+
+llvm::Expected<std::vector<std::pair<std::string, Judgement>>>
+Checker::judgeGradients(const std::vector<HostTensor> &inputs,
+                        const std::vector<HostTensor> &adjoints,
+                        const std::vector<HostTensor> &gradients) {
+  auto bound = bindArguments(attention, inputs);
+  if (!bound)
+    return bound.takeError();
+  OutputAdjoints flow{&adjoints.front(), adjoints.size() > 1 ? &adjoints[1] : nullptr};
+  auto reference = referenceGradients(attention, *bound, flow);
+  if (!reference)
+    return reference.takeError();
+  auto low = lowGradients(attention, *bound, flow);
+  if (!low)
+    return low.takeError();
+  return fa::judgeGradients(gradients, *reference, *low);
 }

@@ -45,8 +45,8 @@ struct Options {
       cl::cat(category)};
   cl::opt<std::string> compileTo{
       "compile-to",
-      cl::desc("the last phase to run: input, algorithm, tile; then linalg, "
-               "vector, llvm (CPU) or schedule, nvvm (GPU)"),
+      cl::desc("the last phase to run: input, grad (with --backward), algorithm, tile; then "
+               "linalg, vector, llvm (CPU) or schedule, nvvm (GPU)"),
       cl::cat(category)};
   cl::opt<std::string> compileFrom{
       "compile-from", cl::desc("the phase that the input is already at"), cl::cat(category)};
@@ -54,6 +54,16 @@ struct Options {
                                     cl::desc("write the IR after each phase to this folder"),
                                     cl::cat(category)};
   cl::opt<std::string> dtype{"dtype", cl::desc(kDTypeHelp), cl::cat(category)};
+  cl::opt<bool> backward{"backward",
+                         cl::desc("add to each entry @f an entry @f_backward of its gradients"),
+                         cl::cat(category)};
+  cl::opt<std::string> gradients{
+      "gradients",
+      cl::desc("with --backward: inputs to compute the gradients of, by name with "
+               "commas between; all of floats by default"),
+      cl::cat(category)};
+  cl::opt<bool> dlse{"dlse", cl::desc("with --backward: take the gradient of LSE, too"),
+                     cl::cat(category)};
   cl::opt<bool> standard{
       "standard-attention",
       cl::desc("leave out fa-rewrite-online-softmax: O(N^2) memory, the baseline"),
@@ -115,6 +125,14 @@ static constexpr StringLiteral kForGPUs[] = {"tile-warps", "leave-out", "unalign
 LogicalResult fa::checkCompilerOptions() {
   if (options->shape.getNumOccurrences() && options->emit != "report")
     return failure(fail("--shape gives sizes to --emit=report; add that, or leave out --shape"));
+  for (StringRef name : {"gradients", "dlse"})
+    if (given(name) && !options->backward)
+      return failure(fail("--" + name + " is for gradients; add --backward, or leave it out"));
+  // Gradients are those of fa.attention, which is gone where a later phase begins.
+  if (StringRef from = options->compileFrom; options->backward && !from.empty() && from != "input")
+    return failure(fail("--backward adds entries to a module at phase input, and this one is said "
+                        "to be at phase " +
+                        from + "; leave out --backward, or --compile-from"));
   if (options->json && options->emit != "report")
     return failure(fail("--report-json is a form of --emit=report; add that, or leave it out"));
   if (options->device.getNumOccurrences() && options->emit != "report")
@@ -135,8 +153,9 @@ LogicalResult fa::checkCompilerOptions() {
                             "--emit"));
     return success();
   }
-  for (StringRef name : {"dtype", "standard-attention", "no-mask-analysis", "no-canonicalize",
-                         "tile-rows", "tile-keys", "tile-warps", "leave-out", "unaligned"})
+  for (StringRef name :
+       {"dtype", "backward", "standard-attention", "no-mask-analysis", "no-canonicalize",
+        "tile-rows", "tile-keys", "tile-warps", "leave-out", "unaligned"})
     if (given(name))
       return failure(fail("--" + name + " is for the compiler; add --target=" +
                           (llvm::is_contained(kForGPUs, name) ? "sm_80 or sm_90a" : "cpu")));
@@ -214,6 +233,10 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   CompileOptions compile;
   if (options->target.getNumOccurrences())
     compile.target = options->target;
+  if (options->backward)
+    compile.backward = CompileOptions::Backward::Beside;
+  compile.gradients = options->gradients;
+  compile.dlse = options->dlse;
   compile.onlineSoftmax = !options->standard;
   compile.analyzeMask = !options->noMaskAnalysis;
   compile.canonicalize = !options->noCanonicalize;

@@ -20,8 +20,13 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-/// The operations of the pairs that masks let through, before the phases run.
-static void countVisible(ModuleOp module, const Problem &problem, ReportOptions &report) {
+/// The operations of the pairs that masks let through, before the phases run. A backward computes
+/// the products of query and key and of dO and value, and one for each gradient of query, key,
+/// value.
+static void countVisible(ModuleOp module, const Problem &problem, const CompileOptions &compile,
+                         ReportOptions &report) {
+  SmallVector<StringRef> wanted;
+  StringRef(compile.gradients).split(wanted, ',', -1, false);
   auto size = [&](StringRef name) { return problem.sizes.lookup(name); };
   module.walk([&](AttentionOp op) {
     auto function = op->getParentOfType<func::FuncOp>();
@@ -32,8 +37,17 @@ static void countVisible(ModuleOp module, const Problem &problem, ReportOptions 
     auto columns = [](Value value) {
       return double(cast<RankedTensorType>(value.getType()).getShape().back());
     };
-    report.visibleFlops[function.getName()] =
-        2 * *pairs * (columns(op.getQuery()) + columns(op.getValue()));
+    double both = columns(op.getQuery()) + columns(op.getValue()), gradients = both;
+    for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
+      auto argument = dyn_cast<BlockArgument>(operand);
+      auto name = argument ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                                   FADialect::kNameAttr)
+                           : StringAttr();
+      if (wanted.empty() || (name && llvm::is_contained(wanted, name.getValue())))
+        gradients += columns(operand);
+    }
+    report.visibleFlops[function.getName()] = 2 * *pairs * both;
+    report.visibleFlops[(function.getName() + "_backward").str()] = 2 * *pairs * gradients;
   });
 }
 
@@ -171,11 +185,15 @@ LogicalResult fa::emitReport(ModuleOp module, const CompileOptions &compile,
   report.target = compile.target;
   report.device = options.device;
   report.json = options.json;
+  if (compile.backward != CompileOptions::Backward::None)
+    module.walk([&](func::FuncOp entry) {
+      report.backwards.insert((entry.getName() + "_backward").str());
+    });
   if (!options.shape.empty()) {
     FailureOr<Problem> problem = parseProblem(module, options.shape);
     if (failed(problem))
       return failure();
-    countVisible(module, *problem, report);
+    countVisible(module, *problem, compile, report);
     report.problem = std::move(*problem);
   }
   CompileOptions chosen = compile;

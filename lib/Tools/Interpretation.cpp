@@ -88,13 +88,14 @@ Interpretation::create(llvm::StringRef text, const CompileOptions &options, llvm
 }
 
 llvm::Expected<std::unique_ptr<Interpretation>>
-Interpretation::createFromFile(const std::string &path) {
+Interpretation::createFromFile(const std::string &path, llvm::StringRef entry) {
   auto file = readText(path);
   if (!file)
     return file.takeError();
   std::unique_ptr<Interpretation> result(new Interpretation);
   result->text = (*file)->getBuffer().str();
   result->name = path;
+  result->entry = entry.str();
   if (llvm::Error error = result->compile())
     return error;
   return result;
@@ -247,9 +248,17 @@ Interpretation::run(const std::vector<HostTensor> &inputs,
                     const std::vector<std::pair<std::string, std::vector<int64_t>>> &outputShapes,
                     HeadLayout layout, uint64_t seed) {
   auto manifests = readManifests(*module);
-  if (failed(manifests) || manifests->size() != 1)
+  if (failed(manifests) || manifests->empty())
     return takeMessages("the module must hold the kernels of one entry");
-  const Manifest &manifest = manifests->front();
+  const Manifest *chosen = &manifests->front();
+  for (const Manifest &candidate : *manifests)
+    if (candidate.entry == entry)
+      chosen = &candidate;
+  if (manifests->size() > 1 && chosen->entry != entry)
+    return llvm::createStringError(
+        "the module holds the kernels of several entries, none of them @" + escaped(entry) +
+        "; keep those of one");
+  const Manifest &manifest = *chosen;
   for (tile::FuncOp kernel : module->getOps<tile::FuncOp>())
     if (failed(interpreter::check(kernel)))
       return takeMessages("the program cannot be interpreted");

@@ -59,6 +59,20 @@ struct Options {
       "interp-program",
       cl::desc("interpret the tile program of this file instead of the compiled one"),
       cl::cat(category)};
+  cl::opt<bool> backward{"backward",
+                         cl::desc("run the gradients' program; o and lse are those of the "
+                                  "forward's, dO is drawn, or read by the name of o after a d"),
+                         cl::cat(category)};
+  cl::opt<std::string> gradients{
+      "gradients",
+      cl::desc("with --backward: inputs to compute the gradients of, by name with "
+               "commas between; all of floats by default"),
+      cl::cat(category)};
+  cl::opt<bool> dlse{"dlse", cl::desc("with --backward: take the gradient of LSE, too"),
+                     cl::cat(category)};
+  cl::opt<bool> deterministic{
+      "deterministic", cl::desc("with --backward: the same bits at each launch, or an error"),
+      cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare with the float64 reference"), cl::cat(category)};
   cl::opt<bool> time{"time", cl::desc("print the median time and FLOP/s"), cl::cat(category)};
   cl::opt<bool> report{"report",
@@ -132,24 +146,14 @@ static llvm::Expected<AttentionSizes> parseShape(llvm::StringRef text) {
   return sizes;
 }
 
-/// The inputs: from the file, or drawn.
-static llvm::Expected<std::vector<HostTensor>> getInputs(const Options &options, Checker &checker) {
-  auto entry = checker.getAttention()->getParentOfType<func::FuncOp>();
-  if (options.in.empty() == options.shape.empty())
-    return error(
-        "give the inputs by --in=FILE, or draw them by --shape=B,Hq,Hk,Sq,Sk, one of the two");
-  if (!options.shape.empty()) {
-    auto sizes = parseShape(options.shape);
-    if (!sizes)
-      return sizes.takeError();
-    return sampleInputs(entry, *sizes, options.seed);
-  }
+/// Read tensors from the file of --in, by name.
+static llvm::Expected<std::vector<HostTensor>> readInputs(const Options &options,
+                                                          llvm::ArrayRef<std::string> names) {
   auto file = readSafetensors(options.in);
   if (!file)
     return file.takeError();
   std::vector<HostTensor> inputs;
-  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
-    std::string name = entry.getArgAttrOfType<StringAttr>(i, FADialect::kNameAttr).str();
+  for (const std::string &name : names) {
     const HostTensor *found = file->find(name);
     if (!found) {
       std::string names;
@@ -163,9 +167,49 @@ static llvm::Expected<std::vector<HostTensor>> getInputs(const Options &options,
   return inputs;
 }
 
+/// The inputs: from the file, or drawn.
+static llvm::Expected<std::vector<HostTensor>> getInputs(const Options &options, Checker &checker) {
+  auto entry = checker.getAttention()->getParentOfType<func::FuncOp>();
+  if (options.in.empty() == options.shape.empty())
+    return error(
+        "give the inputs by --in=FILE, or draw them by --shape=B,Hq,Hk,Sq,Sk, one of the two");
+  if (!options.shape.empty()) {
+    auto sizes = parseShape(options.shape);
+    if (!sizes)
+      return sizes.takeError();
+    return sampleInputs(entry, *sizes, options.seed);
+  }
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    names.push_back(entry.getArgAttrOfType<StringAttr>(i, FADialect::kNameAttr).str());
+  return readInputs(options, names);
+}
+
+/// Read or draw what flows back into the entry: dO and maybe dLSE.
+static llvm::Expected<std::vector<HostTensor>> getAdjoints(const Options &options, Checker &checker,
+                                                           const std::vector<HostTensor> &inputs) {
+  if (!options.shape.empty())
+    return checker.sampleAdjoints(inputs, options.dlse, options.seed);
+  auto names = checker.adjointNames(options.dlse);
+  return names ? readInputs(options, *names) : names.takeError();
+}
+
+namespace {
+/// Hold what one launch reads, and the shapes of what it writes.
+struct Work {
+  std::vector<HostTensor> inputs;
+  OutputShapes shapes;
+  /// Hold what flows back, which is among the inputs, too; a forward has none.
+  std::vector<HostTensor> adjoints;
+};
+} // namespace
+
 /// Floating-point operations as the papers count: 2 a multiply-add of both
-/// products, masked or not; for causal attention twice what is needed.
-static double countFlops(Checker &checker, const std::vector<HostTensor> &inputs) {
+/// products, masked or not; for causal attention twice what is needed. The backward computes two
+/// products again, and one for each gradient of query, key and value.
+static double countFlops(Checker &checker, const Work &work,
+                         const std::vector<HostTensor> &outputs) {
+  const std::vector<HostTensor> &inputs = work.inputs;
   auto bound = bindArguments(checker.getAttention(), inputs);
   if (!bound) {
     llvm::consumeError(bound.takeError());
@@ -173,7 +217,12 @@ static double countFlops(Checker &checker, const std::vector<HostTensor> &inputs
   }
   const std::vector<int64_t> &q = (*bound)[0]->shape, &k = (*bound)[1]->shape,
                              &v = (*bound)[2]->shape;
-  return 2.0 * q[0] * q[1] * q[2] * k[2] * (q[3] + v[3]);
+  int64_t columns = q[3] + v[3];
+  for (unsigned operand = 0; operand < 3 && !work.adjoints.empty(); ++operand)
+    for (const HostTensor &output : outputs)
+      if (output.name == "d" + (*bound)[operand]->name)
+        columns += output.shape[3];
+  return 2.0 * q[0] * q[1] * q[2] * k[2] * columns;
 }
 
 static double median(std::vector<double> seconds) {
@@ -181,18 +230,18 @@ static double median(std::vector<double> seconds) {
   return seconds[seconds.size() / 2];
 }
 
-static void printTime(llvm::raw_ostream &os, Checker &checker,
-                      const std::vector<HostTensor> &inputs, const std::vector<double> &all) {
+static void printTime(llvm::raw_ostream &os, double flops, const std::vector<double> &all) {
   double seconds = median(all);
   os << llvm::format("time: median %.3f ms of %zu launches, %.1f GFLOP/s (every score counted)\n",
-                     seconds * 1e3, all.size(), countFlops(checker, inputs) / seconds * 1e-9);
+                     seconds * 1e3, all.size(), flops / seconds * 1e-9);
 }
 
 /// "@causal: o 1x8x128x64 of f16, all finite; lse ...", all in one line.
-static void printOutputs(llvm::raw_ostream &os, Checker &checker,
+static void printOutputs(llvm::raw_ostream &os, Checker &checker, bool backward,
                          const std::vector<HostTensor> &outputs) {
   llvm::StringRef separator = ": ";
-  os << "@" << escaped(checker.getAttention()->getParentOfType<func::FuncOp>().getSymName());
+  os << "@" << escaped(checker.getAttention()->getParentOfType<func::FuncOp>().getSymName())
+     << (backward ? "_backward" : "");
   for (const HostTensor &output : outputs) {
     int64_t nans = 0, infinities = 0;
     for (int64_t i = 0; i < output.size(); ++i) {
@@ -225,8 +274,6 @@ static void printDevice(llvm::raw_ostream &os, const fa_program *program) {
   }
 }
 
-using Shapes = std::vector<std::pair<std::string, std::vector<int64_t>>>;
-
 static int64_t countNaN(const std::vector<HostTensor> &outputs, llvm::StringRef name) {
   int64_t count = 0;
   for (const HostTensor &output : outputs)
@@ -236,13 +283,13 @@ static int64_t countNaN(const std::vector<HostTensor> &outputs, llvm::StringRef 
 }
 
 /// Compares the outputs with the reference, and writes them, as asked for.
-static llvm::Expected<bool> finish(const Options &options, Checker &checker,
-                                   const std::vector<HostTensor> &inputs,
+static llvm::Expected<bool> finish(const Options &options, Checker &checker, const Work &work,
                                    const std::vector<HostTensor> &outputs) {
   llvm::raw_ostream &os = getLog(options);
   bool passed = true;
   if (options.check) {
-    auto judgements = checker.judge(inputs, outputs);
+    auto judgements = options.backward ? checker.judgeGradients(work.inputs, work.adjoints, outputs)
+                                       : checker.judge(work.inputs, outputs);
     if (!judgements)
       return judgements.takeError();
     for (auto &[name, judgement] : *judgements) {
@@ -258,7 +305,7 @@ static llvm::Expected<bool> finish(const Options &options, Checker &checker,
   }
   // Else a run with none of these would say nothing.
   if (!options.check && !options.time && options.out.empty())
-    printOutputs(os, checker, outputs);
+    printOutputs(os, checker, options.backward, outputs);
   if (!options.out.empty())
     if (llvm::Error failed = writeSafetensors(options.out, {outputs, {}}))
       return std::move(failed);
@@ -276,26 +323,78 @@ static CompileOptions compileOptions(const Options &options, llvm::StringRef tar
   compile.keys = options.keys;
   compile.warps = options.warps;
   compile.leaveOut = options.leaveOut;
+  if (options.backward)
+    compile.backward = CompileOptions::Backward::Only;
+  compile.gradients = options.gradients;
+  compile.dlse = options.dlse;
   return compile;
+}
+
+/// Return the target that the interpreter runs the schedule of.
+static llvm::StringRef interpretedTarget(const Options &options) {
+  return options.target.empty() ? getInterpreterTarget() : StringRef(options.target);
 }
 
 /// The outputs by the interpreter, at the phase asked for.
 static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
-                                                         llvm::StringRef text,
-                                                         const std::vector<HostTensor> &inputs,
-                                                         const Shapes &shapes, HeadLayout layout) {
-  if (options.time || options.tune)
-    return error("the interpreter is not timed; leave out " +
-                 llvm::Twine(options.time ? "--time" : "--tune"));
-  CompileOptions compile = compileOptions(
-      options, options.target.empty() ? getInterpreterTarget() : StringRef(options.target));
+                                                         llvm::StringRef text, Checker &checker,
+                                                         const Work &work, HeadLayout layout) {
+  CompileOptions compile = compileOptions(options, interpretedTarget(options));
+  auto function = checker.getAttention()->getParentOfType<func::FuncOp>();
+  std::string entry = (function.getSymName() + (options.backward ? "_backward" : "")).str();
   auto program = options.interpProgram.empty()
                      ? Interpretation::create(text, compile, options.interpPhase, options.entry,
                                               nameOfText(options))
-                     : Interpretation::createFromFile(options.interpProgram);
+                     : Interpretation::createFromFile(options.interpProgram, entry);
   if (!program)
     return program.takeError();
-  return (*program)->run(inputs, shapes, layout, options.seed);
+  return (*program)->run(work.inputs, work.shapes, layout, options.seed);
+}
+
+/// Run the forward where the backward will run. Tiles and passes that are chosen are the
+/// backward's.
+static llvm::Expected<std::vector<HostTensor>> runForward(const Options &options,
+                                                          llvm::StringRef text,
+                                                          const fa_compile_options &backward,
+                                                          const Work &work, HeadLayout layout) {
+  if (options.device == "interp") {
+    CompileOptions forward;
+    forward.target = interpretedTarget(options);
+    auto program = Interpretation::create(text, forward, {}, options.entry, nameOfText(options));
+    if (!program)
+      return program.takeError();
+    return (*program)->run(work.inputs, work.shapes, layout, options.seed);
+  }
+  fa_compile_options forward = fa_compile_options_default();
+  forward.target = backward.target;
+  forward.device = backward.device;
+  forward.entry = backward.entry;
+  forward.source_name = backward.source_name;
+  forward.threads = backward.threads;
+  forward.no_cache = 1;
+  auto execution = Execution::create(text, forward);
+  if (!execution)
+    return execution.takeError();
+  auto outcome = (*execution)->run(work.inputs, work.shapes, layout);
+  if (!outcome)
+    return outcome.takeError();
+  return std::move(outcome->outputs);
+}
+
+/// Make the work of a forward that of its backward, which reads what the forward wrote.
+static llvm::Error takeBackward(const Options &options, llvm::StringRef text, Checker &checker,
+                                const fa_compile_options &compile, Work &work, HeadLayout layout) {
+  auto adjoints = getAdjoints(options, checker, work.inputs);
+  if (!adjoints)
+    return adjoints.takeError();
+  auto outputs = runForward(options, text, compile, work, layout);
+  if (!outputs)
+    return outputs.takeError();
+  work.shapes = checker.gradientShapes(work.inputs);
+  for (const std::vector<HostTensor> &more : {*outputs, *adjoints})
+    work.inputs.insert(work.inputs.end(), more.begin(), more.end());
+  work.adjoints = std::move(*adjoints);
+  return llvm::Error::success();
 }
 
 /// Set what --device and --target ask for.
@@ -329,6 +428,16 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
   for (const cl::opt<std::string> *option : {&options.target, &options.out})
     if (option->getNumOccurrences() && option->empty())
       return error("--" + option->ArgStr + " is empty; give it a value, or leave it out");
+  for (const cl::Option *option : {static_cast<const cl::Option *>(&options.gradients),
+                                   static_cast<const cl::Option *>(&options.dlse),
+                                   static_cast<const cl::Option *>(&options.deterministic)})
+    if (option->getNumOccurrences() && !options.backward)
+      return error("--" + option->ArgStr + " is for gradients; add --backward, or leave it out");
+  if (options.backward && options.standard)
+    return error("--standard-attention is a baseline of the forward; leave out it or --backward");
+  if (options.device == "interp" && (options.time || options.tune))
+    return error("the interpreter is not timed; leave out " +
+                 llvm::Twine(options.time ? "--time" : "--tune"));
   if (options.layout != "bhsd" && options.layout != "bshd")
     return error("unknown layout '" + options.layout + "': expected bhsd or bshd");
   if (options.repeats.getNumOccurrences() && !options.time && !options.tune)
@@ -390,30 +499,35 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
                    "attention that it is to be");
     return error(message);
   }
+  Work work;
   auto inputs = getInputs(options, **checker);
   if (!inputs)
     return inputs.takeError();
-  auto shapes = (*checker)->outputShapes(*inputs);
+  work.inputs = std::move(*inputs);
+  auto shapes = (*checker)->outputShapes(work.inputs);
   if (!shapes)
     return shapes.takeError();
-  for (auto &[name, shape] : *shapes)
+  work.shapes = std::move(*shapes);
+  for (auto &[name, shape] : work.shapes)
     if (!elementCount(shape, DType::F64))
       return error("the sizes of '" + name + "' overflow; use fewer or shorter sequences");
 
   HeadLayout layout = options.layout == "bshd" ? HeadLayout::BSHD : HeadLayout::BHSD;
-  if (options.device == "interp") {
-    auto outputs = interpret(options, text, *inputs, *shapes, layout);
-    RunFacts facts{text, name, options.entry, options.shape, {}, "interp", {}, 0};
-    facts.compile = compileOptions(options, options.target.empty() ? getInterpreterTarget()
-                                                                   : StringRef(options.target));
-    if (!filter.empty() && outputs)
-      if (llvm::Error failed = printRunRemarks(llvm::errs(), facts, filter))
-        return failed;
-    return outputs ? finish(options, **checker, *inputs, *outputs) : outputs.takeError();
-  }
   compile.source_name = name.c_str();
   compile.entry = options.entry.empty() ? nullptr : options.entry.c_str();
   compile.threads = options.threads;
+  if (options.backward)
+    if (llvm::Error failed = takeBackward(options, text, **checker, compile, work, layout))
+      return failed;
+  if (options.device == "interp") {
+    auto outputs = interpret(options, text, **checker, work, layout);
+    RunFacts facts{text, name, options.entry, options.shape, {}, "interp", {}, 0};
+    facts.compile = compileOptions(options, interpretedTarget(options));
+    if (!filter.empty() && outputs)
+      if (llvm::Error failed = printRunRemarks(llvm::errs(), facts, filter))
+        return failed;
+    return outputs ? finish(options, **checker, work, *outputs) : outputs.takeError();
+  }
   compile.standard = options.standard;
   compile.no_mask_analysis = options.noMaskAnalysis;
   compile.no_canonicalize = options.noCanonicalize;
@@ -421,9 +535,14 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
   compile.keys = options.keys;
   compile.warps = options.warps;
   compile.leave_out = options.leaveOut.c_str();
+  compile.backward = options.backward;
+  compile.gradients = options.gradients.c_str();
+  compile.dlse = options.dlse;
+  compile.deterministic = options.deterministic;
   Choices tuned;
   if (options.tune) {
-    auto winner = tune(text, compile, *inputs, *shapes, layout, options.repeats, getLog(options));
+    auto winner =
+        tune(text, compile, work.inputs, work.shapes, layout, options.repeats, getLog(options));
     if (!winner)
       return winner.takeError();
     tuned = *winner;
@@ -432,16 +551,17 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
   auto execution = Execution::create(text, compile);
   if (!execution)
     return execution.takeError();
-  auto outcome = (*execution)->run(*inputs, *shapes, layout, options.time ? options.repeats : 0);
+  auto outcome =
+      (*execution)->run(work.inputs, work.shapes, layout, options.time ? options.repeats : 0);
   if (!outcome)
     return outcome.takeError();
   printDevice(getLog(options), (*execution)->getProgram());
-  llvm::Expected<bool> passed = finish(options, **checker, *inputs, outcome->outputs);
+  llvm::Expected<bool> passed = finish(options, **checker, work, outcome->outputs);
   if (!passed)
     return passed;
   RunFacts facts{text, name, options.entry, options.shape, {}, "", {}, 0};
   if (options.time) {
-    printTime(getLog(options), **checker, *inputs, outcome->seconds);
+    printTime(getLog(options), countFlops(**checker, work, outcome->outputs), outcome->seconds);
     facts.seconds = median(outcome->seconds);
   }
   fa_program_info info = fa_program_get_info((*execution)->getProgram());

@@ -11,6 +11,7 @@
 #include "Explain.h"
 #include "HostProgram.h"
 #include "ProgramCache.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Runtime/CPUExecutor.h"
@@ -49,7 +50,28 @@ static CompileOptions translate(const fa_compile_options &options) {
   compile.leaveOut = options.leave_out ? options.leave_out : "";
   compile.stages = options.stages;
   compile.alignedOnly = options.aligned_only;
+  if (options.backward)
+    compile.backward = CompileOptions::Backward::Only;
+  compile.gradients = options.gradients ? options.gradients : "";
+  compile.dlse = options.dlse;
   return compile;
+}
+
+/// Check what is asked for gradients.
+static fa_error *checkBackward(ModuleOp module, const fa_compile_options &options) {
+  bool names = options.gradients && *options.gradients;
+  if (!options.backward && (names || options.dlse))
+    return makeError(std::string("fa_compile_options.") + (names ? "gradients" : "dlse") +
+                     " is for gradients; set fa_compile_options.backward, or leave it out");
+  if (!options.backward)
+    return nullptr;
+  if (options.standard)
+    return makeError("fa_compile_options.standard is a baseline of the forward, and has no "
+                     "gradients; set it or backward, not both");
+  if (!module.getOps<tile::FuncOp>().empty())
+    return makeError("gradients are those of fa.attention, and the module holds programs on tiles; "
+                     "give the attention, or leave out fa_compile_options.backward");
+  return nullptr;
 }
 
 /// Erases every entry but the one asked for.
@@ -129,6 +151,8 @@ static std::string diskKey(ModuleOp module, const CompileOptions &compile,
   os << "\noptions " << compile.onlineSoftmax << compile.analyzeMask << compile.canonicalize
      << compile.aligned << compile.alignedOnly << " " << compile.stages << " " << compile.rows
      << " " << compile.keys << " " << compile.warps << " \"" << compile.leaveOut << "\"\n";
+  if (compile.backward != CompileOptions::Backward::None)
+    os << "backward " << compile.dlse << " of \"" << compile.gradients << "\"\n";
   module->print(os);
   return key;
 }
@@ -280,6 +304,8 @@ withModule(StringRef text, const fa_compile_options &options,
   OwningOpRef<ModuleOp> module = parseModule(text, name, &context);
   if (!module)
     return makeError(errors.messages("the text is not a module of MLIR"));
+  if (fa_error *error = checkBackward(*module, options))
+    return error;
   if (fa_error *error = selectEntry(*module, options.entry))
     return error;
   return use(*module, compileOptions, std::move(*device), errors);
@@ -376,22 +402,25 @@ static fa_error *compile(StringRef text, const fa_compile_options &options, fa_p
 /// Make the bytes that tell one call of fa_compile from another.
 static void memoryKey(StringRef text, const fa_compile_options &options, std::string &key) {
   key.reserve(256 + text.size());
-  for (const char *choice :
-       {options.target, options.entry, options.device, options.leave_out, options.source_name})
+  for (const char *choice : {options.target, options.entry, options.device, options.leave_out,
+                             options.source_name, options.gradients})
     key.append(choice ? choice : "").push_back(choice ? '\0' : '\1');
-  for (int32_t choice : {options.threads, options.standard, options.no_mask_analysis,
-                         options.no_canonicalize, options.rows, options.keys, options.warps,
-                         options.stages, options.aligned_only, int32_t(choicesKept.load())})
+  for (int32_t choice :
+       {options.threads, options.standard, options.no_mask_analysis, options.no_canonicalize,
+        options.rows, options.keys, options.warps, options.stages, options.aligned_only,
+        options.backward, options.dlse, int32_t(choicesKept.load())})
     key.append(reinterpret_cast<const char *>(&choice), sizeof choice);
   key.append(text.data(), text.size());
 }
 
 fa_error *fa::readOptions(const fa_compile_options *options, fa_compile_options &chosen) {
   constexpr size_t first = offsetof(fa_compile_options, no_cache),
-                   second = offsetof(fa_compile_options, aligned_only);
+                   second = offsetof(fa_compile_options, aligned_only),
+                   third = offsetof(fa_compile_options, gradients);
   if (!options)
     return nullptr;
-  if (options->size != first && options->size != second && options->size != sizeof chosen)
+  if (options->size != first && options->size != second && options->size != third &&
+      options->size != sizeof chosen)
     return makeError("fa_compile_options.size is " + std::to_string(options->size) + ", expected " +
                      std::to_string(sizeof chosen) + "; start from fa_compile_options_default()");
   std::memcpy(&chosen, options, options->size);

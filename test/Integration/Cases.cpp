@@ -136,6 +136,24 @@ std::vector<Case> fa_test::pairwiseCases(const Settings &settings) {
   return cases;
 }
 
+Case fa_test::makeCase(const char *dtype, int64_t sq, int64_t sk, int64_t d, const char *mask,
+                       const char *score) {
+  Case c;
+  c.dtype = dtype;
+  c.sq = sq;
+  c.sk = sk;
+  c.d = c.dv = d;
+  c.batch = 2;
+  c.hq = 4;
+  c.hk = 2;
+  c.mask = mask;
+  c.score = score;
+  c.dropout = c.transposed = false;
+  c.lse = c.dynamicHeads = true;
+  c.rows = c.keys = 0;
+  return c;
+}
+
 std::vector<Case> fa_test::scheduleCases(int64_t sq, int64_t sk) {
   std::vector<Case> cases;
   for (const char *dtype : {"f16", "bf16", "f32"})

@@ -55,6 +55,9 @@ std::vector<Case> pairwiseCases(const Settings &settings);
 /// Every combination of dtype, head sizes, mask and score, the other settings
 /// drawn with a fixed seed.
 std::vector<Case> manyCases(const Settings &settings);
+/// A case of 2 x 4 query heads on 2 key heads, with lse.
+Case makeCase(const char *dtype, int64_t sq, int64_t sk, int64_t d, const char *mask,
+              const char *score = "none");
 /// A few programs of each dtype, for schedules of which a pass is left out: causal,
 /// grouped heads with a bias, dropout; each with head sizes 64 and 128.
 std::vector<Case> scheduleCases(int64_t sq, int64_t sk);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The passes on tiles know nothing of attention: a program of products alone
-// (test/Dialect/Tile/gemm.mlir) is scheduled, with each optional pass left out in
+// (test/Dialect/Tile/programs/gemm.mlir) is scheduled, with each optional pass left out in
 // turn, and interpreted against a straightforward product.
 //
 //===----------------------------------------------------------------------===//
@@ -80,7 +80,7 @@ class Gemm : public testing::TestWithParam<std::pair<const char *, std::string>>
 /// For a target whose TMA wants to know the length of rows, they are `depth` of the
 /// first matrix and 128 of the others.
 OwningOpRef<ModuleOp> parseGemm(MLIRContext &context, bool roles, int64_t depth) {
-  auto file = llvm::MemoryBuffer::getFile(FA_TEST_DIR "/Dialect/Tile/gemm.mlir");
+  auto file = llvm::MemoryBuffer::getFile(FA_TEST_DIR "/Dialect/Tile/programs/gemm.mlir");
   std::string text = file ? (*file)->getBuffer().str() : "";
   if (roles) {
     // Lines name one matrix each.
@@ -136,14 +136,15 @@ std::vector<std::pair<const char *, std::string>> leftOut() {
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, Gemm, testing::ValuesIn(leftOut()));
 
-/// Sums along rows, of which each warp holds a part (test/Dialect/Tile/column-sums.mlir).
+/// Sums along rows, of which each warp holds a part (test/Dialect/Tile/programs/column-sums.mlir).
 class ColumnSums : public testing::TestWithParam<std::pair<const char *, std::string>> {};
 
 TEST_P(ColumnSums, CrossWarps) {
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  auto module = parseSourceFile<ModuleOp>(FA_TEST_DIR "/Dialect/Tile/column-sums.mlir", &context);
+  auto module =
+      parseSourceFile<ModuleOp>(FA_TEST_DIR "/Dialect/Tile/programs/column-sums.mlir", &context);
   ASSERT_TRUE(bool(module));
   CompileOptions options;
   options.target = GetParam().first;

@@ -35,6 +35,21 @@ llvm::Expected<PreparedCase> fa_test::prepare(const Case &settings, uint64_t see
   return prepared;
 }
 
+static Placing placingOf(const Case &c, int64_t shift) {
+  return Placing(c.transposed ? HeadLayout::BSHD : HeadLayout::BHSD, shift);
+}
+
+/// Return an error that names the first result that is wrong.
+static llvm::Error allPassed(llvm::ArrayRef<std::pair<std::string, Judgement>> judgements) {
+  for (auto &[name, judgement] : judgements)
+    if (!judgement.passed)
+      return llvm::createStringError(llvm::formatv("{0}: error {1}, allowed {2}: {3}", name,
+                                                   judgement.error, judgement.bound,
+                                                   judgement.problem)
+                                         .str());
+  return llvm::Error::success();
+}
+
 llvm::Error fa_test::runCase(PreparedCase &prepared, fa_compile_options options, int64_t shift) {
   const Case &c = prepared.settings;
   options.rows = c.rows;
@@ -42,8 +57,9 @@ llvm::Error fa_test::runCase(PreparedCase &prepared, fa_compile_options options,
   auto execution = Execution::create(prepared.text, options);
   if (!execution)
     return execution.takeError();
-  Placing placing(c.transposed ? HeadLayout::BSHD : HeadLayout::BHSD, shift);
-  auto outcome = (*execution)->run(prepared.inputs, prepared.shapes, placing, /*repeats=*/1);
+  auto outcome = (*execution)
+                     ->run(prepared.inputs, prepared.shapes, placingOf(c, shift),
+                           /*repeats=*/1);
   if (!outcome)
     return outcome.takeError();
   auto judgements = prepared.checker->judge(prepared.inputs, outcome->outputs);
@@ -51,11 +67,59 @@ llvm::Error fa_test::runCase(PreparedCase &prepared, fa_compile_options options,
     return judgements.takeError();
   if (judgements->size() != (c.lse ? 2u : 1u))
     return llvm::createStringError("%zu outputs were judged", judgements->size());
-  for (auto &[name, judgement] : *judgements)
-    if (!judgement.passed)
-      return llvm::createStringError(llvm::formatv("{0}: error {1}, allowed {2}: {3}", name,
-                                                   judgement.error, judgement.bound,
-                                                   judgement.problem)
-                                         .str());
-  return llvm::Error::success();
+  return allPassed(*judgements);
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<PreparedBackward> fa_test::prepareBackward(PreparedCase &prepared,
+                                                          fa_compile_options options, bool dlse,
+                                                          uint64_t seed, int64_t shift) {
+  auto forward = Execution::create(prepared.text, options);
+  if (!forward)
+    return forward.takeError();
+  auto outcome =
+      (*forward)->run(prepared.inputs, prepared.shapes, placingOf(prepared.settings, shift));
+  if (!outcome)
+    return outcome.takeError();
+  auto adjoints = prepared.checker->sampleAdjoints(prepared.inputs, dlse, seed);
+  if (!adjoints)
+    return adjoints.takeError();
+  PreparedBackward backward;
+  backward.adjoints = std::move(*adjoints);
+  backward.inputs = prepared.inputs;
+  for (const std::vector<HostTensor> &more : {outcome->outputs, backward.adjoints})
+    backward.inputs.insert(backward.inputs.end(), more.begin(), more.end());
+  backward.shapes = prepared.checker->gradientShapes(prepared.inputs);
+  options.backward = 1;
+  options.dlse = dlse;
+  // What is read at computed indices has no gradient.
+  options.gradients = prepared.settings.score == "table" ? "q,k,v" : nullptr;
+  options.rows = prepared.settings.rows;
+  options.keys = prepared.settings.keys;
+  auto execution = Execution::create(prepared.text, options);
+  if (!execution)
+    return execution.takeError();
+  backward.execution = std::move(*execution);
+  return backward;
+}
+
+llvm::Error fa_test::runBackward(PreparedCase &prepared, fa_compile_options options, bool dlse,
+                                 uint64_t seed, int64_t shift) {
+  auto backward = prepareBackward(prepared, options, dlse, seed, shift);
+  if (!backward)
+    return backward.takeError();
+  auto outcome = backward->execution->run(backward->inputs, backward->shapes,
+                                          placingOf(prepared.settings, shift), /*repeats=*/1);
+  if (!outcome)
+    return outcome.takeError();
+  bool captured = prepared.settings.score != "table" && prepared.settings.score != "none" &&
+                  prepared.settings.score != "softcap";
+  if (outcome->outputs.size() != (captured ? 4u : 3u))
+    return llvm::createStringError("there are %zu gradients", outcome->outputs.size());
+  auto judgements =
+      prepared.checker->judgeGradients(prepared.inputs, backward->adjoints, outcome->outputs);
+  return judgements ? allPassed(*judgements) : judgements.takeError();
 }

@@ -28,6 +28,23 @@ llvm::Expected<PreparedCase> prepare(const Case &settings, uint64_t seed);
 /// with the reference. What is wrong is the error.
 llvm::Error runCase(PreparedCase &prepared, fa_compile_options options, int64_t shift = 0);
 
+/// The backward program of a case, with all that it reads.
+struct PreparedBackward {
+  std::unique_ptr<mlir::fa::Execution> execution;
+  /// Inputs of the case, outputs of its forward, and what flows back; that again.
+  std::vector<mlir::fa::HostTensor> inputs, adjoints;
+  mlir::fa::OutputShapes shapes;
+};
+
+/// Runs the forward of a case, which has lse, and compiles its backward, tile sizes included. With
+/// `dlse` something flows back into lse, too.
+llvm::Expected<PreparedBackward> prepareBackward(PreparedCase &prepared, fa_compile_options options,
+                                                 bool dlse, uint64_t seed, int64_t shift = 0);
+
+/// Runs the backward of a case and compares every gradient with the reference.
+llvm::Error runBackward(PreparedCase &prepared, fa_compile_options options, bool dlse,
+                        uint64_t seed, int64_t shift = 0);
+
 } // namespace fa_test
 
 #endif // FA_TEST_INTEGRATION_RUNCASE_H

@@ -264,6 +264,36 @@ void makeTwoReaders(Tensors &in, std::vector<Tensor> &out) {
   }
 }
 
+/// Make c = a b.
+void makeProduct(Tensors &in, std::vector<Tensor> &out, int64_t rows, int64_t depth,
+                 int64_t columns) {
+  const Tensor &a = add(in, random("a", {rows, depth}, 1));
+  const Tensor &b = add(in, random("b", {depth, columns}, 2));
+  Tensor &c = out.emplace_back("c", DType::F16, std::vector<int64_t>{rows, columns});
+  for (int64_t i = 0; i < rows; ++i) {
+    std::vector<double> sums(columns);
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t j = 0; j < columns; ++j)
+        sums[j] += a({i, k}) * b({k, j});
+    for (int64_t j = 0; j < columns; ++j)
+      c.set({i, j}, sums[j]);
+  }
+}
+
+void makeGemm(Tensors &in, std::vector<Tensor> &out) { makeProduct(in, out, 150, 200, 136); }
+
+void makeGemmHopper(Tensors &in, std::vector<Tensor> &out) { makeProduct(in, out, 150, 256, 256); }
+
+void makeColumnSums(Tensors &in, std::vector<Tensor> &out) {
+  int64_t rows = 150, columns = 136, tile = 64;
+  const Tensor &a = add(in, random("a", {rows, kD}, 1));
+  const Tensor &b = add(in, random("b", {columns, kD}, 2));
+  Tensor &sums = out.emplace_back("sums", DType::F32, std::vector<int64_t>{3, columns});
+  for (int64_t j = 0; j < columns; ++j)
+    for (int64_t i = 0; i < rows; ++i)
+      sums.set({i / tile, j}, sums({i / tile, j}) + dot(a, {i}, b, {j}));
+}
+
 /// Make the inputs of a backward kernel, and call `add` with the indices, p, ds / scale of each
 /// pair.
 void makeBackward(Tensors &in, int64_t heads, int64_t headsOfKeys,
@@ -345,9 +375,12 @@ void makeDQ(Tensors &in, std::vector<Tensor> &out) {
 
 const Program kPrograms[] = {{"block-list", makeBlockList},
                              {"column-softmax", makeColumnSoftmax},
+                             {"column-sums", makeColumnSums},
                              {"copied-keys", makeCopiedKeys},
                              {"dkdv", makeDKDV},
                              {"dq", makeDQ},
+                             {"gemm", makeGemm},
+                             {"gemm-hopper", makeGemmHopper},
                              {"packed", makePacked},
                              {"paged", makePaged},
                              {"rescale-role", makeRescaleRole},

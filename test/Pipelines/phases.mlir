@@ -11,7 +11,7 @@
 // RUN: fa-opt %s --target=cpu --compile-to=tile --tile-rows=16 --tile-keys=24 | FileCheck %s --check-prefix=SIZES
 
 // INPUT: fa.attention
-// ALGORITHM: fa.map_rows @f
+// ALGORITHM: fa.map_blocks @f
 // TILE: tile.func @f
 // TILE-NOT: fa.
 // LLVM: llvm.func @f_run
@@ -24,9 +24,9 @@
 // FILES-NEXT: 3-linalg.mlir
 // FILES-NEXT: 4-vector.mlir
 // FILES-NEXT: 5-llvm.mlir
-// STANDARD: fa.map_rows @f_scores
-// STANDARD: fa.map_rows @f_softmax
-// STANDARD: fa.map_rows @f_weighted_sum
+// STANDARD: fa.map_blocks @f_scores
+// STANDARD: fa.map_blocks @f_softmax
+// STANDARD: fa.map_blocks @f_weighted_sum
 // SIZES: tile.dot {{.*}} : tensor<16x64xf32>, tensor<24x64xf32>, tensor<16x24xf32>
 
 func.func @f(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},

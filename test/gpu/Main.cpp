@@ -220,6 +220,7 @@ int main(int argc, char **argv) {
   addSpecial(all);
   addTiles(all);
   addLeaveOut(all);
+  addBackward(all);
   addMatrix(all, options.target.full);
   // Those that run alone come last.
   for (bool alone : {false, true})

@@ -17,24 +17,6 @@ template <typename... Args> static llvm::Error error(const char *format, Args &&
   return llvm::createStringError(llvm::formatv(format, std::forward<Args>(args)...).str());
 }
 
-/// A case of 2 x 4 query heads on 2 key heads.
-static Case makeCase(const char *dtype, int64_t sq, int64_t sk, int64_t d, const char *mask) {
-  Case c;
-  c.dtype = dtype;
-  c.sq = sq;
-  c.sk = sk;
-  c.d = c.dv = d;
-  c.batch = 2;
-  c.hq = 4;
-  c.hk = 2;
-  c.mask = mask;
-  c.score = "none";
-  c.dropout = c.transposed = false;
-  c.lse = c.dynamicHeads = true;
-  c.rows = c.keys = 0;
-  return c;
-}
-
 static llvm::Expected<HostTensor> runForOutput(const PreparedCase &prepared,
                                                const fa_compile_options &options) {
   auto execution = Execution::create(prepared.text, options);

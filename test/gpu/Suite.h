@@ -58,6 +58,8 @@ llvm::Error replay(const Target &target, llvm::function_ref<llvm::Error(void *)>
 
 /// Programs of every kind against the reference: a test a case.
 void addMatrix(std::vector<Test> &tests, bool full);
+/// Gradients of every kind of program against the reference, and their bits at repeats.
+void addBackward(std::vector<Test> &tests);
 /// Kernels without one of the passes that only make code faster.
 void addLeaveOut(std::vector<Test> &tests);
 /// Bits of dropout, repeats, pointers that are not aligned.

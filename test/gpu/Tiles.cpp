@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Sums along rows of a product, of which each warp holds a part
-// (test/Dialect/Tile/column-sums.mlir).
+// (test/Dialect/Tile/programs/column-sums.mlir).
 //
 //===----------------------------------------------------------------------===//
 

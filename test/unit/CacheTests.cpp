@@ -45,6 +45,47 @@ TEST_F(Cache, FindsInMemoryAndOnDisk) {
   EXPECT_EQ(count("disk"), disk + 2);
 }
 
+TEST_F(Cache, TellsGradientsApart) {
+  fa::Attention spec = Numbered(4).spec();
+  auto outputs = [](const fa_program *program) {
+    std::string names;
+    for (size_t i = 0; i < fa_program_num_arguments(program); ++i)
+      if (fa_argument_info info = fa_program_argument(program, i); info.kind == FA_OUTPUT)
+        names += std::string(info.name) + " ";
+    return names;
+  };
+  fa::BackwardOptions some, flows;
+  some.gradients = {"k"};
+  flows.dLse = true;
+  // The second time from memory.
+  for (int time = 0; time < 2; ++time) {
+    auto forward = fa::compile(spec);
+    auto all = fa::compileBackward(spec), one = fa::compileBackward(spec, {}, some),
+         more = fa::compileBackward(spec, {}, flows);
+    ASSERT_TRUE(forward && all && one && more) << forward.error() << all.error() << one.error();
+    EXPECT_EQ(outputs(forward->program()), "o lse ");
+    EXPECT_EQ(outputs(all->program()), "dq dk dv ");
+    EXPECT_EQ(outputs(one->program()), "dk ");
+    EXPECT_EQ(fa_program_num_arguments(more->program()),
+              fa_program_num_arguments(all->program()) + 1);
+    EXPECT_EQ(entries().size(), 4u);
+  }
+  // What memory does not know the disk does.
+  int compiled = count("compiled"), disk = count("disk");
+  auto text = fa::toMLIR(spec);
+  fa_compile_options options = fa_compile_options_default();
+  std::string name = freshName();
+  options.source_name = name.c_str();
+  options.backward = 1;
+  options.gradients = "k";
+  fa_program *program;
+  ASSERT_FALSE(fa::Error(fa_compile(text->data(), text->size(), &options, &program)));
+  EXPECT_EQ(outputs(program), "dk ");
+  fa_program_free(program);
+  EXPECT_EQ(count("compiled"), compiled);
+  EXPECT_EQ(count("disk"), disk + 1);
+}
+
 TEST_F(Cache, MakesDamagedEntriesAgain) {
   ASSERT_EQ(run(2, freshName()), "");
   ASSERT_EQ(run(3, freshName()), "");

@@ -68,36 +68,36 @@ std::string loopOverRows(StringRef mask) {
   %c2_ = arith.constant 2 : index
   %queries = tensor.dim %q, %c2_ : tensor<2x2x?x8xf32>
   %keys = tensor.dim %k, %c2_ : tensor<2x2x?x8xf32>
-  %o = fa.map_rows @f over(%k) rows(?) : tensor<2x2x?x8xf32> -> tensor<2x2x?xf32> {
+  %o = fa.map_blocks @f over(%k) axes(b, h, keys by ?) : tensor<2x2x?x8xf32> -> tensor<2x2x?xf32> {
   ^bb0(%batch: index, %head: index, %j0: index, %view: !tile.view<2x2x?xf32>):
     %zero_ = arith.constant 0.0 : f32
     %least_ = arith.constant 0xFF800000 : f32
-    %scores_ = tile.broadcast %zero_ : f32 -> tensor<?x?xf32>
-    %none_ = tile.broadcast %least_ : f32 -> tensor<?xf32>
+    %scores_ = tile.broadcast %zero_ : f32 -> tensor<?x?xf32, #fa.axes<rows, keys>>
+    %none_ = tile.broadcast %least_ : f32 -> tensor<?xf32, #fa.axes<keys>>
     %n_ = fa.tile_size rows
-    %max_ = scf.for %i0 = %c0_ to %queries step %n_ iter_args(%m_ = %none_) -> (tensor<?xf32>) {
+    %max_ = scf.for %i0 = %c0_ to %queries step %n_ iter_args(%m_ = %none_) -> (tensor<?xf32, #fa.axes<keys>>) {
       %x_ = fa.apply_mask %scores_ at(%batch, %head, %i0, %j0) lengths(%queries, %keys)
-        captures(%ci, %cl, %cn, %cb, %cf, %ct : index, i64, i32, i8, i1, tensor<?xi32>) )" +
+        captures(%ci, %cl, %cn, %cb, %cf, %ct : index, i64, i32, i8, i1, tensor<?xi32>) hidden(0xFF800000) )" +
          kBlock + mask.str() + R"(
-      } : tensor<?x?xf32>
-      %y_ = tile.reduce maxnumf %x_ init %m_ dim 0 : tensor<?x?xf32> -> tensor<?xf32>
-      scf.yield %y_ : tensor<?xf32>
+      } : tensor<?x?xf32, #fa.axes<rows, keys>>
+      %y_ = tile.reduce maxnumf %x_ init %m_ dim 0 : tensor<?x?xf32, #fa.axes<rows, keys>> -> tensor<?xf32, #fa.axes<keys>>
+      scf.yield %y_ : tensor<?xf32, #fa.axes<keys>>
     }
-    tile.store %max_, %view[%batch, %head, %j0] dims [2] : tensor<?xf32>, !tile.view<2x2x?xf32>
+    tile.store %max_, %view[%batch, %head, %j0] dims [2] : tensor<?xf32, #fa.axes<keys>>, !tile.view<2x2x?xf32>
   }
   return %o : tensor<2x2x?xf32>
 })";
 }
 
-constexpr TileAxis kAxes[] = {TileAxis::keys, TileAxis::rows};
+constexpr Axis kAxes[] = {Axis::keys, Axis::rows};
 
 /// Evaluates the scalar ops of a block, on demand.
 class Evaluator {
 public:
-  Evaluator(MapRowsOp blocks, scf::ForOp loop, const Problem &p, int64_t first) : p(p) {
-    values[blocks.getBatch()] = p.b;
-    values[blocks.getHead()] = p.h;
-    values[blocks.getRow()] = first;
+  Evaluator(MapBlocksOp blocks, scf::ForOp loop, const Problem &p, int64_t first) : p(p) {
+    int64_t firsts[] = {p.b, p.h, first};
+    for (auto [i, value] : llvm::enumerate(firsts))
+      values[blocks.getBody()->getArgument(i)] = value;
     int64_t captures[] = {p.index, p.wide, p.narrow, p.byte, p.flag};
     auto func = blocks->getParentOfType<func::FuncOp>();
     for (unsigned i = 0; i < 5; ++i)
@@ -128,7 +128,7 @@ private:
       return value.getBitWidth() == 1 ? value.getZExtValue() : value.getSExtValue();
     }
     if (auto size = dyn_cast<TileSizeOp>(op))
-      return size.getAxis() == TileAxis::rows ? p.rows : p.keys;
+      return size.getAxis() == Axis::rows ? p.rows : p.keys;
     if (auto dim = dyn_cast<tensor::DimOp>(op))
       return cast<BlockArgument>(dim.getSource()).getArgNumber() == 0 ? p.sq : p.sk;
     if (auto load = dyn_cast<tile::LoadOp>(op)) // lens[b], 2 long
@@ -190,26 +190,26 @@ protected:
   }
 
   /// Runs the pass on a mask in a loop along an axis; false where the text does not parse.
-  bool load(StringRef mask, TileAxis loopAxis = TileAxis::keys) {
+  bool load(StringRef mask, Axis loopAxis = Axis::keys) {
     axis = loopAxis;
-    source = axis == TileAxis::keys ? attention(mask) : loopOverRows(mask);
+    source = axis == Axis::keys ? attention(mask) : loopOverRows(mask);
     module = parseSourceString<ModuleOp>(source, &context);
     if (!module)
       return false;
     PassManager pm(&context);
-    if (axis == TileAxis::keys)
+    if (axis == Axis::keys)
       pm.addPass(createFARewriteOnlineSoftmax());
     pm.addPass(createFAAnalyzeMask());
     if (failed(pm.run(*module)))
       return false;
-    module->walk([&](MapRowsOp op) { blocks = op; });
+    module->walk([&](MapBlocksOp op) { blocks = op; });
     module->walk([&](ApplyMaskOp op) { apply = op; });
     loop = apply->getParentOfType<scf::ForOp>();
     needed = any = nullptr;
     for (Operation *op = apply->getParentOp(); op != loop; op = op->getParentOp()) {
       auto branch = cast<scf::IfOp>(op);
       auto otherwise = branch.elseYield().getResults();
-      if (otherwise.size() == 1 && otherwise[0] == apply.getInput())
+      if (otherwise.size() == 1 && otherwise[0] == apply.getInputs().front())
         needed = branch;
       else
         any = branch;
@@ -237,7 +237,7 @@ protected:
       captures.push_back(&tensor);
     RegionEvaluator mask(program, captures);
 
-    bool overKeys = axis == TileAxis::keys;
+    bool overKeys = axis == Axis::keys;
     int64_t length = overKeys ? p.sk : p.sq, size = overKeys ? p.keys : p.rows;
     int64_t blockLength = overKeys ? p.sq : p.sk, blockSize = overKeys ? p.rows : p.keys;
     for (int64_t block = 0; block < blockLength; block += blockSize) {
@@ -281,7 +281,7 @@ protected:
 
   /// Exact both ways, by bounds alone, over many sizes.
   void expectExact(StringRef mask) {
-    for (TileAxis loopAxis : kAxes) {
+    for (Axis loopAxis : kAxes) {
       ASSERT_TRUE(load(mask, loopAxis)) << source;
       EXPECT_EQ(any, nullptr) << "the interval is not exact\n" << source;
       checkSizes();
@@ -308,8 +308,8 @@ protected:
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   std::string source;
-  TileAxis axis;
-  MapRowsOp blocks;
+  Axis axis;
+  MapBlocksOp blocks;
   ApplyMaskOp apply;
   scf::ForOp loop;
   scf::IfOp needed, any;
@@ -412,7 +412,7 @@ TEST_F(MaskAnalysis, AllRowsOrAWindow) {
                    "%a = arith.subi %i, %l : index\n%s = arith.cmpi sle, %a, %j : index\n"
                    "%t = arith.cmpi sle, %j, %i : index\n%w = arith.andi %s, %t : i1\n"
                    "%v = arith.ori %p, %w : i1\nfa.yield %v : i1",
-                   TileAxis::rows));
+                   Axis::rows));
   EXPECT_EQ(any, nullptr);
   for (int64_t capture : {0, 8, 40}) {
     Problem p{40, 40, 4, 4};
@@ -426,8 +426,8 @@ TEST_F(MaskAnalysis, AllRowsOrAWindow) {
 
 TEST_F(MaskAnalysis, TestedTiles) {
   // Blocks of 4 x 4: tiles of a multiple of 4 may see several.
-  for (TileAxis loopAxis : kAxes) {
-    std::string index = loopAxis == TileAxis::keys ? "%j" : "%i";
+  for (Axis loopAxis : kAxes) {
+    std::string index = loopAxis == Axis::keys ? "%j" : "%i";
     ASSERT_TRUE(load("%c = arith.constant 4 : index\n%x = arith.divui " + index +
                          ", %c : index\n"
                          "%t = arith.constant 2 : index\n%y = arith.remui %x, %t : index\n"
@@ -439,7 +439,7 @@ TEST_F(MaskAnalysis, TestedTiles) {
     check({32, 32, 4, 4}, /*exact=*/true, counts);
     EXPECT_EQ(counts.noneSkipped, counts.tiles / 2);
     // A prefix and a window: a gap between them.
-    std::string other = loopAxis == TileAxis::keys ? "%i" : "%j";
+    std::string other = loopAxis == Axis::keys ? "%i" : "%j";
     ASSERT_TRUE(load("%l = arith.constant 3 : index\n%p = arith.cmpi slt, " + index +
                          ", %ci0 : index\n%a = arith.subi " + other +
                          ", %l : index\n%s = arith.cmpi sle, %a, " + index +
@@ -457,7 +457,7 @@ TEST_F(MaskAnalysis, TestedTiles) {
 }
 
 TEST_F(MaskAnalysis, FailedAssumptionSkipsNothing) {
-  for (TileAxis loopAxis : kAxes) {
+  for (Axis loopAxis : kAxes) {
     ASSERT_TRUE(load("%l = arith.addi %cl0, %cl0 : i64\n%e = arith.index_cast %l : i64 to index\n"
                      "%v = arith.cmpi slt, %j, %e : index\nfa.yield %v : i1",
                      loopAxis));
@@ -478,8 +478,8 @@ TEST_F(MaskAnalysis, FailedAssumptionSkipsNothing) {
 /// Writes random mask regions, mostly about the index of the loop.
 class Writer {
 public:
-  Writer(std::mt19937 &random, TileAxis loopAxis) : random(random) {
-    if (loopAxis == TileAxis::rows)
+  Writer(std::mt19937 &random, Axis loopAxis) : random(random) {
+    if (loopAxis == Axis::rows)
       std::swap(loop, block);
     values["index"] = {block, loop, loop, block, loop, "%b", "%h", "%sq", "%sk", "%ci0"};
     values["i64"] = {"%cl0"};
@@ -639,7 +639,7 @@ private:
   unsigned count = 0;
 };
 
-class RandomMasks : public MaskAnalysis, public testing::WithParamInterface<TileAxis> {};
+class RandomMasks : public MaskAnalysis, public testing::WithParamInterface<Axis> {};
 
 TEST_P(RandomMasks, AreSound) {
   unsigned programs = 4000;
@@ -656,7 +656,7 @@ TEST_P(RandomMasks, AreSound) {
       Problem p{pick(1, 36), pick(0, 44), pick(1, 12), pick(1, 16), pick(0, 1), pick(0, 1)};
       if (trial == 5) // beyond what fits in i8
         p.sk = pick(100, 300), p.sq = pick(1, 8), p.keys = 32;
-      if (axis == TileAxis::rows) {
+      if (axis == Axis::rows) {
         std::swap(p.sq, p.sk);
         std::swap(p.rows, p.keys);
       }
@@ -691,8 +691,7 @@ TEST_P(RandomMasks, AreSound) {
   EXPECT_GT(counts.allBare, counts.all / 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Loops, RandomMasks, testing::ValuesIn(kAxes), [](const auto &test) {
-  return "Over" + stringifyTileAxis(test.param).str();
-});
+INSTANTIATE_TEST_SUITE_P(Loops, RandomMasks, testing::ValuesIn(kAxes),
+                         [](const auto &test) { return "Over" + stringifyAxis(test.param).str(); });
 
 } // namespace

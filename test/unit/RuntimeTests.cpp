@@ -7,6 +7,7 @@
 
 #include "fa/fa_c.h"
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -312,6 +313,65 @@ TEST(Compile, RefusesAnotherVersionOfItsOptions) {
   options.size = 3;
   EXPECT_NE(compileError(kCausal, &options).find("start from fa_compile_options_default()"),
             std::string::npos);
+}
+
+// What programs say that were built before options were added: nothing of those is read.
+TEST(Compile, TakesEarlierVersionsOfItsOptions) {
+  for (size_t size :
+       {offsetof(fa_compile_options, no_cache), offsetof(fa_compile_options, aligned_only),
+        offsetof(fa_compile_options, gradients)}) {
+    fa_compile_options options = fa_compile_options_default();
+    options.size = size;
+    options.backward = 1;
+    fa_program *program = compile(kCausal, &options);
+    ASSERT_NE(program, nullptr);
+    EXPECT_EQ(fa_program_num_arguments(program), 5u);
+    fa_program_free(program);
+  }
+}
+
+TEST(Compile, RefusesWhatIsOfGradientsWithoutBackward) {
+  fa_compile_options options = fa_compile_options_default();
+  options.gradients = "q";
+  EXPECT_EQ(compileError(kCausal, &options),
+            "fa_compile_options.gradients is for gradients; set fa_compile_options.backward, or "
+            "leave it out");
+  options.gradients = "";
+  options.dlse = 1;
+  EXPECT_EQ(
+      compileError(kCausal, &options),
+      "fa_compile_options.dlse is for gradients; set fa_compile_options.backward, or leave it "
+      "out");
+  options.backward = options.standard = 1;
+  EXPECT_EQ(
+      compileError(kCausal, &options),
+      "fa_compile_options.standard is a baseline of the forward, and has no gradients; set it "
+      "or backward, not both");
+  options.standard = 0;
+  options.gradients = "q,p";
+  EXPECT_NE(
+      compileError(kCausal, &options)
+          .find("entry @causal has no query, key, value or capture of floats with the name 'p'"),
+      std::string::npos);
+}
+
+TEST(Compile, ExplainsWhatHasNoGradients) {
+  const std::string text = R"(
+func.func @f(%q: tensor<?x?x?x8xf32> {fa.name = "q"}, %k: tensor<?x?x?x8xf32> {fa.name = "k"},
+             %v: tensor<?x?x?x8xf32> {fa.name = "v"}) -> tensor<?x?x?x8xf32> {
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<?x?x?x8xf32>, tensor<?x?x?x8xf32>, tensor<?x?x?x8xf32>) -> tensor<?x?x?x8xf32>
+  return %o : tensor<?x?x?x8xf32>
+})";
+  fa_compile_options options = fa_compile_options_default();
+  options.backward = 1;
+  fa_reasons *reasons = fa_explain(text.data(), text.size(), &options);
+  ASSERT_EQ(fa_reasons_count(reasons), 1u);
+  fa_reason reason = fa_reasons_get(reasons, 0);
+  EXPECT_EQ(reason.kind, FA_REFUSED);
+  EXPECT_NE(std::string(reason.what).find("the gradients of @f need its LSE"), std::string::npos);
+  EXPECT_EQ(std::string(reason.remedy).rfind("return", 0), 0u) << reason.remedy;
+  fa_reasons_free(reasons);
 }
 
 TEST(Compile, RefusesAnUnknownEntry) {

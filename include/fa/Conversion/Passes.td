@@ -11,10 +11,10 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertFAToTile : Pass<"convert-fa-to-tile", "::mlir::ModuleOp"> {
-  let summary = "turn each fa.map_rows into a kernel";
+  let summary = "turn each fa.map_blocks into a kernel";
   let description = [{
     What: replaces every entry (a public `func.func`) by one `tile.func` per
-    `fa.map_rows`, in order: tensors become `!tile.view` arguments, the
+    `fa.map_blocks`, in order: tensors become `!tile.view` arguments, the
     function's results output arguments, tensors between kernels workspace
     arguments. Only retypes: creates no loop and no arithmetic but the first
     row of a work tile.

@@ -18,7 +18,9 @@ def FAVerifyPhase : Pass<"fa-verify-phase", "::mlir::ModuleOp"> {
     - `input`: every function is an entry: public, with a body that holds one
       `fa.attention`, constants and the return; every argument has a distinct
       name and is used, every capture is read by the mask or the score.
-    - `algorithm`: no `fa` op but `fa.map_rows` and `fa.yield` is left, tiles are chosen.
+    - `grad`: every function is such an entry, or one of gradients, of which there is one at least: it
+      holds `fa.map_blocks`, `fa.pairwise`, constants and the return.
+    - `algorithm`: no `fa` op but `fa.map_blocks` and `fa.yield` is left, tiles are chosen.
     - `tile`: the module holds `tile.func`s only, all tiles have static shapes.
 
     Requires: nothing. Ensures: the IR is unchanged.

@@ -26,6 +26,13 @@ struct CompileOptions {
   std::string target = "cpu";
   /// Off: standard attention, which materializes the matrix of scores.
   bool onlineSoftmax = true;
+  /// Choose entries for the gradients: none, one beside each of the forward, or nothing else.
+  enum class Backward { None, Beside, Only };
+  Backward backward = Backward::None;
+  /// Gradients: of these inputs, names with commas between; empty: of all of floats.
+  std::string gradients;
+  /// Gradients: take the gradient of LSE, too.
+  bool dlse = false;
   /// Off: every tile of keys is visited and masked.
   bool analyzeMask = true;
   /// Off: no canonicalization between the passes, which none needs.
@@ -63,8 +70,9 @@ ArrayRef<StringRef> getTargets();
 /// Return the message for a target that is none of them.
 std::string describeUnknownTarget(StringRef target);
 
-/// The phases for a target, in order; empty for an unknown target.
-ArrayRef<Phase> getPhases(StringRef target);
+/// Return the phases for a target, in order; empty for an unknown target. Those of gradients have
+/// one more, `grad`.
+ArrayRef<Phase> getPhases(StringRef target, bool backward = false);
 
 /// Runs the phases after `from` up to and including `to` (empty: from the
 /// start, to the end). With a folder, writes the IR after each phase to

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <optional>
 #include <string>
 
@@ -75,6 +76,8 @@ struct ReportOptions {
   ReportVariant variant;
   /// Operations of the pairs that the mask lets through, by entry, where known.
   llvm::StringMap<double> visibleFlops;
+  /// Name the entries that compute gradients.
+  llvm::StringSet<> backwards;
   /// By kernel, on GPUs.
   llvm::StringMap<ScheduleDetails> schedules;
   bool json = false;

@@ -9,7 +9,7 @@
 #define FA_TOOLS_CHECKER_H
 
 #include "fa/Dialect/FA/IR/FA.h"
-#include "fa/Reference/Reference.h"
+#include "fa/Reference/Gradients.h"
 #include "fa/Tools/Execution.h"
 
 namespace mlir::fa {
@@ -33,6 +33,24 @@ public:
   /// The error of every output by the rule of docs/semantics.md, in order.
   llvm::Expected<std::vector<std::pair<std::string, Judgement>>>
   judge(const std::vector<HostTensor> &inputs, const std::vector<HostTensor> &outputs);
+
+  /// Return the names of what flows back into the entry: that of dO and, with `dlse`, that of dLSE.
+  /// An error where the entry does not return both output and LSE.
+  llvm::Expected<std::vector<std::string>> adjointNames(bool dlse);
+
+  /// Draw what flows back into the entry, under these names.
+  llvm::Expected<std::vector<HostTensor>> sampleAdjoints(const std::vector<HostTensor> &inputs,
+                                                         bool dlse, uint64_t seed);
+
+  /// Return name and shape of the gradient of every float argument; those of scalars have one
+  /// element.
+  std::vector<std::pair<std::string, std::vector<int64_t>>>
+  gradientShapes(const std::vector<HostTensor> &inputs);
+
+  /// Judge gradients by the rule of docs/semantics.md, in order; `adjoints` are dO and maybe dLSE.
+  llvm::Expected<std::vector<std::pair<std::string, Judgement>>>
+  judgeGradients(const std::vector<HostTensor> &inputs, const std::vector<HostTensor> &adjoints,
+                 const std::vector<HostTensor> &gradients);
 
 private:
   Checker();

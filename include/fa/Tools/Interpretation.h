@@ -26,8 +26,9 @@ public:
   static llvm::Expected<std::unique_ptr<Interpretation>>
   create(llvm::StringRef text, const CompileOptions &options, llvm::StringRef phase = {},
          llvm::StringRef entry = {}, llvm::StringRef name = "<text>");
-  /// A program that is of tiles already.
-  static llvm::Expected<std::unique_ptr<Interpretation>> createFromFile(const std::string &path);
+  /// A program that is of tiles already; of several entries, the one of that name is run.
+  static llvm::Expected<std::unique_ptr<Interpretation>> createFromFile(const std::string &path,
+                                                                        llvm::StringRef entry = {});
   ~Interpretation();
 
   /// The program, for passes to run on.

@@ -1,22 +1,22 @@
-//===- FAToTile.cpp - blocks of query rows as kernels -===//
+//===- FAToTile.cpp - blocks as kernels -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// For every entry (a public func.func that holds fa.map_rows):
+// For every entry (a public func.func that holds fa.map_blocks):
 //
-//   1. each fa.map_rows becomes a tile.func whose arguments are the entry's
+//   1. each fa.map_blocks becomes a tile.func whose arguments are the entry's
 //      arguments that it uses, the results of earlier kernels that it uses, and
 //      views of its own results;
 //   2. a result that the entry returns is an output; one that it does not
-//      return is a workspace, sized by the expressions of its dynamic sizes;
-//   3. the ids (b, h, t) of a work tile give the block arguments (b, h, t * rows);
+//      return is a workspace, sized as `fa.sizes` says;
+//   3. the ids of a work tile give the block arguments: an id, or an id times a block's size;
 //   4. numbers of type index are passed and loaded as i64, which every target has.
 //
-// Requires: fa-tile-attention. Rejects: ops between the fa.map_rows that are
-// not pure, results that no fa.map_rows computes, arguments without fa.name.
+// Requires: fa-tile-attention. Rejects: ops between the fa.map_blocks that are
+// not pure, results that no fa.map_blocks computes, arguments without fa.name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,14 +88,14 @@ public:
 private:
   LogicalResult nameArguments();
   LogicalResult nameResults();
-  LogicalResult convert(MapRowsOp rows);
+  LogicalResult convert(MapBlocksOp block);
   LogicalResult collect(Value value, llvm::SetVector<Value> &inputs,
                         llvm::SetVector<Operation *> &pure);
-  FailureOr<Attribute> sizeExpressions(MapRowsOp rows, unsigned result);
+  FailureOr<Attribute> sizeExpressions(MapBlocksOp block, unsigned result);
 
   func::FuncOp function;
   OpBuilder b;
-  /// The names of arguments and of results of fa.map_rows, and of their sizes.
+  /// The names of arguments and of results of fa.map_blocks, and of their sizes.
   DenseMap<Value, StringAttr> names;
   DenseMap<Value, Attribute> dims;
   llvm::SetVector<Value> outputs;
@@ -123,7 +123,7 @@ LogicalResult Entry::nameArguments() {
 LogicalResult Entry::nameResults() {
   Operation *end = function.front().getTerminator();
   for (auto [i, value] : llvm::enumerate(end->getOperands())) {
-    if (!value.getDefiningOp<MapRowsOp>())
+    if (!value.getDefiningOp<MapBlocksOp>())
       return function.emitError() << "result " << i << " of entry @"
                                   << escaped(function.getSymName())
                                   << " must be a result of the attention, not an argument";
@@ -166,54 +166,96 @@ LogicalResult Entry::collect(Value value, llvm::SetVector<Value> &inputs,
   return success();
 }
 
-/// The sizes of a workspace: [name, dimension] of an argument or of another
-/// workspace for each `?`, a number for each static size. The matrix of scores
-/// is the only workspace, so its extents are found by name.
-FailureOr<Attribute> Entry::sizeExpressions(MapRowsOp rows, unsigned result) {
-  auto type = cast<RankedTensorType>(rows.getResult(result).getType());
+/// Return the argument of the entry and the dimension that a size of a result comes from; nothing
+/// where `fa.sizes` does not say it.
+static std::optional<std::pair<unsigned, int64_t>> sourceOf(MapBlocksOp block, unsigned result,
+                                                            unsigned dim) {
+  auto all = block->getAttrOfType<ArrayAttr>(FADialect::kSizesAttr);
+  auto pairs =
+      all && result < all.size() ? dyn_cast<DenseI64ArrayAttr>(all[result]) : DenseI64ArrayAttr();
+  auto function = block->getParentOfType<func::FuncOp>();
+  if (!pairs || pairs.size() < 2 * (dim + 1))
+    return std::nullopt;
+  int64_t argument = pairs[2 * dim], of = pairs[2 * dim + 1];
+  if (argument < 0 || argument >= function.getNumArguments())
+    return std::nullopt;
+  auto type = dyn_cast<RankedTensorType>(function.getArgument(argument).getType());
+  if (!type || of < 0 || of >= type.getRank())
+    return std::nullopt;
+  return std::pair(static_cast<unsigned>(argument), of);
+}
+
+/// Return the sizes of a workspace: [name, dimension] of an argument for each `?`, a number for
+/// each static size.
+FailureOr<Attribute> Entry::sizeExpressions(MapBlocksOp block, unsigned result) {
+  auto type = cast<RankedTensorType>(block.getResult(result).getType());
   SmallVector<Attribute> sizes;
-  auto pair = [&](Value value, int64_t dim) {
-    return b.getArrayAttr({names.lookup(value), b.getI64IntegerAttr(dim)});
-  };
-  // Dimensions 0 to 2 are those of `over`; 3 is too, or the number of keys.
-  Value keys;
-  if (auto columns = rows->getAttrOfType<IntegerAttr>(FADialect::kColumnsAttr))
-    keys = function.getArgument(columns.getInt());
   for (int64_t d = 0; d < type.getRank(); ++d) {
-    if (!type.isDynamicDim(d))
+    if (!type.isDynamicDim(d)) {
       sizes.push_back(b.getI64IntegerAttr(type.getDimSize(d)));
-    else if (d < 3)
-      sizes.push_back(pair(rows.getOver(), d));
-    else if (keys)
-      sizes.push_back(pair(keys, 2));
-    else
-      sizes.push_back(pair(rows.getOver(), d));
+      continue;
+    }
+    auto source = sourceOf(block, result, d);
+    if (!source)
+      return block.emitError() << "dimension " << d << " of result " << result
+                               << " is unknown, and no argument of the entry has it; "
+                               << FADialect::kSizesAttr
+                               << " names an argument and a dimension for each";
+    sizes.push_back(b.getArrayAttr(
+        {names.lookup(function.getArgument(source->first)), b.getI64IntegerAttr(source->second)}));
   }
   return Attribute(b.getArrayAttr(sizes));
 }
 
-LogicalResult Entry::convert(MapRowsOp rows) {
-  Location loc = rows.getLoc();
+/// Return the grid of a kernel, and the sizes of its arguments that it takes.
+static AffineMap gridOf(MapBlocksOp block, ArrayRef<Value> arguments,
+                        SmallVectorImpl<int64_t> &sizes) {
+  MLIRContext *context = block.getContext();
+  SmallVector<AffineExpr> extents;
+  for (auto [i, size] : llvm::enumerate(block.getBlocks())) {
+    auto [over, dim] = block.getRange(i);
+    extents.push_back(getAffineSymbolExpr(i, context).ceilDiv(size));
+    sizes.append({llvm::find(arguments, over) - arguments.begin(), dim});
+  }
+  if (extents.empty())
+    extents.push_back(getAffineConstantExpr(1, context));
+  return AffineMap::get(0, block.getNumAxes(), extents, context);
+}
+
+LogicalResult Entry::convert(MapBlocksOp block) {
+  Location loc = block.getLoc();
   llvm::SetVector<Value> inputs;
   llvm::SetVector<Operation *> pure;
-  inputs.insert(rows.getOver());
-  // The sizes of its results may need an argument that nothing in it reads.
-  if (auto columns = rows->getAttrOfType<IntegerAttr>(FADialect::kColumnsAttr)) {
-    if (columns.getInt() < 0 || columns.getInt() >= function.getNumArguments())
-      return rows.emitError() << FADialect::kColumnsAttr << " names argument " << columns.getInt()
-                              << " of " << function.getNumArguments();
-    inputs.insert(function.getArgument(columns.getInt()));
-  }
-  WalkResult walk = rows->walk([&](Operation *op) {
+  for (Value over : block.getOver())
+    if (!names.contains(over))
+      return block.emitError("blocks go over arguments of the entry, or results of other blocks; "
+                             "pass what is computed before to another entry");
+  inputs.insert_range(block.getOver());
+  WalkResult walk = block->walk([&](Operation *op) {
     for (Value operand : op->getOperands()) {
       Region *region = operand.getParentRegion();
-      if (!rows->isAncestor(region->getParentOp()) && failed(collect(operand, inputs, pure)))
+      if (!block->isAncestor(region->getParentOp()) && failed(collect(operand, inputs, pure)))
         return WalkResult::interrupt();
     }
     return WalkResult::advance();
   });
   if (walk.wasInterrupted())
     return failure();
+
+  // The sizes of workspaces may need an argument that nothing in the block reads.
+  auto addSources = [&](OpResult result) {
+    auto type = cast<RankedTensorType>(result.getType());
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (auto source = sourceOf(result.getDefiningOp<MapBlocksOp>(), result.getResultNumber(), d);
+          source && type.isDynamicDim(d))
+        inputs.insert(function.getArgument(source->first));
+  };
+  for (Value value : llvm::to_vector(inputs))
+    if (auto result = dyn_cast<OpResult>(value); result && !outputs.contains(value))
+      addSources(result);
+  for (OpResult result : block->getResults())
+    if (!outputs.contains(result))
+      addSources(result);
 
   // Arguments in the entry's order, then results of earlier kernels, then own results.
   SmallVector<Value> ordered;
@@ -223,7 +265,6 @@ LogicalResult Entry::convert(MapRowsOp rows) {
   for (Value value : inputs)
     if (!isa<BlockArgument>(value))
       ordered.push_back(value);
-  int64_t over = llvm::find(ordered, rows.getOver()) - ordered.begin();
 
   SmallVector<Type> types;
   SmallVector<Attribute> attributes;
@@ -240,7 +281,7 @@ LogicalResult Entry::convert(MapRowsOp rows) {
     attributes.push_back(list.getDictionary(b.getContext()));
   };
   auto workspaceOf = [&](Value value) -> FailureOr<Attribute> {
-    auto producer = value.getDefiningOp<MapRowsOp>();
+    auto producer = value.getDefiningOp<MapBlocksOp>();
     if (!producer || outputs.contains(value))
       return Attribute();
     return sizeExpressions(producer, cast<OpResult>(value).getResultNumber());
@@ -251,10 +292,10 @@ LogicalResult Entry::convert(MapRowsOp rows) {
       return failure();
     add(value, parameterType(value.getType()), *workspace, /*writes=*/false);
   }
-  for (OpResult result : rows.getResults()) {
+  for (OpResult result : block.getResults()) {
     if (!names.contains(result))
       names[result] = b.getStringAttr(
-          rows.getKernel() +
+          block.getKernel() +
           (result.getResultNumber() ? "_ws" + Twine(result.getResultNumber()) : Twine("_ws")));
     FailureOr<Attribute> workspace = workspaceOf(result);
     if (failed(workspace))
@@ -262,21 +303,20 @@ LogicalResult Entry::convert(MapRowsOp rows) {
     add(result, parameterType(result.getType()), *workspace, /*writes=*/true);
   }
 
-  AffineExpr sizes[3];
-  bindSymbols(b.getContext(), sizes[0], sizes[1], sizes[2]);
-  int64_t rowsOfTile = rows.getRows();
-  AffineMap grid =
-      AffineMap::get(0, 3, {sizes[0], sizes[1], sizes[2].ceilDiv(rowsOfTile)}, b.getContext());
+  SmallVector<int64_t> sizes;
+  AffineMap grid = gridOf(block, ordered, sizes);
   b.setInsertionPoint(function);
-  auto kernel = tile::FuncOp::create(b, loc, rows.getKernel(), types, grid,
-                                     ArrayRef<int64_t>{over, 0, over, 1, over, 2});
+  auto kernel = tile::FuncOp::create(b, loc, block.getKernel(), types, grid, sizes);
   kernel->setAttr(tile::TileDialect::kEntryAttr, b.getStringAttr(function.getSymName()));
   kernel->setAttr(tile::TileDialect::kMultiplesAttr,
                   b.getArrayAttr({b.getStrArrayAttr({"Hq", "Hk"})}));
-  if (auto tiles = function->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr))
+  auto tiles = block->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr);
+  if (!tiles)
+    tiles = function->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr);
+  if (tiles)
     if (auto warps = tiles.getAs<IntegerAttr>("warps"))
       kernel->setAttr(tile::TileDialect::kWarpsAttr, warps);
-  attributes.append(3, b.getDictionaryAttr({}));
+  attributes.append(kernel.getNumGridDims(), b.getDictionaryAttr({}));
   kernel.setArgAttrsAttr(b.getArrayAttr(attributes));
 
   OpBuilder::InsertionGuard guard(b);
@@ -285,18 +325,23 @@ LogicalResult Entry::convert(MapRowsOp rows) {
   for (auto [i, value] : llvm::enumerate(ordered))
     mapping.map(value, asWritten(b, named(kernel.getArgument(i), names.lookup(value).getValue()),
                                  value.getType()));
-  for (OpResult result : rows.getResults())
-    mapping.map(rows.getResultView(result.getResultNumber()),
+  for (OpResult result : block.getResults())
+    mapping.map(block.getResultView(result.getResultNumber()),
                 named(kernel.getArgument(ordered.size() + result.getResultNumber()),
                       names.lookup(result).getValue()));
   for (Operation *op : pure)
     b.clone(*op, mapping);
-  mapping.map(rows.getBatch(), named(kernel.getInstanceId(0), "b"));
-  mapping.map(rows.getHead(), named(kernel.getInstanceId(1), "h"));
-  Value first = arith::MulIOp::create(b, loc, named(kernel.getInstanceId(2), "block"),
-                                      arith::ConstantIndexOp::create(b, loc, rowsOfTile));
-  mapping.map(rows.getRow(), named(first, "i"));
-  for (Operation &op : rows.getBody()->without_terminator())
+  for (unsigned i = 0; i < block.getNumAxes(); ++i) {
+    static constexpr StringLiteral kNames[] = {"b", "h", "hk", "i", "j"};
+    StringRef name = kNames[static_cast<unsigned>(block.getAxis(i))];
+    Value id = kernel.getInstanceId(i);
+    int64_t size = block.getBlocks()[i];
+    if (size != 1)
+      id = arith::MulIOp::create(b, loc, named(id, "block"),
+                                 arith::ConstantIndexOp::create(b, loc, size));
+    mapping.map(block.getBody()->getArgument(i), named(id, name));
+  }
+  for (Operation &op : block.getBody()->without_terminator())
     b.clone(op, mapping);
   tile::ReturnOp::create(b, loc);
   loadI64(kernel);
@@ -327,19 +372,20 @@ LogicalResult Entry::convert(MapRowsOp rows) {
 }
 
 LogicalResult Entry::convert() {
-  SmallVector<MapRowsOp> kernels;
+  SmallVector<MapBlocksOp> kernels;
   WalkResult walk = function.walk([&](Operation *op) {
-    if (isa<AttentionOp, ScoresOp, SoftmaxOp, WeightedSumOp, ApplyMaskOp, ApplyScoreOp>(op)) {
+    if (isa<AttentionOp, ScoresOp, SoftmaxOp, WeightedSumOp, PairwiseOp, SumOp, ApplyMaskOp,
+            ApplyOp>(op)) {
       op->emitError() << "'" << op->getName() << "' is left; run fa-rewrite-online-softmax or "
                       << "fa-rewrite-standard, then fa-tile-attention";
       return WalkResult::interrupt();
     }
-    if (auto rows = dyn_cast<MapRowsOp>(op)) {
-      if (!rows.isTiled()) {
-        rows.emitError("tile sizes are not chosen; run fa-tile-attention");
+    if (auto block = dyn_cast<MapBlocksOp>(op)) {
+      if (!block.isTiled()) {
+        block.emitError("tile sizes are not chosen; run fa-tile-attention");
         return WalkResult::interrupt();
       }
-      kernels.push_back(rows);
+      kernels.push_back(block);
     }
     return WalkResult::advance();
   });
@@ -350,8 +396,8 @@ LogicalResult Entry::convert() {
                                 << " holds no attention; an entry holds one fa.attention";
   if (failed(nameArguments()) || failed(nameResults()))
     return failure();
-  for (MapRowsOp rows : kernels)
-    if (failed(convert(rows)))
+  for (MapBlocksOp block : kernels)
+    if (failed(convert(block)))
       return failure();
   function.erase();
   return success();

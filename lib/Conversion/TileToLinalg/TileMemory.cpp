@@ -240,6 +240,26 @@ static void storeRows(Place &p, RankedTensorType type, Value value) {
   });
 }
 
+/// Store a tile that does not run along the last dimension, element by element.
+static void storeElements(Place &p, RankedTensorType type, Value value) {
+  OpBuilder::InsertionGuard guard(p.b);
+  Value ok = p.fixedInRange();
+  SmallVector<Value> position, indices(p.indices);
+  for (auto [dim, size] : llvm::zip_equal(p.dims, type.getShape())) {
+    auto loop = scf::ForOp::create(p.b, p.loc, p.index(0), p.index(size), p.index(1));
+    p.b.setInsertionPointToStart(loop.getBody());
+    position.push_back(loop.getInductionVar());
+    indices[dim] = p.add(indices[dim], position.back());
+    ok = p.both(ok, p.inRange(indices[dim], dim));
+  }
+  if (ok) {
+    auto choice = scf::IfOp::create(p.b, p.loc, ok, /*withElseRegion=*/false);
+    p.b.setInsertionPointToStart(choice.thenBlock());
+  }
+  Value element = tensor::ExtractOp::create(p.b, p.loc, value, position);
+  memref::StoreOp::create(p.b, p.loc, element, p.view, indices);
+}
+
 /// The element at `indices`, or 0.
 static Value loadElement(Place &p, ArrayRef<Value> indices) {
   Value ok;
@@ -360,13 +380,14 @@ LogicalResult linalg_lowering::lowerStore(RewriterBase &rewriter, tile::StoreOp 
     storeRows(p, tensor, value);
     return success();
   }
-  if (p.dims.front() == p.lastDim()) {
+  if (p.dims.size() == 2 && p.dims.front() == p.lastDim()) {
     std::swap(p.dims[0], p.dims[1]);
     SmallVector<int64_t> shape = {tensor.getDimSize(1), tensor.getDimSize(0)};
     storeRows(p, tensor.clone(shape), transposed(rewriter, loc, value));
     return success();
   }
-  return op.emitError("a store on the cpu runs along the view's last dimension");
+  storeElements(p, tensor, value);
+  return success();
 }
 
 FailureOr<Value> linalg_lowering::lowerGather(RewriterBase &rewriter, tile::GatherOp op) {

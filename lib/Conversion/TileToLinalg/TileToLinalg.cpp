@@ -190,13 +190,20 @@ static FailureOr<Value> lowerConstant(RewriterBase &rewriter, arith::ConstantOp 
   });
 }
 
+/// Return whether a value is what a loop made of another one, in its buffer.
+static bool isCarriedFrom(Value value, Value init) {
+  auto loop = value.getDefiningOp<scf::ForOp>();
+  return loop && loop.getTiedLoopInit(cast<OpResult>(value))->get() == init;
+}
+
 /// A loop's next value goes back to the buffer of its current value; where
 /// both are the same buffer already, nothing is copied.
 static void pinCarriedTiles(RewriterBase &rewriter, scf::ForOp loop) {
   Operation *yield = loop.getBody()->getTerminator();
   rewriter.setInsertionPoint(yield);
   for (auto [argument, operand] : llvm::zip_equal(loop.getRegionIterArgs(), yield->getOpOperands()))
-    if (isa<RankedTensorType>(argument.getType()) && operand.get() != argument) {
+    if (isa<RankedTensorType>(argument.getType()) && operand.get() != argument &&
+        !isCarriedFrom(operand.get(), argument)) {
       auto moved = bufferization::MaterializeInDestinationOp::create(
           rewriter, loop.getLoc(), argument.getType(), operand.get(), argument);
       operand.set(moved.getResult());

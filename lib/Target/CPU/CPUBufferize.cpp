@@ -68,6 +68,29 @@ static LogicalResult checkTiles(Operation *op) {
          << "ops of tile, elementwise ones of arith and math, and scf.for or scf.if";
 }
 
+/// Return whether a loop in this one goes on with what this one carries.
+static bool isCarriedOn(scf::ForOp loop) {
+  return llvm::any_of(loop.getRegionIterArgs(), [](BlockArgument argument) {
+    return llvm::any_of(argument.getUsers(), llvm::IsaPred<scf::ForOp>);
+  });
+}
+
+/// Give what loops around others carry a fill of its own where a fill has other uses. A loop in a
+/// loop writes its init in place, and the analysis finds no order for other reads of it.
+static void separateInits(ModuleOp module) {
+  module.walk([](scf::ForOp loop) {
+    if (!isCarriedOn(loop))
+      return;
+    for (OpOperand &init : loop.getInitsMutable()) {
+      auto fill = init.get().getDefiningOp<linalg::GenericOp>();
+      if (!fill || !fill.getInputs().empty() || fill->hasOneUse())
+        continue;
+      OpBuilder builder(loop);
+      init.set(builder.clone(*fill)->getResult(0));
+    }
+  });
+}
+
 namespace {
 struct CPUBufferize : fa::impl::CPUBufferizeBase<CPUBufferize> {
   void getDependentDialects(DialectRegistry &registry) const override {
@@ -81,6 +104,7 @@ struct CPUBufferize : fa::impl::CPUBufferizeBase<CPUBufferize> {
         module.walk<WalkOrder::PreOrder>([](Operation *op) { return WalkResult(checkTiles(op)); });
     if (walk.wasInterrupted())
       return signalPassFailure();
+    separateInits(module);
     bufferization::OneShotBufferizationOptions options;
     options.bufferizeFunctionBoundaries = true;
     bufferization::BufferizationState state;

@@ -111,7 +111,7 @@ constexpr Tiles kShortTable[] = {{2, 128, kLong, 128, 128, 8}, {2, 256, kLong, 1
 // ones waste less on its edges, and with more slots of them warpgroups are further apart. More
 // than 64 columns: 256 keys 14 to 16 % faster, 1024 3 to 5 %, 4096 4 to -1 %, 8192 -2 %; up
 // to 64 columns it is nothing at 1024 and -5 % at 4096.
-constexpr int64_t kKeysOfBand = 64, kNarrowHead = 64;
+constexpr int64_t kKeysOfBand = 64, kNarrowHead = 64, kStepOfKeys = 16;
 
 /// Return whether the score reads of a captured tensor only what is one number for all of a tile:
 /// nothing, or elements of a batch and a head.
@@ -323,7 +323,16 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     return keys;
   }
 
+  /// Return the size that the option asks for, else the one that the entry says; 0 for none.
+  static int64_t asked(func::FuncOp func, StringRef name, int64_t option = 0) {
+    auto said = func->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr);
+    auto size = said && !option ? said.getAs<IntegerAttr>(name) : IntegerAttr();
+    return size ? size.getInt() : option;
+  }
+
   LogicalResult choose(func::FuncOp func, AttentionOp attention) {
+    int64_t rows = asked(func, "rows", this->rows), keys = asked(func, "keys", this->keys);
+    int64_t warps = asked(func, "warps", this->warps), band = asked(func, "band_keys");
     Type element = getElementTypeOrSelf(attention.getQuery().getType());
     int64_t bytes = element.getIntOrFloatBitWidth() / 8;
     const Tiles *line = nullptr;
@@ -365,10 +374,17 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
       return error << "--tile-rows=" << kRowsOfWarp * chosenWarps;
     }
     int64_t chosenKeys = keys ? keys : line->keys;
-    if (chosenKeys < 1 || chosenKeys % 16 != 0)
+    for (auto [size, option] : {std::pair(chosenKeys, "--tile-keys="), {band, "band_keys = "}})
+      if (size % kStepOfKeys != 0 || size < 0)
+        return attention.emitError()
+               << "tiles of " << size << " keys: keys must be a multiple of 16; choose " << option
+               << llvm::alignTo(std::max<int64_t>(size, 1), kStepOfKeys);
+    int64_t pad = padOf(attention, chosenRows, chosenWarps, async), saidPad = asked(func, "pad");
+    if (saidPad % pad != 0)
       return attention.emitError()
-             << "tiles of " << chosenKeys << " keys: keys must be a multiple of 16";
-    int64_t pad = padOf(attention, chosenRows, chosenWarps, async);
+             << "fa.tiles has pad = " << saidPad << ", expected a multiple of " << pad << " for "
+             << chosenRows << " rows and " << chosenWarps << " warps; remove it to have it chosen";
+    pad = std::max(pad, saidPad);
     if (info && !keys)
       chosenKeys = fit(attention, chosenRows, chosenKeys, chosenWarps, async, pad, *info);
     for (bool hasScore : {false, true}) {
@@ -382,7 +398,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
             << remark::reason("'{0}' of the {1} takes {2}", op->getName().getStringRef(),
                               hasScore ? "score" : "mask", pressure == kLong ? "it" : "them");
     }
-    bool narrower = async && !keys && !shortSequences && chosenKeys > kKeysOfBand &&
+    bool narrower = !band && async && !keys && !shortSequences && chosenKeys > kKeysOfBand &&
                     attention.getHeadDim() > kNarrowHead && !attention.getMask().empty();
     remarkPassed(*this, attention.getLoc(), "tiles")
         << fa::decision("tiles of {0} rows and {1} keys for {2} warps{3}", chosenRows, chosenKeys,
@@ -403,8 +419,8 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     set("keys", chosenKeys);
     set("warps", chosenWarps);
     set("pad", pad);
-    if (narrower)
-      set("band_keys", kKeysOfBand);
+    if (narrower || band)
+      set("band_keys", band ? band : kKeysOfBand);
     func->setAttr(FADialect::kTilesAttr, tiles.getDictionary(&getContext()));
     return success();
   }

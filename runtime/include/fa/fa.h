@@ -28,6 +28,7 @@
 // with Hq a multiple of Hk. lse is the natural logarithm of the sum of
 // exponentials of a row's scores. B, Hq, Hk, Sq and Sk may change at each launch.
 // On a GPU, fastest where all data is aligned to 16 bytes (see fa::explain).
+// The gradients of all of them: fa::compileBackward (fa/backward.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -464,6 +465,9 @@ public:
   const fa_program *program() const { return state->program; }
 
 private:
+  /// Its launches bind arguments as these do.
+  friend class BackwardKernel;
+
   struct State {
     State(fa_program *compiled, std::vector<Capture> read, bool hasLse, bool hasDropout)
         : program(compiled), captures(std::move(read)), lse(hasLse), dropout(hasDropout) {}
@@ -473,8 +477,8 @@ private:
     std::vector<Capture> captures;
     bool lse, dropout;
   };
-  struct Bound {
-    static constexpr int kMost = 8 + Forward::kMaxCaptures;
+  /// The arguments of a launch, and whether something was seen to be wrong with them.
+  template <size_t kMost> struct Arguments {
     fa_argument arguments[kMost];
     fa_tensor tensors[kMost];
     size_t count = 0;
@@ -486,39 +490,51 @@ private:
       arguments[count] = {name, &tensors[count], 0, 0};
       ++count;
     }
+    /// Adds what only some programs take.
+    void addOptional(bool taken, const char *name, const Tensor &tensor) {
+      if (taken)
+        add(name, tensor);
+      else
+        wrong |= !tensor.isEmpty();
+    }
+    void addCaptures(const State &state,
+                     const std::array<CaptureValue, Forward::kMaxCaptures> &captures) {
+      size_t most = state.captures.size();
+      for (size_t i = 0; i < most; ++i) {
+        const Capture &info = state.captures[i];
+        const CaptureValue &value = captures[i];
+        wrong |= value.isNumber != info.scalar;
+        if (!info.scalar) {
+          add(info.name.c_str(), value.tensor);
+          continue;
+        }
+        wrong |= info.integer && !value.isInteger;
+        arguments[count++] = {info.name.c_str(), nullptr, value.f, value.i};
+      }
+      for (size_t i = most; i < captures.size(); ++i)
+        wrong |= !captures[i].isEmpty();
+    }
+    void addDropout(const State &state, double p, uint64_t seed, uint64_t offset) {
+      if (state.dropout) {
+        arguments[count++] = {"p", nullptr, p, 0};
+        arguments[count++] = {"seed", nullptr, 0, static_cast<int64_t>(seed)};
+        arguments[count++] = {"offset", nullptr, 0, static_cast<int64_t>(offset)};
+      }
+      // Also of what is no number.
+      wrong |= !(p >= 0 && p <= (state.dropout ? 1 : 0));
+      wrong |= !state.dropout && (seed | offset) != 0;
+    }
   };
+  using Bound = Arguments<8 + Forward::kMaxCaptures>;
   /// Sees quickly whether something is wrong; problem() says what.
   Error bind(const Forward &args, Bound &bound) const {
     bound.add("q", args.q);
     bound.add("k", args.k);
     bound.add("v", args.v);
-    size_t count = state->captures.size();
-    for (size_t i = 0; i < count; ++i) {
-      const Capture &info = state->captures[i];
-      const CaptureValue &value = args.captures[i];
-      bound.wrong |= value.isNumber != info.scalar;
-      if (!info.scalar) {
-        bound.add(info.name.c_str(), value.tensor);
-        continue;
-      }
-      bound.wrong |= info.integer && !value.isInteger;
-      bound.arguments[bound.count++] = {info.name.c_str(), nullptr, value.f, value.i};
-    }
-    for (size_t i = count; i < args.captures.size(); ++i)
-      bound.wrong |= !args.captures[i].isEmpty();
-    if (state->dropout) {
-      bound.arguments[bound.count++] = {"p", nullptr, args.dropoutP, 0};
-      bound.arguments[bound.count++] = {"seed", nullptr, 0, static_cast<int64_t>(args.seed)};
-      bound.arguments[bound.count++] = {"offset", nullptr, 0, static_cast<int64_t>(args.offset)};
-    }
-    // Also of what is no number.
-    bound.wrong |= !(args.dropoutP >= 0 && args.dropoutP <= (state->dropout ? 1 : 0));
-    bound.wrong |= !state->dropout && (args.seed | args.offset) != 0;
+    bound.addCaptures(*state, args.captures);
+    bound.addDropout(*state, args.dropoutP, args.seed, args.offset);
     bound.add("o", args.o);
-    if (state->lse)
-      bound.add("lse", args.lse);
-    else
-      bound.wrong |= !args.lse.isEmpty();
+    bound.addOptional(state->lse, "lse", args.lse);
     return bound.wrong ? Error(problem(args)) : Error();
   }
 
@@ -546,8 +562,9 @@ private:
              "; view it with fewer dimensions";
     return "";
   }
-  static std::string problem(const Capture &info, const CaptureValue &value) {
-    std::string what = "capture '" + info.name + "'", place = "Forward::captures";
+  static std::string problem(const Capture &info, const CaptureValue &value,
+                             const std::string &place) {
+    std::string what = "capture '" + info.name + "'";
     if (value.isEmpty())
       return what + " is missing; give it in " + place;
     if (!info.scalar)
@@ -557,6 +574,35 @@ private:
       return what + " is a scalar, got a tensor; give a number in " + place;
     if (info.integer && !value.isInteger)
       return what + " is " + number(value.f) + ", expected an integer of 64 bits; round it";
+    return "";
+  }
+  /// Return what is wrong with captures, given in `place`; empty where nothing is.
+  static std::string
+  problemOfCaptures(const State &state,
+                    const std::array<CaptureValue, Forward::kMaxCaptures> &captures,
+                    const std::string &place) {
+    size_t count = state.captures.size(), given = captures.size();
+    for (size_t i = 0; i < count; ++i)
+      if (std::string text = problem(state.captures[i], captures[i], place); !text.empty())
+        return text;
+    while (given > count && captures[given - 1].isEmpty())
+      --given;
+    if (given > count)
+      return "there are " + std::to_string(given) + " captures, expected " + std::to_string(count) +
+             "; add those that are missing by Attention::capture, or "
+             "leave them out";
+    return "";
+  }
+  /// Return what is wrong with what dropout takes; empty where nothing is.
+  static std::string problemOfDropout(const State &state, double p, uint64_t seed,
+                                      uint64_t offset) {
+    if (!state.dropout && !(p >= 0 && p <= 0))
+      return "dropoutP is " + number(p) + ", but the kernel has no dropout; set Attention::dropout";
+    if (!state.dropout && (seed | offset) != 0)
+      return std::string(seed ? "seed" : "offset") +
+             " is given, but the kernel has no dropout; set Attention::dropout";
+    if (!(p >= 0 && p <= 1))
+      return "dropoutP is " + number(p) + ", expected 0 to 1";
     return "";
   }
   /// Return what is wrong with arguments; empty where nothing is.
@@ -570,24 +616,12 @@ private:
               problem("'" + std::string(name) + "'", "Forward::" + std::string(name), tensor);
           !text.empty())
         return text;
-    size_t count = state->captures.size(), given = args.captures.size();
-    for (size_t i = 0; i < count; ++i)
-      if (std::string text = problem(state->captures[i], args.captures[i]); !text.empty())
-        return text;
-    while (given > count && args.captures[given - 1].isEmpty())
-      --given;
-    if (given > count)
-      return "there are " + std::to_string(given) + " captures, expected " + std::to_string(count) +
-             "; add those that are missing by Attention::capture, or "
-             "leave them out";
-    if (!state->dropout && !(args.dropoutP >= 0 && args.dropoutP <= 0))
-      return "dropoutP is " + number(args.dropoutP) +
-             ", but the kernel has no dropout; set Attention::dropout";
-    if (!state->dropout && (args.seed | args.offset) != 0)
-      return std::string(args.seed ? "seed" : "offset") +
-             " is given, but the kernel has no dropout; set Attention::dropout";
-    if (!(args.dropoutP >= 0 && args.dropoutP <= 1))
-      return "dropoutP is " + number(args.dropoutP) + ", expected 0 to 1";
+    if (std::string text = problemOfCaptures(*state, args.captures, "Forward::captures");
+        !text.empty())
+      return text;
+    if (std::string text = problemOfDropout(*state, args.dropoutP, args.seed, args.offset);
+        !text.empty())
+      return text;
     if (!state->lse && !args.lse.isEmpty())
       return "'lse' is given, but the kernel has none; set Attention::lse";
     return problem("'lse'", "Forward::lse, or compile without Attention::lse", args.lse);
@@ -616,6 +650,7 @@ inline std::vector<Reason> explain(const Attention &spec, const Device &device =
 
 } // namespace fa
 
+#include "fa/backward.h"
 #include "fa/detail/compile.h"
 
 #endif // FA_FA_H

@@ -109,6 +109,12 @@ typedef struct fa_compile_options {
   int32_t stages;           /* GPUs: tiles in flight of each tensor that a loop reads; 0 chooses */
   int32_t aligned_only;     /* GPUs: rows, keys, warps, stages and leave_out are for tensors at
                                multiples of 16 bytes; what serves others chooses for itself */
+  const char *gradients;    /* backward: compute the gradients of these inputs only, by name with
+                               commas between; NULL or "": of all that have floats */
+  int32_t backward;      /* 1: the program of the gradients instead of the attention: see below */
+  int32_t dlse;          /* backward: 1: take the gradient of lse, too */
+  int32_t deterministic; /* backward: 1: the same bits at each launch, or an error. All programs
+                            are so that this version compiles */
 } fa_compile_options;
 
 FA_API fa_compile_options fa_compile_options_default(void);
@@ -120,6 +126,17 @@ FA_API void fa_error_free(fa_error *error);
 
 /* Compiles `size` bytes of MLIR text; `options` may be NULL. On success stores
  * a program that the caller frees.
+ *
+ * With fa_compile_options.backward the program of an entry is that of its gradients, those of
+ * sum(do * o) + sum(dlse * lse). The entry returns its output and its lse. The arguments of
+ * the program are, by name ("o" and "lse" are those of the entry's results):
+ *
+ *   those of the entry    as the forward takes them, dropout's too
+ *   o, lse                what the forward wrote; they are inputs
+ *   do                    as o: the gradient that flows back into o
+ *   dlse                  as lse; with fa_compile_options.dlse
+ *   d<name>               outputs, written whole: of each input of floats, in its shape and dtype;
+ *                         that of a scalar is a tensor of rank 1 and size 1
  *
  * What was compiled before is found again: in this process by text and options,
  * without looking at them further; else in the folder $FA_CACHE_DIR (empty:

@@ -20,16 +20,6 @@ tile.func @rank(%x: !tile.view<?x?x?xf32>, %t: index) grid affine_map<()[s0] -> 
 
 // -----
 
-tile.func @column(%x: !tile.view<?x?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
-  %z = arith.constant 0.0 : f32
-  %a = tile.broadcast %z : f32 -> tensor<8xf32>
-  // expected-error @+1 {{a store on the cpu runs along the view's last dimension}}
-  tile.store %a, %x[%t, %t] dims [0] : tensor<8xf32>, !tile.view<?x?xf32>
-  tile.return
-}
-
-// -----
-
 tile.func @constant(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
   // expected-error @+1 {{tiles of different constants cannot be lowered to the cpu; compute them from tile.iota}}
   %a = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>

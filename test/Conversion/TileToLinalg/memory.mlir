@@ -65,3 +65,20 @@ tile.func @elements(%x: !tile.view<?x?xi1>, %s: !tile.view<16xf32>, %y: !tile.vi
   tile.store %r, %y[%t] dims [0] : tensor<8xf32>, !tile.view<?xf32>
   tile.return
 }
+
+// -----
+
+// A store that does not run along the last dimension: element by element, those in range.
+// CHECK-LABEL: func.func @store_column
+tile.func @store_column(%x: !tile.view<?x?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %z = arith.constant 0.0 : f32
+  %a = tile.broadcast %z : f32 -> tensor<8xf32>
+  // CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c8
+  // CHECK: %[[ROW:.*]] = arith.addi %[[T:.*]], %[[I]]
+  // CHECK: arith.cmpi {{.*}}%[[ROW]]
+  // CHECK: scf.if
+  // CHECK: %[[E:.*]] = tensor.extract %{{.*}}[%[[I]]] : tensor<8xf32>
+  // CHECK: memref.store %[[E]], %{{.*}}[%[[ROW]], %[[T]]]
+  tile.store %a, %x[%t, %t] dims [0] : tensor<8xf32>, !tile.view<?x?xf32>
+  tile.return
+}

@@ -10,12 +10,47 @@
 
 include "mlir/Pass/PassBase.td"
 
+def GPUChooseBlockTiles : Pass<"gpu-choose-block-tiles", "::mlir::ModuleOp"> {
+  let summary = "choose the tiles of blocks that are no forward for a GPU";
+  let description = [{
+    What: sets `fa.tiles` on each `fa.map_blocks` of an entry that has none: rows and keys of
+    its tiles, warps and padding, by whether blocks are of rows or of keys, head dimension,
+    element type and target. `rows`, `keys` and `warps` override it where there are products.
+
+    | head dimension up to | sm_90a: rows, keys of blocks of rows | of blocks of keys | sm_80 | |
+    |---|---|---|---|---|
+    | 64 | 128 x 128 | 64 x 128 | 128 x 64 | 64 x 128 |
+    | 128 | 128 x 80 | 64 x 128 | 128 x 64 | 64 x 128 |
+    | 256 | 128 x 64 | 64 x 128 | 64 x 32 | 32 x 64 |
+
+    Requires: sizes that are not chosen. Ensures: `fa.tiles` on the entry or on each block.
+
+    Numerics: exact.
+
+    Example (`test/Target/NVPTX/choose-block-tiles.mlir`): a block of rows for sm_90a.
+
+    ```mlir
+    fa.map_blocks @pairs_rows over(%x) axes(b, h, rows by ?) ... attributes
+        {fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}} { ... }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_80\"", "the target">,
+    Option<"rows", "rows", "int64_t", "0", "rows of a tile; 0 chooses">,
+    Option<"keys", "keys", "int64_t", "0", "keys of a tile; 0 chooses">,
+    Option<"warps", "warps", "int64_t", "0", "warps that share a tile; 0 chooses">,
+    Option<"aligned", "aligned", "bool", "true", "operands start at multiples of 16 bytes">
+  ];
+  let dependentDialects = ["::mlir::fa::FADialect"];
+}
+
 def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
   let summary = "choose the tiles of each attention for a GPU";
   let description = [{
     What: looks each entry up in a table of query rows, keys and warps by
     target, head dimensions, element type and features, and notes the choice as
-    `fa.tiles` on the entry. `rows`, `keys` and `warps` override it. Features are
+    `fa.tiles` on the entry. What that says already stays, checked, and `rows`, `keys` and
+    `warps` override both. Features are
     light (masks that compare positions; scores of numbers that are the same for all
     of a tile), long (`math.tanh` without `afn`), medium (scores with captured tensors; divisions, logarithms, roots,
     branches; integer arithmetic on pairs of positions; operands that are not aligned),

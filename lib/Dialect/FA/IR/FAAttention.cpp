@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FARegions.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/IR/FASugar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -71,10 +72,14 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     return failure();
   if (succeeded(parser.parseOptionalKeyword("with")) && parseSugar(parser, sugar))
     return failure();
+  SMLoc at = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword("dropout"))) {
-    SMLoc at = parser.getCurrentLocation();
-    if (parser.parseOperandList(dropout, OpAsmParser::Delimiter::Paren))
-      return failure();
+    if (parseQuietly(parser, [&] {
+          return parser.parseOperandList(dropout, OpAsmParser::Delimiter::Paren);
+        }))
+      return parser.emitError(at)
+             << "(attention_c11) dropout is written dropout(%p, %seed, %offset), values of f32, "
+                "i64 and i64";
     if (dropout.size() != 3)
       return parser.emitError(at) << "(attention_c11) dropout takes p, seed and offset, got "
                                   << dropout.size() << " operands";
@@ -107,7 +112,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   operands.append(captures);
   operands.append(dropout);
   StringRef clause;
-  SMLoc at = parser.getCurrentLocation();
+  at = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword(&clause))) {
     constexpr StringLiteral clauses[] = {"query",   "key",   "value",     "captures", "with",
                                          "dropout", "scale", "precision", "mask",     "score"};
@@ -261,14 +266,8 @@ LogicalResult AttentionOp::verify() {
                             "smallest normal f32) to 1e18, got "
                          << digits << "; scale the query or the key instead";
   }
-  for (Type type : getCaptures().getTypes()) {
-    Type element = isa<RankedTensorType>(type) ? getElementTypeOrSelf(type) : type;
-    if (!element.isIntOrIndexOrFloat())
-      return emitOpError()
-             << "(attention_c13) a capture is a scalar or a ranked tensor of integers, "
-                "index or floats, got "
-             << type;
-  }
+  if (failed(verifyCaptures(*this, getCaptures().getTypes(), "attention_c13")))
+    return failure();
   if (getPrecision() != tile::Precision::tf32x3 && !element.isF32())
     return emitOpError() << "(attention_c14) precision " << stringifyPrecision(getPrecision())
                          << " needs f32 operands, got " << element;
@@ -312,61 +311,11 @@ static LogicalResult verifyRegion(AttentionOp op, Region &region, bool isScore) 
   return success();
 }
 
-/// Return what regions compute with instead of this type, null where it is one of that.
-static const char *getInstead(Type type) {
-  if (isa<FloatType>(type) && !type.isF16() && !type.isBF16() && !type.isF32() && !type.isF64())
-    return "f16, bf16, f32 or f64";
-  if (auto integer = dyn_cast<IntegerType>(type); integer && integer.getWidth() > 64)
-    return "integers of 64 bits at most";
-  return nullptr;
-}
-
-/// (C10).
-static LogicalResult verifyOps(AttentionOp op, Region &region, StringRef name) {
-  WalkResult result = region.walk([&](Operation *inner) {
-    bool known = isa<tensor::ExtractOp, scf::IfOp, scf::YieldOp, YieldOp>(inner) ||
-                 (inner->getDialect() && llvm::is_contained({"arith", "math", "index"},
-                                                            inner->getDialect()->getNamespace()));
-    bool scalars =
-        llvm::all_of(inner->getResultTypes(), [](Type type) { return type.isIntOrIndexOrFloat(); });
-    if (known && scalars) {
-      if (inner->getNumResults() > 1 && !isa<scf::IfOp>(inner)) {
-        InFlightDiagnostic error = inner->emitError()
-                                   << "(attention_c10) '" << inner->getName() << "' has "
-                                   << inner->getNumResults() << " results in a " << name
-                                   << " region; compute each by an op of one";
-        error.attachNote(op.getLoc()) << "the attention is here";
-        return WalkResult::interrupt();
-      }
-      // Operands are results of other ops, or arguments; a tensor's are its elements.
-      for (TypeRange types :
-           {TypeRange(inner->getOperandTypes()), TypeRange(inner->getResultTypes())})
-        for (Type type : types)
-          if (const char *instead = getInstead(getElementTypeOrSelf(type))) {
-            InFlightDiagnostic error = inner->emitError()
-                                       << "(attention_c10) '" << inner->getName()
-                                       << "' computes with " << getElementTypeOrSelf(type)
-                                       << " in a " << name << " region; use " << instead;
-            error.attachNote(op.getLoc()) << "the attention is here";
-            return WalkResult::interrupt();
-          }
-      return WalkResult::advance();
-    }
-    InFlightDiagnostic error =
-        inner->emitError() << "(attention_c10) '" << inner->getName() << "' "
-                           << (known ? "must yield scalars in a " : "cannot stand in a ") << name
-                           << " region; use scalar ops of arith, math and index, tensor.extract "
-                              "and scf.if";
-    error.attachNote(op.getLoc()) << "the attention is here";
-    return WalkResult::interrupt();
-  });
-  return failure(result.wasInterrupted());
-}
-
 LogicalResult AttentionOp::verifyRegions() {
   if (failed(verifyRegion(*this, getMask(), false)) ||
       failed(verifyRegion(*this, getScore(), true)) ||
-      failed(verifyOps(*this, getMask(), "mask")) || failed(verifyOps(*this, getScore(), "score")))
+      failed(verifyScalarOps(*this, getMask(), "attention_c10", "mask")) ||
+      failed(verifyScalarOps(*this, getScore(), "attention_c10", "score")))
     return failure();
   return success();
 }

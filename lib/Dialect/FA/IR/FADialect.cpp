@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/IR/Tiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -133,13 +134,13 @@ LogicalResult FADialect::verifyOperationAttribute(Operation *op, NamedAttribute 
   struct {
     StringRef name;
     bool stands;
-  } const known[] = {{kTilesAttr, isa<FunctionOpInterface>(op)},
-                     {kColumnsAttr, isa<MapRowsOp>(op)},
+  } const known[] = {{kTilesAttr, isa<FunctionOpInterface, MapBlocksOp>(op)},
+                     {kSizesAttr, isa<MapBlocksOp, SumOp>(op)},
                      {kBandAttr, isa<scf::ForOp>(op)}};
   StringRef expected;
   for (auto [name, stands] : known) {
     if (stands && attribute.getName() == name)
-      return success();
+      return name == kTilesAttr ? verifyTiles(op, attribute.getValue()) : success();
     if (stands)
       expected = name;
   }

@@ -1,10 +1,11 @@
-//===- FAOps.cpp - syntax and verifiers of fa.map_rows -===//
+//===- FAOps.cpp - syntax and verifiers of fa.map_blocks and fa.pairwise -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "FARegions.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
@@ -15,80 +16,320 @@ using namespace mlir::fa;
 #define GET_OP_CLASSES
 #include "fa/Dialect/FA/IR/FAOps.cpp.inc"
 
-void MapRowsOp::build(OpBuilder &builder, OperationState &state, StringRef kernel, Value over,
-                      int64_t rows, TypeRange results) {
+/// Return whether an axis is cut into blocks of several indices.
+static bool isCut(Axis axis) { return axis == Axis::rows || axis == Axis::keys; }
+
+//===----------------------------------------------------------------------===//
+// fa.map_blocks
+//===----------------------------------------------------------------------===//
+
+void MapBlocksOp::build(OpBuilder &builder, OperationState &state, StringRef kernel,
+                        ValueRange over, ArrayRef<Axis> axes, TypeRange results) {
   OpBuilder::InsertionGuard guard(builder);
   state.addOperands(over);
   state.addTypes(results);
+  SmallVector<Attribute> names;
+  SmallVector<int64_t> blocks;
+  for (Axis axis : axes) {
+    names.push_back(AxisAttr::get(builder.getContext(), axis));
+    blocks.push_back(isCut(axis) ? ShapedType::kDynamic : 1);
+  }
   state.addAttribute(getKernelAttrName(state.name), builder.getStringAttr(kernel));
-  state.addAttribute(getRowsAttrName(state.name), builder.getI64IntegerAttr(rows));
+  state.addAttribute(getAxesAttrName(state.name), builder.getArrayAttr(names));
+  state.addAttribute(getBlocksAttrName(state.name), builder.getDenseI64ArrayAttr(blocks));
   Region *body = state.addRegion();
-  SmallVector<Type> types(3, builder.getIndexType());
+  SmallVector<Type> types(axes.size(), builder.getIndexType());
   for (Type result : results)
     types.push_back(tile::ViewType::get(cast<RankedTensorType>(result)));
   builder.createBlock(body, {}, types, SmallVector<Location>(types.size(), state.location));
   YieldOp::create(builder, state.location);
 }
 
-ParseResult MapRowsOp::parse(OpAsmParser &parser, OperationState &state) {
+Value MapBlocksOp::getFirst(Axis axis) {
+  for (unsigned i = 0; i < getNumAxes(); ++i)
+    if (getAxis(i) == axis)
+      return getBody()->getArgument(i);
+  return {};
+}
+
+std::pair<Value, int64_t> MapBlocksOp::getRange(unsigned i) {
+  Axis axis = getAxis(i);
+  bool ofKeys = axis == Axis::hk || axis == Axis::keys;
+  return {ofKeys ? getOver().back() : getOver().front(), axis == Axis::b ? 0 : isCut(axis) ? 2 : 1};
+}
+
+ParseResult MapBlocksOp::parse(OpAsmParser &parser, OperationState &state) {
+  Builder &b = parser.getBuilder();
   StringAttr kernel;
-  OpAsmParser::UnresolvedOperand over;
-  Type overType;
-  int64_t rows = ShapedType::kDynamic;
+  SmallVector<OpAsmParser::UnresolvedOperand> over;
+  SmallVector<Type> overTypes;
+  SMLoc overLoc;
+  SmallVector<Attribute> axes;
+  SmallVector<int64_t> blocks;
+  auto parseAxis = [&]() -> ParseResult {
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef name;
+    if (parser.parseKeyword(&name))
+      return failure();
+    std::optional<Axis> axis = symbolizeAxis(name);
+    if (!axis || *axis == Axis::one)
+      return parser.emitError(loc)
+             << "unknown axis '" << name << "': expected b, h, hk, rows or keys";
+    axes.push_back(AxisAttr::get(b.getContext(), *axis));
+    blocks.push_back(isCut(*axis) ? ShapedType::kDynamic : 1);
+    if (failed(parser.parseOptionalKeyword("by")) || succeeded(parser.parseOptionalQuestion()))
+      return success();
+    return parser.parseInteger(blocks.back());
+  };
   if (parser.parseSymbolName(kernel, getKernelAttrName(state.name), state.attributes) ||
-      parser.parseKeyword("over") || parser.parseLParen() || parser.parseOperand(over) ||
-      parser.parseRParen() || parser.parseKeyword("rows") || parser.parseLParen())
+      parser.parseKeyword("over") || parser.getCurrentLocation(&overLoc) ||
+      parser.parseOperandList(over, AsmParser::Delimiter::Paren) || parser.parseKeyword("axes") ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseAxis))
     return failure();
-  if (failed(parser.parseOptionalQuestion()) && parser.parseInteger(rows))
-    return failure();
-  state.addAttribute(getRowsAttrName(state.name), parser.getBuilder().getI64IntegerAttr(rows));
+  state.addAttribute(getAxesAttrName(state.name), b.getArrayAttr(axes));
+  state.addAttribute(getBlocksAttrName(state.name), b.getDenseI64ArrayAttr(blocks));
   SmallVector<Type> results;
-  if (parser.parseRParen() || parser.parseColonType(overType) ||
-      parser.parseArrowTypeList(results) ||
+  if (parser.parseColonTypeList(overTypes) || parser.parseArrowTypeList(results) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
-      parser.resolveOperand(over, overType, state.operands))
+      parser.resolveOperands(over, overTypes, overLoc, state.operands))
     return failure();
   state.addTypes(results);
   Region *body = state.addRegion();
   if (parser.parseRegion(*body))
     return failure();
-  ensureTerminator(*body, parser.getBuilder(), state.location);
+  ensureTerminator(*body, b, state.location);
   return success();
 }
 
-void MapRowsOp::print(OpAsmPrinter &printer) {
+void MapBlocksOp::print(OpAsmPrinter &printer) {
   printer << ' ';
   printer.printSymbolName(getKernel());
-  printer << " over(" << getOver() << ") rows(";
-  if (isTiled())
-    printer << getRows();
-  else
-    printer << '?';
-  printer << ") : " << getOver().getType();
+  printer << " over(" << getOver() << ") axes(";
+  llvm::interleaveComma(llvm::seq(getNumAxes()), printer, [&](unsigned i) {
+    printer << stringifyAxis(getAxis(i));
+    if (ShapedType::isDynamic(getBlocks()[i]))
+      printer << " by ?";
+    else if (isCut(getAxis(i)) || getBlocks()[i] != 1)
+      printer << " by " << getBlocks()[i];
+  });
+  printer << ") : " << getOver().getTypes();
   printer.printArrowTypeList(getResultTypes());
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
-                                           {getKernelAttrName(), getRowsAttrName()});
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {getKernelAttrName(), getAxesAttrName(), getBlocksAttrName()});
   printer << ' ';
   printer.printRegion(getBodyRegion(), /*printEntryBlockArgs=*/true,
                       /*printBlockTerminators=*/false);
 }
 
-LogicalResult MapRowsOp::verify() {
-  if (cast<RankedTensorType>(getOver().getType()).getRank() < 3)
-    return emitOpError() << "(map_rows_c1) over must have rank 3 or more, got "
-                         << getOver().getType();
-  int64_t rows = getRows();
-  if (!ShapedType::isDynamic(rows) && rows <= 0)
-    return emitOpError() << "rows must be positive, got " << rows;
+LogicalResult MapBlocksOp::verify() {
+  constexpr unsigned kMostAxes = 3;
+  unsigned axes = getNumAxes();
+  bool ranked = llvm::all_of(getOver().getTypes(),
+                             [](Type type) { return cast<RankedTensorType>(type).getRank() >= 3; });
+  if (axes > kMostAxes || getOver().empty() || getOver().size() > 2 || !ranked)
+    return emitOpError() << "(map_blocks_c1) there must be one or two tensors of rank 3 or more to "
+                            "go over, and at most three axes, got "
+                         << getOver().getTypes() << " and " << axes;
+  if (getBlocks().size() != axes)
+    return emitOpError() << "(map_blocks_c1) there must be a size of blocks for each axis, got "
+                         << getBlocks().size() << " for " << axes;
+  for (unsigned i = 0; i < axes; ++i) {
+    if (llvm::is_contained(getAxes().getValue().take_front(i), getAxes()[i]))
+      return emitOpError() << "(map_blocks_c1) axis " << stringifyAxis(getAxis(i))
+                           << " stands there twice";
+    if (getAxis(i) == Axis::one)
+      return emitOpError("(map_blocks_c1) there are no blocks of axis one, for it has one index; "
+                         "leave it out");
+    int64_t size = getBlocks()[i];
+    if (size <= 0 && !ShapedType::isDynamic(size))
+      return emitOpError() << "(map_blocks_c1) blocks of axis " << stringifyAxis(getAxis(i))
+                           << " must have a positive size, got " << size;
+  }
   Block *body = getBody();
-  bool fits = body->getNumArguments() == 3 + getNumResults();
+  bool fits = body->getNumArguments() == axes + getNumResults();
   for (unsigned i = 0; fits && i < body->getNumArguments(); ++i) {
     Type type = body->getArgument(i).getType();
-    fits = i < 3 ? type.isIndex()
-                 : type == tile::ViewType::get(cast<RankedTensorType>(getResult(i - 3).getType()));
+    fits = i < axes
+               ? type.isIndex()
+               : type == tile::ViewType::get(cast<RankedTensorType>(getResult(i - axes).getType()));
   }
   if (!fits)
-    return emitOpError("(map_rows_c2) the block takes b, h and i0, all index, then a !tile.view of "
-                       "each result's type");
+    return emitOpError("(map_blocks_c2) the block takes an index for each axis, then a !tile.view "
+                       "of each result's type");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// fa.pairwise, fa.sum
+//===----------------------------------------------------------------------===//
+
+/// Return whether sizes that are both known differ.
+static bool differ(int64_t x, int64_t y) {
+  return !ShapedType::isDynamic(x) && !ShapedType::isDynamic(y) && x != y;
+}
+
+/// Return how many indices of an axis there are, by the types of a B x Hq x Sq and a B x Hk x Sk
+/// tensor.
+static int64_t sizeOf(Axis axis, RankedTensorType row, RankedTensorType column) {
+  if (axis == Axis::one)
+    return 1;
+  bool ofKeys = axis == Axis::hk || axis == Axis::keys;
+  return (ofKeys ? column : row).getDimSize(axis == Axis::b ? 0 : isCut(axis) ? 2 : 1);
+}
+
+/// (C1) and (C2).
+static LogicalResult verifyOperands(PairwiseOp op) {
+  if (op.getRows().empty() || op.getRows().size() != op.getColumns().size())
+    return op.emitOpError() << "(pairwise_c1) there must be as many row operands as column "
+                               "operands, one at least, got "
+                            << op.getRows().size() << " and " << op.getColumns().size();
+  auto first = cast<RankedTensorType>(op.getRows().front().getType());
+  Type element = first.getElementType();
+  if (!element.isF16() && !element.isBF16() && !element.isF32())
+    return op.emitOpError() << "(pairwise_c1) operands must be f16, bf16 or f32, got " << element;
+  if (op.getPrecision() != tile::Precision::tf32x3 && !element.isF32())
+    return op.emitOpError() << "(pairwise_c1) precision " << stringifyPrecision(op.getPrecision())
+                            << " needs f32 operands, got " << element;
+  for (auto [row, column] : llvm::zip_equal(op.getRows(), op.getColumns())) {
+    auto x = cast<RankedTensorType>(row.getType()), y = cast<RankedTensorType>(column.getType());
+    if (x.getRank() != 4 || y.getRank() != 4 || x.getElementType() != element ||
+        y.getElementType() != element || x.getDimSize(3) != y.getDimSize(3) ||
+        x.getDimSize(3) < 1 || x.getDimSize(3) > 256)
+      return op.emitOpError() << "(pairwise_c1) operands must have rank 4 and one element type, a "
+                                 "pair one static head dimension, 1 to 256, got "
+                              << x << " and " << y;
+    auto column0 = cast<RankedTensorType>(op.getColumns().front().getType());
+    if (x.getShape().take_front(3) != first.getShape().take_front(3) ||
+        y.getShape().take_front(3) != column0.getShape().take_front(3))
+      return op.emitOpError() << "(pairwise_c2) row operands must agree in batch, heads and "
+                                 "length, and column operands, got "
+                              << x << " and " << y;
+  }
+  auto column = cast<RankedTensorType>(op.getColumns().front().getType());
+  int64_t hq = first.getDimSize(1), hk = column.getDimSize(1);
+  bool groups = hq != 0 && hk != 0 &&
+                (ShapedType::isDynamic(hq) || ShapedType::isDynamic(hk) || hq % hk == 0);
+  if (differ(first.getDimSize(0), column.getDimSize(0)) || !groups)
+    return op.emitOpError() << "(pairwise_c2) rows and columns must agree in batch, and the heads "
+                               "of rows be a multiple of those of columns, neither 0, got "
+                            << first << " and " << column;
+  return success();
+}
+
+/// Return whether sums can be stored as elements of a type.
+static bool isStored(Type element) {
+  return element.isF16() || element.isBF16() || element.isF32() || element.isF64();
+}
+
+/// (C4) and (C5).
+static LogicalResult verifySum(PairwiseOp op, unsigned number) {
+  SumAttr sum = op.getSum(number);
+  auto type = cast<RankedTensorType>(op.getResult(number).getType());
+  int64_t weights = op.getWeights().front().getTerminator()->getNumOperands();
+  Axis row[] = {Axis::b, Axis::h, Axis::rows}, key[] = {Axis::b, Axis::hk, Axis::keys};
+  bool isRow = sum.getAxes() == ArrayRef(row), isKey = sum.getAxes() == ArrayRef(key);
+  llvm::SmallDenseSet<Axis> seen;
+  bool axes = llvm::all_of(sum.getAxes(), [&](Axis axis) {
+    return axis == Axis::one || (seen.insert(axis).second && (axis != Axis::hk || sum.isProduct()));
+  });
+  if (sum.getWeight() < 0 || sum.getWeight() >= weights || !axes || sum.getTimes() < -1 ||
+      sum.getTimes() >= static_cast<int64_t>(op.getRows().size()) ||
+      (sum.isProduct() && !isRow && !isKey))
+    return op.emitOpError() << "(pairwise_c4) sum " << number << " of " << weights
+                            << " weights and " << op.getRows().size()
+                            << " operands is not possible: " << sum;
+  auto first = cast<RankedTensorType>(op.getRows().front().getType());
+  auto column = cast<RankedTensorType>(op.getColumns().front().getType());
+  SmallVector<int64_t> sizes;
+  for (Axis axis : sum.getAxes())
+    sizes.push_back(sizeOf(axis, first, column));
+  if (sum.isProduct())
+    sizes.push_back(cast<RankedTensorType>(op.getRows()[sum.getTimes()].getType()).getDimSize(3));
+  if (sizes.empty())
+    sizes.push_back(1);
+  auto expected = RankedTensorType::get(sizes, type.getElementType());
+  bool floats = isStored(type.getElementType());
+  bool fits = type.getRank() == expected.getRank() && floats && !type.getEncoding();
+  for (int64_t d = 0; fits && d < type.getRank(); ++d)
+    fits = !differ(type.getDimSize(d), sizes[d]);
+  // The last size of a product, and the only one without axes, are known.
+  if (fits && (sum.isProduct() || sum.getAxes().empty()))
+    fits = type.getShape().back() == sizes.back();
+  if (!fits)
+    return op.emitOpError() << "(pairwise_c5) result " << number
+                            << " must be a tensor of floats with the sizes of " << expected
+                            << ", got " << type;
+  return success();
+}
+
+LogicalResult PairwiseOp::verify() {
+  if (failed(verifyOperands(*this)))
+    return failure();
+  if (getSums().size() != getNumResults())
+    return emitOpError() << "(pairwise_c4) there must be a sum for each result, got "
+                         << getSums().size() << " for " << getNumResults();
+  TypeRange dropout = getDropout().getTypes();
+  bool given = dropout.size() == 3 && dropout[0].isF32() && dropout[1].isInteger(64) &&
+               dropout[2].isInteger(64);
+  if (!dropout.empty() && !given)
+    return emitOpError("(pairwise_c6) dropout takes p : f32, seed : i64 and offset : i64 together");
+  return verifyCaptures(*this, getCaptures().getTypes(), "pairwise_c7");
+}
+
+/// (C3): return whether the region's block takes `leading` and the positions and captures.
+static bool takes(PairwiseOp op, Region &region, unsigned floats) {
+  SmallVector<Type> types(floats, Float32Type::get(op.getContext()));
+  types.append(AttentionOp::kNumPositionArgs, IndexType::get(op.getContext()));
+  llvm::append_range(types, op.getCaptures().getTypes());
+  return region.hasOneBlock() && region.getArgumentTypes() == TypeRange(types) &&
+         !region.front().empty() && isa<YieldOp>(region.front().back());
+}
+
+LogicalResult PairwiseOp::verifyRegions() {
+  if (!takes(*this, getWeights(), getRows().size() + 1) ||
+      (!getMask().empty() && !takes(*this, getMask(), 0)))
+    return emitOpError("(pairwise_c3) the weights region takes an f32 for each dot and one for "
+                       "keep, the mask region none; then both take six of index and the captures");
+  auto isF32 = [](Type type) { return type.isF32(); };
+  TypeRange weights = getWeights().front().getTerminator()->getOperandTypes();
+  bool mask = getMask().empty() || getMask().front().getTerminator()->getOperandTypes() ==
+                                       TypeRange(IntegerType::get(getContext(), 1));
+  if (!llvm::all_of(weights, isF32) || !mask)
+    return emitOpError("(pairwise_c3) the weights region yields f32, the mask region one i1");
+  for (unsigned i = 0; i < getNumResults(); ++i)
+    if (failed(verifySum(*this, i)))
+      return failure();
+  if (failed(verifyScalarOps(*this, getMask(), "pairwise_c7", "mask")) ||
+      failed(verifyScalarOps(*this, getWeights(), "pairwise_c7", "weights")))
+    return failure();
+  return success();
+}
+
+LogicalResult SumOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  ArrayRef<Axis> of = getOf().getAxes();
+  if (of.size() != 3 || of[0] != Axis::b || of[1] != Axis::h || !isCut(of[2]) ||
+      input.getRank() != 3 || !input.getElementType().isF32())
+    return emitOpError() << "(sum_c1) the input must be f32, of b, h and rows or keys, got "
+                         << input;
+  llvm::SmallDenseSet<Axis> seen;
+  bool some = llvm::all_of(getKept(), [&](Axis axis) {
+    return axis == Axis::one || (llvm::is_contained(of, axis) && seen.insert(axis).second);
+  });
+  bool floats = isStored(result.getElementType());
+  bool fits = some && seen.size() <= 2 && floats && !result.getEncoding() &&
+              result.getRank() == std::max<int64_t>(getKept().size(), 1);
+  for (int64_t d = 0; fits && d < static_cast<int64_t>(getKept().size()); ++d) {
+    Axis axis = getKept()[d];
+    int64_t size = axis == Axis::one ? 1 : input.getDimSize(llvm::find(of, axis) - of.begin());
+    fits = !differ(result.getDimSize(d), size);
+  }
+  if (getKept().empty())
+    fits = fits && result.getDimSize(0) == 1;
+  if (!fits)
+    return emitOpError() << "(sum_c2) the result must be of floats, with some of the "
+                            "input's axes, not all, and their sizes, got "
+                         << result;
   return success();
 }

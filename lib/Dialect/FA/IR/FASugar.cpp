@@ -23,6 +23,11 @@ using namespace mlir::fa;
 static constexpr double kLeastCap = 1e-37, kMostCap = 1e37;
 static constexpr StringLiteral kItems = "causal, window, prefix, document, alibi, softcap or bias";
 
+ParseResult fa::parseQuietly(OpAsmParser &parser, function_ref<ParseResult()> parse) {
+  ScopedDiagnosticHandler quiet(parser.getContext(), [](Diagnostic &) { return success(); });
+  return parse();
+}
+
 static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) {
   SMLoc at = parser.getCurrentLocation();
   StringRef name;
@@ -49,11 +54,12 @@ static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) 
     }
   } else if (name == "window") {
     item.kind = Sugar::Window;
-    if (parser.parseOptionalLess())
+    if (parseQuietly(parser, [&] {
+          return failure(parser.parseLess() || parser.parseInteger(item.left) ||
+                         parser.parseComma() || parser.parseInteger(item.right) ||
+                         parser.parseGreater());
+        }))
       return lacks("window<left, right>, sizes from 0 or -1 for an unbounded side");
-    if (parser.parseInteger(item.left) || parser.parseComma() || parser.parseInteger(item.right) ||
-        parser.parseGreater())
-      return failure();
     constexpr int64_t most = std::numeric_limits<int32_t>::max();
     if (item.left < -1 || item.right < -1 || item.left > most || item.right > most)
       return parser.emitError(at,
@@ -72,10 +78,16 @@ static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) 
       return failure();
   } else if (name == "softcap") {
     item.kind = Sugar::Softcap;
+    constexpr StringLiteral form =
+        "softcap<c>, c a number from 1e-37 to 1e37 with a decimal point, such as softcap<50.0>";
     if (parser.parseOptionalLess())
-      return lacks("softcap<c>, c a number from 1e-37 to 1e37");
-    if (parser.parseFloat(item.cap) || parser.parseGreater())
-      return failure();
+      return lacks(form);
+    // The bits of a number, which parseFloat takes, are those of an f64.
+    bool bits = StringRef(parser.getCurrentLocation().getPointer()).starts_with("0x");
+    if (bits || parseQuietly(parser, [&] {
+          return failure(parser.parseFloat(item.cap) || parser.parseGreater());
+        }))
+      return lacks(form);
     // 1 / c is an f32, too.
     if (!(item.cap >= kLeastCap && item.cap <= kMostCap)) {
       SmallString<32> digits;

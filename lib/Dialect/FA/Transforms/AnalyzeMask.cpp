@@ -49,11 +49,11 @@ namespace {
 struct MaskLoop {
   ApplyMaskOp mask;
   scf::ForOp loop;
-  TileAxis axis;
+  Axis axis;
 
-  TileAxis blockAxis() const { return axis == TileAxis::rows ? TileAxis::keys : TileAxis::rows; }
+  Axis blockAxis() const { return axis == Axis::rows ? Axis::keys : Axis::rows; }
   /// Return whether bounds and conditions are derived from the rows of the program's tile.
-  bool isRowDerived() const { return axis == TileAxis::keys; }
+  bool isRowDerived() const { return axis == Axis::keys; }
 };
 
 /// Everything known of one mask in its loop.
@@ -71,7 +71,7 @@ struct Findings {
 /// Return the loop over tiles that the mask is in: its induction variable is where the tile
 /// begins along one axis, and all else about the tile is defined outside of it.
 static std::optional<MaskLoop> findLoop(ApplyMaskOp mask) {
-  for (TileAxis axis : {TileAxis::keys, TileAxis::rows}) {
+  for (Axis axis : {Axis::keys, Axis::rows}) {
     MaskLoop found{mask, {}, axis};
     auto index = dyn_cast<BlockArgument>(mask.getFirst(axis));
     scf::ForOp &loop = found.loop;
@@ -107,9 +107,13 @@ static Findings analyze(const MaskLoop &m, ScalarEmitter &e) {
                   /*findsSets=*/false);
   Verdict single = MaskInterpreter(mask, loop, tile, loads).run();
 
-  // Keys past the last one are hidden, whatever the region says.
-  Value past = e.lt(mask.getKeyLength(), m.axis == TileAxis::keys ? end : blockEnd);
-  Findings found{verdict.whenTrue,    single.canBeTrue,     e.either(single.canBeFalse, past),
+  // Keys past the last one are hidden, whatever the region says, and rows where the mask says so.
+  Value keysEnd = m.axis == Axis::keys ? end : blockEnd;
+  Value rowsEnd = m.axis == Axis::keys ? blockEnd : end;
+  Value someHidden = e.either(single.canBeFalse, e.lt(mask.getKeyLength(), keysEnd));
+  if (mask.getWithinRows())
+    someHidden = e.either(someHidden, e.lt(mask.getQueryLength(), rowsEnd));
+  Findings found{verdict.whenTrue,    single.canBeTrue,     someHidden,
                  all.getAssumption(), whole.getUnknownOp(), blockSize};
   if (found.assumption) {
     Value failed = e.negate(found.assumption);
@@ -154,12 +158,12 @@ static Operation *applyWhereNeeded(const MaskLoop &m, Value needed) {
       scf::IfOp::create(b, mask.getLoc(), mask->getResultTypes(), needed, /*withElseRegion=*/true);
   if (m.isRowDerived())
     branch->setAttr(tile::TileDialect::kRowDerivedAttr, b.getUnitAttr());
-  mask.getResult().replaceAllUsesWith(branch.getResult(0));
+  mask->replaceAllUsesWith(branch);
   b.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(b, mask.getLoc(), mask.getInput());
+  scf::YieldOp::create(b, mask.getLoc(), mask.getInputs());
   mask->moveBefore(branch.thenBlock(), branch.thenBlock()->end());
   b.setInsertionPointToEnd(branch.thenBlock());
-  scf::YieldOp::create(b, mask.getLoc(), mask.getResult());
+  scf::YieldOp::create(b, mask.getLoc(), mask.getResults());
   return branch;
 }
 
@@ -224,7 +228,10 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
   auto isTrue = [](Value value) { return ScalarEmitter::asConstant(value) == 1; };
 
   // Skipping a tile is right only where all of the body is about this mask.
-  bool skips = only && matchPattern(loop.getLowerBound(), m_Zero()) &&
+  // What it stores is stored for each tile, hidden or not.
+  bool stores =
+      loop.getBody()->walk([](tile::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  bool skips = only && !stores && matchPattern(loop.getLowerBound(), m_Zero()) &&
                loop.getUpperBound() == mask.getLength(m.axis);
   bool shrunk = skips && !found.visible.isAll();
   bool tested = skips && !found.visible.tight && !isTrue(found.someVisible);
@@ -255,12 +262,12 @@ void AnalyzeMask::report(const MaskLoop &m, const Findings &found, bool shrunk, 
   said << fa::decision("{0}", always   ? "mask evaluated on every tile"
                               : tested ? "tile test: none/all"
                                        : "tile test: all");
-  StringRef length = m.axis == TileAxis::keys ? "sk)" : "sq)";
+  StringRef length = m.axis == Axis::keys ? "sk)" : "sq)";
   std::string range = ("[0, " + length).str();
   if (shrunk)
     range = llvm::formatv("{0}{1}", found.visible.lo ? "[lo, " : "[0, ",
                           found.visible.hi ? "hi)" : length);
-  said << remark::metric(stringifyTileAxis(m.axis), range);
+  said << remark::metric(stringifyAxis(m.axis), range);
   if (Operation *op = found.unknownOp)
     said << remark::reason("'{0}' at {1} is not known over a tile", op->getName().getStringRef(),
                            op->getLoc());

@@ -7,7 +7,8 @@
 //
 // A region is scalar code for one (i, j). Its values are expanded one by one,
 // each at the smallest of scalar, row (depends on i), column (on j) and tile
-// (on both); `tile.broadcast` joins them where an op needs them at one shape.
+// (on both); `tile.broadcast` joins them where an op needs them at one shape. A
+// transposed tile runs along columns first.
 // Captured tensors become `tile.load` where every index is a scalar or, plus a
 // constant, i or j; `tile.gather` otherwise. Both read 0 out of range, as the region does.
 //
@@ -17,7 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RowBuilder.h"
+#include "BlockBuilder.h"
 #include "fa/Dialect/Tile/IR/LinearForm.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
@@ -38,12 +39,15 @@ struct Item {
 
 class Expander {
 public:
-  Expander(OpBuilder &b, int64_t rows, int64_t columns) : b(b), rows(rows), columns(columns) {}
+  /// For tiles of this type, whose dimensions are rows and columns, or columns and rows.
+  Expander(OpBuilder &b, RankedTensorType type, bool transposed)
+      : b(b), transposed(transposed), rows(type.getDimSize(transposed ? 1 : 0)),
+        columns(type.getDimSize(transposed ? 0 : 1)) {}
 
-  /// Return the region's yielded value as a tile of rows x columns, null after an error. Its
-  /// arguments are b, h, i, ... from `firstArgument` on.
-  Value expand(Region &region, ArrayRef<Item> arguments, unsigned firstArgument, Value row,
-               Value column);
+  /// Return what the region yields as tiles, nothing after an error. Its arguments are
+  /// b, h, i, ... from `firstArgument` on.
+  SmallVector<Value> expand(Region &region, ArrayRef<Item> arguments, unsigned firstArgument,
+                            Value row, Value column);
   Value toTile(Item item, Location loc) { return toShape(item, true, true, loc); }
   Item iota(Value start, bool onRow, Location loc);
 
@@ -61,6 +65,7 @@ private:
                          bool onColumn);
 
   OpBuilder &b;
+  bool transposed;
   int64_t rows, columns;
   /// Where the tile of scores begins, and its indices.
   Value row, column;
@@ -76,7 +81,7 @@ RankedTensorType Expander::shape(Type element, bool onRow, bool onColumn) {
   if (onRow)
     sizes.push_back(rows);
   if (onColumn)
-    sizes.push_back(columns);
+    sizes.insert(transposed ? sizes.begin() : sizes.end(), columns);
   return RankedTensorType::get(sizes, element);
 }
 
@@ -86,7 +91,7 @@ Value Expander::toShape(Item item, bool onRow, bool onColumn, Location loc) {
   auto type = shape(getElementTypeOrSelf(item.value.getType()), onRow, onColumn);
   IntegerAttr dim;
   if (item.onRow || item.onColumn)
-    dim = b.getI64IntegerAttr(item.onRow ? 1 : 0);
+    dim = b.getI64IntegerAttr(item.onRow != transposed ? 1 : 0);
   return tile::BroadcastOp::create(b, loc, type, item.value, dim);
 }
 
@@ -273,7 +278,7 @@ LogicalResult Expander::expandExtract(tensor::ExtractOp op) {
     if (onRow)
       dims.push_back(rowDim);
     if (onColumn)
-      dims.push_back(columnDim);
+      dims.insert(transposed ? dims.begin() : dims.end(), columnDim);
     value = tile::LoadOp::create(b, loc, result, source, starts, dims);
   }
   items[op.getResult()] = {value, onRow, onColumn};
@@ -368,8 +373,8 @@ FailureOr<SmallVector<Item>> Expander::expandBlock(Block &block) {
   return yielded;
 }
 
-Value Expander::expand(Region &region, ArrayRef<Item> arguments, unsigned firstArgument, Value row,
-                       Value column) {
+SmallVector<Value> Expander::expand(Region &region, ArrayRef<Item> arguments,
+                                    unsigned firstArgument, Value row, Value column) {
   Block &block = region.front();
   this->row = row;
   this->column = column;
@@ -378,11 +383,15 @@ Value Expander::expand(Region &region, ArrayRef<Item> arguments, unsigned firstA
   rowIndices = arguments[firstArgument + 2];
   columnIndices = arguments[firstArgument + 3];
   auto yielded = expandBlock(block);
-  return failed(yielded) ? Value() : toTile(yielded->front(), block.getTerminator()->getLoc());
+  SmallVector<Value> tiles;
+  if (succeeded(yielded))
+    for (Item item : *yielded)
+      tiles.push_back(toTile(item, block.getTerminator()->getLoc()));
+  return tiles;
 }
 
 //===----------------------------------------------------------------------===//
-// fa.apply_mask, fa.apply_score
+// fa.apply_mask, fa.apply
 //===----------------------------------------------------------------------===//
 
 template <typename OpT> static SmallVector<Item> argumentsOf(OpT op, Expander &expander) {
@@ -401,42 +410,51 @@ template <typename OpT> static SmallVector<Item> argumentsOf(OpT op, Expander &e
 static LogicalResult expand(ApplyMaskOp op) {
   OpBuilder b(op);
   Location loc = unnamed(op.getLoc());
-  auto type = cast<RankedTensorType>(op.getInput().getType());
-  Expander expander(b, type.getDimSize(0), type.getDimSize(1));
-  Item column = expander.iota(op.getColumn(), false, loc);
-  auto columnType = cast<RankedTensorType>(column.value.getType());
-  Value length = tile::BroadcastOp::create(b, loc, columnType, op.getKeyLength(), IntegerAttr());
-  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, column.value, length);
-  Value visible = expander.toTile({inside, false, true}, loc);
+  auto type = cast<RankedTensorType>(op.getInputs().front().getType());
+  Expander expander(b, type, op.getTransposed());
+  auto below = [&](Axis axis) {
+    bool isRow = axis == Axis::rows;
+    Item index = expander.iota(op.getFirst(axis), isRow, loc);
+    auto indexType = cast<RankedTensorType>(index.value.getType());
+    Value length = tile::BroadcastOp::create(b, loc, indexType, op.getLength(axis), IntegerAttr());
+    Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index.value, length);
+    return expander.toTile({inside, isRow, !isRow}, loc);
+  };
+  Value visible = below(Axis::keys);
+  if (op.getWithinRows())
+    visible = arith::AndIOp::create(b, loc, below(Axis::rows), visible);
   if (!op.getBody().empty()) {
-    Value masked =
+    SmallVector<Value> masked =
         expander.expand(op.getBody(), argumentsOf(op, expander), 0, op.getRow(), op.getColumn());
-    if (!masked)
+    if (masked.empty())
       return failure();
-    visible = arith::AndIOp::create(b, loc, masked, visible);
+    visible = arith::AndIOp::create(b, loc, masked.front(), visible);
   }
-  Value minusInf = arith::ConstantOp::create(
-      b, loc, b.getFloatAttr(type.getElementType(), -std::numeric_limits<double>::infinity()));
-  Value hidden = tile::BroadcastOp::create(b, loc, type, minusInf, IntegerAttr());
-  op.replaceAllUsesWith(
-      arith::SelectOp::create(b, op.getLoc(), named(visible, "visible"), op.getInput(), hidden)
-          .getResult());
+  named(visible, "visible");
+  Value hidden = arith::ConstantOp::create(b, loc, op.getHiddenAttr());
+  hidden = tile::BroadcastOp::create(b, loc, type, hidden, IntegerAttr());
+  for (auto [input, result] : llvm::zip_equal(op.getInputs(), op.getResults()))
+    result.replaceAllUsesWith(arith::SelectOp::create(b, op.getLoc(), visible, input, hidden));
   op.erase();
   return success();
 }
 
-static LogicalResult expand(ApplyScoreOp op) {
+static LogicalResult expand(ApplyOp op) {
   OpBuilder b(op);
-  auto type = cast<RankedTensorType>(op.getInput().getType());
-  Expander expander(b, type.getDimSize(0), type.getDimSize(1));
-  SmallVector<Item> arguments{{op.getInput(), true, true}};
+  auto type = cast<RankedTensorType>(op.getResults().front().getType());
+  Expander expander(b, type, op.getTransposed());
+  SmallVector<Item> arguments;
+  for (Value input : op.getInputs())
+    arguments.push_back({input, true, true});
   llvm::append_range(arguments, argumentsOf(op, expander));
-  Value result = expander.expand(op.getBody(), arguments, 1, op.getRow(), op.getColumn());
-  if (!result)
+  SmallVector<Value> results =
+      expander.expand(op.getBody(), arguments, op.getInputs().size(), op.getRow(), op.getColumn());
+  if (results.empty())
     return failure();
-  if (result != op.getInput())
-    named(result, "score");
-  op.replaceAllUsesWith(result);
+  for (Value result : results)
+    if (results.size() == 1 && !llvm::is_contained(op.getInputs(), result))
+      named(result, "score");
+  op.replaceAllUsesWith(results);
   op.erase();
   return success();
 }
@@ -445,8 +463,8 @@ LogicalResult fa::expandRegions(Operation *root) {
   WalkResult result = root->walk([](Operation *op) {
     if (auto mask = dyn_cast<ApplyMaskOp>(op))
       return failed(expand(mask)) ? WalkResult::interrupt() : WalkResult::skip();
-    if (auto score = dyn_cast<ApplyScoreOp>(op))
-      return failed(expand(score)) ? WalkResult::interrupt() : WalkResult::skip();
+    if (auto apply = dyn_cast<ApplyOp>(op))
+      return failed(expand(apply)) ? WalkResult::interrupt() : WalkResult::skip();
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

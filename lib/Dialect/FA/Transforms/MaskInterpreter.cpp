@@ -330,8 +330,8 @@ Verdict MaskInterpreter::run() {
   // The lengths come first, so that sums are emitted in one order.
   for (unsigned position : {5u, 4u, 0u, 1u})
     set(block.getArgument(position), r.uniform(scalars[position], 0, kMost));
-  set(block.getArgument(2), r.index(TileAxis::rows));
-  set(block.getArgument(3), r.index(TileAxis::keys));
+  set(block.getArgument(2), r.index(Axis::rows));
+  set(block.getArgument(3), r.index(Axis::keys));
   for (auto [argument, capture] : llvm::zip_equal(
            block.getArguments().drop_front(AttentionOp::kNumPositionArgs), mask.getCaptures())) {
     if (argument.getType().isIntOrIndex() && loop.isDefinedOutsideOfLoop(capture))

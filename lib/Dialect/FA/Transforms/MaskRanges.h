@@ -100,7 +100,7 @@ struct Atom {
 /// One side of a box of scores: the indices of an axis from first to last, all of them
 /// below its length.
 struct BoxSide {
-  TileAxis axis;
+  Axis axis;
   Value first, last, length;
 };
 
@@ -116,7 +116,7 @@ public:
   // Integers.
   Linear constant(int64_t value);
   /// Return the index along an axis: i along the rows, j along the keys.
-  Linear index(TileAxis axis) { return atom(numberOf(axis)); }
+  Linear index(Axis axis) { return atom(numberOf(axis)); }
   /// Return a scalar that is the same over the box, within [least, most].
   Linear uniform(Value index, int64_t least, int64_t most);
   Linear add(const Linear &x, const Linear &y, int64_t factor = 1);
@@ -161,8 +161,8 @@ private:
   /// The first atoms after both indices.
   enum : unsigned { kLoopLength = tile::LinearForm::kRest, kBlockLength };
 
-  static unsigned numberOf(TileAxis axis) {
-    return axis == TileAxis::rows ? tile::LinearForm::kRow : tile::LinearForm::kColumn;
+  static unsigned numberOf(Axis axis) {
+    return axis == Axis::rows ? tile::LinearForm::kRow : tile::LinearForm::kColumn;
   }
   tile::Interval rangeOf(unsigned atom) const { return {atoms[atom].least, atoms[atom].most}; }
 

@@ -28,7 +28,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RowBuilder.h"
+#include "BlockBuilder.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -43,20 +43,22 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
+static constexpr Axis kRowAxes[] = {Axis::b, Axis::h, Axis::rows};
+
 /// The results of the rows, from what the loop carried out: o / l and lse.
-static void finish(RowBuilder &r, AttentionOp op, MapRowsOp rows, ValueRange carried, double c,
-                   const std::optional<RowBuilder::Dropout> &dropout) {
+static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRange carried, double c,
+                   const std::optional<BlockBuilder::Dropout> &dropout) {
   Value o = carried[0], l = carried[2];
   auto [empty, inverse] = r.normalizer(l, dropout);
   Value output = named(r.mul(o, r.along(inverse, o.getType())), "output");
   r.store(r.convert(output, cast<RankedTensorType>(op.getOutput().getType()).getElementType()),
-          rows.getResultView(0));
+          block.getResultView(0), kRowAxes);
   if (!op.getLse())
     return;
   Value m = tile::ReferenceValueOp::create(r.b, r.loc, r.rowType(), carried[1]);
   Value natural =
       r.add(r.mul(m, r.splat(c * kLn2, r.rowType())), r.mul(r.log2(l), r.splat(kLn2, r.rowType())));
-  r.storeLse(named(natural, "natural"), empty, rows.getResultView(1));
+  r.storeLse(named(natural, "natural"), empty, block.getResultView(1));
 }
 
 /// The value whose product with a constant `value` is, or quotient, and the constant, where
@@ -111,12 +113,12 @@ static bool isIdentity(Region &score) {
 
 static void rewrite(AttentionOp op, bool lastFactors) {
   OpBuilder builder(op);
-  RowBuilder r(builder, op.getLoc());
+  BlockBuilder r(builder, op.getLoc());
   StringRef name = op->getParentOfType<func::FuncOp>().getSymName();
-  auto rows = MapRowsOp::create(builder, op.getLoc(), name, op.getQuery(), RowBuilder::kDynamic,
-                                op->getResultTypes());
-  r.enter(rows, op.getQuery(), op.getKey());
-  Value keyHead = r.keyHead(op.getQuery(), op.getKey());
+  auto block = MapBlocksOp::create(builder, op.getLoc(), name, op.getQuery(), kRowAxes,
+                                   op->getResultTypes());
+  r.enter(block, op.getQuery(), op.getKey());
+  r.keyHead = r.keyHeadOf(op.getQuery(), op.getKey());
   auto dropout = r.dropout(op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset());
 
   double scale = op.getScaleValue();
@@ -130,37 +132,37 @@ static void rewrite(AttentionOp op, bool lastFactors) {
   bool scaleFirst = modified || static_cast<float>(scale) <= 0;
   double c = (scaleFirst ? 1 : scale) * last * kLog2E;
   Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType();
-  Value query = named(r.loadRows(op.getQuery(), r.head, r.row), "q_tile");
-  RankedTensorType outputType = r.tile({RowBuilder::kDynamic, op.getValueHeadDim()});
+  Value query = named(r.loadRows(op.getQuery()), "q_tile");
+  RankedTensorType outputType = r.tile({Axis::rows}, op.getValueHeadDim());
   Value init[] = {r.splat(0.0, outputType), r.reference(), r.splat(0.0, r.rowType())};
 
-  SmallVector<Value> carried = r.forKeys(init, [&](Value column, ValueRange in) {
+  SmallVector<Value> carried = r.forTiles(Axis::keys, init, [&](ValueRange in) {
     Value o = named(in[0], "acc"), reference = named(in[1], "reference");
     Value l = named(in[2], "sum");
-    Value key = named(r.loadRows(op.getKey(), keyHead, column), "k_tile");
+    Value key = named(r.loadKeys(op.getKey()), "k_tile");
     Value s =
         r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
     named(s, "qk");
     if (scaleFirst)
       s = r.mul(s, r.splat(scale, r.scoresType()));
     if (modified)
-      s = r.applyScore(s, column, op.getCaptures(), score);
-    s = named(r.applyMask(s, column, op.getCaptures(), op.getMask()), "scores");
+      s = r.apply(s, op.getCaptures(), score).front();
+    s = named(r.applyMask(s, op.getCaptures(), op.getMask()), "scores");
 
     auto stabilize = r.stabilize(s, reference, static_cast<float>(c));
     Value p = stabilize.getExponentials(), factor = stabilize.getFactor();
     Value newL = named(r.reduce(tile::Reduction::addf, p, r.rescale(l, factor)), "new_sum");
 
     if (dropout)
-      p = named(r.drop(p, column, *dropout), "p_kept");
-    Value value = named(r.loadRows(op.getValue(), keyHead, column), "v_tile");
+      p = named(r.drop(p, *dropout), "p_kept");
+    Value value = named(r.loadKeys(op.getValue()), "v_tile");
     Value newO = r.dot(r.convert(p, element), value, r.rescale(o, factor), /*transposeB=*/false,
                        op.getPrecision());
     return SmallVector<Value>{named(newO, "new_acc"), stabilize.getNext(), newL};
   });
 
-  finish(r, op, rows, carried, c, dropout);
-  op->replaceAllUsesWith(rows);
+  finish(r, op, block, carried, c, dropout);
+  op->replaceAllUsesWith(block);
   op.erase();
 }
 

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RowBuilder.h"
+#include "BlockBuilder.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <limits>
@@ -25,6 +25,8 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
+static constexpr Axis kRowAxes[] = {Axis::b, Axis::h, Axis::rows};
+static constexpr Axis kMatrixAxes[] = {Axis::b, Axis::h, Axis::rows, Axis::keys};
 static constexpr double kInf = std::numeric_limits<double>::infinity();
 
 static void rewrite(AttentionOp op) {
@@ -62,23 +64,24 @@ static std::string kernelName(Operation *op, StringRef suffix) {
 
 static void expand(ScoresOp op) {
   OpBuilder b(op);
-  RowBuilder r(b, op.getLoc());
-  auto rows = MapRowsOp::create(b, op.getLoc(), kernelName(op, "_scores"), op.getQuery(),
-                                RowBuilder::kDynamic, op->getResultTypes());
+  BlockBuilder r(b, op.getLoc());
+  auto rows = MapBlocksOp::create(b, op.getLoc(), kernelName(op, "_scores"), op.getQuery(),
+                                  kRowAxes, op->getResultTypes());
   // Entries pass their arguments on as they are (fa-verify-phase).
-  if (auto key = dyn_cast<BlockArgument>(op.getKey()))
-    rows->setAttr(FADialect::kColumnsAttr, b.getI64IntegerAttr(key.getArgNumber()));
+  rows->setAttr(FADialect::kSizesAttr,
+                b.getArrayAttr(sizesOf(kMatrixAxes, op.getQuery(), op.getKey())));
   r.enter(rows, op.getQuery(), op.getKey());
-  Value keyHead = r.keyHead(op.getQuery(), op.getKey());
-  Value query = named(r.loadRows(op.getQuery(), r.head, r.row), "q_tile");
-  r.forKeys({}, [&](Value column, ValueRange) {
-    Value key = named(r.loadRows(op.getKey(), keyHead, column), "k_tile");
+  r.keyHead = r.keyHeadOf(op.getQuery(), op.getKey());
+  Value query = named(r.loadRows(op.getQuery()), "q_tile");
+  r.forTiles(Axis::keys, {}, [&](ValueRange) {
+    Value key = named(r.loadKeys(op.getKey()), "k_tile");
     Value s =
         r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
     s = r.mul(s, r.splat(op.getScale().convertToDouble(), r.scoresType()));
-    s = r.applyScore(s, column, op.getCaptures(), op.getScore());
-    s = named(r.applyMask(s, column, op.getCaptures(), op.getMask()), "scores");
-    r.store(s, rows.getResultView(0), column);
+    if (!op.getScore().empty())
+      s = r.apply(s, op.getCaptures(), op.getScore()).front();
+    s = named(r.applyMask(s, op.getCaptures(), op.getMask()), "scores");
+    r.store(s, rows.getResultView(0), kMatrixAxes);
     return SmallVector<Value>{};
   });
   op->replaceAllUsesWith(rows);
@@ -87,46 +90,51 @@ static void expand(ScoresOp op) {
 
 /// A tile of the B x H x Sq x Sk matrix. Out of range it reads 0, so columns
 /// past the last key are set to -inf where that matters.
-static Value loadMatrix(RowBuilder &r, Value matrix, Value column) {
+static Value loadMatrix(BlockBuilder &r, Value matrix) {
   auto type = r.scoresType().clone(cast<RankedTensorType>(matrix.getType()).getElementType());
-  return tile::LoadOp::create(r.b, r.loc, type, matrix, ValueRange{r.batch, r.head, r.row, column},
+  return tile::LoadOp::create(r.b, r.loc, type, matrix,
+                              ValueRange{r.batch, r.head, r.row, r.column},
                               ArrayRef<int64_t>{2, 3});
 }
 
 static void expand(SoftmaxOp op) {
   OpBuilder b(op);
-  RowBuilder r(b, op.getLoc());
+  BlockBuilder r(b, op.getLoc());
   Value scores = op.getScores();
-  auto rows = MapRowsOp::create(b, op.getLoc(), kernelName(op, "_softmax"), scores,
-                                RowBuilder::kDynamic, op->getResultTypes());
+  auto rows = MapBlocksOp::create(b, op.getLoc(), kernelName(op, "_softmax"), scores, kRowAxes,
+                                  op->getResultTypes());
+  if (auto source = scores.getDefiningOp<MapBlocksOp>()) {
+    // The probabilities are as large as the scores; an LSE is returned.
+    SmallVector<Attribute> sizes(op->getNumResults(),
+                                 source->getAttrOfType<ArrayAttr>(FADialect::kSizesAttr)[0]);
+    rows->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizes));
+  }
   r.enter(rows, scores, scores);
   r.keyLength = r.dim(scores, 3);
   auto dropout = r.dropout(op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset());
   Region noMask;
-  auto load = [&](Value column) {
-    return r.applyMask(loadMatrix(r, scores, column), column, {}, noMask);
-  };
-  Value m = r.forKeys(r.splat(-kInf, r.rowType()), [&](Value column, ValueRange in) {
-    return SmallVector<Value>{r.reduce(tile::Reduction::maxnumf, load(column), in[0])};
+  auto load = [&]() { return r.applyMask(loadMatrix(r, scores), {}, noMask); };
+  Value m = r.forTiles(Axis::keys, r.splat(-kInf, r.rowType()), [&](ValueRange in) {
+    return SmallVector<Value>{r.reduce(tile::Reduction::maxnumf, load(), in[0])};
   })[0];
   Value most = r.unlessMinusInf(m, 0.0);
-  auto probabilities = [&](Value column) {
-    Value s = load(column);
+  auto probabilities = [&]() {
+    Value s = load();
     Value below = r.difference(s, r.along(most, s.getType()));
     return named(r.exp2(r.mul(below, r.splat(kLog2E, r.scoresType()))), "p");
   };
   Value zero = r.splat(0.0, r.rowType());
-  Value l = r.forKeys(zero, [&](Value column, ValueRange in) {
-    return SmallVector<Value>{r.reduce(tile::Reduction::addf, probabilities(column), in[0])};
+  Value l = r.forTiles(Axis::keys, zero, [&](ValueRange in) {
+    return SmallVector<Value>{r.reduce(tile::Reduction::addf, probabilities(), in[0])};
   })[0];
   auto normalizer = r.normalizer(l, dropout);
-  r.forKeys({}, [&](Value column, ValueRange) {
-    Value p = probabilities(column);
+  r.forTiles(Axis::keys, {}, [&](ValueRange) {
+    Value p = probabilities();
     p = r.mul(p, r.along(normalizer.inverse, p.getType()));
     if (dropout)
-      p = r.drop(p, column, *dropout);
+      p = r.drop(p, *dropout);
     Type element = cast<RankedTensorType>(op.getProbabilities().getType()).getElementType();
-    r.store(r.convert(p, element), rows.getResultView(0), column);
+    r.store(r.convert(p, element), rows.getResultView(0), kMatrixAxes);
     return SmallVector<Value>{};
   });
   if (op.getLse()) {
@@ -139,19 +147,19 @@ static void expand(SoftmaxOp op) {
 
 static void expand(WeightedSumOp op) {
   OpBuilder b(op);
-  RowBuilder r(b, op.getLoc());
-  auto rows = MapRowsOp::create(b, op.getLoc(), kernelName(op, "_weighted_sum"),
-                                op.getProbabilities(), RowBuilder::kDynamic, op->getResultTypes());
+  BlockBuilder r(b, op.getLoc());
+  auto rows = MapBlocksOp::create(b, op.getLoc(), kernelName(op, "_weighted_sum"),
+                                  op.getProbabilities(), kRowAxes, op->getResultTypes());
   r.enter(rows, op.getProbabilities(), op.getValue());
-  Value keyHead = r.keyHead(op.getProbabilities(), op.getValue());
+  r.keyHead = r.keyHeadOf(op.getProbabilities(), op.getValue());
   auto value = cast<RankedTensorType>(op.getValue().getType());
-  Value o = r.splat(0.0, r.tile({RowBuilder::kDynamic, value.getDimSize(3)}));
-  o = r.forKeys(o, [&](Value column, ValueRange in) {
-    Value p = named(loadMatrix(r, op.getProbabilities(), column), "p_tile");
-    Value v = named(r.loadRows(op.getValue(), keyHead, column), "v_tile");
+  Value o = r.splat(0.0, r.tile({Axis::rows}, value.getDimSize(3)));
+  o = r.forTiles(Axis::keys, o, [&](ValueRange in) {
+    Value p = named(loadMatrix(r, op.getProbabilities()), "p_tile");
+    Value v = named(r.loadKeys(op.getValue()), "v_tile");
     return SmallVector<Value>{r.dot(p, v, in[0], /*transposeB=*/false, op.getPrecision())};
   })[0];
-  r.store(r.convert(o, value.getElementType()), rows.getResultView(0));
+  r.store(r.convert(o, value.getElementType()), rows.getResultView(0), kRowAxes);
   op->replaceAllUsesWith(rows);
   op.erase();
 }

@@ -21,12 +21,12 @@ static FloatAttr numberAttr(MLIRContext *context, float value) {
 
 ReferenceType ReferenceType::withConstant(float value) const {
   return get(getContext(), getSize(), numberAttr(getContext(), value), getSlack(), getFold(),
-             getTest());
+             getTest(), getEncoding());
 }
 
 ReferenceType ReferenceType::withSlack(float value) const {
   return get(getContext(), getSize(), getConstant(), numberAttr(getContext(), value), getFold(),
-             getTest());
+             getTest(), getEncoding());
 }
 
 /// Parse ` = 32`.
@@ -52,6 +52,7 @@ Type ReferenceType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type element;
   FloatAttr constant, slack;
+  Attribute encoding;
   bool fold = false, test = false;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parser.parseDimensionList(shape) || parser.parseType(element))
@@ -63,6 +64,11 @@ Type ReferenceType::parse(AsmParser &parser) {
   while (succeeded(parser.parseOptionalComma())) {
     StringRef word;
     SMLoc at = parser.getCurrentLocation();
+    if (OptionalParseResult given = parser.parseOptionalAttribute(encoding); given.has_value()) {
+      if (failed(*given))
+        return {};
+      continue;
+    }
     if (parser.parseKeyword(&word))
       return {};
     bool again = (word == "constant" && constant) || (word == "slack" && slack) ||
@@ -82,13 +88,15 @@ Type ReferenceType::parse(AsmParser &parser) {
   if (parser.parseGreater())
     return {};
   return parser.getChecked<ReferenceType>(loc, parser.getContext(), shape.front(), constant, slack,
-                                          fold, test);
+                                          fold, test, encoding);
 }
 
 void ReferenceType::print(AsmPrinter &printer) const {
   printer << "<";
   printer.printDimensionList(ArrayRef<int64_t>(getSize()));
   printer << "xf32";
+  if (getEncoding())
+    printer << ", " << getEncoding();
   auto print = [&](StringRef word, FloatAttr number) {
     if (!number)
       return;
@@ -105,7 +113,8 @@ void ReferenceType::print(AsmPrinter &printer) const {
 }
 
 LogicalResult ReferenceType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t size,
-                                    FloatAttr constant, FloatAttr slack, bool fold, bool test) {
+                                    FloatAttr constant, FloatAttr slack, bool fold, bool test,
+                                    Attribute) {
   if (size < 1 && size != ShapedType::kDynamic)
     return emitError() << "a reference has a positive size, got " << size;
   if (constant && !constant.getValue().isFinite())

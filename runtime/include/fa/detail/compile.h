@@ -296,12 +296,50 @@ inline fa_compile_options optionsFor(const Device &device) {
   return options;
 }
 
-inline Expected<fa_program *> compileText(std::string_view text, const Device &device) {
-  fa_compile_options options = optionsFor(device);
+inline Expected<fa_program *> compileText(std::string_view text,
+                                          const fa_compile_options &options) {
   fa_program *program = nullptr;
   if (Error failed = Error(fa_compile(text.data(), text.size(), &options, &program)))
     return failed;
   return program;
+}
+
+inline std::vector<Kernel::Capture> capturesOf(const Attention &spec) {
+  std::vector<Kernel::Capture> captures;
+  captures.reserve(spec.captures.size());
+  for (const CaptureInfo &info : spec.captures)
+    captures.push_back({info.name, info.dims.empty(), info.dtype > FA_F64});
+  return captures;
+}
+
+/// Return what is wrong with what is asked of a backward, a line each; empty where nothing is.
+inline std::string check(const Attention &spec, const BackwardOptions &options) {
+  std::string problems;
+  auto add = [&](const std::string &problem) {
+    (problems += problems.empty() ? "" : "\n") += problem;
+  };
+  if (!spec.lse)
+    add("the gradients need lse; set Attention::lse");
+  // All names of arguments: inputs, what flows back, and gradients.
+  std::vector<std::string> inputs = {"q", "k", "v"}, taken = {"do", "dlse"};
+  for (const CaptureInfo &info : spec.captures)
+    if (info.dtype <= FA_F64)
+      inputs.push_back(info.name);
+  for (const std::string &name : inputs)
+    taken.push_back("d" + name);
+  for (const CaptureInfo &info : spec.captures)
+    for (const std::string &name : taken)
+      if (info.name == name)
+        add("capture '" + name + "' has the name of a gradient; choose another");
+  for (const std::string &name : options.gradients)
+    if (std::find(inputs.begin(), inputs.end(), name) == inputs.end()) {
+      std::string all;
+      for (const std::string &known : inputs)
+        all += (all.empty() ? "" : ", ") + known;
+      add("BackwardOptions::gradients names '" + name +
+          "', which is no input of floats; choose of " + all);
+    }
+  return problems;
 }
 
 } // namespace detail
@@ -320,18 +358,36 @@ inline Expected<Kernel> compile(const Attention &spec, const Device &device) {
   std::string_view text = detail::getText(spec, problem);
   if (!problem.empty())
     return Error(problem);
-  Expected<fa_program *> program = detail::compileText(text, device);
+  Expected<fa_program *> program = detail::compileText(text, detail::optionsFor(device));
   if (!program)
     return Error(program.error());
-  std::vector<Kernel::Capture> captures;
-  captures.reserve(spec.captures.size());
-  for (const CaptureInfo &info : spec.captures)
-    captures.push_back({info.name, info.dims.empty(), info.dtype > FA_F64});
-  return Kernel(*program, std::move(captures), spec.lse, spec.dropout);
+  return Kernel(*program, detail::capturesOf(spec), spec.lse, spec.dropout);
+}
+
+inline Expected<BackwardKernel> compileBackward(const Attention &spec, const Device &device,
+                                                const BackwardOptions &options) {
+  std::string problem;
+  std::string_view text = detail::getText(spec, problem);
+  if (problem.empty())
+    problem = detail::check(spec, options);
+  if (!problem.empty())
+    return Error(problem);
+  fa_compile_options choices = detail::optionsFor(device);
+  std::string names;
+  for (const std::string &name : options.gradients)
+    names += (names.empty() ? "" : ",") + name;
+  choices.backward = 1;
+  choices.gradients = names.c_str();
+  choices.dlse = options.dLse;
+  choices.deterministic = options.deterministic;
+  Expected<fa_program *> program = detail::compileText(text, choices);
+  if (!program)
+    return Error(program.error());
+  return BackwardKernel(*program, detail::capturesOf(spec), spec.dropout);
 }
 
 inline Expected<Kernel> compile(std::string_view text, const Device &device) {
-  Expected<fa_program *> program = detail::compileText(text, device);
+  Expected<fa_program *> program = detail::compileText(text, detail::optionsFor(device));
   if (!program)
     return Error(program.error());
   std::vector<Kernel::Capture> captures;

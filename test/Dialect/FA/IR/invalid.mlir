@@ -683,39 +683,72 @@ func.func @attention_c15(%q: tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32> {
 
 // -----
 
-func.func @map_rows_c1(%q: tensor<4x4xf32>) {
-  // expected-error @+1 {{(map_rows_c1) over must have rank 3 or more, got 'tensor<4x4xf32>'}}
-  fa.map_rows @f over(%q) rows(4) : tensor<4x4xf32> -> () {
-  ^bb0(%b: index, %h: index, %i: index):
-  }
-  return
-}
-
-// -----
-
-func.func @map_rows_c2(%q: tensor<1x4x4xf32>) {
-  // expected-error @+1 {{(map_rows_c2) the block takes b, h and i0, all index, then a !tile.view of each result's type}}
-  %o = fa.map_rows @f over(%q) rows(4) : tensor<1x4x4xf32> -> tensor<1x4x4xf32> {
-  ^bb0(%b: index, %h: index, %i: index, %x: tensor<1x4x4xf32>):
-  }
-  return
-}
-
-// -----
-
-func.func @map_rows_negative(%q: tensor<1x4x4xf32>) {
-  // expected-error @+1 {{rows must be positive, got 0}}
-  fa.map_rows @f over(%q) rows(0) : tensor<1x4x4xf32> -> () {
-  ^bb0(%b: index, %h: index, %i: index):
-  }
-  return
-}
-
-// -----
-
 func.func @sugar_window_bare(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
   // expected-error @+1 {{window is written window<left, right>, sizes from 0 or -1 for an unbounded side}}
   %o = fa.attention query(%q) key(%k) value(%v) with [window]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_window_one(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{window is written window<left, right>, sizes from 0 or -1 for an unbounded side}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [window<3>]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_window_names(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{window is written window<left, right>, sizes from 0 or -1 for an unbounded side}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [window<a, b>]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_softcap_nan(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{softcap is written softcap<c>, c a number from 1e-37 to 1e37 with a decimal point, such as softcap<50.0>}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [softcap<nan>]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_softcap_bits(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{softcap is written softcap<c>, c a number from 1e-37 to 1e37 with a decimal point, such as softcap<50.0>}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [softcap<0x7F800000>]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_softcap_integer(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{softcap is written softcap<c>, c a number from 1e-37 to 1e37 with a decimal point, such as softcap<50.0>}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [softcap<50>]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_number(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c11) dropout is written dropout(%p, %seed, %offset), values of f32, i64 and i64}}
+  %o = fa.attention query(%q) key(%k) value(%v) dropout(1.5)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_bare(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
+  // expected-error @+1 {{(attention_c11) dropout is written dropout(%p, %seed, %offset), values of f32, i64 and i64}}
+  %o = fa.attention query(%q) key(%k) value(%v) dropout
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return
 }

@@ -61,33 +61,115 @@ func.func @standard(%q: tensor<?x8x?x64xf32>, %p: f32, %seed: i64) -> (tensor<?x
   return %o, %o1 : tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>
 }
 
-// CHECK-LABEL: func.func @map_rows
-// CHECK: fa.map_rows @copy over(%{{.*}}) rows(64) : tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32> {
+// CHECK-LABEL: func.func @map_blocks
+// CHECK-SAME: %[[SCORES:[a-z0-9]+]]: tensor<?x?xf32, #fa.axes<rows, keys>>
+// CHECK: fa.map_blocks @copy over(%{{.*}}) axes(b, h, rows by 64) : tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32> {
 // CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: !tile.view<?x8x?x64xf32>):
 // CHECK-NOT: fa.yield
-// CHECK: fa.map_rows @untiled over(%{{.*}}) rows(?) : tensor<?x8x?x64xf32> -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+// CHECK: fa.map_blocks @untiled over(%{{.*}}) axes(b, h, rows by ?) : tensor<?x8x?x64xf32> -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
 // CHECK: fa.tile_size rows
 // CHECK: fa.tile_size keys
-// CHECK: fa.apply_mask %{{.*}} at(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) lengths(%{{.*}}, %{{.*}}) {
-// CHECK: fa.apply_score %{{.*}} at(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) lengths(%{{.*}}, %{{.*}}) captures(%{{.*}} : tensor<?xf32>) {
+// CHECK: fa.apply_mask %[[SCORES]] at(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) lengths(%{{.*}}, %{{.*}}) hidden(0xFF800000) {
+// CHECK: fa.apply %{{.*}} at(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) lengths(%{{.*}}, %{{.*}}) captures(%{{.*}} : tensor<?xf32>) {
 // CHECK: math.tanh
-func.func @map_rows(%q: tensor<?x8x?x64xf32>, %scores: tensor<?x?xf32>, %table: tensor<?xf32>) -> tensor<?x8x?x64xf32> {
+// CHECK: } : tensor<?x?xf32, #fa.axes<rows, keys>> -> tensor<?x?xf32, #fa.axes<rows, keys>>
+func.func @map_blocks(%q: tensor<?x8x?x64xf32>, %scores: tensor<?x?xf32, #fa.axes<rows, keys>>, %table: tensor<?xf32>) -> tensor<?x8x?x64xf32> {
   %c0 = arith.constant 0 : index
-  %o = fa.map_rows @copy over(%q) rows(64) : tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32> {
+  %o = fa.map_blocks @copy over(%q) axes(b, h, rows by 64) : tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32> {
   ^bb0(%b: index, %h: index, %i: index, %view: !tile.view<?x8x?x64xf32>):
     %t = tile.load %q[%b, %h, %i, %c0] dims [2, 3] : tensor<?x8x?x64xf32> -> tensor<64x64xf32>
     tile.store %t, %view[%b, %h, %i, %c0] dims [2, 3] : tensor<64x64xf32>, !tile.view<?x8x?x64xf32>
   }
-  %o1, %lse = fa.map_rows @untiled over(%q) rows(?) : tensor<?x8x?x64xf32> -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  %o1, %lse = fa.map_blocks @untiled over(%q) axes(b, h, rows) : tensor<?x8x?x64xf32> -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
   ^bb0(%b: index, %h: index, %i: index, %view: !tile.view<?x8x?x64xf32>, %lses: !tile.view<?x8x?xf32>):
     %m = fa.tile_size rows
     %n = fa.tile_size keys
-    %x = fa.apply_mask %scores at(%b, %h, %i, %c0) lengths(%m, %n) {} : tensor<?x?xf32>
-    %y = fa.apply_score %x at(%b, %h, %i, %c0) lengths(%m, %n) captures(%table : tensor<?xf32>) {
+    %x = fa.apply_mask %scores at(%b, %h, %i, %c0) lengths(%m, %n) hidden(0xFF800000) {} : tensor<?x?xf32, #fa.axes<rows, keys>>
+    %y = fa.apply %x at(%b, %h, %i, %c0) lengths(%m, %n) captures(%table : tensor<?xf32>) {
     ^bb0(%v: f32, %b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index, %t0: tensor<?xf32>):
       %t = math.tanh %v : f32
       fa.yield %t : f32
-    } : tensor<?x?xf32>
+    } : tensor<?x?xf32, #fa.axes<rows, keys>> -> tensor<?x?xf32, #fa.axes<rows, keys>>
   }
   return %o : tensor<?x8x?x64xf32>
+}
+
+// Blocks of keys, whose tiles of pairs run along keys first; of pairs, with two ranges; of no index at all.
+// CHECK-LABEL: func.func @other_blocks
+// CHECK: fa.map_blocks @keys over(%{{.*}}) axes(b, hk, keys by ?) : tensor<?x2x?x64xf32> -> tensor<?x2x?xf32> {
+// CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %[[J:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: !tile.view<?x2x?xf32>):
+// CHECK: %[[M:.*]]:2 = fa.apply_mask %{{.*}}, %{{.*}} at(%{{.*}}, %{{.*}}, %{{.*}}, %[[J]]) lengths(%{{.*}}, %{{.*}}) hidden(0.000000e+00) within_rows transposed {
+// CHECK: } : tensor<?x?xf32, #fa.axes<keys, rows>>, tensor<?x?xf32, #fa.axes<keys, rows>>
+// CHECK: %{{.*}}:2 = fa.apply %[[M]]#0, %[[M]]#0 at(%{{.*}}, %{{.*}}, %{{.*}}, %[[J]]) lengths(%{{.*}}, %{{.*}}) transposed {
+// CHECK: } : tensor<?x?xf32, #fa.axes<keys, rows>>, tensor<?x?xf32, #fa.axes<keys, rows>> -> tensor<?x?xf32, #fa.axes<keys, rows>>, tensor<?x?xf32, #fa.axes<keys, rows>>
+// CHECK: fa.map_blocks @pairs over(%{{.*}}, %{{.*}}) axes(h, rows by 32, keys by 16) : tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32> -> tensor<8x?x?xf32> {
+// CHECK: fa.map_blocks @heads over(%{{.*}}) axes(h by 8) : tensor<?x8x?x64xf32> -> tensor<8xf32> attributes {note = "kept"} {
+// CHECK: fa.map_blocks @one over(%{{.*}}) axes() : tensor<?x8x?x64xf32> -> tensor<1xf32> {
+// CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: !tile.view<1xf32>):
+func.func @other_blocks(%q: tensor<?x8x?x64xf32>, %k: tensor<?x2x?x64xf32>, %x: tensor<?x?xf32, #fa.axes<keys, rows>>,
+                        %y: tensor<?x?xf32, #fa.axes<keys, rows>>, %n: index) {
+  %dk = fa.map_blocks @keys over(%k) axes(b, hk, keys by ?) : tensor<?x2x?x64xf32> -> tensor<?x2x?xf32> {
+  ^bb0(%b: index, %hk: index, %j: index, %view: !tile.view<?x2x?xf32>):
+    %m:2 = fa.apply_mask %x, %y at(%b, %hk, %n, %j) lengths(%n, %n) hidden(0.0) within_rows transposed {}
+      : tensor<?x?xf32, #fa.axes<keys, rows>>, tensor<?x?xf32, #fa.axes<keys, rows>>
+    %z:2 = fa.apply %m#0, %m#0 at(%b, %hk, %n, %j) lengths(%n, %n) transposed {
+    ^bb0(%v: f32, %w: f32, %b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index):
+      %s = arith.addf %v, %w : f32
+      fa.yield %s, %w : f32, f32
+    } : tensor<?x?xf32, #fa.axes<keys, rows>>, tensor<?x?xf32, #fa.axes<keys, rows>>
+      -> tensor<?x?xf32, #fa.axes<keys, rows>>, tensor<?x?xf32, #fa.axes<keys, rows>>
+  }
+  %bias = fa.map_blocks @pairs over(%q, %k) axes(h, rows by 32, keys by 16) : tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32> -> tensor<8x?x?xf32> {
+  ^bb0(%h: index, %i: index, %j: index, %view: !tile.view<8x?x?xf32>):
+  }
+  %heads = fa.map_blocks @heads over(%q) axes(h by 8) : tensor<?x8x?x64xf32> -> tensor<8xf32> attributes {note = "kept"} {
+  ^bb0(%h: index, %view: !tile.view<8xf32>):
+  }
+  %one = fa.map_blocks @one over(%q) axes() : tensor<?x8x?x64xf32> -> tensor<1xf32> {
+  ^bb0(%view: !tile.view<1xf32>):
+  }
+  return
+}
+
+// CHECK-LABEL: func.func private @axes
+// CHECK-SAME: tensor<?x64xbf16, #fa.axes<rows>>, %{{.*}}: tensor<?x?xi1, #fa.axes<keys, rows>>, %{{.*}}: tensor<?x?x?xf32, #fa.axes<b, h, hk>>, %{{.*}}: !tile.reference<?xf32, #fa.axes<rows>>
+func.func private @axes(%a: tensor<?x64xbf16, #fa.axes<rows>>, %b: tensor<?x?xi1, #fa.axes<keys, rows>>,
+                        %c: tensor<?x?x?xf32, #fa.axes<b, h, hk>>, %d: !tile.reference<?xf32, #fa.axes<rows>>) {
+  return
+}
+
+// CHECK-LABEL: func.func @pairwise
+// CHECK: fa.pairwise rows(%{{.*}}, %{{.*}}) columns(%{{.*}}, %{{.*}}) captures(%{{.*}}) dropout(%{{.*}}, %{{.*}}, %{{.*}}) precision(ieee) mask {
+// CHECK: fa.yield %{{.*}} : i1
+// CHECK: } weights {
+// CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: f32, %{{[a-z0-9]+}}: f32, %[[KEEP:[a-z0-9]+]]: f32, %{{[a-z0-9]+}}: index,
+// CHECK: fa.yield %{{.*}}, %[[KEEP]] : f32, f32
+// CHECK: } sums [#fa.sum<0[b, h, rows] times 1 factor 1.250000e-01 : f64>, #fa.sum<1[b, hk, keys] times 0>, #fa.sum<0[h, keys]>, #fa.sum<1>] {test.note = "kept"} : (
+// CHECK: %[[Z:.*]] = fa.pairwise rows(%{{.*}}) columns(%{{.*}}) captures() dropout() mask {
+// CHECK-NEXT: } weights {
+// CHECK: fa.sum %[[Z]] of <b, h, keys> to <b, keys> : tensor<?x8x?xf32> -> tensor<?x?xbf16>
+// CHECK: fa.sum %[[Z]] of <b, h, keys> : tensor<?x8x?xf32> -> tensor<1xf32>
+func.func @pairwise(%q: tensor<?x8x?x64xf32>, %do: tensor<?x8x?x32xf32>, %k: tensor<?x2x?x64xf32>, %v: tensor<?x2x?x32xf32>,
+                    %lse: tensor<?x8x?xf32>, %p: f32, %seed: i64) {
+  %dq, %dk, %x, %y = fa.pairwise rows(%q, %do) columns(%k, %v) captures(%lse) dropout(%p, %seed, %seed) precision(ieee)
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %l: tensor<?x8x?xf32>):
+      %seen = arith.cmpi sle, %j, %i : index
+      fa.yield %seen : i1
+    } weights {
+    ^bb0(%s: f32, %dp: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %l: tensor<?x8x?xf32>):
+      %row = tensor.extract %l[%b, %h, %i] : tensor<?x8x?xf32>
+      %w = arith.subf %s, %row : f32
+      fa.yield %w, %keep : f32, f32
+    } sums [#fa.sum<0 [b, h, rows] times 1 factor 0.125 : f64>, #fa.sum<1 [b, hk, keys] times 0>, #fa.sum<0 [h, keys]>, #fa.sum<1>]
+    {test.note = "kept"}
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x32xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x32xf32>, tensor<?x8x?xf32>, f32, i64, i64)
+      -> (tensor<?x8x?x32xf32>, tensor<?x2x?x64xf32>, tensor<8x?xf32>, tensor<1xf32>)
+  %z = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      fa.yield %s : f32
+    } sums [#fa.sum<0 [b, h, keys]>] : (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>) -> tensor<?x8x?xf32>
+  %0 = fa.sum %z of <b, h, keys> to <b, keys> : tensor<?x8x?xf32> -> tensor<?x?xbf16>
+  %1 = fa.sum %z of <b, h, keys> : tensor<?x8x?xf32> -> tensor<1xf32>
+  return
 }

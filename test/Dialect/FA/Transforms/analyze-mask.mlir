@@ -1,7 +1,7 @@
 // RUN: fa-opt %s -fa-rewrite-online-softmax -fa-analyze-mask --remarks -cse -split-input-file -verify-diagnostics | FileCheck %s
 
 // Bottom-right causal: up to the last row's diagonal, masked past the first's.
-// CHECK-LABEL: fa.map_rows @causal
+// CHECK-LABEL: fa.map_blocks @causal
 // CHECK-DAG:     %[[SQ:.*]] = tensor.dim %arg0
 // CHECK-DAG:     %[[SK:.*]] = tensor.dim %arg1
 // CHECK-DAG:     %[[N:.*]] = fa.tile_size keys
@@ -40,7 +40,7 @@ func.func @causal(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64x
 // -----
 
 // No mask: only the tile that reaches past the keys is masked.
-// CHECK-LABEL: fa.map_rows @plain
+// CHECK-LABEL: fa.map_blocks @plain
 // CHECK:         %[[SK:.*]] = tensor.dim %arg1
 // CHECK:         scf.for %[[J:.*]] = %c0 to %[[SK]]
 // CHECK-NEXT:      %[[END:.*]] = arith.addi %[[J]]
@@ -56,7 +56,7 @@ func.func @plain(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf
 // -----
 
 // A window has a first tile too, a multiple of the tile's size.
-// CHECK-LABEL: fa.map_rows @window
+// CHECK-LABEL: fa.map_blocks @window
 // CHECK:         %[[N:.*]] = fa.tile_size keys
 // CHECK:         %[[SOME:.*]] = arith.cmpi slt, %[[LO:.*]], %[[MOST:.*]] : index
 // CHECK-NEXT:    %[[HI:.*]] = arith.select %[[SOME]], %[[MOST]], %c0
@@ -73,7 +73,7 @@ func.func @window(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64x
 // -----
 
 // A prefix's length is loaded once, before the loop.
-// CHECK-LABEL: fa.map_rows @prefix
+// CHECK-LABEL: fa.map_blocks @prefix
 // CHECK:         %[[LENGTH:.*]] = tile.load %{{.*}}[%{{.*}}] : tensor<?xi32> -> i32
 // CHECK-NEXT:    %[[PREFIX:.*]] = arith.index_cast %[[LENGTH]] : i32 to index
 // CHECK:         %[[MOST:.*]] = arith.maxsi {{.*}}%[[PREFIX]]
@@ -90,7 +90,7 @@ func.func @prefix(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64x
 // -----
 
 // Every second block of keys: tiles are tested before anything is loaded.
-// CHECK-LABEL: fa.map_rows @blocks
+// CHECK-LABEL: fa.map_blocks @blocks
 // CHECK:         scf.for %{{.*}} iter_args(%[[O:.*]] = %{{.*}}, %[[M:.*]] = %{{.*}}, %[[L:.*]] = %{{[^)]*}})
 // CHECK-NOT:       tile.load
 // CHECK:           %[[R:.*]]:3 = scf.if
@@ -116,7 +116,7 @@ func.func @blocks(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64x
 // -----
 
 // Documents are not known over a tile; what is ANDed still bounds the loop.
-// CHECK-LABEL: fa.map_rows @document
+// CHECK-LABEL: fa.map_blocks @document
 // CHECK:         scf.for %{{.*}} = %c0 to %{{[0-9]+}} step
 // CHECK-NOT:       scf.if
 // CHECK:           fa.apply_mask

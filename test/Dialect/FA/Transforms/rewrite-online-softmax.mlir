@@ -7,14 +7,14 @@
 // CHECK-LABEL: func.func @plain
 // CHECK-SAME:    {fa.dims = ["B", "Hq", "Sq", "D"], fa.name = "q"}
 // CHECK-SAME:    -> (tensor<?x8x?x64xf32> {fa.dims = ["B", "Hq", "Sq", "Dv"]}, tensor<?x8x?xf32> {fa.dims = ["B", "Hq", "Sq"]})
-// CHECK:         fa.map_rows @plain over(%{{.*}}) rows(?)
-// CHECK:           %[[Q:.*]] = tile.load %{{.*}} dims [2, 3] : tensor<?x8x?x64xf32> -> tensor<?x64xf32>
-// CHECK:           %[[R0:.*]] = tile.reference : <?xf32>
+// CHECK:         fa.map_blocks @plain over(%{{.*}}) axes(b, h, rows by ?)
+// CHECK:           %[[Q:.*]] = tile.load %{{.*}} dims [2, 3] : tensor<?x8x?x64xf32> -> tensor<?x64xf32, #fa.axes<rows>>
+// CHECK:           %[[R0:.*]] = tile.reference : <?xf32, #fa.axes<rows>>
 // CHECK:           %[[E:.*]]:3 = scf.for %[[J:.*]] = %{{.*}} iter_args(%[[O:.*]] = %{{.*}}, %[[R:.*]] = %[[R0]], %[[L:.*]] = %{{.*}})
 // CHECK:             %[[S:.*]] = tile.dot %[[Q]], %{{.*}} transpose_b precision(tf32x3)
-// CHECK:             %[[MASKED:.*]] = fa.apply_mask %[[S]] at(%{{.*}}, %{{.*}}, %{{.*}}, %[[J]])
-// CHECK:             %[[NEWR:.*]], %[[P:.*]], %[[F:.*]], %{{.*}} = tile.stabilize %[[MASKED]], %[[R]] scale(0.180336{{.*}}) dim(1) : tensor<?x?xf32>, <?xf32>
-// CHECK:             %[[LF:.*]] = tile.rescale %[[L]], %[[F]] : tensor<?xf32>, tensor<?xf32>
+// CHECK:             %[[MASKED:.*]] = fa.apply_mask %[[S]] at(%{{.*}}, %{{.*}}, %{{.*}}, %[[J]]) lengths(%{{.*}}, %{{.*}}) hidden(0xFF800000) {
+// CHECK:             %[[NEWR:.*]], %[[P:.*]], %[[F:.*]], %{{.*}} = tile.stabilize %[[MASKED]], %[[R]] scale(0.180336{{.*}}) dim(1) : tensor<?x?xf32, #fa.axes<rows, keys>>, <?xf32, #fa.axes<rows>>
+// CHECK:             %[[LF:.*]] = tile.rescale %[[L]], %[[F]] : tensor<?xf32, #fa.axes<rows>>, tensor<?xf32, #fa.axes<rows>>
 // CHECK:             %[[NEWL:.*]] = tile.reduce addf %[[P]] init %[[LF]] dim 1
 // CHECK:             %[[OF:.*]] = tile.rescale %[[O]], %[[F]] dim(1)
 // CHECK:             %[[NEWO:.*]] = tile.dot %[[P]], %{{.*}}, %[[OF]] precision(tf32x3)
@@ -42,17 +42,17 @@ func.func @plain(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf
 // CHECK:         %[[C:.*]] = arith.constant 5.000000e-03 : f32
 // CHECK:         %[[SCALE:.*]] = tile.broadcast %[[C]]
 // CHECK:         %[[SCALED:.*]] = arith.mulf %[[S]], %[[SCALE]]
-// CHECK:         %[[X:.*]] = fa.apply_score %[[SCALED]]
+// CHECK:         %[[X:.*]] = fa.apply %[[SCALED]]
 // CHECK-NOT:       arith.mulf
 // CHECK:         fa.apply_mask %[[X]]
 // CHECK:         tile.stabilize %{{.*}}, %{{.*}} scale(2.885390e+01) dim(1)
 // LAST-LABEL: func.func @bf16
-// LAST:         fa.apply_score
+// LAST:         fa.apply
 // LAST:           math.tanh
 // LAST:           arith.mulf
 // LAST:         fa.apply_mask
-// CHECK:         arith.truncf %{{.*}} : tensor<?x?xf32> to tensor<?x?xbf16>
-// CHECK:         arith.truncf %{{.*}} : tensor<?x64xf32> to tensor<?x64xbf16>
+// CHECK:         arith.truncf %{{.*}} : tensor<?x?xf32, #fa.axes<rows, keys>> to tensor<?x?xbf16, #fa.axes<rows, keys>>
+// CHECK:         arith.truncf %{{.*}} : tensor<?x64xf32, #fa.axes<rows>> to tensor<?x64xbf16, #fa.axes<rows>>
 // CHECK-NOT:     math.log2
 func.func @bf16(%q: tensor<?x8x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tensor<?x2x?x64xbf16>) -> tensor<?x8x?x64xbf16> {
   %o = fa.attention query(%q) key(%k) value(%v) with [softcap<20.0>] scale(0.1)
@@ -66,7 +66,7 @@ func.func @bf16(%q: tensor<?x8x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tensor
 
 // CHECK-LABEL: func.func @scaled
 // CHECK:         %[[S:.*]] = tile.dot
-// CHECK-NOT:     fa.apply_score
+// CHECK-NOT:     fa.apply 
 // CHECK:         fa.apply_mask %[[S]]
 func.func @scaled(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {
   %o = fa.attention query(%q) key(%k) value(%v)
@@ -82,7 +82,7 @@ func.func @scaled(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor
 // CHECK-LABEL: func.func @negative
 // CHECK:         %[[S:.*]] = tile.dot
 // CHECK:         arith.constant -5.000000e-01 : f32
-// CHECK:         %[[X:.*]] = fa.apply_score
+// CHECK:         %[[X:.*]] = fa.apply
 // CHECK:           math.absf
 // CHECK:           arith.mulf
 func.func @negative(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32> {

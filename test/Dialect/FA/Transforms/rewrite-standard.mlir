@@ -8,9 +8,9 @@
 // CHECK:         return %[[O]], %[[LSE]]
 
 // TILED-LABEL: func.func @f
-// TILED:         %[[S:.*]] = fa.map_rows @f_scores over({{.*}}) rows(64) : tensor<?x8x?x64xbf16> -> tensor<?x8x?x?xf32>
-// TILED:         %[[P:.*]]:2 = fa.map_rows @f_softmax over(%[[S]])
-// TILED:         %[[O:.*]] = fa.map_rows @f_weighted_sum over(%[[P]]#0)
+// TILED:         %[[S:.*]] = fa.map_blocks @f_scores over({{.*}}) axes(b, h, rows by 64) : tensor<?x8x?x64xbf16> -> tensor<?x8x?x?xf32>
+// TILED:         %[[P:.*]]:2 = fa.map_blocks @f_softmax over(%[[S]])
+// TILED:         %[[O:.*]] = fa.map_blocks @f_weighted_sum over(%[[P]]#0)
 // TILED:         return %[[O]], %[[P]]#1
 func.func @f(%q: tensor<?x8x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tensor<?x2x?x64xbf16>)
     -> (tensor<?x8x?x64xbf16>, tensor<?x8x?xf32>) {

@@ -1,18 +1,18 @@
 // Options outside of what a pass can do are errors of the program, whatever stands in it.
 // RUN: not fa-opt %s --tile-rescale-lazily=slack-f16=inf 2>&1 | FileCheck %s --check-prefix=INF
-// INF: error: slack-f16 must be from 0 to 15 where products take f16, got {{[iI]}}
+// INF: error: slack-f16 must be from 0 to 8 where products take f16, got {{[iI]}}
 // RUN: not fa-opt %s --tile-rescale-lazily=slack-f16=nan 2>&1 | FileCheck %s --check-prefix=NAN
-// NAN: error: slack-f16 must be from 0 to 15 where products take f16, got {{-?[nN]}}
+// NAN: error: slack-f16 must be from 0 to 8 where products take f16, got {{-?[nN]}}
 // RUN: not fa-opt %s --tile-rescale-lazily=slack-f16=-1.0 2>&1 | FileCheck %s --check-prefix=BELOW
-// BELOW: error: slack-f16 must be from 0 to 15 where products take f16, got -1.00
+// BELOW: error: slack-f16 must be from 0 to 8 where products take f16, got -1.00
 // RUN: not fa-opt %s --tile-rescale-lazily=slack-f16=15.5 2>&1 | FileCheck %s --check-prefix=ABOVE
-// ABOVE: error: slack-f16 must be from 0 to 15 where products take f16, got 15.50
-// RUN: fa-opt %s --tile-rescale-lazily=slack-f16=15.0
+// ABOVE: error: slack-f16 must be from 0 to 8 where products take f16, got 15.50
+// RUN: fa-opt %s --tile-rescale-lazily=slack-f16=8.0
 // RUN: sed s/f16/bf16/g %s | not fa-opt - --tile-rescale-lazily=slack=65.0 2>&1 | FileCheck %s --check-prefix=MOST
 // RUN: sed s/f16/bf16/g %s | not fa-opt - --tile-rescale-lazily=slack-f16=16.0 2>&1 | FileCheck %s --check-prefix=UNUSED
-// UNUSED: error: slack-f16 must be from 0 to 15 where products take f16, got 16.00
-// MOST: error: slack must be from 0 to 64, got 65.00
-// RUN: sed s/f16/bf16/g %s | fa-opt - --tile-rescale-lazily=slack=64.0
+// UNUSED: error: slack-f16 must be from 0 to 8 where products take f16, got 16.00
+// MOST: error: slack must be from 0 to 32, got 65.00
+// RUN: sed s/f16/bf16/g %s | fa-opt - --tile-rescale-lazily=slack=32.0
 // RUN: not fa-opt %s --tile-rescale-lazily=bytes=-2 2>&1 | FileCheck %s --check-prefix=BYTES
 // RUN: not fa-opt %s --tile-defer-row-sum-reduction=bytes=-2 2>&1 | FileCheck %s --check-prefix=BYTES
 // RUN: not fa-opt %s --tile-fold-scale=bytes=-2 2>&1 | FileCheck %s --check-prefix=BYTES

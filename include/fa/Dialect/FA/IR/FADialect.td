@@ -17,7 +17,7 @@ def FA_Dialect : Dialect {
   let description = [{
     `fa.attention` describes attention with a mask, a score modification and
     dropout. The passes of this dialect rewrite it to a recurrence over tiles
-    of keys (`fa.map_rows` holding `scf`, `arith`, `math` and the pure-value
+    of keys (`fa.map_blocks` holding `scf`, `arith`, `math` and the pure-value
     ops of `tile`), which `convert-fa-to-tile` turns into kernels.
     `docs/semantics.md` fixes what each construct means.
   }];
@@ -40,10 +40,11 @@ def FA_Dialect : Dialect {
     /// On an argument or result of an entry: a name for each of its sizes, out
     /// of B, Hq, Hk, Sq, Sk, D, Dv or the user's own; sizes of one name agree.
     static constexpr llvm::StringLiteral kDimsAttr = "fa.dims";
-    /// On a fa.map_rows whose results have a column per key: the number of the
-    /// entry's argument that has the keys, as its dimension 2.
-    static constexpr llvm::StringLiteral kColumnsAttr = "fa.columns";
-    /// On an entry: {rows, keys, warps, pad}, the sizes of its tiles as a target
+    /// On a fa.map_blocks or fa.sum: for each result, pairs of an argument of the entry and a
+    /// dimension of it, one for each dimension of the result, which has that size. A
+    /// result that the entry does not return is allocated by them.
+    static constexpr llvm::StringLiteral kSizesAttr = "fa.sizes";
+    /// On an entry, or a fa.map_blocks, which comes first: {rows, keys, warps, pad}, the sizes of its tiles as a target
     /// chose them: query rows, keys, warps that share a tile, and what head
     /// dimensions are rounded up to a multiple of; with band_keys, the keys where a
     /// mask bounds them on both sides.

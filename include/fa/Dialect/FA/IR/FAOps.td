@@ -12,6 +12,7 @@ include "fa/Dialect/FA/IR/FADialect.td"
 include "fa/Dialect/FA/IR/FAAttrs.td"
 include "fa/Dialect/Tile/IR/TileAttrs.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/OpBase.td"
 
@@ -105,8 +106,8 @@ def FA_AttentionOp : FA_Op<"attention", [
 def FA_YieldOp : FA_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let summary = "ends a region of the fa dialect";
   let description = [{
-    Yields the value of a mask (i1) or score (f32) region; ends the
-    region of `fa.map_rows` without a value.
+    Yields the values of a region: i1 of a mask, f32 of a score or of weights; ends the
+    region of `fa.map_blocks` without a value.
 
     Created with its parent and removed with it.
 
@@ -197,57 +198,156 @@ def FA_WeightedSumOp : FA_Op<"weighted_sum", [Pure]> {
   }];
 }
 
-//===----------------------------------------------------------------------===//
-// One block of query rows
-//===----------------------------------------------------------------------===//
-
-def FA_MapRowsOp : FA_Op<"map_rows", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
-  let summary = "computes results block of query rows by block of query rows";
+def FA_PairwiseOp : FA_Op<"pairwise", [Pure, IsolatedFromAbove, AttrSizedOperandSegments]> {
+  let summary = "sums of weights over pairs of a row and a key";
   let description = [{
-    Runs its region once for every batch b, query head h and block of
-    consecutive query rows starting at i0, a multiple of the block's size;
-    `over` (B x Hq x Sq x ..., any type) gives the ranges. The region stores
-    to the views it gets of the results, each element once (`tile.store` drops
-    what is out of range); work tiles are independent and run in any order.
-    `kernel` names the kernel that it becomes.
+    For every batch b, query head h, row i and key j, with hk = h / (Hq / Hk):
 
-    Before `fa-tile-attention` the sizes of the blocks are not chosen: `rows`
-    is `?`, and `?` in the type of a tile stands for them (dimension 0 for
-    rows, except of tiles loaded along the keys; dimension 1 for keys).
+        dot[n] = dot(rows[n][b,h,i,:], columns[n][b,hk,j,:])
+        weight = weights(dot..., keep, b, h, i, j, sq, sk, captures...)   where mask(b, h, i, j, ...)
+                 0                                                       elsewhere
+
+    `keep` is that of `fa.attention`: 0 or 1 / (1 - round(256 p) / 256) with dropout, else 1. Each
+    result is a sum of one of the weights (`sums`, see `#fa.sum`). Nothing of size Sq x Sk is
+    stored, unless a result has both indices. The mask region, its positions and the captures are
+    those of `fa.attention`; an empty one hides nothing. A hidden pair adds exactly 0.
+
+    Gradients of attention are such sums (`fa-generate-backward`), and so are theirs: the op is
+    closed under differentiation (`docs/gradients.md`).
 
     Constraints:
-    - (C1) `over` has rank 3 or more.
-    - (C2) The block arguments are b, h, i0, all index, then a view of each result's type.
+    - (C1) There are as many row operands as column operands, one at least, of rank 4 and one
+      element type, f16, bf16 or f32; a pair has one static head dimension, 1 to 256.
+      Precision other than the default needs f32.
+    - (C2) Row operands agree in B, Hq, Sq, column operands in B, Hk, Sk; Hq is a multiple of Hk.
+    - (C3) The mask region is that of `fa.attention`; the weights region takes an f32 for each dot
+      and one for keep, then b, h, i, j, sq, sk and the captures, and yields f32 only.
+    - (C4) There is a sum for each result; `weight` and `times` number what there is. A sum with
+      `times` has the axes [b, h, rows] or [b, hk, keys], one without has distinct ones of
+      b, h, rows, keys, and `one` any number of times.
+    - (C5) A result has the size of each axis, and with `times` a last one, the vector's; without
+      any it has one element. It is of floats.
+    - (C6) Dropout takes p : f32, seed : i64 and offset : i64 together.
+    - (C7) Captures, and what regions hold, are as in `fa.attention`.
 
-    Created by `fa-rewrite-online-softmax` and `fa-tile-attention`, removed by
+    Created by `fa-generate-backward`, removed by `fa-rewrite-pairwise`.
+
+    Example:
+
+    ```mlir
+    %dq = fa.pairwise rows(%q, %do) columns(%k, %v) captures(%lse, %delta) dropout()
+        mask {} weights {
+    ^bb0(%s: f32, %dp: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index,
+         %sk: index, %lses: tensor<?x?x?xf32>, %deltas: tensor<?x?x?xf32>):
+      ...
+      fa.yield %ds : f32
+    } sums [#fa.sum<0 [b, h, rows] times 0>] : (...) -> tensor<?x8x?x64xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$rows, Variadic<AnyRankedTensor>:$columns,
+    Variadic<AnyType>:$captures, Variadic<AnyType>:$dropout,
+    TypedArrayAttrBase<FA_SumAttr, "sums of weights">:$sums,
+    DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::tf32x3">:$precision);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region AnyRegion:$mask, AnyRegion:$weights);
+  let assemblyFormat = [{
+    `rows` `(` $rows `)` `columns` `(` $columns `)` `captures` `(` $captures `)` `dropout` `(` $dropout `)`
+    (`precision` `(` custom<Bare>($precision)^ `)`)? `mask` $mask `weights` $weights
+    `sums` $sums attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    bool hasDropout() { return !getDropout().empty(); }
+    /// Return the sum that a result is.
+    SumAttr getSum(unsigned result) { return ::llvm::cast<SumAttr>(getSums()[result]); }
+  }];
+}
+
+def FA_SumOp : FA_Op<"sum", [Pure]> {
+  let summary = "the sum of a tensor over some of its dimensions";
+  let description = [{
+    result[kept indices] = sum of the input over its other indices, in f32, in one order
+    whatever the machine. The input has the axes `of`, the result those of `to`.
+
+    Constraints:
+    - (C1) The input is f32 and has the axes b, h and rows, or b, h and keys.
+    - (C2) The result has the sizes of some of these, not of all, and `one` any number of times,
+      and is of floats; without any it has one element.
+
+    Created by `fa-rewrite-pairwise` for sums that several blocks add to; removed by `fa-tile-attention`.
+
+    Example:
+
+    ```mlir
+    %s = fa.sum %parts of <b, h, keys> to <h> : tensor<?x8x?xf32> -> tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, FA_AxesAttr:$of, OptionalAttr<FA_AxesAttr>:$to);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `of` $of (`to` $to^)? attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Return the axes of the result.
+    ArrayRef<Axis> getKept() { return getTo() ? getTo()->getAxes() : ArrayRef<Axis>(); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+def FA_MapBlocksOp : FA_Op<"map_blocks", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "computes results block by block";
+  let description = [{
+    Runs its region once for every block of the indices that `axes` names: consecutive
+    indices, one where the axis has no size, that start at a multiple of the block's size.
+    `over` gives their ranges: tensors of B x H x S x ..., the first one those of b, h and rows, the
+    last one those of hk and keys. The region stores to the views it gets of the
+    results, each element once (`tile.store` drops what is out of range); work tiles are
+    independent and run in any order. `kernel` names the kernel that it becomes.
+
+    Before `fa-tile-attention` the sizes of blocks are not chosen: they are `?`, as those of
+    the tiles in the region, whose types say the axis that each `?` stands for (`#fa.axes`).
+
+    Constraints:
+    - (C1) `over` are one or two tensors of rank 3 or more; `axes` are distinct, three at most;
+      `blocks` has a size for each.
+    - (C2) The block arguments are an index for each axis, where the block begins, then a view
+      of each result's type.
+
+    Created by the rewrites of attention and `fa-tile-attention`, removed by
     `convert-fa-to-tile`.
 
     Example:
 
     ```mlir
-    %o = fa.map_rows @copy over(%q) rows(64) : tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32> {
+    %o = fa.map_blocks @copy over(%q) axes(b, h, rows by 64) : tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32> {
     ^bb0(%b: index, %h: index, %i: index, %view: !tile.view<?x8x?x64xf32>):
       %t = tile.load %q[%b, %h, %i, %c0] dims [2, 3] : tensor<?x8x?x64xf32> -> tensor<64x64xf32>
       tile.store %t, %view[%b, %h, %i, %c0] dims [2, 3] : tensor<64x64xf32>, !tile.view<?x8x?x64xf32>
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$kernel, AnyRankedTensor:$over, I64Attr:$rows);
+  let arguments = (ins SymbolNameAttr:$kernel, Variadic<AnyRankedTensor>:$over,
+    TypedArrayAttrBase<FA_AxisAttr, "axes">:$axes, DenseI64ArrayAttr:$blocks);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$bodyRegion);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let skipDefaultBuilders = 1;
   let builders = [
-    OpBuilder<(ins "StringRef":$kernel, "Value":$over, "int64_t":$rows, "TypeRange":$results)>];
+    OpBuilder<(ins "StringRef":$kernel, "ValueRange":$over, "ArrayRef<Axis>":$axes, "TypeRange":$results)>];
   let extraClassDeclaration = [{
-    Value getBatch() { return getBody()->getArgument(0); }
-    Value getHead() { return getBody()->getArgument(1); }
-    /// The first query row of the block.
-    Value getRow() { return getBody()->getArgument(2); }
-    /// The view to store result `i` to.
-    Value getResultView(unsigned i) { return getBody()->getArgument(3 + i); }
-    bool isTiled() { return !ShapedType::isDynamic(static_cast<int64_t>(getRows())); }
+    unsigned getNumAxes() { return getAxes().size(); }
+    Axis getAxis(unsigned i) { return ::llvm::cast<AxisAttr>(getAxes()[i]).getValue(); }
+    /// Return the tensor and the dimension of it that give the range of axis `i`.
+    std::pair<Value, int64_t> getRange(unsigned i);
+    /// Return where the block begins along an axis, null where it is none of the op's.
+    Value getFirst(Axis axis);
+    /// Return the view to store result `i` to.
+    Value getResultView(unsigned i) { return getBody()->getArgument(getNumAxes() + i); }
+    bool isTiled() { return !ShapedType::isDynamicShape(getBlocks()); }
   }];
 }
 
@@ -256,7 +356,7 @@ def FA_TileSizeOp : FA_Op<"tile_size", [Pure]> {
   let description = [{
     Stands for the size that `fa-tile-attention` chooses, which replaces it by a constant.
 
-    Created by `fa-rewrite-online-softmax` and `fa-analyze-mask`, removed by `fa-tile-attention`.
+    Created by the rewrites of attention and `fa-analyze-mask`, removed by `fa-tile-attention`.
 
     Example:
 
@@ -264,67 +364,92 @@ def FA_TileSizeOp : FA_Op<"tile_size", [Pure]> {
     %n = fa.tile_size keys
     ```
   }];
-  let arguments = (ins FA_TileAxisAttr:$axis);
+  let arguments = (ins FA_AxisAttr:$axis);
   let results = (outs Index:$result);
   let assemblyFormat = "custom<Bare>($axis) attr-dict";
 }
 
-class FA_ApplyOp<string mnemonic> : FA_Op<mnemonic, [Pure, IsolatedFromAbove, AllTypesMatch<["input", "result"]>]> {
-  let arguments = (ins AnyRankedTensor:$input, Index:$batch, Index:$head, Index:$row, Index:$column,
-    Index:$query_length, Index:$key_length, Variadic<AnyType>:$captures);
-  let results = (outs AnyRankedTensor:$result);
+class FA_ApplyBase<string mnemonic, list<Trait> traits = []>
+    : FA_Op<mnemonic, !listconcat([Pure, IsolatedFromAbove, AttrSizedOperandSegments], traits)> {
   let regions = (region AnyRegion:$body);
-  let assemblyFormat = [{
-    $input `at` `(` $batch `,` $head `,` $row `,` $column `)`
-    `lengths` `(` $query_length `,` $key_length `)` (`captures` `(` $captures^ `:` type($captures) `)`)?
-    $body attr-dict `:` type($input)
-  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// Return where the tile begins along an axis.
-    Value getFirst(TileAxis axis) { return axis == TileAxis::rows ? getRow() : getColumn(); }
+    Value getFirst(Axis axis) { return axis == Axis::rows ? getRow() : getColumn(); }
     /// Return how many indices the axis has.
-    Value getLength(TileAxis axis) {
-      return axis == TileAxis::rows ? getQueryLength() : getKeyLength();
+    Value getLength(Axis axis) {
+      return axis == Axis::rows ? getQueryLength() : getKeyLength();
     }
   }];
 }
 
-def FA_ApplyMaskOp : FA_ApplyOp<"apply_mask"> {
-  let summary = "a tile of scores with the invisible ones at -inf";
+def FA_ApplyMaskOp : FA_ApplyBase<"apply_mask", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "tiles of scores or weights with the invisible ones replaced";
   let description = [{
-    result[r,c] = input[r,c] where column + c < key_length and the mask region
-    (of `fa.attention`; none: true) holds for query i = row + r and key j = column + c,
-    else -inf.
+    For each input, result[r,c] = input[r,c] where key j = column + c is below key_length, with
+    `within_rows` row i = row + r below query_length, and the mask region (of `fa.attention`;
+    none: true) holds for i and j; else `hidden`. With `transposed`, r runs along keys and c along
+    rows: row i = row + c, key j = column + r.
 
-    Created by `fa-rewrite-online-softmax` and `fa-tile-attention`; expanded to
-    tile ops by `fa-tile-attention`.
+    Constraints:
+    - (C1) There is an input; all are f32 tiles of one shape, of rows by keys, or, transposed, of
+      keys by rows.
+    - (C2) The region is empty, or takes b, h, i, j, sq, sk and the captures, and yields an i1.
+
+    Created by the rewrites of attention; expanded to tile ops by `fa-tile-attention`.
 
     Example:
 
     ```mlir
-    %m = fa.apply_mask %s at(%b, %h, %i, %j) lengths(%sq, %sk) {} : tensor<?x?xf32>
+    %m = fa.apply_mask %s at(%b, %h, %i, %j) lengths(%sq, %sk) hidden(0xFF800000) {}
+      : tensor<?x?xf32, #fa.axes<rows, keys>>
     ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Index:$batch, Index:$head, Index:$row, Index:$column,
+    Index:$query_length, Index:$key_length, Variadic<AnyType>:$captures,
+    F32Attr:$hidden, UnitAttr:$within_rows, UnitAttr:$transposed);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $inputs `at` `(` $batch `,` $head `,` $row `,` $column `)`
+    `lengths` `(` $query_length `,` $key_length `)` (`captures` `(` $captures^ `:` type($captures) `)`)?
+    `hidden` `(` $hidden `)` (`within_rows` $within_rows^)? (`transposed` $transposed^)?
+    $body attr-dict `:` type($inputs)
   }];
 }
 
-def FA_ApplyScoreOp : FA_ApplyOp<"apply_score"> {
-  let summary = "a tile of scores, modified";
+def FA_ApplyOp : FA_ApplyBase<"apply"> {
+  let summary = "a region on the elements of tiles";
   let description = [{
-    result[r,c] = score(input[r,c], b, h, row + r, column + c, ...), by the
-    score region of `fa.attention`.
+    results[n][r,c] = number n of what the region yields for (inputs[0][r,c], ..., b, h, row + r,
+    column + c, sq, sk, captures...): the score region of `fa.attention`, or the weights region of
+    `fa.pairwise`. With `transposed`, r runs along keys and c along rows.
 
-    Created by `fa-rewrite-online-softmax` and `fa-tile-attention`; expanded to
-    tile ops by `fa-tile-attention`.
+    Constraints:
+    - (C1) There is a result; inputs and results are tiles of one shape, of rows by keys, or,
+      transposed, of keys by rows.
+    - (C2) The region takes an element of each input, then b, h, i, j, sq, sk and the captures; it
+      yields an element of each result.
+
+    Created by the rewrites of attention; expanded to tile ops by `fa-tile-attention`.
 
     Example:
 
     ```mlir
-    %x = fa.apply_score %s at(%b, %h, %i, %j) lengths(%sq, %sk) {
+    %x = fa.apply %s at(%b, %h, %i, %j) lengths(%sq, %sk) {
     ^bb0(%v: f32, %b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index):
       %t = math.tanh %v : f32
       fa.yield %t : f32
-    } : tensor<?x?xf32>
+    } : tensor<?x?xf32, #fa.axes<rows, keys>> -> tensor<?x?xf32, #fa.axes<rows, keys>>
     ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Index:$batch, Index:$head, Index:$row, Index:$column,
+    Index:$query_length, Index:$key_length, Variadic<AnyType>:$captures, UnitAttr:$transposed);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $inputs `at` `(` $batch `,` $head `,` $row `,` $column `)`
+    `lengths` `(` $query_length `,` $key_length `)` (`captures` `(` $captures^ `:` type($captures) `)`)?
+    (`transposed` $transposed^)? $body attr-dict `:` type($inputs) `->` type($results)
   }];
 }
 

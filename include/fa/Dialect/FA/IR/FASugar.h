@@ -32,6 +32,9 @@ struct Sugar {
   SmallVector<OpAsmParser::UnresolvedOperand, 2> operands;
 };
 
+/// Parse without the parser's own message, which names no form; the caller gives one.
+ParseResult parseQuietly(OpAsmParser &parser, function_ref<ParseResult()> parse);
+
 /// Parses `causal | causal<top_left> | window<l, r> | prefix(%x) | document(%x[, %y]) |
 /// alibi(%x) | softcap<c> | bias(%x)`.
 ParseResult parseSugar(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar);

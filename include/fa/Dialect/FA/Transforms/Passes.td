@@ -13,7 +13,7 @@ include "mlir/Pass/PassBase.td"
 def FARewriteOnlineSoftmax : Pass<"fa-rewrite-online-softmax"> {
   let summary = "rewrite attention to the recurrence over slices of keys";
   let description = [{
-    What: replaces each `fa.attention` by one `fa.map_rows` whose loop over
+    What: replaces each `fa.attention` by one `fa.map_blocks` whose loop over
     slices of keys carries (o, m, l): the weighted sum so far, the maximum of
     the scores so far and the sum of exponentials relative to it (Dao et al.,
     "FlashAttention", NeurIPS 2022, algorithm 1; Milakov and Gimelshein,
@@ -68,6 +68,78 @@ def FARewriteStandard : Pass<"fa-rewrite-standard"> {
   let dependentDialects = ["::mlir::fa::FADialect"];
 }
 
+def FAGenerateBackward : Pass<"fa-generate-backward"> {
+  let summary = "add the gradients of each entry, as an entry of their own";
+  let description = [{
+    What: for each entry `@f` that holds an `fa.attention` adds `@f_backward`, which takes
+    the inputs of `@f`, its results `o` and `lse`, the gradient `do` of the output and, on request,
+    `dlse` of the LSE, and returns the gradients of query, key, value and each captured
+    tensor or number of floats, named `d<name>`, in the type of what they belong to. The
+    score region is differentiated (`Derivative.h`); P is recomputed from LSE, so memory
+    stays O(N). It holds a kernel over rows, for LSE (in base 2 where operands have 2 bytes) and
+    delta = rowsum(do * o) - dlse, and one `fa.pairwise`:
+
+        p = exp2(x log2(e) - lse2),  dx = p (keep <do, v> - delta),  ds = dx score'(s)
+        dV = sum keep p do,  dQ = scale sum ds k,  dK = scale sum ds q,
+        of a capture: sum dx d(score)/d(capture), over all that its reads do not index
+
+    Requires: an entry that returns its LSE. Rejects: ops of a score region that have no
+    derivative, captures that are read at computed indices.
+
+    Numerics: of the mathematical gradient; see `docs/semantics.md`.
+
+    Source: Dao et al., "FlashAttention", NeurIPS 2022, appendix B.2 and B.4.
+
+    Example (`test/Dialect/FA/Transforms/generate-backward.mlir`):
+
+    ```mlir
+    %r:3 = fa.pairwise rows(%q, %do) columns(%k, %v) captures(%row_lse, %delta) dropout() mask {} weights {
+      ...
+      fa.yield %p, %ds : f32, f32
+    } sums [#fa.sum<1[b, h, rows] times 0>, #fa.sum<1[b, hk, keys] times 0>, #fa.sum<0[b, hk, keys] times 1>] : ...
+    ```
+  }];
+  let options = [
+    Option<"only", "only", "bool", /*default=*/"false", "remove the entries of the forward">,
+    Option<"dlse", "dlse", "bool", /*default=*/"false", "take the gradient of LSE, too">,
+    ListOption<"gradients", "gradients", "std::string", "names of the inputs whose gradients are computed; all by default">
+  ];
+  let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect",
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"];
+}
+
+def FARewritePairwise : Pass<"fa-rewrite-pairwise"> {
+  let summary = "rewrite sums over pairs to loops over tiles";
+  let description = [{
+    What: replaces each `fa.pairwise` by `fa.map_blocks`: sums at a row by blocks of rows
+    that loop over keys, sums at a key by blocks of keys that loop over the heads of a
+    group and rows, sums at both by blocks of pairs. Sums at fewer indices are added up in
+    two stages of fixed order (`fa.sum`). Nothing is added by atomics: results are the same
+    bits in each run.
+
+    Requires: operands that are arguments of the entry. Ensures: no `fa.pairwise` is left;
+    tile sizes are not chosen yet (`?`).
+
+    Numerics: reassociates the sums; weights are rounded to the operands' type before products.
+
+    Example (`test/Dialect/FA/Transforms/rewrite-pairwise.mlir`):
+
+    ```mlir
+    %dk = fa.map_blocks @f_keys over(%k) axes(b, hk, keys by ?) : ... {
+      %r = scf.for %h = %first to %last step %c1 iter_args(...) {
+        scf.for %i = %c0 to %sq step %n iter_args(...) {
+          %s = tile.dot %k_tile, %q_tile, %zero transpose_b : ... tensor<?x?xf32, #fa.axes<keys, rows>>
+          ...
+    ```
+  }];
+  let options = [Option<"columns", "columns", "int64_t", /*default=*/"0",
+    "columns of accumulators that a kernel may have, over all its products; 0: any number">];
+  let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect",
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"];
+}
+
 def FAAnalyzeMask : Pass<"fa-analyze-mask"> {
   let summary = "skip tiles that a mask hides, and the mask where it hides nothing";
   let description = [{
@@ -120,11 +192,11 @@ def FATileAttention : Pass<"fa-tile-attention"> {
   let description = [{
     What: chooses the number of query rows and keys of a tile, makes every tile
     static (`fa.tile_size` becomes a constant), tiles `fa.scores`, `fa.softmax`
-    and `fa.weighted_sum` to a `fa.map_rows` each, and expands mask, score and
+    and `fa.weighted_sum` to a `fa.map_blocks` each, and expands mask, score and
     dropout to tile ops, each value at the smallest of scalar, row, column and
     tile. Decisions are remarks.
 
-    Requires: no `fa.attention`. Ensures: only `fa.map_rows` and `fa.yield` are
+    Requires: no `fa.attention`. Ensures: only `fa.map_blocks` and `fa.yield` are
     left of `fa`, on static tiles.
 
     Numerics: exact.
@@ -132,7 +204,7 @@ def FATileAttention : Pass<"fa-tile-attention"> {
     Example (`test/Dialect/FA/Transforms/tile-attention.mlir`):
 
     ```mlir
-    %o = fa.map_rows @f over(%q) rows(64) : tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32> { ... }
+    %o = fa.map_blocks @f over(%q) axes(b, h, rows by 64) : tensor<?x8x?x64xf32> -> tensor<?x8x?x64xf32> { ... }
     ```
   }];
   let options = [

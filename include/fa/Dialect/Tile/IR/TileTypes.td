@@ -55,35 +55,41 @@ def Tile_ReferenceType : TypeDef<Tile_Dialect, "Reference"> {
     Legal are none, `fold`, `constant`, `constant, fold`, `slack`, `slack, fold` and
     `slack, fold, test`. With `constant` and `slack` weights are rounded each on its own,
     so the product that takes the exponentials must have `ones`, whose sums divide the
-    same errors out; and exponentials must fit the product's operands.
+    same errors out; and exponentials must fit the product's operands: slack is 8 at most for
+    f16 and 32 else, a constant times the scale 15 and 48. `tile-lower-stabilizer` refuses the
+    rest. The CPU ignores the decisions.
+
+    `encoding` is that of its tiles: what a size that is not chosen stands for.
 
     Example: `!tile.reference<192xf32, slack = 32, fold, test>`
   }];
   let parameters = (ins "int64_t":$size, OptionalParameter<"::mlir::FloatAttr">:$constant,
-    OptionalParameter<"::mlir::FloatAttr">:$slack, "bool":$fold, "bool":$test);
+    OptionalParameter<"::mlir::FloatAttr">:$slack, "bool":$fold, "bool":$test,
+    OptionalParameter<"::mlir::Attribute">:$encoding);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [
     // The reference that no decision was taken for.
-    TypeBuilder<(ins "int64_t":$size), [{
-      return $_get($_ctxt, size, ::mlir::FloatAttr(), ::mlir::FloatAttr(), false, false);
+    TypeBuilder<(ins "int64_t":$size, CArg<"::mlir::Attribute", "{}">:$encoding), [{
+      return $_get($_ctxt, size, ::mlir::FloatAttr(), ::mlir::FloatAttr(), false, false, encoding);
     }]>
   ];
   let extraClassDeclaration = [{
     /// Return the type of a tile with a number for each row.
     RankedTensorType getColumn() const {
-      return RankedTensorType::get({getSize()}, Float32Type::get(getContext()));
+      return RankedTensorType::get({getSize()}, Float32Type::get(getContext()), getEncoding());
     }
+    /// Return the type for a size that is known: what it stood for is no longer said.
     ReferenceType withSize(int64_t size) const {
-      return get(getContext(), size, getConstant(), getSlack(), getFold(), getTest());
+      return get(getContext(), size, getConstant(), getSlack(), getFold(), getTest(), Attribute());
     }
     ReferenceType withConstant(float value) const;
     ReferenceType withSlack(float value) const;
     ReferenceType withFold() const {
-      return get(getContext(), getSize(), getConstant(), getSlack(), true, getTest());
+      return get(getContext(), getSize(), getConstant(), getSlack(), true, getTest(), getEncoding());
     }
     ReferenceType withTest() const {
-      return get(getContext(), getSize(), getConstant(), getSlack(), getFold(), true);
+      return get(getContext(), getSize(), getConstant(), getSlack(), getFold(), true, getEncoding());
     }
   }];
 }

@@ -228,6 +228,10 @@ def TileLowerStabilizer : Pass<"tile-lower-stabilizer", "::mlir::tile::FuncOp"> 
     stabilizers become the arithmetic that the references' types ask for, with slack in a
     `tile.if_any`, and rescales become products.
 
+    With `exact`, all of that is as if no decision were taken and no rescale had `where`.
+    Without, slack and constants are refused where weights are rounded for a product without
+    `ones`, or beyond 8 (f16) or 32 for slack, 15 or 48 for a constant times the scale.
+
     Requires: nothing. Ensures: no `tile.reference`, `tile.stabilize` or `tile.reference_value`,
     no value of type `!tile.reference`, and no `tile.rescale`, but with
     `keep-product-rescales` those of accumulators of products, which keep the schedule
@@ -248,7 +252,8 @@ def TileLowerStabilizer : Pass<"tile-lower-stabilizer", "::mlir::tile::FuncOp"> 
   }];
   let options = [
     Option<"keepProductRescales", "keep-product-rescales", "bool", "false",
-           "leave a tile.rescale of a product's accumulator to convert-tile-to-nvvm">
+           "leave a tile.rescale of a product's accumulator to convert-tile-to-nvvm">,
+    Option<"exact", "exact", "bool", "false", "ignore decisions, and lower to the exact form">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect"];

@@ -442,6 +442,8 @@ void ScheduleLoop::scheduleStarts(Block &block) {
   auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
   std::string why = "it is no loop";
   bool done = loop && scheduleProducts(loop, why);
+  if (loop && !done)
+    delayAwaits(block);
   for (auto [i, put] : llvm::enumerate(block.getOps<PutOp>())) {
     int64_t requested = stages.empty() ? 0 : stages[std::min<size_t>(i, stages.size() - 1)];
     if (RingOp ring = ringOf(put); ring && loop && (requested > 0 || !done))
@@ -453,7 +455,8 @@ void ScheduleLoop::scheduleStarts(Block &block) {
         "products that need another one of their iteration run one iteration later");
   else
     fa::remarkMissed(*this, loc, "products")
-        << fa::decision("loop not scheduled") << remark::reason("{0}", why);
+        << fa::decision("products of one iteration beside each other only")
+        << remark::reason("{0}", why);
 }
 
 void ScheduleLoop::schedule(Block &block) {

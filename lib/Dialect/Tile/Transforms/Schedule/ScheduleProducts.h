@@ -18,6 +18,9 @@ namespace mlir::tile {
 /// loop is left as it stands.
 bool scheduleProducts(scf::ForOp loop, std::string &why);
 
+/// Await each product of the block right before its first use, and release slots after that.
+void delayAwaits(Block &block);
+
 } // namespace mlir::tile
 
 #endif // FA_LIB_DIALECT_TILE_TRANSFORMS_SCHEDULEPRODUCTS_H

@@ -15,7 +15,10 @@
 //      keep-product-rescales those of a product's accumulator stay.
 //   4. tile.reference_value becomes the column.
 //
-// Rejects nothing.
+// With exact, the decisions are forgotten first, and the rescales' `where`.
+//
+// Rejects: slack or a constant whose weights are rounded for a product without `ones`, or do not
+// fit its operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +29,8 @@
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILELOWERSTABILIZER
@@ -64,6 +69,59 @@ static void lowerTypes(FuncOp func) {
   }
 }
 
+/// Collect the products that take the weights rounded, each on its own.
+static SmallVector<DotOp> productsOfRounded(StabilizeOp op) {
+  SmallVector<DotOp> dots;
+  auto add = [&](Value weights, bool rounded) {
+    for (OpOperand &use : weights.getUses())
+      if (auto dot = dyn_cast<DotOp>(use.getOwner()); dot && use.getOperandNumber() == 0)
+        if (rounded || dot.getPrecision() == Precision::tf32)
+          dots.push_back(dot);
+  };
+  add(op.getExponentials(), /*rounded=*/false);
+  for (Operation *user : op.getExponentials().getUsers())
+    if (isa<arith::TruncFOp>(user))
+      add(user->getResult(0), /*rounded=*/true);
+  return dots;
+}
+
+/// Check that products can take what a reference with slack or a constant makes of the scores:
+/// the passes that decide see to it, a program may be written by hand.
+static LogicalResult checkDecisions(StabilizeOp op) {
+  ReferenceType type = op.getReference().getType();
+  FloatAttr slack = type.getSlack(), constant = type.getConstant();
+  if (!slack && !constant)
+    return success();
+  StringRef decision = slack ? "slack" : "a constant";
+  for (DotOp dot : productsOfRounded(op)) {
+    if (!dot.getOnes())
+      return dot.emitOpError() << "takes rounded weights of a reference with " << decision
+                               << " and has no ones, whose sums divide the same errors out; add "
+                                  "ones, or remove "
+                               << decision << " from " << type;
+    bool f16 = getElementTypeOrSelf(dot.getA().getType()).isF16();
+    double exponent = slack
+                          ? slack.getValueAsDouble()
+                          : std::abs(constant.getValueAsDouble() * op.getScale().convertToFloat());
+    int most = slack ? (f16 ? kMostSlackOfF16 : kMostSlack) : f16 ? kMostOfF16 : kMost;
+    if (exponent > most)
+      return op.emitOpError() << "has " << decision << " of "
+                              << llvm::formatv("{0:f1}", exponent).str()
+                              << " in base-2 exponents, and a product that takes "
+                              << dot.getA().getType() << ": expected " << most
+                              << " at most; choose a smaller one";
+  }
+  return success();
+}
+
+/// Forget the decisions, and the rows where rescales are needed.
+static void forgetDecisions(FuncOp func) {
+  for (ReferenceChain &chain : collectChains(func))
+    chain.retype(ReferenceType::get(func.getContext(), chain.getType().getSize(),
+                                    chain.getType().getEncoding()));
+  func.walk([](RescaleOp op) { op.getRowsMutable().clear(); });
+}
+
 /// Return whether a product waits for what is rescaled.
 static bool isOfProduct(RescaleOp op) {
   return op.getDim() == 1 && !op->use_empty() && llvm::all_of(op->getUses(), [](OpOperand &use) {
@@ -99,6 +157,11 @@ struct LowerStabilizer : tile::impl::TileLowerStabilizerBase<LowerStabilizer> {
 
   void runOnOperation() override {
     FuncOp func = getOperation();
+    if (exact)
+      forgetDecisions(func);
+    WalkResult checked = func.walk([](StabilizeOp op) { return WalkResult(checkDecisions(op)); });
+    if (checked.wasInterrupted())
+      return signalPassFailure();
     SmallVector<Stabilizer> stabilizers;
     func.walk([&](StabilizeOp op) {
       stabilizers.push_back({op, op.getReference().getType(), isCarriedByLoop(op)});

@@ -19,6 +19,10 @@
 
 namespace mlir::tile {
 
+/// Hold the greatest slack, and the greatest |c x| of scores and |c r| of a constant, in base-2
+/// exponents: weights then fit a product's operands of 2 bytes, of which f16 has fewer exponents.
+constexpr int kMostSlackOfF16 = 8, kMostSlack = 32, kMostOfF16 = 15, kMost = 48;
+
 /// The values that are one running reference: what loops and branches hand on from a
 /// tile.reference, and what stabilizers make of it. They have one type.
 struct ReferenceChain {

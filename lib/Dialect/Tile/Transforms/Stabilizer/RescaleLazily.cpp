@@ -78,7 +78,8 @@ private:
   /// Return the option that holds for the program: exponentials are up to 2^slack, and so must
   /// be what products take.
   std::optional<double> chooseSlack() {
-    bool valid = check(slackF16, 15, " where products take f16") && check(slack, 64, "");
+    bool valid = check(slackF16, kMostSlackOfF16, " where products take f16") &&
+                 check(slack, kMostSlack, "");
     return valid ? std::optional<double>(takesF16(getOperation()) ? slackF16 : slack)
                  : std::nullopt;
   }

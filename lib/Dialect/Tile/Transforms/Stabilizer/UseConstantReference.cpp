@@ -94,7 +94,6 @@ struct UseConstantReference : tile::impl::TileUseConstantReferenceBase<UseConsta
   using Base::Base;
 
   void runOnOperation() override {
-    constexpr double kMostOfF16 = 15, kMost = 48;
     FuncOp func = getOperation();
     if (!haveOperandsOf(2, func))
       return;

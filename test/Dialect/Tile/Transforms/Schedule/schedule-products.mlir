@@ -75,7 +75,7 @@ tile.func @single(%y: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: inde
   %zero = arith.constant 0.0 : f32
   %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
   // CHECK-NOT: tile.order
-  // expected-remark @+1 {{loop not scheduled", Reason="no product needs another one of its iteration}}
+  // expected-remark @+1 {{products of one iteration beside each other only", Reason="no product needs another one of its iteration}}
   %r = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0) -> (tensor<64x64xf32, #acc>) {
     tile.put %ry, %y[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
     %b = tile.get %ry : !ring -> !slot
@@ -83,6 +83,53 @@ tile.func @single(%y: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: inde
     %s = tile.await %sp : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
     tile.release %b : !slot
     scf.yield %s : tensor<64x64xf32, #acc>
+  }
+  tile.store %r, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// Products that nothing can run beside an iteration later run beside each other: each is awaited
+// right before its first use, and a slot is released after the last product that reads it.
+// CHECK-LABEL: tile.func @beside
+tile.func @beside(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %rx = tile.ring : !ring
+  %ry = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  // CHECK: scf.for
+  // CHECK: %[[S:.*]] = tile.dot_start
+  // CHECK: %[[T:.*]] = tile.dot_start
+  // CHECK: tile.await %[[S]]
+  // CHECK-NEXT: tile.release
+  // CHECK-NEXT: math.exp2
+  // CHECK-NEXT: tile.await %[[T]]
+  // CHECK-NEXT: tile.release
+  // CHECK-NEXT: arith.addf
+  // expected-remark @+1 {{products of one iteration beside each other only}}
+  %r = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0) -> (tensor<64x64xf32, #acc>) {
+    tile.put %rx, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    tile.put %ry, %y[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    %a = tile.get %rx : !ring -> !slot
+    %sp = tile.dot_start %a, %a, %acc0 transpose_b : !slot, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
+    %s = tile.await %sp : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
+    tile.release %a : !slot
+    %b = tile.get %ry : !ring -> !slot
+    %tp = tile.dot_start %b, %b, %acc0 transpose_b : !slot, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
+    %t = tile.await %tp : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
+    tile.release %b : !slot
+    %e = math.exp2 %s : tensor<64x64xf32, #acc>
+    %u = arith.addf %e, %t : tensor<64x64xf32, #acc>
+    %v = arith.addf %u, %o : tensor<64x64xf32, #acc>
+    scf.yield %v : tensor<64x64xf32, #acc>
   }
   tile.store %r, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
   tile.return

@@ -3,6 +3,8 @@
 // RUN: fa-opt %s --tile-assign-layouts --tile-promote-shared --remarks 2>&1 | FileCheck %s
 // RUN: fa-opt %s --target=sm_80 --compile-from=tile --emit=ptx | FileCheck %s --check-prefix=PTX
 // RUN: fa-opt %s --target=sm_80 --compile-from=tile --compile-to=schedule | FileCheck %s --check-prefix=BYTES
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_80 %s %}
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_90a %s %}
 // test/gpu/Tiles.cpp says the same:
 // BYTES: tile.shared_bytes = 41216
 
@@ -22,12 +24,12 @@
 // CHECK: tile.put_value %{{.*}}, %[[SUMS]]
 // PTX: .entry column_sums
 // PTX: bar.sync
-tile.func @column_sums(%a: !tile.view<?x64xf16> {tile.name = "a", tile.align = 16 : i64},
-                       %b: !tile.view<?x64xf16> {tile.name = "b", tile.align = 16 : i64},
-                       %sums: !tile.view<?x?xf32> {tile.name = "sums", tile.output, tile.align = 16 : i64},
+tile.func @column_sums(%a: !tile.view<?x64xf16> {tile.name = "a", tile.dims = ["M", "K"], tile.align = 16 : i64},
+                       %b: !tile.view<?x64xf16> {tile.name = "b", tile.dims = ["N", "K"], tile.align = 16 : i64},
+                       %sums: !tile.view<?x?xf32> {tile.name = "sums", tile.dims = ["M/64", "N"], tile.output, tile.align = 16 : i64},
                        %x: index)
     grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0]
-    attributes {tile.warps = 4 : i64} {
+    attributes {tile.entry = "column_sums", tile.warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %zero = arith.constant 0.0 : f32

@@ -1,6 +1,8 @@
 // The litmus of the passes on tiles: a product of matrices, c = a * b.
 // RUN: fa-opt %s | FileCheck %s --check-prefix=TILE
 // RUN: fa-opt %s --tile-assign-layouts | FileCheck %s
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_80 %s %}
+// RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_90a %s %}
 
 // TILE-LABEL: tile.func @gemm
 // CHECK: #[[$ACC:frag[0-9]*]] = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (16, 0, 8), (2, 64, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
@@ -11,7 +13,7 @@ tile.func @gemm(%a: !tile.view<?x?xf16> {tile.name = "a", tile.dims = ["M", "K"]
                 %c: !tile.view<?x?xf16> {tile.name = "c", tile.dims = ["M", "N"], tile.output, tile.align = 16 : i64},
                 %x: index, %y: index)
     grid affine_map<()[s0, s1] -> (s1 ceildiv 128, s0 ceildiv 128)> sizes [2, 0, 2, 1]
-    attributes {tile.warps = 4 : i64} {
+    attributes {tile.entry = "gemm", tile.warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index

@@ -1,0 +1,294 @@
+//===- BlockBuilder.cpp - builds the body of a block of rows or keys -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockBuilder.h"
+#include "fa/Support/ValueNames.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+/// Name arguments in printed IR, and the sizes of tensors for launches.
+static void nameSizes(AttentionOp op) {
+  auto entry = op->getParentOfType<func::FuncOp>();
+  Builder b(op.getContext());
+  for (BlockArgument argument : entry.getArguments())
+    if (auto name =
+            entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), FADialect::kNameAttr))
+      named(argument, name.getValue());
+  auto name = [&](Value value, ArrayRef<StringRef> dims) {
+    if (!value)
+      return;
+    ArrayAttr attr = b.getStrArrayAttr(dims);
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (!entry.getArgAttr(argument.getArgNumber(), FADialect::kDimsAttr))
+        entry.setArgAttr(argument.getArgNumber(), FADialect::kDimsAttr, attr);
+      return;
+    }
+    for (OpOperand &use : value.getUses())
+      if (isa<func::ReturnOp>(use.getOwner()))
+        entry.setResultAttr(use.getOperandNumber(), FADialect::kDimsAttr, attr);
+  };
+  name(op.getQuery(), {"B", "Hq", "Sq", "D"});
+  name(op.getKey(), {"B", "Hk", "Sk", "D"});
+  name(op.getValue(), {"B", "Hk", "Sk", "Dv"});
+  name(op.getOutput(), {"B", "Hq", "Sq", "Dv"});
+  name(op.getLse(), {"B", "Hq", "Sq"});
+}
+
+void fa::rewriteAttentions(Operation *root, function_ref<void(AttentionOp)> rewrite) {
+  SmallVector<AttentionOp> ops;
+  root->walk([&](AttentionOp op) { ops.push_back(op); });
+  for (AttentionOp op : ops) {
+    nameSizes(op);
+    rewrite(op);
+  }
+}
+
+std::string fa::freeKernelName(Operation *op, const Twine &name) {
+  llvm::StringSet<> taken;
+  op->getParentOfType<func::FuncOp>().walk(
+      [&](MapBlocksOp block) { taken.insert(block.getKernel()); });
+  std::string chosen = name.str();
+  for (unsigned number = 1; taken.contains(chosen); ++number)
+    chosen = (name + std::to_string(number)).str();
+  return chosen;
+}
+
+DenseI64ArrayAttr fa::sizesOf(ArrayRef<Axis> axes, Value query, Value key) {
+  SmallVector<int64_t> pairs;
+  for (Axis axis : axes) {
+    if (axis == Axis::one) {
+      pairs.append({-1, -1});
+      continue;
+    }
+    bool ofKeys = axis == Axis::hk || axis == Axis::keys;
+    pairs.push_back(cast<BlockArgument>(ofKeys ? key : query).getArgNumber());
+    pairs.push_back(axis == Axis::b ? 0 : axis == Axis::h || axis == Axis::hk ? 1 : 2);
+  }
+  return DenseI64ArrayAttr::get(query.getContext(), pairs);
+}
+
+void BlockBuilder::enter(MapBlocksOp block, Value query, Value keys) {
+  b.setInsertionPoint(block.getBody()->getTerminator());
+  for (Axis axis : {Axis::b, Axis::h, Axis::hk, Axis::rows, Axis::keys})
+    if (Value first = block.getFirst(axis))
+      at(axis) = first;
+  for (auto [value, name] :
+       {std::pair(batch, "b"), {head, "h"}, {keyHead, "hk"}, {row, "i"}, {column, "j"}})
+    if (value)
+      named(value, name);
+  for (unsigned i = 0; i < block.getNumResults(); ++i)
+    named(block.getResultView(i), "result");
+  queryLength = named(dim(query, 2), "sq");
+  keyLength = named(dim(keys, 2), "sk");
+}
+
+Value &BlockBuilder::at(Axis axis) {
+  switch (axis) {
+  case Axis::b:
+    return batch;
+  case Axis::h:
+    return head;
+  case Axis::hk:
+    return keyHead;
+  case Axis::rows:
+    return row;
+  case Axis::keys:
+    return column;
+  case Axis::one:
+    break;
+  }
+  llvm_unreachable("nothing runs over an axis of one index");
+}
+
+RankedTensorType BlockBuilder::tile(ArrayRef<Axis> axes, int64_t size, Type element) {
+  SmallVector<int64_t> shape(axes.size(), kDynamic);
+  if (!ShapedType::isDynamic(size))
+    shape.push_back(size);
+  return RankedTensorType::get(shape, element ? element : b.getF32Type(),
+                               AxesAttr::get(b.getContext(), axes));
+}
+
+/// Return the axis of a tile's first dimension.
+static Axis firstAxis(Type type) {
+  return cast<AxesAttr>(cast<RankedTensorType>(type).getEncoding()).getAxes().front();
+}
+
+Value BlockBuilder::along(Value values, Type type) {
+  int64_t dim = firstAxis(values.getType()) == firstAxis(type) ? 1 : 0;
+  return tile::BroadcastOp::create(b, loc, type, values, b.getI64IntegerAttr(dim));
+}
+
+Value BlockBuilder::reduce(tile::Reduction kind, Value input, Value init) {
+  int64_t dim = firstAxis(init.getType()) == firstAxis(input.getType()) ? 1 : 0;
+  return tile::ReduceOp::create(b, loc, init.getType(), kind, input, init, dim);
+}
+
+Value BlockBuilder::unlessMinusInf(Value x, double other) {
+  auto type = cast<RankedTensorType>(x.getType());
+  Value inf = splat(-std::numeric_limits<double>::infinity(), type);
+  Value is = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, inf);
+  return arith::SelectOp::create(b, loc, is, splat(other, type), x);
+}
+
+Value BlockBuilder::convert(Value tile, Type element) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  if (type.getElementType() == element)
+    return tile;
+  if (element.getIntOrFloatBitWidth() > type.getElementTypeBitWidth())
+    return arith::ExtFOp::create(b, loc, type.clone(element), tile);
+  return arith::TruncFOp::create(b, loc, type.clone(element), tile);
+}
+
+Value BlockBuilder::load(Value tensor, Axis axis) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  bool rows = axis == Axis::rows;
+  return tile::LoadOp::create(b, loc, tile({axis}, type.getDimSize(3), type.getElementType()),
+                              tensor, ValueRange{batch, rows ? head : keyHead, at(axis), index(0)},
+                              ArrayRef<int64_t>{2, 3});
+}
+
+void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes) {
+  SmallVector<Value> indices;
+  SmallVector<int64_t> dims;
+  for (Axis axis : axes) {
+    if (axis == Axis::rows || axis == Axis::keys)
+      dims.push_back(indices.size());
+    indices.push_back(axis == Axis::one ? index(0) : at(axis));
+  }
+  // A transposed tile runs along the view's last dimension first.
+  if (dims.size() == 2 && firstAxis(value.getType()) != axes[dims[0]])
+    std::swap(dims[0], dims[1]);
+  if (cast<tile::ViewType>(view.getType()).getRank() > static_cast<int64_t>(indices.size())) {
+    dims.push_back(indices.size());
+    indices.push_back(index(0));
+  }
+  tile::StoreOp::create(b, loc, value, view, indices, dims);
+}
+
+Value BlockBuilder::keyHeadOf(Value query, Value keys) {
+  int64_t hq = cast<RankedTensorType>(query.getType()).getDimSize(1);
+  int64_t hk = cast<RankedTensorType>(keys.getType()).getDimSize(1);
+  if (hq == hk && !ShapedType::isDynamic(hq))
+    return head;
+  Value group = arith::DivUIOp::create(b, loc, dim(query, 1), dim(keys, 1));
+  return named(arith::DivUIOp::create(b, loc, head, group), "hk");
+}
+
+SmallVector<Value> BlockBuilder::loop(Axis axis, Value from, Value to, Value step, ValueRange init,
+                                      function_ref<SmallVector<Value>(ValueRange)> body) {
+  static constexpr StringLiteral kNames[] = {"b", "h", "hk", "i", "j"};
+  auto loop = scf::ForOp::create(b, loc, from, to, step, init,
+                                 [&](OpBuilder &, Location, Value index, ValueRange carried) {
+                                   // `b` is at the loop's body: the callback shares the builder.
+                                   at(axis) = named(index, kNames[static_cast<unsigned>(axis)]);
+                                   scf::YieldOp::create(b, loc, body(carried));
+                                 });
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+SmallVector<Value> BlockBuilder::forTiles(Axis axis, ValueRange init,
+                                          function_ref<SmallVector<Value>(ValueRange)> body) {
+  Value step = TileSizeOp::create(b, loc, b.getIndexType(), axis);
+  return loop(axis, index(0), axis == Axis::rows ? queryLength : keyLength, step, init, body);
+}
+
+SmallVector<Value> BlockBuilder::forGroup(Value query, Value keys, ValueRange init,
+                                          function_ref<SmallVector<Value>(ValueRange)> body) {
+  int64_t hq = cast<RankedTensorType>(query.getType()).getDimSize(1);
+  int64_t hk = cast<RankedTensorType>(keys.getType()).getDimSize(1);
+  if (hq == hk && !ShapedType::isDynamic(hq)) {
+    head = keyHead;
+    return body(init);
+  }
+  Value group = arith::DivUIOp::create(b, loc, dim(query, 1), dim(keys, 1));
+  Value first = named(arith::MulIOp::create(b, loc, keyHead, group), "first_head");
+  Value last = arith::AddIOp::create(b, loc, first, group);
+  return loop(Axis::h, first, last, index(1), init, body);
+}
+
+SmallVector<Value> BlockBuilder::forEach(Axis axis, Value size, ValueRange init,
+                                         function_ref<SmallVector<Value>(ValueRange)> body) {
+  return loop(axis, index(0), size, index(1), init, body);
+}
+
+SmallVector<Value> BlockBuilder::apply(ValueRange tiles, ValueRange captures, Region &region,
+                                       unsigned results) {
+  auto op = ApplyOp::create(b, loc, SmallVector<Type>(results, scoresType()), tiles, batch, head,
+                            row, column, queryLength, keyLength, captures, transposed);
+  IRMapping mapping;
+  region.cloneInto(&op.getBody(), mapping);
+  return llvm::to_vector_of<Value>(op.getResults());
+}
+
+SmallVector<Value> BlockBuilder::applyMask(ValueRange tiles, ValueRange captures, Region &mask,
+                                           float hidden, bool withinRows) {
+  auto op = ApplyMaskOp::create(b, loc, tiles, batch, head, row, column, queryLength, keyLength,
+                                mask.empty() ? ValueRange() : captures, llvm::APFloat(hidden),
+                                withinRows, transposed);
+  IRMapping mapping;
+  mask.cloneInto(&op.getBody(), mapping);
+  return llvm::to_vector_of<Value>(op.getResults());
+}
+
+Value BlockBuilder::applyMask(Value scores, ValueRange captures, Region &mask) {
+  return applyMask(ValueRange(scores), captures, mask, -std::numeric_limits<float>::infinity())
+      .front();
+}
+
+std::optional<BlockBuilder::Dropout> BlockBuilder::dropout(Value p, Value seed, Value offset) {
+  if (!p)
+    return std::nullopt;
+  Value least = arith::MaxNumFOp::create(b, loc, p, f32(0));
+  Value clamped = arith::MinNumFOp::create(b, loc, least, f32(255.0 / 256));
+  Value scaled = arith::MulFOp::create(b, loc, clamped, f32(256));
+  Value half = arith::AddFOp::create(b, loc, scaled, f32(0.5));
+  Value count = arith::FPToSIOp::create(b, loc, b.getI32Type(), half);
+  Value kept = arith::SIToFPOp::create(
+      b, loc, b.getF32Type(),
+      arith::SubIOp::create(b, loc, arith::ConstantIntOp::create(b, loc, 256, 32), count));
+  Value scale = arith::DivFOp::create(b, loc, f32(256), kept);
+  Value threshold = named(arith::TruncIOp::create(b, loc, b.getI8Type(), count), "threshold");
+  return Dropout{threshold, scale, seed, offset};
+}
+
+BlockBuilder::Normalizer BlockBuilder::normalizer(Value l, const std::optional<Dropout> &dropout) {
+  Value zero = splat(0.0, rowType());
+  Value empty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, l, zero);
+  Value one = dropout ? splat(dropout->keptScale, rowType()) : splat(1.0, rowType());
+  Value inverse =
+      arith::SelectOp::create(b, loc, empty, zero, arith::DivFOp::create(b, loc, one, l));
+  return {named(empty, "empty"), named(inverse, "inverse")};
+}
+
+void BlockBuilder::storeLse(Value natural, Value empty, Value view) {
+  Value minusInf = splat(-std::numeric_limits<double>::infinity(), rowType());
+  store(arith::SelectOp::create(b, loc, empty, minusInf, natural), view,
+        {Axis::b, Axis::h, Axis::rows});
+}
+
+Value BlockBuilder::kept(const Dropout &dropout) {
+  RankedTensorType bytes = tile({Axis::rows, Axis::keys}, kDynamic, b.getI8Type());
+  Value bits = tile::RandomBitsOp::create(b, loc, bytes, dropout.seed, dropout.offset, batch, head,
+                                          row, column);
+  named(bits, "bits");
+  if (transposed) {
+    bytes = tile({Axis::keys, Axis::rows}, kDynamic, b.getI8Type());
+    bits = named(tile::TransposeOp::create(b, loc, bytes, bits), "bits_t");
+  }
+  Value kept = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, bits,
+                                     splat(dropout.threshold, bytes));
+  return named(kept, "kept");
+}
+
+Value BlockBuilder::drop(Value probabilities, const Dropout &dropout) {
+  auto type = cast<RankedTensorType>(probabilities.getType());
+  return arith::SelectOp::create(b, loc, kept(dropout), probabilities, splat(0.0, type));
+}

@@ -1,0 +1,182 @@
+//===- BlockBuilder.h - builds the body of a block of rows or keys -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rewrites of attention emit the same few shapes of ops: this keeps them
+// short. Tiles have `?` where `fa-tile-attention` has not chosen a size, and say
+// which axis it is of (`#fa.axes`).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FA_TRANSFORMS_BLOCKBUILDER_H
+#define FA_DIALECT_FA_TRANSFORMS_BLOCKBUILDER_H
+
+#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Support/ValueNames.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::fa {
+
+inline constexpr double kLog2E = 1.4426950408889634074;
+inline constexpr double kLn2 = 0.69314718055994530942;
+
+/// The block that is being built: where its tiles stand, and what is emitted for them.
+struct BlockBuilder {
+  static constexpr int64_t kDynamic = ShapedType::kDynamic;
+
+  BlockBuilder(OpBuilder &b, Location loc) : b(b), loc(loc) {}
+
+  OpBuilder &b;
+  Location loc;
+  /// Where the tile of scores is: batch, query head, key head, first row, first key. What is
+  /// no index of the block is set by the loop that runs over it.
+  Value batch, head, keyHead, row, column;
+  Value queryLength, keyLength;
+  /// Say whether tiles of scores run along keys first, then along rows.
+  bool transposed = false;
+
+  /// Start the body of `block`; `query` is any B x Hq x Sq x ... tensor, `keys` any
+  /// B x Hk x Sk x ... tensor.
+  void enter(MapBlocksOp block, Value query, Value keys);
+
+  // Constants and types.
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+  Value f32(double value) {
+    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(static_cast<float>(value)));
+  }
+  /// Return a tile of blocks of axes, with a last dimension of known size where `size` is given.
+  RankedTensorType tile(ArrayRef<Axis> axes, int64_t size = kDynamic, Type element = {});
+  RankedTensorType scoresType() {
+    return transposed ? tile({Axis::keys, Axis::rows}) : tile({Axis::rows, Axis::keys});
+  }
+  RankedTensorType rowType() { return tile({Axis::rows}); }
+  Value splat(Value scalar, RankedTensorType type) {
+    return tile::BroadcastOp::create(b, loc, type, scalar, IntegerAttr());
+  }
+  Value splat(double value, RankedTensorType type) { return splat(f32(value), type); }
+  /// Repeat values of rows, or of keys, over a tile that has their axis.
+  Value along(Value values, Type type);
+  Value dim(Value tensor, int64_t d) { return tensor::DimOp::create(b, loc, tensor, d); }
+
+  // Arithmetic; products and sums may be contracted.
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y, contract()); }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y, contract()); }
+  Value difference(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
+  Value exp2(Value x) { return math::Exp2Op::create(b, loc, x); }
+  Value log2(Value x) { return math::Log2Op::create(b, loc, x); }
+  /// Reduce a tile over the axis that `init` does not have.
+  Value reduce(tile::Reduction kind, Value input, Value init);
+  Value dot(Value x, Value y, Value acc, bool transposeB, tile::Precision precision) {
+    return tile::DotOp::create(b, loc, acc.getType(), x, y, acc, transposeB, precision);
+  }
+  /// A running reference for the rows that has seen no score.
+  Value reference() {
+    return tile::ReferenceOp::create(
+        b, loc, tile::ReferenceType::get(b.getContext(), kDynamic, rowType().getEncoding()));
+  }
+  /// Exponentials of scores along their rows, base 2, after a factor c.
+  tile::StabilizeOp stabilize(Value scores, Value reference, float c) {
+    return tile::StabilizeOp::create(b, loc, reference.getType(), scores.getType(), rowType(),
+                                     tile::RanType::get(b.getContext()), scores, reference,
+                                     /*tested=*/Value(), llvm::APFloat(c), 1);
+  }
+  /// Multiply each row by its factor.
+  Value rescale(Value x, Value factor) {
+    bool tile = cast<RankedTensorType>(x.getType()).getRank() == 2;
+    return tile::RescaleOp::create(b, loc, x.getType(), x, factor,
+                                   tile ? b.getI64IntegerAttr(1) : IntegerAttr(), Value());
+  }
+  /// x where it is finite or +inf, `other` where it is -inf.
+  Value unlessMinusInf(Value x, double other);
+  /// To `element`, rounding to nearest even where it is narrower.
+  Value convert(Value tile, Type element);
+
+  // Memory.
+  /// Load the tile's rows of a B x Hq x Sq x D tensor, or its keys of a B x Hk x Sk x D
+  /// tensor, D static.
+  Value loadRows(Value tensor) { return load(tensor, Axis::rows); }
+  Value loadKeys(Value tensor) { return load(tensor, Axis::keys); }
+  /// Store a tile at the indices of `axes`, one for each dimension of the view, which may
+  /// have one more, the size of a head; it runs along rows and keys, and along that.
+  void store(Value tile, Value view, ArrayRef<Axis> axes);
+
+  /// Return the key head that the query head reads: h / (Hq / Hk).
+  Value keyHeadOf(Value query, Value keys);
+  /// Loop over the tiles along rows or keys; `body` gets the carried values.
+  SmallVector<Value> forTiles(Axis axis, ValueRange init,
+                              function_ref<SmallVector<Value>(ValueRange)> body);
+  /// Loop over the query heads that read the block's key head.
+  SmallVector<Value> forGroup(Value query, Value keys, ValueRange init,
+                              function_ref<SmallVector<Value>(ValueRange)> body);
+  /// Loop over the indices of an axis of `size`.
+  SmallVector<Value> forEach(Axis axis, Value size, ValueRange init,
+                             function_ref<SmallVector<Value>(ValueRange)> body);
+
+  /// Apply a region to tiles of scores; it yields `results` values.
+  SmallVector<Value> apply(ValueRange tiles, ValueRange captures, Region &region,
+                           unsigned results = 1);
+  /// Put `hidden` where the mask region hides a pair, and beyond the last key; with
+  /// `withinRows`, beyond the last row.
+  SmallVector<Value> applyMask(ValueRange tiles, ValueRange captures, Region &mask, float hidden,
+                               bool withinRows = false);
+  Value applyMask(Value scores, ValueRange captures, Region &mask);
+
+  /// Dropout: bytes below round(256 p) are dropped.
+  struct Dropout {
+    Value threshold, keptScale, seed, offset;
+  };
+  /// The scalars of dropout; nothing where `p` is null.
+  std::optional<Dropout> dropout(Value p, Value seed, Value offset);
+  /// Hold what the sum of exponentials `l` gives: rows without a key, and the factor on the output,
+  /// 0 there, else 1 / l, with dropout also the factor on what is kept.
+  struct Normalizer {
+    Value empty, inverse;
+  };
+  Normalizer normalizer(Value l, const std::optional<Dropout> &dropout);
+  /// Stores `natural`, -inf in empty rows.
+  void storeLse(Value natural, Value empty, Value view);
+  /// Return which elements of the tile of scores dropout keeps.
+  Value kept(const Dropout &dropout);
+  /// Return `probabilities` with the dropped ones at 0, not scaled.
+  Value drop(Value probabilities, const Dropout &dropout);
+
+private:
+  arith::FastMathFlags contract() { return arith::FastMathFlags::contract; }
+  Value load(Value tensor, Axis axis);
+  /// Return the block's or the loop's index along an axis.
+  Value &at(Axis axis);
+  SmallVector<Value> loop(Axis axis, Value from, Value to, Value step, ValueRange init,
+                          function_ref<SmallVector<Value>(ValueRange)> body);
+};
+
+/// Rewrites every attention below `root`. Names the sizes of the entry's query,
+/// key, value and results before (`fa.dims`), so that a launch can check that
+/// they agree.
+void rewriteAttentions(Operation *root, function_ref<void(AttentionOp)> rewrite);
+
+/// Return `name` where no block of the entry that holds `op` has it yet, else with a number.
+std::string freeKernelName(Operation *op, const Twine &name);
+
+/// Return pairs of an argument of the entry and a dimension of it, flat, for `fa.sizes`:
+/// where the sizes come from of a tensor with the dimensions of `axes`.
+DenseI64ArrayAttr sizesOf(ArrayRef<Axis> axes, Value query, Value key);
+
+/// Expand `fa.scores`, `fa.softmax` and `fa.weighted_sum` to `fa.map_blocks`.
+void expandStandardOps(Operation *root);
+
+/// Expand `fa.sum` to `fa.map_blocks`.
+void expandSums(Operation *root);
+
+/// Expand `fa.apply_mask` and `fa.apply` on static tiles to tile ops.
+LogicalResult expandRegions(Operation *root);
+
+} // namespace mlir::fa
+
+#endif // FA_DIALECT_FA_TRANSFORMS_BLOCKBUILDER_H

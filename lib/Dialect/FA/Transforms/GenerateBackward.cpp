@@ -1,0 +1,513 @@
+//===- GenerateBackward.cpp - the gradients of attention as an entry -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For an entry @f that holds an fa.attention, @f_backward is:
+//
+//   1. a kernel over rows: LSE, in base 2 but for f32, +inf in rows that see nothing, so
+//      that P is 0 there, and delta = rowsum(do * o) - dlse;
+//   2. one fa.pairwise, whose weights region recomputes P from LSE and multiplies it with
+//      the derivative of the score region; its sums are the gradients.
+//
+// Source: Dao et al., "FlashAttention", NeurIPS 2022, appendix B.2.
+//
+// Requires: an entry that returns its LSE. Rejects: a score without a derivative,
+// float captures that are read at other indices than b, h, i, j.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockBuilder.h"
+#include "Derivative.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Support/Names.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+#include <limits>
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAGENERATEBACKWARD
+#include "fa/Dialect/FA/Transforms/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static constexpr Axis kRowAxes[] = {Axis::b, Axis::h, Axis::rows};
+static constexpr Axis kKeyAxes[] = {Axis::b, Axis::hk, Axis::keys};
+
+namespace {
+
+/// The gradient of one argument: sums of the weights of fa.pairwise, one for each place at which
+/// the score reads it, added up; 0 where there is none.
+struct Result {
+  unsigned argument;
+  SmallVector<SumAttr> sums;
+  RankedTensorType type;
+};
+
+/// The backward entry of one attention.
+class Backward {
+public:
+  Backward(AttentionOp op, bool dlse, ArrayRef<std::string> wanted)
+      : op(op), entry(op->getParentOfType<func::FuncOp>()), b(op.getContext()), loc(op.getLoc()),
+        hasDlse(dlse), wanted(wanted) {}
+  LogicalResult generate();
+
+private:
+  LogicalResult checkNames();
+  LogicalResult checkClashes();
+  /// Return whether P is exp2((x - lse) log2 e), which is right to f32 however large x is, and not
+  /// one fma, exp2(x log2 e - lse2), whose errors grow with x but are small beside those of
+  /// operands of 2 bytes.
+  bool subtractsFirst() { return getElementTypeOrSelf(op.getQuery().getType()).isF32(); }
+  bool isWanted(Value value);
+  void addFunction();
+  void nameSizes();
+  void prepareRows();
+  LogicalResult buildWeights();
+  LogicalResult addCaptures(ArrayRef<CaptureAdjoint> adjoints, SmallVectorImpl<Value> &weights);
+  FailureOr<SmallVector<Axis>> axesOf(const CaptureAdjoint &adjoint, Value capture);
+  void addPairwise();
+  Value addUp(const Result &result, ValueRange parts);
+  /// Return the argument of the backward entry for an argument of the forward's.
+  Value mapped(Value value) {
+    return backward.getArgument(cast<BlockArgument>(value).getArgNumber());
+  }
+  StringRef nameOf(Value argument) {
+    unsigned number = cast<BlockArgument>(argument).getArgNumber();
+    auto name = entry.getArgAttrOfType<StringAttr>(number, FADialect::kNameAttr);
+    return name ? name.getValue() : StringRef();
+  }
+
+  AttentionOp op;
+  func::FuncOp entry, backward;
+  OpBuilder b;
+  Location loc;
+  bool hasDlse;
+  ArrayRef<std::string> wanted;
+  /// The names of the entry's output and LSE, and the arguments that follow its own.
+  StringAttr outputName, lseName;
+  Value output, lse, outputAdjoint, lseAdjoint;
+  /// LSE as the weights read it, and delta.
+  Value rowLse, delta;
+  Region mask, weights;
+  SmallVector<Result> results;
+};
+
+} // namespace
+
+bool Backward::isWanted(Value value) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(value.getType()));
+  return isFloat && (wanted.empty() || llvm::is_contained(wanted, nameOf(value)));
+}
+
+/// Find the names of the results, and check those of wanted gradients.
+LogicalResult Backward::checkNames() {
+  if (!op.getLse())
+    return op.emitError() << "the gradients of @" << escaped(entry.getSymName())
+                          << " need its LSE; return it: %o, %lse = fa.attention ... -> (..., "
+                             "tensor<BxHqxSqxf32>)";
+  for (auto [i, value] : llvm::enumerate(entry.front().getTerminator()->getOperands())) {
+    bool isLse = value == op.getLse();
+    auto name = entry.getResultAttrOfType<StringAttr>(i, FADialect::kNameAttr);
+    (isLse ? lseName : outputName) = name ? name : b.getStringAttr(isLse ? "lse" : "o");
+  }
+  if (!lseName || !outputName)
+    return op.emitError() << "the gradients of @" << escaped(entry.getSymName())
+                          << " need its output and its LSE; return both";
+  for (const std::string &name : wanted) {
+    bool known = llvm::any_of(entry.getArguments(), [&](BlockArgument argument) {
+      bool read = llvm::is_contained({op.getQuery(), op.getKey(), op.getValue()}, argument) ||
+                  llvm::is_contained(op.getCaptures(), argument);
+      return read && nameOf(argument) == name &&
+             isa<FloatType>(getElementTypeOrSelf(argument.getType()));
+    });
+    if (!known)
+      return entry.emitError() << "entry @" << escaped(entry.getSymName())
+                               << " has no query, key, value or capture of floats with the name '"
+                               << escaped(name) << "' to compute the gradient of";
+  }
+  llvm::SmallDenseSet<Value> seen;
+  for (Value value : {op.getQuery(), op.getKey(), op.getValue()})
+    if (!isa<BlockArgument>(value) || !seen.insert(value).second)
+      return op.emitError("gradients need a query, a key and a value that are different arguments "
+                          "of the entry; pass one twice");
+  SmallVector<Value> others(op.getCaptures());
+  if (op.hasDropout())
+    others.append({op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset()});
+  if (!llvm::all_of(others, llvm::IsaPred<BlockArgument>))
+    return op.emitError("gradients need captures and dropout that are arguments of the entry; pass "
+                        "what is computed before to another entry");
+  return success();
+}
+
+/// Check that what the backward takes and returns besides has names that no argument has.
+LogicalResult Backward::checkClashes() {
+  SmallVector<std::pair<std::string, StringRef>> added = {
+      {outputName.str(), "output that the backward takes"},
+      {lseName.str(), "LSE that the backward takes"},
+      {"d" + outputName.str(), "gradient that the backward takes"}};
+  if (hasDlse)
+    added.push_back({"d" + lseName.str(), "gradient that the backward takes"});
+  SmallVector<Value> values = {op.getQuery(), op.getKey(), op.getValue()};
+  llvm::append_range(values, op.getCaptures());
+  for (Value value : values)
+    if (isWanted(value))
+      added.push_back({("d" + nameOf(value)).str(), "gradient that the backward returns"});
+  for (BlockArgument argument : entry.getArguments())
+    for (auto &[name, what] : added)
+      if (nameOf(argument) == name)
+        return entry.emitError() << "argument '" << escaped(name) << "' has the name of the "
+                                 << what << "; rename it";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The entry
+//===----------------------------------------------------------------------===//
+
+void Backward::addFunction() {
+  SmallVector<Type> inputs = llvm::to_vector(entry.getArgumentTypes());
+  inputs.append({op.getOutput().getType(), op.getLse().getType(), op.getOutput().getType()});
+  if (hasDlse)
+    inputs.push_back(op.getLse().getType());
+  b.setInsertionPointAfter(entry);
+  backward = func::FuncOp::create(b, loc, (entry.getSymName() + "_backward").str(),
+                                  b.getFunctionType(inputs, {}));
+  Block *body = backward.addEntryBlock();
+  unsigned count = entry.getNumArguments();
+  for (unsigned i = 0; i < count; ++i) {
+    backward.setArgAttrs(i, entry.getArgAttrDict(i));
+    named(body->getArgument(i), nameOf(entry.getArgument(i)));
+  }
+  auto add = [&](unsigned number, const Twine &name) {
+    backward.setArgAttr(number, FADialect::kNameAttr, b.getStringAttr(name));
+    return named(body->getArgument(number), name.str());
+  };
+  output = add(count, outputName.getValue());
+  lse = add(count + 1, lseName.getValue());
+  outputAdjoint = add(count + 2, "d" + outputName.getValue());
+  if (hasDlse)
+    lseAdjoint = add(count + 3, "d" + lseName.getValue());
+  b.setInsertionPointToEnd(body);
+}
+
+/// Name the sizes of arguments, so that a launch checks that they agree.
+void Backward::nameSizes() {
+  auto name = [&](Value value, ArrayRef<StringRef> dims) {
+    unsigned number = value ? cast<BlockArgument>(value).getArgNumber() : 0;
+    if (value && !backward.getArgAttr(number, FADialect::kDimsAttr))
+      backward.setArgAttr(number, FADialect::kDimsAttr, b.getStrArrayAttr(dims));
+  };
+  name(mapped(op.getQuery()), {"B", "Hq", "Sq", "D"});
+  name(mapped(op.getKey()), {"B", "Hk", "Sk", "D"});
+  name(mapped(op.getValue()), {"B", "Hk", "Sk", "Dv"});
+  name(output, {"B", "Hq", "Sq", "Dv"});
+  name(outputAdjoint, {"B", "Hq", "Sq", "Dv"});
+  name(lse, {"B", "Hq", "Sq"});
+  name(lseAdjoint, {"B", "Hq", "Sq"});
+  for (const Result &result : results) {
+    if (result.sums.size() != 1 || result.sums.front().isProduct())
+      continue;
+    SmallVector<StringRef> dims;
+    for (Axis axis : result.sums.front().getAxes())
+      dims.push_back(axis == Axis::one    ? ""
+                     : axis == Axis::b    ? "B"
+                     : axis == Axis::h    ? "Hq"
+                     : axis == Axis::rows ? "Sq"
+                                          : "Sk");
+    if (!dims.empty())
+      name(backward.getArgument(result.argument), dims);
+  }
+}
+
+/// Emit the kernel over rows.
+void Backward::prepareRows() {
+  auto type = cast<RankedTensorType>(op.getLse().getType());
+  Value query = mapped(op.getQuery()), key = mapped(op.getKey());
+  auto block = MapBlocksOp::create(b, loc, (backward.getSymName() + "_prepare").str(), query,
+                                   kRowAxes, TypeRange{type, type});
+  DenseI64ArrayAttr sizes = sizesOf(kRowAxes, query, key);
+  block->setAttr(FADialect::kSizesAttr, b.getArrayAttr({sizes, sizes}));
+  OpBuilder inner(b);
+  BlockBuilder r(inner, loc);
+  r.enter(block, query, key);
+  auto wide = [&](Value tensor) { return r.convert(r.loadRows(tensor), b.getF32Type()); };
+  Value product = r.mul(named(wide(output), "o_tile"), named(wide(outputAdjoint), "do_tile"));
+  Value sum = r.reduce(tile::Reduction::addf, product, r.splat(0.0, r.rowType()));
+  auto loadRow = [&](Value tensor) -> Value {
+    return tile::LoadOp::create(inner, loc, r.rowType(), tensor, ValueRange{r.batch, r.head, r.row},
+                                ArrayRef<int64_t>{2});
+  };
+  if (lseAdjoint)
+    sum = r.difference(sum, loadRow(lseAdjoint));
+  Value natural = loadRow(lse);
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  Value empty = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, natural,
+                                      r.splat(-kInf, r.rowType()));
+  Value based = subtractsFirst() ? natural : r.mul(natural, r.splat(kLog2E, r.rowType()));
+  based = arith::SelectOp::create(inner, loc, empty, r.splat(kInf, r.rowType()), based);
+  r.store(named(based, "row_lse"), block.getResultView(0), kRowAxes);
+  r.store(named(sum, "delta"), block.getResultView(1), kRowAxes);
+  rowLse = block.getResult(0);
+  delta = block.getResult(1);
+}
+
+//===----------------------------------------------------------------------===//
+// The weights
+//===----------------------------------------------------------------------===//
+
+/// Return the axes that a read of a capture indexes.
+FailureOr<SmallVector<Axis>> Backward::axesOf(const CaptureAdjoint &adjoint, Value capture) {
+  // dot, dot, keep come first, then b, h, i, j.
+  constexpr unsigned kFirst = 3;
+  static constexpr Axis kPositions[] = {Axis::b, Axis::h, Axis::rows, Axis::keys};
+  SmallVector<Axis> axes;
+  for (auto [d, index] : llvm::enumerate(adjoint.indices)) {
+    if (matchPattern(index, m_Zero()) &&
+        cast<RankedTensorType>(capture.getType()).getDimSize(d) == 1) {
+      axes.push_back(Axis::one);
+      continue;
+    }
+    auto argument = dyn_cast<BlockArgument>(index);
+    unsigned number = argument ? argument.getArgNumber() - kFirst : ~0u;
+    if (number >= std::size(kPositions) || llvm::is_contained(axes, kPositions[number]))
+      return op.emitError() << "the gradient of '" << escaped(nameOf(capture))
+                            << "' is not known: the score reads it at an index that is not b, h, i "
+                               "or j, or at one of them twice; choose the gradients without it "
+                               "(gradients=...)";
+    axes.push_back(kPositions[number]);
+  }
+  return axes;
+}
+
+/// Add the weights and results of the gradients of captures.
+LogicalResult Backward::addCaptures(ArrayRef<CaptureAdjoint> adjoints,
+                                    SmallVectorImpl<Value> &values) {
+  Block &body = weights.front();
+  unsigned first = body.getNumArguments() - op.getCaptures().size() - 2;
+  for (auto [i, capture] : llvm::enumerate(op.getCaptures())) {
+    if (!isWanted(capture))
+      continue;
+    // One weight for each place.
+    SmallVector<std::pair<SmallVector<Axis>, Value>> places;
+    for (const CaptureAdjoint &adjoint : adjoints) {
+      if (adjoint.capture != body.getArgument(first + i))
+        continue;
+      auto read = axesOf(adjoint, capture);
+      if (failed(read))
+        return failure();
+      Value value = adjoint.adjoint;
+      if (!value.getType().isF32())
+        value = arith::TruncFOp::create(b, loc, b.getF32Type(), value);
+      auto *known = llvm::find_if(places, [&](auto &place) { return place.first == *read; });
+      if (known == places.end())
+        places.push_back({*read, value});
+      else
+        known->second = arith::AddFOp::create(b, loc, known->second, value);
+    }
+    auto type = dyn_cast<RankedTensorType>(capture.getType());
+    if (!type)
+      type = RankedTensorType::get({1}, capture.getType());
+    SmallVector<SumAttr> sums;
+    for (auto &[axes, value] : places) {
+      values.push_back(value);
+      sums.push_back(SumAttr::get(op.getContext(), values.size() - 1, axes, -1, FloatAttr()));
+    }
+    results.push_back({cast<BlockArgument>(capture).getArgNumber(), sums, type});
+  }
+  return success();
+}
+
+LogicalResult Backward::buildWeights() {
+  OpBuilder::InsertionGuard guard(b);
+  Type f32 = b.getF32Type(), index = b.getIndexType();
+  SmallVector<Type> captures = llvm::to_vector(op.getCaptures().getTypes());
+  captures.append(2, op.getLse().getType());
+  if (!op.getMask().empty()) {
+    IRMapping mapping;
+    op.getMask().cloneInto(&mask, mapping);
+    mask.front().addArguments(ArrayRef(captures).take_back(2), {loc, loc});
+  }
+
+  SmallVector<Type> types(3, f32);
+  types.append(AttentionOp::kNumPositionArgs, index);
+  llvm::append_range(types, captures);
+  Block *body = b.createBlock(&weights, {}, types, SmallVector<Location>(types.size(), loc));
+  BlockArgument score = body->getArgument(0);
+  Value dp = body->getArgument(1), keep = body->getArgument(2);
+  ValueRange position = body->getArguments().slice(3, 3);
+  Value x = score;
+  if (!op.getScore().empty()) {
+    IRMapping mapping;
+    mapping.map(op.getScore().getArgument(0), score);
+    mapping.map(op.getScore().getArguments().drop_front(),
+                body->getArguments().slice(3, op.getScore().getNumArguments() - 1));
+    for (Operation &inner : op.getScore().front().without_terminator())
+      b.clone(inner, mapping);
+    x = mapping.lookup(op.getScore().front().getTerminator()->getOperand(0));
+  }
+  auto constant = [&](double value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(static_cast<float>(value)));
+  };
+  auto contract = arith::FastMathFlags::contract;
+  auto row = [&](Value tensor) -> Value {
+    return tensor::ExtractOp::create(b, loc, tensor, position);
+  };
+  Value lses = body->getArguments().drop_back().back(), deltas = body->getArguments().back();
+  // Without a score region the scale is part of the exponent's factor.
+  double scale = op.getScaleValue();
+  bool plain = op.getScore().empty();
+  Value exponent;
+  if (subtractsFirst()) {
+    if (plain)
+      x = arith::MulFOp::create(b, loc, x, constant(scale));
+    exponent = arith::MulFOp::create(b, loc, arith::SubFOp::create(b, loc, x, row(lses)),
+                                     constant(kLog2E));
+  } else {
+    exponent =
+        arith::MulFOp::create(b, loc, x, constant(plain ? scale * kLog2E : kLog2E), contract);
+    exponent = arith::SubFOp::create(b, loc, exponent, row(lses), contract);
+  }
+  Value p = math::Exp2Op::create(b, loc, exponent);
+  Value kept = op.hasDropout() ? arith::MulFOp::create(b, loc, keep, p).getResult() : p;
+  if (op.hasDropout())
+    dp = arith::MulFOp::create(b, loc, keep, dp);
+  Value dx = arith::MulFOp::create(b, loc, p, arith::SubFOp::create(b, loc, dp, row(deltas)));
+  Value ds = dx;
+  FailureOr<Adjoints> adjoints = Adjoints();
+  if (!plain) {
+    adjoints = emitAdjoints(b, *body, x, dx, score);
+    if (failed(adjoints))
+      return failure();
+    ds = adjoints->arguments.front();
+    if (!ds)
+      ds = constant(0);
+    b.setInsertionPointToStart(body);
+    // Contracted as in the forward, so that both round a score alike.
+    auto scaled = arith::MulFOp::create(b, loc, score, constant(scale), contract);
+    score.replaceAllUsesExcept(scaled, scaled);
+    b.setInsertionPointToEnd(body);
+  }
+
+  SmallVector<Value> values{kept, ds};
+  auto product = [&](Value operand, int64_t weight, ArrayRef<Axis> axes, int64_t times,
+                     double factor) {
+    if (isWanted(operand))
+      results.push_back({cast<BlockArgument>(operand).getArgNumber(),
+                         {SumAttr::get(op.getContext(), weight, axes, times,
+                                       factor == 1 ? FloatAttr() : b.getF64FloatAttr(factor))},
+                         cast<RankedTensorType>(operand.getType())});
+  };
+  product(op.getQuery(), 1, kRowAxes, 0, scale);
+  product(op.getKey(), 1, kKeyAxes, 0, scale);
+  product(op.getValue(), 0, kKeyAxes, 1, 1);
+  if (failed(addCaptures(adjoints->captures, values)))
+    return failure();
+  YieldOp::create(b, loc, values);
+  return success();
+}
+
+/// Emit a kernel that adds up parts of a gradient, of f32, or zeros without any. It is one block,
+/// for scores that read a capture at several places are rare.
+Value Backward::addUp(const Result &result, ValueRange parts) {
+  constexpr int64_t kSpan = 128;
+  std::string name = (backward.getSymName() + "_add_" + std::to_string(result.argument)).str();
+  auto block = MapBlocksOp::create(b, loc, name, mapped(op.getQuery()), {}, result.type);
+  OpBuilder inner(b);
+  BlockBuilder r(inner, loc);
+  inner.setInsertionPoint(block.getBody()->getTerminator());
+  Value argument = backward.getArgument(result.argument);
+  int64_t rank = result.type.getRank();
+  SmallVector<Value> indices;
+  for (int64_t d = 0; d < rank; ++d) {
+    bool last = d + 1 == rank;
+    Value size = isa<RankedTensorType>(argument.getType()) ? r.dim(argument, d) : r.index(1);
+    auto loop = scf::ForOp::create(inner, loc, r.index(0), size, r.index(last ? kSpan : 1));
+    indices.push_back(loop.getInductionVar());
+    inner.setInsertionPointToStart(loop.getBody());
+  }
+  auto type = RankedTensorType::get({kSpan}, inner.getF32Type());
+  int64_t along[] = {rank - 1};
+  Value sum = r.splat(0.0, type);
+  for (Value part : parts)
+    sum = r.add(sum, tile::LoadOp::create(inner, loc, type, part, indices, along));
+  tile::StoreOp::create(inner, loc, r.convert(sum, result.type.getElementType()),
+                        block.getResultView(0), indices, along);
+  return block.getResult(0);
+}
+
+void Backward::addPairwise() {
+  SmallVector<Value> captures, dropout;
+  for (Value capture : op.getCaptures())
+    captures.push_back(mapped(capture));
+  captures.append({rowLse, delta});
+  if (op.hasDropout())
+    for (Value value : {op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset()})
+      dropout.push_back(mapped(value));
+  SmallVector<Type> types;
+  SmallVector<Attribute> sums;
+  for (const Result &result : results)
+    for (SumAttr sum : result.sums) {
+      types.push_back(result.sums.size() == 1
+                          ? result.type
+                          : RankedTensorType::get(result.type.getShape(), b.getF32Type()));
+      sums.push_back(sum);
+    }
+  auto pairwise =
+      PairwiseOp::create(b, loc, types, ValueRange{mapped(op.getQuery()), outputAdjoint},
+                         ValueRange{mapped(op.getKey()), mapped(op.getValue())}, captures, dropout,
+                         b.getArrayAttr(sums), op.getPrecisionAttr());
+  pairwise.getMask().takeBody(mask);
+  pairwise.getWeights().takeBody(weights);
+  SmallVector<Value> values;
+  ValueRange parts = pairwise.getResults();
+  for (const Result &result : results) {
+    unsigned count = result.sums.size();
+    values.push_back(count == 1 ? parts.front() : addUp(result, parts.take_front(count)));
+    parts = parts.drop_front(count);
+  }
+  backward.setFunctionType(
+      b.getFunctionType(backward.getArgumentTypes(), TypeRange(ValueRange(values))));
+  for (auto [i, result] : llvm::enumerate(results)) {
+    Value argument = entry.getArgument(result.argument);
+    backward.setResultAttr(i, FADialect::kNameAttr, b.getStringAttr("d" + nameOf(argument)));
+    Attribute dims = backward.getArgAttr(result.argument, FADialect::kDimsAttr);
+    if (dims && isa<RankedTensorType>(argument.getType()))
+      backward.setResultAttr(i, FADialect::kDimsAttr, dims);
+  }
+  func::ReturnOp::create(b, loc, values);
+}
+
+LogicalResult Backward::generate() {
+  if (failed(checkNames()) || failed(checkClashes()))
+    return failure();
+  addFunction();
+  prepareRows();
+  if (failed(buildWeights()))
+    return failure();
+  nameSizes();
+  addPairwise();
+  return success();
+}
+
+namespace {
+struct GenerateBackward : fa::impl::FAGenerateBackwardBase<GenerateBackward> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<AttentionOp> ops;
+    getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
+    SmallVector<std::string> wanted(gradients.begin(), gradients.end());
+    for (AttentionOp op : ops) {
+      if (failed(Backward(op, dlse, wanted).generate()))
+        return signalPassFailure();
+      if (only)
+        op->getParentOfType<func::FuncOp>().erase();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,429 @@
+//===- RewritePairwise.cpp - sums over pairs as loops over tiles -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every sum of a fa.pairwise is computed by blocks of its own indices, which loop over
+// the others, so that no two blocks write one element and no atomics are needed:
+//
+//   rows:   a block of query rows (b, h, rows) loops over keys; it has the sums at a row,
+//           and stores what is at a row and a key as it goes;
+//   keys:   a block of keys (b, hk, keys) loops over the heads of its group and over
+//           rows, on tiles that are transposed, so that weights are first operands of
+//           products; it has the sums at a key;
+//   pairs:  a block of rows and keys loops over the batch, heads, or both, for what is
+//           at a row and a key but not at each of those.
+//
+// A sum at fewer indices is added up from one at (b, h, keys), or (b, h, rows) if it
+// has rows, by fa.sum: in two stages of fixed order. Sums with the same blocks share a
+// kernel, as long as the accumulators of its products have no more columns than a target
+// has registers for. What a kernel computes is cut down to the weights that its sums read.
+//
+// Source of the split into two kernels: Dao, "FlashAttention-2", 2023, algorithm 2,
+// whose two loops are fissioned.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockBuilder.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <array>
+
+namespace mlir::fa {
+#define GEN_PASS_DEF_FAREWRITEPAIRWISE
+#include "fa/Dialect/FA/Transforms/Passes.h.inc"
+} // namespace mlir::fa
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static constexpr Axis kRowAxes[] = {Axis::b, Axis::h, Axis::rows};
+static constexpr Axis kKeyAxes[] = {Axis::b, Axis::hk, Axis::keys};
+static constexpr Axis kKeySumAxes[] = {Axis::b, Axis::h, Axis::keys};
+
+namespace {
+
+/// One sum as a kernel computes it.
+struct Output {
+  SumAttr sum;
+  RankedTensorType type;
+  /// The number of the op's result that it is, or that is added up from it.
+  unsigned result;
+  /// Say whether fa.sum adds it up further.
+  bool partial;
+};
+
+/// The kernel of the sums with the same blocks.
+class Kernel {
+public:
+  Kernel(PairwiseOp op, StringRef suffix, ValueRange over, ArrayRef<Axis> axes)
+      : op(op), name((op->getParentOfType<func::FuncOp>().getSymName() + suffix).str()),
+        over(llvm::to_vector(over)), axes(axes), builder(op), r(builder, op.getLoc()) {}
+
+  void add(const Output &output) { outputs.push_back(output); }
+  /// Emit the kernel; `results` gets its results by their number in the op.
+  void emit(MutableArrayRef<Value> results);
+
+private:
+  bool overKeys() const { return llvm::is_contained(axes, Axis::rows); }
+  bool overPairs() const { return overKeys() && llvm::is_contained(axes, Axis::keys); }
+  void loadFixed();
+  SmallVector<Value> forHeads(ValueRange init, function_ref<SmallVector<Value>(ValueRange)> body);
+  SmallVector<Value> computeWeights();
+  Region &weightsRegion();
+  Value product(unsigned number);
+  Value zero(const Output &output);
+  SmallVector<Value> step(ValueRange carried);
+  void store(ArrayRef<Value> sums, bool perHead);
+
+  PairwiseOp op;
+  std::string name;
+  SmallVector<Value> over;
+  SmallVector<Axis> axes;
+  OpBuilder builder;
+  BlockBuilder r;
+  SmallVector<Output> outputs;
+  MapBlocksOp block;
+  std::optional<BlockBuilder::Dropout> dropout;
+  /// The weights that the sums read, and the dots that those are computed from.
+  SmallVector<int64_t> weights;
+  SmallVector<unsigned> dots;
+  bool readsKeep = false;
+  Region region;
+  /// Return the tile of row or column operand `number`, loaded where it is first asked for.
+  Value tileOf(unsigned number, bool isRow);
+  Value scaled(Value sum, const Output &output);
+  /// Tiles of the column operands, and of the row operands, loaded where the loops allow.
+  std::array<DenseMap<Value, Value>, 2> tiles;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The weights that a kernel computes
+//===----------------------------------------------------------------------===//
+
+/// Cut the op's region down to the weights that the kernel's sums read, and drop what those
+/// do not need.
+Region &Kernel::weightsRegion() {
+  IRMapping mapping;
+  op.getWeights().cloneInto(&region, mapping);
+  Block &block = region.front();
+  Operation *yield = block.getTerminator();
+  SmallVector<Value> kept;
+  for (int64_t weight : weights)
+    kept.push_back(yield->getOperand(weight));
+  yield->setOperands(kept);
+  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&inner))
+      inner.erase();
+  unsigned count = op.getRows().size();
+  // What reads no dot gets keep: a region on tiles has an input.
+  bool readsDots = llvm::any_of(block.getArguments().take_front(count),
+                                [](BlockArgument dot) { return !dot.use_empty(); });
+  readsKeep = !readsDots || !block.getArgument(count).use_empty();
+  if (!readsKeep)
+    block.eraseArgument(count);
+  for (unsigned n = count; n-- > 0;)
+    if (block.getArgument(n).use_empty())
+      block.eraseArgument(n);
+    else
+      dots.insert(dots.begin(), n);
+  return region;
+}
+
+Value Kernel::tileOf(unsigned number, bool isRow) {
+  Value operand = isRow ? op.getRows()[number] : op.getColumns()[number];
+  Value &tile = tiles[isRow][operand];
+  if (!tile)
+    tile = isRow ? named(r.loadRows(operand), "row_tile" + std::to_string(number))
+                 : named(r.loadKeys(operand), "column_tile" + std::to_string(number));
+  return tile;
+}
+
+/// Load the operands that stay for all of the block.
+void Kernel::loadFixed() {
+  for (unsigned n : dots)
+    tileOf(n, /*isRow=*/overKeys());
+}
+
+/// Return the dot products of number `number`, over the tile of pairs.
+Value Kernel::product(unsigned number) {
+  Value row = tileOf(number, true), column = tileOf(number, false);
+  Value zero = r.splat(0.0, r.scoresType());
+  Value dot = r.transposed ? r.dot(column, row, zero, /*transposeB=*/true, op.getPrecision())
+                           : r.dot(row, column, zero, /*transposeB=*/true, op.getPrecision());
+  return named(dot, "dot" + std::to_string(number));
+}
+
+SmallVector<Value> Kernel::computeWeights() {
+  SmallVector<Value> inputs;
+  for (unsigned n : dots)
+    inputs.push_back(product(n));
+  if (readsKeep) {
+    Value keep = r.splat(1.0, r.scoresType());
+    if (dropout) {
+      Value kept = r.kept(*dropout);
+      Value zero = r.splat(0.0, r.scoresType());
+      keep = arith::SelectOp::create(r.b, r.loc, kept, r.splat(dropout->keptScale, r.scoresType()),
+                                     zero);
+    }
+    inputs.push_back(named(keep, "keep"));
+  }
+  SmallVector<Value> values = r.apply(inputs, op.getCaptures(), region, weights.size());
+  // Rows beyond the last are dropped where a row's sum is stored, else they would be added.
+  return r.applyMask(values, op.getCaptures(), op.getMask(), 0, /*withinRows=*/!overKeys());
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and sums
+//===----------------------------------------------------------------------===//
+
+/// Return whether a sum is stored where it is computed, pair by pair.
+static bool isPairs(const Output &output) {
+  return output.sum.has(Axis::rows) && output.sum.has(Axis::keys);
+}
+
+/// Return whether the sum is of one head, in a block that goes over those of a group.
+static bool isOfHead(const Output &output) {
+  return output.sum.has(Axis::h) && output.sum.has(Axis::keys) && !isPairs(output);
+}
+
+Value Kernel::zero(const Output &output) {
+  Axis axes[] = {overKeys() ? Axis::rows : Axis::keys};
+  if (output.sum.isProduct()) {
+    int64_t size = output.type.getShape().back();
+    return r.splat(0.0, r.tile(axes, size));
+  }
+  return r.splat(0.0, overPairs() ? r.scoresType() : r.tile(axes));
+}
+
+/// Return a sum times its factor.
+Value Kernel::scaled(Value sum, const Output &output) {
+  double factor = output.sum.getFactorValue();
+  return factor == 1 ? sum : r.mul(sum, r.splat(factor, cast<RankedTensorType>(sum.getType())));
+}
+
+/// Add the pairs of one tile to the sums.
+SmallVector<Value> Kernel::step(ValueRange carried) {
+  auto fixed = tiles;
+  SmallVector<Value> values = computeWeights(), next;
+  unsigned number = 0;
+  for (const Output &output : outputs) {
+    auto weight = llvm::find(weights, output.sum.getWeight()) - weights.begin();
+    Value w = values[weight];
+    if (isPairs(output) && !overPairs()) {
+      r.store(r.convert(scaled(w, output), output.type.getElementType()),
+              block.getResultView(&output - outputs.begin()), output.sum.getAxes());
+      continue;
+    }
+    Value sum = carried[number++];
+    if (output.sum.isProduct()) {
+      Value tile = tileOf(output.sum.getTimes(), !overKeys());
+      Type element = getElementTypeOrSelf(tile.getType());
+      sum = r.dot(r.convert(w, element), tile, sum, /*transposeB=*/false, op.getPrecision());
+    } else if (overPairs()) {
+      sum = r.add(sum, w);
+    } else {
+      sum = r.reduce(tile::Reduction::addf, w, sum);
+    }
+    next.push_back(named(sum, "new_sum"));
+  }
+  tiles = fixed;
+  return next;
+}
+
+/// Store the sums that a loop has carried to its end.
+void Kernel::store(ArrayRef<Value> sums, bool perHead) {
+  for (auto [i, output] : llvm::enumerate(outputs)) {
+    if ((isPairs(output) && !overPairs()) || isOfHead(output) != perHead)
+      continue;
+    Value value = scaled(sums.front(), output);
+    sums = sums.drop_front();
+    r.store(r.convert(value, output.type.getElementType()), block.getResultView(i),
+            output.sum.getAxes());
+  }
+}
+
+/// Loop over the heads, and the batch, that the block is not of.
+SmallVector<Value> Kernel::forHeads(ValueRange init,
+                                    function_ref<SmallVector<Value>(ValueRange)> body) {
+  Value query = op.getRows().front(), key = op.getColumns().front();
+  if (!overPairs())
+    return r.forGroup(query, key, init, body);
+  auto ofHead = [&](ValueRange carried) {
+    auto ofPair = [&](ValueRange inner) {
+      r.keyHead = r.keyHeadOf(query, key);
+      return body(inner);
+    };
+    if (llvm::is_contained(axes, Axis::h))
+      return ofPair(carried);
+    return r.forEach(Axis::h, r.dim(query, 1), carried, ofPair);
+  };
+  if (llvm::is_contained(axes, Axis::b))
+    return ofHead(init);
+  return r.forEach(Axis::b, r.dim(query, 0), init, ofHead);
+}
+
+void Kernel::emit(MutableArrayRef<Value> results) {
+  // Sums of a head stand last, so that what is carried over heads comes first.
+  SmallVector<Output> last;
+  llvm::erase_if(outputs, [&](const Output &output) {
+    if (isOfHead(output))
+      last.push_back(output);
+    return isOfHead(output);
+  });
+  llvm::append_range(outputs, last);
+  SmallVector<Type> types;
+  SmallVector<Attribute> sizes;
+  Value query = op.getRows().front(), key = op.getColumns().front();
+  for (const Output &output : outputs) {
+    if (!llvm::is_contained(weights, output.sum.getWeight()))
+      weights.push_back(output.sum.getWeight());
+    types.push_back(output.type);
+    sizes.push_back(sizesOf(output.sum.getAxes(), query, key));
+  }
+  weightsRegion();
+  block = MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name), over, axes, types);
+  block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizes));
+  r.enter(block, query, key);
+  r.transposed = !overKeys();
+  if (op.hasDropout() && readsKeep)
+    dropout = r.dropout(op.getDropout()[0], op.getDropout()[1], op.getDropout()[2]);
+
+  SmallVector<Value> common, ofHead;
+  for (const Output &output : outputs)
+    if (!isPairs(output) || overPairs())
+      (isOfHead(output) ? ofHead : common).push_back(zero(output));
+  auto tilesStep = [&](ValueRange carried) { return step(carried); };
+  if (overPairs()) {
+    store(forHeads(common, tilesStep), /*perHead=*/false);
+  } else if (overKeys()) {
+    r.keyHead = r.keyHeadOf(query, key);
+    loadFixed();
+    store(r.forTiles(Axis::keys, common, tilesStep), /*perHead=*/false);
+  } else {
+    loadFixed();
+    SmallVector<Value> sums = forHeads(common, [&](ValueRange carried) {
+      SmallVector<Value> init = llvm::to_vector(carried);
+      llvm::append_range(init, ofHead);
+      SmallVector<Value> all = r.forTiles(Axis::rows, init, tilesStep);
+      store(ArrayRef(all).drop_front(common.size()), /*perHead=*/true);
+      all.truncate(common.size());
+      return all;
+    });
+    store(sums, /*perHead=*/false);
+  }
+  for (auto [output, result] : llvm::zip_equal(outputs, block.getResults()))
+    results[output.result] = result;
+}
+
+//===----------------------------------------------------------------------===//
+// Which kernel has which sum
+//===----------------------------------------------------------------------===//
+
+/// Return whether both have the same axes, in any order.
+static bool sameAxes(ArrayRef<Axis> x, ArrayRef<Axis> y) {
+  return x.size() == y.size() &&
+         llvm::all_of(x, [&](Axis axis) { return llvm::is_contained(y, axis); });
+}
+
+/// Check that the sizes of kernels come from arguments of the entry.
+static LogicalResult check(PairwiseOp op) {
+  auto entry = op->getParentOfType<func::FuncOp>();
+  auto isArgument = [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return entry && argument && argument.getOwner()->getParentOp() == entry;
+  };
+  if (llvm::all_of(op.getRows(), isArgument) && llvm::all_of(op.getColumns(), isArgument))
+    return success();
+  return op.emitError("the rows and columns of fa.pairwise must be arguments of an entry; pass "
+                      "what is computed before to another entry");
+}
+
+static void rewrite(PairwiseOp op, int64_t columns) {
+  OpBuilder b(op);
+  Value query = op.getRows().front(), key = op.getColumns().front();
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  SmallVector<SmallVector<Axis>> axesOf;
+  SmallVector<int64_t> columnsOf;
+  auto kernel = [&](StringRef suffix, ValueRange over, ArrayRef<Axis> axes,
+                    int64_t width = 0) -> Kernel & {
+    for (auto [known, theirs, taken] : llvm::zip_equal(kernels, axesOf, columnsOf))
+      if (sameAxes(theirs, axes) && (taken == 0 || columns == 0 || taken + width <= columns)) {
+        taken += width;
+        return *known;
+      }
+    axesOf.emplace_back(axes);
+    columnsOf.push_back(width);
+    kernels.push_back(std::make_unique<Kernel>(op, suffix, over, axes));
+    return *kernels.back();
+  };
+  auto f32 = [&](ArrayRef<Axis> axes) {
+    SmallVector<int64_t> shape;
+    auto ofQuery = cast<RankedTensorType>(query.getType()).getShape();
+    auto ofKey = cast<RankedTensorType>(key.getType()).getShape();
+    for (Axis axis : axes)
+      shape.push_back(axis == Axis::b      ? ofQuery[0]
+                      : axis == Axis::h    ? ofQuery[1]
+                      : axis == Axis::rows ? ofQuery[2]
+                                           : ofKey[2]);
+    return RankedTensorType::get(shape, b.getF32Type());
+  };
+  SmallVector<ArrayRef<Axis>> parts(op.getNumResults());
+  for (unsigned i = 0; i < op.getNumResults(); ++i) {
+    SumAttr sum = op.getSum(i);
+    SmallVector<Axis> axes = sum.getIndices();
+    auto type = cast<RankedTensorType>(op.getResult(i).getType());
+    bool row = sum.has(Axis::rows), column = sum.has(Axis::keys);
+    if (row && column && axes.size() < 4) {
+      kernel("_pairs", ValueRange{query, key}, axes).add({sum, type, i, false});
+      continue;
+    }
+    ArrayRef<Axis> whole = row ? ArrayRef(kRowAxes) : ArrayRef(kKeySumAxes);
+    bool partial = !sum.isProduct() && !(row && column) && !sameAxes(axes, whole);
+    if (partial) {
+      parts[i] = whole;
+      sum = SumAttr::get(op.getContext(), sum.getWeight(), whole, -1, sum.getFactor());
+      type = f32(whole);
+    }
+    int64_t width = sum.isProduct() ? type.getShape().back() : 0;
+    Kernel &taken =
+        row ? kernel("_rows", query, kRowAxes, width) : kernel("_keys", key, kKeyAxes, width);
+    taken.add({sum, type, i, partial});
+  }
+  SmallVector<Value> results(op.getNumResults());
+  for (auto &kernel : kernels)
+    kernel->emit(results);
+  for (auto [i, result] : llvm::enumerate(results)) {
+    if (!parts[i].empty()) {
+      MLIRContext *context = op.getContext();
+      ArrayRef<Axis> kept = op.getSum(i).getAxes();
+      auto sum = SumOp::create(b, op.getLoc(), op.getResult(i).getType(), result,
+                               AxesAttr::get(context, parts[i]),
+                               kept.empty() ? AxesAttr() : AxesAttr::get(context, kept));
+      sum->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizesOf(kept, query, key)));
+      result = sum;
+    }
+    op.getResult(i).replaceAllUsesWith(result);
+  }
+  op.erase();
+}
+
+namespace {
+struct RewritePairwise : fa::impl::FARewritePairwiseBase<RewritePairwise> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<PairwiseOp> ops;
+    getOperation()->walk([&](PairwiseOp op) { ops.push_back(op); });
+    for (PairwiseOp op : ops) {
+      if (failed(check(op)))
+        return signalPassFailure();
+      rewrite(op, columns);
+    }
+  }
+};
+} // namespace

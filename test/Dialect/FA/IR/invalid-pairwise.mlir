@@ -1,0 +1,501 @@
+// RUN: fa-opt %s -split-input-file -verify-diagnostics
+
+func.func @pairwise_c1_none(%x: f32) {
+  // expected-error @+1 {{(pairwise_c1) there must be as many row operands as column operands, one at least, got 0 and 0}}
+  %r = fa.pairwise rows() columns() captures() dropout() mask {} weights {
+  ^bb0(%keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %keep : f32
+  } sums [#fa.sum<0 [h]>] : () -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c1_count(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c1) there must be as many row operands as column operands, one at least, got 1 and 2}}
+  %r = fa.pairwise rows(%q) columns(%k, %k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c1_f64(%q: tensor<2x4x8x64xf64>, %k: tensor<2x2x9x64xf64>) {
+  // expected-error @+1 {{(pairwise_c1) operands must be f16, bf16 or f32, got 'f64'}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf64>, tensor<2x2x9x64xf64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c1_mixed(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf16>) {
+  // expected-error @+1 {{(pairwise_c1) operands must have rank 4 and one element type, a pair one static head dimension, 1 to 256, got 'tensor<2x4x8x64xf32>' and 'tensor<2x2x9x64xf16>'}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf16>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c1_rank(%q: tensor<4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c1) operands must have rank 4 and one element type}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c1_heads(%q: tensor<2x4x8x32xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c1) operands must have rank 4 and one element type}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x32xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c1_dynamic(%q: tensor<2x4x8x?xf32>, %k: tensor<2x2x9x?xf32>) {
+  // expected-error @+1 {{(pairwise_c1) operands must have rank 4 and one element type}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x?xf32>, tensor<2x2x9x?xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c1_large(%q: tensor<2x4x8x512xf32>, %k: tensor<2x2x9x512xf32>) {
+  // expected-error @+1 {{(pairwise_c1) operands must have rank 4 and one element type}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x512xf32>, tensor<2x2x9x512xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c1_precision(%q: tensor<2x4x8x64xf16>, %k: tensor<2x2x9x64xf16>) {
+  // expected-error @+1 {{(pairwise_c1) precision ieee needs f32 operands, got 'f16'}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() precision(ieee) mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf16>, tensor<2x2x9x64xf16>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c2(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>, %y: tensor<2x4x7x64xf32>) {
+  // expected-error @+1 {{(pairwise_c2) row operands must agree in batch, heads and length, and column operands, got 'tensor<2x4x7x64xf32>' and 'tensor<2x2x9x64xf32>'}}
+  %r = fa.pairwise rows(%q, %y) columns(%k, %k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %t: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x4x7x64xf32>, tensor<2x2x9x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c2_batch(%q: tensor<2x4x8x64xf32>, %k: tensor<3x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c2) rows and columns must agree in batch, and the heads of rows be a multiple of those of columns, neither 0, got 'tensor<2x4x8x64xf32>' and 'tensor<3x2x9x64xf32>'}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<3x2x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c2_group(%q: tensor<2x4x8x64xf32>, %k: tensor<2x3x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c2) rows and columns must agree in batch, and the heads of rows be a multiple of those of columns, neither 0}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x3x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c2_no_heads(%q: tensor<2x4x8x64xf32>, %k: tensor<2x0x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c2) rows and columns must agree in batch, and the heads of rows be a multiple of those of columns, neither 0}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x0x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c3_arguments(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c3) the weights region takes an f32 for each dot and one for keep, the mask region none; then both take six of index and the captures}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c3_captures(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>, %c: tensor<4xf32>) {
+  // expected-error @+1 {{(pairwise_c3) the weights region takes an f32 for each dot and one for keep, the mask region none; then both take six of index and the captures}}
+  %r = fa.pairwise rows(%q) columns(%k) captures(%c) dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c3_mask(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c3) the weights region takes an f32 for each dot and one for keep, the mask region none; then both take six of index and the captures}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {
+  ^bb0(%s0: f32, %b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index):
+    %t = arith.constant true
+    fa.yield %t : i1
+  } weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c3_yield(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c3) the weights region yields f32, the mask region one i1}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %b : index
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c3_mask_yield(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c3) the weights region yields f32, the mask region one i1}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {
+  ^bb0(%b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index):
+    fa.yield %i0 : index
+  } weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c4_count(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c4) there must be a sum for each result, got 2 for 1}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>, #fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c4_weight(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c4) sum 0 of 1 weights and 1 operands is not possible: #fa.sum<1[h]>}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<1[h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c4_negative(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c4) sum 0 of 1 weights and 1 operands is not possible: #fa.sum<-1[h]>}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<-1[h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c4_times(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c4) sum 0 of 1 weights and 1 operands is not possible: #fa.sum<0[b, h, rows] times 1>}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0[b, h, rows] times 1>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c4_times_axes(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c4) sum 0 of 1 weights and 1 operands is not possible: #fa.sum<0[h] times 0>}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0[h] times 0>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4x64xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c4_times_order(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c4) sum 0 of 1 weights and 1 operands is not possible: #fa.sum<0[h, b, rows] times 0>}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0[h, b, rows] times 0>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4x2x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c4_times_negative(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c4) sum 0 of 1 weights and 1 operands is not possible: #fa.sum<0[h] times -2>}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0[h] times -2>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c4_twice(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c4) sum 0 of 1 weights and 1 operands is not possible: #fa.sum<0[h, h]>}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0[h, h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c4_hk(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c4) sum 0 of 1 weights and 1 operands is not possible: #fa.sum<0[hk]>}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0[hk]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c5_rank(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c5) result 0 must be a tensor of floats with the sizes of 'tensor<4xf32>', got 'tensor<4x1xf32>'}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0[h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c5_size(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c5) result 0 must be a tensor of floats with the sizes of 'tensor<2x9xf32>', got 'tensor<2x8xf32>'}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0[b, keys]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c5_product(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c5) result 0 must be a tensor of floats with the sizes of 'tensor<2x4x8x64xf32>', got 'tensor<2x4x8x32xf32>'}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0[b, h, rows] times 0>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<2x4x8x32xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c5_one(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c5) result 0 must be a tensor of floats with the sizes of 'tensor<1xf32>', got 'tensor<2xf32>'}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c5_scalar(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c5) result 0 must be a tensor of floats with the sizes of 'tensor<1xf32>', got 'tensor<f32>'}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c5_dynamic_one(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c5) result 0 must be a tensor of floats with the sizes of 'tensor<1xf32>', got 'tensor<?xf32>'}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c5_integers(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c5) result 0 must be a tensor of floats with the sizes of 'tensor<4xi32>', got 'tensor<4xi32>'}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0[h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c5_f8(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c5) result 0 must be a tensor of floats with the sizes of 'tensor<4xf8E5M2>', got 'tensor<4xf8E5M2>'}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0[h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf8E5M2>
+  return
+}
+
+// -----
+
+func.func @pairwise_c6(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>, %p: f32) {
+  // expected-error @+1 {{(pairwise_c6) dropout takes p : f32, seed : i64 and offset : i64 together}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout(%p) mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>, f32) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c6_types(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>, %p: f32) {
+  // expected-error @+1 {{(pairwise_c6) dropout takes p : f32, seed : i64 and offset : i64 together}}
+  %r = fa.pairwise rows(%q) columns(%k) captures() dropout(%p, %p, %p) mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>, f32, f32, f32) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c7_capture(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>, %c: memref<4xf32>) {
+  // expected-error @+1 {{(pairwise_c7) a capture is a scalar or a ranked tensor of integers, index or floats, got 'memref<4xf32>'}}
+  %r = fa.pairwise rows(%q) columns(%k) captures(%c) dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %c0: memref<4xf32>):
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>, memref<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c7(%q: tensor<2x4x8x64xf32>) {
+  // expected-note @+1 {{the region is of this op}}
+  %r = fa.pairwise rows(%q) columns(%q) captures() dropout() mask {} weights {
+  ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    // expected-error @+1 {{(pairwise_c7) 'tensor.empty' cannot stand in a weights region; use scalar ops of arith, math and index, tensor.extract and scf.if}}
+    %t = tensor.empty() : tensor<4xf32>
+    fa.yield %s : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @sum_c1(%x: tensor<2x4x8xf16>) {
+  // expected-error @+1 {{(sum_c1) the input must be f32, of b, h and rows or keys, got 'tensor<2x4x8xf16>'}}
+  %s = fa.sum %x of <b, h, rows> to <h> : tensor<2x4x8xf16> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @sum_c1_axes(%x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{(sum_c1) the input must be f32, of b, h and rows or keys, got 'tensor<2x4x8xf32>'}}
+  %s = fa.sum %x of <h, b, rows> to <h> : tensor<2x4x8xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @sum_c2_all(%x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{(sum_c2) the result must be of floats, with some of the input's axes, not all, and their sizes, got 'tensor<2x4x8xf32>'}}
+  %s = fa.sum %x of <b, h, rows> to <b, h, rows> : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @sum_c2_other(%x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{(sum_c2) the result must be of floats, with some of the input's axes, not all, and their sizes, got 'tensor<8xf32>'}}
+  %s = fa.sum %x of <b, h, rows> to <keys> : tensor<2x4x8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @sum_c2_twice(%x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{(sum_c2) the result must be of floats, with some of the input's axes, not all, and their sizes, got 'tensor<4x4xf32>'}}
+  %s = fa.sum %x of <b, h, rows> to <h, h> : tensor<2x4x8xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @sum_c2_size(%x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{(sum_c2) the result must be of floats, with some of the input's axes, not all, and their sizes, got 'tensor<2xf32>'}}
+  %s = fa.sum %x of <b, h, rows> to <h> : tensor<2x4x8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @sum_c2_none(%x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{(sum_c2) the result must be of floats, with some of the input's axes, not all, and their sizes, got 'tensor<f32>'}}
+  %s = fa.sum %x of <b, h, rows> : tensor<2x4x8xf32> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @sum_c2_integers(%x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{(sum_c2) the result must be of floats, with some of the input's axes, not all, and their sizes, got 'tensor<4xi32>'}}
+  %s = fa.sum %x of <b, h, rows> to <h> : tensor<2x4x8xf32> -> tensor<4xi32>
+  return
+}

@@ -1,0 +1,125 @@
+// RUN: fa-opt %s -split-input-file -verify-diagnostics -fa-generate-backward
+
+func.func @no_lse(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
+                  %v: tensor<?x8x?x64xf32> {fa.name = "v"}) -> tensor<?x8x?x64xf32> {
+  // expected-error @+1 {{the gradients of @no_lse need its LSE; return it: %o, %lse = fa.attention ... -> (..., tensor<BxHqxSqxf32>)}}
+  %o = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32>
+  return %o : tensor<?x8x?x64xf32>
+}
+
+// -----
+
+func.func @lse_unreturned(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
+                  %v: tensor<?x8x?x64xf32> {fa.name = "v"}) -> tensor<?x8x?x64xf32> {
+  // expected-error @+1 {{the gradients of @lse_unreturned need its output and its LSE; return both}}
+  %o, %lse = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o : tensor<?x8x?x64xf32>
+}
+
+// -----
+
+func.func @same(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  // expected-error @+1 {{gradients need a query, a key and a value that are different arguments of the entry; pass one twice}}
+  %o, %lse = fa.attention query(%q) key(%k) value(%k)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+}
+
+// -----
+
+func.func @computed(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"}, %v: tensor<?x8x?x64xf32> {fa.name = "v"},
+                    %table: tensor<?xf32> {fa.name = "table"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  // expected-error @+1 {{the gradient of 'table' is not known: the score reads it at an index that is not b, h, i or j, or at one of them twice; choose the gradients without it (gradients=...)}}
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) captures(%table) score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %t: tensor<?xf32>):
+    %d = arith.subi %i, %j : index
+    %x = tensor.extract %t[%d] : tensor<?xf32>
+    %y = arith.addf %s, %x : f32
+    fa.yield %y : f32
+  } : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+}
+
+// -----
+
+func.func @twice(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"}, %v: tensor<?x8x?x64xf32> {fa.name = "v"},
+                    %table: tensor<?x?xf32> {fa.name = "table"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  // expected-error @+1 {{the gradient of 'table' is not known: the score reads it at an index that is not b, h, i or j, or at one of them twice}}
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) captures(%table) score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %t: tensor<?x?xf32>):
+    %x = tensor.extract %t[%h, %h] : tensor<?x?xf32>
+    %y = arith.addf %s, %x : f32
+    fa.yield %y : f32
+  } : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x?xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+}
+
+// -----
+
+func.func @no_derivative(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"}, %v: tensor<?x8x?x64xf32> {fa.name = "v"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    // expected-error @+1 {{'arith.bitcast' has no derivative; write what leads to the gradient with ops on floats that have one}}
+    %x = arith.bitcast %s : f32 to i32
+    %y = arith.bitcast %x : i32 to f32
+    fa.yield %y : f32
+  } : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+}
+
+// -----
+
+func.func @computed_capture(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
+                            %v: tensor<?x8x?x64xf32> {fa.name = "v"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  %c = tensor.empty() : tensor<8xf32>
+  // expected-error @+1 {{gradients need captures and dropout that are arguments of the entry; pass what is computed before to another entry}}
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) captures(%c) score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %t: tensor<8xf32>):
+    %x = tensor.extract %t[%h] : tensor<8xf32>
+    %y = arith.addf %s, %x : f32
+    fa.yield %y : f32
+  } : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<8xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{argument 'do' has the name of the gradient that the backward takes; rename it}}
+func.func @clash(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
+                 %v: tensor<?x8x?x64xf32> {fa.name = "do"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{argument 'o' has the name of the output that the backward takes; rename it}}
+func.func @clash(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
+                 %v: tensor<?x8x?x64xf32> {fa.name = "o"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{argument 'lse' has the name of the LSE that the backward takes; rename it}}
+func.func @clash(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
+                 %v: tensor<?x8x?x64xf32> {fa.name = "lse"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{argument 'dq' has the name of the gradient that the backward returns; rename it}}
+func.func @clash(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
+                 %v: tensor<?x8x?x64xf32> {fa.name = "dq"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+}

@@ -1,0 +1,20 @@
+// The tiles of blocks of rows and of blocks of keys, as tables have them, and as asked.
+// RUN: fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles=target=sm_90a | FileCheck %s --check-prefix=ASYNC
+// RUN: fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefix=SYNC
+// RUN: fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_90a aligned=false" | FileCheck %s --check-prefix=SYNC
+// RUN: fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_90a rows=64 keys=32 warps=4" | FileCheck %s --check-prefix=ASKED
+
+// ASYNC: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+// ASYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
+// SYNC: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+// SYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
+// ASKED: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
+// ASKED: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
+func.func @pairs(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x8x?x64xbf16>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>) {
+  %r:2 = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {} weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      fa.yield %s : f32
+    } sums [#fa.sum<0 [b, h, rows] times 0>, #fa.sum<0 [b, hk, keys] times 0>]
+    : (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>)
+  return %r#0, %r#1 : tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>
+}

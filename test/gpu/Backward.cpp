@@ -1,0 +1,100 @@
+//===- Backward.cpp - gradients on a device -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each test runs the forward by the same compiler, and its output and lse go into the
+// backward. Outputs and workspace hold NaN before, between guard bands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Suite.h"
+
+using namespace fa_test;
+
+static llvm::Error checkGradients(const Case &c, const Target &target, bool dlse, uint64_t seed,
+                                  int64_t shift = 0) {
+  auto prepared = prepare(c, seed);
+  if (!prepared)
+    return prepared.takeError();
+  return runBackward(*prepared, target.options(), dlse, seed, shift);
+}
+
+/// Launches often, from the same inputs: all gradients have the same bits.
+static llvm::Error checkRepeats(const Case &c, const Target &target, int times) {
+  auto prepared = prepare(c, /*seed=*/2);
+  if (!prepared)
+    return prepared.takeError();
+  auto backward = prepareBackward(*prepared, target.options(), /*dlse=*/false, /*seed=*/2);
+  if (!backward)
+    return backward.takeError();
+  return backward->execution->repeat(backward->inputs, backward->shapes, times);
+}
+
+/// The masks and scores of the examples, and dropout.
+static std::vector<Case> exampleCases(const char *dtype) {
+  std::vector<Case> cases;
+  for (auto [mask, score] : {std::pair("none", "none"),
+                             {"causal", "none"},
+                             {"causal_top_left", "none"},
+                             {"causal", "alibi"},
+                             {"none", "bias"},
+                             {"causal", "softcap"},
+                             {"causal", "alibi_softcap"},
+                             {"window", "none"},
+                             {"prefix", "none"},
+                             {"document", "none"},
+                             {"blocks", "table"}})
+    cases.push_back(makeCase(dtype, 333, 517, 64, mask, score));
+  Case dropped = makeCase(dtype, 333, 517, 96, "causal", "none");
+  dropped.dv = 64;
+  dropped.dropout = true;
+  cases.push_back(dropped);
+  return cases;
+}
+
+/// Shapes, head sizes and heads, in pairs with everything else.
+static std::vector<Case> pairedCases() {
+  Settings settings = gpuSettings();
+  settings.shapes = {{1, 1},     {1, 239}, {239, 1}, {113, 203}, {128, 217},
+                     {256, 512}, {0, 17},  {17, 0},  {200, 77},  {300, 300}};
+  settings.dims = {{40, 40}, {64, 64}, {96, 96}, {128, 128}, {64, 96}};
+  std::vector<Case> cases = pairwiseCases(settings);
+  // The gradients need lse.
+  for (Case &c : cases)
+    c.lse = true;
+  return cases;
+}
+
+void fa_test::addBackward(std::vector<Test> &tests) {
+  auto add = [&](const char *group, const Case &c, Body body) {
+    tests.push_back({std::string("backward.") + group + "." + c.name(), std::move(body)});
+  };
+  uint64_t number = 0;
+  for (const char *dtype : {"bf16", "f16", "f32"})
+    for (const Case &c : exampleCases(dtype)) {
+      bool dlse = number % 2;
+      add("examples", c,
+          [=](const Target &target) { return checkGradients(c, target, dlse, /*seed=*/number); });
+      ++number;
+    }
+  for (const Case &c : pairedCases()) {
+    add("matrix", c, [=](const Target &target) {
+      return checkGradients(c, target, /*dlse=*/number % 3 == 0, /*seed=*/number);
+    });
+    ++number;
+  }
+  for (const char *dtype : {"bf16", "f32"})
+    add("unaligned", makeCase(dtype, 100, 200, 64, "causal", "none"), [=](const Target &target) {
+      return checkGradients(makeCase(dtype, 100, 200, 64, "causal", "none"), target,
+                            /*dlse=*/false, /*seed=*/3, /*shift=*/1);
+    });
+  constexpr int kTimes = 10;
+  for (const Case &c : {makeCase("bf16", 500, 512, 128, "causal", "none"),
+                        makeCase("bf16", 300, 1100, 64, "none", "alibi"),
+                        makeCase("f16", 512, 300, 96, "none", "bias"),
+                        makeCase("f32", 200, 300, 40, "window", "none")})
+    add("repeats", c, [=](const Target &target) { return checkRepeats(c, target, kTimes); });
+}

@@ -1,0 +1,266 @@
+//===- ApiBackwardTests.cpp - gradients through the C++ API, on the CPU -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ApiAttention.h"
+#include <algorithm>
+#include <gtest/gtest.h>
+
+using namespace fa::test;
+
+static bool isVisible(Place x) { return x.j <= x.i + x.sk - x.sq; }
+
+namespace {
+
+/// Causal attention with ALiBi and a factor on all scores, which is a scalar; and its gradients by
+/// their definition, in double.
+struct Sloped {
+  Problem problem;
+  std::vector<float> slopes, dO, dLse, dq, dk, dv, dSlopes, dFactor;
+  float factor = 0.75f;
+
+  Sloped() : problem(2, 4, 2, 37, 45, 32) {
+    Problem other(2, 4, 2, 37, 45, 32, /*seed=*/7);
+    dO = other.q;
+    slopes = {0.5f, -0.25f, 0.125f, 1.0f};
+    dLse.assign(other.v.begin(), other.v.begin() + ptrdiff_t(problem.lse.size()));
+    dq.assign(problem.q.size(), NAN);
+    dk.assign(problem.k.size(), NAN);
+    dv.assign(problem.v.size(), NAN);
+    dSlopes.assign(4, NAN);
+    dFactor.assign(1, NAN);
+  }
+
+  static fa::Attention spec() {
+    fa::Attention spec;
+    spec.headDim = 32;
+    spec.dtype = fa::f32;
+    auto slope = spec.capture("slopes", fa::f32, {fa::heads});
+    auto scale = spec.capture("factor", fa::f32);
+    auto reach = spec.capture("reach", fa::i32);
+    spec.mask = [=](auto x) { return x.j <= x.i + x.sk - x.sq && x.i - x.j < reach(); };
+    spec.score = [=](fa::Score s, auto x) { return scale() * s + slope[x.h] * (x.j - x.i); };
+    return spec;
+  }
+
+  fa::Forward forward() {
+    fa::Forward args = problem.forward();
+    args.captures = {fa::Tensor(slopes.data(), fa::f32, {4}), factor, 1000};
+    return args;
+  }
+  fa::Backward backward() {
+    fa::Forward from = forward();
+    fa::Backward args;
+    args.q = from.q;
+    args.k = from.k;
+    args.v = from.v;
+    args.o = from.o;
+    args.lse = from.lse;
+    args.captures = from.captures;
+    args.dO = {dO.data(), fa::f32, {2, 4, 37, 32}};
+    args.dq = {dq.data(), fa::f32, {2, 4, 37, 32}};
+    args.dk = {dk.data(), fa::f32, {2, 2, 45, 32}};
+    args.dv = {dv.data(), fa::f32, {2, 2, 45, 32}};
+    args.dCaptures = {fa::Tensor(dSlopes.data(), fa::f32, {4}),
+                      fa::Tensor(dFactor.data(), fa::f32, {1})};
+    return args;
+  }
+
+  /// The largest error of all gradients that are no NaN everywhere, relative to the largest
+  /// element.
+  double error(bool withLse) const;
+};
+
+} // namespace
+
+double Sloped::error(bool withLse) const {
+  const Problem &p = problem;
+  std::vector<double> q(dq.size()), k(dk.size()), v(dv.size()), m(4), f(1), x(p.keys), w(p.keys);
+  const double scale = 1 / std::sqrt(double(p.dim));
+  auto dot = [&](const float *a, const float *b) {
+    double sum = 0;
+    for (int64_t d = 0; d < p.dim; ++d)
+      sum += double(a[d]) * b[d];
+    return sum;
+  };
+  for (int64_t row = 0; row < p.batch * p.heads * p.queries; ++row) {
+    int64_t i = row % p.queries, h = row / p.queries % p.heads, b = row / p.queries / p.heads;
+    int64_t first = (b * p.keyHeads + h / (p.heads / p.keyHeads)) * p.keys;
+    const float *ownQ = &p.q[row * p.dim], *ownDO = &dO[row * p.dim];
+    double sum = 0, delta = withLse ? -double(dLse[row]) : 0;
+    for (int64_t j = 0; j < p.keys; ++j) {
+      w[j] = isVisible({b, h, i, j, p.queries, p.keys});
+      x[j] = factor * scale * dot(ownQ, &p.k[(first + j) * p.dim]) + double(slopes[h]) * (j - i);
+      sum += w[j] * std::exp(x[j]);
+    }
+    for (int64_t j = 0; j < p.keys; ++j) {
+      w[j] *= std::exp(x[j]) / sum;
+      delta += w[j] * dot(ownDO, &p.v[(first + j) * p.dim]);
+    }
+    for (int64_t j = 0; j < p.keys; ++j) {
+      const float *ownK = &p.k[(first + j) * p.dim];
+      double dx = w[j] * (dot(ownDO, &p.v[(first + j) * p.dim]) - delta), ds = dx * factor * scale;
+      m[h] += dx * double(j - i);
+      f[0] += dx * scale * dot(ownQ, ownK);
+      for (int64_t d = 0; d < p.dim; ++d) {
+        q[row * p.dim + d] += ds * ownK[d];
+        k[(first + j) * p.dim + d] += ds * ownQ[d];
+        v[(first + j) * p.dim + d] += w[j] * ownDO[d];
+      }
+    }
+  }
+  double worst = 0;
+  auto compare = [&](const std::vector<float> &got, const std::vector<double> &expected) {
+    if (std::all_of(got.begin(), got.end(), [](float value) { return std::isnan(value); }))
+      return;
+    double largest = 0, error = 0;
+    for (size_t at = 0; at < got.size(); ++at) {
+      largest = std::max(largest, std::fabs(expected[at]));
+      double off = std::fabs(got[at] - expected[at]);
+      error = off <= error ? error : std::isnan(off) ? INFINITY : off;
+    }
+    worst = std::max(worst, error / largest);
+  };
+  compare(dq, q);
+  compare(dk, k);
+  compare(dv, v);
+  compare(dSlopes, m);
+  compare(dFactor, f);
+  return worst;
+}
+
+/// Runs the forward, so that o and lse are there.
+static void runForward(Sloped &data) {
+  auto kernel = fa::compile(Sloped::spec());
+  ASSERT_TRUE(kernel) << kernel.error();
+  fa::Error failed = kernel->forward(nullptr, data.forward());
+  ASSERT_FALSE(failed) << failed.message();
+}
+
+/// Launches with workspace of NaN.
+static std::string launch(const fa::BackwardKernel &kernel, fa::Backward args) {
+  auto bytes = kernel.workspaceBytes(args);
+  if (!bytes)
+    return bytes.error();
+  std::vector<std::max_align_t> memory(*bytes / sizeof(std::max_align_t) + 8);
+  std::fill_n(reinterpret_cast<unsigned char *>(memory.data()),
+              memory.size() * sizeof(std::max_align_t), 0xFF);
+  auto at = (reinterpret_cast<uintptr_t>(memory.data()) + 63) / 64 * 64;
+  args.workspace = reinterpret_cast<void *>(at);
+  args.workspaceBytes = *bytes;
+  return kernel.backward(nullptr, args).message();
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+TEST(ApiBackward, ComputesEveryGradient) {
+  Sloped data;
+  runForward(data);
+  auto kernel = fa::compileBackward(Sloped::spec());
+  ASSERT_TRUE(kernel) << kernel.error();
+  EXPECT_EQ(launch(*kernel, data.backward()), "");
+  for (const std::vector<float> *gradient :
+       {&data.dq, &data.dk, &data.dv, &data.dSlopes, &data.dFactor})
+    EXPECT_FALSE(std::isnan(gradient->front()));
+  EXPECT_LT(data.error(/*withLse=*/false), 1e-4);
+}
+
+TEST(ApiBackward, TakesTheGradientOfLse) {
+  Sloped data;
+  runForward(data);
+  fa::BackwardOptions options;
+  options.dLse = options.deterministic = true;
+  auto kernel = fa::compileBackward(Sloped::spec(), {}, options);
+  ASSERT_TRUE(kernel) << kernel.error();
+  fa::Backward args = data.backward();
+  args.dLse = {data.dLse.data(), fa::f32, {2, 4, 37}};
+  EXPECT_EQ(launch(*kernel, args), "");
+  EXPECT_LT(data.error(/*withLse=*/true), 1e-4);
+}
+
+TEST(ApiBackward, ComputesWhatIsAskedFor) {
+  Sloped data;
+  runForward(data);
+  fa::BackwardOptions options;
+  options.gradients = {"q", "slopes"};
+  auto kernel = fa::compileBackward(Sloped::spec(), {}, options);
+  ASSERT_TRUE(kernel) << kernel.error();
+  fa::Backward args = data.backward();
+  args.dk = args.dv = args.dCaptures[1] = {};
+  EXPECT_EQ(launch(*kernel, args), "");
+  EXPECT_FALSE(std::isnan(data.dSlopes[0]));
+  EXPECT_TRUE(std::isnan(data.dk[0]));
+  EXPECT_LT(data.error(/*withLse=*/false), 1e-4);
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+TEST(ApiBackward, SaysWhatIsWrongWithASpec) {
+  auto say = [](const fa::Attention &spec, const fa::BackwardOptions &options = {}) {
+    auto kernel = fa::compileBackward(spec, {}, options);
+    return kernel ? "" : kernel.error();
+  };
+  fa::Attention spec = Sloped::spec();
+  spec.lse = false;
+  EXPECT_EQ(say(spec), "the gradients need lse; set Attention::lse");
+  fa::BackwardOptions options;
+  options.gradients = {"q", "reach"};
+  EXPECT_EQ(
+      say(Sloped::spec(), options),
+      "BackwardOptions::gradients names 'reach', which is no input of floats; choose of q, k, "
+      "v, slopes, factor");
+  fa::Attention named;
+  auto x = named.capture("x", fa::f32), dx = named.capture("dx", fa::f32),
+       flow = named.capture("do", fa::f32);
+  named.score = [=](fa::Score s) { return s * x() + dx() + flow(); };
+  EXPECT_EQ(say(named), "capture 'dx' has the name of a gradient; choose another\n"
+                        "capture 'do' has the name of a gradient; choose another");
+  named.headDim = 0;
+  EXPECT_EQ(say(named),
+            "headDim is 0, expected 1 to 256; set it to the elements of a row of q and k");
+  fa::Attention table;
+  auto values = table.capture("table", fa::f32, {64});
+  table.score = [=](fa::Score s, auto p) { return s + values[p.i % 64]; };
+  EXPECT_NE(say(table).find("the gradient of 'table' is not known"), std::string::npos);
+}
+
+TEST(ApiBackward, SaysWhatIsWrongWithALaunch) {
+  Sloped data;
+  fa::BackwardOptions options;
+  options.gradients = {"k", "slopes"};
+  auto kernel = fa::compileBackward(Sloped::spec(), {}, options);
+  ASSERT_TRUE(kernel) << kernel.error();
+  auto say = [&](const std::function<void(fa::Backward &)> &change) {
+    fa::Backward args = data.backward();
+    args.dq = args.dv = args.dCaptures[1] = {};
+    change(args);
+    return kernel->backward(nullptr, args).message();
+  };
+  EXPECT_EQ(say([](auto &args) { args.lse = {}; }), "'lse' is missing; give it in Backward::lse");
+  EXPECT_EQ(say([](auto &args) { args.dO = {}; }), "'do' is missing; give it in Backward::dO");
+  EXPECT_EQ(say([](auto &args) { args.dk = {}; }), "'dk' is missing; give it in Backward::dk");
+  EXPECT_EQ(say([&](auto &args) { args.dv = data.backward().dv; }),
+            "'dv' is given, but the kernel does not compute it; ask for it by "
+            "BackwardOptions::gradients, or leave it out");
+  EXPECT_EQ(say([&](auto &args) { args.dLse = args.lse; }),
+            "'dlse' is given, but the kernel does not take it; set BackwardOptions::dLse, or leave "
+            "it out");
+  EXPECT_EQ(say([](auto &args) { args.dCaptures[0] = {}; }),
+            "'dslopes' is missing; give it in Backward::dCaptures[0]");
+  EXPECT_EQ(say([](auto &args) { args.dCaptures[2] = args.dCaptures[0]; }),
+            "'dreach' is given, but integers have no gradient; leave it out");
+  EXPECT_EQ(say([](auto &args) { args.dCaptures[5] = args.dCaptures[0]; }),
+            "'Backward::dCaptures[5]' is given, but there is no such capture; leave it out");
+  EXPECT_EQ(say([](auto &args) { args.captures[0] = {}; }),
+            "capture 'slopes' is missing; give it in Backward::captures");
+  EXPECT_EQ(say([](auto &args) { args.dropoutP = 0.5; }),
+            "dropoutP is 0.5, but the kernel has no dropout; set Attention::dropout");
+  EXPECT_EQ(say([](auto &args) { args.dO.shape[2] = 36; }).find("'do'") != std::string::npos, true);
+}
