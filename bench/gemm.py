@@ -4,7 +4,7 @@
     gemm.py path/to/libfa.so [--target=sm_90a] [--n=4096,8192] [--tile=128x256x64 ...]
             [--leave-out=tile-pingpong-warpgroups ...] [--rounds=3] [--milliseconds=300]
 
-The program on tiles of test/Dialect/Tile/gemm.mlir, bf16, N(0,1) inputs, for the passes that
+The program on tiles of test/Dialect/Tile/programs/gemm.mlir, bf16, N(0,1) inputs, for the passes that
 attention takes; PyTorch's matmul (cuBLAS) is the peer. Each --tile (rows x columns x depth) and
 each --leave-out is one more rival. Rivals run alone, in turn, and the second half of their time
 counts, as in gpu_compare.py; medians, in TFLOP/s. Needs PyTorch.

@@ -92,6 +92,29 @@ def refusal(peer, case):
     return "cuDNN is not timed with dropout" if case.dropout and peer == "cudnn" else ""
 
 
+def reference_gradients(case, captures, q, k, v, do):
+    """dQ of the query heads that read key head 0 of batch 0, and its dK and dV, in float32."""
+    import torch
+    group, n = q.shape[1] // k.shape[1], k.shape[2]
+    i, j = torch.arange(n, device=q.device)[:, None], torch.arange(n, device=q.device)[None, :]
+    queries = []
+    dk, dv = torch.zeros_like(k[0, 0], dtype=torch.float32), torch.zeros_like(v[0, 0], dtype=torch.float32)
+    with torch.enable_grad():
+        for head in range(group):
+            leaves = [x.float().detach().requires_grad_() for x in (q[0, head], k[0, 0], v[0, 0])]
+            s = leaves[0] @ leaves[1].T / math.sqrt(q.shape[3])
+            if case.score:
+                s = case.score(captures)(s, 0, head, i, j)
+            if case.mask:
+                s = s.masked_fill(~case.mask(captures)(0, head, i, j), -math.inf)
+            grads = torch.autograd.grad(torch.softmax(s, -1) @ leaves[2], leaves, do[0, head].float())
+            del s
+            queries.append(grads[0])
+            dk += grads[1]
+            dv += grads[2]
+    return torch.stack(queries), dk, dv
+
+
 def program(case, d, lse, dtype="bf16"):
     """One attention as MLIR: q, k, v, o are B x H x N x d, lse is B x H x N."""
     t, l = "tensor<?x?x?x%dx%s>" % (d, dtype), "tensor<?x?x?xf32>"

@@ -50,7 +50,7 @@ else:
 
 from estimate import estimate, find_compiler, visited
 from fa_ctypes import Library
-from gpu_cases import CASES, program, reference, refusal
+from gpu_cases import CASES, program, reference, reference_gradients, refusal
 from gpu_clock import open_meter, time_bursts, time_rivals
 from tables import compare_line, print_tables
 
@@ -88,14 +88,20 @@ def make_rivals(libraries, options, section, name, d, q, k, v):
     captures = case.captures(*q.shape[:3])
     rows = torch.arange(q.shape[2], device="cuda")
     rows = torch.cat([rows[:128], rows[-128:]])
-    expected = reference(case, captures, q, k, v, rows)
+    do = torch.randn_like(q) if section.backward else None
+    expected = (reference_gradients(case, captures, q, k, v, do) if section.backward else
+                reference(case, captures, q, k, v, rows))
 
     def add(label, limit, make, *arguments):
         order.append(label)
         # Whatever a rival dies of, the others are timed, and the table says so.
         try:
             run = make(*arguments)
-            check(run(), expected, rows, math.inf if case.dropout else limit)
+            limit = math.inf if case.dropout else limit
+            if section.backward:
+                check_gradients(run(), expected, limit)
+            else:
+                check(run(), expected, rows, limit)
             rivals[label] = run
         except Exception as error:
             missing[label] = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
@@ -105,13 +111,49 @@ def make_rivals(libraries, options, section, name, d, q, k, v):
         if reason:
             order.append(peer)
             missing[peer] = reason
+        elif section.backward:
+            add(peer, 0.05, gpu_peers.make_backward_peer, peer, case, captures, q, k, v, do)
         else:
             add(peer, 0.05, gpu_peers.make_peer, peer, case, captures, q, k, v, section.lse)
     for whose, library in libraries.items():
         for variant in section.variant:
+            if section.backward:
+                add(label_of(variant, whose), 0.02, make_our_gradients, library, options.target, case, d, captures,
+                    q, k, v, do, variant)
+                continue
             add(label_of(variant, whose), 0.02, make_ours, library, options.target, section.lse, case, d,
                 captures, q, k, v, variant)
     return rivals, missing, order
+
+
+def make_our_gradients(library, target, case, d, captures, q, k, v, do, variant):
+    """A function that launches our backward, and returns dq, dk, dv; our forward runs here, once."""
+    empty = lambda x: torch.full_like(x, float("nan"))
+    o, lse = empty(q), torch.full(q.shape[:3], float("nan"), device="cuda")
+    arguments = {"q": q, "k": k, "v": v, **captures, "o": o, "lse": lse}
+    if case.dropout:
+        arguments.update(p=case.dropout, seed=1, offset=0)
+    stream = torch.cuda.current_stream().cuda_stream
+    text, choices = program(case, d, True), parse_variant(variant)
+    library.launcher(library.compile(text, target=target, **choices), arguments, stream)()
+    gradients = {"d" + name: empty(x) for name, x in arguments.items()
+                 if name not in ("o", "lse") and hasattr(x, "dtype") and x.is_floating_point()}
+    arguments.update(do=do, **gradients)
+    launch = library.launcher(library.compile(text, target=target, backward=1, **choices), arguments, stream)
+
+    def run():
+        launch()
+        return gradients["dq"], gradients["dk"], gradients["dv"]
+    return run
+
+
+def check_gradients(gradients, expected, limit):
+    """Refuse gradients whose first head of keys, and its queries, differ by more than a part of the largest."""
+    for name, x, y in zip(("dq", "dk", "dv"), gradients, expected):
+        x = x[0, :y.shape[0]] if name == "dq" else x[0, 0]
+        error = ((x.float() - y).abs().max() / y.abs().max()).item()
+        if not error < limit or x.isnan().any():
+            raise RuntimeError("WRONG, %s differs by %g of the largest" % (name, error))
 
 
 def label_of(variant, whose="ours"):
@@ -130,9 +172,10 @@ def sizes(case, d, n):
     return max(1, TOKENS // n), HIDDEN // d, CASES[case].key_heads(HIDDEN // d)
 
 
-def flops_of(name, d, n):
+def flops_of(section, name, d, n):
+    """As the papers count: a backward has five products, a forward two."""
     batch, heads, _ = sizes(name, d, n)
-    return 4 * batch * heads * CASES[name].visible(n) * d
+    return (10 if section.backward else 4) * batch * heads * CASES[name].visible(n) * d
 
 
 def ask_reports(compiler, options, section, name, d, n):
@@ -141,14 +184,15 @@ def ask_reports(compiler, options, section, name, d, n):
     batch, heads, key_heads = sizes(name, d, n)
     text = program(CASES[name], d, section.lse)
     ratios, seconds, failed = {}, {}, {}
-    for variant in section.variant if compiler else ():
+    # The reports are of forwards.
+    for variant in section.variant if compiler and not section.backward else ():
         if section.ablation and variant:
             continue
         label = label_of(variant)
         question = (compiler, text, target_of(options), torch.cuda.get_device_name(),
                     (batch, heads, key_heads, n, n), parse_variant(variant))
         try:
-            ratios[label] = visited(*question, flops_of(name, d, n))
+            ratios[label] = visited(*question, flops_of(section, name, d, n))
             seconds[label] = estimate(*question)
         except RuntimeError as error:
             failed[label] = str(error).splitlines()[0]
@@ -159,9 +203,11 @@ def ask_reports(compiler, options, section, name, d, n):
 def prepare(libraries, compiler, options, sections):
     """Compiles what will be timed, and asks for its reports, on many threads: libfa finds programs again, and
     estimate.py answers. What fails here does so again where it is reported."""
-    def compile(library, text, variant):
+    def compile(library, text, variant, backward):
         try:
             library.compile(text, target=options.target, **parse_variant(variant))
+            if backward:
+                library.compile(text, target=options.target, backward=1, **parse_variant(variant))
         except RuntimeError:
             pass
     programs, cells = {}, []
@@ -169,7 +215,7 @@ def prepare(libraries, compiler, options, sections):
         for d, n, name in section.cells():
             cells.append((section, name, d, n))
             for variant in section.variant:
-                programs.update({(library, program(CASES[name], d, section.lse), variant): None
+                programs.update({(library, program(CASES[name], d, section.lse), variant, section.backward): None
                                  for library in libraries.values()})
 
     def each(function, items, threads):
@@ -190,7 +236,7 @@ def compare(libraries, compiler, options, meter, section, name, d, n):
                for h in (heads, key_heads, key_heads))
     rivals, missing, order = make_rivals(libraries, options, section, name, d, q, k, v)
     figures = time_rivals(rivals, options.milliseconds, options.rounds, meter)
-    speed = lambda time: flops_of(name, d, n) / time * 1e-9
+    speed = lambda time: flops_of(section, name, d, n) / time * 1e-9
     ratios, seconds, failed = ask_reports(compiler, options, section, name, d, n)
     row = {"section": section.name, "d": d, "n": n, "case": name, "lse": section.lse, "rivals": order,
            "tflops": {label: speed(figure.time()) for label, figure in figures.items()},

@@ -76,6 +76,26 @@ def make_flash_attention(name, case, q, k, v, lse):
     return run
 
 
+def make_backward_peer(name, case, captures, q, k, v, do):
+    """A function that launches a rival's backward on B x H x S x D tensors, and returns dq, dk, dv; its forward runs
+    here, once."""
+    if name == "flex" or name in PACKAGES:
+        with torch.enable_grad():
+            leaves = [x.detach().requires_grad_() for x in (q, k, v)]
+            out = make_peer(name, case, captures, *leaves, True)()
+        return lambda: torch.autograd.grad(out, leaves, do, retain_graph=True)
+    aten = torch.ops.aten
+    if name == "cudnn":
+        out, lse, cq, ck, mq, mk, seed, offset, _ = aten._scaled_dot_product_cudnn_attention(
+            q, k, v, None, True, case.dropout, case.causal)
+        return lambda: aten._scaled_dot_product_cudnn_attention_backward(
+            do, q, k, v, out, lse, seed, offset, None, cq, ck, mq, mk, case.dropout, case.causal)
+    out, lse, cq, ck, mq, mk, seed, offset, _ = aten._scaled_dot_product_flash_attention(
+        q, k, v, case.dropout, case.causal)
+    return lambda: aten._scaled_dot_product_flash_attention_backward(
+        do, q, k, v, out, lse, cq, ck, mq, mk, case.dropout, case.causal, seed, offset)
+
+
 def make_peer(name, case, captures, q, k, v, lse):
     """A function that launches a rival on B x H x S x D tensors, and returns its output."""
     if name == "flex":

@@ -19,13 +19,14 @@ FLASH = ["fa3", "fa4"]  # measured where they can be imported
 
 @dataclasses.dataclass
 class Section:
-    name: str  # grid, lse-off, scores, gqa, shares, window or ablation: tables.py has one table of each
+    name: str  # grid, lse-off, scores, gqa, shares, window, backward, ... or ablation: tables.py has one table of each
     d: List[int]
     n: List[int]
     case: List[str]  # of gpu_cases.CASES
     peers: List[str]
     lse: bool = True
     variant: List[str] = dataclasses.field(default_factory=lambda: [""])
+    backward: bool = False  # the gradients of that
     ablation: bool = False  # one more variant for each pass that may be left out
 
     def cells(self):
@@ -44,6 +45,10 @@ PRESETS = {
         Section("window", SIZES, [65536], ["causal", "window"], FLASH),
         Section("gqa", SIZES, [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"]),
         Section("lse-off", SIZES, [8192, 16384], ["full", "causal"], ["cudnn", *FLASH], lse=False),
+        Section("backward", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn", *FLASH, "fa2"], backward=True),
+        Section("backward-gqa", [128], [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"], backward=True),
+        Section("backward-scores", [128], [8192], ["full", *MODIFIED], ["flex"], backward=True),
+        Section("backward-scores", [128], [8192], ["dropout"], ["fa2"], backward=True),
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
     ],
     "sm_80": [
@@ -52,6 +57,8 @@ PRESETS = {
         Section("gqa", SIZES, [8192], ["gqa", "gqa-causal"], ["fa2"]),
         Section("shares", SIZES, [8192], ["full", *MODIFIED, "dropout"], []),
         Section("window", SIZES, [65536], ["causal", "window"], []),
+        Section("backward", SIZES, [8192, 2048, 16384], ["full", "causal"], ["fa2"], backward=True),
+        Section("backward-scores", [128], [8192], [*MODIFIED, "dropout"], [], backward=True),
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
     ],
 }

@@ -264,7 +264,9 @@ def estimates(rows):
 # The tables in order: a name, the sections that it is of (none: all), and what makes it.
 TABLES = [("grid", ("grid",), grid), ("energy", ("grid",), energy), ("lse-off", ("lse-off",), grid),
           ("visited", ("grid",), visited), ("scores", ("scores",), scores), ("gqa", ("gqa",), gqa),
-          ("shares", ("shares",), shares), ("window", ("window",), window), ("ablation", ("ablation",), ablation),
+          ("shares", ("shares",), shares), ("window", ("window",), window), ("backward", ("backward",), grid),
+          ("backward-gqa", ("backward-gqa",), gqa), ("backward-scores", ("backward-scores",), scores),
+          ("ablation", ("ablation",), ablation),
           ("estimates", (), estimates)]
 
 
