@@ -53,21 +53,27 @@ static void populateGrad(OpPassManager &pm, const CompileOptions &options) {
   verify(pm, "grad");
 }
 
+/// Return what the passes that choose tiles for GPUs have in common.
+template <typename PassOptions> static PassOptions tileOptions(const CompileOptions &options) {
+  PassOptions choice;
+  choice.target = options.target;
+  choice.rows = options.rows;
+  choice.keys = options.keys;
+  choice.warps = options.warps;
+  choice.aligned = options.aligned;
+  return choice;
+}
+
 static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) {
-  if (nvptx::getTarget(options.target)) {
-    GPUChooseTilesOptions choice;
-    choice.target = options.target;
-    choice.rows = options.rows;
-    choice.keys = options.keys;
-    choice.warps = options.warps;
-    choice.aligned = options.aligned;
+  const nvptx::Target *gpu = nvptx::getTarget(options.target);
+  if (gpu) {
+    auto choice = tileOptions<GPUChooseTilesOptions>(options);
     choice.shortSequences = options.shortSequences;
     choice.sharedMemory = options.sharedMemory;
     pm.addPass(createGPUChooseTiles(choice));
   }
   FARewriteOnlineSoftmaxOptions rewrite;
   // Where registers are short, ptxas then spills sums of rows beside the widest tiles.
-  const nvptx::Target *gpu = nvptx::getTarget(options.target);
   rewrite.lastFactors = !gpu || gpu->spareRegisters;
   if (options.onlineSoftmax)
     pm.addPass(createFARewriteOnlineSoftmax(rewrite));
@@ -78,15 +84,8 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
   pm.addPass(createFARewritePairwise(pairwise));
   if (options.analyzeMask)
     pm.addPass(createFAAnalyzeMask());
-  if (gpu) {
-    GPUChooseBlockTilesOptions choice;
-    choice.target = options.target;
-    choice.rows = options.rows;
-    choice.keys = options.keys;
-    choice.warps = options.warps;
-    choice.aligned = options.aligned;
-    pm.addPass(createGPUChooseBlockTiles(choice));
-  }
+  if (gpu)
+    pm.addPass(createGPUChooseBlockTiles(tileOptions<GPUChooseBlockTilesOptions>(options)));
   FATileAttentionOptions tiling;
   tiling.rows = options.rows;
   tiling.keys = options.keys;

@@ -332,8 +332,7 @@ LogicalResult Entry::convert(MapBlocksOp block) {
   for (Operation *op : pure)
     b.clone(*op, mapping);
   for (unsigned i = 0; i < block.getNumAxes(); ++i) {
-    static constexpr StringLiteral kNames[] = {"b", "h", "hk", "i", "j"};
-    StringRef name = kNames[static_cast<unsigned>(block.getAxis(i))];
+    StringRef name = positionName(block.getAxis(i));
     Value id = kernel.getInstanceId(i);
     int64_t size = block.getBlocks()[i];
     if (size != 1)

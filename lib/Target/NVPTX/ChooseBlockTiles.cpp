@@ -61,6 +61,7 @@ struct Facts {
   bool wholeChunks = true;
 };
 
+/// Collect the facts from the tiles that the block loads.
 Facts factsOf(MapBlocksOp block) {
   Facts facts;
   block.getBody()->walk([&](tile::DotOp) { facts.products = true; });

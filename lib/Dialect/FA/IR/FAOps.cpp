@@ -16,8 +16,15 @@ using namespace mlir::fa;
 #define GET_OP_CLASSES
 #include "fa/Dialect/FA/IR/FAOps.cpp.inc"
 
-/// Return whether an axis is cut into blocks of several indices.
-static bool isCut(Axis axis) { return axis == Axis::rows || axis == Axis::keys; }
+StringRef fa::positionName(Axis axis) {
+  static constexpr StringLiteral kNames[] = {"b", "h", "hk", "i", "j", "0"};
+  return kNames[static_cast<unsigned>(axis)];
+}
+
+StringRef fa::sizeName(Axis axis) {
+  static constexpr StringLiteral kNames[] = {"B", "Hq", "Hk", "Sq", "Sk", ""};
+  return kNames[static_cast<unsigned>(axis)];
+}
 
 //===----------------------------------------------------------------------===//
 // fa.map_blocks
@@ -54,8 +61,7 @@ Value MapBlocksOp::getFirst(Axis axis) {
 
 std::pair<Value, int64_t> MapBlocksOp::getRange(unsigned i) {
   Axis axis = getAxis(i);
-  bool ofKeys = axis == Axis::hk || axis == Axis::keys;
-  return {ofKeys ? getOver().back() : getOver().front(), axis == Axis::b ? 0 : isCut(axis) ? 2 : 1};
+  return {isOfKeys(axis) ? getOver().back() : getOver().front(), dimensionOf(axis)};
 }
 
 ParseResult MapBlocksOp::parse(OpAsmParser &parser, OperationState &state) {
@@ -173,8 +179,7 @@ static bool differ(int64_t x, int64_t y) {
 static int64_t sizeOf(Axis axis, RankedTensorType row, RankedTensorType column) {
   if (axis == Axis::one)
     return 1;
-  bool ofKeys = axis == Axis::hk || axis == Axis::keys;
-  return (ofKeys ? column : row).getDimSize(axis == Axis::b ? 0 : isCut(axis) ? 2 : 1);
+  return (isOfKeys(axis) ? column : row).getDimSize(dimensionOf(axis));
 }
 
 /// (C1) and (C2).
@@ -226,8 +231,7 @@ static LogicalResult verifySum(PairwiseOp op, unsigned number) {
   SumAttr sum = op.getSum(number);
   auto type = cast<RankedTensorType>(op.getResult(number).getType());
   int64_t weights = op.getWeights().front().getTerminator()->getNumOperands();
-  Axis row[] = {Axis::b, Axis::h, Axis::rows}, key[] = {Axis::b, Axis::hk, Axis::keys};
-  bool isRow = sum.getAxes() == ArrayRef(row), isKey = sum.getAxes() == ArrayRef(key);
+  bool isRow = sum.getAxes() == ArrayRef(kRowAxes), isKey = sum.getAxes() == ArrayRef(kKeyAxes);
   llvm::SmallDenseSet<Axis> seen;
   bool axes = llvm::all_of(sum.getAxes(), [&](Axis axis) {
     return axis == Axis::one || (seen.insert(axis).second && (axis != Axis::hk || sum.isProduct()));

@@ -68,9 +68,8 @@ DenseI64ArrayAttr fa::sizesOf(ArrayRef<Axis> axes, Value query, Value key) {
       pairs.append({-1, -1});
       continue;
     }
-    bool ofKeys = axis == Axis::hk || axis == Axis::keys;
-    pairs.push_back(cast<BlockArgument>(ofKeys ? key : query).getArgNumber());
-    pairs.push_back(axis == Axis::b ? 0 : axis == Axis::h || axis == Axis::hk ? 1 : 2);
+    pairs.push_back(cast<BlockArgument>(isOfKeys(axis) ? key : query).getArgNumber());
+    pairs.push_back(dimensionOf(axis));
   }
   return DenseI64ArrayAttr::get(query.getContext(), pairs);
 }
@@ -79,11 +78,7 @@ void BlockBuilder::enter(MapBlocksOp block, Value query, Value keys) {
   b.setInsertionPoint(block.getBody()->getTerminator());
   for (Axis axis : {Axis::b, Axis::h, Axis::hk, Axis::rows, Axis::keys})
     if (Value first = block.getFirst(axis))
-      at(axis) = first;
-  for (auto [value, name] :
-       {std::pair(batch, "b"), {head, "h"}, {keyHead, "hk"}, {row, "i"}, {column, "j"}})
-    if (value)
-      named(value, name);
+      at(axis) = named(first, positionName(axis));
   for (unsigned i = 0; i < block.getNumResults(); ++i)
     named(block.getResultView(i), "result");
   queryLength = named(dim(query, 2), "sq");
@@ -159,7 +154,7 @@ void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes) {
   SmallVector<Value> indices;
   SmallVector<int64_t> dims;
   for (Axis axis : axes) {
-    if (axis == Axis::rows || axis == Axis::keys)
+    if (isCut(axis))
       dims.push_back(indices.size());
     indices.push_back(axis == Axis::one ? index(0) : at(axis));
   }
@@ -173,22 +168,26 @@ void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes) {
   tile::StoreOp::create(b, loc, value, view, indices, dims);
 }
 
-Value BlockBuilder::keyHeadOf(Value query, Value keys) {
+Value BlockBuilder::groupOf(Value query, Value keys) {
   int64_t hq = cast<RankedTensorType>(query.getType()).getDimSize(1);
   int64_t hk = cast<RankedTensorType>(keys.getType()).getDimSize(1);
   if (hq == hk && !ShapedType::isDynamic(hq))
-    return head;
-  Value group = arith::DivUIOp::create(b, loc, dim(query, 1), dim(keys, 1));
-  return named(arith::DivUIOp::create(b, loc, head, group), "hk");
+    return {};
+  return arith::DivUIOp::create(b, loc, dim(query, 1), dim(keys, 1));
+}
+
+Value BlockBuilder::keyHeadOf(Value query, Value keys) {
+  Value group = groupOf(query, keys);
+  return group ? named(arith::DivUIOp::create(b, loc, head, group), "hk") : head;
 }
 
 SmallVector<Value> BlockBuilder::loop(Axis axis, Value from, Value to, Value step, ValueRange init,
                                       function_ref<SmallVector<Value>(ValueRange)> body) {
-  static constexpr StringLiteral kNames[] = {"b", "h", "hk", "i", "j"};
+
   auto loop = scf::ForOp::create(b, loc, from, to, step, init,
                                  [&](OpBuilder &, Location, Value index, ValueRange carried) {
                                    // `b` is at the loop's body: the callback shares the builder.
-                                   at(axis) = named(index, kNames[static_cast<unsigned>(axis)]);
+                                   at(axis) = named(index, positionName(axis));
                                    scf::YieldOp::create(b, loc, body(carried));
                                  });
   return llvm::to_vector_of<Value>(loop.getResults());
@@ -202,13 +201,11 @@ SmallVector<Value> BlockBuilder::forTiles(Axis axis, ValueRange init,
 
 SmallVector<Value> BlockBuilder::forGroup(Value query, Value keys, ValueRange init,
                                           function_ref<SmallVector<Value>(ValueRange)> body) {
-  int64_t hq = cast<RankedTensorType>(query.getType()).getDimSize(1);
-  int64_t hk = cast<RankedTensorType>(keys.getType()).getDimSize(1);
-  if (hq == hk && !ShapedType::isDynamic(hq)) {
+  Value group = groupOf(query, keys);
+  if (!group) {
     head = keyHead;
     return body(init);
   }
-  Value group = arith::DivUIOp::create(b, loc, dim(query, 1), dim(keys, 1));
   Value first = named(arith::MulIOp::create(b, loc, keyHead, group), "first_head");
   Value last = arith::AddIOp::create(b, loc, first, group);
   return loop(Axis::h, first, last, index(1), init, body);
@@ -270,8 +267,7 @@ BlockBuilder::Normalizer BlockBuilder::normalizer(Value l, const std::optional<D
 
 void BlockBuilder::storeLse(Value natural, Value empty, Value view) {
   Value minusInf = splat(-std::numeric_limits<double>::infinity(), rowType());
-  store(arith::SelectOp::create(b, loc, empty, minusInf, natural), view,
-        {Axis::b, Axis::h, Axis::rows});
+  store(arith::SelectOp::create(b, loc, empty, minusInf, natural), view, kRowAxes);
 }
 
 Value BlockBuilder::kept(const Dropout &dropout) {

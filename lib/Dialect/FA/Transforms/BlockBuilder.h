@@ -150,6 +150,8 @@ struct BlockBuilder {
 private:
   arith::FastMathFlags contract() { return arith::FastMathFlags::contract; }
   Value load(Value tensor, Axis axis);
+  /// Return how many query heads read a key head; null where it is known to be one.
+  Value groupOf(Value query, Value keys);
   /// Return the block's or the loop's index along an axis.
   Value &at(Axis axis);
   SmallVector<Value> loop(Axis axis, Value from, Value to, Value step, ValueRange init,

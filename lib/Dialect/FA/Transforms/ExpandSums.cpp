@@ -60,10 +60,10 @@ Value SumBlock::loops(ArrayRef<Axis> axes, Value sum, RankedTensorType type,
     return r.add(sum, loaded);
   }
   Axis axis = axes.front();
-  int64_t dim = axis == Axis::b ? 0 : axis == Axis::h ? 1 : 2;
+
   auto loop = scf::ForOp::create(
-      builder, op.getLoc(), r.index(0), r.dim(op.getInput(), dim), r.index(stepOf(axis)), sum,
-      [&](OpBuilder &, Location, Value index, ValueRange carried) {
+      builder, op.getLoc(), r.index(0), r.dim(op.getInput(), dimensionOf(axis)),
+      r.index(stepOf(axis)), sum, [&](OpBuilder &, Location, Value index, ValueRange carried) {
         at[axis] = index;
         Value next = loops(axes.drop_front(), carried.front(), type, dims);
         scf::YieldOp::create(builder, op.getLoc(), next);
@@ -101,10 +101,10 @@ void SumBlock::emit() {
       looped.push_back(axis);
 
   Type f32 = builder.getF32Type();
-  SmallVector<int64_t> shape{kSpan}, dims{2};
+  SmallVector<int64_t> shape{kSpan}, dims{dimensionOf(last)};
   if (group) {
     shape.insert(shape.begin(), kGroup);
-    dims.insert(dims.begin(), *group == Axis::b ? 0 : 1);
+    dims.insert(dims.begin(), dimensionOf(*group));
   }
   auto type = RankedTensorType::get(shape, f32);
   Value sum = loops(looped, r.splat(0.0, type), type, dims);

@@ -35,9 +35,6 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-static constexpr Axis kRowAxes[] = {Axis::b, Axis::h, Axis::rows};
-static constexpr Axis kKeyAxes[] = {Axis::b, Axis::hk, Axis::keys};
-
 namespace {
 
 /// The gradient of one argument: sums of the weights of fa.pairwise, one for each place at which
@@ -214,11 +211,7 @@ void Backward::nameSizes() {
       continue;
     SmallVector<StringRef> dims;
     for (Axis axis : result.sums.front().getAxes())
-      dims.push_back(axis == Axis::one    ? ""
-                     : axis == Axis::b    ? "B"
-                     : axis == Axis::h    ? "Hq"
-                     : axis == Axis::rows ? "Sq"
-                                          : "Sk");
+      dims.push_back(sizeName(axis));
     if (!dims.empty())
       name(backward.getArgument(result.argument), dims);
   }

@@ -43,8 +43,6 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-static constexpr Axis kRowAxes[] = {Axis::b, Axis::h, Axis::rows};
-
 /// The results of the rows, from what the loop carried out: o / l and lse.
 static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRange carried, double c,
                    const std::optional<BlockBuilder::Dropout> &dropout) {

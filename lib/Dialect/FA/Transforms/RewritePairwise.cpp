@@ -39,8 +39,6 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-static constexpr Axis kRowAxes[] = {Axis::b, Axis::h, Axis::rows};
-static constexpr Axis kKeyAxes[] = {Axis::b, Axis::hk, Axis::keys};
 static constexpr Axis kKeySumAxes[] = {Axis::b, Axis::h, Axis::keys};
 
 namespace {
@@ -51,8 +49,6 @@ struct Output {
   RankedTensorType type;
   /// The number of the op's result that it is, or that is added up from it.
   unsigned result;
-  /// Say whether fa.sum adds it up further.
-  bool partial;
 };
 
 /// The kernel of the sums with the same blocks.
@@ -72,7 +68,7 @@ private:
   void loadFixed();
   SmallVector<Value> forHeads(ValueRange init, function_ref<SmallVector<Value>(ValueRange)> body);
   SmallVector<Value> computeWeights();
-  Region &weightsRegion();
+  void cutWeights();
   Value product(unsigned number);
   Value zero(const Output &output);
   SmallVector<Value> step(ValueRange carried);
@@ -107,7 +103,7 @@ private:
 
 /// Cut the op's region down to the weights that the kernel's sums read, and drop what those
 /// do not need.
-Region &Kernel::weightsRegion() {
+void Kernel::cutWeights() {
   IRMapping mapping;
   op.getWeights().cloneInto(&region, mapping);
   Block &block = region.front();
@@ -131,7 +127,6 @@ Region &Kernel::weightsRegion() {
       block.eraseArgument(n);
     else
       dots.insert(dots.begin(), n);
-  return region;
 }
 
 Value Kernel::tileOf(unsigned number, bool isRow) {
@@ -285,7 +280,7 @@ void Kernel::emit(MutableArrayRef<Value> results) {
     types.push_back(output.type);
     sizes.push_back(sizesOf(output.sum.getAxes(), query, key));
   }
-  weightsRegion();
+  cutWeights();
   block = MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name), over, axes, types);
   block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizes));
   r.enter(block, query, key);
@@ -363,13 +358,9 @@ static void rewrite(PairwiseOp op, int64_t columns) {
   };
   auto f32 = [&](ArrayRef<Axis> axes) {
     SmallVector<int64_t> shape;
-    auto ofQuery = cast<RankedTensorType>(query.getType()).getShape();
-    auto ofKey = cast<RankedTensorType>(key.getType()).getShape();
     for (Axis axis : axes)
-      shape.push_back(axis == Axis::b      ? ofQuery[0]
-                      : axis == Axis::h    ? ofQuery[1]
-                      : axis == Axis::rows ? ofQuery[2]
-                                           : ofKey[2]);
+      shape.push_back(cast<RankedTensorType>((isOfKeys(axis) ? key : query).getType())
+                          .getDimSize(dimensionOf(axis)));
     return RankedTensorType::get(shape, b.getF32Type());
   };
   SmallVector<ArrayRef<Axis>> parts(op.getNumResults());
@@ -379,12 +370,11 @@ static void rewrite(PairwiseOp op, int64_t columns) {
     auto type = cast<RankedTensorType>(op.getResult(i).getType());
     bool row = sum.has(Axis::rows), column = sum.has(Axis::keys);
     if (row && column && axes.size() < 4) {
-      kernel("_pairs", ValueRange{query, key}, axes).add({sum, type, i, false});
+      kernel("_pairs", ValueRange{query, key}, axes).add({sum, type, i});
       continue;
     }
     ArrayRef<Axis> whole = row ? ArrayRef(kRowAxes) : ArrayRef(kKeySumAxes);
-    bool partial = !sum.isProduct() && !(row && column) && !sameAxes(axes, whole);
-    if (partial) {
+    if (!sum.isProduct() && !(row && column) && !sameAxes(axes, whole)) {
       parts[i] = whole;
       sum = SumAttr::get(op.getContext(), sum.getWeight(), whole, -1, sum.getFactor());
       type = f32(whole);
@@ -392,7 +382,7 @@ static void rewrite(PairwiseOp op, int64_t columns) {
     int64_t width = sum.isProduct() ? type.getShape().back() : 0;
     Kernel &taken =
         row ? kernel("_rows", query, kRowAxes, width) : kernel("_keys", key, kKeyAxes, width);
-    taken.add({sum, type, i, partial});
+    taken.add({sum, type, i});
   }
   SmallVector<Value> results(op.getNumResults());
   for (auto &kernel : kernels)

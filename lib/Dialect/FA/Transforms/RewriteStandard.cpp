@@ -25,7 +25,6 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-static constexpr Axis kRowAxes[] = {Axis::b, Axis::h, Axis::rows};
 static constexpr Axis kMatrixAxes[] = {Axis::b, Axis::h, Axis::rows, Axis::keys};
 static constexpr double kInf = std::numeric_limits<double>::infinity();
 

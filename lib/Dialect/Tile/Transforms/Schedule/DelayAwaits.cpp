@@ -37,8 +37,8 @@ static AwaitOp awaitOf(DotStartOp start) {
 
 void tile::delayAwaits(Block &block) {
   Operation *next = block.getTerminator();
-  for (AwaitOp await :
-       llvm::to_vector(llvm::reverse(SmallVector<AwaitOp>(block.getOps<AwaitOp>())))) {
+  SmallVector<AwaitOp> awaits(block.getOps<AwaitOp>());
+  for (AwaitOp await : llvm::reverse(awaits)) {
     Operation *user = firstUser(block, await.getResult());
     Operation *place = user->isBeforeInBlock(next) ? user : next;
     if (await->isBeforeInBlock(place))
