@@ -185,15 +185,27 @@ llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
   return llvm::Error::success();
 }
 
+int64_t Manifest::rowPitch(unsigned argument, ArrayRef<int64_t> shape) const {
+  const ManifestArgument &info = arguments[argument];
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / kWorkspaceRowBytes;
+  bool padded = info.kind == ManifestArgument::Workspace && info.dtype;
+  if (!padded || shape.size() < 2 || shape.back() > kMost)
+    return shape.empty() ? 1 : shape.back();
+  return llvm::alignTo<kWorkspaceRowBytes>(shape.back() * sizeOf(*info.dtype)) /
+         sizeOf(*info.dtype);
+}
+
 llvm::Expected<int64_t> Manifest::bytes(unsigned argument, ArrayRef<int64_t> shape) const {
   if (!arguments[argument].dtype)
     return llvm::createStringError("'" + arguments[argument].name +
                                    "' has an element type that no launch can pass");
   std::optional<int64_t> total = sizeOf(*arguments[argument].dtype);
   bool empty = llvm::is_contained(shape, 0);
-  for (int64_t size : shape)
+  for (int64_t size : shape.drop_back(shape.empty() ? 0 : 1))
     if (total && !empty)
       total = llvm::checkedMul(*total, size);
+  if (total && !empty)
+    total = llvm::checkedMul(*total, rowPitch(argument, shape));
   if (!total)
     return llvm::createStringError("the sizes of '" + arguments[argument].name +
                                    "' overflow 64-bit offsets; use fewer or shorter sequences");
@@ -230,6 +242,15 @@ std::string fa::checkTensorMap(const ManifestParameter &map, const ManifestArgum
   int64_t size = argument.dtype ? sizeOf(*argument.dtype) : 0;
   if (size == 0 || size > 4)
     return "must map elements of 1, 2 or 4 bytes";
+  if (map.swizzle == 0) {
+    constexpr int64_t kUnit = 16;
+    if (map.rows != 1 || map.columns < 1 || map.columns > kMaxBox ||
+        map.columns * size % kUnit != 0)
+      return "must copy, without a swizzle, one row of 1 to " + std::to_string(kMaxBox) +
+             " elements and whole 16 bytes, got " + std::to_string(map.rows) + " rows of " +
+             std::to_string(map.columns);
+    return "";
+  }
   if (map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
     return "must have a swizzle of 32, 64 or 128 bytes, got " + std::to_string(map.swizzle);
   int64_t panel = map.swizzle / size, last = argument.shape.back();

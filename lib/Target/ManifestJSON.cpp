@@ -342,7 +342,7 @@ ManifestParameter Reader::parameter(const Node &node, const Manifest &entry) {
   if (map) {
     int64_t *const values[] = {&parameter.rows, &parameter.columns, &parameter.swizzle};
     for (auto [i, value] : llvm::enumerate(values))
-      *value = integer(parts[2 + i], 1, kMaxMapped);
+      *value = integer(parts[2 + i], value == &parameter.swizzle ? 0 : 1, kMaxMapped);
     if (parameter.argument < entry.arguments.size())
       if (std::string reason = checkTensorMap(parameter, entry.arguments[parameter.argument]);
           !reason.empty())

@@ -102,14 +102,16 @@ static FailureOr<ManifestParameter> makeTensorMap(const Manifest &manifest, tile
   int64_t rank = manifest.arguments[of].shape.size();
   auto dims = kernel.getArgAttrOfType<ArrayAttr>(i, tile::TileDialect::kMapDimsAttr);
   Builder b(kernel.getContext());
-  if (map.getShape().size() != 2 || rank < 2 || dims != b.getI64ArrayAttr({rank - 2, rank - 1}))
-    return refuse("must run along the last two dimensions of its view, in this order");
+  bool vector = map.getShape().size() == 1;
+  if (rank < 2 ||
+      dims != (vector ? b.getI64ArrayAttr({rank - 1}) : b.getI64ArrayAttr({rank - 2, rank - 1})))
+    return refuse("must run along the last dimension of its view or the last two, in this order");
   ManifestParameter parameter;
   parameter.kind = ManifestParameter::TensorMap;
   parameter.argument = of;
-  parameter.rows = map.getShape()[0];
-  parameter.columns = map.getShape()[1];
-  parameter.swizzle = map.getLayout().getBytes();
+  parameter.rows = vector ? 1 : map.getShape()[0];
+  parameter.columns = map.getShape().back();
+  parameter.swizzle = vector ? 0 : map.getLayout().getBytes();
   if (std::string reason = checkTensorMap(parameter, manifest.arguments[of]); !reason.empty())
     return refuse(reason);
   return parameter;
@@ -141,11 +143,15 @@ static LogicalResult addParameters(const Manifest &manifest, ManifestKernel &inf
   return success();
 }
 
-/// Add what a kernel relies on of its views, as guards of the variant.
-static void addGuards(ManifestVariant &variant, const ManifestKernel &info, tile::FuncOp kernel) {
+/// Add what a kernel relies on of its views, as guards of the variant. A launch itself aligns
+/// workspaces.
+static void addGuards(Manifest &manifest, const ManifestKernel &info, tile::FuncOp kernel) {
+  ManifestVariant &variant = manifest.variants.front();
   for (auto [i, argument] : llvm::enumerate(info.arguments)) {
     auto align = kernel.getArgAttrOfType<IntegerAttr>(i, tile::TileDialect::kAlignAttr);
-    if (!align || align.getInt() <= 1)
+    bool own = manifest.arguments[argument].kind == ManifestArgument::Workspace &&
+               align && align.getInt() <= Manifest::kWorkspaceRowBytes;
+    if (!align || align.getInt() <= 1 || own)
       continue;
     auto guard = llvm::find_if(variant.guards, [&](const ManifestGuard &guard) {
       return guard.alignment == align.getInt();
@@ -202,7 +208,7 @@ FailureOr<std::vector<Manifest>> fa::readManifests(ModuleOp module) {
       info.grid.push_back(SizeExpr::fromAffine(extent, symbols));
     if (failed(addParameters(manifest, info, kernel)))
       return failure();
-    addGuards(manifest.variants.front(), info, kernel);
+    addGuards(manifest, info, kernel);
     if (auto warps = kernel->getAttrOfType<IntegerAttr>(tile::TileDialect::kWarpsAttr))
       info.threads = kThreadsPerWarp * warps.getInt();
     if (auto bytes = kernel->getAttrOfType<IntegerAttr>(tile::TileDialect::kSharedBytesAttr))

@@ -248,8 +248,11 @@ static llvm::Error bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arg
       return bytes.takeError();
     argument.sizes = shape;
     argument.strides.assign(shape.size(), 1);
-    for (int64_t d = static_cast<int64_t>(shape.size()) - 2; d >= 0; --d)
-      argument.strides[d] = argument.strides[d + 1] * shape[d + 1];
+    int64_t stride = manifest.rowPitch(i, shape);
+    for (int64_t d = static_cast<int64_t>(shape.size()) - 2; d >= 0; --d) {
+      argument.strides[d] = stride;
+      stride *= shape[d];
+    }
     argument.data = reinterpret_cast<void *>(total);
     uint64_t padded = (static_cast<uint64_t>(*bytes) + kWorkspaceAlignment - 1) /
                       kWorkspaceAlignment * kWorkspaceAlignment;

@@ -40,7 +40,9 @@ TensorMapRequest mlir::fa::cuda::makeTensorMapRequest(const ManifestParameter &p
                                                       const BoundArgument &argument,
                                                       CUdeviceptr substitute) {
   size_t rank = argument.sizes.size();
-  uint64_t size = sizeOf(*info.dtype), panel = parameter.swizzle / size;
+  // Without a swizzle, a row is one panel.
+  uint64_t size = sizeOf(*info.dtype);
+  uint64_t panel = parameter.swizzle ? parameter.swizzle / size : parameter.columns;
   bool empty = llvm::is_contained(argument.sizes, 0);
 
   TensorMapRequest request;
@@ -48,7 +50,8 @@ TensorMapRequest mlir::fa::cuda::makeTensorMapRequest(const ManifestParameter &p
   request.type = typeOf(*info.dtype);
   request.swizzle = parameter.swizzle == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                     : parameter.swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
-                                              : CU_TENSOR_MAP_SWIZZLE_32B;
+                    : parameter.swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                                              : CU_TENSOR_MAP_SWIZZLE_NONE;
   auto add = [&](uint64_t extent, uint64_t stride, uint32_t box) {
     request.sizes[request.rank] = extent;
     request.box[request.rank] = box;
@@ -58,13 +61,14 @@ TensorMapRequest mlir::fa::cuda::makeTensorMapRequest(const ManifestParameter &p
   };
   // A dimension of size 1 has no stride: any that the driver takes serves, and
   // always the same one finds what is cached.
+  constexpr uint64_t kUnit = 16;
+  uint64_t anyStride = parameter.swizzle ? parameter.swizzle : kUnit;
   auto addDim = [&](size_t d, uint32_t box) {
     bool single = empty || argument.sizes[d] == 1;
-    add(empty ? 1 : argument.sizes[d], single ? parameter.swizzle : argument.strides[d] * size,
-        box);
+    add(empty ? 1 : argument.sizes[d], single ? anyStride : argument.strides[d] * size, box);
   };
   // Of the manifest's shape: an empty tensor is mapped as one whole row.
-  uint64_t last = info.shape.back();
+  uint64_t last = parameter.swizzle ? info.shape.back() : empty ? 1 : argument.sizes.back();
   bool panels = parameter.hasPanels(last, size);
   add(panels ? panel : last, size, panel);
   addDim(rank - 2, parameter.rows);

@@ -106,14 +106,15 @@ struct ManifestParameter {
   Kind kind = Pointer;
   /// The argument of the entry, and of a size or stride the dimension.
   unsigned argument = 0, dim = 0;
-  /// Describe a tensor map: the tile, and the bytes after which its swizzle repeats.
+  /// Describe a tensor map: the tile, and the bytes after which its swizzle repeats; 0 for a
+  /// tile of one row, which has none.
   int64_t rows = 0, columns = 0, swizzle = 0;
 
   /// Return whether panels are a dimension of the map, of a tensor of `last` elements of
   /// `size` bytes in a row.
   bool hasPanels(int64_t last, int64_t size) const {
     int64_t panel = swizzle / size;
-    return last % panel == 0 && columns % panel == 0;
+    return panel > 0 && last % panel == 0 && columns % panel == 0;
   }
 };
 
@@ -175,6 +176,10 @@ struct Manifest {
   /// Checks the shapes of inputs and outputs against the static sizes, the
   /// named sizes and the guards, and fills in those of the workspaces.
   llvm::Error resolve(LaunchShapes &shapes) const;
+  /// Return how many elements one row of a contiguous tensor of this shape is after another:
+  /// those of a workspace start at multiples of kWorkspaceRowBytes, so that the TMA can copy them.
+  int64_t rowPitch(unsigned argument, ArrayRef<int64_t> shape) const;
+  static constexpr int64_t kWorkspaceRowBytes = 16;
   /// Bytes of a tensor of this shape; an error where that overflows 63 bits.
   llvm::Expected<int64_t> bytes(unsigned argument, ArrayRef<int64_t> shape) const;
   /// The extents of a kernel's grid.

@@ -17,7 +17,8 @@
 //
 //   (column, row, the other dimensions, last first)
 //
-// and a box is one panel, whose columns out of range come as zeros. The other
+// and a box is one panel, whose columns out of range come as zeros. So it has for a
+// tile of rank 1, whose box is one row without a swizzle. The other
 // way, what is out of range is not stored; a box is one panel of the rows of a
 // warpgroup, by whichever map (see Manifest.h).
 //
@@ -44,13 +45,21 @@ LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, tile::Tens
                                   tile::ViewType view, OperandRange indices, ArrayRef<int64_t> dims,
                                   Value row, function_ref<void(int64_t, ArrayRef<Value>)> body) {
   int64_t rank = indices.size(), last = rank - 1;
-  if (dims != ArrayRef<int64_t>{last - 1, last} || rank > 4)
-    return op->emitError() << "the TMA moves a tile along the last two dimensions of a "
+  bool vector = dims == ArrayRef<int64_t>{last};
+  if ((!vector && dims != ArrayRef<int64_t>{last - 1, last}) || rank < 2 || rank > 4)
+    return op->emitError() << "the TMA moves a tile along the last dimension or the last two of a "
                               "view of rank 2 to 4, got dims ["
                            << llvm::make_range(dims.begin(), dims.end()) << "] of " << view;
   auto coordinate = [&](Value index) -> Value {
     return arith::TruncIOp::create(b, b.getI32Type(), get(index));
   };
+  if (vector) {
+    SmallVector<Value> place;
+    for (Value index : llvm::reverse(indices))
+      place.push_back(coordinate(index));
+    body(0, place);
+    return success();
+  }
   int64_t panel = 8 * slot.getLayout().getBytes() / slot.getElementType().getIntOrFloatBitWidth();
   int64_t columns = map.getShape()[1], width = view.getShape().back();
   bool panels = width % panel == 0 && columns % panel == 0;

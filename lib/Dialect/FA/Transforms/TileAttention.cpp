@@ -8,7 +8,9 @@
 //   1. expand fa.scores, fa.softmax, fa.weighted_sum and fa.sum to blocks;
 //   2. choose the rows and keys of a tile for each fa.map_blocks, by head size;
 //   3. make the types of tiles static, fa.tile_size a constant;
-//   4. expand fa.apply_mask and fa.apply (ExpandRegions.cpp).
+//   4. expand fa.apply_mask and fa.apply (ExpandRegions.cpp);
+//   5. move loads of vectors and scalars that are the same in each iteration, such as the LSE
+//      of a block of rows, out of loops.
 //
 // Requires: no fa.attention is left. Rejects: sizes that are not positive
 // multiples of 8 up to 1024, and ops in a region that cannot be computed on a tile.
@@ -19,6 +21,8 @@
 #include "fa/Dialect/FA/IR/Tiles.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FATILEATTENTION
@@ -121,6 +125,21 @@ static TileSizes choose(MapBlocksOp block) {
   return {64, headDim(block) <= 128 ? 128 : 64};
 }
 
+/// Move loads of vectors and scalars out of loops that do not change what they load.
+static void hoistLoads(Operation *root) {
+  root->walk([](scf::ForOp loop) {
+    moveLoopInvariantCode(
+        {&loop.getRegion()},
+        [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
+        [](Operation *op, Region *) {
+          auto load = dyn_cast<tile::LoadOp>(op);
+          auto type = load ? dyn_cast<RankedTensorType>(load.getType()) : RankedTensorType();
+          return load && (!type || type.getRank() <= 1);
+        },
+        [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
+  });
+}
+
 namespace {
 struct TileAttention : fa::impl::FATileAttentionBase<TileAttention> {
   using Base::Base;
@@ -145,7 +164,8 @@ struct TileAttention : fa::impl::FATileAttentionBase<TileAttention> {
         makeStatic(op, sizes);
     });
     if (failed(expandRegions(getOperation())))
-      signalPassFailure();
+      return signalPassFailure();
+    hoistLoads(getOperation());
   }
 };
 } // namespace

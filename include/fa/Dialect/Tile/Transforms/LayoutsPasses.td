@@ -22,7 +22,7 @@ def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> 
     of 16 bytes serve them. Each view that a product reads a tile of gets
     `tile.align`, and so does each view that a tile of rank 2 is stored to. The
     launch checks it, and takes a variant of the kernel without this pass where it
-    does not hold.
+    does not hold. Workspaces of rank 2 and more get it, too: the runtime aligns them.
 
     Requires: nothing. Ensures: nothing else changes.
 

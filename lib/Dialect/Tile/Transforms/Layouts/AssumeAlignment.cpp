@@ -36,6 +36,11 @@ struct AssumeAlignment : tile::impl::TileAssumeAlignmentBase<AssumeAlignment> {
         func.setArgAttr(argument.getArgNumber(), TileDialect::kAlignAttr,
                         Builder(&getContext()).getI64IntegerAttr(bytes));
     };
+    // The runtime aligns the rows of a workspace.
+    for (unsigned i = 0; i < func.getNumArguments(); ++i)
+      if (auto view = dyn_cast<ViewType>(func.getArgument(i).getType());
+          view && view.getRank() > 1 && func.getArgAttr(i, TileDialect::kWorkspaceAttr))
+        assume(func.getArgument(i));
     func.walk([&](Operation *op) {
       if (auto load = dyn_cast<LoadOp>(op); load && feedsProduct(load.getResult()))
         assume(load.getSource());

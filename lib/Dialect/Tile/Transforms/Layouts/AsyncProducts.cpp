@@ -112,6 +112,8 @@ std::string tile::whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_
     return "its view has no tile.align 16";
   if (rank < 2 || rank > kMostRank)
     return "its view does not have rank 2 to 4";
+  if (dims == ArrayRef<int64_t>{rank - 1})
+    return "";
   if (dims != ArrayRef<int64_t>{rank - 2, rank - 1})
     return "it does not run along its view's last two dimensions";
   int64_t columns = type.getShape().back();
@@ -122,6 +124,17 @@ std::string tile::whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_
   return "";
 }
 
+/// Return why a role without tiles cannot do it; empty if it can.
+static std::string whyNotByProducer(LoadOp load) {
+  if (std::string why = whyNotBothRoles(load); !why.empty())
+    return why;
+  if (needsTiles(load->getParentOfType<FuncOp>(), load.getIndices()))
+    return "its place depends on a tile";
+  return "";
+}
+
+bool tile::canProducerLoad(LoadOp load) { return whyNotByProducer(load).empty(); }
+
 static std::string whyNotLoaded(LoadOp load, bool byWarps) {
   auto tile = cast<RankedTensorType>(load.getResult().getType());
   constexpr int64_t kMostRows = 256;
@@ -130,10 +143,8 @@ static std::string whyNotLoaded(LoadOp load, bool byWarps) {
     return why;
   if (tile.getDimSize(0) > kMostRows)
     return "it has more than 256 rows";
-  if (std::string why = whyNotBothRoles(load); !why.empty())
+  if (std::string why = whyNotByProducer(load); !why.empty())
     return why;
-  if (needsTiles(load->getParentOfType<FuncOp>(), load.getIndices()))
-    return "its place depends on a tile";
   for (Operation *user : load->getUsers())
     if (!isa<DotOp>(user))
       return "not only products read it";

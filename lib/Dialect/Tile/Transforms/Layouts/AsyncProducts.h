@@ -21,9 +21,12 @@ int64_t alignmentOf(Value view);
 /// "sync" or "async"; nothing, after an error, if it is something else.
 std::optional<bool> parseProducts(FuncOp func, StringRef products);
 
-/// Return why the TMA can neither load nor store a tile of 2-byte elements at the
-/// indices of a view; empty if it can.
+/// Return why the TMA can neither load nor store a tile of 2-byte elements, or load a vector, at
+/// the indices of a view; empty if it can.
 std::string whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_t> dims);
+
+/// Return whether a role without tiles can bring what the load loads.
+bool canProducerLoad(LoadOp load);
 
 /// The reason why the products of a program cannot run asynchronously on tiles that the
 /// TMA brings, and where; empty if they can. `loads` are those that

@@ -16,7 +16,8 @@
 //      it: put_value, get, read, release;
 //   5. with asynchronous products, where the program allows them
 //      (AsyncProducts.cpp): copies by TMA, two slots for what a loop
-//      loads, products in two ops.
+//      loads, products in two ops. Vectors that a loop of products loads, and TMA can
+//      copy, come so too, for a load waits for memory beside the products.
 //
 // Loads and stores of one view take effect in program order: a barrier before
 // each, and what is put from such a view is got at once.
@@ -78,6 +79,21 @@ static bool isCopiedByWarps(LoadOp load) {
   return load->hasAttr(TileDialect::kRoleAttr) &&
          !whyNotEngine(load.getSource(), load.getIndices(), load.getDims()).empty() &&
          whyNotAsync(load, cast<RankedTensorType>(load.getResult().getType())).empty();
+}
+
+/// Return whether each iteration of a loop loads a vector that TMA can copy, at a place that a
+/// role without tiles can compute.
+static bool isVectorOfLoop(LoadOp load) {
+  constexpr int64_t kMostElements = 256, kUnit = 16;
+  auto tile = cast<RankedTensorType>(load.getResult().getType());
+  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+  if (!loop || loop.getBody()->getOps<DotOp>().empty() || tile.getRank() != 1 ||
+      !isa<ViewType>(load.getSource().getType()))
+    return false;
+  int64_t bytes = tile.getElementTypeBitWidth() / 8;
+  return tile.getNumElements() <= kMostElements && tile.getNumElements() * bytes % kUnit == 0 &&
+         whyNotEngine(load.getSource(), load.getIndices(), load.getDims()).empty() &&
+         canProducerLoad(load);
 }
 
 /// Panels as wide as the rows, so that little is padded; those of TMA are
@@ -445,7 +461,7 @@ void PromoteShared::runOnOperation() {
   for (auto ring : getOperation().getBody().front().getOps<RingOp>())
     lastRing = ring;
   hasRoles = *wanted;
-  SmallVector<LoadOp> loads;
+  SmallVector<LoadOp> loads, vectors;
   SmallVector<DotOp> dots;
   SmallVector<ConvertLayoutOp> conversions;
   SmallVector<ReduceOp> reductions;
@@ -458,6 +474,8 @@ void PromoteShared::runOnOperation() {
       });
       if (feeds && isa<ViewType>(load.getSource().getType()))
         loads.push_back(load);
+      else if (isVectorOfLoop(load))
+        vectors.push_back(load);
     } else if (auto dot = dyn_cast<DotOp>(op)) {
       dots.push_back(dot);
     } else if (auto convert = dyn_cast<ConvertLayoutOp>(op); convert && crossesWarps(convert)) {
@@ -469,6 +487,8 @@ void PromoteShared::runOnOperation() {
   for (ReduceOp reduce : reductions)
     keepInWarps(reduce, conversions);
   async = *wanted && chooseAsync(loads, dots, conversions);
+  if (async)
+    llvm::append_range(loads, vectors);
   if (failed(orderAccesses()))
     return signalPassFailure();
   for (LoadOp load : loads)
