@@ -191,8 +191,8 @@ int64_t Manifest::rowPitch(unsigned argument, ArrayRef<int64_t> shape) const {
   bool padded = info.kind == ManifestArgument::Workspace && info.dtype;
   if (!padded || shape.size() < 2 || shape.back() > kMost)
     return shape.empty() ? 1 : shape.back();
-  return llvm::alignTo<kWorkspaceRowBytes>(shape.back() * sizeOf(*info.dtype)) /
-         sizeOf(*info.dtype);
+  int64_t size = sizeOf(*info.dtype);
+  return static_cast<int64_t>(llvm::alignTo(shape.back() * size, kWorkspaceRowBytes)) / size;
 }
 
 llvm::Expected<int64_t> Manifest::bytes(unsigned argument, ArrayRef<int64_t> shape) const {
@@ -201,11 +201,9 @@ llvm::Expected<int64_t> Manifest::bytes(unsigned argument, ArrayRef<int64_t> sha
                                    "' has an element type that no launch can pass");
   std::optional<int64_t> total = sizeOf(*arguments[argument].dtype);
   bool empty = llvm::is_contained(shape, 0);
-  for (int64_t size : shape.drop_back(shape.empty() ? 0 : 1))
+  for (size_t d = 0; d < shape.size(); ++d)
     if (total && !empty)
-      total = llvm::checkedMul(*total, size);
-  if (total && !empty)
-    total = llvm::checkedMul(*total, rowPitch(argument, shape));
+      total = llvm::checkedMul(*total, d + 1 < shape.size() ? shape[d] : rowPitch(argument, shape));
   if (!total)
     return llvm::createStringError("the sizes of '" + arguments[argument].name +
                                    "' overflow 64-bit offsets; use fewer or shorter sequences");

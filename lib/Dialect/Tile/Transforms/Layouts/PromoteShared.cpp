@@ -85,9 +85,9 @@ static bool isCopiedByWarps(LoadOp load) {
 /// role without tiles can compute.
 static bool isVectorOfLoop(LoadOp load) {
   constexpr int64_t kMostElements = 256, kUnit = 16;
-  auto tile = cast<RankedTensorType>(load.getResult().getType());
+  auto tile = dyn_cast<RankedTensorType>(load.getResult().getType());
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-  if (!loop || loop.getBody()->getOps<DotOp>().empty() || tile.getRank() != 1 ||
+  if (!tile || tile.getRank() != 1 || !loop || loop.getBody()->getOps<DotOp>().empty() ||
       !isa<ViewType>(load.getSource().getType()))
     return false;
   int64_t bytes = tile.getElementTypeBitWidth() / 8;
