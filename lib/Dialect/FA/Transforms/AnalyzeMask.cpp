@@ -7,7 +7,8 @@
 //
 // A mask is on tiles of scores; one axis of them is a loop's, the other a block's:
 // the loop runs over keys for a block of rows, or over rows for a block of keys.
-// For each fa.apply_mask whose row or column is the induction variable of a loop:
+// For each fa.apply_mask whose row or column is the induction variable of a loop, and
+// once for all that apply one mask to tiles of the same pairs:
 //
 //   1. run its region (MaskInterpreter) over all of the loop's axis for the block,
 //      before the loop: gives the indices [lo, hi) where something is visible to
@@ -15,7 +16,7 @@
 //   2. run it over one tile, inside the loop: can some score be visible, can
 //      some be hidden;
 //   3. shrink the loop to [lo, hi), lo rounded down to a multiple of the step;
-//   4. put the mask under `if some score of the tile is hidden`;
+//   4. put each fa.apply_mask under `if some score of the tile is hidden`;
 //   5. where the interval may hold tiles without a visible score, put the
 //      loop's body under `if some score is visible`.
 //
@@ -47,7 +48,8 @@ namespace {
 
 /// A mask on tiles of scores, and the loop that goes over the tiles along one axis.
 struct MaskLoop {
-  ApplyMaskOp mask;
+  /// The ops that apply it, the first one first.
+  SmallVector<ApplyMaskOp, 2> masks;
   scf::ForOp loop;
   Axis axis;
 
@@ -72,7 +74,7 @@ struct Findings {
 /// begins along one axis, and all else about the tile is defined outside of it.
 static std::optional<MaskLoop> findLoop(ApplyMaskOp mask) {
   for (Axis axis : {Axis::keys, Axis::rows}) {
-    MaskLoop found{mask, {}, axis};
+    MaskLoop found{{mask}, {}, axis};
     auto index = dyn_cast<BlockArgument>(mask.getFirst(axis));
     scf::ForOp &loop = found.loop;
     loop = index ? dyn_cast<scf::ForOp>(index.getOwner()->getParentOp()) : scf::ForOp();
@@ -86,9 +88,19 @@ static std::optional<MaskLoop> findLoop(ApplyMaskOp mask) {
   return std::nullopt;
 }
 
+/// Return whether both hide the same pairs.
+static bool hideTheSame(ApplyMaskOp x, ApplyMaskOp y) {
+  auto read = [](ApplyMaskOp mask) {
+    return mask->getOperands().drop_front(mask.getInputs().size());
+  };
+  return llvm::equal(read(x), read(y)) && x.getWithinRows() == y.getWithinRows() &&
+         OperationEquivalence::isRegionEquivalentTo(&x.getBody(), &y.getBody(),
+                                                    OperationEquivalence::IgnoreLocations);
+}
+
 /// Do steps 1 and 2.
 static Findings analyze(const MaskLoop &m, ScalarEmitter &e) {
-  ApplyMaskOp mask = m.mask;
+  ApplyMaskOp mask = m.masks.front();
   scf::ForOp loop = m.loop;
   UniformLoads loads;
   OpBuilder b = e.beforeLoop();
@@ -127,7 +139,7 @@ static Findings analyze(const MaskLoop &m, ScalarEmitter &e) {
 static void shrink(const MaskLoop &m, const Findings &found, ScalarEmitter &e) {
   scf::ForOp loop = m.loop;
   const LoopSet &visible = found.visible;
-  Value length = ApplyMaskOp(m.mask).getLength(m.axis);
+  Value length = ApplyMaskOp(m.masks.front()).getLength(m.axis);
   Value zero = e.constant(0);
   Value lo = visible.lo ? e.max(visible.lo, zero) : zero;
   Value hi = visible.hi ? e.min(visible.hi, length) : length;
@@ -151,8 +163,7 @@ static void shrink(const MaskLoop &m, const Findings &found, ScalarEmitter &e) {
 }
 
 /// Do step 4. Return the op that takes the mask's place.
-static Operation *applyWhereNeeded(const MaskLoop &m, Value needed) {
-  ApplyMaskOp mask = m.mask;
+static Operation *applyWhereNeeded(const MaskLoop &m, ApplyMaskOp mask, Value needed) {
   OpBuilder b(mask);
   auto branch =
       scf::IfOp::create(b, mask.getLoc(), mask->getResultTypes(), needed, /*withElseRegion=*/true);
@@ -197,10 +208,18 @@ struct AnalyzeMask : fa::impl::FAAnalyzeMaskBase<AnalyzeMask> {
     SmallVector<MaskLoop> masks;
     DenseMap<Operation *, unsigned> masksOfLoop;
     getOperation()->walk([&](ApplyMaskOp mask) {
-      if (std::optional<MaskLoop> found = findLoop(mask)) {
-        masks.push_back(*found);
-        ++masksOfLoop[found->loop];
+      std::optional<MaskLoop> found = findLoop(mask);
+      if (!found)
+        return;
+      auto *same = llvm::find_if(masks, [&](const MaskLoop &m) {
+        return m.loop == found->loop && hideTheSame(m.masks.front(), mask);
+      });
+      if (same != masks.end()) {
+        same->masks.push_back(mask);
+        return;
       }
+      masks.push_back(*found);
+      ++masksOfLoop[found->loop];
     });
     for (const MaskLoop &m : masks)
       rewrite(m, masksOfLoop.lookup(m.loop) == 1);
@@ -220,7 +239,7 @@ static void nameNew(Value value, StringRef name) {
 }
 
 void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
-  ApplyMaskOp mask = m.mask;
+  ApplyMaskOp mask = m.masks.front();
   scf::ForOp loop = m.loop;
   ScalarEmitter e(loop, unnamed(mask.getLoc()));
   Operation *first = &loop.getBody()->front();
@@ -242,10 +261,11 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
   nameNew(loop.getUpperBound(), "hi");
   nameNew(found.someHidden, "needs_mask");
   nameNew(found.someVisible, "any_visible");
-  if (!isTrue(found.someHidden)) {
-    Operation *branch = applyWhereNeeded(m, found.someHidden);
-    first = first == mask ? branch : first;
-  }
+  if (!isTrue(found.someHidden))
+    for (ApplyMaskOp each : m.masks) {
+      Operation *branch = applyWhereNeeded(m, each, found.someHidden);
+      first = first == each ? branch : first;
+    }
   if (tested)
     runWhereVisible(loop, first, found.someVisible);
   e.eraseUnused();
@@ -255,7 +275,7 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
 
 void AnalyzeMask::report(const MaskLoop &m, const Findings &found, bool shrunk, bool tested) {
   bool always = ScalarEmitter::asConstant(found.someHidden) == 1;
-  Location loc = ApplyMaskOp(m.mask).getLoc();
+  Location loc = ApplyMaskOp(m.masks.front()).getLoc();
   auto said = always ? remarkMissed(*this, loc, "mask") : remarkPassed(*this, loc, "mask");
   if (!said)
     return;

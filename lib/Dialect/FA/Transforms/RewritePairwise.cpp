@@ -19,7 +19,13 @@
 // A sum at fewer indices is added up from one at (b, h, keys), or (b, h, rows) if it
 // has rows, by fa.sum: in two stages of fixed order. Sums with the same blocks share a
 // kernel, as long as the accumulators of its products have no more columns than a target
-// has registers for. What a kernel computes is cut down to the weights that its sums read.
+// has registers for.
+//
+// What a kernel computes is cut down to the weights that its sums read. Those that need the
+// same dots are computed by one region and masked at once, those of fewest dots first, and
+// the sums that read them follow: dV = sum of P dO needs <q, k> alone, and waits neither for
+// <dO, v> nor for the derivative. What is computed from an earlier weight takes it masked;
+// it is hidden where that is, and masked itself, whatever comes of the 0.
 //
 // Source of the split into two kernels: Dao, "FlashAttention-2", 2023, algorithm 2,
 // whose two loops are fissioned.
@@ -30,6 +36,7 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <array>
+#include <list>
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAREWRITEPAIRWISE
@@ -51,6 +58,16 @@ struct Output {
   unsigned result;
 };
 
+/// Weights of a kernel that need the same dots.
+struct Group {
+  SmallVector<int64_t> weights;
+  /// What the region reads, in this order: dots, weights of earlier groups, keep.
+  SmallVector<unsigned> dots;
+  SmallVector<int64_t> earlier;
+  bool readsKeep = false;
+  Region region;
+};
+
 /// The kernel of the sums with the same blocks.
 class Kernel {
 public:
@@ -67,10 +84,14 @@ private:
   bool overPairs() const { return overKeys() && llvm::is_contained(axes, Axis::keys); }
   void loadFixed();
   SmallVector<Value> forHeads(ValueRange init, function_ref<SmallVector<Value>(ValueRange)> body);
-  SmallVector<Value> computeWeights();
-  void cutWeights();
+  void groupWeights();
+  void cut(Group &group);
+  Value dropoutFactor();
+  void computeWeights(Group &group, Value keep);
   Value product(unsigned number);
   Value zero(const Output &output);
+  bool isStored(const Output &output) const;
+  Value addPairs(Value sum, const Output &output);
   SmallVector<Value> step(ValueRange carried);
   void store(ArrayRef<Value> sums, bool perHead);
 
@@ -84,10 +105,11 @@ private:
   MapBlocksOp block;
   std::optional<BlockBuilder::Dropout> dropout;
   /// The weights that the sums read, and the dots that those are computed from.
-  SmallVector<int64_t> weights;
+  std::list<Group> groups;
   SmallVector<unsigned> dots;
   bool readsKeep = false;
-  Region region;
+  /// Tiles of dots and of masked weights, by number.
+  DenseMap<int64_t, Value> dotTiles, weightTiles;
   /// Return the tile of row or column operand `number`, loaded where it is first asked for.
   Value tileOf(unsigned number, bool isRow);
   Value scaled(Value sum, const Output &output);
@@ -101,32 +123,74 @@ private:
 // The weights that a kernel computes
 //===----------------------------------------------------------------------===//
 
-/// Cut the op's region down to the weights that the kernel's sums read, and drop what those
-/// do not need.
-void Kernel::cutWeights() {
+/// Copy the op's region for a group, cut down to its weights and to what those need.
+void Kernel::cut(Group &group) {
   IRMapping mapping;
-  op.getWeights().cloneInto(&region, mapping);
-  Block &block = region.front();
+  op.getWeights().cloneInto(&group.region, mapping);
+  Block &block = group.region.front();
   Operation *yield = block.getTerminator();
+  unsigned count = op.getRows().size();
+  SmallVector<BlockArgument> known;
+  for (int64_t weight : group.earlier) {
+    Value value = yield->getOperand(weight);
+    known.push_back(block.insertArgument(count + known.size(), value.getType(), value.getLoc()));
+    if (value.getDefiningOp())
+      value.replaceAllUsesWith(known.back());
+  }
   SmallVector<Value> kept;
-  for (int64_t weight : weights)
+  for (int64_t weight : group.weights)
     kept.push_back(yield->getOperand(weight));
   yield->setOperands(kept);
   for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&inner))
       inner.erase();
-  unsigned count = op.getRows().size();
-  // What reads no dot gets keep: a region on tiles has an input.
-  bool readsDots = llvm::any_of(block.getArguments().take_front(count),
-                                [](BlockArgument dot) { return !dot.use_empty(); });
-  readsKeep = !readsDots || !block.getArgument(count).use_empty();
-  if (!readsKeep)
-    block.eraseArgument(count);
-  for (unsigned n = count; n-- > 0;)
-    if (block.getArgument(n).use_empty())
+  auto isRead = [&](unsigned number) { return !block.getArgument(number).use_empty(); };
+  unsigned keep = count + known.size();
+  for (unsigned n = 0; n < count; ++n)
+    if (isRead(n))
+      group.dots.push_back(n);
+  SmallVector<int64_t> earlier;
+  for (auto [i, weight] : llvm::enumerate(group.earlier))
+    if (isRead(count + i))
+      earlier.push_back(weight);
+  group.earlier = earlier;
+  // What reads no tile gets keep: a region on tiles has an input.
+  group.readsKeep = isRead(keep) || (group.dots.empty() && earlier.empty());
+  for (unsigned n = keep + (group.readsKeep ? 0 : 1); n-- > 0;)
+    if (!isRead(n))
       block.eraseArgument(n);
-    else
-      dots.insert(dots.begin(), n);
+}
+
+/// Divide the weights that the sums read among groups, those of fewest dots first.
+void Kernel::groupWeights() {
+  SmallVector<int64_t> seen;
+  for (const Output &output : outputs) {
+    int64_t weight = output.sum.getWeight();
+    if (llvm::is_contained(seen, weight))
+      continue;
+    seen.push_back(weight);
+    Group alone;
+    alone.weights = {weight};
+    cut(alone);
+    auto same = llvm::find_if(groups, [&](Group &group) { return group.dots == alone.dots; });
+    if (same == groups.end())
+      same = groups.emplace(llvm::find_if(
+          groups, [&](Group &group) { return group.dots.size() > alone.dots.size(); }));
+    same->dots = alone.dots;
+    same->weights.push_back(weight);
+  }
+  SmallVector<int64_t> earlier;
+  for (Group &group : groups) {
+    group.dots.clear();
+    group.earlier = earlier;
+    cut(group);
+    llvm::append_range(earlier, group.weights);
+    readsKeep |= group.readsKeep;
+    for (unsigned n : group.dots)
+      if (!llvm::is_contained(dots, n))
+        dots.push_back(n);
+  }
+  llvm::sort(dots);
 }
 
 Value Kernel::tileOf(unsigned number, bool isRow) {
@@ -153,33 +217,45 @@ Value Kernel::product(unsigned number) {
   return named(dot, "dot" + std::to_string(number));
 }
 
-SmallVector<Value> Kernel::computeWeights() {
-  SmallVector<Value> inputs;
-  for (unsigned n : dots)
-    inputs.push_back(product(n));
-  if (readsKeep) {
-    Value keep = r.splat(1.0, r.scoresType());
-    if (dropout) {
-      Value kept = r.kept(*dropout);
-      Value zero = r.splat(0.0, r.scoresType());
-      keep = arith::SelectOp::create(r.b, r.loc, kept, r.splat(dropout->keptScale, r.scoresType()),
-                                     zero);
-    }
-    inputs.push_back(named(keep, "keep"));
+/// Return dropout's factor over the tile of pairs.
+Value Kernel::dropoutFactor() {
+  Value keep = r.splat(1.0, r.scoresType());
+  if (dropout) {
+    Value kept = r.kept(*dropout);
+    Value zero = r.splat(0.0, r.scoresType());
+    keep = arith::SelectOp::create(r.b, r.loc, kept, r.splat(dropout->keptScale, r.scoresType()),
+                                   zero);
   }
-  SmallVector<Value> values = r.apply(inputs, op.getCaptures(), region, weights.size());
+  return named(keep, "keep");
+}
+
+/// Compute the weights of a group, masked.
+void Kernel::computeWeights(Group &group, Value keep) {
+  SmallVector<Value> inputs;
+  for (unsigned n : group.dots)
+    inputs.push_back(dotTiles.at(n));
+  for (int64_t weight : group.earlier)
+    inputs.push_back(weightTiles.at(weight));
+  if (group.readsKeep)
+    inputs.push_back(keep);
+  SmallVector<Value> values = r.apply(inputs, op.getCaptures(), group.region, group.weights.size());
   // Rows beyond the last are dropped where a row's sum is stored, else they would be added.
-  return r.applyMask(values, op.getCaptures(), op.getMask(), 0, /*withinRows=*/!overKeys());
+  values = r.applyMask(values, op.getCaptures(), op.getMask(), 0, /*withinRows=*/!overKeys());
+  for (auto [weight, value] : llvm::zip_equal(group.weights, values))
+    weightTiles[weight] = value;
 }
 
 //===----------------------------------------------------------------------===//
 // Loops and sums
 //===----------------------------------------------------------------------===//
 
-/// Return whether a sum is stored where it is computed, pair by pair.
+/// Return whether a sum is one at pairs.
 static bool isPairs(const Output &output) {
   return output.sum.has(Axis::rows) && output.sum.has(Axis::keys);
 }
+
+/// Return whether a sum is stored where it is computed, pair by pair.
+bool Kernel::isStored(const Output &output) const { return isPairs(output) && !overPairs(); }
 
 /// Return whether the sum is of one head, in a block that goes over those of a group.
 static bool isOfHead(const Output &output) {
@@ -201,31 +277,48 @@ Value Kernel::scaled(Value sum, const Output &output) {
   return factor == 1 ? sum : r.mul(sum, r.splat(factor, cast<RankedTensorType>(sum.getType())));
 }
 
+/// Return a sum with the pairs of one tile added; store them where they have none.
+Value Kernel::addPairs(Value sum, const Output &output) {
+  Value w = weightTiles.at(output.sum.getWeight());
+  if (isStored(output)) {
+    r.store(r.convert(scaled(w, output), output.type.getElementType()),
+            block.getResultView(&output - outputs.begin()), output.sum.getAxes());
+    return {};
+  }
+  if (output.sum.isProduct()) {
+    Value tile = tileOf(output.sum.getTimes(), !overKeys());
+    Type element = getElementTypeOrSelf(tile.getType());
+    sum = r.dot(r.convert(w, element), tile, sum, /*transposeB=*/false, op.getPrecision());
+  } else if (overPairs()) {
+    sum = r.add(sum, w);
+  } else {
+    sum = r.reduce(tile::Reduction::addf, w, sum);
+  }
+  return named(sum, "new_sum");
+}
+
 /// Add the pairs of one tile to the sums.
 SmallVector<Value> Kernel::step(ValueRange carried) {
   auto fixed = tiles;
-  SmallVector<Value> values = computeWeights(), next;
-  unsigned number = 0;
-  for (const Output &output : outputs) {
-    auto weight = llvm::find(weights, output.sum.getWeight()) - weights.begin();
-    Value w = values[weight];
-    if (isPairs(output) && !overPairs()) {
-      r.store(r.convert(scaled(w, output), output.type.getElementType()),
-              block.getResultView(&output - outputs.begin()), output.sum.getAxes());
-      continue;
+  for (unsigned n : dots)
+    dotTiles[n] = product(n);
+  Value keep = readsKeep ? dropoutFactor() : Value();
+  DenseMap<const Output *, Value> sums;
+  for (const Output &output : outputs)
+    if (!isStored(output)) {
+      sums[&output] = carried.front();
+      carried = carried.drop_front();
     }
-    Value sum = carried[number++];
-    if (output.sum.isProduct()) {
-      Value tile = tileOf(output.sum.getTimes(), !overKeys());
-      Type element = getElementTypeOrSelf(tile.getType());
-      sum = r.dot(r.convert(w, element), tile, sum, /*transposeB=*/false, op.getPrecision());
-    } else if (overPairs()) {
-      sum = r.add(sum, w);
-    } else {
-      sum = r.reduce(tile::Reduction::addf, w, sum);
-    }
-    next.push_back(named(sum, "new_sum"));
+  for (Group &group : groups) {
+    computeWeights(group, keep);
+    for (const Output &output : outputs)
+      if (llvm::is_contained(group.weights, output.sum.getWeight()))
+        sums[&output] = addPairs(sums.lookup(&output), output);
   }
+  SmallVector<Value> next;
+  for (const Output &output : outputs)
+    if (!isStored(output))
+      next.push_back(sums.at(&output));
   tiles = fixed;
   return next;
 }
@@ -233,7 +326,7 @@ SmallVector<Value> Kernel::step(ValueRange carried) {
 /// Store the sums that a loop has carried to its end.
 void Kernel::store(ArrayRef<Value> sums, bool perHead) {
   for (auto [i, output] : llvm::enumerate(outputs)) {
-    if ((isPairs(output) && !overPairs()) || isOfHead(output) != perHead)
+    if (isStored(output) || isOfHead(output) != perHead)
       continue;
     Value value = scaled(sums.front(), output);
     sums = sums.drop_front();
@@ -275,12 +368,10 @@ void Kernel::emit(MutableArrayRef<Value> results) {
   SmallVector<Attribute> sizes;
   Value query = op.getRows().front(), key = op.getColumns().front();
   for (const Output &output : outputs) {
-    if (!llvm::is_contained(weights, output.sum.getWeight()))
-      weights.push_back(output.sum.getWeight());
     types.push_back(output.type);
     sizes.push_back(sizesOf(output.sum.getAxes(), query, key));
   }
-  cutWeights();
+  groupWeights();
   block = MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name), over, axes, types);
   block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizes));
   r.enter(block, query, key);
@@ -290,7 +381,7 @@ void Kernel::emit(MutableArrayRef<Value> results) {
 
   SmallVector<Value> common, ofHead;
   for (const Output &output : outputs)
-    if (!isPairs(output) || overPairs())
+    if (!isStored(output))
       (isOfHead(output) ? ofHead : common).push_back(zero(output));
   auto tilesStep = [&](ValueRange carried) { return step(carried); };
   if (overPairs()) {

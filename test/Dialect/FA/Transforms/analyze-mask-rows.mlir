@@ -266,3 +266,73 @@ func.func @stores(%q: tensor<?x4x?x64xf32>, %k: tensor<?x4x?x64xf32>, %weights: 
   }
   return %o : tensor<?x4x?x?xf32>
 }
+
+// -----
+
+// One mask on two tiles of the same pairs is one: it bounds the loop, which a loop of two masks is not, is said
+// once, and both tiles have the same condition. Two masks, of other regions, bound nothing.
+// CHECK-LABEL: fa.map_blocks @twice
+// CHECK:         scf.for %{{.*}} = %[[START:.*]] to %{{.*}} step
+// CHECK:           %[[NEEDED:.*]] = arith.ori
+// CHECK:           %[[X:.*]] = scf.if %[[NEEDED]]
+// CHECK-NEXT:        fa.apply_mask %[[IN:[a-z0-9]+]] at
+// CHECK:           %[[SQUARE:.*]] = arith.mulf %[[X]], %[[X]]
+// CHECK:           %[[Y:.*]] = scf.if %[[NEEDED]]
+// CHECK-NEXT:        fa.apply_mask %[[SQUARE]] at
+// CHECK:           tile.reduce addf %[[Y]]
+// CHECK-LABEL: fa.map_blocks @other
+// CHECK:         scf.for %{{.*}} = %c0{{.*}} to %{{.*}} step
+// CHECK:           scf.if %[[ONE:.*]] ->
+// CHECK-NOT:       scf.if %[[ONE]] ->
+// CHECK:           scf.if
+func.func @same(%q: tensor<?x4x?x64xf32>, %k: tensor<?x4x?x64xf32>, %scores: tensor<?x?xf32, #fa.axes<rows, keys>>, %none: tensor<?xf32, #fa.axes<keys>>)
+    -> (tensor<?x4x?xf32>, tensor<?x4x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %sq = tensor.dim %q, %c2 : tensor<?x4x?x64xf32>
+  %sk = tensor.dim %k, %c2 : tensor<?x4x?x64xf32>
+  %o = fa.map_blocks @twice over(%k) axes(b, h, keys) : tensor<?x4x?x64xf32> -> tensor<?x4x?xf32> {
+  ^bb0(%b: index, %h: index, %j: index, %view: !tile.view<?x4x?xf32>):
+    %n = fa.tile_size rows
+    %sum = scf.for %i = %c0 to %sq step %n iter_args(%m = %none) -> (tensor<?xf32, #fa.axes<keys>>) {
+      // expected-remark @below {{tile test: all", rows="[lo, sq)"}}
+      %x = fa.apply_mask %scores at(%b, %h, %i, %j) lengths(%sq, %sk) hidden(0.0) {
+      ^bb0(%b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index):
+        %v = arith.cmpi sle, %j0, %i0 : index
+        fa.yield %v : i1
+      } : tensor<?x?xf32, #fa.axes<rows, keys>>
+      %square = arith.mulf %x, %x : tensor<?x?xf32, #fa.axes<rows, keys>>
+      %y = fa.apply_mask %square at(%b, %h, %i, %j) lengths(%sq, %sk) hidden(0.0) {
+      ^bb0(%b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index):
+        %v = arith.cmpi sle, %j0, %i0 : index
+        fa.yield %v : i1
+      } : tensor<?x?xf32, #fa.axes<rows, keys>>
+      %z = tile.reduce addf %y init %m dim 0 : tensor<?x?xf32, #fa.axes<rows, keys>> -> tensor<?xf32, #fa.axes<keys>>
+      scf.yield %z : tensor<?xf32, #fa.axes<keys>>
+    }
+    tile.store %sum, %view[%b, %h, %j] dims [2] : tensor<?xf32, #fa.axes<keys>>, !tile.view<?x4x?xf32>
+  }
+  %o2 = fa.map_blocks @other over(%k) axes(b, h, keys) : tensor<?x4x?x64xf32> -> tensor<?x4x?xf32> {
+  ^bb0(%b: index, %h: index, %j: index, %view: !tile.view<?x4x?xf32>):
+    %n = fa.tile_size rows
+    %sum = scf.for %i = %c0 to %sq step %n iter_args(%m = %none) -> (tensor<?xf32, #fa.axes<keys>>) {
+      // expected-remark @below {{tile test: all", rows="[0, sq)"}}
+      %x = fa.apply_mask %scores at(%b, %h, %i, %j) lengths(%sq, %sk) hidden(0.0) {
+      ^bb0(%b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index):
+        %v = arith.cmpi sle, %j0, %i0 : index
+        fa.yield %v : i1
+      } : tensor<?x?xf32, #fa.axes<rows, keys>>
+      %square = arith.mulf %x, %x : tensor<?x?xf32, #fa.axes<rows, keys>>
+      // expected-remark @below {{tile test: all", rows="[0, sq)"}}
+      %y = fa.apply_mask %square at(%b, %h, %i, %j) lengths(%sq, %sk) hidden(0.0) {
+      ^bb0(%b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index):
+        %v = arith.cmpi slt, %j0, %i0 : index
+        fa.yield %v : i1
+      } : tensor<?x?xf32, #fa.axes<rows, keys>>
+      %z = tile.reduce addf %y init %m dim 0 : tensor<?x?xf32, #fa.axes<rows, keys>> -> tensor<?xf32, #fa.axes<keys>>
+      scf.yield %z : tensor<?xf32, #fa.axes<keys>>
+    }
+    tile.store %sum, %view[%b, %h, %j] dims [2] : tensor<?xf32, #fa.axes<keys>>, !tile.view<?x4x?xf32>
+  }
+  return %o, %o2 : tensor<?x4x?xf32>, tensor<?x4x?xf32>
+}

@@ -44,10 +44,12 @@
 // CHECK:               %[[DOT0:.*]] = tile.dot %[[Y0T]], %[[X0T]], %{{.*}} transpose_b {{.*}}tensor<?x?xf32, #fa.axes<keys, rows>>
 // CHECK:               %[[X1T:.*]] = tile.load %[[X1]][%[[B]], %[[H]], %[[I]],
 // CHECK:               %[[DOT1:.*]] = tile.dot %[[Y1T]], %[[X1T]], %{{.*}} transpose_b
-// CHECK:               %[[W:.*]]:2 = fa.apply %[[DOT0]], %[[DOT1]] at(%[[B]], %[[H]], %[[I]], %[[J]]) {{.*}} transposed {
-// CHECK:               %[[M:.*]]:2 = fa.apply_mask %[[W]]#0, %[[W]]#1 at({{.*}}) {{.*}} hidden(0.000000e+00) within_rows transposed {
-// CHECK:               tile.dot %[[M]]#0, %[[X0T]], %{{.*}} precision
-// CHECK:               tile.dot %[[M]]#1, %[[X1T]], %{{.*}} precision
+// CHECK:               %[[W0:.*]] = fa.apply %[[DOT0]] at(%[[B]], %[[H]], %[[I]], %[[J]]) {{.*}} transposed {
+// CHECK:               %[[M0:.*]] = fa.apply_mask %[[W0]] at({{.*}}) {{.*}} hidden(0.000000e+00) within_rows transposed {
+// CHECK:               tile.dot %[[M0]], %[[X0T]], %{{.*}} precision
+// CHECK:               %[[W1:.*]] = fa.apply %[[DOT1]] at(%[[B]], %[[H]], %[[I]], %[[J]]) {{.*}} transposed {
+// CHECK:               %[[M1:.*]] = fa.apply_mask %[[W1]] at({{.*}}) {{.*}} hidden(0.000000e+00) within_rows transposed {
+// CHECK:               tile.dot %[[M1]], %[[X1T]], %{{.*}} precision
 // CHECK:         return %[[ROWS]], %[[KEYS]]#0, %[[KEYS]]#1
 func.func @both(%x0: tensor<?x8x?x64xf32>, %x1: tensor<?x8x?x32xf32>, %y0: tensor<?x2x?x64xf32>, %y1: tensor<?x2x?x32xf32>)
     -> (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x32xf32>) {
@@ -197,4 +199,41 @@ func.func @no_dots(%x: tensor<?x8x?x64xf32>, %y: tensor<?x8x?x64xf32>) -> tensor
       fa.yield %w : f32
     } sums [#fa.sum<0 [b, h, rows]>] : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> tensor<?x8x?xf32>
   return %r : tensor<?x8x?xf32>
+}
+
+// -----
+
+// A weight of one dot is masked and taken by its product before a weight of two dots is computed, though that
+// one's sums stand first; what is computed from it takes it masked. Weights of the same dots share a region and a mask.
+
+// CHECK-LABEL: func.func @chain(
+// CHECK:         fa.map_blocks @chain_keys
+// CHECK:           %[[DOT0:.*]] = tile.dot
+// CHECK:           %[[DOT1:.*]] = tile.dot
+// CHECK:           %[[P:.*]] = fa.apply %[[DOT0]] at({{.*}}) {{.*}} transposed {
+// CHECK-NEXT:      ^bb0(%[[S:[a-z0-9]+]]: f32, %{{[a-z0-9]+}}: index,
+// CHECK-NEXT:        %[[E:.*]] = math.exp2 %[[S]]
+// CHECK-NEXT:        fa.yield %[[E]]
+// CHECK:           %[[MASKED:.*]] = fa.apply_mask %[[P]] at
+// CHECK:           tile.dot %[[MASKED]], %[[X1T:.*]], %{{.*}} precision
+// CHECK:           %[[W:.*]]:2 = fa.apply %[[DOT0]], %[[DOT1]], %[[MASKED]] at({{.*}}) {{.*}} transposed {
+// CHECK-NEXT:      ^bb0(%[[S:[a-z0-9]+]]: f32, %[[T:[a-z0-9]+]]: f32, %[[E:[a-z0-9]+]]: f32, %{{[a-z0-9]+}}: index,
+// CHECK-NEXT:        %[[DS:.*]] = arith.mulf %[[E]], %[[T]]
+// CHECK-NEXT:        %[[OTHER:.*]] = arith.addf %[[S]], %[[T]]
+// CHECK-NEXT:        fa.yield %[[DS]], %[[OTHER]]
+// CHECK:           %[[M:.*]]:2 = fa.apply_mask %[[W]]#0, %[[W]]#1 at
+// CHECK:           tile.dot %[[M]]#0, %{{.*}} precision
+// CHECK:           tile.dot %[[M]]#1, %[[X1T]], %{{.*}} precision
+func.func @chain(%x0: tensor<?x2x?x64xf32>, %x1: tensor<?x2x?x64xf32>, %y0: tensor<?x2x?x64xf32>, %y1: tensor<?x2x?x64xf32>)
+    -> (tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>) {
+  %r:3 = fa.pairwise rows(%x0, %x1) columns(%y0, %y1) captures() dropout() mask {} weights {
+    ^bb0(%s: f32, %t: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      %p = math.exp2 %s : f32
+      %ds = arith.mulf %p, %t : f32
+      %other = arith.addf %s, %t : f32
+      fa.yield %p, %ds, %other : f32, f32, f32
+    } sums [#fa.sum<1 [b, hk, keys] times 0>, #fa.sum<0 [b, hk, keys] times 1>, #fa.sum<2 [b, hk, keys] times 1>]
+    : (tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>)
+      -> (tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>)
+  return %r#0, %r#1, %r#2 : tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>
 }
