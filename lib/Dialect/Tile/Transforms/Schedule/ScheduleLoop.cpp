@@ -440,23 +440,30 @@ void ScheduleLoop::report(Body &body) {
 void ScheduleLoop::scheduleStarts(Block &block) {
   constexpr int64_t kSlots = 4;
   auto loop = dyn_cast<scf::ForOp>(block.getParentOp());
-  std::string why = "it is no loop";
-  bool done = loop && scheduleProducts(loop, why);
-  if (loop && !done)
-    delayAwaits(block);
+  ProductsReport report;
+  report.why = "it is no loop";
+  bool done = loop && scheduleProducts(loop, sharedLimit, report);
   for (auto [i, put] : llvm::enumerate(block.getOps<PutOp>())) {
     int64_t requested = stages.empty() ? 0 : stages[std::min<size_t>(i, stages.size() - 1)];
-    if (RingOp ring = ringOf(put); ring && loop && (requested > 0 || !done))
-      setStages(ring, requested > 0 ? requested : std::max(kSlots, ring.getType().getStages()));
+    RingOp ring = ringOf(put);
+    if (!ring || !loop)
+      continue;
+    // A second reader holds a slot for as long as the first one holds the next.
+    int64_t least = !done || ring.getReaders() > 1 ? kSlots : 1;
+    setStages(ring, requested > 0 ? requested : std::max(least, ring.getType().getStages()));
   }
   Location loc = block.getParentOp()->getLoc();
-  if (done)
-    fa::remarkPassed(*this, loc, "products") << fa::decision(
-        "products that need another one of their iteration run one iteration later");
-  else
-    fa::remarkMissed(*this, loc, "products")
-        << fa::decision("products of one iteration beside each other only")
-        << remark::reason("{0}", why);
+  auto said = done ? fa::remarkPassed(*this, loc, "products")
+                   : fa::remarkMissed(*this, loc, "products");
+  if (!said)
+    return;
+  said << fa::decision(done ? "products run beside the arithmetic of two iterations"
+                            : "products of one iteration beside each other only");
+  if (!done)
+    said << remark::reason("{0}", report.why);
+  if (report.clocks > 0)
+    said << remark::metric("clocks", static_cast<int64_t>(report.clocks))
+         << remark::metric("registers", report.registers);
 }
 
 void ScheduleLoop::schedule(Block &block) {

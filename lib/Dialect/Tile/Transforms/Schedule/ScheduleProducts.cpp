@@ -5,24 +5,24 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A product that needs another product of the same iteration runs one iteration
-// later, beside the arithmetic between the two:
+// Products run beside the arithmetic between them, of their iteration and of the next:
 //
-//   1. level of each product: 1 if it needs another one of its iteration, else
-//      0. Stage 1 has products of level 1, what needs their results, and the
-//      rings that they read; stage 0 has all else. Scalars and constant tiles
-//      are computed again where a later stage wants them, instead of carried;
-//   2. order: all puts; products of level 0, then 1, each after its gets;
-//      awaits of level 0, and releases; the arithmetic of stage 0; awaits of
-//      level 1, and releases; then what waits for these: what is carried, and
-//      the last conversion of an operand in registers, which must not be
-//      overwritten while a product reads it.
+//   1. the body as a graph of products and computations. Scalars and constant tiles are no part
+//      of it: they are computed again where a later stage wants them, instead of carried;
+//   2. stages and order (ProductOrder.cpp);
+//   3. a slot that both stages read has two readers, each with a get and a release of its own;
+//   4. the ops in that order: all puts first, those that are needed first in front; a get before
+//      the first reader of its slot, a release after the last one, or its await. Where there are
+//      two stages, tile-pipeline expands the loop; else the ops move here.
 //
-// Rejects: loops that store, slots that both levels read, single products.
+// Rejects: loops that store, slots that are not read and released in the body.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ScheduleProducts.h"
+#include "ProductOrder.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -31,6 +31,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::tile;
@@ -39,31 +40,279 @@ namespace {
 
 using OpSet = llvm::SmallSetVector<Operation *, 4>;
 
-struct ProductLoop {
-  explicit ProductLoop(scf::ForOp loop) : loop(loop), block(*loop.getBody()) {}
+/// The graph of a body, and the op of each node.
+struct BodyGraph {
+  ProductGraph nodes;
+  SmallVector<Operation *> ops;
+  llvm::DenseMap<Operation *, unsigned> numbers;
+};
 
-  bool assignStages(std::string &why);
+struct ProductLoop {
+  explicit ProductLoop(scf::ForOp loop)
+      : loop(loop), block(*loop.getBody()),
+        threads(Layout::kLanes * loop->getParentOfType<FuncOp>().getNumWarps()) {}
+
+  LogicalResult check(std::string &why);
+  BodyGraph makeGraph(bool withFree);
+  ProductTarget getTarget(const BodyGraph &graph, int64_t sharedLimit) const;
+  LogicalResult setStages(const BodyGraph &graph, ArrayRef<unsigned> stages, std::string &why);
   void recompute();
-  void order();
+  void emitAll(ArrayRef<Operation *> starts);
+  void number();
+  void move();
 
 private:
+  bool isNode(Operation *op, bool withFree) const;
+  void addDeps(ProductNode &node, const BodyGraph &graph, Value value, bool carried);
+  void setCosts(ProductNode &node, Operation *op) const;
+  LogicalResult splitReaders(GetOp get, std::string &why);
   OpSet depsOf(Operation *op);
-  OpSet carriedDepsOf(Operation *op);
-  bool needsStageOne(Operation *op);
   Value cloneInto(Value value, Operation *user, IRMapping &mapping);
   void emit(Operation *op);
-  void emitReleases(int64_t stage);
+  void emitReleases();
 
   scf::ForOp loop;
   Block &block;
-  llvm::DenseMap<Operation *, int64_t> stage;
-  llvm::DenseMap<Operation *, bool> waits;
-  llvm::SmallPtrSet<Operation *, 4> late;
-  llvm::SmallPtrSet<Operation *, 32> emitted;
-  int64_t next = 0;
+  int64_t threads;
+  llvm::DenseMap<Operation *, unsigned> stage;
+  llvm::SmallSetVector<Operation *, 32> emitted;
 };
 
 } // namespace
+
+/// Return whether it costs nothing to compute it again.
+static bool isFree(Operation *op) {
+  if (op->getNumRegions() != 0 || !isMemoryEffectFree(op))
+    return false;
+  bool scalar =
+      llvm::none_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
+  auto broadcast = dyn_cast<BroadcastOp>(op);
+  return scalar || isa<IotaOp>(op) || op->hasTrait<OpTrait::ConstantLike>() ||
+         (broadcast && !broadcast.getDim());
+}
+
+//===----------------------------------------------------------------------===//
+// 1. The graph
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProductLoop::check(std::string &why) {
+  for (Operation &op : block.without_terminator()) {
+    if (isa<StoreOp, PutValueOp, WriteOp, BulkStoreOp, BarrierOp>(op))
+      return why = "it stores", failure();
+    auto get = dyn_cast<GetOp>(op);
+    if (!get)
+      continue;
+    bool released = false, read = false;
+    for (Operation *user : get->getUsers()) {
+      released |= isa<ReleaseOp>(user) && user->getBlock() == &block;
+      read |= !isa<ReleaseOp>(user);
+    }
+    if (!released || !read || !ringOf(get))
+      return why = "a slot is not read and released in its body", failure();
+  }
+  for (Value value : loop.getYieldedValues())
+    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &block)
+      return why = "it yields one of its own arguments", failure();
+  return success();
+}
+
+bool ProductLoop::isNode(Operation *op, bool withFree) const {
+  return !isa<PutOp, GetOp, ReleaseOp>(op) && (withFree || !isFree(op));
+}
+
+/// Add what computes the value: past free ops that are no nodes, and of the iteration before
+/// what the loop carries.
+void ProductLoop::addDeps(ProductNode &node, const BodyGraph &graph, Value value, bool carried) {
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && argument.getOwner() == &block && argument.getArgNumber() > 0) {
+    // What is two iterations back is back one, too.
+    if (!carried)
+      addDeps(node, graph, loop.getTiedLoopYieldedValue(argument)->get(), /*carried=*/true);
+    return;
+  }
+  Operation *def = value.getDefiningOp();
+  if (!def || def->getBlock() != &block)
+    return;
+  if (auto at = graph.numbers.find(def); at != graph.numbers.end()) {
+    auto &deps = carried ? node.carried : node.deps;
+    if (!llvm::is_contained(deps, at->second))
+      deps.push_back(at->second);
+  } else if (isFree(def)) {
+    for (Value operand : def->getOperands())
+      addDeps(node, graph, operand, carried);
+  }
+}
+
+/// Return the registers of a thread that hold a tile; predicates are none.
+static int64_t registersOf(Value value) {
+  Type type = value.getType();
+  if (auto pending = dyn_cast<PendingType>(type))
+    type = pending.getTile();
+  auto tile = dyn_cast<RankedTensorType>(type);
+  auto layout = tile ? dyn_cast_or_null<FragAttr>(tile.getEncoding()) : FragAttr();
+  if (!layout || tile.getElementType().isInteger(1))
+    return 0;
+  Type element = tile.getElementType();
+  constexpr int64_t kBits = 32, kIndexBits = 64;
+  int64_t bits = element.isIndex() ? kIndexBits : element.getIntOrFloatBitWidth();
+  return llvm::divideCeil(layout.getLayout().numRegs() * bits, kBits);
+}
+
+void ProductLoop::setCosts(ProductNode &node, Operation *op) const {
+  // The same registers stand for all columns or rows of a broadcast.
+  node.aliases = isa<BroadcastOp, ColumnsOp, arith::BitcastOp>(op);
+  if (!node.aliases)
+    for (Value result : op->getResults())
+      node.registers += registersOf(result);
+  if (auto start = dyn_cast<DotStartOp>(op)) {
+    // Of a warpgroup: an instruction takes half a clock for a column, or what it reads from
+    // shared memory takes longer: 128 bytes a clock.
+    constexpr int64_t kDepth = 16, kBytesOfElement = 2, kBytesOfClock = 128;
+    auto acc = cast<RankedTensorType>(start.getAcc().getType());
+    int64_t columns = acc.getDimSize(1);
+    auto slot = dyn_cast<SlotType>(start.getA().getType());
+    int64_t sum = slot ? slot.getShape()[1]
+                       : cast<RankedTensorType>(start.getA().getType()).getDimSize(1);
+    int64_t rows = columns + (slot ? kRowsOfGroup : 0);
+    double bytes = double(rows) * kDepth * kBytesOfElement;
+    node.kind = ProductNode::Kind::start;
+    node.product = double(sum) / kDepth * std::max(columns / 2.0, bytes / kBytesOfClock);
+  } else if (isa<AwaitOp>(op)) {
+    node.kind = ProductNode::Kind::await;
+  } else if (auto rescale = dyn_cast<RescaleOp>(op); rescale && rescale.getRows()) {
+    // A branch that is seldom taken.
+  } else if (op->getNumRegions() == 0) {
+    // A quarter of the lanes of a warp can do one special function in 2 clocks.
+    constexpr double kClocksOfSpecial = 8;
+    const region::RegionOp *line = region::lookUp(op);
+    double arithmetic = line ? line->effort.arithmetic : 1, special = line ? line->effort.special : 0;
+    for (Value result : op->getResults())
+      if (auto tile = dyn_cast<RankedTensorType>(result.getType());
+          tile && !node.free && !node.aliases) {
+        double elements = std::max(1.0, double(tile.getNumElements()) / threads);
+        node.issue += arithmetic * elements;
+        node.special += special * kClocksOfSpecial * elements;
+      }
+  }
+}
+
+BodyGraph ProductLoop::makeGraph(bool withFree) {
+  BodyGraph graph;
+  for (Operation &op : block.without_terminator())
+    if (isNode(&op, withFree)) {
+      graph.numbers[&op] = graph.ops.size();
+      graph.ops.push_back(&op);
+    }
+  graph.nodes.resize(graph.ops.size());
+  for (size_t n = 0; n < graph.ops.size(); ++n) {
+    ProductNode &node = graph.nodes[n];
+    node.free = isFree(graph.ops[n]);
+    setCosts(node, graph.ops[n]);
+    if (auto start = dyn_cast<DotStartOp>(graph.ops[n]))
+      if (auto at = graph.numbers.find(start.getAcc().getDefiningOp()); at != graph.numbers.end())
+        node.accumulator = at->second;
+    graph.ops[n]->walk([&](Operation *inner) {
+      for (Value value : inner->getOperands())
+        addDeps(node, graph, value, /*carried=*/false);
+    });
+  }
+  for (auto start : block.getOps<DotStartOp>())
+    for (Operation *def = start.getA().getDefiningOp();
+         def && def->getBlock() == &block && isa<arith::TruncFOp, ConvertLayoutOp>(def);
+         def = def->getOperand(0).getDefiningOp())
+      graph.nodes[graph.numbers[def]].packs = true;
+  return graph;
+}
+
+/// Return who runs the loop: warpgroups beside a producer, and the shared memory that rings of
+/// other blocks leave.
+ProductTarget ProductLoop::getTarget(const BodyGraph &graph, int64_t sharedLimit) const {
+  // Addresses, counters and vectors.
+  constexpr int64_t kOther = 24;
+  ProductTarget target;
+  target.groups = std::max<int64_t>(threads / kThreadsOfGroup, 1);
+  target.registers = shareRegisters(target.groups).consumer - kOther;
+  target.sharedBytes = sharedLimit > 0 ? sharedLimit : std::numeric_limits<int64_t>::max();
+  for (auto ring : loop->getParentOfType<FuncOp>().getOps<RingOp>()) {
+    ProductRing mine;
+    for (Operation *get : ring->getUsers())
+      if (isa<GetOp>(get) && get->getBlock() == &block)
+        for (Operation *user : get->getUsers())
+          if (auto at = graph.numbers.find(block.findAncestorOpInBlock(*user));
+              at != graph.numbers.end())
+            mine.readers.push_back(at->second);
+    mine.bytes = ring.getType().getSlot().strideInBytes();
+    if (mine.readers.empty())
+      target.sharedBytes -= sharedBytes(ring.getType());
+    else
+      target.rings.push_back(std::move(mine));
+  }
+  return target;
+}
+
+//===----------------------------------------------------------------------===//
+// 3. Slots and scalars of two stages
+//===----------------------------------------------------------------------===//
+
+/// Let readers of each stage get the slot on their own.
+LogicalResult ProductLoop::splitReaders(GetOp get, std::string &why) {
+  ReleaseOp release;
+  SmallVector<OpOperand *> later;
+  std::optional<unsigned> first;
+  for (OpOperand &use : get.getResult().getUses()) {
+    Operation *reader = block.findAncestorOpInBlock(*use.getOwner());
+    if (auto found = dyn_cast<ReleaseOp>(reader)) {
+      release = found;
+      continue;
+    }
+    unsigned at = stage.lookup(reader);
+    first = first ? std::min(*first, at) : at;
+    if (at == 1)
+      later.push_back(&use);
+  }
+  stage[get] = stage[release] = *first;
+  if (*first == 1 || later.empty())
+    return success();
+  RingOp ring = ringOf(get);
+  // Another loop that gets from the ring would have to serve the new reader, too.
+  for (Operation *user : ring->getUsers())
+    if (user->getBlock() != &block)
+      return why = "products of both stages read a slot of a ring that is used elsewhere, too",
+             failure();
+  int64_t reader = ring.getReaders();
+  ring.setReaders(reader + 1);
+  OpBuilder b(get->getContext());
+  b.setInsertionPointAfter(get);
+  auto second = GetOp::create(b, get.getLoc(), get.getResult().getType(), ring.getResult(), reader);
+  b.setInsertionPointAfter(release);
+  auto last = ReleaseOp::create(b, release.getLoc(), second);
+  for (OpOperand *use : later)
+    use->set(second);
+  stage[second] = stage[last] = 1;
+  return success();
+}
+
+LogicalResult ProductLoop::setStages(const BodyGraph &graph, ArrayRef<unsigned> stages,
+                                     std::string &why) {
+  for (auto [op, at] : llvm::zip_equal(graph.ops, stages))
+    stage[op] = at;
+  for (Operation &op : block.without_terminator())
+    if (isFree(&op)) {
+      unsigned &mine = stage[&op];
+      for (Operation *dep : depsOf(&op))
+        mine = std::max(mine, stage.lookup(dep));
+    }
+  for (GetOp get : llvm::to_vector(block.getOps<GetOp>()))
+    if (failed(splitReaders(get, why)))
+      return failure();
+  for (auto put : block.getOps<PutOp>()) {
+    stage[put] = 1;
+    for (Operation *user : ringOf(put)->getUsers())
+      if (isa<GetOp>(user) && user->getBlock() == &block)
+        stage[put] = std::min(stage[put], stage[user]);
+  }
+  return success();
+}
 
 /// Return what the op, or anything inside of it, uses of the same iteration.
 OpSet ProductLoop::depsOf(Operation *op) {
@@ -84,85 +333,6 @@ OpSet ProductLoop::depsOf(Operation *op) {
             deps.insert(block.findAncestorOpInBlock(*await));
       }
   return deps;
-}
-
-/// Return what the op uses of the iteration before.
-OpSet ProductLoop::carriedDepsOf(Operation *op) {
-  OpSet deps;
-  op->walk([&](Operation *inner) {
-    for (Value value : inner->getOperands()) {
-      auto argument = dyn_cast<BlockArgument>(value);
-      if (!argument || argument.getOwner() != &block || argument.getArgNumber() == 0)
-        continue;
-      Operation *def = loop.getTiedLoopYieldedValue(argument)->get().getDefiningOp();
-      if (def && def->getBlock() == &block)
-        deps.insert(def);
-    }
-  });
-  return deps;
-}
-
-//===----------------------------------------------------------------------===//
-// 1. Stages
-//===----------------------------------------------------------------------===//
-
-bool ProductLoop::assignStages(std::string &why) {
-  // After a product of the iteration; after one of level 1, itself included.
-  llvm::SmallPtrSet<Operation *, 32> afterAny, afterLater;
-  bool later = false;
-  for (Operation &op : block.without_terminator()) {
-    if (isa<StoreOp, PutValueOp, WriteOp, BulkStoreOp>(op))
-      return why = "it stores", false;
-    bool any = false, second = false;
-    for (Operation *dep : depsOf(&op)) {
-      any |= isa<DotStartOp>(dep) || afterAny.contains(dep);
-      second |= afterLater.contains(dep);
-    }
-    second |= any && isa<DotStartOp>(op);
-    if (any)
-      afterAny.insert(&op);
-    if (second)
-      afterLater.insert(&op);
-    later |= second;
-    stage[&op] = second;
-  }
-  if (!later)
-    return why = "no product needs another one of its iteration", false;
-  for (auto get : block.getOps<GetOp>()) {
-    ReleaseOp release;
-    std::optional<int64_t> readers;
-    for (Operation *user : get->getUsers()) {
-      Operation *reader = block.findAncestorOpInBlock(*user);
-      if (isa<ReleaseOp>(reader))
-        release = cast<ReleaseOp>(reader);
-      else if (readers && *readers != stage[reader])
-        return why = "products of both stages read a slot", false;
-      else
-        readers = stage[reader];
-    }
-    if (!release || !readers || !ringOf(get))
-      return why = "a slot is not read and released in its body", false;
-    stage[get] = stage[release] = *readers;
-    for (Operation *user : ringOf(get)->getUsers())
-      if (isa<PutOp>(user) && user->getBlock() == &block)
-        stage[user] = *readers;
-  }
-  for (Operation &op : block.without_terminator())
-    for (Operation *def : carriedDepsOf(&op))
-      if (stage[&op] == 1 && stage[def] == 0)
-        return why = "its later stage reads what its earlier one carries", false;
-  return true;
-}
-
-/// Return whether it costs nothing to compute it again.
-static bool isFree(Operation *op) {
-  if (op->getNumRegions() != 0 || !isMemoryEffectFree(op))
-    return false;
-  bool scalar =
-      llvm::none_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
-  auto broadcast = dyn_cast<BroadcastOp>(op);
-  return scalar || isa<IotaOp>(op) || op->hasTrait<OpTrait::ConstantLike>() ||
-         (broadcast && !broadcast.getDim());
 }
 
 Value ProductLoop::cloneInto(Value value, Operation *user, IRMapping &mapping) {
@@ -193,93 +363,98 @@ void ProductLoop::recompute() {
 }
 
 //===----------------------------------------------------------------------===//
-// 2. Order
+// 4. The ops in their order
 //===----------------------------------------------------------------------===//
 
-/// Return whether an op of stage 0 has to wait for stage 1 of the iteration before.
-bool ProductLoop::needsStageOne(Operation *op) {
-  if (auto known = waits.find(op); known != waits.end())
-    return known->second;
-  bool needs = false;
-  for (Operation *def : carriedDepsOf(op))
-    needs |= stage[def] == 1;
-  for (Operation *dep : depsOf(op))
-    needs |= needsStageOne(dep);
-  return waits[op] = needs;
-}
-
-/// The op, after all that must be before it.
+/// Emit the op, after what it uses of its stage.
 void ProductLoop::emit(Operation *op) {
-  if (!emitted.insert(op).second)
+  if (emitted.contains(op))
     return;
   for (Operation *dep : depsOf(op))
     if (stage[dep] == stage[op])
       emit(dep);
-  for (Operation *def : carriedDepsOf(op))
-    if (stage[def] == stage[op] + 1)
-      emit(def);
-  Builder b(op->getContext());
-  op->setAttr(TileDialect::kStageAttr, b.getI64IntegerAttr(stage[op]));
-  op->setAttr(TileDialect::kOrderAttr, b.getI64IntegerAttr(next++));
+  emitted.insert(op);
 }
 
 /// Emit releases of slots that nothing reads any more.
-void ProductLoop::emitReleases(int64_t ofStage) {
+void ProductLoop::emitReleases() {
   for (auto release : block.getOps<ReleaseOp>())
-    if (stage[release] == ofStage &&
+    if (!emitted.contains(release) &&
         llvm::all_of(depsOf(release), [&](Operation *dep) { return emitted.contains(dep); }))
       emit(release);
 }
 
-void ProductLoop::order() {
-  SmallVector<Operation *> ops;
-  for (Operation &op : block.without_terminator())
-    ops.push_back(&op);
-  for (Operation *op : ops)
-    if (auto start = dyn_cast<DotStartOp>(op); start && stage[op] == 1)
-      for (Operation *def = start.getA().getDefiningOp();
-           def && def->getBlock() == &block && isa<arith::TruncFOp, ConvertLayoutOp>(def);
-           def = def->getOperand(0).getDefiningOp())
-        late.insert(def);
-
-  auto each = [&](int64_t ofStage, auto wanted) {
-    for (Operation *op : ops)
-      if (stage[op] == ofStage && !emitted.contains(op) && wanted(op))
-        emit(op);
+void ProductLoop::emitAll(ArrayRef<Operation *> starts) {
+  BodyGraph graph = makeGraph(/*withFree=*/true);
+  SmallVector<unsigned> stages, order;
+  for (Operation *op : graph.ops)
+    stages.push_back(stage[op]);
+  for (Operation *start : starts)
+    order.push_back(graph.numbers[start]);
+  SmallVector<unsigned> nodes = *placeNodes(graph.nodes, stages, order);
+  llvm::DenseMap<Operation *, unsigned> places;
+  for (auto [place, node] : llvm::enumerate(nodes))
+    places[graph.ops[node]] = place;
+  // When the slot of a put is first read.
+  auto needed = [&](PutOp put) {
+    unsigned first = nodes.size();
+    for (Operation *get : ringOf(put)->getUsers())
+      if (isa<GetOp>(get))
+        for (Operation *reader : get->getUsers())
+          if (auto at = places.find(block.findAncestorOpInBlock(*reader)); at != places.end())
+            first = std::min(first, at->second);
+    return first;
   };
-  auto isPut = [](Operation *op) { return isa<PutOp>(op); };
-  auto isStart = [](Operation *op) { return isa<DotStartOp>(op); };
-  each(0, isPut);
-  each(1, isPut);
-  each(0, isStart);
-  each(1, isStart);
-  for (Operation *op : ops)
-    if (isa<AwaitOp>(op) && stage[op] == 0) {
-      emit(op);
-      emitReleases(0);
-    }
-  // `late` propagates: what needs a late op is late.
-  for (Operation *op : ops)
-    if (stage[op] == 0 && !late.contains(op) && llvm::any_of(depsOf(op), [&](Operation *dep) {
-          return stage[dep] == 0 && late.contains(dep);
-        }))
-      late.insert(op);
-  each(0, [&](Operation *op) { return !late.contains(op) && !needsStageOne(op); });
-  for (Operation *op : ops)
-    if (isa<AwaitOp>(op) && stage[op] == 1) {
-      emit(op);
-      emitReleases(1);
-    }
-  auto all = [](Operation *) { return true; };
-  each(1, all);
-  each(0, all);
+  SmallVector<std::tuple<unsigned, size_t, Operation *>> puts;
+  for (auto put : block.getOps<PutOp>())
+    puts.push_back({needed(put), puts.size(), put});
+  llvm::sort(puts);
+  for (auto [first, number, put] : puts)
+    emit(put);
+  for (unsigned node : nodes) {
+    emit(graph.ops[node]);
+    emitReleases();
+  }
 }
 
-bool tile::scheduleProducts(scf::ForOp loop, std::string &why) {
+void ProductLoop::number() {
+  Builder b(loop.getContext());
+  for (auto [place, op] : llvm::enumerate(emitted)) {
+    op->setAttr(TileDialect::kStageAttr, b.getI64IntegerAttr(stage[op]));
+    op->setAttr(TileDialect::kOrderAttr, b.getI64IntegerAttr(place));
+  }
+}
+
+void ProductLoop::move() {
+  for (Operation *op : emitted)
+    op->moveBefore(block.getTerminator());
+}
+
+bool tile::scheduleProducts(scf::ForOp loop, int64_t sharedLimit, ProductsReport &report) {
   ProductLoop products(loop);
-  if (!products.assignStages(why))
+  if (failed(products.check(report.why)))
     return false;
-  products.recompute();
-  products.order();
-  return true;
+  BodyGraph graph = products.makeGraph(/*withFree=*/false);
+  std::optional<ProductOrder> order = chooseOrder(graph.nodes, products.getTarget(graph, sharedLimit));
+  if (!order) {
+    report.why = "it starts no products, or more than 16";
+    return false;
+  }
+  report.clocks = order->clocks;
+  report.registers = order->registers;
+  SmallVector<Operation *> starts;
+  for (unsigned start : order->starts)
+    starts.push_back(graph.ops[start]);
+  if (failed(products.setStages(graph, order->stages, report.why)))
+    return false;
+  if (order->isPipelined())
+    products.recompute();
+  products.emitAll(starts);
+  if (order->isPipelined()) {
+    products.number();
+    return true;
+  }
+  report.why = "no order with two stages takes fewer clocks";
+  products.move();
+  return false;
 }

@@ -13,13 +13,20 @@
 
 namespace mlir::tile {
 
-/// Give each op of the loop's body a stage and a place, so that products run
-/// beside the arithmetic of the next iteration. False, with a reason, where the
-/// loop is left as it stands.
-bool scheduleProducts(scf::ForOp loop, std::string &why);
+/// What the choice was made by.
+struct ProductsReport {
+  /// The reason why the loop has one stage.
+  std::string why;
+  /// An iteration of all warpgroups, and the registers of a thread at its fullest point; 0 where
+  /// the loop was left as it stands.
+  double clocks = 0;
+  int64_t registers = 0;
+};
 
-/// Await each product of the block right before its first use, and release slots after that.
-void delayAwaits(Block &block);
+/// Let products run beside arithmetic, with rings in so many bytes of shared memory (0 is no
+/// limit). Return whether they have two stages: then each op of the
+/// loop's body has a stage and a place, else the ops stand in their order.
+bool scheduleProducts(scf::ForOp loop, int64_t sharedLimit, ProductsReport &report);
 
 } // namespace mlir::tile
 

@@ -59,6 +59,8 @@ struct StageEpilogue : tile::impl::TileStageEpilogueBase<StageEpilogue> {
   RingOp makeRing(StoreOp store, RingType type);
 
   int64_t warps = 0;
+  /// Rings of whole tiles on their way out.
+  SmallVector<RingOp> outRings;
 };
 
 } // namespace
@@ -182,10 +184,21 @@ bool StageEpilogue::stage(StoreOp store) {
     ReleaseOp::create(b, loc, get);
   };
   if (sharedLimit == 0 || bytes + twin <= sharedLimit) {
-    stageBy(makeRing(store, type), store.getValue(), 0);
+    outRings.push_back(makeRing(store, type));
+    stageBy(outRings.back(), store.getValue(), 0);
     fa::remarkPassed(*this, loc, "epilogue")
         << fa::decision("store of {0} by way of shared memory of its own", describeTile(type))
         << remark::metric("bytes", bytes);
+    return true;
+  }
+  // Another tile's way out is free again once that is stored.
+  if (RingOp *known = llvm::find_if(
+          outRings, [&](RingOp ring) { return ring.getType().getSlot() == type.getSlot(); });
+      known != outRings.end()) {
+    stageBy(*known, store.getValue(), 0);
+    fa::remarkPassed(*this, loc, "epilogue")
+        << fa::decision("store of {0} by way of the shared memory of a store before it",
+                        describeTile(type));
     return true;
   }
   // Both `bytes` and `twin` count a slot: with one of the two there is a twin already.
@@ -232,6 +245,7 @@ void StageEpilogue::runOnOperation() {
   if (!func.walk([](DotStartOp) { return WalkResult::interrupt(); }).wasInterrupted())
     return;
   warps = func.getNumWarps();
+  outRings.clear();
   SmallVector<StoreOp> stores;
   func.walk([&](StoreOp store) {
     auto tile = dyn_cast<RankedTensorType>(store.getValue().getType());

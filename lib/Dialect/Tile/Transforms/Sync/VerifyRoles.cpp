@@ -11,7 +11,8 @@
 //   1. one role fills a ring, by the TMA or by its warps, and one role is each of its readers;
 //   2. they do so by the same tree of loops and ifs, with bounds and conditions
 //      that are computed alike; what one does before the condition of an scf.while,
-//      the other may do before the loop and at the end of its body;
+//      the other may do before the loop and at the end of its body; and what one does once
+//      before a loop that does nothing else, the other may do after it;
 //   3. turns are taken and passed on alternately;
 //   4. bounds of their own are of loops that get as often as the other role puts;
 //   5. nobody waits for ever: roles are run against each other, with their
@@ -27,6 +28,7 @@
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include <functional>
 
 using namespace mlir;
 using namespace mlir::tile;
@@ -124,6 +126,17 @@ static bool isEquivalent(Value a, Value b, int depth = 0) {
          });
 }
 
+/// Move accesses behind the loops after them that do nothing but the same accesses: a pipelined
+/// loop is filled once before it begins, and what its later stage reads is read once after it.
+static void moveBehindLoops(Events &events) {
+  auto repeats = [](const Event &event) {
+    return event.isLoop() && llvm::all_of(event.body, std::mem_fn(&Event::isAccess));
+  };
+  for (size_t i = events.size(); i-- > 1;)
+    for (size_t at = i; at < events.size() && repeats(events[at]) && events[at - 1].isAccess(); ++at)
+      std::swap(events[at - 1], events[at]);
+}
+
 /// Return the events of a ring only: its puts, or the gets of a reader.
 static Events only(const Events &events, Operation *ring, std::optional<uint64_t> reader = {}) {
   Events kept;
@@ -139,6 +152,7 @@ static Events only(const Events &events, Operation *ring, std::optional<uint64_t
     if (!part.body.empty() || !part.otherwise.empty())
       kept.push_back(std::move(part));
   }
+  moveBehindLoops(kept);
   return kept;
 }
 

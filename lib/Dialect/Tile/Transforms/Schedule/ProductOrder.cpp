@@ -1,0 +1,468 @@
+//===- ProductOrder.cpp - the best order of a loop of products -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   1. units: nodes that get one stage. A start and its await are one; computations are one
+//      that have the same products before and after them, in this iteration and the next;
+//   2. stages of units: a value is used in the stage that computes it or in the next one, and
+//      what the iteration before computes likewise;
+//   3. orders of the starts, each placed as in placeNodes, where it is allowed;
+//   4. each order is simulated; the best one that fits into the registers is taken.
+//
+// The search has an end: no more than kMostOrders orders are simulated.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProductOrder.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+using namespace mlir;
+using namespace mlir::tile;
+
+using Kind = ProductNode::Kind;
+
+/// Return the await of each start, and of everything else the node itself.
+static SmallVector<unsigned> findAwaits(const ProductGraph &graph) {
+  SmallVector<unsigned> awaits = llvm::to_vector(llvm::seq<unsigned>(0, graph.size()));
+  for (auto [n, node] : llvm::enumerate(graph))
+    if (node.kind == Kind::await)
+      awaits[node.deps.front()] = n;
+  return awaits;
+}
+
+static SmallVector<SmallVector<unsigned, 4>> findUsers(const ProductGraph &graph) {
+  SmallVector<SmallVector<unsigned, 4>> users(graph.size());
+  for (auto [n, node] : llvm::enumerate(graph))
+    for (unsigned dep : node.deps)
+      users[dep].push_back(n);
+  return users;
+}
+
+//===----------------------------------------------------------------------===//
+// 3. Places
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Places the nodes of a step one after the other.
+class Placer {
+public:
+  Placer(const ProductGraph &graph, ArrayRef<unsigned> stages);
+  /// Place a start and what must be before it; false if another start must be.
+  bool placeStart(unsigned start);
+  /// Place all else, once all starts are.
+  bool placeRest();
+  SmallVector<unsigned> takePlaced() { return std::move(placed); }
+
+private:
+  enum class State : uint8_t { none, visiting, done };
+  void keepUntil(unsigned node, unsigned until);
+  bool place(unsigned node, unsigned start);
+  bool placeAwaits(unsigned until);
+  bool isReady(unsigned node) const;
+
+  const ProductGraph &graph;
+  SmallVector<unsigned> awaits;
+  /// What is placed before each node, whatever the order of the starts.
+  SmallVector<SmallVector<unsigned, 4>> before;
+  SmallVector<State> states;
+  SmallVector<unsigned> started, placed;
+  unsigned ended = 0;
+};
+
+} // namespace
+
+Placer::Placer(const ProductGraph &graph, ArrayRef<unsigned> stages)
+    : graph(graph), awaits(findAwaits(graph)), before(graph.size()),
+      states(graph.size(), State::none) {
+  SmallVector<SmallVector<unsigned, 4>> users = findUsers(graph);
+  for (auto [n, node] : llvm::enumerate(graph)) {
+    for (unsigned dep : node.deps)
+      if (stages[dep] == stages[n])
+        before[n].push_back(dep);
+    for (unsigned dep : node.carried)
+      if (stages[dep] == stages[n] + 1)
+        before[n].push_back(dep);
+    // A tile that the later stage of the step before reads still is in its registers. There are
+    // others for vectors.
+    constexpr int64_t kVector = 4;
+    if (stages[n] == 0 && !node.free && node.registers > kVector)
+      for (unsigned user : users[n])
+        if (stages[user] == 1)
+          keepUntil(n, awaits[user]);
+  }
+}
+
+/// Let the node overwrite its registers only after `until`.
+void Placer::keepUntil(unsigned node, unsigned until) {
+  if (graph[node].kind == Kind::await)
+    node = graph[node].deps.front();
+  before[node].push_back(until);
+  // The last conversions of an operand are of no use before.
+  if (graph[node].packs)
+    for (unsigned dep : graph[node].deps)
+      if (graph[dep].packs)
+        keepUntil(dep, until);
+}
+
+bool Placer::place(unsigned node, unsigned start) {
+  if (states[node] == State::done)
+    return true;
+  bool isOtherStart = graph[node].kind == Kind::start && node != start;
+  if (states[node] == State::visiting || isOtherStart)
+    return false;
+  states[node] = State::visiting;
+  for (unsigned first : before[node])
+    if (!place(first, start))
+      return false;
+  // Products end in the order of their starts.
+  if (graph[node].kind == Kind::await && !placeAwaits(node))
+    return false;
+  if (states[node] != State::done) {
+    states[node] = State::done;
+    placed.push_back(node);
+  }
+  return true;
+}
+
+bool Placer::placeAwaits(unsigned until) {
+  while (ended < started.size()) {
+    unsigned await = awaits[started[ended]];
+    ++ended;
+    states[await] = State::done;
+    placed.push_back(await);
+    if (await == until)
+      return true;
+  }
+  return false;
+}
+
+bool Placer::placeStart(unsigned start) {
+  if (!place(start, start))
+    return false;
+  started.push_back(start);
+  return true;
+}
+
+/// Return whether the node can be placed before the next await.
+bool Placer::isReady(unsigned node) const {
+  if (states[node] == State::done)
+    return true;
+  return graph[node].kind == Kind::compute &&
+         llvm::all_of(before[node], [&](unsigned first) { return isReady(first); });
+}
+
+bool Placer::placeRest() {
+  unsigned none = graph.size();
+  for (bool first = true;; first = false) {
+    for (unsigned node = 0; node < graph.size(); ++node)
+      if (states[node] != State::done && !(first && graph[node].free) && isReady(node) &&
+          !place(node, none))
+        return false;
+    if (ended == started.size())
+      break;
+    if (!place(awaits[started[ended]], none))
+      return false;
+  }
+  for (unsigned node = 0; node < graph.size(); ++node)
+    if (!place(node, none))
+      return false;
+  return true;
+}
+
+std::optional<SmallVector<unsigned>> tile::placeNodes(const ProductGraph &graph,
+                                                      ArrayRef<unsigned> stages,
+                                                      ArrayRef<unsigned> starts) {
+  Placer placer(graph, stages);
+  for (unsigned start : starts)
+    if (!placer.placeStart(start))
+      return std::nullopt;
+  if (!placer.placeRest())
+    return std::nullopt;
+  return placer.takePlaced();
+}
+
+//===----------------------------------------------------------------------===//
+// 4. Costs
+//===----------------------------------------------------------------------===//
+
+double tile::simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
+                           const ProductTarget &target) {
+  // A warp that is alone issues so much of the time; what it waits for has a latency.
+  constexpr double kIssueAlone = 0.6, kLatency = 40;
+  constexpr unsigned kSteps = 8, kWarmup = 4;
+  double groups = target.groups, now = 0, tensorFree = 0, warm = 0;
+  SmallVector<double> ends(graph.size());
+  for (unsigned step = 0; step < kSteps; ++step) {
+    if (step == kWarmup)
+      warm = now;
+    for (unsigned n : nodes) {
+      const ProductNode &node = graph[n];
+      if (node.kind == Kind::start) {
+        tensorFree = std::max(tensorFree, now) + groups * node.product;
+        ends[n] = tensorFree + kLatency;
+      } else if (node.kind == Kind::await) {
+        now = std::max(now, ends[node.deps.front()]);
+      } else {
+        now += std::max({node.issue / kIssueAlone, groups * node.issue, groups * node.special});
+      }
+    }
+  }
+  return (now - warm) / (kSteps - kWarmup);
+}
+
+int64_t tile::countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stages,
+                             ArrayRef<unsigned> nodes) {
+  size_t count = nodes.size();
+  SmallVector<size_t> place(graph.size());
+  for (auto [p, n] : llvm::enumerate(nodes))
+    place[n] = p;
+  SmallVector<unsigned> awaits = findAwaits(graph);
+  // The last use of each value, in places from the beginning of the step that computes it.
+  SmallVector<size_t> last(graph.size());
+  for (unsigned n = 0; n < graph.size(); ++n)
+    last[n] = place[n];
+  for (unsigned n = graph.size(); n-- > 0;) {
+    for (unsigned dep : graph[n].deps) {
+      size_t use = graph[n].aliases              ? last[n]
+                   : graph[n].accumulator == dep ? place[n]
+                                                 : place[awaits[n]];
+      last[dep] = std::max(last[dep], use + (stages[n] - stages[dep]) * count);
+    }
+    for (unsigned dep : graph[n].carried)
+      last[dep] = std::max(last[dep], place[n] + (1 + stages[n] - stages[dep]) * count);
+  }
+  SmallVector<int64_t> live(count);
+  for (unsigned n = 0; n < graph.size(); ++n)
+    for (size_t p = place[n]; p < last[n]; ++p)
+      live[p % count] += graph[n].registers;
+  return live.empty() ? 0 : *llvm::max_element(live);
+}
+
+//===----------------------------------------------------------------------===//
+// 1 and 2. Units and their stages
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Search {
+public:
+  Search(const ProductGraph &graph, const ProductTarget &target);
+  std::optional<ProductOrder> run();
+
+private:
+  void findUnits();
+  void assign(size_t unit, SmallVectorImpl<unsigned> &stages);
+  void finish(SmallVector<unsigned> stages);
+  void order(ArrayRef<unsigned> stages, const Placer &placer, SmallVectorImpl<unsigned> &starts);
+  void evaluate(ArrayRef<unsigned> stages, ArrayRef<unsigned> starts, ArrayRef<unsigned> nodes);
+  const ProductOrder *choose() const;
+
+  const ProductGraph &graph;
+  const ProductTarget &target;
+  SmallVector<SmallVector<unsigned, 4>> users;
+  SmallVector<unsigned> starts;
+  /// Nodes of each unit; those that no product of the iteration is before follow their users.
+  std::vector<SmallVector<unsigned>> units;
+  SmallVector<unsigned> followers;
+  SmallVector<SmallVector<unsigned>> assignments;
+  std::vector<ProductOrder> orders;
+};
+
+} // namespace
+
+Search::Search(const ProductGraph &graph, const ProductTarget &target)
+    : graph(graph), target(target), users(findUsers(graph)) {
+  for (auto [n, node] : llvm::enumerate(graph))
+    if (node.kind == Kind::start)
+      starts.push_back(n);
+}
+
+void Search::findUnits() {
+  // Products as bits: those before and after a node in its iteration, and across iterations.
+  using Set = uint64_t;
+  size_t count = graph.size();
+  SmallVector<Set> own(count), before(count), after(count), earlier(count), later(count);
+  for (auto [bit, start] : llvm::enumerate(starts))
+    own[start] = Set(1) << bit;
+  for (size_t n = 0; n < count; ++n)
+    for (unsigned dep : graph[n].deps)
+      before[n] |= before[dep] | own[dep];
+  for (size_t n = count; n-- > 0;)
+    for (unsigned dep : graph[n].deps)
+      after[dep] |= after[n] | own[n];
+  for (bool changed = true; changed;) {
+    changed = false;
+    auto grow = [&](Set &set, Set more) {
+      changed |= (set | more) != set;
+      set |= more;
+    };
+    for (size_t n = 0; n < count; ++n) {
+      for (unsigned dep : graph[n].deps)
+        grow(earlier[n], earlier[dep]);
+      for (unsigned dep : graph[n].carried)
+        grow(earlier[n], earlier[dep] | before[dep] | own[dep]);
+    }
+    for (size_t n = count; n-- > 0;) {
+      for (unsigned dep : graph[n].deps)
+        grow(later[dep], later[n]);
+      for (unsigned dep : graph[n].carried)
+        grow(later[dep], later[n] | after[n] | own[n]);
+    }
+  }
+  std::map<std::tuple<Set, Set, Set, Set>, size_t> known;
+  SmallVector<size_t> ofStart(count);
+  for (size_t n = 0; n < count; ++n) {
+    const ProductNode &node = graph[n];
+    if (node.kind == Kind::start) {
+      ofStart[n] = units.size();
+      units.push_back({static_cast<unsigned>(n)});
+    } else if (node.kind == Kind::await) {
+      units[ofStart[node.deps.front()]].push_back(n);
+    } else if (before[n] == 0 && earlier[n] == 0) {
+      followers.push_back(n);
+    } else {
+      auto key = std::tuple(before[n], after[n], earlier[n], later[n]);
+      auto [at, isNew] = known.try_emplace(key, units.size());
+      if (isNew)
+        units.emplace_back();
+      units[at->second].push_back(n);
+    }
+  }
+}
+
+/// Give the units from `unit` on each of their stages in turn.
+void Search::assign(size_t unit, SmallVectorImpl<unsigned> &stages) {
+  if (unit == units.size())
+    return finish(llvm::to_vector(stages));
+  for (unsigned stage : {0u, 1u}) {
+    bool allowed = true;
+    for (unsigned n : units[unit])
+      stages[n] = stage;
+    // Users may precede in the list of units, so what is not assigned yet is checked by finish.
+    for (unsigned n : units[unit])
+      for (unsigned dep : graph[n].deps)
+        allowed &= stages[dep] == ~0u || stages[dep] <= stage;
+    if (allowed)
+      assign(unit + 1, stages);
+  }
+  for (unsigned n : units[unit])
+    stages[n] = ~0u;
+}
+
+/// Add the assignment if all edges allow it.
+void Search::finish(SmallVector<unsigned> stages) {
+  for (unsigned n : llvm::reverse(followers)) {
+    stages[n] = 1;
+    for (unsigned user : users[n])
+      stages[n] = std::min(stages[n], stages[user]);
+    if (users[n].empty())
+      stages[n] = 0;
+  }
+  for (auto [n, node] : llvm::enumerate(graph)) {
+    for (unsigned dep : node.deps)
+      if (stages[dep] > stages[n])
+        return;
+    for (unsigned dep : node.carried)
+      if (stages[dep] < stages[n])
+        return;
+  }
+  // Stage 1 alone is stage 0.
+  int64_t later = llvm::count_if(starts, [&](unsigned start) { return stages[start] == 1; });
+  if (later == static_cast<int64_t>(starts.size()))
+    return;
+  int64_t bytes = 0;
+  for (const ProductRing &ring : target.rings)
+    bytes += ring.bytes * ring.countSlots(stages);
+  if (later == 0 || bytes <= target.sharedBytes)
+    assignments.push_back(std::move(stages));
+}
+
+void Search::order(ArrayRef<unsigned> stages, const Placer &placer,
+                   SmallVectorImpl<unsigned> &chosen) {
+  constexpr size_t kMostOrders = 3000;
+  if (orders.size() == kMostOrders)
+    return;
+  if (chosen.size() == starts.size()) {
+    Placer last = placer;
+    if (last.placeRest())
+      evaluate(stages, chosen, last.takePlaced());
+    return;
+  }
+  for (unsigned start : starts) {
+    if (llvm::is_contained(chosen, start))
+      continue;
+    Placer next = placer;
+    if (!next.placeStart(start))
+      continue;
+    chosen.push_back(start);
+    order(stages, next, chosen);
+    chosen.pop_back();
+  }
+}
+
+void Search::evaluate(ArrayRef<unsigned> stages, ArrayRef<unsigned> starts,
+                      ArrayRef<unsigned> nodes) {
+  ProductOrder &order = orders.emplace_back();
+  order.stages.assign(stages.begin(), stages.end());
+  order.starts.assign(starts.begin(), starts.end());
+  order.nodes.assign(nodes.begin(), nodes.end());
+  order.registers = countRegisters(graph, stages, nodes);
+  order.clocks = simulateSteps(graph, nodes, target);
+}
+
+/// Return the order of the fewest clocks of those that fit, the simplest one of those that are as
+/// good.
+const ProductOrder *Search::choose() const {
+  // Counted registers are closer to each other than to those of an assembler, and so are
+  // simulated clocks to those of a device.
+  constexpr int64_t kSameRegisters = 8;
+  constexpr double kSameClocks = 1.02;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const ProductOrder &order : orders)
+    least = std::min(least, order.registers);
+  int64_t limit = std::max(target.registers, least + kSameRegisters);
+  double best = std::numeric_limits<double>::infinity();
+  for (const ProductOrder &order : orders)
+    if (order.registers <= limit)
+      best = std::min(best, order.clocks);
+  for (const ProductOrder &order : orders)
+    if (order.registers <= limit && order.clocks <= kSameClocks * best)
+      return &order;
+  return nullptr;
+}
+
+std::optional<ProductOrder> Search::run() {
+  constexpr size_t kMostProducts = 16;
+  if (starts.empty() || starts.size() > kMostProducts)
+    return std::nullopt;
+  findUnits();
+  SmallVector<unsigned> stages(graph.size(), ~0u);
+  assign(0, stages);
+  // The fewest products that run later first, then the least else.
+  llvm::sort(assignments, [&](auto &a, auto &b) {
+    auto rank = [&](ArrayRef<unsigned> stages) {
+      auto isLater = [&](unsigned n) { return stages[n] == 1; };
+      return std::tuple(llvm::count_if(starts, isLater), llvm::count(stages, 1u), stages);
+    };
+    return rank(a) < rank(b);
+  });
+  for (ArrayRef<unsigned> stages : assignments) {
+    SmallVector<unsigned> chosen;
+    order(stages, Placer(graph, stages), chosen);
+  }
+  const ProductOrder *best = choose();
+  return best ? std::optional(*best) : std::nullopt;
+}
+
+std::optional<ProductOrder> tile::chooseOrder(const ProductGraph &graph,
+                                              const ProductTarget &target) {
+  return Search(graph, target).run();
+}

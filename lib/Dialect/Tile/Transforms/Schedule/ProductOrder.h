@@ -1,0 +1,109 @@
+//===- ProductOrder.h - the best order of a loop of products ------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A loop whose body starts and awaits products, and computes between them, as a graph
+// without IR. A product or a computation runs in the iteration that it belongs to
+// (stage 0) or one iteration later (stage 1), beside stage 0 of the next one. One pass
+// through the loop, a step, does stage 1 of an iteration and stage 0 of the next, in an
+// order that is the same in all steps. Nothing is in flight where a step ends.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_DIALECT_TILE_TRANSFORMS_PRODUCTORDER_H
+#define FA_LIB_DIALECT_TILE_TRANSFORMS_PRODUCTORDER_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/SmallVector.h"
+#include <optional>
+#include <vector>
+
+namespace mlir::tile {
+
+/// An op of the body.
+struct ProductNode {
+  enum class Kind { start, await, compute };
+  Kind kind = Kind::compute;
+  /// What it uses of its iteration and of the one before; an await, its start.
+  SmallVector<unsigned, 4> deps, carried;
+  /// Record whether it is cheap enough to be computed once for each stage that uses it.
+  bool free = false;
+  /// The node of a start's accumulator, whose registers the product takes over.
+  std::optional<unsigned> accumulator;
+  /// Record whether it packs an operand that a product reads in registers.
+  bool packs = false;
+  /// Record whether its result is part of an operand, in the same registers.
+  bool aliases = false;
+  /// Registers of a thread that hold its result.
+  int64_t registers = 0;
+  /// Clocks of the tensor cores for a start; of a warp's issue slots and of the special functions
+  /// for a computation.
+  double product = 0, issue = 0, special = 0;
+};
+
+/// In the order of the program, in which definitions come before uses.
+using ProductGraph = std::vector<ProductNode>;
+
+/// A ring that the loop fills and reads: one slot is read while another one is filled, and where
+/// both stages read it, the later one holds a slot meanwhile.
+struct ProductRing {
+  int64_t bytes = 0;
+  SmallVector<unsigned, 4> readers;
+
+  int64_t countSlots(ArrayRef<unsigned> stages) const {
+    constexpr int64_t kSlots = 2;
+    unsigned later = llvm::count_if(readers, [&](unsigned n) { return stages[n] == 1; });
+    return kSlots + (later > 0 && later < readers.size());
+  }
+};
+
+/// What runs the loop.
+struct ProductTarget {
+  /// Warpgroups that share the tensor cores, and registers of a thread.
+  int64_t groups = 2, registers = 240;
+  /// Bytes of shared memory for the slots of the loop's rings; orders of one stage take what
+  /// there is.
+  int64_t sharedBytes = 0;
+  std::vector<ProductRing> rings;
+};
+
+struct ProductOrder {
+  /// The stage of each node; a free one has that of its user.
+  SmallVector<unsigned> stages;
+  /// The starts, and all nodes, in the order of a step.
+  SmallVector<unsigned> starts, nodes;
+  /// What a step takes, and the registers at its fullest point.
+  double clocks = 0;
+  int64_t registers = 0;
+
+  bool isPipelined() const { return llvm::is_contained(stages, 1u); }
+};
+
+/// Place all nodes of a step, products in the order `starts`: starts as early, awaits as late as
+/// they can be. None where the graph does not allow that order.
+std::optional<SmallVector<unsigned>> placeNodes(const ProductGraph &graph,
+                                                ArrayRef<unsigned> stages,
+                                                ArrayRef<unsigned> starts);
+
+/// Return the clocks of a step in the steady state, of warpgroups that run side by side and are at
+/// the same place: what they start waits for the products of all of them, and what they compute
+/// takes the issue slots of all. Where they drift apart, a step takes less; but the order
+/// that hides most in step hides most then, too.
+double simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
+                     const ProductTarget &target);
+
+/// Return the most registers that are live at once.
+int64_t countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stages,
+                       ArrayRef<unsigned> nodes);
+
+/// Choose stages and order: the fewest clocks of those that fit into the registers, and among
+/// orders that are as good as each other the one that runs the least later. None for a graph
+/// without products.
+std::optional<ProductOrder> chooseOrder(const ProductGraph &graph, const ProductTarget &target);
+
+} // namespace mlir::tile
+
+#endif // FA_LIB_DIALECT_TILE_TRANSFORMS_PRODUCTORDER_H
