@@ -34,9 +34,10 @@ namespace {
 
 /// Rank what takes registers besides sums and dots.
 enum Pressure {
-  /// Masks and scores of numbers that are the same for a row or a key.
+  /// Masks of indices, no score.
   kLight,
-  /// Dropout's factor of each pair; operands that are not aligned, which pass through registers.
+  /// Scores, dropout's factor of each pair, masks of captured tensors; operands that are not
+  /// aligned, which pass through registers.
   kFactors,
   /// Captured tensors that differ from pair to pair; a sum for each pair.
   kTensors
@@ -60,19 +61,20 @@ constexpr Tiles kAsyncKeys[] = {{2, 256, kTensors, 64, 128, 8}};
 /// same 16, and half of the accumulators' columns each, where those are too wide: both make the
 /// dots.
 constexpr Tiles kRows[] = {
-    {2, 64, kLight, 128, 64, 4},   {2, 64, kTensors, 128, 32, 4}, {2, 96, kLight, 128, 48, 4},
-    {2, 96, kFactors, 128, 32, 4}, {2, 128, kLight, 128, 32, 4},  {2, 128, kFactors, 64, 64, 4},
-    {2, 128, kTensors, 64, 32, 4}, {2, 256, kFactors, 64, 32, 4}, {2, 256, kTensors, 64, 16, 8},
-    {4, 64, kTensors, 64, 64, 4},  {4, 128, kTensors, 64, 32, 4}, {4, 256, kTensors, 32, 16, 4},
+    {2, 64, kLight, 128, 64, 4},  {2, 64, kTensors, 128, 32, 4}, {2, 96, kLight, 128, 32, 4},
+    {2, 128, kLight, 128, 32, 4}, {2, 128, kFactors, 64, 64, 4}, {2, 128, kTensors, 64, 32, 4},
+    {2, 256, kLight, 64, 32, 4},  {2, 256, kFactors, 64, 16, 4}, {2, 256, kTensors, 64, 16, 8},
+    {4, 64, kTensors, 64, 64, 4}, {4, 128, kTensors, 64, 32, 4}, {4, 256, kTensors, 32, 16, 4},
 };
 constexpr Tiles kKeys[] = {
     {2, 64, kLight, 32, 128, 4},   {2, 64, kFactors, 64, 128, 8}, {2, 64, kTensors, 32, 128, 8},
-    {2, 128, kLight, 64, 64, 4},   {2, 96, kFactors, 32, 64, 4},  {2, 128, kFactors, 32, 64, 8},
-    {2, 128, kTensors, 16, 64, 8}, {2, 256, kFactors, 32, 64, 4}, {2, 256, kTensors, 16, 64, 8},
-    {4, 64, kLight, 32, 64, 8},    {4, 64, kTensors, 16, 64, 8},  {4, 256, kTensors, 32, 32, 8},
+    {2, 96, kFactors, 32, 64, 4},  {2, 128, kLight, 64, 128, 8},  {2, 128, kFactors, 32, 64, 8},
+    {2, 128, kTensors, 16, 64, 8}, {2, 256, kLight, 32, 64, 4},   {2, 256, kFactors, 16, 64, 4},
+    {2, 256, kTensors, 16, 64, 8}, {4, 64, kLight, 32, 64, 8},    {4, 64, kTensors, 16, 64, 8},
+    {4, 256, kTensors, 32, 32, 8},
 };
-/// Blocks without products: of wide heads a thread holds fewer rows.
-constexpr int64_t kPlainRows = 64, kPlainRowsOfWide = 32, kPlainWarps = 4, kWide = 128;
+/// Blocks without products: a thread holds 32 elements of a tile.
+constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWarps = 4;
 
 /// The facts of a block that choose its line of a table.
 struct Facts {
@@ -82,24 +84,29 @@ struct Facts {
   Pressure pressure = kLight;
 };
 
-/// Return whether a region reads an element of a tensor for each pair of a row and a key; its
-/// arguments are b, h, i, j, ... from `first` on.
-bool readsPairs(Region &region, unsigned first) {
+/// Weigh a region whose arguments are b, h, i, j, ... from `first` on: does it read an element of a
+/// tensor for each pair of a row and a key, or for each row or key as a mask, or is it long?
+Pressure pressureOf(Region &region, unsigned first, bool isMask) {
+  // The weights of attention without a score are as long.
+  constexpr unsigned kPlainOps = 10;
   if (region.empty())
-    return false;
+    return kLight;
   constexpr unsigned kRow = 1, kKey = 2;
   DenseMap<Value, unsigned> differs{{region.getArgument(first + 2), kRow},
                                     {region.getArgument(first + 3), kKey}};
-  bool reads = false;
+  unsigned ops = 0;
+  Pressure most = kLight;
   region.walk<WalkOrder::PreOrder>([&](Operation *op) {
     unsigned of = 0;
     for (Value operand : op->getOperands())
       of |= differs.lookup(operand);
     for (Value result : op->getResults())
       differs[result] = of;
-    reads |= isa<tensor::ExtractOp>(op) && of == (kRow | kKey);
+    ops += !op->hasTrait<OpTrait::ConstantLike>() && !op->hasTrait<OpTrait::IsTerminator>();
+    if (isa<tensor::ExtractOp>(op) && (of == (kRow | kKey) || (isMask && of)))
+      most = std::max(most, of == (kRow | kKey) ? kTensors : kFactors);
   });
-  return reads;
+  return !isMask && ops > kPlainOps ? std::max(most, kFactors) : most;
 }
 
 /// Collect the facts from the tiles that the block loads.
@@ -112,11 +119,10 @@ Facts factsOf(MapBlocksOp block) {
     facts.products |= isa<tile::DotOp>(op);
     if (isa<tile::RandomBitsOp>(op))
       add(kFactors);
-    if (auto apply = dyn_cast<ApplyOp>(op);
-        apply && readsPairs(apply.getBody(), apply.getInputs().size()))
-      add(kTensors);
-    if (auto mask = dyn_cast<ApplyMaskOp>(op); mask && readsPairs(mask.getBody(), 0))
-      add(kTensors);
+    if (auto apply = dyn_cast<ApplyOp>(op))
+      add(pressureOf(apply.getBody(), apply.getInputs().size(), /*isMask=*/false));
+    if (auto mask = dyn_cast<ApplyMaskOp>(op))
+      add(pressureOf(mask.getBody(), 0, /*isMask=*/true));
   });
   block.getBody()->walk([&](tile::LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
@@ -145,8 +151,9 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
   LogicalResult choose(MapBlocksOp block) {
     Facts facts = factsOf(block);
     const nvptx::Target *info = nvptx::getTarget(target);
-    int64_t chosenRows = facts.headDim > kWide ? kPlainRowsOfWide : kPlainRows;
-    int64_t chosenKeys = kPlainRows, chosenWarps = kPlainWarps;
+    int64_t plain =
+        facts.headDim <= kNarrow ? kPlainRows : kPlainElements / llvm::PowerOf2Ceil(facts.headDim);
+    int64_t chosenRows = plain, chosenKeys = plain, chosenWarps = kPlainWarps;
     int64_t pad = tile::kRowsOfWarp;
     if (facts.products) {
       bool async = info && info->hasRoles() && facts.bytes == 2 && aligned && facts.wholeChunks;
