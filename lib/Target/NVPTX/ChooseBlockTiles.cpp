@@ -36,9 +36,11 @@ namespace {
 enum Pressure {
   /// Masks of indices, no score.
   kLight,
-  /// Scores, dropout's factor of each pair, masks of captured tensors; operands that are not
-  /// aligned, which pass through registers.
-  kFactors,
+  /// Scores, masks of captured tensors; operands that are not aligned, which pass through
+  /// registers.
+  kScores,
+  /// Dropout's factor of each pair.
+  kBits,
   /// Captured tensors that differ from pair to pair; a sum for each pair.
   kTensors
 };
@@ -54,7 +56,10 @@ struct Tiles {
 /// With asynchronous products, 64 rows of a tile for each warpgroup.
 constexpr Tiles kAsyncRows[] = {
     {2, 64, kTensors, 128, 128, 8}, {2, 128, kTensors, 128, 80, 8}, {2, 256, kTensors, 128, 64, 8}};
-constexpr Tiles kAsyncKeys[] = {{2, 256, kTensors, 64, 128, 8}};
+constexpr Tiles kAsyncKeys[] = {{2, 128, kScores, 64, 128, 8},
+                                {2, 64, kBits, 64, 128, 8},
+                                {2, 128, kTensors, 32, 128, 8},
+                                {2, 256, kTensors, 64, 128, 8}};
 
 /// Without, 16 rows of a tile for each warp, or 32 where its registers hold that: so each fragment
 /// of the loop's tile that it loads from shared memory serves two instructions. Two warps have the
@@ -62,16 +67,17 @@ constexpr Tiles kAsyncKeys[] = {{2, 256, kTensors, 64, 128, 8}};
 /// dots.
 constexpr Tiles kRows[] = {
     {2, 64, kLight, 128, 64, 4},  {2, 64, kTensors, 128, 32, 4}, {2, 96, kLight, 128, 32, 4},
-    {2, 128, kLight, 128, 32, 4}, {2, 128, kFactors, 64, 64, 4}, {2, 128, kTensors, 64, 32, 4},
-    {2, 256, kLight, 64, 32, 4},  {2, 256, kFactors, 64, 16, 4}, {2, 256, kTensors, 64, 16, 8},
-    {4, 64, kTensors, 64, 64, 4}, {4, 128, kTensors, 64, 32, 4}, {4, 256, kTensors, 32, 16, 4},
+    {2, 128, kLight, 128, 32, 4}, {2, 128, kBits, 64, 64, 4},    {2, 128, kTensors, 64, 32, 4},
+    {2, 256, kLight, 64, 32, 4},  {2, 256, kBits, 64, 16, 4},    {2, 256, kTensors, 64, 16, 8},
+    {4, 64, kTensors, 64, 64, 4}, {4, 128, kTensors, 64, 32, 4}, {4, 256, kTensors, 32, 32, 8},
 };
 constexpr Tiles kKeys[] = {
-    {2, 64, kLight, 32, 128, 4},   {2, 64, kFactors, 64, 128, 8}, {2, 64, kTensors, 32, 128, 8},
-    {2, 96, kFactors, 32, 64, 4},  {2, 128, kLight, 64, 128, 8},  {2, 128, kFactors, 32, 64, 8},
-    {2, 128, kTensors, 16, 64, 8}, {2, 256, kLight, 32, 64, 4},   {2, 256, kFactors, 16, 64, 4},
-    {2, 256, kTensors, 16, 64, 8}, {4, 64, kLight, 32, 64, 8},    {4, 64, kTensors, 16, 64, 8},
-    {4, 256, kTensors, 32, 32, 8},
+    {2, 64, kLight, 32, 128, 4},   {2, 64, kBits, 64, 128, 8},    {2, 64, kTensors, 32, 128, 8},
+    {2, 96, kBits, 32, 64, 4},     {2, 128, kLight, 64, 128, 8},  {2, 128, kBits, 32, 64, 8},
+    {2, 128, kTensors, 16, 64, 8}, {2, 192, kBits, 16, 64, 4},    {2, 256, kLight, 32, 64, 4},
+    {2, 256, kBits, 16, 64, 4},    {2, 256, kTensors, 16, 64, 8}, {4, 64, kLight, 32, 64, 8},
+    {4, 64, kTensors, 16, 64, 8},  {4, 128, kTensors, 32, 32, 8}, {4, 192, kTensors, 32, 64, 8},
+    {4, 256, kTensors, 16, 64, 8},
 };
 /// Blocks without products: a thread holds 32 elements of a tile.
 constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWarps = 4;
@@ -104,9 +110,9 @@ Pressure pressureOf(Region &region, unsigned first, bool isMask) {
       differs[result] = of;
     ops += !op->hasTrait<OpTrait::ConstantLike>() && !op->hasTrait<OpTrait::IsTerminator>();
     if (isa<tensor::ExtractOp>(op) && (of == (kRow | kKey) || (isMask && of)))
-      most = std::max(most, of == (kRow | kKey) ? kTensors : kFactors);
+      most = std::max(most, of == (kRow | kKey) ? kTensors : kScores);
   });
-  return !isMask && ops > kPlainOps ? std::max(most, kFactors) : most;
+  return !isMask && ops > kPlainOps ? std::max(most, kScores) : most;
 }
 
 /// Collect the facts from the tiles that the block loads.
@@ -118,7 +124,7 @@ Facts factsOf(MapBlocksOp block) {
   block.getBody()->walk([&](Operation *op) {
     facts.products |= isa<tile::DotOp>(op);
     if (isa<tile::RandomBitsOp>(op))
-      add(kFactors);
+      add(kBits);
     if (auto apply = dyn_cast<ApplyOp>(op))
       add(pressureOf(apply.getBody(), apply.getInputs().size(), /*isMask=*/false));
     if (auto mask = dyn_cast<ApplyMaskOp>(op))
@@ -158,7 +164,7 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     if (facts.products) {
       bool async = info && info->hasRoles() && facts.bytes == 2 && aligned && facts.wholeChunks;
       bool ofRows = !!block.getFirst(Axis::rows);
-      Pressure pressure = async || aligned ? facts.pressure : std::max(facts.pressure, kFactors);
+      Pressure pressure = async || aligned ? facts.pressure : std::max(facts.pressure, kScores);
       ArrayRef<Tiles> table = async ? (ofRows ? ArrayRef(kAsyncRows) : ArrayRef(kAsyncKeys))
                                     : (ofRows ? ArrayRef(kRows) : ArrayRef(kKeys));
       const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
