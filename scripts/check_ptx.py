@@ -235,8 +235,13 @@ def compile_program(target, text, options, path):
             # Beside the forward's, which is compiled without it, there would be two in one file.
             options = [option for option in options if option != "--backward"]
             backward = os.path.join(folder, "backward.mlir")
-            generated = run(["fa-opt", source, "--fa-generate-backward=only=true", "-o", backward])
-            if generated.returncode:
+            for gradients in ("", " gradients=q,k,v"):
+                # Gradients of captures that are read at computed indices are refused.
+                generated = run(["fa-opt", source, "-o", backward,
+                                 "--fa-generate-backward=only=true" + gradients])
+                if not generated.returncode:
+                    break
+            else:
                 return generated
             source, options = backward, ["--compile-from=grad", *options]
         kind = "obj" if target == "cpu" else "ptx"

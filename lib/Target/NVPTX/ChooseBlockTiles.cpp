@@ -41,6 +41,8 @@ enum Pressure {
   kScores,
   /// Dropout's factor of each pair.
   kBits,
+  /// Sums beside those of products, without asynchronous ones.
+  kSums,
   /// Captured tensors that differ from pair to pair; a sum for each pair.
   kTensors
 };
@@ -66,25 +68,26 @@ constexpr Tiles kAsyncKeys[] = {{2, 128, kScores, 64, 128, 8},
 /// same 16, and half of the accumulators' columns each, where those are too wide: both make the
 /// dots.
 constexpr Tiles kRows[] = {
-    {2, 64, kLight, 128, 64, 4},  {2, 64, kTensors, 128, 32, 4}, {2, 96, kLight, 128, 32, 4},
-    {2, 128, kLight, 128, 32, 4}, {2, 128, kBits, 64, 64, 4},    {2, 128, kTensors, 64, 32, 4},
-    {2, 256, kLight, 64, 32, 4},  {2, 256, kBits, 64, 16, 4},    {2, 256, kTensors, 64, 16, 8},
-    {4, 64, kTensors, 64, 64, 4}, {4, 128, kTensors, 64, 32, 4}, {4, 256, kTensors, 32, 32, 8},
+    {2, 64, kLight, 128, 64, 4},   {2, 64, kTensors, 128, 32, 4}, {2, 96, kLight, 128, 32, 4},
+    {2, 128, kLight, 128, 32, 4},  {2, 128, kSums, 64, 64, 4},    {2, 128, kTensors, 64, 32, 4},
+    {2, 256, kLight, 64, 32, 4},   {2, 256, kSums, 64, 16, 4},    {2, 256, kTensors, 64, 16, 8},
+    {4, 64, kTensors, 64, 64, 4},  {4, 128, kTensors, 64, 32, 4}, {4, 192, kTensors, 32, 16, 4},
+    {4, 256, kTensors, 32, 32, 8},
 };
 constexpr Tiles kKeys[] = {
-    {2, 64, kLight, 32, 128, 4},   {2, 64, kBits, 64, 128, 8},    {2, 64, kTensors, 32, 128, 8},
-    {2, 96, kBits, 32, 64, 4},     {2, 128, kLight, 64, 128, 8},  {2, 128, kBits, 32, 64, 8},
-    {2, 128, kTensors, 16, 64, 8}, {2, 192, kBits, 16, 64, 4},    {2, 256, kLight, 32, 64, 4},
+    {2, 64, kLight, 32, 128, 4},   {2, 64, kSums, 64, 128, 8},    {2, 64, kTensors, 32, 128, 8},
+    {2, 96, kSums, 32, 64, 4},     {2, 128, kLight, 64, 128, 8},  {2, 128, kSums, 32, 64, 8},
+    {2, 128, kTensors, 16, 64, 8}, {2, 192, kSums, 16, 64, 4},    {2, 256, kLight, 32, 64, 4},
     {2, 256, kBits, 16, 64, 4},    {2, 256, kTensors, 16, 64, 8}, {4, 64, kLight, 32, 64, 8},
-    {4, 64, kTensors, 16, 64, 8},  {4, 128, kTensors, 32, 32, 8}, {4, 192, kTensors, 32, 64, 8},
-    {4, 256, kTensors, 16, 64, 8},
+    {4, 64, kTensors, 16, 64, 8},  {4, 128, kTensors, 32, 32, 8}, {4, 192, kScores, 32, 64, 8},
+    {4, 192, kTensors, 32, 32, 8}, {4, 256, kTensors, 16, 64, 8},
 };
 /// Blocks without products: a thread holds 32 elements of a tile.
 constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWarps = 4;
 
 /// The facts of a block that choose its line of a table.
 struct Facts {
-  bool products = false;
+  bool products = false, sums = false;
   int64_t headDim = 0, bytes = 0;
   bool wholeChunks = true;
   Pressure pressure = kLight;
@@ -123,6 +126,7 @@ Facts factsOf(MapBlocksOp block) {
     add(kTensors);
   block.getBody()->walk([&](Operation *op) {
     facts.products |= isa<tile::DotOp>(op);
+    facts.sums |= isa<tile::ReduceOp>(op);
     if (isa<tile::RandomBitsOp>(op))
       add(kBits);
     if (auto apply = dyn_cast<ApplyOp>(op))
@@ -164,7 +168,11 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     if (facts.products) {
       bool async = info && info->hasRoles() && facts.bytes == 2 && aligned && facts.wholeChunks;
       bool ofRows = !!block.getFirst(Axis::rows);
-      Pressure pressure = async || aligned ? facts.pressure : std::max(facts.pressure, kScores);
+      Pressure pressure = facts.pressure;
+      if (!async && !aligned)
+        pressure = std::max(pressure, kScores);
+      if (!async && facts.sums)
+        pressure = std::max(pressure, kSums);
       ArrayRef<Tiles> table = async ? (ofRows ? ArrayRef(kAsyncRows) : ArrayRef(kAsyncKeys))
                                     : (ofRows ? ArrayRef(kRows) : ArrayRef(kKeys));
       const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
