@@ -2,7 +2,7 @@
 """Compiles kernels to PTX and assembles them, and sees that none spills.
 
     check_ptx.py [--target=sm_80|sm_90a|cpu] [--dtype=f16|bf16|f32]... [--examples] [--whole] [--timed]
-                 [--save=DIR | --against=DIR] [--jobs=N] [FILE.mlir...]
+                 [--backward] [--save=DIR | --against=DIR] [--jobs=N] [FILE.mlir...]
 
 By --dtype: an attention of every feature (masks, scores, dropout), alone and causal,
 at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTiles.cpp),
@@ -13,9 +13,12 @@ LSE, and pairs of features. f16 and bf16 differ little: without --whole they sha
 features, as do the lines of f32, and for sm_90a one of both is compiled for operands
 that are not aligned, and one without LSE.
 
+--backward: the gradients of each instead of the forward, at the head sizes of BACKWARD_DIMS,
+and assembled for the target alone.
+
 Each is compiled for --target (sm_80), and that PTX assembled for it (and for sm_80, for
 sm_90 too). ptxas may neither spill nor warn; and what sm_90a can do by asynchronous
-products must do so. `fa-opt` and `ptxas` are found by PATH; ptxas also where CUDA puts it.
+products must do so, in every kernel. `fa-opt` and `ptxas` are found by PATH; ptxas also where CUDA puts it.
 The last line counts the kernels: `N passed, N failed, N skipped`.
 """
 
@@ -55,6 +58,10 @@ BETWEEN = {
 # For sm_90a, the tiles of short sequences, by head dimension up to.
 SHORT = {128: ["--tile-rows=128", "--tile-keys=128", "--tile-warps=8"],
          256: ["--tile-rows=128", "--tile-keys=64", "--tile-warps=8"]}
+
+# Head dimensions of queries and values whose gradients are compiled, and those that --whole adds.
+BACKWARD_DIMS = ((64, 64), (96, 96), (128, 128), (192, 192), (192, 128), (256, 256))
+BACKWARD_BETWEEN = ((40, 40), (80, 80), (112, 112), (128, 64), (160, 160), (224, 224), (59, 59))
 
 # Sugar, and the type and the dimensions of what it captures.
 FEATURES = {
@@ -163,6 +170,40 @@ def cases(target, dtypes, whole):
                 yield case(scores)
 
 
+def backward_cases(target, dtypes, whole):
+    """As `cases`, of gradients: without --whole two of the features at each head size, by turns."""
+    dims = BACKWARD_DIMS + (BACKWARD_BETWEEN if whole else ())
+    features = [name for name in FEATURES if name not in ("plain", "causal")]
+    for dtype in dtypes:
+        for number, (dim, value_dim) in enumerate(dims):
+            # Known: of f32 and two head sizes, dV spills up to 44 bytes.
+            if dtype == "f32" and dim != value_dim and not whole:
+                continue
+
+            def case(features, options=()):
+                name = "%s d%d/%d %s backward%s" % (dtype, dim, value_dim, " ".join(features),
+                                                    "".join(options))
+                wgmma = (target == "sm_90a" and dtype != "f32" and not options
+                         and dim % 8 == 0 and value_dim % 8 == 0)
+                return (name, program(dtype, dim, value_dim, features),
+                        ["--backward", *options], wgmma)
+
+            turn = number + len(dtype)
+            yield case(["causal"] if turn % 2 or whole else ["plain"])
+            if not whole:
+                yield case(["causal"] * (turn % 2) + [features[turn % len(features)]])
+                if number % 3 == 2:
+                    yield case(["causal"], ["--unaligned"])
+                continue
+            yield case(["plain"])
+            for name in features:
+                yield case([name])
+                yield case(["causal", name])
+            for name in FEATURES:
+                yield case([name], ["--unaligned"])
+            yield case(features)
+
+
 def timed_cases(target):
     """What bench/gpu_cases.py times, as `cases` has it."""
     import gpu_cases
@@ -184,48 +225,70 @@ def run(command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
+def compile_program(target, text, options, path):
+    """Compile to PTX, or for CPUs to an object, of gradients with --backward. Return the process."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, "k.mlir")
+        with open(source, "w") as file:
+            file.write(text)
+        if "--backward" in options:
+            # Beside the forward's, which is compiled without it, there would be two in one file.
+            options = [option for option in options if option != "--backward"]
+            backward = os.path.join(folder, "backward.mlir")
+            for gradients in ("", " gradients=q,k,v"):
+                # Gradients of captures that are read at computed indices are refused.
+                generated = run(["fa-opt", source, "-o", backward,
+                                 "--fa-generate-backward=only=true" + gradients])
+                if not generated.returncode:
+                    break
+            else:
+                return generated
+            source, options = backward, ["--compile-from=grad", *options]
+        kind = "obj" if target == "cpu" else "ptx"
+        return run(["fa-opt", source, "--target=" + target, "--emit=" + kind, "-o", path, *options])
+
+
+def spills_of(output):
+    """What ptxas says that kernels spill, as text, empty where none does."""
+    kernels = re.findall(r"Function properties for (\S+)\n.*?"
+                         r"(\d+) bytes spill stores, (\d+) bytes spill loads", output)
+    return ", ".join("@%s spills %d bytes" % (kernel, int(stores) + int(loads))
+                     for kernel, stores, loads in kernels if int(stores) + int(loads))
+
+
 def check(ptxas, target, text, options, wgmma=False):
     """What is wrong with a program, empty if nothing; what ptxas says of its kernels."""
     with tempfile.TemporaryDirectory() as folder:
-        source, ptx = os.path.join(folder, "k.mlir"), os.path.join(folder, "k.ptx")
-        with open(source, "w") as file:
-            file.write(text)
-        compiled = run(["fa-opt", source, "--target=" + target, "--emit=ptx", "-o", ptx, *options])
+        ptx = os.path.join(folder, "k.ptx")
+        compiled = compile_program(target, text, options, ptx)
         if compiled.returncode or "warning" in compiled.stdout:
             return "fa-opt: " + compiled.stdout.strip(), ""
         problems, said = [], []
         with open(ptx) as file:
-            if wgmma and "wgmma.mma_async" not in file.read():
-                problems.append("no asynchronous products")
-            file.seek(0)
-            if wgmma and "setmaxnreg" not in file.read():
-                problems.append("roles do not share out registers")
-        for arch in ARCHITECTURES[target]:
+            code = file.read()
+        if wgmma and ("wgmma.mma_async" not in code or "mma.sync" in code):
+            problems.append("products that are not asynchronous")
+        if wgmma and "setmaxnreg" not in code:
+            problems.append("roles do not share out registers")
+        for arch in ARCHITECTURES[target][:1 if "--backward" in options else None]:
             assembled = run([ptxas, "-v", "-arch=" + arch, ptx, "-o", os.path.join(folder, arch)])
             output = assembled.stdout
-            spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", output)
-            spilled = sum(int(n) for pair in spills for n in pair)
-            if assembled.returncode or not spills:
+            spilled = spills_of(output)
+            if assembled.returncode or "bytes spill stores" not in output:
                 problems.append("%s: %s" % (arch, output.strip()))
             elif spilled:
-                problems.append("%s: spills %d bytes" % (arch, spilled))
+                problems.append("%s: %s" % (arch, spilled))
             problems += ["%s: %s" % (arch, line) for line in output.splitlines()
                          if "warning" in line or "(C7" in line]
             registers = "/".join(re.findall(r"Used (\d+) reg", output))
-            said.append("%s: %s registers%s" % (
-                arch, registers, ", %d bytes spilled" % spilled if spilled else ""))
+            said.append("%s: %s registers" % (arch, registers))
         return "; ".join(problems), ", ".join(said)
 
 
 def emit(target, text, options, path):
     """Compile to PTX, or for CPUs to an object. Return what fa-opt says if it fails."""
-    with tempfile.NamedTemporaryFile("w", suffix=".mlir") as source:
-        source.write(text)
-        source.flush()
-        kind = "obj" if target == "cpu" else "ptx"
-        compiled = run(["fa-opt", source.name, "--target=" + target, "--emit=" + kind, "-o", path,
-                        *options])
-        return compiled.stdout.strip() or "no reason" if compiled.returncode else ""
+    compiled = compile_program(target, text, options, path)
+    return compiled.stdout.strip() or "no reason" if compiled.returncode else ""
 
 
 def read(path):
@@ -269,6 +332,7 @@ def main():
     parser.add_argument("--examples", action="store_true")
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--timed", action="store_true")
+    parser.add_argument("--backward", action="store_true")
     parser.add_argument("--save", metavar="DIR")
     parser.add_argument("--against", metavar="DIR")
     parser.add_argument("--verbose", action="store_true", help="print what passed, too")
@@ -279,8 +343,11 @@ def main():
     if not ptxas:
         sys.exit("check_ptx.py: ptxas is not found; install CUDA's assembler")
 
-    work = list(cases(options.target, options.dtype, options.whole))
+    grid = backward_cases if options.backward else cases
+    work = list(grid(options.target, options.dtype, options.whole))
     files = list(options.files)
+    if options.timed and options.backward:
+        parser.error("--timed is of forwards; leave out it or --backward")
     if options.timed:
         work += timed_cases(options.target)
     if options.examples:
@@ -290,9 +357,10 @@ def main():
             text = file.read()
         # A program on tiles says itself what is aligned.
         tiles = ["--compile-from=tile"] if "tile.func" in text else []
-        work.append((os.path.basename(path), text, tiles))
+        backward = ["--backward"] if options.backward and not tiles else []
+        work.append((os.path.basename(path), text, tiles + backward))
         if not tiles:
-            work.append((os.path.basename(path) + " unaligned", text, ["--unaligned"]))
+            work.append((os.path.basename(path) + " unaligned", text, ["--unaligned"] + backward))
 
     saved = options.save or options.against
     if options.target == "cpu" and not saved:

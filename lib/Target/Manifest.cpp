@@ -142,6 +142,13 @@ static llvm::Error unequal(const ManifestArgument &argument, size_t d, int64_t s
                                  "; they must agree");
 }
 
+/// Return whether kernels of a variant take an argument.
+static bool takes(const ManifestVariant &variant, unsigned argument) {
+  return llvm::any_of(variant.kernels, [&](const ManifestKernel &kernel) {
+    return llvm::is_contained(kernel.arguments, argument);
+  });
+}
+
 llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
   SmallVector<NamedSize, 24> named;
   for (auto [i, argument] : llvm::enumerate(arguments)) {
@@ -167,6 +174,18 @@ llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
         named.push_back({argument.dims[d], size, &argument});
       else if (same->size != size)
         return unequal(argument, d, size, *same);
+    }
+  }
+  for (const ManifestVariant &variant : variants) {
+    if (variant.isWithinBounds(shapes))
+      continue;
+    for (auto [i, argument] : llvm::enumerate(arguments)) {
+      unsigned number = i;
+      bool others = llvm::any_of(variants, [&](const ManifestVariant &other) {
+        return &other != &variant && takes(other, number);
+      });
+      if (argument.kind == ManifestArgument::Workspace && !others && takes(variant, number))
+        shapes[i].assign(shapes[i].size(), 0);
     }
   }
   for (auto &[name, most] : limits)
@@ -223,6 +242,18 @@ llvm::Expected<LaunchShape> Manifest::grid(const ManifestKernel &kernel,
   return extents;
 }
 
+bool ManifestVariant::isWithinBounds(const LaunchShapes &shapes) const {
+  for (auto &[expr, most] : bounds) {
+    llvm::Expected<int64_t> value = expr.evaluate(shapes);
+    if (!value)
+      llvm::consumeError(value.takeError());
+    else if (*value <= most)
+      continue;
+    return false;
+  }
+  return true;
+}
+
 size_t ManifestVariant::countTensorMaps() const {
   size_t count = 0;
   for (const ManifestKernel &kernel : kernels)
@@ -275,6 +306,8 @@ static void renumber(ManifestVariant &variant, ArrayRef<unsigned> numbers) {
   for (ManifestGuard &guard : variant.guards)
     for (unsigned &argument : guard.arguments)
       argument = numbers[argument];
+  for (auto &[expr, most] : variant.bounds)
+    renumber(expr, numbers);
   for (ManifestKernel &kernel : variant.kernels) {
     for (SizeExpr &extent : kernel.grid)
       renumber(extent, numbers);

@@ -21,7 +21,7 @@
 // In expressions a number is itself, [a, d] is the size of dimension d of
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
 // workspace has "sizes" too, of numbers and [a, d]. A tensor map is ["tensor_map", argument,
-// rows, columns, swizzle]. A kernel may have "blocks_per_sm", a variant "limits".
+// rows, columns, swizzle]. A kernel may have "blocks_per_sm", a variant "limits" and "bounds".
 //
 // The reader walks the text with one path, so that its one error names a field;
 // after an error it goes on with defaults, which nobody sees.
@@ -119,6 +119,11 @@ static json::Value write(const ManifestVariant &variant) {
       {"guards", std::move(guards)}, {"image", variant.image}, {"kernels", std::move(kernels)}};
   if (!variant.limits.empty())
     object["limits"] = write(variant.limits);
+  json::Array bounds;
+  for (auto &[expr, most] : variant.bounds)
+    bounds.push_back(json::Array{write(expr), most});
+  if (!bounds.empty())
+    object["bounds"] = std::move(bounds);
   return object;
 }
 
@@ -400,6 +405,11 @@ ManifestVariant Reader::variant(const Node &node, const Manifest &entry, size_t 
   }
   if (Node most = member(node, "limits", /*optional=*/true); most.value != &kNull)
     variant.limits = limits(most);
+  if (Node bounds = member(node, "bounds", /*optional=*/true); bounds.value != &kNull)
+    for (const Node &bound : elements(bounds, 0, kMaxParameters))
+      if (std::vector<Node> parts = elements(bound, 2, 2); !parts.empty())
+        variant.bounds.push_back({expression(parts[0], entry),
+                                  integer(parts[1], 0, std::numeric_limits<int64_t>::max())});
   variant.image = integer(member(node, "image"), 0, int64_t(images) - 1);
   for (const Node &value : elements(member(node, "kernels"), 1, kMaxParameters))
     variant.kernels.push_back(kernel(value, entry));

@@ -186,8 +186,8 @@ private:
   llvm::Error prepareTensorMaps(const Manifest &entry);
   /// Return whether a launch can be of a variant; store the tensor maps of its kernels,
   /// or the reason where one is asked for.
-  bool fits(const Manifest &entry, size_t index, llvm::ArrayRef<BoundArgument> arguments,
-            CUtensorMap *maps, std::string *reason) const;
+  bool fits(const Manifest &entry, size_t index, const BoundArguments &bound, CUtensorMap *maps,
+            std::string *reason) const;
   bool makeTensorMaps(const Manifest &entry, const ManifestVariant &variant,
                       llvm::ArrayRef<BoundArgument> arguments, CUtensorMap *maps,
                       std::string *reason) const;

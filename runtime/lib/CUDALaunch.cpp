@@ -109,14 +109,17 @@ static bool isWithin(const Manifest &entry, llvm::ArrayRef<BoundArgument> argume
   return true;
 }
 
-bool Executor::fits(const Manifest &entry, size_t index, llvm::ArrayRef<BoundArgument> arguments,
+bool Executor::fits(const Manifest &entry, size_t index, const BoundArguments &bound,
                     CUtensorMap *maps, std::string *reason) const {
   const ManifestVariant &variant = entry.variants[index];
+  llvm::ArrayRef<BoundArgument> arguments = bound.arguments;
   if (!variants[index].problem.empty())
     return because(reason, [&] { return variants[index].problem; });
   for (auto &[name, most] : variant.limits)
     if (!isWithin(entry, arguments, name, most, reason))
       return false;
+  if (!variant.isWithinBounds(bound.shapes))
+    return because(reason, [] { return "sizes are beyond the bounds of a variant"; });
   for (const ManifestGuard &guard : variant.guards)
     for (unsigned i : guard.arguments)
       if (!isAligned(entry.arguments[i], arguments[i], guard.alignment, reason))
@@ -172,14 +175,13 @@ static uint64_t valueOf(const ManifestParameter &parameter,
 
 llvm::Error Executor::makePlan(const Manifest &entry, const BoundArguments &bound,
                                LaunchPlan &plan) const {
-  llvm::ArrayRef<BoundArgument> arguments = bound.arguments;
   size_t &chosen = plan.variant = 0;
-  while (chosen < variants.size() && !fits(entry, chosen, arguments, plan.maps, /*reason=*/nullptr))
+  while (chosen < variants.size() && !fits(entry, chosen, bound, plan.maps, /*reason=*/nullptr))
     ++chosen;
   if (chosen == variants.size()) {
     std::string problems;
     for (size_t i = 0; i < variants.size(); ++i)
-      if (std::string problem; !fits(entry, i, arguments, plan.maps, &problem) &&
+      if (std::string problem; !fits(entry, i, bound, plan.maps, &problem) &&
                                problems.find(problem) == std::string::npos)
         problems += (problems.empty() ? "" : "; or: ") + problem;
     return error("@" + entry.entry + " cannot be launched: " + problems);

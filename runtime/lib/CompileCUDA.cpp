@@ -7,6 +7,7 @@
 
 #include "fa/Runtime/CompileCUDA.h"
 #include "Background.h"
+#include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Support/ModuleText.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
@@ -158,9 +159,17 @@ static LogicalResult addVariant(cuda::Program &program, ModuleOp module, Variant
     program.manifest.entries = std::move(variant.entries);
     return success();
   }
-  for (auto [known, added] : llvm::zip_equal(program.manifest.entries, variant.entries))
-    if (llvm::Error error = known.addVariant(std::move(added), image))
+  std::vector<Manifest> &entries = program.manifest.entries;
+  for (Manifest &added : variant.entries) {
+    auto known = llvm::find_if(
+        entries, [&](const Manifest &manifest) { return manifest.entry == added.entry; });
+    if (known == entries.end()) {
+      added.variants.front().image = image;
+      entries.push_back(std::move(added));
+    } else if (llvm::Error error = known->addVariant(std::move(added), image)) {
       return module.emitError() << llvm::toString(std::move(error));
+    }
+  }
   return success();
 }
 
@@ -171,7 +180,52 @@ static bool choosesTiles(ModuleOp module, const CompileOptions &options) {
 }
 
 int64_t cuda::getShortSequence(ModuleOp module, const CompileOptions &options) {
-  return choosesTiles(module, options) ? nvptx::getShortSequence(module, options.target) : 0;
+  // The gradients have no tiles of their own for short sequences.
+  bool forward = options.backward != CompileOptions::Backward::Only;
+  return forward && choosesTiles(module, options) ? nvptx::getShortSequence(module, options.target)
+                                                  : 0;
+}
+
+/// Return whether there are gradients for which several query heads may read a head of keys.
+static bool hasGroups(ModuleOp module, const CompileOptions &options) {
+  if (options.backward == CompileOptions::Backward::None || !choosesTiles(module, options))
+    return false;
+  auto heads = [](Value tensor) { return cast<RankedTensorType>(tensor.getType()).getDimSize(1); };
+  return module
+      .walk([&](AttentionOp op) {
+        int64_t hq = heads(op.getQuery());
+        bool one = hq == heads(op.getKey()) && !ShapedType::isDynamic(hq);
+        return one ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+/// Return a size of a launch by its name.
+static std::optional<SizeExpr> sizeNamed(const Manifest &entry, StringRef name) {
+  for (auto [i, argument] : llvm::enumerate(entry.arguments))
+    for (auto [d, dim] : llvm::enumerate(argument.dims))
+      if (dim == name)
+        return SizeExpr::size(i, d);
+  return std::nullopt;
+}
+
+/// Bound the last variant of an entry to sizes where heads of keys, read by several query heads,
+/// have so few blocks that a device would have none for some of its SMs, or a last round that
+/// takes long: the rest of the work is more, and passes through memory. 264 is twice an H200's SMs.
+static void boundKeyBlocks(Manifest &entry) {
+  constexpr int64_t kKeys = 128, kFew = 264;
+  auto b = sizeNamed(entry, "B"), hq = sizeNamed(entry, "Hq"), hk = sizeNamed(entry, "Hk"),
+       sk = sizeNamed(entry, "Sk");
+  auto &bounds = entry.variants.back().bounds;
+  if (!b || !hq || !hk || !sk) {
+    bounds.push_back({SizeExpr::constant(1), 0});
+    return;
+  }
+  SizeExpr blocks = SizeExpr::binary(SizeExpr::CeilDiv, *sk, SizeExpr::constant(kKeys));
+  SizeExpr heads = SizeExpr::binary(SizeExpr::Mul, *b, *hk);
+  bounds.push_back({SizeExpr::binary(SizeExpr::Mul, heads, blocks), kFew});
+  // 1 where each query head has one of its own.
+  bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, *hk, *hq), 0});
 }
 
 CompileOptions cuda::withoutAlignment(const CompileOptions &options) {
@@ -189,15 +243,23 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
   const nvptx::Target *target = nvptx::getTarget(options.target);
   if (!target)
     return module.emitError() << "target '" << options.target << "' is no GPU";
-  // Short sequences first: the others serve all lengths. Those of operands that are not aligned
-  // last.
+  // Short sequences and few blocks of keys first: the others serve all sizes. Those of operands
+  // that are not aligned last.
   int64_t most = getShortSequence(module, options);
   CompileOptions brief = options, unaligned = withoutAlignment(options);
   brief.shortSequences = true;
+  CompileOptions byHead = options;
+  byHead.byHead = true;
+  byHead.backward = CompileOptions::Backward::Only;
+  bool groups = hasGroups(module, options);
+  if (options.backward == CompileOptions::Backward::Beside)
+    brief.backward = CompileOptions::Backward::None;
   OwningOpRef<ModuleOp> again = module.clone();
-  std::shared_ptr<Beside> briefBeside, unalignedBeside;
+  std::shared_ptr<Beside> briefBeside, byHeadBeside, unalignedBeside;
   if (parallel && most)
     briefBeside = std::make_shared<Beside>(module, *target, brief);
+  if (parallel && groups)
+    byHeadBeside = std::make_shared<Beside>(module, *target, byHead);
   if (parallel)
     unalignedBeside = std::make_shared<Beside>(module, *target, unaligned);
   auto finish = [&](const std::shared_ptr<Beside> &beside, const CompileOptions &options) {
@@ -228,8 +290,22 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
     for (Manifest &entry : program.manifest.entries)
       entry.variants.front().limits.push_back({"Sq", most});
   }
+  if (groups) {
+    FailureOr<Variant> variant = finish(byHeadBeside, byHead);
+    if (failed(variant) || failed(addVariant(program, *again, std::move(*variant))))
+      return failure();
+    for (Manifest &entry : program.manifest.entries)
+      if (entry.variants.back().image + 1 == program.images.size())
+        boundKeyBlocks(entry);
+  }
+  std::vector<std::string> order;
+  for (const Manifest &entry : main->entries)
+    order.push_back(entry.entry);
   if (failed(addVariant(program, *again, std::move(*main))))
     return failure();
+  llvm::sort(program.manifest.entries, [&](const Manifest &a, const Manifest &b) {
+    return llvm::find(order, a.entry) < llvm::find(order, b.entry);
+  });
   if (guarded) {
     FailureOr<Variant> variant = finish(unalignedBeside, unaligned);
     if (failed(variant) || failed(addVariant(program, *again, std::move(*variant))))

@@ -380,6 +380,39 @@ TEST_F(Reading, VariantsHaveTheWorkspacesAndTagsOfAll) {
   EXPECT_EQ(llvm::toString(std::move(failed)), "the variants of entry @k take different arguments");
 }
 
+TEST_F(Reading, WorkspacesOfAVariantBeyondItsBoundsAreEmpty) {
+  // The workspace is of the second variant alone, which is for at most 8 rows, in 4 parts each.
+  ManifestModule program;
+  program.target = "sm_90a";
+  program.images = {"ptx", "ptx"};
+  program.entries = read(persistentKernel(", tile.launch_epoch"));
+  Manifest &entry = program.entries[0];
+  Manifest with = entry;
+  entry.variants[0].kernels[0].arguments = {0};
+  entry.variants[0].kernels[0].parameters.resize(2);
+  ASSERT_FALSE(bool(entry.addVariant(with, 1)));
+  entry.variants[1].bounds.push_back(
+      {SizeExpr::binary(SizeExpr::Mul, SizeExpr::size(0, 0), SizeExpr::constant(4)), 32});
+  std::string text = printManifest(program);
+  auto again = parseManifest(text);
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(printManifest(*again), text);
+  ASSERT_EQ(entry.arguments[1].kind, ManifestArgument::Workspace);
+  for (auto [rows, fits] : {std::pair(8, true), {9, false}}) {
+    LaunchShapes shapes(entry.arguments.size());
+    shapes[0].assign(entry.arguments[0].shape.size(), rows);
+    ASSERT_FALSE(bool(again->entries[0].resolve(shapes)));
+    EXPECT_EQ(again->entries[0].variants[1].isWithinBounds(shapes), fits);
+    EXPECT_EQ(llvm::is_contained(shapes[1], 0), !fits);
+  }
+  // Where another variant has it too, it stays.
+  entry.variants[0].kernels[0].arguments = {0, 1};
+  LaunchShapes shapes(entry.arguments.size());
+  shapes[0].assign(entry.arguments[0].shape.size(), 9);
+  ASSERT_FALSE(bool(entry.resolve(shapes)));
+  EXPECT_FALSE(llvm::is_contained(shapes[1], 0));
+}
+
 TEST_F(Reading, GoesThroughJSON) {
   ManifestModule program;
   program.target = "sm_90a";

@@ -51,6 +51,9 @@ struct CompileOptions {
   /// GPUs: tiles for short sequences, where those of other lengths would lie outside
   /// for a large part; see `nvptx::getShortSequence`.
   bool shortSequences = false;
+  /// GPUs: gradients at keys are computed a query head at a time and added up, where keys
+  /// have too few blocks for a device; see `cuda::compile`.
+  bool byHead = false;
   /// GPUs: bytes of shared memory that tiles are chosen for; 0: what the target has.
   int64_t sharedMemory = 0;
   /// GPUs: `rows`, `keys`, `warps`, `stages` and `leaveOut` are for aligned operands;

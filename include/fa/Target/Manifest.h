@@ -150,11 +150,15 @@ struct ManifestVariant {
   std::vector<ManifestGuard> guards;
   /// Holds where the size of that name is at most so much.
   std::vector<std::pair<std::string, int64_t>> limits;
+  /// Holds where each of these numbers is at most so much; else workspaces that no other
+  /// variant has are empty.
+  std::vector<std::pair<SizeExpr, int64_t>> bounds;
   /// The image that holds the kernels.
   unsigned image = 0;
   std::vector<ManifestKernel> kernels;
 
   size_t countTensorMaps() const;
+  bool isWithinBounds(const LaunchShapes &shapes) const;
 };
 
 /// An entry; the first variant whose guards hold is run.

@@ -18,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TileRules.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
@@ -111,7 +112,7 @@ constexpr Tiles kShortTable[] = {{2, 128, kLong, 128, 128, 8}, {2, 256, kLong, 1
 // ones waste less on its edges, and with more slots of them warpgroups are further apart. More
 // than 64 columns: 256 keys 14 to 16 % faster, 1024 3 to 5 %, 4096 4 to -1 %, 8192 -2 %; up
 // to 64 columns it is nothing at 1024 and -5 % at 4096.
-constexpr int64_t kKeysOfBand = 64, kNarrowHead = 64, kStepOfKeys = 16;
+constexpr int64_t kKeysOfBand = 64, kNarrowHead = 64;
 
 /// Return whether the score reads of a captured tensor only what is one number for all of a tile:
 /// nothing, or elements of a batch and a head.
@@ -358,27 +359,12 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
              << "no tiles for " << element << " with head dimension "
              << std::max(attention.getHeadDim(), attention.getValueHeadDim()) << " on " << target;
     int64_t chosenWarps = warps ? warps : line->warps, chosenRows = rows ? rows : line->rows;
-    if (chosenWarps < 1 || chosenWarps > 32)
-      return attention.emitError() << chosenWarps << " warps share a tile: expected 1 to 32; "
-                                   << "choose --tile-warps";
-    constexpr int64_t kRowsOfWarp = tile::kRowsOfWarp;
-    bool shared = chosenRows % kRowsOfWarp == 0 && chosenRows > 0 &&
-                  kRowsOfWarp * chosenWarps % chosenRows == 0;
-    if (chosenRows < 1 || (chosenRows % (kRowsOfWarp * chosenWarps) != 0 && !shared)) {
-      InFlightDiagnostic error =
-          attention.emitError()
-          << "tiles of " << chosenRows << " rows for " << chosenWarps
-          << " warps: rows must be 16 per warp, or a multiple or a part of that; choose ";
-      if (chosenRows > 0 && chosenRows % kRowsOfWarp == 0 && chosenRows <= kRowsOfWarp * 32)
-        return error << "--tile-warps=" << chosenRows / kRowsOfWarp << " with them";
-      return error << "--tile-rows=" << kRowsOfWarp * chosenWarps;
-    }
+    if (failed(nvptx::checkWarps(attention, "rows", chosenRows, chosenWarps)))
+      return failure();
     int64_t chosenKeys = keys ? keys : line->keys;
     for (auto [size, option] : {std::pair(chosenKeys, "--tile-keys="), {band, "band_keys = "}})
-      if (size % kStepOfKeys != 0 || size < 0)
-        return attention.emitError()
-               << "tiles of " << size << " keys: keys must be a multiple of 16; choose " << option
-               << llvm::alignTo(std::max<int64_t>(size, 1), kStepOfKeys);
+      if (failed(nvptx::checkStep(attention, "keys", size, option)))
+        return failure();
     int64_t pad = padOf(attention, chosenRows, chosenWarps, async), saidPad = asked(func, "pad");
     if (saidPad % pad != 0)
       return attention.emitError()

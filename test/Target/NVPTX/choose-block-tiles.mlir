@@ -1,13 +1,20 @@
 // The tiles of blocks of rows and of blocks of keys, as tables have them, and as asked.
 // RUN: fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles=target=sm_90a | FileCheck %s --check-prefix=ASYNC
 // RUN: fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefix=SYNC
-// RUN: fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_90a aligned=false" | FileCheck %s --check-prefix=SYNC
+// RUN: fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_90a aligned=false" | FileCheck %s --check-prefix=UNALIGNED
 // RUN: fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_90a rows=64 keys=32 warps=4" | FileCheck %s --check-prefix=ASKED
 
+// RUN: not fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_80 rows=64 keys=96 warps=8" 2>&1 | FileCheck %s --check-prefix=WARPS
+// RUN: not fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles="target=sm_80 rows=128 keys=24 warps=8" 2>&1 | FileCheck %s --check-prefix=STEP
+
+// WARPS: error: tiles of 96 keys for 8 warps: keys must be 16 per warp, or a multiple or a part of that; choose --tile-warps=6 with them
+// STEP: error: tiles of 24 keys: keys must be a multiple of 16; choose --tile-keys=32
 // ASYNC: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 // ASYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
-// SYNC: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
-// SYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
+// SYNC: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
+// SYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 32 : i64, warps = 4 : i64}
+// UNALIGNED: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
+// UNALIGNED: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
 // ASKED: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
 // ASKED: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}
 func.func @pairs(%x: tensor<?x8x?x64xbf16>, %y: tensor<?x8x?x64xbf16>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>) {

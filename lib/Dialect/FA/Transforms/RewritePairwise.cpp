@@ -17,7 +17,10 @@
 //           at a row and a key but not at each of those.
 //
 // A sum at fewer indices is added up from one at (b, h, keys), or (b, h, rows) if it
-// has rows, by fa.sum: in two stages of fixed order. Sums with the same blocks share a
+// has rows, by fa.sum: in two stages of fixed order. Where key blocks are too few for a
+// device, on request, those of several query heads are computed a head at a time, in f32,
+// and added up by a kernel after that, in the order of the heads: more blocks, and as much
+// memory for each as a gradient of the queries in f32 takes. Sums with the same blocks share a
 // kernel, as long as the accumulators of its products have no more columns than a target
 // has registers for.
 //
@@ -61,7 +64,7 @@ struct Output {
 /// Weights of a kernel that need the same dots.
 struct Group {
   SmallVector<int64_t> weights;
-  /// What the region reads, in this order: dots, weights of earlier groups, keep.
+  /// List what the region reads, in order: dots, weights of earlier groups, keep.
   SmallVector<unsigned> dots;
   SmallVector<int64_t> earlier;
   bool readsKeep = false;
@@ -82,6 +85,8 @@ public:
 private:
   bool overKeys() const { return llvm::is_contained(axes, Axis::rows); }
   bool overPairs() const { return overKeys() && llvm::is_contained(axes, Axis::keys); }
+  /// Return whether a block of keys is of one query head.
+  bool ofOneHead() const { return !overKeys() && llvm::is_contained(axes, Axis::h); }
   void loadFixed();
   SmallVector<Value> forHeads(ValueRange init, function_ref<SmallVector<Value>(ValueRange)> body);
   void groupWeights();
@@ -339,6 +344,8 @@ void Kernel::store(ArrayRef<Value> sums, bool perHead) {
 SmallVector<Value> Kernel::forHeads(ValueRange init,
                                     function_ref<SmallVector<Value>(ValueRange)> body) {
   Value query = op.getRows().front(), key = op.getColumns().front();
+  if (ofOneHead())
+    return body(init);
   if (!overPairs())
     return r.forGroup(query, key, init, body);
   auto ofHead = [&](ValueRange carried) {
@@ -391,6 +398,8 @@ void Kernel::emit(MutableArrayRef<Value> results) {
     loadFixed();
     store(r.forTiles(Axis::keys, common, tilesStep), /*perHead=*/false);
   } else {
+    if (ofOneHead())
+      r.keyHead = r.keyHeadOf(query, key);
     loadFixed();
     SmallVector<Value> sums = forHeads(common, [&](ValueRange carried) {
       SmallVector<Value> init = llvm::to_vector(carried);
@@ -429,7 +438,49 @@ static LogicalResult check(PairwiseOp op) {
                       "what is computed before to another entry");
 }
 
-static void rewrite(PairwiseOp op, int64_t columns) {
+/// Return whether several query heads may read a head of keys.
+static bool isGrouped(PairwiseOp op) {
+  auto heads = [](Value tensor) { return cast<RankedTensorType>(tensor.getType()).getDimSize(1); };
+  int64_t hq = heads(op.getRows().front()), hk = heads(op.getColumns().front());
+  return hq != hk || ShapedType::isDynamic(hq);
+}
+
+/// Emit a kernel that adds up sums of single heads, `parts` by their number in the op.
+static void addHeads(PairwiseOp op, ArrayRef<unsigned> parts, MutableArrayRef<Value> results) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  Value query = op.getRows().front(), key = op.getColumns().front();
+  SmallVector<Type> types;
+  for (unsigned i : parts)
+    types.push_back(op.getResult(i).getType());
+  std::string name = (op->getParentOfType<func::FuncOp>().getSymName() + "_keys_sum").str();
+  auto block = MapBlocksOp::create(b, loc, freeKernelName(op, name), key, kKeyAxes, types);
+  SmallVector<Attribute> sizes(parts.size(), sizesOf(kKeyAxes, query, key));
+  block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizes));
+  BlockBuilder r(b, loc);
+  r.enter(block, query, key);
+  Axis axes[] = {Axis::keys};
+  SmallVector<Value> zeros;
+  for (Type type : types)
+    zeros.push_back(r.splat(0.0, r.tile(axes, cast<RankedTensorType>(type).getShape().back())));
+  SmallVector<Value> sums = r.forGroup(query, key, zeros, [&](ValueRange carried) {
+    SmallVector<Value> next;
+    for (auto [i, sum] : llvm::zip_equal(parts, carried)) {
+      Value part = tile::LoadOp::create(b, loc, sum.getType(), results[i],
+                                        ValueRange{r.batch, r.head, r.column, r.index(0)},
+                                        ArrayRef<int64_t>{2, 3});
+      next.push_back(named(r.add(sum, named(part, "part")), "new_sum"));
+    }
+    return next;
+  });
+  for (auto [n, i] : llvm::enumerate(parts)) {
+    Type element = cast<RankedTensorType>(types[n]).getElementType();
+    r.store(r.convert(sums[n], element), block.getResultView(n), kKeyAxes);
+    results[i] = block.getResult(n);
+  }
+}
+
+static void rewrite(PairwiseOp op, int64_t columns, bool byHead) {
   OpBuilder b(op);
   Value query = op.getRows().front(), key = op.getColumns().front();
   std::vector<std::unique_ptr<Kernel>> kernels;
@@ -455,6 +506,8 @@ static void rewrite(PairwiseOp op, int64_t columns) {
     return RankedTensorType::get(shape, b.getF32Type());
   };
   SmallVector<ArrayRef<Axis>> parts(op.getNumResults());
+  SmallVector<unsigned> heads;
+  byHead &= isGrouped(op);
   for (unsigned i = 0; i < op.getNumResults(); ++i) {
     SumAttr sum = op.getSum(i);
     SmallVector<Axis> axes = sum.getIndices();
@@ -471,13 +524,27 @@ static void rewrite(PairwiseOp op, int64_t columns) {
       type = f32(whole);
     }
     int64_t width = sum.isProduct() ? type.getShape().back() : 0;
-    Kernel &taken =
-        row ? kernel("_rows", query, kRowAxes, width) : kernel("_keys", key, kKeyAxes, width);
-    taken.add({sum, type, i});
+    if (row) {
+      kernel("_rows", query, kRowAxes, width).add({sum, type, i});
+    } else if (!byHead) {
+      kernel("_keys", key, kKeyAxes, width).add({sum, type, i});
+    } else {
+      if (sum.isProduct()) {
+        heads.push_back(i);
+        sum = SumAttr::get(op.getContext(), sum.getWeight(), kKeySumAxes, sum.getTimes(),
+                           sum.getFactor());
+        SmallVector<int64_t> shape(f32(kKeySumAxes).getShape());
+        shape.push_back(width);
+        type = RankedTensorType::get(shape, b.getF32Type());
+      }
+      kernel("_keys", ValueRange{query, key}, kKeySumAxes, width).add({sum, type, i});
+    }
   }
   SmallVector<Value> results(op.getNumResults());
   for (auto &kernel : kernels)
     kernel->emit(results);
+  if (!heads.empty())
+    addHeads(op, heads, results);
   for (auto [i, result] : llvm::enumerate(results)) {
     if (!parts[i].empty()) {
       MLIRContext *context = op.getContext();
@@ -503,7 +570,7 @@ struct RewritePairwise : fa::impl::FARewritePairwiseBase<RewritePairwise> {
     for (PairwiseOp op : ops) {
       if (failed(check(op)))
         return signalPassFailure();
-      rewrite(op, columns);
+      rewrite(op, columns, byHead);
     }
   }
 };

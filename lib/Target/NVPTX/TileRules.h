@@ -1,0 +1,24 @@
+//===- TileRules.h - which sizes of tiles there is code for -----*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_TARGET_NVPTX_TILERULES_H
+#define FA_LIB_TARGET_NVPTX_TILERULES_H
+
+#include "mlir/IR/Operation.h"
+
+namespace mlir::fa::nvptx {
+
+/// Check that so many warps can share `size` rows of a tile, or keys of a transposed one: 16 for
+/// each warp, or a multiple or a part of that. `what` is "rows" or "keys".
+LogicalResult checkWarps(Operation *op, StringRef what, int64_t size, int64_t warps);
+
+/// Check the other size of a tile, which products read in steps of 16. `option` sets it.
+LogicalResult checkStep(Operation *op, StringRef what, int64_t size, StringRef option);
+
+} // namespace mlir::fa::nvptx
+
+#endif // FA_LIB_TARGET_NVPTX_TILERULES_H
