@@ -258,7 +258,7 @@ void Agent::chooseRows(Value rows, std::vector<bool> &chosen) {
     chosen[row] = asked[groups[row]];
 }
 
-/// The rows that take what the region yields: the true ones at least.
+/// Start the region for the rows that take what it yields: the true ones at least.
 /// With !tile.ran they are those of the tile.if_any that it comes from.
 void Agent::startIfAny(tile::IfAnyOp op) {
   const Elements &rows = *get(op.getRows()).tile;

@@ -44,10 +44,10 @@ struct Program {
   /// By the address of the word; of this launch.
   llvm::MapVector<const std::byte *, Count> counts;
 
-  /// The warp that moves each element of a tile: of those that hold it the
+  /// Return the warp that moves each element of a tile: of those that hold it the
   /// first, or, without a layout, 16 bytes a lane of so many warps in turn.
   const std::vector<uint16_t> &ownersOf(RankedTensorType type, unsigned warps);
-  /// The agents that run an op.
+  /// Return the agents that run an op.
   unsigned agentsOf(Operation *op) const;
 
 private:
@@ -95,7 +95,7 @@ public:
 
   unsigned getNumber() const { return number; }
   bool hasEnded() const { return frames.empty(); }
-  /// The op that the agent is blocked at, or the barrier that it has come to.
+  /// Return the op that the agent is blocked at, or the barrier that it has come to.
   Operation *getWaiting() const { return atBarrier ? atBarrier : frames.back().next; }
   /// Return whether the agent has come to a barrier, and goes on when `pass` says so.
   bool isAtBarrier() const { return atBarrier; }
@@ -104,7 +104,7 @@ public:
   /// Describe what a blocked agent waits for.
   std::string describeWait() const;
 
-  /// An error at an op, that says where and with which seed it was found.
+  /// Report an error at an op, and say where and with which seed it was found.
   InFlightDiagnostic report(Operation *op, const Twine &message);
   LogicalResult fail(Operation *op, const Twine &message, const Fault &fault = {});
 
@@ -161,7 +161,7 @@ private:
   LogicalResult copyOut(tile::BulkStoreOp op);
   LogicalResult storeOut(BulkStore &copy, const Elements &tile);
   LogicalResult waitForCopiesOut(Operation *op);
-  /// Which numbered barrier it is.
+  /// Return which numbered barrier it is.
   template <typename NamedOp> int64_t numberOfNamed(NamedOp op) const {
     Value offset = op.getOffset();
     return static_cast<int64_t>(op.getId()) + (offset ? integer(offset) : 0);
@@ -176,9 +176,9 @@ private:
   void openCount(tile::SchedulerResetOp op);
   FailureOr<uint64_t> takeNumber(tile::SchedulerNextOp op);
 
-  /// The number among the warps of the role, or of the program outside of roles.
+  /// Return the number among the warps of the role, or of the program outside of roles.
   unsigned warp() const { return number - firstWarp; }
-  /// The number of a ring, turn or barriers, added by the first agent.
+  /// Return the number of a ring, ping-pong or barriers, added by the first agent.
   unsigned numberOf(Operation *op, function_ref<unsigned()> add);
 
   const Datum &get(Value value) const { return values.find(value)->second; }

@@ -33,7 +33,7 @@ void Agent::enterRole(tile::RolesOp op) {
   }
 }
 
-/// All go on together after the roles.
+/// Let all agents go on together after the roles.
 void Agent::leaveRole() {
   Operation *roles = role->getParentOp();
   frames.pop_back();
@@ -71,7 +71,7 @@ const Memory &Agent::viewOf(Value map, Value view, SmallVectorImpl<int64_t> &dim
   return *get(map).memory;
 }
 
-/// One warp of the role starts the copy.
+/// Start the copy, in one warp of the role.
 LogicalResult Agent::engineCopy(tile::CopyOp op) {
   if (warp() != 0)
     return success();
@@ -91,8 +91,8 @@ LogicalResult Agent::engineCopy(tile::CopyOp op) {
   return success();
 }
 
-/// By number, one warp of each warpgroup copies its rows, which it has to know to
-/// be written, as late as the wait for them; else each agent the rows that it wrote.
+/// Copy out: by number, one warp of each warpgroup copies its rows, which it has to know to be
+/// written, as late as the wait for them; else each agent copies the rows that it wrote.
 LogicalResult Agent::copyOut(tile::BulkStoreOp op) {
   tile::SlotType type = op.getSlot().getType();
   bool byNumber = instance.program.byNumber, alone = instance.program.agents == 1;

@@ -48,7 +48,7 @@ ElementRange Agent::rowsOfProduct(tile::DotStartOp op, unsigned operand) const {
   return {group * size, (group + 1) * size};
 }
 
-/// The product of an op of tile.dot's operands, read now.
+/// Multiply the operands of an op like tile.dot, read now.
 template <typename Op>
 static TileRef multiplyAs(Op op, const Elements &a, const Elements &b, const Elements &acc) {
   ArrayRef<int64_t> shape = tileOf(op.getAcc()).getShape();
@@ -78,7 +78,7 @@ LogicalResult Agent::startProduct(tile::DotStartOp op) {
   return success();
 }
 
-/// The product's operands are there until now.
+/// Multiply now, for the product's operands must be there until it is awaited.
 LogicalResult Agent::await(tile::AwaitOp op) {
   std::shared_ptr<Product> product = get(op.getPending()).product;
   auto start = cast<tile::DotStartOp>(product->op);
@@ -105,7 +105,7 @@ LogicalResult Agent::await(tile::AwaitOp op) {
   return success();
 }
 
-/// That no product still reads the slot.
+/// Check that no product still reads the slot.
 LogicalResult Agent::checkRelease(tile::ReleaseOp op) {
   const SlotRef &slot = get(op.getSlot()).slot;
   for (const std::shared_ptr<Product> &product : products) {
@@ -153,7 +153,7 @@ static unsigned readersOf(tile::RingOp ring, const Program &program) {
   return readers;
 }
 
-/// A number goes through shared memory as a tile of one.
+/// Return a value as a tile: a number goes through shared memory as a tile of one.
 TileRef Agent::tileOfValue(Value value) const {
   const Datum &datum = get(value);
   return datum.tile ? datum.tile : std::make_shared<const Elements>(1, datum.scalar);
@@ -220,7 +220,7 @@ std::vector<int32_t> Agent::ownElements(RankedTensorType type) {
   return result;
 }
 
-/// The agent copies its part: at once, or as a part of its open group.
+/// Copy the agent's part: at once, or as a part of its open group.
 LogicalResult Agent::copy(tile::CopyOp op) {
   if (op.getCopy() == tile::Copy::tma)
     return engineCopy(op);
@@ -243,7 +243,7 @@ LogicalResult Agent::copy(tile::CopyOp op) {
   return success();
 }
 
-/// The agent writes its part: of a slot by number, or of one that it got.
+/// Write the agent's part: of a slot by number, or of one that it got.
 LogicalResult Agent::write(tile::WriteOp op) {
   const SlotRef &slot = get(op.getSlot()).slot;
   std::vector<int32_t> elements;

@@ -26,7 +26,7 @@ TileRef Agent::load(Value source, ValueRange indices, ArrayRef<int64_t> dims,
   return loadTile(*get(source).memory, integers(indices), dims, shape, element);
 }
 
-/// Every agent computes the whole tile, and stores its part.
+/// Store the agent's part; every agent computes the whole tile.
 LogicalResult Agent::store(tile::StoreOp op) {
   RankedTensorType type = tileOf(op.getValue());
   const Memory &memory = *get(op.getDestination()).memory;

@@ -28,16 +28,16 @@ public:
   unsigned add(tile::BarriersOp op);
   /// Return whether the phase of a parity is complete; join what came before it.
   bool wait(unsigned barrier, bool parity, Clock &clock) const;
-  /// An arrival, with bytes that are to come. The agent's time goes on.
+  /// Arrive, with bytes that are to come. The agent's time goes on.
   Fault arrive(unsigned agent, Clock &clock, unsigned barrier, int64_t bytes, Operation *op,
                unsigned reader = 0);
-  /// When the copy lands, as an access of TMA.
+  /// Return the access of TMA by which the copy lands.
   Access engineAccess(const Copy &copy);
-  /// The bytes of a copy are there.
+  /// Count the bytes of a copy that are there.
   Fault land(const Copy &copy, int64_t bytes);
   /// Describe what a phase lacks, for one who waits.
   std::string describe(unsigned barrier) const;
-  /// That no phase has begun and is not complete.
+  /// Check that no phase has begun and is not complete.
   Fault checkComplete(Operation *&op) const;
 
   //===--- by number ------------------------------------------------------===//
@@ -57,12 +57,12 @@ public:
 
   /// Adds a turn that goes round warpgroups.
   unsigned addPingpong(tile::PingpongOp op);
-  /// False where it is not the warpgroup's turn.
+  /// Wait for the ping-pong; return false where another warpgroup comes first.
   bool take(unsigned turn, unsigned agent, int64_t group, Clock &clock, Operation *op,
             Fault &fault);
   Fault pass(unsigned turn, unsigned agent, Clock &clock, Operation *op);
   std::string describeTurn(unsigned turn) const;
-  /// That the agent has no turn in the end.
+  /// Check that the agent has handed on the ping-pong in the end.
   Fault checkPassed(unsigned agent, Operation *&op) const;
 
 private:

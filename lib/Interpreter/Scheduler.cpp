@@ -33,7 +33,7 @@ public:
   LogicalResult run();
 
 private:
-  /// Agents that may go on; one that is blocked may when another has run.
+  /// Wake agents that may go on; one that is blocked may when another has run.
   void wakeAll();
   LogicalResult turn();
   LogicalResult land();
@@ -56,7 +56,7 @@ void Scheduler::wakeAll() {
       ready.push_back(i);
 }
 
-/// An agent goes on for some ops.
+/// Let an agent go on for some ops.
 LogicalResult Scheduler::turn() {
   size_t choice = instance.random.below(ready.size());
   Agent &agent = *agents[ready[choice]];
@@ -79,7 +79,7 @@ LogicalResult Scheduler::turn() {
   return passBarrier();
 }
 
-/// A copy of TMA arrives, any of those on their way.
+/// Let a copy of TMA arrive, any of those on their way.
 LogicalResult Scheduler::land() {
   size_t choice = instance.random.below(instance.engine.size());
   Copy copy = std::move(instance.engine[choice]);
@@ -107,7 +107,7 @@ LogicalResult Scheduler::passBarrier() {
   return success();
 }
 
-/// No agent can go on: what each of them waits for.
+/// Report what each agent waits for, since none can go on.
 LogicalResult Scheduler::reportDeadlock() {
   std::vector<std::pair<std::pair<Operation *, std::string>, SmallVector<unsigned>>> waits;
   Agent *first = nullptr;

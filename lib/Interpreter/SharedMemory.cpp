@@ -142,7 +142,7 @@ std::string SharedMemory::writerOf(unsigned agent) const {
   return agent < agents ? nameOfWarp(agent) : "the TMA";
 }
 
-/// That all that was read and written of the elements is done.
+/// Check that all that was read and written of the elements is done.
 Fault SharedMemory::checkOverwrite(const Access &access, const Slot &slot,
                                    ArrayRef<int32_t> elements) const {
   for (const Slot::Reading &reading : slot.reading) {

@@ -190,7 +190,7 @@ static ArrayRef<Phase> phasesOf(const CompileOptions &options, StringRef from = 
 // Running them
 //===----------------------------------------------------------------------===//
 
-/// The index of a named phase, -1 with an error where there is none.
+/// Return the index of a named phase, -1 with an error where there is none.
 static int findPhase(ModuleOp module, ArrayRef<Phase> phases, StringRef name) {
   for (auto [i, phase] : llvm::enumerate(phases))
     if (phase.name == name)

@@ -23,7 +23,7 @@ public:
           KernelCost &cost)
       : arguments(arguments), shapes(shapes), scheme(scheme), cost(cost) {}
 
-  /// False once more ops have been run than are reasonable.
+  /// Count; return false once more ops have been run than are reasonable.
   bool run(tile::FuncOp function, ArrayRef<int64_t> instance) {
     numbers.clear();
     unsigned first = function.getNumLaunchArguments();
@@ -53,7 +53,7 @@ private:
   void runOp(Operation *op);
   void runLoop(scf::ForOp loop);
   void runIf(scf::IfOp branch);
-  /// The results of `op` are what `terminator` yields.
+  /// Make what `terminator` yields the results of `op`.
   void yield(Operation *op, Operation *terminator) {
     SmallVector<Number> yielded =
         llvm::map_to_vector(terminator->getOperands(), [&](Value value) { return get(value); });
@@ -153,7 +153,7 @@ std::optional<int64_t> Counter::compute(Operation *op) {
   return std::nullopt;
 }
 
-/// The count that a product of such operands belongs to.
+/// Return the count that a product of such operands belongs to.
 static double &productsOf(KernelCost &cost, RankedTensorType a, tile::Precision precision) {
   if (a.getElementTypeBitWidth() <= 16)
     return cost.products16;

@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace mlir::fa;
 namespace json = llvm::json;
 
-/// Null where there is none.
+/// Return null where there is none.
 template <typename T> static json::Value orNull(const std::optional<T> &value) {
   return value ? json::Value(*value) : json::Value(nullptr);
 }

@@ -209,7 +209,7 @@ static LogicalResult emitGPUCode(ModuleOp module, const nvptx::Target &target, S
   return success();
 }
 
-/// A file that the runtime launches without a compiler: every variant, as PTX.
+/// Emit a file that the runtime launches without a compiler: every variant, as PTX.
 static LogicalResult emitArtifact(ModuleOp module, const CompileOptions &compile, raw_ostream &os) {
   FailureOr<cuda::Program> program = cuda::compile(module, compile);
   if (failed(program))

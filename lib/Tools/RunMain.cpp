@@ -123,7 +123,7 @@ static std::string nameOfText(const Options &options) {
   return options.program == "-" ? "<stdin>" : options.program.getValue();
 }
 
-/// Where words go: they do not mix with the bytes of --out=-.
+/// Return the stream of words: they do not mix with the bytes of --out=-.
 static llvm::raw_ostream &getLog(const Options &options) {
   return options.out == "-" ? llvm::errs() : llvm::outs();
 }
@@ -167,7 +167,7 @@ static llvm::Expected<std::vector<HostTensor>> readInputs(const Options &options
   return inputs;
 }
 
-/// The inputs: from the file, or drawn.
+/// Return the inputs, from the file or drawn.
 static llvm::Expected<std::vector<HostTensor>> getInputs(const Options &options, Checker &checker) {
   auto entry = checker.getAttention()->getParentOfType<func::FuncOp>();
   if (options.in.empty() == options.shape.empty())
@@ -259,7 +259,7 @@ static void printOutputs(llvm::raw_ostream &os, Checker &checker, bool backward,
   os << "\n";
 }
 
-/// Where a program on a GPU runs, and what its kernels take.
+/// Print where a program on a GPU runs, and what its kernels take.
 static void printDevice(llvm::raw_ostream &os, const fa_program *program) {
   if (fa_program_num_kernels(program) == 0)
     return;
@@ -312,7 +312,7 @@ static llvm::Expected<bool> finish(const Options &options, Checker &checker, con
   return passed;
 }
 
-/// The options as the passes take them.
+/// Return the options as the passes take them.
 static CompileOptions compileOptions(const Options &options, llvm::StringRef target) {
   CompileOptions compile;
   compile.target = target.str();
@@ -335,7 +335,7 @@ static llvm::StringRef interpretedTarget(const Options &options) {
   return options.target.empty() ? getInterpreterTarget() : StringRef(options.target);
 }
 
-/// The outputs by the interpreter, at the phase asked for.
+/// Compute the outputs by the interpreter, at the phase asked for.
 static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
                                                          llvm::StringRef text, Checker &checker,
                                                          const Work &work, HeadLayout layout) {

@@ -20,7 +20,7 @@ struct ProductScheme {
   /// That share the rows of a tile.
   int64_t warps = 4;
 
-  /// The rows of `rows` that one reading of the other operand from shared memory serves: the
+  /// Return the rows of `rows` that one reading of the other operand from shared memory serves: the
   /// 64 of wgmma, or those of one warp, which reads it into its registers.
   int64_t rowsAtOnce(int64_t rows) const {
     return async ? 64 : std::max<int64_t>(16, rows / std::max<int64_t>(1, warps));

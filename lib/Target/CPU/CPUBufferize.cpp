@@ -44,7 +44,7 @@ void fa::cpu::registerBufferizationModels(DialectRegistry &registry) {
 
 static bool isTile(Type type) { return isa<TensorType>(type); }
 
-/// Ops on tiles that no pass of the CPU knows, as a program written by hand may
+/// Refuse ops on tiles that no pass of the CPU knows, as a program written by hand may
 /// have: with a buffer for each tile they would be left, or stop later passes.
 static LogicalResult checkTiles(Operation *op) {
   if (auto function = dyn_cast<func::FuncOp>(op);

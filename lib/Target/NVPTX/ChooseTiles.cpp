@@ -225,7 +225,7 @@ RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
   return pressure;
 }
 
-/// The first line of a table that serves the attention, null where none does.
+/// Return the first line of a table that serves the attention, null where none does.
 const Tiles *lookUp(ArrayRef<Tiles> table, AttentionOp attention, bool aligned) {
   Type element = getElementTypeOrSelf(attention.getQuery().getType());
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
@@ -259,7 +259,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
           return signalPassFailure();
   }
 
-  /// Registers of a thread.
+  /// Return the registers of a thread.
   static int64_t registersOf(int64_t warps, bool async, const nvptx::Target &info) {
     if (!async)
       return std::min(info.registers, tile::launchRegisters(warps));
@@ -286,7 +286,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     return pad;
   }
 
-  /// The most keys up to those given that registers and shared memory have room for.
+  /// Return the most keys up to those given that registers and shared memory have room for.
   int64_t fit(AttentionOp attention, int64_t rows, int64_t keys, int64_t warps, bool async,
               int64_t pad, const nvptx::Target &info) {
     constexpr int64_t kStep = 16, kPanel = 128, kOther = 32, kReserve = 512;

@@ -22,7 +22,7 @@ LogicalResult RingOp::verify() {
   return success();
 }
 
-/// The sizes in bytes that the launch promises for a view, 0 for none.
+/// Return the sizes in bytes that the launch promises for a view, 0 for none.
 static int64_t alignmentOf(Value view) {
   auto argument = dyn_cast<BlockArgument>(view);
   auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();

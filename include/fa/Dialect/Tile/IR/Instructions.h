@@ -30,7 +30,7 @@ struct Fragment {
   int64_t rows, columns;
   Modes reg, lane, warp;
 
-  /// The layout of a tile that repeats the fragment along the columns, over
+  /// Return the layout of a tile that repeats the fragment along the columns, over
   /// groups of warps down the rows, and then down the rows again. Groups that the
   /// rows are too few for stand side by side: each has the same rows, and its share
   /// of the columns where `shareColumns`, else all of them.
@@ -61,7 +61,7 @@ struct MatrixInstruction {
 llvm::ArrayRef<ProductInstruction> productInstructions();
 llvm::ArrayRef<MatrixInstruction> matrixInstructions();
 
-/// The instruction of that name; null if there is none.
+/// Return the instruction of that name; null if there is none.
 const ProductInstruction *findProductInstruction(llvm::StringRef name);
 
 /// Return the registers that a launch gives each thread of a block of so many warps.

@@ -89,7 +89,7 @@ def Tile_FuncOp : Tile_Op<"func", [
     ArrayRef<Type> getResultTypes() { return getFunctionType().getResults(); }
     Region *getCallableRegion() { return &getBody(); }
     unsigned getNumGridDims() { return getGrid().getNumResults(); }
-    /// The arguments that a launch provides: all but the work tile ids.
+    /// Return the arguments that a launch provides: all but the work tile ids.
     unsigned getNumLaunchArguments() { return getNumArguments() - getNumGridDims(); }
     /// Return the warps that run a work tile: tile.warps, or those of a warpgroup without it.
     int64_t getNumWarps();

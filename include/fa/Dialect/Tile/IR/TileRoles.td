@@ -45,7 +45,7 @@ def Tile_RolesOp : Tile_Op<"roles", [
   let assemblyFormat = "attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The number of the role's first warp in the program.
+    /// Return the number of the role's first warp in the program.
     int64_t firstWarpOf(RoleOp role);
   }];
 }
@@ -135,7 +135,8 @@ def Tile_WarpgroupBoundsOp : Tile_Op<"warpgroup_bounds"> {
     $lower `to` $upper `step` $step `own` `(` $first `to` $last `)` (`all` `(` $least^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{
-    /// The bound of the whole loop, where the value is one of bounds of their own; else the value.
+    /// Return the bound of the whole loop where `bound` is one of a warpgroup's own; else return
+    /// `bound`.
     static Value wholeOf(Value bound);
   }];
 }

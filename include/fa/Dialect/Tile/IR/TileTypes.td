@@ -136,7 +136,7 @@ def Tile_SlotType : Tile_SharedType<"Slot", "slot"> {
     "SwizzleAttr":$layout);
   let extraClassDeclaration = [{
     int64_t sizeInBytes() const { return getLayout().sizeInBytes(getShape(), getElementType()); }
-    /// Bytes of the panel of ones after the tile.
+    /// Return the bytes of the panel of ones after the tile.
     int64_t onesInBytes() const {
       return getLayout().getOnes() ? getShape().front() * getLayout().getBytes() : 0;
     }

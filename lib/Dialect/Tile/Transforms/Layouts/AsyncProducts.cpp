@@ -103,7 +103,7 @@ static std::string whyNotAsync(DotOp dot, int64_t warps) {
 // 2 and 3. Operands
 //===----------------------------------------------------------------------===//
 
-/// Why TMA can neither load nor store the tile there.
+/// Return why TMA can neither load nor store the tile there.
 std::string tile::whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_t> dims) {
   auto type = cast<ViewType>(view.getType());
   constexpr int64_t kPanelBytes = 128, kMostRank = 4, kUnit = 16;

@@ -13,7 +13,7 @@
 
 namespace mlir::tile {
 
-/// Bytes that the launch promises addresses and strides of a view to be
+/// Return the bytes that the launch promises addresses and strides of a view to be
 /// multiples of; 0 for none.
 int64_t alignmentOf(Value view);
 

@@ -80,7 +80,7 @@ static bool isCopiedByWarps(LoadOp load) {
          whyNotAsync(load, cast<RankedTensorType>(load.getResult().getType())).empty();
 }
 
-/// Panels as wide as the rows, so that little is padded; those of TMA are
+/// Choose panels as wide as the rows, so that little is padded; those of TMA are
 /// all of one width.
 static SwizzleAttr swizzleFor(RankedTensorType tile, bool engine, bool ones) {
   int64_t rowBytes = tile.getShape().back() * tile.getElementTypeBitWidth() / 8;
@@ -116,7 +116,7 @@ static bool crossesWarps(ReduceOp reduce) {
          });
 }
 
-/// A layout in which a warp holds all of dimension `dim` of the elements that it
+/// Return a layout in which a warp holds all of dimension `dim` of the elements that it
 /// holds: warps go along the other one; neighbouring lanes along columns, which
 /// are neighbours in shared memory.
 static Layout withinWarps(ArrayRef<int64_t> shape, unsigned dim, int64_t warps) {
@@ -202,8 +202,8 @@ FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t sta
   return ring.getResult();
 }
 
-/// Different threads may load and store an element: a barrier before each access
-/// of a view that is both loaded and stored to.
+/// Put a barrier before each access of a view that is both loaded and stored to, since different
+/// threads may load and store an element.
 LogicalResult PromoteShared::orderAccesses() {
   SmallVector<Operation *> accesses;
   SmallVector<Value> loaded;
@@ -397,7 +397,7 @@ void PromoteShared::keepInWarps(ReduceOp reduce, SmallVectorImpl<ConvertLayoutOp
       << remark::reason("it crosses warps");
 }
 
-/// The product in two ops, one after the other.
+/// Replace the product by two ops, one after the other.
 void PromoteShared::startProduct(DotOp dot) {
   RoleMarker marker(roleOf(dot));
   OpBuilder b(dot, &marker);

@@ -131,8 +131,8 @@ Value Emitter::emitMaximum() {
   return ReduceOp::create(b, column, Reduction::maxnumf, x, before, op.getDim());
 }
 
-/// A row that has seen no score has reference -inf; 0 in its place keeps -inf - -inf out of
-/// the exponents and gives exponentials and factors of 0.
+/// Return 0 in place of a reference of -inf, which a row has that has seen no score: 0 keeps -inf -
+/// -inf out of the exponents and gives exponentials and factors of 0.
 Value Emitter::unlessMinusInf(Value reference) {
   Value lowest = fill(column, APFloat::getInf(scale.getSemantics(), /*Negative=*/true));
   Value empty = compare(Predicate::OEQ, reference, lowest);
@@ -151,7 +151,7 @@ Value Emitter::emitExponentials(Value reference) {
   return math::Exp2Op::create(b, scaled(arith::SubFOp::create(b, x, along(reference))));
 }
 
-/// True for NaN too.
+/// Emit whether a product is large; true for NaN too.
 Value Emitter::isLarge(Value product) {
   return compare(Predicate::UGE, math::AbsFOp::create(b, product), fill(column, largest()));
 }
@@ -176,7 +176,7 @@ Value Emitter::foldScale(Value reference) {
   return exponentialsOf(shifted.getResult(0), arith::NegFOp::create(b, shifted.getResult(1)));
 }
 
-/// Without a tile.if_any, which is for rows: large references are subtracted by themselves.
+/// Fold without a tile.if_any, which is for rows: large references are subtracted by themselves.
 Value Emitter::foldAlongColumns(Value reference, Value product) {
   Value large = isLarge(product), zero = fill(column, 0.0f);
   Value minuend = arith::SubFOp::create(b, x, along(choose(large, reference, zero)));

@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-/// The counters that ops inside of `op` change, in their order.
+/// Return the counters that ops inside of `op` change, in their order.
 SmallVector<unsigned> CountedLowering::countersIn(Operation *op) {
   llvm::SmallSet<unsigned, 8> changed;
   op->walk([&](Operation *inner) { changed.insert_range(countersOf(inner)); });

@@ -29,8 +29,8 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-/// From the op on, where the first product is done, on each way there is; the op of this
-/// block that they are after, before or in. None if there are no products.
+/// Find where, from the op on, the first product is done, on each way there is; return the op of
+/// this block that these points are after, before or in. None if there are no products.
 static Operation *findPoints(Operation *op, SmallVectorImpl<Operation *> &before) {
   while (op && !hasProducts(op))
     op = op->getNextNode();

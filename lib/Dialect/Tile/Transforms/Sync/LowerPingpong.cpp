@@ -21,7 +21,7 @@ using namespace mlir::tile;
 
 constexpr int64_t kThreadsOfTwoGroups = 2 * kThreadsOfGroup;
 
-/// Before the op, the warps of each warpgroup wait for each other.
+/// Let the warps of each warpgroup wait for each other before the op.
 void RoleLowering::joinWarpgroup(Operation *op) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
@@ -66,7 +66,8 @@ void RoleLowering::startTurns() {
   }
 }
 
-/// The value, with other values in it that it is computed from; `others` learns what is new.
+/// Clone the value and what it is computed from, where `others` says that something in it is
+/// another value; `others` learns what is new.
 static Value withOthers(Value value, IRMapping &others, OpBuilder &b) {
   if (Value other = others.lookupOrNull(value))
     return other;
@@ -81,7 +82,8 @@ static Value withOthers(Value value, IRMapping &others, OpBuilder &b) {
   return result;
 }
 
-/// Where the loop would end if all warpgroups ran the least steps; null if they all run as many.
+/// Return where the loop would end if all warpgroups ran the least steps; null if they all run as
+/// many.
 Value RoleLowering::endOfTurns(scf::ForOp loop) {
   auto [found, isNew] = endsOfTurns.try_emplace(loop);
   if (isNew && !least.getValueMap().empty()) {

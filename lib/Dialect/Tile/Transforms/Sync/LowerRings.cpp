@@ -70,7 +70,7 @@ private:
 
 } // namespace
 
-/// The slot of the ring's next put or get; counts it.
+/// Return the slot of the ring's next put or get, and count it.
 Value Lowering::nextSlot(Location loc, RingOp ring, unsigned counter) {
   RingType type = ring.getType();
   if (type.getStages() == 1)

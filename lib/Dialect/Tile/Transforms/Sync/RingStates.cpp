@@ -268,7 +268,7 @@ LogicalResult RingDataflow::runBranch(RegionBranchOpInterface branch, bool settl
   return success();
 }
 
-/// A role begins and ends in the state at tile.roles.
+/// Solve each role from the state at tile.roles, in which it also ends.
 LogicalResult RingDataflow::runRoles(RolesOp roles, bool settled) {
   RingStates begin = state;
   inRole = true;
@@ -293,7 +293,7 @@ LogicalResult RingDataflow::checkEnd(const RingStates &begin) {
   return success();
 }
 
-/// Ops in other regions may read slots, no more; the client looks at them.
+/// Check that ops in other regions do no more than read slots; the client looks at them.
 LogicalResult RingDataflow::checkNested(Operation *op) {
   WalkResult walked = op->walk([&](Operation *inner) {
     if (isRingAccess(inner)) {

@@ -177,7 +177,7 @@ static LogicalResult sendTiles(FuncOp func) {
 // 4. Releases
 //===----------------------------------------------------------------------===//
 
-/// The op of the block that is, or holds, the last use of the slot; products that read it
+/// Return the op of the block that is, or holds, the last use of the slot; products that read it
 /// do so until they were awaited. Null where there is none.
 static Operation *lastUse(Value slot, Block &block, Operation *besides) {
   Operation *last = nullptr;

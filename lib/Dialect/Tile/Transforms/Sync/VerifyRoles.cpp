@@ -77,7 +77,7 @@ static LogicalResult checkOwners(RingOp ring, ArrayRef<RingUse> uses) {
 // 2. The same loops and ifs
 //===----------------------------------------------------------------------===//
 
-/// A number that was read from a ring is the one that was put there.
+/// Return the number that was put where `value` was read from a ring.
 static Value sentThroughRing(Value value) {
   auto read = value.getDefiningOp<ReadOp>();
   auto get = read ? read.getSlot().getDefiningOp<GetOp>() : GetOp();
@@ -315,7 +315,8 @@ void Agent::add(Operation *op, Operation *about) {
     releases.try_emplace({about, readerOf(op)}, 0);
 }
 
-/// A put waits until all readers have released the slot, and a get until all who fill it have.
+/// Return whether the agent waits: a put until all readers have released the slot, and a get until
+/// all who fill it have.
 bool Run::blocked(Agent &agent) {
   auto [op, about] = agent.steps[agent.next];
   if (isa<PutOp, PutValueOp>(op)) {
@@ -384,7 +385,7 @@ LogicalResult Run::run(const Twine &how) {
   return error;
 }
 
-/// The events in their order, loops `trips` times; false if they get too many.
+/// Write the events in their order, loops `trips` times; return false if they get too many.
 static bool flatten(const Events &events, int64_t trips, bool then, Agent &agent) {
   constexpr size_t kMost = 20000;
   for (const Event &event : events) {
