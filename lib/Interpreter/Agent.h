@@ -55,8 +55,8 @@ private:
 };
 
 /// One work tile of a program: what its agents share.
-struct Instance {
-  Instance(Program &program, ArrayRef<Argument> arguments, SmallVector<int64_t> ids,
+struct WorkTile {
+  WorkTile(Program &program, ArrayRef<Argument> arguments, SmallVector<int64_t> ids,
            const Options &options, uint64_t seed, uint64_t &opsLeft)
       : program(program), arguments(arguments), ids(std::move(ids)), options(options),
         opsLeft(opsLeft), random(seed), choices(random.next()),
@@ -74,8 +74,8 @@ struct Instance {
   SharedMemory memory;
   Barriers barriers;
   /// Copies of TMA that are on their way.
-  std::vector<Copy> engine;
-  /// The number of each ring, turn and (the first of) barriers, which the first
+  std::vector<Copy> tmaCopies;
+  /// The number of each ring, ping-pong and (the first of) barriers, which the first
   /// agent to come there adds.
   llvm::DenseMap<Operation *, unsigned> numbers;
   /// Hold what each op on a count has found so far, and the counts that are opened.
@@ -86,7 +86,7 @@ struct Instance {
 /// Runs the program one op at a time.
 class Agent {
 public:
-  Agent(Instance &instance, unsigned number);
+  Agent(WorkTile &workTile, unsigned number);
 
   /// Blocked ones may go on after another's step; those that arrived do so too,
   /// but have done something first.
@@ -157,7 +157,7 @@ private:
   void enterRole(tile::RolesOp op);
   void leaveRole();
   const Memory &viewOf(Value map, Value view, SmallVectorImpl<int64_t> &dims) const;
-  LogicalResult engineCopy(tile::CopyOp op);
+  LogicalResult tmaCopy(tile::CopyOp op);
   LogicalResult copyOut(tile::BulkStoreOp op);
   LogicalResult storeOut(BulkStore &copy, const Elements &tile);
   LogicalResult waitForCopiesOut(Operation *op);
@@ -187,7 +187,7 @@ private:
   void set(Value value, Datum datum) { values[value] = std::move(datum); }
   void set(ValueRange results, ArrayRef<Datum> data);
 
-  Instance &instance;
+  WorkTile &workTile;
   unsigned number;
   /// Hold the warps of the role that the agent is in, or of the program.
   unsigned firstWarp = 0, warps;

@@ -32,11 +32,11 @@ LogicalResult Agent::store(tile::StoreOp op) {
   const Memory &memory = *get(op.getDestination()).memory;
   SmallVector<int64_t, 4> start = integers(op.getIndices());
   Source destination(memory, start, op.getDims(), type.getShape(), op);
-  if (Fault fault = instance.memory.checkStore(destination))
+  if (Fault fault = workTile.memory.checkStore(destination))
     return fail(op, "", fault);
   std::vector<bool> owned;
-  if (instance.program.agents > 1)
-    for (uint16_t owner : instance.program.ownersOf(type, warps))
+  if (workTile.program.agents > 1)
+    for (uint16_t owner : workTile.program.ownersOf(type, warps))
       owned.push_back(owner == warp());
   storeTile(memory, start, op.getDims(), type.getShape(), type.getElementType(),
             *get(op.getValue()).tile, owned);

@@ -274,8 +274,8 @@ LogicalResult interpreter::run(tile::FuncOp func, ArrayRef<Argument> arguments,
     SmallVector<int64_t> ids(grid->size());
     for (size_t d = grid->size(); d-- > 0; linear /= (*grid)[d])
       ids[d] = linear % (*grid)[d];
-    Instance instance(program, arguments, ids, options, random.next(), opsLeft);
-    if (failed(runInstance(instance)))
+    WorkTile workTile(program, arguments, ids, options, random.next(), opsLeft);
+    if (failed(runWorkTile(workTile)))
       return failure();
   }
   return checkCounts(program, options.seed);

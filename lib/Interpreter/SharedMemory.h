@@ -1,4 +1,4 @@
-//===- SharedMemory.h - rings and slots of one instance, and who may touch them -===//
+//===- SharedMemory.h - rings and slots of one work tile, and who may touch them -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,8 +28,8 @@ namespace mlir::fa::interpreter {
 class SharedMemory {
 public:
   /// Keep what agents, and after them transfers by TMA, write.
-  SharedMemory(unsigned agents, unsigned engines, Random &random)
-      : agents(agents), engines(engines), random(random) {}
+  SharedMemory(unsigned agents, unsigned tmaClocks, Random &random)
+      : agents(agents), tmaClocks(tmaClocks), random(random) {}
 
   /// Adds an empty ring, of which each tile is got so often, by all agents of all readers; returns
   /// its number.
@@ -127,7 +127,7 @@ private:
   Fault checkOverwrite(const Access &access, const Slot &slot, ArrayRef<int32_t> elements) const;
   std::string writerOf(unsigned agent) const;
 
-  unsigned agents, engines;
+  unsigned agents, tmaClocks;
   Random &random;
   std::vector<Ring> rings;
   /// By agent: what it wrote since its last fence.

@@ -79,7 +79,7 @@ static json::Value toJSON(const CostFacts &cost, StringRef device) {
                            {"hbm", time.memory},
                            {"estimate", time.estimate}};
   return json::Object{
-      {"instances", work.instances},
+      {"work_tiles", work.workTiles},
       {"visited_flops", work.products()},
       {"visible_flops", orNull(cost.visible)},
       {"flops", cost.flops()},

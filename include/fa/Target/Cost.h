@@ -31,7 +31,7 @@ struct ProductScheme {
 /// part of the tile program (grid, bounds of loops, conditions) is run for up to
 /// 512 work tiles, evenly spread, and their sum is scaled to all.
 struct KernelCost {
-  double instances = 0;
+  double workTiles = 0;
   /// Operations of dots, 2 M N K each, by how their operands are multiplied: as 16-bit
   /// elements, rounded to tf32, as three products of tf32, as they are. Three products of
   /// tf32 count once here; they take three times the time.

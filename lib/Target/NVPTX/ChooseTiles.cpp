@@ -323,16 +323,16 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     return keys;
   }
 
-  /// Return the size that the option asks for, else the one that the entry says; 0 for none.
-  static int64_t asked(func::FuncOp func, StringRef name, int64_t option = 0) {
+  /// Return the size that the option gives, else the one that the entry says; 0 for none.
+  static int64_t requested(func::FuncOp func, StringRef name, int64_t option = 0) {
     auto said = func->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr);
     auto size = said && !option ? said.getAs<IntegerAttr>(name) : IntegerAttr();
     return size ? size.getInt() : option;
   }
 
   LogicalResult choose(func::FuncOp func, AttentionOp attention) {
-    int64_t rows = asked(func, "rows", this->rows), keys = asked(func, "keys", this->keys);
-    int64_t warps = asked(func, "warps", this->warps), band = asked(func, "band_keys");
+    int64_t rows = requested(func, "rows", this->rows), keys = requested(func, "keys", this->keys);
+    int64_t warps = requested(func, "warps", this->warps), band = requested(func, "band_keys");
     Type element = getElementTypeOrSelf(attention.getQuery().getType());
     int64_t bytes = element.getIntOrFloatBitWidth() / 8;
     const Tiles *line = nullptr;
@@ -379,7 +379,8 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
         return attention.emitError()
                << "tiles of " << size << " keys: keys must be a multiple of 16; choose " << option
                << llvm::alignTo(std::max<int64_t>(size, 1), kStepOfKeys);
-    int64_t pad = padOf(attention, chosenRows, chosenWarps, async), saidPad = asked(func, "pad");
+    int64_t pad = padOf(attention, chosenRows, chosenWarps, async),
+            saidPad = requested(func, "pad");
     if (saidPad % pad != 0)
       return attention.emitError()
              << "fa.tiles has pad = " << saidPad << ", expected a multiple of " << pad << " for "

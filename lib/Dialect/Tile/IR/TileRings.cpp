@@ -105,8 +105,8 @@ LogicalResult CopyOp::verify() {
   if (failed(verifyAccess(*this, getSource().getType(), getIndices().size(), getDims(),
                           RankedTensorType::get(slot.getShape(), slot.getElementType()))))
     return failure();
-  bool engine = getCopy() == Copy::tma;
-  if (engine != static_cast<bool>(getSignal()) || (!engine && getMap()))
+  bool tma = getCopy() == Copy::tma;
+  if (tma != static_cast<bool>(getSignal()) || (!tma && getMap()))
     return emitOpError()
            << "(copy_c4) copy(tma) has a barrier to signal, and no other copy has one "
               "or a map";

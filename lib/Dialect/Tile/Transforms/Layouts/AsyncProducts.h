@@ -23,7 +23,7 @@ std::optional<bool> parseProducts(FuncOp func, StringRef products);
 
 /// Return why the TMA can neither load nor store a tile of 2-byte elements at the
 /// indices of a view; empty if it can.
-std::string whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_t> dims);
+std::string whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> dims);
 
 /// The reason why the products of a program cannot run asynchronously on tiles that the
 /// TMA brings, and where; empty if they can. `loads` are those that

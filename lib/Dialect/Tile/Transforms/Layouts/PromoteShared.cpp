@@ -76,15 +76,15 @@ static StringRef whyNotAsync(LoadOp load, RankedTensorType tile) {
 /// TMA cannot.
 static bool isCopiedByWarps(LoadOp load) {
   return load->hasAttr(TileDialect::kRoleAttr) &&
-         !whyNotEngine(load.getSource(), load.getIndices(), load.getDims()).empty() &&
+         !whyNotTMA(load.getSource(), load.getIndices(), load.getDims()).empty() &&
          whyNotAsync(load, cast<RankedTensorType>(load.getResult().getType())).empty();
 }
 
 /// Choose panels as wide as the rows, so that little is padded; those of TMA are
 /// all of one width.
-static SwizzleAttr swizzleFor(RankedTensorType tile, bool engine, bool ones) {
+static SwizzleAttr swizzleFor(RankedTensorType tile, bool tma, bool ones) {
   int64_t rowBytes = tile.getShape().back() * tile.getElementTypeBitWidth() / 8;
-  int64_t width = engine || rowBytes > 64 ? 128 : rowBytes > 32 ? 64 : 32;
+  int64_t width = tma || rowBytes > 64 ? 128 : rowBytes > 32 ? 64 : 32;
   return SwizzleAttr::get(tile.getContext(), width, ones);
 }
 
@@ -279,11 +279,9 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   OpBuilder b(load);
   // What the program stores there takes effect in program order: no running ahead.
   bool stored = mayStoreTo(getOperation(), load.getSource());
-  bool engine = async && !isCopiedByWarps(load);
-  StringRef why = engine   ? ""
-                  : stored ? "the program stores to its source"
-                           : whyNotAsync(load, tile);
-  Copy copy = engine ? Copy::tma : why.empty() ? Copy::cp_async : Copy::ld_st;
+  bool tma = async && !isCopiedByWarps(load);
+  StringRef why = tma ? "" : stored ? "the program stores to its source" : whyNotAsync(load, tile);
+  Copy copy = tma ? Copy::tma : why.empty() ? Copy::cp_async : Copy::ld_st;
   markRole(PutOp::create(b, loc, *ring, load.getSource(), load.getIndices(), load.getDims(), copy),
            roleOf(load));
   for (auto [number, role] : llvm::enumerate(uses)) {

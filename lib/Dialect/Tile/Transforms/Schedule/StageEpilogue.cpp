@@ -86,7 +86,7 @@ std::string StageEpilogue::whyNot(StoreOp store) {
   for (Operation *op = store->getParentOp(); !isa<FuncOp>(op); op = op->getParentOp())
     if (!isa<scf::ForOp, scf::IfOp>(op))
       return ("it stands in '" + op->getName().getStringRef() + "'").str();
-  return whyNotEngine(store.getDestination(), store.getIndices(), store.getDims());
+  return whyNotTMA(store.getDestination(), store.getIndices(), store.getDims());
 }
 
 /// A slot of the type that the program has released before the store, in its

@@ -7,7 +7,7 @@
 //
 // A slot on its way out is released at the end of a work tile, when TMA has read
 // it: a thread of each warpgroup waits for that, a thousand cycles and more, since the
-// engine first brings what the next work tile begins with. The ring has two slots, and
+// TMA first brings what the next work tile begins with. The ring has two slots, and
 // the one that the next work tile fills is the other one; so the wait can be where that
 // work tile has done its first product and what it computes of it, before the loop
 // over the others, and is over by then. After that loop, the tile of the work tile after

@@ -191,7 +191,7 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
 
   void runOnOperation() override {
     FuncOp func = getOperation();
-    if (failed(rejectEngineCopies()) || failed(verifyRings(func)))
+    if (failed(rejectTMACopies()) || failed(verifyRings(func)))
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
     int64_t bytes = 0;
@@ -211,11 +211,11 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
     func->setAttr(TileDialect::kSharedBytesAttr, rewriter.getI64IntegerAttr(bytes));
   }
 
-  LogicalResult rejectEngineCopies() {
+  LogicalResult rejectTMACopies() {
     WalkResult walked = getOperation().walk([](Operation *op) {
       auto put = dyn_cast<PutOp>(op);
-      bool engine = isa<BulkStoreOp>(op) || (put && put.getCopy() == Copy::tma);
-      if (!engine || op->getParentOfType<RoleOp>())
+      bool tma = isa<BulkStoreOp>(op) || (put && put.getCopy() == Copy::tma);
+      if (!tma || op->getParentOfType<RoleOp>())
         return WalkResult::advance();
       if (put)
         op->emitOpError() << "copy(tma) needs a role that copies; use copy(cp_async)";

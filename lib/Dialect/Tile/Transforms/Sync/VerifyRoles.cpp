@@ -12,7 +12,7 @@
 //   2. they do so by the same tree of loops and ifs, with bounds and conditions
 //      that are computed alike; what one does before the condition of an scf.while,
 //      the other may do before the loop and at the end of its body;
-//   3. turns are taken and passed on alternately;
+//   3. waits and arrivals of a ping-pong alternate;
 //   4. bounds of their own are of loops that get as often as the other role puts;
 //   5. nobody waits for ever: roles are run against each other, with their
 //      warpgroups one by one, all loops 0 to 3 times, all ifs each way. A put
@@ -186,17 +186,17 @@ static LogicalResult sameTree(const Events &puts, const Events &gets, RingOp rin
 }
 
 //===----------------------------------------------------------------------===//
-// 3. Turns
+// 3. Ping-pong
 //===----------------------------------------------------------------------===//
 
 using Held = llvm::SmallPtrSet<Operation *, 2>;
 
-static LogicalResult checkTurns(const Events &events, Held &held) {
+static LogicalResult checkPingpong(const Events &events, Held &held) {
   auto leaves = [&](const Events &body, Operation *op, const Held &before) -> LogicalResult {
-    if (failed(checkTurns(body, held)))
+    if (failed(checkPingpong(body, held)))
       return failure();
     bool same = held.size() == before.size() &&
-                llvm::all_of(held, [&](Operation *turn) { return before.contains(turn); });
+                llvm::all_of(held, [&](Operation *pingpong) { return before.contains(pingpong); });
     if (!same)
       return op->emitOpError() << "(pingpong_wait_c2) does not leave a turn as it finds it";
     return success();
@@ -285,7 +285,7 @@ struct Agent {
   /// By ring, and by ring and reader: whether the agent does it, and how often it has.
   llvm::DenseMap<Operation *, int64_t> puts;
   llvm::DenseMap<std::pair<Operation *, uint64_t>, int64_t> gets, releases;
-  /// By turn: times taken and passed on.
+  /// By ping-pong: how often warpgroups waited and arrived.
   llvm::DenseMap<Operation *, int64_t> taken, passed;
 
   void add(Operation *op, Operation *about);
@@ -434,7 +434,7 @@ LogicalResult tile::verifyRolesAgree(RolesOp roles) {
   for (const RoleTrace &trace : traces.roles) {
     RoleOp role = trace.role;
     Held held;
-    if (failed(checkTurns(trace.events, held)))
+    if (failed(checkPingpong(trace.events, held)))
       return failure();
     if (!held.empty())
       return role.emitOpError() << "(pingpong_wait_c2) keeps a turn in the end";
