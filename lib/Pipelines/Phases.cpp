@@ -204,6 +204,17 @@ static int findPhase(ModuleOp module, ArrayRef<Phase> phases, StringRef name) {
   return -1;
 }
 
+/// Check that the gradients to compute are names with commas between.
+static LogicalResult checkGradients(ModuleOp module, const CompileOptions &options) {
+  SmallVector<StringRef> names;
+  StringRef(options.gradients).split(names, ',');
+  if (options.gradients.empty() || !llvm::is_contained(names, ""))
+    return success();
+  return module.emitError() << "the gradients '" << options.gradients
+                            << "' have an empty name: expected names of inputs with one comma "
+                               "between, such as 'q,k'";
+}
+
 static LogicalResult dump(ModuleOp module, StringRef folder, int number, StringRef phase) {
   if (std::error_code code = llvm::sys::fs::create_directories(folder))
     return module.emitError() << "cannot make folder '" << folder << "': " << code.message();
@@ -223,6 +234,8 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
   ArrayRef<Phase> phases = phasesOf(options, from);
   if (phases.empty())
     return module.emitError() << describeUnknownTarget(options.target);
+  if (failed(checkGradients(module, options)))
+    return failure();
   SmallVector<StringRef> leftOut, optional;
   StringRef(options.leaveOut).split(leftOut, ',', -1, false);
   if (const nvptx::Target *gpu = nvptx::getTarget(options.target); gpu && !leftOut.empty())

@@ -115,42 +115,7 @@ std::optional<int64_t> Counter::compute(Operation *op) {
     APInt a(64, *x, true), b(64, *y, true);
     return arith::applyCmpPredicate(compare.getPredicate(), a, b);
   }
-  int64_t result;
-  if (isa<arith::AddIOp>(op))
-    return llvm::AddOverflow(*x, *y, result) ? std::nullopt : Number(result);
-  if (isa<arith::SubIOp>(op))
-    return llvm::SubOverflow(*x, *y, result) ? std::nullopt : Number(result);
-  if (isa<arith::MulIOp>(op))
-    return llvm::MulOverflow(*x, *y, result) ? std::nullopt : Number(result);
-  if (isa<arith::MaxSIOp>(op))
-    return std::max(*x, *y);
-  if (isa<arith::MinSIOp>(op))
-    return std::min(*x, *y);
-  if (isa<arith::AndIOp>(op))
-    return *x & *y;
-  if (isa<arith::OrIOp>(op))
-    return *x | *y;
-  if (isa<arith::XOrIOp>(op))
-    return *x ^ *y;
-  if (*y <= 0)
-    return std::nullopt;
-  if (isa<arith::FloorDivSIOp>(op))
-    return llvm::divideFloorSigned(*x, *y);
-  if (isa<arith::CeilDivSIOp>(op))
-    return llvm::divideCeilSigned(*x, *y);
-  if (isa<arith::DivSIOp>(op))
-    return *x / *y;
-  if (isa<arith::RemSIOp>(op))
-    return *x % *y;
-  if (*x < 0)
-    return std::nullopt;
-  if (isa<arith::DivUIOp>(op))
-    return *x / *y;
-  if (isa<arith::CeilDivUIOp>(op))
-    return llvm::divideCeil(*x, *y);
-  if (isa<arith::RemUIOp>(op))
-    return *x % *y;
-  return std::nullopt;
+  return region::evaluate(op, *x, *y);
 }
 
 /// Return the count that a product of such operands belongs to.

@@ -128,6 +128,8 @@ LogicalResult fa::checkCompilerOptions() {
   for (StringRef name : {"gradients", "dlse"})
     if (given(name) && !options->backward)
       return failure(fail("--" + name + " is for gradients; add --backward, or leave it out"));
+  if (options->gradients.getNumOccurrences() && options->gradients.empty())
+    return failure(fail("--gradients is empty; give it names of inputs, or leave it out for all"));
   // Gradients are those of fa.attention, which is gone where a later phase begins.
   if (StringRef from = options->compileFrom; options->backward && !from.empty() && from != "input")
     return failure(fail("--backward adds entries to a module at phase input, and this one is said "

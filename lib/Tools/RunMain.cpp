@@ -425,7 +425,7 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
                                    static_cast<const cl::Option *>(&options.interpProgram)})
     if (option->getNumOccurrences() && options.device != "interp")
       return error("--" + option->ArgStr + " is for the interpreter; add --device=interp");
-  for (const cl::opt<std::string> *option : {&options.target, &options.out})
+  for (const cl::opt<std::string> *option : {&options.target, &options.out, &options.gradients})
     if (option->getNumOccurrences() && option->empty())
       return error("--" + option->ArgStr + " is empty; give it a value, or leave it out");
   for (const cl::Option *option : {static_cast<const cl::Option *>(&options.gradients),

@@ -18,7 +18,8 @@ LogicalResult RingOp::verify() {
                             "long as the program";
   constexpr int64_t kMost = 8;
   if (int64_t readers = getReadersAttr().getInt(); readers < 1 || readers > kMost)
-    return emitOpError() << "(ring_c2) has 1 to 8 readers, got " << readers;
+    return emitOpError() << "(ring_c2) has " << readers << " readers, expected 1 to " << kMost
+                         << "; give the others a ring of their own";
   return success();
 }
 
@@ -108,8 +109,11 @@ LogicalResult CopyOp::verify() {
   bool tma = getCopy() == Copy::tma;
   if (tma != static_cast<bool>(getSignal()) || (!tma && getMap()))
     return emitOpError()
-           << "(copy_c4) copy(tma) has a barrier to signal, and no other copy has one "
-              "or a map";
+           << "(copy_c4) is copy(" << stringifyCopy(getCopy()) << ") with "
+           << (getSignal() ? "a barrier" : "no barrier") << " to signal and "
+           << (getMap() ? "a map" : "no map")
+           << ", expected a barrier with copy(tma), and neither with another copy; add or drop "
+              "signal, or change copy";
   if (!getMap())
     return success();
   TensorMapType map = getMap().getType();

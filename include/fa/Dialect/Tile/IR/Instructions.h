@@ -24,6 +24,9 @@ namespace mlir::tile {
 constexpr int64_t kWarpsOfGroup = 4, kRowsOfWarp = 16, kRowsOfGroup = kWarpsOfGroup * kRowsOfWarp;
 constexpr int64_t kThreadsOfGroup = kWarpsOfGroup * Layout::kLanes;
 
+/// Columns of a panel of shared memory: elements of 2 bytes under the widest swizzle, of 128 bytes.
+constexpr int64_t kPanelColumns = 64;
+
 /// One operand of an instruction, in registers: a tile of rows x columns, in
 /// the order in which the instruction takes the elements of a thread.
 struct Fragment {

@@ -149,9 +149,8 @@ static RankedTensorType narrowed(RankedTensorType tile, int64_t columns) {
 /// A ring of the most columns that so many bytes hold, all parts being alike and whole
 /// panels; null where that is nothing.
 static RankedTensorType choosePart(RankedTensorType tile, int64_t bytes) {
-  constexpr int64_t kPanel = 64;
-  for (int64_t columns = tile.getDimSize(1) / 2; columns >= kPanel; columns /= 2) {
-    if (columns % kPanel != 0 || columns * 2 * tile.getDimSize(0) > bytes)
+  for (int64_t columns = tile.getDimSize(1) / 2; columns >= kPanelColumns; columns /= 2) {
+    if (columns % kPanelColumns != 0 || columns * 2 * tile.getDimSize(0) > bytes)
       continue;
     if (RankedTensorType part = narrowed(tile, columns))
       return part;

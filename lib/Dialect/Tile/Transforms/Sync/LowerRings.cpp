@@ -218,9 +218,12 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
       if (!tma || op->getParentOfType<RoleOp>())
         return WalkResult::advance();
       if (put)
-        op->emitOpError() << "copy(tma) needs a role that copies; use copy(cp_async)";
+        op->emitOpError() << "copies by TMA outside of a tile.role, expected in one, for the copy "
+                             "signals a barrier between roles; move it into a role, or use "
+                             "copy(cp_async)";
       else
-        op->emitOpError() << "needs a role of whole warpgroups; use tile.store";
+        op->emitOpError() << "stands outside of a tile.role, expected in one of whole warpgroups; "
+                             "move it into a role, or use tile.store";
       return WalkResult::interrupt();
     });
     return failure(walked.wasInterrupted());

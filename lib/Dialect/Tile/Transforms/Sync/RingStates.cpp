@@ -134,7 +134,7 @@ LogicalResult RingDataflow::release(ReleaseOp op, RingOp ring) {
   auto *at = llvm::find(s.held, op.getSlot());
   if (at == s.held.end())
     return op->emitOpError() << "(get_c2) releases a slot that is not held here: a slot is "
-                                "released once for each get";
+                                "released once for each get; drop this release";
   if (at != s.held.begin()) {
     auto error = op->emitOpError()
                  << "(get_c2) releases a slot while an older one of its ring is held; slots are "
@@ -287,8 +287,9 @@ LogicalResult RingDataflow::checkEnd(const RingStates &begin) {
     for (int64_t reader = 0, n = ring.getReaders(); reader < n; ++reader) {
       const ReaderState &s = state[numberOf(ring) + reader];
       if (!s.hasSameSlots(begin[numberOf(ring) + reader]))
-        return ring->emitOpError() << "(get_c2) is not empty in the end" << forReader(ring, reader)
-                                   << ": " << describe(s);
+        return ring->emitOpError()
+               << "(get_c2) is not empty in the end" << forReader(ring, reader) << ": "
+               << describe(s) << "; get and release as often as it is filled";
     }
   return success();
 }

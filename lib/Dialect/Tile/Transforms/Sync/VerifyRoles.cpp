@@ -149,6 +149,10 @@ static InFlightDiagnostic disagree(Operation *op, const Twine &what, Operation *
   return error;
 }
 
+/// Say what to do about values of two roles that differ.
+constexpr llvm::StringLiteral kSameValue =
+    "; compute it from the same values in both roles, or send it through a ring";
+
 static LogicalResult sameTree(const Events &puts, const Events &gets, RingOp ring,
                               uint64_t reader) {
   std::string who = ring.getReaders() == 1 ? "the other role" : "reader " + std::to_string(reader);
@@ -161,22 +165,36 @@ static LogicalResult sameTree(const Events &puts, const Events &gets, RingOp rin
     if (put.isAccess() && get.isAccess())
       continue;
     if (put.isAccess() || get.isAccess() || put.op->getName() != get.op->getName())
-      return disagree(get.op, "reads a ring by other loops and ifs than it is filled by", put.op);
+      return disagree(get.op,
+                      "reads a ring by other loops and ifs than it is filled by: here '" +
+                          get.op->getName().getStringRef() + "', there '" +
+                          put.op->getName().getStringRef() + "'; give both roles the same",
+                      put.op);
     if (auto loop = dyn_cast<scf::ForOp>(put.op)) {
       auto other = cast<scf::ForOp>(get.op);
-      if (!isEquivalent(loop.getLowerBound(), other.getLowerBound()) ||
-          !isEquivalent(loop.getUpperBound(), other.getUpperBound()) ||
-          !isEquivalent(loop.getStep(), other.getStep()))
-        return disagree(other, "has other bounds than the loop that fills its rings", loop);
+      const char *differs =
+          !isEquivalent(loop.getLowerBound(), other.getLowerBound())   ? "lower bound"
+          : !isEquivalent(loop.getUpperBound(), other.getUpperBound()) ? "upper bound"
+          : !isEquivalent(loop.getStep(), other.getStep())             ? "step"
+                                                                       : nullptr;
+      if (differs)
+        return disagree(other,
+                        Twine("has other bounds than the loop that fills its rings: the ") +
+                            differs + " differs" + kSameValue,
+                        loop);
     } else if (auto branch = dyn_cast<scf::IfOp>(put.op)) {
       auto other = cast<scf::IfOp>(get.op);
       if (!isEquivalent(branch.getCondition(), other.getCondition()))
-        return disagree(other, "has another condition than the if that fills its rings", branch);
+        return disagree(
+            other, Twine("has another condition than the if that fills its rings") + kSameValue,
+            branch);
     } else if (auto loop = dyn_cast<scf::WhileOp>(put.op)) {
       auto other = cast<scf::WhileOp>(get.op);
       if (!isEquivalent(loop.getConditionOp().getCondition(),
                         other.getConditionOp().getCondition()))
-        return disagree(other, "has another condition than the loop that fills its rings", loop);
+        return disagree(
+            other, Twine("has another condition than the loop that fills its rings") + kSameValue,
+            loop);
     }
     if (failed(sameTree(put.body, get.body, ring, reader)) ||
         failed(sameTree(put.otherwise, get.otherwise, ring, reader)))
@@ -378,7 +396,7 @@ LogicalResult Run::run(const Twine &how) {
     return success();
   auto error = stuck.front()->steps[stuck.front()->next].first->emitOpError()
                << "(get_c2) waits for ever in role \"" << stuck.front()->role.getName() << "\", "
-               << how;
+               << how << "; let one of the roles access its rings in another order";
   for (Agent *agent : ArrayRef(stuck).drop_front())
     error.attachNote(agent->steps[agent->next].first->getLoc())
         << "role \"" << agent->role.getName() << "\" waits here";
