@@ -1,9 +1,12 @@
-// A captured number of type index ran on CPUs and was refused on GPUs. It is passed as i64.
+// A captured number of type index ran on CPUs and was refused on GPUs. It is passed as i64. Read for
+// each score, it took registers of sm_90a to local memory; tiles have fewer keys then.
 // RUN: fa-run %s --shape=2,2,1,70,90 --check | FileCheck %s --check-prefix=PASS
 // RUN: fa-run %s --shape=2,2,1,70,90 --device=interp --check | FileCheck %s --check-prefix=PASS
 // RUN: fa-opt %s --target=cpu --compile-to=tile | FileCheck %s
 // RUN: fa-opt %s --target=sm_80 --emit=ptx -o %t.80.ptx
 // RUN: fa-opt %s --target=sm_90a --emit=ptx -o %t.90.ptx
+// RUN: %if ptxas %{ python3 %S/../../scripts/check_ptx.py --target=sm_80 %s %}
+// RUN: %if ptxas %{ python3 %S/../../scripts/check_ptx.py --target=sm_90a %s %}
 
 // PASS: passed
 

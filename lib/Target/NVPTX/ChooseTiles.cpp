@@ -56,7 +56,9 @@ enum RegisterPressure {
   kTensors,
   /// divisions of indices of pairs, functions of many steps; dropout beside medium ones,
   kHeavy,
-  /// and two of these.
+  /// two of these,
+  kTwo,
+  /// and numbers of 64 bits that are read for each score.
   kMost
 };
 
@@ -73,12 +75,12 @@ struct Tiles {
 // that ptxas gives no spills. For f32 of more than 128 columns, two warps share the
 // columns of 16 rows, each with 64 sums in a thread and the scores of those rows.
 constexpr Tiles kTable[] = {
-    {2, 64, kLong, 128, 128, 4},   {2, 64, kBits, 128, 64, 4}, {2, 64, kHeavy, 128, 64, 8},
-    {2, 64, kMost, 128, 48, 8},    {2, 96, kLong, 128, 64, 4}, {2, 128, kLong, 128, 48, 4},
-    {2, 128, kMedium, 128, 32, 4}, {2, 96, kBits, 64, 64, 4},  {2, 104, kBits, 64, 48, 4},
-    {2, 128, kHeavy, 64, 64, 4},   {2, 128, kMost, 64, 48, 4}, {2, 256, kLong, 64, 64, 4},
-    {2, 256, kMost, 64, 32, 4},    {4, 64, kMost, 64, 64, 4},  {4, 128, kMost, 64, 32, 4},
-    {4, 256, kTensors, 64, 32, 8}, {4, 256, kMost, 32, 16, 4},
+    {2, 64, kLong, 128, 128, 4},   {2, 64, kBits, 128, 64, 4},    {2, 64, kHeavy, 128, 64, 8},
+    {2, 64, kMost, 128, 48, 8},    {2, 96, kLong, 128, 64, 4},    {2, 128, kLong, 128, 48, 4},
+    {2, 128, kMedium, 128, 32, 4}, {2, 96, kBits, 64, 64, 4},     {2, 104, kBits, 64, 48, 4},
+    {2, 128, kHeavy, 64, 64, 4},   {2, 128, kMost, 64, 48, 4},    {2, 256, kLong, 64, 64, 4},
+    {2, 256, kMost, 64, 32, 4},    {4, 64, kTwo, 64, 64, 4},      {4, 64, kMost, 64, 32, 4},
+    {4, 128, kMost, 64, 32, 4},    {4, 256, kTensors, 64, 32, 8}, {4, 256, kMost, 32, 16, 4},
 };
 
 // mma.sync as well, of operands that pass through registers: those that are not
@@ -138,6 +140,11 @@ RegisterPressure pressureOfOp(Operation *op, unsigned differs) {
     return kHeavy;
   if (isa<scf::IfOp>(op))
     return kMedium;
+  if (isa<tensor::ExtractOp>(op)) {
+    Type element = op->getResult(0).getType();
+    bool isWide = element.isIndex() || element.getIntOrFloatBitWidth() == 64;
+    return isWide && differs == kPairs ? kMost : kLight;
+  }
   // Ops of index are weighed as those of arith that they become.
   if (!region::lookUp(op))
     return kLight;
@@ -218,7 +225,7 @@ RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
                pressureOfRegion(attention.getScore(), /*hasScore=*/true).first);
   // Two of those that take most.
   if ((pressure == kTensors) + attention.hasDropout() + (regions == kHeavy) > 1)
-    return kMost;
+    return std::max(kTwo, regions);
   pressure = std::max(pressure, regions);
   if (attention.hasDropout())
     return pressure == kLight ? kBits : std::max(pressure, kHeavy);
