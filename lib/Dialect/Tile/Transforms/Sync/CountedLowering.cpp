@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Control flow is walked by hand, since neither RingStates nor RoleTrace serves a rewriting: each
+// loop and if is built anew with the counters that it carries, and what stands in it is lowered in
+// between. Others than scf.for, scf.if and scf.while have been refused by verifyRings.
+//
+//===----------------------------------------------------------------------===//
 
 #include "CountedLowering.h"
 #include "llvm/ADT/SmallSet.h"

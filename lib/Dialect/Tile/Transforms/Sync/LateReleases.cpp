@@ -29,6 +29,9 @@
 using namespace mlir;
 using namespace mlir::tile;
 
+// RoleTrace says how often a ring is accessed. Where products are done it does not know, for they
+// are no accesses of rings; so ifs are followed by hand to find that.
+
 /// Find where, from the op on, the first product is done, on each way there is; return the op of
 /// this block that these points are after, before or in. None if there are no products.
 static Operation *findPoints(Operation *op, SmallVectorImpl<Operation *> &before) {

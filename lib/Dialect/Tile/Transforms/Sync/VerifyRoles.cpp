@@ -17,7 +17,10 @@
 //   5. nobody waits for ever: roles are run against each other, with their
 //      warpgroups one by one, all loops 0 to 3 times, all ifs each way. A put
 //      waits until all readers have released the slot, a get for its put, a
-//      take for the pass of the warpgroup before.
+//      pingpong_wait for the arrival of the warpgroup before.
+//
+// All but 1 is told from the events of the roles' traces (RoleTrace.h), and no op is visited. A
+// dataflow such as RingStates follows one role at a time, and 2 and 5 are about two of them.
 //
 //===----------------------------------------------------------------------===//
 
