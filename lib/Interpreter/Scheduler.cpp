@@ -25,7 +25,7 @@ public:
       agents.push_back(std::make_unique<Agent>(workTile, i));
     // Agents go on in step, or one runs far ahead of the others.
     longest = uint64_t(1) << workTile.random.below(7);
-    // Of 16 steps, those after which a copy lands.
+    // Out of 16 steps, how many a copy lands after.
     static constexpr uint64_t kLandings[] = {0, 1, 8};
     landings = kLandings[workTile.random.below(3)];
   }

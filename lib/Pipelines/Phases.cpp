@@ -269,7 +269,7 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
     if (failed(pm.run(module)))
       return failure();
   }
-  // Of all phases in one table, where --mlir-timing asks for it.
+  // Time all phases in one table, with --mlir-timing.
   DefaultTimingManager timing;
   applyDefaultTimingManagerCLOptions(timing);
   TimingScope whole = timing.getRootScope();

@@ -256,7 +256,7 @@ int64_t ScheduleDetails::stages() const {
   return most;
 }
 
-// Of compute capability 8.0 to 9.0: 2,048 threads, 65,536 registers, and 1 KiB of
+// An SM of compute capability 8.0 to 9.0 has 2,048 threads, 65,536 registers, and 1 KiB of
 // shared memory more than one block can have.
 static constexpr int64_t kThreads = 2048, kWarp = 32;
 

@@ -617,7 +617,7 @@ static void printWithSource(llvm::raw_ostream &os, llvm::StringRef message, llvm
         row > lines.size() || column < 1 || column > lines[row - 1].size() + 1)
       continue;
     llvm::StringRef source = lines[row - 1];
-    // Of a longer one nobody finds the place.
+    // In a longer one nobody finds the place.
     constexpr size_t kMostColumns = 500;
     if (source.size() > kMostColumns)
       continue;
@@ -634,7 +634,7 @@ int fa_run_main(int argc, char **argv) {
   registerVersion();
   if (!parseCommandLine(argc, argv, "fa-run: runs, checks and times a program of attention\n"))
     return 1;
-  // Of the program, for errors that tell a place in it.
+  // The text of the program, for errors that tell a place in it.
   std::string source;
   llvm::Expected<bool> passed = false;
   llvm::cantFail(passed.takeError());

@@ -131,7 +131,7 @@ LogicalResult Emitter::emitSchedulerNext(tile::SchedulerNextOp op) {
     return failure();
   Value word = ptx("atom.relaxed.gpu.global.add.u64 $0, [$1], 1;", "=l,l,~{memory}", b.getI64Type(),
                    *address, true)[0];
-  // Of the difference, which is less than 2^32, the low halves are enough.
+  // The low halves are enough for the difference, which is less than 2^32.
   auto low = [&](Value value) { return arith::TruncIOp::create(b, b.getI32Type(), value); };
   set(op, arith::SubIOp::create(b, low(word), low(get(op.getFirst()))));
   return success();

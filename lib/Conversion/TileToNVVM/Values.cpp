@@ -207,7 +207,7 @@ FailureOr<bool> Emitter::emitSumWithNumbers(Operation *op) {
   Operation *inRows = bases.getInput().getDefiningOp();
   auto scalar = mayReassociate(inRows) ? inRows->getOperand(0).getDefiningOp<tile::BroadcastOp>()
                                        : tile::BroadcastOp();
-  // Of more rows a thread, what diagonals share would wait in too many registers.
+  // With more rows a thread, what diagonals share would wait in too many registers.
   constexpr int64_t kRows = 2;
   tile::IotaOp rows = scalar && !scalar.getDim() && of->numRegs() <= kRows
                           ? floatNumbers(inRows->getOperand(1))

@@ -213,8 +213,8 @@ LogicalResult Emitter::emitDotStart(tile::DotStartOp op) {
     code.input(startB, "r");
     if (slotA)
       code.input(startA, "r");
-    // Of a, the high half is a constant that ptxas sets beside the low one. Of b,
-    // it stays in its register: added to in 64 bits, which is one instruction, and
+    // The high half for a is a constant that ptxas sets beside the low one. That for b
+    // stays in its register: added to in 64 bits, which is one instruction, and
     // the low half does not overflow.
     auto high = [](tile::SlotType slot) {
       return std::to_string(static_cast<int32_t>(descriptorHigh(slot)));

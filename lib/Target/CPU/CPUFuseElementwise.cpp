@@ -96,7 +96,7 @@ static void fuse(func::FuncOp func) {
     linalg::GenericOp::getCanonicalizationPatterns(patterns, func.getContext());
     (void)applyPatternsGreedily(func, std::move(patterns));
   };
-  // Of a long chain, what is cheap goes to its users while they are small: the chain that they
+  // What is cheap in a long chain goes to its users while they are small: the chain that they
   // join would be too large for it, and would read a buffer for each instead.
   unsigned count = 0;
   func.walk([&](linalg::GenericOp) { ++count; });

@@ -109,7 +109,7 @@ constexpr Tiles kHopperTable[] = {
 constexpr int64_t kShortSequence = 1024;
 constexpr Tiles kShortTable[] = {{2, 128, kLong, 128, 128, 8}, {2, 256, kLong, 128, 64, 8}};
 
-// Of a band, which a mask bounds on both sides, a block of rows visits few tiles: narrower
+// A block of rows visits few tiles of a band, which a mask bounds on both sides: narrower
 // ones waste less on its edges, and with more slots of them warpgroups are further apart. More
 // than 64 columns: 256 keys 14 to 16 % faster, 1024 3 to 5 %, 4096 4 to -1 %, 8192 -2 %; up
 // to 64 columns it is nothing at 1024 and -5 % at 4096.
@@ -306,7 +306,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     int64_t registers = registersOf(warps, async, info);
     int64_t limit =
         sharedMemory ? std::min<int64_t>(sharedMemory, info.sharedMemory) : info.sharedMemory;
-    // Of sums, a thread has its share: half of a row where a warpgroup has 64.
+    // A thread has its share of sums: half of a row where a warpgroup has 64.
     auto sums = [&](int64_t columns) {
       return async ? columns / 2 : llvm::divideCeil(rows * columns, 32 * warps);
     };
