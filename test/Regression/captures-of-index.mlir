@@ -5,10 +5,11 @@
 // RUN: fa-opt %s --target=cpu --compile-to=tile | FileCheck %s
 // RUN: fa-opt %s --target=sm_80 --emit=ptx -o %t.80.ptx
 // RUN: fa-opt %s --target=sm_90a --emit=ptx -o %t.90.ptx
-// RUN: %if ptxas %{ python3 %S/../../scripts/check_ptx.py --target=sm_80 %s %}
-// RUN: %if ptxas %{ python3 %S/../../scripts/check_ptx.py --target=sm_90a %s %}
+// RUN: %if ptxas %{ ptxas -v -arch=sm_80 %t.80.ptx -o %t.cubin 2>&1 | FileCheck %s --check-prefix=SPILLS %}
+// RUN: %if ptxas %{ ptxas -v -arch=sm_90a %t.90.ptx -o %t.cubin 2>&1 | FileCheck %s --check-prefix=SPILLS %}
 
 // PASS: passed
+// SPILLS: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 
 // CHECK: tile.func @indices(
 // CHECK-SAME: !tile.view<?xi64> {tile.name = "n"}

@@ -164,9 +164,9 @@ static void rewrite(AttentionOp op, bool lastFactors) {
     if (dropout)
       p = named(r.drop(p, *dropout), "p_kept");
     Value value = named(r.loadKeys(op.getValue()), "v_tile");
+    Value low = round(r, p, element, "p_low");
     Value rescaledO = named(r.rescale(o, factor), "rescaled_acc");
-    Value newO = r.dot(round(r, p, element, "p_low"), value, rescaledO, /*transposeB=*/false,
-                       op.getPrecision());
+    Value newO = r.dot(low, value, rescaledO, /*transposeB=*/false, op.getPrecision());
     return SmallVector<Value>{named(newO, "new_acc"), stabilize.getNext(), newL};
   });
 

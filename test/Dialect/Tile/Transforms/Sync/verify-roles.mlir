@@ -46,7 +46,7 @@ tile.func @other_bounds(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
       }
     }
     tile.role "compute" warps(8) registers(240) {
-      // expected-error @+1 {{(get_c2) has other bounds than the loop that fills its rings: the upper bound differs; compute it from the same values in both roles, or send it through a ring}}
+      // expected-error @+1 {{(get_c2) has other bounds than the loop that fills its rings: the lower bound differs; compute it from the same values in both roles, or send it through a ring}}
       scf.for %j = %c64 to %n step %c64 {
         %b = tile.get %r : !ring -> !slot
         tile.release %b : !slot
