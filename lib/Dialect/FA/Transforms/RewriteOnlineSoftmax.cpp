@@ -66,8 +66,8 @@ static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRang
   r.storeLse(named(natural, "natural"), empty, block.getResultView(1));
 }
 
-/// The value whose product with a constant `value` is, or quotient, and the constant, where
-/// that is of moderate size; else 1.
+/// Split `value`, if it is the product of a value with a constant of moderate size, or their
+/// quotient, into that value and factor; else the factor is 1.
 static std::pair<Value, double> splitProduct(Value value) {
   constexpr double kMost = 0x1p60;
   APFloat constant(1.0f);
@@ -98,7 +98,7 @@ static double takeLastFactor(Region &score) {
   return factor;
 }
 
-/// The same for what it multiplies the score by first, if it reads it once.
+/// Take out what a region multiplies the score by first, if it reads it once.
 static double takeFirstFactor(Region &score) {
   Value s = score.getArgument(0);
   if (!s.hasOneUse() || (*s.user_begin())->getNumResults() != 1)

@@ -208,7 +208,7 @@ bool ProductLoop::needsStageOne(Operation *op) {
   return waits[op] = needs;
 }
 
-/// The op, after all that must be before it.
+/// Emit the op, after all that must be before it.
 void ProductLoop::emit(Operation *op) {
   if (!emitted.insert(op).second)
     return;
