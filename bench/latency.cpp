@@ -39,7 +39,7 @@ static void check(const fa::Error &error) {
 /// Record whether attention is causal only.
 static bool isPlain = false;
 
-/// Causal ALiBi with a soft cap, or only causal; each number makes it another program.
+/// Make causal ALiBi with a soft cap, or only causal; each number makes it another program.
 static fa::Attention makeSpec(int64_t dim, int number) {
   fa::Attention spec;
   spec.headDim = dim;
@@ -63,7 +63,7 @@ static double median(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
-/// The median of the milliseconds that calls take.
+/// Return the median of the milliseconds that calls take.
 template <typename Function> static double measure(int count, Function function) {
   std::vector<double> times;
   for (int i = 0; i < count; ++i) {
@@ -88,7 +88,7 @@ static fa::Kernel take(const fa::Device &device, int64_t dim, int number) {
   return *kernel;
 }
 
-/// The first launch, with what the device does; and the host's time of those after it.
+/// Measure the first launch, with what the device does, and the host's time of those after it.
 static void measureLaunch(const fa::Kernel &kernel, const fa::Device &where, int64_t dim) {
   const int64_t heads = 16, length = 128, bytes = heads * length * dim * 2;
   fa_device *device;

@@ -207,13 +207,31 @@ def license_header(tree):
 
 
 BEGINNINGS = re.compile(r"^\s*/// (Of|What|Whether)\b")
+NOUNS = re.compile(r"((?:^[ \t]*///.*\n)+)([^;{]*)", re.M)
+
+
+def nouns_of_functions(text):
+    """-> (line, begin of the comment) of each function whose comment names it and says no verb."""
+    for match in NOUNS.finditer(text):
+        comment = re.match(r"\s*/// (The|A|An|Where|If|With) ", match.group(1))
+        head = re.sub(r"\boperator\W+\(", "operator(", match.group(2)).split("(", 1)
+        is_function = (len(head) == 2 and head[0].count("<") == head[0].count(">") and "=" not in head[0]
+                       and re.search(r"\w\s*$", head[0])
+                       and not re.match(r"\s*(struct|class|enum|using|def|#|TEST)", head[0]))
+        if comment and is_function:
+            yield text.count("\n", 0, match.start()) + 1, comment.group(0).strip()
 
 
 @rule
 def comments_are_sentences(tree):
-    """A doc comment is a whole sentence, which begins with a verb."""
-    return lines_matching(tree, tree.select((".cpp", ".h", ".td", ".c")), BEGINNINGS,
-                          "'%s' begins no sentence; begin with a verb (Return whether, Collect)")
+    """A doc comment is a whole sentence; that of a function begins with a verb."""
+    files = tree.select((".cpp", ".h", ".td", ".c"))
+    yield from lines_matching(tree, files, BEGINNINGS,
+                              "'%s' begins no sentence; begin with a verb (Return whether, Collect)")
+    for file in files:
+        for line, beginning in nouns_of_functions(tree.text(file)):
+            yield "%s:%d: '%s' begins the comment of a function; begin with a verb (Return the)" % (
+                file, line, beginning)
 
 
 # What the field has another word for. In two parts, so that this file does not have them.
@@ -348,6 +366,12 @@ SELF_TESTS = [
     ("comments-are-sentences", "lib/A.cpp", "/// Return whether it is.\n/// of it\n",
      "/// Return it.\n  /// " + "Whether it is.\n"),
     ("comments-are-sentences", "include/A.td", "// Of this\n", "/// " + "Of this, that.\n"),
+    ("comments-are-sentences", "lib/A.cpp", "/// The sizes.\nstd::vector<int> sizes;\n",
+     "  /// The sizes,\n  /// in order.\n  static std::vector<int>\n  sizes(int a);\n"),
+    ("comments-are-sentences", "lib/A.cpp", "/// The body.\nfunction_ref<void(int)> body;\n",
+     "/// If so.\ntemplate <typename T> bool is(T x) {\n"),
+    ("comments-are-sentences", "lib/A.cpp", "/// A line.\nstruct Line {\n  int at(int x);\n};\n"
+     "/// The most.\nconstexpr int kMost = f(3);\n", "/// A line.\nLine &operator+=(int x);\n"),
     ("words-of-the-field", "docs/a.md", "the TMA; one of rows; an own step\n",
      "a copy\n" + "engine\n"),
     ("words-of-the-field", "lib/A.cpp", "copy(); // engine\n", "tile.take" + "_number\n"),

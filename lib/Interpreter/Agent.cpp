@@ -14,18 +14,18 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::interpreter;
 
-Agent::Agent(Instance &instance, unsigned number)
-    : instance(instance), number(number), warps(instance.program.agents),
-      clock(instance.program.agents + instance.program.barriers, 0) {
+Agent::Agent(WorkTile &workTile, unsigned number)
+    : workTile(workTile), number(number), warps(workTile.program.agents),
+      clock(workTile.program.agents + workTile.program.barriers, 0) {
   clock[number] = 1;
-  tile::FuncOp func = instance.program.func;
-  for (auto [i, argument] : llvm::enumerate(instance.arguments)) {
+  tile::FuncOp func = workTile.program.func;
+  for (auto [i, argument] : llvm::enumerate(workTile.arguments)) {
     Datum datum;
     datum.memory = &argument.memory;
     datum.scalar = argument.scalar;
     set(func.getArgument(i), datum);
   }
-  for (auto [d, id] : llvm::enumerate(instance.ids)) {
+  for (auto [d, id] : llvm::enumerate(workTile.ids)) {
     Datum datum;
     datum.scalar.i = id;
     set(func.getInstanceId(d), datum);
@@ -35,13 +35,13 @@ Agent::Agent(Instance &instance, unsigned number)
 
 InFlightDiagnostic Agent::report(Operation *op, const Twine &message) {
   InFlightDiagnostic error = op->emitOpError() << message << " (work tile [";
-  llvm::interleaveComma(instance.ids, error);
+  llvm::interleaveComma(workTile.ids, error);
   error << "]";
-  if (instance.program.agents > 1)
+  if (workTile.program.agents > 1)
     error << ", warp " << number;
   if (role)
     error << " of role " << role.getName();
-  error << ", seed " << instance.options.seed << ")";
+  error << ", seed " << workTile.options.seed << ")";
   return error;
 }
 
@@ -76,12 +76,12 @@ Agent::Step Agent::step() {
     leaveRole();
     return atBarrier ? Step::Arrived : Step::Ran;
   }
-  if (instance.opsLeft == 0) {
-    (void)fail(op, "is one op more than the " + Twine(instance.options.maxOps) +
+  if (workTile.opsLeft == 0) {
+    (void)fail(op, "is one op more than the " + Twine(workTile.options.maxOps) +
                        " that a run may take");
     return Step::Failed;
   }
-  --instance.opsLeft;
+  --workTile.opsLeft;
   blocked = arrived = false;
   if (op->hasTrait<OpTrait::IsTerminator>()) {
     if (failed(leave(op)))
@@ -99,13 +99,13 @@ Agent::Step Agent::step() {
 }
 
 LogicalResult Agent::execute(Operation *op) {
-  if (auto constant = instance.program.constants.find(op);
-      constant != instance.program.constants.end()) {
+  if (auto constant = workTile.program.constants.find(op);
+      constant != workTile.program.constants.end()) {
     set(op->getResult(0), constant->second);
     return success();
   }
-  if (auto found = instance.program.instructions.find(op);
-      found != instance.program.instructions.end()) {
+  if (auto found = workTile.program.instructions.find(op);
+      found != workTile.program.instructions.end()) {
     SmallVector<const Datum *, 3> operands;
     for (Value operand : op->getOperands())
       operands.push_back(&get(operand));
@@ -238,7 +238,7 @@ static int64_t rowsOf(RankedTensorType type) { return type.getRank() ? type.getD
 /// they were found from, a tile or a reference.
 void Agent::chooseRows(Value rows, std::vector<bool> &chosen) {
   int64_t numRows = chosen.size();
-  uint64_t choice = Random(instance.choices + numChoices++).below(3);
+  uint64_t choice = Random(workTile.choices + numChoices++).below(3);
   if (choice == 0)
     chosen.assign(numRows, true);
   if (choice != 1)
@@ -249,16 +249,16 @@ void Agent::chooseRows(Value rows, std::vector<bool> &chosen) {
   std::vector<uint16_t> groups(numRows);
   for (int64_t row = 0; row < numRows; ++row)
     groups[row] =
-        assigned ? instance.program.ownersOf(type, warps)[row * width] : row / tile::kRowsOfWarp;
-  std::vector<bool> asked(numRows + 32);
+        assigned ? workTile.program.ownersOf(type, warps)[row * width] : row / tile::kRowsOfWarp;
+  std::vector<bool> needed(numRows + 32);
   for (int64_t row = 0; row < numRows; ++row)
     if (chosen[row])
-      asked[groups[row]] = true;
+      needed[groups[row]] = true;
   for (int64_t row = 0; row < numRows; ++row)
-    chosen[row] = asked[groups[row]];
+    chosen[row] = needed[groups[row]];
 }
 
-/// The rows that take what the region yields: the true ones at least.
+/// Start the region for the rows that take what it yields: the true ones at least.
 /// With !tile.ran they are those of the tile.if_any that it comes from.
 void Agent::startIfAny(tile::IfAnyOp op) {
   const Elements &rows = *get(op.getRows()).tile;

@@ -44,10 +44,10 @@ struct Program {
   /// By the address of the word; of this launch.
   llvm::MapVector<const std::byte *, Count> counts;
 
-  /// The warp that moves each element of a tile: of those that hold it the
+  /// Return the warp that moves each element of a tile: of those that hold it the
   /// first, or, without a layout, 16 bytes a lane of so many warps in turn.
   const std::vector<uint16_t> &ownersOf(RankedTensorType type, unsigned warps);
-  /// The agents that run an op.
+  /// Return the agents that run an op.
   unsigned agentsOf(Operation *op) const;
 
 private:
@@ -55,8 +55,8 @@ private:
 };
 
 /// One work tile of a program: what its agents share.
-struct Instance {
-  Instance(Program &program, ArrayRef<Argument> arguments, SmallVector<int64_t> ids,
+struct WorkTile {
+  WorkTile(Program &program, ArrayRef<Argument> arguments, SmallVector<int64_t> ids,
            const Options &options, uint64_t seed, uint64_t &opsLeft)
       : program(program), arguments(arguments), ids(std::move(ids)), options(options),
         opsLeft(opsLeft), random(seed), choices(random.next()),
@@ -74,8 +74,8 @@ struct Instance {
   SharedMemory memory;
   Barriers barriers;
   /// Copies of TMA that are on their way.
-  std::vector<Copy> engine;
-  /// The number of each ring, turn and (the first of) barriers, which the first
+  std::vector<Copy> tmaCopies;
+  /// The number of each ring, ping-pong and (the first of) barriers, which the first
   /// agent to come there adds.
   llvm::DenseMap<Operation *, unsigned> numbers;
   /// Hold what each op on a count has found so far, and the counts that are opened.
@@ -86,7 +86,7 @@ struct Instance {
 /// Runs the program one op at a time.
 class Agent {
 public:
-  Agent(Instance &instance, unsigned number);
+  Agent(WorkTile &workTile, unsigned number);
 
   /// Blocked ones may go on after another's step; those that arrived do so too,
   /// but have done something first.
@@ -95,7 +95,7 @@ public:
 
   unsigned getNumber() const { return number; }
   bool hasEnded() const { return frames.empty(); }
-  /// The op that the agent is blocked at, or the barrier that it has come to.
+  /// Return the op that the agent is blocked at, or the barrier that it has come to.
   Operation *getWaiting() const { return atBarrier ? atBarrier : frames.back().next; }
   /// Return whether the agent has come to a barrier, and goes on when `pass` says so.
   bool isAtBarrier() const { return atBarrier; }
@@ -104,7 +104,7 @@ public:
   /// Describe what a blocked agent waits for.
   std::string describeWait() const;
 
-  /// An error at an op, that says where and with which seed it was found.
+  /// Report an error at an op, and say where and with which seed it was found.
   InFlightDiagnostic report(Operation *op, const Twine &message);
   LogicalResult fail(Operation *op, const Twine &message, const Fault &fault = {});
 
@@ -157,11 +157,11 @@ private:
   void enterRole(tile::RolesOp op);
   void leaveRole();
   const Memory &viewOf(Value map, Value view, SmallVectorImpl<int64_t> &dims) const;
-  LogicalResult engineCopy(tile::CopyOp op);
+  LogicalResult tmaCopy(tile::CopyOp op);
   LogicalResult copyOut(tile::BulkStoreOp op);
   LogicalResult storeOut(BulkStore &copy, const Elements &tile);
   LogicalResult waitForCopiesOut(Operation *op);
-  /// Which numbered barrier it is.
+  /// Return which numbered barrier it is.
   template <typename NamedOp> int64_t numberOfNamed(NamedOp op) const {
     Value offset = op.getOffset();
     return static_cast<int64_t>(op.getId()) + (offset ? integer(offset) : 0);
@@ -176,9 +176,9 @@ private:
   void openCount(tile::SchedulerResetOp op);
   FailureOr<uint64_t> takeNumber(tile::SchedulerNextOp op);
 
-  /// The number among the warps of the role, or of the program outside of roles.
+  /// Return the number among the warps of the role, or of the program outside of roles.
   unsigned warp() const { return number - firstWarp; }
-  /// The number of a ring, turn or barriers, added by the first agent.
+  /// Return the number of a ring, ping-pong or barriers, added by the first agent.
   unsigned numberOf(Operation *op, function_ref<unsigned()> add);
 
   const Datum &get(Value value) const { return values.find(value)->second; }
@@ -187,7 +187,7 @@ private:
   void set(Value value, Datum datum) { values[value] = std::move(datum); }
   void set(ValueRange results, ArrayRef<Datum> data);
 
-  Instance &instance;
+  WorkTile &workTile;
   unsigned number;
   /// Hold the warps of the role that the agent is in, or of the program.
   unsigned firstWarp = 0, warps;

@@ -38,15 +38,15 @@ void Agent::openCount(tile::SchedulerResetOp op) {
   if (found - first >= total && wordOf(op.getView()) == found)
     setWord(op.getView(), first);
   const std::byte *word = get(op.getView()).memory->data;
-  instance.opened.insert(word);
-  instance.program.counts.insert({word, Count{op, total}});
+  workTile.opened.insert(word);
+  workTile.program.counts.insert({word, Count{op, total}});
 }
 
 FailureOr<uint64_t> Agent::takeNumber(tile::SchedulerNextOp op) {
   const std::byte *address = get(op.getView()).memory->data;
-  if (!instance.opened.contains(address))
+  if (!workTile.opened.contains(address))
     return fail(op, "takes a number of a count that the block has not opened");
-  Count &count = instance.program.counts.find(address)->second;
+  Count &count = workTile.program.counts.find(address)->second;
   if (count.taken == count.total)
     return fail(op, "takes more numbers than the total with which the count was opened, " +
                         Twine(count.total));
@@ -62,7 +62,7 @@ FailureOr<uint64_t> Agent::takeNumber(tile::SchedulerNextOp op) {
 
 /// Done once for the role, by its first warp to come there; the others find the same.
 LogicalResult Agent::executeCount(Operation *op) {
-  std::vector<uint64_t> &found = instance.found[op];
+  std::vector<uint64_t> &found = workTile.found[op];
   size_t &mine = numFound[op];
   if (mine == found.size()) {
     FailureOr<uint64_t> result =

@@ -27,19 +27,19 @@ void Agent::enterRole(tile::RolesOp op) {
     role = candidate;
     warps = role.getWarps();
     enter(role.getBody().front(), role);
-    if (warp() != 0 && instance.program.forOneWarp.contains(role))
+    if (warp() != 0 && workTile.program.forOneWarp.contains(role))
       frames.back().next = nullptr;
     return;
   }
 }
 
-/// All go on together after the roles.
+/// Let all agents go on together after the roles.
 void Agent::leaveRole() {
   Operation *roles = role->getParentOp();
   frames.pop_back();
   role = nullptr;
   firstWarp = 0;
-  warps = instance.program.agents;
+  warps = workTile.program.agents;
   if (!roles->getNextNode()->hasTrait<OpTrait::IsTerminator>())
     atBarrier = roles;
 }
@@ -62,7 +62,7 @@ const Memory &Agent::viewOf(Value map, Value view, SmallVectorImpl<int64_t> &dim
   auto argument = dyn_cast_or_null<BlockArgument>(map);
   if (!argument)
     return *get(view).memory;
-  if (auto mapDims = instance.program.func.getArgAttrOfType<ArrayAttr>(
+  if (auto mapDims = workTile.program.func.getArgAttrOfType<ArrayAttr>(
           argument.getArgNumber(), tile::TileDialect::kMapDimsAttr)) {
     dims.clear();
     for (auto dim : mapDims.getAsRange<IntegerAttr>())
@@ -71,8 +71,8 @@ const Memory &Agent::viewOf(Value map, Value view, SmallVectorImpl<int64_t> &dim
   return *get(map).memory;
 }
 
-/// One warp of the role starts the copy.
-LogicalResult Agent::engineCopy(tile::CopyOp op) {
+/// Start the copy, in one warp of the role.
+LogicalResult Agent::tmaCopy(tile::CopyOp op) {
   if (warp() != 0)
     return success();
   tile::SlotType type = op.getSlot().getType();
@@ -85,17 +85,17 @@ LogicalResult Agent::engineCopy(tile::CopyOp op) {
   for (int32_t i = 0, count = copy.tile->size(); i < count; ++i)
     copy.elements.push_back(i);
   Source source(memory, start, dims, type.getShape(), op);
-  if (Fault fault = instance.memory.startCopy(accessBy(op), copy, source))
+  if (Fault fault = workTile.memory.startCopy(accessBy(op), copy, source))
     return fail(op, "", fault);
-  instance.engine.push_back(std::move(copy));
+  workTile.tmaCopies.push_back(std::move(copy));
   return success();
 }
 
-/// By number, one warp of each warpgroup copies its rows, which it has to know to
-/// be written, as late as the wait for them; else each agent the rows that it wrote.
+/// Copy out: by number, one warp of each warpgroup copies its rows, which it has to know to be
+/// written, as late as the wait for them; else each agent copies the rows that it wrote.
 LogicalResult Agent::copyOut(tile::BulkStoreOp op) {
   tile::SlotType type = op.getSlot().getType();
-  bool byNumber = instance.program.byNumber, alone = instance.program.agents == 1;
+  bool byNumber = workTile.program.byNumber, alone = workTile.program.agents == 1;
   int64_t rows = op.getRows(), groups = warps / tile::kWarpsOfGroup;
   if (!alone && (warps % tile::kWarpsOfGroup || rows * groups != type.getShape()[0]))
     return fail(op, "copies " + Twine(type.getShape()[0]) + " rows in boxes of " + Twine(rows) +
@@ -114,11 +114,11 @@ LogicalResult Agent::copyOut(tile::BulkStoreOp op) {
   TileRef tile;
   if (failed(tileOfOperand(op, op.getSlot(), tile, copy.range)))
     return failure();
-  if ((!byNumber || instance.random.coin()) && failed(storeOut(copy, *tile)))
+  if ((!byNumber || workTile.random.coin()) && failed(storeOut(copy, *tile)))
     return failure();
   if (!byNumber)
     return success();
-  instance.memory.startReading(accessBy(op), copy.slot, copy.range);
+  workTile.memory.startReading(accessBy(op), copy.slot, copy.range);
   copiesOut.push_back(std::move(copy));
   return success();
 }
@@ -127,7 +127,7 @@ LogicalResult Agent::storeOut(BulkStore &copy, const Elements &tile) {
   auto op = cast<tile::BulkStoreOp>(copy.op);
   tile::SlotType type = op.getSlot().getType();
   Source destination(*copy.memory, copy.start, copy.dims, type.getShape(), op);
-  if (Fault fault = instance.memory.checkStore(destination))
+  if (Fault fault = workTile.memory.checkStore(destination))
     return fail(op, "", fault);
   std::vector<bool> owned(tile.size());
   for (int64_t i = copy.range.begin; i < copy.range.end; ++i)
@@ -143,11 +143,11 @@ LogicalResult Agent::waitForCopiesOut(Operation *op) {
   for (BulkStore &copy : copiesOut) {
     TileRef tile;
     if (Fault fault =
-            instance.memory.read(accessBy(op), copy.slot, /*byNumber=*/true, tile, copy.range))
+            workTile.memory.read(accessBy(op), copy.slot, /*byNumber=*/true, tile, copy.range))
       return fail(op, "completes a copy that ", fault);
     if (!copy.isStored && failed(storeOut(copy, *tile)))
       return failure();
-    instance.memory.endReading(copy.op, number, copy.slot);
+    workTile.memory.endReading(copy.op, number, copy.slot);
   }
   copiesOut.clear();
   return success();
@@ -155,7 +155,7 @@ LogicalResult Agent::waitForCopiesOut(Operation *op) {
 
 /// Arrives when the agent first comes there.
 LogicalResult Agent::namedBarrier(Operation *op, int64_t id, int64_t threads, bool waits) {
-  Barriers &barriers = instance.barriers;
+  Barriers &barriers = workTile.barriers;
   if (id < 1 || id > 15)
     return fail(op, "numbers of barriers are 1 to 15, got " + std::to_string(id));
   if (!awaitedCompletions) {
@@ -174,7 +174,7 @@ LogicalResult Agent::namedBarrier(Operation *op, int64_t id, int64_t threads, bo
 }
 
 LogicalResult Agent::executeRoles(Operation *operation) {
-  Barriers &barriers = instance.barriers;
+  Barriers &barriers = workTile.barriers;
   Datum datum;
   unsigned barrier = 0;
   auto check = [&](Operation *op, const Fault &fault) {
@@ -200,7 +200,7 @@ LogicalResult Agent::executeRoles(Operation *operation) {
         return success();
       })
       .Case([&](tile::BlockCountOp op) {
-        datum.scalar.i = instance.program.blocks;
+        datum.scalar.i = workTile.program.blocks;
         set(op.getResult(), datum);
         return success();
       })
@@ -259,7 +259,7 @@ LogicalResult Agent::executeRoles(Operation *operation) {
 //===----------------------------------------------------------------------===//
 
 std::string Agent::describeWait() const {
-  const Barriers &barriers = instance.barriers;
+  const Barriers &barriers = workTile.barriers;
   return llvm::TypeSwitch<Operation *, std::string>(getWaiting())
       .Case([](tile::GetOp) { return ": nothing was put that was not got"; })
       .Case([&](tile::BarrierWaitOp op) {
@@ -267,11 +267,11 @@ std::string Agent::describeWait() const {
       })
       .Case([&](tile::NamedWaitOp op) { return ": " + barriers.describeNamed(numberOfNamed(op)); })
       .Case([&](tile::PingpongWaitOp op) {
-        return " for " + barriers.describeTurn(get(op.getPingpong()).slot.ring);
+        return " for " + barriers.describePingpong(get(op.getPingpong()).slot.ring);
       })
       .Case<tile::PutOp, tile::PutValueOp>([&](Operation *op) {
         return ": every slot of the ring is in use" +
-               instance.memory.describeFull(get(op->getOperand(0)).slot.ring);
+               workTile.memory.describeFull(get(op->getOperand(0)).slot.ring);
       })
       .Default([](Operation *) { return ", since other warps have ended or wait elsewhere"; });
 }

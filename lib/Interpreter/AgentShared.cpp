@@ -14,7 +14,7 @@ using namespace mlir::fa;
 using namespace mlir::fa::interpreter;
 
 unsigned Agent::numberOf(Operation *op, function_ref<unsigned()> add) {
-  auto [entry, added] = instance.numbers.try_emplace(op, 0);
+  auto [entry, added] = workTile.numbers.try_emplace(op, 0);
   if (added)
     entry->second = add();
   return entry->second;
@@ -32,7 +32,7 @@ LogicalResult Agent::tileOfOperand(Operation *op, Value operand, TileRef &tile,
     return success();
   }
   if (Fault fault =
-          instance.memory.read(accessBy(op), datum.slot, instance.program.byNumber, tile, range))
+          workTile.memory.read(accessBy(op), datum.slot, workTile.program.byNumber, tile, range))
     return fail(op, "", fault);
   return success();
 }
@@ -48,7 +48,7 @@ ElementRange Agent::rowsOfProduct(tile::DotStartOp op, unsigned operand) const {
   return {group * size, (group + 1) * size};
 }
 
-/// The product of an op of tile.dot's operands, read now.
+/// Multiply the operands of an op like tile.dot, read now.
 template <typename Op>
 static TileRef multiplyAs(Op op, const Elements &a, const Elements &b, const Elements &acc) {
   ArrayRef<int64_t> shape = tileOf(op.getAcc()).getShape();
@@ -68,8 +68,8 @@ LogicalResult Agent::startProduct(tile::DotStartOp op) {
     return failure();
   for (auto [i, operand] : llvm::enumerate(op->getOperands().take_front(2)))
     if (isa<tile::SlotType>(operand.getType()))
-      instance.memory.startReading(accessBy(op), get(operand).slot, rowsOfProduct(op, i));
-  if (instance.random.coin())
+      workTile.memory.startReading(accessBy(op), get(operand).slot, rowsOfProduct(op, i));
+  if (workTile.random.coin())
     product->early = multiplyAs(op, *a, *b, *product->acc);
   Datum datum;
   datum.product = product;
@@ -78,7 +78,7 @@ LogicalResult Agent::startProduct(tile::DotStartOp op) {
   return success();
 }
 
-/// The product's operands are there until now.
+/// Multiply now, for the product's operands must be there until it is awaited.
 LogicalResult Agent::await(tile::AwaitOp op) {
   std::shared_ptr<Product> product = get(op.getPending()).product;
   auto start = cast<tile::DotStartOp>(product->op);
@@ -90,10 +90,10 @@ LogicalResult Agent::await(tile::AwaitOp op) {
     if (!isa<tile::SlotType>(operand.getType()) || product->awaited)
       continue;
     const SlotRef &slot = operands[i]->slot;
-    if (Fault fault = instance.memory.read(accessBy(op), slot, instance.program.byNumber, tiles[i],
+    if (Fault fault = workTile.memory.read(accessBy(op), slot, workTile.program.byNumber, tiles[i],
                                            rowsOfProduct(start, i)))
       return fail(op, "completes a product that ", fault);
-    instance.memory.endReading(start, number, slot);
+    workTile.memory.endReading(start, number, slot);
   }
   if (!product->awaited && !product->early)
     product->early = multiplyAs(start, *tiles[0], *tiles[1], *product->acc);
@@ -105,7 +105,7 @@ LogicalResult Agent::await(tile::AwaitOp op) {
   return success();
 }
 
-/// That no product still reads the slot.
+/// Check that no product still reads the slot.
 LogicalResult Agent::checkRelease(tile::ReleaseOp op) {
   const SlotRef &slot = get(op.getSlot()).slot;
   for (const std::shared_ptr<Product> &product : products) {
@@ -153,7 +153,7 @@ static unsigned readersOf(tile::RingOp ring, const Program &program) {
   return readers;
 }
 
-/// A number goes through shared memory as a tile of one.
+/// Return a value as a tile: a number goes through shared memory as a tile of one.
 TileRef Agent::tileOfValue(Value value) const {
   const Datum &datum = get(value);
   return datum.tile ? datum.tile : std::make_shared<const Elements>(1, datum.scalar);
@@ -168,16 +168,16 @@ LogicalResult Agent::put(tile::PutOp op) {
   if (op.getCopy() != tile::Copy::ld_st)
     source.emplace(*get(op.getSource()).memory, integers(op.getIndices()), op.getDims(),
                    type.getShape(), op);
-  instance.memory.put(ring, number, tile, source, op);
+  workTile.memory.put(ring, number, tile, source, op);
   return success();
 }
 
 LogicalResult Agent::executeRing(Operation *operation) {
-  SharedMemory &memory = instance.memory;
+  SharedMemory &memory = workTile.memory;
   Datum datum;
   if (auto op = dyn_cast<tile::RingOp>(operation)) {
     datum.slot.ring =
-        numberOf(op, [&] { return memory.addRing(op, readersOf(op, instance.program)); });
+        numberOf(op, [&] { return memory.addRing(op, readersOf(op, workTile.program)); });
     set(op.getResult(), datum);
     return success();
   }
@@ -214,16 +214,16 @@ LogicalResult Agent::executeRing(Operation *operation) {
 
 std::vector<int32_t> Agent::ownElements(RankedTensorType type) {
   std::vector<int32_t> result;
-  for (auto [i, owner] : llvm::enumerate(instance.program.ownersOf(type, warps)))
-    if (owner == warp() || instance.program.agents == 1)
+  for (auto [i, owner] : llvm::enumerate(workTile.program.ownersOf(type, warps)))
+    if (owner == warp() || workTile.program.agents == 1)
       result.push_back(i);
   return result;
 }
 
-/// The agent copies its part: at once, or as a part of its open group.
+/// Copy the agent's part: at once, or as a part of its open group.
 LogicalResult Agent::copy(tile::CopyOp op) {
   if (op.getCopy() == tile::Copy::tma)
-    return engineCopy(op);
+    return tmaCopy(op);
   tile::SlotType type = op.getSlot().getType();
   auto tileType = RankedTensorType::get(type.getShape(), type.getElementType());
   Copy copy{
@@ -231,19 +231,19 @@ LogicalResult Agent::copy(tile::CopyOp op) {
       load(op.getSource(), op.getIndices(), op.getDims(), type.getShape(), type.getElementType()),
       op, number};
   if (op.getCopy() == tile::Copy::ld_st) {
-    if (Fault fault = instance.memory.write(accessBy(op), copy.slot, copy.elements, *copy.tile))
+    if (Fault fault = workTile.memory.write(accessBy(op), copy.slot, copy.elements, *copy.tile))
       return fail(op, "", fault);
     return success();
   }
   Source source(*get(op.getSource()).memory, integers(op.getIndices()), op.getDims(),
                 type.getShape(), op);
-  if (Fault fault = instance.memory.startCopy(accessBy(op), copy, source))
+  if (Fault fault = workTile.memory.startCopy(accessBy(op), copy, source))
     return fail(op, "", fault);
   openGroup.push_back(std::move(copy));
   return success();
 }
 
-/// The agent writes its part: of a slot by number, or of one that it got.
+/// Write the agent's part: of a slot by number, or of one that it got.
 LogicalResult Agent::write(tile::WriteOp op) {
   const SlotRef &slot = get(op.getSlot()).slot;
   std::vector<int32_t> elements;
@@ -253,8 +253,8 @@ LogicalResult Agent::write(tile::WriteOp op) {
     elements = {0};
   TileRef value = tileOfValue(op.getValue());
   const Elements &tile = *value;
-  SharedMemory &memory = instance.memory;
-  if (Fault fault = instance.program.byNumber ? memory.write(accessBy(op), slot, elements, tile)
+  SharedMemory &memory = workTile.memory;
+  if (Fault fault = workTile.program.byNumber ? memory.write(accessBy(op), slot, elements, tile)
                                               : memory.fill(accessBy(op), slot, elements, tile))
     return fail(op, "", fault);
   return success();
@@ -293,11 +293,11 @@ LogicalResult Agent::executeSlot(Operation *operation) {
       .Case([&](tile::CopyWaitOp op) {
         for (; groups.size() > op.getPending(); groups.pop_front())
           for (const Copy &landed : groups.front())
-            instance.memory.land(accessBy(landed.op), landed);
+            workTile.memory.land(accessBy(landed.op), landed);
         return success();
       })
       .Case([&](tile::FenceAsyncOp op) {
-        instance.memory.fence(accessBy(op));
+        workTile.memory.fence(accessBy(op));
         return success();
       })
       .Default([&](Operation *op) { // tile.barrier
@@ -315,8 +315,8 @@ LogicalResult Agent::finish(Operation *terminator) {
     return fail(openGroup.front().op, "starts a copy that nothing waits for");
   if (!copiesOut.empty())
     return fail(copiesOut.front().op, "starts a copy that nothing waits for");
-  Operation *turn = nullptr;
-  if (Fault fault = instance.barriers.checkPassed(number, turn))
-    return fail(turn, "", fault);
+  Operation *pingpong = nullptr;
+  if (Fault fault = workTile.barriers.checkPassed(number, pingpong))
+    return fail(pingpong, "", fault);
   return success();
 }

@@ -75,7 +75,7 @@ void Agent::stabilize(tile::StabilizeOp op) {
   set(op->getResult(3), share(std::move(ran)));
 }
 
-/// Rows that `where` is false for are left as they are, so that a factor other than 1 there is
+/// Rescale all rows but those that `where` is false for, so that a factor other than 1 there is
 /// found by its result.
 void Agent::rescale(tile::RescaleOp op) {
   const Elements &input = *get(op.getInput()).tile, &factor = *get(op.getFactor()).tile;

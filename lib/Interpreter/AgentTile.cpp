@@ -26,17 +26,17 @@ TileRef Agent::load(Value source, ValueRange indices, ArrayRef<int64_t> dims,
   return loadTile(*get(source).memory, integers(indices), dims, shape, element);
 }
 
-/// Every agent computes the whole tile, and stores its part.
+/// Store the agent's part; every agent computes the whole tile.
 LogicalResult Agent::store(tile::StoreOp op) {
   RankedTensorType type = tileOf(op.getValue());
   const Memory &memory = *get(op.getDestination()).memory;
   SmallVector<int64_t, 4> start = integers(op.getIndices());
   Source destination(memory, start, op.getDims(), type.getShape(), op);
-  if (Fault fault = instance.memory.checkStore(destination))
+  if (Fault fault = workTile.memory.checkStore(destination))
     return fail(op, "", fault);
   std::vector<bool> owned;
-  if (instance.program.agents > 1)
-    for (uint16_t owner : instance.program.ownersOf(type, warps))
+  if (workTile.program.agents > 1)
+    for (uint16_t owner : workTile.program.ownersOf(type, warps))
       owned.push_back(owner == warp());
   storeTile(memory, start, op.getDims(), type.getShape(), type.getElementType(),
             *get(op.getValue()).tile, owned);

@@ -1,4 +1,4 @@
-//===- Barriers.cpp - what agents of one instance wait for -===//
+//===- Barriers.cpp - what agents of one work tile wait for -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -84,11 +84,11 @@ Fault Barriers::arrive(unsigned agent, Clock &clock, unsigned number, int64_t by
   return {};
 }
 
-Access Barriers::engineAccess(const Copy &copy) {
+Access Barriers::tmaAccess(const Copy &copy) {
   Barrier &barrier = barriers[copy.signal];
-  unsigned engine = agents + copy.signal;
-  barrier.running[engine] = ++barrier.landings;
-  return {engine, barrier.running, copy.op};
+  unsigned tma = agents + copy.signal;
+  barrier.running[tma] = ++barrier.landings;
+  return {tma, barrier.running, copy.op};
 }
 
 Fault Barriers::land(const Copy &copy, int64_t bytes) {
@@ -136,7 +136,7 @@ Barriers::Arrival Barriers::arriveNamed(unsigned agent, Clock &clock, int64_t id
     barrier.first = op;
     barrier.isWaitedFor = false;
     barrier.running = none();
-    barrier.done.resize(agents + engines, 0);
+    barrier.done.resize(agents + tmaClocks, 0);
   }
   if (barrier.threads != threads)
     return {{"counts " + std::to_string(threads) + " threads at " + name +
@@ -175,56 +175,57 @@ std::string Barriers::describeNamed(int64_t id) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Turns
+// Ping-pong
 //===----------------------------------------------------------------------===//
 
 unsigned Barriers::addPingpong(tile::PingpongOp op) {
-  Turn turn{op.getType().getCount()};
-  turn.clock = none();
-  turn.taken.resize(agents);
-  turns.push_back(std::move(turn));
-  return turns.size() - 1;
+  Pingpong pingpong{op.getType().getCount()};
+  pingpong.clock = none();
+  pingpong.taken.resize(agents);
+  pingpongs.push_back(std::move(pingpong));
+  return pingpongs.size() - 1;
 }
 
 bool Barriers::take(unsigned number, unsigned agent, int64_t group, Clock &clock, Operation *op,
                     Fault &fault) {
-  Turn &turn = turns[number];
-  Turn::Taken &taken = turn.taken[agent];
+  Pingpong &pingpong = pingpongs[number];
+  Pingpong::Taken &taken = pingpong.taken[agent];
   if (taken.by) {
     fault = {"takes a turn that this warp has already", taken.by, "taken here"};
     return true;
   }
-  if (turn.passed != taken.count * turn.groups + group)
+  if (pingpong.passed != taken.count * pingpong.groups + group)
     return false;
   ++taken.count;
   taken.by = op;
-  join(clock, turn.clock);
+  join(clock, pingpong.clock);
   return true;
 }
 
 Fault Barriers::pass(unsigned number, unsigned agent, Clock &clock, Operation *op) {
-  Turn &turn = turns[number];
-  Turn::Taken &taken = turn.taken[agent];
+  Pingpong &pingpong = pingpongs[number];
+  Pingpong::Taken &taken = pingpong.taken[agent];
   if (!taken.by)
     return {"passes on a turn that this warp has not taken"};
   taken.by = nullptr;
-  join(turn.clock, clock);
+  join(pingpong.clock, clock);
   ++clock[agent];
-  if (++turn.passing == tile::kWarpsOfGroup) {
-    turn.passing = 0;
-    ++turn.passed;
+  if (++pingpong.passing == tile::kWarpsOfGroup) {
+    pingpong.passing = 0;
+    ++pingpong.passed;
   }
   return {};
 }
 
-std::string Barriers::describeTurn(unsigned number) const {
-  const Turn &turn = turns[number];
-  return "its turn, which is that of warpgroup " + std::to_string(turn.passed % turn.groups);
+std::string Barriers::describePingpong(unsigned number) const {
+  const Pingpong &pingpong = pingpongs[number];
+  return "its turn, which is that of warpgroup " +
+         std::to_string(pingpong.passed % pingpong.groups);
 }
 
 Fault Barriers::checkPassed(unsigned agent, Operation *&op) const {
-  for (const Turn &turn : turns)
-    if ((op = turn.taken[agent].by))
+  for (const Pingpong &pingpong : pingpongs)
+    if ((op = pingpong.taken[agent].by))
       return {"takes a turn that is never passed on"};
   return {};
 }

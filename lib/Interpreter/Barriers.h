@@ -1,4 +1,4 @@
-//===- Barriers.h - what agents of one instance wait for -===//
+//===- Barriers.h - what agents of one work tile wait for -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Barriers in shared memory (arrivals, bytes, phases), numbered barriers and
-// turns. All of them hand on clocks: who waited knows what those who arrived
+// ping-pongs. All of them hand on clocks: who waited knows what those who arrived
 // had done, and what TMA had copied for that barrier.
 //
 //===----------------------------------------------------------------------===//
@@ -20,7 +20,7 @@ namespace mlir::fa::interpreter {
 
 class Barriers {
 public:
-  Barriers(unsigned agents, unsigned engines) : agents(agents), engines(engines) {}
+  Barriers(unsigned agents, unsigned tmaClocks) : agents(agents), tmaClocks(tmaClocks) {}
 
   //===--- in shared memory -----------------------------------------------===//
 
@@ -28,16 +28,16 @@ public:
   unsigned add(tile::BarriersOp op);
   /// Return whether the phase of a parity is complete; join what came before it.
   bool wait(unsigned barrier, bool parity, Clock &clock) const;
-  /// An arrival, with bytes that are to come. The agent's time goes on.
+  /// Arrive, with bytes that are to come. The agent's time goes on.
   Fault arrive(unsigned agent, Clock &clock, unsigned barrier, int64_t bytes, Operation *op,
                unsigned reader = 0);
-  /// When the copy lands, as an access of TMA.
-  Access engineAccess(const Copy &copy);
-  /// The bytes of a copy are there.
+  /// Return the access of TMA by which the copy lands.
+  Access tmaAccess(const Copy &copy);
+  /// Count the bytes of a copy that are there.
   Fault land(const Copy &copy, int64_t bytes);
   /// Describe what a phase lacks, for one who waits.
   std::string describe(unsigned barrier) const;
-  /// That no phase has begun and is not complete.
+  /// Check that no phase has begun and is not complete.
   Fault checkComplete(Operation *&op) const;
 
   //===--- by number ------------------------------------------------------===//
@@ -53,16 +53,16 @@ public:
   bool waitNamed(int64_t id, uint64_t completions, Clock &clock) const;
   std::string describeNamed(int64_t id) const;
 
-  //===--- turns ----------------------------------------------------------===//
+  //===--- ping-pong ------------------------------------------------------===//
 
-  /// Adds a turn that goes round warpgroups.
+  /// Add a ping-pong of warpgroups.
   unsigned addPingpong(tile::PingpongOp op);
-  /// False where it is not the warpgroup's turn.
-  bool take(unsigned turn, unsigned agent, int64_t group, Clock &clock, Operation *op,
+  /// Wait for the ping-pong; return false where another warpgroup comes first.
+  bool take(unsigned pingpong, unsigned agent, int64_t group, Clock &clock, Operation *op,
             Fault &fault);
-  Fault pass(unsigned turn, unsigned agent, Clock &clock, Operation *op);
-  std::string describeTurn(unsigned turn) const;
-  /// That the agent has no turn in the end.
+  Fault pass(unsigned pingpong, unsigned agent, Clock &clock, Operation *op);
+  std::string describePingpong(unsigned pingpong) const;
+  /// Check that the agent has handed on the ping-pong in the end.
   Fault checkPassed(unsigned agent, Operation *&op) const;
 
 private:
@@ -86,7 +86,7 @@ private:
     uint64_t completed = 0;
     Clock running, done;
   };
-  struct Turn {
+  struct Pingpong {
     int64_t groups = 1;
     /// Warpgroups that passed it on, and warps of the one that has it.
     uint64_t passed = 0;
@@ -99,13 +99,13 @@ private:
     SmallVector<Taken, 16> taken = {};
   };
 
-  Clock none() const { return Clock(agents + engines, 0); }
+  Clock none() const { return Clock(agents + tmaClocks, 0); }
   void completePhase(Barrier &barrier);
 
-  unsigned agents, engines;
+  unsigned agents, tmaClocks;
   std::vector<Barrier> barriers;
   Named named[16];
-  std::vector<Turn> turns;
+  std::vector<Pingpong> pingpongs;
 };
 
 } // namespace mlir::fa::interpreter

@@ -31,7 +31,7 @@ struct Product;
 struct Datum {
   RegionValue scalar{0};
   TileRef tile;
-  SlotRef slot; ///< `ring` also of a ring; the first of barriers; of a turn
+  SlotRef slot; ///< `ring` also of a ring; the first of barriers; of a ping-pong
   std::shared_ptr<Product> product;
   const Memory *memory = nullptr;
 };

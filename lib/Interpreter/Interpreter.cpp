@@ -101,7 +101,7 @@ static LogicalResult checkOp(Operation *op, bool byNumber) {
   return success();
 }
 
-/// Element types of views have a size in memory.
+/// Check that element types of views have a size in memory.
 static LogicalResult checkArguments(tile::FuncOp func) {
   for (Type type : func.getArgumentTypes()) {
     auto view = dyn_cast<tile::ViewType>(type);
@@ -114,7 +114,7 @@ static LogicalResult checkArguments(tile::FuncOp func) {
   return success();
 }
 
-/// The warps of roles are those of the program, and barriers are few.
+/// Check that the warps of roles are those of the program, and that barriers are few.
 static LogicalResult checkRoles(tile::FuncOp func, int64_t warps) {
   constexpr int64_t kMaxBarriers = 1024;
   int64_t barriers = 0;
@@ -223,7 +223,7 @@ static FailureOr<SmallVector<int64_t>> gridOf(tile::FuncOp func, ArrayRef<Argume
   return grid;
 }
 
-/// Views and tensor maps are bound to memory of the rank of their view.
+/// Check that views and tensor maps are bound to memory of the rank of their view.
 static LogicalResult checkMemory(tile::FuncOp func, ArrayRef<Argument> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     size_t of = i;
@@ -274,8 +274,8 @@ LogicalResult interpreter::run(tile::FuncOp func, ArrayRef<Argument> arguments,
     SmallVector<int64_t> ids(grid->size());
     for (size_t d = grid->size(); d-- > 0; linear /= (*grid)[d])
       ids[d] = linear % (*grid)[d];
-    Instance instance(program, arguments, ids, options, random.next(), opsLeft);
-    if (failed(runInstance(instance)))
+    WorkTile workTile(program, arguments, ids, options, random.next(), opsLeft);
+    if (failed(runWorkTile(workTile)))
       return failure();
   }
   return checkCounts(program, options.seed);

@@ -1,4 +1,4 @@
-//===- Scheduler.cpp - steps the agents of one instance -===//
+//===- Scheduler.cpp - steps the agents of one work tile -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,28 +20,28 @@ namespace {
 
 class Scheduler {
 public:
-  explicit Scheduler(Instance &instance) : instance(instance) {
-    for (unsigned i = 0; i < instance.program.agents; ++i)
-      agents.push_back(std::make_unique<Agent>(instance, i));
+  explicit Scheduler(WorkTile &workTile) : workTile(workTile) {
+    for (unsigned i = 0; i < workTile.program.agents; ++i)
+      agents.push_back(std::make_unique<Agent>(workTile, i));
     // Agents go on in step, or one runs far ahead of the others.
-    longest = uint64_t(1) << instance.random.below(7);
-    // Of 16 turns, those after which a copy lands.
+    longest = uint64_t(1) << workTile.random.below(7);
+    // Out of 16 steps, how many a copy lands after.
     static constexpr uint64_t kLandings[] = {0, 1, 8};
-    landings = kLandings[instance.random.below(3)];
+    landings = kLandings[workTile.random.below(3)];
   }
 
   LogicalResult run();
 
 private:
-  /// Agents that may go on; one that is blocked may when another has run.
+  /// Wake agents that may go on; one that is blocked may when another has run.
   void wakeAll();
-  LogicalResult turn();
+  LogicalResult runAgent();
   LogicalResult land();
   LogicalResult passBarrier();
   LogicalResult reportDeadlock();
   LogicalResult checkEnd();
 
-  Instance &instance;
+  WorkTile &workTile;
   std::vector<std::unique_ptr<Agent>> agents;
   SmallVector<unsigned, 32> ready;
   uint64_t longest, landings;
@@ -56,13 +56,13 @@ void Scheduler::wakeAll() {
       ready.push_back(i);
 }
 
-/// An agent goes on for some ops.
-LogicalResult Scheduler::turn() {
-  size_t choice = instance.random.below(ready.size());
+/// Let an agent go on for some ops.
+LogicalResult Scheduler::runAgent() {
+  size_t choice = workTile.random.below(ready.size());
   Agent &agent = *agents[ready[choice]];
   Agent::Step step = Agent::Step::Ran;
   bool ran = false;
-  for (uint64_t burst = 1 + instance.random.below(longest); burst > 0 && step == Agent::Step::Ran;
+  for (uint64_t burst = 1 + workTile.random.below(longest); burst > 0 && step == Agent::Step::Ran;
        --burst) {
     step = agent.step();
     ran |= step != Agent::Step::Blocked;
@@ -79,14 +79,14 @@ LogicalResult Scheduler::turn() {
   return passBarrier();
 }
 
-/// A copy of TMA arrives, any of those on their way.
+/// Let a copy of TMA arrive, any of those on their way.
 LogicalResult Scheduler::land() {
-  size_t choice = instance.random.below(instance.engine.size());
-  Copy copy = std::move(instance.engine[choice]);
-  instance.engine.erase(instance.engine.begin() + choice);
-  instance.memory.land(instance.barriers.engineAccess(copy), copy);
+  size_t choice = workTile.random.below(workTile.tmaCopies.size());
+  Copy copy = std::move(workTile.tmaCopies[choice]);
+  workTile.tmaCopies.erase(workTile.tmaCopies.begin() + choice);
+  workTile.memory.land(workTile.barriers.tmaAccess(copy), copy);
   int64_t bytes = cast<tile::CopyOp>(copy.op).getSlot().getType().sizeInBytes();
-  if (Fault fault = instance.barriers.land(copy, bytes))
+  if (Fault fault = workTile.barriers.land(copy, bytes))
     return agents[copy.agent]->fail(copy.op, "", fault);
   return success();
 }
@@ -107,7 +107,7 @@ LogicalResult Scheduler::passBarrier() {
   return success();
 }
 
-/// No agent can go on: what each of them waits for.
+/// Report what each agent waits for, since none can go on.
 LogicalResult Scheduler::reportDeadlock() {
   std::vector<std::pair<std::pair<Operation *, std::string>, SmallVector<unsigned>>> waits;
   Agent *first = nullptr;
@@ -131,23 +131,23 @@ LogicalResult Scheduler::reportDeadlock() {
 
 LogicalResult Scheduler::checkEnd() {
   Agent &agent = *agents.front();
-  if (!instance.engine.empty())
-    return agents[instance.engine.front().agent]->fail(instance.engine.front().op,
-                                                       "starts a copy that nothing waits for");
+  if (!workTile.tmaCopies.empty())
+    return agents[workTile.tmaCopies.front().agent]->fail(workTile.tmaCopies.front().op,
+                                                          "starts a copy that nothing waits for");
   Operation *op = nullptr;
-  if (Fault fault = instance.memory.checkEmpty(op))
+  if (Fault fault = workTile.memory.checkEmpty(op))
     return agent.fail(op, "", fault);
-  if (Fault fault = instance.barriers.checkComplete(op))
+  if (Fault fault = workTile.barriers.checkComplete(op))
     return agent.fail(op, "", fault);
   return success();
 }
 
 LogicalResult Scheduler::run() {
-  for (wakeAll(); !ready.empty() || !instance.engine.empty();) {
-    if (!ready.empty() && failed(turn()))
+  for (wakeAll(); !ready.empty() || !workTile.tmaCopies.empty();) {
+    if (!ready.empty() && failed(runAgent()))
       return failure();
-    bool early = landings && instance.random.below(16) < landings;
-    if (instance.engine.empty() || (!ready.empty() && !early))
+    bool early = landings && workTile.random.below(16) < landings;
+    if (workTile.tmaCopies.empty() || (!ready.empty() && !early))
       continue;
     // Nothing waits for what is still on its way in the end.
     if (llvm::all_of(agents, [](auto &agent) { return agent->hasEnded(); }))
@@ -161,4 +161,4 @@ LogicalResult Scheduler::run() {
   return checkEnd();
 }
 
-LogicalResult interpreter::runInstance(Instance &instance) { return Scheduler(instance).run(); }
+LogicalResult interpreter::runWorkTile(WorkTile &workTile) { return Scheduler(workTile).run(); }

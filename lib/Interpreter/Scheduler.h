@@ -1,4 +1,4 @@
-//===- Scheduler.h - steps the agents of one instance -===//
+//===- Scheduler.h - steps the agents of one work tile -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 namespace mlir::fa::interpreter {
 
 /// Runs all agents to their end, in an order that the work tile's seed chooses.
-LogicalResult runInstance(Instance &instance);
+LogicalResult runWorkTile(WorkTile &workTile);
 
 } // namespace mlir::fa::interpreter
 

@@ -1,4 +1,4 @@
-//===- SharedMemory.cpp - rings and slots of one instance, and who may touch them -===//
+//===- SharedMemory.cpp - rings and slots of one work tile, and who may touch them -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ unsigned SharedMemory::addRing(tile::RingOp op, unsigned readers) {
   ring.slots.resize(type.getStages());
   for (Slot &slot : ring.slots) {
     slot.data.resize(elementsOf(type.getShape()));
-    slot.lastWrite.assign(agents + engines, nullptr);
+    slot.lastWrite.assign(agents + tmaClocks, nullptr);
     slot.lastRead.assign(agents, nullptr);
     poison(ring, slot);
   }
@@ -142,7 +142,7 @@ std::string SharedMemory::writerOf(unsigned agent) const {
   return agent < agents ? nameOfWarp(agent) : "the TMA";
 }
 
-/// That all that was read and written of the elements is done.
+/// Check that all that was read and written of the elements is done.
 Fault SharedMemory::checkOverwrite(const Access &access, const Slot &slot,
                                    ArrayRef<int32_t> elements) const {
   for (const Slot::Reading &reading : slot.reading) {

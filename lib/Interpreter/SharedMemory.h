@@ -1,4 +1,4 @@
-//===- SharedMemory.h - rings and slots of one instance, and who may touch them -===//
+//===- SharedMemory.h - rings and slots of one work tile, and who may touch them -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,9 +27,9 @@ namespace mlir::fa::interpreter {
 
 class SharedMemory {
 public:
-  /// After the agents, some engines may write.
-  SharedMemory(unsigned agents, unsigned engines, Random &random)
-      : agents(agents), engines(engines), random(random) {}
+  /// Keep what agents, and after them transfers by TMA, write.
+  SharedMemory(unsigned agents, unsigned tmaClocks, Random &random)
+      : agents(agents), tmaClocks(tmaClocks), random(random) {}
 
   /// Adds an empty ring, of which each tile is got so often, by all agents of all readers; returns
   /// its number.
@@ -46,9 +46,9 @@ public:
            Operation *op);
   SlotRef get(unsigned ring, unsigned reader, unsigned agent);
   Fault release(const Access &access, const SlotRef &slot);
-  /// That every slot is empty.
+  /// Check that every slot is empty.
   Fault checkEmpty(Operation *&ringOp) const;
-  /// Why a put waits.
+  /// Say why a put waits.
   std::string describeFull(unsigned ring) const;
 
   //===--- by number ------------------------------------------------------===//
@@ -56,7 +56,7 @@ public:
   int64_t stagesOf(unsigned ring) const { return rings[ring].slots.size(); }
   Fault write(const Access &access, const SlotRef &slot, ArrayRef<int32_t> elements,
               const Elements &tile);
-  /// The elements are poison until `land`.
+  /// Start a copy: the elements are poison until `land`.
   Fault startCopy(const Access &access, Copy &copy, Source source);
   void land(const Access &access, const Copy &copy);
   /// Return what the agent wrote, and what its copies brought, is there for asynchronous readers.
@@ -64,16 +64,16 @@ public:
 
   //===--- both -----------------------------------------------------------===//
 
-  /// The tile of a slot; by number, only the elements of a range are right.
+  /// Read the tile of a slot; by number, only the elements of a range are right.
   Fault read(const Access &access, const SlotRef &slot, bool byNumber, TileRef &tile,
              ElementRange range = {});
-  /// As a ring: the agent's elements of a slot that it holds.
+  /// Fill the agent's elements of a slot that it holds, as a ring.
   Fault fill(const Access &access, const SlotRef &slot, ArrayRef<int32_t> elements,
              const Elements &tile);
-  /// A product, or a copy out, reads the elements until it was waited for.
+  /// Note that a product, or a copy out, reads the elements until it was waited for.
   void startReading(const Access &access, const SlotRef &slot, ElementRange range = {});
   void endReading(Operation *op, unsigned agent, const SlotRef &slot);
-  /// That no copy on its way reads what is stored.
+  /// Check that no copy on its way reads what is stored.
   Fault checkStore(const Source &destination) const;
 
 private:
@@ -116,7 +116,7 @@ private:
     std::vector<Operation *> puts;
     std::vector<uint64_t> putBy, gotBy;
   };
-  /// One of the agents that read a ring, as a reader of it.
+  /// Return the number of an agent as a reader of a ring.
   unsigned readingAgent(unsigned reader, unsigned agent) const { return reader * agents + agent; }
 
   Slot &at(const SlotRef &slot) { return rings[slot.ring].slots[slot.stage]; }
@@ -127,7 +127,7 @@ private:
   Fault checkOverwrite(const Access &access, const Slot &slot, ArrayRef<int32_t> elements) const;
   std::string writerOf(unsigned agent) const;
 
-  unsigned agents, engines;
+  unsigned agents, tmaClocks;
   Random &random;
   std::vector<Ring> rings;
   /// By agent: what it wrote since its last fence.

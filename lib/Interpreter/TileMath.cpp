@@ -72,7 +72,7 @@ static void fillFloats(const RegionInstruction &op, RegionValue *out, size_t cou
       out[i].f = roundToType(op.to, function(i));
 }
 
-/// The ops that kernels spend their time on, in loops of their own.
+/// Evaluate the ops that kernels spend their time on, in loops of their own.
 static bool evaluateCommon(const RegionInstruction &op, Source a, Source b, RegionValue *out,
                            size_t count) {
   switch (op.code) {
@@ -132,7 +132,7 @@ void interpreter::evaluateElementwise(const RegionInstruction &op, Operation *op
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// In order, each step rounded to the element type.
+/// Reduce in order, each step rounded to the element type.
 static TileRef reduce(tile::ReduceOp op, const Elements &input, const Elements &init) {
   ArrayRef<int64_t> shape = tileOf(op.getInput()).getShape();
   int64_t inner = elementsOf(shape.drop_front(op.getDim() + 1)), extent = shape[op.getDim()];

@@ -24,14 +24,14 @@ inline int64_t elementsOf(ArrayRef<int64_t> shape) {
   return count;
 }
 
-/// The value of a constant of tiles or scalars.
+/// Return the value of a constant of tiles or scalars.
 Datum constantDatum(Attribute attribute, Type type);
 
-/// An op of arith, math or index element by element; scalars among tiles repeat.
+/// Evaluate an op of arith, math or index element by element; scalars among tiles repeat.
 void evaluateElementwise(const RegionInstruction &instruction, Operation *op,
                          ArrayRef<const Datum *> operands, MutableArrayRef<Datum> results);
 
-/// An op of tile on values alone: reduce, broadcast, transpose, iota,
+/// Evaluate an op of tile on values alone: reduce, broadcast, transpose, iota,
 /// random_bits, convert_layout.
 Datum evaluateTileOp(Operation *op, ArrayRef<const Datum *> operands);
 
@@ -39,7 +39,7 @@ Datum evaluateTileOp(Operation *op, ArrayRef<const Datum *> operands);
 TileRef multiply(const Elements &a, const Elements &b, const Elements &acc, int64_t m, int64_t n,
                  int64_t k, bool transposeB);
 
-/// The tile of a load, copy or put.
+/// Load the tile of a load, copy or put.
 TileRef loadTile(const Memory &memory, ArrayRef<int64_t> start, ArrayRef<int64_t> dims,
                  ArrayRef<int64_t> shape, Type element);
 RegionValue loadElement(const Memory &memory, ArrayRef<int64_t> index, Type element);

@@ -63,7 +63,7 @@ static Evidence findIn(func::FuncOp function) {
   return found;
 }
 
-/// A tile.func: layouts, rings and roles come by phase schedule; a function
+/// Find the evidence of a tile.func: layouts, rings and roles come by phase schedule; a function
 /// without any tile is of both.
 static Evidence findIn(tile::FuncOp function) {
   Evidence found{"tile", function, "schedule"};
@@ -84,7 +84,7 @@ static Evidence findIn(tile::FuncOp function) {
   return found;
 }
 
-/// An llvm.func: of a GPU where it is a kernel of one or uses one.
+/// Find the evidence of an llvm.func: it is of a GPU where it is a kernel of one or uses one.
 static Evidence findIn(LLVM::LLVMFuncOp function) {
   bool gpu = function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
   function.walk(

@@ -191,7 +191,7 @@ static ArrayRef<Phase> phasesOf(const CompileOptions &options, StringRef from = 
 // Running them
 //===----------------------------------------------------------------------===//
 
-/// The index of a named phase, -1 with an error where there is none.
+/// Return the index of a named phase, -1 with an error where there is none.
 static int findPhase(ModuleOp module, ArrayRef<Phase> phases, StringRef name) {
   for (auto [i, phase] : llvm::enumerate(phases))
     if (phase.name == name)
@@ -203,6 +203,17 @@ static int findPhase(ModuleOp module, ArrayRef<Phase> phases, StringRef name) {
   InFlightDiagnostic error = module.emitError() << "unknown phase '" << name << "': expected ";
   llvm::interleaveComma(phases, error, [&](const Phase &phase) { error << phase.name; });
   return -1;
+}
+
+/// Check that the gradients to compute are names with commas between.
+static LogicalResult checkGradients(ModuleOp module, const CompileOptions &options) {
+  SmallVector<StringRef> names;
+  StringRef(options.gradients).split(names, ',');
+  if (options.gradients.empty() || !llvm::is_contained(names, ""))
+    return success();
+  return module.emitError() << "the gradients '" << options.gradients
+                            << "' have an empty name: expected names of inputs with one comma "
+                               "between, such as 'q,k'";
 }
 
 static LogicalResult dump(ModuleOp module, StringRef folder, int number, StringRef phase) {
@@ -224,6 +235,8 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
   ArrayRef<Phase> phases = phasesOf(options, from);
   if (phases.empty())
     return module.emitError() << describeUnknownTarget(options.target);
+  if (failed(checkGradients(module, options)))
+    return failure();
   SmallVector<StringRef> leftOut, optional;
   StringRef(options.leaveOut).split(leftOut, ',', -1, false);
   if (const nvptx::Target *gpu = nvptx::getTarget(options.target); gpu && !leftOut.empty())
@@ -257,7 +270,7 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
     if (failed(pm.run(module)))
       return failure();
   }
-  // Of all phases in one table, where --mlir-timing asks for it.
+  // Time all phases in one table, with --mlir-timing.
   DefaultTimingManager timing;
   applyDefaultTimingManagerCLOptions(timing);
   TimingScope whole = timing.getRootScope();

@@ -30,6 +30,9 @@ static LogicalResult verifyName(SymbolOpInterface symbol) {
   auto isLetter = [](char c) { return llvm::isAlpha(c) || c == '_' || c == '$'; };
   bool plain = !name.empty() && isLetter(name.front()) &&
                llvm::all_of(name, [&](char c) { return isLetter(c) || llvm::isDigit(c); });
+  if (name.empty())
+    return symbol->emitError("the name of a kernel is empty: expected letters, digits, _ and $, "
+                             "beginning with no digit; give it a name, such as @attention");
   if (!plain)
     return symbol->emitError() << "the name " << FlatSymbolRefAttr::get(symbol->getContext(), name)
                                << " cannot be that of a kernel: expected letters, digits, _ and "

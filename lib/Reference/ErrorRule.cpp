@@ -17,12 +17,12 @@ static std::string wrongElement(int64_t i, double got, double expected) {
   return llvm::formatv("element {0}: got {1}, expected {2}", i, got, expected).str();
 }
 
-/// Where one of two numbers is not finite, both must be the same.
+/// Return whether two numbers are the same, as they must be where one is not finite.
 static bool isSame(double got, double expected) {
   return std::isnan(expected) ? std::isnan(got) : got == expected;
 }
 
-/// Sizes that disagree; `what` names the result.
+/// Check that sizes agree; `what` names the result.
 static bool checkSizes(Judgement &judgement, const char *what, int64_t got, size_t reference,
                        size_t low) {
   if (got == static_cast<int64_t>(reference) && reference == low)

@@ -40,7 +40,7 @@ llvm::Expected<AttentionInputs> fa::bindArguments(AttentionOp op,
   return inputs;
 }
 
-/// A tensor is what an operand's type says.
+/// Check that a tensor is what an operand's type says.
 static llvm::Error checkInput(const HostTensor &tensor, Type type) {
   auto shaped = dyn_cast<RankedTensorType>(type);
   Type element = shaped ? shaped.getElementType() : type;

@@ -67,7 +67,7 @@ uint64_t fa::compareIntegers(int32_t predicate, uint64_t a, uint64_t b, unsigned
   llvm_unreachable("unknown predicate");
 }
 
-/// Ops on integers of one width; the caller truncates the result to it.
+/// Evaluate an op on integers of one width; the caller truncates the result to it.
 uint64_t fa::evaluateInteger(RegionCode code, uint64_t a, uint64_t b, unsigned width,
                              uint64_t &second) {
   int64_t x = signExtend(a, width), y = signExtend(b, width);

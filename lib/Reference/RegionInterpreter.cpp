@@ -150,7 +150,7 @@ static std::optional<RegionCode> codeOf(StringRef name) {
   return it == codes.end() ? std::nullopt : std::optional(it->second);
 }
 
-/// An integer constant of any of the three ops, or a float one.
+/// Return an integer constant of any of the three ops, or a float one.
 Attribute fa::constantOf(Operation *op) {
   if (isa<arith::ConstantOp, index::ConstantOp, index::BoolConstantOp>(op))
     return op->getAttr("value");
@@ -261,7 +261,7 @@ struct fa::RegionCompiler {
   int32_t nextSlot = 0;
   llvm::DenseMap<Value, int32_t> slots;
 
-  /// Constants have slots of their own, set once for all runs.
+  /// Give constants slots of their own, set once for all runs.
   void addConstants(Region &region) {
     region.walk([&](Operation *op) {
       Attribute attribute = constantOf(op);
@@ -280,7 +280,7 @@ struct fa::RegionCompiler {
         addOp(&op);
   }
 
-  /// Every op is total, so both arms run, and selects choose.
+  /// Run both arms, since every op is total, and let selects choose.
   void addIf(scf::IfOp op) {
     addBlock(*op.thenBlock());
     if (op.elseBlock())

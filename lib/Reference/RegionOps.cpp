@@ -23,7 +23,7 @@ using namespace mlir::fa;
 // Floats
 //===----------------------------------------------------------------------===//
 
-/// The larger where `sign` is 1, the smaller where it is -1; -0 is below 0.
+/// Return the larger where `sign` is 1, the smaller where it is -1; -0 is below 0.
 static double extremum(double a, double b, double sign) {
   if (a == b)
     return (sign > 0) == std::signbit(a) ? b : a;
@@ -158,7 +158,7 @@ static double evaluateFloat(const RegionInstruction &op, double a, double b, dou
   }
 }
 
-/// To an integer, saturating; NaN gives 0.
+/// Convert to an integer, saturating; NaN gives 0.
 static uint64_t toInteger(double value, double least, double limit, uint64_t lowest,
                           uint64_t highest, bool isSigned) {
   if (std::isnan(value))

@@ -110,7 +110,7 @@ llvm::Error ShapeResolver::bind(const AttentionSizes &given) {
   return llvm::Error::success();
 }
 
-/// The names of an argument's sizes: as written, else by its rank.
+/// Return the names of an argument's sizes: as written, else by its rank.
 llvm::Expected<SmallVector<StringRef>> ShapeResolver::namesOf(unsigned argument,
                                                               RankedTensorType type) {
   BlockArgument value = entry.getArgument(argument);
@@ -253,7 +253,7 @@ static void fillNormal(HostTensor &tensor, const Random &random) {
   runOnThreads(2, [&](int64_t half) { half ? fill(blocks / 2, blocks) : fill(0, blocks / 2); });
 }
 
-/// The largest value of an integer dtype.
+/// Return the largest value of an integer dtype.
 static int64_t largest(DType dtype) {
   if (dtype == DType::Bool)
     return 1;

@@ -153,7 +153,7 @@ llvm::Error Reader::readMetadata(const llvm::json::Value &value, Safetensors &re
   return llvm::Error::success();
 }
 
-/// A JSON integer >= 0.
+/// Return a JSON integer >= 0.
 static std::optional<uint64_t> naturalOf(const llvm::json::Value &value) {
   std::optional<int64_t> number = value.getAsInteger();
   if (!number || *number < 0)

@@ -23,11 +23,11 @@ public:
           KernelCost &cost)
       : arguments(arguments), shapes(shapes), scheme(scheme), cost(cost) {}
 
-  /// False once more ops have been run than are reasonable.
-  bool run(tile::FuncOp function, ArrayRef<int64_t> instance) {
+  /// Count; return false once more ops have been run than are reasonable.
+  bool run(tile::FuncOp function, ArrayRef<int64_t> workTile) {
     numbers.clear();
     unsigned first = function.getNumLaunchArguments();
-    for (auto [i, number] : llvm::enumerate(instance))
+    for (auto [i, number] : llvm::enumerate(workTile))
       numbers[function.getBody().getArgument(first + i)] = number;
     runBlock(function.getBody().front());
     return opsLeft > 0;
@@ -53,7 +53,7 @@ private:
   void runOp(Operation *op);
   void runLoop(scf::ForOp loop);
   void runIf(scf::IfOp branch);
-  /// The results of `op` are what `terminator` yields.
+  /// Make what `terminator` yields the results of `op`.
   void yield(Operation *op, Operation *terminator) {
     SmallVector<Number> yielded =
         llvm::map_to_vector(terminator->getOperands(), [&](Value value) { return get(value); });
@@ -115,45 +115,10 @@ std::optional<int64_t> Counter::compute(Operation *op) {
     APInt a(64, *x, true), b(64, *y, true);
     return arith::applyCmpPredicate(compare.getPredicate(), a, b);
   }
-  int64_t result;
-  if (isa<arith::AddIOp>(op))
-    return llvm::AddOverflow(*x, *y, result) ? std::nullopt : Number(result);
-  if (isa<arith::SubIOp>(op))
-    return llvm::SubOverflow(*x, *y, result) ? std::nullopt : Number(result);
-  if (isa<arith::MulIOp>(op))
-    return llvm::MulOverflow(*x, *y, result) ? std::nullopt : Number(result);
-  if (isa<arith::MaxSIOp>(op))
-    return std::max(*x, *y);
-  if (isa<arith::MinSIOp>(op))
-    return std::min(*x, *y);
-  if (isa<arith::AndIOp>(op))
-    return *x & *y;
-  if (isa<arith::OrIOp>(op))
-    return *x | *y;
-  if (isa<arith::XOrIOp>(op))
-    return *x ^ *y;
-  if (*y <= 0)
-    return std::nullopt;
-  if (isa<arith::FloorDivSIOp>(op))
-    return llvm::divideFloorSigned(*x, *y);
-  if (isa<arith::CeilDivSIOp>(op))
-    return llvm::divideCeilSigned(*x, *y);
-  if (isa<arith::DivSIOp>(op))
-    return *x / *y;
-  if (isa<arith::RemSIOp>(op))
-    return *x % *y;
-  if (*x < 0)
-    return std::nullopt;
-  if (isa<arith::DivUIOp>(op))
-    return *x / *y;
-  if (isa<arith::CeilDivUIOp>(op))
-    return llvm::divideCeil(*x, *y);
-  if (isa<arith::RemUIOp>(op))
-    return *x % *y;
-  return std::nullopt;
+  return region::evaluate(op, *x, *y);
 }
 
-/// The count that a product of such operands belongs to.
+/// Return the count that a product of such operands belongs to.
 static double &productsOf(KernelCost &cost, RankedTensorType a, tile::Precision precision) {
   if (a.getElementTypeBitWidth() <= 16)
     return cost.products16;
@@ -277,7 +242,7 @@ void Counter::runOp(Operation *op) {
 }
 
 KernelCost &KernelCost::operator+=(const KernelCost &other) {
-  instances += other.instances;
+  workTiles += other.workTiles;
   products16 += other.products16;
   productsTF32 += other.productsTF32;
   productsTF32x3 += other.productsTF32x3;
@@ -298,33 +263,33 @@ llvm::Expected<KernelCost> fa::countKernel(tile::FuncOp function, const Manifest
   if (!extents)
     return extents.takeError();
   KernelCost cost;
-  int64_t instances = 1;
+  int64_t workTiles = 1;
   for (int64_t extent : *extents)
-    if (llvm::MulOverflow(instances, extent, instances))
+    if (llvm::MulOverflow(workTiles, extent, workTiles))
       return llvm::createStringError("the number of work tiles of kernel '" + kernel.name +
                                      "' overflows; choose smaller sizes");
-  if (instances == 0)
+  if (workTiles == 0)
     return cost;
   constexpr int64_t mostSamples = 512;
-  int64_t samples = std::min(instances, mostSamples);
+  int64_t samples = std::min(workTiles, mostSamples);
   Counter counter(kernel.arguments, shapes, scheme, cost);
   for (int64_t sample = 0; sample < samples; ++sample) {
     // In the middle of its share, so that ends do not count twice. Where that lies between two
     // work tiles, one sample takes the first and the next one the second.
-    __int128 twice = (__int128(2) * sample + 1) * instances - samples, step = 2 * samples;
+    __int128 twice = (__int128(2) * sample + 1) * workTiles - samples, step = 2 * samples;
     auto number = static_cast<int64_t>((twice + (sample % 2 ? step - 1 : 0)) / step);
-    SmallVector<int64_t> instance(extents->size());
+    SmallVector<int64_t> workTile(extents->size());
     for (size_t d = extents->size(); d-- > 0; number /= (*extents)[d])
-      instance[d] = number % (*extents)[d];
-    if (!counter.run(function, instance))
+      workTile[d] = number % (*extents)[d];
+    if (!counter.run(function, workTile))
       return llvm::createStringError("the loops of kernel '" + kernel.name +
                                      "' are too long to count; choose smaller sizes");
   }
-  double scale = double(instances) / samples;
+  double scale = double(workTiles) / samples;
   for (double *part :
        {&cost.products16, &cost.productsTF32, &cost.productsTF32x3, &cost.productsIEEE,
         &cost.special, &cost.arithmetic, &cost.operandBytes, &cost.loaded, &cost.stored})
     *part *= scale;
-  cost.instances = instances;
+  cost.workTiles = workTiles;
   return cost;
 }

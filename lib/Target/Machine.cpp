@@ -80,7 +80,7 @@ KernelTime fa::estimateTime(const KernelCost &cost, const ProductScheme &scheme,
   double softmax = std::hypot(time.special, time.arithmetic);
   double together = async ? std::hypot(std::max(time.tensorCores, time.sharedMemory), softmax)
                           : std::hypot(time.tensorCores + softmax, time.sharedMemory);
-  if (double waves = cost.instances / machine.multiprocessors; waves >= 1)
+  if (double waves = cost.workTiles / machine.multiprocessors; waves >= 1)
     together *= 1 + (std::ceil(waves) - waves) / (2 * waves);
   else if (waves > 0)
     together /= waves;

@@ -105,7 +105,7 @@ struct NamedSize {
 
 } // namespace
 
-/// They are few: looking at each takes less time than a table.
+/// Find a size by name. They are few: looking at each takes less time than a table.
 static const NamedSize *findSize(ArrayRef<NamedSize> named, StringRef name) {
   auto found = llvm::find_if(named, [&](const NamedSize &known) { return known.name == name; });
   return found == named.end() ? nullptr : found;

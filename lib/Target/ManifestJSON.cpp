@@ -177,13 +177,13 @@ private:
     if (problem.empty())
       problem = (node.path + " " + message).str();
   }
-  /// A member of an object; null, with an error unless it may be absent.
+  /// Return a member of an object; null, with an error unless it may be absent.
   Node member(const Node &node, StringRef name, bool optional = false);
-  /// The elements of an array of `least` to `most`.
+  /// Return the elements of an array of `least` to `most`.
   std::vector<Node> elements(const Node &node, int64_t least, int64_t most);
   int64_t integer(const Node &node, int64_t least, int64_t most);
   std::string name(const Node &node, bool empty = false);
-  /// The index of a string in a list of choices.
+  /// Return the index of a string in a list of choices.
   unsigned choice(const Node &node, ArrayRef<StringRef> choices);
   /// [argument, dimension], `skip` elements in.
   std::pair<unsigned, unsigned> place(const Node &node, const Manifest &entry, unsigned skip = 0);

@@ -42,8 +42,8 @@ SizeExpr SizeExpr::fromAffine(AffineExpr expr, ArrayRef<std::pair<unsigned, unsi
                 fromAffine(operation.getRHS(), symbols));
 }
 
-/// The index of the entry's argument that argument `i` of a kernel is bound to,
-/// added where it is new.
+/// Bind argument `i` of a kernel to the entry's argument of its name, added where it is new, and
+/// return that one's index.
 static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigned i) {
   using tile::TileDialect;
   auto name = kernel.getArgAttrOfType<StringAttr>(i, TileDialect::kNameAttr);
@@ -91,7 +91,7 @@ static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigne
   return static_cast<unsigned>(manifest.arguments.size() - 1);
 }
 
-/// The parameter that argument `i` of a kernel, a tensor map of the entry's
+/// Return the parameter that argument `i` of a kernel, a tensor map of the entry's
 /// argument `of`, becomes.
 static FailureOr<ManifestParameter> makeTensorMap(const Manifest &manifest, tile::FuncOp kernel,
                                                   unsigned i, tile::TensorMapType map,

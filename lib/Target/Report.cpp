@@ -63,7 +63,7 @@ FailureOr<LaunchShapes> fa::shapesAt(ModuleOp module, const Manifest &manifest,
   return std::move(*shapes);
 }
 
-/// The bytes of every argument, 0 for scalars, and at the end of all of them.
+/// Return the bytes of every argument, 0 for scalars, and at the end of all of them.
 static llvm::Expected<std::vector<int64_t>> bytesAt(const Manifest &manifest,
                                                     const LaunchShapes &shapes) {
   std::vector<int64_t> all;
@@ -104,7 +104,7 @@ static int order(int64_t once, int64_t twice) {
   return once == 0 ? 0 : static_cast<int>(std::lround(std::log2(double(twice) / double(once))));
 }
 
-/// The bytes of every buffer, and how they grow.
+/// Return the bytes of every buffer, and how they grow.
 static FailureOr<MemoryFacts> findMemory(ModuleOp module, const Manifest &manifest, Problem problem,
                                          const LaunchShapes &shapes) {
   auto once = bytesAt(manifest, shapes);
@@ -142,7 +142,7 @@ static FailureOr<MemoryFacts> findMemory(ModuleOp module, const Manifest &manife
   return std::move(memory);
 }
 
-/// The shapes of the tiles that a kernel multiplies.
+/// Collect the shapes of the tiles that a kernel multiplies.
 static void findTiles(tile::FuncOp kernel, std::vector<TileFacts> &tiles) {
   auto print = [](Type type) {
     std::string text;
@@ -256,7 +256,7 @@ int64_t ScheduleDetails::stages() const {
   return most;
 }
 
-// Of compute capability 8.0 to 9.0: 2,048 threads, 65,536 registers, and 1 KiB of
+// An SM of compute capability 8.0 to 9.0 has 2,048 threads, 65,536 registers, and 1 KiB of
 // shared memory more than one block can have.
 static constexpr int64_t kThreads = 2048, kWarp = 32;
 

@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace mlir::fa;
 namespace json = llvm::json;
 
-/// Null where there is none.
+/// Return null where there is none.
 template <typename T> static json::Value orNull(const std::optional<T> &value) {
   return value ? json::Value(*value) : json::Value(nullptr);
 }
@@ -79,7 +79,7 @@ static json::Value toJSON(const CostFacts &cost, StringRef device) {
                            {"hbm", time.memory},
                            {"estimate", time.estimate}};
   return json::Object{
-      {"instances", work.instances},
+      {"work_tiles", work.workTiles},
       {"visited_flops", work.products()},
       {"visible_flops", orNull(cost.visible)},
       {"flops", cost.flops()},

@@ -128,6 +128,8 @@ LogicalResult fa::checkCompilerOptions() {
   for (StringRef name : {"gradients", "dlse"})
     if (given(name) && !options->backward)
       return failure(fail("--" + name + " is for gradients; add --backward, or leave it out"));
+  if (options->gradients.getNumOccurrences() && options->gradients.empty())
+    return failure(fail("--gradients is empty; give it names of inputs, or leave it out for all"));
   // Gradients are those of fa.attention, which is gone where a later phase begins.
   if (StringRef from = options->compileFrom; options->backward && !from.empty() && from != "input")
     return failure(fail("--backward adds entries to a module at phase input, and this one is said "
@@ -209,7 +211,7 @@ static LogicalResult emitGPUCode(ModuleOp module, const nvptx::Target &target, S
   return success();
 }
 
-/// A file that the runtime launches without a compiler: every variant, as PTX.
+/// Emit a file that the runtime launches without a compiler: every variant, as PTX.
 static LogicalResult emitArtifact(ModuleOp module, const CompileOptions &compile, raw_ostream &os) {
   FailureOr<cuda::Program> program = cuda::compile(module, compile);
   if (failed(program))

@@ -20,9 +20,9 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-/// The operations of the pairs that masks let through, before the phases run. A backward computes
-/// the products of query and key and of dO and value, and one for each gradient of query, key,
-/// value.
+/// Count the operations of the pairs that masks let through, before the phases run. A backward
+/// computes the products of query and key and of dO and value, and one for each gradient of query,
+/// key, value.
 static void countVisible(ModuleOp module, const Problem &problem, const CompileOptions &compile,
                          ReportOptions &report) {
   SmallVector<StringRef> wanted;
@@ -51,7 +51,7 @@ static void countVisible(ModuleOp module, const Problem &problem, const CompileO
   });
 }
 
-/// Roles, rings and shared memory of a kernel of phase schedule.
+/// Describe roles, rings and shared memory of a kernel of phase schedule.
 static ScheduleDetails describe(tile::FuncOp kernel) {
   ScheduleDetails details;
   auto number = [&](StringRef name) {
@@ -122,7 +122,7 @@ static LogicalResult readPtxas(ModuleOp module, const CompileOptions &compile,
   return success();
 }
 
-/// The schedule of every kernel, and its registers.
+/// Read the schedule of every kernel, and its registers.
 static LogicalResult readSchedule(ModuleOp module, const CompileOptions &compile,
                                   const EmitReportOptions &options, ReportOptions &report) {
   bool counted = true;
@@ -160,7 +160,7 @@ static FailureOr<bool> holdsGuards(ModuleOp module, const Problem &problem) {
   return true;
 }
 
-/// The variant of the program that a launch takes, and what compiles it.
+/// Return the variant of the program that a launch takes, and what compiles it.
 static ReportVariant chooseVariant(ModuleOp module, const EmitReportOptions &options,
                                    const std::optional<Problem> &problem, CompileOptions &compile) {
   if (!compile.aligned)

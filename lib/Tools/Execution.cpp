@@ -45,7 +45,7 @@ static std::optional<fa_dtype> toC(DType dtype) {
   return std::nullopt;
 }
 
-/// The device that a compilation is for.
+/// Return the device that a compilation is for.
 static std::string deviceOf(const fa_compile_options &options) {
   if (options.device)
     return options.device;

@@ -45,7 +45,7 @@ llvm::Error Interpretation::takeMessages(const char *otherwise) {
 
 llvm::StringRef fa::getInterpreterTarget() { return getPhases("sm_80").empty() ? "cpu" : "sm_80"; }
 
-/// The last phase of a target at the tile level.
+/// Return the last phase of a target at the tile level.
 static llvm::StringRef getLastTilePhase(llvm::StringRef target) {
   llvm::StringRef last;
   for (const Phase &phase : getPhases(target))
@@ -160,7 +160,7 @@ private:
 
 } // namespace
 
-/// The tensor of a name; an error names those that there are.
+/// Return the tensor of a name; an error names those that there are.
 static llvm::Expected<const HostTensor *> find(const std::vector<HostTensor> &tensors,
                                                const std::string &name) {
   std::string names;
@@ -173,7 +173,7 @@ static llvm::Expected<const HostTensor *> find(const std::vector<HostTensor> &te
                                  (names.empty() ? "none" : names));
 }
 
-/// The shapes of all arguments, checked and completed; scalars of inputs.
+/// Resolve the shapes of all arguments, checked and completed, and find the inputs given for them.
 static llvm::Error
 resolveShapes(const Manifest &manifest, const std::vector<HostTensor> &inputs,
               const std::vector<std::pair<std::string, std::vector<int64_t>>> &outputShapes,
@@ -232,7 +232,7 @@ static bool guardsHold(const Manifest &manifest,
   return true;
 }
 
-/// The bits of a scalar argument, as values have them.
+/// Return the bits of a scalar argument, as values have them.
 static RegionValue scalarOf(const HostTensor &tensor) {
   RegionValue value;
   if (isFloat(tensor.dtype))

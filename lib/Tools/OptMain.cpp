@@ -13,6 +13,7 @@
 #include "fa/Tools/Tools.h"
 #include "fa/fa_c.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
@@ -20,7 +21,15 @@
 
 using namespace mlir;
 
-/// mlir-opt, on a text that its parser can take.
+/// Return whether passes are to run, by name or as a pipeline.
+static bool hasPasses() {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  PassManager passes(&context);
+  return failed(MlirOptMainConfig::createFromCLOptions().setupPassPipeline(passes)) ||
+         !passes.empty();
+}
+
+/// Run mlir-opt, on a text that its parser can take.
 static LogicalResult runPasses(int argc, char **argv, StringRef input, StringRef output,
                                DialectRegistry &registry) {
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
@@ -118,6 +127,11 @@ int fa_opt_main(int argc, char **argv) {
   }
   if (fa::isCompilerRun())
     return fa::runCompiler(input, output, registry, filter);
+  if (!filter.empty() && !hasPasses()) {
+    llvm::errs() << "fa-opt: --remarks says what passes decide, and none is to run; add --target, "
+                    "or a pass such as --fa-analyze-mask\n";
+    return 1;
+  }
   // Passes alone are mlir-opt's, which has a switch of its own.
   if (!filter.empty())
     llvm::cl::getRegisteredOptions()["remarks-filter"]->addOccurrence(0, "remarks-filter", filter);

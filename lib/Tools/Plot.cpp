@@ -13,7 +13,7 @@
 
 using namespace mlir::fa;
 
-// Of the picture, and of what is inside its axes.
+// Sizes of the picture, and of what is inside its axes.
 static constexpr int kWidth = 720, kHeight = 460, kLeft = 80, kRight = 690, kTop = 50,
                      kBottom = 400;
 

@@ -123,7 +123,7 @@ static std::string nameOfText(const Options &options) {
   return options.program == "-" ? "<stdin>" : options.program.getValue();
 }
 
-/// Where words go: they do not mix with the bytes of --out=-.
+/// Return the stream of words: they do not mix with the bytes of --out=-.
 static llvm::raw_ostream &getLog(const Options &options) {
   return options.out == "-" ? llvm::errs() : llvm::outs();
 }
@@ -167,7 +167,7 @@ static llvm::Expected<std::vector<HostTensor>> readInputs(const Options &options
   return inputs;
 }
 
-/// The inputs: from the file, or drawn.
+/// Return the inputs, from the file or drawn.
 static llvm::Expected<std::vector<HostTensor>> getInputs(const Options &options, Checker &checker) {
   auto entry = checker.getAttention()->getParentOfType<func::FuncOp>();
   if (options.in.empty() == options.shape.empty())
@@ -259,7 +259,7 @@ static void printOutputs(llvm::raw_ostream &os, Checker &checker, bool backward,
   os << "\n";
 }
 
-/// Where a program on a GPU runs, and what its kernels take.
+/// Print where a program on a GPU runs, and what its kernels take.
 static void printDevice(llvm::raw_ostream &os, const fa_program *program) {
   if (fa_program_num_kernels(program) == 0)
     return;
@@ -312,7 +312,7 @@ static llvm::Expected<bool> finish(const Options &options, Checker &checker, con
   return passed;
 }
 
-/// The options as the passes take them.
+/// Return the options as the passes take them.
 static CompileOptions compileOptions(const Options &options, llvm::StringRef target) {
   CompileOptions compile;
   compile.target = target.str();
@@ -335,7 +335,7 @@ static llvm::StringRef interpretedTarget(const Options &options) {
   return options.target.empty() ? getInterpreterTarget() : StringRef(options.target);
 }
 
-/// The outputs by the interpreter, at the phase asked for.
+/// Compute the outputs by the interpreter, at the phase asked for.
 static llvm::Expected<std::vector<HostTensor>> interpret(const Options &options,
                                                          llvm::StringRef text, Checker &checker,
                                                          const Work &work, HeadLayout layout) {
@@ -425,7 +425,7 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
                                    static_cast<const cl::Option *>(&options.interpProgram)})
     if (option->getNumOccurrences() && options.device != "interp")
       return error("--" + option->ArgStr + " is for the interpreter; add --device=interp");
-  for (const cl::opt<std::string> *option : {&options.target, &options.out})
+  for (const cl::opt<std::string> *option : {&options.target, &options.out, &options.gradients})
     if (option->getNumOccurrences() && option->empty())
       return error("--" + option->ArgStr + " is empty; give it a value, or leave it out");
   for (const cl::Option *option : {static_cast<const cl::Option *>(&options.gradients),
@@ -617,7 +617,7 @@ static void printWithSource(llvm::raw_ostream &os, llvm::StringRef message, llvm
         row > lines.size() || column < 1 || column > lines[row - 1].size() + 1)
       continue;
     llvm::StringRef source = lines[row - 1];
-    // Of a longer one nobody finds the place.
+    // In a longer one nobody finds the place.
     constexpr size_t kMostColumns = 500;
     if (source.size() > kMostColumns)
       continue;
@@ -634,7 +634,7 @@ int fa_run_main(int argc, char **argv) {
   registerVersion();
   if (!parseCommandLine(argc, argv, "fa-run: runs, checks and times a program of attention\n"))
     return 1;
-  // Of the program, for errors that tell a place in it.
+  // The text of the program, for errors that tell a place in it.
   std::string source;
   llvm::Expected<bool> passed = false;
   llvm::cantFail(passed.takeError());

@@ -60,7 +60,7 @@ static llvm::Expected<Entry> parseEntry(const RunFacts &facts) {
   return entry;
 }
 
-/// The report as text, or as JSON. `chosen` gets what compiles the variant of it.
+/// Return the report as text, or as JSON. `chosen` gets what compiles the variant of it.
 static llvm::Expected<std::string> makeReport(const RunFacts &facts, bool json,
                                               CompileOptions *chosen = nullptr) {
   auto entry = parseEntry(facts);

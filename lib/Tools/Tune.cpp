@@ -54,7 +54,7 @@ static std::string optionsFor(const Choices &choices) {
   return text;
 }
 
-/// The tiles to try.
+/// Return the tiles to try.
 static std::vector<Choices> tilesFor(llvm::StringRef target) {
   std::vector<Choices> all;
   auto add = [&](int rows, int warps, std::initializer_list<int> keys) {
@@ -99,7 +99,7 @@ static std::vector<Choices> schedulesFor(llvm::StringRef target, const Choices &
   return all;
 }
 
-/// How far apart the outputs of two right programs may be, in parts of the largest
+/// Return how far apart the outputs of two right programs may be, in parts of the largest
 /// element: some roundings of the coarsest type that takes part.
 static double allowedDifference(const std::vector<HostTensor> &inputs) {
   double epsilon = 0x1p-16;
@@ -150,7 +150,7 @@ public:
   llvm::Expected<Choices> run();
 
 private:
-  /// The median of a launch; an error where there is none. Outputs may be null.
+  /// Return the median of a launch; an error where there is none. Outputs may be null.
   llvm::Expected<double> time(const Choices &choices, int launches,
                               std::vector<HostTensor> *outputs);
   llvm::Error measure(const Choices &choices);

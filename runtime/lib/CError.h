@@ -24,7 +24,7 @@ inline fa_error *makeError(std::string message) {
   return new fa_error{std::move(message)};
 }
 
-/// Null for success.
+/// Make an error; null for success.
 inline fa_error *makeError(llvm::Error error) {
   return error ? makeError(llvm::toString(std::move(error))) : nullptr;
 }

@@ -29,7 +29,7 @@ Argument Argument::tensor(void *data, llvm::ArrayRef<int64_t> sizes,
 Executor::Executor() = default;
 Executor::~Executor() = default;
 
-/// All that kernels may call: what LLVM itself introduces. Nothing is looked
+/// Define all that kernels may call: what LLVM itself introduces. Nothing is looked
 /// up in the process.
 static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
   llvm::orc::SymbolMap symbols;

@@ -27,7 +27,7 @@ struct Driver {
   /// The CUDA that the driver supports: 12040 is 12.4.
   int version = 0;
 
-  /// The driver of the machine, opened and initialized at the first call:
+  /// Return the driver of the machine, opened and initialized at the first call:
   /// libcuda.so.1, or what FA_LIBCUDA names. Fails alike ever after.
   static llvm::Expected<const Driver *> get();
   /// Opens one library; it is never closed, as drivers start threads.

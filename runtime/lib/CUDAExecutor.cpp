@@ -112,7 +112,7 @@ struct Executor::Image {
   CUlibrary library = nullptr;
   std::vector<char> log = std::vector<char>(8192);
 
-  /// The log as part of a one-line error.
+  /// Return the log as part of a one-line error.
   std::string logText() const {
     llvm::SmallVector<llvm::StringRef> lines;
     llvm::StringRef(log.data(), strnlen(log.data(), log.size())).split(lines, '\n');
@@ -188,7 +188,7 @@ llvm::Error Executor::loadKernels(Variant &variant, const Image &image,
   return llvm::Error::success();
 }
 
-/// Why a device or its driver has too little for a variant; empty where it has
+/// Return why a device or its driver has too little for a variant; empty where it has
 /// enough.
 static std::string lacking(const Device &device, const ManifestVariant &variant) {
   for (const ManifestKernel &kernel : variant.kernels)

@@ -146,7 +146,7 @@ public:
   llvm::Error wait() const;
   /// Seconds that the driver took to load the first variant, which compiles PTX.
   double loadSeconds() const { return seconds; }
-  /// Why the device cannot run a variant; empty where it can. Waits for it.
+  /// Return why the device cannot run a variant; empty where it can. Waits for it.
   std::string getProblem(size_t variant) const;
   /// Return those of every kernel, variant by variant. Waits for all.
   llvm::ArrayRef<KernelFacts> getKernels() const {

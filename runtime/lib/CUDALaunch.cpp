@@ -131,7 +131,7 @@ bool Executor::fits(const Manifest &entry, size_t index, const BoundArguments &b
 // Launching
 //===----------------------------------------------------------------------===//
 
-/// The blocks of a launch: the product of the grid's extents, or as many of them
+/// Count the blocks of a launch: the product of the grid's extents, or as many of them
 /// as the device's SMs are to have.
 static llvm::Expected<unsigned> countBlocks(const Manifest &entry, const ManifestKernel &kernel,
                                             const LaunchShapes &shapes, int multiprocessors) {
@@ -154,7 +154,7 @@ static llvm::Expected<unsigned> countBlocks(const Manifest &entry, const Manifes
   return static_cast<unsigned>(blocks);
 }
 
-/// One parameter as its bits, the low ones of 64.
+/// Return one parameter as its bits, the low ones of 64.
 static uint64_t valueOf(const ManifestParameter &parameter,
                         llvm::ArrayRef<BoundArgument> arguments) {
   const BoundArgument &argument = arguments[parameter.argument];

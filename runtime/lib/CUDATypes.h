@@ -57,7 +57,7 @@ enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
 };
 
-/// How the TMA (TMA) sees a tensor; made by the driver, read by nobody.
+/// Describe how the TMA sees a tensor; made by the driver, read by nobody.
 struct alignas(64) CUtensorMap {
   uint64_t opaque[16];
 };

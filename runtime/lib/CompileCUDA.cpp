@@ -36,7 +36,7 @@ const nvptx::Target *cuda::chooseTarget(int major, int minor, int driverVersion)
   return best;
 }
 
-/// The phase that the module is at: programs on tiles are compiled as they are.
+/// Return the phase that the module is at: programs on tiles are compiled as they are.
 static StringRef phaseOf(ModuleOp module) {
   return module.getOps<tile::FuncOp>().empty() ? "" : "tile";
 }
@@ -67,7 +67,7 @@ static FailureOr<std::string> finishVariant(ModuleOp module, const nvptx::Target
   return nvptx::translateToPTX(module, target);
 }
 
-/// The module is consumed.
+/// Compile a variant; the module is consumed.
 static FailureOr<Variant> compileVariant(ModuleOp module, const nvptx::Target &target,
                                          const CompileOptions &options) {
   FailureOr<std::vector<Manifest>> entries = scheduleVariant(module, options);

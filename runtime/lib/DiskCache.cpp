@@ -136,7 +136,7 @@ static bool makeFolders(const std::string &path) {
   }
 }
 
-/// All of a regular file that is ours; nothing where that fails.
+/// Read all of a regular file that is ours; nothing where that fails.
 static std::optional<std::string> readFile(const std::string &path) {
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0)
@@ -258,7 +258,7 @@ static bool isOurs(std::string_view name, bool unfinished) {
                     : rest.empty();
 }
 
-/// The entries of a folder, or those that are being written.
+/// Return the entries of a folder, or those that are being written.
 static std::vector<File> listFiles(const std::string &folder, bool unfinished) {
   std::vector<File> files;
   DIR *directory = opendir(folder.c_str());
@@ -307,7 +307,7 @@ void DiskCache::trim() const {
   }
 }
 
-/// Why nothing can be kept in a folder, as far as that shows without trying; `exists` is
+/// Return why nothing can be kept in a folder, as far as that shows without trying; `exists` is
 /// false where it is yet to be made.
 static std::string findFolderProblem(const std::string &folder, bool &exists) {
   exists = true;

@@ -28,7 +28,7 @@ namespace mlir::fa {
 
 class DiskCache {
 public:
-  /// The folder of `$FA_CACHE_DIR` (empty: none), else `$XDG_CACHE_HOME/fa-mlir`,
+  /// Return the folder of `$FA_CACHE_DIR` (empty: none), else `$XDG_CACHE_HOME/fa-mlir`,
   /// else `$HOME/.cache/fa-mlir`; at most `$FA_CACHE_SIZE` MiB, else 1024, as where
   /// that is no size; `describe` says so.
   static DiskCache fromEnvironment();
@@ -39,8 +39,8 @@ public:
   std::optional<std::string> read(llvm::StringRef key) const;
   void write(llvm::StringRef key, llvm::StringRef value) const;
   void remove(llvm::StringRef key) const;
-  /// The folder, its entries and their bytes, what is damaged or unfinished, and why
-  /// nothing is kept where that is so; lines.
+  /// Describe the folder, its entries and their bytes, what is damaged or unfinished, and why
+  /// nothing is kept where that is so; in lines.
   std::string describe() const;
 
 private:

@@ -20,7 +20,7 @@ fa_error *readOptions(const fa_compile_options *options, fa_compile_options &cho
 /// Return what is wrong with a text on any device, a line each; empty where nothing is.
 std::string findTextProblems(llvm::StringRef text, const fa_compile_options &options);
 
-/// Why there is no such device, or no such code; empty where there is.
+/// Return why there is no such device, or no such code; empty where there is.
 std::string findDeviceProblem(const fa_compile_options &options);
 
 } // namespace mlir::fa

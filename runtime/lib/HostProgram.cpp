@@ -10,7 +10,7 @@
 
 using namespace mlir::fa;
 
-/// The pool of so many threads: one, however many programs there are, so that
+/// Return the pool of so many threads: one, however many programs there are, so that
 /// programs that are only kept have no threads of their own. Lives as long as one
 /// of them.
 static std::shared_ptr<cpu::ThreadPool> getPool(int threads) {

@@ -58,7 +58,7 @@ template <typename... Parts> static llvm::Error error(const Parts &...parts) {
   return llvm::createStringError(text);
 }
 
-/// The integers that a type holds.
+/// Return the integers that a type holds.
 static std::pair<int64_t, int64_t> rangeOf(fa_dtype dtype) {
   if (dtype == FA_BOOL)
     return {0, 1};
@@ -263,10 +263,10 @@ static llvm::Error bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arg
   return llvm::Error::success();
 }
 
-/// Another number than any that memory holds by chance, or that a launch has left there. Each
-/// is the last one plus a number that splits the circle of 2^64 evenly (the golden
-/// ratio's), so 2^30 in a row are more than 2^32 apart. They begin anywhere, since memory may
-/// hold those of another process.
+/// Return another number than any that memory holds by chance, or that a launch has left there.
+/// Each is the last one plus a number that splits the circle of 2^64 evenly (the golden ratio's),
+/// so 2^30 in a row are more than 2^32 apart. They begin anywhere, since memory may hold those of
+/// another process.
 static uint64_t makeLaunchEpoch() {
   constexpr uint64_t kStep = 0x9E3779B97F4A7C15;
   static std::atomic<uint64_t> last = [] {

@@ -33,13 +33,13 @@ struct BoundArguments {
   void *workspace = nullptr;
 };
 
-/// The dtype of the C API for that of a manifest, nothing where it has none.
+/// Return the dtype of the C API for that of a manifest, nothing where it has none.
 std::optional<fa_dtype> launchTypeOf(std::optional<DType> dtype);
 
 /// Stores the bits of a scalar in its type; false where that does not hold it.
 bool scalarBits(fa_dtype dtype, const fa_argument &argument, uint64_t &bits);
 
-/// Bytes of workspace of a launch; checks names, dtypes, shapes and strides.
+/// Return the bytes of workspace of a launch; checks names, dtypes, shapes and strides.
 llvm::Expected<uint64_t> workspaceSize(const Manifest &manifest,
                                        llvm::ArrayRef<fa_argument> arguments);
 

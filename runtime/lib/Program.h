@@ -50,7 +50,7 @@ private:
 
 namespace mlir::fa {
 
-/// The device of "cuda" or "cuda:N".
+/// Return the device of "cuda" or "cuda:N".
 llvm::Expected<std::shared_ptr<const cuda::Device>> openCUDA(llvm::StringRef name);
 /// Check that the driver reads a program's images.
 llvm::Error checkDriver(const cuda::Device &device, const ManifestModule &manifest);

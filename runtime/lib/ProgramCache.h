@@ -19,7 +19,7 @@ struct CacheCounts {
 };
 CacheCounts &getCacheCounts();
 
-/// The program of a key, with a reference for the caller: one that is kept, or
+/// Return the program of a key, with a reference for the caller: one that is kept, or
 /// what `make` stores, which one thread calls while others that ask for the same
 /// wait. Failures are not kept, but told to all who waited.
 fa_error *getProgram(llvm::StringRef key, llvm::function_ref<fa_error *(fa_program &)> make,

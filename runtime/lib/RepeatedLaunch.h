@@ -22,13 +22,13 @@ namespace mlir::fa {
 
 class RepeatedLaunch {
 public:
-  /// The thread's memory of a launch of a program (by its number) from which this one differs in
-  /// nothing but addresses and scalars, which are bound in it; null where there is none.
+  /// Return the thread's memory of a launch of a program (by its number) from which this one
+  /// differs in nothing but addresses and scalars, which are bound in it; null where there is none.
   /// Nothing is locked.
   static RepeatedLaunch *find(uint64_t program, const Manifest &manifest,
                               llvm::ArrayRef<fa_argument> arguments, void *workspace,
                               uint64_t workspaceBytes);
-  /// One that holds no launch: the oldest of the thread's is forgotten.
+  /// Create one that holds no launch: the oldest of the thread's is forgotten.
   static RepeatedLaunch &create();
 
   /// Return whether a tensor has another address than before.

@@ -17,7 +17,7 @@ using namespace mlir::fa::cuda;
 static_assert(std::has_unique_object_representations_v<TensorMapRequest> &&
               sizeof(TensorMapRequest) % sizeof(uint64_t) == 0);
 
-/// Bytes are only copied, but for the swizzle, so types matter little.
+/// Return the type of a size: bytes are only copied, but for the swizzle, so types matter little.
 static CUtensorMapDataType typeOf(DType dtype) {
   switch (dtype) {
   case DType::F16:

@@ -27,7 +27,7 @@ struct TensorMapRequest {
   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
 };
 
-/// The map of a parameter (see Manifest.h) for an argument that passes
+/// Return the map of a parameter (see Manifest.h) for an argument that passes
 /// checkTensorMap. `substitute` is mapped where the argument has no elements:
 /// device memory of one row.
 TensorMapRequest makeTensorMapRequest(const ManifestParameter &parameter,

@@ -37,7 +37,7 @@ fa_compile_options fa_compile_options_default(void) {
   return options;
 }
 
-/// The options of the compiler that those of the API stand for.
+/// Return the options of the compiler that those of the API stand for.
 static CompileOptions translate(const fa_compile_options &options) {
   CompileOptions compile;
   compile.target = options.target ? options.target : "cpu";
@@ -99,7 +99,7 @@ static fa_error *selectEntry(ModuleOp module, const char *name) {
 
 static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
 
-/// The device that a program is for, null for the CPU, and the target that
+/// Return the device that a program is for, null for the CPU, and the target that
 /// stands for "cuda". Refuses targets that are not there.
 static llvm::Expected<std::shared_ptr<const cuda::Device>>
 chooseDevice(const fa_compile_options &options, std::string &target) {
@@ -134,7 +134,7 @@ chooseDevice(const fa_compile_options &options, std::string &target) {
 // What is kept
 //===----------------------------------------------------------------------===//
 
-/// All that the code of a program depends on: the compiler, what it is told, what
+/// Describe all that the code of a program depends on: the compiler, what it is told, what
 /// it compiles for and, as cubins are the driver's, the driver; and the program.
 static std::string diskKey(ModuleOp module, const CompileOptions &compile,
                            const cuda::Device *device) {
@@ -162,7 +162,7 @@ static bool choosesNothing(const CompileOptions &compile) {
          compile.leaveOut.empty();
 }
 
-/// The key of what was chosen for a program on a device.
+/// Return the key of what was chosen for a program on a device.
 static std::string choicesKey(ModuleOp module, CompileOptions compile, const cuda::Device *device) {
   compile.rows = compile.keys = compile.warps = compile.stages = 0;
   compile.leaveOut.clear();
@@ -196,7 +196,7 @@ static bool takeChoices(StringRef text, CompileOptions &compile) {
 /// Counts calls of fa_keep_choices, after which what is in memory may be of others.
 static std::atomic<uint32_t> choicesKept{0};
 
-/// A program out of what the disk held; any error means that it is made again.
+/// Load a program out of what the disk held; any error means that it is made again.
 static llvm::Error loadArtifact(StringRef bytes, const CompileOptions &compile, int threads,
                                 std::shared_ptr<const cuda::Device> device, fa_program &program) {
   auto artifact = parseArtifact(bytes);
@@ -223,7 +223,7 @@ static llvm::Error loadArtifact(StringRef bytes, const CompileOptions &compile, 
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// Kernels for the CPU, of a module at phase input.
+/// Compile kernels for the CPU, from a module at phase input.
 static llvm::Expected<Artifact> compileForCPU(ModuleOp module, const CompileOptions &compile,
                                               int threads, fa_program &program) {
   if (failed(runPhases(module, compile, {}, "tile")))
@@ -249,7 +249,7 @@ static llvm::Expected<Artifact> compileForCPU(ModuleOp module, const CompileOpti
   return Artifact{printManifest(whole), {std::move(*image)}};
 }
 
-/// The first variant is loaded while others may still be compiled.
+/// Compile for a device. The first variant is loaded while others may still be compiled.
 static llvm::Expected<cuda::Program> compileForCUDA(ModuleOp module, const CompileOptions &compile,
                                                     std::shared_ptr<const cuda::Device> device,
                                                     fa_program &program) {
@@ -311,7 +311,8 @@ withModule(StringRef text, const fa_compile_options &options,
   return use(*module, compileOptions, std::move(*device), errors);
 }
 
-/// Where `taken` is given, takes choices that were kept, and then stores their key there.
+/// Compile a module. If `taken` is given, take choices that were kept, and then store their key
+/// there.
 static fa_error *compileModule(ModuleOp module, CompileOptions &compile,
                                const fa_compile_options &options,
                                std::shared_ptr<const cuda::Device> device, ErrorCollector &errors,
@@ -452,7 +453,7 @@ fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *op
   return getProgram(key, make, program);
 }
 
-/// Why a program with choices is not what they are for; nothing where it is.
+/// Check that a program with choices is what they are for; nothing where it is.
 static fa_error *checkChoices(StringRef text, fa_compile_options options) {
   options.aligned_only = 1;
   fa_program program;

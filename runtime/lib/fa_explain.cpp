@@ -41,7 +41,7 @@ struct fa_reasons {
   }
 };
 
-/// One reason a line; a note belongs to the error before it.
+/// Add one reason a line; a note belongs to the error before it.
 static void addMessages(fa_reasons &reasons, llvm::StringRef messages) {
   llvm::SmallVector<llvm::StringRef> lines;
   messages.split(lines, '\n', -1, /*KeepEmpty=*/false);

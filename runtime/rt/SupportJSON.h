@@ -215,7 +215,7 @@ inline Expected<Value> parse(StringRef text) { return Parser(text).parse(); }
 
 } // namespace json
 
-/// The launcher prints no manifests.
+/// Return nothing, for the launcher prints no manifests.
 inline std::string formatv(const char *, const json::Value &) { return ""; }
 
 } // namespace llvm

@@ -36,7 +36,7 @@ Program makeProgram(Random &random);
 /// A value that a region may use: name without %, and type.
 using NamedType = std::pair<std::string, std::string>;
 
-/// The ops of a mask or score region, the yield included. `wrong` is the chance
+/// Make the ops of a mask or score region, the yield included. `wrong` is the chance
 /// in percent that an operand, type or op is a wrong one. Tame regions hold
 /// only ops whose results can be compared.
 std::string makeRegion(Random &random, bool isScore, std::vector<NamedType> values, bool tame,
@@ -74,7 +74,7 @@ class Launcher {
 public:
   Launcher();
   ~Launcher();
-  /// A number of launches of one program; `trace` gets a line for each.
+  /// Run a number of launches of one program; `trace` gets a line for each.
   Outcome run(Random &random, std::string &trace);
 
 private:

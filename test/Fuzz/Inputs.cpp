@@ -25,7 +25,7 @@ using namespace mlir::fa;
 // Seeds
 //===----------------------------------------------------------------------===//
 
-/// The modules of the .mlir files under a folder, in order of their paths.
+/// Read the modules of the .mlir files under a folder, in order of their paths.
 static void readSeeds(const std::string &folder, std::vector<std::string> &modules) {
   std::vector<std::string> paths;
   std::error_code code;
@@ -99,7 +99,7 @@ static CompileOptions makeOptions(Random &random) {
   return options;
 }
 
-/// The text after a phase (empty: before all); empty where it does not come there.
+/// Return the text after a phase (empty: before all); empty where it does not come there.
 std::string Inputs::lowered(const std::string &text, StringRef phase, bool generic) {
   ScopedDiagnosticHandler handler(context.get(), [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context.get());

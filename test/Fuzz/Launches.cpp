@@ -166,7 +166,7 @@ void Argument::place(Random &random) {
             kGuard};
 }
 
-/// The shape of an argument by its name.
+/// Return the shape of an argument by its name.
 static std::vector<int64_t> shapeOf(const std::string &name, const std::vector<int64_t> &sizes) {
   int64_t b = sizes[0], hq = sizes[1], hk = sizes[2], sq = sizes[3], sk = sizes[4];
   if (name == "q" || name == "o")

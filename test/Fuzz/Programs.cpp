@@ -20,7 +20,7 @@ public:
   mlir::fa::AttentionSizes sizes;
 
 private:
-  /// A value that belongs here, or now and then one that does not.
+  /// Return a value that belongs here, or now and then one that does not.
   std::string token(std::string right, std::initializer_list<const char *> wrongs) {
     return random.percent(wrong) ? random.pick(wrongs) : right;
   }

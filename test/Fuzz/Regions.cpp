@@ -193,7 +193,7 @@ void RegionWriter::floatOp() {
   }
 }
 
-/// The bits of a type's name, index as 64.
+/// Return the bits of a type's name, index as 64.
 static int widthOf(const std::string &type) {
   return type == "index" ? 64 : std::atoi(type.c_str() + (type[0] == 'b' ? 2 : 1));
 }

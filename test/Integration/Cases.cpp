@@ -209,12 +209,12 @@ struct Parts {
   void argument(const std::string &name, const std::string &type, const std::string &attributes) {
     arguments += ", %" + name + ": " + type + " {fa.name = \"" + name + "\"" + attributes + "}";
   }
-  /// A capture of the written regions.
+  /// Add a capture of the written regions.
   void capture(const std::string &name, const std::string &type, const std::string &attributes) {
     argument(name, type, attributes);
     explicitCaptures.push_back({name, type});
   }
-  /// An item of `with`, with its capture where it has one.
+  /// Add an item of `with`, with its capture where it has one.
   void with(const std::string &item) { sugar += (sugar.empty() ? "" : ", ") + item; }
   void withCapture(const std::string &item, const std::string &name, const std::string &type,
                    const std::string &attributes) {

@@ -25,9 +25,9 @@ struct Case {
   /// Tile sizes; 0 chooses.
   int64_t rows, keys;
 
-  /// A name for messages and filters.
+  /// Return a name for messages and filters.
   std::string name() const;
-  /// The program, as MLIR text.
+  /// Return the program, as MLIR text.
   std::string mlir() const;
 };
 
@@ -55,10 +55,10 @@ std::vector<Case> pairwiseCases(const Settings &settings);
 /// Every combination of dtype, head sizes, mask and score, the other settings
 /// drawn with a fixed seed.
 std::vector<Case> manyCases(const Settings &settings);
-/// A case of 2 x 4 query heads on 2 key heads, with lse.
+/// Make a case of 2 x 4 query heads on 2 key heads, with lse.
 Case makeCase(const char *dtype, int64_t sq, int64_t sk, int64_t d, const char *mask,
               const char *score = "none");
-/// A few programs of each dtype, for schedules of which a pass is left out: causal,
+/// Return a few programs of each dtype, for schedules of which a pass is left out: causal,
 /// grouped heads with a bias, dropout; each with head sizes 64 and 128.
 std::vector<Case> scheduleCases(int64_t sq, int64_t sk);
 

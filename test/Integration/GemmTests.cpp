@@ -60,7 +60,7 @@ struct Matrix {
   std::vector<uint16_t> bits;
 };
 
-/// The largest difference from a straightforward product; infinite for NaN.
+/// Return the largest difference from a straightforward product; infinite for NaN.
 double worst(const Matrix &a, const Matrix &b, const Matrix &c) {
   double largest = 0;
   for (int64_t i = 0; i < c.rows; ++i)

@@ -103,7 +103,7 @@ struct AfterEachPass : PassInstrumentation {
   std::function<void(StringRef)> call;
 };
 
-/// The result after each pass of the schedule, with a seed of its own each.
+/// Check the result after each pass of the schedule, with a seed of its own each.
 inline int runAfterEachPass(Example &example, const CompileOptions &options) {
   std::unique_ptr<Interpretation> program = example.compile("tile", options);
   EXPECT_EQ(example.run(*program, 0), "");

@@ -41,7 +41,7 @@ struct Tiles {
   int64_t rows, keys, warps;
 };
 
-/// The default ones, and some that are small enough for several in a sequence.
+/// Return the default ones, and some that are small enough for several in a sequence.
 CompileOptions optionsFor(uint64_t seed) {
   static constexpr Tiles kTiles[] = {{0, 0, 0}, {128, 32, 8}, {64, 16, 4}, {192, 48, 12}};
   const Tiles &tiles = kTiles[seed % 4];

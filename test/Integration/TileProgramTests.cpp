@@ -213,6 +213,26 @@ void makeColumnSoftmax(Tensors &in, std::vector<Tensor> &out) {
     }
 }
 
+void makeColumnAttention(Tensors &in, std::vector<Tensor> &out) {
+  int64_t heads = 2, sq = 72, sk = 150;
+  const Tensor &q = add(in, random("q", {heads, sq, kD}, 1));
+  const Tensor &k = add(in, random("k", {heads, sk, kD}, 2));
+  const Tensor &v = add(in, random("v", {heads, sk, kD}, 3));
+  out = {Tensor("o", DType::F16, q.host.shape), Tensor("lse", DType::F32, {heads, sq})};
+  for (int64_t h = 0; h < heads; ++h)
+    for (int64_t i = 0; i < sq; ++i) {
+      std::vector<double> scores;
+      double sum = 0;
+      for (int64_t j = 0; j < sk; ++j) {
+        scores.push_back(dot(q, {h, i}, k, {h, j}) * kScale);
+        sum += std::exp(scores.back());
+      }
+      out[1].set({h, i}, std::log(sum));
+      weigh(out[0], out[0].place({h, i}), softmax(scores), v,
+            [&](int64_t j) { return v.place({h, j}); });
+    }
+}
+
 /// Make o = softmax(q k^T / sqrt(d)) v, k and v by rows (b, h, j) or (b, j, h).
 void makeAttention(Tensors &in, std::vector<Tensor> &out, bool headsInnermost) {
   int64_t batch = 1, heads = 2, sq = 150, sk = 270;
@@ -374,6 +394,7 @@ void makeDQ(Tensors &in, std::vector<Tensor> &out) {
 }
 
 const Program kPrograms[] = {{"block-list", makeBlockList},
+                             {"column-attention", makeColumnAttention},
                              {"column-softmax", makeColumnSoftmax},
                              {"column-sums", makeColumnSums},
                              {"copied-keys", makeCopiedKeys},

@@ -71,6 +71,12 @@
 // LATER: error: 'fa.attention' stands after phase input, expected a module after phase algorithm
 // RUN: not fa-opt %s --target=cpu --gradients=q 2>&1 | FileCheck %s --check-prefix=ALONE
 // ALONE: {{^}}fa-opt: --gradients is for gradients; add --backward, or leave it out{{$}}
+// RUN: not fa-opt %s --target=cpu --backward --gradients=q,,k 2>&1 | FileCheck %s --check-prefix=COMMAS
+// COMMAS: error: the gradients 'q,,k' have an empty name: expected names of inputs with one comma between, such as 'q,k'
+// RUN: not fa-opt %s --target=cpu --backward --gradients=,, 2>&1 | FileCheck %s --check-prefix=ONLY
+// ONLY: error: the gradients ',,' have an empty name
+// RUN: not fa-opt %s --target=cpu --backward --gradients= 2>&1 | FileCheck %s --check-prefix=EMPTY
+// EMPTY: {{^}}fa-opt: --gradients is empty; give it names of inputs, or leave it out for all{{$}}
 
 func.func @f(%q: tensor<?x?x?x64xbf16> {fa.name = "q"}, %k: tensor<?x?x?x64xbf16> {fa.name = "k"},
              %v: tensor<?x?x?x64xbf16> {fa.name = "v"}, %slopes: tensor<?xf32> {fa.name = "slopes", fa.dims = ["Hq"]})

@@ -11,6 +11,16 @@ func.func @"a b"(%q: tensor<?x?x?x64xf32> {fa.name = "q"}, %k: tensor<?x?x?x64xf
 
 // -----
 
+// expected-error @+1 {{the name of a kernel is empty: expected letters, digits, _ and $, beginning with no digit; give it a name, such as @attention}}
+func.func @""(%q: tensor<?x?x?x64xf32> {fa.name = "q"}, %k: tensor<?x?x?x64xf32> {fa.name = "k"},
+    %v: tensor<?x?x?x64xf32> {fa.name = "v"})
+    -> (tensor<?x?x?x64xf32> {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) : (tensor<?x?x?x64xf32>, tensor<?x?x?x64xf32>, tensor<?x?x?x64xf32>) -> tensor<?x?x?x64xf32>
+  return %o : tensor<?x?x?x64xf32>
+}
+
+// -----
+
 // expected-error @+1 {{the name @"a-b" cannot be that of a kernel}}
 func.func @"a-b"(%q: tensor<?x?x?x64xf32> {fa.name = "q"}, %k: tensor<?x?x?x64xf32> {fa.name = "k"},
     %v: tensor<?x?x?x64xf32> {fa.name = "v"})

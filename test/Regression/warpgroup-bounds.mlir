@@ -1,5 +1,5 @@
 // Warpgroups that leave out more steps than a ring has slots, in front of and behind their own:
-// the copies wait for what they give back, and the next instance's number for those copies.
+// the copies wait for what they give back, and the next work tile's number for those copies.
 // RUN: rm -rf %t && split-file %s %t
 // RUN: fa-run %t/window.mlir --device=interp --target=sm_90a --shape=1,1,1,600,600 --seed=1 --check | FileCheck %s
 // RUN: fa-run %t/window.mlir --device=interp --target=sm_90a --shape=1,1,1,600,600 --seed=1 --check --leave-out=tile-pipeline | FileCheck %s

@@ -33,7 +33,7 @@ static llvm::Error checkRepeats(const Case &c, const Target &target, int times) 
   return backward->execution->repeat(backward->inputs, backward->shapes, times);
 }
 
-/// The masks and scores of the examples, and dropout.
+/// Return the masks and scores of the examples, and dropout.
 static std::vector<Case> exampleCases(const char *dtype) {
   std::vector<Case> cases;
   for (auto [mask, score] : {std::pair("none", "none"),

@@ -91,7 +91,7 @@ static fa::Attention makeSpec(int number) {
   return spec;
 }
 
-/// With tensors that start `shift` elements past an aligned address.
+/// Check attention on tensors that start `shift` elements past an aligned address.
 static llvm::Error checkAttention(const Target &target, int64_t shift) {
   if (target.isCPU())
     return error(llvm::Twine(kSkipped) + "only GPUs capture");

@@ -51,7 +51,7 @@ struct Options {
 class Runner {
 public:
   Runner(const std::vector<Test> &tests, const Options &options) : tests(tests), options(options) {}
-  /// The number of failures.
+  /// Run the tests; return the number of failures.
   int run();
 
 private:

@@ -143,7 +143,7 @@ inline MathFunction forSpecials(MathFunction f) {
   return f;
 }
 
-/// The special inputs that a function is right for.
+/// Return the special inputs that a function is right for.
 inline std::vector<std::pair<float, float>> getSpecialInputs(const MathFunction &f) {
   std::vector<std::pair<float, float>> inputs;
   bool binary = f.op.find("%y") != std::string::npos;
@@ -185,7 +185,7 @@ inline std::string mathTable() {
 
 inline std::string mathKernelName(size_t index) { return "math" + std::to_string(index); }
 
-/// A kernel for each function, of x, y, the result (f32) and their number; in
+/// Return a kernel for each function, of x, y, the result (f32) and their number; in
 /// blocks of 128 threads, as input of `--compile-from=schedule`.
 inline std::string mathKernels() {
   std::string text =

@@ -170,7 +170,7 @@ static llvm::Error checkMissingKernel(const Target &target) {
                      {"cannot load kernel 'fake_plain'", "CUDA_ERROR_NOT_FOUND"});
 }
 
-/// A launch is recorded in a graph, and run by it.
+/// Record a launch in a graph, and run it by that.
 static llvm::Error checkGraph(const Target &target) {
   auto scale = Scale::create(target);
   if (!scale)
@@ -185,7 +185,7 @@ static llvm::Error checkGraph(const Target &target) {
       [&] { return (*scale)->check(); });
 }
 
-/// The TMA brings the tile that the tensor map of the runtime describes.
+/// Check that the TMA brings the tile that the tensor map of the runtime describes.
 static llvm::Error checkTensorMap(const Target &target, const TileCase &c, int64_t columns) {
   if (target.isCPU())
     return error(llvm::Twine(kSkipped) + "only GPUs load programs");

@@ -30,7 +30,7 @@ namespace {
 
 class Allocation : public CUDA {
 protected:
-  /// The calls of malloc of a launch that is not the first.
+  /// Count the calls of malloc of a launch that is not the first.
   static long count(const char *manifest, const char *ptx,
                     const std::vector<fa_argument> &arguments, void *workspace = nullptr,
                     uint64_t bytes = 0) {

@@ -55,7 +55,7 @@ struct Problem {
     return args;
   }
 
-  /// The largest error of o and lse against attention by its definition, in double;
+  /// Return the largest error of o and lse against attention by its definition, in double;
   /// infinity where one is not finite and the other is.
   double error(const std::function<bool(Place)> &mask,
                const std::function<double(double, Place)> &score) const {

@@ -69,7 +69,7 @@ struct Sloped {
     return args;
   }
 
-  /// The largest error of all gradients that are no NaN everywhere, relative to the largest
+  /// Return the largest error of all gradients that are no NaN everywhere, relative to the largest
   /// element.
   double error(bool withLse) const;
 };

@@ -37,7 +37,7 @@ struct Choices : testing::Test {
   std::string keep() {
     return fa::Error(fa_keep_choices(text.data(), text.size(), &options)).message();
   }
-  /// The threads of each kernel, or why there are none.
+  /// Return the threads of each kernel, or why there are none.
   std::string threads() const {
     auto kernel = fa::compile(spec, fa::Device::cuda(0));
     if (!kernel)
@@ -47,7 +47,7 @@ struct Choices : testing::Test {
       numbers += std::to_string(fa_program_kernel(kernel->program(), i).threads) + " ";
     return numbers;
   }
-  /// The entries that end in a text.
+  /// Return the entries that end in a text.
   std::vector<fs::path> entries(const std::string &end) const {
     std::vector<fs::path> found;
     for (auto &file : fs::directory_iterator(folder)) {

@@ -27,7 +27,7 @@ struct AttentionText : testing::Test {
                         mlir::tensor::TensorDialect>();
   }
 
-  /// The first entry of a module; fails the test where it does not parse.
+  /// Return the first entry of a module; fails the test where it does not parse.
   mlir::func::FuncOp parse(const std::string &text) {
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     EXPECT_TRUE(module) << diagnostics << text;

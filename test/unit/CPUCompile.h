@@ -17,7 +17,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "gtest/gtest.h"
 
-/// The kernels of a program of tile.funcs, null where it does not compile.
+/// Return the kernels of a program of tile.funcs, null where it does not compile.
 inline std::unique_ptr<mlir::fa::cpu::Executor>
 compile(llvm::StringRef program, const mlir::fa::cpu::TargetDescription &target) {
   using namespace mlir;

@@ -211,8 +211,8 @@ TEST_F(CUDA, ChecksTheSizesOfALaunch) {
   fa_program_free(program);
 }
 
-/// The second way of the program, with a launch epoch in place of the workspace's stride, and
-/// one block an SM for its first kernel.
+/// Return the second way of the program, with a launch epoch in place of the workspace's stride,
+/// and one block an SM for its first kernel.
 static std::string persistentManifest() {
   std::string manifest = kFakeManifest;
   auto replace = [&](const std::string &what, const std::string &by) {

@@ -79,7 +79,7 @@ inline std::string freshName() {
   return "name" + std::to_string(count++);
 }
 
-/// A number out of fa_cache_info: the one before `word`.
+/// Return a number out of fa_cache_info: the one before `word`.
 inline int count(const std::string &word) {
   std::istringstream info(fa_cache_info());
   std::string last, next;

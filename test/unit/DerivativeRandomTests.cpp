@@ -22,7 +22,7 @@ namespace {
 /// Writes a region.
 class Writer {
 public:
-  /// With `wild` ops whose derivatives are infinite or NaN at some numbers.
+  /// Write with `wild` also ops whose derivatives are infinite or NaN at some numbers.
   explicit Writer(unsigned seed, bool wild = false) : random(seed), wild(wild) {}
 
   std::string region() {

@@ -120,7 +120,7 @@ struct DerivativeTest : DerivativeText {
       return 0;
     return evaluate(*derivative->byScore, tensors(x, seed), s, position);
   }
-  /// The same by x.
+  /// Return the same by x.
   double atX(double s, const std::string &body, double x, double seed = 1) {
     std::optional<Derivative> derivative = differentiate(body + "\nfa.yield %z : f32");
     return derivative ? byCapture(*derivative, X, 0, tensors(x, seed), s, {0, 0, 1, 2, kSq, kSk})

@@ -102,7 +102,7 @@ CUresult compileError(CUlib_st &library) {
   return kInvalidPtx;
 }
 
-/// The types of a kernel's parameters, as its PTX declares them; nothing where
+/// Return the types of a kernel's parameters, as its PTX declares them; nothing where
 /// there is no such kernel.
 bool parametersOf(const std::string &code, const std::string &name,
                   std::vector<std::string> &types) {

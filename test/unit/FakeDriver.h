@@ -22,13 +22,13 @@ struct Settings {
   ~Settings() { unsetenv("FA_FAKE_CUDA"); }
 };
 
-/// A function of the stand-in that the driver has not.
+/// Return a function of the stand-in that the driver has not.
 template <typename Function> Function *fake(const char *name) {
   static void *library = dlopen(FA_FAKE_LIBCUDA, RTLD_NOW);
   return reinterpret_cast<Function *>(dlsym(library, name));
 }
 
-/// The message of an error, which is freed; empty for success.
+/// Return the message of an error, which is freed; empty for success.
 inline std::string take(fa_error *error) {
   std::string message = error ? fa_error_message(error) : "";
   fa_error_free(error);

@@ -14,7 +14,7 @@ namespace {
 
 struct GradientRule : GradientText {};
 
-/// A tensor as a kernel would return it.
+/// Return a tensor as a kernel would return it.
 HostTensor rounded(const Gradient &gradient, double factor = 1) {
   HostTensor result = HostTensor::zeros(gradient.name, gradient.dtype, gradient.shape);
   for (size_t e = 0; e < gradient.values.size(); ++e)

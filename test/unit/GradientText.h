@@ -32,7 +32,7 @@ struct GradientText : AttentionText {
     return shape.empty() ? element : "tensor<" + mlir::fa::toString(shape) + "x" + element + ">";
   }
 
-  /// A score region with written captures.
+  /// Return a score region with written captures.
   static std::string scoreOf(const std::string &body, const std::vector<Capture> &captures = {},
                              const std::string &with = "") {
     std::string names, arguments;
@@ -46,7 +46,7 @@ struct GradientText : AttentionText {
            arguments + "):\n" + body + "\nfa.yield %r : f32 }";
   }
 
-  /// An attention with `middle` between operands and types.
+  /// Return an attention with `middle` between operands and types.
   mlir::fa::AttentionOp attention(const Sizes &sizes, const std::string &middle,
                                   const std::vector<Capture> &captures = {}) {
     auto type = [&](int64_t heads, int64_t d) {

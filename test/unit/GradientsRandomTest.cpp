@@ -66,9 +66,9 @@ private:
     body += result + " = " + text + " : f32\n";
     return result;
   }
-  /// A number between -1 and 1.
+  /// Return a number between -1 and 1.
   std::string tame(const std::string &value) { return op("math.tanh " + value); }
-  /// A number of at least 1.
+  /// Return a number of at least 1.
   std::string positive(const std::string &value) {
     std::string small = tame(value);
     return op("math.fma " + small + ", " + small + ", %one");
@@ -136,7 +136,7 @@ private:
     }
   }
 
-  /// An scf.if or a select.
+  /// Return an scf.if or a select.
   std::string branch() {
     const char *conditions[] = {"%odd", "%before", "%first"};
     std::string condition = conditions[pick(3)], result = name();

@@ -191,7 +191,7 @@ private:
       return add("tile.broadcast " + scalar() + " : index -> tensor<8x16xindex>");
     return spread(pick(2), 2);
   }
-  /// A column against a row, mostly.
+  /// Return a column against a row, mostly.
   std::string sides(std::string &other) {
     std::string x = linear || pick(3) ? spread(false, 1) : tile(2);
     other = linear || pick(3) ? spread(true, 2) : tile(2);
@@ -227,7 +227,7 @@ private:
   unsigned count = 0;
 };
 
-/// The program after a pipeline, "" where that fails.
+/// Return the program after a pipeline, "" where that fails.
 std::string transform(const std::string &text, const std::string &pipeline) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<tile::TileDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect>();

@@ -60,7 +60,7 @@ struct Counting {
   Floats y = Floats(kInstances * 16);
   uint64_t word = 0;
 
-  /// A launch of the tag on what the last one left.
+  /// Launch with a tag on what the last launch left.
   bool run(const std::string &text, uint64_t tag, uint64_t seed) {
     DialectRegistry registry;
     registry.insert<tile::TileDialect, arith::ArithDialect, scf::SCFDialect>();

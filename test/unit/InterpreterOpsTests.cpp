@@ -14,7 +14,7 @@ using namespace fa_test;
 
 namespace {
 
-/// A program of one work tile on x and y.
+/// Return a program of one work tile on x and y.
 std::string program(const std::string &body) {
   return R"(
 !v = !tile.view<?x16xf32>
@@ -32,7 +32,7 @@ tile.func @f(%x: !v, %y: !v, %t: index) grid affine_map<() -> (1)> sizes [] {
 })";
 }
 
-/// The result of a body that makes %r of %v, 32 x 16.
+/// Run a body that makes %r of %v, 32 x 16, and return it.
 Floats run(const std::string &body, const Floats &x, uint64_t seed = 0) {
   Outcome outcome = interpret(program(body), {x}, 32 * 16, seed);
   EXPECT_TRUE(outcome.ran) << outcome.message;

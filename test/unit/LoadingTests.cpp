@@ -26,7 +26,7 @@ std::string replaced(std::string text, const std::string &from, const std::strin
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-/// The hand-written program, each of its two variants in an image of its own.
+/// Return the hand-written program, each of its two variants in an image of its own.
 fa_program *load(const std::string &second = kFakePTX) {
   std::string manifest = replaced(kFakeManifest, R"("image": 0)", R"("image": 1)");
   manifest = replaced(manifest, R"("images": ["ptx"])", R"("images": ["ptx", "ptx"])");
@@ -73,7 +73,7 @@ struct Unfinished {
   fa_program program;
 };
 
-/// The result of a launch at an offset.
+/// Return the result of a launch at an offset.
 std::string launchAt(const fa_program &program, int64_t offset) {
   Launch launch;
   launch.tensors[0].byte_offset = offset;

@@ -23,7 +23,7 @@ static std::string errorOf(StringRef text) {
   return module ? "" : llvm::toString(module.takeError());
 }
 
-/// The hand-written manifest with one text replaced.
+/// Return the hand-written manifest with one text replaced.
 static std::string with(const std::string &what, const std::string &by) {
   std::string text = kFakeManifest;
   size_t at = text.find(what);

@@ -61,7 +61,7 @@ std::string attention(StringRef mask) {
 })";
 }
 
-/// The greatest visible score of each key: a loop over rows for a block of keys.
+/// Return the greatest visible score of each key: a loop over rows for a block of keys.
 std::string loopOverRows(StringRef mask) {
   return std::string("func.func @f(") + kArguments + R"() -> tensor<2x2x?xf32> {
   %c0_ = arith.constant 0 : index
@@ -566,7 +566,7 @@ private:
       return add("i1", "index.cmp " + p + "(" + x + ", " + y + ")");
     return add("i1", "arith.cmpi " + p + ", " + x + ", " + y + " : " + type);
   }
-  /// A pattern that repeats: linear in i and j, its remainder against a number.
+  /// Return a pattern that repeats: linear in i and j, its remainder against a number.
   std::string periodic() {
     static const char *ops[] = {"remsi",      "remui", "andi",     "divsi",
                                 "floordivsi", "divui", "ceildivsi"};

@@ -89,7 +89,7 @@ HostTensor tensor(std::vector<int64_t> shape, std::vector<double> values,
 }
 
 struct Reference : AttentionText {
-  /// An attention on heads of 1, with whatever stands between the operands and the types.
+  /// Return an attention on heads of 1, with whatever stands between the operands and the types.
   AttentionOp attention(const std::string &middle, int hq = 1, int hk = 1, int dv = 1,
                         const std::string &captures = "", const std::string &types = "") {
     auto type = [](int heads, int d) {

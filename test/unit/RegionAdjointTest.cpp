@@ -39,7 +39,7 @@ struct Adjoints : AttentionText {
     return tensor;
   }
 
-  /// The derivatives by %x, %y, %z.
+  /// Return the derivatives by %x, %y, %z.
   std::array<double, 3> derivatives(const std::string &body, std::array<double, 3> at,
                                     RegionPrecision precision = RegionPrecision::Exact) {
     AttentionOp op = attention(body);

@@ -16,7 +16,8 @@ using namespace mlir::fa;
 namespace {
 
 struct RegionInterpreter : AttentionText {
-  /// A score region with captures %t : tensor<2x3xi16>, %u : tensor<2xbf16>, %c : i8, %x : f32.
+  /// Return a score region with captures %t : tensor<2x3xi16>, %u : tensor<2xbf16>, %c : i8, %x :
+  /// f32.
   AttentionOp attention(const std::string &body) {
     func::FuncOp entry = parse(R"(
       func.func @f(%q: tensor<?x1x?x4xf32>, %t: tensor<2x3xi16>, %u: tensor<2xbf16>, %c: i8, %x: f32)
@@ -50,7 +51,7 @@ struct RegionInterpreter : AttentionText {
     return RegionEvaluator(program, {&t, &u, &c, &x}).score(s, at);
   }
 
-  /// An op on two integers of a type, as a number.
+  /// Return an op on two integers of a type, as a number.
   double integer(const std::string &op, int64_t a, int64_t b, const std::string &type = "i8") {
     std::string constants = "%p = arith.constant " + std::to_string(a) + " : " + type +
                             "\n%r = arith.constant " + std::to_string(b) + " : " + type + "\n";
@@ -68,7 +69,7 @@ struct RegionInterpreter : AttentionText {
   double unary(const std::string &op, double a) {
     return run("%z = " + op + " %s : f32\nfa.yield %z : f32", a);
   }
-  /// An op on s and -2.5.
+  /// Return an op on s and -2.5.
   double binary(const std::string &op, double a) {
     return run("%p = arith.constant -2.5 : f32\n%z = " + op + " %s, %p : f32\nfa.yield %z : f32",
                a);

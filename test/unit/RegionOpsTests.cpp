@@ -78,6 +78,33 @@ TEST_F(RegionOps, OpsOfIndexHaveTheLinesOfArith) {
   EXPECT_EQ(lookUp(ops[3]), nullptr);
 }
 
+TEST_F(RegionOps, EvaluatesIntegers) {
+  auto evaluated = [&](const char *op, int64_t x, int64_t y) {
+    std::vector<Operation *> ops = parse(std::string("%a = arith.") + op + " %i, %j : index");
+    return ops.empty() ? std::nullopt : evaluate(ops.front(), x, y);
+  };
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(evaluated("addi", 7, -9), -2);
+  EXPECT_EQ(evaluated("addi", kMost, 1), std::nullopt);
+  EXPECT_EQ(evaluated("subi", -kMost, 2), std::nullopt);
+  EXPECT_EQ(evaluated("muli", kMost / 2, 3), std::nullopt);
+  EXPECT_EQ(evaluated("minsi", 7, -9), -9);
+  EXPECT_EQ(evaluated("maxsi", 7, -9), 7);
+  EXPECT_EQ(evaluated("andi", 12, 10), 8);
+  EXPECT_EQ(evaluated("ori", 12, 10), 14);
+  EXPECT_EQ(evaluated("xori", 12, 10), 6);
+  EXPECT_EQ(evaluated("floordivsi", -7, 2), -4);
+  EXPECT_EQ(evaluated("ceildivsi", -7, 2), -3);
+  EXPECT_EQ(evaluated("divsi", -7, 2), -3);
+  EXPECT_EQ(evaluated("remsi", -7, 2), -1);
+  EXPECT_EQ(evaluated("divsi", 7, 0), std::nullopt);
+  EXPECT_EQ(evaluated("divui", 7, 2), 3);
+  EXPECT_EQ(evaluated("ceildivui", 7, 2), 4);
+  EXPECT_EQ(evaluated("remui", 7, 2), 1);
+  EXPECT_EQ(evaluated("divui", -7, 2), std::nullopt);
+  EXPECT_EQ(evaluated("shli", 7, 2), std::nullopt);
+}
+
 TEST_F(RegionOps, Bounds) {
   std::vector<Operation *> ops = parse("%a = math.tanh %x : f32\n"
                                        "%b = arith.addf %x, %y : f32\n"

@@ -25,7 +25,7 @@ func.func @causal(%q: tensor<?x?x?x8xf32> {fa.name = "q"}, %k: tensor<?x?x?x8xf3
   return %o, %lse : tensor<?x?x?x8xf32>, tensor<?x?x?xf32>
 })";
 
-/// The message of an error, which is freed; "" for none.
+/// Return the message of an error, which is freed; "" for none.
 std::string take(fa_error *error) {
   std::string message = error ? fa_error_message(error) : "";
   fa_error_free(error);

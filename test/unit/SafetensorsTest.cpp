@@ -15,7 +15,7 @@ using namespace mlir::fa;
 
 namespace {
 
-/// A file of a header and `bytes` bytes of data; `claimed` overrides the header's size.
+/// Return a file of a header and `bytes` bytes of data; `claimed` overrides the header's size.
 std::string file(const std::string &header, size_t bytes = 0, uint64_t claimed = UINT64_MAX) {
   uint64_t size = claimed == UINT64_MAX ? header.size() : claimed;
   std::string text;
@@ -24,7 +24,7 @@ std::string file(const std::string &header, size_t bytes = 0, uint64_t claimed =
   return text + header + std::string(bytes, '\0');
 }
 
-/// The error of a file, empty where it is read.
+/// Return the error of a file, empty where it is read.
 std::string errorOf(const std::string &contents) {
   llvm::Expected<Safetensors> result = parseSafetensors(contents, "x.safetensors");
   return result ? "" : llvm::toString(result.takeError());

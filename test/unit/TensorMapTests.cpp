@@ -35,7 +35,7 @@ protected:
     return program;
   }
   static int encodings() { return fake<int()>("fakeEncodings")(); }
-  /// The name of the only kernel that was launched since the last call.
+  /// Return the name of the only kernel that was launched since the last call.
   std::string launched() {
     std::string text = launches();
     fake<void()>("fakeReset")();

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-/// A kernel that copies a tile by the instructions given.
+/// Return a kernel that copies a tile by the instructions given.
 inline std::string tileKernelText(const std::string &name, const std::string &copies) {
   return ".visible .entry " + name +
          R"((.param .u64 y, .param .u64 y_stride0, .param .u64 y_stride1,
@@ -169,7 +169,7 @@ inline const TileCase kTileCases[] = {
     {"no heads", {2, 0, 80}, {0, 10240, 128}, 0, 0, 0},
 };
 
-/// The bits of element `i` of x's memory, of which none is 0.
+/// Return the bits of element `i` of x's memory, of which none is 0.
 inline uint16_t tileValue(int64_t i) { return static_cast<uint16_t>(1 + i % 60000); }
 
 /// Return what y should be: [panel][row][chunk ^ (row % 8)] of 8 elements.

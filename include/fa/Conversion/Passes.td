@@ -39,7 +39,7 @@ def ConvertTileToLinalg : Pass<"convert-tile-to-linalg", "::mlir::ModuleOp"> {
     What: replaces each `tile.func` by a `func.func` over memrefs and work tile
     ids. Loads and stores become loops over rows of vectors, masked where a row
     is not wholly in range; a dot packs its operands (extended to f32, b
-    transposed where asked) and becomes `linalg.matmul`; everything else on
+    transposed where the dot says so) and becomes `linalg.matmul`; everything else on
     tiles becomes `linalg` ops on tensors. Loops give carried tiles back to
     the buffers they came in.
 

@@ -13,7 +13,7 @@
 
 namespace mlir::fa::cpu {
 
-/// The instruction set of a target: "cpu" (this machine) or "cpu-<name>".
+/// Return the instruction set of a target: "cpu" (this machine) or "cpu-<name>".
 TargetDescription describeTarget(StringRef target);
 
 /// tile -> linalg on tensors.

@@ -23,7 +23,7 @@ struct ScheduleOptions {
   int64_t stages = 0;
 };
 
-/// The passes of the schedule for `target` that only make code faster, in its order.
+/// Return the passes of the schedule for `target` that only make code faster, in its order.
 SmallVector<StringRef> getOptionalPasses(const Target &target);
 
 /// tile -> layouts, rings and barriers explicit.

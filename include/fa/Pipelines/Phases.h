@@ -67,7 +67,7 @@ struct Phase {
   void (*populate)(OpPassManager &, const CompileOptions &);
 };
 
-/// The names of targets that can be compiled for.
+/// Return the names of targets that can be compiled for.
 ArrayRef<StringRef> getTargets();
 
 /// Return the message for a target that is none of them.
@@ -83,7 +83,7 @@ ArrayRef<Phase> getPhases(StringRef target, bool backward = false);
 LogicalResult runPhases(ModuleOp module, const CompileOptions &options, StringRef from = {},
                         StringRef to = {}, StringRef dumpFolder = {});
 
-/// The passes of every phase of the target, a line each.
+/// Print the passes of every phase of the target, a line each.
 void printPhases(raw_ostream &os, const CompileOptions &options, MLIRContext *context);
 
 } // namespace mlir::fa

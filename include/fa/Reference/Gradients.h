@@ -58,14 +58,14 @@ struct GradientSample {
   std::vector<int64_t> keys; ///< (b * Hk + h) * Sk + j; dk and dv have keys x D and keys x Dv
 };
 
-/// Gradients in float64. Fails, with a message, as `referenceAttention` does, where the adjoints
-/// do not fit, or where the score holds an op without a derivative (also reported as a
+/// Compute gradients in float64. Fails, with a message, as `referenceAttention` does, where the
+/// adjoints do not fit, or where the score holds an op without a derivative (also reported as a
 /// diagnostic, at its place).
 llvm::Expected<AttentionGradients> referenceGradients(AttentionOp op, const AttentionInputs &inputs,
                                                       const OutputAdjoints &adjoints,
                                                       const GradientSample *sample = nullptr);
 
-/// The plain computation of gradients: from output and LSE of `lowAttention`; dot products and
+/// Compute gradients plainly, from output and LSE of `lowAttention`: dot products and
 /// sums in f32, in order; P and ds rounded to the dtype before the products that take them; sums
 /// of captures in f32 along a row and in float64 beyond; results rounded.
 llvm::Expected<AttentionGradients> lowGradients(AttentionOp op, const AttentionInputs &inputs,

@@ -34,7 +34,7 @@ struct AttentionResult {
   std::vector<double> magnitude = {};
 };
 
-/// The operands of `op` out of a tensor for each argument of its function, in
+/// Return the operands of `op` out of a tensor for each argument of its function, in
 /// order.
 llvm::Expected<AttentionInputs> bindArguments(AttentionOp op,
                                               const std::vector<HostTensor> &arguments);
@@ -42,21 +42,21 @@ llvm::Expected<AttentionInputs> bindArguments(AttentionOp op,
 /// Check that inputs fit the op and each other, and that its regions can be evaluated.
 llvm::Error checkInputs(AttentionOp op, const AttentionInputs &inputs);
 
-/// Attention in float64. Fails, with a message, where inputs do not fit the op
+/// Compute attention in float64. Fails, with a message, where inputs do not fit the op
 /// or each other, or where its regions hold an op that cannot be evaluated
 /// (also reported as a diagnostic, at its place).
 llvm::Expected<AttentionResult> referenceAttention(AttentionOp op, const AttentionInputs &inputs);
 
-/// The plain computation in the kernel's dtype: dot products, scores and sums
+/// Compute attention plainly in the kernel's dtype: dot products, scores and sums
 /// in f32, probabilities rounded to the dtype before they meet the values,
 /// the output rounded to it. The error rule measures a kernel by it.
 llvm::Expected<AttentionResult> lowAttention(AttentionOp op, const AttentionInputs &inputs);
 
-/// How many pairs (i, j) of all heads the mask lets through. Up to `mostRows` rows are looked
-/// at, evenly spread, and scaled to all: exact where the pairs of a row grow evenly, as under
-/// a causal mask. Of a mask that differs between batches or heads, up to 256 of those, evenly
-/// spread. None where the mask reads captures, or holds what cannot be evaluated, or has more
-/// than 2^28 keys.
+/// Count the pairs (i, j) of all heads that the mask lets through. Up to `mostRows` rows are looked
+/// at, evenly spread, and scaled to all: exact where the pairs of a row grow evenly, as under a
+/// causal mask. If a mask differs between batches or heads, up to 256 of those are looked at,
+/// evenly spread. None where the mask reads captures, or holds what cannot be evaluated, or has
+/// more than 2^28 keys.
 std::optional<double> countVisiblePairs(AttentionOp op, int64_t batches, int64_t heads, int64_t sq,
                                         int64_t sk, int64_t mostRows = 128);
 

@@ -36,27 +36,27 @@ enum class RegionCode : uint8_t {
 };
 // clang-format on
 
-/// The low `width` bits.
+/// Return the low `width` bits.
 inline uint64_t truncate(uint64_t value, unsigned width) {
   return width == 64 ? value : value & ((uint64_t(1) << width) - 1);
 }
 
-/// The value of `width` bits as a signed integer.
+/// Return the value of `width` bits as a signed integer.
 inline int64_t signExtend(uint64_t value, unsigned width) {
   return static_cast<int64_t>(value << (64 - width)) >> (64 - width);
 }
 
-/// Ops on integers of one width; the caller truncates the result to it.
+/// Evaluate an op on integers of one width; the caller truncates the result to it.
 uint64_t evaluateInteger(RegionCode code, uint64_t a, uint64_t b, unsigned width, uint64_t &second);
 /// arith.cmpi; `predicate` is an arith::CmpIPredicate.
 uint64_t compareIntegers(int32_t predicate, uint64_t a, uint64_t b, unsigned width);
 
-/// The instruction of an op of arith, math or index (on scalars, or on the
+/// Return the instruction of an op of arith, math or index (on scalars, or on the
 /// elements of tiles), without slots; none for an op that is not known.
 std::optional<RegionInstruction> instructionOf(Operation *op);
-/// The value of a constant of any of the dialects, null for other ops.
+/// Return the value of a constant of any of the dialects, null for other ops.
 Attribute constantOf(Operation *op);
-/// A number as a value: an IntegerAttr or a FloatAttr.
+/// Return a number (an IntegerAttr or a FloatAttr) as a value.
 RegionValue valueOf(Attribute number);
 /// Return whether values of a scalar type can be evaluated.
 bool isScalarSupported(Type type);

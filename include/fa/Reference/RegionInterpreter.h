@@ -23,7 +23,7 @@
 
 namespace mlir::fa {
 
-/// Where a region is asked: its index arguments, in their order.
+/// Where a region is evaluated: its index arguments, in their order.
 struct Position {
   int64_t b, h, i, j, sq, sk;
 };

@@ -35,14 +35,14 @@ inline constexpr int64_t kSampleDropoutOffset = 0x100000003;
 /// All inputs of an entry together may take this many bytes.
 inline constexpr int64_t kMaxSampleBytes = int64_t(64) << 30;
 
-/// The one fa.attention of an entry.
+/// Return the one fa.attention of an entry.
 llvm::Expected<AttentionOp> attentionOf(func::FuncOp entry);
 
-/// The shape of every argument of an entry (empty for scalars).
+/// Return the shape of every argument of an entry (empty for scalars).
 llvm::Expected<std::vector<std::vector<int64_t>>> argumentShapes(func::FuncOp entry,
                                                                  const AttentionSizes &sizes);
 
-/// A tensor for every argument of an entry, in order, named by `fa.name`.
+/// Draw a tensor for every argument of an entry, in order, named by `fa.name`.
 llvm::Expected<std::vector<HostTensor>> sampleInputs(func::FuncOp entry,
                                                      const AttentionSizes &sizes, uint64_t seed);
 

@@ -27,7 +27,7 @@ namespace mlir::fa::cpu {
 /// address, so an argument outlives the call that it is given to.
 class Argument {
 public:
-  /// Strides in elements; the last is 1.
+  /// Describe a tensor; strides are in elements, the last is 1.
   static Argument tensor(void *data, llvm::ArrayRef<int64_t> sizes,
                          llvm::ArrayRef<int64_t> strides);
   template <typename T> static Argument scalar(T value) {
@@ -52,10 +52,10 @@ private:
 /// A module of kernels, compiled. Immutable; may be used from any thread.
 class Executor {
 public:
-  /// From a module that has been through the `llvm` phase.
+  /// Create from a module that has been through the `llvm` phase.
   static llvm::Expected<std::unique_ptr<Executor>>
   create(ModuleOp module, const TargetDescription &target = getHostTarget());
-  /// The same in two steps: bytes that may be kept, and loading them. Code is
+  /// Do the same in two steps: make bytes that may be kept, and load them. Code is
   /// trusted: load only bytes that are known to be whole.
   static llvm::Expected<std::string> compile(ModuleOp module, const TargetDescription &target);
   static llvm::Expected<std::unique_ptr<Executor>> load(llvm::StringRef image);

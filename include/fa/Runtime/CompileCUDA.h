@@ -22,7 +22,7 @@ struct Program {
   std::vector<Code> images;
 };
 
-/// The PTX of all variants, once all is there.
+/// Return the PTX of all variants, once all is there.
 llvm::Expected<std::vector<std::string>> getAll(ArrayRef<Code> images);
 
 /// Compiles a module of entries for `options.target`. Errors of the program are
@@ -32,18 +32,18 @@ llvm::Expected<std::vector<std::string>> getAll(ArrayRef<Code> images);
 /// own, for whose PTX it does not wait.
 FailureOr<Program> compile(ModuleOp module, const CompileOptions &options, bool parallel = false);
 
-/// The most queries that a program has a variant of its own for, 0 where it has none:
+/// Return the most queries that a program has a variant of its own for, 0 where it has none:
 /// `options` with `shortSequences`.
 int64_t getShortSequence(ModuleOp module, const CompileOptions &options);
 
 /// Return the options that compile the variant for tensors that are not aligned.
 CompileOptions withoutAlignment(const CompileOptions &options);
 
-/// The target whose code is fastest on a device of this compute capability with
+/// Return the target whose code is fastest on a device of this compute capability with
 /// a driver that supports this CUDA; null where none runs there.
 const nvptx::Target *chooseTarget(int major, int minor, int driverVersion);
 
-/// The CUDA whose driver first reads a target's code, as drivers count: 12030 is 12.3.
+/// Return the CUDA whose driver first reads a target's code, as drivers count: 12030 is 12.3.
 int64_t getMinimumDriver(const nvptx::Target &target);
 
 } // namespace mlir::fa::cuda

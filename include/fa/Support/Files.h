@@ -23,8 +23,8 @@ namespace mlir::fa {
 /// a device or a pipe may never end.
 inline constexpr size_t kMaxTextBytes = size_t(64) << 20;
 
-/// The text of a program; "-" is standard input. Reads at most kMaxTextBytes + 1
-/// bytes, and refuses what has more.
+/// Read the text of a program ("-" is standard input): at most kMaxTextBytes + 1 bytes; what has
+/// more is refused.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readText(llvm::StringRef path);
 
 /// Write a file whole or not at all: beside its place first, then renamed. "-" is standard

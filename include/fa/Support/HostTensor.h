@@ -22,20 +22,20 @@ enum class DType { F16, BF16, F32, F64, I8, I16, I32, I64, U8, Bool };
 
 /// "f16", "bf16", ..., "bool".
 const char *nameOf(DType dtype);
-/// Bytes of one element.
+/// Return the bytes of one element.
 size_t sizeOf(DType dtype);
 bool isFloat(DType dtype);
-/// The dtype that holds values of a scalar type: i1 is Bool, index is I64,
+/// Return the dtype that holds values of a scalar type: i1 is Bool, index is I64,
 /// signless integers are signed; none for other types.
 std::optional<DType> dtypeOf(Type type);
-/// The value of a float dtype nearest to `value`, ties to even; overflow gives
+/// Return the value of a float dtype nearest to `value`, ties to even; overflow gives
 /// an infinity.
 double roundTo(DType dtype, double value);
-/// The bits of `value` rounded to a float dtype, and the value of such bits.
+/// Return the bits of `value` rounded to a float dtype, and the value of such bits.
 uint64_t toBits(DType dtype, double value);
 double fromBits(DType dtype, uint64_t bits);
 
-/// The number of elements of a shape; none where a size is negative or the
+/// Return the number of elements of a shape; none where a size is negative or the
 /// bytes do not fit in int64.
 std::optional<int64_t> elementCount(const std::vector<int64_t> &shape, DType dtype);
 /// "2x3", "scalar" for rank 0.
@@ -53,9 +53,9 @@ struct HostTensor {
   int64_t size() const { return int64_t(data.size() / sizeOf(dtype)); }
   /// Return whether `data` is as large as the shape says.
   bool isConsistent() const;
-  /// Element `i` in row-major order, of any dtype, as a number.
+  /// Return element `i` in row-major order, of any dtype, as a number.
   double at(int64_t i) const;
-  /// Element `i` of an integer or bool tensor.
+  /// Return element `i` of an integer or bool tensor.
   int64_t integerAt(int64_t i) const;
   /// Rounds to nearest even for floats, wraps around for integers.
   void set(int64_t i, double value);

@@ -21,7 +21,7 @@ inline constexpr unsigned kMaxNesting = 1000;
 /// kMaxNesting. `name` is that of the file.
 LogicalResult checkNesting(StringRef text, StringRef name, MLIRContext *context);
 
-/// The module of a text, null after a diagnostic. `name` is that of the file.
+/// Return the module of a text, null after a diagnostic. `name` is that of the file.
 OwningOpRef<ModuleOp> parseModule(StringRef text, StringRef name, MLIRContext *context);
 
 /// Collects the errors of a context, with their notes, as long as it lives.

@@ -38,7 +38,7 @@ inline std::array<uint32_t, 4> philox4x32x7(std::array<uint32_t, 4> counter,
 inline constexpr int64_t kDropoutMaxHeads = 1 << 12;
 inline constexpr int64_t kDropoutMaxBatch = 1 << 20;
 
-/// The random byte of query i and key j of head h, batch b.
+/// Return the random byte of query i and key j of head h, batch b.
 inline uint8_t dropoutByte(uint64_t seed, uint64_t offset, uint32_t b, uint32_t h, uint32_t i,
                            uint32_t j) {
   std::array<uint32_t, 2> key = {uint32_t(seed), uint32_t(seed >> 32) + uint32_t(offset >> 32)};
@@ -48,7 +48,7 @@ inline uint8_t dropoutByte(uint64_t seed, uint64_t offset, uint32_t b, uint32_t 
   return philox4x32x7(counter, key)[byte / 4] >> (8 * (byte % 4));
 }
 
-/// Bytes below this are dropped: round(256 p), halves up, p clamped to
+/// Return the number below which bytes are dropped: round(256 p), halves up, p clamped to
 /// [0, 255/256]; NaN drops nothing.
 inline unsigned dropoutThreshold(double p) {
   if (!(p > 0))

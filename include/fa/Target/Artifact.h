@@ -32,7 +32,7 @@ struct Artifact {
 };
 
 std::string printArtifact(const Artifact &artifact);
-/// An error of one line where the bytes are cut short, changed or of something
+/// Parse an artifact. The error is one line, where bytes are cut short, changed or of something
 /// else. What the manifest says is not looked at.
 llvm::Expected<Artifact> parseArtifact(llvm::StringRef bytes);
 

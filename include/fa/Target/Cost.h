@@ -20,7 +20,7 @@ struct ProductScheme {
   /// That share the rows of a tile.
   int64_t warps = 4;
 
-  /// The rows of `rows` that one reading of the other operand from shared memory serves: the
+  /// Return the rows of `rows` that one reading of the other operand from shared memory serves: the
   /// 64 of wgmma, or those of one warp, which reads it into its registers.
   int64_t rowsAtOnce(int64_t rows) const {
     return async ? 64 : std::max<int64_t>(16, rows / std::max<int64_t>(1, warps));
@@ -31,7 +31,7 @@ struct ProductScheme {
 /// part of the tile program (grid, bounds of loops, conditions) is run for up to
 /// 512 work tiles, evenly spread, and their sum is scaled to all.
 struct KernelCost {
-  double instances = 0;
+  double workTiles = 0;
   /// Operations of dots, 2 M N K each, by how their operands are multiplied: as 16-bit
   /// elements, rounded to tf32, as three products of tf32, as they are. Three products of
   /// tf32 count once here; they take three times the time.

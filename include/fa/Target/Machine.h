@@ -27,16 +27,16 @@ struct Machine {
   /// bits, bytes of shared memory.
   static constexpr double special = 16, lanes = 128, sharedBytes = 128;
 
-  /// Operations a second of products of 16-bit elements, the roof of a roofline.
+  /// Return the operations a second of products of 16-bit elements, the roof of a roofline.
   double peak16(bool async) const {
     return multiprocessors * (async ? asyncClock * async16 : clock * sync16);
   }
 };
 
-/// The machine that reports of a target are for, null where there is none.
+/// Return the machine that reports of a target are for, null where there is none.
 const Machine *getMachine(llvm::StringRef target);
 
-/// The one that the driver calls so, null where its rates are not known.
+/// Return the one that the driver calls so, null where its rates are not known.
 const Machine *findMachine(llvm::StringRef device);
 
 /// Seconds that each unit of a GPU needs for a kernel, were it alone, and the

@@ -118,7 +118,7 @@ struct ManifestParameter {
   }
 };
 
-/// Why there can be no such tensor map of an argument; empty where there can.
+/// Return why there can be no such tensor map of an argument; empty where there can.
 std::string checkTensorMap(const ManifestParameter &map, const ManifestArgument &argument);
 
 /// One kernel of an entry.
@@ -171,9 +171,9 @@ struct Manifest {
   /// Guards: the size of that name is at most so much.
   std::vector<std::pair<std::string, int64_t>> limits;
 
-  /// The kernels of the first variant, which is the only one on CPUs.
+  /// Return the kernels of the first variant, which is the only one on CPUs.
   ArrayRef<ManifestKernel> kernels() const { return variants.front().kernels; }
-  /// The index of an argument, -1 where there is none of that name.
+  /// Return the index of an argument, -1 where there is none of that name.
   int64_t find(StringRef name) const { return find(name, /*first=*/0); }
   /// Looks at argument `first` first, and at those before it last.
   int64_t find(StringRef name, size_t first) const;
@@ -184,9 +184,9 @@ struct Manifest {
   /// those of a workspace start at multiples of kWorkspaceRowBytes, so that the TMA can copy them.
   int64_t rowPitch(unsigned argument, ArrayRef<int64_t> shape) const;
   static constexpr int64_t kWorkspaceRowBytes = 16;
-  /// Bytes of a tensor of this shape; an error where that overflows 63 bits.
+  /// Return the bytes of a tensor of this shape; an error where that overflows 63 bits.
   llvm::Expected<int64_t> bytes(unsigned argument, ArrayRef<int64_t> shape) const;
-  /// The extents of a kernel's grid.
+  /// Return the extents of a kernel's grid.
   llvm::Expected<LaunchShape> grid(const ManifestKernel &kernel, const LaunchShapes &shapes) const;
   /// Appends the one variant of another compilation of the same entry, whose
   /// kernels are in image `image`. Only workspaces and launch epochs may differ: there
@@ -214,7 +214,7 @@ struct ManifestModule {
   std::vector<Manifest> entries;
 };
 
-/// As JSON, a stable text.
+/// Print as JSON, a stable text.
 std::string printManifest(const ManifestModule &module);
 /// Trusts nothing: either all of it is consistent, or the error names a field.
 llvm::Expected<ManifestModule> parseManifest(StringRef text);

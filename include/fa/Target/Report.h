@@ -26,7 +26,7 @@ struct Problem {
 /// Reads "B,Hq,Hk,Sq,Sk"; an error at the module where it is something else.
 FailureOr<Problem> parseProblem(ModuleOp module, StringRef text);
 
-/// The shapes of all arguments at a problem: named sizes from it, static ones
+/// Return the shapes of all arguments at a problem: named sizes from it, static ones
 /// as they are; captures whose sizes have no name are left at 1.
 FailureOr<LaunchShapes> shapesAt(ModuleOp module, const Manifest &manifest, const Problem &problem);
 
@@ -51,11 +51,11 @@ struct ScheduleDetails {
   /// Who counted them, "ptxas" or "the driver", or why nobody did.
   std::string countedBy, notCounted;
 
-  /// The most stages of a ring.
+  /// Return the most stages of a ring.
   int64_t stages() const;
-  /// Blocks of an SM at once: by threads, shared memory and registers.
+  /// Return the blocks of an SM at once: by threads, shared memory and registers.
   int64_t blocks() const;
-  /// Their warps, of the 64 that an SM holds.
+  /// Return the warps of these blocks, as a part of the 64 that an SM holds.
   double occupancy() const;
 };
 

@@ -18,7 +18,7 @@ namespace mlir::fa {
 /// the shapes of results and the reference's results.
 class Checker {
 public:
-  /// Errors of the text are the error, and call it `name`. With several entries,
+  /// Parse the text, whose errors are the error and call it `name`. With several entries,
   /// `entry` names one.
   static llvm::Expected<std::unique_ptr<Checker>>
   create(llvm::StringRef text, llvm::StringRef entry = {}, llvm::StringRef name = "<text>");
@@ -30,7 +30,7 @@ public:
   llvm::Expected<std::vector<std::pair<std::string, std::vector<int64_t>>>>
   outputShapes(const std::vector<HostTensor> &inputs);
 
-  /// The error of every output by the rule of docs/semantics.md, in order.
+  /// Judge every output by the rule of docs/semantics.md, in order.
   llvm::Expected<std::vector<std::pair<std::string, Judgement>>>
   judge(const std::vector<HostTensor> &inputs, const std::vector<HostTensor> &outputs);
 

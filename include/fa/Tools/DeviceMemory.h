@@ -14,7 +14,7 @@
 
 namespace mlir::fa {
 
-/// Success for NULL.
+/// Return the error; success for NULL.
 inline llvm::Error takeError(fa_error *error) {
   if (!error)
     return llvm::Error::success();

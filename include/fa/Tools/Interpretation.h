@@ -26,17 +26,17 @@ public:
   static llvm::Expected<std::unique_ptr<Interpretation>>
   create(llvm::StringRef text, const CompileOptions &options, llvm::StringRef phase = {},
          llvm::StringRef entry = {}, llvm::StringRef name = "<text>");
-  /// A program that is of tiles already; of several entries, the one of that name is run.
+  /// Load a program that is of tiles already; of several entries, the one of that name is run.
   static llvm::Expected<std::unique_ptr<Interpretation>> createFromFile(const std::string &path,
                                                                         llvm::StringRef entry = {});
   ~Interpretation();
 
-  /// The program, for passes to run on.
+  /// Return the program, for passes to run on.
   ModuleOp getModule() { return *module; }
 
-  /// As a runtime does, takes the variant for any alignment where the strides are
-  /// no multiples of 16 bytes. The outputs, or what the interpreter found, of kernels run in order.
-  /// The seed chooses what a program may not count on.
+  /// Run the variant that a runtime takes: the one for any alignment where the strides are no
+  /// multiples of 16 bytes. Return the outputs, or what the interpreter found, of kernels run in
+  /// order. The seed chooses what a program may not count on.
   llvm::Expected<std::vector<HostTensor>>
   run(const std::vector<HostTensor> &inputs,
       const std::vector<std::pair<std::string, std::vector<int64_t>>> &outputShapes,

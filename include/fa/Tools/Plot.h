@@ -29,7 +29,7 @@ struct Roofline {
   std::vector<Point> points;
 };
 
-/// The picture as SVG, with logarithmic axes.
+/// Draw the picture as SVG, with logarithmic axes.
 std::string drawRoofline(const Roofline &roofline);
 
 } // namespace mlir::fa

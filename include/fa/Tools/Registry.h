@@ -16,10 +16,10 @@ class DialectRegistry;
 
 namespace mlir::fa {
 
-/// Every dialect that a program may hold at some phase.
+/// Register every dialect that a program may hold at some phase.
 void registerAllDialects(DialectRegistry &registry);
 
-/// Every pass of this project, and the upstream ones that are of use by hand.
+/// Register every pass of this project, and the upstream ones that are of use by hand.
 void registerAllPasses();
 
 /// Register what `--version` of every tool prints.

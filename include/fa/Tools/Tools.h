@@ -13,7 +13,7 @@
 #ifndef FA_TOOLS_TOOLS_H
 #define FA_TOOLS_TOOLS_H
 
-/// The only symbols that libfa.so exports are its `fa_*` functions.
+/// Export a function from libfa.so, which exports `fa_*` functions only.
 #define FA_EXPORT __attribute__((visibility("default")))
 
 #ifdef __cplusplus

@@ -17,7 +17,7 @@ struct Choices {
   int rows = 0, keys = 0, warps = 0, stages = 0;
   std::string leaveOut;
 
-  /// Into options, which point into it.
+  /// Write the choices into options, which point into this.
   void apply(fa_compile_options &options) const;
   std::string describe() const;
 };

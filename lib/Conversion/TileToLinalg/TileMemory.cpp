@@ -47,7 +47,7 @@ struct Place {
   }
   Value size(int64_t dim) { return memref::DimOp::create(b, loc, view, dim); }
 
-  /// Is `index` one of dimension `dim`? Null where that is known.
+  /// Return whether `index` is one of dimension `dim`; null where that is known.
   Value inRange(Value index, int64_t dim) {
     std::optional<int64_t> constant = getConstantIntValue(index);
     if (constant && !type().isDynamicDim(dim) && *constant >= 0 &&
@@ -57,7 +57,8 @@ struct Place {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, size(dim));
   }
 
-  /// Are `count` elements of dimension `dim` from its start on? Null where that is known.
+  /// Return whether `count` elements of dimension `dim` are there from its start on; null where
+  /// that is known.
   Value allInRange(int64_t dim, int64_t count) {
     std::optional<int64_t> constant = getConstantIntValue(indices[dim]);
     if (constant && !type().isDynamicDim(dim) && *constant >= 0 &&
@@ -67,7 +68,7 @@ struct Place {
     return both(inRange(indices[dim], dim), inRange(last, dim));
   }
 
-  /// The indices that the tile does not run along.
+  /// Return whether the indices that the tile does not run along are in range.
   Value fixedInRange() {
     Value ok;
     for (auto [dim, index] : llvm::enumerate(indices))
@@ -96,7 +97,7 @@ static Value zeroOf(OpBuilder &b, Location loc, Type type) {
   return arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
 }
 
-/// Which elements of a piece of a row are in range.
+/// Return which elements of a piece of a row are in range.
 static Value createMask(Place &p, Value rowOk, Value start, const Piece &piece) {
   auto indices = VectorType::get(piece.size, p.b.getIndexType());
   Value step = vector::StepOp::create(p.b, p.loc, indices);
@@ -260,7 +261,7 @@ static void storeElements(Place &p, RankedTensorType type, Value value) {
   memref::StoreOp::create(p.b, p.loc, element, p.view, indices);
 }
 
-/// The element at `indices`, or 0.
+/// Load the element at `indices`, or 0.
 static Value loadElement(Place &p, ArrayRef<Value> indices) {
   Value ok;
   for (auto [dim, index] : llvm::enumerate(indices))
@@ -277,7 +278,7 @@ static Value loadElement(Place &p, ArrayRef<Value> indices) {
   return choice.getResult(0);
 }
 
-/// A tile of elements at `indicesOf` its position, one at a time.
+/// Load a tile of elements at `indicesOf` its position, one at a time.
 static Value loadElements(Place &p, RankedTensorType type,
                           llvm::function_ref<SmallVector<Value>(ValueRange)> indicesOf) {
   Value empty = tensor::EmptyOp::create(p.b, p.loc, type.getShape(), type.getElementType());
@@ -297,7 +298,7 @@ static Value loadElements(Place &p, RankedTensorType type,
   return nest.results[0];
 }
 
-/// An element as memory has it (see getMemRefType) as `type`.
+/// Convert an element as memory has it (see getMemRefType) to `type`.
 static Value fromMemory(OpBuilder &b, Location loc, Value x, Type type) {
   if (x.getType() == type)
     return x;
@@ -306,7 +307,7 @@ static Value fromMemory(OpBuilder &b, Location loc, Value x, Type type) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, x, zeroOf(b, loc, x.getType()));
 }
 
-/// The same of a tile.
+/// Convert a tile alike.
 static Value tileFromMemory(OpBuilder &b, Location loc, Value tile, RankedTensorType type) {
   if (tile.getType() == type)
     return tile;

@@ -63,14 +63,14 @@ struct Words {
   }
   Value high(Value x) { return shiftRight(x, 32); }
   Value wide(Value x) { return arith::IndexCastOp::create(b, b.getI64Type(), x); }
-  /// How many pieces of `size` hold [from, from + count).
+  /// Return how many pieces of `size` hold [from, from + count).
   Value piecesOf(Value from, int64_t count, int64_t size) {
     return arith::DivUIOp::create(b, add(from, count + size - 1), index(size));
   }
 };
 } // namespace
 
-/// The four words of a call, each in the low half of an i64.
+/// Return the four words of a call, each in the low half of an i64.
 static SmallVector<Value> generate(Words &w, ArrayRef<Value> start, Value keyLow, Value keyHigh) {
   SmallVector<Value> counter(start);
   auto type = cast<VectorType>(counter[1].getType());
@@ -86,7 +86,7 @@ static SmallVector<Value> generate(Words &w, ArrayRef<Value> start, Value keyLow
   return counter;
 }
 
-/// The bytes of one row from the words of its even and of its odd columns: byte n of
+/// Return the bytes of one row from the words of its even and of its odd columns: byte n of
 /// call c of a group is that of columns 8n + 2c and 8n + 2c + 1.
 static Value orderColumns(ImplicitLocOpBuilder &b, Value even, Value odd) {
   int64_t lanes = cast<VectorType>(even.getType()).getNumElements();

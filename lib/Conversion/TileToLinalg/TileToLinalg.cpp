@@ -75,7 +75,7 @@ Value linalg_lowering::createMap(OpBuilder &builder, Location loc, RankedTensorT
   return generic.getResult(0);
 }
 
-/// The operand of a dot, in f32 (exact: f16 and bf16 are subsets).
+/// Extend the operand of a dot to f32 (exact: f16 and bf16 are subsets).
 static Value extendToF32(OpBuilder &builder, Location loc, Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getElementType().isF32())
@@ -196,7 +196,7 @@ static bool isCarriedFrom(Value value, Value init) {
   return loop && loop.getTiedLoopInit(cast<OpResult>(value))->get() == init;
 }
 
-/// A loop's next value goes back to the buffer of its current value; where
+/// Copy a loop's next value to the buffer of its current value; where
 /// both are the same buffer already, nothing is copied.
 static void pinCarriedTiles(RewriterBase &rewriter, scf::ForOp loop) {
   Operation *yield = loop.getBody()->getTerminator();

@@ -13,7 +13,7 @@
 
 namespace mlir::fa::linalg_lowering {
 
-/// The memref of a view: sizes as far as known, every stride dynamic but the
+/// Return the memref of a view: sizes as far as known, every stride dynamic but the
 /// last, which is 1. i1 is a byte in memory; bf16 is moved as i16, since where a
 /// CPU has no bf16, back ends convert each move to f32 and back, by calls.
 MemRefType getMemRefType(tile::ViewType view);
@@ -24,7 +24,7 @@ using ElementFn = llvm::function_ref<Value(OpBuilder &, Location, ValueRange)>;
 Value createMap(OpBuilder &builder, Location loc, RankedTensorType type, ValueRange inputs,
                 ArrayRef<AffineMap> maps, ElementFn body);
 
-/// The memory ops; the source or destination has been retyped to a memref
+/// Lower the memory ops; the source or destination has been retyped to a memref
 /// already, so typed accessors do not apply to it.
 FailureOr<Value> lowerLoad(RewriterBase &rewriter, tile::LoadOp op);
 LogicalResult lowerStore(RewriterBase &rewriter, tile::StoreOp op);

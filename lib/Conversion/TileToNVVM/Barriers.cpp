@@ -50,7 +50,7 @@ LogicalResult Emitter::allocateShared() {
   return success();
 }
 
-/// Panels of ones, by all threads: chunk by chunk of 16 bytes; what is beyond the
+/// Write panels of ones, by all threads: chunk by chunk of 16 bytes; what is beyond the
 /// last chunk writes that one again, so that there is no branch.
 void Emitter::writeOnes() {
   constexpr int64_t kChunk = 16;

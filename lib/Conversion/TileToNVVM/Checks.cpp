@@ -15,8 +15,8 @@
 using namespace mlir;
 using namespace mlir::fa::nvvm;
 
-/// A layout over fewer warps is held once more by the others; one over more
-/// would leave elements to warps that do not exist.
+/// Check that a layout is not over more warps than there are, for those would leave elements to
+/// warps that do not exist. A layout over fewer warps is held once more by the others.
 static LogicalResult checkWarps(Value value, int64_t warps) {
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
   auto frag = tensor ? dyn_cast_or_null<tile::FragAttr>(tensor.getEncoding()) : tile::FragAttr();
@@ -27,7 +27,7 @@ static LogicalResult checkWarps(Value value, int64_t warps) {
          << " run it, in " << tensor << "; change the layout or the number of warps";
 }
 
-/// Views and rings are places known when the kernel is written, not values.
+/// Check that a view or ring is a place known when the kernel is written, and no value.
 static LogicalResult checkPlace(Value value) {
   if (!isa<tile::ViewType, tile::RingType, tile::BarriersType, tile::TensorMapType>(
           value.getType()))
@@ -44,7 +44,7 @@ static LogicalResult checkPlace(Value value) {
             "defined, one use in each branch";
 }
 
-/// Global memory moves whole bytes that have a type in registers.
+/// Check that elements in global memory are whole bytes and have a type in registers.
 static LogicalResult checkElement(Operation *op, Value memory) {
   auto view = dyn_cast<tile::ViewType>(memory.getType());
   if (!view)

@@ -45,7 +45,7 @@ public:
   }
 
   bool counts() const { return tile::extentOf(modes) > 4; }
-  /// The conditions of all registers, by bits or without.
+  /// Emit the conditions of all registers, by bits or without.
   Value conditions();
   Value comparisons();
   Value select(VectorType type, Value x, Value other);
@@ -71,11 +71,11 @@ private:
 
 } // namespace mlir::fa::nvvm
 
-/// A column that all of modes of ascending strides are before.
+/// Return the first column past all that `modes`, of ascending strides, reach.
 static int64_t endOf(ArrayRef<Mode> modes) { return modes.back().extent * modes.back().strides[1]; }
 
-/// Modes of columns have strides that are powers of two, each beyond the end of those before
-/// it. False where they stand otherwise.
+/// Find the modes of columns: their strides are powers of two, each beyond the end of those before
+/// it. Return false where they stand otherwise.
 bool ColumnLimits::findModes() {
   for (const Mode &mode : layout.getReg()) {
     if (mode.strides[1] == 0)
@@ -123,7 +123,7 @@ Value ColumnLimits::count(Value reach, ArrayRef<Mode> modes) {
   return arith::AddIOp::create(b, whole, count(rest, before));
 }
 
-/// The bits of columns not below a limit. What is shifted by 32 or more is 0, which LLVM
+/// Emit the bits of columns not below a limit. What is shifted by 32 or more is 0, which LLVM
 /// leaves open.
 Value ColumnLimits::bitsFrom(Value count, int64_t word) {
   if (word != 0) {
@@ -133,7 +133,7 @@ Value ColumnLimits::bitsFrom(Value count, int64_t word) {
   return e.ptx("shl.b32 $0, -1, $1;", "=r,r", b.getI32Type(), count, false)[0];
 }
 
-/// A constant for each register.
+/// Emit a constant for each register.
 Value ColumnLimits::constants(function_ref<int64_t(int64_t)> ofRegister) {
   SmallVector<Attribute> values;
   for (int64_t r = 0; r < layout.numRegs(); ++r)

@@ -49,7 +49,7 @@ public:
     return condition;
   }
 
-  /// For each lane the unit that the table names.
+  /// Choose for each lane the unit that the table names.
   Unit choose(const LaneTable &table, ArrayRef<Unit> units) {
     Unit chosen;
     for (int number : table.distinct())
@@ -65,7 +65,7 @@ public:
     return chosen;
   }
 
-  /// The number of the table (below 32), bit by bit.
+  /// Emit the number of the table (below 32), bit by bit.
   Value number(const LaneTable &table) {
     Value sum = i32(0);
     for (int bit = 0; bit < 5; ++bit) {
@@ -94,7 +94,7 @@ private:
 
 } // namespace
 
-/// Consecutive elements of a vector as one unit.
+/// Pack consecutive elements of a vector as one unit.
 static Unit toUnit(ImplicitLocOpBuilder &b, Value vector, int64_t first, int64_t count) {
   Type element = getElementTypeOrSelf(vector.getType()), word = b.getI32Type();
   unsigned bits = element.getIntOrFloatBitWidth() * count;
@@ -113,7 +113,7 @@ static Unit toUnit(ImplicitLocOpBuilder &b, Value vector, int64_t first, int64_t
   return {arith::TruncIOp::create(b, word, whole), arith::TruncIOp::create(b, word, high)};
 }
 
-/// The inverse: appends the unit's elements.
+/// Append the elements that a unit packs.
 static void fromUnit(ImplicitLocOpBuilder &b, const Unit &unit, Type element, int64_t count,
                      SmallVectorImpl<Value> &elements) {
   unsigned bits = element.getIntOrFloatBitWidth() * count;

@@ -161,14 +161,14 @@ private:
   Value i64(int64_t value);
   Value toI64(Value value);
   Type convert(Type type);
-  /// Layout of a tile; an error for a tile without one.
+  /// Return the layout of a tile; an error for a tile without one.
   FailureOr<tile::Layout> layoutOf(Value tile);
-  /// Elements of a vector; a vector of elements.
+  /// Emit the elements of a vector; a vector of elements.
   Value extract(Value vector, int64_t index);
   Value fromElements(VectorType type, ArrayRef<Value> elements);
   /// Return what lane and warp add to coordinate `dim` of a layout's elements (i32).
   Value threadOffset(const tile::Layout &layout, unsigned dim);
-  /// True for the one thread of those that hold the same elements; null where
+  /// Emit whether this is the one thread of those that hold the same elements; null where
   /// each element is held once.
   Value isFirstHolder(const tile::Layout &layout);
   /// Sum over modes of stride * digit of an index.
@@ -176,7 +176,7 @@ private:
   /// Inline PTX; `results` types in order, an asm with side effects keeps its place.
   SmallVector<Value> ptx(StringRef text, StringRef constraints, TypeRange results,
                          ValueRange operands, bool sideEffects);
-  /// An i32 that LLVM takes for new here: else it would compute what follows from
+  /// Return an i32 that LLVM takes for new at its use: else it would compute what follows from
   /// it once, before a loop, and keep all of that in registers.
   Value pinToUse(Value value);
   /// Return what lane 0 has, an i32, in all lanes of the warp.

@@ -34,7 +34,7 @@ static std::optional<int64_t> constant(Value value) {
   return std::nullopt;
 }
 
-/// Null where the index is known to be in range. Negative ones are large unsigned.
+/// Emit whether an index is in range; null where that is known. Negative ones are large unsigned.
 Value Emitter::inRange(Value index, Value size) {
   std::optional<int64_t> at = constant(index), end = constant(size);
   if (at && end && *at >= 0 && *at < *end)
@@ -61,7 +61,7 @@ Value Emitter::elementAddress(const ViewParts &view, ArrayRef<Value> indices) {
 // One access of a thread: up to 16 bytes
 //===----------------------------------------------------------------------===//
 
-/// The type and constraint by which so many bytes pass through inline PTX.
+/// Return the type and constraint by which so many bytes pass through inline PTX.
 static std::pair<Type, StringRef> wordOf(OpBuilder &b, int64_t bytes) {
   switch (bytes) {
   case 8:

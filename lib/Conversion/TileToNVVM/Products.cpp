@@ -65,7 +65,7 @@ static int64_t warpsBeside(const Layout &layout) {
   return beside;
 }
 
-/// Rows of four 8x8 matrices of 16-byte rows: lane l gives the address of row
+/// Return the rows of four 8x8 matrices of 16-byte rows: lane l gives the address of row
 /// l mod 8 of matrix l / 8. `rowBit` says which bit of l / 8 moves down 8 rows; the
 /// other one moves right by 16 bytes. (By sharedOffset() the same address costs ptxas
 /// registers that the widest tiles do not have.)
@@ -88,7 +88,7 @@ static Value matrixRows(ImplicitLocOpBuilder &b, Value lane, Value slot, tile::S
   return arith::AddIOp::create(b, slot, place);
 }
 
-/// The address of the same lanes' rows `rows` (a multiple of 8) further down and
+/// Return the address of the same lanes' rows `rows` (a multiple of 8) further down and
 /// `bytes` (a multiple of 32) further right, as a base and a constant. Slots
 /// start where the swizzle repeats, so it is an exclusive or.
 static std::pair<Value, int64_t> moved(ImplicitLocOpBuilder &b, Value base, tile::SlotType type,
@@ -300,7 +300,7 @@ Words MmaProduct::wordsOfA(int64_t row, int64_t step) {
   return words;
 }
 
-/// By ldmatrix where it brings the words in order; it transposes 16-bit elements
+/// Choose ldmatrix where it brings the words in order; it transposes 16-bit elements
 /// only, and knows the terms in their own order only.
 void MmaProduct::findOperandB(const Layout &acc) {
   auto i32 = [&](int64_t value) -> Value { return e.i32(value); };
@@ -332,7 +332,7 @@ void MmaProduct::findOperandB(const Layout &acc) {
   bBases.push_back(e.pinToUse(base));
 }
 
-/// The words for 16 columns: two instructions' worth.
+/// Return the words for 16 columns: two instructions' worth.
 std::array<Words, 2> MmaProduct::wordsOfB(int64_t column, int64_t step) {
   if (bBases.size() > 1)
     return gatherB(column, step);
@@ -343,7 +343,7 @@ std::array<Words, 2> MmaProduct::wordsOfB(int64_t column, int64_t step) {
   return {Words{all[0], all[1]}, Words{all[2], all[3]}};
 }
 
-/// The same, word by word.
+/// Collect the same words one by one.
 std::array<Words, 2> MmaProduct::gatherB(int64_t column, int64_t step) {
   std::array<Words, 2> words;
   for (int64_t right : {0, 1})
@@ -357,7 +357,7 @@ std::array<Words, 2> MmaProduct::gatherB(int64_t column, int64_t step) {
   return words;
 }
 
-/// The first 11 bits of each f32, rounded, and what is left: the sign and 12 bits.
+/// Split each f32 into its first 11 bits, rounded, and what is left: the sign and 12 bits.
 std::pair<Words, Words> MmaProduct::split(const Words &words) {
   std::pair<Words, Words> parts;
   for (Value word : words) {
@@ -429,7 +429,7 @@ void MmaProduct::multiplyInParts(const StepOfA &a, size_t block, const Words &bW
     acc[i] = arith::AddFOp::create(b, acc[i], part[i]);
 }
 
-/// 16 columns of all rows.
+/// Multiply 16 columns of all rows.
 void MmaProduct::multiplyStep(const StepOfA &a, int64_t step, int64_t column) {
   std::array<Words, 2> bWords = wordsOfB(column, step);
   for (int64_t right : {0, 1})

@@ -100,8 +100,8 @@ FailureOr<Value> Emitter::addressOfCount(Operation *op, Value view) {
                             "tiles";
 }
 
-/// An atomic that changes nothing: what a plain load finds is the same for all lanes, so ptxas
-/// moves it to a uniform register at once, for which the thread has to wait.
+/// Read by an atomic that changes nothing: what a plain load finds is the same for all lanes, so
+/// ptxas moves it to a uniform register at once, for which the thread has to wait.
 LogicalResult Emitter::emitSchedulerPeek(tile::SchedulerPeekOp op) {
   FailureOr<Value> address = addressOfCount(op, op.getView());
   if (failed(address))
@@ -111,7 +111,7 @@ LogicalResult Emitter::emitSchedulerPeek(tile::SchedulerPeekOp op) {
   return success();
 }
 
-/// Nobody asks what the comparison with memory gave, so the thread does not wait for it. All
+/// Reset without waiting for what the comparison with memory gives, which nobody reads. All
 /// that is computed of `found` stands in the text, or it would be moved up to where that is read.
 LogicalResult Emitter::emitSchedulerReset(tile::SchedulerResetOp op) {
   FailureOr<Value> address = addressOfCount(op, op.getView());
@@ -131,7 +131,7 @@ LogicalResult Emitter::emitSchedulerNext(tile::SchedulerNextOp op) {
     return failure();
   Value word = ptx("atom.relaxed.gpu.global.add.u64 $0, [$1], 1;", "=l,l,~{memory}", b.getI64Type(),
                    *address, true)[0];
-  // Of the difference, which is less than 2^32, the low halves are enough.
+  // The low halves are enough for the difference, which is less than 2^32.
   auto low = [&](Value value) { return arith::TruncIOp::create(b, b.getI32Type(), value); };
   set(op, arith::SubIOp::create(b, low(word), low(get(op.getFirst()))));
   return success();

@@ -28,7 +28,7 @@ using tile::Layout;
 // Rings
 //===----------------------------------------------------------------------===//
 
-/// The start of the kernel's shared memory, which the launch sizes.
+/// Declare the start of the kernel's shared memory, which the launch sizes.
 void Emitter::declareShared() {
   constexpr StringLiteral name = "shared_memory";
   if (!SymbolTable::lookupSymbolIn(kernel->getParentOp(), name)) {
@@ -56,7 +56,7 @@ LogicalResult Emitter::emitSlotAt(tile::SlotAtOp op) {
   return success();
 }
 
-/// The byte at which an element of a slot stands, from the slot's start.
+/// Return the byte at which an element of a slot stands, from the slot's start.
 Value Emitter::sharedOffset(tile::SlotType slot, Value row, Value column) {
   int64_t bytes = slot.getElementType().getIntOrFloatBitWidth() / 8;
   int64_t width = slot.getLayout().getBytes();
@@ -298,7 +298,7 @@ void Emitter::storeShared(Value address, int64_t offset, Value value, Value pred
 // Registers to and from shared memory
 //===----------------------------------------------------------------------===//
 
-/// The address of a register's element.
+/// Return the address of a register's element.
 Value Emitter::sharedPlace(Value slot, tile::SlotType type, const Layout &layout, int64_t reg) {
   Coords offset = layout.offsetOfReg(reg);
   unsigned columnDim = layout.getRank() - 1;
@@ -309,8 +309,8 @@ Value Emitter::sharedPlace(Value slot, tile::SlotType type, const Layout &layout
   return arith::AddIOp::create(b, slot, sharedOffset(type, row, column));
 }
 
-/// The shuffle makes it one number for the warp, and waits for all lanes to have it. Of
-/// 64 bits, the lower half: after two shuffles, ptxas takes the warp for divided.
+/// Shuffle the number, which makes it one for the warp and waits for all lanes to have it. Of 64
+/// bits, shuffle the lower half: after two shuffles, ptxas takes the warp for divided.
 LogicalResult Emitter::emitReadNumber(tile::ReadOp op) {
   bool wide = op.getType().isInteger(64);
   if (!op.getType().isInteger(32) && !wide)
@@ -354,9 +354,9 @@ LogicalResult Emitter::emitRead(tile::ReadOp op) {
   return success();
 }
 
-/// Four 8x8 matrices of an accumulator of 2-byte elements by one stmatrix: lane l
-/// says where row l mod 16 of the warp's 16 rows and 16 columns is, of which lanes
-/// from 16 on have the right half. False for other layouts, and targets without.
+/// Write four 8x8 matrices of an accumulator of 2-byte elements by one stmatrix: lane l says where
+/// row l mod 16 of the warp's 16 rows and 16 columns is; lanes from 16 on have the right half.
+/// Return false for other layouts, and targets without.
 bool Emitter::emitMatrixWrite(tile::WriteOp op, const Layout &layout) {
   tile::SlotType slot = op.getSlot().getType();
   ArrayRef<int64_t> shape = slot.getShape();

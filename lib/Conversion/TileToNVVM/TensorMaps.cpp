@@ -97,7 +97,7 @@ static std::string placeOf(size_t first, size_t count, std::string &constraints)
   return text + "}";
 }
 
-/// The bytes of a panel of a slot.
+/// Return the bytes of a panel of a slot.
 static int64_t panelBytes(tile::SlotType slot) {
   return slot.getShape()[0] * slot.getLayout().getBytes();
 }
@@ -163,7 +163,7 @@ LogicalResult Emitter::emitBulkStore(tile::BulkStoreOp op) {
   return done;
 }
 
-/// Groups of a thread that has none are there at once.
+/// Wait for the thread's groups of stores; those of a thread that has none are there at once.
 void Emitter::emitBulkStoreWait() {
   ptx("cp.async.bulk.wait_group.read 0;", "~{memory}", {}, {}, true);
 }

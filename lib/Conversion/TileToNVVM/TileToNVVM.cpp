@@ -308,8 +308,8 @@ LogicalResult Emitter::emitBlock(Block &block) {
   return success();
 }
 
-/// Halves of 16 bits that pass through a loop or branch as pairs are not taken apart
-/// and put together again on the way.
+/// Pack halves of 16 bits into the pairs in which they pass through a loop or branch, so that they
+/// are not taken apart and put together again on the way.
 Value Emitter::pack(Value value) {
   auto type = dyn_cast<VectorType>(value.getType());
   if (!type || type.getElementTypeBitWidth() != 16 || type.getNumElements() % 2 != 0)
@@ -384,7 +384,7 @@ LogicalResult Emitter::emitWhile(scf::WhileOp op) {
   return success();
 }
 
-/// The types that values take on their way out of a branch, see pack.
+/// Return the types that values take on their way out of a branch, see pack.
 FailureOr<SmallVector<Type>> Emitter::packedTypes(ValueRange results) {
   SmallVector<Type> types;
   for (Value result : results) {
@@ -466,7 +466,7 @@ static bool isForWhereItRan(tile::IfAnyOp op, Value result) {
          });
 }
 
-/// A branch where it is for some rows.
+/// Branch on the rows that a rescale is for, where it is for some only.
 LogicalResult Emitter::emitRescale(tile::RescaleOp op) {
   auto multiply = [&]() -> FailureOr<Value> {
     Value factor = get(op.getFactor());

@@ -19,7 +19,7 @@ using namespace mlir::fa::nvvm;
 using tile::Coords;
 using tile::Layout;
 
-/// The same op on vectors; index is i64, so that casts to and from it change width.
+/// Emit the same op on vectors; index is i64, so that casts to and from it change width.
 LogicalResult Emitter::emitElementwise(Operation *op) {
   if (!isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
     return op->emitError() << "'" << op->getName() << "' cannot be lowered to a GPU kernel here";
@@ -73,7 +73,7 @@ LogicalResult Emitter::emitConstant(arith::ConstantOp op) {
   return success();
 }
 
-/// Two at a time, by one instruction that packs them.
+/// Truncate two at a time, by one instruction that packs them.
 LogicalResult Emitter::emitTruncF(arith::TruncFOp op) {
   Value input = get(op.getIn());
   auto type = dyn_cast<VectorType>(convert(op.getType()));
@@ -116,8 +116,8 @@ LogicalResult Emitter::emitBroadcast(tile::BroadcastOp op) {
   return success();
 }
 
-/// The elements of a row or a column, each in all registers of the tile that are along `dim`
-/// from it.
+/// Repeat the elements of a row or a column in all registers of the tile that are along `dim` from
+/// each.
 Value Emitter::spread(Value input, const Layout &from, const Layout &to, int64_t dim) {
   std::map<int64_t, int64_t> registers;
   for (int64_t r = 0; r < from.numRegs(); ++r)
@@ -128,7 +128,7 @@ Value Emitter::spread(Value input, const Layout &from, const Layout &to, int64_t
   return vector::ShuffleOp::create(b, input, input, shuffle);
 }
 
-/// The part of numbers that differs from thread to thread, and the other, a constant vector
+/// Split numbers into the part that differs from thread to thread and the rest, a constant vector
 /// for what `value` holds.
 FailureOr<std::pair<Value, Value>> Emitter::splitNumbers(tile::IotaOp iota, Value value) {
   FailureOr<Layout> numbers = layoutOf(iota.getResult()), tile = layoutOf(value);
@@ -207,7 +207,7 @@ FailureOr<bool> Emitter::emitSumWithNumbers(Operation *op) {
   Operation *inRows = bases.getInput().getDefiningOp();
   auto scalar = mayReassociate(inRows) ? inRows->getOperand(0).getDefiningOp<tile::BroadcastOp>()
                                        : tile::BroadcastOp();
-  // Of more rows a thread, what diagonals share would wait in too many registers.
+  // With more rows a thread, what diagonals share would wait in too many registers.
   constexpr int64_t kRows = 2;
   tile::IotaOp rows = scalar && !scalar.getDim() && of->numRegs() <= kRows
                           ? floatNumbers(inRows->getOperand(1))

@@ -77,14 +77,14 @@ struct Asm {
 
 } // namespace
 
-/// The half of a descriptor that only the slot's type decides.
+/// Return the half of a descriptor that only the slot's type decides.
 static uint32_t descriptorHigh(tile::SlotType slot) {
   int64_t width = slot.getLayout().getBytes();
   uint32_t kind = width == 128 ? 1 : width == 64 ? 2 : 3;
   return static_cast<uint32_t>(8 * width / 16) | kind << 30;
 }
 
-/// In units of 16 bytes, where step k of the sum starts.
+/// Return where step k of the sum starts, in units of 16 bytes.
 static int64_t stepOffset(tile::SlotType slot, int64_t k, bool alongColumns) {
   int64_t width = slot.getLayout().getBytes();
   int64_t bytes =
@@ -133,7 +133,7 @@ LogicalResult Emitter::checkDotStart(tile::DotStartOp op, const Layout &acc) {
   return success();
 }
 
-/// Words of a as the instruction takes them: pairs of columns of rows g, g + 8,
+/// Return the words of a as the instruction takes them: pairs of columns of rows g, g + 8,
 /// then both 8 columns to the right.
 SmallVector<Value> Emitter::wordsOfA(Value value, const Layout &layout, int64_t row, int64_t k) {
   Type element = cast<VectorType>(value.getType()).getElementType();
@@ -213,8 +213,8 @@ LogicalResult Emitter::emitDotStart(tile::DotStartOp op) {
     code.input(startB, "r");
     if (slotA)
       code.input(startA, "r");
-    // Of a, the high half is a constant that ptxas sets beside the low one. Of b,
-    // it stays in its register: added to in 64 bits, which is one instruction, and
+    // The high half for a is a constant that ptxas sets beside the low one. That for b
+    // stays in its register: added to in 64 bits, which is one instruction, and
     // the low half does not overflow.
     auto high = [](tile::SlotType slot) {
       return std::to_string(static_cast<int32_t>(descriptorHigh(slot)));
@@ -256,7 +256,7 @@ LogicalResult Emitter::emitDotStart(tile::DotStartOp op) {
 // await
 //===----------------------------------------------------------------------===//
 
-/// The groups that may still run: those of products that start after the one awaited.
+/// Wait until no other groups run than those of products that start after the one awaited.
 LogicalResult Emitter::emitAwait(tile::AwaitOp op) {
   auto start = op.getPending().getDefiningOp<tile::DotStartOp>();
   if (!start || start->getBlock() != op->getBlock())

@@ -44,7 +44,7 @@ void fa::cpu::registerBufferizationModels(DialectRegistry &registry) {
 
 static bool isTile(Type type) { return isa<TensorType>(type); }
 
-/// Ops on tiles that no pass of the CPU knows, as a program written by hand may
+/// Refuse ops on tiles that no pass of the CPU knows, as a program written by hand may
 /// have: with a buffer for each tile they would be left, or stop later passes.
 static LogicalResult checkTiles(Operation *op) {
   if (auto function = dyn_cast<func::FuncOp>(op);
@@ -54,7 +54,7 @@ static LogicalResult checkTiles(Operation *op) {
                          "in it, from memory that it takes");
   if (llvm::none_of(op->getResultTypes(), isTile) && llvm::none_of(op->getOperandTypes(), isTile))
     return success();
-  // Of other dialects there is no model, or a promise of one that is not registered.
+  // Other dialects have no model, or a promise of one that is not registered.
   bool known = isa_and_nonnull<arith::ArithDialect, bufferization::BufferizationDialect,
                                linalg::LinalgDialect, scf::SCFDialect, tensor::TensorDialect,
                                vector::VectorDialect>(op->getDialect()) &&

@@ -30,8 +30,8 @@ namespace mlir::fa {
 
 using namespace mlir;
 
-/// Booleans have no place in memory (a vector of them is packed there, an
-/// element is a byte), so every user computes them again.
+/// Return whether the op computes booleans, which have no place in memory (a vector of them is
+/// packed there, an element is a byte), so that every user computes them again.
 static bool isBoolean(linalg::GenericOp op) {
   return llvm::any_of(op.getResultTypes(),
                       [](Type type) { return getElementTypeOrSelf(type).isInteger(1); });
@@ -96,7 +96,7 @@ static void fuse(func::FuncOp func) {
     linalg::GenericOp::getCanonicalizationPatterns(patterns, func.getContext());
     (void)applyPatternsGreedily(func, std::move(patterns));
   };
-  // Of a long chain, what is cheap goes to its users while they are small: the chain that they
+  // What is cheap in a long chain goes to its users while they are small: the chain that they
   // join would be too large for it, and would read a buffer for each instead.
   unsigned count = 0;
   func.walk([&](linalg::GenericOp) { ++count; });
@@ -137,8 +137,8 @@ static void chooseDestinations(func::FuncOp func) {
   });
 }
 
-/// Booleans that are left, because a loop or a branch carries them, are kept as
-/// bytes: the producer widens them, a user that is no linalg op is refused.
+/// Keep as bytes the booleans that are left, because a loop or a branch carries them: the producer
+/// widens them, a user that is no linalg op is refused.
 static LogicalResult storeBooleansAsBytes(func::FuncOp func) {
   SmallVector<linalg::GenericOp> producers;
   func.walk([&](linalg::GenericOp op) {

@@ -42,7 +42,7 @@ static Value combine(OpBuilder &b, Location loc, vector::CombiningKind kind, Val
   return vector::makeArithReduction(b, loc, kind, x, y);
 }
 
-/// Halves the vector until one element is left.
+/// Reduce by halving the vector until one element is left.
 static Value reduceTree(OpBuilder &b, Location loc, vector::CombiningKind kind, Value vector) {
   int64_t size = cast<VectorType>(vector.getType()).getNumElements();
   if (size == 1)
@@ -106,7 +106,7 @@ static bool isMathBy(Operation *op, ArrayRef<region::Lowering> lowerings) {
          llvm::is_contained(lowerings, line->cpu);
 }
 
-/// The functions; those of f16 and bf16 have been made f32 before.
+/// Add the functions; those of f16 and bf16 have been made f32 before.
 static void populateMathPatterns(RewritePatternSet &patterns) {
   fa::cpu::populateLowerMathPatterns(patterns);
   fa::cpu::populateLowerMathF64Patterns(patterns);
@@ -156,7 +156,7 @@ static LogicalResult refuse(Operation *op) {
                          << " has no approximation on the cpu; " << getRemedy(op);
 }
 
-/// Before any is expanded, so that the error names what was written.
+/// Check before any is expanded, so that the error names what was written.
 static LogicalResult checkF64(func::FuncOp func) {
   WalkResult result = func.walk([](Operation *op) -> WalkResult {
     if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||

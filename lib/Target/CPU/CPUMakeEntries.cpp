@@ -67,7 +67,7 @@ static LogicalResult checkKernel(func::FuncOp kernel) {
   return success();
 }
 
-/// The extents of the grid, from the sizes of the views.
+/// Compute the extents of the grid, from the sizes of the views.
 static SmallVector<Value> createExtents(OpBuilder &b, Location loc, func::FuncOp kernel,
                                         ValueRange arguments) {
   auto map = kernel->getAttrOfType<AffineMapAttr>(kGrid).getValue();

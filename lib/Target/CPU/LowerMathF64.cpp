@@ -72,7 +72,7 @@ struct Reals {
       result = fma(result, x, real(coefficient));
     return result;
   }
-  /// The nearest integer plus 1.5 * 2^52: the low bits are that integer.
+  /// Return the nearest integer plus 1.5 * 2^52: the low bits are that integer.
   Value shift(Value x) { return add(x, real(kMagic)); }
   Value unshift(Value x) { return sub(x, real(kMagic)); }
 
@@ -94,7 +94,7 @@ struct Reals {
 };
 } // namespace
 
-/// x = m 2^e with m in [sqrt(1/2), sqrt(2)); log m = 2 artanh((m - 1) / (m + 1)).
+/// Compute log2 of x = m 2^e with m in [sqrt(1/2), sqrt(2)); log m = 2 artanh((m - 1) / (m + 1)).
 Value Reals::log2(Value x) {
   Value word = bits(x);
   Value shifted = arith::SubIOp::create(b, word, integer(0x3FE6A09E667F3BCD));
@@ -111,7 +111,7 @@ Value Reals::log2(Value x) {
   return select(compare(CmpFPredicate::OGE, x, real(0)), result, real(NAN));
 }
 
-/// Results beyond f32's range stay beyond it.
+/// Compute 2^x; results beyond f32's range stay beyond it.
 Value Reals::exp2(Value x) {
   x = select(compare(CmpFPredicate::OLT, x, real(-1000)), real(-1000), x);
   x = select(compare(CmpFPredicate::OGT, x, real(1000)), real(1000), x);
@@ -123,7 +123,7 @@ Value Reals::exp2(Value x) {
   return fromBits(arith::AddIOp::create(b, bits(polynomial(r, series)), exponent));
 }
 
-/// As C's pow: 1^y and x^0 are 1; negative x have powers of integers only.
+/// Compute x^y as C's pow: 1^y and x^0 are 1; negative x have powers of integers only.
 Value Reals::power(Value x, Value y) {
   Value size = abs(x), zero = real(0), infinity = real(INFINITY), logarithm = log2(size);
   Value isOne = arith::OrIOp::create(b, compare(CmpFPredicate::OEQ, size, real(1)),

@@ -94,6 +94,43 @@ static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine) 
   return llvm::Error::success();
 }
 
+/// Cut blocks of very many instructions into pieces, since back ends take quadratic time of a
+/// block: a mask of 1600 terms has one of 24,000 instructions. They join blocks of which one only
+/// follows the other, so a piece ends in a branch, on what always holds: no size is the least
+/// integer.
+static void cutBlocks(llvm::Function &function) {
+  constexpr unsigned kMost = 4000, kPiece = 1000;
+  auto *number = llvm::find_if(function.args(), [](const llvm::Argument &argument) {
+    return argument.getType()->isIntegerTy(64);
+  });
+  if (number == function.arg_end())
+    return;
+  llvm::SmallVector<llvm::BasicBlock *> blocks;
+  for (llvm::BasicBlock &block : llvm::drop_begin(function))
+    if (block.size() > kMost)
+      blocks.push_back(&block);
+  if (blocks.empty())
+    return;
+
+  llvm::IRBuilder<> b(function.getContext());
+  auto *never = llvm::BasicBlock::Create(function.getContext(), "never", &function);
+  b.SetInsertPoint(never);
+  b.CreateIntrinsic(llvm::Intrinsic::trap, {});
+  b.CreateUnreachable();
+  b.SetInsertPoint(function.getEntryBlock().getTerminator());
+  llvm::Value *always = b.CreateICmpNE(number, b.getInt64(std::numeric_limits<int64_t>::min()));
+  for (llvm::BasicBlock *block : blocks)
+    while (block->size() > kPiece + 1) {
+      auto at = std::next(block->begin(), kPiece);
+      if (isa<llvm::PHINode>(at))
+        break;
+      llvm::BasicBlock *rest = block->splitBasicBlock(at);
+      block->getTerminator()->eraseFromParent();
+      llvm::BranchInst::Create(rest, never, always, block);
+      block = rest;
+    }
+}
+
 llvm::Expected<std::unique_ptr<llvm::Module>>
 cpu::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
                        const TargetDescription &target) {
@@ -123,6 +160,9 @@ cpu::translateToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
   setAttributes(*llvmModule, **machine);
   if (llvm::Error error = optimize(*llvmModule, **machine))
     return error;
+  for (llvm::Function &function : *llvmModule)
+    if (!function.isDeclaration())
+      cutBlocks(function);
 
   // A symbol outside the JIT's table is a mistake of ours; say which.
   for (llvm::Function &function : *llvmModule)

@@ -22,7 +22,7 @@ using llvm::StringRef;
 // What ptxas prints
 //===----------------------------------------------------------------------===//
 
-/// The number before `unit`: 48 in "0 bytes stack frame, 48 bytes spill stores".
+/// Return the number before `unit`: 48 in "0 bytes stack frame, 48 bytes spill stores".
 static int64_t numberBefore(StringRef line, StringRef unit) {
   size_t end = line.find(unit);
   if (end == StringRef::npos)

@@ -57,7 +57,9 @@ enum RegisterPressure {
   kTensors,
   /// divisions of indices of pairs, functions of many steps; dropout beside medium ones,
   kHeavy,
-  /// and two of these.
+  /// two of these,
+  kTwo,
+  /// and numbers of 64 bits that are read for each score.
   kMost
 };
 
@@ -74,12 +76,12 @@ struct Tiles {
 // that ptxas gives no spills. For f32 of more than 128 columns, two warps share the
 // columns of 16 rows, each with 64 sums in a thread and the scores of those rows.
 constexpr Tiles kTable[] = {
-    {2, 64, kLong, 128, 128, 4},   {2, 64, kBits, 128, 64, 4}, {2, 64, kHeavy, 128, 64, 8},
-    {2, 64, kMost, 128, 48, 8},    {2, 96, kLong, 128, 64, 4}, {2, 128, kLong, 128, 48, 4},
-    {2, 128, kMedium, 128, 32, 4}, {2, 96, kBits, 64, 64, 4},  {2, 104, kBits, 64, 48, 4},
-    {2, 128, kHeavy, 64, 64, 4},   {2, 128, kMost, 64, 48, 4}, {2, 256, kLong, 64, 64, 4},
-    {2, 256, kMost, 64, 32, 4},    {4, 64, kMost, 64, 64, 4},  {4, 128, kMost, 64, 32, 4},
-    {4, 256, kTensors, 64, 32, 8}, {4, 256, kMost, 32, 16, 4},
+    {2, 64, kLong, 128, 128, 4},   {2, 64, kBits, 128, 64, 4},    {2, 64, kHeavy, 128, 64, 8},
+    {2, 64, kMost, 128, 48, 8},    {2, 96, kLong, 128, 64, 4},    {2, 128, kLong, 128, 48, 4},
+    {2, 128, kMedium, 128, 32, 4}, {2, 96, kBits, 64, 64, 4},     {2, 104, kBits, 64, 48, 4},
+    {2, 128, kHeavy, 64, 64, 4},   {2, 128, kMost, 64, 48, 4},    {2, 256, kLong, 64, 64, 4},
+    {2, 256, kMost, 64, 32, 4},    {4, 64, kTwo, 64, 64, 4},      {4, 64, kMost, 64, 32, 4},
+    {4, 128, kMost, 64, 32, 4},    {4, 256, kTensors, 64, 32, 8}, {4, 256, kMost, 32, 16, 4},
 };
 
 // mma.sync as well, of operands that pass through registers: those that are not
@@ -108,7 +110,7 @@ constexpr Tiles kHopperTable[] = {
 constexpr int64_t kShortSequence = 1024;
 constexpr Tiles kShortTable[] = {{2, 128, kLong, 128, 128, 8}, {2, 256, kLong, 128, 64, 8}};
 
-// Of a band, which a mask bounds on both sides, a block of rows visits few tiles: narrower
+// A block of rows visits few tiles of a band, which a mask bounds on both sides: narrower
 // ones waste less on its edges, and with more slots of them warpgroups are further apart. More
 // than 64 columns: 256 keys 14 to 16 % faster, 1024 3 to 5 %, 4096 4 to -1 %, 8192 -2 %; up
 // to 64 columns it is nothing at 1024 and -5 % at 4096.
@@ -139,6 +141,11 @@ RegisterPressure pressureOfOp(Operation *op, unsigned differs) {
     return kHeavy;
   if (isa<scf::IfOp>(op))
     return kMedium;
+  if (isa<tensor::ExtractOp>(op)) {
+    Type element = op->getResult(0).getType();
+    bool isWide = element.isIndex() || element.getIntOrFloatBitWidth() == 64;
+    return isWide && differs == kPairs ? kMost : kLight;
+  }
   // Ops of index are weighed as those of arith that they become.
   if (!region::lookUp(op))
     return kLight;
@@ -219,14 +226,14 @@ RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
                pressureOfRegion(attention.getScore(), /*hasScore=*/true).first);
   // Two of those that take most.
   if ((pressure == kTensors) + attention.hasDropout() + (regions == kHeavy) > 1)
-    return kMost;
+    return std::max(kTwo, regions);
   pressure = std::max(pressure, regions);
   if (attention.hasDropout())
     return pressure == kLight ? kBits : std::max(pressure, kHeavy);
   return pressure;
 }
 
-/// The first line of a table that serves the attention, null where none does.
+/// Return the first line of a table that serves the attention, null where none does.
 const Tiles *lookUp(ArrayRef<Tiles> table, AttentionOp attention, bool aligned) {
   Type element = getElementTypeOrSelf(attention.getQuery().getType());
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
@@ -260,7 +267,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
           return signalPassFailure();
   }
 
-  /// Registers of a thread.
+  /// Return the registers of a thread.
   static int64_t registersOf(int64_t warps, bool async, const nvptx::Target &info) {
     if (!async)
       return std::min(info.registers, tile::launchRegisters(warps));
@@ -287,7 +294,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     return pad;
   }
 
-  /// The most keys up to those given that registers and shared memory have room for.
+  /// Return the most keys up to those given that registers and shared memory have room for.
   int64_t fit(AttentionOp attention, int64_t rows, int64_t keys, int64_t warps, bool async,
               int64_t pad, const nvptx::Target &info) {
     constexpr int64_t kStep = 16, kPanel = 128, kOther = 32, kReserve = 512;
@@ -300,7 +307,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     int64_t registers = registersOf(warps, async, info);
     int64_t limit =
         sharedMemory ? std::min<int64_t>(sharedMemory, info.sharedMemory) : info.sharedMemory;
-    // Of sums, a thread has its share: half of a row where a warpgroup has 64.
+    // A thread has its share of sums: half of a row where a warpgroup has 64.
     auto sums = [&](int64_t columns) {
       return async ? columns / 2 : llvm::divideCeil(rows * columns, 32 * warps);
     };
@@ -324,16 +331,16 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     return keys;
   }
 
-  /// Return the size that the option asks for, else the one that the entry says; 0 for none.
-  static int64_t asked(func::FuncOp func, StringRef name, int64_t option = 0) {
+  /// Return the size that the option gives, else the one that the entry says; 0 for none.
+  static int64_t requested(func::FuncOp func, StringRef name, int64_t option = 0) {
     auto said = func->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr);
     auto size = said && !option ? said.getAs<IntegerAttr>(name) : IntegerAttr();
     return size ? size.getInt() : option;
   }
 
   LogicalResult choose(func::FuncOp func, AttentionOp attention) {
-    int64_t rows = asked(func, "rows", this->rows), keys = asked(func, "keys", this->keys);
-    int64_t warps = asked(func, "warps", this->warps), band = asked(func, "band_keys");
+    int64_t rows = requested(func, "rows", this->rows), keys = requested(func, "keys", this->keys);
+    int64_t warps = requested(func, "warps", this->warps), band = requested(func, "band_keys");
     Type element = getElementTypeOrSelf(attention.getQuery().getType());
     int64_t bytes = element.getIntOrFloatBitWidth() / 8;
     const Tiles *line = nullptr;
@@ -365,7 +372,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     for (auto [size, option] : {std::pair(chosenKeys, "--tile-keys="), {band, "band_keys = "}})
       if (failed(nvptx::checkStep(attention, "keys", size, option)))
         return failure();
-    int64_t pad = padOf(attention, chosenRows, chosenWarps, async), saidPad = asked(func, "pad");
+    int64_t pad = padOf(attention, chosenRows, chosenWarps, async), saidPad = requested(func, "pad");
     if (saidPad % pad != 0)
       return attention.emitError()
              << "fa.tiles has pad = " << saidPad << ", expected a multiple of " << pad << " for "

@@ -42,7 +42,7 @@ static region::Lowering loweringOf(Operation *op) {
   return line ? line->gpu : region::Lowering::Function;
 }
 
-/// Ops of math that are instructions, or a few, in every type.
+/// Return whether the op of math is an instruction, or a few, in every type.
 static bool isInstruction(Operation *op) {
   return loweringOf(op) == region::Lowering::Instruction ||
          loweringOf(op) == region::Lowering::Expanded;
@@ -97,7 +97,7 @@ static Type withElement(Type type, Type element) {
   return vector ? Type(vector.clone(element)) : element;
 }
 
-/// Has functions of 16 bits take and give f32. Products and sums, which the GPU
+/// Let functions of 16 bits take and give f32. Products and sums, which the GPU
 /// has in 16 bits, stay, and so does what only looks at bits.
 static void widen(Operation *op) {
   auto isNarrow = [](Type type) {

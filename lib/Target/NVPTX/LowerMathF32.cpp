@@ -85,7 +85,7 @@ struct Reals {
   struct Sum {
     Value high, low;
   };
-  /// x + y, where |x| >= |y| or x is 0.
+  /// Return x + y, where |x| >= |y| or x is 0.
   Sum sum(Value x, Value y) {
     Value high = add(x, y);
     return {high, sub(y, sub(high, x))};
@@ -141,7 +141,7 @@ Value Reals::exp(Value x, int exponent) {
   return exp2(Sum{high, low});
 }
 
-/// As C's pow: 1^y and x^0 are 1; negative x have powers of integers only.
+/// Compute x^y as C's pow: 1^y and x^0 are 1; negative x have powers of integers only.
 Value Reals::power(Value x, Value y, Value yLow, Value whole, Value odd) {
   Value size = abs(x), zero = real(0), one = real(1), infinity = real(INFINITY);
   Sum logarithm = log2(size);
@@ -285,7 +285,7 @@ static Value compute(Reals &r, math::TanhOp, ArrayRef<Value> x) {
 static Value compute(Reals &r, math::Log10Op, ArrayRef<Value> x) {
   return r.mul(math::Log2Op::create(r.b, x[0]), r.real(0.30102999566398120));
 }
-/// One step of Newton's from an estimate; 0 and infinity are their own roots.
+/// Compute one step of Newton's from an estimate; 0 and infinity are their own roots.
 static Value compute(Reals &r, math::CbrtOp, ArrayRef<Value> x) {
   Value size = r.abs(x[0]), third = r.real(1.0 / 3);
   Value y = r.exp2(r.mul(r.log2(size).high, third));
@@ -312,7 +312,7 @@ static Value compute(Reals &r, math::FPowIOp, ArrayRef<Value> x) {
   Value always = arith::CmpIOp::create(r.b, arith::CmpIPredicate::eq, zero, zero);
   return r.power(x[0], y.high, y.low, always, r.isSet(n, 1));
 }
-/// A square root and a reciprocal: together one instruction.
+/// Compute a square root and a reciprocal: together one instruction.
 static Value compute(Reals &r, math::RsqrtOp, ArrayRef<Value> x) {
   Value root = math::SqrtOp::create(r.b, x[0], arith::FastMathFlags::afn);
   return r.div(r.real(1), root);

@@ -201,7 +201,7 @@ static std::string print(llvm::Module &module, llvm::TargetMachine &machine, nvp
 // The translation
 //===----------------------------------------------------------------------===//
 
-/// The op that holds the kernels.
+/// Return the op that holds the kernels.
 static FailureOr<Operation *> findKernels(ModuleOp module) {
   auto modules = llvm::to_vector(module.getOps<gpu::GPUModuleOp>());
   if (modules.size() > 1) {

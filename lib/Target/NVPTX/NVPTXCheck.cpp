@@ -144,7 +144,7 @@ static LogicalResult checkCall(LLVM::CallOp call) {
   return error;
 }
 
-/// Memory of other modules cannot be linked; that of the launch is shared.
+/// Refuse memory of other modules, which cannot be linked; that of the launch is shared.
 static LogicalResult checkGlobal(LLVM::GlobalOp global) {
   if (global.getThreadLocal_())
     return global.emitError("GPUs have no thread-local variables; use llvm.alloca");

@@ -91,8 +91,8 @@ public:
                                    args.workspace, args.workspaceBytes));
   }
 
-  /// Bytes of workspace that such a launch needs. Only shapes and dtypes count, but data that is
-  /// not null.
+  /// Return the bytes of workspace that such a launch needs. Only shapes and dtypes count, but data
+  /// that is not null.
   Expected<uint64_t> workspaceBytes(const Backward &args) const {
     Bound bound;
     if (Error wrong = bind(args, bound))

@@ -73,7 +73,7 @@ struct Value {
   std::string name, literal;
   unsigned long serial = 0;
 
-  /// The name, in the recording at hand.
+  /// Return the name, in the recording at hand.
   std::string use() const {
     Recorder *recorder = Recorder::current();
     if (!recorder)
@@ -167,7 +167,7 @@ struct Range {
     range.bound();
     return range;
   }
-  /// A product, known where one factor is a constant.
+  /// Return a product, known where one factor is a constant.
   static Range product(const Range &a, const Range &b) {
     if (a.isConstant() && !b.isConstant())
       return product(b, a);

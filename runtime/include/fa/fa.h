@@ -143,7 +143,7 @@ struct CaptureInfo {
 template <typename T> class Capture {
 public:
   explicit Capture(CaptureInfo what) : info(std::move(what)) {}
-  /// The element at these indices, one a dimension; 0 out of range. Floats are
+  /// Return the element at these indices, one a dimension; 0 out of range. Floats are
   /// converted to f32, integers extended to 64 bits by their sign.
   template <typename... Indices> T operator()(const Indices &...indices) const {
     constexpr bool known = (std::is_convertible_v<Indices, Index> && ...);
@@ -313,7 +313,7 @@ struct Attention {
   }
 };
 
-/// The MLIR text of a spec, a module with one entry; or what is wrong with it.
+/// Return the MLIR text of a spec, a module with one entry; or what is wrong with it.
 inline Expected<std::string> toMLIR(const Attention &spec);
 
 //===----------------------------------------------------------------------===//
@@ -355,7 +355,7 @@ struct Tensor {
       stride *= static_cast<uint64_t>(shape[d]);
     }
   }
-  /// As many strides as sizes.
+  /// Describe memory by as many strides as sizes.
   Tensor(const void *memory, DType type, std::initializer_list<int64_t> sizes,
          std::initializer_list<int64_t> steps)
       : data(const_cast<void *>(memory)), dtype(type), rank(static_cast<int>(sizes.size())),
@@ -443,7 +443,7 @@ public:
                                    args.workspace, args.workspaceBytes));
   }
 
-  /// Bytes of workspace that such a launch needs. Only shapes and dtypes count,
+  /// Return the bytes of workspace that such a launch needs. Only shapes and dtypes count,
   /// but data that is not null.
   Expected<uint64_t> workspaceBytes(const Forward &args) const {
     Bound bound;
@@ -644,7 +644,7 @@ struct Reason {
   std::string what, remedy;
 };
 
-/// Why a spec cannot be compiled for a device, which launches are refused and
+/// Explain why a spec cannot be compiled for a device, which launches are refused and
 /// which are slower: all that compile() and forward() would say, beforehand.
 inline std::vector<Reason> explain(const Attention &spec, const Device &device = {});
 

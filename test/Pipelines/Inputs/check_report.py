@@ -16,7 +16,7 @@ SCHEDULE = dict.fromkeys(
     "registers_unknown_because blocks occupancy".split()) | {"roles": [ROLE], "rings": [RING]}
 SECONDS = dict.fromkeys("tensor_cores special arithmetic shared_memory hbm estimate".split())
 COST = dict.fromkeys(
-    "instances visited_flops visible_flops flops special arithmetic operand_bytes depends_on_data "
+    "work_tiles visited_flops visible_flops flops special arithmetic operand_bytes depends_on_data "
     "loaded_bytes stored_bytes tiled_bytes standard_bytes standard_over_tiled compulsory_bytes "
     "standard_over_compulsory intensity tiled_intensity rates_of device rates_are_of_device peak_flops "
     "hbm_bytes_per_second bound".split()) | {"seconds": SECONDS}

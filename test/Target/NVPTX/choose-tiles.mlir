@@ -101,3 +101,17 @@ func.func @bias(%q: !q {fa.name = "q"}, %k: !q {fa.name = "k"}, %v: !q {fa.name 
   %o = fa.attention query(%q) key(%k) value(%v) with [bias(%bias)] : (!q, !q, !q, tensor<?x?x?xf32>) -> !q
   return %o : !q
 }
+// A number of 64 bits for each score takes the registers of half a tile.
+// CHECK: func.func @wide({{.*}} attributes {fa.tiles = {keys = 32 : i64, pad = {{[0-9]+}} : i64, rows = 64 : i64, warps = 4 : i64}}
+func.func @wide(%q: !f32 {fa.name = "q"}, %k: !f32 {fa.name = "k"}, %v: !f32 {fa.name = "v"},
+                %x: tensor<?xindex> {fa.name = "x", fa.dims = ["Sk"]}) -> (!f32 {fa.name = "o"}) {
+  %o = fa.attention query(%q) key(%k) value(%v) captures(%x)
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %t: tensor<?xindex>):
+      %d = arith.subi %i, %j : index
+      %e = tensor.extract %t[%d] : tensor<?xindex>
+      %y = arith.cmpi sle, %e, %j : index
+      fa.yield %y : i1
+    } : (!f32, !f32, !f32, tensor<?xindex>) -> !f32
+  return %o : !f32
+}

@@ -21,7 +21,7 @@ class JITTargetMachineBuilder;
 
 namespace mlir::fa::cpu {
 
-/// A builder of target machines for `target`.
+/// Return a builder of target machines for `target`.
 llvm::orc::JITTargetMachineBuilder getMachineBuilder(const TargetDescription &target);
 
 /// Translates a module of the `llvm` phase and optimizes it. Each entry E gets

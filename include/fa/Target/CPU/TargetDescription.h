@@ -25,7 +25,7 @@ struct TargetDescription {
   bool convertsBF16;    // f32 to bf16 is one instruction
 };
 
-/// The machine that this process runs on.
+/// Return the machine that this process runs on.
 TargetDescription getHostTarget();
 
 /// "native", "avx512" or "avx2".

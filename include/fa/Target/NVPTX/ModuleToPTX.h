@@ -17,7 +17,7 @@ namespace mlir::fa::nvptx {
 /// Name the code to stop at.
 enum class CodeKind { LLVM, PTX };
 
-/// The PTX (or optimized LLVM IR) of the kernels of a module in the LLVM and
+/// Return the PTX (or optimized LLVM IR) of the kernels of a module in the LLVM and
 /// NVVM dialects: `llvm.func` with `nvvm.kernel`, at top level or in one
 /// `gpu.module`. Errors are diagnostics; what the back end could not select is
 /// refused where it stands. Adds the translations of these dialects to the

@@ -17,7 +17,7 @@ namespace mlir::fa {
 #define GEN_PASS_REGISTRATION
 #include "fa/Target/NVPTX/Passes.h.inc"
 namespace nvptx {
-/// The most rows of queries for which gpu-choose-tiles has other tiles, as its option
+/// Return the most rows of queries for which gpu-choose-tiles has other tiles, as its option
 /// short-sequences asks for, for all attentions of the module; 0 where it has none.
 int64_t getShortSequence(ModuleOp module, StringRef target);
 } // namespace nvptx

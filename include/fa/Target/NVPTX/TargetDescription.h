@@ -44,10 +44,10 @@ struct Target {
   }
 };
 
-/// All of them.
+/// Return all targets.
 llvm::ArrayRef<Target> getTargets();
 
-/// The one of this name, nullptr where there is none.
+/// Return the one of this name, nullptr where there is none.
 const Target *getTarget(llvm::StringRef name);
 
 } // namespace mlir::fa::nvptx

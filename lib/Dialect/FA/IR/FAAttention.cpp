@@ -178,7 +178,7 @@ void AttentionOp::print(OpAsmPrinter &printer) {
 /// key up to 2e20 it is finite in f32, so that scores and lse are.
 static constexpr double kMaxScale = 1e18;
 
-/// Sizes that are both known differ.
+/// Return whether sizes are both known and differ.
 static bool differ(int64_t a, int64_t b) {
   return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
 }

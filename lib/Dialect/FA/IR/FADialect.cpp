@@ -95,7 +95,7 @@ static LogicalResult verifyKind(const Place &place, Attribute value) {
   return success();
 }
 
-/// The type of an argument or result, null where there is none.
+/// Return the type of an argument or result, null where there is none.
 static Type typeAt(ArrayRef<Type> types, unsigned number) {
   return number < types.size() ? types[number] : Type();
 }

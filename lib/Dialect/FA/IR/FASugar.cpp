@@ -158,7 +158,7 @@ struct Place {
 
 } // namespace
 
-/// The key position at which query i stands, bottom-right aligned.
+/// Return the key position at which query i stands, bottom-right aligned.
 static Value diagonal(Build &build, const Place &at) {
   return build.add(at.i, build.sub(at.sk, at.sq));
 }
@@ -231,7 +231,7 @@ static Value buildScore(Build build, const Sugar &item, const Place &at, Value s
 
 static bool isMask(const Sugar &item) { return item.kind < Sugar::Alibi; }
 
-/// The types of captures that an item can be built from.
+/// Check that an item can be built from captures of these types.
 static LogicalResult checkCaptures(const Sugar &item, TypeRange captures,
                                    function_ref<InFlightDiagnostic(Location)> emitError) {
   auto check = [&](StringRef name, int64_t least, int64_t most, bool floats,

@@ -173,7 +173,7 @@ Value BlockBuilder::groupOf(Value query, Value keys) {
   int64_t hk = cast<RankedTensorType>(keys.getType()).getDimSize(1);
   if (hq == hk && !ShapedType::isDynamic(hq))
     return {};
-  return arith::DivUIOp::create(b, loc, dim(query, 1), dim(keys, 1));
+  return named(arith::DivUIOp::create(b, loc, dim(query, 1), dim(keys, 1)), "group");
 }
 
 Value BlockBuilder::keyHeadOf(Value query, Value keys) {
@@ -267,7 +267,7 @@ BlockBuilder::Normalizer BlockBuilder::normalizer(Value l, const std::optional<D
 
 void BlockBuilder::storeLse(Value natural, Value empty, Value view) {
   Value minusInf = splat(-std::numeric_limits<double>::infinity(), rowType());
-  store(arith::SelectOp::create(b, loc, empty, minusInf, natural), view, kRowAxes);
+  store(named(arith::SelectOp::create(b, loc, empty, minusInf, natural), "lse"), view, kRowAxes);
 }
 
 Value BlockBuilder::kept(const Dropout &dropout) {

@@ -76,12 +76,12 @@ struct BlockBuilder {
   Value dot(Value x, Value y, Value acc, bool transposeB, tile::Precision precision) {
     return tile::DotOp::create(b, loc, acc.getType(), x, y, acc, transposeB, precision);
   }
-  /// A running reference for the rows that has seen no score.
+  /// Return a running reference for the rows that has seen no score.
   Value reference() {
     return tile::ReferenceOp::create(
         b, loc, tile::ReferenceType::get(b.getContext(), kDynamic, rowType().getEncoding()));
   }
-  /// Exponentials of scores along their rows, base 2, after a factor c.
+  /// Stabilize scores along their rows: their exponentials, base 2, after a factor c.
   tile::StabilizeOp stabilize(Value scores, Value reference, float c) {
     return tile::StabilizeOp::create(b, loc, reference.getType(), scores.getType(), rowType(),
                                      tile::RanType::get(b.getContext()), scores, reference,
@@ -93,9 +93,9 @@ struct BlockBuilder {
     return tile::RescaleOp::create(b, loc, x.getType(), x, factor,
                                    tile ? b.getI64IntegerAttr(1) : IntegerAttr(), Value());
   }
-  /// x where it is finite or +inf, `other` where it is -inf.
+  /// Return x where it is finite or +inf, `other` where it is -inf.
   Value unlessMinusInf(Value x, double other);
-  /// To `element`, rounding to nearest even where it is narrower.
+  /// Convert to `element`, rounding to nearest even where it is narrower.
   Value convert(Value tile, Type element);
 
   // Memory.
@@ -132,7 +132,7 @@ struct BlockBuilder {
   struct Dropout {
     Value threshold, keptScale, seed, offset;
   };
-  /// The scalars of dropout; nothing where `p` is null.
+  /// Return the scalars of dropout; nothing where `p` is null.
   std::optional<Dropout> dropout(Value p, Value seed, Value offset);
   /// Hold what the sum of exponentials `l` gives: rows without a key, and the factor on the output,
   /// 0 there, else 1 / l, with dropout also the factor on what is kept.

@@ -39,7 +39,7 @@ struct Item {
 
 class Expander {
 public:
-  /// For tiles of this type, whose dimensions are rows and columns, or columns and rows.
+  /// Expand for tiles of this type, whose dimensions are rows and columns, or columns and rows.
   Expander(OpBuilder &b, RankedTensorType type, bool transposed)
       : b(b), transposed(transposed), rows(type.getDimSize(transposed ? 1 : 0)),
         columns(type.getDimSize(transposed ? 0 : 1)) {}

@@ -43,24 +43,31 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-/// The results of the rows, from what the loop carried out: o / l and lse.
+/// Round a tile to `element`, under a name of its own where that is another type.
+static Value round(BlockBuilder &r, Value tile, Type element, StringRef name) {
+  Value rounded = r.convert(tile, element);
+  return rounded == tile ? tile : named(rounded, name);
+}
+
+/// Emit the results of the rows, from what the loop carried out: o / l and lse.
 static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRange carried, double c,
                    const std::optional<BlockBuilder::Dropout> &dropout) {
   Value o = carried[0], l = carried[2];
   auto [empty, inverse] = r.normalizer(l, dropout);
   Value output = named(r.mul(o, r.along(inverse, o.getType())), "output");
-  r.store(r.convert(output, cast<RankedTensorType>(op.getOutput().getType()).getElementType()),
-          block.getResultView(0), kRowAxes);
+  Type element = cast<RankedTensorType>(op.getOutput().getType()).getElementType();
+  r.store(round(r, output, element, "output_low"), block.getResultView(0), kRowAxes);
   if (!op.getLse())
     return;
-  Value m = tile::ReferenceValueOp::create(r.b, r.loc, r.rowType(), carried[1]);
+  Value m = named(Value(tile::ReferenceValueOp::create(r.b, r.loc, r.rowType(), carried[1])),
+                  "reference_value");
   Value natural =
       r.add(r.mul(m, r.splat(c * kLn2, r.rowType())), r.mul(r.log2(l), r.splat(kLn2, r.rowType())));
   r.storeLse(named(natural, "natural"), empty, block.getResultView(1));
 }
 
-/// The value whose product with a constant `value` is, or quotient, and the constant, where
-/// that is of moderate size; else 1.
+/// Split `value`, if it is the product of a value with a constant of moderate size, or their
+/// quotient, into that value and factor; else the factor is 1.
 static std::pair<Value, double> splitProduct(Value value) {
   constexpr double kMost = 0x1p60;
   APFloat constant(1.0f);
@@ -91,7 +98,7 @@ static double takeLastFactor(Region &score) {
   return factor;
 }
 
-/// The same for what it multiplies the score by first, if it reads it once.
+/// Take out what a region multiplies the score by first, if it reads it once.
 static double takeFirstFactor(Region &score) {
   Value s = score.getArgument(0);
   if (!s.hasOneUse() || (*s.user_begin())->getNumResults() != 1)
@@ -132,7 +139,9 @@ static void rewrite(AttentionOp op, bool lastFactors) {
   Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType();
   Value query = named(r.loadRows(op.getQuery()), "q_tile");
   RankedTensorType outputType = r.tile({Axis::rows}, op.getValueHeadDim());
-  Value init[] = {r.splat(0.0, outputType), r.reference(), r.splat(0.0, r.rowType())};
+  Value init[] = {named(r.splat(0.0, outputType), "acc_init"),
+                  named(r.reference(), "reference_init"),
+                  named(r.splat(0.0, r.rowType()), "sum_init")};
 
   SmallVector<Value> carried = r.forTiles(Axis::keys, init, [&](ValueRange in) {
     Value o = named(in[0], "acc"), reference = named(in[1], "reference");
@@ -149,13 +158,15 @@ static void rewrite(AttentionOp op, bool lastFactors) {
 
     auto stabilize = r.stabilize(s, reference, static_cast<float>(c));
     Value p = stabilize.getExponentials(), factor = stabilize.getFactor();
-    Value newL = named(r.reduce(tile::Reduction::addf, p, r.rescale(l, factor)), "new_sum");
+    Value rescaledL = named(r.rescale(l, factor), "rescaled_sum");
+    Value newL = named(r.reduce(tile::Reduction::addf, p, rescaledL), "new_sum");
 
     if (dropout)
       p = named(r.drop(p, *dropout), "p_kept");
     Value value = named(r.loadKeys(op.getValue()), "v_tile");
-    Value newO = r.dot(r.convert(p, element), value, r.rescale(o, factor), /*transposeB=*/false,
-                       op.getPrecision());
+    Value low = round(r, p, element, "p_low");
+    Value rescaledO = named(r.rescale(o, factor), "rescaled_acc");
+    Value newO = r.dot(low, value, rescaledO, /*transposeB=*/false, op.getPrecision());
     return SmallVector<Value>{named(newO, "new_acc"), stabilize.getNext(), newL};
   });
 

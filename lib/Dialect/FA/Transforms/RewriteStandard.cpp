@@ -87,7 +87,7 @@ static void expand(ScoresOp op) {
   op.erase();
 }
 
-/// A tile of the B x H x Sq x Sk matrix. Out of range it reads 0, so columns
+/// Load a tile of the B x H x Sq x Sk matrix. Out of range it reads 0, so columns
 /// past the last key are set to -inf where that matters.
 static Value loadMatrix(BlockBuilder &r, Value matrix) {
   auto type = r.scoresType().clone(cast<RankedTensorType>(matrix.getType()).getElementType());

@@ -49,7 +49,7 @@ void ScalarEmitter::place(ArrayRef<Value> operands) {
   b.setInsertionPoint(invariant ? loop.getOperation() : firstInLoop);
 }
 
-/// Operands identify an op; so does a predicate among them.
+/// Identify an op by its operands, and by a predicate among them.
 static const void *identify(Value value) { return value.getAsOpaquePointer(); }
 static const void *identify(arith::CmpIPredicate predicate) {
   return reinterpret_cast<const void *>(static_cast<uintptr_t>(predicate));

@@ -88,7 +88,7 @@ static void makeStatic(MapBlocksOp block, TileSizes sizes) {
   });
 }
 
-/// The largest head dimension of the tiles that the block computes on.
+/// Return the largest head dimension of the tiles that the block computes on.
 static int64_t headDim(MapBlocksOp block) {
   int64_t dim = 0;
   block.getBody()->walk([&](tile::LoadOp load) {

@@ -71,7 +71,7 @@ llvm::ArrayRef<MatrixInstruction> mlir::tile::matrixInstructions() {
   return table;
 }
 
-/// Registers are given out in eights.
+/// Round down to eights, in which registers are given out.
 static int64_t roundRegisters(int64_t registers) { return registers / 8 * 8; }
 
 int64_t mlir::tile::launchRegisters(int64_t warps) {

@@ -15,7 +15,7 @@ bool Mode::replicates() const {
   return llvm::all_of(strides, [](int64_t stride) { return stride == 0; });
 }
 
-/// The product of two extents; at most one that no tile has.
+/// Multiply two extents, up to one that no tile has.
 static int64_t multiply(int64_t x, int64_t y) {
   constexpr int64_t kMost = int64_t(1) << 40;
   return x > kMost / y ? kMost : x * y;

@@ -110,7 +110,7 @@ static Places findPlaces(const Layout &layout, int64_t registersPerUnit) {
   return places;
 }
 
-/// Step 1.
+/// Do step 1.
 static bool sameWarps(const Layout &from, const Layout &to) {
   if (from.numWarps() != to.numWarps())
     return false;

@@ -10,6 +10,8 @@
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::region;
@@ -103,6 +105,19 @@ Value region::signOf(Operation *op, function_ref<bool(Value)> isPositive) {
   if (line->sign == Sign::Operand || isPositive(op->getOperand(1)))
     return op->getOperand(0);
   return line->sign == Sign::Product && isPositive(op->getOperand(0)) ? op->getOperand(1) : Value();
+}
+
+/// Return what a division gives where it is defined.
+static std::optional<int64_t> divided(bool isDefined, function_ref<int64_t()> divide) {
+  return isDefined ? std::optional<int64_t>(divide()) : std::nullopt;
+}
+
+std::optional<int64_t> region::evaluate(Operation *op, int64_t x, int64_t y) {
+#define INTEGER_OP(OP, RESULT)                                                                     \
+  if (isa<OP>(op))                                                                                 \
+    return RESULT;
+#include "fa/Dialect/Tile/IR/RegionOps.def"
+  return std::nullopt;
 }
 
 const Effort &region::effortOf(Operation *op) {

@@ -147,7 +147,7 @@ RULE(Div) {
   return {operand == 0 ? quotient : e.neg(e.mul(quotient, e.result()))};
 }
 
-/// x - y trunc(x / y), whose last factor is constant almost everywhere.
+/// Differentiate x - y trunc(x / y), whose last factor is constant almost everywhere.
 RULE(Rem) {
   Emitter e(at, t);
   if (operand == 0)
@@ -162,7 +162,7 @@ RULE(Fma) {
   return {operand == 2 ? t : e.mul(t, e.operand(1 - operand))};
 }
 
-/// From the type of the operand to that of the result, and in reverse.
+/// Cast from the type of the operand to that of the result, and in reverse.
 RULE(Cast) {
   Type from = getAdjointType(at.op->getOperand(0).getType());
   Type to = getAdjointType(at.op->getResult(0).getType());
@@ -304,7 +304,7 @@ FUNCTION(Asin, e.mul(t, e.call<math::RsqrtOp>(e.neg(e.squareMinusOne(e.x())))))
 FUNCTION(Acos, e.neg(e.mul(t, e.call<math::RsqrtOp>(e.neg(e.squareMinusOne(e.x()))))))
 FUNCTION(Atan, e.div(t, e.onePlusSquare(e.x())))
 
-/// The op is atan2(x, y): y / (x^2 + y^2), and -x / (x^2 + y^2).
+/// Differentiate atan2(x, y): y / (x^2 + y^2), and -x / (x^2 + y^2).
 RULE(Atan2) {
   Emitter e(at, t);
   Value x = e.x(), y = e.y();

@@ -273,8 +273,8 @@ static LogicalResult verifyShared(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-/// The swizzle repeats after 8 rows of a panel, so these begin at a multiple of their bytes; a tile
-/// without a swizzle begins where the TMA may write.
+/// Return the bytes that slots begin at a multiple of: those of 8 rows of a panel, after which the
+/// swizzle repeats; a tile without a swizzle begins where the TMA may write.
 int64_t SlotType::alignment() const {
   constexpr int64_t kRowsOfAtom = 8, kOfTMA = 128;
   return getShape().size() == 1 ? kOfTMA : kRowsOfAtom * getLayout().getBytes();

@@ -19,7 +19,7 @@ using namespace mlir::tile;
 // What several ops share
 //===----------------------------------------------------------------------===//
 
-/// Shape and element type of a view, a slot or a tensor.
+/// Return the shape and element type of a view, a slot or a tensor.
 static std::pair<ArrayRef<int64_t>, Type> shapeAndElement(Type type) {
   if (auto view = dyn_cast<ViewType>(type))
     return {view.getShape(), view.getElementType()};
@@ -29,7 +29,7 @@ static std::pair<ArrayRef<int64_t>, Type> shapeAndElement(Type type) {
   return {tensor.getShape(), tensor.getElementType()};
 }
 
-/// Shape of a tile, empty for a scalar.
+/// Return the shape of a tile, empty for a scalar.
 static ArrayRef<int64_t> tileShape(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? tensor.getShape() : ArrayRef<int64_t>();
@@ -42,13 +42,13 @@ static std::string str(ArrayRef<int64_t> shape) {
   return text.empty() ? "scalar" : text;
 }
 
-/// The layout of a tile, null for none.
+/// Return the layout of a tile, null for none.
 static FragAttr layoutOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? dyn_cast_or_null<FragAttr>(tensor.getEncoding()) : FragAttr();
 }
 
-/// That `part` has the layout of `whole` without a dimension, or neither has one.
+/// Verify that `part` has the layout of `whole` without a dimension, or neither has one.
 static LogicalResult verifySlice(Operation *op, StringRef constraint, Type whole, int64_t dim,
                                  Type part) {
   FragAttr expected = layoutOf(whole);
@@ -359,7 +359,7 @@ LogicalResult IfAnyOp::verify() {
   return success();
 }
 
-/// Past the region the results are the inits; into it nothing goes.
+/// Forward the inits to the results past the region; nothing goes into it.
 OperandRange IfAnyOp::getEntrySuccessorOperands(RegionSuccessor successor) {
   return successor.isParent() ? getInits() : getInits().take_front(0);
 }

@@ -18,11 +18,12 @@ LogicalResult RingOp::verify() {
                             "long as the program";
   constexpr int64_t kMost = 8;
   if (int64_t readers = getReadersAttr().getInt(); readers < 1 || readers > kMost)
-    return emitOpError() << "(ring_c2) has 1 to 8 readers, got " << readers;
+    return emitOpError() << "(ring_c2) has " << readers << " readers, expected 1 to " << kMost
+                         << "; give the others a ring of their own";
   return success();
 }
 
-/// The sizes in bytes that the launch promises for a view, 0 for none.
+/// Return the sizes in bytes that the launch promises for a view, 0 for none.
 static int64_t alignmentOf(Value view) {
   auto argument = dyn_cast<BlockArgument>(view);
   auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
@@ -105,11 +106,14 @@ LogicalResult CopyOp::verify() {
   if (failed(verifyAccess(*this, getSource().getType(), getIndices().size(), getDims(),
                           RankedTensorType::get(slot.getShape(), slot.getElementType()))))
     return failure();
-  bool engine = getCopy() == Copy::tma;
-  if (engine != static_cast<bool>(getSignal()) || (!engine && getMap()))
+  bool tma = getCopy() == Copy::tma;
+  if (tma != static_cast<bool>(getSignal()) || (!tma && getMap()))
     return emitOpError()
-           << "(copy_c4) copy(tma) has a barrier to signal, and no other copy has one "
-              "or a map";
+           << "(copy_c4) is copy(" << stringifyCopy(getCopy()) << ") with "
+           << (getSignal() ? "a barrier" : "no barrier") << " to signal and "
+           << (getMap() ? "a map" : "no map")
+           << ", expected a barrier with copy(tma), and neither with another copy; add or drop "
+              "signal, or change copy";
   if (!getMap())
     return success();
   TensorMapType map = getMap().getType();

@@ -143,13 +143,13 @@ LogicalResult PingpongOp::verify() {
   return success();
 }
 
-static LogicalResult verifyPingpong(Operation *op, PingpongType turn) {
+static LogicalResult verifyPingpong(Operation *op, PingpongType pingpong) {
   auto role = op->getParentOfType<RoleOp>();
-  if (role && static_cast<int64_t>(role.getWarps()) == kWarpsOfGroup * turn.getCount())
+  if (role && static_cast<int64_t>(role.getWarps()) == kWarpsOfGroup * pingpong.getCount())
     return success();
   InFlightDiagnostic error = op->emitOpError()
                              << "(" << op->getName().stripDialect() << "_c1) stands in a role of "
-                             << turn.getCount() << " warpgroups, got ";
+                             << pingpong.getCount() << " warpgroups, got ";
   role ? error << "one of " << role.getWarps() << " warps" : error << "none";
   return error;
 }

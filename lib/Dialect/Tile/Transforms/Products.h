@@ -51,14 +51,14 @@ inline bool isCount(FuncOp func, const Pass::Option<int64_t> &option) {
 /// instructions: as many of them, and as many again, are registers of the same lanes.
 constexpr int64_t kColumnsOfGroup = 8;
 
-/// Rows that the warps of a program have with one matrix instruction each.
+/// Return the rows that the warps of a program have with one matrix instruction each.
 inline int64_t rowsOfWarps(FuncOp func) { return kRowsOfWarp * func.getNumWarps(); }
 
 /// Return whether the loops of a program have registers for more values per row: not
 /// where a warp has more rows than one matrix instruction.
 inline bool haveRegistersForRows(FuncOp func, int64_t rows) { return rows <= rowsOfWarps(func); }
 
-/// The constant that fills a tile.
+/// Return the constant that fills a tile.
 inline std::optional<APFloat> splatOf(Value value) {
   APFloat number(0.0f);
   if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !broadcast.getDim())
@@ -79,7 +79,7 @@ inline bool isLowestTile(Value value) {
   return number && number->isInfinity() && number->isNegative();
 }
 
-/// A tile that a number fills.
+/// Fill a tile with a number.
 inline Value fillTile(ImplicitLocOpBuilder &b, Type tile, const APFloat &number) {
   auto type = cast<RankedTensorType>(tile);
   Value scalar = arith::ConstantOp::create(b, b.getFloatAttr(type.getElementType(), number));
@@ -92,7 +92,7 @@ inline Value isNotOne(ImplicitLocOpBuilder &b, Value factor) {
                                fillTile(b, factor.getType(), APFloat(1.0f)));
 }
 
-/// The other factor of a product with `factor`.
+/// Return the other factor of a product with `factor`.
 inline Value otherFactor(arith::MulFOp product, Value factor) {
   return product.getLhs() == factor   ? product.getRhs()
          : product.getRhs() == factor ? product.getLhs()

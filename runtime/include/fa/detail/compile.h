@@ -23,7 +23,7 @@
 namespace fa {
 namespace detail {
 
-/// Why there can be no argument of this name; empty where there can.
+/// Return why there can be no argument of this name; empty where there can.
 inline std::string checkCapture(const Attention &spec, size_t i) {
   const CaptureInfo &info = spec.captures[i];
   bool plain = !info.name.empty() && info.name.size() < 100;
@@ -52,7 +52,7 @@ inline std::string checkCapture(const Attention &spec, size_t i) {
   return "";
 }
 
-/// Why a capture is in vain; empty where a region reads it.
+/// Return why a capture is in vain; empty where a region reads it.
 inline std::string checkRead(const Attention &spec, const CaptureInfo &info) {
   for (const Region *region :
        {static_cast<const Region *>(&spec.mask), static_cast<const Region *>(&spec.score)})
@@ -114,7 +114,7 @@ inline std::string check(const Attention &spec) {
   return problems;
 }
 
-/// A finite double with all of its digits, as MLIR reads it in any locale.
+/// Return a finite double with all of its digits, as MLIR reads it in any locale.
 inline std::string decimal(double value) {
   char text[64];
   std::snprintf(text, sizeof text, "%.17e", value);
@@ -160,7 +160,7 @@ inline void addType(Text &text, const CaptureInfo &info) {
   text << info.element() << ">";
 }
 
-/// The text of a region with its block arguments.
+/// Add the text of a region with its block arguments.
 inline void addRegion(Text &text, const Attention &spec, const Region &region,
                       std::string_view name, std::string_view first, std::string_view type) {
   if (!region)
@@ -262,7 +262,7 @@ inline bool isSame(const Attention &a, const Attention &b) {
                     [](const CaptureInfo &x, const CaptureInfo &y) { return isSame(x, y); });
 }
 
-/// The text of a spec that is right. What a thread asked for last is kept: comparing takes a
+/// Return the text of a spec that is right. What a thread asked for last is kept: comparing takes a
 /// third of the time that printing does.
 inline std::string_view getText(const Attention &spec, std::string &problem) {
   struct Printed {
@@ -287,7 +287,7 @@ inline std::string_view getText(const Attention &spec, std::string &problem) {
   return printed.text = text.view();
 }
 
-/// The options that stand for a device; they point into it.
+/// Return the options that stand for a device; they point into it.
 inline fa_compile_options optionsFor(const Device &device) {
   fa_compile_options options = fa_compile_options_default();
   options.target = device.target.empty() ? device.name.c_str() : device.target.c_str();

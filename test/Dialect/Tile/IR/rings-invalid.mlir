@@ -289,7 +289,7 @@ func.func @read_c1_number(%s: !tile.slot<1xi32, #tile.swizzle<32>>) {
 // -----
 
 tile.func @ring_c2(%i: index) grid affine_map<() -> (1)> sizes [] {
-  // expected-error @+1 {{(ring_c2) has 1 to 8 readers, got 9}}
+  // expected-error @+1 {{(ring_c2) has 9 readers, expected 1 to 8; give the others a ring of their own}}
   %r = tile.ring readers(9) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
   tile.return
 }

@@ -178,7 +178,7 @@ func.func @named_arrive_c1() {
 // -----
 
 func.func @copy_c4(%x: !tile.view<?x64xbf16>, %s: !tile.slot<64x64xbf16, #tile.swizzle<128>>, %i: index) {
-  // expected-error @+1 {{(copy_c4) copy(tma) has a barrier to signal, and no other copy has one or a map}}
+  // expected-error @+1 {{(copy_c4) is copy(tma) with no barrier to signal and no map, expected a barrier with copy(tma), and neither with another copy; add or drop signal, or change copy}}
   tile.copy %x[%i, %i] dims [0, 1] to %s copy(tma) : !tile.view<?x64xbf16>, !tile.slot<64x64xbf16, #tile.swizzle<128>>
   return
 }

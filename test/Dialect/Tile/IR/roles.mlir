@@ -77,7 +77,7 @@ tile.func @lowered(%x: !tile.view<?x64xbf16>, %i: index, %p: i1,
   tile.return
 }
 
-// Blocks that run several instances; numbers go through rings of one element.
+// Blocks that run several work tiles; numbers go through rings of one element.
 // CHECK-LABEL: tile.func @persistent
 // CHECK-SAME: tile.blocks_per_sm = 2 : i64
 tile.func @persistent(%x: !tile.view<?xi32>, %c: !tile.view<1xi64> {tile.workspace = [1]}, %tag: i64 {tile.launch_epoch}, %i: index)

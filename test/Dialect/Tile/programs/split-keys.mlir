@@ -1,5 +1,5 @@
 // Split keys: part z of four sees keys z * ceil(n / 4) to (z + 1) * ceil(n / 4) of the 128-row
-// tiles and leaves its own output (not divided), maximum and sum; @merge adds them up.
+// tiles and leaves its own output (not divided), reference and sum; @merge adds them up.
 // RUN: fa-opt %s --verify-roundtrip -o /dev/null
 // RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_80 %s %}
 // RUN: %if ptxas %{ python3 %S/../../../../scripts/check_ptx.py --target=sm_90a %s %}
@@ -7,7 +7,7 @@ tile.func @split_keys(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = [
                       %k: !tile.view<?x?x64xf16> {tile.name = "k", tile.dims = ["H", "Sk", "D"], tile.align = 16 : i64},
                       %v: !tile.view<?x?x64xf16> {tile.name = "v", tile.dims = ["H", "Sk", "D"], tile.align = 16 : i64},
                       %po: !tile.view<4x?x?x64xf32> {tile.name = "po", tile.output, tile.workspace = [4, ["q", 0], ["q", 1], 64], tile.align = 16 : i64},
-                      %pm: !tile.view<4x?x?xf32> {tile.name = "pm", tile.output, tile.workspace = [4, ["q", 0], ["q", 1]]},
+                      %pr: !tile.view<4x?x?xf32> {tile.name = "pr", tile.output, tile.workspace = [4, ["q", 0], ["q", 1]]},
                       %pl: !tile.view<4x?x?xf32> {tile.name = "pl", tile.output, tile.workspace = [4, ["q", 0], ["q", 1]]},
                       %z: index, %h: index, %t: index)
     grid affine_map<()[s0, s1] -> (4, s0, s1 ceildiv 128)> sizes [0, 0, 0, 1]
@@ -31,9 +31,9 @@ tile.func @split_keys(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = [
   %hi = arith.minsi %up, %n : index
   %qt = tile.load %q[%h, %i, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<128x64xf16>
   %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32>
-  %m0 = tile.reference : !tile.reference<128xf32>
+  %r0 = tile.reference : !tile.reference<128xf32>
   %l0 = tile.broadcast %zero : f32 -> tensor<128xf32>
-  %r:3 = scf.for %j = %lo to %hi step %c128 iter_args(%acc1 = %acc0, %m1 = %m0, %l1 = %l0) -> (tensor<128x64xf32>, !tile.reference<128xf32>, tensor<128xf32>) {
+  %all:3 = scf.for %j = %lo to %hi step %c128 iter_args(%acc1 = %acc0, %r1 = %r0, %l1 = %l0) -> (tensor<128x64xf32>, !tile.reference<128xf32>, tensor<128xf32>) {
     %kt = tile.load %k[%h, %j, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<128x64xf16>
     %vt = tile.load %v[%h, %j, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<128x64xf16>
     %none = tile.broadcast %zero : f32 -> tensor<128x128xf32>
@@ -45,26 +45,26 @@ tile.func @split_keys(%q: !tile.view<?x?x64xf16> {tile.name = "q", tile.dims = [
     %hidden = tile.broadcast %lowest : f32 -> tensor<128x128xf32>
     %x = arith.select %vis, %s, %hidden : tensor<128x128xi1>, tensor<128x128xf32>
     // The scale is log2(e) / sqrt(64).
-    %m2, %p, %f, %ran = tile.stabilize %x, %m1 scale(0.18033688) dim(1) : tensor<128x128xf32>, !tile.reference<128xf32>
+    %r2, %p, %f, %ran = tile.stabilize %x, %r1 scale(0.18033688) dim(1) : tensor<128x128xf32>, !tile.reference<128xf32>
     %lf = tile.rescale %l1, %f : tensor<128xf32>, tensor<128xf32>
     %l2 = tile.reduce addf %p init %lf dim 1 : tensor<128x128xf32> -> tensor<128xf32>
     %af = tile.rescale %acc1, %f dim(1) : tensor<128x64xf32>, tensor<128xf32>
     %ph = arith.truncf %p : tensor<128x128xf32> to tensor<128x128xf16>
     %acc2 = tile.dot %ph, %vt, %af : tensor<128x128xf16>, tensor<128x64xf16>, tensor<128x64xf32>
-    scf.yield %acc2, %m2, %l2 : tensor<128x64xf32>, !tile.reference<128xf32>, tensor<128xf32>
+    scf.yield %acc2, %r2, %l2 : tensor<128x64xf32>, !tile.reference<128xf32>, tensor<128xf32>
   }
-  tile.store %r#0, %po[%z, %h, %i, %c0] dims [2, 3] : tensor<128x64xf32>, !tile.view<4x?x?x64xf32>
-  // What a reference stands for is unspecified where nothing was seen.
-  %value = tile.reference_value %r#1 : !tile.reference<128xf32>
-  %unseen = arith.cmpf oeq, %r#2, %l0 : tensor<128xf32>
+  tile.store %all#0, %po[%z, %h, %i, %c0] dims [2, 3] : tensor<128x64xf32>, !tile.view<4x?x?x64xf32>
+  // The value of a reference is unspecified where it has seen nothing.
+  %value = tile.reference_value %all#1 : !tile.reference<128xf32>
+  %unseen = arith.cmpf oeq, %all#2, %l0 : tensor<128xf32>
   %lows = tile.broadcast %lowest : f32 -> tensor<128xf32>
-  %max = arith.select %unseen, %lows, %value : tensor<128xi1>, tensor<128xf32>
-  tile.store %max, %pm[%z, %h, %i] dims [2] : tensor<128xf32>, !tile.view<4x?x?xf32>
-  tile.store %r#2, %pl[%z, %h, %i] dims [2] : tensor<128xf32>, !tile.view<4x?x?xf32>
+  %reference = arith.select %unseen, %lows, %value : tensor<128xi1>, tensor<128xf32>
+  tile.store %reference, %pr[%z, %h, %i] dims [2] : tensor<128xf32>, !tile.view<4x?x?xf32>
+  tile.store %all#2, %pl[%z, %h, %i] dims [2] : tensor<128xf32>, !tile.view<4x?x?xf32>
   tile.return
 }
 tile.func @merge(%po: !tile.view<4x?x?x64xf32> {tile.name = "po", tile.workspace = [4, ["q", 0], ["q", 1], 64], tile.align = 16 : i64},
-                 %pm: !tile.view<4x?x?xf32> {tile.name = "pm", tile.workspace = [4, ["q", 0], ["q", 1]]},
+                 %pr: !tile.view<4x?x?xf32> {tile.name = "pr", tile.workspace = [4, ["q", 0], ["q", 1]]},
                  %pl: !tile.view<4x?x?xf32> {tile.name = "pl", tile.workspace = [4, ["q", 0], ["q", 1]]},
                  %o: !tile.view<?x?x64xf16> {tile.name = "o", tile.dims = ["H", "Sq", "D"], tile.output, tile.align = 16 : i64},
                  %h: index, %t: index)
@@ -82,17 +82,17 @@ tile.func @merge(%po: !tile.view<4x?x?x64xf32> {tile.name = "po", tile.workspace
   %c4 = arith.constant 4 : index
   %i = arith.muli %t, %c128 : index
   %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32>
-  %m0 = tile.broadcast %lowest : f32 -> tensor<128xf32>
+  %r0 = tile.broadcast %lowest : f32 -> tensor<128xf32>
   %l0 = tile.broadcast %zero : f32 -> tensor<128xf32>
-  %r:3 = scf.for %z = %c0 to %c4 step %c1 iter_args(%acc1 = %acc0, %m1 = %m0, %l1 = %l0) -> (tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>) {
+  %all:3 = scf.for %z = %c0 to %c4 step %c1 iter_args(%acc1 = %acc0, %r1 = %r0, %l1 = %l0) -> (tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>) {
     %x = tile.load %po[%z, %h, %i, %c0] dims [2, 3] : !tile.view<4x?x?x64xf32> -> tensor<128x64xf32>
-    %mx = tile.load %pm[%z, %h, %i] dims [2] : !tile.view<4x?x?xf32> -> tensor<128xf32>
+    %rx = tile.load %pr[%z, %h, %i] dims [2] : !tile.view<4x?x?xf32> -> tensor<128xf32>
     %lx = tile.load %pl[%z, %h, %i] dims [2] : !tile.view<4x?x?xf32> -> tensor<128xf32>
-    // A part that sees no key has maximum -inf, and rows beyond the last have maximum 0.
-    %m2 = arith.maxnumf %m1, %mx : tensor<128xf32>
+    // A part that sees no key has reference -inf, and rows beyond the last have reference 0.
+    %r2 = arith.maxnumf %r1, %rx : tensor<128xf32>
     %cr = tile.broadcast %scale2 : f32 -> tensor<128xf32>
-    %d1 = arith.subf %m1, %m2 : tensor<128xf32>
-    %d2 = arith.subf %mx, %m2 : tensor<128xf32>
+    %d1 = arith.subf %r1, %r2 : tensor<128xf32>
+    %d2 = arith.subf %rx, %r2 : tensor<128xf32>
     %e1 = arith.mulf %d1, %cr : tensor<128xf32>
     %e2 = arith.mulf %d2, %cr : tensor<128xf32>
     %f1 = math.exp2 %e1 : tensor<128xf32>
@@ -105,12 +105,12 @@ tile.func @merge(%po: !tile.view<4x?x?x64xf32> {tile.name = "po", tile.workspace
     %s1 = arith.mulf %l1, %f1 : tensor<128xf32>
     %s2 = arith.mulf %lx, %f2 : tensor<128xf32>
     %l2 = arith.addf %s1, %s2 : tensor<128xf32>
-    scf.yield %acc2, %m2, %l2 : tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>
+    scf.yield %acc2, %r2, %l2 : tensor<128x64xf32>, tensor<128xf32>, tensor<128xf32>
   }
   %ones = tile.broadcast %one : f32 -> tensor<128xf32>
-  %inverse = arith.divf %ones, %r#2 : tensor<128xf32>
+  %inverse = arith.divf %ones, %all#2 : tensor<128xf32>
   %ib = tile.broadcast %inverse dim 1 : tensor<128xf32> -> tensor<128x64xf32>
-  %out = arith.mulf %r#0, %ib : tensor<128x64xf32>
+  %out = arith.mulf %all#0, %ib : tensor<128x64xf32>
   %oh = arith.truncf %out : tensor<128x64xf32> to tensor<128x64xf16>
   tile.store %oh, %o[%h, %i, %c0] dims [1, 2] : tensor<128x64xf16>, !tile.view<?x?x64xf16>
   tile.return

@@ -98,7 +98,7 @@ def FA_AttentionOp : FA_Op<"attention", [
     int64_t getHeadDim();
     int64_t getValueHeadDim();
     bool hasDropout() { return static_cast<bool>(getDropoutP()); }
-    /// The factor on q.k: the attribute, else 1 / sqrt(D).
+    /// Return the factor on q.k: the attribute, else 1 / sqrt(D).
     double getScaleValue();
   }];
 }

@@ -24,13 +24,16 @@ namespace mlir::tile {
 constexpr int64_t kWarpsOfGroup = 4, kRowsOfWarp = 16, kRowsOfGroup = kWarpsOfGroup * kRowsOfWarp;
 constexpr int64_t kThreadsOfGroup = kWarpsOfGroup * Layout::kLanes;
 
+/// Columns of a panel of shared memory: elements of 2 bytes under the widest swizzle, of 128 bytes.
+constexpr int64_t kPanelColumns = 64;
+
 /// One operand of an instruction, in registers: a tile of rows x columns, in
 /// the order in which the instruction takes the elements of a thread.
 struct Fragment {
   int64_t rows, columns;
   Modes reg, lane, warp;
 
-  /// The layout of a tile that repeats the fragment along the columns, over
+  /// Return the layout of a tile that repeats the fragment along the columns, over
   /// groups of warps down the rows, and then down the rows again. Groups that the
   /// rows are too few for stand side by side: each has the same rows, and its share
   /// of the columns where `shareColumns`, else all of them.
@@ -61,7 +64,7 @@ struct MatrixInstruction {
 llvm::ArrayRef<ProductInstruction> productInstructions();
 llvm::ArrayRef<MatrixInstruction> matrixInstructions();
 
-/// The instruction of that name; null if there is none.
+/// Return the instruction of that name; null if there is none.
 const ProductInstruction *findProductInstruction(llvm::StringRef name);
 
 /// Return the registers that a launch gives each thread of a block of so many warps.

@@ -36,7 +36,7 @@ struct Mode {
 using Modes = llvm::SmallVector<Mode, 4>;
 using Coords = llvm::SmallVector<int64_t, 2>;
 
-/// The number of indices that modes count: the product of their extents.
+/// Return the number of indices that modes count: the product of their extents.
 int64_t extentOf(llvm::ArrayRef<Mode> modes);
 
 /// One place of an element of a tile.
@@ -56,19 +56,19 @@ public:
   llvm::ArrayRef<Mode> getReg() const { return reg; }
   llvm::ArrayRef<Mode> getLane() const { return lane; }
   llvm::ArrayRef<Mode> getWarp() const { return warp; }
-  /// Elements that a thread holds.
+  /// Return the number of elements that a thread holds.
   int64_t numRegs() const { return extentOf(reg); }
   int64_t numWarps() const { return extentOf(warp); }
 
-  /// Where the element of a register, lane and warp stands in the tile.
+  /// Return where the element of a register, lane and warp stands in the tile.
   Coords at(int64_t reg, int64_t lane, int64_t warp) const;
   /// Return what register `reg` adds to the place of its thread's first element.
   Coords offsetOfReg(int64_t reg) const;
-  /// The register that is so far from its thread's first element.
+  /// Return the register that is so far from its thread's first element.
   std::optional<int64_t> registerOf(llvm::ArrayRef<int64_t> offset) const;
-  /// Who holds an element: more than one thread where it is replicated.
+  /// Return who holds an element: more than one thread where it is replicated.
   llvm::SmallVector<Holder> holdersOf(llvm::ArrayRef<int64_t> element) const;
-  /// The layout of what is left of the tile without dimension `dim` (each
+  /// Return the layout of what is left of the tile without dimension `dim` (each
   /// element held by every thread that held one of the elements it stands for).
   Layout slice(unsigned dim) const;
   /// Dimensions exchanged; rank 2.

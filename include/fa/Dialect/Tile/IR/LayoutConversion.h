@@ -28,13 +28,13 @@ struct LaneTable {
   LaneTable() { values.fill(kNone); }
   int &operator[](int64_t lane) { return values[lane]; }
   int operator[](int64_t lane) const { return values[lane]; }
-  /// The one number of all lanes for which it matters.
+  /// Return the one number of all lanes for which it matters.
   std::optional<int> asConstant() const;
   /// c, where each lane's number is lane xor c: a butterfly shuffle.
   std::optional<int> asXor() const;
-  /// The lanes that have this number, as a mask of 32 bits.
+  /// Return the lanes that have this number, as a mask of 32 bits.
   uint32_t lanesWith(int value) const;
-  /// The distinct numbers, in rising order.
+  /// Return the distinct numbers, in rising order.
   llvm::SmallVector<int> distinct() const;
 };
 
@@ -69,7 +69,7 @@ struct ConversionPlan {
 /// `elementBits`: width of an element in a register.
 ConversionPlan planConversion(const Layout &from, const Layout &to, unsigned elementBits);
 
-/// The most words of one bank that a phase of an access touches, 1 being the
+/// Return the most words of one bank that a phase of an access touches, 1 being the
 /// best: `offsets` are the lanes' byte offsets in shared memory, `bytes` what
 /// each accesses; phases are of 128 bytes. `ldmatrix` is 16 bytes a lane.
 int64_t bankConflicts(llvm::ArrayRef<int64_t> offsets, int64_t bytes);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Masks and scores compute on the row index i and the column index j of a score,
-// mostly by sums: j <= i + sk - sq. Whoever simplifies that asks the same: what
+// mostly by sums: j <= i + sk - sq. Whoever simplifies that needs the same: what
 // multiplies i, what multiplies j, and what is the rest. `LinearForm` is the
 // answer, `LinearForms` finds it in a tile program; the mask analysis of `fa`
 // computes with forms over a whole box of scores.

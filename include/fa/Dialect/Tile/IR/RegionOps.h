@@ -125,6 +125,10 @@ std::optional<double> boundOf(Operation *op, function_ref<std::optional<double>(
 /// tells whether an operand is a positive number.
 Value signOf(Operation *op, function_ref<bool(Value)> isPositive);
 
+/// Return what an op of integers computes of two numbers of 64 bits; none where that is not
+/// defined, overflows, or the op is another one.
+std::optional<int64_t> evaluate(Operation *op, int64_t x, int64_t y);
+
 /// Return what it takes to compute the op; it must have a line.
 const Effort &effortOf(Operation *op);
 

@@ -65,7 +65,7 @@ def Tile_FragAttr : AttrDef<Tile_Dialect, "Frag", [
   let builders = [AttrBuilder<(ins "const ::mlir::tile::Layout &":$layout)>];
   let extraClassDeclaration = [{
     Layout getLayout() const;
-    /// The layout of a tile without dimension `dim`.
+    /// Return the layout of a tile without dimension `dim`.
     FragAttr slice(unsigned dim) const;
   }];
 }
@@ -90,7 +90,7 @@ def Tile_SwizzleAttr : AttrDef<Tile_Dialect, "Swizzle"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Bytes that a tile takes, without the panel of ones.
+    /// Return the bytes that a tile takes, without the panel of ones.
     int64_t sizeInBytes(ArrayRef<int64_t> shape, Type element) const;
     /// Byte offset of an element of a tile of `rows` rows from the tile's start.
     int64_t offsetOf(int64_t row, int64_t columnByte, int64_t rows) const;

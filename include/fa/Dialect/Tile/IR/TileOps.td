@@ -89,7 +89,7 @@ def Tile_FuncOp : Tile_Op<"func", [
     ArrayRef<Type> getResultTypes() { return getFunctionType().getResults(); }
     Region *getCallableRegion() { return &getBody(); }
     unsigned getNumGridDims() { return getGrid().getNumResults(); }
-    /// The arguments that a launch provides: all but the work tile ids.
+    /// Return the arguments that a launch provides: all but the work tile ids.
     unsigned getNumLaunchArguments() { return getNumArguments() - getNumGridDims(); }
     /// Return the warps that run a work tile: tile.warps, or those of a warpgroup without it.
     int64_t getNumWarps();
@@ -485,7 +485,7 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [RecursiveMemoryEffects, NoRegionArguments,
     AttrSizedResultSegments, SingleBlockImplicitTerminator<"YieldOp">,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>,
     AllTypesMatch<["inits", "results"]>]> {
-  let summary = "computes where some row asks for it";
+  let summary = "computes where some row needs it";
   let description = [{
     The results are what the region yields, or `inits`; which of the two, the
     target chooses for groups of rows of its own size (a warp's rows on GPUs,
@@ -494,8 +494,8 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [RecursiveMemoryEffects, NoRegionArguments,
     where one of its elements is.
 
     A last result of type `!tile.ran` says for which groups the region ran. As the
-    condition of another tile.if_any, it runs for the same groups, and nothing is
-    asked again; so a result that is read only there need not be right elsewhere.
+    condition of another tile.if_any, it runs for the same groups, without another
+    vote; so a result that is read only there need not be right elsewhere.
 
     Constraints:
     - (C1) The region yields values of the results' types, but that of `!tile.ran`.

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Included by TileRings.td. First the roles that warps of a program play and
-// the turns that warpgroups take; then what `tile-lower-rings` makes of rings
-// and turns between roles: barriers in shared memory, and named ones.
+// the ping-pong of warpgroups; then what `tile-lower-rings` makes of rings
+// and ping-pong between roles: barriers in shared memory, and named ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ def Tile_RolesOp : Tile_Op<"roles", [
   let assemblyFormat = "attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The number of the role's first warp in the program.
+    /// Return the number of the role's first warp in the program.
     int64_t firstWarpOf(RoleOp role);
   }];
 }
@@ -60,7 +60,7 @@ def Tile_RoleOp : Tile_Op<"role", [
     Constraints:
     - (C1) 1 to 32 warps; registers are 0, or a multiple of 8 from 24 to 256 for
       whole warpgroups (4 warps each).
-    - (C2) Scalars, views, rings, turns, barriers and tensor maps come in from
+    - (C2) Scalars, views, rings, ping-pongs, barriers and tensor maps come in from
       around; tiles, slots and pending tiles do not.
 
     Created by `tile-specialize-warps`; removed by `convert-tile-to-nvvm`.
@@ -105,9 +105,9 @@ def Tile_WarpgroupBoundsOp : Tile_Op<"warpgroup_bounds"> {
     Of a loop from `lower` to `upper` in steps of `step`, those that are not wholly outside of
     the warpgroup's own range, `first` to `last`. All others leave what the loop carries as it
     is for the warpgroup's rows. Where all warpgroups begin with `lower`, `least` is the
-    least `last` of those of the role; they take turns up to there.
+    least `last` of those of the role; up to there they are in ping-pong.
 
-    A target may run other steps, too. So rings and turns are checked as if all warpgroups ran
+    A target may run other steps, too. So rings and ping-pong are checked as if all warpgroups ran
     all steps (`tile-verify-rings`), and the results are `lower` and `upper` until
     `tile-lower-rings`. From there on a warpgroup waits for, and gives back, what it does not
     read of the rings that loops after this op, in its block, get once a step: of steps before
@@ -118,7 +118,7 @@ def Tile_WarpgroupBoundsOp : Tile_Op<"warpgroup_bounds"> {
     - (C1) Stands once in a role, in what the role runs or what its loop over work tiles
       does; the role fills no rings from memory (these are checked by `tile-verify-rings`).
     - (C2) Loops after it that get from rings have its step.
-    - (C3) `least` is there where the role takes turns.
+    - (C3) `least` is there where the role is in ping-pong.
 
     Created by `tile-split-warpgroup-loops`; removed by `tile-lower-rings`.
 
@@ -135,7 +135,8 @@ def Tile_WarpgroupBoundsOp : Tile_Op<"warpgroup_bounds"> {
     $lower `to` $upper `step` $step `own` `(` $first `to` $last `)` (`all` `(` $least^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{
-    /// The bound of the whole loop, where the value is one of bounds of their own; else the value.
+    /// Return the bound of the whole loop where `bound` is one of a warpgroup's own; else return
+    /// `bound`.
     static Value wholeOf(Value bound);
   }];
 }
@@ -284,16 +285,16 @@ def Tile_SchedulerNextOp : Tile_CountOp<"scheduler_next"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Turns
+// Ping-pong
 //===----------------------------------------------------------------------===//
 
-// Turns and barriers live as long as the program, as rings do.
+// Ping-pongs and barriers live as long as the program, as rings do.
 class Tile_SharedState<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemAlloc, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
 def Tile_PingpongOp : Tile_SharedState<"pingpong"> {
-  let summary = "a turn that the warpgroups of a role take one after the other";
+  let summary = "an order in which the warpgroups of a role take turns (ping-pong)";
   let description = [{
     Warpgroup 0 has it first; passed on, it goes round by their numbers.
 
@@ -322,10 +323,9 @@ def Tile_PingpongWaitOp : Tile_PingpongUse<"pingpong_wait"> {
   let summary = "waits until it is this warpgroup's turn";
   let description = [{
     Constraints:
-    - (C1) Stands in a role of as many warpgroups as the turn goes round.
-    - (C2) On every path turns are taken and passed on alternately, beginning
-      with a take; loops and branches leave them as they find them, and none is
-      kept in the end (see `tile-verify-rings`).
+    - (C1) Stands in a role of as many warpgroups as the ping-pong has.
+    - (C2) On every path waits and arrivals alternate, beginning with a wait; loops and branches
+      leave them as they find them, and none is left open in the end (see `tile-verify-rings`).
 
     Created by `tile-pingpong-warpgroups`; removed by `tile-lower-rings`.
 
@@ -341,7 +341,7 @@ def Tile_PingpongArriveOp : Tile_PingpongUse<"pingpong_arrive"> {
   let summary = "hands the turn to the next warpgroup";
   let description = [{
     Constraints:
-    - (C1) Stands in a role of as many warpgroups as the turn goes round.
+    - (C1) Stands in a role of as many warpgroups as the ping-pong has.
 
     Created by `tile-pingpong-warpgroups`; removed by `tile-lower-rings`.
 

@@ -49,8 +49,8 @@ def Tile_ReferenceType : TypeDef<Tile_Dialect, "Reference"> {
     - `slack = t`: stays for a group of rows as long as no score exceeds it by more than
       t, in base-2 exponents. Exponentials are then up to 2^t.
     - `fold`: the subtraction is folded into the product with the scale, one fma.
-    - `test`: whether the reference must change is asked of the scores before the
-      mask, before any maximum of a row is computed.
+    - `test`: a predicate on the scores before the mask says whether the reference must
+      change, before any maximum of a row is computed.
 
     Legal are none, `fold`, `constant`, `constant, fold`, `slack`, `slack, fold` and
     `slack, fold, test`. With `constant` and `slack` weights are rounded each on its own,
@@ -136,7 +136,7 @@ def Tile_SlotType : Tile_SharedType<"Slot", "slot"> {
     "SwizzleAttr":$layout);
   let extraClassDeclaration = [{
     int64_t sizeInBytes() const { return getLayout().sizeInBytes(getShape(), getElementType()); }
-    /// Bytes of the panel of ones after the tile.
+    /// Return the bytes of the panel of ones after the tile.
     int64_t onesInBytes() const {
       return getLayout().getOnes() ? getShape().front() * getLayout().getBytes() : 0;
     }
@@ -191,7 +191,7 @@ def Tile_BarriersType : Tile_CountType<"Barriers", "barriers"> {
 }
 
 def Tile_PingpongType : Tile_CountType<"Pingpong", "pingpong"> {
-  let summary = "a turn that goes round warpgroups";
+  let summary = "an order in which warpgroups take turns";
   let description = [{
     Example, for three warpgroups: `!tile.pingpong<3>`
   }];

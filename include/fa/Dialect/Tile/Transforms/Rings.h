@@ -18,7 +18,7 @@ LogicalResult verifyRings(FuncOp func);
 
 /// Return whether the op puts, gets or releases.
 bool isRingAccess(Operation *op);
-/// The ring that such an op is about, null where it cannot be told.
+/// Return the ring that such an op is about, null where it cannot be told.
 RingOp ringOf(Operation *op);
 
 /// Return whether one role fills the ring from registers, and reads it itself.

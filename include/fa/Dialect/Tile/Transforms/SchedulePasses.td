@@ -110,7 +110,7 @@ def TilePipeline : Pass<"tile-pipeline", "::mlir::tile::FuncOp"> {
     source, so that it reads nothing and is filled with 0, without a branch; what is
     left in the rings is taken out after the loop. A get before the loop then moves
     after the first puts. A loop that starts products ahead has one iteration less,
-    between its prologue and its epilogue, all in an if that asks whether there is an
+    between its prologue and its epilogue, all under the condition that there is an
     iteration.
 
     Requires: `tile.stage` and `tile.order` on each op of a body or on none; ops

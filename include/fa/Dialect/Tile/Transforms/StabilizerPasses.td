@@ -201,7 +201,7 @@ def TileTestBeforeReducing : Pass<"tile-test-before-reducing", "::mlir::tile::Fu
 
     Bits are compared as integers, which GPUs do for three at once. If all are
     negative, the greatest comes out as some negative number: so the loop carries
-    NaN for limits below 0, and such rows always ask.
+    NaN for limits below 0, and for such rows the test is always true.
 
     Requires: nothing. Ensures: nothing else changes. Left alone are scores that are not a
     product, or one times a positive constant, or `tanh`, `erf`, `atan` or `asinh` of
@@ -225,7 +225,7 @@ def TileLowerStabilizer : Pass<"tile-lower-stabilizer", "::mlir::tile::FuncOp"> 
   let summary = "emit what the decisions on references come to";
   let description = [{
     What: references become columns of numbers that loops and branches carry,
-    stabilizers become the arithmetic that the references' types ask for, with slack in a
+    stabilizers become the arithmetic that the references' types name, with slack in a
     `tile.if_any`, and rescales become products.
 
     With `exact`, all of that is as if no decision were taken and no rescale had `where`.
@@ -236,8 +236,8 @@ def TileLowerStabilizer : Pass<"tile-lower-stabilizer", "::mlir::tile::FuncOp"> 
     no value of type `!tile.reference`, and no `tile.rescale`, but with
     `keep-product-rescales` those of accumulators of products, which keep the schedule
     of a loop simple: they wait for the product before. A loop carries two more columns
-    where its reference has slack and fold. What `test` asks for where no loop can carry a
-    limit is left out.
+    where its reference has slack and fold. `test` is left out where no loop can carry a
+    limit.
 
     Numerics: exact, for what the types say.
 

@@ -47,8 +47,8 @@ def TileSpecializeWarps : Pass<"tile-specialize-warps", "::mlir::tile::FuncOp"> 
     A tile that one role computes and another one uses goes through a ring of two slots,
     which the first role fills from its registers. What a loop carries belongs to the role
     that reads it there, and goes to that role when it is yielded. A `tile.rescale` of
-    another role than the `tile.if_any` or stabilizer that it asks for is told its factor,
-    and asks where that is not 1. A marked role has four warps with few
+    another role than the `tile.if_any` or stabilizer that it depends on gets its factor,
+    and runs where that is not 1. A marked role has four warps with few
     registers if it has no tiles, and "compute" gets the registers that they leave. A
     marked role that has tiles has as many warps as "compute", and then all roles have the
     registers that a launch gives. `tile.warps` counts the warps of all roles.

@@ -22,7 +22,8 @@ namespace mlir::tile {
 /// with a limit.
 class ColumnComparisons {
 public:
-  /// With `beforeLoops`, what a loop does not change of limits is computed before it.
+  /// Compare by `ranges`; with `beforeLoops`, what a loop does not change of limits is computed
+  /// before it.
   ColumnComparisons(Ranges &ranges, bool beforeLoops) : ranges(ranges), beforeLoops(beforeLoops) {}
 
   /// Rewrite the comparison if it is linear in one column; return whether it is.

@@ -140,7 +140,7 @@ private:
     OpBuilder b(use.getOwner());
     use.set(convert(b, use.getOwner()->getLoc(), use.get(), to, why));
   }
-  /// The op computes its result as `layout`; its users go on with the class's.
+  /// Let the op compute its result as `layout`; its users go on with the class's.
   void convertResult(OpResult result, const Layout &layout, StringRef why);
 
   const LayoutGraph &graph;
@@ -193,8 +193,8 @@ void Converter::convertResult(OpResult result, const Layout &layout, StringRef w
   result.replaceAllUsesExcept(converted, converted.getDefiningOp());
 }
 
-/// Lanes of four to a row with eight columns each, where accumulators of 2-byte
-/// elements have pairs of columns: shuffles within the four, but whole stores.
+/// Return a layout that gives four lanes a row, with eight columns each, where accumulators of
+/// 2-byte elements have pairs of columns: shuffles within the four, but whole stores.
 static std::optional<Layout> layoutOfStore(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   Layout from = layoutOf(tile);
@@ -252,7 +252,7 @@ void Converter::convertUses(Operation *op) {
   }
 }
 
-/// The region runs or not for a warp's rows, so each value has the same rows.
+/// Check that all values of a region that runs or not for a warp's rows have the same rows.
 static LogicalResult checkConditions(tile::FuncOp func) {
   auto rowsOf = [](Value value) {
     Layout layout = layoutOf(value);

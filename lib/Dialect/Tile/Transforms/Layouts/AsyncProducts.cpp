@@ -103,8 +103,8 @@ static std::string whyNotAsync(DotOp dot, int64_t warps) {
 // 2 and 3. Operands
 //===----------------------------------------------------------------------===//
 
-/// Why TMA can neither load nor store the tile there.
-std::string tile::whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_t> dims) {
+/// Return why TMA can neither load nor store the tile there.
+std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> dims) {
   auto type = cast<ViewType>(view.getType());
   constexpr int64_t kPanelBytes = 128, kMostRank = 4, kUnit = 16;
   int64_t rank = type.getRank(), bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
@@ -138,7 +138,7 @@ bool tile::canProducerLoad(LoadOp load) { return whyNotByProducer(load).empty();
 static std::string whyNotLoaded(LoadOp load, bool byWarps) {
   auto tile = cast<RankedTensorType>(load.getResult().getType());
   constexpr int64_t kMostRows = 256;
-  if (std::string why = whyNotEngine(load.getSource(), load.getIndices(), load.getDims());
+  if (std::string why = whyNotTMA(load.getSource(), load.getIndices(), load.getDims());
       !byWarps && !why.empty())
     return why;
   if (tile.getDimSize(0) > kMostRows)

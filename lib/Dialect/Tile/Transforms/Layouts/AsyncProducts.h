@@ -13,7 +13,7 @@
 
 namespace mlir::tile {
 
-/// Bytes that the launch promises addresses and strides of a view to be
+/// Return the bytes that the launch promises addresses and strides of a view to be
 /// multiples of; 0 for none.
 int64_t alignmentOf(Value view);
 
@@ -23,7 +23,7 @@ std::optional<bool> parseProducts(FuncOp func, StringRef products);
 
 /// Return why the TMA can neither load nor store a tile of 2-byte elements, or load a vector, at
 /// the indices of a view; empty if it can.
-std::string whyNotEngine(Value view, OperandRange indices, ArrayRef<int64_t> dims);
+std::string whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> dims);
 
 /// Return whether a role without tiles can bring what the load loads.
 bool canProducerLoad(LoadOp load);

@@ -33,7 +33,7 @@ bool tile::isSharedOperand(Value value) {
          llvm::all_of(value.getUses(), isFactor);
 }
 
-/// In instructions, roughly; shared memory also costs barriers.
+/// Return the cost in instructions, roughly; shared memory also costs barriers.
 int64_t tile::conversionCost(const Layout &from, const Layout &to) {
   if (from == to)
     return 0;
@@ -236,9 +236,9 @@ bool LayoutGraph::fitsRows(const ProductInstruction &instruction, int64_t rows) 
   return rows % band == 0 || beside;
 }
 
-/// Warps that have the same rows share the columns, unless sums along them or a
-/// product that takes them as its terms need them all. What a warp has is whole
-/// panels of shared memory, or an equal part of one, so that its swizzle holds.
+/// Lay out an accumulator: warps that have the same rows share the columns, unless sums along them
+/// or a product that takes them as its terms needs them all. What a warp has is whole panels of
+/// shared memory, or an equal part of one, so that its swizzle holds.
 Layout LayoutGraph::layoutOfAcc(const ProductInstruction &instruction, Value acc) const {
   ArrayRef<int64_t> shape = shapeOf(acc);
   bool whole = llvm::any_of(links, [&](const Link &link) {
@@ -254,7 +254,7 @@ Layout LayoutGraph::layoutOfAcc(const ProductInstruction &instruction, Value acc
   return instruction.acc.tiled(shape[0], shape[1], warps, !whole && fits);
 }
 
-/// Accumulators stand in a class of their own layout, whatever the tile's size.
+/// Put accumulators in a class of their own layout, whatever the tile's size.
 LogicalResult LayoutGraph::addDot(DotOp dot) {
   if (!isTile(dot.getA()) || !isTile(dot.getB()))
     return dot.emitOpError() << "has an operand in shared memory already; layouts are assigned "
@@ -355,7 +355,7 @@ bool LayoutGraph::propagateTransposes() {
   return changed;
 }
 
-/// Each class of rows without a layout gets the slice of one of its tiles that
+/// Give each class of rows without a layout the slice of one of its tiles that
 /// makes conversions to the others cheapest; what is in a loop counts more.
 bool LayoutGraph::propagateToRows() {
   llvm::MapVector<unsigned, std::vector<std::pair<Layout, int64_t>>> proposals;
@@ -383,7 +383,7 @@ bool LayoutGraph::propagateToRows() {
   return !proposals.empty();
 }
 
-/// A tile that no product touches, but whose rows have a layout, is laid out
+/// Lay out a tile that no product touches, but whose rows have a layout,
 /// like an accumulator of its size if that has these rows.
 bool LayoutGraph::propagateToTiles() {
   bool changed = false;
@@ -399,7 +399,7 @@ bool LayoutGraph::propagateToTiles() {
   return changed;
 }
 
-/// Neighbouring lanes along the dimension that is contiguous in memory, each
+/// Lay out neighbouring lanes along the dimension that is contiguous in memory, each
 /// with as many elements as 16 bytes hold, then down the others. What is left
 /// over of lanes and warps holds copies.
 void LayoutGraph::assignDefault(unsigned cls) {

@@ -40,13 +40,13 @@ public:
 
   ArrayRef<Value> getTiles() const { return tiles; }
   Layout layoutOf(Value tile) const { return *layouts[classOf(tile)]; }
-  /// The layout that the instruction wants of an `a` in registers; none where
+  /// Return the layout that the instruction wants of an `a` in registers; none where
   /// it takes any.
   std::optional<Layout> layoutOfA(DotOp dot) const;
   /// Return whether a product could accumulate the tile: there is one, and its instruction's size
   /// divides the tile's.
   bool fitsAccumulator(Value tile) const;
-  /// The layout of an accumulator of the tile's size; none where it does not fit.
+  /// Return the layout of an accumulator of the tile's size; none where it does not fit.
   std::optional<Layout> layoutAsAccumulator(Value tile) const;
 
 private:

@@ -77,7 +77,7 @@ static StringRef whyNotAsync(LoadOp load, RankedTensorType tile) {
 /// TMA cannot.
 static bool isCopiedByWarps(LoadOp load) {
   return load->hasAttr(TileDialect::kRoleAttr) &&
-         !whyNotEngine(load.getSource(), load.getIndices(), load.getDims()).empty() &&
+         !whyNotTMA(load.getSource(), load.getIndices(), load.getDims()).empty() &&
          whyNotAsync(load, cast<RankedTensorType>(load.getResult().getType())).empty();
 }
 
@@ -92,15 +92,15 @@ static bool isVectorOfLoop(LoadOp load) {
     return false;
   int64_t bytes = tile.getElementTypeBitWidth() / 8;
   return tile.getNumElements() <= kMostElements && tile.getNumElements() * bytes % kUnit == 0 &&
-         whyNotEngine(load.getSource(), load.getIndices(), load.getDims()).empty() &&
+         whyNotTMA(load.getSource(), load.getIndices(), load.getDims()).empty() &&
          canProducerLoad(load);
 }
 
-/// Panels as wide as the rows, so that little is padded; those of TMA are
+/// Choose panels as wide as the rows, so that little is padded; those of TMA are
 /// all of one width.
-static SwizzleAttr swizzleFor(RankedTensorType tile, bool engine, bool ones) {
+static SwizzleAttr swizzleFor(RankedTensorType tile, bool tma, bool ones) {
   int64_t rowBytes = tile.getShape().back() * tile.getElementTypeBitWidth() / 8;
-  int64_t width = engine || rowBytes > 64 ? 128 : rowBytes > 32 ? 64 : 32;
+  int64_t width = tma || rowBytes > 64 ? 128 : rowBytes > 32 ? 64 : 32;
   return SwizzleAttr::get(tile.getContext(), width, ones);
 }
 
@@ -132,7 +132,7 @@ static bool crossesWarps(ReduceOp reduce) {
          });
 }
 
-/// A layout in which a warp holds all of dimension `dim` of the elements that it
+/// Return a layout in which a warp holds all of dimension `dim` of the elements that it
 /// holds: warps go along the other one; neighbouring lanes along columns, which
 /// are neighbours in shared memory.
 static Layout withinWarps(ArrayRef<int64_t> shape, unsigned dim, int64_t warps) {
@@ -218,8 +218,8 @@ FailureOr<Value> PromoteShared::makeRing(Operation *user, Type type, int64_t sta
   return ring.getResult();
 }
 
-/// Different threads may load and store an element: a barrier before each access
-/// of a view that is both loaded and stored to.
+/// Put a barrier before each access of a view that is both loaded and stored to, since different
+/// threads may load and store an element.
 LogicalResult PromoteShared::orderAccesses() {
   SmallVector<Operation *> accesses;
   SmallVector<Value> loaded;
@@ -295,11 +295,9 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   OpBuilder b(load);
   // What the program stores there takes effect in program order: no running ahead.
   bool stored = mayStoreTo(getOperation(), load.getSource());
-  bool engine = async && !isCopiedByWarps(load);
-  StringRef why = engine   ? ""
-                  : stored ? "the program stores to its source"
-                           : whyNotAsync(load, tile);
-  Copy copy = engine ? Copy::tma : why.empty() ? Copy::cp_async : Copy::ld_st;
+  bool tma = async && !isCopiedByWarps(load);
+  StringRef why = tma ? "" : stored ? "the program stores to its source" : whyNotAsync(load, tile);
+  Copy copy = tma ? Copy::tma : why.empty() ? Copy::cp_async : Copy::ld_st;
   markRole(PutOp::create(b, loc, *ring, load.getSource(), load.getIndices(), load.getDims(), copy),
            roleOf(load));
   for (auto [number, role] : llvm::enumerate(uses)) {
@@ -413,7 +411,7 @@ void PromoteShared::keepInWarps(ReduceOp reduce, SmallVectorImpl<ConvertLayoutOp
       << remark::reason("it crosses warps");
 }
 
-/// The product in two ops, one after the other.
+/// Replace the product by two ops, one after the other.
 void PromoteShared::startProduct(DotOp dot) {
   RoleMarker marker(roleOf(dot));
   OpBuilder b(dot, &marker);

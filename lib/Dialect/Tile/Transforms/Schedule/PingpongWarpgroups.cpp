@@ -73,7 +73,7 @@ struct PingpongWarpgroups : tile::impl::TilePingpongWarpgroupsBase<PingpongWarpg
     if (areApart(role) || groups < 2 || groups > kMostGroups || warps % kWarpsOfGroup != 0)
       return;
     // One ping-pong serves all loops of a role: it comes back to warpgroup 0.
-    Value turn;
+    Value pingpong;
     role.walk([&](scf::ForOp loop) {
       auto starts = llvm::to_vector(loop.getBody()->getOps<DotStartOp>());
       if (starts.empty())
@@ -85,15 +85,15 @@ struct PingpongWarpgroups : tile::impl::TilePingpongWarpgroupsBase<PingpongWarpg
                               wait->getName().getStringRef());
         return;
       }
-      if (!turn) {
+      if (!pingpong) {
         OpBuilder outside(role->getParentOp());
-        turn = PingpongOp::create(outside, fa::named(loop.getLoc(), "pingpong"),
-                                  PingpongType::get(&getContext(), groups));
+        pingpong = PingpongOp::create(outside, fa::named(loop.getLoc(), "pingpong"),
+                                      PingpongType::get(&getContext(), groups));
       }
       OpBuilder b(starts.front());
-      PingpongWaitOp::create(b, starts.front().getLoc(), turn);
+      PingpongWaitOp::create(b, starts.front().getLoc(), pingpong);
       b.setInsertionPointAfter(starts.back());
-      PingpongArriveOp::create(b, starts.back().getLoc(), turn);
+      PingpongArriveOp::create(b, starts.back().getLoc(), pingpong);
       fa::remarkPassed(*this, loop.getLoc(), "ping-pong")
           << fa::decision("warpgroups start the products of an iteration in turn")
           << remark::metric("warpgroups", groups) << remark::metric("products", starts.size());

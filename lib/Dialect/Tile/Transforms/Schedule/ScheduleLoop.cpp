@@ -230,7 +230,7 @@ void Body::place(Stream &stream) {
     stream.anchor = head;
 }
 
-/// One where a product runs between the filling of the only slot and its get.
+/// Return one where a product runs between the filling of the only slot and its get.
 int64_t Body::chooseStages(Stream &stream) const {
   if (!stream.bound.empty() || !loops)
     return 1;
@@ -280,7 +280,7 @@ private:
 
 } // namespace
 
-/// The put, and copies of what its indices need, in the put's stage.
+/// Emit the put, and copies of what its indices need, in the put's stage.
 void Numbering::emitPut(Stream &stream) {
   int64_t stage = last - stream.distance;
   if (stream.anchor && !stream.slice.empty()) {
@@ -435,7 +435,7 @@ void ScheduleLoop::report(Body &body) {
   }
 }
 
-/// Loops of asynchronous products, whose rings roles will fill. Where no product
+/// Schedule loops of asynchronous products, whose rings roles will fill. Where no product
 /// runs beside another one's arithmetic, copies run further ahead instead.
 void ScheduleLoop::scheduleStarts(Block &block) {
   constexpr int64_t kSlots = 4;

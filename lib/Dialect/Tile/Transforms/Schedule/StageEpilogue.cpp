@@ -88,10 +88,10 @@ std::string StageEpilogue::whyNot(StoreOp store) {
   for (Operation *op = store->getParentOp(); !isa<FuncOp>(op); op = op->getParentOp())
     if (!isa<scf::ForOp, scf::IfOp>(op))
       return ("it stands in '" + op->getName().getStringRef() + "'").str();
-  return whyNotEngine(store.getDestination(), store.getIndices(), store.getDims());
+  return whyNotTMA(store.getDestination(), store.getIndices(), store.getDims());
 }
 
-/// A slot of the type that the program has released before the store, in its
+/// Find a slot of the type that the program has released before the store, in its
 /// block, and not got again.
 static ReleaseOp findReleased(StoreOp store, SlotType type) {
   for (Operation *op = store->getPrevNode(); op; op = op->getPrevNode()) {
@@ -108,7 +108,7 @@ static ReleaseOp findReleased(StoreOp store, SlotType type) {
   return {};
 }
 
-/// A ring after those of the program.
+/// Make a ring after those of the program.
 RingOp StageEpilogue::makeRing(StoreOp store, RingType type) {
   Block &entry = getOperation().getBody().front();
   OpBuilder b = OpBuilder::atBlockBegin(&entry);
@@ -117,7 +117,7 @@ RingOp StageEpilogue::makeRing(StoreOp store, RingType type) {
   return RingOp::create(b, fa::named(store.getLoc(), "out_ring"), type);
 }
 
-/// The slot's tile begins at this column of the one that is stored.
+/// Store the slot's tile, which begins at this column of the one that is stored.
 static void copyOut(StoreOp store, Value slot, int64_t column = 0) {
   OpBuilder b(store);
   SmallVector<Value> indices(store.getIndices());
@@ -130,7 +130,7 @@ static void copyOut(StoreOp store, Value slot, int64_t column = 0) {
                       b.getI64IntegerAttr(kRowsOfGroup), Value());
 }
 
-/// The same tile of fewer columns; null where registers do not hold it by columns.
+/// Return the same tile of fewer columns; null where registers do not hold it by columns.
 static RankedTensorType narrowed(RankedTensorType tile, int64_t columns) {
   const Layout &layout = cast<FragAttr>(tile.getEncoding()).getLayout();
   Modes reg(layout.getReg());
@@ -148,12 +148,11 @@ static RankedTensorType narrowed(RankedTensorType tile, int64_t columns) {
                                FragAttr::get(tile.getContext(), part));
 }
 
-/// A ring of the most columns that so many bytes hold, all parts being alike and whole
+/// Return a ring of the most columns that so many bytes hold, all parts being alike and whole
 /// panels; null where that is nothing.
 static RankedTensorType choosePart(RankedTensorType tile, int64_t bytes) {
-  constexpr int64_t kPanel = 64;
-  for (int64_t columns = tile.getDimSize(1) / 2; columns >= kPanel; columns /= 2) {
-    if (columns % kPanel != 0 || columns * 2 * tile.getDimSize(0) > bytes)
+  for (int64_t columns = tile.getDimSize(1) / 2; columns >= kPanelColumns; columns /= 2) {
+    if (columns % kPanelColumns != 0 || columns * 2 * tile.getDimSize(0) > bytes)
       continue;
     if (RankedTensorType part = narrowed(tile, columns))
       return part;

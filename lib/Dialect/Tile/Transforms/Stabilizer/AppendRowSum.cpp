@@ -50,10 +50,6 @@ struct Sums {
 
 static constexpr int64_t kOnes = 8, kMostColumns = 256;
 
-/// Columns of a panel of shared memory: ones follow whole panels only, and
-/// what is left of the last one is zeros.
-static constexpr int64_t kPanel = 64;
-
 //===----------------------------------------------------------------------===//
 // 1. What belongs together
 //===----------------------------------------------------------------------===//
@@ -75,7 +71,8 @@ static std::optional<Sums> findSums(DotOp dot) {
     return std::nullopt;
   Type element = getElementTypeOrSelf(rounded.getType());
   int64_t columns = cast<RankedTensorType>(dot.getType()).getDimSize(1);
-  if ((!element.isF16() && !element.isBF16()) || columns % kPanel != 0 ||
+  // Ones follow whole panels only; what is left of the last one is zeros.
+  if ((!element.isF16() && !element.isBF16()) || columns % kPanelColumns != 0 ||
       columns + kOnes > kMostColumns)
     return std::nullopt;
   if (sums.scaled.getDim() != 1 || sums.scaled.getRows())

@@ -22,17 +22,17 @@
 //
 //   1. the loop carries the addend -a as well, and the limit r + slack / c. Where
 //      |a| >= 2^15, a from r itself, they are 0 and NaN; so they are for r = -inf;
-//   2. rows ask by max > limit or NaN;
+//   2. the predicate of a row is max > limit, or NaN;
 //   3. the tile.if_any yields the next addend and limit, and x - r for rows whose limit is
-//      NaN. These ask for it in each iteration.
+//      NaN. For these it runs in each iteration.
 //
-// Test, in addition: the maximum goes into the tile.if_any. Whether a row asks for it, the
-// greatest of columns 0, 8, 16, ..., that of columns 1, 9, 17, ... and so on tell, 8 in all.
-// Lanes have two of them each, in accumulators of all matrix instructions, and need not ask
-// one another. As integers, bits of floats compare like floats as soon as one of them is
+// Test, in addition: the maximum goes into the tile.if_any. The predicate of a row then is of
+// the greatest of columns 0, 8, 16, ..., that of columns 1, 9, 17, ... and so on, 8 in all.
+// Lanes have two of them each, in accumulators of all matrix instructions, and need no shuffle
+// to compare them. As integers, bits of floats compare like floats as soon as one of them is
 // positive, and a GPU has the greatest of three integers in one instruction. The greatest of
 // negative ones comes out as another negative one, which is right for a limit that is not
-// negative. For one that is, the loop carries NaN, and the row always asks.
+// negative. For one that is, the loop carries NaN, and the predicate is true.
 //
 //===----------------------------------------------------------------------===//
 
@@ -131,8 +131,8 @@ Value Emitter::emitMaximum() {
   return ReduceOp::create(b, column, Reduction::maxnumf, x, before, op.getDim());
 }
 
-/// A row that has seen no score has reference -inf; 0 in its place keeps -inf - -inf out of
-/// the exponents and gives exponentials and factors of 0.
+/// Return 0 in place of a reference of -inf, which a row has that has seen no score: 0 keeps -inf -
+/// -inf out of the exponents and gives exponentials and factors of 0.
 Value Emitter::unlessMinusInf(Value reference) {
   Value lowest = fill(column, APFloat::getInf(scale.getSemantics(), /*Negative=*/true));
   Value empty = compare(Predicate::OEQ, reference, lowest);
@@ -151,7 +151,7 @@ Value Emitter::emitExponentials(Value reference) {
   return math::Exp2Op::create(b, scaled(arith::SubFOp::create(b, x, along(reference))));
 }
 
-/// True for NaN too.
+/// Emit whether a product is large; true for NaN too.
 Value Emitter::isLarge(Value product) {
   return compare(Predicate::UGE, math::AbsFOp::create(b, product), fill(column, largest()));
 }
@@ -176,7 +176,7 @@ Value Emitter::foldScale(Value reference) {
   return exponentialsOf(shifted.getResult(0), arith::NegFOp::create(b, shifted.getResult(1)));
 }
 
-/// Without a tile.if_any, which is for rows: large references are subtracted by themselves.
+/// Fold without a tile.if_any, which is for rows: large references are subtracted by themselves.
 Value Emitter::foldAlongColumns(Value reference, Value product) {
   Value large = isLarge(product), zero = fill(column, 0.0f);
   Value minuend = arith::SubFOp::create(b, x, along(choose(large, reference, zero)));
@@ -300,7 +300,7 @@ Value Emitter::emitGreatest(Value tested) {
   return arith::BitcastOp::create(b, narrow.clone(tile.getElementType()), greatest);
 }
 
-/// Emit which rows ask for another reference. NaN asks where a limit is carried. What is tested
+/// Emit which rows need another reference. NaN does where a limit is carried. What is tested
 /// is compared where it is computed: that need not wait for the mask.
 Value Emitter::emitCondition(Value max, Value limit) {
   if (!limit) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A reference with slack changes rarely, so whether any score exceeds it is asked before the
+// A reference with slack changes rarely, so whether any score exceeds it is tested before the
 // maximum of a row is computed (test). For each reference that loops carry:
 //
 //   1. x with -inf in some places is not above x: so where x is computed from a product, what
@@ -15,7 +15,7 @@
 //      registers meanwhile: there the masked scores are tested.
 //
 // Rejects nothing. Left alone are scores that may as well be negative all along a row, since
-// the test compares bits as integers and would ask in most iterations.
+// the test compares bits as integers and would be true in most iterations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,7 +73,7 @@ static bool hasSignsOfProduct(Value x) {
 /// Return the tile to test, null where none serves.
 static Value findTested(StabilizeOp op) {
   auto type = cast<RankedTensorType>(op.getScores().getType());
-  // Of fewer rows, warps share columns, and would ask one another.
+  // Of fewer rows, warps share columns, and would have to vote together.
   int64_t rows = rowsOfWarps(op->getParentOfType<FuncOp>());
   if (op.getTested() || op.getDim() != 1 || type.getDimSize(0) % rows != 0 ||
       type.getDimSize(1) % kColumnsOfGroup != 0 || !isCarriedByLoop(op))

@@ -83,7 +83,7 @@ std::optional<double> Bounds::compute(Value x, bool masked) {
     unsigned i = cast<OpResult>(x).getResultNumber();
     return either(ifAny.getBody().front().getTerminator()->getOperand(i), ifAny.getInits()[i]);
   }
-  // Of -inf, a product or difference may be inf, whose logarithm is that instead of NaN.
+  // A product or difference with -inf may be inf, whose logarithm is that instead of NaN.
   return op ? region::boundOf(op, [&](Value operand) { return get(operand, /*masked=*/false); })
             : std::nullopt;
 }

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Control flow is walked by hand, since neither RingStates nor RoleTrace serves a rewriting: each
+// loop and if is built anew with the counters that it carries, and what stands in it is lowered in
+// between. Others than scf.for, scf.if and scf.while have been refused by verifyRings.
+//
+//===----------------------------------------------------------------------===//
 
 #include "CountedLowering.h"
 #include "llvm/ADT/SmallSet.h"
@@ -11,7 +17,7 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-/// The counters that ops inside of `op` change, in their order.
+/// Return the counters that ops inside of `op` change, in their order.
 SmallVector<unsigned> CountedLowering::countersIn(Operation *op) {
   llvm::SmallSet<unsigned, 8> changed;
   op->walk([&](Operation *inner) { changed.insert_range(countersOf(inner)); });

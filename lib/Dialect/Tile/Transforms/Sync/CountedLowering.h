@@ -21,7 +21,7 @@ public:
   virtual ~CountedLowering() = default;
 
 protected:
-  /// The numbers of the counters that the op changes.
+  /// Return the numbers of the counters that the op changes.
   virtual SmallVector<unsigned> countersOf(Operation *op) = 0;
   /// Rewrite the op, and change these counters; the insertion point is before
   /// it. Called for loops and ifs, too, before their bodies.

@@ -7,7 +7,7 @@
 //
 // A slot on its way out is released at the end of a work tile, when TMA has read
 // it: a thread of each warpgroup waits for that, a thousand cycles and more, since the
-// engine first brings what the next work tile begins with. The ring has two slots, and
+// TMA first brings what the next work tile begins with. The ring has two slots, and
 // the one that the next work tile fills is the other one; so the wait can be where that
 // work tile has done its first product and what it computes of it, before the loop
 // over the others, and is over by then. After that loop, the tile of the work tile after
@@ -29,8 +29,11 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-/// From the op on, where the first product is done, on each way there is; the op of this
-/// block that they are after, before or in. None if there are no products.
+// RoleTrace says how often a ring is accessed. Where products are done it does not know, for they
+// are no accesses of rings; so ifs are followed by hand to find that.
+
+/// Find where, from the op on, the first product is done, on each way there is; return the op of
+/// this block that these points are after, before or in. None if there are no products.
 static Operation *findPoints(Operation *op, SmallVectorImpl<Operation *> &before) {
   while (op && !hasProducts(op))
     op = op->getNextNode();

@@ -1,13 +1,13 @@
-//===- LowerPingpong.cpp - numbered barriers of turns and warpgroups -===//
+//===- LowerPingpong.cpp - numbered barriers of ping-pong and warpgroups -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A turn of n warpgroups is n numbered barriers of two warpgroups each, the one that waits and
-// the one before it, which arrives. Warpgroup 0 finds its first turn because the last one arrives
-// there to begin with.
+// A ping-pong of n warpgroups becomes n numbered barriers of two warpgroups each: the one that
+// waits, and the one before it, which arrives. The last warpgroup arrives at the barrier of
+// warpgroup 0 to begin with, so that this one does not wait the first time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using namespace mlir::tile;
 
 constexpr int64_t kThreadsOfTwoGroups = 2 * kThreadsOfGroup;
 
-/// Before the op, the warps of each warpgroup wait for each other.
+/// Let the warps of each warpgroup wait for each other before the op.
 void RoleLowering::joinWarpgroup(Operation *op) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
@@ -30,11 +30,11 @@ void RoleLowering::joinWarpgroup(Operation *op) {
 
 /// Wait at the own barrier, or arrive at that of the next warpgroup, in steps that all
 /// warpgroups run.
-void RoleLowering::lowerPingpong(Operation *op, Value turn, bool pass) {
-  int64_t first = pingpongIds.lookup(turn);
+void RoleLowering::lowerPingpong(Operation *op, Value pingpong, bool pass) {
+  int64_t first = pingpongIds.lookup(pingpong);
   OpBuilder::InsertionGuard guard(rewriter);
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-  if (Value end = loop ? endOfTurns(loop) : Value()) {
+  if (Value end = loop ? endOfPingpong(loop) : Value()) {
     Value is = arith::CmpIOp::create(rewriter, op->getLoc(), arith::CmpIPredicate::slt,
                                      loop.getInductionVar(), end);
     auto branch = scf::IfOp::create(rewriter, op->getLoc(), is, /*withElseRegion=*/false);
@@ -47,13 +47,14 @@ void RoleLowering::lowerPingpong(Operation *op, Value turn, bool pass) {
   rewriter.eraseOp(op);
 }
 
-void RoleLowering::startTurns() {
-  for (auto [turn, first] : pingpongIds) {
-    if (llvm::none_of(turn.getUsers(), [&](Operation *op) { return role->isProperAncestor(op); }))
+void RoleLowering::startPingpong() {
+  for (auto [pingpong, first] : pingpongIds) {
+    if (llvm::none_of(pingpong.getUsers(),
+                      [&](Operation *op) { return role->isProperAncestor(op); }))
       continue;
-    Location loc = fa::unnamed(turn.getLoc());
+    Location loc = fa::unnamed(pingpong.getLoc());
     Value last = arith::ConstantIndexOp::create(
-        rewriter, loc, static_cast<int64_t>(cast<PingpongType>(turn.getType()).getCount()) - 1);
+        rewriter, loc, static_cast<int64_t>(cast<PingpongType>(pingpong.getType()).getCount()) - 1);
     Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, warpgroup, last);
     Value next = arith::AddIOp::create(rewriter, loc, warpgroup,
                                        arith::ConstantIndexOp::create(rewriter, loc, 1));
@@ -66,7 +67,8 @@ void RoleLowering::startTurns() {
   }
 }
 
-/// The value, with other values in it that it is computed from; `others` learns what is new.
+/// Clone the value and what it is computed from, where `others` says that something in it is
+/// another value; `others` learns what is new.
 static Value withOthers(Value value, IRMapping &others, OpBuilder &b) {
   if (Value other = others.lookupOrNull(value))
     return other;
@@ -81,9 +83,10 @@ static Value withOthers(Value value, IRMapping &others, OpBuilder &b) {
   return result;
 }
 
-/// Where the loop would end if all warpgroups ran the least steps; null if they all run as many.
-Value RoleLowering::endOfTurns(scf::ForOp loop) {
-  auto [found, isNew] = endsOfTurns.try_emplace(loop);
+/// Return where the loop would end if all warpgroups ran the least steps; null if they all run as
+/// many.
+Value RoleLowering::endOfPingpong(scf::ForOp loop) {
+  auto [found, isNew] = endsOfPingpong.try_emplace(loop);
   if (isNew && !least.getValueMap().empty()) {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(loop);

@@ -70,7 +70,7 @@ private:
 
 } // namespace
 
-/// The slot of the ring's next put or get; counts it.
+/// Return the slot of the ring's next put or get, and count it.
 Value Lowering::nextSlot(Location loc, RingOp ring, unsigned counter) {
   RingType type = ring.getType();
   if (type.getStages() == 1)
@@ -191,7 +191,7 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
 
   void runOnOperation() override {
     FuncOp func = getOperation();
-    if (failed(rejectEngineCopies()) || failed(verifyRings(func)))
+    if (failed(rejectTMACopies()) || failed(verifyRings(func)))
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
     int64_t bytes = 0;
@@ -211,16 +211,19 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
     func->setAttr(TileDialect::kSharedBytesAttr, rewriter.getI64IntegerAttr(bytes));
   }
 
-  LogicalResult rejectEngineCopies() {
+  LogicalResult rejectTMACopies() {
     WalkResult walked = getOperation().walk([](Operation *op) {
       auto put = dyn_cast<PutOp>(op);
-      bool engine = isa<BulkStoreOp>(op) || (put && put.getCopy() == Copy::tma);
-      if (!engine || op->getParentOfType<RoleOp>())
+      bool tma = isa<BulkStoreOp>(op) || (put && put.getCopy() == Copy::tma);
+      if (!tma || op->getParentOfType<RoleOp>())
         return WalkResult::advance();
       if (put)
-        op->emitOpError() << "copy(tma) needs a role that copies; use copy(cp_async)";
+        op->emitOpError() << "copies by TMA outside of a tile.role, expected in one, for the copy "
+                             "signals a barrier between roles; move it into a role, or use "
+                             "copy(cp_async)";
       else
-        op->emitOpError() << "needs a role of whole warpgroups; use tile.store";
+        op->emitOpError() << "stands outside of a tile.role, expected in one of whole warpgroups; "
+                             "move it into a role, or use tile.store";
       return WalkResult::interrupt();
     });
     return failure(walked.wasInterrupted());

@@ -1,20 +1,20 @@
-//===- LowerRoles.cpp - barriers of rings and turns between roles -===//
+//===- LowerRoles.cpp - barriers of rings and ping-pong between roles -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-//   1. number the barriers of turns and of warpgroups that copy out;
+//   1. number the barriers of ping-pong and of warpgroups that copy out;
 //   2. move releases that would wait to the next iteration (LateReleases.cpp);
 //   3. give each ring barriers: full (one arrival and the bytes of a slot, or an arrival of each
 //      warp that fills it), and empty (an arrival of each warp of each reader). A ring that is put
 //      no more often than it has slots needs no empty ones;
 //   4. role by role, counting slots and parities, lower what it does with rings
-//      (LowerRoleRings.cpp), turns (LowerPingpong.cpp), and steps that a warpgroup skips
+//      (LowerRoleRings.cpp), ping-pong (LowerPingpong.cpp), and steps that a warpgroup skips
 //      (LowerWarpgroupBounds.cpp).
 //
-// Rejects: more turns and warpgroups than there are numbered barriers.
+// Rejects: more ping-pongs and warpgroups than there are numbered barriers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,7 @@ void RoleLowering::run() {
   odd = arith::ConstantIntOp::create(rewriter, loc, 1, 32);
   warpgroup = WarpgroupOp::create(rewriter, loc, rewriter.getIndexType());
   numberCounters();
-  startTurns();
+  startPingpong();
   lower(block);
   if (skippedAtEnd.count) {
     rewriter.setInsertionPointToEnd(&block);
@@ -99,7 +99,7 @@ struct BarrierIds {
                              << ", there are 15; order fewer loops or roles";
   }
 
-  llvm::DenseMap<Value, int64_t> turns;
+  llvm::DenseMap<Value, int64_t> pingpongs;
   /// Count the warpgroups of roles that copy out.
   llvm::DenseMap<Operation *, int64_t> groups;
   int64_t next = 1;
@@ -108,9 +108,9 @@ struct BarrierIds {
 } // namespace
 
 static LogicalResult numberBarriers(RolesOp roles, BarrierIds &ids) {
-  for (auto turn : roles->getBlock()->getOps<PingpongOp>()) {
-    ids.turns[turn] = ids.next;
-    if (failed(ids.take(turn, turn.getType().getCount())))
+  for (auto pingpong : roles->getBlock()->getOps<PingpongOp>()) {
+    ids.pingpongs[pingpong] = ids.next;
+    if (failed(ids.take(pingpong, pingpong.getType().getCount())))
       return failure();
   }
   for (auto role : roles.getBody().front().getOps<RoleOp>()) {
@@ -138,8 +138,8 @@ FailureOr<int64_t> tile::lowerRoles(RolesOp roles, RewriterBase &rewriter) {
   bool fences = hasAsyncReaders(func);
   AllBarriers barriers = makeBarriers(func, RoleTraces(roles), rewriter, bytes);
   for (auto role : roles.getBody().front().getOps<RoleOp>())
-    RoleLowering(role, barriers, ids.turns, ids.groups.lookup(role), fences, rewriter).run();
-  for (auto turn : llvm::to_vector(func.getBody().front().getOps<PingpongOp>()))
-    rewriter.eraseOp(turn);
+    RoleLowering(role, barriers, ids.pingpongs, ids.groups.lookup(role), fences, rewriter).run();
+  for (auto pingpong : llvm::to_vector(func.getBody().front().getOps<PingpongOp>()))
+    rewriter.eraseOp(pingpong);
   return bytes;
 }

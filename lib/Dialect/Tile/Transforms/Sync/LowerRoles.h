@@ -13,7 +13,7 @@
 
 namespace mlir::tile {
 
-/// Barriers of the rings and turns of a program with roles. Fails, with an
+/// Make the barriers of the rings and ping-pong of a program with roles. Fails, with an
 /// error, where a ring is not filled by copy(tma). Returns the barriers' bytes.
 FailureOr<int64_t> lowerRoles(RolesOp roles, RewriterBase &rewriter);
 

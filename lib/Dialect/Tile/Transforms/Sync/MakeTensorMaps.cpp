@@ -53,7 +53,7 @@ struct MakeTensorMaps : tile::impl::TileMakeTensorMapsBase<MakeTensorMaps> {
     }
   }
 
-  /// Each warpgroup copies its rows, panel by panel.
+  /// Let each warpgroup copy its rows, panel by panel.
   void outgoing(BulkStoreOp copy, BlockArgument view) {
     SlotType slot = copy.getSlot().getType();
     int64_t panel = 8 * slot.getLayout().getBytes() / slot.getElementType().getIntOrFloatBitWidth();

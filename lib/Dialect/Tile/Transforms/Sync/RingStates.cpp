@@ -134,7 +134,7 @@ LogicalResult RingDataflow::release(ReleaseOp op, RingOp ring) {
   auto *at = llvm::find(s.held, op.getSlot());
   if (at == s.held.end())
     return op->emitOpError() << "(get_c2) releases a slot that is not held here: a slot is "
-                                "released once for each get";
+                                "released once for each get; drop this release";
   if (at != s.held.begin()) {
     auto error = op->emitOpError()
                  << "(get_c2) releases a slot while an older one of its ring is held; slots are "
@@ -268,7 +268,7 @@ LogicalResult RingDataflow::runBranch(RegionBranchOpInterface branch, bool settl
   return success();
 }
 
-/// A role begins and ends in the state at tile.roles.
+/// Solve each role from the state at tile.roles, in which it also ends.
 LogicalResult RingDataflow::runRoles(RolesOp roles, bool settled) {
   RingStates begin = state;
   inRole = true;
@@ -287,13 +287,14 @@ LogicalResult RingDataflow::checkEnd(const RingStates &begin) {
     for (int64_t reader = 0, n = ring.getReaders(); reader < n; ++reader) {
       const ReaderState &s = state[numberOf(ring) + reader];
       if (!s.hasSameSlots(begin[numberOf(ring) + reader]))
-        return ring->emitOpError() << "(get_c2) is not empty in the end" << forReader(ring, reader)
-                                   << ": " << describe(s);
+        return ring->emitOpError()
+               << "(get_c2) is not empty in the end" << forReader(ring, reader) << ": "
+               << describe(s) << "; get and release as often as it is filled";
     }
   return success();
 }
 
-/// Ops in other regions may read slots, no more; the client looks at them.
+/// Check that ops in other regions do no more than read slots; the client looks at them.
 LogicalResult RingDataflow::checkNested(Operation *op) {
   WalkResult walked = op->walk([&](Operation *inner) {
     if (isRingAccess(inner)) {

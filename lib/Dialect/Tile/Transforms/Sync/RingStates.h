@@ -70,7 +70,7 @@ protected:
   /// the state, as far as it leaves the slots.
   virtual LogicalResult visit(Operation *op, bool settled) = 0;
 
-  /// The number of the state of a get's or release's reader, or of a ring's first reader.
+  /// Return the number of the state of a get's or release's reader, or of a ring's first reader.
   unsigned numberOf(GetOp get) const;
   unsigned numberOf(RingOp ring) const { return numbers.lookup(ring); }
   MutableArrayRef<ReaderState> readersOf(RingOp ring);

@@ -62,7 +62,8 @@ Value tile::sourceOf(Operation *op) {
   return put ? put.getSource() : Value();
 }
 
-/// Views that are chosen at run time may be any argument.
+/// Return whether accesses of two views may overlap. Views that are chosen at run time may be any
+/// argument.
 bool tile::mayOverlap(Value a, Value b) { return a == b || !isArgument(a) || !isArgument(b); }
 
 bool tile::mayStoreTo(Operation *scope, Value view) {

@@ -1,4 +1,4 @@
-//===- RoleLowering.h - what a role makes of rings and turns ------*- C++ -*-===//
+//===- RoleLowering.h - what a role makes of rings and ping-pong ------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -74,11 +74,11 @@ private:
   void lowerWrite(WriteOp write);
   void fence(Location loc);
 
-  // LowerPingpong.cpp: turns, and barriers of a warpgroup.
+  // LowerPingpong.cpp: ping-pong, and barriers of a warpgroup.
   void joinWarpgroup(Operation *op);
-  void lowerPingpong(Operation *op, Value turn, bool pass);
-  void startTurns();
-  Value endOfTurns(scf::ForOp loop);
+  void lowerPingpong(Operation *op, Value pingpong, bool pass);
+  void startPingpong();
+  Value endOfPingpong(scf::ForOp loop);
 
   // LowerWarpgroupBounds.cpp: steps of a warpgroup.
   void lowerWarpgroupBounds(WarpgroupBoundsOp own);
@@ -98,15 +98,15 @@ private:
   llvm::DenseMap<Operation *, int64_t> readers;
   /// Constants for counters to begin with.
   Value zero, odd;
-  /// The number of this warpgroup, and of the one that its turn goes to.
+  /// The number of this warpgroup, and of the one that comes after it.
   Value warpgroup, nextWarpgroup;
   /// Hold what is skipped before an op, and at the end of a role without loops around it.
   llvm::DenseMap<Operation *, Skipped> skippedBefore;
   Skipped skippedAtEnd;
   /// Map an upper bound to the least one of all warpgroups.
   IRMapping least;
-  /// Give the step up to which a loop takes turns.
-  llvm::DenseMap<Operation *, Value> endsOfTurns;
+  /// Give the step up to which a loop is in ping-pong.
+  llvm::DenseMap<Operation *, Value> endsOfPingpong;
 };
 
 } // namespace mlir::tile

@@ -1,4 +1,4 @@
-//===- RoleTrace.cpp - what roles do with rings and turns -===//
+//===- RoleTrace.cpp - what roles do with rings and ping-pong -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using namespace mlir::tile;
 
 bool Event::isLoop() const { return isa<scf::ForOp, scf::WhileOp>(op); }
 
-/// Return the op that makes the ring or turn of an access; null for other ops.
+/// Return the op that makes the ring or ping-pong of an access; null for other ops.
 static Operation *subjectOf(Operation *op) {
   if (isRingAccess(op))
     return ringOf(op);

@@ -1,4 +1,4 @@
-//===- RoleTrace.h - what roles do with rings and turns -----------*- C++ -*-===//
+//===- RoleTrace.h - what roles do with rings and ping-pong -------*- C++ -*-===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The accesses of each role as a tree of loops and ifs. Roles run side by side, which no branch
-// of a dataflow is: whether they agree, wait for ever, or fill a slot again, is asked of these
-// trees.
+// of a dataflow is: these trees say whether they agree, wait for ever, or fill a slot again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +17,10 @@
 
 namespace mlir::tile {
 
-/// An access of a ring or turn, or a loop or if with such accesses.
+/// An access of a ring or ping-pong, or a loop or if with such accesses.
 struct Event {
   Operation *op;
-  /// Name the op that makes the ring or turn of an access.
+  /// Name the op that makes the ring or ping-pong of an access.
   Operation *about = nullptr;
   /// Hold what a loop runs in each iteration; what an if runs in each of its branches.
   std::vector<Event> body, otherwise;

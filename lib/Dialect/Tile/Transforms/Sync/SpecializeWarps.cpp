@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 //   1. find the roles: those that ops are marked with, and "compute", which has all else;
-//   2. send tiles that one role computes and another one uses through a ring; a rescale asks
+//   2. send tiles that one role computes and another one uses through a ring; a rescale tests
 //      whether its factor is 1 where another role knows whether it changed;
 //   3. move the whole program, but for its rings, into the role "compute"; copy to each other
 //      role its ops, and what they need: the ops that compute their indices, the loops and ifs
@@ -121,9 +121,9 @@ static void send(OpResult tile, StringRef role, ArrayRef<OpOperand *> uses) {
     use->set(read);
 }
 
-/// Let rescales ask whether their factor is 1 where another role ran the tile.if_any that they
-/// ask for: whether it ran is known there, and only the factor can be sent.
-static void askFactors(FuncOp func) {
+/// Let rescales test whether their factor is 1 where another role ran the tile.if_any that they
+/// depend on: whether it ran is known there, and only the factor can be sent.
+static void testFactors(FuncOp func) {
   func.walk([](RescaleOp op) {
     Value rows = op.getRows();
     if (!rows || !isa<RanType>(rows.getType()) || roleOfValue(rows) == roleOf(op))
@@ -177,7 +177,7 @@ static LogicalResult sendTiles(FuncOp func) {
 // 4. Releases
 //===----------------------------------------------------------------------===//
 
-/// The op of the block that is, or holds, the last use of the slot; products that read it
+/// Return the op of the block that is, or holds, the last use of the slot; products that read it
 /// do so until they were awaited. Null where there is none.
 static Operation *lastUse(Value slot, Block &block, Operation *besides) {
   Operation *last = nullptr;
@@ -336,7 +336,7 @@ void SpecializeWarps::runOnOperation() {
   FuncOp func = getOperation();
   if (collectParts(func).empty())
     return;
-  askFactors(func);
+  testFactors(func);
   if (failed(sendTiles(func)))
     return signalPassFailure();
   Parts parts = collectParts(func);

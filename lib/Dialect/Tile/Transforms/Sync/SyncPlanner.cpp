@@ -34,8 +34,8 @@ private:
   void apply(const Sync &sync);
 
   SyncPlan plan;
-  /// Record whether puts are asked what they need, and whether this run has found an op that lacks
-  /// something.
+  /// Record whether this run is about what puts need, and whether this run has found an op that
+  /// lacks something.
   bool puts = false, found = false;
 };
 

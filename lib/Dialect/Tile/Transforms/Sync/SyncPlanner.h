@@ -21,7 +21,7 @@ struct Sync {
 };
 using SyncPlan = llvm::DenseMap<Operation *, Sync>;
 
-/// For a program whose rings are in order (verifyRings).
+/// Plan for a program whose rings are in order (verifyRings).
 SyncPlan planSynchronization(FuncOp func);
 
 } // namespace mlir::tile

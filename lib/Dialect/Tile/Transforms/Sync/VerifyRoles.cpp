@@ -13,12 +13,15 @@
 //      that are computed alike; what one does before the condition of an scf.while,
 //      the other may do before the loop and at the end of its body; and what one does once
 //      before a loop that does nothing else, the other may do after it;
-//   3. turns are taken and passed on alternately;
+//   3. waits and arrivals of a ping-pong alternate;
 //   4. bounds of their own are of loops that get as often as the other role puts;
 //   5. nobody waits for ever: roles are run against each other, with their
 //      warpgroups one by one, all loops 0 to 3 times, all ifs each way. A put
 //      waits until all readers have released the slot, a get for its put, a
-//      take for the pass of the warpgroup before.
+//      pingpong_wait for the arrival of the warpgroup before.
+//
+// All but 1 is told from the events of the roles' traces (RoleTrace.h), and no op is visited. A
+// dataflow such as RingStates follows one role at a time, and 2 and 5 are about two of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,7 +82,7 @@ static LogicalResult checkOwners(RingOp ring, ArrayRef<RingUse> uses) {
 // 2. The same loops and ifs
 //===----------------------------------------------------------------------===//
 
-/// A number that was read from a ring is the one that was put there.
+/// Return the number that was put where `value` was read from a ring.
 static Value sentThroughRing(Value value) {
   auto read = value.getDefiningOp<ReadOp>();
   auto get = read ? read.getSlot().getDefiningOp<GetOp>() : GetOp();
@@ -163,6 +166,10 @@ static InFlightDiagnostic disagree(Operation *op, const Twine &what, Operation *
   return error;
 }
 
+/// Say what to do about values of two roles that differ.
+constexpr llvm::StringLiteral kSameValue =
+    "; compute it from the same values in both roles, or send it through a ring";
+
 static LogicalResult sameTree(const Events &puts, const Events &gets, RingOp ring,
                               uint64_t reader) {
   std::string who = ring.getReaders() == 1 ? "the other role" : "reader " + std::to_string(reader);
@@ -175,22 +182,36 @@ static LogicalResult sameTree(const Events &puts, const Events &gets, RingOp rin
     if (put.isAccess() && get.isAccess())
       continue;
     if (put.isAccess() || get.isAccess() || put.op->getName() != get.op->getName())
-      return disagree(get.op, "reads a ring by other loops and ifs than it is filled by", put.op);
+      return disagree(get.op,
+                      "reads a ring by other loops and ifs than it is filled by: here '" +
+                          get.op->getName().getStringRef() + "', there '" +
+                          put.op->getName().getStringRef() + "'; give both roles the same",
+                      put.op);
     if (auto loop = dyn_cast<scf::ForOp>(put.op)) {
       auto other = cast<scf::ForOp>(get.op);
-      if (!isEquivalent(loop.getLowerBound(), other.getLowerBound()) ||
-          !isEquivalent(loop.getUpperBound(), other.getUpperBound()) ||
-          !isEquivalent(loop.getStep(), other.getStep()))
-        return disagree(other, "has other bounds than the loop that fills its rings", loop);
+      const char *differs =
+          !isEquivalent(loop.getLowerBound(), other.getLowerBound())   ? "lower bound"
+          : !isEquivalent(loop.getUpperBound(), other.getUpperBound()) ? "upper bound"
+          : !isEquivalent(loop.getStep(), other.getStep())             ? "step"
+                                                                       : nullptr;
+      if (differs)
+        return disagree(other,
+                        Twine("has other bounds than the loop that fills its rings: the ") +
+                            differs + " differs" + kSameValue,
+                        loop);
     } else if (auto branch = dyn_cast<scf::IfOp>(put.op)) {
       auto other = cast<scf::IfOp>(get.op);
       if (!isEquivalent(branch.getCondition(), other.getCondition()))
-        return disagree(other, "has another condition than the if that fills its rings", branch);
+        return disagree(
+            other, Twine("has another condition than the if that fills its rings") + kSameValue,
+            branch);
     } else if (auto loop = dyn_cast<scf::WhileOp>(put.op)) {
       auto other = cast<scf::WhileOp>(get.op);
       if (!isEquivalent(loop.getConditionOp().getCondition(),
                         other.getConditionOp().getCondition()))
-        return disagree(other, "has another condition than the loop that fills its rings", loop);
+        return disagree(
+            other, Twine("has another condition than the loop that fills its rings") + kSameValue,
+            loop);
     }
     if (failed(sameTree(put.body, get.body, ring, reader)) ||
         failed(sameTree(put.otherwise, get.otherwise, ring, reader)))
@@ -200,17 +221,17 @@ static LogicalResult sameTree(const Events &puts, const Events &gets, RingOp rin
 }
 
 //===----------------------------------------------------------------------===//
-// 3. Turns
+// 3. Ping-pong
 //===----------------------------------------------------------------------===//
 
 using Held = llvm::SmallPtrSet<Operation *, 2>;
 
-static LogicalResult checkTurns(const Events &events, Held &held) {
+static LogicalResult checkPingpong(const Events &events, Held &held) {
   auto leaves = [&](const Events &body, Operation *op, const Held &before) -> LogicalResult {
-    if (failed(checkTurns(body, held)))
+    if (failed(checkPingpong(body, held)))
       return failure();
     bool same = held.size() == before.size() &&
-                llvm::all_of(held, [&](Operation *turn) { return before.contains(turn); });
+                llvm::all_of(held, [&](Operation *pingpong) { return before.contains(pingpong); });
     if (!same)
       return op->emitOpError() << "(pingpong_wait_c2) does not leave a turn as it finds it";
     return success();
@@ -299,7 +320,7 @@ struct Agent {
   /// By ring, and by ring and reader: whether the agent does it, and how often it has.
   llvm::DenseMap<Operation *, int64_t> puts;
   llvm::DenseMap<std::pair<Operation *, uint64_t>, int64_t> gets, releases;
-  /// By turn: times taken and passed on.
+  /// By ping-pong: how often warpgroups waited and arrived.
   llvm::DenseMap<Operation *, int64_t> taken, passed;
 
   void add(Operation *op, Operation *about);
@@ -329,7 +350,8 @@ void Agent::add(Operation *op, Operation *about) {
     releases.try_emplace({about, readerOf(op)}, 0);
 }
 
-/// A put waits until all readers have released the slot, and a get until all who fill it have.
+/// Return whether the agent waits: a put until all readers have released the slot, and a get until
+/// all who fill it have.
 bool Run::blocked(Agent &agent) {
   auto [op, about] = agent.steps[agent.next];
   if (isa<PutOp, PutValueOp>(op)) {
@@ -391,14 +413,14 @@ LogicalResult Run::run(const Twine &how) {
     return success();
   auto error = stuck.front()->steps[stuck.front()->next].first->emitOpError()
                << "(get_c2) waits for ever in role \"" << stuck.front()->role.getName() << "\", "
-               << how;
+               << how << "; let one of the roles access its rings in another order";
   for (Agent *agent : ArrayRef(stuck).drop_front())
     error.attachNote(agent->steps[agent->next].first->getLoc())
         << "role \"" << agent->role.getName() << "\" waits here";
   return error;
 }
 
-/// The events in their order, loops `trips` times; false if they get too many.
+/// Write the events in their order, loops `trips` times; return false if they get too many.
 static bool flatten(const Events &events, int64_t trips, bool then, Agent &agent) {
   constexpr size_t kMost = 20000;
   for (const Event &event : events) {
@@ -447,7 +469,7 @@ LogicalResult tile::verifyRolesAgree(RolesOp roles) {
   for (const RoleTrace &trace : traces.roles) {
     RoleOp role = trace.role;
     Held held;
-    if (failed(checkTurns(trace.events, held)))
+    if (failed(checkPingpong(trace.events, held)))
       return failure();
     if (!held.empty())
       return role.emitOpError() << "(pingpong_wait_c2) keeps a turn in the end";

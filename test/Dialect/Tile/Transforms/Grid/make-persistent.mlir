@@ -8,7 +8,7 @@
 !ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-// The loops of all instances have one length.
+// The loops of all work tiles have one length.
 // CHECK: #[[$GRID:.*]] = affine_map<()[s0, s1] -> (s0 * (s1 ceildiv 64))>
 // CHECK-LABEL: tile.func @even
 // CHECK-SAME: (%[[X:.*]]: !tile.view<?x?x64xf16>, %[[BLOCK:.*]]: index) grid #[[$GRID]] sizes [0, 0, 0, 1]
@@ -83,7 +83,7 @@ tile.func @even(%x: !tile.view<?x?x64xf16>, %h: index, %t: index)
 !ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-// Behind its products, for the next instance.
+// After its products, for the next work tile.
 // CHECK-LABEL: tile.func @products
 // CHECK: tile.role "compute"
 // CHECK: arith.divui
@@ -219,7 +219,7 @@ tile.func @uneven(%x: !tile.view<?x64xf16>, %t: index)
 !ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-// What an instance fills once gets another slot, so that the next instance's tile can
+// What a work tile fills once gets another slot, so that the next work tile's tile can
 // come early; not what a loop fills, nor where two do not fit.
 // CHECK-LABEL: tile.func @once
 // CHECK: %[[ONCE:.*]] = tile.ring : <2 x 64x64xf16

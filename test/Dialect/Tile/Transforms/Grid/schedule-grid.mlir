@@ -17,7 +17,7 @@
 // CHECK: arith.muli %[[R]], %{{.*}}
 // CHECK: tile.load %[[X]][%[[H]],
 
-// Of 4 instances of the first dimension those of one length run together.
+// Of 4 work tiles of the first dimension those of one length run together.
 // SECTION: #[[$GRID:.*]] = affine_map<()[s0, s1] -> (s0 * (s1 ceildiv 64))>
 // SECTION-LABEL: tile.func @triangle
 // SECTION-SAME: (%[[X:.*]]: !tile.view<?x?xf32>, %[[ID:.*]]: index) grid #[[$GRID]]
@@ -40,7 +40,7 @@
 // SECTION: arith.muli %[[NEWT]],
 // SECTION: tile.load %[[X]][%[[NEWH]],
 
-// 1 MiB of rows, one of which all instances of one %h load.
+// 1 MiB of rows, one of which all work tiles of one %h load.
 // BYTES-LABEL: tile.func @triangle
 // BYTES-SAME: (%[[X:.*]]: !tile.view<?x?xf32>, %{{.*}}: index) grid
 // BYTES: %[[MOST:.*]] = arith.constant 1048576 : i32

@@ -11,7 +11,7 @@ tile.func @copy_out_without_roles(%x: !tile.view<?x64xf16>, %t: index)
   %v = tile.broadcast %z : f16 -> tensor<64x64xf16>
   tile.put_value %r, %v : !ring, tensor<64x64xf16>
   %s = tile.get %r : !ring -> !slot
-  // expected-error @+1 {{needs a role of whole warpgroups; use tile.store}}
+  // expected-error @+1 {{stands outside of a tile.role, expected in one of whole warpgroups; move it into a role, or use tile.store}}
   tile.bulk_store %s to %x[%c0, %c0] dims [0, 1] rows(64) : !slot, !tile.view<?x64xf16>
   tile.release %s : !slot
   tile.return

@@ -73,7 +73,7 @@ tile.func @twice(%x: !view, %i: index) grid affine_map<() -> (1)> sizes [] {
   tile.put %r, %x[%i, %i] dims [0, 1] copy(ld_st) : !ring, !view
   %s = tile.get %r : !ring -> !slot
   tile.release %s : !slot
-  // expected-error @+1 {{(get_c2) releases a slot that is not held here: a slot is released once for each get}}
+  // expected-error @+1 {{(get_c2) releases a slot that is not held here: a slot is released once for each get; drop this release}}
   tile.release %s : !slot
   tile.return
 }

@@ -46,7 +46,7 @@ tile.func @other_bounds(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
       }
     }
     tile.role "compute" warps(8) registers(240) {
-      // expected-error @+1 {{(get_c2) has other bounds than the loop that fills its rings}}
+      // expected-error @+1 {{(get_c2) has other bounds than the loop that fills its rings: the lower bound differs; compute it from the same values in both roles, or send it through a ring}}
       scf.for %j = %c64 to %n step %c64 {
         %b = tile.get %r : !ring -> !slot
         tile.release %b : !slot
@@ -96,7 +96,7 @@ tile.func @other_tree(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
       tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
     }
     tile.role "compute" warps(8) registers(240) {
-      // expected-error @+1 {{(get_c2) reads a ring by other loops and ifs than it is filled by}}
+      // expected-error @+1 {{(get_c2) reads a ring by other loops and ifs than it is filled by: here 'scf.for', there 'tile.put'; give both roles the same}}
       scf.for %j = %c0 to %n step %c64 {
         %b = tile.get %r : !ring -> !slot
         tile.release %b : !slot
@@ -185,7 +185,7 @@ tile.func @crossed(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
     tile.role "load" warps(4) registers(24) {
       tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
       tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
-      // expected-error @+1 {{(get_c2) waits for ever in role "load", where loops run 0 times}}
+      // expected-error @+1 {{(get_c2) waits for ever in role "load", where loops run 0 times; let one of the roles access its rings in another order}}
       tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
       tile.put %q, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
     }
@@ -373,7 +373,7 @@ tile.func @other_condition(%n: i32, %one: i32)
       }
     }
     tile.role "compute" warps(8) registers(240) {
-      // expected-error @+1 {{(get_c2) has another condition than the loop that fills its rings}}
+      // expected-error @+1 {{(get_c2) has another condition than the loop that fills its rings; compute it from the same values in both roles, or send it through a ring}}
       scf.while : () -> i32 {
         %s = tile.get %r : !ring -> !slot
         %i = tile.read %s : !slot -> i32
