@@ -253,7 +253,13 @@ std::optional<BlockBuilder::Dropout> BlockBuilder::dropout(Value p, Value seed, 
       arith::SubIOp::create(b, loc, arith::ConstantIntOp::create(b, loc, 256, 32), count));
   Value scale = arith::DivFOp::create(b, loc, f32(256), kept);
   Value threshold = named(arith::TruncIOp::create(b, loc, b.getI8Type(), count), "threshold");
-  return Dropout{threshold, scale, seed, offset};
+  auto bitsOf = [&](Value given, StringRef name) -> Value {
+    if (!isa<RankedTensorType>(given.getType()))
+      return given;
+    return named(tile::LoadOp::create(b, loc, b.getI64Type(), given, index(0), ArrayRef<int64_t>{}),
+                 name.str() + "_bits");
+  };
+  return Dropout{threshold, scale, bitsOf(seed, "seed"), bitsOf(offset, "offset")};
 }
 
 BlockBuilder::Normalizer BlockBuilder::normalizer(Value l, const std::optional<Dropout> &dropout) {

@@ -132,7 +132,7 @@ struct BlockBuilder {
   struct Dropout {
     Value threshold, keptScale, seed, offset;
   };
-  /// The scalars of dropout; nothing where `p` is null.
+  /// The scalars of dropout, loaded where they are tensors; nothing where `p` is null.
   std::optional<Dropout> dropout(Value p, Value seed, Value offset);
   /// Hold what the sum of exponentials `l` gives: rows without a key, and the factor on the output,
   /// 0 there, else 1 / l, with dropout also the factor on what is kept.
