@@ -14,67 +14,12 @@
 #include "Suite.h"
 #include "fa/Tools/DeviceMemory.h"
 #include <cmath>
-#include <dlfcn.h>
 #include <fa/fa.h>
 
 using namespace mlir::fa;
 using namespace fa_test;
 
 static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(message); }
-
-/// Only tests capture, so this asks the driver itself.
-llvm::Error fa_test::replay(const Target &target, llvm::function_ref<llvm::Error(void *)> launch,
-                            llvm::function_ref<llvm::Error()> before,
-                            llvm::function_ref<llvm::Error()> after) {
-  const char *path = std::getenv("FA_LIBCUDA");
-  void *driver = dlopen(path && *path ? path : "libcuda.so.1", RTLD_NOW);
-  int result = 0;
-  bool known = true;
-  auto call = [&](const char *name, auto... arguments) {
-    auto function =
-        driver ? reinterpret_cast<int (*)(decltype(arguments)...)>(dlsym(driver, name)) : nullptr;
-    known &= function != nullptr;
-    if (known && result == 0)
-      result = function(arguments...);
-  };
-  llvm::StringRef ordinal = target.device;
-  int number = 0;
-  if (ordinal.consume_front("cuda:"))
-    ordinal.getAsInteger(10, number);
-  int device = 0;
-  void *context = nullptr, *stream = nullptr, *graph = nullptr, *runnable = nullptr;
-  // Tests run beside each other, and others allocate.
-  constexpr unsigned kNonBlocking = 1, kOnlyThisThread = 1;
-  if (!driver || !dlsym(driver, "cuStreamBeginCapture_v2"))
-    return error(llvm::Twine(kSkipped) + "the driver captures no streams");
-  call("cuDeviceGet", &device, number);
-  call("cuDevicePrimaryCtxRetain", &context, device);
-  call("cuCtxPushCurrent_v2", context);
-  call("cuStreamCreate", &stream, kNonBlocking);
-  call("cuStreamBeginCapture_v2", stream, kOnlyThisThread);
-  llvm::Error launched = launch(stream);
-  call("cuStreamEndCapture", stream, &graph);
-  call("cuGraphInstantiateWithFlags", &runnable, graph, 0ull);
-  if (launched)
-    return launched;
-  for (int time = 0; time < 3 && result == 0; ++time) {
-    if (llvm::Error failed = before())
-      return failed;
-    call("cuGraphLaunch", runnable, stream);
-    call("cuStreamSynchronize", stream);
-    if (result == 0)
-      if (llvm::Error failed = after())
-        return failed;
-  }
-  call("cuGraphExecDestroy", runnable);
-  call("cuGraphDestroy", graph);
-  call("cuStreamDestroy_v2", stream);
-  call("cuCtxPopCurrent_v2", &context);
-  call("cuDevicePrimaryCtxRelease_v2", device);
-  if (!known || result != 0)
-    return error("capturing failed with error " + llvm::Twine(result));
-  return llvm::Error::success();
-}
 
 static constexpr int64_t kHeads = 4, kLength = 300, kDim = 64;
 
