@@ -62,7 +62,7 @@ public:
   void *stream = nullptr;
   /// The error of the first call that failed.
   int result = 0;
-  /// Whether all functions were there.
+  /// Tell whether all functions were there.
   bool known = true;
 
 private:

@@ -432,7 +432,7 @@ public:
     /// Say whether launches take only integers for a scalar.
     bool integer = false;
   };
-  /// What launches take for dropout.
+  /// Tell what launches take for dropout.
   enum class Dropout { None, Numbers, InMemory };
   /// Takes a reference to a program of the C API.
   Kernel(fa_program *compiled, std::vector<Capture> captures, bool lse, Dropout dropout)
