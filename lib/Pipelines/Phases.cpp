@@ -81,6 +81,7 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
   FARewritePairwiseOptions pairwise;
   // Wider ones of two gradients, dK and dV, leave no registers for the tiles of pairs.
   pairwise.columns = gpu ? 256 : 0;
+  pairwise.byHeads = options.byHeads && !gpu;
   pm.addPass(createFARewritePairwise(pairwise));
   if (options.analyzeMask)
     pm.addPass(createFAAnalyzeMask());

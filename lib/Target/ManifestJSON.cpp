@@ -21,7 +21,8 @@
 // In expressions a number is itself, [a, d] is the size of dimension d of
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
 // workspace has "sizes" too, of numbers and [a, d]. A tensor map is ["tensor_map", argument,
-// rows, columns, swizzle]. A kernel may have "blocks_per_sm", a variant "limits".
+// rows, columns, swizzle]. A kernel may have "blocks_per_sm", a variant "limits"
+// and, on CPUs, "parallel".
 //
 // The reader walks the text with one path, so that its one error names a field;
 // after an error it goes on with defaults, which nobody sees.
@@ -119,6 +120,8 @@ static json::Value write(const ManifestVariant &variant) {
       {"guards", std::move(guards)}, {"image", variant.image}, {"kernels", std::move(kernels)}};
   if (!variant.limits.empty())
     object["limits"] = write(variant.limits);
+  if (!variant.parallel.empty())
+    object["parallel"] = json::Array(variant.parallel);
   return object;
 }
 
@@ -400,6 +403,9 @@ ManifestVariant Reader::variant(const Node &node, const Manifest &entry, size_t 
   }
   if (Node most = member(node, "limits", /*optional=*/true); most.value != &kNull)
     variant.limits = limits(most);
+  if (Node sizes = member(node, "parallel", /*optional=*/true); sizes.value != &kNull)
+    for (const Node &size : elements(sizes, 1, kMaxRank))
+      variant.parallel.push_back(name(size));
   variant.image = integer(member(node, "image"), 0, int64_t(images) - 1);
   for (const Node &value : elements(member(node, "kernels"), 1, kMaxParameters))
     variant.kernels.push_back(kernel(value, entry));

@@ -33,6 +33,9 @@ struct CompileOptions {
   std::string gradients;
   /// Gradients: take the gradient of LSE, too.
   bool dlse = false;
+  /// Gradients, CPUs: those of f32 by a block for each key head, which computes every weight once;
+  /// for as many heads as there are threads.
+  bool byHeads = false;
   /// Off: every tile of keys is visited and masked.
   bool analyzeMask = true;
   /// Off: no canonicalization between the passes, which none needs.

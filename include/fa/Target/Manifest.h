@@ -149,6 +149,9 @@ struct ManifestVariant {
   std::vector<ManifestGuard> guards;
   /// Holds where the size of that name is at most so much.
   std::vector<std::pair<std::string, int64_t>> limits;
+  /// On CPUs: holds where the product of the sizes of these names is at least the number of
+  /// threads.
+  std::vector<std::string> parallel;
   /// The image that holds the kernels.
   unsigned image = 0;
   std::vector<ManifestKernel> kernels;
@@ -166,7 +169,7 @@ struct Manifest {
   /// Guards: the size of that name is at most so much.
   std::vector<std::pair<std::string, int64_t>> limits;
 
-  /// The kernels of the first variant, which is the only one on CPUs.
+  /// The kernels of the first variant.
   ArrayRef<ManifestKernel> kernels() const { return variants.front().kernels; }
   /// The index of an argument, -1 where there is none of that name.
   int64_t find(StringRef name) const { return find(name, /*first=*/0); }

@@ -143,7 +143,9 @@ Value BlockBuilder::convert(Value tile, Type element) {
 }
 
 Value BlockBuilder::load(Value tensor, Axis axis) {
-  auto type = cast<RankedTensorType>(tensor.getType());
+  auto view = dyn_cast<tile::ViewType>(tensor.getType());
+  auto type = view ? RankedTensorType::get(view.getShape(), view.getElementType())
+                   : cast<RankedTensorType>(tensor.getType());
   bool rows = axis == Axis::rows;
   return tile::LoadOp::create(b, loc, tile({axis}, type.getDimSize(3), type.getElementType()),
                               tensor, ValueRange{batch, rows ? head : keyHead, at(axis), index(0)},

@@ -99,7 +99,7 @@ struct BlockBuilder {
   Value convert(Value tile, Type element);
 
   // Memory.
-  /// Load the tile's rows of a B x Hq x Sq x D tensor, or its keys of a B x Hk x Sk x D
+  /// Load the tile's rows of a B x Hq x Sq x D tensor or view, or its keys of a B x Hk x Sk x D
   /// tensor, D static.
   Value loadRows(Value tensor) { return load(tensor, Axis::rows); }
   Value loadKeys(Value tensor) { return load(tensor, Axis::keys); }

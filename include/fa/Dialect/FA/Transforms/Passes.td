@@ -134,7 +134,10 @@ def FARewritePairwise : Pass<"fa-rewrite-pairwise"> {
     ```
   }];
   let options = [Option<"columns", "columns", "int64_t", /*default=*/"0",
-    "columns of accumulators that a kernel may have, over all its products; 0: any number">];
+    "columns of accumulators that a kernel may have, over all its products; 0: any number">,
+    Option<"byHeads", "by-heads", "bool", /*default=*/"false",
+    "sums of f32 of products at rows and at keys by one kernel, a block a key head, which adds to "
+    "those at rows in memory">];
   let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect",
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect"];
