@@ -65,7 +65,7 @@ struct Output {
 /// Weights of a kernel that need the same dots.
 struct Group {
   SmallVector<int64_t> weights;
-  /// What the region reads, in this order: dots, weights of earlier groups, keep.
+  /// Tell what the region reads, in this order: dots, weights of earlier groups, keep.
   SmallVector<unsigned> dots;
   SmallVector<int64_t> earlier;
   bool readsKeep = false;
