@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """How long a compilation takes, as a whole process: the median, in milliseconds.
 
-    compile_time.py BUILD_DIR FILE.mlir... [--target=sm_80] [--emit=ptx] [--repeats=21]
+    compile_time.py BUILD_DIR FILE.mlir... [--target=sm_80] [--emit=ptx] [--backward] [--repeats=21]
+
+With --backward, of the forward and the gradients together, as fa-opt compiles them.
 """
 
 import argparse
@@ -19,12 +21,13 @@ def main():
     parser.add_argument("files", nargs="+")
     parser.add_argument("--target", default="sm_80")
     parser.add_argument("--emit", default="ptx")
+    parser.add_argument("--backward", action="store_true")
     parser.add_argument("--repeats", type=int, default=21)
     options = parser.parse_args()
     compiler = os.path.join(options.build, "bin", "fa-opt")
     for path in options.files:
         command = [compiler, path, "--target=" + options.target, "--emit=" + options.emit,
-                   "-o", os.devnull]
+                   "-o", os.devnull] + ["--backward"] * options.backward
         times = []
         for i in range(options.repeats + 1):
             start = time.perf_counter()

@@ -81,11 +81,14 @@ static double peakMiB() {
   return double(usage.ru_maxrss) / 1024;
 }
 
-static fa::Kernel take(const fa::Device &device, int64_t dim, int number) {
-  fa::Expected<fa::Kernel> kernel = fa::compile(makeSpec(dim, number), device);
+template <typename KernelT> static KernelT take(fa::Expected<KernelT> kernel) {
   if (!kernel)
     check(fa::Error(kernel.error()));
   return *kernel;
+}
+
+static fa::Kernel take(const fa::Device &device, int64_t dim, int number) {
+  return take(fa::compile(makeSpec(dim, number), device));
 }
 
 /// Measure the first launch, with what the device does, and the host's time of those after it.
@@ -141,13 +144,18 @@ static void measureCold(const fa::Device &device, int64_t dim) {
   double before = peakMiB();
   // The first one starts the driver.
   double first = measure(1, [&](int) { check(take(device, dim, kSpecs).wait()); });
-  std::vector<double> cold, loads, others;
+  std::vector<double> cold, loads, others, gradients, gradientLoads;
   for (int i = 0; i < kSpecs; ++i) {
     std::optional<fa::Kernel> kernel;
     cold.push_back(measure(1, [&](int) { kernel = take(device, dim, i); }));
     loads.push_back(fa_program_get_info(kernel->program()).load_seconds * 1e3);
     // Alone, the next program is compiled.
     others.push_back(measure(1, [&](int) { check(kernel->wait()); }));
+    std::optional<fa::BackwardKernel> backward;
+    gradients.push_back(
+        measure(1, [&](int) { backward = take(fa::compileBackward(makeSpec(dim, i), device)); }));
+    gradientLoads.push_back(fa_program_get_info(backward->program()).load_seconds * 1e3);
+    check(backward->wait());
   }
   double peak = peakMiB();
   fa_program_info info = fa_program_get_info(take(device, dim, 0).program());
@@ -157,6 +165,8 @@ static void measureCold(const fa::Device &device, int64_t dim) {
               median(cold), median(loads));
   std::printf("  the first   %10.2f ms, with the start of the driver and all variants\n", first);
   std::printf("  all variants%10.2f ms later\n", median(others));
+  std::printf("gradients     %10.2f ms, of which the driver %.2f ms (as cold)\n", median(gradients),
+              median(gradientLoads));
   fa::Attention known = makeSpec(dim, 0);
   constexpr int kRepeats = 1000;
   double memory = measure(21,

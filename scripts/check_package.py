@@ -4,9 +4,10 @@
     check_package.py PREFIX [--cxx=COMPILER]
 
 PREFIX is what `cmake --install BUILD --prefix PREFIX` or the archive of `make dist`
-holds. The project finds it by find_package(fa-mlir): the example of the C++ API
-runs on the CPU, a program in C calls the compiler, and another, which links
-libfa_rt.a alone, refuses an artifact that is damaged and says so in one line.
+holds. The project finds it by find_package(fa-mlir): the examples of the C++ API
+run on the CPU, and on a GPU where there is one, a program in C calls the compiler,
+and another, which links libfa_rt.a alone, refuses an artifact that is damaged and
+says so in one line.
 
 Users mostly have g++, so that is taken where it is; else clang++-22, with which this
 project itself is built. The last line says which.
@@ -22,9 +23,11 @@ import tempfile
 CMAKE = """cmake_minimum_required(VERSION 3.25)
 project(user C CXX)
 find_package(fa-mlir REQUIRED)
-add_executable(example "${EXAMPLE}")
-target_compile_features(example PRIVATE cxx_std_20)
-target_link_libraries(example fa-mlir::fa)
+foreach(name ${EXAMPLES})
+  add_executable(${name} "${FOLDER}/${name}.cpp")
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  target_link_libraries(${name} fa-mlir::fa)
+endforeach()
 add_executable(compiler compiler.c)
 target_link_libraries(compiler fa-mlir::fa)
 """
@@ -106,6 +109,10 @@ void refuse%d() {
 }
 """
 
+EXAMPLES = ("attention", "descent")
+# The exit status of fa-run where there is no driver or no device.
+NO_GPU = 77
+
 HEADERS = ("llvm", "mlir/", "cuda.h", "cuda_runtime")
 
 
@@ -128,6 +135,13 @@ def check_headers(include):
                 for line in file:
                     if line.startswith("#include") and any(word in line for word in HEADERS):
                         fail("%s has %s" % (os.path.join(folder, name), line.strip()))
+
+
+def has_gpu(prefix):
+    examples = os.path.join(prefix, "examples")
+    return subprocess.run([os.path.join(prefix, "bin", "fa-run"), os.path.join(examples, "full.mlir"),
+                           "--device=cuda", "--shape=1,1,1,8,8"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode != NO_GPU
 
 
 def check_refused(place, cxx, include):
@@ -165,10 +179,11 @@ def check(prefix, cc, cxx):
                            ("launcher.c", LAUNCHER), ("spec.cpp", SPEC)):
             with open(os.path.join(place, name), "w") as file:
                 file.write(text)
-        example = os.path.join(prefix, "examples", "api", "attention.cpp")
         build = os.path.join(place, "build")
         run("cmake", "-S", place, "-B", build, "-DCMAKE_PREFIX_PATH=" + prefix,
-            "-DCMAKE_C_COMPILER=" + cc, "-DCMAKE_CXX_COMPILER=" + cxx, "-DEXAMPLE=" + example,
+            "-DCMAKE_C_COMPILER=" + cc, "-DCMAKE_CXX_COMPILER=" + cxx,
+            "-DEXAMPLES=" + ";".join(EXAMPLES),
+            "-DFOLDER=" + os.path.join(prefix, "examples", "api"),
             "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
         run("cmake", "--build", build)
         os.mkdir(os.path.join(place, "c"))
@@ -180,8 +195,10 @@ def check(prefix, cc, cxx):
             "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror")
         run("cmake", "--build", build_c)
         environment = dict(os.environ, FA_CACHE_DIR=os.path.join(place, "cache"))
-        for _ in range(2):  # compiled, and found on disk
-            run(os.path.join(build, "example"), env=environment)
+        devices = ["cpu", "cpu"] + ["cuda"] * has_gpu(prefix)  # compiled, and found on disk
+        for name in EXAMPLES:
+            for device in devices:
+                run(os.path.join(build, name), device, env=environment)
         artifact = os.path.join(place, "alibi.fa")
         run(os.path.join(build, "compiler"), os.path.join(prefix, "examples", "alibi.mlir"),
             "--target=sm_90a", "--emit=artifact", "-o", artifact)

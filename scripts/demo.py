@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs an example on real data: compiles, dumps the phases, checks, times.
+"""Runs examples: compiles one, dumps its phases, checks and times it on real data; then gradients.
 
     demo.py BUILD_DIR
 """
@@ -10,6 +10,8 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXAMPLE = os.path.join("examples", "causal.mlir")
+# A score with a captured tensor, whose gradient is computed, too.
+DIFFERENTIATED = os.path.join("examples", "alibi.mlir")
 DATA = os.path.join("examples", "data", "causal.safetensors")
 # The exit status of fa-run where there is no driver or no device.
 NO_GPU = 77
@@ -39,7 +41,8 @@ def main():
     print(result.stdout, end="")
     if result.returncode not in (0, NO_GPU):
         sys.exit("demo.py: the command above failed")
-    print("\nThe same program at every phase:")
+    run(build, "fa-run", DIFFERENTIATED, "--backward", "--shape=1,4,4,239,239", "--check", "--time")
+    print("\nThe first program at every phase:")
     for name in sorted(os.listdir(os.path.join(ROOT, phases))):
         print("  " + os.path.join(phases, name))
 

@@ -99,6 +99,7 @@ def suites(build):
     yield "packaging", lambda: run_command([python, "scripts/make_dist.py", "--check", build])
     for name, script in (
         ("one process with PyTorch", "scripts/check_torch.py"),
+        ("gradients beside PyTorch's", "scripts/check_gradients.py"),
         ("fuzzing", "scripts/fuzz.py"),
     ):
         if os.path.exists(os.path.join(ROOT, script)):

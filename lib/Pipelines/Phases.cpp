@@ -81,7 +81,8 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
   FARewritePairwiseOptions pairwise;
   // Wider ones of two gradients, dK and dV, leave no registers for the tiles of pairs.
   pairwise.columns = gpu ? 256 : 0;
-  pairwise.byHead = options.byHead;
+  pairwise.splitGroups = options.splitGroups && gpu;
+  pairwise.byKeyHeads = options.byKeyHeads && !gpu;
   pm.addPass(createFARewritePairwise(pairwise));
   if (options.analyzeMask)
     pm.addPass(createFAAnalyzeMask());

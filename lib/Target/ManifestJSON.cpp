@@ -21,7 +21,8 @@
 // In expressions a number is itself, [a, d] is the size of dimension d of
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
 // workspace has "sizes" too, of numbers and [a, d]. A tensor map is ["tensor_map", argument,
-// rows, columns, swizzle]. A kernel may have "blocks_per_sm", a variant "limits" and "bounds".
+// rows, columns, swizzle]. A kernel may have "blocks_per_sm", a variant "limits" and "bounds"
+// and, on CPUs, "parallel".
 //
 // The reader walks the text with one path, so that its one error names a field;
 // after an error it goes on with defaults, which nobody sees.
@@ -124,6 +125,8 @@ static json::Value write(const ManifestVariant &variant) {
     bounds.push_back(json::Array{write(expr), most});
   if (!bounds.empty())
     object["bounds"] = std::move(bounds);
+  if (!variant.parallel.empty())
+    object["parallel"] = json::Array(variant.parallel);
   return object;
 }
 
@@ -410,6 +413,9 @@ ManifestVariant Reader::variant(const Node &node, const Manifest &entry, size_t 
       if (std::vector<Node> parts = elements(bound, 2, 2); !parts.empty())
         variant.bounds.push_back({expression(parts[0], entry),
                                   integer(parts[1], 0, std::numeric_limits<int64_t>::max())});
+  if (Node sizes = member(node, "parallel", /*optional=*/true); sizes.value != &kNull)
+    for (const Node &size : elements(sizes, 1, kMaxRank))
+      variant.parallel.push_back(name(size));
   variant.image = integer(member(node, "image"), 0, int64_t(images) - 1);
   for (const Node &value : elements(member(node, "kernels"), 1, kMaxParameters))
     variant.kernels.push_back(kernel(value, entry));

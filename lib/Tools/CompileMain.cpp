@@ -17,6 +17,7 @@
 #include "fa/Target/NVPTX/AssembleCubin.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
 #include "fa/Tools/EmitReport.h"
+#include "fa/Tools/GradientHelp.h"
 #include "fa/Tools/RemarkSwitch.h"
 #include "fa/Tools/Retype.h"
 #include "mlir/Parser/Parser.h"
@@ -57,13 +58,8 @@ struct Options {
   cl::opt<bool> backward{"backward",
                          cl::desc("add to each entry @f an entry @f_backward of its gradients"),
                          cl::cat(category)};
-  cl::opt<std::string> gradients{
-      "gradients",
-      cl::desc("with --backward: inputs to compute the gradients of, by name with "
-               "commas between; all of floats by default"),
-      cl::cat(category)};
-  cl::opt<bool> dlse{"dlse", cl::desc("with --backward: take the gradient of LSE, too"),
-                     cl::cat(category)};
+  cl::opt<std::string> gradients{"gradients", cl::desc(kGradientsHelp), cl::cat(category)};
+  cl::opt<bool> dlse{"dlse", cl::desc(kDLseHelp), cl::cat(category)};
   cl::opt<bool> standard{
       "standard-attention",
       cl::desc("leave out fa-rewrite-online-softmax: O(N^2) memory, the baseline"),

@@ -10,6 +10,7 @@
 #include "fa/Support/Names.h"
 #include "fa/Support/Safetensors.h"
 #include "fa/Tools/Checker.h"
+#include "fa/Tools/GradientHelp.h"
 #include "fa/Tools/Interpretation.h"
 #include "fa/Tools/Registry.h"
 #include "fa/Tools/RemarkSwitch.h"
@@ -63,13 +64,8 @@ struct Options {
                          cl::desc("run the gradients' program; o and lse are those of the "
                                   "forward's, dO is drawn, or read by the name of o after a d"),
                          cl::cat(category)};
-  cl::opt<std::string> gradients{
-      "gradients",
-      cl::desc("with --backward: inputs to compute the gradients of, by name with "
-               "commas between; all of floats by default"),
-      cl::cat(category)};
-  cl::opt<bool> dlse{"dlse", cl::desc("with --backward: take the gradient of LSE, too"),
-                     cl::cat(category)};
+  cl::opt<std::string> gradients{"gradients", cl::desc(kGradientsHelp), cl::cat(category)};
+  cl::opt<bool> dlse{"dlse", cl::desc(kDLseHelp), cl::cat(category)};
   cl::opt<bool> deterministic{
       "deterministic", cl::desc("with --backward: the same bits at each launch, or an error"),
       cl::cat(category)};

@@ -248,18 +248,18 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
   int64_t most = getShortSequence(module, options);
   CompileOptions brief = options, unaligned = withoutAlignment(options);
   brief.shortSequences = true;
-  CompileOptions byHead = options;
-  byHead.byHead = true;
-  byHead.backward = CompileOptions::Backward::Only;
+  CompileOptions splitGroups = options;
+  splitGroups.splitGroups = true;
+  splitGroups.backward = CompileOptions::Backward::Only;
   bool groups = hasGroups(module, options);
   if (options.backward == CompileOptions::Backward::Beside)
     brief.backward = CompileOptions::Backward::None;
   OwningOpRef<ModuleOp> again = module.clone();
-  std::shared_ptr<Beside> briefBeside, byHeadBeside, unalignedBeside;
+  std::shared_ptr<Beside> briefBeside, splitGroupsBeside, unalignedBeside;
   if (parallel && most)
     briefBeside = std::make_shared<Beside>(module, *target, brief);
   if (parallel && groups)
-    byHeadBeside = std::make_shared<Beside>(module, *target, byHead);
+    splitGroupsBeside = std::make_shared<Beside>(module, *target, splitGroups);
   if (parallel)
     unalignedBeside = std::make_shared<Beside>(module, *target, unaligned);
   auto finish = [&](const std::shared_ptr<Beside> &beside, const CompileOptions &options) {
@@ -291,7 +291,7 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
       entry.variants.front().limits.push_back({"Sq", most});
   }
   if (groups) {
-    FailureOr<Variant> variant = finish(byHeadBeside, byHead);
+    FailureOr<Variant> variant = finish(splitGroupsBeside, splitGroups);
     if (failed(variant) || failed(addVariant(program, *again, std::move(*variant))))
       return failure();
     for (Manifest &entry : program.manifest.entries)

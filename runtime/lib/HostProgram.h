@@ -13,8 +13,9 @@
 
 namespace mlir::fa {
 
-/// `threads` at a launch, 0: one per core.
-std::unique_ptr<HostKernels> makeHostKernels(std::unique_ptr<cpu::Executor> executor, int threads);
+/// Take an executor for each image; `threads` at a launch, 0: one per core.
+std::unique_ptr<HostKernels> makeHostKernels(std::vector<std::unique_ptr<cpu::Executor>> executors,
+                                             int threads);
 
 } // namespace mlir::fa
 

@@ -11,6 +11,7 @@
 #include "Explain.h"
 #include "HostProgram.h"
 #include "ProgramCache.h"
+#include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Phases.h"
@@ -196,6 +197,19 @@ static bool takeChoices(StringRef text, CompileOptions &compile) {
 /// Counts calls of fa_keep_choices, after which what is in memory may be of others.
 static std::atomic<uint32_t> choicesKept{0};
 
+/// Load the images of a program for the CPU.
+static llvm::Error loadOnCPU(ArrayRef<std::string> images, int threads, fa_program &program) {
+  std::vector<std::unique_ptr<cpu::Executor>> executors;
+  for (const std::string &image : images) {
+    auto executor = cpu::Executor::load(image);
+    if (!executor)
+      return executor.takeError();
+    executors.push_back(std::move(*executor));
+  }
+  program.host = makeHostKernels(std::move(executors), threads);
+  return llvm::Error::success();
+}
+
 /// Load a program out of what the disk held; any error means that it is made again.
 static llvm::Error loadArtifact(StringRef bytes, const CompileOptions &compile, int threads,
                                 std::shared_ptr<const cuda::Device> device, fa_program &program) {
@@ -209,13 +223,11 @@ static llvm::Error loadArtifact(StringRef bytes, const CompileOptions &compile, 
     return error("it was made for " + manifest->target);
   if (device)
     return loadProgram(std::move(*manifest), artifact->images, nullptr, std::move(device), program);
-  if (manifest->entries.size() != 1 || artifact->images.size() != 1)
+  if (manifest->entries.size() != 1)
     return error("it holds no program for the CPU");
-  auto executor = cpu::Executor::load(artifact->images.front());
-  if (!executor)
-    return executor.takeError();
-  program.host = makeHostKernels(std::move(*executor), threads);
   program.manifest = std::move(manifest->entries.front());
+  if (llvm::Error failed = loadOnCPU(artifact->images, threads, program))
+    return failed;
   return describeArguments(program);
 }
 
@@ -223,30 +235,61 @@ static llvm::Error loadArtifact(StringRef bytes, const CompileOptions &compile, 
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// Compile kernels for the CPU, from a module at phase input.
+/// Return whether a module holds attention of f32, whose gradients may be computed by heads.
+static bool mayGoByHeads(ModuleOp module) {
+  return module
+      ->walk([](AttentionOp op) {
+        bool isF32 = getElementTypeOrSelf(op.getQuery().getType()).isF32();
+        return isF32 ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Compile kernels for the CPU, of a module at phase input. Gradients of f32 have two variants: by key
+/// heads, for as many of these as there are threads, and for fewer.
 static llvm::Expected<Artifact> compileForCPU(ModuleOp module, const CompileOptions &compile,
                                               int threads, fa_program &program) {
-  if (failed(runPhases(module, compile, {}, "tile")))
-    return error("the program could not be compiled");
-  auto manifests = readManifests(module);
-  if (failed(manifests) || manifests->size() != 1)
-    return error("the module holds no entry");
-  if (failed(runPhases(module, compile, "tile")))
-    return error("the program could not be compiled");
-  auto image = cpu::Executor::compile(module, cpu::describeTarget(compile.target));
-  if (!image)
-    return image.takeError();
-  auto executor = cpu::Executor::load(*image);
-  if (!executor)
-    return executor.takeError();
-  program.host = makeHostKernels(std::move(*executor), threads);
-  program.manifest = std::move(manifests->front());
+  Artifact artifact;
+  auto add = [&](ModuleOp variant, const CompileOptions &options) -> llvm::Error {
+    if (failed(runPhases(variant, options, {}, "tile")))
+      return error("the program could not be compiled");
+    auto manifests = readManifests(variant);
+    if (failed(manifests) || manifests->size() != 1)
+      return error("the module holds no entry");
+    if (options.byKeyHeads)
+      manifests->front().variants.front().parallel = {"B", "Hk"};
+    if (artifact.images.empty())
+      program.manifest = std::move(manifests->front());
+    else if (llvm::Error failed =
+                 program.manifest.addVariant(std::move(manifests->front()), artifact.images.size()))
+      return failed;
+    if (failed(runPhases(variant, options, "tile")))
+      return error("the program could not be compiled");
+    auto image = cpu::Executor::compile(variant, cpu::describeTarget(options.target));
+    if (!image)
+      return image.takeError();
+    artifact.images.push_back(std::move(*image));
+    return llvm::Error::success();
+  };
+  OwningOpRef<ModuleOp> again;
+  CompileOptions options = compile;
+  options.byKeyHeads = compile.backward != CompileOptions::Backward::None && mayGoByHeads(module);
+  if (options.byKeyHeads)
+    again = module.clone();
+  if (llvm::Error failed = add(module, options))
+    return failed;
+  if (again)
+    if (llvm::Error failed = add(*again, compile))
+      return failed;
+  if (llvm::Error failed = loadOnCPU(artifact.images, threads, program))
+    return failed;
   ManifestModule whole;
   whole.target = compile.target;
   whole.minimumDriver = 0;
-  whole.images = {"object"};
+  whole.images.assign(artifact.images.size(), "object");
   whole.entries = {program.manifest};
-  return Artifact{printManifest(whole), {std::move(*image)}};
+  artifact.manifest = printManifest(whole);
+  return artifact;
 }
 
 /// Compile for a device. The first variant is loaded while others may still be compiled.

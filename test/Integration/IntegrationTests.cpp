@@ -36,6 +36,31 @@ TEST_P(Pairwise, MatchesReference) {
                                     : "no mask analysis");
 }
 
+/// The gradients of a program with a summed capture have the same bits in each of many launches, by
+/// however many threads.
+TEST(Gradients, HaveTheSameBitsInEachLaunch) {
+  constexpr int kTimes = 250;
+  auto prepared = prepare(makeCase("f32", 100, 150, 40, "causal", "alibi"), /*seed=*/5);
+  ASSERT_TRUE(bool(prepared)) << llvm::toString(prepared.takeError());
+  std::vector<HostTensor> first;
+  for (int threads : {1, 2}) {
+    fa_compile_options options = fa_compile_options_default();
+    options.threads = threads;
+    options.deterministic = 1;
+    auto backward = prepareBackward(*prepared, options, /*dlse=*/true, /*seed=*/5);
+    ASSERT_TRUE(bool(backward)) << llvm::toString(backward.takeError());
+    EXPECT_EQ(llvm::toString(backward->execution->repeat(backward->inputs, backward->shapes,
+                                                         threads == 1 ? 1 : kTimes)),
+              "");
+    auto outcome = backward->execution->run(backward->inputs, backward->shapes);
+    ASSERT_TRUE(bool(outcome)) << llvm::toString(outcome.takeError());
+    if (first.empty())
+      first = outcome->outputs;
+    for (size_t n = 0; n < first.size(); ++n)
+      EXPECT_EQ(first[n].data, outcome->outputs[n].data) << first[n].name;
+  }
+}
+
 static std::vector<std::pair<size_t, Case>> numbered() {
   std::vector<std::pair<size_t, Case>> cases;
   for (const Case &c : pairwiseCases(cpuSettings()))

@@ -640,13 +640,16 @@ std::vector<HostTensor> runOnCPU(const std::string &text, const std::vector<Host
 }
 
 /// Lower the program to tiles of this size; its text.
-std::string lower(const std::string &text, int64_t tileRows, int64_t tileKeys) {
+std::string lower(const std::string &text, int64_t tileRows, int64_t tileKeys,
+                  bool byKeyHeads = false) {
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   PassManager pm(&context);
-  pm.addPass(createFARewritePairwise());
+  FARewritePairwiseOptions rewrite;
+  rewrite.byKeyHeads = byKeyHeads;
+  pm.addPass(createFARewritePairwise(rewrite));
   pm.addPass(createFAAnalyzeMask());
   FATileAttentionOptions tiling;
   tiling.rows = tileRows;
@@ -719,6 +722,30 @@ TEST_P(Pairwise, EqualsPlainLoops) {
     auto outputs = program->run(inputs.tensors, shapes, HeadLayout::BHSD, ++seed);
     ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
     ASSERT_NO_FATAL_FAILURE(compare(GetParam(), *outputs, expected));
+  }
+}
+
+/// By blocks of key heads, where the program has sums for that.
+TEST_P(Pairwise, EqualsPlainLoopsByHeads) {
+  const Program &program = GetParam();
+  Inputs inputs(program);
+  std::string text = textOf(program);
+  OutputShapes shapes;
+  for (auto [n, sum] : llvm::enumerate(program.sums))
+    shapes.emplace_back("r" + std::to_string(n), shapeOf(program, sum));
+  for (auto [tileRows, tileKeys] : {std::pair(16, 8), {8, 32}}) {
+    SCOPED_TRACE(llvm::formatv("tiles of {0} x {1}\n{2}", tileRows, tileKeys, text).str());
+    std::string lowered = lower(text, tileRows, tileKeys, /*byKeyHeads=*/true);
+    ASSERT_FALSE(lowered.empty());
+    if (lowered == lower(text, tileRows, tileKeys))
+      return;
+    std::vector<Expected> expected = compute(inputs);
+    ASSERT_NO_FATAL_FAILURE(compare(program, runOnCPU(lowered, inputs.tensors, shapes), expected));
+    std::unique_ptr<Interpretation> tiles = load(lowered);
+    ASSERT_TRUE(bool(tiles));
+    auto outputs = tiles->run(inputs.tensors, shapes, HeadLayout::BHSD, /*seed=*/1);
+    ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
+    ASSERT_NO_FATAL_FAILURE(compare(program, *outputs, expected));
   }
 }
 

@@ -22,15 +22,19 @@ static llvm::Error checkGradients(const Case &c, const Target &target, bool dlse
   return runBackward(*prepared, target.options(), dlse, seed, shift);
 }
 
-/// Launches often, from the same inputs: all gradients have the same bits.
-static llvm::Error checkRepeats(const Case &c, const Target &target, int times) {
+/// Launches often, from the same inputs: all gradients have the same bits, also if another stream
+/// is busy.
+static llvm::Error checkRepeats(const Case &c, const Target &target, bool beside) {
   auto prepared = prepare(c, /*seed=*/2);
   if (!prepared)
     return prepared.takeError();
   auto backward = prepareBackward(*prepared, target.options(), /*dlse=*/false, /*seed=*/2);
   if (!backward)
     return backward.takeError();
-  return backward->execution->repeat(backward->inputs, backward->shapes, times);
+  auto repeat = [&] {
+    return backward->execution->repeat(backward->inputs, backward->shapes, target.repeats);
+  };
+  return beside ? besideBusyStream(target, repeat) : repeat();
 }
 
 /// Return the masks and scores of the examples, and dropout.
@@ -91,10 +95,11 @@ void fa_test::addBackward(std::vector<Test> &tests) {
       return checkGradients(makeCase(dtype, 100, 200, 64, "causal", "none"), target,
                             /*dlse=*/false, /*seed=*/3, /*shift=*/1);
     });
-  constexpr int kTimes = 10;
   for (const Case &c : {makeCase("bf16", 500, 512, 128, "causal", "none"),
                         makeCase("bf16", 300, 1100, 64, "none", "alibi"),
                         makeCase("f16", 512, 300, 96, "none", "bias"),
                         makeCase("f32", 200, 300, 40, "window", "none")})
-    add("repeats", c, [=](const Target &target) { return checkRepeats(c, target, kTimes); });
+    for (bool beside : {false, true})
+      add(beside ? "repeats_beside" : "repeats", c,
+          [=](const Target &target) { return checkRepeats(c, target, beside); });
 }

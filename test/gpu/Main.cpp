@@ -28,6 +28,7 @@ static const char kHelp[] =
   --target=sm_80      code other than the device's best
   --filter=GLOB       only tests whose name matches, or holds GLOB
   --full              every combination of dtype, head size, mask and score
+  --repeats=N         launches that must give the same bits (default 250)
   --list              print the names and run nothing
   --require-device    fail where there is no device, instead of skipping
   --threads=N         tests at a time; compiling and the reference take the CPU
@@ -181,6 +182,9 @@ static bool parse(int argc, char **argv, Options &options) {
       options.filter = value;
     else if (name == "--threads" && !flag) {
       if (!number(options.threads, 256))
+        return false;
+    } else if (name == "--repeats" && !flag) {
+      if (!number(options.target.repeats, 100000))
         return false;
     } else if (name == "--timeout" && !flag) {
       if (!number(options.timeout, 86400))

@@ -69,14 +69,13 @@ static llvm::Error checkDropout(const char *dtype, const Target &target) {
 }
 
 static llvm::Error checkRepeats(const Case &c, const Target &target) {
-  constexpr int kTimes = 250;
   auto prepared = prepare(c, /*seed=*/2);
   if (!prepared)
     return prepared.takeError();
   auto execution = Execution::create(prepared->text, target.options());
   if (!execution)
     return execution.takeError();
-  return (*execution)->repeat(prepared->inputs, prepared->shapes, kTimes);
+  return (*execution)->repeat(prepared->inputs, prepared->shapes, target.repeats);
 }
 
 /// Tensors one element past an aligned address: right results, or an error that

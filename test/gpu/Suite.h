@@ -20,6 +20,8 @@ struct Target {
   /// The code; empty: the device's best.
   std::string code;
   bool full = false;
+  /// Launches that must give the same bits.
+  int repeats = 250;
 
   bool isCPU() const { return device == "cpu"; }
   /// Tests run beside each other, so each takes one thread of the CPU.
@@ -55,6 +57,9 @@ llvm::Error runLoaded(const Target &target, const std::string &manifest, llvm::S
 llvm::Error replay(const Target &target, llvm::function_ref<llvm::Error(void *)> launch,
                    llvm::function_ref<llvm::Error()> before,
                    llvm::function_ref<llvm::Error()> after);
+
+/// Runs `body` while another stream is kept busy by launches; on the CPU, another thread.
+llvm::Error besideBusyStream(const Target &target, llvm::function_ref<llvm::Error()> body);
 
 /// Programs of every kind against the reference: a test a case.
 void addMatrix(std::vector<Test> &tests, bool full);

@@ -198,6 +198,48 @@ TEST(ApiBackward, ComputesWhatIsAskedFor) {
   EXPECT_LT(data.error(/*withLse=*/false), 1e-4);
 }
 
+/// Seed and offset in memory give what they give as numbers, also after they changed there.
+TEST(ApiBackward, ReadsSeedAndOffsetWhenItRuns) {
+  fa::Attention specs[2] = {Sloped::spec(), Sloped::spec()};
+  for (fa::Attention &spec : specs)
+    spec.dropout = true;
+  specs[1].dropoutInMemory = true;
+  auto kernel = fa::compile(specs[0]), reading = fa::compile(specs[1]);
+  auto backward = fa::compileBackward(specs[0]), readingBackward = fa::compileBackward(specs[1]);
+  ASSERT_TRUE(kernel && reading) << kernel.error() << reading.error();
+  ASSERT_TRUE(backward && readingBackward) << backward.error() << readingBackward.error();
+  uint64_t seed, offset;
+  auto run = [&](const fa::Kernel &forward, const fa::BackwardKernel &back, bool inMemory) {
+    Sloped data;
+    auto give = [&](auto args) {
+      args.dropoutP = 0.5;
+      if (inMemory) {
+        args.seedAt = {&seed, fa::i64, {1}};
+        args.offsetAt = {&offset, fa::i64, {1}};
+      } else {
+        args.seed = seed;
+        args.offset = offset;
+      }
+      return args;
+    };
+    EXPECT_EQ(forward.forward(nullptr, give(data.forward())).message(), "");
+    EXPECT_EQ(launch(back, give(data.backward())), "");
+    std::vector<float> all = data.problem.o;
+    for (const std::vector<float> *gradient : {&data.dq, &data.dk, &data.dv, &data.dSlopes})
+      all.insert(all.end(), gradient->begin(), gradient->end());
+    return all;
+  };
+  std::vector<std::vector<float>> results;
+  for (auto [s, o] : {std::pair(7ull, 3ull), {7ull, 4ull}, {~0ull, 1ull << 63}}) {
+    seed = s;
+    offset = o;
+    results.push_back(run(*reading, *readingBackward, true));
+    EXPECT_EQ(results.back(), run(*kernel, *backward, false));
+  }
+  EXPECT_NE(results[0], results[1]);
+  EXPECT_NE(results[0], results[2]);
+}
+
 //===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//

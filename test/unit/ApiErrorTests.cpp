@@ -135,6 +135,34 @@ TEST(ApiErrors, SaysWhatIsGivenAndNotTaken) {
     args.dropoutP = 1;
   }),
             "");
+  static int64_t bits = 5;
+  fa::Tensor at(&bits, fa::i64, {1});
+  EXPECT_EQ(
+      dropping.say([&](auto &args) {
+        args.lse = {};
+        args.offsetAt = at;
+      }),
+      "offsetAt is given, but the kernel reads none; set Attention::dropoutInMemory, or leave "
+      "it out");
+  spec.dropoutInMemory = true;
+  Launches reading(spec);
+  EXPECT_EQ(reading.say([&](auto &args) {
+    args.lse = {};
+    args.seedAt = at;
+  }),
+            "'offset' is missing; give it in Forward::offsetAt");
+  EXPECT_EQ(reading.say([&](auto &args) {
+    args.lse = {};
+    args.seedAt = args.offsetAt = at;
+    args.offset = 1;
+  }),
+            "offset is given, but the kernel reads it in memory; give offsetAt, or compile without "
+            "Attention::dropoutInMemory");
+  EXPECT_EQ(reading.say([&](auto &args) {
+    args.lse = {};
+    args.seedAt = args.offsetAt = at;
+  }),
+            "");
 }
 
 //===----------------------------------------------------------------------===//

@@ -244,6 +244,10 @@ TEST(Api, SaysWhatIsWrongWithASpec) {
   spec.dtype = fa::f64;
   EXPECT_EQ(problemOf(spec), "dtype is none of fa::f16, fa::bf16 and fa::f32; choose one of these");
   spec = simple();
+  spec.dropoutInMemory = true;
+  EXPECT_EQ(problemOf(spec),
+            "dropoutInMemory is set, but there is no dropout; set Attention::dropout");
+  spec = simple();
   spec.capture("q", fa::f32, {4});
   EXPECT_EQ(problemOf(spec), "capture 'q' has the name of an operand; choose another");
   spec = simple();

@@ -421,12 +421,15 @@ TEST_F(Reading, GoesThroughJSON) {
   Manifest plain = program.entries[0];
   plain.variants[0].guards.clear();
   ASSERT_FALSE(bool(program.entries[0].addVariant(plain, 1)));
+  program.entries[0].variants[0].parallel = {"B", "Hk"};
   std::string text = printManifest(program);
   auto again = parseManifest(text);
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
   EXPECT_EQ(printManifest(*again), text);
   EXPECT_EQ(again->entries[0].variants[0].limits, program.entries[0].variants[0].limits);
   EXPECT_TRUE(again->entries[0].variants[1].limits.empty());
+  EXPECT_EQ(again->entries[0].variants[0].parallel, program.entries[0].variants[0].parallel);
+  EXPECT_TRUE(again->entries[0].variants[1].parallel.empty());
   EXPECT_EQ(again->entries[0].variants[1].image, 1u);
   EXPECT_EQ(again->entries[0].arguments[3].dtype, DType::I64);
 

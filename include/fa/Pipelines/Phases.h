@@ -33,6 +33,9 @@ struct CompileOptions {
   std::string gradients;
   /// Gradients: take the gradient of LSE, too.
   bool dlse = false;
+  /// Gradients, CPUs: those of f32 by a block for each key head, which computes every weight once;
+  /// for as many heads as there are threads.
+  bool byKeyHeads = false;
   /// Off: every tile of keys is visited and masked.
   bool analyzeMask = true;
   /// Off: no canonicalization between the passes, which none needs.
@@ -53,7 +56,7 @@ struct CompileOptions {
   bool shortSequences = false;
   /// GPUs: gradients at keys are computed a query head at a time and added up, where keys
   /// have too few blocks for a device; see `cuda::compile`.
-  bool byHead = false;
+  bool splitGroups = false;
   /// GPUs: bytes of shared memory that tiles are chosen for; 0: what the target has.
   int64_t sharedMemory = 0;
   /// GPUs: `rows`, `keys`, `warps`, `stages` and `leaveOut` are for aligned operands;

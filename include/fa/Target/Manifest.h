@@ -153,6 +153,9 @@ struct ManifestVariant {
   /// Holds where each of these numbers is at most so much; else workspaces that no other
   /// variant has are empty.
   std::vector<std::pair<SizeExpr, int64_t>> bounds;
+  /// On CPUs: holds where the product of the sizes of these names is at least the number of
+  /// threads.
+  std::vector<std::string> parallel;
   /// The image that holds the kernels.
   unsigned image = 0;
   std::vector<ManifestKernel> kernels;
@@ -171,7 +174,7 @@ struct Manifest {
   /// Guards: the size of that name is at most so much.
   std::vector<std::pair<std::string, int64_t>> limits;
 
-  /// Return the kernels of the first variant, which is the only one on CPUs.
+  /// Return the kernels of the first variant.
   ArrayRef<ManifestKernel> kernels() const { return variants.front().kernels; }
   /// Return the index of an argument, -1 where there is none of that name.
   int64_t find(StringRef name) const { return find(name, /*first=*/0); }

@@ -292,11 +292,13 @@ LogicalResult Entry::convert(MapBlocksOp block) {
       return failure();
     add(value, parameterType(value.getType()), *workspace, /*writes=*/false);
   }
+  unsigned workspaces = 0;
   for (OpResult result : block.getResults()) {
-    if (!names.contains(result))
-      names[result] = b.getStringAttr(
-          block.getKernel() +
-          (result.getResultNumber() ? "_ws" + Twine(result.getResultNumber()) : Twine("_ws")));
+    if (!names.contains(result)) {
+      names[result] =
+          b.getStringAttr(block.getKernel() + "_ws" + (workspaces ? Twine(workspaces) : Twine()));
+      ++workspaces;
+    }
     FailureOr<Attribute> workspace = workspaceOf(result);
     if (failed(workspace))
       return failure();

@@ -57,6 +57,7 @@ struct Backward {
   /// With dropout: those of the forward.
   double dropoutP = 0;
   uint64_t seed = 0, offset = 0;
+  Tensor seedAt = {}, offsetAt = {};
   /// As Forward's.
   void *workspace = nullptr;
   uint64_t workspaceBytes = 0;
@@ -67,7 +68,8 @@ struct Backward {
 class BackwardKernel {
 public:
   /// Takes a reference to a program of the C API, compiled with fa_compile_options.backward.
-  BackwardKernel(fa_program *compiled, std::vector<Kernel::Capture> captures, bool dropout)
+  BackwardKernel(fa_program *compiled, std::vector<Kernel::Capture> captures,
+                 Kernel::Dropout dropout)
       : state(std::make_shared<Kernel::State>(compiled, std::move(captures), /*hasLse=*/true,
                                               dropout)) {
     for (size_t i = 0; i < fa_program_num_arguments(compiled); ++i) {
@@ -121,11 +123,7 @@ private:
 
   /// Sees quickly whether something is wrong; problem() says what.
   Error bind(const Backward &args, Bound &bound) const {
-    bound.add("q", args.q);
-    bound.add("k", args.k);
-    bound.add("v", args.v);
-    bound.addCaptures(*state, args.captures);
-    bound.addDropout(*state, args.dropoutP, args.seed, args.offset);
+    bound.addInputs(*state, args);
     bound.add("o", args.o);
     bound.add("lse", args.lse);
     bound.add("do", args.dO);
@@ -160,8 +158,7 @@ private:
     if (std::string text = Kernel::problemOfCaptures(*state, args.captures, "Backward::captures");
         !text.empty())
       return text;
-    if (std::string text = Kernel::problemOfDropout(*state, args.dropoutP, args.seed, args.offset);
-        !text.empty())
+    if (std::string text = Kernel::problemOfDropout(*state, args, "Backward"); !text.empty())
       return text;
     const std::string asked =
         "the kernel does not compute it; ask for it by BackwardOptions::gradients, or ";

@@ -296,6 +296,9 @@ struct Attention {
   bool lse = true;
   /// Say whether launches take dropoutP, seed and offset.
   bool dropout = false;
+  /// With dropout: say whether launches take seedAt and offsetAt instead of seed and offset.
+  /// Kernels read them when they run, so that a graph that is replayed draws new masks.
+  bool dropoutInMemory = false;
   /// Choose how f32 is multiplied: "", "ieee", "tf32x3" (the default) or "tf32".
   std::string precision = {};
   /// Every key is visible where there is none.
@@ -410,6 +413,8 @@ struct Forward {
   /// With dropout: the probability, and bits without a sign.
   double dropoutP = 0;
   uint64_t seed = 0, offset = 0;
+  /// With Attention::dropoutInMemory: {1} of i64 each, which may change between launches.
+  Tensor seedAt = {}, offsetAt = {};
   /// Memory of the device, aligned to 64 bytes, of at least workspaceBytes();
   /// null where that is 0. It may hold anything. Launches that may run at the same time,
   /// also by graphs, need one each.
@@ -427,8 +432,10 @@ public:
     /// Say whether launches take only integers for a scalar.
     bool integer = false;
   };
+  /// Tell what launches take for dropout.
+  enum class Dropout { None, Numbers, InMemory };
   /// Takes a reference to a program of the C API.
-  Kernel(fa_program *compiled, std::vector<Capture> captures, bool lse, bool dropout)
+  Kernel(fa_program *compiled, std::vector<Capture> captures, bool lse, Dropout dropout)
       : state(std::make_shared<State>(compiled, std::move(captures), lse, dropout)) {}
 
   /// Puts the kernels on a stream; on the CPU, returns when results are there.
@@ -469,13 +476,14 @@ private:
   friend class BackwardKernel;
 
   struct State {
-    State(fa_program *compiled, std::vector<Capture> read, bool hasLse, bool hasDropout)
-        : program(compiled), captures(std::move(read)), lse(hasLse), dropout(hasDropout) {}
+    State(fa_program *compiled, std::vector<Capture> read, bool hasLse, Dropout takes)
+        : program(compiled), captures(std::move(read)), lse(hasLse), dropout(takes) {}
     State(const State &) = delete;
     ~State() { fa_program_free(program); }
     fa_program *program;
     std::vector<Capture> captures;
-    bool lse, dropout;
+    bool lse;
+    Dropout dropout;
   };
   /// The arguments of a launch, and whether something was seen to be wrong with them.
   template <size_t kMost> struct Arguments {
@@ -514,25 +522,33 @@ private:
       for (size_t i = most; i < captures.size(); ++i)
         wrong |= !captures[i].isEmpty();
     }
-    void addDropout(const State &state, double p, uint64_t seed, uint64_t offset) {
-      if (state.dropout) {
-        arguments[count++] = {"p", nullptr, p, 0};
-        arguments[count++] = {"seed", nullptr, 0, static_cast<int64_t>(seed)};
-        arguments[count++] = {"offset", nullptr, 0, static_cast<int64_t>(offset)};
+    template <typename Args> void addDropout(const State &state, const Args &args) {
+      bool any = state.dropout != Dropout::None, numbers = state.dropout == Dropout::Numbers;
+      if (any)
+        arguments[count++] = {"p", nullptr, args.dropoutP, 0};
+      if (numbers) {
+        arguments[count++] = {"seed", nullptr, 0, static_cast<int64_t>(args.seed)};
+        arguments[count++] = {"offset", nullptr, 0, static_cast<int64_t>(args.offset)};
       }
+      addOptional(any && !numbers, "seed", args.seedAt);
+      addOptional(any && !numbers, "offset", args.offsetAt);
       // Also of what is no number.
-      wrong |= !(p >= 0 && p <= (state.dropout ? 1 : 0));
-      wrong |= !state.dropout && (seed | offset) != 0;
+      wrong |= !(args.dropoutP >= 0 && args.dropoutP <= (any ? 1 : 0));
+      wrong |= !numbers && (args.seed | args.offset) != 0;
+    }
+    /// Adds what forward and backward both take: all inputs of the attention.
+    template <typename Args> void addInputs(const State &state, const Args &args) {
+      add("q", args.q);
+      add("k", args.k);
+      add("v", args.v);
+      addCaptures(state, args.captures);
+      addDropout(state, args);
     }
   };
   using Bound = Arguments<8 + Forward::kMaxCaptures>;
   /// Sees quickly whether something is wrong; problem() says what.
   Error bind(const Forward &args, Bound &bound) const {
-    bound.add("q", args.q);
-    bound.add("k", args.k);
-    bound.add("v", args.v);
-    bound.addCaptures(*state, args.captures);
-    bound.addDropout(*state, args.dropoutP, args.seed, args.offset);
+    bound.addInputs(*state, args);
     bound.add("o", args.o);
     bound.addOptional(state->lse, "lse", args.lse);
     return bound.wrong ? Error(problem(args)) : Error();
@@ -594,16 +610,32 @@ private:
     return "";
   }
   /// Return what is wrong with what dropout takes; empty where nothing is.
-  static std::string problemOfDropout(const State &state, double p, uint64_t seed,
-                                      uint64_t offset) {
-    if (!state.dropout && !(p >= 0 && p <= 0))
+  template <typename Args>
+  static std::string problemOfDropout(const State &state, const Args &args,
+                                      const std::string &place) {
+    bool any = state.dropout != Dropout::None, inMemory = state.dropout == Dropout::InMemory;
+    double p = args.dropoutP;
+    if (!any && !(p >= 0 && p <= 0))
       return "dropoutP is " + number(p) + ", but the kernel has no dropout; set Attention::dropout";
-    if (!state.dropout && (seed | offset) != 0)
-      return std::string(seed ? "seed" : "offset") +
+    if (!any && (args.seed | args.offset) != 0)
+      return std::string(args.seed ? "seed" : "offset") +
              " is given, but the kernel has no dropout; set Attention::dropout";
     if (!(p >= 0 && p <= 1))
       return "dropoutP is " + number(p) + ", expected 0 to 1";
-    return "";
+    if (inMemory && (args.seed | args.offset) != 0)
+      return std::string(args.seed ? "seed" : "offset") +
+             " is given, but the kernel reads it in memory; give " +
+             (args.seed ? "seedAt" : "offsetAt") +
+             ", or compile without "
+             "Attention::dropoutInMemory";
+    if (!inMemory && !(args.seedAt.isEmpty() && args.offsetAt.isEmpty()))
+      return std::string(args.seedAt.isEmpty() ? "offsetAt" : "seedAt") +
+             " is given, but the kernel reads none; set Attention::dropoutInMemory, or leave it "
+             "out";
+    if (!inMemory)
+      return "";
+    std::string text = problem("'seed'", place + "::seedAt", args.seedAt);
+    return text.empty() ? problem("'offset'", place + "::offsetAt", args.offsetAt) : text;
   }
   /// Return what is wrong with arguments; empty where nothing is.
   std::string problem(const Forward &args) const {
@@ -619,8 +651,7 @@ private:
     if (std::string text = problemOfCaptures(*state, args.captures, "Forward::captures");
         !text.empty())
       return text;
-    if (std::string text = problemOfDropout(*state, args.dropoutP, args.seed, args.offset);
-        !text.empty())
+    if (std::string text = problemOfDropout(*state, args, "Forward"); !text.empty())
       return text;
     if (!state->lse && !args.lse.isEmpty())
       return "'lse' is given, but the kernel has none; set Attention::lse";

@@ -248,13 +248,11 @@ LogicalResult AttentionOp::verify() {
   int given = (getDropoutP() ? 1 : 0) + (getDropoutSeed() ? 1 : 0) + (getDropoutOffset() ? 1 : 0);
   if (given != 0 && given != 3)
     return emitOpError("(attention_c11) dropout takes p, seed and offset together");
-  if (given == 3 &&
-      (!getDropoutP().getType().isF32() || !getDropoutSeed().getType().isInteger(64) ||
-       !getDropoutOffset().getType().isInteger(64)))
-    return emitOpError()
-           << "(attention_c11) dropout takes p : f32, seed : i64 and offset : i64, got "
-           << getDropoutP().getType() << ", " << getDropoutSeed().getType() << " and "
-           << getDropoutOffset().getType();
+  if (given == 3 && failed(verifyDropout(*this,
+                                         {getDropoutP().getType(), getDropoutSeed().getType(),
+                                          getDropoutOffset().getType()},
+                                         "attention_c11")))
+    return failure();
   // False for NaN, too. Within the bound the cast cannot overflow.
   double scale = getScaleValue();
   bool inRange =

@@ -272,11 +272,8 @@ LogicalResult PairwiseOp::verify() {
   if (getSums().size() != getNumResults())
     return emitOpError() << "(pairwise_c4) there must be a sum for each result, got "
                          << getSums().size() << " for " << getNumResults();
-  TypeRange dropout = getDropout().getTypes();
-  bool given = dropout.size() == 3 && dropout[0].isF32() && dropout[1].isInteger(64) &&
-               dropout[2].isInteger(64);
-  if (!dropout.empty() && !given)
-    return emitOpError("(pairwise_c6) dropout takes p : f32, seed : i64 and offset : i64 together");
+  if (failed(verifyDropout(*this, getDropout().getTypes(), "pairwise_c6")))
+    return failure();
   return verifyCaptures(*this, getCaptures().getTypes(), "pairwise_c7");
 }
 

@@ -29,6 +29,22 @@ LogicalResult fa::verifyCaptures(Operation *op, TypeRange captures, StringRef ru
   return success();
 }
 
+LogicalResult fa::verifyDropout(Operation *op, TypeRange operands, StringRef rule) {
+  auto isBits = [](Type type) {
+    return type.isInteger(64) ||
+           type == RankedTensorType::get({1}, IntegerType::get(type.getContext(), 64));
+  };
+  if (operands.empty() || (operands.size() == 3 && operands[0].isF32() && isBits(operands[1]) &&
+                           operands[1] == operands[2]))
+    return success();
+  InFlightDiagnostic error = op->emitOpError()
+                             << "(" << rule
+                             << ") dropout takes p : f32, seed and offset : i64, or both of "
+                                "tensor<1xi64>, got ";
+  llvm::interleaveComma(operands, error);
+  return error;
+}
+
 /// Return what regions compute with instead of this type, null where it is one of that.
 static const char *getInstead(Type type) {
   if (isa<FloatType>(type) && !type.isF16() && !type.isBF16() && !type.isF32() && !type.isF64())

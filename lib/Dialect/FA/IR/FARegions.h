@@ -16,6 +16,10 @@ namespace mlir::fa {
 /// `rule`.
 LogicalResult verifyCaptures(Operation *op, TypeRange captures, StringRef rule);
 
+/// Verify that dropout's operands, if there are any, are p : f32, and seed and offset, both i64 or
+/// both tensor<1xi64>; errors name the constraint `rule`.
+LogicalResult verifyDropout(Operation *op, TypeRange operands, StringRef rule);
+
 /// Verify that a region of `op`, called `name` in errors, holds ops on scalars that every target
 /// computes.
 LogicalResult verifyScalarOps(Operation *op, Region &region, StringRef rule, StringRef name);

@@ -247,9 +247,17 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
   auto isTrue = [](Value value) { return ScalarEmitter::asConstant(value) == 1; };
 
   // Skipping a tile is right only where all of the body is about this mask.
-  // What it stores is stored for each tile, hidden or not.
-  bool stores =
-      loop.getBody()->walk([](tile::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  // What it stores is stored for each tile, hidden or not, unless it is added to what was there.
+  auto isAdded = [&](tile::StoreOp store) {
+    return llvm::any_of(store.getDestination().getUsers(), [&](Operation *user) {
+      return isa<tile::LoadOp>(user) && loop->isAncestor(user);
+    });
+  };
+  bool stores = loop.getBody()
+                    ->walk([&](tile::StoreOp store) {
+                      return isAdded(store) ? WalkResult::advance() : WalkResult::interrupt();
+                    })
+                    .wasInterrupted();
   bool skips = only && !stores && matchPattern(loop.getLowerBound(), m_Zero()) &&
                loop.getUpperBound() == mask.getLength(m.axis);
   bool shrunk = skips && !found.visible.isAll();

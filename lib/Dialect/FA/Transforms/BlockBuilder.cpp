@@ -143,7 +143,9 @@ Value BlockBuilder::convert(Value tile, Type element) {
 }
 
 Value BlockBuilder::load(Value tensor, Axis axis) {
-  auto type = cast<RankedTensorType>(tensor.getType());
+  auto view = dyn_cast<tile::ViewType>(tensor.getType());
+  auto type = view ? RankedTensorType::get(view.getShape(), view.getElementType())
+                   : cast<RankedTensorType>(tensor.getType());
   bool rows = axis == Axis::rows;
   return tile::LoadOp::create(b, loc, tile({axis}, type.getDimSize(3), type.getElementType()),
                               tensor, ValueRange{batch, rows ? head : keyHead, at(axis), index(0)},
@@ -253,7 +255,13 @@ std::optional<BlockBuilder::Dropout> BlockBuilder::dropout(Value p, Value seed, 
       arith::SubIOp::create(b, loc, arith::ConstantIntOp::create(b, loc, 256, 32), count));
   Value scale = arith::DivFOp::create(b, loc, f32(256), kept);
   Value threshold = named(arith::TruncIOp::create(b, loc, b.getI8Type(), count), "threshold");
-  return Dropout{threshold, scale, seed, offset};
+  auto bitsOf = [&](Value given, StringRef name) -> Value {
+    if (!isa<RankedTensorType>(given.getType()))
+      return given;
+    return named(tile::LoadOp::create(b, loc, b.getI64Type(), given, index(0), ArrayRef<int64_t>{}),
+                 name.str() + "_bits");
+  };
+  return Dropout{threshold, scale, bitsOf(seed, "seed"), bitsOf(offset, "offset")};
 }
 
 BlockBuilder::Normalizer BlockBuilder::normalizer(Value l, const std::optional<Dropout> &dropout) {

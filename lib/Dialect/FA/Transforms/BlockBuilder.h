@@ -99,7 +99,7 @@ struct BlockBuilder {
   Value convert(Value tile, Type element);
 
   // Memory.
-  /// Load the tile's rows of a B x Hq x Sq x D tensor, or its keys of a B x Hk x Sk x D
+  /// Load the tile's rows of a B x Hq x Sq x D tensor or view, or its keys of a B x Hk x Sk x D
   /// tensor, D static.
   Value loadRows(Value tensor) { return load(tensor, Axis::rows); }
   Value loadKeys(Value tensor) { return load(tensor, Axis::keys); }
@@ -132,7 +132,7 @@ struct BlockBuilder {
   struct Dropout {
     Value threshold, keptScale, seed, offset;
   };
-  /// Return the scalars of dropout; nothing where `p` is null.
+  /// Return the scalars of dropout, loaded where they are tensors; nothing where `p` is null.
   std::optional<Dropout> dropout(Value p, Value seed, Value offset);
   /// Hold what the sum of exponentials `l` gives: rows without a key, and the factor on the output,
   /// 0 there, else 1 / l, with dropout also the factor on what is kept.

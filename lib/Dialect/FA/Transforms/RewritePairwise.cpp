@@ -14,7 +14,10 @@
 //           rows, on tiles that are transposed, so that weights are first operands of
 //           products; it has the sums at a key;
 //   pairs:  a block of rows and keys loops over the batch, heads, or both, for what is
-//           at a row and a key but not at each of those.
+//           at a row and a key but not at each of those;
+//   heads:  on request, instead of the first two where they have products: a block of a key
+//           head loops over keys, and in that as one of keys does. It adds to the sums at a row in
+//           memory, in the order of keys: each weight is computed once, but blocks are few.
 //
 // A sum at fewer indices is added up from one at (b, h, keys), or (b, h, rows) if it
 // has rows, by fa.sum: in two stages of fixed order. Where key blocks are too few for a
@@ -50,6 +53,7 @@ using namespace mlir;
 using namespace mlir::fa;
 
 static constexpr Axis kKeySumAxes[] = {Axis::b, Axis::h, Axis::keys};
+static constexpr Axis kHeadAxes[] = {Axis::b, Axis::hk};
 
 namespace {
 
@@ -87,6 +91,7 @@ private:
   bool overPairs() const { return overKeys() && llvm::is_contained(axes, Axis::keys); }
   /// Return whether a block of keys is of one query head.
   bool ofOneHead() const { return !overKeys() && llvm::is_contained(axes, Axis::h); }
+  bool overHeads() const { return !overKeys() && !llvm::is_contained(axes, Axis::keys); }
   void loadFixed();
   SmallVector<Value> forHeads(ValueRange init, function_ref<SmallVector<Value>(ValueRange)> body);
   void groupWeights();
@@ -95,7 +100,11 @@ private:
   void computeWeights(Group &group, Value keep);
   Value product(unsigned number);
   Value zero(const Output &output);
+  bool isAddedInMemory(const Output &output) const;
   bool isStored(const Output &output) const;
+  Value getView(const Output &output) { return block.getResultView(&output - outputs.begin()); }
+  Value asOperand(Value weight, const Output &output);
+  void forMemory(function_ref<Value(const Output &output)> value);
   Value addPairs(Value sum, const Output &output);
   SmallVector<Value> step(ValueRange carried);
   void store(ArrayRef<Value> sums, bool perHead);
@@ -259,8 +268,15 @@ static bool isPairs(const Output &output) {
   return output.sum.has(Axis::rows) && output.sum.has(Axis::keys);
 }
 
+/// Return whether a sum is in memory while it is added up, tile by tile.
+bool Kernel::isAddedInMemory(const Output &output) const {
+  return overHeads() && output.sum.has(Axis::rows) && output.sum.isProduct();
+}
+
 /// Return whether a sum is stored where it is computed, pair by pair.
-bool Kernel::isStored(const Output &output) const { return isPairs(output) && !overPairs(); }
+bool Kernel::isStored(const Output &output) const {
+  return (isPairs(output) && !overPairs()) || isAddedInMemory(output);
+}
 
 /// Return whether the sum is of one head, in a block that goes over those of a group.
 static bool isOfHead(const Output &output) {
@@ -282,18 +298,35 @@ Value Kernel::scaled(Value sum, const Output &output) {
   return factor == 1 ? sum : r.mul(sum, r.splat(factor, cast<RankedTensorType>(sum.getType())));
 }
 
+/// Return weights as the first operand of a product whose rows are the sum's.
+Value Kernel::asOperand(Value weight, const Output &output) {
+  bool keysFirst = output.sum.has(Axis::keys);
+  if (keysFirst == r.transposed)
+    return weight;
+  Axis axes[] = {keysFirst ? Axis::keys : Axis::rows, keysFirst ? Axis::rows : Axis::keys};
+  auto type = r.tile(axes, ShapedType::kDynamic, getElementTypeOrSelf(weight.getType()));
+  return tile::TransposeOp::create(r.b, r.loc, type, weight);
+}
+
 /// Return a sum with the pairs of one tile added; store them where they have none.
 Value Kernel::addPairs(Value sum, const Output &output) {
   Value w = weightTiles.at(output.sum.getWeight());
-  if (isStored(output)) {
-    r.store(r.convert(scaled(w, output), output.type.getElementType()),
-            block.getResultView(&output - outputs.begin()), output.sum.getAxes());
+  if (isStored(output) && !isAddedInMemory(output)) {
+    r.store(r.convert(scaled(w, output), output.type.getElementType()), getView(output),
+            output.sum.getAxes());
     return {};
   }
   if (output.sum.isProduct()) {
-    Value tile = tileOf(output.sum.getTimes(), !overKeys());
+    if (isAddedInMemory(output))
+      sum = r.loadRows(getView(output));
+    Value tile = tileOf(output.sum.getTimes(), !output.sum.has(Axis::rows));
     Type element = getElementTypeOrSelf(tile.getType());
-    sum = r.dot(r.convert(w, element), tile, sum, /*transposeB=*/false, op.getPrecision());
+    sum = r.dot(asOperand(r.convert(w, element), output), tile, sum, /*transposeB=*/false,
+                op.getPrecision());
+    if (isAddedInMemory(output)) {
+      r.store(named(sum, "new_sum"), getView(output), output.sum.getAxes());
+      return {};
+    }
   } else if (overPairs()) {
     sum = r.add(sum, w);
   } else {
@@ -340,6 +373,20 @@ void Kernel::store(ArrayRef<Value> sums, bool perHead) {
   }
 }
 
+/// Store values to the rows, of all heads of the group, of the sums that are added up in memory.
+void Kernel::forMemory(function_ref<Value(const Output &output)> value) {
+  using Carried = SmallVector<Value>;
+  r.forGroup(op.getRows().front(), op.getColumns().front(), {}, [&](ValueRange) {
+    return r.forTiles(Axis::rows, {}, [&](ValueRange) {
+      for (const Output &output : outputs)
+        if (isAddedInMemory(output))
+          if (Value stored = value(output))
+            r.store(stored, getView(output), output.sum.getAxes());
+      return Carried();
+    });
+  });
+}
+
 /// Loop over the heads, and the batch, that the block is not of.
 SmallVector<Value> Kernel::forHeads(ValueRange init,
                                     function_ref<SmallVector<Value>(ValueRange)> body) {
@@ -364,13 +411,8 @@ SmallVector<Value> Kernel::forHeads(ValueRange init,
 
 void Kernel::emit(MutableArrayRef<Value> results) {
   // Sums of a head stand last, so that what is carried over heads comes first.
-  SmallVector<Output> last;
-  llvm::erase_if(outputs, [&](const Output &output) {
-    if (isOfHead(output))
-      last.push_back(output);
-    return isOfHead(output);
-  });
-  llvm::append_range(outputs, last);
+  llvm::stable_sort(outputs,
+                    [](const Output &x, const Output &y) { return isOfHead(x) < isOfHead(y); });
   SmallVector<Type> types;
   SmallVector<Attribute> sizes;
   Value query = op.getRows().front(), key = op.getColumns().front();
@@ -382,7 +424,7 @@ void Kernel::emit(MutableArrayRef<Value> results) {
   block = MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name), over, axes, types);
   block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizes));
   r.enter(block, query, key);
-  r.transposed = !overKeys();
+  r.transposed = !overKeys() && !overHeads();
   if (op.hasDropout() && readsKeep)
     dropout = r.dropout(op.getDropout()[0], op.getDropout()[1], op.getDropout()[2]);
 
@@ -398,18 +440,37 @@ void Kernel::emit(MutableArrayRef<Value> results) {
     loadFixed();
     store(r.forTiles(Axis::keys, common, tilesStep), /*perHead=*/false);
   } else {
-    if (ofOneHead())
-      r.keyHead = r.keyHeadOf(query, key);
-    loadFixed();
-    SmallVector<Value> sums = forHeads(common, [&](ValueRange carried) {
-      SmallVector<Value> init = llvm::to_vector(carried);
-      llvm::append_range(init, ofHead);
-      SmallVector<Value> all = r.forTiles(Axis::rows, init, tilesStep);
-      store(ArrayRef(all).drop_front(common.size()), /*perHead=*/true);
-      all.truncate(common.size());
-      return all;
-    });
-    store(sums, /*perHead=*/false);
+    auto ofKeys = [&] {
+      if (ofOneHead())
+        r.keyHead = r.keyHeadOf(query, key);
+      loadFixed();
+      SmallVector<Value> sums = forHeads(common, [&](ValueRange carried) {
+        SmallVector<Value> init = llvm::to_vector(carried);
+        llvm::append_range(init, ofHead);
+        SmallVector<Value> all = r.forTiles(Axis::rows, init, tilesStep);
+        store(ArrayRef(all).drop_front(common.size()), /*perHead=*/true);
+        all.truncate(common.size());
+        return all;
+      });
+      store(sums, /*perHead=*/false);
+    };
+    if (overHeads()) {
+      auto zeros = [&](const Output &output) {
+        return r.splat(0.0, r.tile(Axis::rows, output.type.getShape().back()));
+      };
+      auto scaledSum = [&](const Output &output) {
+        bool plain = output.sum.getFactorValue() == 1;
+        return plain ? Value() : scaled(r.loadRows(getView(output)), output);
+      };
+      forMemory(zeros);
+      r.forTiles(Axis::keys, {}, [&](ValueRange) {
+        ofKeys();
+        return SmallVector<Value>();
+      });
+      forMemory(scaledSum);
+    } else {
+      ofKeys();
+    }
   }
   for (auto [output, result] : llvm::zip_equal(outputs, block.getResults()))
     results[output.result] = result;
@@ -480,7 +541,21 @@ static void addHeads(PairwiseOp op, ArrayRef<unsigned> parts, MutableArrayRef<Va
   }
 }
 
-static void rewrite(PairwiseOp op, int64_t columns, bool byHead) {
+/// Return whether there are products at rows and at keys, all of them of f32.
+static bool fitsHeads(PairwiseOp op) {
+  bool rows = false, keys = false;
+  for (unsigned i = 0; i < op.getNumResults(); ++i) {
+    SumAttr sum = op.getSum(i);
+    if (!sum.isProduct())
+      continue;
+    (sum.has(Axis::rows) ? rows : keys) = true;
+    if (!getElementTypeOrSelf(op.getResult(i).getType()).isF32())
+      return false;
+  }
+  return rows && keys;
+}
+
+static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKeyHeads) {
   OpBuilder b(op);
   Value query = op.getRows().front(), key = op.getColumns().front();
   std::vector<std::unique_ptr<Kernel>> kernels;
@@ -507,7 +582,7 @@ static void rewrite(PairwiseOp op, int64_t columns, bool byHead) {
   };
   SmallVector<ArrayRef<Axis>> parts(op.getNumResults());
   SmallVector<unsigned> heads;
-  byHead &= isGrouped(op);
+  splitGroups &= isGrouped(op);
   for (unsigned i = 0; i < op.getNumResults(); ++i) {
     SumAttr sum = op.getSum(i);
     SmallVector<Axis> axes = sum.getIndices();
@@ -524,9 +599,11 @@ static void rewrite(PairwiseOp op, int64_t columns, bool byHead) {
       type = f32(whole);
     }
     int64_t width = sum.isProduct() ? type.getShape().back() : 0;
-    if (row) {
+    if (byKeyHeads && (!row || sum.isProduct())) {
+      kernel("_keys", key, kHeadAxes, width).add({sum, type, i});
+    } else if (row) {
       kernel("_rows", query, kRowAxes, width).add({sum, type, i});
-    } else if (!byHead) {
+    } else if (!splitGroups) {
       kernel("_keys", key, kKeyAxes, width).add({sum, type, i});
     } else {
       if (sum.isProduct()) {
@@ -570,7 +647,7 @@ struct RewritePairwise : fa::impl::FARewritePairwiseBase<RewritePairwise> {
     for (PairwiseOp op : ops) {
       if (failed(check(op)))
         return signalPassFailure();
-      rewrite(op, columns, byHead);
+      rewrite(op, columns, splitGroups, byKeyHeads && fitsHeads(op));
     }
   }
 };

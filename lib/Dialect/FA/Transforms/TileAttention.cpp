@@ -160,7 +160,10 @@ struct TileAttention : fa::impl::FATileAttentionBase<TileAttention> {
         sizes.rows = rows;
       if (keys)
         sizes.keys = keys;
-      if (!op.isTiled())
+      // A block of a head may loop over tiles all the same.
+      bool loops =
+          op.getBody()->walk([](TileSizeOp) { return WalkResult::interrupt(); }).wasInterrupted();
+      if (!op.isTiled() || loops)
         makeStatic(op, sizes);
     });
     if (failed(expandRegions(getOperation())))

@@ -95,6 +95,8 @@ inline std::string check(const Attention &spec) {
     add("dtype is none of fa::f16, fa::bf16 and fa::f32; choose one of these");
   if (spec.scale && !(*spec.scale >= -1e300 && *spec.scale <= 1e300))
     add("scale is not finite; give a number, or none for 1 / sqrt(headDim)");
+  if (spec.dropoutInMemory && !spec.dropout)
+    add("dropoutInMemory is set, but there is no dropout; set Attention::dropout");
   bool known = spec.precision.empty();
   for (const char *name : {"ieee", "tf32x3", "tf32"})
     known |= spec.precision == name;
@@ -197,9 +199,10 @@ inline void print(Text &text, const Attention &spec) {
     }
     text << "}";
   }
+  std::string_view bits = spec.dropoutInMemory ? "tensor<1xi64>" : "i64";
   if (spec.dropout)
-    text << ",\n    %p: f32 {fa.name = \"p\"}, %seed: i64 {fa.name = \"seed\"}, "
-            "%offset: i64 {fa.name = \"offset\"}";
+    text << ",\n    %p: f32 {fa.name = \"p\"}, %seed: " << bits
+         << " {fa.name = \"seed\"}, %offset: " << bits << " {fa.name = \"offset\"}";
   text << ")\n    -> (";
   rows(valueDim);
   text << " {fa.name = \"o\"}";
@@ -233,7 +236,7 @@ inline void print(Text &text, const Attention &spec) {
     addType(text, info);
   }
   if (spec.dropout)
-    text << ", f32, i64, i64";
+    text << ", f32, " << bits << ", " << bits;
   text << ")\n    -> (";
   rows(valueDim);
   text << (spec.lse ? ", tensor<?x?x?xf32>)\n  return %o, %lse : " : ")\n  return %o : ");
@@ -256,7 +259,8 @@ inline bool isSame(const CaptureInfo &a, const CaptureInfo &b) {
 inline bool isSame(const Attention &a, const Attention &b) {
   return a.headDim == b.headDim && a.valueDim == b.valueDim && a.dtype == b.dtype &&
          a.scale == b.scale && a.lse == b.lse && a.dropout == b.dropout &&
-         a.precision == b.precision && isSame(static_cast<const Region &>(a.mask), b.mask) &&
+         a.dropoutInMemory == b.dropoutInMemory && a.precision == b.precision &&
+         isSame(static_cast<const Region &>(a.mask), b.mask) &&
          isSame(static_cast<const Region &>(a.score), b.score) &&
          std::equal(a.captures.begin(), a.captures.end(), b.captures.begin(), b.captures.end(),
                     [](const CaptureInfo &x, const CaptureInfo &y) { return isSame(x, y); });
@@ -312,6 +316,12 @@ inline std::vector<Kernel::Capture> capturesOf(const Attention &spec) {
   return captures;
 }
 
+inline Kernel::Dropout dropoutOf(const Attention &spec) {
+  return !spec.dropout          ? Kernel::Dropout::None
+         : spec.dropoutInMemory ? Kernel::Dropout::InMemory
+                                : Kernel::Dropout::Numbers;
+}
+
 /// Return what is wrong with what is asked of a backward, a line each; empty where nothing is.
 inline std::string check(const Attention &spec, const BackwardOptions &options) {
   std::string problems;
@@ -361,7 +371,7 @@ inline Expected<Kernel> compile(const Attention &spec, const Device &device) {
   Expected<fa_program *> program = detail::compileText(text, detail::optionsFor(device));
   if (!program)
     return Error(program.error());
-  return Kernel(*program, detail::capturesOf(spec), spec.lse, spec.dropout);
+  return Kernel(*program, detail::capturesOf(spec), spec.lse, detail::dropoutOf(spec));
 }
 
 inline Expected<BackwardKernel> compileBackward(const Attention &spec, const Device &device,
@@ -383,7 +393,7 @@ inline Expected<BackwardKernel> compileBackward(const Attention &spec, const Dev
   Expected<fa_program *> program = detail::compileText(text, choices);
   if (!program)
     return Error(program.error());
-  return BackwardKernel(*program, detail::capturesOf(spec), spec.dropout);
+  return BackwardKernel(*program, detail::capturesOf(spec), detail::dropoutOf(spec));
 }
 
 inline Expected<Kernel> compile(std::string_view text, const Device &device) {
@@ -391,12 +401,14 @@ inline Expected<Kernel> compile(std::string_view text, const Device &device) {
   if (!program)
     return Error(program.error());
   std::vector<Kernel::Capture> captures;
-  bool lse = false, dropout = false;
+  bool lse = false;
+  Kernel::Dropout dropout = Kernel::Dropout::None;
   for (size_t i = 0; i < fa_program_num_arguments(*program); ++i) {
     fa_argument_info info = fa_program_argument(*program, i);
     std::string name = info.name;
     lse |= name == "lse";
-    dropout |= name == "seed";
+    if (name == "seed")
+      dropout = info.kind == FA_SCALAR ? Kernel::Dropout::Numbers : Kernel::Dropout::InMemory;
     bool own = false;
     for (const char *known : {"q", "k", "v", "o", "lse", "p", "seed", "offset"})
       own |= name == known;

@@ -393,7 +393,7 @@ func.func @pairwise_c5_f8(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
 // -----
 
 func.func @pairwise_c6(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>, %p: f32) {
-  // expected-error @+1 {{(pairwise_c6) dropout takes p : f32, seed : i64 and offset : i64 together}}
+  // expected-error @+1 {{(pairwise_c6) dropout takes p : f32, seed and offset : i64, or both of tensor<1xi64>, got 'f32'}}
   %r = fa.pairwise rows(%q) columns(%k) captures() dropout(%p) mask {} weights {
   ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
     fa.yield %s : f32
@@ -404,7 +404,7 @@ func.func @pairwise_c6(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>, %p: f
 // -----
 
 func.func @pairwise_c6_types(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>, %p: f32) {
-  // expected-error @+1 {{(pairwise_c6) dropout takes p : f32, seed : i64 and offset : i64 together}}
+  // expected-error @+1 {{(pairwise_c6) dropout takes p : f32, seed and offset : i64, or both of tensor<1xi64>, got 'f32', 'f32', 'f32'}}
   %r = fa.pairwise rows(%q) columns(%k) captures() dropout(%p, %p, %p) mask {} weights {
   ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
     fa.yield %s : f32

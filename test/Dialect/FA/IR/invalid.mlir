@@ -348,9 +348,27 @@ func.func @attention_c10_extended(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64x
 // -----
 
 func.func @attention_c11(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %p: f32, %s: i32) {
-  // expected-error @+1 {{(attention_c11) dropout takes p : f32, seed : i64 and offset : i64, got 'f32', 'i32' and 'i32'}}
+  // expected-error @+1 {{(attention_c11) dropout takes p : f32, seed and offset : i64, or both of tensor<1xi64>, got 'f32', 'i32', 'i32'}}
   %o = fa.attention query(%q) key(%k) value(%v) dropout(%p, %s, %s)
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, f32, i32, i32) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c11_mixed(%q: tensor<2x4x8x64xf32>, %p: f32, %s: tensor<1xi64>, %t: i64) {
+  // expected-error @+1 {{(attention_c11) dropout takes p : f32, seed and offset : i64, or both of tensor<1xi64>, got 'f32', 'tensor<1xi64>', 'i64'}}
+  %o = fa.attention query(%q) key(%q) value(%q) dropout(%p, %s, %t)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, f32, tensor<1xi64>, i64) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c11_sizes(%q: tensor<2x4x8x64xf32>, %p: f32, %s: tensor<2xi64>) {
+  // expected-error @+1 {{(attention_c11) dropout takes p : f32, seed and offset : i64, or both of tensor<1xi64>, got 'f32', 'tensor<2xi64>', 'tensor<2xi64>'}}
+  %o = fa.attention query(%q) key(%q) value(%q) dropout(%p, %s, %s)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, f32, tensor<2xi64>, tensor<2xi64>) -> tensor<2x4x8x64xf32>
   return
 }
 

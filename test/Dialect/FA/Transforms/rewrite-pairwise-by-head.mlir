@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --fa-rewrite-pairwise=by-head=true -split-input-file | FileCheck %s
+// RUN: fa-opt %s --fa-rewrite-pairwise=split-groups=true -split-input-file | FileCheck %s
 //
 // Sums at keys a query head at a time.
 

@@ -62,7 +62,8 @@ def FA_AttentionOp : FA_Op<"attention", [
     - (C9) mask yields one i1, score one f32; a region that is written out is not empty.
     - (C10) A region holds only the ops named above, on scalars; floats are f16, bf16, f32 or f64,
       integers have 64 bits at most. But scf.if, an op has one result.
-    - (C11) Dropout takes p : f32, seed : i64 and offset : i64 together.
+    - (C11) Dropout takes p : f32, seed and offset together; both are i64, or tensor<1xi64>, whose
+      element kernels read when they run.
     - (C12) scale is 0, or has a magnitude of 1.18e-38, the smallest normal f32, to 1e18: it and
       its product with log2(e) are normal in f32, and so are scores and lse up to 2e20 before it.
     - (C13) A capture is a scalar or a ranked tensor, of integers, index or floats.
@@ -227,7 +228,7 @@ def FA_PairwiseOp : FA_Op<"pairwise", [Pure, IsolatedFromAbove, AttrSizedOperand
       b, h, rows, keys, and `one` any number of times.
     - (C5) A result has the size of each axis, and with `times` a last one, the vector's; without
       any it has one element. It is of floats.
-    - (C6) Dropout takes p : f32, seed : i64 and offset : i64 together.
+    - (C6) Dropout takes p, seed and offset as `fa.attention` does.
     - (C7) Captures, and what regions hold, are as in `fa.attention`.
 
     Created by `fa-generate-backward`, removed by `fa-rewrite-pairwise`.

@@ -115,7 +115,7 @@ def FARewritePairwise : Pass<"fa-rewrite-pairwise"> {
     What: replaces each `fa.pairwise` by `fa.map_blocks`: sums at a row by blocks of rows
     that loop over keys, sums at a key by blocks of keys that loop over the heads of a
     group and rows, sums at both by blocks of pairs. Sums at fewer indices are added up in
-    two stages of fixed order (`fa.sum`); so are, with `by-head`, sums at a key over the heads
+    two stages of fixed order (`fa.sum`); so are, with `split-groups`, sums at a key over the heads
     of a group. Nothing is added by atomics: results are the same bits in each run.
 
     Requires: operands that are arguments of the entry. Ensures: no `fa.pairwise` is left;
@@ -135,8 +135,11 @@ def FARewritePairwise : Pass<"fa-rewrite-pairwise"> {
   }];
   let options = [Option<"columns", "columns", "int64_t", /*default=*/"0",
     "columns of accumulators that a kernel may have, over all its products; 0: any number">,
-    Option<"byHead", "by-head", "bool", /*default=*/"false",
-    "compute what sums at keys have of each query head by a block of its own, and add that up">];
+    Option<"splitGroups", "split-groups", "bool", /*default=*/"false",
+    "compute what sums at keys have of each query head by a block of its own, and add that up">,
+    Option<"byKeyHeads", "by-key-heads", "bool", /*default=*/"false",
+    "sums of f32 of products at rows and at keys by one kernel, a block a key head, which adds to "
+    "those at rows in memory">];
   let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect",
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect"];
