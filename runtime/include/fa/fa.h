@@ -23,7 +23,7 @@
 //
 //   q    B x Hq x Sq x headDim    spec.dtype      o    B x Hq x Sq x valueDim  spec.dtype
 //   k    B x Hk x Sk x headDim    spec.dtype      lse  B x Hq x Sq             f32
-//   v    B x Hk x Sk x valueDim   spec.dtype
+//   v    B x Hk x Sk x valueDim   spec.dtype       sink Hq                     *spec.sink
 //
 // with Hq a multiple of Hk. lse is the natural logarithm of the sum of
 // exponentials of a row's scores. B, Hq, Hk, Sq and Sk may change at each launch.
@@ -296,6 +296,9 @@ struct Attention {
   bool lse = true;
   /// Say whether launches take dropoutP, seed and offset.
   bool dropout = false;
+  /// Give the type of a sink, f32 or dtype, where launches take one: a logit for each query head
+  /// that adds to the sum of exponentials of each of its rows, without a value.
+  std::optional<DType> sink = std::nullopt;
   /// Choose how f32 is multiplied: "", "ieee", "tf32x3" (the default) or "tf32".
   std::string precision = {};
   /// Every key is visible where there is none.
@@ -405,6 +408,8 @@ struct CaptureValue {
 struct Forward {
   static constexpr int kMaxCaptures = 16;
   Tensor q = {}, k = {}, v = {}, o = {}, lse = {};
+  /// With Attention::sink; a logit that is -inf changes nothing.
+  Tensor sink = {};
   /// In the order of Attention::captures.
   std::array<CaptureValue, kMaxCaptures> captures = {};
   /// With dropout: the probability, and bits without a sign.
@@ -427,9 +432,13 @@ public:
     /// Say whether launches take only integers for a scalar.
     bool integer = false;
   };
+  /// Say which arguments a program has beside q, k, v and o.
+  struct Takes {
+    bool lse = false, sink = false, dropout = false;
+  };
   /// Takes a reference to a program of the C API.
-  Kernel(fa_program *compiled, std::vector<Capture> captures, bool lse, bool dropout)
-      : state(std::make_shared<State>(compiled, std::move(captures), lse, dropout)) {}
+  Kernel(fa_program *compiled, std::vector<Capture> captures, Takes takes)
+      : state(std::make_shared<State>(compiled, std::move(captures), takes)) {}
 
   /// Puts the kernels on a stream; on the CPU, returns when results are there.
   /// Allocates nothing on the device and waits for nothing, so a stream that is
@@ -469,13 +478,14 @@ private:
   friend class BackwardKernel;
 
   struct State {
-    State(fa_program *compiled, std::vector<Capture> read, bool hasLse, bool hasDropout)
-        : program(compiled), captures(std::move(read)), lse(hasLse), dropout(hasDropout) {}
+    State(fa_program *compiled, std::vector<Capture> read, Takes takes)
+        : program(compiled), captures(std::move(read)), lse(takes.lse), sink(takes.sink),
+          dropout(takes.dropout) {}
     State(const State &) = delete;
     ~State() { fa_program_free(program); }
     fa_program *program;
     std::vector<Capture> captures;
-    bool lse, dropout;
+    bool lse, sink, dropout;
   };
   /// The arguments of a launch, and whether something was seen to be wrong with them.
   template <size_t kMost> struct Arguments {
@@ -525,13 +535,14 @@ private:
       wrong |= !state.dropout && (seed | offset) != 0;
     }
   };
-  using Bound = Arguments<8 + Forward::kMaxCaptures>;
+  using Bound = Arguments<9 + Forward::kMaxCaptures>;
   /// Sees quickly whether something is wrong; problem() says what.
   Error bind(const Forward &args, Bound &bound) const {
     bound.add("q", args.q);
     bound.add("k", args.k);
     bound.add("v", args.v);
     bound.addCaptures(*state, args.captures);
+    bound.addOptional(state->sink, "sink", args.sink);
     bound.addDropout(*state, args.dropoutP, args.seed, args.offset);
     bound.add("o", args.o);
     bound.addOptional(state->lse, "lse", args.lse);
@@ -593,6 +604,13 @@ private:
              "leave them out";
     return "";
   }
+  /// Return what is wrong with a sink, given in `place`; empty where nothing is.
+  static std::string problemOfSink(const State &state, const Tensor &sink,
+                                   const std::string &place) {
+    if (state.sink)
+      return problem("'sink'", place, sink);
+    return sink.isEmpty() ? "" : "'sink' is given, but the kernel has none; set Attention::sink";
+  }
   /// Return what is wrong with what dropout takes; empty where nothing is.
   static std::string problemOfDropout(const State &state, double p, uint64_t seed,
                                       uint64_t offset) {
@@ -619,6 +637,8 @@ private:
     if (std::string text = problemOfCaptures(*state, args.captures, "Forward::captures");
         !text.empty())
       return text;
+    if (std::string text = problemOfSink(*state, args.sink, "Forward::sink"); !text.empty())
+      return text;
     if (std::string text = problemOfDropout(*state, args.dropoutP, args.seed, args.offset);
         !text.empty())
       return text;
@@ -635,7 +655,7 @@ private:
 inline Expected<Kernel> compile(const Attention &spec, const Device &device = {});
 
 /// Compiles MLIR text with one entry whose arguments are named q, k, v and o, and
-/// lse and captures where there are such (docs/semantics.md).
+/// lse, sink and captures where there are such (docs/semantics.md).
 inline Expected<Kernel> compile(std::string_view text, const Device &device = {});
 
 /// Something that is refused, or slower than it could be, and what to do.
