@@ -102,7 +102,8 @@ llvm::Expected<PreparedBackward> fa_test::prepareBackward(PreparedCase &prepared
   options.backward = 1;
   options.dlse = dlse;
   // What is read at computed indices has no gradient.
-  options.gradients = prepared.settings.score == "table" ? "q,k,v" : nullptr;
+  if (prepared.settings.score == "table")
+    options.gradients = prepared.settings.sink == "none" ? "q,k,v" : "q,k,v,sink";
   options.rows = prepared.settings.rows;
   options.keys = prepared.settings.keys;
   auto execution = Execution::create(prepared.text, options);
@@ -123,7 +124,7 @@ llvm::Error fa_test::runBackward(PreparedCase &prepared, fa_compile_options opti
     return outcome.takeError();
   bool captured = prepared.settings.score != "table" && prepared.settings.score != "none" &&
                   prepared.settings.score != "softcap";
-  bool sunk = prepared.settings.score != "table" && prepared.settings.sink != "none";
+  bool sunk = prepared.settings.sink != "none";
   if (outcome->outputs.size() != 3u + captured + sunk)
     return llvm::createStringError("there are %zu gradients", outcome->outputs.size());
   auto judgements =

@@ -81,6 +81,17 @@ public:
         if (name.size() > 1 && name[0] == 'd' && name.substr(1) == state->captures[c].name)
           has.captures[c] = std::string(name);
     }
+    // The gradient of a sink alone reads few of the inputs, and is all that reads the sink.
+    unread = {"q", "k", "v"};
+    if (state->sink)
+      unread.push_back("sink");
+    if (state->dropout)
+      unread.insert(unread.end(), {"p", "seed", "offset"});
+    for (const Kernel::Capture &capture : state->captures)
+      unread.push_back(capture.name);
+    for (size_t i = 0; i < fa_program_num_arguments(compiled); ++i)
+      unread.erase(std::remove(unread.begin(), unread.end(), fa_program_argument(compiled, i).name),
+                   unread.end());
   }
 
   /// Puts the kernels on a stream, as Kernel::forward does.
@@ -138,6 +149,7 @@ private:
     bound.addOptional(has.dSink, "dsink", args.dSink);
     for (size_t i = 0; i < args.dCaptures.size(); ++i)
       bound.addOptional(!has.captures[i].empty(), has.captures[i].c_str(), args.dCaptures[i]);
+    bound.drop(unread);
     return bound.wrong ? Error(problem(args)) : Error();
   }
 
@@ -204,6 +216,8 @@ private:
 
   std::shared_ptr<Kernel::State> state;
   Optional has;
+  /// Inputs of the forward that the program does not have.
+  std::vector<std::string> unread;
 };
 
 /// Compiles the backward pass of a spec for a device, or finds it in the cache. The spec has lse,

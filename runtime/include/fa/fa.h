@@ -36,6 +36,7 @@
 #define FA_FA_H
 
 #include "fa/expr.h"
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -533,6 +534,14 @@ private:
       // Also of what is no number.
       wrong |= !(p >= 0 && p <= (state.dropout ? 1 : 0));
       wrong |= !state.dropout && (seed | offset) != 0;
+    }
+    /// Leaves out what a program does not have.
+    void drop(const std::vector<std::string> &names) {
+      for (const std::string &name : names)
+        count = static_cast<size_t>(
+            std::remove_if(arguments, arguments + count,
+                           [&](const fa_argument &given) { return name == given.name; }) -
+            arguments);
     }
   };
   using Bound = Arguments<9 + Forward::kMaxCaptures>;

@@ -75,13 +75,14 @@ static SinkRows addSink(BlockBuilder &r, Value sink, Value l, Value reference, d
           named(r.exp(r.difference(sink, base)), "of_sink")};
 }
 
-/// The results of the rows, from what the loop carried out: o / l and lse. The sink, where
-/// there is one, has its logit for each row.
+/// The results of the rows, from what the loop carried out: o / l and lse.
 static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRange carried, double c,
-                   Value sink, const std::optional<BlockBuilder::Dropout> &dropout) {
+                   const std::optional<BlockBuilder::Dropout> &dropout) {
   Value o = carried[0], l = carried[2], share;
   SinkRows rows;
-  if (sink) {
+  if (op.getSink()) {
+    // Loaded here, it takes no register in the loop.
+    Value sink = named(r.loadOfHead(op.getSink()), "sink");
     rows = addSink(r, sink, l, carried[1], c);
     // Not f l / (f l + g): what divides by l may take sums of rounded exponentials.
     Value whole = r.add(rows.ofKeys, arith::DivFOp::create(r.b, r.loc, rows.ofSink, l));
@@ -94,7 +95,7 @@ static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRang
   if (!op.getLse())
     return;
   auto ln = [&](Value x) { return r.mul(r.log2(x), r.splat(kLn2, r.rowType())); };
-  if (sink) {
+  if (op.getSink()) {
     Value whole = r.add(r.mul(rows.ofKeys, l), rows.ofSink);
     r.store(named(r.add(rows.most, ln(whole)), "natural"), block.getResultView(1), kRowAxes);
     return;
@@ -174,7 +175,6 @@ static void rewrite(AttentionOp op, bool lastFactors) {
   bool scaleFirst = modified || static_cast<float>(scale) <= 0;
   double c = (scaleFirst ? 1 : scale) * last * kLog2E;
   Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType();
-  Value sink = op.getSink() ? named(r.loadOfHead(op.getSink()), "sink") : Value();
   Value query = named(r.loadRows(op.getQuery()), "q_tile");
   RankedTensorType outputType = r.tile({Axis::rows}, op.getValueHeadDim());
   Value init[] = {r.splat(0.0, outputType), r.reference(), r.splat(0.0, r.rowType())};
@@ -204,7 +204,7 @@ static void rewrite(AttentionOp op, bool lastFactors) {
     return SmallVector<Value>{named(newO, "new_acc"), stabilize.getNext(), newL};
   });
 
-  finish(r, op, block, carried, c, sink, dropout);
+  finish(r, op, block, carried, c, dropout);
   op->replaceAllUsesWith(block);
   op.erase();
 }

@@ -262,7 +262,7 @@ func.func @two_places(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?
 // CHECK:           %[[DELTA:.*]] = tile.reduce addf
 // CHECK:           %[[NATURAL:.*]] = tile.load %{{.*}} dims [2] :
 // CHECK:           %[[EMPTY:.*]] = arith.cmpf oeq, %[[NATURAL]]
-// CHECK:           tile.load %[[Z]][%{{.*}}] dims [] : tensor<8xbf16> -> bf16
+// CHECK:           tile.load %[[Z]][%{{.*}}] : tensor<8xbf16> -> bf16
 // CHECK:           %[[SINK:.*]] = tile.broadcast
 // CHECK:           arith.constant 0x7F800000 : f32
 // CHECK:           %[[LSE:.*]] = arith.select %[[EMPTY]], %{{.*}}, %[[NATURAL]]

@@ -126,12 +126,11 @@ func.func @dropout(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tenso
 // CHECK-SAME:    tensor<8xbf16> {fa.dims = ["Hq"], fa.name = "z"}
 // CHECK:         fa.map_blocks @sink over(%{{.*}}) axes(b, h, rows by ?)
 // CHECK-NEXT:    ^bb0(%{{.*}}: index, %[[H:.*]]: index, %{{.*}}: index, %{{.*}}:
-// CHECK:           %[[Z:.*]] = tile.load %{{.*}}[%[[H]]] dims [] : tensor<8xbf16> -> bf16
+// CHECK:           %[[E:.*]]:3 = scf.for
+// CHECK:             scf.yield
+// CHECK:           %[[Z:.*]] = tile.load %{{.*}}[%[[H]]] : tensor<8xbf16> -> bf16
 // CHECK-NEXT:      %[[WIDE:.*]] = arith.extf %[[Z]] : bf16 to f32
 // CHECK-NEXT:      %[[SINK:.*]] = tile.broadcast %[[WIDE]]
-// CHECK:           %[[E:.*]]:3 = scf.for
-// CHECK-NOT:         %[[SINK]]
-// CHECK:             scf.yield
 // CHECK:           %[[EMPTY:.*]] = arith.cmpf oeq, %[[E]]#2
 // CHECK:           %[[R:.*]] = tile.reference_value %[[E]]#1
 // CHECK:           %[[C:.*]] = arith.constant 1.250000e-01 : f32

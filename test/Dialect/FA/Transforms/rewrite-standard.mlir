@@ -24,7 +24,7 @@ func.func @f(%q: tensor<?x8x?x64xbf16>, %k: tensor<?x2x?x64xbf16>, %v: tensor<?x
 // CHECK:         fa.softmax %{{.*}} sink(%{{.*}}) : (tensor<?x8x?x?xf32>, tensor<8xf32>)
 // TILED-LABEL: func.func @sink
 // TILED:         fa.map_blocks @sink_softmax
-// TILED:           %[[Z:.*]] = tile.load {{.*}} dims [] : tensor<8xf32> -> f32
+// TILED:           %[[Z:.*]] = tile.load {{.*}} : tensor<8xf32> -> f32
 // TILED:           %[[SINK:.*]] = tile.broadcast %[[Z]] : f32 -> tensor<64xf32>
 // TILED:           %[[M:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[SINK]])
 // TILED:           %[[MOST:.*]] = arith.select %{{.*}}, %{{.*}}, %[[M]]
