@@ -277,7 +277,7 @@ func.func @two_places(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?
 
 // Not asked for, it is not computed.
 // QUERY:       func.func @sink_backward(
-// QUERY:         fa.map_blocks @sink_backward_prepare {{.*}} -> tensor<?x8x?xf32>, tensor<?x8x?xf32> attributes
+// QUERY:         fa.map_blocks @sink_backward_prepare {{.*}} -> (tensor<?x8x?xf32>, tensor<?x8x?xf32>) attributes
 // QUERY-NOT:     fa.sum %
 func.func @sink(%q: tensor<?x8x?x64xbf16> {fa.name = "q"}, %k: tensor<?x2x?x64xbf16> {fa.name = "k"},
                 %v: tensor<?x2x?x64xbf16> {fa.name = "v"}, %z: tensor<8xbf16> {fa.name = "z"}) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?xf32>) {
