@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RunCase.h"
+#include "fa/Reference/Reference.h"
 #include "fa/Tools/Interpretation.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -156,5 +157,31 @@ TEST(SinkRows, WithoutAKeyHaveTheSinkAlone) {
       sum += lseAdjoint.at(h * c.sq + i);
     }
     EXPECT_NEAR(gradient.at(h), std::isinf(sink.at(h)) ? 0 : sum, 1e-6) << h;
+  }
+}
+
+/// No other head sees that.
+TEST(SinkRows, OfNoNumberAreNaN) {
+  for (double value : {double(NAN), HUGE_VAL}) {
+    Case c = makeCase("f32", 20, 70, 64, "none");
+    c.sink = "f32";
+    auto prepared = prepare(c, /*seed=*/1);
+    ASSERT_TRUE(bool(prepared)) << llvm::toString(prepared.takeError());
+    prepared->inputs[3].set(2, value);
+    auto reference = referenceAttention(
+        prepared->checker->getAttention(),
+        llvm::cantFail(bindArguments(prepared->checker->getAttention(), prepared->inputs)));
+    ASSERT_TRUE(bool(reference)) << llvm::toString(reference.takeError());
+    for (int64_t row = 0; row < c.batch * c.hq * c.sq; ++row)
+      EXPECT_EQ(std::isnan(reference->lse[row]), row / c.sq % c.hq == 2) << row;
+    fa_compile_options options = fa_compile_options_default();
+    for (bool standard : {false, true}) {
+      options.standard = standard;
+      EXPECT_EQ(llvm::toString(runCase(*prepared, options)), "") << value << " " << standard;
+    }
+    CompileOptions schedule;
+    schedule.target = "sm_80";
+    expectPassed(prepared->checker->judge(
+        prepared->inputs, interpret(*prepared, schedule, prepared->inputs, prepared->shapes)));
   }
 }
