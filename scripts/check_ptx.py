@@ -4,7 +4,7 @@
     check_ptx.py [--target=sm_80|sm_90a|cpu] [--dtype=f16|bf16|f32]... [--examples] [--whole] [--timed]
                  [--backward] [--save=DIR | --against=DIR] [--jobs=N] [FILE.mlir...]
 
-By --dtype: an attention of every feature (masks, scores, dropout), alone and causal,
+By --dtype: an attention of every feature (masks, scores, sink, dropout), alone and causal,
 at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTiles.cpp),
 and some at sizes between those. --examples: every example. Some are compiled for
 operands that are not aligned, too. --whole does all of those, and adds head sizes below
@@ -73,6 +73,7 @@ FEATURES = {
     "prefix": ("prefix(%prefix)", ("?xi32", ["B"])),
     "document": ("document(%document)", ("?x?xi32", ["B", "Sk"])),
     "bias": ("bias(%bias)", ("?x?x?xf32", ["Hq", "Sq", "Sk"])),
+    "sink": (None, None),
     "dropout": (None, None),
 }
 
@@ -91,9 +92,13 @@ def program(dtype, head_dim, value_dim, features, lse=True):
             dims = ", ".join('"%s"' % dim for dim in capture[1])
             arguments.append((name, kind, ", fa.dims = [%s]" % dims))
             types.append(kind)
-    dropout = ""
+    clauses = ""
+    if "sink" in features:
+        clauses += " sink(%sink)"
+        arguments.append(("sink", "tensor<?x%s>" % dtype, ""))
+        types.append("tensor<?x%s>" % dtype)
     if "dropout" in features:
-        dropout = " dropout(%p, %seed, %offset)"
+        clauses += " dropout(%p, %seed, %offset)"
         arguments += [("p", "f32", ""), ("seed", "i64", ""), ("offset", "i64", "")]
         types += ["f32", "i64", "i64"]
     results = [("o", v)] + ([("lse", "tensor<?x?x?xf32>")] if lse else [])
@@ -107,7 +112,7 @@ def program(dtype, head_dim, value_dim, features, lse=True):
 }
 """ % (", ".join('%%%s: %s {fa.name = "%s"%s}' % (n, t, n, more) for n, t, more in arguments),
        ", ".join('%s {fa.name = "%s"}' % (t, n) for n, t in results),
-       values, with_, dropout, ", ".join(types), ", ".join(t for _, t in results),
+       values, with_, clauses, ", ".join(types), ", ".join(t for _, t in results),
        values, ", ".join(t for _, t in results))
 
 

@@ -138,14 +138,16 @@ static LogicalResult verifyInput(ModuleOp module) {
 // grad
 //===----------------------------------------------------------------------===//
 
-/// Check an entry of gradients: kernels over blocks, and the fa.pairwise that read what they wrote.
+/// Check an entry of gradients: kernels over blocks, and the sums that read what they wrote.
 static LogicalResult verifyBackward(func::FuncOp entry) {
   if (failed(verifyName(entry)))
     return failure();
   for (Operation &op : entry.front()) {
-    if (!isa<MapBlocksOp, PairwiseOp, func::ReturnOp>(op) && !op.hasTrait<OpTrait::ConstantLike>())
-      return op.emitError() << "an entry of gradients holds fa.map_blocks and fa.pairwise; '"
-                            << op.getName() << "' cannot stand beside them";
+    if (!isa<MapBlocksOp, PairwiseOp, SumOp, func::ReturnOp>(op) &&
+        !op.hasTrait<OpTrait::ConstantLike>())
+      return op.emitError()
+             << "an entry of gradients holds fa.map_blocks, fa.pairwise and fa.sum; '"
+             << op.getName() << "' cannot stand beside them";
   }
   return success();
 }
@@ -157,14 +159,15 @@ static LogicalResult verifyGrad(ModuleOp module) {
     if (!entry)
       return op.emitError() << "'" << op.getName()
                             << "' cannot stand in a module of gradients; only func.func can";
-    bool backward = !entry.isDeclaration() && !entry.getOps<PairwiseOp>().empty();
+    bool backward = !entry.isDeclaration() &&
+                    !(entry.getOps<PairwiseOp>().empty() && entry.getOps<SumOp>().empty());
     any |= backward;
     if (failed(backward ? verifyBackward(entry) : verifyEntry(entry)))
       return failure();
   }
   if (!any)
     return module.emitError(
-        "the module holds no entry of gradients (a func.func with fa.pairwise); "
+        "the module holds no entry of gradients (a func.func with fa.pairwise or fa.sum); "
         "use --compile-from=input");
   return success();
 }

@@ -36,6 +36,7 @@ template <typename Real> struct Attention {
   Real scale;
   int64_t batch, hq, hk, sq, sk, d, dv;
   std::vector<Real> query, key, value;
+  std::vector<Real> sink; ///< of each head; empty without one
   std::vector<const HostTensor *> captures;
   std::optional<RegionProgram> mask, score;
   unsigned dropped = 0; ///< random bytes below are dropped
@@ -53,6 +54,8 @@ template <typename Real> struct Attention {
       mask = RegionProgram::compile(op.getMask(), /*isScore=*/false);
     if (!op.getScore().empty())
       score = RegionProgram::compile(op.getScore(), /*isScore=*/true);
+    if (op.getSink())
+      sink = numbers<Real>(*inputs[sinkOperand()]);
     if (op.hasDropout()) {
       size_t first = inputs.size() - 3;
       dropped = dropoutThreshold(inputs[first]->at(0));
@@ -74,6 +77,8 @@ template <typename Real> struct Attention {
     return isLow ? static_cast<Real>(roundTo(dtype, value)) : value;
   }
 
+  /// Return the number of the operand that is the sink, where there is one.
+  size_t sinkOperand() const { return 3 + captures.size(); }
   int64_t rowCount() const { return batch * hq * sq; }
   int64_t keyCount() const { return batch * hk * sk; }
 

@@ -82,11 +82,10 @@ Rows<Real>::Rows(const Attention<Real> &attention, const AttentionResult &forwar
                  const OutputAdjoints &adjoints)
     : attention(attention), outputAdjoint(numbers<Real>(*adjoints.output)),
       lse(forward.lse.begin(), forward.lse.end()), delta(lse.size()), deltaSize(lse.size()),
-      seesNothing(lse.size()) {
+      seesNothing(forward.seesNothing) {
   int64_t dv = attention.dv;
   std::vector<Real> output(forward.output.begin(), forward.output.end());
   for (size_t row = 0; row < lse.size(); ++row) {
-    seesNothing[row] = lse[row] == -Attention<Real>::infinity;
     const Real *o = output.data() + row * dv, *adjoint = outputAdjoint.data() + row * dv;
     Real lseAdjoint = adjoints.lse ? static_cast<Real>(adjoints.lse->at(row)) : 0;
     delta[row] = dot(adjoint, o, dv) - lseAdjoint;

@@ -8,7 +8,8 @@
 // 1. The forward gives O and LSE; `Rows` adds delta = rowsum(dO O) - dLSE.
 // 2. `PairEvaluator` (AttentionPairs.h) recomputes P and ds of one query and one key, and what
 //    they add to captures.
-// 3. Rows of dQ, and sums for captures, loop over keys; rows of dK and dV loop over the queries of
+// 3. The gradient of a sink z is the sum of -exp(z - lse) delta over the rows of a head.
+// 4. Rows of dQ, and sums for captures, loop over keys; rows of dK and dV loop over the queries of
 //    their group of heads. So any of them can be computed alone, and each sum has one order.
 //
 //===----------------------------------------------------------------------===//
@@ -86,7 +87,7 @@ template <typename Real> class Differentiation {
   const std::vector<int64_t> &queries, &keys;
 
 public:
-  Sums query, key, value;
+  Sums query, key, value, sink;
   std::vector<Sums> captures;
 
   Differentiation(const Rows<Real> &rows, const GradientSample &places)
@@ -98,6 +99,7 @@ public:
 private:
   void differentiateRows(int64_t first, int64_t step, std::vector<CaptureSums<Real>> &sums);
   void differentiateKeys(int64_t first, int64_t step);
+  void differentiateSink();
 };
 
 } // namespace
@@ -176,6 +178,23 @@ void Differentiation<Real>::differentiateKeys(int64_t first, int64_t step) {
   }
 }
 
+/// Compute the gradient of the sink.
+template <typename Real> void Differentiation<Real>::differentiateSink() {
+  sink = Sums(attention.hq);
+  for (int64_t number = 0; number < attention.rowCount(); ++number) {
+    int64_t h = rows.at(number).h;
+    Real logit = attention.sink[h];
+    if (logit == -Attention<Real>::infinity)
+      continue;
+    Real p = std::exp(logit - rows.lse[number]);
+    sink.values[h] -= p * rows.delta[number];
+    // As that of dx, which lacks <dO, value>.
+    double error = kFloat32Error + 0x1p-23 * std::fabs(logit) + halfUlp(attention.dtype);
+    error *= p * rows.deltaSize[number];
+    sink.squares[h] += error * error;
+  }
+}
+
 template <typename Real> void Differentiation<Real>::run(bool wantsCaptures) {
   double pairs = double(queries.size()) * attention.sk +
                  double(keys.size()) * attention.sq * (attention.hq / attention.hk);
@@ -191,6 +210,8 @@ template <typename Real> void Differentiation<Real>::run(bool wantsCaptures) {
     differentiateRows(first, threads, sums[first]);
     differentiateKeys(first, threads);
   });
+  if (wantsCaptures && !attention.sink.empty())
+    differentiateSink();
   for (size_t capture = 0; capture < sums[0].size(); ++capture) {
     captures.push_back(sums[0][capture].get());
     for (int64_t thread = 1; thread < threads; ++thread)
@@ -315,6 +336,8 @@ static llvm::Expected<AttentionGradients> compute(AttentionOp op, const Attentio
   for (auto [capture, sums] : llvm::enumerate(differentiation.captures))
     if (isFloat(attention.captures[capture]->dtype))
       add(3 + capture, sums);
+  if (!sample && !attention.sink.empty())
+    add(attention.sinkOperand(), differentiation.sink);
   if (sample)
     for (Gradient &gradient : result.gradients)
       gradient.shape = {static_cast<int64_t>(gradient.name == result.gradients[0].name

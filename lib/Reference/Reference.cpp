@@ -32,7 +32,7 @@ void Attention<Real>::computeRows(const std::vector<int64_t> &rows, int64_t firs
     int64_t firstKey = (b * hk + h / (hq / hk)) * sk;
 
     // The scores of the keys that it sees.
-    Real most = -infinity;
+    Real logit = sink.empty() ? -infinity : sink[h], most = logit;
     bool any = false; // a score above -inf, or NaN
     seen.clear();
     for (int64_t j = 0; j < sk; ++j) {
@@ -45,12 +45,13 @@ void Attention<Real>::computeRows(const std::vector<int64_t> &rows, int64_t firs
       most = std::max(most, x[j]);
       seen.push_back(j);
     }
-    result.lse[row] = -infinity;
+    result.lse[row] = logit;
+    result.seesNothing[row] = !any;
     if (!any)
       continue;
 
-    // Their sum, and the values weighted by them.
-    Real sum = 0;
+    // Their sum, with the sink, and the values weighted by them.
+    Real sum = std::exp(logit - most);
     for (int64_t j : seen)
       sum += std::exp(x[j] - most);
     result.lse[row] = most + std::log(sum);
@@ -75,7 +76,8 @@ AttentionResult Attention<Real>::computeForward(const std::vector<int64_t> &rows
   AttentionResult result{{batch, hq, sq, dv},
                          std::vector<double>(rowCount() * dv),
                          std::vector<double>(rowCount()),
-                         std::vector<double>(rowCount())};
+                         std::vector<double>(rowCount()),
+                         std::vector<char>(rowCount())};
   // Rows are dealt in turn, because a mask may make late ones longer.
   bool large = static_cast<double>(rows.size()) * sk * d > 1e6;
   int64_t threads = large ? std::max(1u, std::thread::hardware_concurrency()) : 1;

@@ -79,6 +79,10 @@ llvm::Error fa::checkInputs(AttentionOp op, const AttentionInputs &inputs) {
                  "expected BxHqxSqxD, BxHkxSkxD and BxHkxSkxDv, Hq a "
                  "multiple of Hk",
                  toString(q), toString(k), toString(v));
+  if (op.getSink())
+    if (const HostTensor &sink = *inputs[3 + op.getCaptures().size()]; sink.shape[0] != q[1])
+      return error("the sink '{0}' has {1} elements: expected {2}, one for each query head",
+                   sink.name, sink.shape[0], q[1]);
   if (op.hasDropout() && (q[1] > kDropoutMaxHeads || q[0] > kDropoutMaxBatch))
     return error("dropout takes at most {0} heads and a batch of {1}, got "
                  "{2} and {3}",

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // An entry is retyped where its types stand: at the arguments that are query,
-// key and value, at the output of fa.attention, and in the type of the function.
+// key and value, and a sink of their type, at the output of fa.attention, and in the type
+// of the function.
 // The regions stay: they see scores as f32 and captures with their own types.
 //
 //===----------------------------------------------------------------------===//
@@ -41,17 +42,27 @@ static void retype(Value value, FloatType element) {
   value.setType(cast<RankedTensorType>(value.getType()).clone(element));
 }
 
+/// Return the operands that are retyped. A sink of f32 stays.
+static SmallVector<OpOperand *> retypedOperands(AttentionOp attention) {
+  SmallVector<OpOperand *> operands = {&attention.getQueryMutable(), &attention.getKeyMutable(),
+                                       &attention.getValueMutable()};
+  if (Value sink = attention.getSink(); sink && !getElementTypeOrSelf(sink.getType()).isF32())
+    operands.push_back(&attention.getSinkMutable()[0]);
+  return operands;
+}
+
 /// Check that `tensor` can be retyped: an argument that serves `attention` as
-/// nothing but query, key or value.
-static LogicalResult checkOperand(AttentionOp attention, OpOperand &tensor) {
-  static constexpr StringLiteral names[] = {"query", "key", "value"};
-  StringRef name = names[tensor.getOperandNumber()];
+/// nothing but an operand that is retyped.
+static LogicalResult checkOperand(AttentionOp attention, ArrayRef<OpOperand *> operands,
+                                  OpOperand &tensor) {
+  static constexpr StringLiteral names[] = {"query", "key", "value", "sink"};
+  StringRef name = names[llvm::find(operands, &tensor) - operands.begin()];
   auto argument = dyn_cast<BlockArgument>(tensor.get());
   if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
     return attention.emitError() << "--dtype cannot retype the " << name
                                  << ": expected an argument of the entry; make it one";
   for (OpOperand &use : argument.getUses())
-    if (use.getOwner() != attention || use.getOperandNumber() >= std::size(names))
+    if (!llvm::is_contained(operands, &use))
       return use.getOwner()->emitError()
              << "--dtype cannot retype the " << name
              << ", which has another use here, where its type would change too; "
@@ -63,8 +74,9 @@ static LogicalResult retype(AttentionOp attention, FloatType element) {
   auto entry = attention->getParentOfType<func::FuncOp>();
   if (!entry || !entry.getBody().hasOneBlock())
     return attention.emitError() << "--dtype expects fa.attention in an entry of one block";
-  for (OpOperand &operand : attention->getOpOperands().take_front(3))
-    if (failed(checkOperand(attention, operand)))
+  SmallVector<OpOperand *> operands = retypedOperands(attention);
+  for (OpOperand *operand : operands)
+    if (failed(checkOperand(attention, operands, *operand)))
       return failure();
   for (Operation *user : attention.getOutput().getUsers())
     if (!isa<func::ReturnOp>(user))
@@ -74,8 +86,8 @@ static LogicalResult retype(AttentionOp attention, FloatType element) {
     return attention.emitError() << "--dtype cannot retype a program with precision("
                                  << tile::stringifyPrecision(attention.getPrecision())
                                  << "), which is for f32 operands; leave out one of them";
-  for (Value operand : attention->getOperands().take_front(3))
-    retype(operand, element);
+  for (OpOperand *operand : operands)
+    retype(operand->get(), element);
   retype(attention.getOutput(), element);
   Operation *end = entry.front().getTerminator();
   entry.setType(FunctionType::get(entry.getContext(), entry.front().getArgumentTypes(),

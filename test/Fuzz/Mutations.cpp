@@ -88,6 +88,7 @@ static const std::initializer_list<const char *> kTokens = {"f32",
                                                             "score",
                                                             "with",
                                                             "dropout",
+                                                            "sink",
                                                             "captures"};
 
 /// Words, numbers, strings, white space and single other characters.

@@ -196,7 +196,7 @@ std::string EntryWriter::write() {
               o = tensor(hq, sq, dv);
   std::string l = token("tensor<" + b + "x" + hq + "x" + sq + "xf32>",
                         {"tensor<?x?x?xf32>", "f32", "tensor<?x?x?xbf16>"});
-  bool lse = random.percent(70), dropout = random.percent(25);
+  bool lse = random.percent(70), dropout = random.percent(25), sink = random.percent(25);
 
   argument("q", q);
   argument("k", k);
@@ -236,6 +236,9 @@ std::string EntryWriter::write() {
     }
   if (random.percent(60))
     addSugar();
+  std::string z = "tensor<" + hq + "x" + (random.percent(50) ? dtype : "f32") + ">";
+  if (sink)
+    argument("z", token(z, {"f32", "tensor<?xf64>", "tensor<?xi32>", "tensor<3xf32>"}));
   if (dropout) {
     argument("p", token("f32", {"f64", "i32", "tensor<f32>"}));
     argument("seed", token("i64", {"i32", "index"}));
@@ -248,6 +251,8 @@ std::string EntryWriter::write() {
     op += " captures(" + captures + ")";
   if (!sugar.empty())
     op += " with [" + sugar + "]";
+  if (sink)
+    op += " sink(" + token("%z", {"%q", "%z, %z", ""}) + ")";
   if (dropout)
     op += " dropout(" +
           token("%p, %seed, %offset", {"%p", "%seed, %p, %offset", "%p, %seed, %offset, %p", ""}) +
@@ -273,7 +278,7 @@ std::string EntryWriter::write() {
   std::string types = q + ", " + k + ", " + v;
   for (auto &[capturedName, type] : captured)
     types += ", " + type;
-  types += sugarTypes + (dropout ? ", f32, i64, i64" : "");
+  types += sugarTypes + (sink ? ", " + z : "") + (dropout ? ", f32, i64, i64" : "");
   std::string results = o + (lse ? ", " + l : "");
 
   std::string text = token("func.func @" + name, {"func.func private @p", "func.func @",

@@ -29,6 +29,7 @@ Settings fa_test::cpuSettings() {
   settings.masks = {"none",   "causal",   "causal_top_left", "window", "window_both",
                     "prefix", "document", "captured_scalar", "blocks", "nothing"};
   settings.scores = {"none", "alibi", "softcap", "bias", "alibi_softcap", "table"};
+  settings.sinks = {"none", "f32", "own"};
   settings.heads = {{1, 1, 1}, {2, 4, 4}, {2, 4, 2}, {1, 6, 1}, {3, 2, 2}};
   settings.tiles = {{0, 0}, {16, 32}, {64, 64}, {24, 40}};
   return settings;
@@ -47,7 +48,7 @@ Settings fa_test::gpuSettings() {
 
 namespace {
 
-constexpr int kSettings = 10;
+constexpr int kSettings = 11;
 
 /// An index into each list of values.
 using Choice = std::array<int, kSettings>;
@@ -57,7 +58,7 @@ using Choice = std::array<int, kSettings>;
 static Choice counts(const Settings &s) {
   return {int(s.dtypes.size()), int(s.shapes.size()), int(s.dims.size()), int(s.masks.size()),
           int(s.scores.size()), int(s.heads.size()),  2 /*dropout*/,      2 /*lse*/,
-          4 /*layout*/,         int(s.tiles.size())};
+          4 /*layout*/,         int(s.tiles.size()),  int(s.sinks.size())};
 }
 
 static Case toCase(const Settings &s, const Choice &c) {
@@ -75,6 +76,7 @@ static Case toCase(const Settings &s, const Choice &c) {
   result.transposed = c[8] & 1;
   result.dynamicHeads = c[8] & 2;
   std::tie(result.rows, result.keys) = s.tiles[c[9]];
+  result.sink = s.sinks[c[10]];
   return result;
 }
 
@@ -86,7 +88,7 @@ std::vector<Case> fa_test::manyCases(const Settings &settings) {
     for (c[2] = 0; c[2] < n[2]; ++c[2])
       for (c[3] = 0; c[3] < n[3]; ++c[3])
         for (c[4] = 0; c[4] < n[4]; ++c[4]) {
-          for (int x : {1, 5, 6, 7, 8, 9})
+          for (int x : {1, 5, 6, 7, 8, 9, 10})
             c[x] = random() % n[x];
           cases.push_back(toCase(settings, c));
         }
@@ -186,6 +188,8 @@ std::string Case::name() const {
   std::string text = dtype + "_" + n(sq) + "x" + n(sk) + "_d" + n(d) +
                      (dv == d ? "" : "v" + n(dv)) + "_b" + n(batch) + "h" + n(hq) + "k" + n(hk) +
                      "_" + mask + "_" + score;
+  if (sink != "none")
+    text += "_sink_" + sink;
   if (dropout)
     text += "_dropout";
   if (!lse)
@@ -317,6 +321,9 @@ std::string Case::mlir() const {
       "%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index" + regionArguments + "):";
   std::string text = "func.func @test(%q: " + q + " {fa.name = \"q\"}, %k: " + k +
                      " {fa.name = \"k\"}, %v: " + v + " {fa.name = \"v\"}" + parts.arguments;
+  std::string z = "tensor<" + heads(hq) + "x" + (sink == "own" ? dtype : sink) + ">";
+  if (sink != "none")
+    text += ", %sink: " + z + " {fa.name = \"sink\"}";
   if (dropout)
     text += ", %p: f32 {fa.name = \"p\"}, %seed: i64 {fa.name = \"seed\"}, %offset: i64 {fa.name = "
             "\"offset\"}";
@@ -327,6 +334,8 @@ std::string Case::mlir() const {
     text += " captures(" + captureNames + ")";
   if (!parts.sugar.empty())
     text += " with [" + parts.sugar + "]";
+  if (sink != "none")
+    text += " sink(%sink)";
   if (dropout)
     text += " dropout(%p, %seed, %offset)";
   if (!parts.maskBody.empty())
@@ -334,6 +343,7 @@ std::string Case::mlir() const {
   if (!parts.scoreBody.empty())
     text += "\n  score {\n  ^bb0(%s: f32, " + positions + parts.scoreBody + "\n  }";
   text += "\n    : (" + q + ", " + k + ", " + v + captureTypes + parts.types +
-          (dropout ? ", f32, i64, i64" : "") + ") -> (" + o + (lse ? ", " + l : "") + ")\n";
+          (sink == "none" ? "" : ", " + z) + (dropout ? ", f32, i64, i64" : "") + ") -> (" + o +
+          (lse ? ", " + l : "") + ")\n";
   return text + "  return %o" + (lse ? ", %lse : " : " : ") + o + (lse ? ", " + l : "") + "\n}\n";
 }

@@ -18,7 +18,8 @@ namespace fa_test {
 struct Case {
   std::string dtype;
   int64_t sq, sk, d, dv, batch, hq, hk;
-  std::string mask, score;
+  /// The sink is "none", or has the dtype "f32", or that of the case, "own".
+  std::string mask, score, sink = "none";
   bool dropout, lse, dynamicHeads;
   /// (B, S, H, D) in memory instead of (B, H, S, D).
   bool transposed;
@@ -40,7 +41,7 @@ struct Settings {
   std::vector<std::string> dtypes;
   /// Sq and Sk; D and Dv; rows and keys of a tile.
   std::vector<std::pair<int64_t, int64_t>> shapes, dims, tiles;
-  std::vector<std::string> masks, scores;
+  std::vector<std::string> masks, scores, sinks;
   std::vector<Heads> heads;
 };
 

@@ -19,7 +19,7 @@ using namespace fa_test;
 namespace {
 
 /// Every tensor of four dimensions whose last one is known gets another length there, by that
-/// one, and elements of two bytes.
+/// one, and elements of two bytes, which those of sinks follow.
 std::string forEngine(std::string text, const std::string &type,
                       llvm::function_ref<int64_t(int64_t)> lengthFor) {
   std::string result;
@@ -28,7 +28,9 @@ std::string forEngine(std::string text, const std::string &type,
   for (; std::regex_search(text, match, tensor); text = match.suffix())
     result += match.prefix().str() + "tensor<" + match[1].str() +
               std::to_string(lengthFor(std::stoll(match[2]))) + "x" + type + ">";
-  return std::regex_replace(result + text, std::regex("precision\\([a-z0-9]+\\)"), "");
+  result = std::regex_replace(result + text, std::regex("tensor<([?0-9]+)x(bf16|f16)>"),
+                              "tensor<$1x" + type + ">");
+  return std::regex_replace(result, std::regex("precision\\([a-z0-9]+\\)"), "");
 }
 
 /// Whole panels, parts of them, and several; heads of values of another length stay so.
@@ -94,7 +96,7 @@ TEST_P(EveryPassOfRoles, KeepsTheResult) {
 INSTANTIATE_TEST_SUITE_P(Interpreter, EveryPassOfRoles,
                          testing::Values("alibi", "bias", "causal", "causal_d128",
                                          "causal_top_left", "custom", "document", "full", "gqa",
-                                         "prefix", "softcap", "window"));
+                                         "prefix", "sink", "softcap", "window"));
 
 TEST(InterpreterRoles, EachOptionalPassCanBeLeftOut) {
   for (const char *name : {"gqa", "causal"}) {

@@ -49,7 +49,7 @@ TEST_P(EveryPass, KeepsTheResult) {
 INSTANTIATE_TEST_SUITE_P(Interpreter, EveryPass,
                          testing::Values("alibi", "bias", "causal", "causal_d128",
                                          "causal_top_left", "custom", "document", "full", "gqa",
-                                         "prefix", "softcap", "window"));
+                                         "prefix", "sink", "softcap", "window"));
 
 /// The programs that fa-test-gpu runs without each of the passes.
 class EachOptionalPass : public testing::TestWithParam<size_t> {};

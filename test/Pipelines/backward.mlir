@@ -59,7 +59,7 @@
 // RUN: not fa-opt %s --target=cpu --compile-to=grad 2>&1 | FileCheck %s --check-prefix=TO
 // TO: {{^}}fa-opt: error: phase grad is that of gradients, which are not asked for; add --backward{{$}}
 // RUN: not fa-opt %s --target=cpu --compile-from=grad 2>&1 | FileCheck %s --check-prefix=INPUT
-// INPUT: {{^}}fa-opt: error: the module holds no entry of gradients (a func.func with fa.pairwise); use --compile-from=input{{$}}
+// INPUT: {{^}}fa-opt: error: the module holds no entry of gradients (a func.func with fa.pairwise or fa.sum); use --compile-from=input{{$}}
 // RUN: not fa-opt %t.grad.mlir --target=cpu --backward --compile-from=grad 2>&1 | FileCheck %s --check-prefix=FROM -DPHASE=grad
 // RUN: not fa-opt %t.grad.mlir --target=cpu --backward --compile-from=tile 2>&1 | FileCheck %s --check-prefix=FROM -DPHASE=tile
 // FROM: {{^}}fa-opt: --backward adds entries to a module at phase input, and this one is said to be at phase [[PHASE]]; leave out --backward, or --compile-from{{$}}

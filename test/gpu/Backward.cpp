@@ -37,7 +37,7 @@ static llvm::Error checkRepeats(const Case &c, const Target &target, bool beside
   return beside ? besideBusyStream(target, repeat) : repeat();
 }
 
-/// Return the masks and scores of the examples, and dropout.
+/// Return the masks and scores of the examples, dropout and a sink.
 static std::vector<Case> exampleCases(const char *dtype) {
   std::vector<Case> cases;
   for (auto [mask, score] : {std::pair("none", "none"),
@@ -56,6 +56,10 @@ static std::vector<Case> exampleCases(const char *dtype) {
   dropped.dv = 64;
   dropped.dropout = true;
   cases.push_back(dropped);
+  // Rows that see nothing, too.
+  Case sunk = makeCase(dtype, 517, 333, 64, "causal", "none");
+  sunk.sink = "own";
+  cases.push_back(sunk);
   return cases;
 }
 
@@ -95,7 +99,9 @@ void fa_test::addBackward(std::vector<Test> &tests) {
       return checkGradients(makeCase(dtype, 100, 200, 64, "causal", "none"), target,
                             /*dlse=*/false, /*seed=*/3, /*shift=*/1);
     });
-  for (const Case &c : {makeCase("bf16", 500, 512, 128, "causal", "none"),
+  Case sunk = makeCase("bf16", 500, 300, 64, "causal", "none");
+  sunk.sink = "f32";
+  for (const Case &c : {sunk, makeCase("bf16", 500, 512, 128, "causal", "none"),
                         makeCase("bf16", 300, 1100, 64, "none", "alibi"),
                         makeCase("f16", 512, 300, 96, "none", "bias"),
                         makeCase("f32", 200, 300, 40, "window", "none")})

@@ -114,8 +114,10 @@ void fa_test::addSpecial(std::vector<Test> &tests) {
                      [dtype](const Target &target) { return checkDropout(dtype, target); }});
   Case dropped = makeCase("bf16", 256, 512, 64, "none");
   dropped.dropout = true;
-  for (const Case &c :
-       {makeCase("f16", 500, 512, 128, "causal"), dropped, makeCase("f32", 200, 300, 40, "window")})
+  Case sunk = makeCase("bf16", 500, 300, 64, "causal");
+  sunk.sink = "own";
+  for (const Case &c : {makeCase("f16", 500, 512, 128, "causal"), dropped, sunk,
+                        makeCase("f32", 200, 300, 40, "window")})
     tests.push_back(
         {"repeats." + c.name(), [c](const Target &target) { return checkRepeats(c, target); }});
   for (const Case &c :

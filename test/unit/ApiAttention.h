@@ -26,6 +26,8 @@ struct Place {
 struct Problem {
   int64_t batch, heads, keyHeads, queries, keys, dim;
   std::vector<float> q, k, v, o, lse;
+  /// A logit a head; empty: none.
+  std::vector<float> sink;
 
   Problem(int64_t batch, int64_t heads, int64_t keyHeads, int64_t queries, int64_t keys,
           int64_t dim, uint64_t seed = 1)
@@ -52,6 +54,8 @@ struct Problem {
     args.v = {v.data(), f32, {batch, keyHeads, keys, dim}};
     args.o = {o.data(), f32, {batch, heads, queries, dim}};
     args.lse = {lse.data(), f32, {batch, heads, queries}};
+    if (!sink.empty())
+      args.sink = {sink.data(), f32, {heads}};
     return args;
   }
 
@@ -70,7 +74,7 @@ struct Problem {
     for (int64_t row = 0; row < batch * heads * queries; ++row) {
       int64_t i = row % queries, h = row / queries % heads, b = row / queries / heads;
       int64_t first = (b * keyHeads + h / (heads / keyHeads)) * keys;
-      double most = -INFINITY, sum = 0;
+      double logit = sink.empty() ? -INFINITY : sink[h], most = logit;
       for (int64_t j = 0; j < keys; ++j) {
         double dot = 0;
         for (int64_t d = 0; d < dim; ++d)
@@ -79,6 +83,7 @@ struct Problem {
         x[j] = mask(place) ? score(dot / std::sqrt(double(dim)), place) : -INFINITY;
         most = std::max(most, x[j]);
       }
+      double sum = logit == -INFINITY ? 0 : std::exp(logit - most);
       for (int64_t j = 0; j < keys; ++j)
         sum += x[j] == -INFINITY ? 0 : std::exp(x[j] - most);
       compare(lse[row], sum == 0 ? -INFINITY : most + std::log(sum));

@@ -15,11 +15,11 @@ static bool isVisible(Place x) { return x.j <= x.i + x.sk - x.sq; }
 
 namespace {
 
-/// Causal attention with ALiBi and a factor on all scores, which is a scalar; and its gradients by
-/// their definition, in double.
+/// Causal attention with a sink, ALiBi and a factor on all scores, which is a scalar; and its
+/// gradients by their definition, in double.
 struct Sloped {
   Problem problem;
-  std::vector<float> slopes, dO, dLse, dq, dk, dv, dSlopes, dFactor;
+  std::vector<float> slopes, dO, dLse, dq, dk, dv, dSlopes, dFactor, dSink;
   float factor = 0.75f;
 
   Sloped() : problem(2, 4, 2, 37, 45, 32) {
@@ -32,12 +32,15 @@ struct Sloped {
     dv.assign(problem.v.size(), NAN);
     dSlopes.assign(4, NAN);
     dFactor.assign(1, NAN);
+    problem.sink = {1, -2, -INFINITY, 3};
+    dSink.assign(4, NAN);
   }
 
   static fa::Attention spec() {
     fa::Attention spec;
     spec.headDim = 32;
     spec.dtype = fa::f32;
+    spec.sink = fa::f32;
     auto slope = spec.capture("slopes", fa::f32, {fa::heads});
     auto scale = spec.capture("factor", fa::f32);
     auto reach = spec.capture("reach", fa::i32);
@@ -59,11 +62,13 @@ struct Sloped {
     args.v = from.v;
     args.o = from.o;
     args.lse = from.lse;
+    args.sink = from.sink;
     args.captures = from.captures;
     args.dO = {dO.data(), fa::f32, {2, 4, 37, 32}};
     args.dq = {dq.data(), fa::f32, {2, 4, 37, 32}};
     args.dk = {dk.data(), fa::f32, {2, 2, 45, 32}};
     args.dv = {dv.data(), fa::f32, {2, 2, 45, 32}};
+    args.dSink = {dSink.data(), fa::f32, {4}};
     args.dCaptures = {fa::Tensor(dSlopes.data(), fa::f32, {4}),
                       fa::Tensor(dFactor.data(), fa::f32, {1})};
     return args;
@@ -78,7 +83,8 @@ struct Sloped {
 
 double Sloped::error(bool withLse) const {
   const Problem &p = problem;
-  std::vector<double> q(dq.size()), k(dk.size()), v(dv.size()), m(4), f(1), x(p.keys), w(p.keys);
+  std::vector<double> q(dq.size()), k(dk.size()), v(dv.size()), m(4), f(1), z(4), x(p.keys),
+      w(p.keys);
   const double scale = 1 / std::sqrt(double(p.dim));
   auto dot = [&](const float *a, const float *b) {
     double sum = 0;
@@ -90,7 +96,7 @@ double Sloped::error(bool withLse) const {
     int64_t i = row % p.queries, h = row / p.queries % p.heads, b = row / p.queries / p.heads;
     int64_t first = (b * p.keyHeads + h / (p.heads / p.keyHeads)) * p.keys;
     const float *ownQ = &p.q[row * p.dim], *ownDO = &dO[row * p.dim];
-    double sum = 0, delta = withLse ? -double(dLse[row]) : 0;
+    double sum = std::exp(double(p.sink[h])), delta = withLse ? -double(dLse[row]) : 0;
     for (int64_t j = 0; j < p.keys; ++j) {
       w[j] = isVisible({b, h, i, j, p.queries, p.keys});
       x[j] = factor * scale * dot(ownQ, &p.k[(first + j) * p.dim]) + double(slopes[h]) * (j - i);
@@ -100,6 +106,7 @@ double Sloped::error(bool withLse) const {
       w[j] *= std::exp(x[j]) / sum;
       delta += w[j] * dot(ownDO, &p.v[(first + j) * p.dim]);
     }
+    z[h] -= std::exp(double(p.sink[h])) / sum * delta;
     for (int64_t j = 0; j < p.keys; ++j) {
       const float *ownK = &p.k[(first + j) * p.dim];
       double dx = w[j] * (dot(ownDO, &p.v[(first + j) * p.dim]) - delta), ds = dx * factor * scale;
@@ -129,6 +136,7 @@ double Sloped::error(bool withLse) const {
   compare(dv, v);
   compare(dSlopes, m);
   compare(dFactor, f);
+  compare(dSink, z);
   return worst;
 }
 
@@ -165,7 +173,7 @@ TEST(ApiBackward, ComputesEveryGradient) {
   ASSERT_TRUE(kernel) << kernel.error();
   EXPECT_EQ(launch(*kernel, data.backward()), "");
   for (const std::vector<float> *gradient :
-       {&data.dq, &data.dk, &data.dv, &data.dSlopes, &data.dFactor})
+       {&data.dq, &data.dk, &data.dv, &data.dSlopes, &data.dFactor, &data.dSink})
     EXPECT_FALSE(std::isnan(gradient->front()));
   EXPECT_LT(data.error(/*withLse=*/false), 1e-4);
 }
@@ -191,7 +199,7 @@ TEST(ApiBackward, ComputesWhatIsAskedFor) {
   auto kernel = fa::compileBackward(Sloped::spec(), {}, options);
   ASSERT_TRUE(kernel) << kernel.error();
   fa::Backward args = data.backward();
-  args.dk = args.dv = args.dCaptures[1] = {};
+  args.dk = args.dv = args.dSink = args.dCaptures[1] = {};
   EXPECT_EQ(launch(*kernel, args), "");
   EXPECT_FALSE(std::isnan(data.dSlopes[0]));
   EXPECT_TRUE(std::isnan(data.dk[0]));
@@ -240,6 +248,22 @@ TEST(ApiBackward, ReadsSeedAndOffsetWhenItRuns) {
   EXPECT_NE(results[0], results[2]);
 }
 
+TEST(ApiBackward, ComputesTheGradientOfTheSinkAlone) {
+  Sloped data;
+  runForward(data);
+  fa::BackwardOptions options;
+  options.gradients = {"sink"};
+  auto kernel = fa::compileBackward(Sloped::spec(), {}, options);
+  ASSERT_TRUE(kernel) << kernel.error();
+  fa::Backward args = data.backward();
+  args.dq = args.dk = args.dv = {};
+  args.dCaptures = {};
+  EXPECT_EQ(launch(*kernel, args), "");
+  EXPECT_EQ(data.dSink[2], 0);
+  EXPECT_TRUE(std::isnan(data.dq[0]));
+  EXPECT_LT(data.error(/*withLse=*/false), 1e-4);
+}
+
 //===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//
@@ -257,7 +281,7 @@ TEST(ApiBackward, SaysWhatIsWrongWithASpec) {
   EXPECT_EQ(
       say(Sloped::spec(), options),
       "BackwardOptions::gradients names 'reach', which is no input of floats; choose of q, k, "
-      "v, slopes, factor");
+      "v, sink, slopes, factor");
   fa::Attention named;
   auto x = named.capture("x", fa::f32), dx = named.capture("dx", fa::f32),
        flow = named.capture("do", fa::f32);
@@ -281,7 +305,7 @@ TEST(ApiBackward, SaysWhatIsWrongWithALaunch) {
   ASSERT_TRUE(kernel) << kernel.error();
   auto say = [&](const std::function<void(fa::Backward &)> &change) {
     fa::Backward args = data.backward();
-    args.dq = args.dv = args.dCaptures[1] = {};
+    args.dq = args.dv = args.dSink = args.dCaptures[1] = {};
     change(args);
     return kernel->backward(nullptr, args).message();
   };
@@ -291,6 +315,11 @@ TEST(ApiBackward, SaysWhatIsWrongWithALaunch) {
   EXPECT_EQ(say([&](auto &args) { args.dv = data.backward().dv; }),
             "'dv' is given, but the kernel does not compute it; ask for it by "
             "BackwardOptions::gradients, or leave it out");
+  EXPECT_EQ(say([&](auto &args) { args.dSink = data.backward().dSink; }),
+            "'dsink' is given, but the kernel does not compute it; ask for it by "
+            "BackwardOptions::gradients, or leave it out");
+  EXPECT_EQ(say([](auto &args) { args.sink = {}; }),
+            "'sink' is missing; give it in Backward::sink");
   EXPECT_EQ(say([&](auto &args) { args.dLse = args.lse; }),
             "'dlse' is given, but the kernel does not take it; set BackwardOptions::dLse, or leave "
             "it out");

@@ -112,6 +112,11 @@ TEST(ApiErrors, SaysWhatIsGivenAndNotTaken) {
   EXPECT_EQ(launches.say([](auto &) {}),
             "'lse' is given, but the kernel has none; set Attention::lse");
   EXPECT_EQ(launches.say([](auto &args) {
+    args.sink = args.lse;
+    args.lse = {};
+  }),
+            "'sink' is given, but the kernel has none; set Attention::sink");
+  EXPECT_EQ(launches.say([](auto &args) {
     args.lse = {};
     args.dropoutP = 0.5;
   }),
@@ -122,6 +127,11 @@ TEST(ApiErrors, SaysWhatIsGivenAndNotTaken) {
   }),
             "offset is given, but the kernel has no dropout; set Attention::dropout");
   EXPECT_EQ(launches.say([](auto &args) { args.lse = {}; }), "");
+  spec.sink = fa::f32;
+  Launches sinking(spec);
+  EXPECT_EQ(sinking.say([](auto &args) { args.lse = {}; }),
+            "'sink' is missing; give it in Forward::sink");
+  spec.sink = {};
   spec.dropout = true;
   Launches dropping(spec);
   for (auto [p, text] : {std::pair(-0.1, "-0.1"), {1.5, "1.5"}, {NAN, "nan"}})

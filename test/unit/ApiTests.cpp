@@ -211,6 +211,27 @@ TEST(Api, TakesScoresAloneScalesAndText) {
   EXPECT_LT(problem.error(all, score), 1e-5);
 }
 
+TEST(Api, TakesASink) {
+  // The first 11 queries see no key.
+  Problem problem(2, 4, 2, 40, 29, 16);
+  problem.sink = {0.5f, -INFINITY, 40, -3};
+  fa::Attention spec = simple(16);
+  spec.sink = fa::f32;
+  spec.mask = [](auto x) { return x.j <= x.i + x.sk - x.sq; };
+  auto mask = [](Place x) { return x.j <= x.i + x.sk - x.sq; };
+  auto score = [](double s, Place) { return s; };
+  EXPECT_LT(errorOf(spec, problem, mask, score), 1e-5);
+  EXPECT_EQ(problem.lse[0], 0.5f);
+  EXPECT_EQ(problem.lse[40], -INFINITY);
+  // So does text, whose argument has the name.
+  auto kernel = fa::compile(textOf(spec));
+  ASSERT_TRUE(kernel) << kernel.error();
+  problem.o.assign(problem.o.size(), NAN);
+  fa::Error failed = kernel->forward(nullptr, problem.forward());
+  EXPECT_FALSE(failed) << failed.message();
+  EXPECT_LT(problem.error(mask, score), 1e-5);
+}
+
 TEST(Api, LeavesOutWhatIsNotAskedFor) {
   Problem problem(1, 1, 1, 9, 20, 16);
   fa::Attention spec = simple(16);
@@ -250,6 +271,11 @@ TEST(Api, SaysWhatIsWrongWithASpec) {
   spec = simple();
   spec.capture("q", fa::f32, {4});
   EXPECT_EQ(problemOf(spec), "capture 'q' has the name of an operand; choose another");
+  spec = simple();
+  spec.sink = fa::f16;
+  spec.capture("sink", fa::f32, {4});
+  EXPECT_EQ(problemOf(spec), "sink is neither fa::f32 nor dtype; choose one of these, or none\n"
+                             "capture 'sink' has the name of an operand; choose another");
   spec = simple();
   spec.capture("a b", fa::f32);
   EXPECT_EQ(problemOf(spec),

@@ -64,7 +64,7 @@ inline std::string run(int number, const std::string &name = "attention") {
   fa_program *program;
   if (fa::Error failed = fa::Error(fa_compile(text->data(), text->size(), &options, &program)))
     return failed.message();
-  fa::Kernel kernel(program, {}, /*lse=*/true, fa::Kernel::Dropout::None);
+  fa::Kernel kernel(program, {}, {/*lse=*/true});
   Problem problem(1, 2, 1, 17, 33, numbered.dim, number);
   if (fa::Error failed = kernel.forward(nullptr, problem.forward()))
     return failed.message();

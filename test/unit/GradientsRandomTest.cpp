@@ -198,11 +198,16 @@ TEST_P(RandomScores, MatchDifferences) {
   const char *withs[] = {"", "with [causal]", "with [window<1, 1>]", "with [softcap<3.0>]",
                          "with [causal<top_left>]"};
   std::string with = withs[random() % 5];
+  std::vector<Capture> read = captures;
+  if (random() % 3 == 0) {
+    captures.push_back({"sink", "f32", {h}});
+    with += " sink(%sink)";
+  }
   if (random() % 3 == 0)
     with += " dropout(%p, %seed, %offset)";
   if (random() % 3 == 0)
     with += " scale(-0.625)";
-  expectDifferences(sizes, scoreOf(ScoreWriter(random, captures).write(), captures, with), captures,
+  expectDifferences(sizes, scoreOf(ScoreWriter(random, read).write(), read, with), captures,
                     GetParam() + 100);
 }
 

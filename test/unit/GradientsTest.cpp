@@ -70,6 +70,37 @@ TEST_F(Gradients, Dropout) {
   expectDifferences(sizes, "with [causal] dropout(%p, %seed, %offset)");
 }
 
+TEST_F(Gradients, Sink) {
+  std::vector<Capture> captures = {{"z", "f32", {4}}};
+  Sizes sizes{2, 4, 2, 5, 3, 3, 2};
+  expectDifferences(sizes, "sink(%z)", captures);
+  expectDifferences(sizes, "with [causal] sink(%z)", captures); // with rows that see nothing
+  expectDifferences(sizes, "sink(%z) dropout(%p, %seed, %offset) scale(-0.75)", captures);
+  // The argument is captured, too.
+  expectDifferences(sizes, "with [alibi(%z)] sink(%z)", captures);
+  sizes.dtype = "bf16";
+  expectDifferences(sizes, "with [causal] sink(%z)", {{"z", "bf16", {4}}});
+}
+
+TEST_F(Gradients, ASinkOfMinusInfinityIsNone) {
+  std::vector<Capture> captures = {{"z", "f32", {4}}};
+  Sizes sizes{2, 4, 2, 5, 3, 3, 2};
+  AttentionOp op = attention(sizes, "with [causal] sink(%z)", captures);
+  Problem problem = draw(op, sizes, 4, captures);
+  problem.set("z", std::vector<double>(4, -HUGE_VAL));
+  AttentionGradients got = reference(op, problem), low = plain(op, problem);
+  problem.inputs.pop_back();
+  op = attention(sizes, "with [causal]");
+  AttentionGradients without = reference(op, problem), lowWithout = plain(op, problem);
+  EXPECT_EQ(got.forward.lse, without.forward.lse);
+  for (const char *name : {"dq", "dk", "dv"}) {
+    EXPECT_EQ(got.find(name)->values, without.find(name)->values) << name;
+    EXPECT_EQ(low.find(name)->values, lowWithout.find(name)->values) << name;
+  }
+  EXPECT_EQ(got.find("dz")->values, std::vector<double>(4));
+  EXPECT_EQ(low.find("dz")->values, std::vector<double>(4));
+}
+
 TEST_F(Gradients, CapturesAtEveryIndex) {
   const struct {
     const char *indices;
@@ -242,8 +273,9 @@ TEST_F(Gradients, EmptySequencesAreZero) {
 
 TEST_F(Gradients, ASampleIsAPartOfAll) {
   Sizes sizes{2, 4, 2, 5, 6, 3, 2};
-  AttentionOp op = attention(sizes, "with [causal, softcap<2.0>]");
-  Problem problem = draw(op, sizes, 9);
+  std::vector<Capture> captures = {{"z", "f32", {4}}};
+  AttentionOp op = attention(sizes, "with [causal, softcap<2.0>] sink(%z)", captures);
+  Problem problem = draw(op, sizes, 9, captures);
   GradientSample sample{{3, 0, 39}, {23, 7}};
   for (bool low : {false, true}) {
     AttentionGradients all = low ? plain(op, problem) : reference(op, problem);
@@ -322,21 +354,21 @@ TEST_F(Gradients, ThePlainComputationWrittenOut) {
   for (const char *dtype : {"bf16", "f32"}) {
     constexpr int64_t hq = 2, sq = 3, sk = 5, d = 3, dv = 2;
     Sizes sizes{1, hq, 1, sq, sk, d, dv, dtype};
-    std::vector<Capture> captures = {{"w", "f32", {hq}}};
+    std::vector<Capture> captures = {{"w", "f32", {hq}}, {"z", dtype, {hq}}};
     AttentionOp op = attention(sizes,
                                scoreOf("%w1 = tensor.extract %w0[%h] : tensor<2xf32>\n"
                                        "%r = arith.mulf %s, %w1 : f32",
-                                       captures),
+                                       {captures[0]}, "sink(%z)"),
                                captures);
     Problem problem = draw(op, sizes, 21, captures);
     AttentionGradients got = plain(op, problem);
     const HostTensor &q = problem.inputs[0], &k = problem.inputs[1], &v = problem.inputs[2],
-                     &w = problem.inputs[3];
+                     &w = problem.inputs[3], &z = problem.inputs[4];
     DType type = q.dtype;
     auto narrow = [&](float value) { return float(roundTo(type, value)); };
     float scale = float(op.getScaleValue()), dk[sk][d] = {}, dvs[sk][dv] = {};
     for (int64_t h = 0; h < hq; ++h) {
-      double dw = 0;
+      double dw = 0, dz = 0;
       for (int64_t i = 0; i < sq; ++i) {
         int64_t row = h * sq + i;
         float delta = 0, dq[d] = {}, rowDw = 0;
@@ -362,10 +394,12 @@ TEST_F(Gradients, ThePlainComputationWrittenOut) {
           }
         }
         dw += rowDw;
+        dz -= std::exp(float(z.at(h)) - float(got.forward.lse[row])) * delta;
         for (int64_t e = 0; e < d; ++e)
           EXPECT_EQ(got.find("dq")->values[row * d + e], narrow(scale * dq[e]));
       }
       EXPECT_EQ(got.find("dw")->values[h], float(dw));
+      EXPECT_EQ(got.find("dz")->values[h], roundTo(type, dz));
     }
     for (int64_t j = 0; j < sk; ++j) {
       for (int64_t e = 0; e < d; ++e)

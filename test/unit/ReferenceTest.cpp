@@ -165,6 +165,40 @@ TEST_F(Reference, RowsThatSeeNothing) {
   expectNear(result.lse, {-infinity, -infinity, -infinity});
 }
 
+// The sink is another score of each row of its head, without a value.
+TEST_F(Reference, Sink) {
+  double e = std::exp(1), w = std::exp(0.5), z0 = 1 + e + 1 / e + w;
+  HostTensor q = tensor({1, 2, 1, 1}, {1, 1}), sink = tensor({2}, {0.5, -infinity});
+  AttentionOp op =
+      attention("sink(%z) scale(1.0)", 2, 1, 2, ", %z: tensor<2xf32>", ", tensor<2xf32>");
+  AttentionResult result = run(op, {&q, &k3, &v3, &sink}),
+                  without = run(attention("scale(1.0)", 2, 1, 2), {&q, &k3, &v3});
+  expectNear(result.output,
+             {(1 + 2 * e + 4 / e) / z0, (e - 1 / e) / z0, without.output[2], without.output[3]});
+  expectNear(result.lse, {std::log(z0), without.lse[1]});
+  // A row that sees nothing has it alone.
+  op = attention("with [causal] sink(%z) scale(1.0)", 1, 1, 2, ", %z: tensor<1xf32>",
+                 ", tensor<1xf32>");
+  HostTensor q3 = tensor({1, 1, 3, 1}, {1, 2, 3}), k = tensor({1, 1, 1, 1}, {1}),
+             v = tensor({1, 1, 1, 2}, {5, 6}), one = tensor({1}, {3});
+  result = run(op, {&q3, &k, &v, &one});
+  expectNear(result.output, {0, 0, 0, 0, 2.5, 3});
+  expectNear(result.lse, {3, 3, 3 + std::log(2)});
+  EXPECT_EQ(result.seesNothing, (std::vector<char>{1, 1, 0}));
+  llvm::Expected<AttentionResult> low = lowAttention(op, {&q3, &k, &v, &one});
+  ASSERT_TRUE(bool(low));
+  EXPECT_EQ(low->lse[0], 3);
+  auto wrong = referenceAttention(op, {&q3, &k, &v, &sink});
+  ASSERT_FALSE(bool(wrong));
+  EXPECT_NE(llvm::toString(wrong.takeError()).find("expected tensor<1xf32>"), std::string::npos);
+  op = attention("sink(%z)", 1, 1, 2, ", %z: tensor<?xf32>", ", tensor<?xf32>");
+  wrong = referenceAttention(op, {&q3, &k, &v, &sink});
+  ASSERT_FALSE(bool(wrong));
+  EXPECT_NE(
+      llvm::toString(wrong.takeError()).find("2 elements: expected 1, one for each query head"),
+      std::string::npos);
+}
+
 TEST_F(Reference, EmptySequences) {
   HostTensor none = HostTensor::zeros("k", DType::F32, {1, 1, 0, 1}),
              noneV = HostTensor::zeros("v", DType::F32, {1, 1, 0, 2}),

@@ -349,10 +349,10 @@ TEST(Compile, RefusesWhatIsOfGradientsWithoutBackward) {
       "or backward, not both");
   options.standard = 0;
   options.gradients = "q,p";
-  EXPECT_NE(
-      compileError(kCausal, &options)
-          .find("entry @causal has no query, key, value or capture of floats with the name 'p'"),
-      std::string::npos);
+  EXPECT_NE(compileError(kCausal, &options)
+                .find("entry @causal has no query, key, value, sink or capture of floats with the "
+                      "name 'p'"),
+            std::string::npos);
 }
 
 TEST(Compile, ExplainsWhatHasNoGradients) {

@@ -38,10 +38,10 @@ struct Gradient {
   /// to first order: errors of one row add up, those of different rows are independent. The
   /// plain computation has zeros here.
   std::vector<double> uncertainty;
-  bool isCapture = false;
+  bool isCapture = false; ///< or the sink
 };
 
-/// Gradients of the float arguments: query, key, value, captures, each argument once.
+/// Gradients of the float arguments: query, key, value, captures, sink, each argument once.
 struct AttentionGradients {
   /// Output and LSE, from which they were computed; of a sample, 0 in rows that it does not need.
   AttentionResult forward;
@@ -51,8 +51,8 @@ struct AttentionGradients {
   const Gradient *find(llvm::StringRef name) const;
 };
 
-/// Choose rows of dq and of dk, dv where all are too many. Gradients of captures are sums of all
-/// pairs and are left out; query, key and value must be different arguments.
+/// Choose rows of dq and of dk, dv where all are too many. Gradients of captures and of the sink
+/// are sums of all rows and are left out; query, key and value must be different arguments.
 struct GradientSample {
   std::vector<int64_t> rows; ///< (b * Hq + h) * Sq + i; dq has the shape rows x D
   std::vector<int64_t> keys; ///< (b * Hk + h) * Sk + j; dk and dv have keys x D and keys x Dv
@@ -74,9 +74,9 @@ llvm::Expected<AttentionGradients> lowGradients(AttentionOp op, const AttentionI
 
 /// Judge a tensor that is named as a gradient ("dq"):
 ///   max|g - ref| <= max(c max|low - ref| + 2 max|(ref + 0.3 - 0.3) - ref|, floor)
-/// with c = 2, or 3 for captures; the second term in the gradient's dtype; the floor is the
-/// largest uncertainty. NaN and infinities as in `judgeOutput`. The problem names the worst element
-/// by its indices. A tensor whose name is no gradient's does not pass.
+/// with c = 2, or 3 for captures and the sink; the second term in the gradient's dtype; the floor
+/// is the largest uncertainty. NaN and infinities as in `judgeOutput`. The problem names the worst
+/// element by its indices. A tensor whose name is no gradient's does not pass.
 Judgement judgeGradient(const HostTensor &gradient, const AttentionGradients &reference,
                         const AttentionGradients &low);
 

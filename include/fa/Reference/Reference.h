@@ -22,7 +22,7 @@
 namespace mlir::fa {
 
 /// A tensor for each operand of an attention, in operand order: query, key,
-/// value, captures, then p, seed and offset of dropout; scalars have rank 0.
+/// value, captures, sink, then p, seed and offset of dropout; scalars have rank 0.
 using AttentionInputs = std::vector<const HostTensor *>;
 
 /// Row-major: output is B x Hq x Sq x Dv, lse B x Hq x Sq.
@@ -32,6 +32,8 @@ struct AttentionResult {
   /// For each row, the largest sum of |probability * value| of its outputs: what rounding
   /// errors are relative to, also where the output itself cancels. Empty where it is unknown.
   std::vector<double> magnitude = {};
+  /// For each row, whether it attends to no key: its lse is the sink then. Empty where unknown.
+  std::vector<char> seesNothing = {};
 };
 
 /// Return the operands of `op` out of a tensor for each argument of its function, in

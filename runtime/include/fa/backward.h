@@ -19,7 +19,8 @@
 // and lse, which are as the forward has them (fa.h), the tensors are:
 //
 //   dO    B x Hq x Sq x valueDim  spec.dtype     dq, dk, dv    as q, k, v
-//   dLse  B x Hq x Sq             f32            dCaptures[n]  as captures[n]; {1} of a scalar
+//   dLse  B x Hq x Sq             f32            dSink         as sink
+//                                                dCaptures[n]  as captures[n]; {1} of a scalar
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +33,8 @@ namespace fa {
 
 /// Choose what a backward program computes.
 struct BackwardOptions {
-  /// Names of the inputs whose gradients are computed, out of "q", "k", "v" and those of captures
-  /// of floats; empty: all of them.
+  /// Names of the inputs whose gradients are computed, out of "q", "k", "v", "sink" and those of
+  /// captures of floats; empty: all of them.
   std::vector<std::string> gradients = {};
   /// Say whether launches take dLse; where they do not it counts as 0.
   bool dLse = false;
@@ -45,11 +46,11 @@ struct BackwardOptions {
 /// are written whole and overlap nothing else. What is given and not taken is an error.
 struct Backward {
   /// Give what the forward took, and what it wrote.
-  Tensor q = {}, k = {}, v = {}, o = {}, lse = {};
+  Tensor q = {}, k = {}, v = {}, o = {}, lse = {}, sink = {};
   /// Give what flows back into o and, with BackwardOptions::dLse, into lse.
   Tensor dO = {}, dLse = {};
   /// Outputs: the gradients that are asked for.
-  Tensor dq = {}, dk = {}, dv = {};
+  Tensor dq = {}, dk = {}, dv = {}, dSink = {};
   /// In the order of Attention::captures. dCaptures are outputs; a capture that has no gradient, of
   /// integers or not asked for, has none there.
   std::array<CaptureValue, Forward::kMaxCaptures> captures = {};
@@ -68,20 +69,30 @@ struct Backward {
 class BackwardKernel {
 public:
   /// Takes a reference to a program of the C API, compiled with fa_compile_options.backward.
-  BackwardKernel(fa_program *compiled, std::vector<Kernel::Capture> captures,
-                 Kernel::Dropout dropout)
-      : state(std::make_shared<Kernel::State>(compiled, std::move(captures), /*hasLse=*/true,
-                                              dropout)) {
+  BackwardKernel(fa_program *compiled, std::vector<Kernel::Capture> captures, Kernel::Takes takes)
+      : state(std::make_shared<Kernel::State>(compiled, std::move(captures), takes)) {
     for (size_t i = 0; i < fa_program_num_arguments(compiled); ++i) {
       std::string_view name = fa_program_argument(compiled, i).name;
       has.dLse |= name == "dlse";
       has.dq |= name == "dq";
       has.dk |= name == "dk";
       has.dv |= name == "dv";
+      has.dSink |= takes.sink && name == "dsink";
       for (size_t c = 0; c < state->captures.size(); ++c)
         if (name.size() > 1 && name[0] == 'd' && name.substr(1) == state->captures[c].name)
           has.captures[c] = std::string(name);
     }
+    // The gradient of a sink alone reads few of the inputs, and is all that reads the sink.
+    unread = {"q", "k", "v"};
+    if (state->sink)
+      unread.push_back("sink");
+    if (state->dropout)
+      unread.insert(unread.end(), {"p", "seed", "offset"});
+    for (const Kernel::Capture &capture : state->captures)
+      unread.push_back(capture.name);
+    for (size_t i = 0; i < fa_program_num_arguments(compiled); ++i)
+      unread.erase(std::remove(unread.begin(), unread.end(), fa_program_argument(compiled, i).name),
+                   unread.end());
   }
 
   /// Puts the kernels on a stream, as Kernel::forward does.
@@ -113,10 +124,10 @@ public:
   const fa_program *program() const { return state->program; }
 
 private:
-  using Bound = Kernel::Arguments<13 + 2 * Forward::kMaxCaptures>;
+  using Bound = Kernel::Arguments<15 + 2 * Forward::kMaxCaptures>;
   /// The tensors that are taken only where they are asked for.
   struct Optional {
-    bool dLse = false, dq = false, dk = false, dv = false;
+    bool dLse = false, dq = false, dk = false, dv = false, dSink = false;
     /// Names of outputs; empty where a capture has no gradient.
     std::array<std::string, Forward::kMaxCaptures> captures = {};
   };
@@ -131,8 +142,10 @@ private:
     bound.addOptional(has.dq, "dq", args.dq);
     bound.addOptional(has.dk, "dk", args.dk);
     bound.addOptional(has.dv, "dv", args.dv);
+    bound.addOptional(has.dSink, "dsink", args.dSink);
     for (size_t i = 0; i < args.dCaptures.size(); ++i)
       bound.addOptional(!has.captures[i].empty(), has.captures[i].c_str(), args.dCaptures[i]);
+    bound.drop(unread);
     return bound.wrong ? Error(problem(args)) : Error();
   }
 
@@ -158,6 +171,9 @@ private:
     if (std::string text = Kernel::problemOfCaptures(*state, args.captures, "Backward::captures");
         !text.empty())
       return text;
+    if (std::string text = Kernel::problemOfSink(*state, args.sink, "Backward::sink");
+        !text.empty())
+      return text;
     if (std::string text = Kernel::problemOfDropout(*state, args, "Backward"); !text.empty())
       return text;
     const std::string asked =
@@ -171,7 +187,8 @@ private:
                            "the kernel does not take it; set BackwardOptions::dLse, or "},
                           {has.dq, "dq", "dq", args.dq, asked},
                           {has.dk, "dk", "dk", args.dk, asked},
-                          {has.dv, "dv", "dv", args.dv, asked}};
+                          {has.dv, "dv", "dv", args.dv, asked},
+                          {has.dSink, "dsink", "dSink", args.dSink, asked}};
     for (auto &[taken, name, member, tensor, option] : optional)
       if (std::string text =
               problem(taken, name, "Backward::" + std::string(member), option, tensor);
@@ -194,6 +211,8 @@ private:
 
   std::shared_ptr<Kernel::State> state;
   Optional has;
+  /// Inputs of the forward that the program does not have.
+  std::vector<std::string> unread;
 };
 
 /// Compiles the backward pass of a spec for a device, or finds it in the cache. The spec has lse,

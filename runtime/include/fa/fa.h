@@ -23,7 +23,7 @@
 //
 //   q    B x Hq x Sq x headDim    spec.dtype      o    B x Hq x Sq x valueDim  spec.dtype
 //   k    B x Hk x Sk x headDim    spec.dtype      lse  B x Hq x Sq             f32
-//   v    B x Hk x Sk x valueDim   spec.dtype
+//   v    B x Hk x Sk x valueDim   spec.dtype       sink Hq                     *spec.sink
 //
 // with Hq a multiple of Hk. lse is the natural logarithm of the sum of
 // exponentials of a row's scores. B, Hq, Hk, Sq and Sk may change at each launch.
@@ -36,6 +36,7 @@
 #define FA_FA_H
 
 #include "fa/expr.h"
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -299,6 +300,9 @@ struct Attention {
   /// With dropout: say whether launches take seedAt and offsetAt instead of seed and offset.
   /// Kernels read them when they run, so that a graph that is replayed draws new masks.
   bool dropoutInMemory = false;
+  /// Give the type of a sink, f32 or dtype, where launches take one: a logit for each query head
+  /// that adds to the sum of exponentials of each of its rows, without a value.
+  std::optional<DType> sink = std::nullopt;
   /// Choose how f32 is multiplied: "", "ieee", "tf32x3" (the default) or "tf32".
   std::string precision = {};
   /// Every key is visible where there is none.
@@ -408,6 +412,8 @@ struct CaptureValue {
 struct Forward {
   static constexpr int kMaxCaptures = 16;
   Tensor q = {}, k = {}, v = {}, o = {}, lse = {};
+  /// With Attention::sink; a logit that is -inf changes nothing.
+  Tensor sink = {};
   /// In the order of Attention::captures.
   std::array<CaptureValue, kMaxCaptures> captures = {};
   /// With dropout: the probability, and bits without a sign.
@@ -432,11 +438,13 @@ public:
     /// Say whether launches take only integers for a scalar.
     bool integer = false;
   };
-  /// Tell what launches take for dropout.
-  enum class Dropout { None, Numbers, InMemory };
+  /// Say which arguments a program has beside q, k, v and o.
+  struct Takes {
+    bool lse = false, sink = false, dropout = false, dropoutInMemory = false;
+  };
   /// Takes a reference to a program of the C API.
-  Kernel(fa_program *compiled, std::vector<Capture> captures, bool lse, Dropout dropout)
-      : state(std::make_shared<State>(compiled, std::move(captures), lse, dropout)) {}
+  Kernel(fa_program *compiled, std::vector<Capture> captures, Takes takes)
+      : state(std::make_shared<State>(compiled, std::move(captures), takes)) {}
 
   /// Puts the kernels on a stream; on the CPU, returns when results are there.
   /// Allocates nothing on the device and waits for nothing, so a stream that is
@@ -476,14 +484,14 @@ private:
   friend class BackwardKernel;
 
   struct State {
-    State(fa_program *compiled, std::vector<Capture> read, bool hasLse, Dropout takes)
-        : program(compiled), captures(std::move(read)), lse(hasLse), dropout(takes) {}
+    State(fa_program *compiled, std::vector<Capture> read, Takes takes)
+        : program(compiled), captures(std::move(read)), lse(takes.lse), sink(takes.sink),
+          dropout(takes.dropout), inMemory(takes.dropoutInMemory) {}
     State(const State &) = delete;
     ~State() { fa_program_free(program); }
     fa_program *program;
     std::vector<Capture> captures;
-    bool lse;
-    Dropout dropout;
+    bool lse, sink, dropout, inMemory;
   };
   /// The arguments of a launch, and whether something was seen to be wrong with them.
   template <size_t kMost> struct Arguments {
@@ -523,7 +531,7 @@ private:
         wrong |= !captures[i].isEmpty();
     }
     template <typename Args> void addDropout(const State &state, const Args &args) {
-      bool any = state.dropout != Dropout::None, numbers = state.dropout == Dropout::Numbers;
+      bool any = state.dropout, numbers = any && !state.inMemory;
       if (any)
         arguments[count++] = {"p", nullptr, args.dropoutP, 0};
       if (numbers) {
@@ -542,10 +550,19 @@ private:
       add("k", args.k);
       add("v", args.v);
       addCaptures(state, args.captures);
+      addOptional(state.sink, "sink", args.sink);
       addDropout(state, args);
     }
+    /// Leaves out what a program does not have.
+    void drop(const std::vector<std::string> &names) {
+      for (const std::string &name : names)
+        count = static_cast<size_t>(
+            std::remove_if(arguments, arguments + count,
+                           [&](const fa_argument &given) { return name == given.name; }) -
+            arguments);
+    }
   };
-  using Bound = Arguments<8 + Forward::kMaxCaptures>;
+  using Bound = Arguments<9 + Forward::kMaxCaptures>;
   /// Sees quickly whether something is wrong; problem() says what.
   Error bind(const Forward &args, Bound &bound) const {
     bound.addInputs(*state, args);
@@ -609,11 +626,18 @@ private:
              "leave them out";
     return "";
   }
+  /// Return what is wrong with a sink, given in `place`; empty where nothing is.
+  static std::string problemOfSink(const State &state, const Tensor &sink,
+                                   const std::string &place) {
+    if (state.sink)
+      return problem("'sink'", place, sink);
+    return sink.isEmpty() ? "" : "'sink' is given, but the kernel has none; set Attention::sink";
+  }
   /// Return what is wrong with what dropout takes; empty where nothing is.
   template <typename Args>
   static std::string problemOfDropout(const State &state, const Args &args,
                                       const std::string &place) {
-    bool any = state.dropout != Dropout::None, inMemory = state.dropout == Dropout::InMemory;
+    bool any = state.dropout, inMemory = state.inMemory;
     double p = args.dropoutP;
     if (!any && !(p >= 0 && p <= 0))
       return "dropoutP is " + number(p) + ", but the kernel has no dropout; set Attention::dropout";
@@ -651,6 +675,8 @@ private:
     if (std::string text = problemOfCaptures(*state, args.captures, "Forward::captures");
         !text.empty())
       return text;
+    if (std::string text = problemOfSink(*state, args.sink, "Forward::sink"); !text.empty())
+      return text;
     if (std::string text = problemOfDropout(*state, args, "Forward"); !text.empty())
       return text;
     if (!state->lse && !args.lse.isEmpty())
@@ -666,7 +692,7 @@ private:
 inline Expected<Kernel> compile(const Attention &spec, const Device &device = {});
 
 /// Compiles MLIR text with one entry whose arguments are named q, k, v and o, and
-/// lse and captures where there are such (docs/semantics.md).
+/// lse, sink and captures where there are such (docs/semantics.md).
 inline Expected<Kernel> compile(std::string_view text, const Device &device = {});
 
 /// Something that is refused, or slower than it could be, and what to do.

@@ -61,7 +61,7 @@ static ParseResult parseBody(OpAsmParser &parser, StringRef name, Region &region
 
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   Builder &builder = parser.getBuilder();
-  SmallVector<Operand> operands, captures, dropout;
+  SmallVector<Operand> operands, captures, sink, dropout;
   SmallVector<Sugar> sugar;
   SMLoc loc = parser.getCurrentLocation();
   if (parseNamed(parser, "query", operands) || parseNamed(parser, "key", operands) ||
@@ -73,6 +73,14 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   if (succeeded(parser.parseOptionalKeyword("with")) && parseSugar(parser, sugar))
     return failure();
   SMLoc at = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("sink"))) {
+    if (parseQuietly(
+            parser, [&] { return parser.parseOperandList(sink, OpAsmParser::Delimiter::Paren); }) ||
+        sink.size() != 1)
+      return parser.emitError(at) << "(attention_c16) sink is written sink(%z), a tensor of an "
+                                     "element for each query head";
+  }
+  at = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword("dropout"))) {
     if (parseQuietly(parser, [&] {
           return parser.parseOperandList(dropout, OpAsmParser::Delimiter::Paren);
@@ -110,12 +118,14 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   for (Sugar &item : sugar)
     captures.append(item.operands);
   operands.append(captures);
+  operands.append(sink);
   operands.append(dropout);
   StringRef clause;
   at = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword(&clause))) {
-    constexpr StringLiteral clauses[] = {"query",   "key",   "value",     "captures", "with",
-                                         "dropout", "scale", "precision", "mask",     "score"};
+    constexpr StringLiteral clauses[] = {"query",     "key",  "value",   "captures",
+                                         "with",      "sink", "dropout", "scale",
+                                         "precision", "mask", "score"};
     InFlightDiagnostic error = parser.emitError(at);
     if (llvm::is_contained(clauses, clause))
       error << "has clause '" << clause << "' too late, or twice: the clauses come ";
@@ -136,10 +146,9 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
       parser.resolveOperands(operands, type.getInputs(), loc, state.operands))
     return failure();
   state.addTypes(type.getResults());
-  int32_t d = dropout.empty() ? 0 : 1;
-  state.addAttribute(
-      getOperandSegmentSizesAttrName(state.name),
-      builder.getDenseI32ArrayAttr({1, 1, 1, static_cast<int32_t>(captures.size()), d, d, d}));
+  int32_t count = captures.size(), s = sink.size(), d = dropout.empty() ? 0 : 1;
+  state.addAttribute(getOperandSegmentSizesAttrName(state.name),
+                     builder.getDenseI32ArrayAttr({1, 1, 1, count, s, d, d, d}));
   OpBuilder opBuilder(builder.getContext());
   return expandSugar(opBuilder, sugar, *mask, *score, type.getInputs().slice(3, captures.size()),
                      firstSugarCapture, [&](Location at) { return mlir::emitError(at); });
@@ -149,6 +158,8 @@ void AttentionOp::print(OpAsmPrinter &printer) {
   printer << " query(" << getQuery() << ") key(" << getKey() << ") value(" << getValue() << ")";
   if (!getCaptures().empty())
     printer << " captures(" << getCaptures() << ")";
+  if (getSink())
+    printer << " sink(" << getSink() << ")";
   if (hasDropout())
     printer << " dropout(" << getDropoutP() << ", " << getDropoutSeed() << ", "
             << getDropoutOffset() << ")";
@@ -244,6 +255,14 @@ LogicalResult AttentionOp::verify() {
     if (lse.getType() != expected)
       return emitOpError() << "(attention_c7) lse must be " << expected << ", got "
                            << lse.getType();
+  }
+  if (Value sink = getSink()) {
+    auto type = dyn_cast<RankedTensorType>(sink.getType());
+    bool isOfHeads = type && type.getRank() == 1 && !differ(type.getDimSize(0), hq);
+    if (!isOfHeads || (type.getElementType() != element && !type.getElementType().isF32()))
+      return emitOpError() << "(attention_c16) sink must be " << RankedTensorType::get(hq, element)
+                           << (element.isF32() ? "" : ", or the same of f32") << ", got "
+                           << sink.getType();
   }
   int given = (getDropoutP() ? 1 : 0) + (getDropoutSeed() ? 1 : 0) + (getDropoutOffset() ? 1 : 0);
   if (given != 0 && given != 3)

@@ -38,6 +38,7 @@ static void nameSizes(AttentionOp op) {
   name(op.getQuery(), {"B", "Hq", "Sq", "D"});
   name(op.getKey(), {"B", "Hk", "Sk", "D"});
   name(op.getValue(), {"B", "Hk", "Sk", "Dv"});
+  name(op.getSink(), {"Hq"});
   name(op.getOutput(), {"B", "Hq", "Sq", "Dv"});
   name(op.getLse(), {"B", "Hq", "Sq"});
 }
@@ -152,6 +153,15 @@ Value BlockBuilder::load(Value tensor, Axis axis) {
                               ArrayRef<int64_t>{2, 3});
 }
 
+Value BlockBuilder::loadOfHead(Value tensor) {
+  Type element = getElementTypeOrSelf(tensor.getType());
+  Value number =
+      tile::LoadOp::create(b, loc, element, tensor, ValueRange(head), ArrayRef<int64_t>());
+  if (!element.isF32())
+    number = arith::ExtFOp::create(b, loc, b.getF32Type(), number);
+  return splat(number, rowType());
+}
+
 void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes) {
   SmallVector<Value> indices;
   SmallVector<int64_t> dims;
@@ -264,10 +274,13 @@ std::optional<BlockBuilder::Dropout> BlockBuilder::dropout(Value p, Value seed, 
   return Dropout{threshold, scale, bitsOf(seed, "seed"), bitsOf(offset, "offset")};
 }
 
-BlockBuilder::Normalizer BlockBuilder::normalizer(Value l, const std::optional<Dropout> &dropout) {
+BlockBuilder::Normalizer BlockBuilder::normalizer(Value l, const std::optional<Dropout> &dropout,
+                                                  Value share) {
   Value zero = splat(0.0, rowType());
   Value empty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, l, zero);
   Value one = dropout ? splat(dropout->keptScale, rowType()) : splat(1.0, rowType());
+  if (share)
+    one = dropout ? mul(one, share) : share;
   Value inverse =
       arith::SelectOp::create(b, loc, empty, zero, arith::DivFOp::create(b, loc, one, l));
   return {named(empty, "empty"), named(inverse, "inverse")};

@@ -95,6 +95,8 @@ struct BlockBuilder {
   }
   /// Return x where it is finite or +inf, `other` where it is -inf.
   Value unlessMinusInf(Value x, double other);
+  /// Return e^x.
+  Value exp(Value x) { return exp2(mul(x, splat(kLog2E, cast<RankedTensorType>(x.getType())))); }
   /// Convert to `element`, rounding to nearest even where it is narrower.
   Value convert(Value tile, Type element);
 
@@ -103,6 +105,8 @@ struct BlockBuilder {
   /// tensor, D static.
   Value loadRows(Value tensor) { return load(tensor, Axis::rows); }
   Value loadKeys(Value tensor) { return load(tensor, Axis::keys); }
+  /// Load the number of the block's head from a tensor of them, as f32, for each row.
+  Value loadOfHead(Value tensor);
   /// Store a tile at the indices of `axes`, one for each dimension of the view, which may
   /// have one more, the size of a head; it runs along rows and keys, and along that.
   void store(Value tile, Value view, ArrayRef<Axis> axes);
@@ -135,11 +139,12 @@ struct BlockBuilder {
   /// Return the scalars of dropout, loaded where they are tensors; nothing where `p` is null.
   std::optional<Dropout> dropout(Value p, Value seed, Value offset);
   /// Hold what the sum of exponentials `l` gives: rows without a key, and the factor on the output,
-  /// 0 there, else 1 / l, with dropout also the factor on what is kept.
+  /// 0 there, else 1 / l, with dropout also the factor on what is kept. Where keys have but a
+  /// `share` of the whole, for each row, that is a factor, too.
   struct Normalizer {
     Value empty, inverse;
   };
-  Normalizer normalizer(Value l, const std::optional<Dropout> &dropout);
+  Normalizer normalizer(Value l, const std::optional<Dropout> &dropout, Value share = {});
   /// Stores `natural`, -inf in empty rows.
   void storeLse(Value natural, Value empty, Value view);
   /// Return which elements of the tile of scores dropout keeps.

@@ -7,10 +7,14 @@
 //
 // For an entry @f that holds an fa.attention, @f_backward is:
 //
-//   1. a kernel over rows: LSE, in base 2 but for f32, +inf in rows that see nothing, so
-//      that P is 0 there, and delta = rowsum(do * o) - dlse;
+//   1. a kernel over rows: LSE, in base 2 but for f32, +inf where it is -inf, so that P is 0
+//      there, and delta = rowsum(do * o) - dlse; of a sink z, also -exp(z - lse) delta;
 //   2. one fa.pairwise, whose weights region recomputes P from LSE and multiplies it with
-//      the derivative of the score region; its sums are the gradients.
+//      the derivative of the score region; its sums are the gradients;
+//   3. fa.sum over the rows of a head: the gradient of the sink.
+//
+// LSE has the sink in it, so P is what it is without one. A row that sees no key has a finite
+// LSE if its sink is finite; its P is 0 by the mask.
 //
 // Source: Dao et al., "FlashAttention", NeurIPS 2022, appendix B.2.
 //
@@ -64,10 +68,13 @@ private:
   void addFunction();
   void nameSizes();
   void prepareRows();
+  Value ofSinkRows(BlockBuilder &r, Value natural, Value empty, Value sum);
   LogicalResult buildWeights();
   LogicalResult addCaptures(ArrayRef<CaptureAdjoint> adjoints, SmallVectorImpl<Value> &weights);
   FailureOr<SmallVector<Axis>> axesOf(const CaptureAdjoint &adjoint, Value capture);
-  void addPairwise();
+  SmallVector<Value> addPairwise();
+  Value sumSink();
+  void addReturn(ArrayRef<Value> values);
   Value addUp(const Result &result, ValueRange parts);
   /// Return the argument of the backward entry for an argument of the forward's.
   Value mapped(Value value) {
@@ -88,8 +95,8 @@ private:
   /// The names of the entry's output and LSE, and the arguments that follow its own.
   StringAttr outputName, lseName;
   Value output, lse, outputAdjoint, lseAdjoint;
-  /// LSE as the weights read it, and delta.
-  Value rowLse, delta;
+  /// LSE as the weights read it, and delta; what a row adds to the gradient of the sink.
+  Value rowLse, delta, ofSink;
   Region mask, weights;
   SmallVector<Result> results;
 };
@@ -118,13 +125,14 @@ LogicalResult Backward::checkNames() {
   for (const std::string &name : wanted) {
     bool known = llvm::any_of(entry.getArguments(), [&](BlockArgument argument) {
       bool read = llvm::is_contained({op.getQuery(), op.getKey(), op.getValue()}, argument) ||
-                  llvm::is_contained(op.getCaptures(), argument);
+                  argument == op.getSink() || llvm::is_contained(op.getCaptures(), argument);
       return read && nameOf(argument) == name &&
              isa<FloatType>(getElementTypeOrSelf(argument.getType()));
     });
     if (!known)
       return entry.emitError() << "entry @" << escaped(entry.getSymName())
-                               << " has no query, key, value or capture of floats with the name '"
+                               << " has no query, key, value, sink or capture of floats with the "
+                                  "name '"
                                << escaped(name) << "' to compute the gradient of";
   }
   llvm::SmallDenseSet<Value> seen;
@@ -133,11 +141,15 @@ LogicalResult Backward::checkNames() {
       return op.emitError("gradients need a query, a key and a value that are different arguments "
                           "of the entry; pass one twice");
   SmallVector<Value> others(op.getCaptures());
+  if (op.getSink())
+    others.push_back(op.getSink());
   if (op.hasDropout())
     others.append({op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset()});
   if (!llvm::all_of(others, llvm::IsaPred<BlockArgument>))
-    return op.emitError("gradients need captures and dropout that are arguments of the entry; pass "
-                        "what is computed before to another entry");
+    return op.emitError("gradients need captures, a sink and dropout that are arguments of the "
+                        "entry; pass what is computed before to another entry");
+  if (llvm::is_contained(op.getCaptures(), op.getSink()))
+    return op.emitError("gradients need a sink that is no capture; pass it twice");
   return success();
 }
 
@@ -151,6 +163,8 @@ LogicalResult Backward::checkClashes() {
     added.push_back({"d" + lseName.str(), "gradient that the backward takes"});
   SmallVector<Value> values = {op.getQuery(), op.getKey(), op.getValue()};
   llvm::append_range(values, op.getCaptures());
+  if (op.getSink())
+    values.push_back(op.getSink());
   for (Value value : values)
     if (isWanted(value))
       added.push_back({("d" + nameOf(value)).str(), "gradient that the backward returns"});
@@ -206,6 +220,8 @@ void Backward::nameSizes() {
   name(outputAdjoint, {"B", "Hq", "Sq", "Dv"});
   name(lse, {"B", "Hq", "Sq"});
   name(lseAdjoint, {"B", "Hq", "Sq"});
+  if (op.getSink())
+    name(mapped(op.getSink()), {"Hq"});
   for (const Result &result : results) {
     if (result.sums.size() != 1 || result.sums.front().isProduct())
       continue;
@@ -217,14 +233,26 @@ void Backward::nameSizes() {
   }
 }
 
+/// Emit what rows add to the gradient of the sink: -exp(z - lse) delta.
+Value Backward::ofSinkRows(BlockBuilder &r, Value natural, Value empty, Value sum) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  Value sink = named(r.loadOfHead(mapped(op.getSink())), "sink");
+  // 0 where the sink is all that there is, and -inf.
+  Value whole = arith::SelectOp::create(r.b, loc, empty, r.splat(kInf, r.rowType()), natural);
+  Value p = named(r.exp(r.difference(sink, whole)), "p_sink");
+  return r.difference(r.splat(0.0, r.rowType()), r.mul(p, sum));
+}
+
 /// Emit the kernel over rows.
 void Backward::prepareRows() {
   auto type = cast<RankedTensorType>(op.getLse().getType());
   Value query = mapped(op.getQuery()), key = mapped(op.getKey());
+  bool wantsSink = op.getSink() && isWanted(op.getSink());
+  unsigned count = wantsSink ? 3 : 2;
   auto block = MapBlocksOp::create(b, loc, (backward.getSymName() + "_prepare").str(), query,
-                                   kRowAxes, TypeRange{type, type});
-  DenseI64ArrayAttr sizes = sizesOf(kRowAxes, query, key);
-  block->setAttr(FADialect::kSizesAttr, b.getArrayAttr({sizes, sizes}));
+                                   kRowAxes, SmallVector<Type>(count, type));
+  SmallVector<Attribute> sizes(count, sizesOf(kRowAxes, query, key));
+  block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizes));
   OpBuilder inner(b);
   BlockBuilder r(inner, loc);
   r.enter(block, query, key);
@@ -247,6 +275,11 @@ void Backward::prepareRows() {
   r.store(named(sum, "delta"), block.getResultView(1), kRowAxes);
   rowLse = block.getResult(0);
   delta = block.getResult(1);
+  if (!wantsSink)
+    return;
+  Value parts = ofSinkRows(r, natural, empty, sum);
+  r.store(named(parts, "dsink_rows"), block.getResultView(2), kRowAxes);
+  ofSink = block.getResult(2);
 }
 
 //===----------------------------------------------------------------------===//
@@ -433,7 +466,10 @@ Value Backward::addUp(const Result &result, ValueRange parts) {
   return block.getResult(0);
 }
 
-void Backward::addPairwise() {
+/// Emit the sums over pairs; return the gradients that they are.
+SmallVector<Value> Backward::addPairwise() {
+  if (results.empty())
+    return {};
   SmallVector<Value> captures, dropout;
   for (Value capture : op.getCaptures())
     captures.push_back(mapped(capture));
@@ -463,12 +499,32 @@ void Backward::addPairwise() {
     values.push_back(count == 1 ? parts.front() : addUp(result, parts.take_front(count)));
     parts = parts.drop_front(count);
   }
+  return values;
+}
+
+/// Emit the sum, over the rows of a head, of what they add to the gradient of the sink.
+Value Backward::sumSink() {
+  static constexpr Axis kOfHead[] = {Axis::h};
+  MLIRContext *context = op.getContext();
+  auto sum = SumOp::create(b, loc, op.getSink().getType(), ofSink, AxesAttr::get(context, kRowAxes),
+                           AxesAttr::get(context, kOfHead));
+  DenseI64ArrayAttr sizes = sizesOf(kOfHead, mapped(op.getQuery()), mapped(op.getKey()));
+  sum->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizes));
+  return sum;
+}
+
+/// Return the gradients: those of `results`, and that of the sink.
+void Backward::addReturn(ArrayRef<Value> values) {
   backward.setFunctionType(
       b.getFunctionType(backward.getArgumentTypes(), TypeRange(ValueRange(values))));
-  for (auto [i, result] : llvm::enumerate(results)) {
-    Value argument = entry.getArgument(result.argument);
+  SmallVector<unsigned> arguments =
+      llvm::map_to_vector(results, [](const Result &result) { return result.argument; });
+  if (ofSink)
+    arguments.push_back(cast<BlockArgument>(op.getSink()).getArgNumber());
+  for (auto [i, number] : llvm::enumerate(arguments)) {
+    Value argument = entry.getArgument(number);
     backward.setResultAttr(i, FADialect::kNameAttr, b.getStringAttr("d" + nameOf(argument)));
-    Attribute dims = backward.getArgAttr(result.argument, FADialect::kDimsAttr);
+    Attribute dims = backward.getArgAttr(number, FADialect::kDimsAttr);
     if (dims && isa<RankedTensorType>(argument.getType()))
       backward.setResultAttr(i, FADialect::kDimsAttr, dims);
   }
@@ -483,7 +539,10 @@ LogicalResult Backward::generate() {
   if (failed(buildWeights()))
     return failure();
   nameSizes();
-  addPairwise();
+  SmallVector<Value> values = addPairwise();
+  if (ofSink)
+    values.push_back(sumSink());
+  addReturn(values);
   return success();
 }
 

@@ -18,6 +18,11 @@
 // "FlashAttention", NeurIPS 2022, algorithm 1; the division is left to the end
 // as in Dao, "FlashAttention-2", 2023, section 3.1.
 //
+// A sink z, a logit without a value, enters there, so that no pass on the loop sees it.
+// With m = ln 2 c r', or -inf in rows that saw no key, and M = max(m, z):
+//
+//   f = e^(m - M), g = e^(z - M):  o = o' f / (f l' + g),  lse = M + ln(f l' + g)
+//
 // Without a score region c = scale * log2 e, so that no product with the scale
 // remains in the loop; with one, the scale is applied to the scores first, and c =
 // log2 e. So is a negative scale, for c must be positive. Constant factors of a
@@ -34,6 +39,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
+#include <limits>
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAREWRITEONLINESOFTMAX
@@ -49,20 +55,59 @@ static Value round(BlockBuilder &r, Value tile, Type element, StringRef name) {
   return rounded == tile ? tile : named(rounded, name);
 }
 
+/// Return the logarithm of the running reference, which is unspecified in rows without a key.
+static Value naturalReference(BlockBuilder &r, Value reference, double c) {
+  Value m = named(Value(tile::ReferenceValueOp::create(r.b, r.loc, r.rowType(), reference)),
+                  "reference_value");
+  return r.mul(m, r.splat(c * kLn2, r.rowType()));
+}
+
+namespace {
+/// Hold the larger of a row's reference and its sink, and e^(reference - most) and e^(sink - most).
+struct SinkRows {
+  Value most, ofKeys, ofSink;
+};
+} // namespace
+
+/// Return how sums `l` of exponentials, relative to a reference, and a sink add up.
+static SinkRows addSink(BlockBuilder &r, Value sink, Value l, Value reference, double c) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  Value empty =
+      arith::CmpFOp::create(r.b, r.loc, arith::CmpFPredicate::OEQ, l, r.splat(0.0, r.rowType()));
+  Value keys = arith::SelectOp::create(r.b, r.loc, empty, r.splat(-kInf, r.rowType()),
+                                       naturalReference(r, reference, c));
+  Value most = named(arith::MaxNumFOp::create(r.b, r.loc, keys, sink).getResult(), "most");
+  Value base = r.unlessMinusInf(most, 0.0);
+  return {most, named(r.exp(r.difference(keys, base)), "of_keys"),
+          named(r.exp(r.difference(sink, base)), "of_sink")};
+}
+
 /// Emit the results of the rows, from what the loop carried out: o / l and lse.
 static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRange carried, double c,
                    const std::optional<BlockBuilder::Dropout> &dropout) {
-  Value o = carried[0], l = carried[2];
-  auto [empty, inverse] = r.normalizer(l, dropout);
+  Value o = carried[0], l = carried[2], share;
+  SinkRows rows;
+  if (op.getSink()) {
+    // Loaded here, it takes no register in the loop.
+    Value sink = named(r.loadOfHead(op.getSink()), "sink");
+    rows = addSink(r, sink, l, carried[1], c);
+    // Not f l / (f l + g): what divides by l may take sums of rounded exponentials.
+    Value whole = r.add(rows.ofKeys, arith::DivFOp::create(r.b, r.loc, rows.ofSink, l));
+    share = named(arith::DivFOp::create(r.b, r.loc, rows.ofKeys, whole).getResult(), "share");
+  }
+  auto [empty, inverse] = r.normalizer(l, dropout, share);
   Value output = named(r.mul(o, r.along(inverse, o.getType())), "output");
   Type element = cast<RankedTensorType>(op.getOutput().getType()).getElementType();
   r.store(round(r, output, element, "output_low"), block.getResultView(0), kRowAxes);
   if (!op.getLse())
     return;
-  Value m = named(Value(tile::ReferenceValueOp::create(r.b, r.loc, r.rowType(), carried[1])),
-                  "reference_value");
-  Value natural =
-      r.add(r.mul(m, r.splat(c * kLn2, r.rowType())), r.mul(r.log2(l), r.splat(kLn2, r.rowType())));
+  auto ln = [&](Value x) { return r.mul(r.log2(x), r.splat(kLn2, r.rowType())); };
+  if (op.getSink()) {
+    Value whole = r.add(r.mul(rows.ofKeys, l), rows.ofSink);
+    r.store(named(r.add(rows.most, ln(whole)), "natural"), block.getResultView(1), kRowAxes);
+    return;
+  }
+  Value natural = r.add(naturalReference(r, carried[1], c), ln(l));
   r.storeLse(named(natural, "natural"), empty, block.getResultView(1));
 }
 

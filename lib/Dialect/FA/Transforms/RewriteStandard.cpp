@@ -43,8 +43,8 @@ static void rewrite(AttentionOp op) {
   SmallVector<Type> types{RankedTensorType::get(shape, query.getElementType())};
   if (op.getLse())
     types.push_back(op.getLse().getType());
-  auto softmax = SoftmaxOp::create(b, loc, types, scores, op.getDropoutP(), op.getDropoutSeed(),
-                                   op.getDropoutOffset());
+  auto softmax = SoftmaxOp::create(b, loc, types, scores, op.getSink(), op.getDropoutP(),
+                                   op.getDropoutSeed(), op.getDropoutOffset());
   auto output = WeightedSumOp::create(b, loc, op.getOutput().getType(), softmax.getProbabilities(),
                                       op.getValue(), op.getPrecisionAttr());
   op.getOutput().replaceAllUsesWith(output);
@@ -113,17 +113,19 @@ static void expand(SoftmaxOp op) {
   auto dropout = r.dropout(op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset());
   Region noMask;
   auto load = [&]() { return r.applyMask(loadMatrix(r, scores), {}, noMask); };
-  Value m = r.forTiles(Axis::keys, r.splat(-kInf, r.rowType()), [&](ValueRange in) {
+  // Its sink is as another score of a row.
+  Value sink = op.getSink() ? named(r.loadOfHead(op.getSink()), "sink") : Value();
+  Value least = sink ? sink : r.splat(-kInf, r.rowType());
+  Value m = r.forTiles(Axis::keys, least, [&](ValueRange in) {
     return SmallVector<Value>{r.reduce(tile::Reduction::maxnumf, load(), in[0])};
   })[0];
   Value most = r.unlessMinusInf(m, 0.0);
   auto probabilities = [&]() {
     Value s = load();
-    Value below = r.difference(s, r.along(most, s.getType()));
-    return named(r.exp2(r.mul(below, r.splat(kLog2E, r.scoresType()))), "p");
+    return named(r.exp(r.difference(s, r.along(most, s.getType()))), "p");
   };
-  Value zero = r.splat(0.0, r.rowType());
-  Value l = r.forTiles(Axis::keys, zero, [&](ValueRange in) {
+  Value none = sink ? r.exp(r.difference(sink, most)) : r.splat(0.0, r.rowType());
+  Value l = r.forTiles(Axis::keys, none, [&](ValueRange in) {
     return SmallVector<Value>{r.reduce(tile::Reduction::addf, probabilities(), in[0])};
   })[0];
   auto normalizer = r.normalizer(l, dropout);

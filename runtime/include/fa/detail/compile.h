@@ -23,6 +23,14 @@
 namespace fa {
 namespace detail {
 
+/// Return whether the name is of an argument that is no capture.
+inline bool isOwnName(std::string_view name) {
+  for (const char *own : {"q", "k", "v", "o", "lse", "sink", "p", "seed", "offset"})
+    if (name == own)
+      return true;
+  return false;
+}
+
 /// Return why there can be no argument of this name; empty where there can.
 inline std::string checkCapture(const Attention &spec, size_t i) {
   const CaptureInfo &info = spec.captures[i];
@@ -34,9 +42,8 @@ inline std::string checkCapture(const Attention &spec, size_t i) {
   }
   if (!plain)
     return "capture '" + shown + "' needs a name of 1 to 99 of a-z, A-Z, 0-9 and _; rename it";
-  for (const char *own : {"q", "k", "v", "o", "lse", "p", "seed", "offset"})
-    if (info.name == own)
-      return "capture '" + info.name + "' has the name of an operand; choose another";
+  if (isOwnName(info.name))
+    return "capture '" + info.name + "' has the name of an operand; choose another";
   for (size_t other = 0; other < i; ++other)
     if (spec.captures[other].name == info.name)
       return "there are two captures '" + info.name + "'; choose another name for one";
@@ -93,6 +100,8 @@ inline std::string check(const Attention &spec) {
         ", expected 1 to 256, or 0, which is headDim; split larger heads");
   if (spec.dtype != FA_F16 && spec.dtype != FA_BF16 && spec.dtype != FA_F32)
     add("dtype is none of fa::f16, fa::bf16 and fa::f32; choose one of these");
+  if (spec.sink && *spec.sink != FA_F32 && *spec.sink != spec.dtype)
+    add("sink is neither fa::f32 nor dtype; choose one of these, or none");
   if (spec.scale && !(*spec.scale >= -1e300 && *spec.scale <= 1e300))
     add("scale is not finite; give a number, or none for 1 / sqrt(headDim)");
   if (spec.dropoutInMemory && !spec.dropout)
@@ -176,8 +185,13 @@ inline void addRegion(Text &text, const Attention &spec, const Region &region,
   text << "):\n" << region.ops << "    fa.yield " << region.result << " : " << type << "\n  }";
 }
 
+/// "bf16": the name of a float type of two bytes, or of f32.
+inline std::string_view floatName(DType dtype) {
+  return dtype == FA_F16 ? "f16" : dtype == FA_BF16 ? "bf16" : "f32";
+}
+
 inline void print(Text &text, const Attention &spec) {
-  std::string_view dtype = spec.dtype == FA_F16 ? "f16" : spec.dtype == FA_BF16 ? "bf16" : "f32";
+  std::string_view dtype = floatName(spec.dtype);
   auto rows = [&](int64_t dim) { text << "tensor<?x?x?x" << dim << "x" << dtype << ">"; };
   int64_t valueDim = spec.valueDim ? spec.valueDim : spec.headDim;
   text << "func.func @attention(%q: ";
@@ -199,6 +213,8 @@ inline void print(Text &text, const Attention &spec) {
     }
     text << "}";
   }
+  if (spec.sink)
+    text << ",\n    %sink: tensor<?x" << floatName(*spec.sink) << "> {fa.name = \"sink\"}";
   std::string_view bits = spec.dropoutInMemory ? "tensor<1xi64>" : "i64";
   if (spec.dropout)
     text << ",\n    %p: f32 {fa.name = \"p\"}, %seed: " << bits
@@ -217,6 +233,8 @@ inline void print(Text &text, const Attention &spec) {
   }
   if (!spec.captures.empty())
     text << ")";
+  if (spec.sink)
+    text << " sink(%sink)";
   if (spec.dropout)
     text << " dropout(%p, %seed, %offset)";
   if (spec.scale)
@@ -235,6 +253,8 @@ inline void print(Text &text, const Attention &spec) {
     text << ", ";
     addType(text, info);
   }
+  if (spec.sink)
+    text << ", tensor<?x" << floatName(*spec.sink) << ">";
   if (spec.dropout)
     text << ", f32, " << bits << ", " << bits;
   text << ")\n    -> (";
@@ -258,7 +278,7 @@ inline bool isSame(const CaptureInfo &a, const CaptureInfo &b) {
 
 inline bool isSame(const Attention &a, const Attention &b) {
   return a.headDim == b.headDim && a.valueDim == b.valueDim && a.dtype == b.dtype &&
-         a.scale == b.scale && a.lse == b.lse && a.dropout == b.dropout &&
+         a.scale == b.scale && a.lse == b.lse && a.dropout == b.dropout && a.sink == b.sink &&
          a.dropoutInMemory == b.dropoutInMemory && a.precision == b.precision &&
          isSame(static_cast<const Region &>(a.mask), b.mask) &&
          isSame(static_cast<const Region &>(a.score), b.score) &&
@@ -316,10 +336,8 @@ inline std::vector<Kernel::Capture> capturesOf(const Attention &spec) {
   return captures;
 }
 
-inline Kernel::Dropout dropoutOf(const Attention &spec) {
-  return !spec.dropout          ? Kernel::Dropout::None
-         : spec.dropoutInMemory ? Kernel::Dropout::InMemory
-                                : Kernel::Dropout::Numbers;
+inline Kernel::Takes takesOf(const Attention &spec) {
+  return {spec.lse, spec.sink.has_value(), spec.dropout, spec.dropoutInMemory};
 }
 
 /// Return what is wrong with what is asked of a backward, a line each; empty where nothing is.
@@ -332,6 +350,8 @@ inline std::string check(const Attention &spec, const BackwardOptions &options) 
     add("the gradients need lse; set Attention::lse");
   // All names of arguments: inputs, what flows back, and gradients.
   std::vector<std::string> inputs = {"q", "k", "v"}, taken = {"do", "dlse"};
+  if (spec.sink)
+    inputs.push_back("sink");
   for (const CaptureInfo &info : spec.captures)
     if (info.dtype <= FA_F64)
       inputs.push_back(info.name);
@@ -371,7 +391,7 @@ inline Expected<Kernel> compile(const Attention &spec, const Device &device) {
   Expected<fa_program *> program = detail::compileText(text, detail::optionsFor(device));
   if (!program)
     return Error(program.error());
-  return Kernel(*program, detail::capturesOf(spec), spec.lse, detail::dropoutOf(spec));
+  return Kernel(*program, detail::capturesOf(spec), detail::takesOf(spec));
 }
 
 inline Expected<BackwardKernel> compileBackward(const Attention &spec, const Device &device,
@@ -393,7 +413,7 @@ inline Expected<BackwardKernel> compileBackward(const Attention &spec, const Dev
   Expected<fa_program *> program = detail::compileText(text, choices);
   if (!program)
     return Error(program.error());
-  return BackwardKernel(*program, detail::capturesOf(spec), detail::dropoutOf(spec));
+  return BackwardKernel(*program, detail::capturesOf(spec), detail::takesOf(spec));
 }
 
 inline Expected<Kernel> compile(std::string_view text, const Device &device) {
@@ -401,18 +421,15 @@ inline Expected<Kernel> compile(std::string_view text, const Device &device) {
   if (!program)
     return Error(program.error());
   std::vector<Kernel::Capture> captures;
-  bool lse = false;
-  Kernel::Dropout dropout = Kernel::Dropout::None;
+  Kernel::Takes takes = {};
   for (size_t i = 0; i < fa_program_num_arguments(*program); ++i) {
     fa_argument_info info = fa_program_argument(*program, i);
     std::string name = info.name;
-    lse |= name == "lse";
-    if (name == "seed")
-      dropout = info.kind == FA_SCALAR ? Kernel::Dropout::Numbers : Kernel::Dropout::InMemory;
-    bool own = false;
-    for (const char *known : {"q", "k", "v", "o", "lse", "p", "seed", "offset"})
-      own |= name == known;
-    if (!own)
+    takes.lse |= name == "lse";
+    takes.sink |= name == "sink";
+    takes.dropout |= name == "seed";
+    takes.dropoutInMemory |= name == "seed" && info.kind == FA_INPUT;
+    if (!detail::isOwnName(name))
       captures.push_back({std::move(name), info.kind == FA_SCALAR, info.dtype > FA_F64});
   }
   if (captures.size() > static_cast<size_t>(Forward::kMaxCaptures)) {
@@ -421,7 +438,7 @@ inline Expected<Kernel> compile(std::string_view text, const Device &device) {
                  " captures, expected at most " + std::to_string(Forward::kMaxCaptures) +
                  "; join some to one tensor");
   }
-  return Kernel(*program, std::move(captures), lse, dropout);
+  return Kernel(*program, std::move(captures), takes);
 }
 
 inline std::vector<Reason> explain(const Attention &spec, const Device &device) {

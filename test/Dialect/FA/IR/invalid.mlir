@@ -385,7 +385,7 @@ func.func @attention_c11_two(%q: tensor<2x4x8x64xf32>, %p: f32, %s: i64) {
 
 func.func @attention_c11_generic(%q: tensor<2x4x8x64xf32>, %p: f32) {
   // expected-error @+1 {{(attention_c11) dropout takes p, seed and offset together}}
-  %o = "fa.attention"(%q, %q, %q, %p) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0>}> ({}, {})
+  %o = "fa.attention"(%q, %q, %q, %p) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0>}> ({}, {})
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, f32) -> tensor<2x4x8x64xf32>
   return
 }
@@ -394,7 +394,7 @@ func.func @attention_c11_generic(%q: tensor<2x4x8x64xf32>, %p: f32) {
 
 func.func @attention_c11_seed(%q: tensor<2x4x8x64xf32>, %s: i64) {
   // expected-error @+1 {{(attention_c11) dropout takes p, seed and offset together}}
-  %o = "fa.attention"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0>}> ({}, {})
+  %o = "fa.attention"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1, 0>}> ({}, {})
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, i64) -> tensor<2x4x8x64xf32>
   return
 }
@@ -701,6 +701,42 @@ func.func @attention_c15(%q: tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32> {
 
 // -----
 
+func.func @attention_c16(%q: tensor<2x4x8x64xbf16>, %z: tensor<2xbf16>) {
+  // expected-error @+1 {{(attention_c16) sink must be 'tensor<4xbf16>', or the same of f32, got 'tensor<2xbf16>'}}
+  %o = fa.attention query(%q) key(%q) value(%q) sink(%z)
+    : (tensor<2x4x8x64xbf16>, tensor<2x4x8x64xbf16>, tensor<2x4x8x64xbf16>, tensor<2xbf16>) -> tensor<2x4x8x64xbf16>
+  return
+}
+
+// -----
+
+func.func @attention_c16_element(%q: tensor<2x4x8x64xf32>, %z: tensor<?xf16>) {
+  // expected-error @+1 {{(attention_c16) sink must be 'tensor<4xf32>', got 'tensor<?xf16>'}}
+  %o = fa.attention query(%q) key(%q) value(%q) sink(%z)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<?xf16>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c16_scalar(%q: tensor<2x4x8x64xf32>, %z: f32) {
+  // expected-error @+1 {{(attention_c16) sink must be 'tensor<4xf32>', got 'f32'}}
+  %o = fa.attention query(%q) key(%q) value(%q) sink(%z)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, f32) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c16_two(%q: tensor<2x4x8x64xf32>, %z: tensor<4xf32>) {
+  // expected-error @+1 {{(attention_c16) sink is written sink(%z), a tensor of an element for each query head}}
+  %o = fa.attention query(%q) key(%q) value(%q) sink(%z, %z)
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
 func.func @sugar_window_bare(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
   // expected-error @+1 {{window is written window<left, right>, sizes from 0 or -1 for an unbounded side}}
   %o = fa.attention query(%q) key(%k) value(%v) with [window]
@@ -819,7 +855,7 @@ func.func @sugar_without_list(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>
 // -----
 
 func.func @sugar_clause(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
-  // expected-error @+1 {{has the unknown clause 'masked': the clauses come in the order query, key, value, captures, with, dropout, scale, precision, mask, score; remove it}}
+  // expected-error @+1 {{has the unknown clause 'masked': the clauses come in the order query, key, value, captures, with, sink, dropout, scale, precision, mask, score; remove it}}
   %o = fa.attention query(%q) key(%k) value(%v) masked(%q)
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return

@@ -10,7 +10,7 @@ func.func @attention_plain(%q: tensor<2x8x?x64xf16>, %k: tensor<2x2x?x64xf16>, %
 
 // CHECK-LABEL: func.func @attention_full
 // CHECK: fa.attention
-// CHECK-SAME: captures(%[[TABLE:[a-z0-9]+]], %[[LIMIT:[a-z0-9]+]]) dropout(%{{.*}}, %{{.*}}, %{{.*}}) scale(1.250000e-01) precision(ieee) mask {
+// CHECK-SAME: captures(%[[TABLE:[a-z0-9]+]], %[[LIMIT:[a-z0-9]+]]) sink(%{{[a-z0-9]+}}) dropout(%{{.*}}, %{{.*}}, %{{.*}}) scale(1.250000e-01) precision(ieee) mask {
 // CHECK-NEXT: ^bb0(%{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: tensor<?xf32>, %{{[a-z0-9]+}}: index):
 // CHECK: fa.yield %{{.*}} : i1
 // CHECK: } score {
@@ -18,10 +18,10 @@ func.func @attention_plain(%q: tensor<2x8x?x64xf16>, %k: tensor<2x2x?x64xf16>, %
 // CHECK: fa.yield %{{.*}} : f32
 // CHECK: } {test.note = "kept"} : (
 func.func @attention_full(%q: tensor<?x?x?x40xf32>, %k: tensor<?x?x?x40xf32>, %v: tensor<?x?x?x40xf32>,
-                          %table: tensor<?xf32>, %limit: index, %p: f32, %seed: i64, %offset: i64)
+                          %table: tensor<?xf32>, %limit: index, %z: tensor<?xf32>, %p: f32, %seed: i64, %offset: i64)
     -> (tensor<?x?x?x40xf32>, tensor<?x?x?xf32>) {
   %o, %lse = fa.attention query(%q) key(%k) value(%v) captures(%table, %limit)
-      dropout(%p, %seed, %offset) scale(0.125) precision(ieee)
+      sink(%z) dropout(%p, %seed, %offset) scale(0.125) precision(ieee)
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %t: tensor<?xf32>, %n: index):
       %seen = arith.cmpi slt, %j, %n : index
@@ -37,7 +37,7 @@ func.func @attention_full(%q: tensor<?x?x?x40xf32>, %k: tensor<?x?x?x40xf32>, %v
       %x = tensor.extract %t[%h] : tensor<?xf32>
       %y = arith.addf %s, %x : f32
       fa.yield %y : f32
-    } {test.note = "kept"} : (tensor<?x?x?x40xf32>, tensor<?x?x?x40xf32>, tensor<?x?x?x40xf32>, tensor<?xf32>, index, f32, i64, i64)
+    } {test.note = "kept"} : (tensor<?x?x?x40xf32>, tensor<?x?x?x40xf32>, tensor<?x?x?x40xf32>, tensor<?xf32>, index, tensor<?xf32>, f32, i64, i64)
         -> (tensor<?x?x?x40xf32>, tensor<?x?x?xf32>)
   return %o, %lse : tensor<?x?x?x40xf32>, tensor<?x?x?xf32>
 }
@@ -46,15 +46,15 @@ func.func @attention_full(%q: tensor<?x?x?x40xf32>, %k: tensor<?x?x?x40xf32>, %v
 // CHECK: fa.scores query(%{{.*}}) key(%{{.*}}) captures() scale(1.250000e-01) precision(ieee) mask {
 // CHECK-NEXT: } score {
 // CHECK-NEXT: } : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> tensor<?x8x?x?xf32>
-// CHECK: fa.softmax %{{.*}} dropout(%{{.*}}, %{{.*}}, %{{.*}}) : (tensor<?x8x?x?xf32>, f32, i64, i64) -> (tensor<?x8x?x?xf32>, tensor<?x8x?xf32>)
+// CHECK: fa.softmax %{{.*}} sink(%{{.*}}) dropout(%{{.*}}, %{{.*}}, %{{.*}}) : (tensor<?x8x?x?xf32>, tensor<8xf32>, f32, i64, i64) -> (tensor<?x8x?x?xf32>, tensor<?x8x?xf32>)
 // CHECK: fa.softmax %{{.*}} : (tensor<?x8x?x?xf32>) -> tensor<?x8x?x?xf32>
 // CHECK: fa.weighted_sum %{{.*}}, %{{.*}} precision(tf32) : (tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32>
 // CHECK: fa.weighted_sum %{{.*}}, %{{.*}} : (tensor
-func.func @standard(%q: tensor<?x8x?x64xf32>, %p: f32, %seed: i64) -> (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) {
+func.func @standard(%q: tensor<?x8x?x64xf32>, %z: tensor<8xf32>, %p: f32, %seed: i64) -> (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) {
   %s = fa.scores query(%q) key(%q) captures() scale(0.125) precision(ieee) mask {} score {}
     : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> tensor<?x8x?x?xf32>
-  %w, %lse = fa.softmax %s dropout(%p, %seed, %seed)
-    : (tensor<?x8x?x?xf32>, f32, i64, i64) -> (tensor<?x8x?x?xf32>, tensor<?x8x?xf32>)
+  %w, %lse = fa.softmax %s sink(%z) dropout(%p, %seed, %seed)
+    : (tensor<?x8x?x?xf32>, tensor<8xf32>, f32, i64, i64) -> (tensor<?x8x?x?xf32>, tensor<?x8x?xf32>)
   %w1 = fa.softmax %s : (tensor<?x8x?x?xf32>) -> tensor<?x8x?x?xf32>
   %o = fa.weighted_sum %w, %q precision(tf32) : (tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32>
   %o1 = fa.weighted_sum %w1, %q : (tensor<?x8x?x?xf32>, tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32>

@@ -250,3 +250,38 @@ func.func @two_places(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?
   } : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
   return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
 }
+
+// -----
+
+// A sink: the kernel over rows makes what each adds, -exp(z - lse) delta, 0 where lse is -inf; fa.sum adds it up.
+
+// CHECK-LABEL: func.func @sink_backward(
+// CHECK-SAME:    %[[Z:[a-z0-9]+]]: tensor<8xbf16> {fa.dims = ["Hq"], fa.name = "z"}
+// CHECK-SAME:    tensor<8xbf16> {fa.dims = ["Hq"], fa.name = "dz"})
+// CHECK:         %[[ROWS:.*]]:3 = fa.map_blocks @sink_backward_prepare
+// CHECK:           %[[DELTA:.*]] = tile.reduce addf
+// CHECK:           %[[NATURAL:.*]] = tile.load %{{.*}} dims [2] :
+// CHECK:           %[[EMPTY:.*]] = arith.cmpf oeq, %[[NATURAL]]
+// CHECK:           tile.load %[[Z]][%{{.*}}] : tensor<8xbf16> -> bf16
+// CHECK:           %[[SINK:.*]] = tile.broadcast
+// CHECK:           arith.constant 0x7F800000 : f32
+// CHECK:           %[[LSE:.*]] = arith.select %[[EMPTY]], %{{.*}}, %[[NATURAL]]
+// CHECK:           arith.subf %[[SINK]], %[[LSE]]
+// CHECK:           %[[P:.*]] = math.exp2
+// CHECK:           %[[PART:.*]] = arith.mulf %[[P]], %[[DELTA]]
+// CHECK:           %[[MINUS:.*]] = arith.subf %{{.*}}, %[[PART]]
+// CHECK:           tile.store %[[MINUS]]
+// CHECK:         %[[R:.*]]:3 = fa.pairwise {{.*}} captures(%[[ROWS]]#0, %[[ROWS]]#1)
+// CHECK:         %[[SUM:.*]] = fa.sum %[[ROWS]]#2 of <b, h, rows> to <h> {{.*}} : tensor<?x8x?xf32> -> tensor<8xbf16>
+// CHECK:         return %[[R]]#0, %[[R]]#1, %[[R]]#2, %[[SUM]]
+
+// Not asked for, it is not computed.
+// QUERY:       func.func @sink_backward(
+// QUERY:         fa.map_blocks @sink_backward_prepare {{.*}} -> (tensor<?x8x?xf32>, tensor<?x8x?xf32>) attributes
+// QUERY-NOT:     fa.sum %
+func.func @sink(%q: tensor<?x8x?x64xbf16> {fa.name = "q"}, %k: tensor<?x2x?x64xbf16> {fa.name = "k"},
+                %v: tensor<?x2x?x64xbf16> {fa.name = "v"}, %z: tensor<8xbf16> {fa.name = "z"}) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) sink(%z)
+    : (tensor<?x8x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<8xbf16>) -> (tensor<?x8x?x64xbf16>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xbf16>, tensor<?x8x?xf32>
+}

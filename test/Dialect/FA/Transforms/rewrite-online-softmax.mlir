@@ -116,3 +116,62 @@ func.func @dropout(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tenso
     : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, f32, i64, i64) -> tensor<?x8x?x64xf32>
   return %o : tensor<?x8x?x64xf32>
 }
+
+// -----
+
+// A sink enters after the loop. Without LSE its sum is only divided by, so that it may be that of rounded
+// exponentials; with it, lse = M + ln(f l + g).
+
+// CHECK-LABEL: func.func @sink
+// CHECK-SAME:    tensor<8xbf16> {fa.dims = ["Hq"], fa.name = "z"}
+// CHECK:         fa.map_blocks @sink over(%{{.*}}) axes(b, h, rows by ?)
+// CHECK-NEXT:    ^bb0(%{{.*}}: index, %[[H:.*]]: index, %{{.*}}: index, %{{.*}}:
+// CHECK:           %[[E:.*]]:3 = scf.for
+// CHECK:             scf.yield
+// CHECK:           %[[Z:.*]] = tile.load %{{.*}}[%[[H]]] : tensor<8xbf16> -> bf16
+// CHECK-NEXT:      %[[WIDE:.*]] = arith.extf %[[Z]] : bf16 to f32
+// CHECK-NEXT:      %[[SINK:.*]] = tile.broadcast %[[WIDE]]
+// CHECK:           %[[EMPTY:.*]] = arith.cmpf oeq, %[[E]]#2
+// CHECK:           %[[R:.*]] = tile.reference_value %[[E]]#1
+// CHECK:           %[[C:.*]] = arith.constant 1.250000e-01 : f32
+// CHECK:           %[[M:.*]] = arith.mulf %[[R]]
+// CHECK:           %[[KEYS:.*]] = arith.select %[[EMPTY]], %{{.*}}, %[[M]]
+// CHECK:           %[[MOST:.*]] = arith.maxnumf %[[KEYS]], %[[SINK]]
+// CHECK:           %[[BASE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[MOST]]
+// CHECK:           arith.subf %[[KEYS]], %[[BASE]]
+// CHECK:           %[[F:.*]] = math.exp2
+// CHECK:           arith.subf %[[SINK]], %[[BASE]]
+// CHECK:           %[[G:.*]] = math.exp2
+// CHECK:           %[[GL:.*]] = arith.divf %[[G]], %[[E]]#2
+// CHECK:           %[[WHOLE:.*]] = arith.addf %[[F]], %[[GL]]
+// CHECK:           %[[SHARE:.*]] = arith.divf %[[F]], %[[WHOLE]]
+// CHECK:           %[[INVERSE:.*]] = arith.divf %[[SHARE]], %[[E]]#2
+// CHECK:           arith.select %{{.*}}, %{{.*}}, %[[INVERSE]]
+// CHECK:           tile.store
+// CHECK-NOT:       math.log2
+// CHECK:         return
+func.func @sink(%q: tensor<?x8x?x64xbf16>, %k: tensor<?x8x?x64xbf16>, %v: tensor<?x8x?x64xbf16>,
+                %z: tensor<8xbf16> {fa.name = "z"}) -> tensor<?x8x?x64xbf16> {
+  %o = fa.attention query(%q) key(%k) value(%v) sink(%z)
+    : (tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>, tensor<8xbf16>) -> tensor<?x8x?x64xbf16>
+  return %o : tensor<?x8x?x64xbf16>
+}
+
+// CHECK-LABEL: func.func @sink_lse
+// CHECK:           %[[E:.*]]:3 = scf.for
+// CHECK:             scf.yield
+// CHECK:           %[[MOST:.*]] = arith.maxnumf
+// CHECK:           %[[F:.*]] = math.exp2
+// CHECK:           %[[G:.*]] = math.exp2
+// CHECK:           tile.store
+// CHECK:           %[[FL:.*]] = arith.mulf %[[F]], %[[E]]#2
+// CHECK-NEXT:      %[[WHOLE:.*]] = arith.addf %[[FL]], %[[G]]
+// CHECK-NEXT:      math.log2 %[[WHOLE]]
+// CHECK:           %[[LSE:.*]] = arith.addf %[[MOST]],
+// CHECK:           tile.store %[[LSE]]
+func.func @sink_lse(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %v: tensor<?x8x?x64xf32>,
+                    %z: tensor<?xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) sink(%z)
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
+}

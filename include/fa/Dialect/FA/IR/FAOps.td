@@ -31,12 +31,13 @@ def FA_AttentionOp : FA_Op<"attention", [
 
         x[j]   = score(scale * dot(query[b,h,i,:], key[b,h / (Hq/Hk),j,:]), b, h, i, j, ...)
         S      = { j : mask(b, h, i, j, ...) }          (every j where there is no mask region)
-        lse    = log(sum over j in S of exp(x[j]))
+        lse    = log(exp(sink[h]) + sum over j in S of exp(x[j]))
         output = sum over j in S of keep(j) * exp(x[j] - lse) * value[b, h / (Hq/Hk), j, :]
 
     `keep(j)` is 1 without dropout, else 0 or 1 / (1 - round(256 p) / 256), by
-    the generator that `docs/semantics.md` fixes. A row with an empty S gives
-    output 0 and lse -inf.
+    the generator that `docs/semantics.md` fixes. `exp(sink[h])` is 0 without a
+    sink: a logit that takes part in the sum of exponentials, but has no value. A
+    row with an empty S gives output 0, and the sink as lse, -inf without one.
 
     The regions see this sequence's lengths `%sq`, `%sk` and positions
     `%i`, `%j` inside it. Captures come in as trailing block arguments, in
@@ -69,6 +70,7 @@ def FA_AttentionOp : FA_Op<"attention", [
     - (C13) A capture is a scalar or a ranked tensor, of integers, index or floats.
     - (C14) precision other than the default needs f32 operands.
     - (C15) Other attributes are those of a dialect: their names have its prefix.
+    - (C16) sink is a tensor of an element for each query head, of the operands' element type or f32.
 
     Created by users and builders; removed by `fa-rewrite-online-softmax` or
     `fa-rewrite-standard`.
@@ -76,14 +78,14 @@ def FA_AttentionOp : FA_Op<"attention", [
     Example:
 
     ```mlir
-    %o, %lse = fa.attention query(%q) key(%k) value(%v) with [causal, softcap<30.0>] scale(0.125)
-      : (tensor<?x8x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16>)
+    %o, %lse = fa.attention query(%q) key(%k) value(%v) with [causal, softcap<30.0>] sink(%z) scale(0.125)
+      : (tensor<?x8x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<?x2x?x64xbf16>, tensor<8xbf16>)
       -> (tensor<?x8x?x64xbf16>, tensor<?x8x?xf32>)
     ```
   }];
   let arguments = (ins
     AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
-    Variadic<AnyType>:$captures,
+    Variadic<AnyType>:$captures, Optional<AnyType>:$sink,
     Optional<AnyType>:$dropout_p, Optional<AnyType>:$dropout_seed,
     Optional<AnyType>:$dropout_offset,
     OptionalAttr<F64Attr>:$scale,
@@ -156,8 +158,8 @@ def FA_SoftmaxOp : FA_Op<"softmax", [Pure, AttrSizedOperandSegments]> {
   let summary = "softmax over the last dimension of the matrix of scores";
   let description = [{
     probabilities[b,h,i,j] = keep * exp(scores[b,h,i,j] - lse[b,h,i]), with
-    lse the natural log of the sum of exponentials and `keep` as in
-    `fa.attention`. A row of -inf gives zeros and lse = -inf.
+    lse the natural log of the sum of exponentials, `sink` and `keep` as in
+    `fa.attention`. A row of -inf gives zeros, and the sink as lse, -inf without one.
 
     Created by `fa-rewrite-standard`, removed by `fa-tile-attention`.
 
@@ -167,11 +169,11 @@ def FA_SoftmaxOp : FA_Op<"softmax", [Pure, AttrSizedOperandSegments]> {
     %p, %lse = fa.softmax %s : (tensor<?x8x?x?xf32>) -> (tensor<?x8x?x?xbf16>, tensor<?x8x?xf32>)
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$scores, Optional<AnyType>:$dropout_p,
+  let arguments = (ins AnyRankedTensor:$scores, Optional<AnyType>:$sink, Optional<AnyType>:$dropout_p,
     Optional<AnyType>:$dropout_seed, Optional<AnyType>:$dropout_offset);
   let results = (outs AnyRankedTensor:$probabilities, Optional<AnyRankedTensor>:$lse);
   let assemblyFormat = [{
-    $scores (`dropout` `(` $dropout_p^ `,` $dropout_seed `,` $dropout_offset `)`)?
+    $scores (`sink` `(` $sink^ `)`)? (`dropout` `(` $dropout_p^ `,` $dropout_seed `,` $dropout_offset `)`)?
     attr-dict `:` functional-type(operands, results)
   }];
 }

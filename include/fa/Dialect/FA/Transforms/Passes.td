@@ -73,15 +73,16 @@ def FAGenerateBackward : Pass<"fa-generate-backward"> {
   let description = [{
     What: for each entry `@f` that holds an `fa.attention` adds `@f_backward`, which takes
     the inputs of `@f`, its results `o` and `lse`, the gradient `do` of the output and, on request,
-    `dlse` of the LSE, and returns the gradients of query, key, value and each captured
+    `dlse` of the LSE, and returns the gradients of query, key, value, sink and each captured
     tensor or number of floats, named `d<name>`, in the type of what they belong to. The
     score region is differentiated (`Derivative.h`); P is recomputed from LSE, so memory
     stays O(N). It holds a kernel over rows, for LSE (in base 2 where operands have 2 bytes) and
-    delta = rowsum(do * o) - dlse, and one `fa.pairwise`:
+    delta = rowsum(do * o) - dlse, one `fa.pairwise`, and an `fa.sum` for a sink:
 
         p = exp2(x log2(e) - lse2),  dx = p (keep <do, v> - delta),  ds = dx score'(s)
         dV = sum keep p do,  dQ = scale sum ds k,  dK = scale sum ds q,
         of a capture: sum dx d(score)/d(capture), over all that its reads do not index
+        of a sink z: -sum exp(z - lse) delta, over all rows of a head
 
     Requires: an entry that returns its LSE. Rejects: ops of a score region that have no
     derivative, captures that are read at computed indices.
