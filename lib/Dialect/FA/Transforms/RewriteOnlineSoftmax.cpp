@@ -49,7 +49,7 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-/// Return the logarithm of the running reference, which is unspecified in rows without a key.
+/// Return the running reference in units of LSE; it is unspecified in rows without a key.
 static Value naturalReference(BlockBuilder &r, Value reference, double c) {
   Value m = tile::ReferenceValueOp::create(r.b, r.loc, r.rowType(), reference);
   return r.mul(m, r.splat(c * kLn2, r.rowType()));
