@@ -184,8 +184,8 @@ template <typename Real> void Differentiation<Real>::differentiateSink() {
   for (int64_t number = 0; number < attention.rowCount(); ++number) {
     int64_t h = rows.at(number).h;
     Real logit = attention.sink[h];
-    if (logit == -Attention<Real>::infinity)
-      continue;
+    if (rows.lse[number] == -Attention<Real>::infinity)
+      continue; // neither a key nor a sink
     Real p = std::exp(logit - rows.lse[number]);
     sink.values[h] -= p * rows.delta[number];
     // As that of dx, which lacks <dO, value>.

@@ -237,7 +237,7 @@ void Backward::nameSizes() {
 Value Backward::ofSinkRows(BlockBuilder &r, Value natural, Value empty, Value sum) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   Value sink = named(r.loadOfHead(mapped(op.getSink())), "sink");
-  // 0 where the sink is all that there is, and -inf.
+  // Where LSE is -inf, so is the sink: +inf instead makes that 0, not NaN.
   Value whole = arith::SelectOp::create(r.b, loc, empty, r.splat(kInf, r.rowType()), natural);
   Value p = named(r.exp(r.difference(sink, whole)), "p_sink");
   return r.difference(r.splat(0.0, r.rowType()), r.mul(p, sum));

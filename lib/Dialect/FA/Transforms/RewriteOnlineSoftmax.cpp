@@ -55,7 +55,7 @@ static Value round(BlockBuilder &r, Value tile, Type element, StringRef name) {
   return rounded == tile ? tile : named(rounded, name);
 }
 
-/// Return the logarithm of the running reference, which is unspecified in rows without a key.
+/// Return the running reference in units of LSE; it is unspecified in rows without a key.
 static Value naturalReference(BlockBuilder &r, Value reference, double c) {
   Value m = named(Value(tile::ReferenceValueOp::create(r.b, r.loc, r.rowType(), reference)),
                   "reference_value");
