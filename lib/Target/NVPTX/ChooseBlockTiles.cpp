@@ -58,7 +58,8 @@ struct Tiles {
 /// With asynchronous products, 64 rows of a tile for each warpgroup.
 constexpr Tiles kAsyncRows[] = {
     {2, 64, kTensors, 128, 128, 8}, {2, 128, kTensors, 128, 80, 8}, {2, 256, kTensors, 128, 64, 8}};
-constexpr Tiles kAsyncKeys[] = {{2, 128, kScores, 64, 128, 8},
+constexpr Tiles kAsyncKeys[] = {{2, 64, kLight, 128, 128, 8},
+                                {2, 128, kScores, 64, 128, 8},
                                 {2, 64, kBits, 64, 128, 8},
                                 {2, 128, kTensors, 32, 128, 8},
                                 {2, 256, kTensors, 64, 128, 8}};
