@@ -123,7 +123,7 @@ static json::Value write(const ManifestVariant &variant) {
   json::Array bounds;
   for (auto &[expr, most] : variant.bounds)
     bounds.push_back(json::Array{write(expr), most});
-  if (!bounds.empty())
+  if (!variant.bounds.empty())
     object["bounds"] = std::move(bounds);
   if (!variant.parallel.empty())
     object["parallel"] = json::Array(variant.parallel);

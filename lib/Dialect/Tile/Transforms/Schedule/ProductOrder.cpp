@@ -196,7 +196,7 @@ std::optional<SmallVector<unsigned>> tile::placeNodes(const ProductGraph &graph,
 double tile::simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
                            const ProductTarget &target) {
   // A warp that is alone issues so much of the time; what it waits for has a latency.
-  constexpr double kIssueAlone = 0.6, kLatency = 40;
+  constexpr double kIssueAlone = 0.6, kLatency = 78;
   constexpr unsigned kSteps = 8, kWarmup = 4;
   double groups = target.groups, now = 0, tensorFree = 0, warm = 0;
   SmallVector<double> ends(graph.size());
@@ -218,7 +218,7 @@ double tile::simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
   return (now - warm) / (kSteps - kWarmup);
 }
 
-int64_t tile::countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stages,
+RegisterCount tile::countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stages,
                              ArrayRef<unsigned> nodes) {
   size_t count = nodes.size();
   SmallVector<size_t> place(graph.size());
@@ -243,7 +243,12 @@ int64_t tile::countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stage
   for (unsigned n = 0; n < graph.size(); ++n)
     for (size_t p = place[n]; p < last[n]; ++p)
       live[p % count] += graph[n].registers;
-  return live.empty() ? 0 : *llvm::max_element(live);
+  RegisterCount counted;
+  for (int64_t now : live) {
+    counted.most = std::max(counted.most, now);
+    counted.mean += double(now) / count;
+  }
+  return counted;
 }
 
 //===----------------------------------------------------------------------===//
@@ -418,8 +423,8 @@ void Search::evaluate(ArrayRef<unsigned> stages, ArrayRef<unsigned> starts,
   order.clocks = simulateSteps(graph, nodes, target);
 }
 
-/// Return the order of the fewest clocks of those that fit, the simplest one of those that are as
-/// good.
+/// Return the order of the fewest clocks of those that fit, of those that are as good the simplest
+/// one.
 const ProductOrder *Search::choose() const {
   // Counted registers are closer to each other than to those of an assembler, and so are
   // simulated clocks to those of a device.
@@ -427,16 +432,20 @@ const ProductOrder *Search::choose() const {
   constexpr double kSameClocks = 1.02;
   int64_t least = std::numeric_limits<int64_t>::max();
   for (const ProductOrder &order : orders)
-    least = std::min(least, order.registers);
+    least = std::min(least, order.registers.most);
   int64_t limit = std::max(target.registers, least + kSameRegisters);
   double best = std::numeric_limits<double>::infinity();
   for (const ProductOrder &order : orders)
-    if (order.registers <= limit)
+    if (order.registers.most <= limit)
       best = std::min(best, order.clocks);
-  for (const ProductOrder &order : orders)
-    if (order.registers <= limit && order.clocks <= kSameClocks * best)
-      return &order;
-  return nullptr;
+  const ProductOrder *chosen = nullptr;
+  for (const ProductOrder &order : orders) {
+    bool asGood = order.registers.most <= limit && order.clocks <= kSameClocks * best;
+    if (asGood && (!chosen || (order.stages == chosen->stages &&
+                               order.registers.mean < chosen->registers.mean)))
+      chosen = &order;
+  }
+  return chosen;
 }
 
 std::optional<ProductOrder> Search::run() {

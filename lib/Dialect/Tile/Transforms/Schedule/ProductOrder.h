@@ -17,6 +17,8 @@
 #define FA_LIB_DIALECT_TILE_TRANSFORMS_PRODUCTORDER_H
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
 #include <vector>
@@ -70,14 +72,20 @@ struct ProductTarget {
   std::vector<ProductRing> rings;
 };
 
+/// Registers of a thread that are live: the most at once, and the mean over the nodes of a step.
+struct RegisterCount {
+  int64_t most = 0;
+  double mean = 0;
+};
+
 struct ProductOrder {
   /// The stage of each node; a free one has that of its user.
   SmallVector<unsigned> stages;
   /// The starts, and all nodes, in the order of a step.
   SmallVector<unsigned> starts, nodes;
-  /// What a step takes, and the registers at its fullest point.
+  /// What a step takes, and the registers at its fullest point and on average.
   double clocks = 0;
-  int64_t registers = 0;
+  RegisterCount registers;
 
   bool isPipelined() const { return llvm::is_contained(stages, 1u); }
 };
@@ -95,13 +103,12 @@ std::optional<SmallVector<unsigned>> placeNodes(const ProductGraph &graph,
 double simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
                      const ProductTarget &target);
 
-/// Return the most registers that are live at once.
-int64_t countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stages,
+RegisterCount countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stages,
                        ArrayRef<unsigned> nodes);
 
-/// Choose stages and order: the fewest clocks of those that fit into the registers, and among
-/// orders that are as good as each other the one that runs the least later. None for a graph
-/// without products.
+/// Choose stages and order: the fewest clocks of those that fit into the registers; among orders
+/// that are as good as each other the stages that run the least later, and of these the order with
+/// the fewest live registers. None for a graph without products.
 std::optional<ProductOrder> chooseOrder(const ProductGraph &graph, const ProductTarget &target);
 
 } // namespace mlir::tile

@@ -462,7 +462,7 @@ void ScheduleLoop::scheduleStarts(Block &block) {
   if (!done)
     said << remark::reason("{0}", report.why);
   if (report.clocks > 0)
-    said << remark::metric("clocks", static_cast<int64_t>(report.clocks))
+    said << remark::metric("order", report.order) << remark::metric("clocks", static_cast<int64_t>(report.clocks))
          << remark::metric("registers", report.registers);
 }
 

@@ -24,6 +24,7 @@
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -441,10 +442,14 @@ bool tile::scheduleProducts(scf::ForOp loop, int64_t sharedLimit, ProductsReport
     return false;
   }
   report.clocks = order->clocks;
-  report.registers = order->registers;
+  report.registers = order->registers.most;
   SmallVector<Operation *> starts;
-  for (unsigned start : order->starts)
+  for (unsigned start : order->starts) {
     starts.push_back(graph.ops[start]);
+    report.order += (report.order.empty() ? "" : ", ") +
+                    fa::nameOf(starts.back()->getLoc(), "product").str() +
+                    (order->stages[start] ? "'" : "");
+  }
   if (failed(products.setStages(graph, order->stages, report.why)))
     return false;
   if (order->isPipelined())

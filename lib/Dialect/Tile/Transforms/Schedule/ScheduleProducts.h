@@ -17,6 +17,9 @@ namespace mlir::tile {
 struct ProductsReport {
   /// The reason why the loop has one stage.
   std::string why;
+  /// The products of a step in the order of their starts, by name; with ' those that run an
+  /// iteration later.
+  std::string order;
   /// An iteration of all warpgroups, and the registers of a thread at its fullest point; 0 where
   /// the loop was left as it stands.
   double clocks = 0;

@@ -19,7 +19,7 @@ tile.func @chain(%y: !tile.view<?x64xf16>, %z: !tile.view<?x64xf16>, %x: !tile.v
   %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
   tile.put %rx, %x[%c0, %c0] dims [0, 1] copy(tma) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
   %a = tile.get %rx : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>> -> !slot
-  // expected-remark @+1 {{products that need another one of their iteration run one iteration later}}
+  // expected-remark @+1 {{products run beside the arithmetic of two iterations}}
   %r = scf.for %t = %c0 to %n step %c1 iter_args(%o = %acc0) -> (tensor<64x64xf32, #acc>) {
     // CHECK: arith.muli {{.*}} {tile.order = 0 : i64, tile.stage = 0 : i64}
     %j = arith.muli %t, %c64 : index
@@ -29,28 +29,28 @@ tile.func @chain(%y: !tile.view<?x64xf16>, %z: !tile.view<?x64xf16>, %x: !tile.v
     %b = tile.get %ry : !ring -> !slot
     // CHECK: tile.dot_start {{.*}} {tile.order = 5 : i64, tile.stage = 0 : i64}
     %sp = tile.dot_start %a, %b, %acc0 transpose_b : !slot, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
-    // CHECK: tile.await {{.*}} {tile.order = 8 : i64, tile.stage = 0 : i64}
+    // CHECK: tile.await {{.*}} {tile.order = 9 : i64, tile.stage = 0 : i64}
     %s = tile.await %sp : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
-    // CHECK: tile.release {{.*}} {tile.order = 9 : i64, tile.stage = 0 : i64}
+    // CHECK: tile.release {{.*}} {tile.order = 10 : i64, tile.stage = 0 : i64}
     tile.release %b : !slot
-    // CHECK: math.exp2 {{.*}} {tile.order = 10 : i64, tile.stage = 0 : i64}
+    // CHECK: math.exp2 {{.*}} {tile.order = 11 : i64, tile.stage = 0 : i64}
     %e = math.exp2 %s : tensor<64x64xf32, #acc>
     // The place of the later stage's tile is computed again.
     // CHECK: arith.muli {{.*}} {tile.order = 2 : i64, tile.stage = 1 : i64}
     // CHECK: tile.put {{.*}} {tile.order = 3 : i64, tile.stage = 1 : i64}
     tile.put %rz, %z[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
-    // CHECK: arith.truncf {{.*}} {tile.order = 13 : i64, tile.stage = 0 : i64}
+    // CHECK: arith.truncf {{.*}} {tile.order = 14 : i64, tile.stage = 0 : i64}
     %p = arith.truncf %e : tensor<64x64xf32, #acc> to tensor<64x64xf16, #acc>
-    // What is carried from the product before, behind it.
-    // CHECK: arith.addf {{.*}} {tile.order = 14 : i64, tile.stage = 0 : i64}
+    // What the next product begins with, beside the first one.
+    // CHECK: arith.addf {{.*}} {tile.order = 6 : i64, tile.stage = 1 : i64}
     %os = arith.addf %o, %o : tensor<64x64xf32, #acc>
-    // CHECK: tile.get {{.*}} {tile.order = 6 : i64, tile.stage = 1 : i64}
+    // CHECK: tile.get {{.*}} {tile.order = 7 : i64, tile.stage = 1 : i64}
     %c = tile.get %rz : !ring -> !slot
-    // CHECK: tile.dot_start {{.*}} {tile.order = 7 : i64, tile.stage = 1 : i64}
+    // CHECK: tile.dot_start {{.*}} {tile.order = 8 : i64, tile.stage = 1 : i64}
     %op = tile.dot_start %p, %c, %os : tensor<64x64xf16, #acc>, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
-    // CHECK: tile.await {{.*}} {tile.order = 11 : i64, tile.stage = 1 : i64}
+    // CHECK: tile.await {{.*}} {tile.order = 12 : i64, tile.stage = 1 : i64}
     %on = tile.await %op : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
-    // CHECK: tile.release {{.*}} {tile.order = 12 : i64, tile.stage = 1 : i64}
+    // CHECK: tile.release {{.*}} {tile.order = 13 : i64, tile.stage = 1 : i64}
     tile.release %c : !slot
     scf.yield %on : tensor<64x64xf32, #acc>
   }
@@ -75,7 +75,7 @@ tile.func @single(%y: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: inde
   %zero = arith.constant 0.0 : f32
   %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
   // CHECK-NOT: tile.order
-  // expected-remark @+1 {{products of one iteration beside each other only", Reason="no product needs another one of its iteration}}
+  // expected-remark @+1 {{products of one iteration beside each other only", Reason="no order with two stages takes fewer clocks}}
   %r = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0) -> (tensor<64x64xf32, #acc>) {
     tile.put %ry, %y[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
     %b = tile.get %ry : !ring -> !slot
@@ -94,8 +94,9 @@ tile.func @single(%y: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: inde
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-// Products that nothing can run beside an iteration later run beside each other: each is awaited
-// right before its first use, and a slot is released after the last product that reads it.
+// Two products of an iteration run beside each other, and the sum of both beside those of the next:
+// each sum is done before the product starts whose registers it reads. Awaits are in the order of
+// the starts, and a slot is released after the last product that reads it.
 // CHECK-LABEL: tile.func @beside
 tile.func @beside(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: index)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
@@ -106,15 +107,16 @@ tile.func @beside(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %out: !til
   %zero = arith.constant 0.0 : f32
   %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
   // CHECK: scf.for
-  // CHECK: %[[S:.*]] = tile.dot_start
-  // CHECK: %[[T:.*]] = tile.dot_start
-  // CHECK: tile.await %[[S]]
-  // CHECK-NEXT: tile.release
-  // CHECK-NEXT: math.exp2
-  // CHECK-NEXT: tile.await %[[T]]
-  // CHECK-NEXT: tile.release
-  // CHECK-NEXT: arith.addf
-  // expected-remark @+1 {{products of one iteration beside each other only}}
+  // CHECK: tile.dot_start {{.*}} {tile.order = 3 : i64, tile.stage = 0 : i64}
+  // CHECK: tile.await {{.*}} {tile.order = 8 : i64, tile.stage = 0 : i64}
+  // CHECK: tile.release {{.*}} {tile.order = 9 : i64, tile.stage = 0 : i64}
+  // CHECK: tile.dot_start {{.*}} {tile.order = 6 : i64, tile.stage = 0 : i64}
+  // CHECK: tile.await {{.*}} {tile.order = 11 : i64, tile.stage = 0 : i64}
+  // CHECK: tile.release {{.*}} {tile.order = 12 : i64, tile.stage = 0 : i64}
+  // CHECK: math.exp2 {{.*}} {tile.order = 10 : i64, tile.stage = 0 : i64}
+  // CHECK: arith.addf {{.*}} {tile.order = 4 : i64, tile.stage = 1 : i64}
+  // CHECK: arith.addf {{.*}} {tile.order = 7 : i64, tile.stage = 1 : i64}
+  // expected-remark @+1 {{products run beside the arithmetic of two iterations}}
   %r = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0) -> (tensor<64x64xf32, #acc>) {
     tile.put %rx, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
     tile.put %ry, %y[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
@@ -160,7 +162,7 @@ tile.func @apart(%y: !tile.view<?x64xf16>, %z: !tile.view<?x64xf16>, %x: !tile.v
   tile.put %rx, %x[%c0, %c0] dims [0, 1] copy(tma) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
   %a = tile.get %rx : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>> -> !slot
   %begin, %end = tile.warpgroup_bounds %c0 to %n step %c1 own(%first to %n)
-  // expected-remark @+1 {{products that need another one of their iteration run one iteration later}}
+  // expected-remark @+1 {{products run beside the arithmetic of two iterations}}
   %r = scf.for %t = %begin to %end step %c1 iter_args(%o = %acc0) -> (tensor<64x64xf32, #acc>) {
     %j = arith.muli %t, %c64 : index
     tile.put %ry, %y[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>

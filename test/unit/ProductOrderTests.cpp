@@ -1,0 +1,245 @@
+//===- ProductOrderTests.cpp - stages and orders of loops of products -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Dialect/Tile/Transforms/Schedule/ProductOrder.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+
+using Kind = ProductNode::Kind;
+
+/// Builds graphs node by node.
+struct Builder {
+  ProductGraph graph;
+
+  unsigned compute(std::initializer_list<unsigned> deps, double issue, int64_t registers,
+                   double special = 0) {
+    ProductNode &node = graph.emplace_back();
+    node.deps.assign(deps.begin(), deps.end());
+    node.issue = issue;
+    node.special = special;
+    node.registers = registers;
+    return graph.size() - 1;
+  }
+  unsigned pack(unsigned of, int64_t registers) {
+    unsigned n = compute({of}, 16, registers);
+    graph[n].packs = true;
+    return n;
+  }
+  /// A start and its await; return the await.
+  unsigned product(std::initializer_list<unsigned> deps, double clocks, int64_t registers) {
+    ProductNode &start = graph.emplace_back();
+    start.kind = Kind::start;
+    start.deps.assign(deps.begin(), deps.end());
+    start.product = clocks;
+    start.registers = registers;
+    ProductNode &await = graph.emplace_back();
+    await.kind = Kind::await;
+    await.deps = {static_cast<unsigned>(graph.size() - 2)};
+    await.registers = registers;
+    return graph.size() - 1;
+  }
+  /// Let the product that ends at `await` accumulate over iterations.
+  void accumulate(unsigned await) { graph[await - 1].carried.push_back(await); }
+};
+
+/// The place of each node in a step.
+SmallVector<unsigned> placesOf(ArrayRef<unsigned> nodes) {
+  SmallVector<unsigned> places(nodes.size(), ~0u);
+  for (auto [place, node] : llvm::enumerate(nodes))
+    places[node] = place;
+  return places;
+}
+
+/// Check that a step runs each node once, after what it needs, and overwrites no tile in use.
+void expectValid(const ProductGraph &graph, const ProductOrder &order) {
+  ASSERT_EQ(order.nodes.size(), graph.size());
+  SmallVector<unsigned> places = placesOf(order.nodes);
+  SmallVector<unsigned> awaits(graph.size());
+  unsigned lastAwait = 0;
+  for (unsigned n = 0; n < graph.size(); ++n) {
+    ASSERT_NE(places[n], ~0u);
+    if (graph[n].kind == Kind::await)
+      awaits[graph[n].deps[0]] = n;
+  }
+  for (unsigned start : order.starts) {
+    EXPECT_GE(places[awaits[start]], lastAwait) << "awaits are in the order of the starts";
+    lastAwait = places[awaits[start]];
+  }
+  for (unsigned n = 0; n < graph.size(); ++n) {
+    for (unsigned dep : graph[n].deps) {
+      EXPECT_LE(order.stages[dep], order.stages[n]);
+      if (order.stages[dep] == order.stages[n]) {
+        EXPECT_LT(places[dep], places[n]);
+        continue;
+      }
+      // The step overwrites what the one before computed.
+      unsigned writer = graph[dep].kind == Kind::await ? graph[dep].deps[0] : dep;
+      unsigned reader = graph[n].kind == Kind::start ? awaits[n] : n;
+      if (graph[dep].registers > 4) {
+        EXPECT_LT(places[reader], places[writer]);
+      }
+    }
+    for (unsigned dep : graph[n].carried) {
+      EXPECT_GE(order.stages[dep], order.stages[n]);
+      if (order.stages[dep] > order.stages[n]) {
+        EXPECT_LT(places[dep], places[n]);
+      }
+    }
+  }
+}
+
+ProductTarget twoGroups() {
+  ProductTarget target;
+  target.groups = 2;
+  target.registers = 216;
+  target.sharedBytes = 1 << 20;
+  return target;
+}
+
+TEST(ProductOrder, RunsTheSecondProductOfAttentionLater) {
+  Builder b;
+  unsigned s = b.product({}, 256, 40);
+  unsigned p = b.compute({s}, 80, 40, 320);
+  unsigned factor = b.compute({s}, 2, 2);
+  unsigned low = b.pack(p, 20);
+  unsigned acc = b.compute({factor}, 0, 128);
+  unsigned o = b.product({low, acc}, 512, 128);
+  b.graph[o - 1].accumulator = acc;
+  b.graph[acc].carried.push_back(o);
+  auto order = chooseOrder(b.graph, twoGroups());
+  ASSERT_TRUE(order);
+  expectValid(b.graph, *order);
+  EXPECT_EQ(order->stages[s], 0u);
+  EXPECT_EQ(order->stages[o], 1u);
+  // The products of both warpgroups take as long, and the exponentials run beside them.
+  EXPECT_LE(order->clocks, 1.1 * 2 * (256 + 512));
+}
+
+/// dP, P, dV, dS, dK of a block of keys.
+struct KeysLoop : Builder {
+  unsigned s, dp, p, low, dv, ds, dsLow, dk;
+  KeysLoop() {
+    s = product({}, 256, 32);
+    dp = product({}, 256, 32);
+    p = compute({s}, 64, 32, 256);
+    low = pack(p, 16);
+    dv = product({low}, 256, 64);
+    ds = compute({p, dp}, 64, 32);
+    dsLow = pack(ds, 16);
+    dk = product({dsLow}, 256, 64);
+    accumulate(dv);
+    accumulate(dk);
+  }
+};
+
+TEST(ProductOrder, RunsProductsOfBothSidesOfTheExponentialsBesideThem) {
+  KeysLoop b;
+  auto order = chooseOrder(b.graph, twoGroups());
+  ASSERT_TRUE(order);
+  expectValid(b.graph, *order);
+  EXPECT_TRUE(order->isPipelined());
+  // The tensor cores are never idle, but for what a drain at the edge costs.
+  EXPECT_LE(order->clocks, 1.2 * 2 * 4 * 256);
+  EXPECT_LE(order->registers.most, 216);
+}
+
+TEST(ProductOrder, TakesNoStageThatItsRingsHaveNoRoomFor) {
+  KeysLoop b;
+  ProductTarget target = twoGroups();
+  // Q is read by S and dK, dO by dP and dV.
+  target.rings = {{32 << 10, {b.s - 1, b.dk - 1}}, {32 << 10, {b.dp - 1, b.dv - 1}}};
+  target.sharedBytes = 4 * (32 << 10);
+  auto order = chooseOrder(b.graph, target);
+  ASSERT_TRUE(order);
+  expectValid(b.graph, *order);
+  EXPECT_FALSE(order->isPipelined());
+  target.sharedBytes = 6 * (32 << 10);
+  order = chooseOrder(b.graph, target);
+  ASSERT_TRUE(order);
+  EXPECT_TRUE(order->isPipelined());
+}
+
+TEST(ProductOrder, KeepsToTheRegisters) {
+  KeysLoop b;
+  ProductTarget target = twoGroups();
+  int64_t most = chooseOrder(b.graph, target)->registers.most;
+  target.registers = most - 16;
+  auto order = chooseOrder(b.graph, target);
+  ASSERT_TRUE(order);
+  expectValid(b.graph, *order);
+  EXPECT_LE(order->registers.most, most);
+}
+
+TEST(ProductOrder, HasNothingToChooseWithoutProducts) {
+  Builder b;
+  b.compute({}, 1, 1);
+  EXPECT_FALSE(chooseOrder(b.graph, twoGroups()));
+}
+
+/// A random graph of `products` products with computations between them.
+ProductGraph randomGraph(std::mt19937 &random, unsigned products) {
+  Builder b;
+  auto draw = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+  SmallVector<unsigned> values;
+  for (unsigned i = 0; i < products; ++i) {
+    if (!values.empty() && draw(3) > 0) {
+      unsigned x = values[draw(values.size())], y = values[draw(values.size())];
+      unsigned c = x == y ? b.compute({x}, 32 + draw(64), 32, draw(2) * 128)
+                          : b.compute({x, y}, 32 + draw(64), 32);
+      unsigned low = b.pack(c, 16);
+      unsigned await = b.product({low}, 128 + 64 * draw(4), 32);
+      if (draw(2))
+        b.accumulate(await);
+      else
+        values.push_back(await);
+      values.push_back(c);
+    } else {
+      values.push_back(b.product({}, 128 + 64 * draw(4), 32));
+    }
+  }
+  return b.graph;
+}
+
+TEST(ProductOrder, RandomGraphsHaveTheBestOrderOfAll) {
+  std::mt19937 random(7);
+  for (unsigned i = 0; i < 300; ++i) {
+    SCOPED_TRACE("graph " + std::to_string(i));
+    ProductGraph graph = randomGraph(random, 2 + i % 4);
+    ProductTarget target = twoGroups();
+    auto order = chooseOrder(graph, target);
+    ASSERT_TRUE(order);
+    expectValid(graph, *order);
+    // No order of the starts with the same stages is better by more than counts as better.
+    SmallVector<unsigned> starts(order->starts);
+    llvm::sort(starts);
+    do {
+      auto nodes = placeNodes(graph, order->stages, starts);
+      if (!nodes || countRegisters(graph, order->stages, *nodes).most > target.registers)
+        continue;
+      EXPECT_GE(1.021 * simulateSteps(graph, *nodes, target), order->clocks);
+    } while (std::next_permutation(starts.begin(), starts.end()));
+  }
+}
+
+TEST(ProductOrder, SevenProductsHaveAnOrder) {
+  std::mt19937 random(11);
+  for (unsigned i = 0; i < 5; ++i) {
+    ProductGraph graph = randomGraph(random, 7);
+    auto order = chooseOrder(graph, twoGroups());
+    ASSERT_TRUE(order);
+    expectValid(graph, *order);
+  }
+}
+
+} // namespace
