@@ -325,14 +325,22 @@ llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
   std::vector<ManifestArgument> all = arguments;
   SmallVector<unsigned> numbers;
   for (ManifestArgument &argument : other.arguments) {
-    int64_t known = find(argument.name);
-    numbers.push_back(known < 0 ? all.size() : known);
     for (auto &[from, dim] : argument.sizes)
       from = from < 0 ? from : static_cast<int64_t>(numbers[from]);
+    auto isLike = [&](const ManifestArgument &a) {
+      return a.kind == argument.kind && a.dtype == argument.dtype && a.shape == argument.shape &&
+             a.sizes == argument.sizes;
+    };
+    // Nobody binds a workspace by its name, so another one of that name gets another.
+    std::string name = argument.name;
+    for (unsigned n = 1; argument.kind == ManifestArgument::Workspace && find(argument.name) >= 0 &&
+                         !isLike(arguments[find(argument.name)]);
+         ++n)
+      argument.name = name + "_" + std::to_string(n);
+    int64_t known = find(argument.name);
+    numbers.push_back(known < 0 ? all.size() : known);
     if (known >= 0) {
-      const ManifestArgument &a = arguments[known];
-      same = same && a.kind == argument.kind && a.dtype == argument.dtype &&
-             a.shape == argument.shape && a.sizes == argument.sizes;
+      same = same && isLike(arguments[known]);
       continue;
     }
     same = same && !isBound(argument);

@@ -149,8 +149,8 @@ static void addGuards(Manifest &manifest, const ManifestKernel &info, tile::Func
   ManifestVariant &variant = manifest.variants.front();
   for (auto [i, argument] : llvm::enumerate(info.arguments)) {
     auto align = kernel.getArgAttrOfType<IntegerAttr>(i, tile::TileDialect::kAlignAttr);
-    bool own = manifest.arguments[argument].kind == ManifestArgument::Workspace &&
-               align && align.getInt() <= Manifest::kWorkspaceRowBytes;
+    bool own = manifest.arguments[argument].kind == ManifestArgument::Workspace && align &&
+               align.getInt() <= Manifest::kWorkspaceRowBytes;
     if (!align || align.getInt() <= 1 || own)
       continue;
     auto guard = llvm::find_if(variant.guards, [&](const ManifestGuard &guard) {

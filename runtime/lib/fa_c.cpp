@@ -245,8 +245,8 @@ static bool mayGoByHeads(ModuleOp module) {
       .wasInterrupted();
 }
 
-/// Compile kernels for the CPU, of a module at phase input. Gradients of f32 have two variants: by key
-/// heads, for as many of these as there are threads, and for fewer.
+/// Compile kernels for the CPU, of a module at phase input. Gradients of f32 have two variants: by
+/// key heads, for as many of these as there are threads, and for fewer.
 static llvm::Expected<Artifact> compileForCPU(ModuleOp module, const CompileOptions &compile,
                                               int threads, fa_program &program) {
   Artifact artifact;

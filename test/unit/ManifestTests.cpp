@@ -308,9 +308,10 @@ TEST_F(Reading, FindsTensorMaps) {
     EXPECT_TRUE(module && failed(readManifests(*module)));
     return message;
   };
-  EXPECT_EQ(refused(box, "tile.map_dims = [0, 3]"),
-            "the tensor map of argument 2 must run along the last two dimensions of its view, in "
-            "this order");
+  EXPECT_EQ(
+      refused(box, "tile.map_dims = [0, 3]"),
+      "the tensor map of argument 2 must run along the last dimension of its view or the last two, "
+      "in this order");
   EXPECT_EQ(refused("300x128xbf16, #tile.swizzle<128>", last),
             "the tensor map of argument 2 must copy 1 to 256 rows, got 300");
   EXPECT_EQ(refused("256x1024xbf16, #tile.swizzle<128>", last),

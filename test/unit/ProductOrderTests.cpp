@@ -36,7 +36,7 @@ struct Builder {
     graph[n].packs = true;
     return n;
   }
-  /// A start and its await; return the await.
+  /// Add a start and its await; return the await.
   unsigned product(std::initializer_list<unsigned> deps, double clocks, int64_t registers) {
     ProductNode &start = graph.emplace_back();
     start.kind = Kind::start;
@@ -53,7 +53,7 @@ struct Builder {
   void accumulate(unsigned await) { graph[await - 1].carried.push_back(await); }
 };
 
-/// The place of each node in a step.
+/// Return the place of each node in a step.
 SmallVector<unsigned> placesOf(ArrayRef<unsigned> nodes) {
   SmallVector<unsigned> places(nodes.size(), ~0u);
   for (auto [place, node] : llvm::enumerate(nodes))
@@ -187,7 +187,7 @@ TEST(ProductOrder, HasNothingToChooseWithoutProducts) {
   EXPECT_FALSE(chooseOrder(b.graph, twoGroups()));
 }
 
-/// A random graph of `products` products with computations between them.
+/// Return a random graph of `products` products with computations between them.
 ProductGraph randomGraph(std::mt19937 &random, unsigned products) {
   Builder b;
   auto draw = [&](unsigned n) { return static_cast<unsigned>(random() % n); };

@@ -219,7 +219,10 @@ void Emitter::makeKernel(Block *module) {
     ViewParts parts;
     parts.element = view.getElementType();
     parts.pointer = entry->getArgument(next++);
-    if (auto align = source.getArgAttrOfType<IntegerAttr>(i, tile::TileDialect::kAlignAttr))
+    // Loads of workspaces by threads are of vectors of a thread's layout: wider ones take
+    // registers.
+    if (auto align = source.getArgAttrOfType<IntegerAttr>(i, tile::TileDialect::kAlignAttr);
+        align && !source.getArgAttr(i, tile::TileDialect::kWorkspaceAttr))
       parts.align = align.getInt();
     for (int64_t size : view.getShape())
       parts.sizes.push_back(ShapedType::isDynamic(size) ? Value(entry->getArgument(next++))

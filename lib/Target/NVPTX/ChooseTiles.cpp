@@ -372,7 +372,8 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     for (auto [size, option] : {std::pair(chosenKeys, "--tile-keys="), {band, "band_keys = "}})
       if (failed(nvptx::checkStep(attention, "keys", size, option)))
         return failure();
-    int64_t pad = padOf(attention, chosenRows, chosenWarps, async), saidPad = requested(func, "pad");
+    int64_t pad = padOf(attention, chosenRows, chosenWarps, async),
+            saidPad = requested(func, "pad");
     if (saidPad % pad != 0)
       return attention.emitError()
              << "fa.tiles has pad = " << saidPad << ", expected a multiple of " << pad << " for "

@@ -181,7 +181,7 @@ tile.func @dims(%x: !tile.view<?x?x64xf16>, %m: !tile.tensor_map<64x64xf16, #sw>
   %r = tile.ring : !tile.ring<1 x 64x64xf16, #sw>
   %b = tile.barriers arrivals(1) : !tile.barriers<1>
   %s = tile.slot_at %r[%c0] : !tile.ring<1 x 64x64xf16, #sw> -> !tile.slot<64x64xf16, #sw>
-  // expected-error @+1 {{the TMA moves a tile along the last two dimensions of a view of rank 2 to 4, got dims [0, 2] of '!tile.view<?x?x64xf16>'}}
+  // expected-error @+1 {{the TMA moves a tile along the last dimension or the last two of a view of rank 2 to 4, got dims [0, 2] of '!tile.view<?x?x64xf16>'}}
   tile.copy %x[%i, %c0, %c0] dims [0, 2] to %s copy(tma) signal %b[%c0] map(%m) : !tile.view<?x?x64xf16>, !tile.slot<64x64xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<64x64xf16, #sw>
   tile.return
 }

@@ -10,7 +10,7 @@
 // WARPS: error: tiles of 96 keys for 8 warps: keys must be 16 per warp, or a multiple or a part of that; choose --tile-warps=6 with them
 // STEP: error: tiles of 24 keys: keys must be a multiple of 16; choose --tile-keys=32
 // ASYNC: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
-// ASYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
+// ASYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
 // SYNC: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 64 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}
 // SYNC: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 32 : i64, warps = 4 : i64}
 // UNALIGNED: fa.map_blocks @pairs_rows {{.*}}fa.tiles = {keys = 32 : i64, pad = 16 : i64, rows = 128 : i64, warps = 4 : i64}

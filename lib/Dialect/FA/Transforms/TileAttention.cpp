@@ -9,8 +9,8 @@
 //   2. choose the rows and keys of a tile for each fa.map_blocks, by head size;
 //   3. make the types of tiles static, fa.tile_size a constant;
 //   4. expand fa.apply_mask and fa.apply (ExpandRegions.cpp);
-//   5. move loads of vectors and scalars that are the same in each iteration, such as the LSE
-//      of a block of rows, out of loops.
+//   5. move loads of what another kernel computed for a block of rows, LSE and delta, out of
+//      loops.
 //
 // Requires: no fa.attention is left. Rejects: sizes that are not positive
 // multiples of 8 up to 1024, and ops in a region that cannot be computed on a tile.
@@ -125,16 +125,28 @@ static TileSizes choose(MapBlocksOp block) {
   return {64, headDim(block) <= 128 ? 128 : 64};
 }
 
-/// Move loads of vectors and scalars out of loops that do not change what they load.
+/// Return whether products of the loop take operands of f32, whose fragments leave few registers.
+static bool hasWideOperands(scf::ForOp loop) {
+  return loop
+      ->walk([](tile::DotOp dot) {
+        return getElementTypeOrSelf(dot.getB().getType()).isF32() ? WalkResult::interrupt()
+                                                                  : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Move loads of vectors that another kernel computes out of loops that do not change which.
+/// Captured tensors stay: they may be many, and registers few.
 static void hoistLoads(Operation *root) {
   root->walk([](scf::ForOp loop) {
     moveLoopInvariantCode(
         {&loop.getRegion()},
         [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
-        [](Operation *op, Region *) {
+        [&](Operation *op, Region *) {
           auto load = dyn_cast<tile::LoadOp>(op);
           auto type = load ? dyn_cast<RankedTensorType>(load.getType()) : RankedTensorType();
-          return load && (!type || type.getRank() <= 1);
+          return type && type.getRank() == 1 && load.getSource().getDefiningOp<MapBlocksOp>() &&
+                 !hasWideOperands(loop);
         },
         [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
   });

@@ -70,7 +70,7 @@ private:
 
   const ProductGraph &graph;
   SmallVector<unsigned> awaits;
-  /// What is placed before each node, whatever the order of the starts.
+  /// List what is placed before each node, whatever the order of the starts.
   SmallVector<SmallVector<unsigned, 4>> before;
   SmallVector<State> states;
   SmallVector<unsigned> started, placed;
@@ -177,9 +177,8 @@ bool Placer::placeRest() {
   return true;
 }
 
-std::optional<SmallVector<unsigned>> tile::placeNodes(const ProductGraph &graph,
-                                                      ArrayRef<unsigned> stages,
-                                                      ArrayRef<unsigned> starts) {
+std::optional<SmallVector<unsigned>>
+tile::placeNodes(const ProductGraph &graph, ArrayRef<unsigned> stages, ArrayRef<unsigned> starts) {
   Placer placer(graph, stages);
   for (unsigned start : starts)
     if (!placer.placeStart(start))
@@ -219,7 +218,7 @@ double tile::simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
 }
 
 RegisterCount tile::countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stages,
-                             ArrayRef<unsigned> nodes) {
+                                   ArrayRef<unsigned> nodes) {
   size_t count = nodes.size();
   SmallVector<size_t> place(graph.size());
   for (auto [p, n] : llvm::enumerate(nodes))
@@ -426,21 +425,47 @@ void Search::evaluate(ArrayRef<unsigned> stages, ArrayRef<unsigned> starts,
 /// Return the order of the fewest clocks of those that fit, of those that are as good the simplest
 /// one.
 const ProductOrder *Search::choose() const {
+  // Two products in a chain: on a device, the second one later and nothing else was best in every
+  // loop, by less than what is simulated is right.
+  if (starts.size() <= 2) {
+    for (const ProductOrder &order : orders)
+      if (order.stages[order.starts.front()] == 0 && order.stages[order.starts.back()] == 1)
+        return &order;
+  }
   // Counted registers are closer to each other than to those of an assembler, and so are
   // simulated clocks to those of a device.
   constexpr int64_t kSameRegisters = 8;
   constexpr double kSameClocks = 1.02;
+  // Where every order has more registers live than there are, or functions take some that are not
+  // counted, orders spill least that leave computations in their iteration.
+  constexpr double kSimpler = 1.15, kSimplerOfFunctions = 1.3;
   int64_t least = std::numeric_limits<int64_t>::max();
   for (const ProductOrder &order : orders)
     least = std::min(least, order.registers.most);
   int64_t limit = std::max(target.registers, least + kSameRegisters);
+  auto countLater = [&](const ProductOrder &order) {
+    return llvm::count_if(starts, [&](unsigned start) { return order.stages[start] == 1; });
+  };
+  // The fewest clocks of orders that run so many products later.
+  std::map<int64_t, double> fewest;
   double best = std::numeric_limits<double>::infinity();
   for (const ProductOrder &order : orders)
-    if (order.registers.most <= limit)
+    if (order.registers.most <= limit) {
+      double &mine = fewest.try_emplace(countLater(order), order.clocks).first->second;
+      mine = std::min(mine, order.clocks);
       best = std::min(best, order.clocks);
+    }
+  auto group =
+      llvm::find_if(fewest, [&](auto &group) { return group.second <= kSameClocks * best; });
+  if (group == fewest.end())
+    return nullptr;
+  double most = group->second * (target.hasFunctions        ? kSimplerOfFunctions
+                                 : least > target.registers ? kSimpler
+                                                            : kSameClocks);
   const ProductOrder *chosen = nullptr;
   for (const ProductOrder &order : orders) {
-    bool asGood = order.registers.most <= limit && order.clocks <= kSameClocks * best;
+    bool asGood =
+        order.registers.most <= limit && order.clocks <= most && countLater(order) == group->first;
     if (asGood && (!chosen || (order.stages == chosen->stages &&
                                order.registers.mean < chosen->registers.mean)))
       chosen = &order;

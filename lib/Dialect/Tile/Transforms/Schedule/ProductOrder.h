@@ -29,7 +29,7 @@ namespace mlir::tile {
 struct ProductNode {
   enum class Kind { start, await, compute };
   Kind kind = Kind::compute;
-  /// What it uses of its iteration and of the one before; an await, its start.
+  /// Number the nodes that it uses of its iteration and of the one before; an await, its start.
   SmallVector<unsigned, 4> deps, carried;
   /// Record whether it is cheap enough to be computed once for each stage that uses it.
   bool free = false;
@@ -62,10 +62,12 @@ struct ProductRing {
   }
 };
 
-/// What runs the loop.
+/// Describe who runs the loop.
 struct ProductTarget {
   /// Warpgroups that share the tensor cores, and registers of a thread.
   int64_t groups = 2, registers = 240;
+  /// Record whether functions of many instructions need registers for a while.
+  bool hasFunctions = false;
   /// Bytes of shared memory for the slots of the loop's rings; orders of one stage take what
   /// there is.
   int64_t sharedBytes = 0;
@@ -83,7 +85,7 @@ struct ProductOrder {
   SmallVector<unsigned> stages;
   /// The starts, and all nodes, in the order of a step.
   SmallVector<unsigned> starts, nodes;
-  /// What a step takes, and the registers at its fullest point and on average.
+  /// Tell how long a step takes, and the registers at its fullest point and on average.
   double clocks = 0;
   RegisterCount registers;
 
@@ -92,9 +94,8 @@ struct ProductOrder {
 
 /// Place all nodes of a step, products in the order `starts`: starts as early, awaits as late as
 /// they can be. None where the graph does not allow that order.
-std::optional<SmallVector<unsigned>> placeNodes(const ProductGraph &graph,
-                                                ArrayRef<unsigned> stages,
-                                                ArrayRef<unsigned> starts);
+std::optional<SmallVector<unsigned>>
+placeNodes(const ProductGraph &graph, ArrayRef<unsigned> stages, ArrayRef<unsigned> starts);
 
 /// Return the clocks of a step in the steady state, of warpgroups that run side by side and are at
 /// the same place: what they start waits for the products of all of them, and what they compute
@@ -104,7 +105,7 @@ double simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
                      const ProductTarget &target);
 
 RegisterCount countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stages,
-                       ArrayRef<unsigned> nodes);
+                             ArrayRef<unsigned> nodes);
 
 /// Choose stages and order: the fewest clocks of those that fit into the registers; among orders
 /// that are as good as each other the stages that run the least later, and of these the order with

@@ -453,8 +453,8 @@ void ScheduleLoop::scheduleStarts(Block &block) {
     setStages(ring, requested > 0 ? requested : std::max(least, ring.getType().getStages()));
   }
   Location loc = block.getParentOp()->getLoc();
-  auto said = done ? fa::remarkPassed(*this, loc, "products")
-                   : fa::remarkMissed(*this, loc, "products");
+  auto said =
+      done ? fa::remarkPassed(*this, loc, "products") : fa::remarkMissed(*this, loc, "products");
   if (!said)
     return;
   said << fa::decision(done ? "products run beside the arithmetic of two iterations"
@@ -462,7 +462,8 @@ void ScheduleLoop::scheduleStarts(Block &block) {
   if (!done)
     said << remark::reason("{0}", report.why);
   if (report.clocks > 0)
-    said << remark::metric("order", report.order) << remark::metric("clocks", static_cast<int64_t>(report.clocks))
+    said << remark::metric("order", report.order)
+         << remark::metric("clocks", static_cast<int64_t>(report.clocks))
          << remark::metric("registers", report.registers);
 }
 

@@ -172,8 +172,8 @@ void ProductLoop::setCosts(ProductNode &node, Operation *op) const {
     auto acc = cast<RankedTensorType>(start.getAcc().getType());
     int64_t columns = acc.getDimSize(1);
     auto slot = dyn_cast<SlotType>(start.getA().getType());
-    int64_t sum = slot ? slot.getShape()[1]
-                       : cast<RankedTensorType>(start.getA().getType()).getDimSize(1);
+    int64_t sum =
+        slot ? slot.getShape()[1] : cast<RankedTensorType>(start.getA().getType()).getDimSize(1);
     int64_t rows = columns + (slot ? kRowsOfGroup : 0);
     double bytes = double(rows) * kDepth * kBytesOfElement;
     node.kind = ProductNode::Kind::start;
@@ -186,7 +186,8 @@ void ProductLoop::setCosts(ProductNode &node, Operation *op) const {
     // A quarter of the lanes of a warp can do one special function in 2 clocks.
     constexpr double kClocksOfSpecial = 8;
     const region::RegionOp *line = region::lookUp(op);
-    double arithmetic = line ? line->effort.arithmetic : 1, special = line ? line->effort.special : 0;
+    double arithmetic = line ? line->effort.arithmetic : 1,
+           special = line ? line->effort.special : 0;
     for (Value result : op->getResults())
       if (auto tile = dyn_cast<RankedTensorType>(result.getType());
           tile && !node.free && !node.aliases) {
@@ -233,6 +234,12 @@ ProductTarget ProductLoop::getTarget(const BodyGraph &graph, int64_t sharedLimit
   ProductTarget target;
   target.groups = std::max<int64_t>(threads / kThreadsOfGroup, 1);
   target.registers = shareRegisters(target.groups).consumer - kOther;
+  target.hasFunctions = llvm::any_of(graph.ops, [](Operation *op) {
+    const region::RegionOp *line = region::lookUp(op);
+    return isa<RandomBitsOp>(op) ||
+           (line && line->effort.pressure != region::Pressure::Light &&
+            isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())));
+  });
   target.sharedBytes = sharedLimit > 0 ? sharedLimit : std::numeric_limits<int64_t>::max();
   for (auto ring : loop->getParentOfType<FuncOp>().getOps<RingOp>()) {
     ProductRing mine;
@@ -436,7 +443,8 @@ bool tile::scheduleProducts(scf::ForOp loop, int64_t sharedLimit, ProductsReport
   if (failed(products.check(report.why)))
     return false;
   BodyGraph graph = products.makeGraph(/*withFree=*/false);
-  std::optional<ProductOrder> order = chooseOrder(graph.nodes, products.getTarget(graph, sharedLimit));
+  std::optional<ProductOrder> order =
+      chooseOrder(graph.nodes, products.getTarget(graph, sharedLimit));
   if (!order) {
     report.why = "it starts no products, or more than 16";
     return false;

@@ -13,7 +13,7 @@
 
 namespace mlir::tile {
 
-/// What the choice was made by.
+/// Tell how the choice was made.
 struct ProductsReport {
   /// The reason why the loop has one stage.
   std::string why;

@@ -195,9 +195,8 @@ bool StageEpilogue::stage(StoreOp store) {
           outRings, [&](RingOp ring) { return ring.getType().getSlot() == type.getSlot(); });
       known != outRings.end()) {
     stageBy(*known, store.getValue(), 0);
-    fa::remarkPassed(*this, loc, "epilogue")
-        << fa::decision("store of {0} by way of the shared memory of a store before it",
-                        describeTile(type));
+    fa::remarkPassed(*this, loc, "epilogue") << fa::decision(
+        "store of {0} by way of the shared memory of a store before it", describeTile(type));
     return true;
   }
   // Both `bytes` and `twin` count a slot: with one of the two there is a twin already.

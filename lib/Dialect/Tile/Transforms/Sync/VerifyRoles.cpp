@@ -133,10 +133,11 @@ static bool isEquivalent(Value a, Value b, int depth = 0) {
 /// loop is filled once before it begins, and what its later stage reads is read once after it.
 static void moveBehindLoops(Events &events) {
   auto repeats = [](const Event &event) {
-    return event.isLoop() && llvm::all_of(event.body, std::mem_fn(&Event::isAccess));
+    return isa<scf::ForOp>(event.op) && llvm::all_of(event.body, std::mem_fn(&Event::isAccess));
   };
   for (size_t i = events.size(); i-- > 1;)
-    for (size_t at = i; at < events.size() && repeats(events[at]) && events[at - 1].isAccess(); ++at)
+    for (size_t at = i; at < events.size() && repeats(events[at]) && events[at - 1].isAccess();
+         ++at)
       std::swap(events[at - 1], events[at]);
 }
 
