@@ -76,6 +76,11 @@ void expectValid(const ProductGraph &graph, const ProductOrder &order) {
     EXPECT_GE(places[awaits[start]], lastAwait) << "awaits are in the order of the starts";
     lastAwait = places[awaits[start]];
   }
+  int64_t inFlight = 0;
+  for (unsigned n : order.nodes) {
+    inFlight += (graph[n].kind == Kind::start) - (graph[n].kind == Kind::await);
+    EXPECT_LE(inFlight, 3);
+  }
   for (unsigned n = 0; n < graph.size(); ++n) {
     for (unsigned dep : graph[n].deps) {
       EXPECT_LE(order.stages[dep], order.stages[n]);

@@ -145,6 +145,10 @@ bool Placer::placeAwaits(unsigned until) {
 }
 
 bool Placer::placeStart(unsigned start) {
+  // The queue of the tensor cores is no deeper.
+  constexpr size_t kMostInFlight = 3;
+  if (started.size() - ended == kMostInFlight && !place(awaits[started[ended]], start))
+    return false;
   if (!place(start, start))
     return false;
   started.push_back(start);
@@ -436,9 +440,9 @@ const ProductOrder *Search::choose() const {
   // simulated clocks to those of a device.
   constexpr int64_t kSameRegisters = 8;
   constexpr double kSameClocks = 1.02;
-  // Where every order has more registers live than there are, or functions take some that are not
-  // counted, orders spill least that leave computations in their iteration.
-  constexpr double kSimpler = 1.15, kSimplerOfFunctions = 1.3;
+  // Functions take registers that are not counted: orders spill least that leave computations in
+  // their iteration.
+  constexpr double kSimplerOfFunctions = 1.3;
   int64_t least = std::numeric_limits<int64_t>::max();
   for (const ProductOrder &order : orders)
     least = std::min(least, order.registers.most);
@@ -459,9 +463,7 @@ const ProductOrder *Search::choose() const {
       llvm::find_if(fewest, [&](auto &group) { return group.second <= kSameClocks * best; });
   if (group == fewest.end())
     return nullptr;
-  double most = group->second * (target.hasFunctions        ? kSimplerOfFunctions
-                                 : least > target.registers ? kSimpler
-                                                            : kSameClocks);
+  double most = group->second * (target.hasFunctions ? kSimplerOfFunctions : kSameClocks);
   const ProductOrder *chosen = nullptr;
   for (const ProductOrder &order : orders) {
     bool asGood =

@@ -29,28 +29,28 @@ tile.func @chain(%y: !tile.view<?x64xf16>, %z: !tile.view<?x64xf16>, %x: !tile.v
     %b = tile.get %ry : !ring -> !slot
     // CHECK: tile.dot_start {{.*}} {tile.order = 5 : i64, tile.stage = 0 : i64}
     %sp = tile.dot_start %a, %b, %acc0 transpose_b : !slot, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
-    // CHECK: tile.await {{.*}} {tile.order = 9 : i64, tile.stage = 0 : i64}
+    // CHECK: tile.await {{.*}} {tile.order = 8 : i64, tile.stage = 0 : i64}
     %s = tile.await %sp : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
-    // CHECK: tile.release {{.*}} {tile.order = 10 : i64, tile.stage = 0 : i64}
+    // CHECK: tile.release {{.*}} {tile.order = 9 : i64, tile.stage = 0 : i64}
     tile.release %b : !slot
-    // CHECK: math.exp2 {{.*}} {tile.order = 11 : i64, tile.stage = 0 : i64}
+    // CHECK: math.exp2 {{.*}} {tile.order = 10 : i64, tile.stage = 0 : i64}
     %e = math.exp2 %s : tensor<64x64xf32, #acc>
     // The place of the later stage's tile is computed again.
     // CHECK: arith.muli {{.*}} {tile.order = 2 : i64, tile.stage = 1 : i64}
     // CHECK: tile.put {{.*}} {tile.order = 3 : i64, tile.stage = 1 : i64}
     tile.put %rz, %z[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
-    // CHECK: arith.truncf {{.*}} {tile.order = 14 : i64, tile.stage = 0 : i64}
+    // CHECK: arith.truncf {{.*}} {tile.order = 13 : i64, tile.stage = 0 : i64}
     %p = arith.truncf %e : tensor<64x64xf32, #acc> to tensor<64x64xf16, #acc>
-    // What the next product begins with, beside the first one.
-    // CHECK: arith.addf {{.*}} {tile.order = 6 : i64, tile.stage = 1 : i64}
+    // What is carried from the product before, behind it.
+    // CHECK: arith.addf {{.*}} {tile.order = 14 : i64, tile.stage = 0 : i64}
     %os = arith.addf %o, %o : tensor<64x64xf32, #acc>
-    // CHECK: tile.get {{.*}} {tile.order = 7 : i64, tile.stage = 1 : i64}
+    // CHECK: tile.get {{.*}} {tile.order = 6 : i64, tile.stage = 1 : i64}
     %c = tile.get %rz : !ring -> !slot
-    // CHECK: tile.dot_start {{.*}} {tile.order = 8 : i64, tile.stage = 1 : i64}
+    // CHECK: tile.dot_start {{.*}} {tile.order = 7 : i64, tile.stage = 1 : i64}
     %op = tile.dot_start %p, %c, %os : tensor<64x64xf16, #acc>, !slot, tensor<64x64xf32, #acc> -> !tile.pending<tensor<64x64xf32, #acc>>
-    // CHECK: tile.await {{.*}} {tile.order = 12 : i64, tile.stage = 1 : i64}
+    // CHECK: tile.await {{.*}} {tile.order = 11 : i64, tile.stage = 1 : i64}
     %on = tile.await %op : !tile.pending<tensor<64x64xf32, #acc>> -> tensor<64x64xf32, #acc>
-    // CHECK: tile.release {{.*}} {tile.order = 13 : i64, tile.stage = 1 : i64}
+    // CHECK: tile.release {{.*}} {tile.order = 12 : i64, tile.stage = 1 : i64}
     tile.release %c : !slot
     scf.yield %on : tensor<64x64xf32, #acc>
   }
@@ -94,9 +94,9 @@ tile.func @single(%y: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: inde
 !ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
 !slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
 
-// Two products of an iteration run beside each other, and the sum of both beside those of the next:
-// each sum is done before the product starts whose registers it reads. Awaits are in the order of
-// the starts, and a slot is released after the last product that reads it.
+// Two products beside each other: the second one runs an iteration later, beside the first one and
+// its exponentials. Awaits are in the order of the starts, and a slot is released after the last
+// product that reads it.
 // CHECK-LABEL: tile.func @beside
 tile.func @beside(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: index)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
@@ -108,14 +108,14 @@ tile.func @beside(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %out: !til
   %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
   // CHECK: scf.for
   // CHECK: tile.dot_start {{.*}} {tile.order = 3 : i64, tile.stage = 0 : i64}
-  // CHECK: tile.await {{.*}} {tile.order = 8 : i64, tile.stage = 0 : i64}
-  // CHECK: tile.release {{.*}} {tile.order = 9 : i64, tile.stage = 0 : i64}
-  // CHECK: tile.dot_start {{.*}} {tile.order = 6 : i64, tile.stage = 0 : i64}
-  // CHECK: tile.await {{.*}} {tile.order = 11 : i64, tile.stage = 0 : i64}
-  // CHECK: tile.release {{.*}} {tile.order = 12 : i64, tile.stage = 0 : i64}
-  // CHECK: math.exp2 {{.*}} {tile.order = 10 : i64, tile.stage = 0 : i64}
-  // CHECK: arith.addf {{.*}} {tile.order = 4 : i64, tile.stage = 1 : i64}
-  // CHECK: arith.addf {{.*}} {tile.order = 7 : i64, tile.stage = 1 : i64}
+  // CHECK: tile.await {{.*}} {tile.order = 6 : i64, tile.stage = 0 : i64}
+  // CHECK: tile.release {{.*}} {tile.order = 7 : i64, tile.stage = 0 : i64}
+  // CHECK: tile.dot_start {{.*}} {tile.order = 5 : i64, tile.stage = 1 : i64}
+  // CHECK: tile.await {{.*}} {tile.order = 8 : i64, tile.stage = 1 : i64}
+  // CHECK: tile.release {{.*}} {tile.order = 9 : i64, tile.stage = 1 : i64}
+  // CHECK: math.exp2 {{.*}} {tile.order = 11 : i64, tile.stage = 0 : i64}
+  // CHECK: arith.addf {{.*}} {tile.order = 10 : i64, tile.stage = 1 : i64}
+  // CHECK: arith.addf {{.*}} {tile.order = 12 : i64, tile.stage = 1 : i64}
   // expected-remark @+1 {{products run beside the arithmetic of two iterations}}
   %r = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0) -> (tensor<64x64xf32, #acc>) {
     tile.put %rx, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
