@@ -93,7 +93,8 @@ struct ProductOrder {
 };
 
 /// Place all nodes of a step, products in the order `starts`: starts as early, awaits as late as
-/// they can be, and at most three products in flight. None where the graph does not allow that order.
+/// they can be, and at most three products in flight. None where the graph does not allow that
+/// order.
 std::optional<SmallVector<unsigned>>
 placeNodes(const ProductGraph &graph, ArrayRef<unsigned> stages, ArrayRef<unsigned> starts);
 
