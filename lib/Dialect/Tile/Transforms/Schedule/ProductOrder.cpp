@@ -167,7 +167,7 @@ bool Placer::placeRest() {
   unsigned none = graph.size();
   for (bool first = true;; first = false) {
     for (unsigned node = 0; node < graph.size(); ++node)
-      if (states[node] != State::done && !(first && graph[node].free) && isReady(node) &&
+      if (states[node] != State::done && (!first || graph[node].early) && isReady(node) &&
           !place(node, none))
         return false;
     if (ended == started.size())
@@ -429,8 +429,9 @@ void Search::evaluate(ArrayRef<unsigned> stages, ArrayRef<unsigned> starts,
 /// Return the order of the fewest clocks of those that fit, of those that are as good the simplest
 /// one.
 const ProductOrder *Search::choose() const {
-  // Two products in a chain: on a device, the second one later and nothing else was best in every
-  // loop, by less than what is simulated is right.
+  // Two products in a chain, as of attention's forward: the second one later and nothing else,
+  // which is what was measured on a device. What is simulated is not right by as little as others
+  // differ.
   if (starts.size() <= 2) {
     for (const ProductOrder &order : orders)
       if (order.stages[order.starts.front()] == 0 && order.stages[order.starts.back()] == 1)

@@ -35,6 +35,9 @@ struct ProductNode {
   bool free = false;
   /// The node of a start's accumulator, whose registers the product takes over.
   std::optional<unsigned> accumulator;
+  /// Record whether it waits for memory, so that it is placed before the first await if it can be.
+  /// Everything else is placed behind it: its results would only take registers for longer.
+  bool early = false;
   /// Record whether it packs an operand that a product reads in registers.
   bool packs = false;
   /// Record whether its result is part of an operand, in the same registers.

@@ -209,6 +209,7 @@ BodyGraph ProductLoop::makeGraph(bool withFree) {
   for (size_t n = 0; n < graph.ops.size(); ++n) {
     ProductNode &node = graph.nodes[n];
     node.free = isFree(graph.ops[n]);
+    node.early = isa<ReadOp>(graph.ops[n]);
     setCosts(node, graph.ops[n]);
     if (auto start = dyn_cast<DotStartOp>(graph.ops[n]))
       if (auto at = graph.numbers.find(start.getAcc().getDefiningOp()); at != graph.numbers.end())
