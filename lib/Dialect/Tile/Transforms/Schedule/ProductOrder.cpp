@@ -429,7 +429,7 @@ void Search::evaluate(ArrayRef<unsigned> stages, ArrayRef<unsigned> starts,
 /// Return the order of the fewest clocks of those that fit, of those that are as good the simplest
 /// one.
 const ProductOrder *Search::choose() const {
-  // Two products in a chain, as of attention's forward: the second one later and nothing else,
+  // Two products in a chain: the second one later and nothing else,
   // which is what was measured on a device. What is simulated is not right by as little as others
   // differ.
   if (starts.size() <= 2) {
