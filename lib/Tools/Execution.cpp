@@ -8,6 +8,8 @@
 #include "fa/Tools/Execution.h"
 #include "fa/Tools/DeviceMemory.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace mlir::fa;
 
@@ -243,6 +245,26 @@ llvm::Expected<Execution::Outcome> Execution::run(const std::vector<HostTensor> 
   return outcome;
 }
 
+/// Return how many elements of two tensors of one shape differ, and the first and last of them.
+static std::string describeDifference(const HostTensor &now, const HostTensor &then) {
+  int64_t count = 0, first = -1, last = -1;
+  for (int64_t i = 0, size = now.size(); i < size; ++i) {
+    double a = now.at(i), b = then.at(i);
+    if (a == b || (std::isnan(a) && std::isnan(b)))
+      continue;
+    ++count;
+    first = first < 0 ? i : first;
+    last = i;
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "'" << now.name << "' in " << count << " of " << now.size() << " elements";
+  if (count)
+    os << ", from number " << first << " (" << now.at(first) << ", at first " << then.at(first)
+       << ") to " << last << " (" << now.at(last) << ", at first " << then.at(last) << ")";
+  return text;
+}
+
 llvm::Error Execution::repeat(const std::vector<HostTensor> &inputs,
                               const OutputShapes &outputShapes, int times) const {
   Session session(program, device);
@@ -259,11 +281,15 @@ llvm::Error Execution::repeat(const std::vector<HostTensor> &inputs,
       return outputs.takeError();
     if (time == 0)
       first = *outputs;
+    std::string differences;
     for (auto [now, then] : llvm::zip_equal(*outputs, first))
       if (now.data != then.data)
-        return llvm::createStringError("launch " + std::to_string(time + 1) + " of " +
-                                       std::to_string(times) + " gave another '" + now.name +
-                                       "' than the first, from the same inputs");
+        differences += (differences.empty() ? "" : "; ") + describeDifference(now, then);
+    if (!differences.empty())
+      return llvm::createStringError("launch " + std::to_string(time + 1) + " of " +
+                                     std::to_string(times) +
+                                     " gave other outputs than the first, from the same inputs: " +
+                                     differences);
   }
   return llvm::Error::success();
 }

@@ -70,7 +70,7 @@ private:
   OpSet depsOf(Operation *op);
   Value cloneInto(Value value, Operation *user, IRMapping &mapping);
   void emit(Operation *op);
-  void emitReleases();
+  void emitReleases(bool loaded);
 
   scf::ForOp loop;
   Block &block;
@@ -385,10 +385,12 @@ void ProductLoop::emit(Operation *op) {
   emitted.insert(op);
 }
 
-/// Emit releases of slots that nothing reads any more.
-void ProductLoop::emitReleases() {
+/// Emit releases of slots that nothing reads any more; those that threads load from only where
+/// loads have had time to arrive.
+void ProductLoop::emitReleases(bool loaded) {
   for (auto release : block.getOps<ReleaseOp>())
     if (!emitted.contains(release) &&
+        (loaded || llvm::none_of(release.getSlot().getUsers(), llvm::IsaPred<ReadOp>)) &&
         llvm::all_of(depsOf(release), [&](Operation *dep) { return emitted.contains(dep); }))
       emit(release);
 }
@@ -422,8 +424,9 @@ void ProductLoop::emitAll(ArrayRef<Operation *> starts) {
     emit(put);
   for (unsigned node : nodes) {
     emit(graph.ops[node]);
-    emitReleases();
+    emitReleases(/*loaded=*/isa<AwaitOp>(graph.ops[node]));
   }
+  emitReleases(/*loaded=*/true);
 }
 
 void ProductLoop::number() {

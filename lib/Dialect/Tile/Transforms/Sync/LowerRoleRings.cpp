@@ -46,6 +46,7 @@ static void setFiller(RingBarriers &mine, RingOp ring) {
     auto copy = dyn_cast<PutOp>(user);
     mine.byWarps |= value && isa<RankedTensorType>(value.getValue().getType());
     mine.byWarps |= copy && copy.getCopy() != Copy::tma;
+    mine.byTMA |= copy && copy.getCopy() == Copy::tma;
   }
 }
 
@@ -203,6 +204,24 @@ void RoleLowering::lowerGet(GetOp get) {
     readers[slot] = get.getReader();
 }
 
+/// Return whether threads load from the slot; asynchronous readers do not, and writes have a fence.
+static bool isLoadedByThreads(SlotAtOp slot) {
+  return llvm::any_of(slot->getUsers(), [](Operation *user) {
+    return !isa<DotStartOp, BulkStoreOp, WriteOp, ReleaseOp>(user);
+  });
+}
+
+/// Order loads of the warp before the TMA's next write to their slot: a load that was issued may
+/// still wait in line when the barrier that follows it completes. Releases side by side share a
+/// fence.
+void RoleLowering::fenceLoads(ReleaseOp release) {
+  Operation *before = release->getPrevNode();
+  while (isa_and_nonnull<BarrierArriveOp>(before))
+    before = before->getPrevNode();
+  if (!isa_and_nonnull<FenceAsyncOp>(before))
+    FenceAsyncOp::create(rewriter, release.getLoc());
+}
+
 void RoleLowering::lowerRelease(ReleaseOp release) {
   auto slot = release.getSlot().getDefiningOp<SlotAtOp>();
   auto ring = slot.getRing().getDefiningOp<RingOp>();
@@ -216,6 +235,8 @@ void RoleLowering::lowerRelease(ReleaseOp release) {
   } else if (empty) {
     if (llvm::any_of(slot->getUsers(), llvm::IsaPred<BulkStoreOp>))
       BulkStoreWaitOp::create(rewriter, release.getLoc());
+    if (barriers[ring].byTMA && isLoadedByThreads(slot))
+      fenceLoads(release);
     BarrierArriveOp::create(rewriter, release.getLoc(), empty, slot.getStage(),
                             readers.lookup(slot));
   }

@@ -22,6 +22,8 @@ struct RingBarriers {
   int64_t bytes = 0;
   /// Record whether its warps fill it, each arriving at `full`.
   bool byWarps = false;
+  /// Record whether the TMA fills it.
+  bool byTMA = false;
   /// Record whether a role fills it for itself to store it from there, and does so more often than
   /// it has slots. Such rings have no barriers.
   bool own = false, again = false;
@@ -70,6 +72,7 @@ private:
   void lowerPut(Operation *op);
   void lowerGet(GetOp get);
   void lowerRelease(ReleaseOp release);
+  void fenceLoads(ReleaseOp release);
   void lowerPutValue(PutValueOp put);
   void lowerWrite(WriteOp write);
   void fence(Location loc);

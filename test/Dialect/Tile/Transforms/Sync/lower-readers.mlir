@@ -96,3 +96,45 @@ tile.func @from_registers(%x: !tile.view<?x64xf16>, %i: index)
   }
   tile.return
 }
+
+// -----
+
+!ring = !tile.ring<2 x 32xf32, #tile.swizzle<128>>
+!slot = !tile.slot<32xf32, #tile.swizzle<128>>
+!view = !tile.view<?xf32>
+
+// Threads load from slots that the TMA fills: their loads come before its next write. Releases
+// side by side share the fence.
+// CHECK-LABEL: tile.func @threads_load
+// CHECK: tile.role "use"
+// CHECK: tile.read
+// CHECK: tile.read
+// CHECK-NEXT: tile.fence_async
+// CHECK-NEXT: tile.barrier_arrive
+// CHECK-NEXT: tile.barrier_arrive
+tile.func @threads_load(%x: !view {tile.align = 16 : i64}, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %s = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      scf.for %j = %c0 to %n step %c32 {
+        tile.put %r, %x[%j] dims [0] copy(tma) : !ring, !view
+        tile.put %s, %x[%j] dims [0] copy(tma) : !ring, !view
+      }
+    }
+    tile.role "use" warps(4) registers(0) {
+      scf.for %j = %c0 to %n step %c32 {
+        %a = tile.get %r : !ring -> !slot
+        %u = tile.read %a : !slot -> tensor<32xf32>
+        %b = tile.get %s : !ring -> !slot
+        %v = tile.read %b : !slot -> tensor<32xf32>
+        tile.release %a : !slot
+        tile.release %b : !slot
+      }
+    }
+  }
+  tile.return
+}
