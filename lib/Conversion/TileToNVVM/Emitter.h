@@ -109,6 +109,7 @@ private:
   Value sharedOffset(tile::SlotType slot, Value row, Value column);
   Value sharedPlace(Value slot, tile::SlotType type, const tile::Layout &layout, int64_t reg);
   void storeShared(Value address, int64_t offset, Value value, Value predicate);
+  SmallVector<Value> loadShared(Value address, int64_t offset, Type element, int64_t count);
   LogicalResult emitRead(tile::ReadOp op);
   bool emitMatrixWrite(tile::WriteOp op, const tile::Layout &layout);
   LogicalResult emitReadNumber(tile::ReadOp op);

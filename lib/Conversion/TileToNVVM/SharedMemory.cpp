@@ -331,6 +331,53 @@ LogicalResult Emitter::emitReadNumber(tile::ReadOp op) {
   return success();
 }
 
+/// Return whether registers come in pairs that stand side by side, the first at an even place.
+static bool readsPairs(const Layout &layout) {
+  unsigned last = layout.getRank() - 1;
+  auto isEven = [&](const tile::Mode &mode) { return mode.strides[last] % 2 == 0; };
+  if (layout.numRegs() % 2 != 0 || !llvm::all_of(layout.getLane(), isEven) ||
+      !llvm::all_of(layout.getWarp(), isEven))
+    return false;
+  for (int64_t r = 0; r < layout.numRegs(); r += 2) {
+    Coords next = layout.offsetOfReg(r);
+    if (next[last] % 2 != 0)
+      return false;
+    ++next[last];
+    if (layout.offsetOfReg(r + 1) != next)
+      return false;
+  }
+  return true;
+}
+
+/// Load one element of 2 or 4 bytes, or two that stand side by side.
+SmallVector<Value> Emitter::loadShared(Value address, int64_t offset, Type element, int64_t count) {
+  std::string place = "[$" + std::to_string(count) + "+" + std::to_string(offset) + "]";
+  if (element.getIntOrFloatBitWidth() == 32) {
+    // A float in a register of floats: its sign is changed by what uses it.
+    bool isFloat = element.isF32();
+    std::string out = isFloat ? "=f" : "=r", type = isFloat ? "f32" : "b32";
+    SmallVector<Type> types(count, isFloat ? element : b.getI32Type());
+    SmallVector<Value> values =
+        count == 2 ? ptx("ld.shared.v2." + type + " {$0, $1}, " + place + ";",
+                         out + "," + out + ",r", types, address, true)
+                   : ptx("ld.shared." + type + " $0, " + place + ";", out + ",r", types, address,
+                         true);
+    for (Value &value : values)
+      value = b.createOrFold<arith::BitcastOp>(element, value);
+    return values;
+  }
+  if (count == 1) {
+    Value value = ptx("ld.shared.b16 $0, " + place + ";", "=h,r", b.getI16Type(), address, true)[0];
+    return {b.createOrFold<arith::BitcastOp>(element, value)};
+  }
+  // Two halves of a word: one output.
+  place = "[$1+" + std::to_string(offset) + "]";
+  Value word = ptx("ld.shared.b32 $0, " + place + ";", "=r,r", b.getI32Type(), address, true)[0];
+  word = fromElements(VectorType::get(1, b.getI32Type()), word);
+  Value both = vector::BitCastOp::create(b, VectorType::get(2, element), word);
+  return {extract(both, 0), extract(both, 1)};
+}
+
 LogicalResult Emitter::emitRead(tile::ReadOp op) {
   if (!isa<RankedTensorType>(op.getType()))
     return emitReadNumber(op);
@@ -339,16 +386,23 @@ LogicalResult Emitter::emitRead(tile::ReadOp op) {
     return failure();
   auto type = cast<VectorType>(convert(op.getResult().getType()));
   int64_t bits = type.getElementTypeBitWidth();
-  Type word = bits == 32 ? b.getI32Type() : b.getI16Type();
   if (bits != 32 && bits != 16)
     return op.emitError() << "shared memory is read in elements of 16 or 32 bits, got "
                           << type.getElementType();
+  // Along one dimension, places differ by constants.
+  tile::SlotType slot = op.getSlot().getType();
+  bool flat = layout->getRank() == 1;
+  Value start =
+      flat ? arith::AddIOp::create(b, get(op.getSlot()),
+                                   sharedOffset(slot, i32(0), threadOffset(*layout, 0)))
+           : Value();
+  bool pairs = readsPairs(*layout);
   SmallVector<Value> elements;
-  for (int64_t r = 0; r < layout->numRegs(); ++r) {
-    Value place = sharedPlace(get(op.getSlot()), op.getSlot().getType(), *layout, r);
-    Value value = ptx(bits == 32 ? "ld.shared.b32 $0, [$1];" : "ld.shared.b16 $0, [$1];",
-                      bits == 32 ? "=r,r" : "=h,r", word, place, true)[0];
-    elements.push_back(arith::BitcastOp::create(b, type.getElementType(), value));
+  for (int64_t r = 0; r < layout->numRegs(); r += pairs ? 2 : 1) {
+    Value place = flat ? start : sharedPlace(get(op.getSlot()), slot, *layout, r);
+    int64_t offset = flat ? layout->offsetOfReg(r)[0] * bits / 8 : 0;
+    for (Value element : loadShared(place, offset, type.getElementType(), pairs ? 2 : 1))
+      elements.push_back(element);
   }
   set(op.getResult(), fromElements(type, elements));
   return success();

@@ -33,6 +33,7 @@ namespace {
 struct Trends {
   explicit Trends(Value with) { known[with] = Trend::rises; }
   Trend of(Value value);
+  Trend ofTruth(arith::CmpIOp compare);
 
   llvm::DenseMap<Value, Trend> known;
 };
@@ -48,6 +49,31 @@ static Trend both(Trend a, Trend b) {
   if (a == Trend::constant || a == b)
     return b;
   return b == Trend::constant ? a : Trend::unknown;
+}
+
+/// Return the trend of a comparison: it rises where it comes to hold.
+Trend Trends::ofTruth(arith::CmpIOp compare) {
+  using arith::CmpIPredicate;
+  Trend left = of(compare.getLhs()), right = of(compare.getRhs());
+  switch (compare.getPredicate()) {
+  case CmpIPredicate::slt:
+  case CmpIPredicate::sle:
+  case CmpIPredicate::ult:
+  case CmpIPredicate::ule:
+    return both(flip(left), right);
+  case CmpIPredicate::sgt:
+  case CmpIPredicate::sge:
+  case CmpIPredicate::ugt:
+  case CmpIPredicate::uge:
+    return both(left, flip(right));
+  default:
+    return Trend::unknown;
+  }
+}
+
+/// Return whether 0, or what is not less, is selected: a loop's end where it runs at all.
+static bool isNoLessThanZero(arith::SelectOp select) {
+  return matchPattern(select.getFalseValue(), m_Zero()) && isNonNegative(select.getTrueValue());
 }
 
 Trend Trends::of(Value value) {
@@ -71,6 +97,10 @@ Trend Trends::of(Value value) {
     trend = by.isNegative() ? flip(operand(0)) : operand(0);
   else if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
     trend = operand(0);
+  else if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    trend = ofTruth(compare);
+  else if (auto select = dyn_cast<arith::SelectOp>(op); select && isNoLessThanZero(select))
+    trend = both(of(select.getCondition()), of(select.getTrueValue()));
   if (trend == Trend::unknown && op->getNumRegions() == 0 &&
       llvm::all_of(op->getOperands(), [&](Value v) { return of(v) == Trend::constant; }))
     trend = Trend::constant;
