@@ -397,12 +397,15 @@ def Tile_CopyWaitOp : Tile_SharedOp<"copy_wait"> {
 }
 
 def Tile_FenceAsyncOp : Tile_SharedOp<"fence_async"> {
-  let summary = "shows what this warp wrote to asynchronous readers";
+  let summary = "orders accesses of this warp before asynchronous ones";
   let description = [{
     Asynchronous products and the TMA read shared memory by a proxy of their own
     (`fence.proxy.async`). What a warp wrote there by `tile.write`, or copied without the
     TMA, they see only if the warp comes to this op afterwards, and before the barrier
     that they wait for.
+    A warp that loaded from a slot comes to this op before it gives the slot back to the
+    TMA, too: a load that was issued may still wait in line when the TMA's next write does
+    not.
 
     Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
 
