@@ -26,8 +26,8 @@
 // CHECK: "@$1 st.shared.b32 [$0+0], $2;", "r,b,r" %[[PLACE]], %[[FIRST]],
 // CHECK: "@$1 st.shared.b32 [$0+0], $2;"
 // CHECK: nvvm.barrier
-// CHECK: "ld.shared.b32 $0, [$1];", "=r,r" %[[PLACE]]
-// CHECK: "ld.shared.b32 $0, [$1];"
+// CHECK: "ld.shared.f32 $0, [$1+0];", "=f,r" %[[PLACE]]
+// CHECK: "ld.shared.f32 $0, [$1+32];", "=f,r" %[[PLACE]]
 // CHECK: %[[STAGE:.*]] = arith.muli %[[BLOCK]], %[[SLOT]] : i32
 // CHECK: %[[AT:.*]] = arith.addi %[[START]], %[[STAGE]] : i32
 // 64 rows of 8 chunks by 128 threads: 4 chunks each, in one column, 16 rows apart.
@@ -126,14 +126,14 @@ tile.func @columns(%x: !tile.view<?x?xf16> {tile.align = 16 : i64}, %n: index)
 }
 
 // Nothing is known to be aligned: element by element, stored together; the kernel
-// writes the view, so that loads stay where they stand. Elements of 2 bytes are
-// read one by one.
+// writes the view, so that loads stay where they stand. Elements of 2 bytes that stand
+// side by side are read together.
 // CHECK-LABEL: llvm.func @by_registers(
 // CHECK-COUNT-8: llvm.inline_asm has_side_effects asm_dialect = att "{ mov.b16 $0, 0; @$2 ld.global.b16 $0, [$1]; }"
 // CHECK-NOT: ld.global
 // CHECK: "@$1 st.shared.v4.b32 [$0+0], {$2, $3, $4, $5};"
 // CHECK-NOT: st.shared
-// CHECK-COUNT-32: "ld.shared.b16 $0, [$1];", "=h,r"
+// CHECK-COUNT-16: "ld.shared.b32 $0, [$1+0];", "=r,r"
 // CHECK-NOT: ld.shared
 tile.func @by_registers(%x: !tile.view<?x64xf16>, %n: index)
     grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
@@ -143,6 +143,21 @@ tile.func @by_registers(%x: !tile.view<?x64xf16>, %n: index)
   tile.copy %x[%n, %c0] dims [0, 1] to %s copy(ld_st) : !tile.view<?x64xf16>, !tile.slot<16x64xf16, #tile.swizzle<128>>
   %t = tile.read %s : !tile.slot<16x64xf16, #tile.swizzle<128>> -> tensor<16x64xf16, #tile.frag<reg = [(8, 0, 1), (4, 4, 0)], lane = [(8, 0, 8), (4, 1, 0)], warp = [(4, 0, 0)]>>
   tile.store %t, %x[%c0, %c0] dims [0, 1] : tensor<16x64xf16, #tile.frag<reg = [(8, 0, 1), (4, 4, 0)], lane = [(8, 0, 8), (4, 1, 0)], warp = [(4, 0, 0)]>>, !tile.view<?x64xf16>
+  tile.return
+}
+
+// Columns of an accumulator: pairs side by side, all from one address.
+// CHECK-LABEL: llvm.func @pairs(
+// CHECK: "ld.shared.v2.f32 {$0, $1}, [$2+0];", "=f,=f,r" %[[FROM:[0-9]+]]
+// CHECK: "ld.shared.v2.f32 {$0, $1}, [$2+32];", "=f,=f,r" %[[FROM]]
+// CHECK-NOT: ld.shared
+tile.func @pairs(%m: !tile.view<?xf32>)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %r = tile.ring : !tile.ring<1 x 16xf32, #tile.swizzle<32>>
+  %c0 = arith.constant 0 : index
+  %s = tile.slot_at %r[%c0] : !tile.ring<1 x 16xf32, #tile.swizzle<32>> -> !tile.slot<16xf32, #tile.swizzle<32>>
+  %t = tile.read %s : !tile.slot<16xf32, #tile.swizzle<32>> -> tensor<16xf32, #tile.frag<reg = [(2, 1), (2, 8)], lane = [(4, 2), (8, 0)], warp = [(4, 0)]>>
+  tile.store %t, %m[%c0] dims [0] : tensor<16xf32, #tile.frag<reg = [(2, 1), (2, 8)], lane = [(4, 2), (8, 0)], warp = [(4, 0)]>>, !tile.view<?xf32>
   tile.return
 }
 
