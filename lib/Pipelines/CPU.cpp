@@ -60,8 +60,13 @@ void cpu::populateLLVMPipeline(OpPassManager &pm, const TargetDescription &targe
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = !target.convertsBF16;
   pm.addPass(arith::createArithExpandOpsPass(expand));
-  if (canonicalize)
-    pm.addPass(createCanonicalizerPass());
+  if (canonicalize) {
+    // As for GPUs: a loop with a long body is looked at again for each op that changes in it.
+    GreedyRewriteConfig config;
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    config.setUseTopDownTraversal(false);
+    pm.addPass(createCanonicalizerPass(config));
+  }
   pm.addPass(createCSEPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());

@@ -281,7 +281,7 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
     (void)applyPassManagerCLOptions(pm);
     pm.enableTiming(scope);
     // The IR is largest here, and verifying it after each pass took a sixth of a compilation.
-    bool once = phases[i].name == kNVVM.name;
+    bool once = phases[i].name == kNVVM.name || phases[i].name == kLLVM.name;
     pm.enableVerifier(!once);
     phases[i].populate(pm, options);
     if (failed(pm.run(module)) || (once && failed(mlir::verify(module))))

@@ -85,16 +85,19 @@ static bool shouldFuse(OpOperand *operand) {
 }
 
 static void fuse(func::FuncOp func) {
+  // There are no blocks to merge, and looking for some took a third of the time.
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   // First x + x reads x once.
   RewritePatternSet operands(func.getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(operands);
-  (void)applyPatternsGreedily(func, std::move(operands));
+  (void)applyPatternsGreedily(func, std::move(operands), config);
 
   auto fuseWhere = [&](const linalg::ControlFusionFn &control) {
     RewritePatternSet patterns(func.getContext());
     linalg::populateElementwiseOpsFusionPatterns(patterns, control);
     linalg::GenericOp::getCanonicalizationPatterns(patterns, func.getContext());
-    (void)applyPatternsGreedily(func, std::move(patterns));
+    (void)applyPatternsGreedily(func, std::move(patterns), config);
   };
   // What is cheap in a long chain goes to its users while they are small: the chain that they
   // join would be too large for it, and would read a buffer for each instead.

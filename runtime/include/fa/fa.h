@@ -513,11 +513,11 @@ private:
       else
         wrong |= !tensor.isEmpty();
     }
-    void addCaptures(const State &state,
+    void addCaptures(const State &kernel,
                      const std::array<CaptureValue, Forward::kMaxCaptures> &captures) {
-      size_t most = state.captures.size();
+      size_t most = kernel.captures.size();
       for (size_t i = 0; i < most; ++i) {
-        const Capture &info = state.captures[i];
+        const Capture &info = kernel.captures[i];
         const CaptureValue &value = captures[i];
         wrong |= value.isNumber != info.scalar;
         if (!info.scalar) {
@@ -530,8 +530,8 @@ private:
       for (size_t i = most; i < captures.size(); ++i)
         wrong |= !captures[i].isEmpty();
     }
-    template <typename Args> void addDropout(const State &state, const Args &args) {
-      bool any = state.dropout, numbers = any && !state.inMemory;
+    template <typename Args> void addDropout(const State &kernel, const Args &args) {
+      bool any = kernel.dropout, numbers = any && !kernel.inMemory;
       if (any)
         arguments[count++] = {"p", nullptr, args.dropoutP, 0};
       if (numbers) {
@@ -545,13 +545,13 @@ private:
       wrong |= !numbers && (args.seed | args.offset) != 0;
     }
     /// Adds what forward and backward both take: all inputs of the attention.
-    template <typename Args> void addInputs(const State &state, const Args &args) {
+    template <typename Args> void addInputs(const State &kernel, const Args &args) {
       add("q", args.q);
       add("k", args.k);
       add("v", args.v);
-      addCaptures(state, args.captures);
-      addOptional(state.sink, "sink", args.sink);
-      addDropout(state, args);
+      addCaptures(kernel, args.captures);
+      addOptional(kernel.sink, "sink", args.sink);
+      addDropout(kernel, args);
     }
     /// Leaves out what a program does not have.
     void drop(const std::vector<std::string> &names) {

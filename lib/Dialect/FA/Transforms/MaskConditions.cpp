@@ -103,6 +103,8 @@ LoopSet MaskRanges::hull(const LoopSet &x, const LoopSet &y) {
   // An empty interval must not widen the hull.
   Value zero = e.constant(0);
   auto clip = [&](const LoopSet &s) {
+    if (s.clipped)
+      return std::pair(s.lo, s.hi);
     Value lo = s.lo ? e.max(s.lo, zero) : zero, hi = s.hi ? e.min(s.hi, loopLength) : loopLength;
     Value some = e.lt(lo, hi);
     return std::pair(e.select(some, lo, loopLength), e.select(some, hi, zero));
@@ -113,6 +115,7 @@ LoopSet MaskRanges::hull(const LoopSet &x, const LoopSet &y) {
   z.hi = e.max(xHi, yHi);
   z.loMove = z.hiMove = kMixed;
   z.tight = false;
+  z.clipped = true;
   return z;
 }
 

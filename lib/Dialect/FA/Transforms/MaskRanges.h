@@ -68,6 +68,8 @@ struct LoopSet {
   bool tight = true;
   /// No `lo`, and `hi` is 0 or the loop's length.
   bool allOrNone = false;
+  /// Within the loop's length and, where it is empty, from the length to 0.
+  bool clipped = false;
   int loMove = 0, hiMove = 0;
   /// The bounds of one index of the block, where they are linear in it.
   std::optional<Linear> loForm, hiForm;

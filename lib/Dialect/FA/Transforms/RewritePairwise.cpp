@@ -411,8 +411,9 @@ SmallVector<Value> Kernel::forHeads(ValueRange init,
 
 void Kernel::emit(MutableArrayRef<Value> results) {
   // Sums of a head stand last, so that what is carried over heads comes first.
-  llvm::stable_sort(outputs,
-                    [](const Output &x, const Output &y) { return isOfHead(x) < isOfHead(y); });
+  llvm::sort(outputs, [](const Output &x, const Output &y) {
+    return std::pair(isOfHead(x), x.result) < std::pair(isOfHead(y), y.result);
+  });
   SmallVector<Type> types;
   SmallVector<Attribute> sizes;
   Value query = op.getRows().front(), key = op.getColumns().front();
