@@ -19,14 +19,29 @@
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
+#include <mutex>
 
 using namespace mlir;
 using namespace mlir::fa;
 
+/// Leave out LLVM's pass that cuts copies which read what narrower stores have just written: it
+/// aborts at a masked access, whose size is not known (seen in LLVM 22.1), and nothing of ours is
+/// copied like that. Only an option of the command line says so.
+static void leaveOutAvoidSFB() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    constexpr llvm::StringLiteral name = "x86-disable-avoid-SFB";
+    if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup(name))
+      option->addOccurrence(0, name, "true");
+  });
+}
+
 llvm::orc::JITTargetMachineBuilder cpu::getMachineBuilder(const TargetDescription &target) {
+  leaveOutAvoidSFB();
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(llvm::sys::getProcessTriple())};
