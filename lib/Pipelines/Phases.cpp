@@ -39,7 +39,12 @@ static void clean(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createCSEPass());
 }
 
-static void populateInput(OpPassManager &pm, const CompileOptions &) { verify(pm, "input"); }
+static void populateInput(OpPassManager &pm, const CompileOptions &options) {
+  verify(pm, "input");
+  // Before gradients are derived, which then are those of the same functions.
+  if (nvptx::getTarget(options.target))
+    pm.addPass(createFARelaxFunctions());
+}
 
 static void populateGrad(OpPassManager &pm, const CompileOptions &options) {
   FAGenerateBackwardOptions backward;

@@ -103,6 +103,9 @@ inline std::vector<MathFunction> getMathFunctions() {
       {"cos %x fastmath<afn>", FA_UNARY(std::cos(x)), -100, 100, 0, 0, 3e-6, 0, false},
       {"rsqrt %x fastmath<afn>", FA_UNARY(1 / std::sqrt(x)), 1e-3f, 1e6f, 0, 0, 5e-7, 5e-7},
       {"sqrt %x fastmath<afn>", FA_UNARY(std::sqrt(x)), 0, 1e6f, 0, 0, 5e-7, 5e-7},
+      // Forms of absolute error.
+      {"tanh %x {tile.absolute_error}", FA_UNARY(std::tanh(x)), -12, 12, 0, 0, 5e-7},
+      {"tanh %x {tile.absolute_error}", FA_UNARY(std::tanh(x)), -1e-2f, 1e-2f, 0, 0, 1.5e-7},
   };
 #undef FA_UNARY
   return functions;
@@ -176,6 +179,8 @@ inline std::string mathTable() {
       continue;
     if (f.op.find("afn") != std::string::npos)
       name += " fastmath<afn>";
+    if (f.op.find("absolute_error") != std::string::npos)
+      name += " {tile.absolute_error}";
     text += "| `" + name + "` | " + range(f.low, f.high) + " | " +
             (binary ? range(f.low2, f.high2) : "") + " | " + number(f.absolute) + " | " +
             (f.relative != 0 ? number(f.relative) : "") + " |\n";

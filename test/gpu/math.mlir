@@ -916,4 +916,36 @@ llvm.func @math56(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %coun
   }
   llvm.return
 }
+llvm.func @math57(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
+    attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
+  %inside = arith.cmpi slt, %i, %count : i32
+  scf.if %inside {
+    %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %z = math.tanh %x {tile.absolute_error} : f32
+    llvm.store %z, %az : f32, !llvm.ptr<1>
+  }
+  llvm.return
+}
+llvm.func @math58(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pz: !llvm.ptr<1>, %count: i32)
+    attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>} {
+  %c128 = arith.constant 128 : i32  %three = arith.constant 3.0 : f32
+  %thread = nvvm.read.ptx.sreg.tid.x : i32  %block = nvvm.read.ptx.sreg.ctaid.x : i32
+  %first = arith.muli %block, %c128 : i32  %i = arith.addi %first, %thread : i32
+  %inside = arith.cmpi slt, %i, %count : i32
+  scf.if %inside {
+    %ax = llvm.getelementptr %px[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %ay = llvm.getelementptr %py[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %az = llvm.getelementptr %pz[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    %x = llvm.load %ax : !llvm.ptr<1> -> f32  %y = llvm.load %ay : !llvm.ptr<1> -> f32
+    %z = math.tanh %x {tile.absolute_error} : f32
+    llvm.store %z, %az : f32, !llvm.ptr<1>
+  }
+  llvm.return
+}
 }

@@ -29,6 +29,22 @@ func.func @approximate(%x: vector<64xf32>, %s: f32) -> (vector<64xf32>, f32) {
   return %y, %z : vector<64xf32>, f32
 }
 
+// The form of absolute error: two special functions, no polynomial for small x.
+// CHECK-LABEL: @absolute
+// CHECK: %[[SIZE:.*]] = math.absf %[[X:.*]] : f32
+// CHECK: %[[T:.*]] = arith.mulf %[[SIZE]]
+// CHECK: %[[E:.*]] = math.exp2 %[[T]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[E]], %[[ONE:.*]] : f32
+// CHECK: %[[INVERSE:.*]] = arith.divf %[[ONE]], %[[SUM]] fastmath<afn>
+// CHECK: %[[REST:.*]] = arith.subf %[[ONE]], %[[E]]
+// CHECK: %[[RESULT:.*]] = arith.mulf %[[REST]], %[[INVERSE]]
+// CHECK-NEXT: math.copysign %[[RESULT]], %[[X]]
+// CHECK-NEXT: return
+func.func @absolute(%x: f32) -> f32 {
+  %y = math.tanh %x {tile.absolute_error} : f32
+  return %y : f32
+}
+
 // Slices of four, each expanded before the next; the divisions are approximate.
 // CHECK-LABEL: @wide
 // CHECK: vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [4], strides = [1]}

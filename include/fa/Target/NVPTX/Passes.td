@@ -56,7 +56,7 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     `fa.tiles` on the entry. What that says already stays, checked, and `rows`, `keys` and
     `warps` override both. Features are
     light (masks that compare positions; scores of numbers that are the same for all
-    of a tile), long (`math.tanh` without `afn`), medium (scores with captured tensors; divisions, logarithms, roots,
+    of a tile), long (the precise `math.tanh`), medium (scores with captured tensors; divisions, logarithms, roots,
     branches; integer arithmetic on pairs of positions; operands that are not aligned),
     dropout, heavy (captured tensors of rank 2 or more; divisions of pairs of positions
     and functions of many steps such as powers and sines; dropout beside medium ones) or
@@ -120,7 +120,8 @@ def GPULowerMath : Pass<"gpu-lower-math"> {
     Without it: exp2 stays (`ex2.approx`); exp, sinh, cosh, powf, fpowi, cbrt go
     to it with their arguments in two parts; sin, cos, tan reduce theirs in f64;
     tanh, erf, erfc, log, log2, log1p, expm1, asin, acos are upstream's
-    approximations. Functions of f16 and bf16 are computed in f32. Wide vectors are cut into slices of `slice` elements, one
+    approximations. With `tile.absolute_error`, tanh is two special functions and five other operations,
+    within 4e-7. Functions of f16 and bf16 are computed in f32. Wide vectors are cut into slices of `slice` elements, one
     expanded after the other, so that their temporaries are not all alive at once.
 
     Requires: scalars and vectors of rank 1. Ensures: no op is left that needs a

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegionPartials.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -45,12 +46,15 @@ Table::Table() {
            Sign::SIGN,                                                                             \
            {Pressure::PRESSURE, SPECIAL, ARITHMETIC, No},                                          \
            std::nullopt,                                                                           \
+           std::nullopt,                                                                           \
            Lowering::GPU,                                                                          \
            Lowering::CPU,                                                                          \
            AGAIN,                                                                                  \
            partial::PARTIAL});
 #define APPROXIMATE_OP(OP, PRESSURE, SPECIAL, ARITHMETIC, SHORT)                                   \
   get<OP>().approximate = Effort{Pressure::PRESSURE, SPECIAL, ARITHMETIC, SHORT};
+#define ABSOLUTE_OP(OP, PRESSURE, SPECIAL, ARITHMETIC, ERROR)                                      \
+  get<OP>().absolute = AbsoluteForm{{Pressure::PRESSURE, SPECIAL, ARITHMETIC, No}, ERROR};
 #define INDEX_OP(OP, ARITH) types[TypeID::get<OP>()] = types.at(TypeID::get<ARITH>());
 #include "fa/Dialect/Tile/IR/RegionOps.def"
   for (RegionOp &line : lines)
@@ -120,14 +124,20 @@ std::optional<int64_t> region::evaluate(Operation *op, int64_t x, int64_t y) {
   return std::nullopt;
 }
 
+bool region::allowsApproximation(Operation *op) {
+  auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
+  return flags && flags.getFastMathFlagsAttr() &&
+         bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
+}
+
 const Effort &region::effortOf(Operation *op) {
   const RegionOp *line = lookUp(op);
   assert(line && "an op that the table lacks");
-  auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
-  bool fast =
-      line->approximate && flags && flags.getFastMathFlagsAttr() &&
-      bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
-  return fast ? *line->approximate : line->effort;
+  if (line->approximate && allowsApproximation(op))
+    return *line->approximate;
+  return line->absolute && op->hasAttr(tile::TileDialect::kAbsoluteErrorAttr)
+             ? line->absolute->effort
+             : line->effort;
 }
 
 StringRef region::getRemedy(Operation *op) {

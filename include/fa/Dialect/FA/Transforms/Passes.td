@@ -10,6 +10,29 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FARelaxFunctions : Pass<"fa-relax-functions"> {
+  let summary = "allow functions of scores an absolute error where it is small beside rounding";
+  let description = [{
+    What: marks functions of score regions `tile.absolute_error` that have a form of
+    absolute error (`RegionOps.def`), such as `math.tanh`, which is relative without it: of operands of 16
+    bits, and where the error reaches the score through sums, choices and products with constants
+    alone and is 1e-5 at most. Gradients differentiate the marked region, so that they use the same
+    function. Targets that have no such form ignore the mark.
+
+    Requires: nothing. Ensures: nothing.
+
+    Numerics: changes the rounding of these functions, by what `docs/semantics.md` says.
+
+    Example (`test/Dialect/FA/Transforms/relax-functions.mlir`): a soft cap of 30.
+
+    ```mlir
+    %t = math.tanh %x {tile.absolute_error} : f32
+    %capped = arith.mulf %t, %c30 : f32
+    fa.yield %capped : f32
+    ```
+  }];
+}
+
 def FARewriteOnlineSoftmax : Pass<"fa-rewrite-online-softmax"> {
   let summary = "rewrite attention to the recurrence over slices of keys";
   let description = [{

@@ -100,6 +100,12 @@ struct Effort {
   bool isShort = false;               ///< an instruction or two, without temporaries
 };
 
+/// Describe a form of a function whose error is bounded absolutely, not relative to its result.
+struct AbsoluteForm {
+  Effort effort;
+  double error; ///< at results near 0; the rest is that of rounding
+};
+
 /// A line of the table.
 struct RegionOp {
   StringRef name;
@@ -107,11 +113,15 @@ struct RegionOp {
   Bound bound;
   Sign sign;
   Effort effort;
-  std::optional<Effort> approximate; ///< with fastmath<afn>, on GPUs
+  std::optional<Effort> approximate;    ///< with fastmath<afn>, on GPUs
+  std::optional<AbsoluteForm> absolute; ///< with tile.absolute_error, on GPUs
   Lowering gpu, cpu;
   bool again;      ///< cheap enough to compute again for each user
   Partial partial; ///< null where the op takes no floats, or has no derivative by them
 };
+
+/// Return whether the op says that its approximate form will do.
+bool allowsApproximation(Operation *op);
 
 /// Return the op's line, that of arith for an op of index; null where there is none.
 const RegionOp *lookUp(Operation *op);

@@ -61,6 +61,9 @@ def Tile_Dialect : Dialect {
     /// rows: a loop's other steps leave what it carries for these as it is, and where the
     /// condition of an if is false for these, both of its ways give them the same.
     static constexpr llvm::StringLiteral kRowDerivedAttr = "tile.row_derived";
+    /// Unit, on a function: what it is computed for bears an absolute error, so that a target may
+    /// compute it by the form of RegionOps.def that has one. Others ignore it.
+    static constexpr llvm::StringLiteral kAbsoluteErrorAttr = "tile.absolute_error";
     /// On an op: the name of the role that runs it, for tile-specialize-warps. Ops without one
     /// go to the role "compute", but scalars, loops and ifs to every role that needs them.
     /// Programs may bring it along; targets without roles ignore it.
