@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Tests the Python package from its wheel.
+
+    test_python.py BUILD_DIR                 build the wheel, install it in a fresh environment, test it there
+    test_python.py --python=PYTHON BUILD_DIR the same with another Python, say one that has PyTorch
+    test_python.py --installed [FILTER]      run the tests in this Python, which has the package; on a GPU if there is one
+
+The fresh environment is outside of the tree and uses no network; it sees the packages of its Python (Debian's NumPy).
+Tests that need PyTorch or a GPU are counted as skipped where there is none. The last line counts.
+"""
+
+import collections
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TESTS = os.path.join(ROOT, "test", "python")
+
+
+def run_installed(pattern):
+    # The package under test is the installed one, never the source beside this script.
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != os.path.join(ROOT, "python")]
+    loader = unittest.TestLoader()
+    if pattern:
+        loader.testNamePatterns = ["*%s*" % pattern]
+    runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, buffer=True)
+    result = runner.run(loader.discover(TESTS, "test_*.py"))
+    failed = len({str(test) for test, _ in result.failures + result.errors})
+    reasons = collections.Counter(reason for _, reason in result.skipped)
+    for reason, count in sorted(reasons.items()):
+        print("skipped %d: %s" % (count, reason))
+    skipped = len(result.skipped)
+    failed += not result.testsRun and not skipped
+    print("%d passed, %d failed, %d skipped" % (result.testsRun - failed - skipped, failed, skipped))
+    return 1 if failed else 0
+
+
+def is_release(build):
+    with open(os.path.join(build, "CMakeCache.txt")) as file:
+        return "CMAKE_BUILD_TYPE:STRING=Release\n" in file.read()
+
+
+def run_fresh(build, python):
+    sys.path.insert(0, os.path.join(ROOT, "scripts"))
+    import make_wheel
+    if not is_release(build):
+        print("test_python.py: skipped: wheels are made of release builds")
+        print("0 passed, 0 failed, 1 skipped")
+        return 0
+    with tempfile.TemporaryDirectory() as place:
+        wheel = make_wheel.make_wheel(build, place)
+        environment = os.path.join(place, "environment")
+        subprocess.run([python, "-m", "venv", "--system-site-packages", environment], check=True)
+        inner = os.path.join(environment, "bin", "python3")
+        subprocess.run([inner, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--disable-pip-version-check",
+                        wheel], check=True)
+        clean = {key: value for key, value in os.environ.items()
+                 if key not in ("PYTHONPATH", "FA_MLIR_LIBRARY", "LD_LIBRARY_PATH")}
+        clean.update(FA_MLIR_WHEEL=wheel, FA_CACHE_DIR=os.path.join(place, "cache"))
+        return subprocess.run([inner, os.path.abspath(__file__), "--installed"], cwd=place, env=clean).returncode
+
+
+def main():
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["--installed"] and len(arguments) <= 2:
+        sys.exit(run_installed(arguments[1] if len(arguments) == 2 else None))
+    python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+    if arguments and arguments[0].startswith("--python="):
+        python = arguments.pop(0).split("=", 1)[1]
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        sys.exit(__doc__)
+    sys.exit(run_fresh(os.path.abspath(arguments[0]), python))
+
+
+if __name__ == "__main__":
+    main()
