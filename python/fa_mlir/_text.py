@@ -177,6 +177,19 @@ def _add_bias(text, element, repeated):
     text.add_sugar("bias", bias)
 
 
+def _add_traced(text, kinds, mask, score):
+    """Add regions that were traced: captures by element and rank; operations, what they read and their result."""
+    captures = [text.tensor(element, max(rank, 1)) for element, rank in kinds]
+    for region, traced in ((text.mask, mask), (text.score, score)):
+        if traced is not None:
+            region.ops, region.captures = list(traced[0]), [captures[i] for i in traced[1]]
+            region.known = {op.split(" = ", 1)[1]: op.split(" = ", 1)[0] for op in region.ops}
+    if mask is not None:
+        text.conditions.append(mask[2])
+    if score is not None:
+        text.scored = score[2]
+
+
 def _set_sink(text, element):
     text.sink = text.tensor(element, 1, ["Hq"])
 
@@ -204,6 +217,7 @@ ITEMS = {
     "left": lambda text: text.add_window(text.integer(), None),
     "right": lambda text: text.add_window(None, text.integer()),
     "chunk": lambda text: text.add_chunks(text.integer()),
+    "traced": _add_traced,
     "prefix": lambda text, element: text.add_sugar("prefix", text.tensor(element, 1, ["B"])),
     "document": _add_document,
     "softcap": lambda text: text.add_softcap(text.number(), text.number()),
