@@ -88,8 +88,7 @@ class Launch:
 
     def run(self):
         """Launch, and return (output, lse)."""
-        return torch.ops.fa_mlir.attention(*self.rows, self.tensors, self.integers, self.floats, self.write(),
-                                           self.heads_last)
+        return _ops.attend(self.rows, self.tensors, self.integers, self.floats, self.write(), self.heads_last)
 
 
 _FAR = 2**31 - 1

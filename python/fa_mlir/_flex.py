@@ -28,8 +28,11 @@ class _Captures:
         return len(self.tensors) - 1
 
 
-def _trace(score_mod, mask_mod, device):
-    """Return (kinds, mask, score) and the captured tensors: a region is (operations, captures, result)."""
+def _trace(score_mod, mask_mod, device, numbers):
+    """Return (kinds, numbers, mask, score) and the captured tensors: a region is (operations, captures, result).
+
+    A mask gets so many `numbers` of a launch after its positions.
+    """
     from ._translate import Read, Translator, Untranslatable, Value, describe, translate
     captures = _Captures()
     regions = []
@@ -54,12 +57,17 @@ def _trace(score_mod, mask_mod, device):
         if kind == "score":
             arguments.insert(0, Value("%s", "f32"))
             kinds.insert(0, "score")
+        else:
+            for index in range(numbers):
+                number = region.read(_text.Operand("n%d" % index, "i32"))
+                arguments.append(Value(region.add("arith.index_cast %s : i32 to index" % number), "index"))
+            kinds += ["position"] * numbers
         result = translate(function, region, arguments, kinds, capture, device)
         if kind == "mask" and result.type != "i1":
             raise Untranslatable("%s gives %s, expected a bool; compare numbers" % (describe(function), result.type))
         result = translator.convert(result, "i1" if kind == "mask" else "f32")
-        regions.append((tuple(region.ops), tuple(int(x.name[1:]) for x in region.captures), result.name))
-    return (tuple(captures.kinds), *regions), captures.tensors
+        regions.append((tuple(region.ops), tuple(sorted({x.name for x in region.captures})), result.name))
+    return (tuple(captures.kinds), numbers, *regions), captures.tensors
 
 
 class _Unknown(Exception):
@@ -92,18 +100,18 @@ def _fingerprint(x, tensors, depth=0):
     raise _Unknown
 
 
-def find_trace(score_mod, mask_mod, device):
+def find_trace(score_mod, mask_mod, device, numbers=0):
     """Return the trace of functions and the tensors that they capture now."""
     tensors = []
     try:
-        key = (_fingerprint(score_mod, tensors), _fingerprint(mask_mod, tensors), device.type)
+        key = (_fingerprint(score_mod, tensors), _fingerprint(mask_mod, tensors), device.type, numbers)
     except (_Unknown, ValueError):  # ValueError: an empty cell
-        return _trace(score_mod, mask_mod, device)
+        return _trace(score_mod, mask_mod, device, numbers)
     found = _traces.get(key)
     if found is not None:
         traced, order = found
         return traced, [tensors[i] for i in order]
-    traced, captured = _trace(score_mod, mask_mod, device)
+    traced, captured = _trace(score_mod, mask_mod, device, numbers)
     order = [next((i for i, x in enumerate(tensors) if x is y), None) for y in captured]
     if None not in order:
         if len(_traces) >= _MOST:
@@ -112,10 +120,10 @@ def find_trace(score_mod, mask_mod, device):
     return traced, captured
 
 
-def add_functions(launch, score_mod, mask_mod):
-    """Add a traced mask and score to a launch."""
-    traced, captured = find_trace(score_mod, mask_mod, launch.rows[0].device)
-    launch.add("traced", *traced, tensors=[x.view(1) if x.dim() == 0 else x for x in captured])
+def add_functions(launch, score_mod, mask_mod, numbers=()):
+    """Add a traced mask and score to a launch, before all else; the mask gets `numbers` after its positions."""
+    traced, captured = find_trace(score_mod, mask_mod, launch.rows[0].device, len(numbers))
+    launch.add("traced", *traced, tensors=[x.view(1) if x.dim() == 0 else x for x in captured], integers=numbers)
 
 
 def mask_of(block_mask):

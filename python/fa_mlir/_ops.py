@@ -202,9 +202,15 @@ def _setup_context(ctx, inputs, output):
 
 
 def _backward(ctx, grad_output, grad_lse):
+    of_qkv, of_tensors = ctx.needs_input_grad[:3], ctx.needs_input_grad[3]
+    return _differentiate(ctx, (*of_qkv, *(of_tensors or ())), grad_output, grad_lse)
+
+
+def _differentiate(ctx, needed, grad_output, grad_lse):
+    """Return the gradients of the op's arguments; `needed` says whether each of query, key, value, tensors has one."""
     query, key, value, output, lse, *tensors = ctx.saved_tensors
     integers, floats = ctx.numbers
-    wanted = _names_of_gradients(ctx.needs_input_grad, tensors, ctx.needs_input_grad[3] if tensors else [])
+    wanted = _names_of_gradients(needed[:3], tensors, needed[3:])
     found = {}
     if wanted and not (grad_output is None and grad_lse is None):
         if grad_output is None:
@@ -217,6 +223,38 @@ def _backward(ctx, grad_output, grad_lse):
     # An empty list has the structure of one without tensors.
     none = lambda numbers: None if numbers else []
     return (*[found.get(name) for name in "qkv"], of_tensors, none(integers), none(floats), None, None)
+
+
+class _Eager(torch.autograd.Function):
+    """The same gradients without the dispatcher, which takes several times as long as a launch."""
+
+    @staticmethod
+    def forward(ctx, integers, floats, text, heads_last, query, key, value, *tensors):
+        tensors = list(tensors)
+        output = forward(query, key, value, tensors, integers, floats, text, heads_last)
+        _setup_context(ctx, (query, key, value, tensors, integers, floats, text, heads_last), output)
+        return output
+
+    @staticmethod
+    def backward(ctx, grad_output, grad_lse):
+        query, key, value, of_tensors, *_ = _differentiate(ctx, ctx.needs_input_grad[4:], grad_output, grad_lse)
+        return (None, None, None, None, query, key, value, *of_tensors)
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_get_interpreter = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None)
+
+
+def attend(rows, tensors, integers, floats, text, heads_last):
+    """Return (output, lse) by the op; where nothing watches PyTorch's operations, straight from the functions behind."""
+    query, key, value = rows
+    if (torch.compiler.is_compiling() or type(query) not in _PLAIN or type(key) not in _PLAIN
+            or type(value) not in _PLAIN or torch._C._len_torch_dispatch_stack() or _get_interpreter() is not None):
+        return torch.ops.fa_mlir.attention(query, key, value, tensors, integers, floats, text, heads_last)
+    if torch.is_grad_enabled() and (query.requires_grad or key.requires_grad or value.requires_grad
+                                    or any([x.requires_grad for x in tensors])):
+        return _Eager.apply(integers, floats, text, heads_last, query, key, value, *tensors)
+    return forward(query, key, value, tensors, integers, floats, text, heads_last)
 
 
 def _refuse_setup(ctx, inputs, output):

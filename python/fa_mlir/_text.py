@@ -177,12 +177,16 @@ def _add_bias(text, element, repeated):
     text.add_sugar("bias", bias)
 
 
-def _add_traced(text, kinds, mask, score):
-    """Add regions that were traced: captures by element and rank; operations, what they read and their result."""
-    captures = [text.tensor(element, max(rank, 1)) for element, rank in kinds]
+def _add_traced(text, kinds, numbers, mask, score):
+    """Add regions that were traced: captures by element and rank; operations, what they read and their result.
+
+    Their operands have names already, so this is the first item.
+    """
+    captures = [text.tensor(element, max(rank, 1)) for element, rank in kinds] + [text.integer() for _ in range(numbers)]
+    captures = {operand.name: operand for operand in captures}
     for region, traced in ((text.mask, mask), (text.score, score)):
         if traced is not None:
-            region.ops, region.captures = list(traced[0]), [captures[i] for i in traced[1]]
+            region.ops, region.captures = list(traced[0]), [captures[name] for name in traced[1]]
             region.known = {op.split(" = ", 1)[1]: op.split(" = ", 1)[0] for op in region.ops}
     if mask is not None:
         text.conditions.append(mask[2])

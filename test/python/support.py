@@ -1,5 +1,6 @@
 """What tests on tensors share: devices, the reference in float64, the error rule of docs/semantics.md."""
 
+import os
 import unittest
 
 try:
@@ -13,11 +14,14 @@ def needs_torch(test):
 
 
 def devices():
-    """Return the devices to test on; "cuda" is skipped by `skip_without` where there is none."""
-    return ("cpu", "cuda")
+    """Return the devices to test on: $FA_MLIR_DEVICES, say "cuda", or both; `skip_without` skips one that is missing."""
+    return os.environ.get("FA_MLIR_DEVICES", "cpu,cuda").split(",")
 
 
 def skip_without(test, device):
+    """Skip a test, or a part of one, on a device that is missing, or not to be tested."""
+    if device not in devices():
+        test.skipTest("FA_MLIR_DEVICES leaves out " + device)
     if device == "cuda" and not torch.cuda.is_available():
         test.skipTest("needs a GPU")
 
