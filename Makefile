@@ -3,7 +3,7 @@ PRESET ?= release
 BUILD = build/$(PRESET)
 JOBS ?= $(shell nproc)
 
-.PHONY: all build setup demo test check dist fuzz lint format clean
+.PHONY: all build setup demo test check dist wheel fuzz lint format clean
 all: build
 
 setup:
@@ -31,6 +31,11 @@ demo: $(BUILD)/build.ninja
 
 dist: build
 	@python3 scripts/make_dist.py $(BUILD)
+
+# For Python: build/dist/fa_mlir-*.whl.
+wheel: $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) --target fa
+	@python3 scripts/make_wheel.py $(BUILD)
 
 fuzz:
 	@$(MAKE) PRESET=asan build

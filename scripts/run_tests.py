@@ -98,6 +98,7 @@ def suites(build):
     yield "tests on a GPU", lambda: run_command([os.path.join(build, "bin", "fa-test-gpu")])
     yield "packaging", lambda: run_command([python, "scripts/make_dist.py", "--check", build])
     for name, script in (
+        ("the Python package", "scripts/test_python.py"),
         ("one process with PyTorch", "scripts/check_torch.py"),
         ("gradients beside PyTorch's", "scripts/check_gradients.py"),
         ("fuzzing", "scripts/fuzz.py"),

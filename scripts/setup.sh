@@ -5,7 +5,7 @@ set -eu
 
 packages="libmlir-22-dev mlir-22-tools llvm-22 llvm-22-dev llvm-22-tools clang-22 libclang-rt-22-dev
   clang-format-22 lld-22 libstdc++-12-dev libgtest-dev zlib1g-dev libzstd-dev ninja-build ccache
-  cmake make git python3 binutils xz-utils ca-certificates"
+  cmake make git python3 python3-venv python3-setuptools python3-wheel python3-numpy binutils xz-utils ca-certificates"
 
 fail() {
   echo "setup.sh: $1" >&2

@@ -117,9 +117,9 @@ static int32_t findOverlap(const BoundArgument &output) {
   return -1;
 }
 
-/// Check one tensor against what the manifest knows of it, but its sizes.
-static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, const fa_tensor &tensor,
-                              BoundArgument &bound) {
+/// Check one tensor, but its address, against what the manifest knows of it, but its sizes.
+static llvm::Error bindShape(const ManifestArgument &info, fa_dtype dtype, const fa_tensor &tensor,
+                             BoundArgument &bound) {
   unsigned given; // a caller may pass any number, which no fa_dtype may hold in C++
   std::memcpy(&given, &tensor.dtype, sizeof given);
   if (given != dtype)
@@ -165,25 +165,36 @@ static llvm::Error bindTensor(const ManifestArgument &info, fa_dtype dtype, cons
                    ", expected 1; copy the tensor to a layout with contiguous rows");
     bound.strides[last] = 1;
   }
-  if (!empty && !tensor.data)
-    return error("'", info.name, "' has no data; give a pointer to its memory");
-  uintptr_t address;
-  if (__builtin_add_overflow(reinterpret_cast<uintptr_t>(tensor.data), tensor.byte_offset,
-                             &address))
-    return error("'", info.name, "' has a byte offset of ", tensor.byte_offset,
-                 ", which leads beyond the end of memory; give the distance of its first element "
-                 "from the pointer to its data");
-  bound.data = reinterpret_cast<void *>(address);
   if (info.kind == ManifestArgument::Output && !empty)
     if (int32_t d = findOverlap(bound); d >= 0)
       return error("rows of output '", info.name, "' overlap: dimension ", d, " has stride ",
                    bound.strides[d],
                    ", which the dimensions of smaller strides reach beyond; give "
                    "each row memory of its own");
-  if (reinterpret_cast<uintptr_t>(bound.data) % kDtypeBytes[dtype] != 0)
-    return error("'", info.name, "' is not aligned to its elements of ", kDtypeBytes[dtype],
-                 " bytes; copy it to aligned memory");
   return llvm::Error::success();
+}
+
+llvm::Error fa::bindAddress(const ManifestArgument &info, void *data, BoundArgument &bound) {
+  if (!data && !llvm::is_contained(bound.sizes, 0))
+    return error("'", info.name, "' has no data; give a pointer to its memory");
+  unsigned bytes = kDtypeBytes[*launchTypeOf(info.dtype)];
+  if (reinterpret_cast<uintptr_t>(data) % bytes != 0)
+    return error("'", info.name, "' is not aligned to its elements of ", bytes,
+                 " bytes; copy it to aligned memory");
+  bound.data = data;
+  return llvm::Error::success();
+}
+
+/// Check the address of a tensor whose sizes are bound.
+static llvm::Error bindData(const ManifestArgument &info, const fa_tensor &tensor,
+                            BoundArgument &bound) {
+  uintptr_t address;
+  if (__builtin_add_overflow(reinterpret_cast<uintptr_t>(tensor.data), tensor.byte_offset,
+                             &address))
+    return error("'", info.name, "' has a byte offset of ", tensor.byte_offset,
+                 ", which leads beyond the end of memory; give the distance of its first element "
+                 "from the pointer to its data");
+  return bindAddress(info, tensor.data ? reinterpret_cast<void *>(address) : nullptr, bound);
 }
 
 static llvm::Error unknownArgument(const Manifest &manifest, StringRef name) {
@@ -194,9 +205,10 @@ static llvm::Error unknownArgument(const Manifest &manifest, StringRef name) {
   return error("entry @", manifest.entry, " has no argument '", name, "'; it has ", names);
 }
 
-/// Everything but the data of workspaces, which is their offset.
+/// Bind everything but the data of workspaces, which is their offset; addresses and scalars of the
+/// caller's only where they are given (`complete`).
 static llvm::Error bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arguments,
-                             BoundArguments &bound) {
+                             bool complete, BoundArguments &bound) {
   size_t count = manifest.arguments.size(), next = 0;
   bound.arguments.resize(count);
   bound.shapes.resize(count);
@@ -219,13 +231,17 @@ static llvm::Error bindKnown(const Manifest &manifest, ArrayRef<fa_argument> arg
     if (info.kind == ManifestArgument::Scalar) {
       if (argument.tensor)
         return error("'", info.name, "' is a scalar; set fa_argument.f or .i, and no tensor");
-      if (!scalarBits(*dtype, argument, bound.arguments[i].scalar))
+      if (complete && !scalarBits(*dtype, argument, bound.arguments[i].scalar))
         return outOfRange(*dtype, argument);
       continue;
     }
     if (!argument.tensor)
       return error("'", info.name, "' is a tensor; set fa_argument.tensor");
-    if (llvm::Error failed = bindTensor(info, *dtype, *argument.tensor, bound.arguments[i]))
+    if (llvm::Error failed = bindShape(info, *dtype, *argument.tensor, bound.arguments[i]))
+      return failed;
+    if (!complete)
+      continue;
+    if (llvm::Error failed = bindData(info, *argument.tensor, bound.arguments[i]))
       return failed;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -283,7 +299,7 @@ static uint64_t makeLaunchEpoch() {
 llvm::Expected<uint64_t> fa::workspaceSize(const Manifest &manifest,
                                            ArrayRef<fa_argument> arguments) {
   BoundArguments bound;
-  if (llvm::Error failed = bindKnown(manifest, arguments, bound))
+  if (llvm::Error failed = bindKnown(manifest, arguments, /*complete=*/true, bound))
     return failed;
   return bound.workspaceBytes;
 }
@@ -309,16 +325,36 @@ bool fa::bindWorkspace(const Manifest &manifest, void *workspace, uint64_t works
   return true;
 }
 
-llvm::Error fa::bindArguments(const Manifest &manifest, ArrayRef<fa_argument> arguments,
-                              void *workspace, uint64_t workspaceBytes, BoundArguments &bound) {
-  if (llvm::Error failed = bindKnown(manifest, arguments, bound))
-    return failed;
-  if (bindWorkspace(manifest, workspace, workspaceBytes, bound))
-    return llvm::Error::success();
+llvm::Error fa::bindShapes(const Manifest &manifest, ArrayRef<fa_argument> arguments,
+                           BoundArguments &bound) {
+  return bindKnown(manifest, arguments, /*complete=*/false, bound);
+}
+
+llvm::Error fa::bindScalar(const ManifestArgument &info, const fa_number &number,
+                           BoundArgument &bound) {
+  fa_dtype dtype = *launchTypeOf(info.dtype);
+  fa_argument argument = {info.name.c_str(), /*tensor=*/nullptr, 0, 0};
+  (dtype > FA_F64 ? (void)(argument.i = number.i) : (void)(argument.f = number.f));
+  if (!scalarBits(dtype, argument, bound.scalar))
+    return outOfRange(dtype, argument);
+  return llvm::Error::success();
+}
+
+llvm::Error fa::explainWorkspace(const BoundArguments &bound, void *workspace,
+                                 uint64_t workspaceBytes) {
   if (workspace && workspaceBytes >= bound.workspaceBytes)
     return error("the workspace must be aligned to ", kWorkspaceAlignment, " bytes");
   return error("the launch needs ", bound.workspaceBytes, " bytes of workspace, got ",
                workspace ? workspaceBytes : 0,
                "; ask for their number (fa_program_workspace_size, fa::Kernel::workspaceBytes) and "
                "allocate that much");
+}
+
+llvm::Error fa::bindArguments(const Manifest &manifest, ArrayRef<fa_argument> arguments,
+                              void *workspace, uint64_t workspaceBytes, BoundArguments &bound) {
+  if (llvm::Error failed = bindKnown(manifest, arguments, /*complete=*/true, bound))
+    return failed;
+  if (bindWorkspace(manifest, workspace, workspaceBytes, bound))
+    return llvm::Error::success();
+  return explainWorkspace(bound, workspace, workspaceBytes);
 }

@@ -48,6 +48,18 @@ llvm::Expected<uint64_t> workspaceSize(const Manifest &manifest,
 bool bindWorkspace(const Manifest &manifest, void *workspace, uint64_t workspaceBytes,
                    BoundArguments &bound);
 
+/// Return the error for a workspace that bindWorkspace refused.
+llvm::Error explainWorkspace(const BoundArguments &bound, void *workspace, uint64_t workspaceBytes);
+
+/// Bind the dtypes, sizes and strides of tensors, and what workspace that asks for: all but
+/// addresses and scalars, which are not looked at.
+llvm::Error bindShapes(const Manifest &manifest, llvm::ArrayRef<fa_argument> arguments,
+                       BoundArguments &bound);
+
+/// Bind the address of a tensor, or the bits of a scalar, after bindShapes.
+llvm::Error bindAddress(const ManifestArgument &info, void *data, BoundArgument &bound);
+llvm::Error bindScalar(const ManifestArgument &info, const fa_number &number, BoundArgument &bound);
+
 /// Binds all of them; takes no memory but where they are uncommonly many.
 llvm::Error bindArguments(const Manifest &manifest, llvm::ArrayRef<fa_argument> arguments,
                           void *workspace, uint64_t workspaceBytes, BoundArguments &bound);

@@ -10,6 +10,7 @@
 #include "FakeDriver.h"
 #include "FakeLaunch.h"
 #include "fa/Runtime/CompileCUDA.h"
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -324,6 +325,52 @@ TEST_F(CUDA, RepeatedLaunchesAreWhatFirstOnesAre) {
     fa_program_free(fresh);
   }
   EXPECT_GT(repeated, 5);
+  fa_program_free(program);
+}
+
+TEST_F(CUDA, PreparedLaunchesAreWhatOthersAre) {
+  // Whatever was launched before, a prepared launch is that of a program which was never launched.
+  fa_program *program = load();
+  alignas(64) static float x[2][64], y[2][64], workspace[2][64];
+  std::mt19937 random(11);
+  int64_t shape[] = {3, 4};
+  fa_tensor from{nullptr, FA_F32, 2, shape, nullptr, 0}, to = from;
+  fa_argument arguments[] = {
+      {"x", &from, 0, 0}, {"a", nullptr, 0, 0}, {"y", &to, 0, 0}, {"flag", nullptr, 0, 0}};
+  fa_prepared *prepared = nullptr;
+  ASSERT_EQ(take(fa_prepare(program, arguments, 4, &prepared)), "");
+  int repeated = 0, failed = 0;
+  std::string before;
+  for (int round = 0; round < 200; ++round) {
+    auto choose = [&](unsigned count) { return random() % 4 ? 0 : random() % count; };
+    // Aligned to 16, 8 and 4 bytes.
+    void *pointers[] = {x[choose(2)] + std::array<int, 4>{0, 4, 2, 1}[choose(4)],
+                        choose(9) == 8 ? nullptr : y[choose(2)]};
+    fa_number numbers[] = {{}, {}};
+    numbers[0].f = choose(9) == 8 ? 1e300 : choose(3);
+    numbers[1].i = choose(9) == 8 ? 2 : 1;
+    void *memory = choose(9) == 8 ? nullptr : workspace[choose(2)];
+    fake<void()>("fakeReset")();
+    std::string again =
+        take(fa_prepared_launch(prepared, nullptr, pointers, numbers, memory, sizeof workspace[0]));
+    failed += !again.empty();
+    again += "\n" + launches();
+    repeated += again == before;
+    before = again;
+    from.data = pointers[0];
+    to.data = pointers[1];
+    arguments[1].f = numbers[0].f;
+    arguments[3].i = numbers[1].i;
+    fa_program *fresh = load();
+    fake<void()>("fakeReset")();
+    std::string first =
+        take(fa_program_launch(fresh, nullptr, arguments, 4, memory, sizeof workspace[0]));
+    ASSERT_EQ(again, first + "\n" + launches()) << round;
+    fa_program_free(fresh);
+  }
+  EXPECT_GT(repeated, 5);
+  EXPECT_GT(failed, 5);
+  fa_prepared_free(prepared);
   fa_program_free(program);
 }
 

@@ -93,6 +93,68 @@ TEST_F(Runtime, ComputesCausalAttention) {
     }
 }
 
+/// Prepared: what differs between launches is given again, all else is not.
+TEST_F(Runtime, LaunchesWhatWasPrepared) {
+  for (fa_tensor &tensor : launch.tensors)
+    tensor.data = nullptr;
+  fa_prepared *prepared = nullptr;
+  ASSERT_EQ(take(fa_prepare(program, launch.arguments.data(), 5, &prepared)), "");
+  EXPECT_EQ(fa_prepared_workspace_size(prepared), 0u);
+  auto run = [&](void *q) {
+    void *pointers[] = {q, launch.k.data(), launch.v.data(), launch.o.data(), launch.lse.data()};
+    return take(fa_prepared_launch(prepared, nullptr, pointers, nullptr, nullptr, 0));
+  };
+  ASSERT_EQ(run(launch.q.data()), "");
+  EXPECT_NEAR(launch.o[4 * 8], 3.0, 1e-5);
+  std::vector<float> other(80, -0.5f);
+  ASSERT_EQ(run(other.data()), "");
+  EXPECT_NEAR(launch.lse[0], -1 / std::sqrt(8.0) + std::log(3.0), 1e-5);
+  EXPECT_EQ(run(nullptr), "'q' has no data; give a pointer to its memory");
+  EXPECT_EQ(run(reinterpret_cast<char *>(other.data()) + 1),
+            "'q' is not aligned to its elements of 4 bytes; copy it to aligned memory");
+  EXPECT_EQ(take(fa_prepared_launch(prepared, nullptr, nullptr, nullptr, nullptr, 0)),
+            "fa_prepared_launch needs a prepared launch, pointers and numbers, got NULL");
+  fa_prepared_free(prepared);
+  fa_prepared_free(nullptr);
+}
+
+TEST_F(Runtime, RefusesToPrepareWhatNoLaunchTakes) {
+  fa_prepared *prepared = nullptr;
+  auto prepare = [&](size_t count) {
+    return take(fa_prepare(program, launch.arguments.data(), count, &prepared));
+  };
+  EXPECT_EQ(prepare(4), "argument 'lse' of entry @causal is not bound");
+  launch.tensors[0].dtype = FA_F16;
+  EXPECT_EQ(prepare(5), "'q' has dtype f16, expected f32");
+  EXPECT_EQ(prepared, nullptr);
+  EXPECT_EQ(take(fa_prepare(program, launch.arguments.data(), 5, nullptr)),
+            "fa_prepare needs a program, arguments and a place for the launch, got NULL");
+}
+
+TEST_F(Runtime, PreparedLaunchesKeepTheirProgram) {
+  fa_program *own = compile(kCausal);
+  fa_prepared *prepared = nullptr;
+  ASSERT_EQ(take(fa_prepare(own, launch.arguments.data(), 5, &prepared)), "");
+  fa_program_free(own);
+  std::vector<std::thread> threads;
+  std::vector<Launch> launches(8);
+  std::vector<std::string> messages(8);
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&, i] {
+      Launch &x = launches[i];
+      void *pointers[] = {x.q.data(), x.k.data(), x.v.data(), x.o.data(), x.lse.data()};
+      for (int n = 0; n < 20 && messages[i].empty(); ++n)
+        messages[i] = take(fa_prepared_launch(prepared, nullptr, pointers, nullptr, nullptr, 0));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(messages[i], "");
+    EXPECT_NEAR(launches[i].o[4 * 8], 3.0, 1e-5);
+  }
+  fa_prepared_free(prepared);
+}
+
 TEST_F(Runtime, DescribesItsArguments) {
   ASSERT_EQ(fa_program_num_arguments(program), 5u);
   fa_argument_info q = fa_program_argument(program, 0), lse = fa_program_argument(program, 4);

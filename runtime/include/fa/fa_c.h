@@ -252,6 +252,31 @@ FA_API fa_error *fa_program_launch(const fa_program *program, void *stream,
                                    const fa_argument *arguments, size_t count, void *workspace,
                                    uint64_t workspace_bytes);
 
+/* A launch whose dtypes, sizes and strides are known beforehand: they are checked once, so that a
+ * launch costs less. It keeps its program, which may be freed; any number of threads may launch
+ * one. */
+typedef struct fa_prepared fa_prepared;
+
+/* A scalar: `f` for floats, `i` for integers. */
+typedef union fa_number {
+  double f;
+  int64_t i;
+} fa_number;
+
+/* Prepares launches with arguments such as these, each bound once: as fa_program_launch, but data,
+ * byte offsets and scalars are not looked at. */
+FA_API fa_error *fa_prepare(const fa_program *program, const fa_argument *arguments, size_t count,
+                            fa_prepared **prepared);
+FA_API void fa_prepared_free(fa_prepared *prepared);
+/* Bytes of workspace that each of its launches needs. */
+FA_API uint64_t fa_prepared_workspace_size(const fa_prepared *prepared);
+
+/* Launches as fa_program_launch does: `pointers` holds the address of the first element of each
+ * tensor, `numbers` each scalar, both in the order that fa_prepare had them in. */
+FA_API fa_error *fa_prepared_launch(fa_prepared *prepared, void *stream, void *const *pointers,
+                                    const fa_number *numbers, void *workspace,
+                                    uint64_t workspace_bytes);
+
 /* A device: its memory and its clock. "cpu" is one, so that one program of a
  * user's serves both; there streams are not used. Handles may be used from any
  * thread. Whoever has other means (PyTorch, the CUDA runtime) needs none of it:

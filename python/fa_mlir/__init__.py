@@ -1,0 +1,32 @@
+"""Flash attention, compiled: write a mask, a score modification and dropout of your own, get a fast kernel.
+
+Without PyTorch: `compile` takes MLIR text and gives a program that is launched on arrays. With it: `attention`,
+`flex_attention`, and the modules `flash_attn`, `flash_attn_3` and `transformers`, which have those packages' own
+functions. docs/python.md describes all of them.
+"""
+
+import importlib
+
+from ._library import Error, cache_info, device_info, explain as _explain, find as library_path, version as __version__
+from ._program import Program, compile
+
+_OF_TORCH = {"attention": "._attention", "explain": "._attention", "to_mlir": "._attention",
+             "flex_attention": "._flex"}
+_MODULES = ("flash_attn", "flash_attn_3", "transformers")
+
+__all__ = ["Error", "Program", "__version__", "cache_info", "compile", "device_info", "library_path", *_OF_TORCH,
+           *_MODULES]
+
+
+def __getattr__(name):
+    if name in _MODULES:
+        return importlib.import_module("." + name, __name__)
+    if name not in _OF_TORCH:
+        raise AttributeError("module 'fa_mlir' has no attribute '%s'" % name)
+    value = getattr(importlib.import_module(_OF_TORCH[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,172 @@
+"""`fa_mlir.attention`: all that the library has, named as in docs/semantics.md."""
+
+import torch
+
+from . import _library, _ops, _text
+
+
+def autocast(*tensors):
+    """Return tensors in the dtype of torch.autocast, where that is on: as scaled_dot_product_attention takes them."""
+    kind = tensors[0].device.type
+    if not torch.is_autocast_enabled(kind):
+        return tensors
+    dtype = torch.get_autocast_dtype(kind)
+    return tuple(x.to(dtype) if x.is_floating_point() and x.dtype != torch.float64 else x for x in tensors)
+
+
+# Where torch.compile has a size as a symbol, an index makes it a number.
+_SIZES = tuple(range(4097))
+
+
+def static(size):
+    """Return a size that programs are made for, also under torch.compile with dynamic shapes."""
+    return _SIZES[size] if torch.compiler.is_compiling() else size
+
+
+def draw_seed(device):
+    """Return dropout's seed and offset, tensors of one element, from the device's generator, which moves on."""
+    return torch.randint(2**62, (2, 1), dtype=torch.int64, device=device).unbind()
+
+
+def check_rows(query, key, value, heads_last):
+    """Check ranks and dtypes."""
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if not isinstance(x, torch.Tensor):
+            raise TypeError("%s is a %s, expected a tensor" % (name, type(x).__name__))
+        if x.dim() != 4:
+            order = "batch x sequence x heads x head size" if heads_last else "batch x heads x sequence x head size"
+            raise ValueError("%s has %d dimensions, expected 4: %s" % (name, x.dim(), order))
+    if query.dtype not in (torch.float16, torch.bfloat16, torch.float32) or not query.dtype == key.dtype == value.dtype:
+        raise TypeError("query, key and value are %s, %s and %s; expected one of float16, bfloat16 and float32 for all "
+                        "three" % (query.dtype, key.dtype, value.dtype))
+
+
+@torch.compiler.assume_constant_result
+def write(dtype, head_dim, value_dim, items):
+    """Return the text for constants; torch.compile calls it and keeps the text."""
+    return _text.write(dtype, head_dim, value_dim, items)
+
+
+class Launch:
+    """An attention: the items of its text (`_text.ITEMS`), and the tensors and numbers that they take."""
+
+    def __init__(self, query, key, value, heads_last=False):
+        check_rows(query, key, value, heads_last)
+        self.rows, self.heads_last = (query, key, value), heads_last
+        self.items, self.tensors, self.integers, self.floats = [], [], [], []
+
+    def add(self, name, *constants, tensors=(), integers=(), floats=()):
+        """Append an item, its constants and its operands."""
+        self.items.append((name, *constants))
+        self.tensors += tensors
+        self.integers += integers
+        self.floats += floats
+
+    def add_window(self, left, right):
+        """Bound keys on both sides of the query's position, less than 0: not; a right bound of 0 is causal."""
+        if left >= 0:
+            self.add("left", integers=(min(left, _FAR),))
+        if right == 0:
+            self.add("causal")
+        elif right > 0:
+            self.add("right", integers=(min(right, _FAR),))
+
+    def add_softcap(self, cap):
+        if not 1e-37 <= cap <= 1e37:
+            raise ValueError("softcap is %g, expected 1e-37 to 1e37" % cap)
+        self.add("softcap", floats=(float(cap), 1.0 / cap))
+
+    def add_dropout(self, p):
+        if not 0 <= p < 1:
+            raise ValueError("dropout_p is %g, expected at least 0 and less than 1" % p)
+        self.add("dropout", tensors=draw_seed(self.rows[0].device), floats=(float(p),))
+
+    def write(self):
+        """Return the text."""
+        query, _, value = self.rows
+        return write(_ops.NAMES[query.dtype], static(query.shape[3]), static(value.shape[3]), tuple(self.items))
+
+    def run(self):
+        """Launch, and return (output, lse)."""
+        return _ops.attend(self.rows, self.tensors, self.integers, self.floats, self.write(), self.heads_last)
+
+
+_FAR = 2**31 - 1
+_INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def _expect(name, x, ranks, integers=False):
+    """Check a tensor, and return MLIR's name of its dtype."""
+    if not isinstance(x, torch.Tensor):
+        raise TypeError("%s is a %s, expected a tensor" % (name, type(x).__name__))
+    if x.dim() not in ranks:
+        raise ValueError("%s has %d dimensions, expected %s" % (name, x.dim(), " or ".join(map(str, ranks))))
+    if x.dtype in _INTEGERS if not integers else x.dtype not in _INTEGERS:
+        raise TypeError("%s has dtype %s, expected %s" % (name, x.dtype, "integers" if integers else "floats"))
+    return _ops.name_of(x.dtype)
+
+
+def _make(query, key, value, mask, score, causal, window, prefix, document, softcap, alibi, bias, sink, dropout_p,
+          scale, precision, heads_last):
+    launch = Launch(*autocast(query, key, value), heads_last)
+    if mask is not None or score is not None:
+        from ._flex import add_functions
+        add_functions(launch, score, mask)
+    if causal not in (False, True, "top_left", "bottom_right"):
+        raise ValueError("causal is %r, expected False, True, 'bottom_right' or 'top_left'" % (causal,))
+    if causal:
+        launch.add("top_left" if causal == "top_left" else "causal")
+    if window is not None:
+        launch.add_window(*window)
+    if prefix is not None:
+        launch.add("prefix", _expect("prefix", prefix, (1,), integers=True), tensors=(prefix,))
+    if document is not None:
+        ids = tuple(document) if isinstance(document, (tuple, list)) else (document,)
+        launch.add("document", *[_expect("document", x, (2,), integers=True) for x in ids], tensors=ids)
+    if softcap is not None:
+        launch.add_softcap(softcap)
+    if alibi is not None:
+        launch.add("alibi", _expect("alibi", alibi, (1, 2)), alibi.dim(), tensors=(alibi,))
+    if bias is not None:
+        launch.add("bias", _expect("bias", bias, (2, 3, 4)), tuple([bool(x == 1) for x in bias.shape]), tensors=(bias,))
+    if sink is not None:
+        launch.add("sink", _expect("sink", sink, (1,)), tensors=(sink,))
+    if dropout_p:
+        launch.add_dropout(dropout_p)
+    if scale is not None:
+        launch.add("scale", float(scale))
+    if precision is not None:
+        launch.add("precision", precision)
+    return launch
+
+
+def attention(query, key, value, *, mask=None, score=None, causal=False, window=None, prefix=None, document=None,
+              softcap=None, alibi=None, bias=None, sink=None, dropout_p=0.0, scale=None, precision=None,
+              heads_last=False, return_lse=False):
+    """Return softmax(score(scale * query key^T)) value, without keys that a mask hides; and lse if asked for.
+
+    query: B x Hq x Sq x D, key: B x Hk x Sk x D, value: B x Hk x Sk x Dv, with `heads_last` B x S x H x D each; any
+    strides but of the last dimension, which is contiguous. Masks hold together, scores apply in the order of the
+    arguments; docs/semantics.md says what each is. `mask(b, h, i, j)` and `score(s, b, h, i, j)` are functions as those
+    of `flex_attention`; window = (left, right), -1 leaves a side open; document: ids, or a pair of query's and key's.
+    """
+    launch = _make(query, key, value, mask, score, causal, window, prefix, document, softcap, alibi, bias, sink,
+                   dropout_p, scale, precision, heads_last)
+    output, lse = launch.run()
+    return (output, lse) if return_lse else output
+
+
+def to_mlir(query, key, value, *, mask=None, score=None, causal=False, window=None, prefix=None, document=None,
+            softcap=None, alibi=None, bias=None, sink=None, dropout_p=0.0, scale=None, precision=None,
+            heads_last=False):
+    """Return the MLIR text that `attention` compiles for these arguments."""
+    return _make(query, key, value, mask, score, causal, window, prefix, document, softcap, alibi, bias, sink, dropout_p,
+                 scale, precision, heads_last).write()
+
+
+def explain(query=None, key=None, value=None, *, target=None, backward=False, **arguments):
+    """Return what is refused, or slower than it could be, for these arguments of `attention`: (kind, what, remedy)."""
+    if query is None:
+        return _library.explain(target=target or "cuda")
+    return _library.explain(to_mlir(query, key, value, **arguments), target=target or _ops.target_of(query.device),
+                            backward=int(backward))

@@ -1,0 +1,161 @@
+"""`fa_mlir.flex_attention`: FlexAttention's functions, as they are written for it."""
+
+import types
+
+import torch
+
+from . import _ops, _text
+from ._attention import Launch, autocast
+
+_POSITIONS = ("b", "h", "i", "j")
+# Traces by what functions are made of, so that a call with the same function does not trace again.
+_MOST = 1024
+_traces = {}
+
+
+class _Captures:
+    """Tensors that functions close over, each once, and how they are passed: views of rank 1 to 4."""
+
+    def __init__(self):
+        self.tensors, self.kinds = [], []
+
+    def find(self, tensor):
+        for index, known in enumerate(self.tensors):
+            if known is tensor:
+                return index
+        self.tensors.append(tensor)
+        self.kinds.append((_ops.name_of(tensor.dtype), tensor.dim()))
+        return len(self.tensors) - 1
+
+
+def _trace(score_mod, mask_mod, device, numbers):
+    """Return (kinds, numbers, mask, score) and the captured tensors: a region is (operations, captures, result).
+
+    A mask gets so many `numbers` of a launch after its positions.
+    """
+    from ._translate import Read, Translator, Untranslatable, Value, describe, translate
+    captures = _Captures()
+    regions = []
+    for function, kind in ((mask_mod, "mask"), (score_mod, "score")):
+        if function is None:
+            regions.append(None)
+            continue
+        region = _text.Region("m" if kind == "mask" else "x")
+        translator = Translator(region)
+
+        def capture(tensor):
+            if tensor.dim() > 4:
+                raise Untranslatable("a captured tensor has %d dimensions, at most 4" % tensor.dim())
+            index = captures.find(tensor)
+            element, rank = captures.kinds[index]
+            operand = _text.Operand("t%d" % index, "tensor<%s%s>" % ("?x" * max(rank, 1), element))
+            if rank == 0:
+                return translator.read(Read(operand, [translator.constant(0, "index")], 1))
+            return Read(operand, [], rank)
+        arguments = [Value("%" + name, "index") for name in _POSITIONS]
+        kinds = ["position"] * 4
+        if kind == "score":
+            arguments.insert(0, Value("%s", "f32"))
+            kinds.insert(0, "score")
+        else:
+            for index in range(numbers):
+                number = region.read(_text.Operand("n%d" % index, "i32"))
+                arguments.append(Value(region.add("arith.index_cast %s : i32 to index" % number), "index"))
+            kinds += ["position"] * numbers
+        result = translate(function, region, arguments, kinds, capture, device)
+        if kind == "mask" and result.type != "i1":
+            raise Untranslatable("%s gives %s, expected a bool; compare numbers" % (describe(function), result.type))
+        result = translator.convert(result, "i1" if kind == "mask" else "f32")
+        regions.append((tuple(region.ops), tuple(sorted({x.name for x in region.captures})), result.name))
+    return (tuple(captures.kinds), numbers, *regions), captures.tensors
+
+
+class _Unknown(Exception):
+    """A function depends on something that cannot be compared, so it is traced at each call."""
+
+
+def _fingerprint(x, tensors, depth=0):
+    """Return what decides a function's trace, as a value to compare; collect the tensors that it may read."""
+    if x is None or isinstance(x, (bool, int, float, str, torch.dtype, torch.device)):
+        return type(x), x
+    if isinstance(x, torch.Tensor):
+        same = next((i for i, known in enumerate(tensors) if known is x), len(tensors))
+        if same == len(tensors):
+            tensors.append(x)
+        return "tensor", same, x.dtype, x.dim(), x.device
+    if depth > 8:
+        raise _Unknown
+    if isinstance(x, (tuple, list)):
+        return type(x), tuple([_fingerprint(y, tensors, depth + 1) for y in x])
+    if isinstance(x, types.FunctionType):
+        if x.__module__ and x.__module__.split(".")[0] == "torch" and not x.__closure__:
+            return "function", x
+        cells = x.__closure__ or ()
+        names = [name for name in x.__code__.co_names if name in x.__globals__]
+        return ("function", x.__code__, _fingerprint(x.__defaults__, tensors, depth + 1),
+                tuple([_fingerprint(cell.cell_contents, tensors, depth + 1) for cell in cells]),
+                tuple([_fingerprint(x.__globals__[name], tensors, depth + 1) for name in names]))
+    if isinstance(x, (types.ModuleType, types.BuiltinFunctionType)):
+        return "object", id(x)
+    raise _Unknown
+
+
+def find_trace(score_mod, mask_mod, device, numbers=0):
+    """Return the trace of functions and the tensors that they capture now."""
+    tensors = []
+    try:
+        key = (_fingerprint(score_mod, tensors), _fingerprint(mask_mod, tensors), device.type, numbers)
+    except (_Unknown, ValueError):  # ValueError: an empty cell
+        return _trace(score_mod, mask_mod, device, numbers)
+    found = _traces.get(key)
+    if found is not None:
+        traced, order = found
+        return traced, [tensors[i] for i in order]
+    traced, captured = _trace(score_mod, mask_mod, device, numbers)
+    order = [next((i for i, x in enumerate(tensors) if x is y), None) for y in captured]
+    if None not in order:
+        if len(_traces) >= _MOST:
+            _traces.clear()
+        _traces[key] = traced, order
+    return traced, captured
+
+
+def add_functions(launch, score_mod, mask_mod, numbers=()):
+    """Add a traced mask and score to a launch, before all else; the mask gets `numbers` after its positions."""
+    traced, captured = find_trace(score_mod, mask_mod, launch.rows[0].device, len(numbers))
+    launch.add("traced", *traced, tensors=[x.view(1) if x.dim() == 0 else x for x in captured], integers=numbers)
+
+
+def mask_of(block_mask):
+    """Return the function of a BlockMask, or of None."""
+    if block_mask is None:
+        return None
+    mask_mod = getattr(block_mask, "mask_mod", block_mask)
+    if getattr(mask_mod, "__name__", "") == "noop_mask" and (mask_mod.__module__ or "").startswith("torch."):
+        raise NotImplementedError(
+            "flex_attention: block_mask without a mask_mod: masks of blocks by data need kernels that the library does "
+            "not have yet; give create_block_mask the function")
+    if not callable(mask_mod):
+        raise TypeError("block_mask is a %s, expected a BlockMask or a mask_mod" % type(block_mask).__name__)
+    return mask_mod
+
+
+@torch.compiler.disable
+def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False):
+    """Return FlexAttention's result for functions as they are written for it.
+
+    query: B x Hq x Sq x D, key: B x Hk x Sk x D, value: B x Hk x Sk x Dv. `score_mod(score, b, h, q_idx, kv_idx)` and the
+    `mask_mod(b, h, q_idx, kv_idx)` of a BlockMask, whose blocks are not needed, are traced by PyTorch and translated;
+    tensors that they close over are captured and may change between calls, numbers are constants of the program.
+    """
+    if not enable_gqa and query.shape[1] != key.shape[1]:
+        raise ValueError("query has %d heads and key %d; set enable_gqa=True where heads share keys"
+                         % (query.shape[1], key.shape[1]))
+    launch = Launch(*autocast(query, key, value))
+    mask_mod = mask_of(block_mask)
+    if score_mod is not None or mask_mod is not None:
+        add_functions(launch, score_mod, mask_mod)
+    if scale is not None:
+        launch.add("scale", float(scale))
+    output, lse = launch.run()
+    return (output, lse) if return_lse else output

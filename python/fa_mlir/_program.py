@@ -1,0 +1,198 @@
+"""Programs: compiled text, launched on arrays of NumPy, tensors of PyTorch or what else describes its memory."""
+
+import ctypes
+import threading
+
+from . import _library
+from ._library import DTYPE_NAMES, DTYPES, OUTPUT, SCALAR, Argument, Error, Number, Tensor, check, fa
+
+# `__array_interface__` has the kind and the bytes of an element.
+_INTERFACE = {"f2": "f16", "f4": "f32", "f8": "f64", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "b1": "i1"}
+
+
+class _Memory:
+    """Memory of a tensor: address, dtype, sizes, strides in elements, device."""
+    __slots__ = ("address", "dtype", "shape", "strides", "device")
+
+    def __init__(self, address, dtype, shape, strides, device):
+        self.address, self.dtype, self.device = address, dtype, device
+        self.shape, self.strides = tuple(shape), strides and tuple(strides)
+
+
+def _describe(name, value, writable):
+    if hasattr(value, "data_ptr"):  # PyTorch's
+        dtype = str(value.dtype).replace("torch.", "")
+        dtype = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "bool": "i1"}.get(
+            dtype, dtype.replace("int", "i"))
+        return _Memory(value.data_ptr(), dtype, value.shape, value.stride(), str(value.device))
+    interface = getattr(value, "__array_interface__", None)
+    if interface is None:
+        raise TypeError("'%s' is a %s; give an array of NumPy or a tensor of PyTorch" % (name, type(value).__name__))
+    kind = interface["typestr"]
+    dtype = _INTERFACE.get(kind[1:])
+    if str(getattr(value, "dtype", "")) == "bfloat16":  # NumPy's extension of ml_dtypes
+        dtype = "bf16"
+    if dtype is None or kind[0] == ">":
+        raise TypeError("'%s' has elements of type %s; give one of %s" % (name, kind, ", ".join(DTYPES)))
+    address, readonly = interface["data"]
+    if writable and readonly:
+        raise ValueError("'%s' is an output and cannot be written; give memory that can" % name)
+    size, strides = int(kind[2:]), interface.get("strides")
+    if strides is not None:
+        if any(stride % size for stride in strides):
+            raise ValueError("the strides of '%s' are no multiples of its elements; copy it" % name)
+        strides = [stride // size for stride in strides]
+    return _Memory(address, dtype, interface["shape"], strides, "cpu")
+
+
+class Program:
+    """A compiled program. Any number of threads may launch one."""
+
+    def __init__(self, text, choices, handle):
+        self.text, self.choices, self._handle = text, choices, handle
+        infos = [fa.fa_program_argument(handle, i) for i in range(fa.fa_program_num_arguments(handle))]
+        self.names = [info.name.decode() for info in infos]
+        self.kinds = [info.kind for info in infos]
+        self.dtypes = [DTYPE_NAMES[info.dtype] for info in infos]
+        self.ranks = [info.rank for info in infos]
+        info = fa.fa_program_get_info(handle)
+        self.target, self.device = info.target.decode(), info.device.decode()
+        self.on_cpu = self.device == "cpu"
+
+    def __del__(self):
+        if getattr(self, "_handle", None) and fa is not None:
+            fa.fa_program_free(self._handle)
+
+    def __repr__(self):
+        return "<fa_mlir.Program for %s: %s>" % (self.target, ", ".join(self.names))
+
+    def wait(self):
+        """Wait until every variant is loaded; raise where the driver cannot load one."""
+        check(fa.fa_program_wait(self._handle))
+
+    def _arguments(self, values):
+        """Return fa_arguments of values by name, and what they point to."""
+        unknown = [name for name in values if name not in self.names]
+        if unknown:
+            raise TypeError("the program has no argument '%s'; it has %s" % (unknown[0], ", ".join(self.names)))
+        arguments, keep = (Argument * len(values))(), []
+        for argument, (name, value) in zip(arguments, values.items()):
+            argument.name = name.encode()
+            if isinstance(value, (int, float)):
+                integral = DTYPES[self.dtypes[self.names.index(name)]] > DTYPES["f64"]
+                argument.f, argument.i = (0, value) if integral else (value, 0)
+                continue
+            memory = _describe(name, value, self.kinds[self.names.index(name)] == OUTPUT)
+            if (memory.device == "cpu") != self.on_cpu:
+                raise ValueError("'%s' is on %s, but the program was compiled for %s; compile it for the device of its "
+                                 "tensors" % (name, memory.device, self.target))
+            tensor, sizes = make_tensor(memory.address, memory.dtype, memory.shape, memory.strides)
+            keep += [tensor, sizes]
+            argument.tensor = ctypes.pointer(tensor)
+        return arguments, keep
+
+    def workspace_size(self, **values):
+        """Return the bytes of workspace that a launch needs."""
+        arguments, _keep = self._arguments(values)
+        size = ctypes.c_uint64()
+        check(fa.fa_program_workspace_size(self._handle, arguments, len(arguments), ctypes.byref(size)))
+        return size.value
+
+    def launch(self, *, stream=None, workspace=None, **values):
+        """Read the inputs and write the outputs, all given by name: arrays, tensors or numbers.
+
+        On a GPU the kernels are put on `stream` (an address, None for the default one) and `workspace` is a tensor
+        there of at least `workspace_size` bytes.
+        """
+        arguments, _keep = self._arguments(values)
+        size = ctypes.c_uint64()
+        check(fa.fa_program_workspace_size(self._handle, arguments, len(arguments), ctypes.byref(size)))
+        address = None
+        if workspace is not None:
+            address = _describe("workspace", workspace, True).address
+        elif size.value and not self.on_cpu:
+            raise ValueError("the launch needs %d bytes of workspace; give a tensor of the device" % size.value)
+        elif size.value:
+            memory = ctypes.create_string_buffer(size.value + 64)
+            address = (ctypes.addressof(memory) + 63) // 64 * 64
+        check(fa.fa_program_launch(self._handle, stream, arguments, len(arguments), address, size.value))
+
+
+def make_tensor(address, dtype, shape, strides):
+    """Return an fa_tensor, and the memory of its sizes, which must live as long."""
+    if dtype not in DTYPES:
+        raise TypeError("no program takes elements of type %s; give one of %s" % (dtype, ", ".join(DTYPES)))
+    rank = len(shape)
+    sizes = (ctypes.c_int64 * (2 * rank or 1))(*shape, *(strides or ()))
+    pointer = ctypes.POINTER(ctypes.c_int64)
+    base = ctypes.addressof(sizes)
+    at = lambda index: ctypes.cast(base + 8 * index, pointer)
+    return Tensor(address, DTYPES[dtype], rank, at(0), at(rank) if strides is not None else None, 0), sizes
+
+
+class Prepared:
+    """A launch whose dtypes, sizes and strides were checked beforehand: tensors by address, in the program's order."""
+    __slots__ = ("program", "workspace_bytes", "_handle", "_pointers", "_numbers")
+
+    def __init__(self, program, tensors):
+        """`tensors`: (dtype, sizes, strides) of each argument that is no scalar, in the program's order."""
+        arguments, keep, rest = (Argument * len(program.names))(), [], iter(tensors)
+        scalars = 0
+        for argument, name, kind in zip(arguments, program.names, program.kinds):
+            argument.name = name.encode()
+            if kind == SCALAR:
+                scalars += 1
+                continue
+            tensor, sizes = make_tensor(None, *next(rest))
+            keep += [tensor, sizes]
+            argument.tensor = ctypes.pointer(tensor)
+        handle = ctypes.c_void_p()
+        check(fa.fa_prepare(program._handle, arguments, len(arguments), ctypes.byref(handle)))
+        self.program, self._handle = program, handle
+        self.workspace_bytes = fa.fa_prepared_workspace_size(handle)
+        self._pointers = ctypes.c_void_p * (len(arguments) - scalars)
+        self._numbers = Number * max(scalars, 1)
+
+    def __del__(self):
+        if getattr(self, "_handle", None) and fa is not None:
+            fa.fa_prepared_free(self._handle)
+
+    def launch(self, stream, addresses, numbers, workspace):
+        """Launch on the addresses of tensors and on numbers, each in the program's order."""
+        values = self._numbers()
+        for value, number in zip(values, numbers):
+            if isinstance(number, float):
+                value.f = number
+            else:
+                value.i = number
+        error = fa.fa_prepared_launch(self._handle, stream, self._pointers(*addresses), values, workspace,
+                                      self.workspace_bytes)
+        if error:
+            check(error)
+
+
+_programs = {}
+_lock = threading.Lock()
+
+
+def compile(text, target="cpu", **options):
+    """Compile MLIR text for a target: "cpu", "cuda", "cuda:N", or code such as "sm_90a".
+
+    `options` are the fields of fa_compile_options (docs/api.md). What was compiled before is found again, here and
+    in the library's cache. Errors of the text are `Error`s with lines and columns.
+    """
+    key = (text, target, tuple(sorted(options.items())))
+    program = _programs.get(key)
+    if program is not None:
+        return program
+    if not isinstance(text, str):
+        raise TypeError("compile() takes MLIR text, got %s" % type(text).__name__)
+    choices = _library.make_options(target=target, **options)
+    handle, data = ctypes.c_void_p(), text.encode()
+    check(fa.fa_compile(data, len(data), ctypes.byref(choices), ctypes.byref(handle)))
+    program = Program(text, dict(options, target=target), handle)
+    with _lock:
+        return _programs.setdefault(key, program)
+
+
+__all__ = ["Error", "Prepared", "Program", "compile"]

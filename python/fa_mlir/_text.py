@@ -1,0 +1,243 @@
+"""Writes the MLIR text of an attention, as docs/semantics.md has it."""
+
+import functools
+
+BLOCK = (("b", "index"), ("h", "index"), ("i", "index"), ("j", "index"), ("sq", "index"), ("sk", "index"))
+
+
+def literal(value):
+    """Return a float as MLIR writes it."""
+    return "%.17e" % value
+
+
+class Region:
+    """Ops of a mask or a score, in order. Values are names, `%...`."""
+
+    def __init__(self, prefix):
+        self.prefix, self.ops, self.known = prefix, [], {}
+        self.captures = []  # of the attention, each once
+
+    def add(self, op):
+        """Append an op, or find the same one, and return its value."""
+        if op not in self.known:
+            self.known[op] = "%%%s%d" % (self.prefix, len(self.ops))
+            self.ops.append("%s = %s" % (self.known[op], op))
+        return self.known[op]
+
+    def read(self, operand, indices=()):
+        """Return a captured scalar, or the element of a captured tensor at these indices (values of type index)."""
+        if operand not in self.captures:
+            self.captures.append(operand)
+        name = "%c_" + operand.name
+        if not operand.type.startswith("tensor"):
+            return name
+        return self.add("tensor.extract %s[%s] : %s" % (name, ", ".join(indices), operand.type))
+
+    def position(self):
+        """Return the query's position among the keys, at bottom right: i + (sk - sq)."""
+        return self.add("arith.addi %%i, %s : index" % self.add("arith.subi %sk, %sq : index"))
+
+
+class Operand:
+    """An argument of the entry behind query, key and value."""
+
+    def __init__(self, name, type, dims=None):
+        self.name, self.type, self.dims = name, type, dims
+
+
+class Text:
+    """An attention to be written: tensors, integers and floats are operands in the order of their creation."""
+
+    def __init__(self, dtype, head_dim, value_dim):
+        self.dtype, self.head_dim, self.value_dim = dtype, head_dim, value_dim
+        self.tensors, self.integers, self.floats = [], [], []
+        self.sugar, self.operands_of_sugar = [], []
+        self.sink = None
+        self.dropout = ()
+        self.scale = self.precision = None
+        self.mask, self.conditions = Region("m"), []
+        self.score, self.scored = Region("x"), "%s"
+
+    def tensor(self, element, rank, dims=None):
+        """Return an operand of `rank` sizes; `dims` name them."""
+        type = "tensor<%s%s>" % ("?x" * rank, element)
+        self.tensors.append(Operand("t%d" % len(self.tensors), type, dims or [""] * rank))
+        return self.tensors[-1]
+
+    def integer(self):
+        self.integers.append(Operand("n%d" % len(self.integers), "i32"))
+        return self.integers[-1]
+
+    def number(self):
+        self.floats.append(Operand("f%d" % len(self.floats), "f32"))
+        return self.floats[-1]
+
+    def add_sugar(self, name, *operands):
+        """Append an item of `with [...]`."""
+        self.sugar.append("%s(%s)" % (name, ", ".join("%" + x.name for x in operands)) if operands else name)
+        self.operands_of_sugar += operands
+
+    def add_window(self, left, right):
+        """Hide keys further than `left` before or `right` behind the query's position: operands, or None."""
+        region = self.mask
+        for operand, op, predicate in ((left, "subi", "sge"), (right, "addi", "sle")):
+            if operand is None:
+                continue
+            distance = region.add("arith.index_cast %s : i32 to index" % region.read(operand))
+            bound = region.add("arith.%s %s, %s : index" % (op, region.position(), distance))
+            self.conditions.append(region.add("arith.cmpi %s, %%j, %s : index" % (predicate, bound)))
+
+    def add_chunks(self, size):
+        """Hide keys of other chunks, of `size` positions each, than the query's position is in."""
+        region = self.mask
+        size = region.add("arith.index_cast %s : i32 to index" % region.read(size))
+        of = lambda position: region.add("arith.floordivsi %s, %s : index" % (position, size))
+        self.conditions.append(region.add("arith.cmpi eq, %s, %s : index" % (of(region.position()), of("%j"))))
+
+    def add_softcap(self, cap, inverse):
+        """Replace the score s by cap * tanh(s * inverse)."""
+        region = self.score
+        small = region.add("arith.mulf %s, %s : f32" % (self.scored, region.read(inverse)))
+        self.scored = region.add("arith.mulf %s, %s : f32" % (region.read(cap), region.add("math.tanh %s : f32" % small)))
+
+    def add_alibi_by_batch(self, slopes):
+        """Subtract slopes[b, h] times the distance of query and key."""
+        region = self.score
+        distance = region.add("arith.subi %s, %%j : index" % region.position())
+        distance = region.add("arith.sitofp %s : i32 to f32" % region.add("arith.index_cast %s : index to i32" % distance))
+        bias = region.add("arith.mulf %s, %s : f32" % (region.read(slopes, ("%b", "%h")),
+                                                       region.add("math.absf %s : f32" % distance)))
+        self.scored = region.add("arith.subf %s, %s : f32" % (self.scored, bias))
+
+    def _render_region(self, kind, region, result, captures):
+        block = ([("s", "f32")] if kind == "score" else []) + list(BLOCK)
+        arguments = ["%%%s: %s" % pair for pair in block] + ["%%c_%s: %s" % (x.name, x.type) for x in captures]
+        yield "    %s {" % kind
+        yield "    ^bb0(%s):" % ", ".join(arguments)
+        for op in region.ops:
+            yield "      " + op
+        yield "      fa.yield %s : %s" % (result, "f32" if kind == "score" else "i1")
+        yield "    }"
+
+    def render(self):
+        """Return the text of a module with one entry, @attention."""
+        row = "tensor<?x?x?x%%dx%s>" % self.dtype
+        query, value, lse = row % self.head_dim, row % self.value_dim, "tensor<?x?x?xf32>"
+        visible = self.conditions[0] if self.conditions else None
+        for condition in self.conditions[1:]:
+            visible = self.mask.add("arith.andi %s, %s : i1" % (visible, condition))
+        regions = [(kind, region, result) for kind, region, result in
+                   (("mask", self.mask, visible), ("score", self.score, self.scored)) if result not in (None, "%s")]
+        read = [x for _, region, _ in regions for x in region.captures]
+        captures = [x for x in self.tensors + self.integers + self.floats if x in read]
+        arguments = ['%%q: %s {fa.name = "q"}' % query, '%%k: %s {fa.name = "k"}' % query,
+                     '%%v: %s {fa.name = "v"}' % value]
+        for x in self.tensors + self.integers + self.floats:
+            dims = ", fa.dims = [%s]" % ", ".join('"%s"' % dim for dim in x.dims) if x.dims else ""
+            arguments.append('%%%s: %s {fa.name = "%s"%s}' % (x.name, x.type, x.name, dims))
+        names = lambda operands: ", ".join("%" + x.name for x in operands)
+        lines = ["func.func @attention(" + ",\n    ".join(arguments) + ")",
+                 '    -> (%s {fa.name = "o"}, %s {fa.name = "lse"}) {' % (value, lse),
+                 "  %o, %lse = fa.attention query(%q) key(%k) value(%v)"]
+        lines += ["    captures(%s)" % names(captures)] if captures else []
+        lines += ["    with [%s]" % ", ".join(self.sugar)] * bool(self.sugar)
+        lines += ["    sink(%s)" % names([self.sink])] if self.sink else []
+        lines += ["    dropout(%s)" % names(self.dropout)] * bool(self.dropout)
+        lines += ["    scale(%s)" % literal(self.scale)] if self.scale is not None else []
+        lines += ["    precision(%s)" % self.precision] if self.precision else []
+        for kind, region, result in regions:
+            lines += self._render_region(kind, region, result, captures)
+        operands = captures + self.operands_of_sugar + [self.sink] * bool(self.sink) + list(self.dropout)
+        lines += ["    : (%s) -> (%s, %s)" % (", ".join([query, query, value] + [x.type for x in operands]), value, lse),
+                  "  return %%o, %%lse : %s, %s" % (value, lse), "}"]
+        return "\n".join(lines) + "\n"
+
+
+def _add_alibi(text, element, rank):
+    if rank == 1:
+        text.add_sugar("alibi", text.tensor(element, 1, ["Hq"]))
+    else:
+        text.add_alibi_by_batch(text.tensor(element, 2, ["B", "Hq"]))
+
+
+def _add_document(text, *elements):
+    if len(elements) == 2:
+        text.add_sugar("document", text.tensor(elements[0], 2, ["B", "Sq"]), text.tensor(elements[1], 2, ["B", "Sk"]))
+        return
+    ids = text.tensor(elements[0], 2)
+    ids.dims = None  # as the library has them: B x max(Sq, Sk)
+    text.add_sugar("document", ids)
+
+
+def _add_bias(text, element, repeated):
+    """Add a bias; `repeated` says of each dimension whether its size is 1, so that all share it."""
+    names = ["B", "Hq", "Sq", "Sk"][4 - len(repeated):]
+    bias = text.tensor(element, len(repeated), ["" if one else name for one, name in zip(repeated, names)])
+    bias.type = "tensor<%s%s>" % ("".join("1x" if one else "?x" for one in repeated), element)
+    text.add_sugar("bias", bias)
+
+
+def _add_traced(text, kinds, numbers, mask, score):
+    """Add regions that were traced: captures by element and rank; operations, what they read and their result.
+
+    Their operands have names already, so this is the first item.
+    """
+    captures = [text.tensor(element, max(rank, 1)) for element, rank in kinds] + [text.integer() for _ in range(numbers)]
+    captures = {operand.name: operand for operand in captures}
+    for region, traced in ((text.mask, mask), (text.score, score)):
+        if traced is not None:
+            region.ops, region.captures = list(traced[0]), [captures[name] for name in traced[1]]
+            region.known = {op.split(" = ", 1)[1]: op.split(" = ", 1)[0] for op in region.ops}
+    if mask is not None:
+        text.conditions.append(mask[2])
+    if score is not None:
+        text.scored = score[2]
+
+
+def _set_sink(text, element):
+    text.sink = text.tensor(element, 1, ["Hq"])
+
+
+def _set_dropout(text):
+    seed, offset = text.tensor("i64", 1), text.tensor("i64", 1)
+    for x in (seed, offset):
+        x.type, x.dims = "tensor<1xi64>", None
+    text.dropout = (text.number(), seed, offset)
+
+
+def _set_scale(text, scale):
+    text.scale = scale
+
+
+def _set_precision(text, precision):
+    text.precision = precision
+
+
+# What an attention may have, by name: functions of a Text and of constants. Each makes its operands in the order in which
+# a launch has them.
+ITEMS = {
+    "causal": lambda text: text.add_sugar("causal"),
+    "top_left": lambda text: text.add_sugar("causal<top_left>"),
+    "left": lambda text: text.add_window(text.integer(), None),
+    "right": lambda text: text.add_window(None, text.integer()),
+    "chunk": lambda text: text.add_chunks(text.integer()),
+    "traced": _add_traced,
+    "prefix": lambda text, element: text.add_sugar("prefix", text.tensor(element, 1, ["B"])),
+    "document": _add_document,
+    "softcap": lambda text: text.add_softcap(text.number(), text.number()),
+    "alibi": _add_alibi,
+    "bias": _add_bias,
+    "sink": _set_sink,
+    "dropout": _set_dropout,
+    "scale": _set_scale,
+    "precision": _set_precision,
+}
+
+
+@functools.lru_cache(maxsize=None)
+def write(dtype, head_dim, value_dim, items):
+    """Return the text of an attention that has `items`, each a name of ITEMS and constants."""
+    text = Text(dtype, head_dim, value_dim)
+    for name, *constants in items:
+        ITEMS[name](text, *constants)
+    return text.render()

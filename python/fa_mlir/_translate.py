@@ -1,0 +1,434 @@
+"""Translates functions on scalars, as FlexAttention has them, to regions of an attention.
+
+PyTorch traces the function (make_fx on scalar fake tensors); each ATen operation of the trace becomes operations of
+`arith` and `math`. Tensors that the function closes over become captures, numbers become constants.
+"""
+
+import os
+import sys
+import traceback
+
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.overrides import TorchFunctionMode
+
+from ._ops import name_of
+from ._text import literal
+
+aten = torch.ops.aten
+_FLOATS = ("f16", "bf16", "f32", "f64")
+
+
+class Untranslatable(NotImplementedError):
+    """Something in a mask or a score that has no translation; the message says where and what to write."""
+
+
+class Value:
+    """A scalar of a region: its name, its type there (integers are `index`), or a number that Python knows."""
+    __slots__ = ("name", "type", "number")
+
+    def __init__(self, name, type, number=None):
+        self.name, self.type, self.number = name, type, number
+
+
+class Read:
+    """A captured tensor of which the first indices are known."""
+    __slots__ = ("operand", "indices", "rank")
+
+    def __init__(self, operand, indices, rank):
+        self.operand, self.indices, self.rank = operand, indices, rank
+
+
+def type_of(dtype):
+    """Return a region's type for a dtype: index for all integers but bool."""
+    name = name_of(dtype)
+    return name if name in _FLOATS or name == "i1" else "index"
+
+
+class Translator:
+    """Emits the operations of one function into a region."""
+
+    def __init__(self, region):
+        self.region = region
+
+    def constant(self, number, type):
+        if type == "i1":
+            return Value(self.region.add("arith.constant %s" % ("true" if number else "false")), type, bool(number))
+        if type == "index":
+            return Value(self.region.add("arith.constant %d : index" % number), type, int(number))
+        number = float(number)
+        bits = {float("inf"): "0x7F800000", float("-inf"): "0xFF800000"}.get(number)
+        if number != number:
+            bits = "0x7FC00000"
+        if type in ("f16", "bf16"):  # by way of f32: rounded there as PyTorch rounds
+            return self.convert(self.constant(number, "f32"), type)
+        if bits and type == "f64":
+            return self.convert(self.constant(number, "f32"), type)
+        return Value(self.region.add("arith.constant %s : %s" % (bits or literal(number), type)), type, number)
+
+    def convert(self, value, type):
+        """Return a value in another type, as PyTorch converts."""
+        if value.type == type:
+            return value
+        if value.number is not None and type not in ("f16", "bf16"):
+            return self.constant(value.number != 0 if type == "i1" else value.number, type)
+        op = lambda text: Value(self.region.add(text), type)
+        source = value.type
+        if type == "i1":
+            zero = self.constant(0, source)
+            compare = "cmpf une" if source in _FLOATS else "cmpi ne"
+            return op("arith.%s, %s, %s : %s" % (compare, value.name, zero.name, source))
+        if source == "i1":
+            if type == "index":
+                wide = self.region.add("arith.extui %s : i1 to i64" % value.name)
+                return op("arith.index_cast %s : i64 to index" % wide)
+            return op("arith.uitofp %s : i1 to %s" % (value.name, type))
+        if source == "index":
+            wide = self.region.add("arith.index_cast %s : index to i64" % value.name)
+            return op("arith.sitofp %s : i64 to %s" % (wide, type))
+        if type == "index":
+            wide = self.region.add("arith.fptosi %s : %s to i64" % (value.name, source))
+            return op("arith.index_cast %s : i64 to index" % wide)
+        order = {"f16": 0, "bf16": 0, "f32": 1, "f64": 2}
+        if order[source] == order[type]:
+            return self.convert(self.convert(value, "f32"), type)
+        verb = "extf" if order[source] < order[type] else "truncf"
+        return op("arith.%s %s : %s to %s" % (verb, value.name, source, type))
+
+    def read(self, read):
+        """Return the element of a tensor whose indices are all known."""
+        type = read.operand.type[len("tensor<"):-1].split("x")[-1]
+        name = self.region.read(read.operand, [index.name for index in read.indices])
+        if type == "i1" or type in _FLOATS:
+            return Value(name, type)
+        return Value(self.region.add("arith.index_cast %s : %s to index" % (name, type)), "index")
+
+    # Operations: each takes values of `type` and returns the name of one.
+
+    def floor_divide(self, type, x, y):
+        if type == "index":
+            return "arith.floordivsi %s, %s : index" % (x, y)
+        return "math.floor %s : %s" % (self.region.add("arith.divf %s, %s : %s" % (x, y, type)), type)
+
+    def truncated_divide(self, type, x, y):
+        if type == "index":
+            return "arith.divsi %s, %s : index" % (x, y)
+        return "math.trunc %s : %s" % (self.region.add("arith.divf %s, %s : %s" % (x, y, type)), type)
+
+    def remainder(self, type, x, y, divide=None):
+        quotient = self.region.add((divide or self.floor_divide)(type, x, y))
+        suffix = "i" if type == "index" else "f"
+        product = self.region.add("arith.mul%s %s, %s : %s" % (suffix, quotient, y, type))
+        return "arith.sub%s %s, %s : %s" % (suffix, x, product, type)
+
+    def truncated_remainder(self, type, x, y):
+        return self.remainder(type, x, y, self.truncated_divide)
+
+    def absolute(self, type, x):
+        if type != "index":
+            return "math.absf %s : %s" % (x, type)
+        negative = self.region.add("arith.subi %s, %s : index" % (self.constant(0, type).name, x))
+        return "arith.maxsi %s, %s : index" % (x, negative)
+
+    def negate(self, type, x):
+        if type == "index":
+            return "arith.subi %s, %s : index" % (self.constant(0, type).name, x)
+        return "arith.negf %s : %s" % (x, type)
+
+    def sigmoid(self, type, x):
+        power = self.region.add("math.exp %s : %s" % (self.region.add("arith.negf %s : %s" % (x, type)), type))
+        one = self.constant(1, type).name
+        return "arith.divf %s, %s : %s" % (one, self.region.add("arith.addf %s, %s : %s" % (one, power, type)), type)
+
+    def reciprocal(self, type, x):
+        return "arith.divf %s, %s : %s" % (self.constant(1, type).name, x, type)
+
+    def sign(self, type, x):
+        zero, one, minus = (self.constant(n, type).name for n in (0, 1, -1))
+        less, more = ("cmpi slt", "cmpi sgt") if type == "index" else ("cmpf olt", "cmpf ogt")
+        negative = self.region.add("arith.%s, %s, %s : %s" % (less, x, zero, type))
+        positive = self.region.add("arith.%s, %s, %s : %s" % (more, x, zero, type))
+        part = self.region.add("arith.select %s, %s, %s : %s" % (positive, one, zero, type))
+        return "arith.select %s, %s, %s : %s" % (negative, minus, part, type)
+
+    def relu(self, type, x):
+        return self.binary("maxsi", "maximumf")(self, type, x, self.constant(0, type).name)
+
+    @staticmethod
+    def binary(of_integers, of_floats, of_bools=None):
+        """Return an operation of two values by the names in `arith`."""
+        def emit(self, type, x, y):
+            name = {"index": of_integers, "i1": of_bools or of_integers}.get(type, of_floats)
+            return "arith.%s %s, %s : %s" % (name, x, y, type)
+        return emit
+
+    @staticmethod
+    def math(name):
+        """Return an operation of `math`, computed in f32 or f64."""
+        return lambda self, type, *x: "math.%s %s : %s" % (name, ", ".join(x), type)
+
+
+_binary, _math, _T = Translator.binary, Translator.math, Translator
+# ATen's name -> operation on values of the result's dtype.
+ARITHMETIC = {
+    "add": _binary("addi", "addf", "ori"), "sub": _binary("subi", "subf"), "mul": _binary("muli", "mulf", "andi"),
+    "minimum": _binary("minsi", "minimumf", "andi"), "maximum": _binary("maxsi", "maximumf", "ori"),
+    "floor_divide": _T.floor_divide, "remainder": _T.remainder, "fmod": _T.truncated_remainder,
+    "abs": _T.absolute, "neg": _T.negate, "sign": _T.sign, "sgn": _T.sign, "relu": _T.relu,
+    "bitwise_and": _binary("andi", None), "bitwise_or": _binary("ori", None), "bitwise_xor": _binary("xori", None),
+    "__and__": _binary("andi", None), "__or__": _binary("ori", None), "__xor__": _binary("xori", None),
+    "__lshift__": _binary("shli", None), "__rshift__": _binary("shrsi", None),
+    "bitwise_left_shift": _binary("shli", None), "bitwise_right_shift": _binary("shrsi", None),
+    "clamp_min": _binary("maxsi", "maximumf"), "clamp_max": _binary("minsi", "minimumf"),
+}
+# ATen's name -> operation on floats: of half precision computed in f32 and rounded.
+FUNCTIONS = {
+    "sigmoid": _T.sigmoid, "reciprocal": _T.reciprocal, "round": _math("roundeven"), "pow": _math("powf"),
+    "atan2": _math("atan2"), "div": _binary(None, "divf"),
+    **{name: _math(name) for name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "tanh",
+                                      "sin", "cos", "tan", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh",
+                                      "atanh", "erf", "erfc", "floor", "ceil", "trunc")},
+}
+# ATen's name -> predicate of integers and of floats.
+COMPARISONS = {"eq": ("eq", "oeq"), "ne": ("ne", "une"), "lt": ("slt", "olt"), "le": ("sle", "ole"),
+               "gt": ("sgt", "ogt"), "ge": ("sge", "oge")}
+LOGIC = {"logical_and": "andi", "logical_or": "ori", "logical_xor": "xori"}
+# What gives back its first argument.
+COPIES = ("clone", "alias", "detach", "lift_fresh_copy", "lift_fresh", "contiguous", "view_as", "expand_as")
+CONSTANTS = {"scalar_tensor": 0, "full": 1, "new_full": 2, "full_like": 1}
+FILLS = {"ones": 1, "zeros": 0, "new_ones": 1, "new_zeros": 0, "ones_like": 1, "zeros_like": 0}
+
+
+class _Graph:
+    """Walks a trace and emits each node."""
+
+    def __init__(self, translator, arguments, capture):
+        self.translator, self.arguments, self.capture = translator, iter(arguments), capture
+        self.values = {}
+
+    def emit(self, node):
+        """Return what a node gives: a Value, a Read, or None where it gives nothing."""
+        if node.op == "placeholder":
+            return next(self.arguments)
+        if node.op == "get_attr":
+            return self.capture(getattr(node.graph.owning_module, node.target))
+        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+            raise Untranslatable("an operation '%s' has no translation" % node.target)
+        name = node.target._schema.name.split("::")[1]
+        result = node.meta["val"]
+        if not isinstance(result, torch.Tensor):
+            raise Untranslatable("'%s' gives no tensor; write it with tensors alone" % name)
+        if node.target.namespace != "aten":
+            raise Untranslatable("operation '%s' has no translation" % node.target)
+        if name in ("index", "select"):
+            return self.emit_index(node, name)
+        if result.dim():
+            raise Untranslatable("'%s' gives a tensor of %d dimensions; masks and scores are of single elements: index "
+                                 "what they read" % (name, result.dim()))
+        return self.emit_scalar(node, name, type_of(result.dtype))
+
+    def emit_index(self, node, name):
+        read = self.values[node.args[0]]
+        if not isinstance(read, Read):
+            raise Untranslatable("'%s' indexes what is no captured tensor" % name)
+        if name == "index":
+            indices = node.args[1]
+            if any(index is None for index in indices):
+                raise Untranslatable("an index leaves out a dimension; give one for each, from the first on")
+            indices = [self.translator.convert(self.scalar(index), "index") for index in indices]
+        else:
+            dim, index = node.args[1], node.args[2]
+            if dim != 0:
+                raise Untranslatable("an index leaves out a dimension; give one for each, from the first on")
+            indices = [self.translator.constant(index, "index")]
+        read = Read(read.operand, read.indices + indices, read.rank)
+        return self.translator.read(read) if len(read.indices) == read.rank else read
+
+    def scalar(self, x, type=None):
+        """Return the value of an argument: a node, or a number."""
+        if isinstance(x, torch.fx.Node):
+            value = self.values[x]
+            if isinstance(value, Read):
+                raise Untranslatable("a captured tensor of %d dimensions is used as a whole; index it" % value.rank)
+            return self.translator.convert(value, type) if type else value
+        kind = type or ("i1" if isinstance(x, bool) else "index" if isinstance(x, int) else "f32")
+        return self.translator.constant(x, kind)
+
+    def emit_scalar(self, node, name, type):
+        translator, arguments = self.translator, node.args
+        apply = lambda op, kind, *x: Value(translator.region.add(op(translator, kind, *[y.name for y in x])), kind)
+        if name in COPIES or name in ("_to_copy", "view", "squeeze", "unsqueeze", "expand", "reshape"):
+            return self.scalar(arguments[0], type)
+        if name in CONSTANTS:
+            return self.scalar(arguments[CONSTANTS[name]], type)
+        if name in FILLS:
+            return translator.constant(FILLS[name], type)
+        if name in COMPARISONS or name in LOGIC or name == "logical_not":
+            return self.emit_condition(name, arguments)
+        if name == "where":
+            condition = self.scalar(arguments[0], "i1")
+            x, y = (self.scalar(x, type) for x in arguments[1:])
+            return Value(translator.region.add("arith.select %s, %s, %s : %s" % (
+                condition.name, x.name, y.name, type)), type)
+        if name == "bitwise_not":
+            ones = translator.constant(True if type == "i1" else -1, type)
+            return apply(ARITHMETIC["bitwise_xor"], type, self.scalar(arguments[0], type), ones)
+        if name == "square":
+            return apply(ARITHMETIC["mul"], type, *[self.scalar(arguments[0], type)] * 2)
+        if name == "clamp":
+            value = self.scalar(arguments[0], type)
+            for bound, op in zip(arguments[1:] + (None, None), ("maximum", "minimum")):
+                if bound is not None:
+                    value = apply(ARITHMETIC[op], type, value, self.scalar(bound, type))
+            return value
+        return self.emit_operation(node, name, type, apply)
+
+    def emit_condition(self, name, arguments):
+        translator = self.translator
+        if name in COMPARISONS:
+            kinds = [self.values[x].type if isinstance(x, torch.fx.Node) else self.scalar(x).type for x in arguments]
+            kind = next((k for k in ("f64", "f32", "bf16", "f16", "index", "i1") if k in kinds), "f32")
+            kind = "f32" if "f16" in kinds and "bf16" in kinds else kind
+            x, y = (self.scalar(x, "index" if kind == "i1" else kind) for x in arguments)
+            kind = "index" if kind == "i1" else kind
+            compare = "cmpf " + COMPARISONS[name][1] if kind in _FLOATS else "cmpi " + COMPARISONS[name][0]
+            return Value(translator.region.add("arith.%s, %s, %s : %s" % (compare, x.name, y.name, kind)), "i1")
+        x = [self.scalar(x, "i1") for x in arguments]
+        if name == "logical_not":
+            x.append(translator.constant(True, "i1"))
+        return Value(translator.region.add("arith.%s %s, %s : i1" % (
+            LOGIC.get(name, "xori"), x[0].name, x[1].name)), "i1")
+
+    def emit_operation(self, node, name, type, apply):
+        """Emit an operation of the tables, on values in the result's type."""
+        arguments, options = list(node.args), dict(node.kwargs)
+        if name == "pow":
+            return self.emit_power(arguments, type, apply)
+        if name in ("add", "sub") and options.get("alpha", 1) != 1:
+            factor = self.scalar(options["alpha"], type)
+            arguments[1:] = [apply(ARITHMETIC["mul"], type, self.scalar(arguments[1], type), factor)]
+        if name == "rsub":
+            name, arguments = "sub", [arguments[1], arguments[0]]
+        if name == "div" and options.get("rounding_mode"):
+            name = "floor_divide"
+            if options["rounding_mode"] == "trunc":
+                operands = [self.scalar(x, type) for x in arguments[:2]]
+                return apply(Translator.truncated_divide, type, *operands)
+        if name in FUNCTIONS and type == "index" and name in ("floor", "ceil", "trunc", "round"):
+            return self.scalar(arguments[0], type)
+        op = ARITHMETIC.get(name) or FUNCTIONS.get(name)
+        if op is None:
+            raise Untranslatable("operation 'aten.%s' has no translation; write it with operations that have one "
+                                 "(docs/python.md lists them)" % name)
+        kind = "f32" if type in ("f16", "bf16") else type
+        operands = [x if isinstance(x, Value) else self.scalar(x, kind) for x in arguments]
+        operands = [self.translator.convert(x, kind) for x in operands]
+        return self.translator.convert(apply(op, kind, *operands), type)
+
+    def emit_power(self, arguments, type, apply):
+        """Emit a power: multiplications where it is a small integer."""
+        base, power = arguments
+        if isinstance(power, (int, float)) and power == int(power) and 0 < power <= 8:
+            kind = "f32" if type in ("f16", "bf16") else type
+            value = result = self.scalar(base, kind)
+            for _ in range(int(power) - 1):
+                result = apply(ARITHMETIC["mul"], kind, result, value)
+            return self.translator.convert(result, type)
+        if type == "index":
+            raise Untranslatable("an integer to the power of %s has no translation; multiply, or convert to floats" % power)
+        kind = "f32" if type in ("f16", "bf16") else type
+        return self.translator.convert(apply(FUNCTIONS["pow"], kind, self.scalar(base, kind), self.scalar(power, kind)), type)
+
+
+class _Tracing(TorchFunctionMode):
+    """Keeps the user's file and line with each node, and indices that are tensors as they are."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        place = find_place(sys._getframe(1))
+        if place:
+            torch.fx.traceback.set_stack_trace([place])
+        if function is torch.Tensor.__getitem__:
+            return read_element(*args)
+        return function(*args, **(kwargs or {}))
+
+
+def read_element(tensor, index):
+    """Return tensor[index] without asking for the values of indices."""
+    indices = index if isinstance(index, tuple) else (index,)
+    if not all(isinstance(i, (int, torch.Tensor)) and not isinstance(i, bool) for i in indices):
+        raise Untranslatable("an index is neither a number nor a scalar tensor; slices and None have no translation")
+    rank = tensor.dim()
+    if len(indices) > rank:
+        raise Untranslatable("%d indices of a tensor of %d dimensions" % (len(indices), rank))
+    for i in indices:
+        if isinstance(i, torch.Tensor):
+            tensor = aten.index.Tensor(tensor, [i.long() if i.dtype == torch.bool else i])
+        else:
+            tensor = aten.select.int(tensor, 0, i)
+    return tensor
+
+
+_OWN = (os.path.dirname(os.path.abspath(torch.__file__)) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
+
+
+def find_place(frame):
+    """Return "file:line" of the innermost frame that is neither PyTorch's nor ours."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not os.path.abspath(file).startswith(_OWN) and not file.startswith("<"):
+            return "%s:%d" % (file, frame.f_lineno)
+        frame = frame.f_back
+    return ""
+
+
+def trace(function, kinds, device):
+    """Return the graph of a function of scalars: "score", a float, or positions."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
+        scalars = [torch.zeros((), dtype=torch.float32 if kind == "score" else torch.int64, device=device)
+                   for kind in kinds]
+        with torch.fx.traceback.preserve_node_meta(), _Tracing():
+            return make_fx(function)(*scalars).graph
+
+
+def describe(function):
+    code = getattr(function, "__code__", None)
+    return "'%s'" % getattr(function, "__qualname__", function) + (
+        " (%s:%d)" % (code.co_filename, code.co_firstlineno) if code else "")
+
+
+def translate(function, region, arguments, kinds, capture, device):
+    """Emit a function into a region and return its Value; `capture` makes a Value or Read of a tensor."""
+    try:
+        graph = trace(function, kinds, device)
+    except Untranslatable as error:
+        raise Untranslatable("%s: %s" % (find_place_of(error, function), error)) from None
+    except Exception as error:
+        if type(error).__name__ not in ("DataDependentOutputException", "GuardOnDataDependentSymNode"):
+            raise
+        raise Untranslatable(
+            "%s: Python asks for the value of a tensor, as `if`, `and`, `or`, `not`, min(), max() and .item() do; write "
+            "torch.where(condition, a, b), `&`, `|`, `~`, torch.minimum and torch.maximum"
+            % find_place_of(error, function)) from None
+    walk, result = _Graph(Translator(region), arguments, capture), None
+    for node in graph.nodes:
+        if node.op == "output":
+            result = node.args[0]
+            break
+        try:
+            walk.values[node] = walk.emit(node)
+        except (Untranslatable, TypeError) as error:
+            place = (node.meta.get("stack_trace") or "").strip() or describe(function)
+            raise Untranslatable("%s: %s" % (place, error)) from None
+    if isinstance(result, (tuple, list)) or result is None:
+        raise Untranslatable("%s gives no tensor, expected one element" % describe(function))
+    return walk.scalar(result)
+
+
+def find_place_of(error, function):
+    """Return the innermost place of the user's in a traceback."""
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        file = frame.f_code.co_filename
+        if not os.path.abspath(file).startswith(_OWN) and not file.startswith("<"):
+            return "%s:%d" % (file, line)
+    return describe(function)

@@ -1,0 +1,104 @@
+"""Hugging Face: `register()`, then `attn_implementation="fa_mlir"`.
+
+The model's mask function is traced, so that no batch x sequence x sequence tensor exists. Decoding is the plain forward
+with one query: right, and slow until the library has kernels for it.
+"""
+
+import torch
+from torch.nn.attention.flex_attention import BlockMask
+
+from ._attention import Launch, autocast
+from ._flex import add_functions
+
+NAME = "fa_mlir"
+
+
+class Mask(BlockMask):
+    """A mask on its way through a model: a function of positions, and offsets that are numbers of a launch."""
+
+    def __init__(self, function, shape, offsets):
+        self.function, self.mask_shape, self.offsets = function, shape, offsets
+        self.mask_mod = lambda b, h, q, k: function(b, h, q, k, *offsets)
+
+    @property
+    def shape(self):
+        return self.mask_shape
+
+    # What generation does with tensors.
+    def to(self, device):
+        return self
+
+    def contiguous(self):
+        return self
+
+    def __repr__(self):
+        return "<fa_mlir.transformers.Mask %s>" % (self.mask_shape,)
+
+
+def make_mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, mask_function=None, attention_mask=None, **_others):
+    """Return a Mask for transformers' AttentionMaskInterface; its other arguments say how a tensor would be made."""
+    def inner(b, h, q, k):
+        seen = mask_function(b, h, q, k)
+        # Beyond the end a captured tensor reads False, as padding is.
+        return seen if attention_mask is None else seen & attention_mask[b, k]
+
+    shape = (batch_size, 1, q_length, kv_length)
+    if isinstance(q_offset, torch.Tensor):  # a static cache's, on the device
+        offset = q_offset.reshape(())
+        return Mask(lambda b, h, q, k, first: inner(b, h, q + offset, k + first), shape, (int(kv_offset),))
+    return Mask(lambda b, h, q, k, start, first: inner(b, h, q + start, k + first), shape, (int(q_offset), int(kv_offset)))
+
+
+def _add_mask(launch, attention_mask, is_causal, sliding_window, keys):
+    if isinstance(attention_mask, Mask):
+        add_functions(launch, None, attention_mask.function, attention_mask.offsets)
+    elif attention_mask is None:
+        if is_causal:
+            window = -1 if sliding_window is None else sliding_window - 1
+            launch.add_window(window, 0)
+    elif attention_mask.dtype == torch.bool:
+        seen = attention_mask[..., :keys].expand(launch.rows[0].shape[0], -1, -1, -1)
+        heads = seen.shape[1] > 1
+        add_functions(launch, None, lambda b, h, q, k: seen[b, h, q, k] if heads else seen[b, 0, q, k])
+    else:
+        _add_bias(launch, attention_mask[..., :keys])
+
+
+def _add_bias(launch, bias):
+    launch.add("bias", {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}[bias.dtype],
+               tuple([size == 1 for size in bias.shape]), tensors=(bias,))
+
+
+def attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None, is_causal=None, softcap=None, s_aux=None,
+           sliding_window=None, position_bias=None, **others):
+    """Return (output, None) for transformers' AttentionInterface; output is batch x sequence x heads x head size."""
+    if others.get("output_attentions"):
+        raise NotImplementedError("fa_mlir: output_attentions is not supported: probabilities are never stored; use "
+                                  "attn_implementation='eager'")
+    if others.get("cache") is not None:
+        raise NotImplementedError("fa_mlir: cache of pages is not supported: it needs kernels that the library does not "
+                                  "have yet; use a dynamic or a static cache")
+    launch = Launch(*autocast(*[x.transpose(1, 2) for x in (query, key, value)]), heads_last=True)
+    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+    _add_mask(launch, attention_mask, causal and query.shape[2] > 1, sliding_window, key.shape[2])
+    if softcap is not None:
+        launch.add_softcap(softcap)
+    if position_bias is not None:
+        _add_bias(launch, position_bias[..., :key.shape[2]])
+    if s_aux is not None:
+        dtype = launch.rows[0].dtype
+        sink = s_aux if s_aux.dtype in (dtype, torch.float32) else s_aux.to(torch.float32)
+        launch.add("sink", {torch.float16: "f16", torch.bfloat16: "bf16"}.get(sink.dtype, "f32"), tensors=(sink,))
+    if scaling is not None:
+        launch.add("scale", float(scaling))
+    if dropout:
+        launch.add_dropout(dropout)
+    return launch.run()[0], None
+
+
+def register(name=NAME):
+    """Make `attn_implementation=name` known to transformers (>= 4.48): attention and masks."""
+    from transformers import AttentionInterface
+    from transformers.masking_utils import AttentionMaskInterface
+    AttentionInterface.register(name, attend)
+    AttentionMaskInterface.register(name, make_mask)

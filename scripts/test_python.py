@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Tests the Python package from its wheel.
+
+    test_python.py BUILD_DIR                 build the wheel, install it in a fresh environment, test it there
+    test_python.py --python=PYTHON BUILD_DIR the same beside the packages of another Python, say PyTorch
+    test_python.py --installed [FILTER]      run the tests in this Python, which has the package; on a GPU if there is one
+
+The fresh environment is outside of the tree and uses no network; it sees the packages of its Python (Debian's NumPy).
+Tests that need PyTorch or a GPU are counted as skipped where there is none. The last line counts.
+"""
+
+import collections
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+TESTS = os.path.join(ROOT, "test", "python")
+
+
+def run_installed(pattern):
+    # The package under test is the installed one, never the source beside this script.
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != os.path.join(ROOT, "python")]
+    loader = unittest.TestLoader()
+    if pattern:
+        loader.testNamePatterns = ["*%s*" % pattern]
+    runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, buffer=True)
+    result = runner.run(loader.discover(TESTS, "test_*.py"))
+    failed = len({getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors})
+    reasons = collections.Counter(reason for _, reason in result.skipped)
+    for reason, count in sorted(reasons.items()):
+        print("skipped %d: %s" % (count, reason))
+    # A test that skips its part for GPUs has passed by the other.
+    whole = sum(not hasattr(test, "test_case") for test, _ in result.skipped)
+    failed += not result.testsRun
+    print("%d passed, %d failed, %d skipped" % (max(0, result.testsRun - failed - whole), failed, len(result.skipped)))
+    return 1 if failed else 0
+
+
+def is_release(build):
+    with open(os.path.join(build, "CMakeCache.txt")) as file:
+        return "CMAKE_BUILD_TYPE:STRING=Release\n" in file.read()
+
+
+def run_fresh(build, python):
+    sys.path.insert(0, os.path.join(ROOT, "scripts"))
+    import make_wheel
+    if not is_release(build):
+        print("test_python.py: skipped: wheels are made of release builds")
+        print("0 passed, 0 failed, 1 skipped")
+        return 0
+    with tempfile.TemporaryDirectory() as place:
+        wheel = make_wheel.make_wheel(build, place)
+        environment = os.path.join(place, "environment")
+        clean = {key: value for key, value in os.environ.items()
+                 if key not in ("PYTHONPATH", "FA_MLIR_LIBRARY", "LD_LIBRARY_PATH")}
+        install = ["-m", "pip", "install", "-q", "--no-index", "--no-deps", "--disable-pip-version-check", wheel]
+        if python:  # maybe itself an environment, whose packages another one would not see
+            inner = python
+            install += ["--target", environment]
+            clean["PYTHONPATH"] = environment
+        else:
+            subprocess.run([PYTHON, "-m", "venv", "--system-site-packages", environment], check=True)
+            inner = os.path.join(environment, "bin", "python3")
+        subprocess.run([inner, *install], check=True, env=clean)
+        clean.update(FA_MLIR_WHEEL=wheel, FA_CACHE_DIR=os.path.join(place, "cache"))
+        return subprocess.run([inner, os.path.abspath(__file__), "--installed"], cwd=place, env=clean).returncode
+
+
+def main():
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["--installed"] and len(arguments) <= 2:
+        sys.exit(run_installed(arguments[1] if len(arguments) == 2 else None))
+    python = None
+    if arguments and arguments[0].startswith("--python="):
+        python = arguments.pop(0).split("=", 1)[1]
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        sys.exit(__doc__)
+    sys.exit(run_fresh(os.path.abspath(arguments[0]), python))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,260 @@
+"""flex_attention beside FlexAttention's eager result; the table of translations; what has none."""
+
+import inspect
+import os
+import tempfile
+import unittest
+
+from support import check, devices, needs_torch, skip_without, torch
+
+if torch:
+    import fa_mlir
+    from fa_mlir import _program, _translate
+    from torch.nn.attention.flex_attention import and_masks, create_block_mask, flex_attention, or_masks
+
+
+def make_functions(length, device):
+    """Return name -> (mask_mod, score_mod) of 4 heads and 2 sequences, and tensors for a length."""
+    random = torch.Generator(device).manual_seed(9)
+    integers = lambda most, *shape: torch.randint(0, most, shape, device=device, generator=random)
+    floats = lambda *shape: torch.randn(*shape, device=device, generator=random)
+    ids = integers(4, 2, length).sort(1).values
+    slopes, bias, keep = floats(4).abs(), floats(2, 4, length, length).half(), floats(2, length) > -0.5
+    table, lengths, spans = floats(4, 2 * length), integers(length, 2), integers(length, 4) + 1
+    offsets = torch.tensor([0, length // 3, length // 2, length], device=device)
+    window = torch.tensor(length // 4, device=device)
+    minus = torch.tensor(-float("inf"), device=device)
+    causal = lambda b, h, q, k: q >= k
+    packed = lambda b, h, q, k: sum(((q >= offsets[n]) & (k >= offsets[n])).to(torch.int32) -
+                                    ((q >= offsets[n]) ^ (k >= offsets[n])).int() * 9 for n in range(3)) > 0
+    within = lambda b, h, q, k: (q - k).abs() <= 11
+    masks = {
+        "causal": causal, "window": within, "tensor window": lambda b, h, q, k: (q - k < window) & (q >= k),
+        "prefix": lambda b, h, q, k: (k < lengths[b]) | (q >= k), "documents": lambda b, h, q, k: ids[b, q] == ids[b, k],
+        "packed": packed, "padding": lambda b, h, q, k: keep[b, k] & keep[b][q],
+        "dilated": lambda b, h, q, k: ((q - k) % 3 == 0) & (k <= q),
+        "neighbourhood": lambda b, h, q, k: ((q // 8 - k // 8).abs() <= 1) & ((q % 8 - k % 8).abs() <= 2),
+        "heads": lambda b, h, q, k: torch.where(h < 2, q - k < spans[h], k - q < spans[h]),
+        "and": and_masks(causal, lambda b, h, q, k: ids[b, q] == ids[b, k]),
+        "or": or_masks(within, lambda b, h, q, k: k < 4), "not": lambda b, h, q, k: ~torch.logical_or(q < k, k == h),
+        "floats": lambda b, h, q, k: torch.floor(q * 0.37) >= k / 3,
+    }
+    scores = {
+        "alibi": lambda s, b, h, q, k: s + slopes[h] * (k - q), "softcap": lambda s, b, h, q, k: 5 * torch.tanh(s / 5),
+        "bias": lambda s, b, h, q, k: s + bias[b, h, q, k], "table": lambda s, b, h, q, k: s + table[h, q - k + length],
+        "where": lambda s, b, h, q, k: torch.where(q >= k, s, minus), "gated": lambda s, b, h, q, k: s * torch.sigmoid(s),
+        "decay": lambda s, b, h, q, k: s - torch.log1p((q - k).abs().float()) * (h + 1) * 0.25,
+        "clamped": lambda s, b, h, q, k: s.clamp(-1.5, 2) + torch.minimum(s, 0.1 * s) - s ** 2 * 0.01,
+    }
+    both = {"documents, softcap": (masks["documents"], scores["softcap"]), "heads, alibi": (masks["heads"], scores["alibi"])}
+    return {**{name: (mask, None) for name, mask in masks.items()},
+            **{name: (None, score) for name, score in scores.items()}, **both}
+
+
+@needs_torch
+class Functions(unittest.TestCase):
+    def draw(self, length, device, dtype):
+        torch.manual_seed(13)
+        self.dtype = dtype
+        return [torch.randn(2, 4, length, 32, device=device).to(dtype).requires_grad_() for _ in range(3)]
+
+    def compare(self, length, device, dtype, gradients, only=None):
+        for name, (mask, score) in make_functions(length, device).items():
+            if only and name not in only:
+                continue
+            with self.subTest(name, length=length, device=device, dtype=dtype):
+                q, k, v = self.draw(length, device, dtype)
+                block = mask and create_block_mask(mask, 2, 4, length, length, device=device)
+                o, lse = fa_mlir.flex_attention(q, k, v, score_mod=score, block_mask=block, return_lse=True)
+                do, plain = torch.randn_like(o), []
+                results = [o, lse] + (list(torch.autograd.grad(o, [q, k, v], do)) if gradients else [])
+                for kind in (torch.float64, dtype):
+                    leaves = [x.detach().to(kind).requires_grad_() for x in (q, k, v)]
+                    out, sums = flex_attention(*leaves, score_mod=score, block_mask=block, return_lse=True)
+                    plain.append([out, sums] + (list(torch.autograd.grad(out, leaves, do.to(kind))) if gradients else []))
+                for what, result, reference, low in zip(("o", "lse", "dq", "dk", "dv"), results, *plain):
+                    rows = ~torch.isinf(reference)
+                    self.assertTrue(torch.equal(torch.isinf(result), ~rows), what)
+                    check(self, what, result[rows], reference[rows].double(), low[rows])
+
+    def test_cpu(self):
+        skip_without(self, "cpu")
+        self.compare(61, "cpu", torch.float32, gradients=False)
+
+    def test_gradients_on_cpu(self):
+        skip_without(self, "cpu")
+        self.compare(61, "cpu", torch.float32, gradients=True,
+                     only=("causal", "documents", "table", "gated", "documents, softcap"))
+
+    def test_cuda(self):
+        skip_without(self, "cuda")
+        self.compare(200, "cuda", torch.bfloat16, gradients=True)
+        self.compare(200, "cuda", torch.float32, gradients=False, only=("documents", "heads", "table"))
+
+    def test_one_program_over_lengths(self):
+        skip_without(self, "cpu")
+        count = len(_program._programs)
+        names = ("padding", "bias")
+        for number, length in enumerate((17, 61, 64, 128, 150)):
+            for name in names:
+                mask, score = make_functions(length, "cpu")[name]
+                q, k, v = (x.detach() for x in self.draw(length, "cpu", torch.float32))
+                fa_mlir.flex_attention(q, k, v, score_mod=score, block_mask=mask)
+            if number == 0:
+                count = len(_program._programs)
+        self.assertEqual(len(_program._programs), count)
+
+    def test_tensors_may_change(self):
+        skip_without(self, "cpu")
+        q, k, v = (x.detach() for x in self.draw(32, "cpu", torch.float32))
+
+        def run(slopes):
+            return fa_mlir.flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + slopes[h] * j)
+        first = torch.rand(4)
+        expected = run(first)
+        self.assertFalse(torch.equal(run(first * 2), expected))
+        first *= 2
+        self.assertTrue(torch.equal(run(first.clone()), run(first)))
+
+    def test_gradient_of_a_capture(self):
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                q, k, v = (x.detach() for x in self.draw(61, device, torch.float32))
+                slopes = torch.rand(4, device=device, requires_grad=True)
+                score = lambda s, b, h, i, j: s - slopes[h] * (i - j).abs()
+                do = torch.randn_like(q)
+                result, = torch.autograd.grad(fa_mlir.flex_attention(q, k, v, score_mod=score), slopes, do)
+                expected, = torch.autograd.grad(flex_attention(q, k, v, score_mod=score), slopes, do)
+                torch.testing.assert_close(result, expected, rtol=1e-3, atol=1e-3)
+
+    def test_signature(self):
+        names = [str(p).replace(" ", "") for p in inspect.signature(fa_mlir.flex_attention).parameters.values()]
+        self.assertEqual(names, ["query", "key", "value", "score_mod=None", "block_mask=None", "scale=None",
+                                 "enable_gqa=False", "return_lse=False"])
+
+
+# ATen's name -> expressions of floats x, y, integers m, n (n > 0) and bools p, r, where a name does not say it.
+EXPRESSIONS = {
+    "add": ["x + y", "m + n", "x + m", "torch.add(x, y, alpha=2)", "p + r"], "sub": ["x - y", "m - n", "1 - x", "3 - m"],
+    "mul": ["x * y", "m * n", "x * 0.3", "m * x"], "div": ["x / y", "m / n", "x / 3", "1 / y",
+                                                             "torch.div(m, n, rounding_mode='trunc')",
+                                                             "torch.div(m, n, rounding_mode='floor')"],
+    "minimum": ["torch.minimum(x, y)", "torch.minimum(m, n)"], "maximum": ["torch.maximum(x, y)", "torch.maximum(m, n)"],
+    "floor_divide": ["m // n", "m // 3"], "remainder": ["m % n", "m % 5", "x % 0.7"], "fmod": ["torch.fmod(m, n)"],
+    "abs": ["x.abs()", "m.abs()"], "neg": ["-x", "-m"], "sign": ["x.sign()", "m.sign()"], "sgn": ["x.sgn()"],
+    "relu": ["x.relu()"], "bitwise_and": ["m & n", "p & r"], "bitwise_or": ["m | n", "p | r"], "bitwise_xor": ["m ^ n", "p ^ r"],
+    "__lshift__": ["n << 2"], "__rshift__": ["m >> 1"], "bitwise_left_shift": ["torch.bitwise_left_shift(n, 1)"],
+    "bitwise_right_shift": ["torch.bitwise_right_shift(m, 1)"], "clamp_min": ["x.clamp_min(0.1)", "m.clamp_min(2)"],
+    "clamp_max": ["x.clamp_max(0.1)"], "clamp": ["x.clamp(-0.5, 0.5)", "m.clamp(max=3)"], "square": ["x.square()"],
+    "pow": ["x ** 2", "x ** 3", "y ** 0.5", "y ** x", "m ** 2"], "atan2": ["torch.atan2(x, y)"], "rsub": ["torch.rsub(x, 2)"],
+    "where": ["torch.where(p, x, y)", "torch.where(m > n, m, n)", "torch.where(p, x, 2.0)"],
+    "bitwise_not": ["~m", "~p"], "logical_not": ["torch.logical_not(m)"], "logical_and": ["torch.logical_and(p, m)"],
+    "logical_or": ["torch.logical_or(p, r)"], "logical_xor": ["torch.logical_xor(p, x)"],
+    "_to_copy": ["x.to(torch.float16)", "x.int()", "m.float()", "p.float()", "x.bool()", "(x.bfloat16() * y.bfloat16())"],
+    "new_ones": ["x.new_ones(())"], "full_like": ["torch.full_like(x, 2.5)"], "zeros_like": ["torch.zeros_like(m)"],
+    "ones_like": ["torch.ones_like(x) * 2"], "scalar_tensor": ["torch.scalar_tensor(2.5) + x"], "clone": ["x.clone()"],
+    "acosh": ["torch.acosh(1 + y)"], "rsqrt": ["y.rsqrt()"], "sqrt": ["y.sqrt()"], "reciprocal": ["y.reciprocal()"],
+    **{name: ["torch.%s(y)" % name] for name in ("log", "log2", "log10", "log1p")},
+    **{name: ["torch.%s(x / 3)" % name] for name in ("asin", "acos", "atanh")},
+}
+UNARY = ("sigmoid", "exp", "exp2", "expm1", "tanh", "sin", "cos", "tan", "sinh", "cosh", "atan", "asinh", "erf", "erfc",
+         "floor", "ceil", "trunc", "round")
+
+
+@needs_torch
+class Translations(unittest.TestCase):
+    """With one key lse is the score, so that each operation is seen by itself."""
+
+    def evaluate(self, expressions):
+        """Return lse and what PyTorch computes of expressions, one a head."""
+        skip_without(self, "cpu")
+        torch.manual_seed(17)
+        count, size = len(expressions), 64
+        x, y = (torch.rand(size) - 0.5) * 5, torch.rand(size) * 2 + 0.1
+        m, n = torch.randint(-40, 40, (size,)), torch.randint(1, 9, (size,))
+        p, r = torch.rand(size) > 0.5, torch.rand(size) > 0.5
+        names = dict(x=x, y=y, m=m, n=n, p=p, r=r)
+        functions = [eval("lambda x, y, m, n, p, r: " + text, {"torch": torch}) for text in expressions]
+
+        def score(s, b, h, q, k):
+            read = {name: tensor[q] for name, tensor in names.items()}
+            result = 0.0
+            for head, function in enumerate(functions):
+                result = torch.where(h == head, function(**read).to(torch.float32), result)
+            return result
+        zeros = torch.zeros(1, count, size, 8)
+        _, lse = fa_mlir.flex_attention(zeros, zeros[:, :, :1], zeros[:, :, :1], score_mod=score, return_lse=True)
+        return lse[0], [function(**names).to(torch.float32).expand(size) for function in functions]
+
+    def test_every_operation(self):
+        tables = (set(_translate.ARITHMETIC) | set(_translate.FUNCTIONS) | set(_translate.LOGIC)) - {"__and__", "__or__", "__xor__"}
+        expressions = dict(EXPRESSIONS, **{name: ["torch.%s(x)" % name] for name in UNARY})
+        self.assertEqual(sorted(tables - set(expressions)), [], "operations without a test")
+        texts = [text for name in sorted(expressions) for text in expressions[name]]
+        for first in range(0, len(texts), 12):
+            part = texts[first:first + 12]
+            for text, result, expected in zip(part, *self.evaluate(part)):
+                with self.subTest(text):
+                    torch.testing.assert_close(result, expected, rtol=2e-6, atol=2e-6)
+
+    def test_comparisons(self):
+        texts = ["(%s %s %s)" % (a, op, b) for op in ("==", "!=", "<", "<=", ">", ">=")
+                 for a, b in (("x", "y"), ("m", "n"), ("m", "x"), ("m", "3"))]
+        for text, result, expected in zip(texts, *self.evaluate(texts)):
+            with self.subTest(text):
+                self.assertTrue(torch.equal(result, expected))
+
+
+@needs_torch
+class Refused(unittest.TestCase):
+    def test_says_where(self):
+        q = torch.randn(1, 1, 8, 16)
+        table = torch.zeros(8, 8)
+        source = """
+import torch
+def branches(b, h, q, k):
+    if q > k:
+        return q > k
+    return q == k
+def unknown(b, h, q, k):
+    near = q - k
+    return torch.special.i0(near.float()) > 0
+def slices(b, h, q, k):
+    return table[q, 1:] > 0
+def whole(b, h, q, k):
+    return table[q] > 0
+def number(b, h, q, k):
+    return q - k
+"""
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "users.py")
+            with open(path, "w") as file:
+                file.write(source)
+            names = {"table": table}
+            exec(compile(source, path, "exec"), names)
+            cases = [("branches", 4, "Python asks for the value of a tensor.*write torch.where"),
+                     ("unknown", 9, "operation 'aten.i0' has no translation"), ("slices", 11, "slices and None"),
+                     ("whole", 13, "a tensor of 1 dimensions; .* index"), ("number", 14, "expected a bool")]
+            for name, line, words in cases:
+                with self.subTest(name), self.assertRaisesRegex(NotImplementedError, "users.py:%d.*%s" % (line, words)):
+                    fa_mlir.flex_attention(q, q, q, block_mask=names[name])
+
+    def test_blocks_without_a_function(self):
+        from torch.nn.attention.flex_attention import BlockMask
+        ones = torch.ones(1, 1, 1, dtype=torch.int32)
+        blocks = BlockMask.from_kv_blocks(ones, torch.zeros(1, 1, 1, 1, dtype=torch.int32), BLOCK_SIZE=128,
+                                          seq_lengths=(128, 128))
+        q = torch.randn(1, 1, 8, 16)
+        with self.assertRaisesRegex(NotImplementedError, "block_mask without a mask_mod"):
+            fa_mlir.flex_attention(q, q, q, block_mask=blocks)
+
+    def test_grouped_heads(self):
+        q = torch.randn(1, 4, 8, 16)
+        with self.assertRaisesRegex(ValueError, "set enable_gqa=True"):
+            fa_mlir.flex_attention(q, q[:, :2], q[:, :2])
+        fa_mlir.flex_attention(q, q[:, :2], q[:, :2], enable_gqa=True)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,177 @@
+"""The package without PyTorch: NumPy on the CPU, errors, the command, what the wheel holds."""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+import zipfile
+
+import numpy as np
+
+import fa_mlir
+
+TEXT = """
+func.func @causal(%q: tensor<?x?x?x16xf32> {fa.name = "q"}, %k: tensor<?x?x?x16xf32> {fa.name = "k"},
+                  %v: tensor<?x?x?x16xf32> {fa.name = "v"}, %cap: f32 {fa.name = "cap"})
+    -> (tensor<?x?x?x16xf32> {fa.name = "o"}, tensor<?x?x?xf32> {fa.name = "lse"}) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) captures(%cap) with [causal]
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %c: f32):
+      %x = arith.minimumf %s, %c : f32
+      fa.yield %x : f32
+    } : (tensor<?x?x?x16xf32>, tensor<?x?x?x16xf32>, tensor<?x?x?x16xf32>, f32)
+    -> (tensor<?x?x?x16xf32>, tensor<?x?x?xf32>)
+  return %o, %lse : tensor<?x?x?x16xf32>, tensor<?x?x?xf32>
+}
+"""
+
+
+def attend(q, k, v, cap):
+    """Causal attention with capped scores, in float64."""
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    group = q.shape[1] // k.shape[1]
+    k, v = (np.repeat(x, group, axis=1) for x in (k, v))
+    s = np.minimum(q @ k.swapaxes(2, 3) / np.sqrt(q.shape[3]), cap)
+    i, j = np.arange(q.shape[2])[:, None], np.arange(k.shape[2])
+    s = np.where(j <= i + k.shape[2] - q.shape[2], s, -np.inf)
+    most = s.max(axis=3, keepdims=True)
+    p = np.exp(s - most)
+    total = p.sum(axis=3, keepdims=True)
+    return (p / total) @ v, (most + np.log(total))[..., 0]
+
+
+class OnArrays(unittest.TestCase):
+    def setUp(self):
+        random = np.random.default_rng(3)
+        draw = lambda *shape: random.standard_normal(shape, dtype=np.float32)
+        self.arrays = {"q": draw(2, 4, 19, 16), "k": draw(2, 2, 33, 16), "v": draw(2, 2, 33, 16)}
+        self.o, self.lse = np.full((2, 4, 19, 16), np.nan, np.float32), np.full((2, 4, 19), np.nan, np.float32)
+
+    def launch(self, **changes):
+        values = dict(self.arrays, cap=0.5, o=self.o, lse=self.lse)
+        values.update(changes)
+        fa_mlir.compile(TEXT).launch(**values)
+
+    def test_computes(self):
+        for cap in (0.5, 1.5):
+            self.launch(cap=cap)
+            o, lse = attend(cap=cap, **self.arrays)
+            np.testing.assert_allclose(self.o, o, atol=2e-6)
+            np.testing.assert_allclose(self.lse, lse, atol=2e-6)
+
+    def test_takes_strides(self):
+        laid_out = {name: x.transpose(0, 2, 1, 3).copy().transpose(0, 2, 1, 3) for name, x in self.arrays.items()}
+        self.launch(**laid_out)
+        np.testing.assert_allclose(self.o, attend(cap=0.5, **self.arrays)[0], atol=2e-6)
+
+    def test_is_compiled_once(self):
+        self.assertIs(fa_mlir.compile(TEXT), fa_mlir.compile(TEXT))
+        self.assertIsNot(fa_mlir.compile(TEXT), fa_mlir.compile(TEXT, threads=1))
+
+    def test_describes_itself(self):
+        program = fa_mlir.compile(TEXT)
+        self.assertEqual(program.names, ["q", "k", "v", "cap", "o", "lse"])
+        self.assertEqual(program.dtypes, ["f32"] * 6)
+        self.assertEqual(program.target, "cpu")
+
+    def test_refuses(self):
+        reversed_columns = self.arrays["q"][..., ::-1]
+        cases = [
+            (dict(q=reversed_columns), fa_mlir.Error, "'q' has stride -4|'q' has stride -1, expected"),
+            (dict(q=self.arrays["q"].astype(np.float64)), fa_mlir.Error, "'q' has dtype f64, expected f32"),
+            (dict(q=self.arrays["q"][0]), fa_mlir.Error, "'q' has rank 3, expected 4"),
+            (dict(x=1), TypeError, "no argument 'x'; it has q, k, v, cap, o, lse"),
+            (dict(q=[1.0]), TypeError, "'q' is a list; give an array of NumPy or a tensor of PyTorch"),
+            (dict(q=self.arrays["q"].astype(np.complex64)), TypeError, "'q' has elements of type <c8"),
+        ]
+        for changes, error, words in cases:
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                self.launch(**changes)
+        self.o.flags.writeable = False
+        with self.assertRaisesRegex(ValueError, "'o' is an output and cannot be written"):
+            self.launch()
+
+    def test_says_what_is_missing(self):
+        with self.assertRaisesRegex(fa_mlir.Error, "argument 'lse' of entry @causal is not bound"):
+            fa_mlir.compile(TEXT).launch(**self.arrays, cap=1.0, o=self.o)
+
+    def test_prepared_launches(self):
+        from fa_mlir._program import Prepared
+        program = fa_mlir.compile(TEXT)
+        tensors = [*self.arrays.values(), self.o, self.lse]
+        prepared = Prepared(program, [("f32", x.shape, None) for x in tensors])
+        for cap in (0.25, 2.0):
+            prepared.launch(None, [x.ctypes.data for x in tensors], [cap], None)
+            np.testing.assert_allclose(self.o, attend(cap=cap, **self.arrays)[0], atol=2e-6)
+        with self.assertRaisesRegex(fa_mlir.Error, "'q' has no data"):
+            prepared.launch(None, [0] * 5, [1.0], None)
+
+
+class Errors(unittest.TestCase):
+    def test_text(self):
+        with self.assertRaisesRegex(fa_mlir.Error, r"mine:2:\d+: error: .*fa.nothing"):
+            fa_mlir.compile("func.func @f() {\n  fa.nothing\n}", source_name="mine")
+        with self.assertRaisesRegex(TypeError, "takes MLIR text, got int"):
+            fa_mlir.compile(3)
+
+    def test_options(self):
+        with self.assertRaisesRegex(TypeError, "no option 'row'; it has target, entry, threads"):
+            fa_mlir.compile(TEXT, row=3)
+        with self.assertRaisesRegex(fa_mlir.Error, "target"):
+            fa_mlir.compile(TEXT, target="vax")
+
+    def test_library_of_another_version(self):
+        run = subprocess.run([sys.executable, "-c", "import fa_mlir"], text=True, stderr=subprocess.PIPE,
+                             env=dict(os.environ, FA_MLIR_LIBRARY="/nonexistent/libfa.so"))
+        self.assertIn("set FA_MLIR_LIBRARY to the path of a libfa.so", run.stderr)
+
+
+class Command(unittest.TestCase):
+    def test_prints(self):
+        run = subprocess.run([sys.executable, "-m", "fa_mlir"], text=True, stdout=subprocess.PIPE, check=True)
+        for line in ("fa_mlir +" + re.escape(fa_mlir.__version__), "library +.*libfa.so", "device +cpu",
+                     "device +cuda", "torch +", "cache +"):
+            self.assertRegex(run.stdout, "(?m)^" + line)
+
+
+class Wheel(unittest.TestCase):
+    def setUp(self):
+        self.path = os.environ.get("FA_MLIR_WHEEL")
+        if not self.path:
+            self.skipTest("needs FA_MLIR_WHEEL, the path of the wheel: scripts/test_python.py sets it")
+
+    def test_contents(self):
+        name = os.path.basename(self.path)
+        self.assertEqual(name, "fa_mlir-%s-py3-none-manylinux_2_36_x86_64.whl" % fa_mlir.__version__)
+        self.assertLess(os.path.getsize(self.path), 45 << 20)
+        with zipfile.ZipFile(self.path) as wheel:
+            names = set(wheel.namelist())
+            for file in ("lib/libfa.so", "include/fa/fa_c.h", "include/fa/fa.h", "py.typed", "__main__.py",
+                         "flash_attn.py"):
+                self.assertIn("fa_mlir/" + file, names)
+            for license in ("LICENSE", "NOTICE"):
+                self.assertTrue(any(file.endswith("/" + license) for file in names), license)
+            self.assertFalse([file for file in names if "__pycache__" in file])
+            tags = next(wheel.read(file).decode() for file in names if file.endswith("/WHEEL"))
+            self.assertIn("Tag: py3-none-manylinux_2_36_x86_64", tags)
+            self.assertIn("Root-Is-Purelib: false", tags)
+            root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))).encode()
+            for file in names:
+                self.assertNotIn(root + b"/", wheel.read(file), file)
+
+    def test_needs_the_system_only(self):
+        readelf = "/usr/lib/llvm-22/bin/llvm-readelf"
+        if not os.path.exists(readelf):
+            self.skipTest("needs llvm-readelf")
+        run = subprocess.run([readelf, "-d", fa_mlir.library_path()], text=True, stdout=subprocess.PIPE, check=True)
+        needed = set(re.findall(r"Shared library: \[(.*?)\]", run.stdout))
+        self.assertLessEqual(needed, {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"})
+
+    def test_is_the_installed_one(self):
+        self.assertNotIn("python/fa_mlir", fa_mlir.__file__)
+        self.assertTrue(fa_mlir.library_path().startswith(os.path.dirname(fa_mlir.__file__)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,177 @@
+"""The ops on tensors under PyTorch's tools: opcheck, torch.compile, graphs, streams, threads, autocast."""
+
+import threading
+import unittest
+
+from support import attend, devices, needs_torch, skip_without, torch, visible
+
+if torch:
+    import torch._dynamo.testing
+    import fa_mlir
+    from fa_mlir.flash_attn import flash_attn_func
+
+
+def draw(device, dtype=None, sq=33, sk=47, grad=False):
+    torch.manual_seed(11)
+    dtype = dtype or torch.float32
+    return [torch.randn(2, s, h, 32, device=device, dtype=dtype, requires_grad=grad)
+            for s, h in ((sq, 4), (sk, 2), (sk, 2))]
+
+
+@needs_torch
+class Ops(unittest.TestCase):
+    def test_opcheck(self):
+        from torch.library import opcheck
+        for device in devices():
+            for grad in (False, True):
+                with self.subTest(device=device, grad=grad):
+                    skip_without(self, device)
+                    q, k, v = draw(device, grad=grad)
+                    slopes = torch.rand(4, device=device, requires_grad=grad)
+                    sink = torch.randn(4, device=device, requires_grad=grad)
+                    text = fa_mlir.to_mlir(q, k, v, causal=True, window=(9, -1), alibi=slopes, sink=sink, softcap=20.0,
+                                           heads_last=True)
+                    # The order of attention's arguments: the window's bound, softcap and its inverse, slopes, sink.
+                    arguments = (q, k, v, [slopes, sink], [9], [20.0, 0.05], text, True)
+                    opcheck(torch.ops.fa_mlir.attention, arguments)
+                    if not grad:
+                        o, lse = torch.ops.fa_mlir.attention(*arguments)
+                        opcheck(torch.ops.fa_mlir.attention_backward, (
+                            torch.randn_like(o), torch.randn_like(lse), q, k, v, o, lse, *arguments[3:7],
+                            "q,k,v,t0,t1", True))
+
+    def test_compile(self):
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                counter = torch._dynamo.testing.CompileCounterWithBackend("inductor" if device == "cuda" else "aot_eager")
+                step = lambda q, k, v: flash_attn_func(q * 2, k, v, causal=True, window_size=(20, 0)) + 1
+                compiled = torch.compile(step, fullgraph=True, dynamic=True, backend=counter)
+                for length in (33, 47, 64, 65, 128, 200):
+                    q, k, v = draw(device, sq=length, sk=length, grad=True)
+                    do = torch.randn_like(q)
+                    expected = step(q, k, v)
+                    result = compiled(q, k, v)
+                    torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-5)
+                    for a, b in zip(torch.autograd.grad(result, [q, k, v], do), torch.autograd.grad(expected, [q, k, v], do)):
+                        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+                self.assertEqual(counter.frame_count, 1)
+
+    def test_graph_replays(self):
+        skip_without(self, "cuda")
+        q, k, v = draw("cuda", torch.float16)
+        run = lambda: flash_attn_func(q, k, v, causal=True)
+        run()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            o = run()
+        for _ in range(3):
+            q.normal_()
+            graph.replay()
+            self.assertTrue(torch.equal(o, run()))
+
+    def test_graph_draws_new_dropout(self):
+        skip_without(self, "cuda")
+        q, k, v = draw("cuda", torch.float16)
+        run = lambda: flash_attn_func(q, k, v, dropout_p=0.5)
+        run()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            o = run()
+        graph.replay()
+        first = o.clone()
+        graph.replay()
+        self.assertFalse(torch.equal(o, first))
+
+    def test_streams_and_threads(self):
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                q, k, v = draw(device, torch.float16)
+                expected = flash_attn_func(q, k, v, causal=True)
+                if device == "cuda":
+                    torch.cuda.synchronize()
+                wrong = []
+
+                def work():
+                    stream = torch.cuda.stream(torch.cuda.Stream()) if device == "cuda" else torch.no_grad()
+                    with stream:
+                        for _ in range(50):
+                            if not torch.equal(flash_attn_func(q, k, v, causal=True), expected):
+                                wrong.append(1)
+                threads = [threading.Thread(target=work) for _ in range(4)]
+                [thread.start() for thread in threads]
+                [thread.join() for thread in threads]
+                self.assertFalse(wrong)
+
+    def test_autocast(self):
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                q, k, v = draw(device, grad=True)
+                with torch.autocast(device, torch.bfloat16):
+                    o = flash_attn_func(q, k, v)
+                self.assertEqual(o.dtype, torch.bfloat16)
+                o.sum().backward()
+                self.assertEqual(q.grad.dtype, torch.float32)
+
+    def test_only_what_is_asked_for(self):
+        q, k, v = draw("cpu")
+        k.requires_grad_()
+        flash_attn_func(q, k, v).sum().backward()
+        self.assertIsNone(q.grad)
+        self.assertIsNotNone(k.grad)
+
+
+@needs_torch
+class Attention(unittest.TestCase):
+    def compare(self, expected, lse, q, k, v, **arguments):
+        o, sums = fa_mlir.attention(q, k, v, return_lse=True, **arguments)
+        torch.testing.assert_close(o.double(), expected, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(sums.double(), lse, rtol=1e-4, atol=1e-4)
+
+    def test_arguments(self):
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                q, k, v = (x.transpose(1, 2) for x in draw(device))
+                plain = lambda seen=None, **more: attend(q, k, v, seen, dtype=torch.float64, **more)
+                i, j = torch.arange(33, device=device)[:, None], torch.arange(47, device=device)
+                causal = visible(33, 47, device, causal=True)
+                self.compare(*plain(causal), q, k, v, causal=True)
+                self.compare(*plain(j <= i), q, k, v, causal="top_left")
+                prefix = torch.tensor([3, 40], device=device)
+                self.compare(*plain(causal | (j < prefix[:, None, None, None])), q, k, v, prefix=prefix)
+                ids = torch.randint(0, 3, (2, 47), device=device, dtype=torch.int32)
+                self.compare(*plain((ids[:, :33, None] == ids[:, None, :])[:, None]), q, k, v, document=ids)
+                bias = torch.randn(4, 33, 47, device=device)
+                self.compare(*plain(score=lambda s: s + bias), q, k, v, bias=bias)
+                self.compare(*plain(score=lambda s: s + bias[:1]), q, k, v, bias=bias[:1])
+                sink = torch.randn(4, device=device)
+                self.compare(*plain(causal, sink=sink), q, k, v, causal=True, sink=sink)
+                self.compare(*plain(scale=0.5), q, k, v, scale=0.5)
+
+    def test_gradients_of_captures(self):
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                q, k, v = (x.detach().transpose(1, 2) for x in draw(device))
+                bias = torch.randn(2, 4, 33, 47, device=device, requires_grad=True)
+                sink = torch.randn(4, device=device, requires_grad=True)
+                do = torch.randn(2, 4, 33, 32, device=device)
+                results = torch.autograd.grad(fa_mlir.attention(q, k, v, bias=bias, sink=sink), [bias, sink], do)
+                expected = torch.autograd.grad(attend(q, k, v, score=lambda s: s + bias, sink=sink)[0], [bias, sink], do)
+                for a, b in zip(results, expected):
+                    torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4)
+
+    def test_explains(self):
+        q, k, v = draw("cpu")
+        reasons = fa_mlir.explain(q, k, v, causal=True, heads_last=True)
+        self.assertTrue(all(kind in ("refused", "refused at launch", "slower") for kind, _, _ in reasons))
+        self.assertIn("with [causal]", fa_mlir.to_mlir(q, k, v, causal=True, heads_last=True))
+
+
+if __name__ == "__main__":
+    unittest.main()

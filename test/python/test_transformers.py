@@ -1,0 +1,81 @@
+"""Tiny random models of Hugging Face's: the same logits and tokens as by eager attention."""
+
+import unittest
+
+from support import devices, needs_torch, skip_without, torch
+
+try:
+    import transformers
+except ImportError:
+    transformers = None
+
+SHAPE = dict(vocab_size=128, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
+             num_key_value_heads=2, max_position_embeddings=256, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+# name -> what its configuration has beside SHAPE.
+MODELS = {"Llama": {}, "Mistral": dict(sliding_window=8), "Qwen2": {},
+          "Gemma2": dict(head_dim=32, sliding_window=8, query_pre_attn_scalar=32),
+          "GptOss": dict(head_dim=32, num_local_experts=2, num_experts_per_tok=1, sliding_window=8,
+                         max_position_embeddings=4096)}
+
+
+@needs_torch
+@unittest.skipUnless(transformers, "needs transformers >= 4.48")
+class Models(unittest.TestCase):
+    def setUp(self):
+        from fa_mlir.transformers import register
+        register()
+
+    def make(self, name, device, dtype):
+        torch.manual_seed(19)
+        config = getattr(transformers, name + "Config")(**{**SHAPE, **MODELS[name]})
+        return getattr(transformers, name + "ForCausalLM")(config).eval().to(device, dtype)
+
+    def compare(self, name, device):
+        model = self.make(name, device, torch.float32)
+        ids = torch.randint(3, 128, (2, 21), device=device)
+        left = torch.ones_like(ids)
+        left[0, :5] = 0
+        packed = torch.cat([torch.arange(9), torch.arange(12)])[None].expand(2, -1).to(device)
+        for what, arguments in (("plain", {}), ("left", dict(attention_mask=left)),
+                                ("right", dict(attention_mask=left.flip(1))),
+                                ("packed", dict(position_ids=packed, use_cache=False))):
+            with self.subTest(name, device=device, what=what), torch.no_grad():
+                logits = []
+                for implementation in ("eager", "fa_mlir"):
+                    model.set_attn_implementation(implementation)
+                    logits.append(model(ids, **arguments).logits)
+                seen = arguments.get("attention_mask", torch.ones_like(ids)).bool()
+                torch.testing.assert_close(logits[1][seen], logits[0][seen], rtol=1e-3, atol=1e-4)
+        for cache in (None, "static"):
+            with self.subTest(name, device=device, cache=cache):
+                more = dict(cache_implementation=cache, disable_compile=True) if cache else {}
+                tokens = []
+                for implementation in ("eager", "fa_mlir"):
+                    model.set_attn_implementation(implementation)
+                    tokens.append(model.generate(ids, attention_mask=left, max_new_tokens=32, do_sample=False, **more))
+                self.assertTrue(torch.equal(*tokens))
+
+    def test_models(self):
+        for device in devices():
+            for name in MODELS:
+                with self.subTest(name, device=device):
+                    skip_without(self, device)
+                    self.compare(name, device)
+
+    def test_gradients(self):
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                gradients = []
+                model = self.make("Llama", device, torch.float32)
+                ids = torch.randint(3, 128, (2, 21), device=device)
+                for implementation in ("eager", "fa_mlir"):
+                    model.set_attn_implementation(implementation)
+                    model.zero_grad()
+                    model(ids, labels=ids).loss.backward()
+                    gradients.append(model.model.layers[0].self_attn.q_proj.weight.grad.clone())
+                torch.testing.assert_close(*gradients[::-1], rtol=1e-3, atol=1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()
