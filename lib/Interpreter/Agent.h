@@ -134,6 +134,8 @@ private:
   TileRef load(Value source, ValueRange indices, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape,
                Type element);
   LogicalResult store(tile::StoreOp op);
+  std::vector<bool> ownedOf(RankedTensorType type);
+  void scatterAdd(tile::ScatterAddOp op);
 
   // AgentShared.cpp: products, rings, slots by number.
   LogicalResult executeProduct(Operation *op);

@@ -26,7 +26,17 @@ TileRef Agent::load(Value source, ValueRange indices, ArrayRef<int64_t> dims,
   return loadTile(*get(source).memory, integers(indices), dims, shape, element);
 }
 
-/// Store the agent's part; every agent computes the whole tile.
+/// Return which elements of a tile are the agent's; none where all are: every agent computes the
+/// whole tile.
+std::vector<bool> Agent::ownedOf(RankedTensorType type) {
+  std::vector<bool> owned;
+  if (workTile.program.agents > 1)
+    for (uint16_t owner : workTile.program.ownersOf(type, warps))
+      owned.push_back(owner == warp());
+  return owned;
+}
+
+/// Store the agent's part.
 LogicalResult Agent::store(tile::StoreOp op) {
   RankedTensorType type = tileOf(op.getValue());
   const Memory &memory = *get(op.getDestination()).memory;
@@ -34,24 +44,42 @@ LogicalResult Agent::store(tile::StoreOp op) {
   Source destination(memory, start, op.getDims(), type.getShape(), op);
   if (Fault fault = workTile.memory.checkStore(destination))
     return fail(op, "", fault);
-  std::vector<bool> owned;
-  if (workTile.program.agents > 1)
-    for (uint16_t owner : workTile.program.ownersOf(type, warps))
-      owned.push_back(owner == warp());
   storeTile(memory, start, op.getDims(), type.getShape(), type.getElementType(),
-            *get(op.getValue()).tile, owned);
+            *get(op.getValue()).tile, ownedOf(type));
   return success();
+}
+
+/// Return element `i` of each index.
+static SmallVector<int64_t, 4> indicesAt(ArrayRef<const Datum *> indices, size_t i) {
+  return llvm::map_to_vector<4>(indices, [&](const Datum *datum) -> int64_t {
+    return (datum->tile ? (*datum->tile)[i] : datum->scalar).i;
+  });
+}
+
+/// Add the agent's part.
+void Agent::scatterAdd(tile::ScatterAddOp op) {
+  const Memory &memory = *get(op.getDestination()).memory;
+  const Elements &value = *get(op.getValue()).tile;
+  Type element = tileOf(op.getValue()).getElementType();
+  std::vector<bool> owned = ownedOf(tileOf(op.getValue()));
+  SmallVector<const Datum *, 4> indices;
+  for (Value index : op.getIndices())
+    indices.push_back(&get(index));
+  for (size_t i = 0; i < value.size(); ++i) {
+    if ((!owned.empty() && !owned[i]) || value[i].f == 0)
+      continue;
+    SmallVector<int64_t, 4> at = indicesAt(indices, i);
+    RegionValue sum = loadElement(memory, at, element);
+    sum.f = static_cast<float>(sum.f + value[i].f);
+    storeTile(memory, at, {}, {}, element, {sum}, {});
+  }
 }
 
 static TileRef gather(tile::GatherOp op, const Memory &memory, ArrayRef<const Datum *> indices) {
   RankedTensorType type = tileOf(op.getResult());
   Elements result(elementsOf(type.getShape()));
-  SmallVector<int64_t, 4> at(indices.size());
-  for (size_t i = 0; i < result.size(); ++i) {
-    for (auto [index, datum] : llvm::zip_equal(at, indices))
-      index = (datum->tile ? (*datum->tile)[i] : datum->scalar).i;
-    result[i] = loadElement(memory, at, type.getElementType());
-  }
+  for (size_t i = 0; i < result.size(); ++i)
+    result[i] = loadElement(memory, indicesAt(indices, i), type.getElementType());
   return share(std::move(result));
 }
 
@@ -75,6 +103,10 @@ LogicalResult Agent::executeTile(Operation *op) {
   }
   if (auto stored = dyn_cast<tile::StoreOp>(op))
     return store(stored);
+  if (auto scatter = dyn_cast<tile::ScatterAddOp>(op)) {
+    scatterAdd(scatter);
+    return success();
+  }
   if (auto gathered = dyn_cast<tile::GatherOp>(op)) {
     SmallVector<const Datum *, 4> indices;
     for (Value index : gathered.getIndices())

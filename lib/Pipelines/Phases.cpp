@@ -50,6 +50,7 @@ static void populateGrad(OpPassManager &pm, const CompileOptions &options) {
   FAGenerateBackwardOptions backward;
   backward.only = options.backward == CompileOptions::Backward::Only;
   backward.dlse = options.dlse;
+  backward.deterministic = options.deterministic;
   SmallVector<StringRef> names;
   StringRef(options.gradients).split(names, ',', -1, false);
   for (StringRef name : names)

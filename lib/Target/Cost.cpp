@@ -155,6 +155,10 @@ void Counter::countTile(Operation *op) {
     cost.stored += bytes(store.getValue().getType());
     return;
   }
+  if (auto scatter = dyn_cast<tile::ScatterAddOp>(op)) {
+    cost.stored += bytes(scatter.getValue().getType());
+    return;
+  }
   if (isa<tile::BroadcastOp, tile::IotaOp, tile::TransposeOp, tile::ConvertLayoutOp,
           arith::ConstantOp>(op))
     return;

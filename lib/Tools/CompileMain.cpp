@@ -60,6 +60,7 @@ struct Options {
                          cl::cat(category)};
   cl::opt<std::string> gradients{"gradients", cl::desc(kGradientsHelp), cl::cat(category)};
   cl::opt<bool> dlse{"dlse", cl::desc(kDLseHelp), cl::cat(category)};
+  cl::opt<bool> deterministic{"deterministic", cl::desc(kDeterministicHelp), cl::cat(category)};
   cl::opt<bool> standard{
       "standard-attention",
       cl::desc("leave out fa-rewrite-online-softmax: O(N^2) memory, the baseline"),
@@ -121,7 +122,7 @@ static constexpr StringLiteral kForGPUs[] = {"tile-warps", "leave-out", "unalign
 LogicalResult fa::checkCompilerOptions() {
   if (options->shape.getNumOccurrences() && options->emit != "report")
     return failure(fail("--shape gives sizes to --emit=report; add that, or leave out --shape"));
-  for (StringRef name : {"gradients", "dlse"})
+  for (StringRef name : {"gradients", "dlse", "deterministic"})
     if (given(name) && !options->backward)
       return failure(fail("--" + name + " is for gradients; add --backward, or leave it out"));
   if (options->gradients.getNumOccurrences() && options->gradients.empty())
@@ -235,6 +236,7 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
     compile.backward = CompileOptions::Backward::Beside;
   compile.gradients = options->gradients;
   compile.dlse = options->dlse;
+  compile.deterministic = options->deterministic;
   compile.onlineSoftmax = !options->standard;
   compile.analyzeMask = !options->noMaskAnalysis;
   compile.canonicalize = !options->noCanonicalize;

@@ -66,9 +66,7 @@ struct Options {
                          cl::cat(category)};
   cl::opt<std::string> gradients{"gradients", cl::desc(kGradientsHelp), cl::cat(category)};
   cl::opt<bool> dlse{"dlse", cl::desc(kDLseHelp), cl::cat(category)};
-  cl::opt<bool> deterministic{
-      "deterministic", cl::desc("with --backward: the same bits at each launch, or an error"),
-      cl::cat(category)};
+  cl::opt<bool> deterministic{"deterministic", cl::desc(kDeterministicHelp), cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare with the float64 reference"), cl::cat(category)};
   cl::opt<bool> time{"time", cl::desc("print the median time and FLOP/s"), cl::cat(category)};
   cl::opt<bool> report{"report",
@@ -323,6 +321,7 @@ static CompileOptions compileOptions(const Options &options, llvm::StringRef tar
     compile.backward = CompileOptions::Backward::Only;
   compile.gradients = options.gradients;
   compile.dlse = options.dlse;
+  compile.deterministic = options.deterministic;
   return compile;
 }
 

@@ -55,6 +55,7 @@ static CompileOptions translate(const fa_compile_options &options) {
     compile.backward = CompileOptions::Backward::Only;
   compile.gradients = options.gradients ? options.gradients : "";
   compile.dlse = options.dlse;
+  compile.deterministic = options.deterministic;
   return compile;
 }
 
@@ -153,7 +154,8 @@ static std::string diskKey(ModuleOp module, const CompileOptions &compile,
      << compile.aligned << compile.alignedOnly << " " << compile.stages << " " << compile.rows
      << " " << compile.keys << " " << compile.warps << " \"" << compile.leaveOut << "\"\n";
   if (compile.backward != CompileOptions::Backward::None)
-    os << "backward " << compile.dlse << " of \"" << compile.gradients << "\"\n";
+    os << "backward " << compile.dlse << compile.deterministic << " of \"" << compile.gradients
+       << "\"\n";
   module->print(os);
   return key;
 }
@@ -452,7 +454,7 @@ static void memoryKey(StringRef text, const fa_compile_options &options, std::st
   for (int32_t choice :
        {options.threads, options.standard, options.no_mask_analysis, options.no_canonicalize,
         options.rows, options.keys, options.warps, options.stages, options.aligned_only,
-        options.backward, options.dlse, int32_t(choicesKept.load())})
+        options.backward, options.dlse, options.deterministic, int32_t(choicesKept.load())})
     key.append(reinterpret_cast<const char *>(&choice), sizeof choice);
   key.append(text.data(), text.size());
 }

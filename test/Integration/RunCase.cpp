@@ -101,9 +101,6 @@ llvm::Expected<PreparedBackward> fa_test::prepareBackward(PreparedCase &prepared
   backward.shapes = prepared.checker->gradientShapes(prepared.inputs);
   options.backward = 1;
   options.dlse = dlse;
-  // What is read at computed indices has no gradient.
-  if (prepared.settings.score == "table")
-    options.gradients = prepared.settings.sink == "none" ? "q,k,v" : "q,k,v,sink";
   options.rows = prepared.settings.rows;
   options.keys = prepared.settings.keys;
   auto execution = Execution::create(prepared.text, options);
@@ -122,8 +119,7 @@ llvm::Error fa_test::runBackward(PreparedCase &prepared, fa_compile_options opti
                                           placingOf(prepared.settings, shift), /*repeats=*/1);
   if (!outcome)
     return outcome.takeError();
-  bool captured = prepared.settings.score != "table" && prepared.settings.score != "none" &&
-                  prepared.settings.score != "softcap";
+  bool captured = prepared.settings.score != "none" && prepared.settings.score != "softcap";
   bool sunk = prepared.settings.sink != "none";
   if (outcome->outputs.size() != 3u + captured + sunk)
     return llvm::createStringError("there are %zu gradients", outcome->outputs.size());

@@ -33,6 +33,8 @@ struct CompileOptions {
   std::string gradients;
   /// Gradients: take the gradient of LSE, too.
   bool dlse = false;
+  /// Gradients: refuse those that take atomics.
+  bool deterministic = false;
   /// Gradients, CPUs: those of f32 by a block for each key head, which computes every weight once;
   /// for as many heads as there are threads.
   bool byKeyHeads = false;

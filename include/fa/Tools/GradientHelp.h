@@ -18,6 +18,8 @@ inline constexpr llvm::StringLiteral kGradientsHelp =
     "floats by default";
 
 /// Describe --dlse, for the help of the tools.
+inline constexpr llvm::StringLiteral kDeterministicHelp =
+    "with --backward: the same bits at each launch, or an error";
 inline constexpr llvm::StringLiteral kDLseHelp = "with --backward: take the gradient of LSE, too";
 
 } // namespace mlir::fa

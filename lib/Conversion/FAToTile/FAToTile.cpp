@@ -11,7 +11,7 @@
 //      arguments that it uses, the results of earlier kernels that it uses, and
 //      views of its own results;
 //   2. a result that the entry returns is an output; one that it does not
-//      return is a workspace, sized as `fa.sizes` says;
+//      return is a workspace, sized as `fa.sizes` says; what a result begins as is in its memory;
 //   3. the ids of a work tile give the block arguments: an id, or an id times a block's size;
 //   4. numbers of type index are passed and loaded as i64, which every target has.
 //
@@ -92,6 +92,16 @@ private:
   LogicalResult collect(Value value, llvm::SetVector<Value> &inputs,
                         llvm::SetVector<Operation *> &pure);
   FailureOr<Attribute> sizeExpressions(MapBlocksOp block, unsigned result);
+  /// Return the result in whose memory a value is: its own, or one that begins as the value.
+  Value memoryOf(Value value) {
+    auto user = value.hasOneUse() ? dyn_cast<MapBlocksOp>(*value.user_begin()) : MapBlocksOp();
+    if (user)
+      for (auto [i, init] : llvm::enumerate(user.getInits()))
+        if (init == value)
+          return memoryOf(user.getResultOfInit(i));
+    return value;
+  }
+  bool isOutput(Value value) { return outputs.contains(memoryOf(value)); }
 
   func::FuncOp function;
   OpBuilder b;
@@ -241,6 +251,8 @@ LogicalResult Entry::convert(MapBlocksOp block) {
   });
   if (walk.wasInterrupted())
     return failure();
+  for (Value init : block.getInits())
+    inputs.remove(init);
 
   // The sizes of workspaces may need an argument that nothing in the block reads.
   auto addSources = [&](OpResult result) {
@@ -251,10 +263,10 @@ LogicalResult Entry::convert(MapBlocksOp block) {
         inputs.insert(function.getArgument(source->first));
   };
   for (Value value : llvm::to_vector(inputs))
-    if (auto result = dyn_cast<OpResult>(value); result && !outputs.contains(value))
+    if (auto result = dyn_cast<OpResult>(value); result && !isOutput(value))
       addSources(result);
   for (OpResult result : block->getResults())
-    if (!outputs.contains(result))
+    if (!isOutput(result))
       addSources(result);
 
   // Arguments in the entry's order, then results of earlier kernels, then own results.
@@ -273,7 +285,7 @@ LogicalResult Entry::convert(MapBlocksOp block) {
     list.set(tile::TileDialect::kNameAttr, names.lookup(value));
     if (writes)
       list.set(tile::TileDialect::kOutputAttr, b.getUnitAttr());
-    if (Attribute sizes = dims.lookup(value))
+    if (Attribute sizes = dims.lookup(memoryOf(value)))
       list.set(tile::TileDialect::kDimsAttr, sizes);
     if (workspace)
       list.set(tile::TileDialect::kWorkspaceAttr, workspace);
@@ -282,7 +294,7 @@ LogicalResult Entry::convert(MapBlocksOp block) {
   };
   auto workspaceOf = [&](Value value) -> FailureOr<Attribute> {
     auto producer = value.getDefiningOp<MapBlocksOp>();
-    if (!producer || outputs.contains(value))
+    if (!producer || isOutput(value))
       return Attribute();
     return sizeExpressions(producer, cast<OpResult>(value).getResultNumber());
   };
@@ -294,11 +306,13 @@ LogicalResult Entry::convert(MapBlocksOp block) {
   }
   unsigned workspaces = 0;
   for (OpResult result : block.getResults()) {
-    if (!names.contains(result)) {
-      names[result] =
+    Value memory = memoryOf(result);
+    if (!names.contains(memory)) {
+      names[memory] =
           b.getStringAttr(block.getKernel() + "_ws" + (workspaces ? Twine(workspaces) : Twine()));
       ++workspaces;
     }
+    names[result] = names.lookup(memory);
     FailureOr<Attribute> workspace = workspaceOf(result);
     if (failed(workspace))
       return failure();

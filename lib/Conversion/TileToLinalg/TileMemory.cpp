@@ -11,7 +11,7 @@
 //                  else: vectors under a mask (or zeros, where columns are
 //                  known to be in range)
 //
-// Anything else (a column of a view, a gather) goes element by element.
+// Anything else (a column of a view, a gather, a scatter) goes element by element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -391,6 +391,16 @@ LogicalResult linalg_lowering::lowerStore(RewriterBase &rewriter, tile::StoreOp 
   return success();
 }
 
+/// Return indices that are scalars, or elements of tiles at `position`.
+static SmallVector<Value> indicesAt(OpBuilder &b, Location loc, ValueRange indices,
+                                    ValueRange position) {
+  return llvm::map_to_vector(indices, [&](Value index) {
+    return isa<RankedTensorType>(index.getType())
+               ? tensor::ExtractOp::create(b, loc, index, position).getResult()
+               : index;
+  });
+}
+
 FailureOr<Value> linalg_lowering::lowerGather(RewriterBase &rewriter, tile::GatherOp op) {
   if (!isa<MemRefType>(op.getSource().getType()))
     return op.emitError("gathers from a tensor cannot be lowered to the cpu; expected a view");
@@ -398,12 +408,60 @@ FailureOr<Value> linalg_lowering::lowerGather(RewriterBase &rewriter, tile::Gath
   Place p{rewriter, loc, op.getSource(), {}, {}};
   auto tensor = cast<RankedTensorType>(op.getResult().getType());
   Value value = loadElements(p, tensor.clone(p.type().getElementType()), [&](ValueRange position) {
-    SmallVector<Value> indices;
-    for (Value index : op.getIndices())
-      indices.push_back(isa<RankedTensorType>(index.getType())
-                            ? tensor::ExtractOp::create(rewriter, loc, index, position).getResult()
-                            : index);
-    return indices;
+    return indicesAt(rewriter, loc, op.getIndices(), position);
   });
   return tileFromMemory(rewriter, loc, value, tensor);
+}
+
+/// Add a sum to the element at `indices`, atomically; nothing where it is 0 or out of range.
+static void addToElement(Place &p, Value sum, ValueRange indices) {
+  OpBuilder::InsertionGuard guard(p.b);
+  Value ok = arith::CmpFOp::create(p.b, p.loc, arith::CmpFPredicate::UNE, sum,
+                                   zeroOf(p.b, p.loc, sum.getType()));
+  for (auto [dim, index] : llvm::enumerate(indices))
+    ok = p.both(ok, p.inRange(index, dim));
+  auto choice = scf::IfOp::create(p.b, p.loc, ok, /*withElseRegion=*/false);
+  p.b.setInsertionPointToStart(choice.thenBlock());
+  memref::AtomicRMWOp::create(p.b, p.loc, sum.getType(), arith::AtomicRMWKind::addf, sum, p.view,
+                              indices);
+}
+
+/// Neighbours along the last dimension that go to one element are added up before.
+LogicalResult linalg_lowering::lowerScatterAdd(RewriterBase &rewriter, tile::ScatterAddOp op) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  Location loc = op.getLoc();
+  Place p{rewriter, loc, op->getOperand(1), {}, {}};
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getValue().getType()).getShape();
+  SmallVector<Value> position;
+  for (int64_t size : shape.drop_back()) {
+    auto loop = scf::ForOp::create(rewriter, loc, p.index(0), p.index(size), p.index(1));
+    rewriter.setInsertionPointToStart(loop.getBody());
+    position.push_back(loop.getInductionVar());
+  }
+  // Carry the sum that is not added yet, and where it goes: nowhere at first.
+  SmallVector<Value> init{zeroOf(rewriter, loc, p.type().getElementType())};
+  init.append(op.getIndices().size(), p.index(-1));
+  auto loop =
+      scf::ForOp::create(rewriter, loc, p.index(0), p.index(shape.back()), p.index(1), init);
+  addToElement(p, loop.getResult(0), loop.getResults().drop_front());
+  rewriter.setInsertionPointToStart(loop.getBody());
+  position.push_back(loop.getInductionVar());
+  Value sum = loop.getRegionIterArg(0);
+  ValueRange before = loop.getRegionIterArgs().drop_front();
+  SmallVector<Value> indices = indicesAt(rewriter, loc, op.getIndices(), position);
+  Value same;
+  for (auto [x, y] : llvm::zip_equal(before, indices))
+    same = p.both(same, arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, x, y));
+  auto choice = scf::IfOp::create(rewriter, loc, sum.getType(), same, /*withElseRegion=*/true);
+  rewriter.setInsertionPointToEnd(choice.thenBlock());
+  scf::YieldOp::create(rewriter, loc, sum);
+  rewriter.setInsertionPointToEnd(choice.elseBlock());
+  addToElement(p, sum, before);
+  scf::YieldOp::create(rewriter, loc, init.front());
+  rewriter.setInsertionPointToEnd(loop.getBody());
+  Value value = tensor::ExtractOp::create(rewriter, loc, op.getValue(), position);
+  SmallVector<Value> next{arith::AddFOp::create(rewriter, loc, choice.getResult(0), value)};
+  llvm::append_range(next, indices);
+  scf::YieldOp::create(rewriter, loc, next);
+  return success();
 }

@@ -231,6 +231,11 @@ static LogicalResult lowerOp(RewriterBase &rewriter, Operation *op) {
       return failure();
     rewriter.eraseOp(op);
     return success();
+  } else if (auto scatter = dyn_cast<tile::ScatterAddOp>(op)) {
+    if (failed(lowerScatterAdd(rewriter, scatter)))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
   } else if (auto dim = dyn_cast<tile::DimOp>(op)) {
     value =
         memref::DimOp::create(rewriter, op->getLoc(), dim->getOperand(0), dim.getDim()).getResult();

@@ -29,6 +29,7 @@ Value createMap(OpBuilder &builder, Location loc, RankedTensorType type, ValueRa
 FailureOr<Value> lowerLoad(RewriterBase &rewriter, tile::LoadOp op);
 LogicalResult lowerStore(RewriterBase &rewriter, tile::StoreOp op);
 FailureOr<Value> lowerGather(RewriterBase &rewriter, tile::GatherOp op);
+LogicalResult lowerScatterAdd(RewriterBase &rewriter, tile::ScatterAddOp op);
 
 Value lowerRandomBits(RewriterBase &rewriter, tile::RandomBitsOp op);
 

@@ -97,6 +97,8 @@ private:
   LogicalResult emitLoad(tile::LoadOp op);
   LogicalResult emitStore(tile::StoreOp op);
   LogicalResult emitGather(tile::GatherOp op);
+  LogicalResult emitScatterAdd(tile::ScatterAddOp op);
+  std::pair<Value, Value> elementAt(const ViewParts &view, OperandRange indices, int64_t reg);
   void declareShared();
   LogicalResult emitSlotAt(tile::SlotAtOp op);
   LogicalResult emitCopy(tile::CopyOp op);

@@ -1,4 +1,4 @@
-//===- Memory.cpp - loads, stores and gathers of a thread -===//
+//===- Memory.cpp - loads, stores, gathers and scatters of a thread -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -282,6 +282,24 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   return success();
 }
 
+/// Return the address of the element whose indices are scalars, or register `reg` of tiles, and
+/// whether it is in range; null where that is known.
+std::pair<Value, Value> Emitter::elementAt(const ViewParts &view, OperandRange operands,
+                                           int64_t reg) {
+  SmallVector<Value> indices;
+  Value predicate;
+  for (auto [operand, size] : llvm::zip_equal(operands, view.sizes)) {
+    Value index = get(operand);
+    if (isa<VectorType>(index.getType()))
+      index = extract(index, reg);
+    if (!index.getType().isInteger(64))
+      index = arith::ExtSIOp::create(b, b.getI64Type(), index);
+    indices.push_back(index);
+    predicate = both(predicate, inRange(index, size));
+  }
+  return {elementAddress(view, indices), predicate};
+}
+
 LogicalResult Emitter::emitGather(tile::GatherOp op) {
   const ViewParts &view = views[op.getSource()];
   FailureOr<Layout> layout = layoutOf(op.getResult());
@@ -290,20 +308,42 @@ LogicalResult Emitter::emitGather(tile::GatherOp op) {
   auto type = cast<VectorType>(convert(op.getResult().getType()));
   SmallVector<Value> elements;
   for (int64_t r = 0; r < layout->numRegs(); ++r) {
-    SmallVector<Value> indices;
-    Value predicate;
-    for (auto [operand, size] : llvm::zip_equal(op.getIndices(), view.sizes)) {
-      Value index = get(operand);
-      if (isa<VectorType>(index.getType()))
-        index = extract(index, r);
-      if (!index.getType().isInteger(64))
-        index = arith::ExtSIOp::create(b, b.getI64Type(), index);
-      indices.push_back(index);
-      predicate = both(predicate, inRange(index, size));
-    }
-    elements.push_back(
-        loadGlobal(elementAddress(view, indices), predicate, view.element, view.written));
+    auto [address, predicate] = elementAt(view, op.getIndices(), r);
+    elements.push_back(loadGlobal(address, predicate, view.element, view.written));
   }
   set(op.getResult(), fromElements(type, elements));
+  return success();
+}
+
+/// Neighbours of a thread that go to one address are added up before: tiles far from the diagonal
+/// often have one position, as that of a distance that is cut off, which would be taken in turns.
+LogicalResult Emitter::emitScatterAdd(tile::ScatterAddOp op) {
+  const ViewParts &view = views[op.getDestination()];
+  FailureOr<Layout> layout = layoutOf(op.getValue());
+  if (failed(layout))
+    return failure();
+  Value value = get(op.getValue()), first = isFirstHolder(*layout), before, sum;
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  auto add = [&] {
+    Value some = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, sum, zero);
+    ptx("@$1 red.global.add.f32 [$0], $2;", "l,b,f", {}, {before, both(first, some), sum}, true);
+  };
+  for (int64_t r = 0; r < layout->numRegs(); ++r) {
+    auto [address, predicate] = elementAt(view, op.getIndices(), r);
+    Value element = extract(value, r);
+    if (predicate)
+      element = arith::SelectOp::create(b, predicate, element, zero);
+    if (before) {
+      Value same = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::eq, before, address);
+      Value joined = arith::AddFOp::create(b, sum, element);
+      Value left = arith::SelectOp::create(b, same, zero, sum);
+      element = arith::SelectOp::create(b, same, joined, element);
+      sum = left;
+      add();
+    }
+    before = address;
+    sum = element;
+  }
+  add();
   return success();
 }

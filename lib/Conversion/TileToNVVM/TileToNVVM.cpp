@@ -232,7 +232,7 @@ void Emitter::makeKernel(Block *module) {
     if (view.getRank() > 0)
       parts.strides.push_back(i64(1));
     for (Operation *user : argument.getUsers())
-      parts.written |= isa<tile::StoreOp, tile::BulkStoreOp>(user);
+      parts.written |= isa<tile::StoreOp, tile::ScatterAddOp, tile::BulkStoreOp>(user);
     views[argument] = parts;
   }
 
@@ -546,6 +546,7 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](LoadOp op) { return emitLoad(op); })
       .Case([&](StoreOp op) { return emitStore(op); })
       .Case([&](GatherOp op) { return emitGather(op); })
+      .Case([&](ScatterAddOp op) { return emitScatterAdd(op); })
       .Case([&](RolesOp op) { return emitRoles(op); })
       .Case([&](SchedulerPeekOp op) { return emitSchedulerPeek(op); })
       .Case([&](SchedulerResetOp op) { return emitSchedulerReset(op); })

@@ -113,8 +113,8 @@ typedef struct fa_compile_options {
                                commas between; NULL or "": of all that have floats */
   int32_t backward;      /* 1: the program of the gradients instead of the attention: see below */
   int32_t dlse;          /* backward: 1: take the gradient of lse, too */
-  int32_t deterministic; /* backward: 1: the same bits at each launch, or an error. All programs
-                            are so that this version compiles */
+  int32_t deterministic; /* backward: 1: the same bits at each launch, or an error. Programs are so
+                            but for gradients of what a score reads at computed indices */
 } fa_compile_options;
 
 FA_API fa_compile_options fa_compile_options_default(void);

@@ -68,6 +68,30 @@ tile.func @elements(%x: !tile.view<?x?xi1>, %s: !tile.view<16xf32>, %y: !tile.vi
 
 // -----
 
+// A scatter: elements one by one, neighbours of one index added up before; sums are added atomically where they are not 0
+// and in range.
+// CHECK-LABEL: func.func @scattered
+tile.func @scattered(%y: !tile.view<?xf32> {tile.output}, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %i = tile.iota %t : index -> tensor<8xindex>
+  %one = arith.constant dense<1.0> : tensor<8xf32>
+  // CHECK: %[[END:.*]]:2 = scf.for %[[N:.*]] = %c0{{.*}} to %c8{{.*}} iter_args(%[[SUM:.*]] = %{{.*}}, %[[AT:.*]] = %{{.*}}) -> (f32, index)
+  // CHECK: %[[I:.*]] = tensor.extract %{{.*}}[%[[N]]] : tensor<8xindex>
+  // CHECK: %[[SAME:.*]] = arith.cmpi eq, %[[AT]], %[[I]]
+  // CHECK: %[[LEFT:.*]] = scf.if %[[SAME]]
+  // CHECK: scf.yield %[[SUM]]
+  // CHECK: arith.cmpf une, %[[SUM]]
+  // CHECK: arith.cmpi ult, %[[AT]]
+  // CHECK: memref.atomic_rmw addf %[[SUM]], %{{.*}}[%[[AT]]]
+  // CHECK: %[[X:.*]] = tensor.extract %{{.*}}[%[[N]]] : tensor<8xf32>
+  // CHECK: %[[NEXT:.*]] = arith.addf %[[LEFT]], %[[X]]
+  // CHECK: scf.yield %[[NEXT]], %[[I]]
+  // CHECK: memref.atomic_rmw addf %[[END]]#0, %{{.*}}[%[[END]]#1]
+  tile.scatter_add %one, %y[%i] : tensor<8xf32>, !tile.view<?xf32>[tensor<8xindex>]
+  tile.return
+}
+
+// -----
+
 // A store that does not run along the last dimension: element by element, those in range.
 // CHECK-LABEL: func.func @store_column
 tile.func @store_column(%x: !tile.view<?x?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {

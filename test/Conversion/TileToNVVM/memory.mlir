@@ -137,6 +137,34 @@ tile.func @gathered(%x: !tile.view<?x?xf32>, %y: !tile.view<?xf32>, %h: index, %
   tile.return
 }
 
+// Neighbours of a thread that go to one address are added up before; what is out of range is 0, and 0 is not added.
+// CHECK-LABEL: llvm.func @scattered(
+// CHECK: arith.subi {{.*}} : vector<2xi64>
+// CHECK: %[[A0:.*]] = llvm.getelementptr
+// CHECK: %[[X0:.*]] = arith.select
+// CHECK: %[[A1:.*]] = llvm.getelementptr
+// CHECK: %[[X1:.*]] = arith.select
+// CHECK: %[[SAME:.*]] = llvm.icmp "eq" %[[A0]], %[[A1]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[X0]], %[[X1]]
+// CHECK: %[[LEFT:.*]] = arith.select %[[SAME]], %{{.*}}, %[[X0]]
+// CHECK: %[[NEXT:.*]] = arith.select %[[SAME]], %[[SUM]], %[[X1]]
+// CHECK: arith.cmpf une, %[[LEFT]]
+// CHECK: red.global.add.f32 {{.*}} %[[A0]], %{{.*}}, %[[LEFT]]
+// CHECK: arith.cmpf une, %[[NEXT]]
+// CHECK: red.global.add.f32 {{.*}} %[[A1]], %{{.*}}, %[[NEXT]]
+// CHECK-NOT: red.global
+// CHECK: llvm.return
+tile.func @scattered(%x: !tile.view<?xf32>, %y: !tile.view<?x?xf32>, %h: index, %i: index)
+    grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %v = tile.load %x[%c0] dims [0] : !tile.view<?xf32> -> tensor<64xf32, #rows>
+  %io = tile.iota %i : index -> tensor<64xindex, #rows>
+  %half = arith.constant dense<32> : tensor<64xindex, #rows>
+  %at = arith.subi %io, %half : tensor<64xindex, #rows>
+  tile.scatter_add %v, %y[%h, %at] : tensor<64xf32, #rows>, !tile.view<?x?xf32>[index, tensor<64xindex, #rows>]
+  tile.return
+}
+
 // What is known of an index is not sought far away, however many ways lead there.
 // CHECK-LABEL: llvm.func @doubled(
 tile.func @doubled(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %z: !tile.view<?x?xi8>, %a0: index)

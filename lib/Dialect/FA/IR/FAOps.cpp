@@ -31,9 +31,12 @@ StringRef fa::sizeName(Axis axis) {
 //===----------------------------------------------------------------------===//
 
 void MapBlocksOp::build(OpBuilder &builder, OperationState &state, StringRef kernel,
-                        ValueRange over, ArrayRef<Axis> axes, TypeRange results) {
+                        ValueRange over, ArrayRef<Axis> axes, TypeRange results, ValueRange inits) {
   OpBuilder::InsertionGuard guard(builder);
   state.addOperands(over);
+  state.addOperands(inits);
+  state.getOrAddProperties<Properties>().operandSegmentSizes = {static_cast<int32_t>(over.size()),
+                                                                static_cast<int32_t>(inits.size())};
   state.addTypes(results);
   SmallVector<Attribute> names;
   SmallVector<int64_t> blocks;
@@ -67,8 +70,8 @@ std::pair<Value, int64_t> MapBlocksOp::getRange(unsigned i) {
 ParseResult MapBlocksOp::parse(OpAsmParser &parser, OperationState &state) {
   Builder &b = parser.getBuilder();
   StringAttr kernel;
-  SmallVector<OpAsmParser::UnresolvedOperand> over;
-  SmallVector<Type> overTypes;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> operandTypes;
   SMLoc overLoc;
   SmallVector<Attribute> axes;
   SmallVector<int64_t> blocks;
@@ -89,15 +92,23 @@ ParseResult MapBlocksOp::parse(OpAsmParser &parser, OperationState &state) {
   };
   if (parser.parseSymbolName(kernel, getKernelAttrName(state.name), state.attributes) ||
       parser.parseKeyword("over") || parser.getCurrentLocation(&overLoc) ||
-      parser.parseOperandList(over, AsmParser::Delimiter::Paren) || parser.parseKeyword("axes") ||
+      parser.parseOperandList(operands, AsmParser::Delimiter::Paren))
+    return failure();
+  unsigned over = operands.size();
+  if (succeeded(parser.parseOptionalKeyword("inits")) &&
+      parser.parseOperandList(operands, AsmParser::Delimiter::Paren))
+    return failure();
+  state.getOrAddProperties<Properties>().operandSegmentSizes = {
+      static_cast<int32_t>(over), static_cast<int32_t>(operands.size() - over)};
+  if (parser.parseKeyword("axes") ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseAxis))
     return failure();
   state.addAttribute(getAxesAttrName(state.name), b.getArrayAttr(axes));
   state.addAttribute(getBlocksAttrName(state.name), b.getDenseI64ArrayAttr(blocks));
   SmallVector<Type> results;
-  if (parser.parseColonTypeList(overTypes) || parser.parseArrowTypeList(results) ||
+  if (parser.parseColonTypeList(operandTypes) || parser.parseArrowTypeList(results) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
-      parser.resolveOperands(over, overTypes, overLoc, state.operands))
+      parser.resolveOperands(operands, operandTypes, overLoc, state.operands))
     return failure();
   state.addTypes(results);
   Region *body = state.addRegion();
@@ -110,7 +121,10 @@ ParseResult MapBlocksOp::parse(OpAsmParser &parser, OperationState &state) {
 void MapBlocksOp::print(OpAsmPrinter &printer) {
   printer << ' ';
   printer.printSymbolName(getKernel());
-  printer << " over(" << getOver() << ") axes(";
+  printer << " over(" << getOver() << ")";
+  if (!getInits().empty())
+    printer << " inits(" << getInits() << ")";
+  printer << " axes(";
   llvm::interleaveComma(llvm::seq(getNumAxes()), printer, [&](unsigned i) {
     printer << stringifyAxis(getAxis(i));
     if (ShapedType::isDynamic(getBlocks()[i]))
@@ -118,10 +132,11 @@ void MapBlocksOp::print(OpAsmPrinter &printer) {
     else if (isCut(getAxis(i)) || getBlocks()[i] != 1)
       printer << " by " << getBlocks()[i];
   });
-  printer << ") : " << getOver().getTypes();
+  printer << ") : " << getOperandTypes();
   printer.printArrowTypeList(getResultTypes());
-  printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {getKernelAttrName(), getAxesAttrName(), getBlocksAttrName()});
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {getKernelAttrName(), getAxesAttrName(),
+                                            getBlocksAttrName(), getOperandSegmentSizesAttrName()});
   printer << ' ';
   printer.printRegion(getBodyRegion(), /*printEntryBlockArgs=*/true,
                       /*printBlockTerminators=*/false);
@@ -162,6 +177,12 @@ LogicalResult MapBlocksOp::verify() {
   if (!fits)
     return emitOpError("(map_blocks_c2) the block takes an index for each axis, then a !tile.view "
                        "of each result's type");
+  for (auto [i, init] : llvm::enumerate(getInits()))
+    if (getInits().size() > getNumResults() || !init.getDefiningOp<MapBlocksOp>() ||
+        !init.hasOneUse() || init.getType() != getResultOfInit(i).getType())
+      return emitOpError() << "(map_blocks_c3) init " << i
+                           << " must be a result of another fa.map_blocks that nothing else uses, "
+                              "of the type of the result that begins so";
   return success();
 }
 
@@ -226,22 +247,53 @@ static bool isStored(Type element) {
   return element.isF16() || element.isBF16() || element.isF32() || element.isF64();
 }
 
+/// (C4) and (C5) of a scatter.
+static LogicalResult verifyScatter(PairwiseOp op, unsigned number) {
+  SumAttr sum = op.getSum(number);
+  TypeRange yielded = op.getWeights().front().getTerminator()->getOperandTypes();
+  auto capture = sum.getCapture() < static_cast<int64_t>(op.getCaptures().size())
+                     ? dyn_cast<RankedTensorType>(op.getCaptures()[sum.getCapture()].getType())
+                     : RankedTensorType();
+  auto isPosition = [&](int64_t position) {
+    return position >= 0 && position < static_cast<int64_t>(yielded.size()) &&
+           yielded[position].isIndex();
+  };
+  if (!sum.getAxes().empty() || sum.isProduct() || sum.getFactor() || !capture ||
+      capture.getRank() == 0 ||
+      capture.getRank() != static_cast<int64_t>(sum.getPositions().size()) ||
+      !llvm::all_of(sum.getPositions(), isPosition))
+    return op.emitOpError() << "(pairwise_c4) sum " << number << " is no scatter: " << sum
+                            << "; it takes a captured tensor, a yielded index for each dimension "
+                               "of that, and neither axes, times nor factor";
+  Type type = op.getResult(number).getType();
+  if (type != RankedTensorType::get(capture.getShape(), Float32Type::get(op.getContext())))
+    return op.emitOpError() << "(pairwise_c5) result " << number
+                            << " must be a tensor of f32 with the shape of " << capture << ", got "
+                            << type;
+  return success();
+}
+
 /// (C4) and (C5).
 static LogicalResult verifySum(PairwiseOp op, unsigned number) {
   SumAttr sum = op.getSum(number);
   auto type = cast<RankedTensorType>(op.getResult(number).getType());
-  int64_t weights = op.getWeights().front().getTerminator()->getNumOperands();
+  TypeRange yielded = op.getWeights().front().getTerminator()->getOperandTypes();
+  int64_t weights = llvm::count_if(yielded, [](Type type) { return type.isF32(); });
   bool isRow = sum.getAxes() == ArrayRef(kRowAxes), isKey = sum.getAxes() == ArrayRef(kKeyAxes);
   llvm::SmallDenseSet<Axis> seen;
   bool axes = llvm::all_of(sum.getAxes(), [&](Axis axis) {
     return axis == Axis::one || (seen.insert(axis).second && (axis != Axis::hk || sum.isProduct()));
   });
-  if (sum.getWeight() < 0 || sum.getWeight() >= weights || !axes || sum.getTimes() < -1 ||
+  bool isWeight = sum.getWeight() >= 0 && sum.getWeight() < static_cast<int64_t>(yielded.size()) &&
+                  yielded[sum.getWeight()].isF32();
+  if (!isWeight || !axes || sum.getTimes() < -1 ||
       sum.getTimes() >= static_cast<int64_t>(op.getRows().size()) ||
       (sum.isProduct() && !isRow && !isKey))
     return op.emitOpError() << "(pairwise_c4) sum " << number << " of " << weights
                             << " weights and " << op.getRows().size()
                             << " operands is not possible: " << sum;
+  if (sum.isScatter() || !sum.getPositions().empty())
+    return verifyScatter(op, number);
   auto first = cast<RankedTensorType>(op.getRows().front().getType());
   auto column = cast<RankedTensorType>(op.getColumns().front().getType());
   SmallVector<int64_t> sizes;
@@ -291,12 +343,13 @@ LogicalResult PairwiseOp::verifyRegions() {
       (!getMask().empty() && !takes(*this, getMask(), 0)))
     return emitOpError("(pairwise_c3) the weights region takes an f32 for each dot and one for "
                        "keep, the mask region none; then both take six of index and the captures");
-  auto isF32 = [](Type type) { return type.isF32(); };
+  auto isYielded = [](Type type) { return type.isF32() || type.isIndex(); };
   TypeRange weights = getWeights().front().getTerminator()->getOperandTypes();
   bool mask = getMask().empty() || getMask().front().getTerminator()->getOperandTypes() ==
                                        TypeRange(IntegerType::get(getContext(), 1));
-  if (!llvm::all_of(weights, isF32) || !mask)
-    return emitOpError("(pairwise_c3) the weights region yields f32, the mask region one i1");
+  if (!llvm::all_of(weights, isYielded) || !mask)
+    return emitOpError("(pairwise_c3) the weights region yields f32 and index, the mask region one "
+                       "i1");
   for (unsigned i = 0; i < getNumResults(); ++i)
     if (failed(verifySum(*this, i)))
       return failure();

@@ -75,6 +75,13 @@ DenseI64ArrayAttr fa::sizesOf(ArrayRef<Axis> axes, Value query, Value key) {
   return DenseI64ArrayAttr::get(query.getContext(), pairs);
 }
 
+DenseI64ArrayAttr fa::sizesOf(Value argument) {
+  SmallVector<int64_t> pairs;
+  for (int64_t d = 0; d < cast<RankedTensorType>(argument.getType()).getRank(); ++d)
+    pairs.append({cast<BlockArgument>(argument).getArgNumber(), d});
+  return DenseI64ArrayAttr::get(argument.getContext(), pairs);
+}
+
 void BlockBuilder::enter(MapBlocksOp block, Value query, Value keys) {
   b.setInsertionPoint(block.getBody()->getTerminator());
   for (Axis axis : {Axis::b, Axis::h, Axis::hk, Axis::rows, Axis::keys})
@@ -228,10 +235,25 @@ SmallVector<Value> BlockBuilder::forEach(Axis axis, Value size, ValueRange init,
   return loop(axis, index(0), size, index(1), init, body);
 }
 
-SmallVector<Value> BlockBuilder::apply(ValueRange tiles, ValueRange captures, Region &region,
-                                       unsigned results) {
-  auto op = ApplyOp::create(b, loc, SmallVector<Type>(results, scoresType()), tiles, batch, head,
-                            row, column, queryLength, keyLength, captures, transposed);
+SmallVector<Value> BlockBuilder::forSpans(Value tensor, ArrayRef<Value> given, int64_t span) {
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  int64_t rank = type ? type.getRank() : 1;
+  SmallVector<Value> indices(given);
+  for (int64_t d = given.size(); d < rank; ++d) {
+    Value step = index(d + 1 == rank ? span : 1);
+    auto loop = scf::ForOp::create(b, loc, index(0), type ? dim(tensor, d) : index(1), step);
+    indices.push_back(loop.getInductionVar());
+    b.setInsertionPointToStart(loop.getBody());
+  }
+  return indices;
+}
+
+SmallVector<Value> BlockBuilder::apply(ValueRange tiles, ValueRange captures, Region &region) {
+  SmallVector<Type> types;
+  for (Type element : region.front().getTerminator()->getOperandTypes())
+    types.push_back(scoresType(element));
+  auto op = ApplyOp::create(b, loc, types, tiles, batch, head, row, column, queryLength, keyLength,
+                            captures, transposed);
   IRMapping mapping;
   region.cloneInto(&op.getBody(), mapping);
   return llvm::to_vector_of<Value>(op.getResults());

@@ -53,8 +53,9 @@ struct BlockBuilder {
   }
   /// Return a tile of blocks of axes, with a last dimension of known size where `size` is given.
   RankedTensorType tile(ArrayRef<Axis> axes, int64_t size = kDynamic, Type element = {});
-  RankedTensorType scoresType() {
-    return transposed ? tile({Axis::keys, Axis::rows}) : tile({Axis::rows, Axis::keys});
+  RankedTensorType scoresType(Type element = {}) {
+    Axis axes[] = {transposed ? Axis::keys : Axis::rows, transposed ? Axis::rows : Axis::keys};
+    return tile(axes, kDynamic, element);
   }
   RankedTensorType rowType() { return tile({Axis::rows}); }
   Value splat(Value scalar, RankedTensorType type) {
@@ -123,9 +124,13 @@ struct BlockBuilder {
   SmallVector<Value> forEach(Axis axis, Value size, ValueRange init,
                              function_ref<SmallVector<Value>(ValueRange)> body);
 
-  /// Apply a region to tiles of scores; it yields `results` values.
-  SmallVector<Value> apply(ValueRange tiles, ValueRange captures, Region &region,
-                           unsigned results = 1);
+  /// Loop over the other indices of a tensor than the first ones, which are given, in spans of the
+  /// last; the builder stands in the body then. A scalar counts as a tensor of one element. Return
+  /// all indices.
+  SmallVector<Value> forSpans(Value tensor, ArrayRef<Value> given, int64_t span);
+
+  /// Apply a region to tiles of scores.
+  SmallVector<Value> apply(ValueRange tiles, ValueRange captures, Region &region);
   /// Put `hidden` where the mask region hides a pair, and beyond the last key; with
   /// `withinRows`, beyond the last row.
   SmallVector<Value> applyMask(ValueRange tiles, ValueRange captures, Region &mask, float hidden,
@@ -174,6 +179,8 @@ std::string freeKernelName(Operation *op, const Twine &name);
 /// Return pairs of an argument of the entry and a dimension of it, flat, for `fa.sizes`:
 /// where the sizes come from of a tensor with the dimensions of `axes`.
 DenseI64ArrayAttr sizesOf(ArrayRef<Axis> axes, Value query, Value key);
+/// Return such pairs for a tensor with the dimensions of an argument.
+DenseI64ArrayAttr sizesOf(Value argument);
 
 /// Expand `fa.scores`, `fa.softmax` and `fa.weighted_sum` to `fa.map_blocks`.
 void expandStandardOps(Operation *root);

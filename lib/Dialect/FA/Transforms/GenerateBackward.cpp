@@ -18,8 +18,10 @@
 //
 // Source: Dao et al., "FlashAttention", NeurIPS 2022, appendix B.2.
 //
-// Requires: an entry that returns its LSE. Rejects: a score without a derivative,
-// float captures that are read at other indices than b, h, i, j.
+// A capture that is read at other indices than b, h, i, j has a scatter among the sums.
+//
+// Requires: an entry that returns its LSE. Rejects: a score without a derivative; on request,
+// scatters, which take atomics.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,20 +43,28 @@ using namespace mlir::fa;
 
 namespace {
 
-/// The gradient of one argument: sums of the weights of fa.pairwise, one for each place at which
-/// the score reads it, added up; 0 where there is none.
+/// The gradient of one argument: sums of the weights of fa.pairwise, one for each operand that it
+/// is and each place at which the score reads it, added up; 0 where there is none.
 struct Result {
   unsigned argument;
   SmallVector<SumAttr> sums;
   RankedTensorType type;
+
+  /// Return whether a kernel makes the gradient of the sums, which are f32 then.
+  bool isAddedUp() const {
+    return sums.size() != 1 || (sums.front().isScatter() && !type.getElementType().isF32());
+  }
+  bool hasProducts() const {
+    return llvm::any_of(sums, [](SumAttr sum) { return sum.isProduct(); });
+  }
 };
 
 /// The backward entry of one attention.
 class Backward {
 public:
-  Backward(AttentionOp op, bool dlse, ArrayRef<std::string> wanted)
+  Backward(AttentionOp op, bool dlse, bool deterministic, ArrayRef<std::string> wanted)
       : op(op), entry(op->getParentOfType<func::FuncOp>()), b(op.getContext()), loc(op.getLoc()),
-        hasDlse(dlse), wanted(wanted) {}
+        hasDlse(dlse), deterministic(deterministic), wanted(wanted) {}
   LogicalResult generate();
 
 private:
@@ -71,7 +81,8 @@ private:
   Value ofSinkRows(BlockBuilder &r, Value natural, Value empty, Value sum);
   LogicalResult buildWeights();
   LogicalResult addCaptures(ArrayRef<CaptureAdjoint> adjoints, SmallVectorImpl<Value> &weights);
-  FailureOr<SmallVector<Axis>> axesOf(const CaptureAdjoint &adjoint, Value capture);
+  std::optional<SmallVector<Axis>> axesOf(const CaptureAdjoint &adjoint, Value capture);
+  void addSum(Value argument, RankedTensorType type, SumAttr sum);
   SmallVector<Value> addPairwise();
   Value sumSink();
   void addReturn(ArrayRef<Value> values);
@@ -90,7 +101,7 @@ private:
   func::FuncOp entry, backward;
   OpBuilder b;
   Location loc;
-  bool hasDlse;
+  bool hasDlse, deterministic;
   ArrayRef<std::string> wanted;
   /// The names of the entry's output and LSE, and the arguments that follow its own.
   StringAttr outputName, lseName;
@@ -135,11 +146,10 @@ LogicalResult Backward::checkNames() {
                                   "name '"
                                << escaped(name) << "' to compute the gradient of";
   }
-  llvm::SmallDenseSet<Value> seen;
   for (Value value : {op.getQuery(), op.getKey(), op.getValue()})
-    if (!isa<BlockArgument>(value) || !seen.insert(value).second)
-      return op.emitError("gradients need a query, a key and a value that are different arguments "
-                          "of the entry; pass one twice");
+    if (!isa<BlockArgument>(value))
+      return op.emitError("gradients need a query, a key and a value that are arguments of the "
+                          "entry; pass what is computed before to another entry");
   SmallVector<Value> others(op.getCaptures());
   if (op.getSink())
     others.push_back(op.getSink());
@@ -223,7 +233,7 @@ void Backward::nameSizes() {
   if (op.getSink())
     name(mapped(op.getSink()), {"Hq"});
   for (const Result &result : results) {
-    if (result.sums.size() != 1 || result.sums.front().isProduct())
+    if (result.sums.size() != 1 || result.hasProducts() || result.sums.front().isScatter())
       continue;
     SmallVector<StringRef> dims;
     for (Axis axis : result.sums.front().getAxes())
@@ -286,8 +296,8 @@ void Backward::prepareRows() {
 // The weights
 //===----------------------------------------------------------------------===//
 
-/// Return the axes that a read of a capture indexes.
-FailureOr<SmallVector<Axis>> Backward::axesOf(const CaptureAdjoint &adjoint, Value capture) {
+/// Return the axes that a read of a capture indexes, each once; nothing for other indices.
+std::optional<SmallVector<Axis>> Backward::axesOf(const CaptureAdjoint &adjoint, Value capture) {
   // dot, dot, keep come first, then b, h, i, j.
   constexpr unsigned kFirst = 3;
   static constexpr Axis kPositions[] = {Axis::b, Axis::h, Axis::rows, Axis::keys};
@@ -301,13 +311,23 @@ FailureOr<SmallVector<Axis>> Backward::axesOf(const CaptureAdjoint &adjoint, Val
     auto argument = dyn_cast<BlockArgument>(index);
     unsigned number = argument ? argument.getArgNumber() - kFirst : ~0u;
     if (number >= std::size(kPositions) || llvm::is_contained(axes, kPositions[number]))
-      return op.emitError() << "the gradient of '" << escaped(nameOf(capture))
-                            << "' is not known: the score reads it at an index that is not b, h, i "
-                               "or j, or at one of them twice; choose the gradients without it "
-                               "(gradients=...)";
+      return std::nullopt;
     axes.push_back(kPositions[number]);
   }
   return axes;
+}
+
+/// Add a sum to the gradient of an argument.
+void Backward::addSum(Value argument, RankedTensorType type, SumAttr sum) {
+  unsigned number = cast<BlockArgument>(argument).getArgNumber();
+  auto *known =
+      llvm::find_if(results, [&](const Result &result) { return result.argument == number; });
+  if (known == results.end()) {
+    results.push_back({number, {}, type});
+    known = &results.back();
+  }
+  if (sum)
+    known->sums.push_back(sum);
 }
 
 /// Add the weights and results of the gradients of captures.
@@ -318,32 +338,53 @@ LogicalResult Backward::addCaptures(ArrayRef<CaptureAdjoint> adjoints,
   for (auto [i, capture] : llvm::enumerate(op.getCaptures())) {
     if (!isWanted(capture))
       continue;
-    // One weight for each place.
-    SmallVector<std::pair<SmallVector<Axis>, Value>> places;
+    auto type = dyn_cast<RankedTensorType>(capture.getType());
+    if (!type)
+      type = RankedTensorType::get({1}, capture.getType());
+    // One weight for each place; computed indices are places of their own.
+    struct Place {
+      std::optional<SmallVector<Axis>> axes;
+      SmallVector<Value> indices;
+      Value weight;
+    };
+    SmallVector<Place> places;
     for (const CaptureAdjoint &adjoint : adjoints) {
       if (adjoint.capture != body.getArgument(first + i))
         continue;
       auto read = axesOf(adjoint, capture);
-      if (failed(read))
-        return failure();
+      if (!read && deterministic)
+        return op.emitError()
+               << "the gradient of '" << escaped(nameOf(capture))
+               << "' takes atomics, which add in any order: the score reads it at an index that is "
+                  "not b, h, i or j, or at one of them twice; leave out deterministic, or choose "
+                  "the gradients without it (gradients=...)";
       Value value = adjoint.adjoint;
       if (!value.getType().isF32())
         value = arith::TruncFOp::create(b, loc, b.getF32Type(), value);
-      auto *known = llvm::find_if(places, [&](auto &place) { return place.first == *read; });
+      auto *known = llvm::find_if(places, [&](const Place &place) {
+        return place.axes == read && (read || place.indices == adjoint.indices);
+      });
       if (known == places.end())
-        places.push_back({*read, value});
+        places.push_back({read, adjoint.indices, value});
       else
-        known->second = arith::AddFOp::create(b, loc, known->second, value);
+        known->weight = arith::AddFOp::create(b, loc, known->weight, value);
     }
-    auto type = dyn_cast<RankedTensorType>(capture.getType());
-    if (!type)
-      type = RankedTensorType::get({1}, capture.getType());
-    SmallVector<SumAttr> sums;
-    for (auto &[axes, value] : places) {
-      values.push_back(value);
-      sums.push_back(SumAttr::get(op.getContext(), values.size() - 1, axes, -1, FloatAttr()));
+    addSum(capture, type, SumAttr());
+    for (Place &place : places) {
+      int64_t weight = values.size();
+      values.push_back(place.weight);
+      if (place.axes) {
+        addSum(capture, type, SumAttr::get(op.getContext(), weight, *place.axes));
+        continue;
+      }
+      SmallVector<int64_t> positions;
+      for (Value index : place.indices) {
+        positions.push_back(values.size());
+        values.push_back(index);
+      }
+      addSum(capture, type,
+             SumAttr::get(op.getContext(), weight, {}, -1, FloatAttr(), i, positions));
     }
-    results.push_back({cast<BlockArgument>(capture).getArgNumber(), sums, type});
   }
   return success();
 }
@@ -423,10 +464,9 @@ LogicalResult Backward::buildWeights() {
   auto product = [&](Value operand, int64_t weight, ArrayRef<Axis> axes, int64_t times,
                      double factor) {
     if (isWanted(operand))
-      results.push_back({cast<BlockArgument>(operand).getArgNumber(),
-                         {SumAttr::get(op.getContext(), weight, axes, times,
-                                       factor == 1 ? FloatAttr() : b.getF64FloatAttr(factor))},
-                         cast<RankedTensorType>(operand.getType())});
+      addSum(operand, cast<RankedTensorType>(operand.getType()),
+             SumAttr::get(op.getContext(), weight, axes, times,
+                          factor == 1 ? FloatAttr() : b.getF64FloatAttr(factor)));
   };
   product(op.getQuery(), 1, kRowAxes, 0, scale);
   product(op.getKey(), 1, kKeyAxes, 0, scale);
@@ -437,27 +477,31 @@ LogicalResult Backward::buildWeights() {
   return success();
 }
 
-/// Emit a kernel that adds up parts of a gradient, of f32, or zeros without any. It is one block,
-/// for scores that read a capture at several places are rare.
+/// Emit a kernel that adds up parts of a gradient, of f32, or zeros without any: by blocks of rows
+/// for an operand, else in one block, for scores that read a capture at several places are rare.
 Value Backward::addUp(const Result &result, ValueRange parts) {
   constexpr int64_t kSpan = 128;
   std::string name = (backward.getSymName() + "_add_" + std::to_string(result.argument)).str();
-  auto block = MapBlocksOp::create(b, loc, name, mapped(op.getQuery()), {}, result.type);
+  Value argument = backward.getArgument(result.argument);
+  bool byRows = result.hasProducts();
+  auto block = MapBlocksOp::create(b, loc, name, byRows ? argument : mapped(op.getQuery()),
+                                   byRows ? ArrayRef(kRowAxes) : ArrayRef<Axis>(), result.type);
   OpBuilder inner(b);
   BlockBuilder r(inner, loc);
   inner.setInsertionPoint(block.getBody()->getTerminator());
-  Value argument = backward.getArgument(result.argument);
-  int64_t rank = result.type.getRank();
-  SmallVector<Value> indices;
-  for (int64_t d = 0; d < rank; ++d) {
-    bool last = d + 1 == rank;
-    Value size = isa<RankedTensorType>(argument.getType()) ? r.dim(argument, d) : r.index(1);
-    auto loop = scf::ForOp::create(inner, loc, r.index(0), size, r.index(last ? kSpan : 1));
-    indices.push_back(loop.getInductionVar());
-    inner.setInsertionPointToStart(loop.getBody());
+  if (byRows) {
+    block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizesOf(argument)));
+    r.enter(block, argument, argument);
+    Value sum = r.loadRows(parts.front());
+    for (Value part : parts.drop_front())
+      sum = r.add(sum, r.loadRows(part));
+    r.store(r.convert(named(sum, "sum"), result.type.getElementType()), block.getResultView(0),
+            kRowAxes);
+    return block.getResult(0);
   }
+  SmallVector<Value> indices = r.forSpans(argument, {}, kSpan);
   auto type = RankedTensorType::get({kSpan}, inner.getF32Type());
-  int64_t along[] = {rank - 1};
+  int64_t along[] = {result.type.getRank() - 1};
   Value sum = r.splat(0.0, type);
   for (Value part : parts)
     sum = r.add(sum, tile::LoadOp::create(inner, loc, type, part, indices, along));
@@ -481,9 +525,9 @@ SmallVector<Value> Backward::addPairwise() {
   SmallVector<Attribute> sums;
   for (const Result &result : results)
     for (SumAttr sum : result.sums) {
-      types.push_back(result.sums.size() == 1
-                          ? result.type
-                          : RankedTensorType::get(result.type.getShape(), b.getF32Type()));
+      types.push_back(result.isAddedUp()
+                          ? RankedTensorType::get(result.type.getShape(), b.getF32Type())
+                          : result.type);
       sums.push_back(sum);
     }
   auto pairwise =
@@ -496,7 +540,7 @@ SmallVector<Value> Backward::addPairwise() {
   ValueRange parts = pairwise.getResults();
   for (const Result &result : results) {
     unsigned count = result.sums.size();
-    values.push_back(count == 1 ? parts.front() : addUp(result, parts.take_front(count)));
+    values.push_back(result.isAddedUp() ? addUp(result, parts.take_front(count)) : parts.front());
     parts = parts.drop_front(count);
   }
   return values;
@@ -555,7 +599,7 @@ struct GenerateBackward : fa::impl::FAGenerateBackwardBase<GenerateBackward> {
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     SmallVector<std::string> wanted(gradients.begin(), gradients.end());
     for (AttentionOp op : ops) {
-      if (failed(Backward(op, dlse, wanted).generate()))
+      if (failed(Backward(op, dlse, deterministic, wanted).generate()))
         return signalPassFailure();
       if (only)
         op->getParentOfType<func::FuncOp>().erase();

@@ -27,6 +27,9 @@
 // kernel, as long as the accumulators of its products have no more columns than a target
 // has registers for.
 //
+// A scatter is no sum of indices that are known: blocks of rows add its weights in memory, by
+// atomics, as they go.
+//
 // What a kernel computes is cut down to the weights that its sums read. Those that need the
 // same dots are computed by one region and masked at once, those of fewest dots first, and
 // the sums that read them follow: dV = sum of P dO needs <q, k> alone, and waits neither for
@@ -68,6 +71,8 @@ struct Output {
 /// Weights of a kernel that need the same dots.
 struct Group {
   SmallVector<int64_t> weights;
+  /// List the positions of scatters of these weights, among what the op's region yields.
+  SmallVector<int64_t> positions;
   /// List what the region reads, in order: dots, weights of earlier groups, keep.
   SmallVector<unsigned> dots;
   SmallVector<int64_t> earlier;
@@ -100,6 +105,7 @@ private:
   void computeWeights(Group &group, Value keep);
   Value product(unsigned number);
   Value zero(const Output &output);
+  Value zeros(const Output &output);
   bool isAddedInMemory(const Output &output) const;
   bool isStored(const Output &output) const;
   Value getView(const Output &output) { return block.getResultView(&output - outputs.begin()); }
@@ -122,8 +128,8 @@ private:
   std::list<Group> groups;
   SmallVector<unsigned> dots;
   bool readsKeep = false;
-  /// Tiles of dots and of masked weights, by number.
-  DenseMap<int64_t, Value> dotTiles, weightTiles;
+  /// Tiles of dots, of masked weights, and of positions, by number.
+  DenseMap<int64_t, Value> dotTiles, weightTiles, positionTiles;
   /// Return the tile of row or column operand `number`, loaded where it is first asked for.
   Value tileOf(unsigned number, bool isRow);
   Value scaled(Value sum, const Output &output);
@@ -152,8 +158,8 @@ void Kernel::cut(Group &group) {
       value.replaceAllUsesWith(known.back());
   }
   SmallVector<Value> kept;
-  for (int64_t weight : group.weights)
-    kept.push_back(yield->getOperand(weight));
+  for (int64_t number : llvm::concat<int64_t>(group.weights, group.positions))
+    kept.push_back(yield->getOperand(number));
   yield->setOperands(kept);
   for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&inner))
@@ -185,6 +191,11 @@ void Kernel::groupWeights() {
     seen.push_back(weight);
     Group alone;
     alone.weights = {weight};
+    for (const Output &other : outputs)
+      if (other.sum.getWeight() == weight)
+        for (int64_t position : other.sum.getPositions())
+          if (!llvm::is_contained(alone.positions, position))
+            alone.positions.push_back(position);
     cut(alone);
     auto same = llvm::find_if(groups, [&](Group &group) { return group.dots == alone.dots; });
     if (same == groups.end())
@@ -192,6 +203,7 @@ void Kernel::groupWeights() {
           groups, [&](Group &group) { return group.dots.size() > alone.dots.size(); }));
     same->dots = alone.dots;
     same->weights.push_back(weight);
+    llvm::append_range(same->positions, alone.positions);
   }
   SmallVector<int64_t> earlier;
   for (Group &group : groups) {
@@ -252,9 +264,16 @@ void Kernel::computeWeights(Group &group, Value keep) {
     inputs.push_back(weightTiles.at(weight));
   if (group.readsKeep)
     inputs.push_back(keep);
-  SmallVector<Value> values = r.apply(inputs, op.getCaptures(), group.region, group.weights.size());
+  SmallVector<Value> values = r.apply(inputs, op.getCaptures(), group.region);
+  for (auto [position, value] :
+       llvm::zip_equal(group.positions, ArrayRef(values).drop_front(group.weights.size())))
+    positionTiles[position] = value;
+  values.truncate(group.weights.size());
   // Rows beyond the last are dropped where a row's sum is stored, else they would be added.
-  values = r.applyMask(values, op.getCaptures(), op.getMask(), 0, /*withinRows=*/!overKeys());
+  bool withinRows = !overKeys() || llvm::any_of(outputs, [](const Output &output) {
+    return output.sum.isScatter();
+  });
+  values = r.applyMask(values, op.getCaptures(), op.getMask(), 0, withinRows);
   for (auto [weight, value] : llvm::zip_equal(group.weights, values))
     weightTiles[weight] = value;
 }
@@ -275,7 +294,7 @@ bool Kernel::isAddedInMemory(const Output &output) const {
 
 /// Return whether a sum is stored where it is computed, pair by pair.
 bool Kernel::isStored(const Output &output) const {
-  return (isPairs(output) && !overPairs()) || isAddedInMemory(output);
+  return (isPairs(output) && !overPairs()) || isAddedInMemory(output) || output.sum.isScatter();
 }
 
 /// Return whether the sum is of one head, in a block that goes over those of a group.
@@ -311,6 +330,13 @@ Value Kernel::asOperand(Value weight, const Output &output) {
 /// Return a sum with the pairs of one tile added; store them where they have none.
 Value Kernel::addPairs(Value sum, const Output &output) {
   Value w = weightTiles.at(output.sum.getWeight());
+  if (output.sum.isScatter()) {
+    SmallVector<Value> indices;
+    for (int64_t position : output.sum.getPositions())
+      indices.push_back(positionTiles.at(position));
+    tile::ScatterAddOp::create(r.b, r.loc, w, getView(output), indices);
+    return {};
+  }
   if (isStored(output) && !isAddedInMemory(output)) {
     r.store(r.convert(scaled(w, output), output.type.getElementType()), getView(output),
             output.sum.getAxes());
@@ -409,20 +435,58 @@ SmallVector<Value> Kernel::forHeads(ValueRange init,
   return r.forEach(Axis::b, r.dim(query, 0), init, ofHead);
 }
 
+/// Emit a kernel that sets to 0 what weights are scattered to: in blocks of its first three
+/// dimensions, if it has these, which loop over the others, else in one.
+Value Kernel::zeros(const Output &output) {
+  constexpr int64_t kSpan = 128, kWhole = 1024;
+  Value capture = op.getCaptures()[output.sum.getCapture()];
+  bool blocks = output.type.getRank() >= 3;
+  auto block = MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name + "_zero"),
+                                   blocks ? capture : over.front(),
+                                   blocks ? ArrayRef(kRowAxes) : ArrayRef<Axis>(), output.type);
+  block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizesOf(capture)));
+  OpBuilder b(builder);
+  BlockBuilder inner(b, op.getLoc());
+  b.setInsertionPoint(block.getBody()->getTerminator());
+  SmallVector<Value> first;
+  SmallVector<int64_t> along;
+  RankedTensorType type = RankedTensorType::get({kWhole}, b.getF32Type());
+  if (blocks) {
+    inner.enter(block, capture, capture);
+    first = {inner.batch, inner.head, inner.row};
+    along = {2};
+    type = inner.tile(Axis::rows, output.type.getRank() > 3 ? kSpan : ShapedType::kDynamic);
+  }
+  SmallVector<Value> indices = inner.forSpans(capture, first, blocks ? kSpan : kWhole);
+  if (output.type.getRank() != 3)
+    along.push_back(output.type.getRank() - 1);
+  tile::StoreOp::create(b, op.getLoc(), inner.splat(0.0, type), block.getResultView(0), indices,
+                        along);
+  return block.getResult(0);
+}
+
 void Kernel::emit(MutableArrayRef<Value> results) {
-  // Sums of a head stand last, so that what is carried over heads comes first.
-  llvm::sort(outputs, [](const Output &x, const Output &y) {
-    return std::pair(isOfHead(x), x.result) < std::pair(isOfHead(y), y.result);
-  });
+  // Sums of a head stand after others, so that what is carried over heads comes first; scatters,
+  // which begin as zeros, last.
+  auto place = [](const Output &output) {
+    return std::pair(output.sum.isScatter() ? 2 : int(isOfHead(output)), output.result);
+  };
+  llvm::sort(outputs, [&](const Output &x, const Output &y) { return place(x) < place(y); });
+  SmallVector<Value> inits;
+  for (const Output &output : outputs)
+    if (output.sum.isScatter())
+      inits.push_back(zeros(output));
   SmallVector<Type> types;
   SmallVector<Attribute> sizes;
   Value query = op.getRows().front(), key = op.getColumns().front();
   for (const Output &output : outputs) {
     types.push_back(output.type);
-    sizes.push_back(sizesOf(output.sum.getAxes(), query, key));
+    sizes.push_back(output.sum.isScatter() ? sizesOf(op.getCaptures()[output.sum.getCapture()])
+                                           : sizesOf(output.sum.getAxes(), query, key));
   }
   groupWeights();
-  block = MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name), over, axes, types);
+  block =
+      MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name), over, axes, types, inits);
   block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizes));
   r.enter(block, query, key);
   r.transposed = !overKeys() && !overHeads();
@@ -494,6 +558,11 @@ static LogicalResult check(PairwiseOp op) {
     auto argument = dyn_cast<BlockArgument>(value);
     return entry && argument && argument.getOwner()->getParentOp() == entry;
   };
+  for (unsigned i = 0; i < op.getNumResults(); ++i)
+    if (SumAttr sum = op.getSum(i);
+        sum.isScatter() && !isArgument(op.getCaptures()[sum.getCapture()]))
+      return op.emitError("a scatter of fa.pairwise has the shape of an argument of an entry; pass "
+                          "what is computed before to another entry");
   if (llvm::all_of(op.getRows(), isArgument) && llvm::all_of(op.getColumns(), isArgument))
     return success();
   return op.emitError("the rows and columns of fa.pairwise must be arguments of an entry; pass "
@@ -589,6 +658,11 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
     SmallVector<Axis> axes = sum.getIndices();
     auto type = cast<RankedTensorType>(op.getResult(i).getType());
     bool row = sum.has(Axis::rows), column = sum.has(Axis::keys);
+    if (sum.isScatter()) {
+      (byKeyHeads ? kernel("_keys", key, kHeadAxes) : kernel("_rows", query, kRowAxes))
+          .add({sum, type, i});
+      continue;
+    }
     if (row && column && axes.size() < 4) {
       kernel("_pairs", ValueRange{query, key}, axes).add({sum, type, i});
       continue;

@@ -129,18 +129,27 @@ void StoreOp::getEffects(
   addEffect(effects, getDestinationMutable(), MemoryEffects::Write::get());
 }
 
+/// (C1) of accesses at computed indices: there is an index, or a tile of them of the shape of
+/// `tile`, for each dimension of `view`.
+static LogicalResult verifyIndices(Operation *op, Type view, OperandRange indices,
+                                   RankedTensorType tile) {
+  StringRef name = op->getName().stripDialect();
+  if (indices.size() != shapeAndElement(view).first.size())
+    return op->emitOpError() << "(" << name << "_c1) needs one index per dimension of " << view
+                             << ", got " << indices.size();
+  for (Type type : indices.getTypes())
+    if (!type.isIndex() && type != tile.clone(IndexType::get(op->getContext())))
+      return op->emitOpError() << "(" << name
+                               << "_c1) an index is index or a tile of index of shape "
+                               << str(tile.getShape()) << ", got " << type;
+  return success();
+}
+
 LogicalResult GatherOp::verify() {
-  auto [shape, element] = shapeAndElement(getSource().getType());
+  Type element = shapeAndElement(getSource().getType()).second;
   auto result = cast<RankedTensorType>(getResult().getType());
-  if (getIndices().size() != shape.size())
-    return emitOpError() << "(gather_c1) needs one index per dimension of " << getSource().getType()
-                         << ", got " << getIndices().size();
-  for (Value index : getIndices()) {
-    Type type = index.getType();
-    if (!type.isIndex() && type != result.clone(IndexType::get(getContext())))
-      return emitOpError() << "(gather_c1) an index is index or a tile of index of shape "
-                           << str(result.getShape()) << ", got " << type;
-  }
+  if (failed(verifyIndices(*this, getSource().getType(), getIndices(), result)))
+    return failure();
   if (result.getElementType() != element)
     return emitOpError() << "(gather_c2) gathers elements of type " << element << ", got a tile of "
                          << result.getElementType();
@@ -150,6 +159,22 @@ LogicalResult GatherOp::verify() {
 void GatherOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   addEffect(effects, getSourceMutable(), MemoryEffects::Read::get());
+}
+
+LogicalResult ScatterAddOp::verify() {
+  auto value = cast<RankedTensorType>(getValue().getType());
+  ViewType view = getDestination().getType();
+  if (failed(verifyIndices(*this, view, getIndices(), value)))
+    return failure();
+  if (!value.getElementType().isF32() || !view.getElementType().isF32())
+    return emitOpError() << "(scatter_add_c2) adds f32 to f32, got " << value << " and " << view;
+  return success();
+}
+
+void ScatterAddOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  addEffect(effects, getDestinationMutable(), MemoryEffects::Read::get());
+  addEffect(effects, getDestinationMutable(), MemoryEffects::Write::get());
 }
 
 //===----------------------------------------------------------------------===//

@@ -181,10 +181,11 @@ func.func @pairwise_c3_mask(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) 
 // -----
 
 func.func @pairwise_c3_yield(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
-  // expected-error @+1 {{(pairwise_c3) the weights region yields f32, the mask region one i1}}
+  // expected-error @+1 {{(pairwise_c3) the weights region yields f32 and index, the mask region one i1}}
   %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
   ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
-    fa.yield %b : index
+    %n = arith.index_cast %b : index to i32
+    fa.yield %n : i32
   } sums [#fa.sum<0 [h]>] : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
   return
 }
@@ -192,7 +193,7 @@ func.func @pairwise_c3_yield(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>)
 // -----
 
 func.func @pairwise_c3_mask_yield(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
-  // expected-error @+1 {{(pairwise_c3) the weights region yields f32, the mask region one i1}}
+  // expected-error @+1 {{(pairwise_c3) the weights region yields f32 and index, the mask region one i1}}
   %r = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {
   ^bb0(%b0: index, %h0: index, %i0: index, %j0: index, %sq0: index, %sk0: index):
     fa.yield %i0 : index

@@ -20,44 +20,6 @@ func.func @lse_unreturned(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?
 
 // -----
 
-func.func @same(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
-  // expected-error @+1 {{gradients need a query, a key and a value that are different arguments of the entry; pass one twice}}
-  %o, %lse = fa.attention query(%q) key(%k) value(%k)
-    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
-  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
-}
-
-// -----
-
-func.func @computed(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"}, %v: tensor<?x8x?x64xf32> {fa.name = "v"},
-                    %table: tensor<?xf32> {fa.name = "table"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
-  // expected-error @+1 {{the gradient of 'table' is not known: the score reads it at an index that is not b, h, i or j, or at one of them twice; choose the gradients without it (gradients=...)}}
-  %o, %lse = fa.attention query(%q) key(%k) value(%v) captures(%table) score {
-  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %t: tensor<?xf32>):
-    %d = arith.subi %i, %j : index
-    %x = tensor.extract %t[%d] : tensor<?xf32>
-    %y = arith.addf %s, %x : f32
-    fa.yield %y : f32
-  } : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
-  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
-}
-
-// -----
-
-func.func @twice(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"}, %v: tensor<?x8x?x64xf32> {fa.name = "v"},
-                    %table: tensor<?x?xf32> {fa.name = "table"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
-  // expected-error @+1 {{the gradient of 'table' is not known: the score reads it at an index that is not b, h, i or j, or at one of them twice}}
-  %o, %lse = fa.attention query(%q) key(%k) value(%v) captures(%table) score {
-  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %t: tensor<?x?xf32>):
-    %x = tensor.extract %t[%h, %h] : tensor<?x?xf32>
-    %y = arith.addf %s, %x : f32
-    fa.yield %y : f32
-  } : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x?xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
-  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
-}
-
-// -----
-
 func.func @no_derivative(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"}, %v: tensor<?x8x?x64xf32> {fa.name = "v"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
   %o, %lse = fa.attention query(%q) key(%k) value(%v) score {
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):

@@ -237,3 +237,50 @@ func.func @chain(%x0: tensor<?x2x?x64xf32>, %x1: tensor<?x2x?x64xf32>, %y0: tens
       -> (tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>)
   return %r#0, %r#1, %r#2 : tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>
 }
+
+// -----
+
+// A scatter: blocks of rows add to what a kernel has set to 0; rows beyond the last add nothing. The positions
+// are computed beside the weight.
+
+// CHECK-LABEL: func.func @scatter(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x8x?x64xf32>, %[[Y:[a-z0-9]+]]: tensor<?x8x?x64xf32>, %[[T:[a-z0-9]+]]: tensor<?x?xbf16>
+// CHECK:         %[[ZERO:.*]] = fa.map_blocks @scatter_rows_zero over(%[[X]]) axes() : tensor<?x8x?x64xf32> -> tensor<?x?xf32> attributes {fa.sizes = [array<i64: 2, 0, 2, 1>]}
+// CHECK:           scf.for
+// CHECK:             scf.for
+// CHECK:               tile.store %{{.*}} dims [1] : tensor<1024xf32>
+// CHECK:         %[[R:.*]]:2 = fa.map_blocks @scatter_rows over(%[[X]]) inits(%[[ZERO]]) axes(b, h, rows by ?) : tensor<?x8x?x64xf32>, tensor<?x?xf32> -> (tensor<?x8x?xf32>, tensor<?x?xf32>)
+// CHECK:         ^bb0({{.*}}, %{{[a-z0-9]+}}: !tile.view<?x8x?xf32>, %[[VIEW:[a-z0-9]+]]: !tile.view<?x?xf32>):
+// CHECK:           %[[W:.*]]:3 = fa.apply
+// CHECK:           } : tensor<?x?xf32, #fa.axes<rows, keys>> -> tensor<?x?xf32, #fa.axes<rows, keys>>, tensor<?x?xindex, #fa.axes<rows, keys>>, tensor<?x?xindex, #fa.axes<rows, keys>>
+// CHECK:           %[[M:.*]] = fa.apply_mask %[[W]]#0 at{{.*}} within_rows
+// CHECK:           tile.scatter_add %[[M]], %[[VIEW]][%[[W]]#1, %[[W]]#2]
+// CHECK:         return %[[R]]#0, %[[R]]#1
+func.func @scatter(%x: tensor<?x8x?x64xf32>, %y: tensor<?x8x?x64xf32>, %t: tensor<?x?xbf16>) -> (tensor<?x8x?xf32>, tensor<?x?xf32>) {
+  %r:2 = fa.pairwise rows(%x) columns(%y) captures(%t) dropout() mask {} weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %u: tensor<?x?xbf16>):
+      %d = arith.subi %i, %j : index
+      fa.yield %s, %h, %d : f32, index, index
+    } sums [#fa.sum<0 [b, h, rows]>, #fa.sum<0 as 0 at [1, 2]>]
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x?xbf16>) -> (tensor<?x8x?xf32>, tensor<?x?xf32>)
+  return %r#0, %r#1 : tensor<?x8x?xf32>, tensor<?x?xf32>
+}
+
+// -----
+
+// A tensor of rank 3 or more is set to 0 by blocks.
+
+// CHECK-LABEL: func.func @whole(
+// CHECK:         fa.map_blocks @whole_rows_zero over(%[[T:[a-z0-9]+]]) axes(b, h, rows by ?) : tensor<?x8x?x?xf32> -> tensor<?x8x?x?xf32>
+// CHECK:           scf.for
+// CHECK-NOT:       scf.for
+// CHECK:           tile.store %{{.*}} dims [2, 3] : tensor<?x128xf32, #fa.axes<rows>>
+func.func @whole(%x: tensor<?x8x?x64xf32>, %y: tensor<?x8x?x64xf32>, %t: tensor<?x8x?x?xf32>) -> tensor<?x8x?x?xf32> {
+  %r = fa.pairwise rows(%x) columns(%y) captures(%t) dropout() mask {} weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %u: tensor<?x8x?x?xf32>):
+      %d = arith.subi %i, %j : index
+      fa.yield %s, %b, %h, %i, %d : f32, index, index, index, index
+    } sums [#fa.sum<0 as 0 at [1, 2, 3, 4]>]
+    : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x?xf32>) -> tensor<?x8x?x?xf32>
+  return %r : tensor<?x8x?x?xf32>
+}

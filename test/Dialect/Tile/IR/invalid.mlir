@@ -164,6 +164,22 @@ func.func @gather_c1_shape(%x: !tile.view<?xf32>, %i: tensor<4xindex>) {
 
 // -----
 
+func.func @scatter_add_c1(%x: !tile.view<?xf32>, %v: tensor<8xf32>, %i: tensor<4xindex>) {
+  // expected-error @+1 {{(scatter_add_c1) an index is index or a tile of index of shape 8, got 'tensor<4xindex>'}}
+  tile.scatter_add %v, %x[%i] : tensor<8xf32>, !tile.view<?xf32>[tensor<4xindex>]
+  return
+}
+
+// -----
+
+func.func @scatter_add_c2(%x: !tile.view<?xbf16>, %v: tensor<8xbf16>, %i: tensor<8xindex>) {
+  // expected-error @+1 {{(scatter_add_c2) adds f32 to f32, got 'tensor<8xbf16>' and '!tile.view<?xbf16>'}}
+  tile.scatter_add %v, %x[%i] : tensor<8xbf16>, !tile.view<?xbf16>[tensor<8xindex>]
+  return
+}
+
+// -----
+
 func.func @gather_c2(%x: !tile.view<?xf32>, %i: tensor<8xindex>) {
   // expected-error @+1 {{(gather_c2) gathers elements of type 'f32', got a tile of 'bf16'}}
   %g = tile.gather %x[%i] : !tile.view<?xf32>[tensor<8xindex>] -> tensor<8xbf16>

@@ -43,6 +43,8 @@ tile.func @memory(%x: !tile.view<?x?xf32>, %table: !tile.view<16xbf16>, %flag: !
   %i = tile.iota %h : index -> tensor<8xindex>
   // CHECK: tile.gather %{{.*}}[%{{.*}}, %{{.*}}] : !tile.view<?x?xf32>[index, tensor<8xindex>] -> tensor<8xf32>
   %g = tile.gather %x[%h, %i] : !tile.view<?x?xf32>[index, tensor<8xindex>] -> tensor<8xf32>
+  // CHECK: tile.scatter_add %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : tensor<8xf32>, <?x?xf32>[index, tensor<8xindex>]
+  tile.scatter_add %g, %x[%h, %i] : tensor<8xf32>, !tile.view<?x?xf32>[index, tensor<8xindex>]
   tile.return
 }
 

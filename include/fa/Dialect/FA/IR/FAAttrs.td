@@ -59,17 +59,35 @@ def FA_SumAttr : FA_Attr<"Sum", "sum"> {
     operands where the axes are those of a row (b, h, rows), of the row operands where
     they are those of a key (b, hk, keys).
 
+    `as C at [n, ...]` is a scatter: the output has the shape of capture number C, and the weight
+    of a pair is added to the element whose indices are the numbers n, ... of what the
+    weights region yields for the pair, if they are in range.
+
     Example:
 
     ```mlir
     #fa.sum<1 [b, h, rows] times 0 factor 1.250000e-01 : f64>
     #fa.sum<2 [h]>
+    #fa.sum<2 as 0 at [3, 4]>
     ```
   }];
   let parameters = (ins "int64_t":$weight, OptionalArrayRefParameter<"Axis">:$axes,
-    DefaultValuedParameter<"int64_t", "-1">:$times, OptionalParameter<"FloatAttr">:$factor);
-  let assemblyFormat = "`<` $weight (`[` $axes^ `]`)? (`times` $times^)? (`factor` $factor^)? `>`";
+    DefaultValuedParameter<"int64_t", "-1">:$times, OptionalParameter<"FloatAttr">:$factor,
+    DefaultValuedParameter<"int64_t", "-1">:$capture, OptionalArrayRefParameter<"int64_t">:$positions);
+  let assemblyFormat = [{
+    `<` $weight (`[` $axes^ `]`)? (`times` $times^)? (`factor` $factor^)?
+    (`as` $capture^ `at` `[` $positions `]`)? `>`
+  }];
+  let builders = [
+    // A sum at axes.
+    AttrBuilder<(ins "int64_t":$weight, "ArrayRef<Axis>":$axes, CArg<"int64_t", "-1">:$times,
+        CArg<"FloatAttr", "{}">:$factor), [{
+      return $_get($_ctxt, weight, axes, times, factor, -1, ArrayRef<int64_t>());
+    }]>
+  ];
   let extraClassDeclaration = [{
+    /// Return whether weights are added where the weights region says.
+    bool isScatter() const { return getCapture() >= 0; }
     /// Return whether the weights are multiplied by vectors.
     bool isProduct() const { return getTimes() >= 0; }
     bool has(Axis axis) const { return ::llvm::is_contained(getAxes(), axis); }

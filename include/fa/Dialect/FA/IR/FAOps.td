@@ -224,12 +224,14 @@ def FA_PairwiseOp : FA_Op<"pairwise", [Pure, IsolatedFromAbove, AttrSizedOperand
       Precision other than the default needs f32.
     - (C2) Row operands agree in B, Hq, Sq, column operands in B, Hk, Sk; Hq is a multiple of Hk.
     - (C3) The mask region is that of `fa.attention`; the weights region takes an f32 for each dot
-      and one for keep, then b, h, i, j, sq, sk and the captures, and yields f32 only.
-    - (C4) There is a sum for each result; `weight` and `times` number what there is. A sum with
-      `times` has the axes [b, h, rows] or [b, hk, keys], one without has distinct ones of
-      b, h, rows, keys, and `one` any number of times.
+      and one for keep, then b, h, i, j, sq, sk and the captures, and yields f32, the weights, and
+      index, the positions of scatters.
+    - (C4) There is a sum for each result; `weight`, `times`, `as` and `at` number what there is. A
+      sum with `times` has the axes [b, h, rows] or [b, hk, keys], one without has distinct ones of
+      b, h, rows, keys, and `one` any number of times. A scatter has no axes, times or factor, and a
+      position for each dimension of its capture, a tensor.
     - (C5) A result has the size of each axis, and with `times` a last one, the vector's; without
-      any it has one element. It is of floats.
+      any it has one element. It is of floats. That of a scatter is f32, of its capture's shape.
     - (C6) Dropout takes p, seed and offset as `fa.attention` does.
     - (C7) Captures, and what regions hold, are as in `fa.attention`.
 
@@ -300,15 +302,17 @@ def FA_SumOp : FA_Op<"sum", [Pure]> {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-def FA_MapBlocksOp : FA_Op<"map_blocks", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+def FA_MapBlocksOp : FA_Op<"map_blocks", [
+    SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
   let summary = "computes results block by block";
   let description = [{
     Runs its region once for every block of the indices that `axes` names: consecutive
     indices, one where the axis has no size, that start at a multiple of the block's size.
     `over` gives their ranges: tensors of B x H x S x ..., the first one those of b, h and rows, the
     last one those of hk and keys. The region stores to the views it gets of the
-    results, each element once (`tile.store` drops what is out of range); work tiles are
-    independent and run in any order. `kernel` names the kernel that it becomes.
+    results, each element once (`tile.store` drops what is out of range). Work tiles are
+    independent and run in any order. `kernel` names the kernel that it becomes. The last results
+    begin as `inits`, in whose memory they are, and may be added to (`tile.scatter_add`).
 
     Before `fa-tile-attention` the sizes of blocks are not chosen: they are `?`, as those of
     the tiles in the region, whose types say the axis that each `?` stands for (`#fa.axes`).
@@ -318,6 +322,8 @@ def FA_MapBlocksOp : FA_Op<"map_blocks", [SingleBlockImplicitTerminator<"YieldOp
       `blocks` has a size for each.
     - (C2) The block arguments are an index for each axis, where the block begins, then a view
       of each result's type.
+    - (C3) Each of `inits` is a result of another fa.map_blocks that nothing else uses, and has the
+      type of the result that begins so.
 
     Created by the rewrites of attention and `fa-tile-attention`, removed by
     `convert-fa-to-tile`.
@@ -333,14 +339,15 @@ def FA_MapBlocksOp : FA_Op<"map_blocks", [SingleBlockImplicitTerminator<"YieldOp
     ```
   }];
   let arguments = (ins SymbolNameAttr:$kernel, Variadic<AnyRankedTensor>:$over,
-    TypedArrayAttrBase<FA_AxisAttr, "axes">:$axes, DenseI64ArrayAttr:$blocks);
+    Variadic<AnyRankedTensor>:$inits, TypedArrayAttrBase<FA_AxisAttr, "axes">:$axes, DenseI64ArrayAttr:$blocks);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$bodyRegion);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let skipDefaultBuilders = 1;
   let builders = [
-    OpBuilder<(ins "StringRef":$kernel, "ValueRange":$over, "ArrayRef<Axis>":$axes, "TypeRange":$results)>];
+    OpBuilder<(ins "StringRef":$kernel, "ValueRange":$over, "ArrayRef<Axis>":$axes,
+      "TypeRange":$results, CArg<"ValueRange", "{}">:$inits)>];
   let extraClassDeclaration = [{
     unsigned getNumAxes() { return getAxes().size(); }
     Axis getAxis(unsigned i) { return ::llvm::cast<AxisAttr>(getAxes()[i]).getValue(); }
@@ -350,6 +357,8 @@ def FA_MapBlocksOp : FA_Op<"map_blocks", [SingleBlockImplicitTerminator<"YieldOp
     Value getFirst(Axis axis);
     /// Return the view to store result `i` to.
     Value getResultView(unsigned i) { return getBody()->getArgument(getNumAxes() + i); }
+    /// Return the result that begins as init `i`.
+    Value getResultOfInit(unsigned i) { return getResult(getNumResults() - getInits().size() + i); }
     bool isTiled() { return !ShapedType::isDynamicShape(getBlocks()); }
   }];
 }

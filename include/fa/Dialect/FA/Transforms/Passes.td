@@ -107,8 +107,11 @@ def FAGenerateBackward : Pass<"fa-generate-backward"> {
         of a capture: sum dx d(score)/d(capture), over all that its reads do not index
         of a sink z: -sum exp(z - lse) delta, over all rows of a head
 
+    A capture that is read at computed indices has a scatter: weights are added by atomics where
+    the score read, in f32.
+
     Requires: an entry that returns its LSE. Rejects: ops of a score region that have no
-    derivative, captures that are read at computed indices.
+    derivative; with `deterministic`, captures that are read at computed indices.
 
     Numerics: of the mathematical gradient; see `docs/semantics.md`.
 
@@ -126,6 +129,8 @@ def FAGenerateBackward : Pass<"fa-generate-backward"> {
   let options = [
     Option<"only", "only", "bool", /*default=*/"false", "remove the entries of the forward">,
     Option<"dlse", "dlse", "bool", /*default=*/"false", "take the gradient of LSE, too">,
+    Option<"deterministic", "deterministic", "bool", /*default=*/"false",
+           "refuse gradients that take atomics, whose last bits depend on their order">,
     ListOption<"gradients", "gradients", "std::string", "names of the inputs whose gradients are computed; all by default">
   ];
   let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect",
@@ -140,7 +145,8 @@ def FARewritePairwise : Pass<"fa-rewrite-pairwise"> {
     that loop over keys, sums at a key by blocks of keys that loop over the heads of a
     group and rows, sums at both by blocks of pairs. Sums at fewer indices are added up in
     two stages of fixed order (`fa.sum`); so are, with `split-groups`, sums at a key over the heads
-    of a group. Nothing is added by atomics: results are the same bits in each run.
+    of a group. Nothing but scatters is added by atomics: other results are the same bits in
+    each run.
 
     Requires: operands that are arguments of the entry. Ensures: no `fa.pairwise` is left;
     tile sizes are not chosen yet (`?`).

@@ -227,6 +227,34 @@ def Tile_GatherOp : Tile_Op<"gather", [DeclareOpInterfaceMethods<MemoryEffectsOp
   let hasVerifier = 1;
 }
 
+def Tile_ScatterAddOp : Tile_Op<"scatter_add", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "adds elements to memory at computed indices, by atomics; out of range is dropped";
+  let description = [{
+    destination[i_0, i_1, ...] += value[x...] for each x, where index i_k is a scalar or the
+    element x... of a tile of indices. Work tiles may add to one element: each addition is
+    atomic, in any order, so sums may differ in their last bits from one launch to the next.
+    Elements with one index may be added up before. Nothing is added for a value of 0.
+
+    Constraints:
+    - (C1) One index per dimension of the destination, each index or a tile of index of the value's shape.
+    - (C2) The value and the destination are f32.
+
+    Reads and writes memory. Created by `fa-rewrite-pairwise` and by hand; the destination is
+    set to 0 by an earlier kernel.
+
+    Example:
+
+    ```mlir
+    tile.scatter_add %w, %table[%h, %distance] : tensor<64x128xf32>, !tile.view<16x512xf32>[index, tensor<64x128xindex>]
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, Tile_ViewType:$destination, Variadic<AnyType>:$indices);
+  let assemblyFormat = [{
+    $value `,` $destination `[` $indices `]` attr-dict `:` type($value) `,` type($destination) `[` type($indices) `]`
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//

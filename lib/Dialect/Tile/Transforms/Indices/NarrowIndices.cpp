@@ -104,8 +104,8 @@ static void narrowUses(Narrower &narrower, Operation *op) {
     op->setOperand(0, narrower.get(op->getOperand(0)));
     return;
   }
-  if (auto gather = dyn_cast<GatherOp>(op))
-    for (OpOperand &index : gather.getIndicesMutable())
+  if (isa<GatherOp, ScatterAddOp>(op))
+    for (OpOperand &index : op->getOpOperands())
       if (isWideTile(index.get()) && narrower.fits(index.get()) &&
           isa_and_nonnull<arith::ArithDialect>(index.get().getDefiningOp()->getDialect()))
         index.set(arith::IndexCastOp::create(b, index.get().getType(), narrower.get(index.get())));

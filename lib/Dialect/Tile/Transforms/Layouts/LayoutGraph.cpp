@@ -176,7 +176,7 @@ LogicalResult LayoutGraph::addOp(Operation *op) {
   auto constant = dyn_cast<arith::ConstantOp>(op);
   if (constant && isTile(constant) && !isa<SplatElementsAttr>(constant.getValue()))
     return op->emitOpError() << "as a tile has one value for all elements; load other tiles";
-  bool elementwise = op->hasTrait<OpTrait::Elementwise>() || isa<GatherOp>(op);
+  bool elementwise = op->hasTrait<OpTrait::Elementwise>() || isa<GatherOp, ScatterAddOp>(op);
   if (elementwise) {
     SmallVector<Value> values(op->getOperands());
     llvm::append_range(values, op->getResults());

@@ -71,6 +71,8 @@ bool tile::mayStoreTo(Operation *scope, Value view) {
     Value to;
     if (auto store = dyn_cast<StoreOp>(op))
       to = store.getDestination();
+    else if (auto scatter = dyn_cast<ScatterAddOp>(op))
+      to = scatter.getDestination();
     else if (auto copy = dyn_cast<BulkStoreOp>(op))
       to = copy.getDestination();
     return to && mayOverlap(to, view) ? WalkResult::interrupt() : WalkResult::advance();
