@@ -286,10 +286,9 @@ llvm::Error Execution::repeat(const std::vector<HostTensor> &inputs,
       if (now.data != then.data)
         differences += (differences.empty() ? "" : "; ") + describeDifference(now, then);
     if (!differences.empty())
-      return llvm::createStringError("launch " + std::to_string(time + 1) + " of " +
-                                     std::to_string(times) +
-                                     " gave other outputs than the first, from the same inputs: " +
-                                     differences);
+      return llvm::createStringError(
+          "launch " + std::to_string(time + 1) + " of " + std::to_string(times) +
+          " gave other outputs than the first, from the same inputs: " + differences);
   }
   return llvm::Error::success();
 }

@@ -358,10 +358,10 @@ SmallVector<Value> Emitter::loadShared(Value address, int64_t offset, Type eleme
     std::string out = isFloat ? "=f" : "=r", type = isFloat ? "f32" : "b32";
     SmallVector<Type> types(count, isFloat ? element : b.getI32Type());
     SmallVector<Value> values =
-        count == 2 ? ptx("ld.shared.v2." + type + " {$0, $1}, " + place + ";",
-                         out + "," + out + ",r", types, address, true)
-                   : ptx("ld.shared." + type + " $0, " + place + ";", out + ",r", types, address,
-                         true);
+        count == 2
+            ? ptx("ld.shared.v2." + type + " {$0, $1}, " + place + ";", out + "," + out + ",r",
+                  types, address, true)
+            : ptx("ld.shared." + type + " $0, " + place + ";", out + ",r", types, address, true);
     for (Value &value : values)
       value = b.createOrFold<arith::BitcastOp>(element, value);
     return values;
@@ -392,10 +392,9 @@ LogicalResult Emitter::emitRead(tile::ReadOp op) {
   // Along one dimension, places differ by constants.
   tile::SlotType slot = op.getSlot().getType();
   bool flat = layout->getRank() == 1;
-  Value start =
-      flat ? arith::AddIOp::create(b, get(op.getSlot()),
-                                   sharedOffset(slot, i32(0), threadOffset(*layout, 0)))
-           : Value();
+  Value start = flat ? arith::AddIOp::create(b, get(op.getSlot()),
+                                             sharedOffset(slot, i32(0), threadOffset(*layout, 0)))
+                     : Value();
   bool pairs = readsPairs(*layout);
   SmallVector<Value> elements;
   for (int64_t r = 0; r < layout->numRegs(); r += pairs ? 2 : 1) {
