@@ -61,6 +61,7 @@ public:
 private:
   llvm::Error bindType(Value value, ArrayRef<StringRef> names, StringRef what);
   llvm::Expected<SmallVector<StringRef>> namesOf(unsigned argument, RankedTensorType type);
+  std::optional<int64_t> sizeOf(StringRef name) const;
 
   func::FuncOp entry;
   AttentionOp op;
@@ -143,6 +144,19 @@ llvm::Expected<SmallVector<StringRef>> ShapeResolver::namesOf(unsigned argument,
   return names;
 }
 
+/// Return the size that a name stands for; none where no size has that name. "Sq/128" is the number
+/// of blocks of 128 that Sq takes.
+std::optional<int64_t> ShapeResolver::sizeOf(StringRef name) const {
+  if (auto it = sizes.find(name); it != sizes.end())
+    return it->second;
+  auto [whole, block] = name.rsplit('/');
+  int64_t size;
+  auto it = sizes.find(whole);
+  if (it == sizes.end() || block.getAsInteger(10, size) || size < 1)
+    return std::nullopt;
+  return llvm::divideCeil(it->second, size);
+}
+
 llvm::Expected<std::vector<int64_t>> ShapeResolver::shapeOf(unsigned argument) {
   auto type = dyn_cast<RankedTensorType>(entry.getArgument(argument).getType());
   if (!type)
@@ -155,18 +169,17 @@ llvm::Expected<std::vector<int64_t>> ShapeResolver::shapeOf(unsigned argument) {
   std::vector<int64_t> shape = type.getShape().vec();
   for (auto [d, size] : llvm::enumerate(shape)) {
     StringRef name = d < names->size() ? (*names)[d] : "";
-    auto it = sizes.find(name);
-    bool isKnown = it != sizes.end();
+    std::optional<int64_t> known = sizeOf(name);
     if (ShapedType::isDynamic(size)) {
-      if (!isKnown)
+      if (!known)
         return error("dimension {0} of '{1}' is dynamic and no name says its size; add fa.dims of "
-                     "B, Hq, Hk, Sq, Sk, D and Dv",
+                     "B, Hq, Hk, Sq, Sk, D and Dv, or blocks of them such as \"Sq/128\"",
                      d, argumentName(entry, argument));
-      size = it->second;
-    } else if (isWritten && isKnown && it->second != size) {
-      return error("{0} is {1}, but '{2}' has {3} in its type", name, it->second,
+      size = *known;
+    } else if (isWritten && known && *known != size) {
+      return error("{0} is {1}, but '{2}' has {3} in its type", name, *known,
                    argumentName(entry, argument), size);
-    } else if (isWritten && !isKnown && !name.empty()) {
+    } else if (isWritten && !known && !name.empty()) {
       sizes[name] = size; // a name of the user's own
     }
   }
@@ -292,9 +305,10 @@ fa::sampleInputs(func::FuncOp entry, const AttentionSizes &sizes, uint64_t seed)
         argumentName(entry, i), *dtypeOf(getElementTypeOrSelf(argument.getType())), (*shapes)[i]);
     Random random{seed, i};
     auto kind = entry.getArgAttrOfType<StringAttr>(i, FADialect::kKindAttr);
-    if (kind && kind.getValue() != "ids" && kind.getValue() != "lengths")
-      return error("fa.kind of '{0}' is \"{1}\": expected \"ids\" or \"lengths\"", tensor.name,
-                   kind.getValue());
+    if (kind && !llvm::is_contained({"ids", "lengths", "flags"}, kind.getValue()))
+      return error("fa.kind of '{0}' is \"{1}\": expected \"ids\", \"lengths\" or \"flags\"",
+                   tensor.name, kind.getValue());
+    int64_t below = !kind ? 8 : kind.getValue() == "flags" ? 2 : keyLength + 1;
     if (kind && isFloat(tensor.dtype))
       return error("fa.kind \"{0}\" of '{1}' takes integers, got {2}", kind.getValue(), tensor.name,
                    fa::nameOf(tensor.dtype));
@@ -310,8 +324,7 @@ fa::sampleInputs(func::FuncOp entry, const AttentionSizes &sizes, uint64_t seed)
       fillIds(tensor, random);
     else
       for (int64_t e = 0; e < tensor.size(); ++e)
-        tensor.setInteger(
-            e, std::min(largest(tensor.dtype), random.below(e, kind ? keyLength + 1 : 8)));
+        tensor.setInteger(e, std::min(largest(tensor.dtype), random.below(e, below)));
     tensors.push_back(std::move(tensor));
   }
   return tensors;

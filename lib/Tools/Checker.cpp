@@ -10,6 +10,7 @@
 #include "fa/Reference/Sampling.h"
 #include "fa/Support/ModuleText.h"
 #include "fa/Support/Names.h"
+#include "fa/Support/Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
@@ -111,6 +112,32 @@ Checker::judge(const std::vector<HostTensor> &inputs, const std::vector<HostTens
         judgements.push_back({name, result == 0 ? judgeOutput(output, *reference, *low)
                                                 : judgeLse(output, *reference, *low)});
   return judgements;
+}
+
+llvm::Expected<HostTensor> Checker::dropoutMask(const std::vector<HostTensor> &inputs) {
+  if (!attention.hasDropout())
+    return llvm::createStringError("the program has no dropout; leave out --dump-dropout");
+  auto bound = bindArguments(attention, inputs);
+  if (!bound)
+    return bound.takeError();
+  if (llvm::Error failed = checkInputs(attention, *bound))
+    return failed;
+  const std::vector<int64_t> &q = (*bound)[0]->shape, &k = (*bound)[1]->shape;
+  std::vector<int64_t> shape = {q[0], q[1], q[2], k[2]};
+  if (!elementCount(shape, DType::Bool))
+    return llvm::createStringError("the mask of dropout, " + toString(shape) +
+                                   ", is too large; use shorter sequences");
+  size_t first = bound->size() - 3;
+  unsigned threshold = dropoutThreshold((*bound)[first]->at(0));
+  uint64_t seed = (*bound)[first + 1]->integerAt(0), offset = (*bound)[first + 2]->integerAt(0);
+  HostTensor keep = HostTensor::zeros("keep", DType::Bool, shape);
+  int64_t at = 0;
+  for (int64_t b = 0; b < shape[0]; ++b)
+    for (int64_t h = 0; h < shape[1]; ++h)
+      for (int64_t i = 0; i < shape[2]; ++i)
+        for (int64_t j = 0; j < shape[3]; ++j)
+          keep.setInteger(at++, dropoutByte(seed, offset, b, h, i, j) >= threshold);
+  return keep;
 }
 
 //===----------------------------------------------------------------------===//

@@ -47,6 +47,10 @@ struct Options {
                           cl::cat(category)};
   cl::opt<std::string> out{"out", cl::desc("write the outputs to a safetensors file"),
                            cl::cat(category)};
+  cl::opt<std::string> dumpDropout{
+      "dump-dropout",
+      cl::desc("write which pairs dropout keeps, bools B x Hq x Sq x Sk, to a safetensors file"),
+      cl::cat(category)};
   cl::opt<std::string> shape{"shape", cl::desc("draw inputs of sizes B,Hq,Hk,Sq,Sk"),
                              cl::cat(category)};
   cl::opt<uint64_t> seed{"seed", cl::init(0),
@@ -420,7 +424,8 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
                                    static_cast<const cl::Option *>(&options.interpProgram)})
     if (option->getNumOccurrences() && options.device != "interp")
       return error("--" + option->ArgStr + " is for the interpreter; add --device=interp");
-  for (const cl::opt<std::string> *option : {&options.target, &options.out, &options.gradients})
+  for (const cl::opt<std::string> *option :
+       {&options.target, &options.out, &options.gradients, &options.dumpDropout})
     if (option->getNumOccurrences() && option->empty())
       return error("--" + option->ArgStr + " is empty; give it a value, or leave it out");
   for (const cl::Option *option : {static_cast<const cl::Option *>(&options.gradients),
@@ -503,6 +508,13 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
   if (!shapes)
     return shapes.takeError();
   work.shapes = std::move(*shapes);
+  if (!options.dumpDropout.empty()) {
+    auto keep = (*checker)->dropoutMask(work.inputs);
+    if (!keep)
+      return keep.takeError();
+    if (llvm::Error failed = writeSafetensors(options.dumpDropout, {{std::move(*keep)}, {}}))
+      return failed;
+  }
   for (auto &[name, shape] : work.shapes)
     if (!elementCount(shape, DType::F64))
       return error("the sizes of '" + name + "' overflow; use fewer or shorter sequences");

@@ -85,7 +85,7 @@ void EntryWriter::addSugar() {
     std::string item;
     std::string integer = random.pick({"i32", "i64"}),
                 number = random.pick({"f32", "f32", "bf16", "f16"});
-    switch (random.below(8)) {
+    switch (random.below(9)) {
     case 0:
       item = "causal";
       break;
@@ -119,7 +119,17 @@ void EntryWriter::addSugar() {
     case 5:
       item = "alibi(" + sugarCapture("tensor<?x" + number + ">", ", fa.dims = [\"Hq\"]") + ")";
       break;
-    case 6:
+    case 6: {
+      std::string rows = std::to_string(random.between(1, 70)),
+                  keys = std::to_string(random.between(1, 70));
+      item = "blocks<" + token(rows, {"0", "-1", "4294967296", "x"}) + ", " + keys + ">(";
+      item += sugarCapture("tensor<?x?x?x" + random.pick({"i1", "i8", "i32", "i64"}) + ">",
+                           ", fa.kind = \"flags\", fa.dims = [\"Hq\", \"Sq/" + rows + "\", \"Sk/" +
+                               keys + "\"]") +
+              ")";
+      break;
+    }
+    case 7:
       item = "softcap<" +
              token("30.0", {"0.0", "-1.0", "1e400", "0x7FF8000000000000", "nan", "1e-320", "5"}) +
              ">";

@@ -94,7 +94,7 @@ TEST_P(EveryPassOfRoles, KeepsTheResult) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, EveryPassOfRoles,
-                         testing::Values("alibi", "bias", "causal", "causal_d128",
+                         testing::Values("alibi", "bias", "blocks", "causal", "causal_d128",
                                          "causal_top_left", "custom", "document", "full", "gqa",
                                          "prefix", "sink", "softcap", "window"));
 

@@ -47,7 +47,7 @@ TEST_P(EveryPass, KeepsTheResult) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, EveryPass,
-                         testing::Values("alibi", "bias", "causal", "causal_d128",
+                         testing::Values("alibi", "bias", "blocks", "causal", "causal_d128",
                                          "causal_top_left", "custom", "document", "full", "gqa",
                                          "prefix", "sink", "softcap", "window"));
 

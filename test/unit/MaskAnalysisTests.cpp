@@ -456,6 +456,36 @@ TEST_F(MaskAnalysis, TestedTiles) {
   }
 }
 
+TEST_F(MaskAnalysis, ElementsOfBlocks) {
+  // Elements of blocks of 4 x 4: a tile that lies in one is known by a load, others are visited.
+  for (Axis loopAxis : kAxes)
+    for (const char *seen :
+         {"%v = arith.cmpi ne, %e, %z : i32\n",
+          "%u = arith.cmpi sgt, %e, %z : i32\n%w = arith.cmpi sle, %j, %d : index\n"
+          "%v = arith.andi %u, %w : i1\n"}) {
+      ASSERT_TRUE(load(std::string(kDiagonal) +
+                           "%c = arith.constant 4 : index\n%x0 = arith.divui %i, %c : index\n"
+                           "%y = arith.divui %j, %c : index\n%n = arith.addi %x0, %y : index\n"
+                           "%e = tensor.extract %ct0[%n] : tensor<?xi32>\n"
+                           "%z = arith.constant 0 : i32\n" +
+                           seen + "fa.yield %v : i1",
+                       loopAxis))
+          << source;
+      EXPECT_NE(any, nullptr) << source;
+      Counts counts;
+      for (auto [rows, keys] : {std::pair(4, 4), std::pair(4, 2), std::pair(8, 3)})
+        for (int64_t length : {0, 3}) {
+          Problem p{16, 24, rows, keys};
+          p.length = length;
+          p.b = length & 1;
+          check(p, /*exact=*/rows == 4 || length == 0, counts);
+          if (HasFatalFailure())
+            return;
+        }
+      EXPECT_GT(counts.noneSkipped, counts.none / 2);
+    }
+}
+
 TEST_F(MaskAnalysis, FailedAssumptionSkipsNothing) {
   for (Axis loopAxis : kAxes) {
     ASSERT_TRUE(load("%l = arith.addi %cl0, %cl0 : i64\n%e = arith.index_cast %l : i64 to index\n"

@@ -106,6 +106,29 @@ TEST(SamplingAdjoints, AreThoseOfTheOutputs) {
   EXPECT_NEAR(squares / lse.size(), 1, 0.2);
 }
 
+TEST_F(Sampling, Blocks) {
+  func::FuncOp entry = documents();
+  Builder b(&context);
+  entry.setArgAttr(3, "fa.kind", b.getStringAttr("flags"));
+  entry.setArgAttr(3, "fa.dims", b.getStrArrayAttr({"Sq/16", "Sk/7"}));
+  llvm::Expected<std::vector<HostTensor>> result = sampleInputs(entry, {3, {}, {}, 50, 70}, 7);
+  ASSERT_TRUE(static_cast<bool>(result)) << llvm::toString(result.takeError());
+  const HostTensor &flags = (*result)[3];
+  EXPECT_EQ(flags.shape, (std::vector<int64_t>{4, 10}));
+  int64_t set = 0;
+  for (int64_t e = 0; e < flags.size(); ++e) {
+    EXPECT_TRUE(flags.integerAt(e) == 0 || flags.integerAt(e) == 1);
+    set += flags.integerAt(e);
+  }
+  EXPECT_GT(set, 8);
+  EXPECT_LT(set, 32);
+  for (const char *name : {"Sq/0", "Sq/x", "Sq/", "mine/4"}) {
+    entry.setArgAttr(3, "fa.dims", b.getStrArrayAttr({name, "Sk"}));
+    EXPECT_NE(errorOf(entry, {3, {}, {}, 50, 70}).find("no name says its size"), std::string::npos)
+        << name;
+  }
+}
+
 TEST_F(Sampling, Errors) {
   func::FuncOp entry = documents();
   auto expect = [&](AttentionSizes sizes, const std::string &text) {
@@ -118,7 +141,7 @@ TEST_F(Sampling, Errors) {
   expect({int64_t(1) << 62, {}, {}, int64_t(1) << 62, 70}, "more than 64 GiB");
   expect({1000, {}, {}, 10'000'000, 70}, "more than 64 GiB");
   entry.setArgAttr(3, "fa.kind", StringAttr::get(&context, "words"));
-  expect({1, {}, {}, 5, 5}, "expected \"ids\" or \"lengths\"");
+  expect({1, {}, {}, 5, 5}, "expected \"ids\", \"lengths\" or \"flags\"");
   entry.setArgAttr(7, "fa.dims", StringAttr::get(&context, "B"));
   expect({1, {}, {}, 5, 5}, "must be 2 strings");
   entry.setArgAttr(7, "fa.dims", Builder(&context).getStrArrayAttr({"B", "mine"}));

@@ -34,6 +34,9 @@ public:
   llvm::Expected<std::vector<std::pair<std::string, Judgement>>>
   judge(const std::vector<HostTensor> &inputs, const std::vector<HostTensor> &outputs);
 
+  /// Return which pairs dropout keeps, B x Hq x Sq x Sk bools that are named `keep`.
+  llvm::Expected<HostTensor> dropoutMask(const std::vector<HostTensor> &inputs);
+
   /// Return the names of what flows back into the entry: that of dO and, with `dlse`, that of dLSE.
   /// An error where the entry does not return both output and LSE.
   llvm::Expected<std::vector<std::string>> adjointNames(bool dlse);

@@ -85,6 +85,8 @@ private:
   LogicalResult emitConvertLayout(tile::ConvertLayoutOp op);
   /// In RandomBits.cpp.
   LogicalResult emitRandomBits(tile::RandomBitsOp op);
+  FailureOr<bool> emitCompareBytes(Operation *op);
+  Value maskPair(Value pair, Value mask, int64_t first);
 
   //===--- Memory (Memory.cpp, SharedMemory.cpp) ---===//
   /// Call `body` with each access of a thread's part of a tile in memory: its
@@ -195,6 +197,9 @@ private:
   ImplicitLocOpBuilder b;
   IRMapping values;
   DenseMap<Value, ViewParts> views;
+  /// Hold the word and the byte of each register of tiles whose elements lie four to a word: those
+  /// of i8, or of i1 as the highest bit of a byte.
+  DenseMap<Value, SmallVector<std::pair<Value, int64_t>>> bytesInWords;
   /// Addresses in shared memory at which rings and arrays of barriers start.
   DenseMap<Value, int64_t> rings, barriers;
   /// Thread and warp are numbered in the role; so many warps run it.

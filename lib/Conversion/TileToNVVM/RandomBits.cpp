@@ -11,6 +11,11 @@
 // one call find each other at compile time, and a thread that holds an
 // accumulator calls once for 16 registers; else once for each.
 //
+// Then a word holds the bytes of four registers, and what compares the tile with one number
+// compares the four at once: the highest bit of each byte says which are not less. From there an
+// element of i1 is a bit test, and a pair of 16-bit elements that are 0 where it is false takes
+// one permutation, which repeats those bits, and one `and`.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
@@ -83,6 +88,7 @@ LogicalResult Emitter::emitRandomBits(tile::RandomBitsOp op) {
           [](const tile::Mode &m) { return m.strides[0] % 16 == 0 && m.strides[1] % 32 == 0; });
   std::map<std::pair<int64_t, int64_t>, std::array<Value, 4>> calls;
   SmallVector<Value> bytes;
+  SmallVector<std::pair<Value, int64_t>> places;
   for (int64_t r = 0; r < layout->numRegs(); ++r) {
     Coords at = layout->offsetOfReg(r);
     std::pair<int64_t, int64_t> group = {at[0], at[1]};
@@ -99,7 +105,8 @@ LogicalResult Emitter::emitRandomBits(tile::RandomBitsOp op) {
     Value value;
     if (shared) {
       value = it->second[at[0] / 8 % 2 * 2 + at[1] % 2];
-      if (int64_t byte = at[1] / 8 % 4)
+      places.push_back({value, at[1] / 8 % 4});
+      if (int64_t byte = places.back().second)
         value = shr(value, 8 * byte);
     } else {
       Value i = add(row, i32(at[0])), j = add(column, i32(at[1]));
@@ -114,5 +121,61 @@ LogicalResult Emitter::emitRandomBits(tile::RandomBitsOp op) {
     bytes.push_back(arith::TruncIOp::create(b, b.getI8Type(), value));
   }
   set(op.getResult(), fromElements(cast<VectorType>(convert(op.getResult().getType())), bytes));
+  if (shared)
+    bytesInWords[op.getResult()] = std::move(places);
   return success();
+}
+
+/// Compare bytes with one number, those of a word at once: `x >= y` is the highest bit of x where
+/// it differs from that of y, else whether the other bits of x, with a bit before them to borrow
+/// from, less those of y leave that bit.
+FailureOr<bool> Emitter::emitCompareBytes(Operation *op) {
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::uge)
+    return false;
+  auto bytes = bytesInWords.find(compare.getLhs());
+  auto limit = compare.getRhs().getDefiningOp<tile::BroadcastOp>();
+  if (bytes == bytesInWords.end() || !limit || limit.getDim())
+    return false;
+  auto both = [&](Value x, Value y) -> Value { return arith::AndIOp::create(b, x, y); };
+  auto complement = [&](Value x) -> Value { return arith::XOrIOp::create(b, x, i32(-1)); };
+  constexpr int64_t kBytes = 0x01010101, kHighest = INT32_MIN + 0x808080, kOthers = 0x7f7f7f7f;
+  Value y = arith::ExtUIOp::create(b, b.getI32Type(), get(limit.getInput()));
+  y = arith::MulIOp::create(b, y, i32(kBytes));
+  Value others = both(y, i32(kOthers));
+  llvm::DenseMap<Value, Value> compared;
+  SmallVector<std::pair<Value, int64_t>> places;
+  SmallVector<Value> bits;
+  for (auto [x, byte] : SmallVector<std::pair<Value, int64_t>>(bytes->second)) {
+    Value &word = compared[x];
+    if (!word) {
+      Value guarded = arith::OrIOp::create(b, x, i32(kHighest));
+      Value rest = arith::SubIOp::create(b, guarded, others);
+      Value same = complement(arith::XOrIOp::create(b, x, y));
+      word = arith::OrIOp::create(b, both(x, complement(y)), both(same, rest));
+    }
+    places.push_back({word, byte});
+    bits.push_back(arith::CmpIOp::create(
+        b, arith::CmpIPredicate::ne,
+        both(word, i32(llvm::SignExtend64<32>(int64_t(0x80) << 8 * byte))), i32(0)));
+  }
+  set(compare, fromElements(cast<VectorType>(convert(compare.getType())), bits));
+  bytesInWords[compare.getResult()] = std::move(places);
+  return true;
+}
+
+/// Clear those of two 16-bit elements for which the i1 tile `mask`, whose elements lie in words, is
+/// false: that of register `first` and the one after it.
+Value Emitter::maskPair(Value pair, Value mask, int64_t first) {
+  ArrayRef<std::pair<Value, int64_t>> places = bytesInWords.find(mask)->second;
+  auto [low, lowByte] = places[first];
+  auto [high, highByte] = places[first + 1];
+  // A digit of the selector names a byte of both words; 8 more repeat its highest bit.
+  int64_t selector = 0x11 * (8 + lowByte) + 0x1100 * (12 + highByte);
+  Value keep = ptx("prmt.b32 $0, $1, $2, " + std::to_string(selector) + ";", "=r,r,r",
+                   b.getI32Type(), {low, high}, /*sideEffects=*/false)[0];
+  auto wordType = VectorType::get(1, b.getI32Type());
+  Value word = extract(vector::BitCastOp::create(b, wordType, pair), 0);
+  word = arith::AndIOp::create(b, word, keep);
+  return vector::BitCastOp::create(b, pair.getType(), fromElements(wordType, word));
 }

@@ -591,6 +591,8 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](TransposeOp op) {
         // The registers stay in order; their places are exchanged.
         set(op, get(op.getInput()));
+        if (auto bytes = bytesInWords.find(op.getInput()); bytes != bytesInWords.end())
+          bytesInWords[op.getResult()] = SmallVector<std::pair<Value, int64_t>>(bytes->second);
         return success();
       })
       .Case([&](CopyCommitOp) {

@@ -36,7 +36,8 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
     set(op->getResult(0), value);
     return success();
   }
-  for (auto form : {&Emitter::emitSumWithNumbers, &Emitter::emitCompareNumbers}) {
+  for (auto form :
+       {&Emitter::emitSumWithNumbers, &Emitter::emitCompareNumbers, &Emitter::emitCompareBytes}) {
     FailureOr<bool> done = (this->*form)(op);
     if (failed(done) || *done)
       return success(succeeded(done));
@@ -73,7 +74,14 @@ LogicalResult Emitter::emitConstant(arith::ConstantOp op) {
   return success();
 }
 
-/// Truncate two at a time, by one instruction that packs them.
+/// Return whether all elements of a tile are +0.
+static bool isZero(Value tile) {
+  auto broadcast = tile.getDefiningOp<tile::BroadcastOp>();
+  return matchPattern(broadcast ? broadcast.getInput() : tile, m_PosZeroFloat());
+}
+
+/// Truncate two at a time, by one instruction that packs them. What a mask in words replaces by 0
+/// is cleared afterwards, two at a time as well.
 LogicalResult Emitter::emitTruncF(arith::TruncFOp op) {
   Value input = get(op.getIn());
   auto type = dyn_cast<VectorType>(convert(op.getType()));
@@ -84,6 +92,11 @@ LogicalResult Emitter::emitTruncF(arith::TruncFOp op) {
       (!op.getRoundingmode() || *op.getRoundingmode() == arith::RoundingMode::to_nearest_even);
   if (!pairs)
     return emitElementwise(op);
+  auto select = op.getIn().getDefiningOp<arith::SelectOp>();
+  bool masked =
+      select && bytesInWords.contains(select.getCondition()) && isZero(select.getFalseValue());
+  if (masked)
+    input = get(select.getTrueValue());
   auto pairType = VectorType::get(2, element);
   SmallVector<Value> elements;
   for (int64_t i = 0; i < type.getNumElements(); i += 2) {
@@ -93,6 +106,8 @@ LogicalResult Emitter::emitTruncF(arith::TruncFOp op) {
       pair = NVVM::ConvertF32x2ToF16x2Op::create(b, pairType, high, low, Value(), rounding);
     else
       pair = NVVM::ConvertF32x2ToBF16x2Op::create(b, pairType, high, low, Value(), rounding);
+    if (masked)
+      pair = maskPair(pair, select.getCondition(), i);
     elements.push_back(extract(pair, 0));
     elements.push_back(extract(pair, 1));
   }

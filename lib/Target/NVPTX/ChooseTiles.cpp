@@ -101,7 +101,8 @@ constexpr Tiles kHopperTable[] = {
     {2, 64, kMost, 128, 64, 8},    {2, 80, kLight, 192, 112, 12}, {2, 96, kLight, 192, 96, 12},
     {2, 128, kLight, 192, 80, 12}, {2, 128, kLong, 192, 64, 12},  {2, 128, kMedium, 128, 80, 8},
     {2, 128, kBits, 128, 128, 8},  {2, 128, kMost, 128, 64, 8},   {2, 256, kLong, 128, 80, 8},
-    {2, 256, kHeavy, 128, 48, 8},  {2, 256, kMost, 128, 32, 8},
+    {2, 256, kMedium, 128, 48, 8}, {2, 256, kBits, 128, 64, 8},   {2, 256, kHeavy, 128, 48, 8},
+    {2, 256, kMost, 128, 32, 8},
 };
 
 // The same for up to so many rows of queries. Of 192 x 80 tiles, a causal sequence of

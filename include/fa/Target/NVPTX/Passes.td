@@ -72,7 +72,7 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
     | 80 | 192 x 112 | 192 x 64 | 128 x 80 | 128 x 128 | 128 x 64 |
     | 96 | 192 x 96 | 192 x 64 | 128 x 80 | 128 x 128 | 128 x 64 |
     | 128 | 192 x 80 | 192 x 64 | 128 x 80 | 128 x 128 | 128 x 64 |
-    | 256 | 128 x 80 | 128 x 80 | 128 x 48 | 128 x 48 | 128 x 48; two 128 x 32 |
+    | 256 | 128 x 80 | 128 x 80 | 128 x 48 | 128 x 64 | 128 x 48; two 128 x 32 |
 
     Fewer keys, by 16, where registers or shared memory are short of that, with a
     remark; so it is with the tiles of sm_80 (f32 above head dimension 192 needs up to

@@ -21,7 +21,8 @@ using namespace mlir::fa;
 
 /// The bounds of a softcap: within them, it and its reciprocal are normal numbers of f32.
 static constexpr double kLeastCap = 1e-37, kMostCap = 1e37;
-static constexpr StringLiteral kItems = "causal, window, prefix, document, alibi, softcap or bias";
+static constexpr StringLiteral kItems =
+    "causal, window, prefix, document, blocks, alibi, softcap or bias";
 
 ParseResult fa::parseQuietly(OpAsmParser &parser, function_ref<ParseResult()> parse) {
   ScopedDiagnosticHandler quiet(parser.getContext(), [](Diagnostic &) { return success(); });
@@ -71,6 +72,20 @@ static ParseResult parseOne(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar) 
   } else if (name == "document") {
     item.kind = Sugar::Document;
     if (operands(2))
+      return failure();
+  } else if (name == "blocks") {
+    item.kind = Sugar::Blocks;
+    if (parseQuietly(parser, [&] {
+          return failure(parser.parseLess() || parser.parseInteger(item.rows) ||
+                         parser.parseComma() || parser.parseInteger(item.keys) ||
+                         parser.parseGreater());
+        }))
+      return lacks("blocks<rows, keys>(%m), the sizes of a block, such as blocks<128, 128>(%m)");
+    constexpr int64_t most = std::numeric_limits<int32_t>::max();
+    if (item.rows < 1 || item.keys < 1 || item.rows > most || item.keys > most)
+      return parser.emitError(at) << "blocks takes sizes from 1 to 2^31 - 1, got " << item.rows
+                                  << " and " << item.keys;
+    if (operands(1))
       return failure();
   } else if (name == "alibi") {
     item.kind = Sugar::Alibi;
@@ -137,6 +152,19 @@ struct Build {
   Value lt(Value x, Value y) {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, y);
   }
+  /// x / size of a position.
+  Value div(Value x, int64_t size) {
+    return size == 1 ? x : Value(arith::DivUIOp::create(b, loc, x, constant(size)));
+  }
+  /// Read a capture at the last of these positions; a static dimension of 1 is read at 0.
+  Value read(Value capture, ArrayRef<Value> positions) {
+    auto type = cast<RankedTensorType>(capture.getType());
+    SmallVector<Value> indices(positions.take_back(type.getRank()));
+    for (auto [index, size] : llvm::zip_equal(indices, type.getShape()))
+      if (size == 1)
+        index = constant(0);
+    return tensor::ExtractOp::create(b, loc, capture, indices);
+  }
   Value both(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
   Value either(Value x, Value y) { return arith::OrIOp::create(b, loc, x, y); }
   Value toI32(Value x) { return arith::IndexCastOp::create(b, loc, b.getI32Type(), x); }
@@ -192,6 +220,14 @@ static Value buildMask(Build build, const Sugar &item, const Place &at) {
         tensor::ExtractOp::create(build.b, build.loc, at.captures.back(), ValueRange{at.b, at.j});
     return arith::CmpIOp::create(build.b, build.loc, arith::CmpIPredicate::eq, query, key);
   }
+  case Sugar::Blocks: {
+    Value seen = build.read(at.captures[0],
+                            {at.b, at.h, build.div(at.i, item.rows), build.div(at.j, item.keys)});
+    if (seen.getType().isInteger(1))
+      return seen;
+    Value zero = arith::ConstantOp::create(build.b, build.loc, build.b.getZeroAttr(seen.getType()));
+    return arith::CmpIOp::create(build.b, build.loc, arith::CmpIPredicate::ne, seen, zero);
+  }
   default:
     return {};
   }
@@ -215,13 +251,7 @@ static Value buildScore(Build build, const Sugar &item, const Place &at, Value s
     return arith::MulFOp::create(build.b, build.loc, t, build.f32(item.cap));
   }
   case Sugar::Bias: {
-    auto type = cast<RankedTensorType>(at.captures[0].getType());
-    Value positions[] = {at.b, at.h, at.i, at.j};
-    SmallVector<Value> indices;
-    for (int64_t d = 0; d < type.getRank(); ++d)
-      indices.push_back(type.getDimSize(d) == 1 ? build.constant(0)
-                                                : positions[4 - type.getRank() + d]);
-    Value bias = tensor::ExtractOp::create(build.b, build.loc, at.captures[0], indices);
+    Value bias = build.read(at.captures[0], {at.b, at.h, at.i, at.j});
     return arith::AddFOp::create(build.b, build.loc, score, build.toF32(bias));
   }
   default:
@@ -254,6 +284,10 @@ static LogicalResult checkCaptures(const Sugar &item, TypeRange captures,
     return check("prefix", 1, 1, false, "integers of rank 1 (B)");
   case Sugar::Document:
     return check("document", 2, 2, false, "integers of rank 2 (B x S)");
+  case Sugar::Blocks:
+    return check("blocks", 2, 4, false,
+                 "integers of rank 2 to 4 (B x Hq x blocks of rows x blocks of keys, leading "
+                 "dimensions optional)");
   case Sugar::Alibi:
     return check("alibi", 1, 1, true, "floats of rank 1 (Hq)");
   case Sugar::Bias:

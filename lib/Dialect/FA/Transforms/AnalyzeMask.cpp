@@ -117,7 +117,10 @@ static Findings analyze(const MaskLoop &m, ScalarEmitter &e) {
   Value first = loop.getInductionVar(), end = e.add(first, loop.getStep());
   MaskRanges tile(e, block, {m.axis, first, e.sub(e.min(end, length), one), length},
                   /*findsSets=*/false);
-  Verdict single = MaskInterpreter(mask, loop, tile, loads).run();
+  MaskInterpreter part(mask, loop, tile, loads);
+  Verdict single = part.run();
+  if (part.readsBlocks())
+    verdict.whenTrue.tight = false;
 
   // Keys past the last one are hidden, whatever the region says, and rows where the mask says so.
   Value keysEnd = m.axis == Axis::keys ? end : blockEnd;

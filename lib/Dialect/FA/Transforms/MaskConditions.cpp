@@ -190,6 +190,14 @@ Verdict MaskRanges::uniform(Value condition) {
   return v;
 }
 
+Verdict MaskRanges::exactWhere(Value exact, Value scalar) {
+  Verdict v = unknown();
+  Value differs = e.negate(exact);
+  v.canBeTrue = e.either(differs, scalar);
+  v.canBeFalse = e.either(differs, e.negate(scalar));
+  return v;
+}
+
 Verdict MaskRanges::negate(const Verdict &x) {
   return {x.canBeFalse, x.canBeTrue, x.inLoop, x.uniform, x.whenFalse, x.whenTrue};
 }

@@ -66,6 +66,35 @@ void MaskInterpreter::setScalar(Value result, Value scalar) {
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// Read an element whose indices are quotients of i and j, or further from them: where they are the
+/// same over the box, as in a tile of one block, a scalar says all.
+bool MaskInterpreter::runExtractOfBlocks(tensor::ExtractOp op, Value source) {
+  ScalarEmitter &e = r.emitter();
+  unsigned bits = width(op.getType());
+  if (bits > 32 || !loop.isDefinedOutsideOfLoop(source))
+    return false;
+  if (llvm::any_of(op.getIndices(), [&](Value index) { return r.hasIndex(number(index)); }))
+    return false;
+  anyBlocks = true;
+  if (r.isOverLoop()) // All of the loop's axis is many blocks.
+    return setUnknown(op.getResult()), true;
+  Value same;
+  SmallVector<Value> indices;
+  for (Value index : op.getIndices()) {
+    auto [least, most] = r.bounds(number(index));
+    indices.push_back(least);
+    if (least != most)
+      same = same ? e.both(same, e.eq(least, most)) : e.eq(least, most);
+  }
+  same = same ? same : e.boolean(true);
+  Value element = e.load(op.getType(), source, indices);
+  if (bits == 1)
+    return set(op.getResult(), r.exactWhere(same, element)), true;
+  int64_t most = llvm::maxIntN(bits);
+  set(op.getResult(), r.exactWhere(same, e.toIndex(element), -most - 1, most));
+  return true;
+}
+
 bool MaskInterpreter::runExtract(tensor::ExtractOp op) {
   auto argument = dyn_cast<BlockArgument>(op.getTensor());
   if (!argument || argument.getOwner()->getParentOp() != mask || !op.getType().isIntOrIndex())
@@ -75,7 +104,7 @@ bool MaskInterpreter::runExtract(tensor::ExtractOp op) {
   for (Value index : op.getIndices()) {
     indices.push_back(r.asUniform(number(index)));
     if (!indices.back() || !loop.isDefinedOutsideOfLoop(indices.back()))
-      return false;
+      return runExtractOfBlocks(op, source);
   }
   if (!loop.isDefinedOutsideOfLoop(source))
     return false;

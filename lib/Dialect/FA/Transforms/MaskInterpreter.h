@@ -29,6 +29,9 @@ public:
   Verdict run();
   /// Return the first op whose result is not known; null where all are.
   Operation *getUnknownOp() const { return unknownOp; }
+  /// Return whether tensors are read at quotients of indices: a tile may then be told to be
+  /// invisible that no set of indices leaves out.
+  bool readsBlocks() const { return anyBlocks; }
 
 private:
   /// A number, or a condition where the type is i1.
@@ -45,6 +48,7 @@ private:
   bool runCast(Operation &op, Value from, bool isSigned);
   bool runCompare(Operation &op, arith::CmpIPredicate predicate);
   bool runExtract(tensor::ExtractOp op);
+  bool runExtractOfBlocks(tensor::ExtractOp op, Value source);
   void setScalar(Value result, Value scalar);
   void setUnknown(Value result);
   void set(Value result, const Linear &number);
@@ -59,6 +63,7 @@ private:
   UniformLoads &loads;
   DenseMap<Value, Item> items;
   Operation *unknownOp = nullptr;
+  bool anyBlocks = false;
 };
 
 } // namespace mlir::fa

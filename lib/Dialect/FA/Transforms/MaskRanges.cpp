@@ -85,6 +85,11 @@ Linear MaskRanges::opaque(Value lo, Value hi, int64_t least, int64_t most,
   return addAtom({lo, hi, least, most, isInLoop, kMixed, -1});
 }
 
+Linear MaskRanges::exactWhere(Value exact, Value scalar, int64_t least, int64_t most) {
+  return opaque(e.select(exact, scalar, e.constant(least)),
+                e.select(exact, scalar, e.constant(most)), least, most, {Linear::getUnknown()});
+}
+
 bool MaskRanges::inLoop(const Linear &x) const {
   return llvm::any_of(x.terms, [&](auto term) { return atoms[term.first].inLoop; });
 }

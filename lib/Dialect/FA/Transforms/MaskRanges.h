@@ -152,6 +152,18 @@ public:
   Verdict exactlyOne(const Verdict &x, const Verdict &y) { return select(x, negate(y), y); }
   Verdict select(const Verdict &condition, const Verdict &x, const Verdict &y);
 
+  /// Return whether sets of the loop's indices are found, over all of its axis.
+  bool isOverLoop() const { return findsSets; }
+  /// Return whether x has i or j as a term, so that it differs over a tile of any place.
+  bool hasIndex(const Linear &x) const {
+    return x.unknown || x.coefficient(loopIndex) != 0 || x.coefficient(blockIndex) != 0;
+  }
+  /// Return the least and the greatest value of a number over the box.
+  std::pair<Value, Value> bounds(const Linear &x) { return {lowest(x), highest(x)}; }
+  /// Return a number that is a scalar where `exact` holds, else anything within [least, most].
+  Linear exactWhere(Value exact, Value scalar, int64_t least, int64_t most);
+  /// Return a condition that is a scalar where `exact` holds.
+  Verdict exactWhere(Value exact, Value scalar);
   /// Return a uniform number's value, null if it is none.
   Value asUniform(const Linear &x);
   /// Require what must hold at run time; the assumption is null where nothing must.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScalarEmitter.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -107,6 +108,21 @@ Value ScalarEmitter::divFloor(Value x, Value y, bool nonNegative) {
   // Moved down by y - 1 where it is negative, truncation rounds down.
   Value down = select(lt(x, constant(0)), sub(y, constant(1)), constant(0));
   return divTrunc(sub(x, down), y);
+}
+
+Value ScalarEmitter::load(Type type, Value view, ArrayRef<Value> indices) {
+  static char tag;
+  Key key(&tag, {identify(type), identify(view)});
+  for (Value index : indices)
+    key.second.push_back(identify(index));
+  Value &loaded = known[key];
+  if (!loaded) {
+    SmallVector<Value> operands(indices);
+    operands.push_back(view);
+    place(operands);
+    loaded = tile::LoadOp::create(b, loc, type, view, indices, ArrayRef<int64_t>());
+  }
+  return loaded;
 }
 
 Value ScalarEmitter::toIndex(Value x) {

@@ -56,6 +56,8 @@ public:
   Value negate(Value x);
   Value select(Value condition, Value x, Value y);
 
+  /// Emit the load of an element, 0 where it is out of range.
+  Value load(Type type, Value view, ArrayRef<Value> indices);
   /// Emit a scalar of integer type as an index, sign-extended.
   Value toIndex(Value x);
   /// Return a builder before the loop, for what is neither index nor i1.

@@ -528,7 +528,7 @@ func.func @memref(%q: tensor<2x4x8x64xf32>, %k: memref<2x4x8x64xf32>, %v: tensor
 // -----
 
 func.func @sugar_unknown(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
-  // expected-error @+1 {{unknown mask or score 'casual': expected causal, window, prefix, document, alibi, softcap or bias; write a mask or score region for anything else}}
+  // expected-error @+1 {{unknown mask or score 'casual': expected causal, window, prefix, document, blocks, alibi, softcap or bias; write a mask or score region for anything else}}
   %o = fa.attention query(%q) key(%k) value(%v) with [casual]
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return
@@ -612,6 +612,42 @@ func.func @sugar_bias_rank(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %
   // expected-error @+1 {{bias takes floats of rank 2 to 4 (B x Hq x Sq x Sk, leading dimensions optional), got 'tensor<8xf32>'}}
   %o = fa.attention query(%q) key(%k) value(%v) with [bias(%x)]
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<8xf32>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_blocks_form(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %x: tensor<2x2xi1>) {
+  // expected-error @+1 {{blocks is written blocks<rows, keys>(%m), the sizes of a block, such as blocks<128, 128>(%m)}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [blocks<128>(%x)]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x2xi1>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_blocks_size(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %x: tensor<2x2xi1>) {
+  // expected-error @+1 {{blocks takes sizes from 1 to 2^31 - 1, got 128 and 0}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [blocks<128, 0>(%x)]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x2xi1>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_blocks_captures(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %x: tensor<2x2xi1>) {
+  // expected-error @+1 {{blocks takes 1 capture, got 2}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [blocks<128, 128>(%x, %x)]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x2xi1>) -> tensor<2x4x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sugar_blocks_type(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>, %x: tensor<2xi1>) {
+  // expected-error @+1 {{blocks takes integers of rank 2 to 4 (B x Hq x blocks of rows x blocks of keys, leading dimensions optional), got 'tensor<2xi1>'}}
+  %o = fa.attention query(%q) key(%k) value(%v) with [blocks<128, 128>(%x)]
+    : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2xi1>) -> tensor<2x4x8x64xf32>
   return
 }
 
@@ -837,7 +873,7 @@ func.func @sugar_prefix_bare(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>,
 // -----
 
 func.func @sugar_none(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
-  // expected-error @+1 {{expected a mask or a score: one of causal, window, prefix, document, alibi, softcap or bias}}
+  // expected-error @+1 {{expected a mask or a score: one of causal, window, prefix, document, blocks, alibi, softcap or bias}}
   %o = fa.attention query(%q) key(%k) value(%v) with []
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return
@@ -846,7 +882,7 @@ func.func @sugar_none(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: te
 // -----
 
 func.func @sugar_without_list(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
-  // expected-error @+1 {{with takes a list in brackets, such as with [causal]: one or more of causal, window, prefix, document, alibi, softcap or bias}}
+  // expected-error @+1 {{with takes a list in brackets, such as with [causal]: one or more of causal, window, prefix, document, blocks, alibi, softcap or bias}}
   %o = fa.attention query(%q) key(%k) value(%v) with causal
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return
@@ -905,7 +941,7 @@ func.func @dims_scalar(%x: f32 {fa.dims = []}) {
 
 // -----
 
-// expected-error @+1 {{fa.kind of argument 0 must be "ids" or "lengths", got "words"}}
+// expected-error @+1 {{fa.kind of argument 0 must be "ids", "lengths" or "flags", got "words"}}
 func.func @kind_unknown(%x: tensor<4xi32> {fa.kind = "words"}) {
   return
 }

@@ -93,6 +93,30 @@ func.func @document_two(%q: !q, %x: tensor<2x?xi64>, %y: tensor<2x?xi64>) -> !q 
   return %o : !q
 }
 
+// Quotients of i and j; leading dimensions are missing, or 1.
+// CHECK-LABEL: func.func @blocks
+// CHECK: ^bb0(%[[B:[a-z0-9]+]]: index, %[[H:[a-z0-9]+]]: index, %[[I:[a-z0-9]+]]: index, %[[J:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: index, %{{[a-z0-9]+}}: index, %[[M:[a-z0-9]+]]: tensor<1x?x?xi8>):
+// CHECK-DAG: %[[ROWS:.*]] = arith.constant 48 : index
+// CHECK-DAG: %[[KEYS:.*]] = arith.constant 80 : index
+// CHECK-DAG: %[[ROW:.*]] = arith.divui %[[I]], %[[ROWS]]
+// CHECK-DAG: %[[KEY:.*]] = arith.divui %[[J]], %[[KEYS]]
+// CHECK-DAG: %[[FIRST:.*]] = arith.constant 0 : index
+// CHECK: %[[BLOCK:.*]] = tensor.extract %[[M]][%[[FIRST]], %[[ROW]], %[[KEY]]]
+// CHECK: %[[ZERO:.*]] = arith.constant 0 : i8
+// CHECK: arith.cmpi ne, %[[BLOCK]], %[[ZERO]] : i8
+func.func @blocks(%q: !q, %m: tensor<1x?x?xi8>) -> !q {
+  %o = fa.attention query(%q) key(%q) value(%q) with [blocks<48, 80>(%m)] : (!q, !q, !q, tensor<1x?x?xi8>) -> !q
+  return %o : !q
+}
+
+// CHECK-LABEL: func.func @blocks_of_flags
+// CHECK: %[[SEEN:.*]] = tensor.extract %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : tensor<2x4x?x?xi1>
+// CHECK-NEXT: fa.yield %[[SEEN]]
+func.func @blocks_of_flags(%q: !q, %m: tensor<2x4x?x?xi1>) -> !q {
+  %o = fa.attention query(%q) key(%q) value(%q) with [blocks<1, 64>(%m)] : (!q, !q, !q, tensor<2x4x?x?xi1>) -> !q
+  return %o : !q
+}
+
 // s - slope * |i + sk - sq - j|
 // CHECK-LABEL: func.func @alibi
 // CHECK: score {

@@ -115,6 +115,32 @@ func.func @blocks(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64x
 
 // -----
 
+// Elements of blocks: where a tile lies in one, its element says all, before anything else is loaded.
+// CHECK-LABEL: fa.map_blocks @elements_of_blocks
+// CHECK:         %[[SAME_ROWS:.*]] = arith.cmpi eq
+// CHECK-NEXT:    scf.for %[[J:.*]] = %c0 to
+// CHECK:           %[[SAME_KEYS:.*]] = arith.cmpi eq
+// CHECK-NEXT:      %[[SAME:.*]] = arith.andi %[[SAME_ROWS]], %[[SAME_KEYS]]
+// CHECK-NEXT:      %[[SEEN:.*]] = tile.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] : {{.*}} -> i1
+// CHECK-NEXT:      %[[DIFFERS:.*]] = arith.xori %[[SAME]], %true
+// CHECK-NEXT:      %[[VISIBLE:.*]] = arith.ori %[[DIFFERS]], %[[SEEN]]
+// CHECK-NEXT:      %[[UNSEEN:.*]] = arith.xori %[[SEEN]], %true
+// CHECK-NEXT:      %[[HIDDEN:.*]] = arith.ori %[[DIFFERS]], %[[UNSEEN]]
+// CHECK:           %[[NEEDED:.*]] = arith.ori %[[HIDDEN]], %{{.*}}
+// CHECK-NEXT:      scf.if %[[VISIBLE]]
+// CHECK-NEXT:        tile.load
+// CHECK:             scf.if %[[NEEDED]]
+// CHECK-NEXT:          fa.apply_mask
+func.func @elements_of_blocks(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64xf32> {fa.name = "k"},
+                              %m: tensor<4x?x?xi1> {fa.name = "m"}) -> tensor<?x4x?x64xf32> {
+  // expected-remark @below {{tile test: none/all", keys="[0, sk)"}}
+  %o = fa.attention query(%q) key(%k) value(%k) with [blocks<128, 64>(%m)]
+    : (tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<?x4x?x64xf32>, tensor<4x?x?xi1>) -> tensor<?x4x?x64xf32>
+  return %o : tensor<?x4x?x64xf32>
+}
+
+// -----
+
 // Documents are not known over a tile; what is ANDed still bounds the loop.
 // CHECK-LABEL: fa.map_blocks @document
 // CHECK:         scf.for %{{.*}} = %c0 to %{{[0-9]+}} step

@@ -3,6 +3,7 @@
 
 // The gradient differentiates the marked function, and its derivative takes what that gives.
 // RUN: fa-opt %examples/softcap.mlir --dtype=bf16 --target=sm_90a --backward --compile-to=algorithm | FileCheck %s --check-prefix=GRAD
+// GRAD: func.func @softcap_backward
 // GRAD: %[[T:.*]] = math.tanh %{{.*}} {tile.absolute_error} : tensor
 // GRAD: %[[N:.*]] = arith.negf %[[T]]
 // GRAD: math.fma %[[N]], %[[T]],

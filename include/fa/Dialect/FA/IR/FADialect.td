@@ -35,7 +35,7 @@ def FA_Dialect : Dialect {
     /// On an argument of an entry: its name in safetensors, manifest and API.
     static constexpr llvm::StringLiteral kNameAttr = "fa.name";
     /// On a captured argument: how sample values are drawn, "ids" (sorted
-    /// integers) or "lengths" (0..Sk); N(0,1) where it is absent.
+    /// integers), "lengths" (0..Sk) or "flags" (0 or 1); N(0,1) where it is absent.
     static constexpr llvm::StringLiteral kKindAttr = "fa.kind";
     /// On an argument or result of an entry: a name for each of its sizes, out
     /// of B, Hq, Hk, Sq, Sk, D, Dv or the user's own; sizes of one name agree.

@@ -47,7 +47,7 @@ def FA_AttentionOp : FA_Op<"attention", [
     Sugar after `with` is expanded by the parser to regions, its operands
     appended to the captures: `causal`, `causal<top_left>`,
     `window<left, right>` (-1 is unbounded), `prefix(%lens)`,
-    `document(%ids)` or `document(%query_ids, %key_ids)`, `alibi(%slopes)`,
+    `document(%ids)` or `document(%query_ids, %key_ids)`, `blocks<rows, keys>(%m)`, `alibi(%slopes)`,
     `softcap<c>`, `bias(%bias)`. Masks are ANDed, after the mask region if one
     is written; scores apply in written order, after the score region.
 

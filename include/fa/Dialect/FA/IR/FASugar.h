@@ -20,12 +20,14 @@ namespace mlir::fa {
 
 /// One item of `with [...]`.
 struct Sugar {
-  enum Kind { Causal, CausalTopLeft, Window, Prefix, Document, Alibi, Softcap, Bias };
+  enum Kind { Causal, CausalTopLeft, Window, Prefix, Document, Blocks, Alibi, Softcap, Bias };
   explicit Sugar(Location loc) : loc(loc) {}
   Kind kind = Causal;
   Location loc;
   /// window<left, right>: how far back and ahead of the diagonal a query sees; -1 is unbounded.
   int64_t left = -1, right = -1;
+  /// blocks<rows, keys>: the sizes of a block of scores.
+  int64_t rows = 0, keys = 0;
   /// softcap<cap>: scores become cap * tanh(s / cap).
   double cap = 0;
   /// The captures that it adds.
@@ -36,7 +38,7 @@ struct Sugar {
 ParseResult parseQuietly(OpAsmParser &parser, function_ref<ParseResult()> parse);
 
 /// Parses `causal | causal<top_left> | window<l, r> | prefix(%x) | document(%x[, %y]) |
-/// alibi(%x) | softcap<c> | bias(%x)`.
+/// blocks<r, k>(%x) | alibi(%x) | softcap<c> | bias(%x)`.
 ParseResult parseSugar(OpAsmParser &parser, SmallVectorImpl<Sugar> &sugar);
 
 /// Adds the items to the regions of an attention. `captures` are the types of
