@@ -96,8 +96,7 @@ struct ManifestArgument {
   struct SizeOf {
     int64_t argument, dim, divisor = 1;
     bool operator==(const SizeOf &other) const {
-      return std::tie(argument, dim, divisor) ==
-             std::tie(other.argument, other.dim, other.divisor);
+      return std::tie(argument, dim, divisor) == std::tie(other.argument, other.dim, other.divisor);
     }
   };
   /// Give the size of each dimension of a workspace.

@@ -219,8 +219,11 @@ std::pair<RegisterPressure, Operation *> pressureOfRegion(Region &region, bool h
   }
   unsigned some = 0;
   region.walk([&](Operation *op) {
-    if (isFallback(op))
+    if (isFallback(op)) {
+      // It runs on few tiles, and its registers are there beside those of a loop of fewer keys.
+      most = std::max(most, {kLong, op}, llvm::less_first());
       return;
+    }
     unsigned on = 0;
     op->walk([&](Operation *inner) {
       // What loops of a region carry is not followed.
