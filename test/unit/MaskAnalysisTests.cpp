@@ -38,7 +38,7 @@ struct Problem {
   int64_t index = 0, wide = 0, narrow = 0, byte = 0;
   bool flag = false;
   int64_t length = 0;
-  /// What %ct holds, where it is not the length at b.
+  /// Hold what %ct holds, where that is not the length at b.
   std::vector<int64_t> data = {};
 
   int64_t at(int64_t n) const {
@@ -499,7 +499,7 @@ TEST_F(MaskAnalysis, TestedTiles) {
   }
 }
 
-/// What a captured tensor holds at the block's indices is a range, from 64 of them each.
+/// Expect ranges: what a captured tensor holds at the block's indices is a range, from 64 of them each.
 TEST_F(MaskAnalysis, LimitsThatAreRead) {
   std::mt19937 random(11);
   for (StringRef at : {"%n = arith.addi %i, %c0 : index\n", "%n = arith.addi %i, %c3 : index\n"})

@@ -168,7 +168,7 @@ def FADeriveLimits : Pass<"fa-derive-limits"> {
     Requires: `fa.attention` on arguments of the entry. Rejects: nothing; a mask that reads no
     captured tensor at keys, or one at pairs, is left as it is.
 
-    Numerics: exact. Memory: 8 bytes a row, and 28 bytes each 64 rows and keys.
+    Numerics: exact. Memory: 8 bytes a row, and 64 bytes for each 64 rows and keys.
 
     Example (`test/Dialect/FA/Transforms/derive-limits.mlir`), of `document(%ids)`:
 
