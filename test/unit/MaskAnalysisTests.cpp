@@ -499,7 +499,8 @@ TEST_F(MaskAnalysis, TestedTiles) {
   }
 }
 
-/// Expect ranges: what a captured tensor holds at the block's indices is a range, from 64 of them each.
+/// Expect ranges: what a captured tensor holds at the block's indices is a range, from 64 of them
+/// each.
 TEST_F(MaskAnalysis, LimitsThatAreRead) {
   std::mt19937 random(11);
   for (StringRef at : {"%n = arith.addi %i, %c0 : index\n", "%n = arith.addi %i, %c3 : index\n"})
