@@ -72,6 +72,8 @@ template <typename PassOptions> static PassOptions tileOptions(const CompileOpti
 
 static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) {
   const nvptx::Target *gpu = nvptx::getTarget(options.target);
+  if (options.analyzeMask && options.onlineSoftmax)
+    pm.addPass(createFADeriveLimits());
   if (gpu) {
     auto choice = tileOptions<GPUChooseTilesOptions>(options);
     choice.shortSequences = options.shortSequences;

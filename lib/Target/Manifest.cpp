@@ -155,8 +155,10 @@ llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
     if (argument.kind == ManifestArgument::Workspace) {
       // A size may be that of an earlier workspace, which is resolved by then.
       shapes[i].clear();
-      for (auto [from, dim] : argument.sizes)
-        shapes[i].push_back(from < 0 ? dim : shapes[from][dim]);
+      for (const ManifestArgument::SizeOf &size : argument.sizes)
+        shapes[i].push_back(size.argument < 0 ? size.dim
+                                              : llvm::divideCeilSigned(
+                                                    shapes[size.argument][size.dim], size.divisor));
       continue;
     }
     if (shapes[i].size() != argument.shape.size())
@@ -325,8 +327,9 @@ llvm::Error Manifest::addVariant(Manifest other, unsigned image) {
   std::vector<ManifestArgument> all = arguments;
   SmallVector<unsigned> numbers;
   for (ManifestArgument &argument : other.arguments) {
-    for (auto &[from, dim] : argument.sizes)
-      from = from < 0 ? from : static_cast<int64_t>(numbers[from]);
+    for (ManifestArgument::SizeOf &size : argument.sizes)
+      if (size.argument >= 0)
+        size.argument = numbers[size.argument];
     auto isLike = [&](const ManifestArgument &a) {
       return a.kind == argument.kind && a.dtype == argument.dtype && a.shape == argument.shape &&
              a.sizes == argument.sizes;

@@ -20,9 +20,9 @@
 //
 // In expressions a number is itself, [a, d] is the size of dimension d of
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
-// workspace has "sizes" too, of numbers and [a, d]. A tensor map is ["tensor_map", argument,
-// rows, columns, swizzle]. A kernel may have "blocks_per_sm", a variant "limits" and "bounds"
-// and, on CPUs, "parallel".
+// workspace has "sizes" too, of numbers, [a, d] and [a, d, n]: that size by n, rounded up. A tensor
+// map is ["tensor_map", argument, rows, columns, swizzle]. A kernel may have "blocks_per_sm", a
+// variant "limits" and "bounds" and, on CPUs, "parallel".
 //
 // The reader walks the text with one path, so that its one error names a field;
 // after an error it goes on with defaults, which nobody sees.
@@ -67,8 +67,12 @@ static json::Value write(const ManifestArgument &argument) {
   json::Array shape, sizes;
   for (int64_t size : argument.shape)
     shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
-  for (auto [from, size] : argument.sizes)
-    sizes.push_back(from < 0 ? json::Value(size) : json::Value(json::Array{from, size}));
+  for (const ManifestArgument::SizeOf &size : argument.sizes) {
+    json::Array place{size.argument, size.dim};
+    if (size.divisor != 1)
+      place.push_back(size.divisor);
+    sizes.push_back(size.argument < 0 ? json::Value(size.dim) : json::Value(std::move(place)));
+  }
   if (!argument.isNumber())
     object["shape"] = std::move(shape);
   if (argument.kind == ManifestArgument::Workspace)
@@ -188,8 +192,9 @@ private:
   std::string name(const Node &node, bool empty = false);
   /// Return the index of a string in a list of choices.
   unsigned choice(const Node &node, ArrayRef<StringRef> choices);
-  /// [argument, dimension], `skip` elements in.
-  std::pair<unsigned, unsigned> place(const Node &node, const Manifest &entry, unsigned skip = 0);
+  /// [argument, dimension], `skip` elements in, and up to `more` behind.
+  std::pair<unsigned, unsigned> place(const Node &node, const Manifest &entry, unsigned skip = 0,
+                                      unsigned more = 0);
 
   SizeExpr expression(const Node &node, const Manifest &entry);
   void argument(const Node &node, Manifest &entry);
@@ -261,9 +266,9 @@ unsigned Reader::choice(const Node &node, ArrayRef<StringRef> choices) {
   return 0;
 }
 
-std::pair<unsigned, unsigned> Reader::place(const Node &node, const Manifest &entry,
-                                            unsigned skip) {
-  std::vector<Node> parts = elements(node, 2 + skip, 2 + skip);
+std::pair<unsigned, unsigned> Reader::place(const Node &node, const Manifest &entry, unsigned skip,
+                                            unsigned more) {
+  std::vector<Node> parts = elements(node, 2 + skip, 2 + skip + more);
   if (parts.empty())
     return {0, 0};
   unsigned argument = integer(parts[skip], 0, int64_t(entry.arguments.size()) - 1);
@@ -319,10 +324,14 @@ void Reader::argument(const Node &node, Manifest &entry) {
     Node sizes = member(node, "sizes");
     for (const Node &size : elements(sizes, argument.shape.size(), argument.shape.size())) {
       // Only earlier arguments are known when this one is sized.
-      if (size.value->getAsArray())
-        argument.sizes.push_back(place(size, entry));
-      else
-        argument.sizes.push_back({-1, integer(size, 0, std::numeric_limits<int32_t>::max())});
+      constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+      if (!size.value->getAsArray()) {
+        argument.sizes.push_back({-1, integer(size, 0, kMost)});
+        continue;
+      }
+      auto [from, dim] = place(size, entry, /*skip=*/0, /*more=*/1);
+      std::vector<Node> parts = elements(size, 2, 3);
+      argument.sizes.push_back({from, dim, parts.size() > 2 ? integer(parts[2], 1, kMost) : 1});
     }
   }
   if (Node dims = member(node, "dims", /*optional=*/true); dims.value != &kNull)

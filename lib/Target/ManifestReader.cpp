@@ -73,15 +73,18 @@ static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigne
         argument.sizes.push_back({-1, integer.getInt()});
         continue;
       }
-      auto pair = dyn_cast<ArrayAttr>(size);
-      auto from = pair && pair.size() == 2 ? dyn_cast<StringAttr>(pair[0]) : StringAttr();
-      auto dim = from ? dyn_cast<IntegerAttr>(pair[1]) : IntegerAttr();
+      auto parts = dyn_cast<ArrayAttr>(size);
+      bool divided = parts && parts.size() == 3;
+      auto from =
+          parts && (parts.size() == 2 || divided) ? dyn_cast<StringAttr>(parts[0]) : StringAttr();
+      auto dim = from ? dyn_cast<IntegerAttr>(parts[1]) : IntegerAttr();
+      auto divisor = divided ? dyn_cast<IntegerAttr>(parts[2]) : IntegerAttr();
       int64_t index = dim ? manifest.find(from) : -1;
-      if (index < 0 || dim.getInt() < 0 ||
+      if (index < 0 || dim.getInt() < 0 || (divided && (!divisor || divisor.getInt() < 1)) ||
           dim.getInt() >= static_cast<int64_t>(manifest.arguments[index].shape.size()))
         return kernel.emitError() << "the size " << size << " of workspace " << name
                                   << " names no dimension of an earlier argument";
-      argument.sizes.push_back({index, dim.getInt()});
+      argument.sizes.push_back({index, dim.getInt(), divided ? divisor.getInt() : 1});
     }
   }
   if (auto dims = kernel.getArgAttrOfType<ArrayAttr>(i, TileDialect::kDimsAttr))

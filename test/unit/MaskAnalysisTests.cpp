@@ -24,6 +24,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "gtest/gtest.h"
+#include <functional>
 #include <random>
 
 using namespace mlir;
@@ -37,6 +38,14 @@ struct Problem {
   int64_t index = 0, wide = 0, narrow = 0, byte = 0;
   bool flag = false;
   int64_t length = 0;
+  /// Hold what %ct holds, where that is not the length at b.
+  std::vector<int64_t> data = {};
+
+  int64_t at(int64_t n) const {
+    if (data.empty())
+      return n == b ? length : 0;
+    return n >= 0 && n < static_cast<int64_t>(data.size()) ? data[n] : 0;
+  }
 };
 
 /// Captures: %ci : index, %cl : i64, %cn : i32, %cb : i8, %cf : i1, %ct : tensor<?xi32>.
@@ -115,12 +124,44 @@ public:
   int64_t operator()(Value value) {
     if (auto found = values.find(value); found != values.end())
       return found->second;
-    int64_t result = compute(value.getDefiningOp());
+    auto range = value.getDefiningOp<RangeOp>();
+    int64_t result =
+        range ? extremeOf(range, value == range.getGreatest()) : compute(value.getDefiningOp());
     inTile.push_back(value);
     return values[value] = result;
   }
 
 private:
+  /// Return what the region of a summary yields at an index of its axis.
+  int64_t read(SummarizeOp op, int64_t at) {
+    std::function<int64_t(Value)> valueOf = [&](Value value) -> int64_t {
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        const int64_t position[] = {p.b, p.h, at, at, p.sq, p.sk};
+        return position[argument.getArgNumber()];
+      }
+      Operation *inner = value.getDefiningOp();
+      if (auto constant = dyn_cast<arith::ConstantIndexOp>(inner))
+        return constant.value();
+      if (isa<arith::AddIOp>(inner))
+        return valueOf(inner->getOperand(0)) + valueOf(inner->getOperand(1));
+      return p.at(valueOf(cast<tensor::ExtractOp>(inner).getIndices().front()));
+    };
+    return valueOf(op.getBody().front().getTerminator()->getOperand(0));
+  }
+
+  int64_t extremeOf(RangeOp op, bool most) {
+    auto summary = op.getTable().getDefiningOp<SummarizeOp>();
+    int64_t first = (*this)(op.getFirst()), last = (*this)(op.getLast());
+    int64_t size = (*this)(op.getSize()), span = SummarizeOp::kSpan;
+    EXPECT_TRUE(first % size == 0 && last < first + size) << "the range is no block";
+    int64_t length = summary.getAxis() == Axis::rows ? p.sq : p.sk;
+    int64_t found =
+        most ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int32_t>::max();
+    for (int64_t n = first / span * span; n < std::min((last / span + 1) * span, length); ++n)
+      found = most ? std::max(found, read(summary, n)) : std::min(found, read(summary, n));
+    return found;
+  }
+
   int64_t compute(Operation *op) {
     auto x = [&](unsigned i) { return (*this)(op->getOperand(i)); };
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -132,7 +173,7 @@ private:
     if (auto dim = dyn_cast<tensor::DimOp>(op))
       return cast<BlockArgument>(dim.getSource()).getArgNumber() == 0 ? p.sq : p.sk;
     if (auto load = dyn_cast<tile::LoadOp>(op)) // lens[b], 2 long
-      return (*this)(load.getIndices()[0]) == p.b ? p.length : 0;
+      return p.at((*this)(load.getIndices()[0]));
     if (isa<arith::AddIOp>(op))
       return static_cast<int64_t>(static_cast<uint64_t>(x(0)) + static_cast<uint64_t>(x(1)));
     if (isa<arith::SubIOp>(op))
@@ -230,8 +271,10 @@ protected:
     scalar(DType::I32, p.narrow);
     scalar(DType::I8, p.byte);
     scalar(DType::Bool, p.flag);
-    tensors.push_back(HostTensor::zeros("ct", DType::I32, {2}));
-    tensors.back().setInteger(p.b, p.length);
+    int64_t count = p.data.empty() ? 2 : static_cast<int64_t>(p.data.size());
+    tensors.push_back(HostTensor::zeros("ct", DType::I32, {count}));
+    for (int64_t n = 0; n < count; ++n)
+      tensors.back().setInteger(n, p.at(n));
     std::vector<const HostTensor *> captures;
     for (HostTensor &tensor : tensors)
       captures.push_back(&tensor);
@@ -483,6 +526,37 @@ TEST_F(MaskAnalysis, ElementsOfBlocks) {
             return;
         }
       EXPECT_GT(counts.noneSkipped, counts.none / 2);
+    }
+}
+
+/// Expect ranges: what a captured tensor holds at the block's indices is a range, from 64 of them
+/// each.
+TEST_F(MaskAnalysis, LimitsThatAreRead) {
+  std::mt19937 random(11);
+  for (StringRef at : {"%n = arith.addi %i, %c0 : index\n", "%n = arith.addi %i, %c3 : index\n"})
+    for (StringRef compare : {"slt, %j, %limit", "sge, %j, %limit", "sle, %limit, %d"}) {
+      std::string mask = kDiagonal;
+      mask += "%c0 = arith.constant 0 : index\n%c3 = arith.constant 3 : index\n";
+      mask += at.str() + "%e = tensor.extract %ct0[%n] : tensor<?xi32>\n";
+      mask += "%limit = arith.index_cast %e : i32 to index\n";
+      mask += "%v = arith.cmpi " + compare.str() + " : index\nfa.yield %v : i1";
+      ASSERT_TRUE(load(mask)) << source;
+      // A test of a tile would tell no more than the bounds.
+      EXPECT_EQ(any, nullptr) << source;
+      Counts counts;
+      for (int64_t sq : {1, 64, 100, 200})
+        for (int64_t sk : {0, 70, 200})
+          for (auto [rows, keys] : {std::pair(64, 16), std::pair(128, 48), std::pair(48, 80)}) {
+            Problem p{sq, sk, rows, keys};
+            for (int64_t n = 0; n < sq; ++n)
+              p.data.push_back(static_cast<int64_t>(random() % 240) - 20);
+            // Ranges over 64 rows are exact where blocks have as many, but for diagonals.
+            bool exact = rows % 64 == 0 && compare != "sle, %limit, %d";
+            check(p, exact, counts);
+            if (HasFatalFailure())
+              return;
+          }
+      EXPECT_GT(counts.tiles, 0);
     }
 }
 

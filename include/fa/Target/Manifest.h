@@ -48,6 +48,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace mlir::fa {
@@ -90,9 +91,16 @@ struct ManifestArgument {
   std::vector<int64_t> shape;
   /// Names of the sizes, empty where they have none: sizes of one name agree.
   std::vector<std::string> dims;
-  /// Give, for each dimension of a workspace, the argument and its dimension whose
-  /// size it takes, or (-1, size).
-  std::vector<std::pair<int64_t, int64_t>> sizes;
+  /// The size of a dimension of a workspace: that of a dimension of an argument, divided and
+  /// rounded up; of no argument, -1, it is `dim` itself.
+  struct SizeOf {
+    int64_t argument, dim, divisor = 1;
+    bool operator==(const SizeOf &other) const {
+      return std::tie(argument, dim, divisor) == std::tie(other.argument, other.dim, other.divisor);
+    }
+  };
+  /// Give the size of each dimension of a workspace.
+  std::vector<SizeOf> sizes;
 
   /// Return whether it is passed by value.
   bool isNumber() const { return kind == Scalar || kind == LaunchEpoch; }

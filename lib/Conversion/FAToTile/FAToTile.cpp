@@ -195,8 +195,16 @@ static std::optional<std::pair<unsigned, int64_t>> sourceOf(MapBlocksOp block, u
   return std::pair(static_cast<unsigned>(argument), of);
 }
 
-/// Return the sizes of a workspace: [name, dimension] of an argument for each `?`, a number for
-/// each static size.
+/// Return what a size of a result is divided by: 1, where `fa.divisors` does not say it.
+static int64_t divisorOf(MapBlocksOp block, unsigned result, unsigned dim) {
+  auto all = block->getAttrOfType<ArrayAttr>(FADialect::kDivisorsAttr);
+  auto divisors =
+      all && result < all.size() ? dyn_cast<DenseI64ArrayAttr>(all[result]) : DenseI64ArrayAttr();
+  return divisors && dim < divisors.size() ? divisors[dim] : 1;
+}
+
+/// Return the sizes of a workspace: [name, dimension] of an argument for each `?`, with a divisor
+/// where there is one, a number for each static size.
 FailureOr<Attribute> Entry::sizeExpressions(MapBlocksOp block, unsigned result) {
   auto type = cast<RankedTensorType>(block.getResult(result).getType());
   SmallVector<Attribute> sizes;
@@ -211,8 +219,11 @@ FailureOr<Attribute> Entry::sizeExpressions(MapBlocksOp block, unsigned result) 
                                << " is unknown, and no argument of the entry has it; "
                                << FADialect::kSizesAttr
                                << " names an argument and a dimension for each";
-    sizes.push_back(b.getArrayAttr(
-        {names.lookup(function.getArgument(source->first)), b.getI64IntegerAttr(source->second)}));
+    SmallVector<Attribute> parts{names.lookup(function.getArgument(source->first)),
+                                 b.getI64IntegerAttr(source->second)};
+    if (int64_t divisor = divisorOf(block, result, d); divisor != 1)
+      parts.push_back(b.getI64IntegerAttr(divisor));
+    sizes.push_back(b.getArrayAttr(parts));
   }
   return Attribute(b.getArrayAttr(sizes));
 }

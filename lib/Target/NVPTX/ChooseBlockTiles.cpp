@@ -152,6 +152,10 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     WalkResult result = getOperation()->walk([&](MapBlocksOp block) {
       auto entry = block->getParentOfType<func::FuncOp>();
       bool said = block.isTiled() || entry->hasAttr(FADialect::kTilesAttr);
+      // The entry's warps are those of its attention.
+      if (block.isTiled() && entry->hasAttr(FADialect::kTilesAttr) &&
+          !block->hasAttr(FADialect::kTilesAttr))
+        block->setAttr(FADialect::kTilesAttr, tilesOf({{"warps", kPlainWarps}}));
       return said || succeeded(choose(block)) ? WalkResult::advance() : WalkResult::interrupt();
     });
     if (result.wasInterrupted())
@@ -205,14 +209,19 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
           << remark::reason("blocks of {0}, head dimension {1}", ofRows ? "rows" : "keys",
                             facts.headDim);
     }
+    block->setAttr(
+        FADialect::kTilesAttr,
+        tilesOf(
+            {{"rows", chosenRows}, {"keys", chosenKeys}, {"warps", chosenWarps}, {"pad", pad}}));
+    return success();
+  }
+
+  DictionaryAttr tilesOf(ArrayRef<std::pair<StringRef, int64_t>> sizes) {
     Builder b(&getContext());
     NamedAttrList tiles;
-    tiles.set("rows", b.getI64IntegerAttr(chosenRows));
-    tiles.set("keys", b.getI64IntegerAttr(chosenKeys));
-    tiles.set("warps", b.getI64IntegerAttr(chosenWarps));
-    tiles.set("pad", b.getI64IntegerAttr(pad));
-    block->setAttr(FADialect::kTilesAttr, tiles.getDictionary(&getContext()));
-    return success();
+    for (auto [name, size] : sizes)
+      tiles.set(name, b.getI64IntegerAttr(size));
+    return tiles.getDictionary(&getContext());
   }
 };
 

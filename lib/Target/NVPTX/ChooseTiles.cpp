@@ -174,6 +174,38 @@ RegisterPressure pressureOfOp(Operation *op, unsigned differs) {
   llvm_unreachable("unknown pressure");
 }
 
+/// Return whether the op is, or is part of, what kernels run on few tiles only.
+bool isFallback(Operation *op) {
+  for (; isa<scf::IfOp>(op) || op->getParentOfType<scf::IfOp>();
+       op = op->getParentOfType<scf::IfOp>()) {
+    if (op->hasAttr(FADialect::kFallbackAttr))
+      return true;
+    if (!op->getParentOfType<scf::IfOp>())
+      break;
+  }
+  return false;
+}
+
+/// Return whether the region reads a captured tensor at keys, or at pairs.
+bool readsAtColumns(Region &region, unsigned capture, unsigned column) {
+  if (region.empty())
+    return false;
+  Differences differs{{region.getArgument(column), kColumns}};
+  bool reads = false;
+  region.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    unsigned on = 0;
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        on |= differs.lookup(operand);
+    });
+    for (Value result : op->getResults())
+      differs[result] = on;
+    auto extract = dyn_cast<tensor::ExtractOp>(op);
+    reads |= extract && extract.getTensor() == region.getArgument(capture) && on && !isFallback(op);
+  });
+  return reads;
+}
+
 /// Weigh the ops of a mask or a score, and name the one that takes most.
 std::pair<RegisterPressure, Operation *> pressureOfRegion(Region &region, bool hasScore) {
   std::pair<RegisterPressure, Operation *> most = {kLight, nullptr};
@@ -188,6 +220,11 @@ std::pair<RegisterPressure, Operation *> pressureOfRegion(Region &region, bool h
   }
   unsigned some = 0;
   region.walk([&](Operation *op) {
+    if (isFallback(op)) {
+      // It runs on few tiles, and its registers are there beside those of a loop of fewer keys.
+      most = std::max(most, {kLong, op}, llvm::less_first());
+      return;
+    }
     unsigned on = 0;
     op->walk([&](Operation *inner) {
       // What loops of a region carry is not followed.
@@ -213,9 +250,13 @@ RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
   RegisterPressure pressure = aligned ? kLight : kMedium;
   for (auto [i, capture] : llvm::enumerate(attention.getCaptures())) {
     auto tensor = dyn_cast<RankedTensorType>(capture.getType());
-    if (tensor && tensor.getRank() >= 2)
-      pressure = kTensors;
     Region &score = attention.getScore();
+    bool scored =
+        !score.empty() && !score.getArgument(AttentionOp::kNumPositionArgs + 1 + i).use_empty();
+    // What a mask reads at rows alone are limits, as those of positions are.
+    if (tensor && tensor.getRank() >= 2 &&
+        (scored || readsAtColumns(attention.getMask(), AttentionOp::kNumPositionArgs + i, 3)))
+      pressure = kTensors;
     if (tensor && !score.empty()) {
       unsigned first = score.getNumArguments() - attention.getCaptures().size();
       if (!isUniform(score, first + i))

@@ -137,6 +137,9 @@ LogicalResult FADialect::verifyOperationAttribute(Operation *op, NamedAttribute 
     bool stands;
   } const known[] = {{kTilesAttr, isa<FunctionOpInterface, MapBlocksOp>(op)},
                      {kSizesAttr, isa<MapBlocksOp, SumOp>(op)},
+                     {kDivisorsAttr, isa<MapBlocksOp>(op)},
+                     {kRangesAttr, isa<MapBlocksOp>(op)},
+                     {kFallbackAttr, isa<scf::IfOp>(op)},
                      {kBandAttr, isa<scf::ForOp>(op)}};
   StringRef expected;
   for (auto [name, stands] : known) {

@@ -387,3 +387,55 @@ LogicalResult SumOp::verify() {
                          << result;
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// fa.summarize, fa.range
+//===----------------------------------------------------------------------===//
+
+LogicalResult SummarizeOp::verify() {
+  ArrayRef<Axis> axes = getOf().getAxes();
+  bool ordered = !axes.empty() && isCut(axes.back());
+  for (unsigned i = 0; ordered && i + 1 < axes.size(); ++i)
+    ordered = (axes[i] == Axis::b || axes[i] == Axis::h) && (i == 0 || axes[i - 1] < axes[i]);
+  if (!ordered)
+    return emitOpError() << "(summarize_c1) the axes must be b, h, both or neither, then rows or "
+                            "keys, got "
+                         << getOf();
+  auto type = cast<RankedTensorType>(getResult().getType());
+  if (!type.getElementType().isInteger(32) ||
+      type.getRank() != static_cast<int64_t>(axes.size()) + 1 || type.getShape().back() != 2)
+    return emitOpError()
+           << "(summarize_c2) the result must be a tensor of i32 with a size for each "
+              "axis and a last one of 2, got "
+           << type;
+  return success();
+}
+
+LogicalResult SummarizeOp::verifyRegions() {
+  SmallVector<Type> types(AttentionOp::kNumPositionArgs, IndexType::get(getContext()));
+  llvm::append_range(types, getCaptures().getTypes());
+  bool fits = getBody().hasOneBlock() && getBody().getArgumentTypes() == TypeRange(types) &&
+              !getBody().front().empty() && isa<YieldOp>(getBody().front().back());
+  if (fits) {
+    TypeRange yielded = getBody().front().getTerminator()->getOperandTypes();
+    fits = yielded.size() == 1 && yielded.front().isIntOrIndex();
+  }
+  if (!fits)
+    return emitOpError("(summarize_c3) the region takes six of index and the captures, and yields "
+                       "an integer");
+  return verifyScalarOps(*this, getBody(), "summarize_c3", "summarized");
+}
+
+LogicalResult RangeOp::verify() {
+  auto type = cast<RankedTensorType>(getTable().getType());
+  auto isColumn = [&](int64_t column) { return column >= 0 && column < type.getShape().back(); };
+  if (!type.getElementType().isInteger(32) ||
+      type.getRank() != static_cast<int64_t>(getIndices().size()) + 2 ||
+      ShapedType::isDynamic(type.getShape().back()) || getColumns().size() != 2 ||
+      !llvm::all_of(getColumns(), isColumn))
+    return emitOpError() << "(range_c1) the table must be of i32, with a dimension for each of "
+                         << getIndices().size()
+                         << " indices, one of entries and a static one that has both columns, got "
+                         << type;
+  return success();
+}

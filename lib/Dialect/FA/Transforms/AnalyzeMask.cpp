@@ -31,6 +31,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "MaskInterpreter.h"
+#include "MaskLoop.h"
+#include "Summaries.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
 #include "fa/Support/ValueNames.h"
@@ -44,41 +46,17 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-namespace {
-
-/// A mask on tiles of scores, and the loop that goes over the tiles along one axis.
-struct MaskLoop {
-  /// The ops that apply it, the first one first.
-  SmallVector<ApplyMaskOp, 2> masks;
-  scf::ForOp loop;
-  Axis axis;
-
-  Axis blockAxis() const { return axis == Axis::rows ? Axis::keys : Axis::rows; }
-  /// Return whether bounds and conditions are derived from the rows of the program's tile.
-  bool isRowDerived() const { return axis == Axis::keys; }
-};
-
-/// Everything known of one mask in its loop.
-struct Findings {
-  LoopSet visible;
-  /// Over a tile: null or true where it must be assumed.
-  Value someVisible, someHidden;
-  Value assumption;
-  Operation *unknownOp;
-  TileSizeOp blockSize;
-};
-
-} // namespace
-
 /// Return the loop over tiles that the mask is in: its induction variable is where the tile
-/// begins along one axis, and all else about the tile is defined outside of it.
+/// begins along one axis, and all else about the tile is defined outside of it. A mask that stands
+/// under a condition was analyzed by the pass that made it.
 static std::optional<MaskLoop> findLoop(ApplyMaskOp mask) {
   for (Axis axis : {Axis::keys, Axis::rows}) {
     MaskLoop found{{mask}, {}, axis};
     auto index = dyn_cast<BlockArgument>(mask.getFirst(axis));
     scf::ForOp &loop = found.loop;
     loop = index ? dyn_cast<scf::ForOp>(index.getOwner()->getParentOp()) : scf::ForOp();
-    if (!loop || index != loop.getInductionVar() || !index.getType().isIndex())
+    if (!loop || index != loop.getInductionVar() || !index.getType().isIndex() ||
+        mask->getParentOp() != loop)
       continue;
     Value fixed[] = {mask.getBatch(),       mask.getHead(),      mask.getFirst(found.blockAxis()),
                      mask.getQueryLength(), mask.getKeyLength(), loop.getStep()};
@@ -98,28 +76,38 @@ static bool hideTheSame(ApplyMaskOp x, ApplyMaskOp y) {
                                                     OperationEquivalence::IgnoreLocations);
 }
 
+scf::IfOp fa::getFallback(ApplyMaskOp mask) {
+  if (!mask.getBody().empty())
+    for (auto branch : mask.getBody().front().getOps<scf::IfOp>())
+      if (branch->hasAttr(FADialect::kFallbackAttr))
+        return branch;
+  return {};
+}
+
 /// Do steps 1 and 2.
-static Findings analyze(const MaskLoop &m, ScalarEmitter &e) {
+MaskFindings fa::analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadInLoop) {
   ApplyMaskOp mask = m.masks.front();
   scf::ForOp loop = m.loop;
-  UniformLoads loads;
+  BlockLoads loads;
+  loads.mayReadInLoop = mayReadInLoop;
   OpBuilder b = e.beforeLoop();
   auto blockSize = TileSizeOp::create(b, mask.getLoc(), b.getIndexType(), m.blockAxis());
   Value zero = e.constant(0), one = e.constant(1), length = mask.getLength(m.axis);
   Value blockFirst = mask.getFirst(m.blockAxis()), blockLength = mask.getLength(m.blockAxis());
   Value blockEnd = e.add(blockFirst, blockSize);
-  BoxSide block{m.blockAxis(), blockFirst, e.sub(e.min(blockEnd, blockLength), one), blockLength};
+  BoxSide block{m.blockAxis(), blockFirst, e.sub(e.min(blockEnd, blockLength), one), blockLength,
+                blockSize};
 
   MaskRanges all(e, block, {m.axis, zero, e.sub(length, one), length}, /*findsSets=*/true);
   MaskInterpreter whole(mask, loop, all, loads);
   Verdict verdict = whole.run();
 
   Value first = loop.getInductionVar(), end = e.add(first, loop.getStep());
-  MaskRanges tile(e, block, {m.axis, first, e.sub(e.min(end, length), one), length},
+  MaskRanges tile(e, block, {m.axis, first, e.sub(e.min(end, length), one), length, loop.getStep()},
                   /*findsSets=*/false);
-  MaskInterpreter part(mask, loop, tile, loads);
-  Verdict single = part.run();
-  if (part.readsBlocks())
+  MaskInterpreter oneTile(mask, loop, tile, loads);
+  Verdict single = oneTile.run();
+  if (oneTile.readsBlocks())
     verdict.whenTrue.tight = false;
 
   // Keys past the last one are hidden, whatever the region says, and rows where the mask says so.
@@ -128,18 +116,24 @@ static Findings analyze(const MaskLoop &m, ScalarEmitter &e) {
   Value someHidden = e.either(single.canBeFalse, e.lt(mask.getKeyLength(), keysEnd));
   if (mask.getWithinRows())
     someHidden = e.either(someHidden, e.lt(mask.getQueryLength(), rowsEnd));
-  Findings found{verdict.whenTrue,    single.canBeTrue,     someHidden,
-                 all.getAssumption(), whole.getUnknownOp(), blockSize};
-  if (found.assumption) {
-    Value failed = e.negate(found.assumption);
-    found.someVisible = e.either(found.someVisible, failed);
-    found.someHidden = e.either(found.someHidden, failed);
+  MaskFindings found{verdict.whenTrue,     single.canBeTrue, someHidden, all.getAssumption(),
+                     whole.getUnknownOp(), blockSize,        {}};
+  for (Value assumption : {found.assumption, tile.getAssumption()})
+    if (assumption) {
+      Value failed = e.negate(assumption);
+      found.someVisible = e.either(found.someVisible, failed);
+      found.someHidden = e.either(found.someHidden, failed);
+    }
+  if (scf::IfOp fallback = getFallback(mask)) {
+    found.fallback = oneTile.getCondition(fallback.getCondition()).canBeTrue;
+    if (found.assumption)
+      found.fallback = e.either(found.fallback, e.negate(found.assumption));
   }
   return found;
 }
 
 /// Do step 3. The loop runs over all of its axis.
-static void shrink(const MaskLoop &m, const Findings &found, ScalarEmitter &e) {
+void fa::shrinkLoop(const MaskLoop &m, const MaskFindings &found, ScalarEmitter &e) {
   scf::ForOp loop = m.loop;
   const LoopSet &visible = found.visible;
   Value length = ApplyMaskOp(m.masks.front()).getLength(m.axis);
@@ -161,7 +155,8 @@ static void shrink(const MaskLoop &m, const Findings &found, ScalarEmitter &e) {
     return;
   UnitAttr unit = UnitAttr::get(loop.getContext());
   loop->setAttr(tile::TileDialect::kRowDerivedAttr, unit);
-  if (visible.lo && visible.hi)
+  // What captured tensors bound is no narrow band, as far as is known.
+  if (visible.lo && visible.hi && !visible.isByData())
     loop->setAttr(FADialect::kBandAttr, unit);
 }
 
@@ -179,6 +174,33 @@ static Operation *applyWhereNeeded(const MaskLoop &m, ApplyMaskOp mask, Value ne
   b.setInsertionPointToEnd(branch.thenBlock());
   scf::YieldOp::create(b, mask.getLoc(), mask.getResults());
   return branch;
+}
+
+/// Take the branch of a fallback for what it yields.
+static void takeBranch(ApplyMaskOp mask, bool evaluates) {
+  scf::IfOp fallback = getFallback(mask);
+  Block *taken = evaluates ? fallback.thenBlock() : fallback.elseBlock();
+  Operation *yield = taken->getTerminator();
+  fallback->replaceAllUsesWith(yield->getOperands());
+  fallback->getBlock()->getOperations().splice(fallback->getIterator(), taken->getOperations(),
+                                               taken->begin(), yield->getIterator());
+  fallback.erase();
+}
+
+/// Apply the mask by limits alone, and with the region as written only where `needed`.
+static void splitFallback(ApplyMaskOp mask, Value needed) {
+  OpBuilder b(mask);
+  auto branch =
+      scf::IfOp::create(b, mask.getLoc(), mask->getResultTypes(), needed, /*withElseRegion=*/true);
+  mask->replaceAllUsesWith(branch);
+  for (bool evaluates : {true, false}) {
+    Block *block = evaluates ? branch.thenBlock() : branch.elseBlock();
+    b.setInsertionPointToEnd(block);
+    auto copy = cast<ApplyMaskOp>(b.clone(*mask));
+    takeBranch(copy, evaluates);
+    scf::YieldOp::create(b, mask.getLoc(), copy.getResults());
+  }
+  mask.erase();
 }
 
 /// Do step 5; `first` is the first op of the body that is no test.
@@ -226,11 +248,12 @@ struct AnalyzeMask : fa::impl::FAAnalyzeMaskBase<AnalyzeMask> {
     });
     for (const MaskLoop &m : masks)
       rewrite(m, masksOfLoop.lookup(m.loop) == 1);
+    eraseUnusedSummaries(getOperation());
   }
 
 private:
   void rewrite(const MaskLoop &m, bool only);
-  void report(const MaskLoop &m, const Findings &found, bool shrunk, bool tested);
+  void report(const MaskLoop &m, const MaskFindings &found, bool shrunk, bool tested);
 };
 
 } // namespace
@@ -246,7 +269,7 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
   scf::ForOp loop = m.loop;
   ScalarEmitter e(loop, unnamed(mask.getLoc()));
   Operation *first = &loop.getBody()->front();
-  Findings found = analyze(m, e);
+  MaskFindings found = analyzeMask(m, e);
   auto isTrue = [](Value value) { return ScalarEmitter::asConstant(value) == 1; };
 
   // Skipping a tile is right only where all of the body is about this mask.
@@ -267,7 +290,7 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
   bool tested = skips && !found.visible.tight && !isTrue(found.someVisible);
   report(m, found, shrunk, tested);
   if (shrunk)
-    shrink(m, found, e);
+    shrinkLoop(m, found, e);
   nameNew(loop.getLowerBound(), "lo");
   nameNew(loop.getUpperBound(), "hi");
   nameNew(found.someHidden, "needs_mask");
@@ -277,6 +300,11 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
       Operation *branch = applyWhereNeeded(m, each, found.someHidden);
       first = first == each ? branch : first;
     }
+  if (found.fallback) {
+    nameNew(found.fallback, "any_holes");
+    for (ApplyMaskOp each : m.masks)
+      splitFallback(each, found.fallback);
+  }
   if (tested)
     runWhereVisible(loop, first, found.someVisible);
   e.eraseUnused();
@@ -284,7 +312,7 @@ void AnalyzeMask::rewrite(const MaskLoop &m, bool only) {
     found.blockSize.erase();
 }
 
-void AnalyzeMask::report(const MaskLoop &m, const Findings &found, bool shrunk, bool tested) {
+void AnalyzeMask::report(const MaskLoop &m, const MaskFindings &found, bool shrunk, bool tested) {
   bool always = ScalarEmitter::asConstant(found.someHidden) == 1;
   Location loc = ApplyMaskOp(m.masks.front()).getLoc();
   auto said = always ? remarkMissed(*this, loc, "mask") : remarkPassed(*this, loc, "mask");

@@ -191,6 +191,30 @@ void expandSums(Operation *root);
 /// Expand `fa.apply_mask` and `fa.apply` on static tiles to tile ops.
 LogicalResult expandRegions(Operation *root);
 
+/// Expand `fa.summarize` to `fa.map_blocks`.
+LogicalResult expandSummaries(Operation *root);
+
+/// Expand `fa.range`, of known size, to loads.
+LogicalResult expandRanges(Operation *root);
+
+/// Expand a region that yields one value to a vector of `size` indices of an axis, rows or keys;
+/// `position` are b, h, the first row, the first key and both lengths.
+FailureOr<Value> expandAlong(OpBuilder &b, Location loc, Region &region, Axis axis, int64_t size,
+                             ArrayRef<Value> position, ValueRange captures);
+
+/// How many columns of a table are computed at once: no table has more.
+inline constexpr int64_t kTableColumns = 8;
+/// Return the least or the greatest of a vector of i32, in each of `kTableColumns` elements.
+Value reduceIntegers(BlockBuilder &r, Value numbers, bool most);
+/// Store the columns of a table, vectors of `kTableColumns` equal elements, for the block that
+/// begins at `first`.
+void storeEntry(BlockBuilder &r, ArrayRef<Value> columns, Value view, ArrayRef<Value> indices,
+                Value first);
+/// Say that blocks are of 64 indices of the last of `axes`, and where the sizes of the results come
+/// from; `tables` have an entry for each block.
+void describeTables(MapBlocksOp block, ArrayRef<Axis> axes, ArrayRef<unsigned> tables, Value query,
+                    Value key);
+
 } // namespace mlir::fa
 
 #endif // FA_DIALECT_FA_TRANSFORMS_BLOCKBUILDER_H

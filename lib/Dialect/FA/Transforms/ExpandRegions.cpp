@@ -48,12 +48,17 @@ public:
   /// b, h, i, ... from `firstArgument` on.
   SmallVector<Value> expand(Region &region, ArrayRef<Item> arguments, unsigned firstArgument,
                             Value row, Value column);
+  /// Return what the region yields, one value, along rows or along columns.
+  FailureOr<Value> expandVector(Region &region, ArrayRef<Item> arguments, Value row, Value column,
+                                bool alongRows);
   Value toTile(Item item, Location loc) { return toShape(item, true, true, loc); }
   Item iota(Value start, bool onRow, Location loc);
 
 private:
   RankedTensorType shape(Type element, bool onRow, bool onColumn);
   Value toShape(Item item, bool onRow, bool onColumn, Location loc);
+  FailureOr<SmallVector<Item>> expandItems(Region &region, ArrayRef<Item> arguments,
+                                           unsigned firstArgument, Value row, Value column);
   FailureOr<SmallVector<Item>> expandBlock(Block &block);
   LogicalResult expandOp(Operation &op);
   LogicalResult expandIf(scf::IfOp op);
@@ -373,8 +378,9 @@ FailureOr<SmallVector<Item>> Expander::expandBlock(Block &block) {
   return yielded;
 }
 
-SmallVector<Value> Expander::expand(Region &region, ArrayRef<Item> arguments,
-                                    unsigned firstArgument, Value row, Value column) {
+FailureOr<SmallVector<Item>> Expander::expandItems(Region &region, ArrayRef<Item> arguments,
+                                                   unsigned firstArgument, Value row,
+                                                   Value column) {
   Block &block = region.front();
   this->row = row;
   this->column = column;
@@ -382,12 +388,25 @@ SmallVector<Value> Expander::expand(Region &region, ArrayRef<Item> arguments,
     items[argument] = item;
   rowIndices = arguments[firstArgument + 2];
   columnIndices = arguments[firstArgument + 3];
-  auto yielded = expandBlock(block);
+  return expandBlock(block);
+}
+
+SmallVector<Value> Expander::expand(Region &region, ArrayRef<Item> arguments,
+                                    unsigned firstArgument, Value row, Value column) {
+  auto yielded = expandItems(region, arguments, firstArgument, row, column);
   SmallVector<Value> tiles;
   if (succeeded(yielded))
     for (Item item : *yielded)
-      tiles.push_back(toTile(item, block.getTerminator()->getLoc()));
+      tiles.push_back(toTile(item, region.front().getTerminator()->getLoc()));
   return tiles;
+}
+
+FailureOr<Value> Expander::expandVector(Region &region, ArrayRef<Item> arguments, Value row,
+                                        Value column, bool alongRows) {
+  auto yielded = expandItems(region, arguments, 0, row, column);
+  if (failed(yielded))
+    return failure();
+  return toShape(yielded->front(), alongRows, !alongRows, region.front().getTerminator()->getLoc());
 }
 
 //===----------------------------------------------------------------------===//
@@ -468,4 +487,18 @@ LogicalResult fa::expandRegions(Operation *root) {
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
+}
+
+FailureOr<Value> fa::expandAlong(OpBuilder &b, Location loc, Region &region, Axis axis,
+                                 int64_t size, ArrayRef<Value> position, ValueRange captures) {
+  constexpr unsigned kRow = 2, kColumn = 3;
+  bool isRow = axis == Axis::rows;
+  auto shape = RankedTensorType::get({isRow ? size : 1, isRow ? 1 : size}, b.getF32Type());
+  Expander expander(b, shape, /*transposed=*/false);
+  SmallVector<Item> items;
+  for (auto [n, value] : llvm::enumerate(position))
+    items.push_back(n == (isRow ? kRow : kColumn) ? expander.iota(value, isRow, loc) : Item{value});
+  for (Value capture : captures)
+    items.push_back({capture});
+  return expander.expandVector(region, items, position[kRow], position[kColumn], isRow);
 }

@@ -215,7 +215,7 @@ Linear MaskRanges::extremum(bool minimum, const Linear &x, const Linear &y) {
   atom.most = minimum ? std::min(x.most, y.most) : std::max(x.most, y.most);
   atom.inLoop = inLoop(x) || inLoop(y);
   int mx = move(x), my = move(y);
-  atom.move = mx == 0 ? my : my == 0 || mx == my ? mx : kMixed;
+  atom.move = join(mx, my);
   atom.step = step(x) < 0 || step(y) < 0 ? -1 : std::max(step(x), step(y));
   atom.form = minimum ? Atom::Minimum : Atom::Maximum;
   atom.x = x;
@@ -242,7 +242,7 @@ Linear MaskRanges::select(const Verdict &condition, const Linear &x, const Linea
   atom.most = std::max(x.most, y.most);
   atom.inLoop = condition.inLoop || inLoop(x) || inLoop(y);
   int mx = move(x), my = move(y);
-  atom.move = !condition.uniform ? kMixed : mx == 0 ? my : my == 0 || mx == my ? mx : kMixed;
+  atom.move = condition.uniform ? join(mx, my) : kMixed;
   atom.step = !condition.uniform || step(x) < 0 || step(y) < 0 ? -1 : std::max(step(x), step(y));
   atom.form = Atom::Selection;
   atom.x = x;

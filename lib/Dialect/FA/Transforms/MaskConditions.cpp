@@ -33,9 +33,6 @@ static bool isFalse(const Verdict &x) { return ScalarEmitter::asConstant(x.canBe
 // Sets of the loop's indices
 //===----------------------------------------------------------------------===//
 
-static int join(int x, int y) { return x == 0 ? y : y == 0 || x == y ? x : kMixed; }
-static int opposite(int move) { return move == kMixed ? kMixed : -move; }
-
 /// Return whether the intervals [L, H) of the block's indices form one interval: they move
 /// together, none is empty, and none leaves a gap to the next.
 bool MaskRanges::isBand(const LoopSet &x, const LoopSet &y) {
@@ -66,7 +63,8 @@ LoopSet MaskRanges::intersection(const LoopSet &x, const LoopSet &y) {
   bool known = z.loMove != kMixed && z.hiMove != kMixed;
   // Bounds of one side, or intervals of which each holds the one before.
   bool nested = !z.lo || !z.hi || z.loMove == 0 || z.hiMove == 0 || z.loMove == -z.hiMove;
-  z.tight = (known && nested) || isBand(x, y);
+  // A test of a tile asks for the same least and greatest numbers.
+  z.tight = (known && nested) || z.isByData() || isBand(x, y);
   return z;
 }
 
@@ -256,7 +254,20 @@ Linear MaskRanges::substitute(const Linear &x, unsigned index, const Linear &by)
   return add(add(x, atom(index), -factor), by, factor);
 }
 
+/// Return whether what was read of memory stands beside a number that may be anything.
+bool MaskRanges::isLost(const Linear &x) const {
+  auto isAnything = [&](auto term) {
+    const Atom &atom = atoms[term.first];
+    return atom.inLoop && atom.form == Atom::Plain && ScalarEmitter::asConstant(atom.lo) &&
+           ScalarEmitter::asConstant(atom.hi);
+  };
+  return llvm::any_of(x.terms, isAnything) &&
+         llvm::any_of(x.terms, [&](auto term) { return atoms[term.first].move == kByData; });
+}
+
 Verdict MaskRanges::atMostZero(Linear x, unsigned depth) {
+  if (isLost(x))
+    return unknown();
   if (x.most <= 0 || x.least > 0)
     return truth(x.most <= 0);
   // g y + c <= 0 is y + ceil(c / g) <= 0.

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MaskInterpreter.h"
+#include "Summaries.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -66,9 +67,16 @@ void MaskInterpreter::setScalar(Value result, Value scalar) {
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// Return the captured tensor that the op reads.
+Value MaskInterpreter::sourceOf(tensor::ExtractOp op) {
+  auto argument = cast<BlockArgument>(op.getTensor());
+  return mask.getCaptures()[argument.getArgNumber() - AttentionOp::kNumPositionArgs];
+}
+
 /// Read an element whose indices are quotients of i and j, or further from them: where they are the
 /// same over the box, as in a tile of one block, a scalar says all.
-bool MaskInterpreter::runExtractOfBlocks(tensor::ExtractOp op, Value source) {
+bool MaskInterpreter::runExtractOfBlocks(tensor::ExtractOp op) {
+  Value source = sourceOf(op);
   ScalarEmitter &e = r.emitter();
   unsigned bits = width(op.getType());
   if (bits > 32 || !loop.isDefinedOutsideOfLoop(source))
@@ -76,7 +84,7 @@ bool MaskInterpreter::runExtractOfBlocks(tensor::ExtractOp op, Value source) {
   if (llvm::any_of(op.getIndices(), [&](Value index) { return r.hasIndex(number(index)); }))
     return false;
   anyBlocks = true;
-  if (r.isOverLoop()) // All of the loop's axis is many blocks.
+  if (r.isWholeLoop()) // All of the loop's axis is many blocks.
     return setUnknown(op.getResult()), true;
   Value same;
   SmallVector<Value> indices;
@@ -95,26 +103,75 @@ bool MaskInterpreter::runExtractOfBlocks(tensor::ExtractOp op, Value source) {
   return true;
 }
 
-bool MaskInterpreter::runExtract(tensor::ExtractOp op) {
-  auto argument = dyn_cast<BlockArgument>(op.getTensor());
-  if (!argument || argument.getOwner()->getParentOp() != mask || !op.getType().isIntOrIndex())
-    return false;
-  Value source = mask.getCaptures()[argument.getArgNumber() - AttentionOp::kNumPositionArgs];
+/// Load an element that is the same for all of the box; return null where it differs.
+Value MaskInterpreter::loadUniform(tensor::ExtractOp op) {
+  Value source = sourceOf(op);
   SmallVector<Value> indices;
   for (Value index : op.getIndices()) {
     indices.push_back(r.asUniform(number(index)));
     if (!indices.back() || !loop.isDefinedOutsideOfLoop(indices.back()))
-      return runExtractOfBlocks(op, source);
+      return {};
   }
   if (!loop.isDefinedOutsideOfLoop(source))
-    return false;
-  Value &load = loads[op];
+    return {};
+  Value &load = loads.uniform[op];
   if (!load) {
     OpBuilder b = r.emitter().beforeLoop();
     load = tile::LoadOp::create(b, op.getLoc(), op.getType(), source, indices, ArrayRef<int64_t>());
   }
-  setScalar(op.getResult(), load);
+  return load;
+}
+
+/// Set what is read at a row, or at a key, to its range over the box, of which there is a summary.
+bool MaskInterpreter::runSummarized(tensor::ExtractOp op) {
+  Type type = op.getType();
+  std::optional<Summary> summary = summarize(mask, op);
+  if (!summary)
+    return false;
+  // There is none of all of the loop's axis.
+  bool inLoop = r.isLoopAxis(summary->axis);
+  if (inLoop && !loads.mayReadInLoop)
+    return false;
+  if (inLoop && r.isWholeLoop()) {
+    setUnknown(op.getResult());
+    return true;
+  }
+  ScalarEmitter &e = r.emitter();
+  std::pair<Value, Value> own, &range = inLoop ? own : loads.ranges[op];
+  if (!range.first) {
+    const BoxSide &side = r.getSide(summary->axis);
+    OpBuilder b = inLoop ? e.inLoop() : e.beforeLoop();
+    auto entries =
+        RangeOp::create(b, op.getLoc(), summary->table, summary->indices, side.first, side.last,
+                        side.most, ArrayRef<int64_t>{summary->least, summary->greatest});
+    range = {entries.getLeast(), entries.getGreatest()};
+  }
+  int64_t least = -(int64_t(1) << 31), most = -least - 1;
+  Value lo = e.toIndex(range.first), hi = e.toIndex(range.second);
+  if (type.isInteger(1))
+    least = 0, most = 1;
+  if (width(type) > 32) {
+    // Larger ones were brought to the ends of 32 bits: nothing is known of them.
+    Value small = e.both(e.lt(e.constant(least), lo), e.lt(hi, e.constant(most)));
+    inLoop ? r.assumeHere(small) : r.assume(small);
+  }
+  Linear number = r.range(summary->axis, lo, hi, least, most);
+  if (type.isInteger(1))
+    set(op.getResult(), r.compare(P::ne, number, r.constant(0)));
+  else
+    set(op.getResult(), number);
   return true;
+}
+
+bool MaskInterpreter::runExtract(tensor::ExtractOp op) {
+  auto argument = dyn_cast<BlockArgument>(op.getTensor());
+  if (!argument || argument.getOwner()->getParentOp() != mask || !op.getType().isIntOrIndex())
+    return false;
+  if (Value load = loadUniform(op)) {
+    setScalar(op.getResult(), load);
+    return true;
+  }
+  return runSummarized(op) || runExtractOfBlocks(op);
 }
 
 bool MaskInterpreter::runCast(Operation &op, Value from, bool isSigned) {
@@ -319,6 +376,14 @@ void MaskInterpreter::runOp(Operation &op) {
             return true;
           })
           .Case([&](scf::IfOp branch) {
+            if (branch->hasAttr(FADialect::kFallbackAttr)) {
+              // What the first arm shows, of which no more is asked, the second one shows.
+              runBlock(*branch.elseBlock());
+              set(branch.getResult(0),
+                  r.both(condition(branch.elseYield().getOperand(0)),
+                         r.select(condition(branch.getCondition()), r.unknown(), r.truth(true))));
+              return true;
+            }
             runBlock(*branch.thenBlock());
             if (branch.getNumResults() == 0)
               return true;

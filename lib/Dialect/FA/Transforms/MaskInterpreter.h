@@ -17,13 +17,19 @@ class ExtractOp;
 
 namespace mlir::fa {
 
-/// Loads of captures that are uniform, shared by the runs over several boxes.
-using UniformLoads = DenseMap<Operation *, Value>;
+/// Loads of captures that are the same for all of a block, and the least and greatest of others
+/// over it; shared by the runs over several boxes.
+struct BlockLoads {
+  DenseMap<Operation *, Value> uniform;
+  DenseMap<Operation *, std::pair<Value, Value>> ranges;
+  /// Say whether what differs along the loop may be read in it, for each tile.
+  bool mayReadInLoop = false;
+};
 
 /// Runs the region of one `fa.apply_mask`, op by op, over a box.
 class MaskInterpreter {
 public:
-  MaskInterpreter(ApplyMaskOp mask, scf::ForOp loop, MaskRanges &ranges, UniformLoads &loads)
+  MaskInterpreter(ApplyMaskOp mask, scf::ForOp loop, MaskRanges &ranges, BlockLoads &loads)
       : mask(mask), loop(loop), r(ranges), loads(loads) {}
 
   Verdict run();
@@ -32,6 +38,8 @@ public:
   /// Return whether tensors are read at quotients of indices: a tile may then be told to be
   /// invisible that no set of indices leaves out.
   bool readsBlocks() const { return anyBlocks; }
+  /// Return what is known of a condition that the region computes, after `run`.
+  Verdict getCondition(Value value) { return condition(value); }
 
 private:
   /// A number, or a condition where the type is i1.
@@ -48,7 +56,10 @@ private:
   bool runCast(Operation &op, Value from, bool isSigned);
   bool runCompare(Operation &op, arith::CmpIPredicate predicate);
   bool runExtract(tensor::ExtractOp op);
-  bool runExtractOfBlocks(tensor::ExtractOp op, Value source);
+  Value sourceOf(tensor::ExtractOp op);
+  bool runExtractOfBlocks(tensor::ExtractOp op);
+  Value loadUniform(tensor::ExtractOp op);
+  bool runSummarized(tensor::ExtractOp op);
   void setScalar(Value result, Value scalar);
   void setUnknown(Value result);
   void set(Value result, const Linear &number);
@@ -60,7 +71,7 @@ private:
   ApplyMaskOp mask;
   scf::ForOp loop;
   MaskRanges &r;
-  UniformLoads &loads;
+  BlockLoads &loads;
   DenseMap<Value, Item> items;
   Operation *unknownOp = nullptr;
   bool anyBlocks = false;

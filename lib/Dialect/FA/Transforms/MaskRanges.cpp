@@ -19,14 +19,20 @@ using namespace mlir::fa;
 
 using Wide = __int128;
 
+int MaskRanges::join(int x, int y) {
+  if (x == 0 || y == 0 || x == y)
+    return x == 0 ? y : x;
+  return x != kMixed && y != kMixed && (x == kByData || y == kByData) ? kByData : kMixed;
+}
+
 static bool fits(Wide value) { return value >= -kMostMagnitude && value <= kMostMagnitude; }
 
 /// Lengths and indices are below 2^31: a launch checks it.
 static constexpr int64_t kMostIndex = (int64_t(1) << 31) - 1;
 
 MaskRanges::MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &loop, bool findsSets)
-    : e(e), loopIndex(numberOf(loop.axis)), blockIndex(numberOf(block.axis)),
-      loopLength(loop.length), findsSets(findsSets) {
+    : e(e), block(block), loop(loop), loopIndex(numberOf(loop.axis)),
+      blockIndex(numberOf(block.axis)), loopLength(loop.length), findsSets(findsSets) {
   assert(block.axis != loop.axis && "a box has two axes");
   atoms.resize(tile::LinearForm::kRest);
   atoms[loopIndex] = {loop.first, loop.last, 0, kMostIndex, /*inLoop=*/true, kMixed, -1};
@@ -79,6 +85,10 @@ Linear MaskRanges::uniform(Value index, int64_t least, int64_t most) {
   return addAtom({index, index, least, most});
 }
 
+Linear MaskRanges::range(Axis axis, Value lo, Value hi, int64_t least, int64_t most) {
+  return addAtom({lo, hi, least, most, isLoopAxis(axis), kByData, -1});
+}
+
 Linear MaskRanges::opaque(Value lo, Value hi, int64_t least, int64_t most,
                           ArrayRef<Linear> operands) {
   bool isInLoop = llvm::any_of(operands, [&](const Linear &x) { return x.unknown || inLoop(x); });
@@ -98,13 +108,7 @@ int MaskRanges::move(const Linear &x) const {
   int result = 0;
   for (auto [index, factor] : x.terms) {
     int one = atoms[index].move;
-    if (one == 0)
-      continue;
-    if (one != kMixed && factor < 0)
-      one = -one;
-    if (one == kMixed || (result != 0 && result != one))
-      return kMixed;
-    result = one;
+    result = join(result, factor < 0 ? opposite(one) : one);
   }
   return result;
 }

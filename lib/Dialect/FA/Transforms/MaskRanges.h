@@ -57,8 +57,10 @@ struct Linear : tile::LinearForm {
 };
 
 /// How a value moves from one index of the block to the next: 0 not at all, 1 not
-/// down, -1 not up; kMixed says nothing.
-constexpr int kMixed = 2;
+/// down, -1 not up; kMixed says nothing. What is read from memory (kByData) moves in any way, but
+/// its least and greatest over the block are all that is known of it, for a tile as for the whole
+/// loop.
+constexpr int kMixed = 2, kByData = 3;
 
 /// The loop's indices where a condition holds, for some index of the block. Those of each
 /// lie within [lo, hi), null being unbounded. `tight`: no tile that meets the
@@ -75,6 +77,8 @@ struct LoopSet {
   std::optional<Linear> loForm, hiForm;
 
   bool isAll() const { return !lo && !hi; }
+  /// Return whether a bound is read from memory.
+  bool isByData() const { return loMove == kByData || hiMove == kByData; }
   bool isSameForBlock() const { return loMove == 0 && hiMove == 0; }
 };
 
@@ -104,6 +108,8 @@ struct Atom {
 struct BoxSide {
   Axis axis;
   Value first, last, length;
+  /// The most indices that there are from first to last.
+  Value most = {};
 };
 
 /// A box of scores, and arithmetic on its indices. One axis is the loop's: what depends on
@@ -121,6 +127,9 @@ public:
   Linear index(Axis axis) { return atom(numberOf(axis)); }
   /// Return a scalar that is the same over the box, within [least, most].
   Linear uniform(Value index, int64_t least, int64_t most);
+  /// Return a number that is read from memory at each index of an axis, within [lo, hi] over the
+  /// box and [least, most] always.
+  Linear range(Axis axis, Value lo, Value hi, int64_t least, int64_t most);
   Linear add(const Linear &x, const Linear &y, int64_t factor = 1);
   Linear scale(const Linear &x, int64_t factor) { return add(constant(0), x, factor); }
   Linear multiply(const Linear &x, const Linear &y);
@@ -152,8 +161,6 @@ public:
   Verdict exactlyOne(const Verdict &x, const Verdict &y) { return select(x, negate(y), y); }
   Verdict select(const Verdict &condition, const Verdict &x, const Verdict &y);
 
-  /// Return whether sets of the loop's indices are found, over all of its axis.
-  bool isOverLoop() const { return findsSets; }
   /// Return whether x has i or j as a term, so that it differs over a tile of any place.
   bool hasIndex(const Linear &x) const {
     return x.unknown || x.coefficient(loopIndex) != 0 || x.coefficient(blockIndex) != 0;
@@ -168,13 +175,25 @@ public:
   Value asUniform(const Linear &x);
   /// Require what must hold at run time; the assumption is null where nothing must.
   void assume(Value condition);
+  /// Require it for this box alone.
+  void assumeHere(Value condition) {
+    assumption = assumption ? e.both(assumption, condition) : condition;
+  }
   Value getAssumption() const { return assumption; }
   ScalarEmitter &emitter() { return e; }
+  /// Return the side of the box along an axis.
+  const BoxSide &getSide(Axis axis) const { return block.axis == axis ? block : loop; }
+  bool isLoopAxis(Axis axis) const { return loop.axis == axis; }
+  /// Return whether sets of the loop's indices are found, over all of its axis.
+  bool isWholeLoop() const { return findsSets; }
 
 private:
   /// The first atoms after both indices.
   enum : unsigned { kLoopLength = tile::LinearForm::kRest, kBlockLength };
 
+  /// Return how what moves in two ways moves.
+  static int join(int x, int y);
+  static int opposite(int move) { return move == kMixed || move == kByData ? move : -move; }
   static unsigned numberOf(Axis axis) {
     return axis == Axis::rows ? tile::LinearForm::kRow : tile::LinearForm::kColumn;
   }
@@ -192,6 +211,7 @@ private:
   int move(const Linear &x) const;
   int64_t step(const Linear &x) const;
   Linear substitute(const Linear &x, unsigned index, const Linear &by);
+  bool isLost(const Linear &x) const;
   Verdict atMostZero(Linear x, unsigned depth = 0);
   LoopSet whereAtMostZero(const Linear &x);
   LoopSet intersection(const LoopSet &x, const LoopSet &y);
@@ -199,6 +219,7 @@ private:
   bool isBand(const LoopSet &x, const LoopSet &y);
 
   ScalarEmitter &e;
+  BoxSide block, loop;
   /// The atoms of the indices of both axes.
   unsigned loopIndex, blockIndex;
   Value loopLength;

@@ -62,6 +62,8 @@ public:
   Value toIndex(Value x);
   /// Return a builder before the loop, for what is neither index nor i1.
   OpBuilder beforeLoop() { return OpBuilder(loop); }
+  /// Return one in the loop, after what was emitted there.
+  OpBuilder inLoop() { return OpBuilder(firstInLoop); }
   Location getLoc() const { return loc; }
 
   /// Erases what was emitted and is not used.

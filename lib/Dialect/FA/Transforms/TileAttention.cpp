@@ -8,7 +8,8 @@
 //   1. expand fa.scores, fa.softmax, fa.weighted_sum and fa.sum to blocks;
 //   2. choose the rows and keys of a tile for each fa.map_blocks, by head size;
 //   3. make the types of tiles static, fa.tile_size a constant;
-//   4. expand fa.apply_mask and fa.apply (ExpandRegions.cpp);
+//   4. expand fa.summarize and fa.range (ExpandSummaries.cpp), fa.apply_mask and fa.apply
+//      (ExpandRegions.cpp);
 //   5. move loads of what another kernel computed for a block of rows, LSE and delta, out of
 //      loops.
 //
@@ -178,7 +179,8 @@ struct TileAttention : fa::impl::FATileAttentionBase<TileAttention> {
       if (!op.isTiled() || loops)
         makeStatic(op, sizes);
     });
-    if (failed(expandRegions(getOperation())))
+    if (failed(expandSummaries(getOperation())) || failed(expandRanges(getOperation())) ||
+        failed(expandRegions(getOperation())))
       return signalPassFailure();
     hoistLoads(getOperation());
   }

@@ -173,3 +173,18 @@ func.func @pairwise(%q: tensor<?x8x?x64xf32>, %do: tensor<?x8x?x32xf32>, %k: ten
   %1 = fa.sum %z of <b, h, keys> : tensor<?x8x?xf32> -> tensor<1xf32>
   return
 }
+
+// CHECK-LABEL: func.func @summarize
+// CHECK: %[[T:.*]] = fa.summarize over(%{{.*}}, %{{.*}}) of <b, keys> captures(%{{.*}}) {
+// CHECK: fa.yield %{{.*}} : i32
+// CHECK: fa.range %[[T]][%{{.*}}] from %{{.*}} to %{{.*}} by %{{.*}} columns [0, 1] : tensor<?x?x2xi32>
+func.func @summarize(%q: tensor<?x8x?x64xf32>, %k: tensor<?x2x?x64xf32>, %x: tensor<?x?xi32>, %b0: index, %j0: index,
+                     %n: index) {
+  %t = fa.summarize over(%q, %k) of <b, keys> captures(%x) {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %y: tensor<?x?xi32>):
+    %e = tensor.extract %y[%b, %j] : tensor<?x?xi32>
+    fa.yield %e : i32
+  } : (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x?xi32>) -> tensor<?x?x2xi32>
+  %least, %greatest = fa.range %t[%b0] from %j0 to %j0 by %n columns [0, 1] : tensor<?x?x2xi32>
+  return
+}

@@ -44,6 +44,14 @@ def FA_Dialect : Dialect {
     /// dimension of it, one for each dimension of the result, which has that size. A
     /// result that the entry does not return is allocated by them.
     static constexpr llvm::StringLiteral kSizesAttr = "fa.sizes";
+    /// Beside `fa.sizes`: what each of these sizes is divided by, rounded up.
+    static constexpr llvm::StringLiteral kDivisorsAttr = "fa.divisors";
+    /// On a fa.map_blocks: [result, table, least, greatest] for each result of numbers at rows whose
+    /// range over 64 rows stands in these columns of another result, as `fa.summarize` has it.
+    static constexpr llvm::StringLiteral kRangesAttr = "fa.ranges";
+    /// Unit, on an scf.if in a mask region: it evaluates the mask as written, where limits of rows
+    /// do not say all. Its condition is the same for all keys, and kernels branch on it.
+    static constexpr llvm::StringLiteral kFallbackAttr = "fa.fallback";
     /// On an entry, or a fa.map_blocks, which comes first: {rows, keys, warps, pad}, the sizes of its tiles as a target
     /// chose them: query rows, keys, warps that share a tile, and what head
     /// dimensions are rounded up to a multiple of; with band_keys, the keys where a

@@ -298,6 +298,82 @@ def FA_SumOp : FA_Op<"sum", [Pure]> {
   }];
 }
 
+def FA_SummarizeOp : FA_Op<"summarize", [Pure, IsolatedFromAbove]> {
+  let summary = "the least and the greatest of a number at each 64 rows, or keys";
+  let description = [{
+    result[..., n, 0] is the least of what the region yields at indices 64 n to 64 n + 63 of the last
+    axis of `of`, which is rows or keys, and result[..., n, 1] the greatest; indices beyond the axis
+    do not count. The axes before it, of b and h, are the result's first dimensions. The region
+    takes what a mask region takes (`fa.attention`), and depends on the indices of `of` only.
+    What does not fit in i32 is brought to its nearest number.
+
+    Constraints:
+    - (C1) `of` is b, h, both or neither, then rows or keys.
+    - (C2) The result is a tensor of i32 with a size for each axis, and a last one of 2.
+    - (C3) The region takes b, h, i, j, sq, sk and the captures, and yields an integer.
+
+    Created by `fa-analyze-mask` and `fa-derive-limits`, for captured tensors that a mask reads at
+    rows or keys; removed by `fa-tile-attention`.
+
+    Example:
+
+    ```mlir
+    %t = fa.summarize over(%q, %k) of <b, rows> captures(%ids) {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %x: tensor<?x?xi32>):
+      %id = tensor.extract %x[%b, %i] : tensor<?x?xi32>
+      fa.yield %id : i32
+    } : (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x?xi32>) -> tensor<?x?x2xi32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, Variadic<AnyType>:$captures,
+    FA_AxesAttr:$of);
+  let results = (outs AnyRankedTensor:$result);
+  let regions = (region AnyRegion:$body);
+  let assemblyFormat = [{
+    `over` `(` $query `,` $key `)` `of` $of `captures` `(` $captures `)` $body attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// How many indices an entry of the result is of.
+    static constexpr int64_t kSpan = 64;
+    /// Return rows or keys.
+    Axis getAxis() { return getOf().getAxes().back(); }
+  }];
+}
+
+def FA_RangeOp : FA_Op<"range", [Pure]> {
+  let summary = "the least and the greatest number in some entries of a table";
+  let description = [{
+    least = minimum of table[indices..., n, columns[0]] and greatest = maximum of
+    table[indices..., n, columns[1]] over the entries n that are of indices from `first` to `last`,
+    64 each: a range over a block of rows or keys, from what `fa.summarize` made. `size` is the most
+    indices that there are from `first` to `last`; `first` is a multiple of it.
+
+    Constraints:
+    - (C1) The table is of i32; it has a dimension for each of `indices`, one of entries, and a
+      last, static one that has both columns.
+
+    Created by `fa-analyze-mask` and `fa-derive-limits`, removed by `fa-tile-attention`, when sizes
+    of tiles are known.
+
+    Example:
+
+    ```mlir
+    %least, %greatest = fa.range %t[%b] from %i to %last by %n columns [0, 1] : tensor<?x?x2xi32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$table, Variadic<Index>:$indices, Index:$first, Index:$last,
+    Index:$size, DenseI64ArrayAttr:$columns);
+  let results = (outs I32:$least, I32:$greatest);
+  let assemblyFormat = [{
+    $table `[` $indices `]` `from` $first `to` $last `by` $size `columns` $columns attr-dict
+    `:` type($table)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Blocks
 //===----------------------------------------------------------------------===//

@@ -175,6 +175,41 @@ def FARewritePairwise : Pass<"fa-rewrite-pairwise"> {
     "::mlir::tensor::TensorDialect"];
 }
 
+def FADeriveLimits : Pass<"fa-derive-limits"> {
+  let summary = "find, once for each row, the first and the last key that a mask by data shows";
+  let description = [{
+    Let masks that read captured tensors at keys skip tiles as masks of positions do. For each
+    `fa.attention` with such a mask, the pass makes a kernel (a `fa.map_blocks`) that finds for each
+    row, from the mask region as written:
+
+        first = the least visible key,  last = the one behind the greatest,
+        holes = whether a row among 64 has a hidden key between its own
+
+    and gives the attention the mask `first[b, i] <= j and j < last[b, i]`, with the region as
+    written where there are holes. `fa-analyze-mask` knows such limits at rows as ranges.
+
+    The kernel loops over tiles of keys for each 64 rows. The mask analysis bounds that loop and
+    tests each tile: a tile without a visible pair is skipped, one without a hidden pair counts as a
+    whole, and the region is evaluated on the others. What the analysis knows of captures at keys
+    is their range over 64 keys (`fa.summarize`). Limits are of a batch, and of a head only
+    if the region reads it.
+
+    Requires: `fa.attention` on arguments of the entry. Rejects: nothing; a mask that reads no
+    captured tensor at keys, or one at pairs, is left as it is.
+
+    Numerics: exact. Memory: 8 bytes a row, and 64 bytes for each 64 rows and keys.
+
+    Example (`test/Dialect/FA/Transforms/derive-limits.mlir`), of `document(%ids)`:
+
+    ```mlir
+    %l:3 = fa.map_blocks @f_limits over(%q, %k) axes(b, rows by 64) : ... -> (tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?x5xi32>)
+    %o = fa.attention query(%q) key(%k) value(%v) captures(%ids, %l#0, %l#1, %l#2) mask { ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect",
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def FAAnalyzeMask : Pass<"fa-analyze-mask"> {
   let summary = "skip tiles that a mask hides, and the mask where it hides nothing";
   let description = [{

@@ -7,7 +7,8 @@
 //
 //   1. find the tile's first row: where all stores begin;
 //   2. collect the ops that compute the bounds of a loop from it, back to constants, sizes
-//      and arguments of the launch; what else depends on an id rules the loop out;
+//      and arguments of the launch, through numbers that are loaded; what else depends on an id
+//      rules the loop out, but for where such a number stands;
 //   3. clone them for the warpgroup: its first row in place of the tile's, and its row
 //      after the last in place of the tile's. Where that is not found, since it is computed
 //      in another way, the bounds are those of more rows, which are right, too. A lower
@@ -27,6 +28,7 @@
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
 #include "fa/Support/ValueNames.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -108,17 +110,22 @@ bool Numbers::collect(Value value) {
     return value == rows.first || value == loop.getInductionVar() ? Value() : value;
   });
   slice.add(value);
+  // Ids of other dimensions are the same for all warpgroups.
+  bool loads = llvm::any_of(slice.getOps(), llvm::IsaPred<LoadOp>);
   for (Value needed : slice.getValues())
     if (auto argument = dyn_cast<BlockArgument>(needed);
         argument && argument != rows.first && argument != loop.getInductionVar() &&
         (argument.getOwner()->getParentOp() != func ||
-         argument.getArgNumber() >= func.getNumLaunchArguments()))
+         (argument.getArgNumber() >= func.getNumLaunchArguments() && !loads)))
       return false;
   if (slice.contains(rows.first))
     depends.insert(rows.first);
   for (Operation *op : slice.getOps()) {
     bool leaf = isa<DimOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
-    if (!leaf && (!isa<arith::ArithDialect>(op->getDialect()) || op->getNumRegions() != 0))
+    bool number = isa<LoadOp>(op) && !isa<RankedTensorType>(op->getResult(0).getType());
+    if (!leaf && !number &&
+        (!isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+         op->getNumRegions() != 0))
       return false;
     if (leaf || llvm::none_of(op->getOperands(), [&](Value v) { return depends.contains(v); }))
       continue;

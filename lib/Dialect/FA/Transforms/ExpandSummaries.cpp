@@ -1,0 +1,240 @@
+//===- ExpandSummaries.cpp - summaries of numbers as blocks -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// fa.summarize: a block has 64 rows, or keys. The region is expanded along them to a vector, of
+// which the least and the greatest are stored side by side. Reductions are of floats, in which 16
+// bits of an integer are exact: the upper ones first, then the lower ones where the upper ones are
+// those that were found.
+//
+// fa.range: entries are loaded one by one. From a multiple of `size` on, that many indices are in
+// at most (64 - g + size) / 64 entries, rounded up, where g is the common divisor of 64 and the
+// size.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockBuilder.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include <array>
+#include <limits>
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::fa;
+
+static constexpr int64_t kSpan = SummarizeOp::kSpan;
+
+//===----------------------------------------------------------------------===//
+// fa.summarize
+//===----------------------------------------------------------------------===//
+
+static RankedTensorType vectorOf(Type element, int64_t size) {
+  return RankedTensorType::get({size}, element);
+}
+
+/// Repeat a vector as each row of a tile.
+static Value asRows(BlockBuilder &r, Value vector) {
+  auto type = cast<RankedTensorType>(vector.getType());
+  return tile::BroadcastOp::create(
+      r.b, r.loc, RankedTensorType::get({kTableColumns, type.getDimSize(0)}, type.getElementType()),
+      vector, r.b.getI64IntegerAttr(0));
+}
+
+Value fa::reduceIntegers(BlockBuilder &r, Value numbers, bool most) {
+  Type i32 = r.b.getI32Type(), f32 = r.b.getF32Type();
+  auto type = cast<RankedTensorType>(numbers.getType());
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  Value none = r.splat(most ? -kInf : kInf, vectorOf(f32, kTableColumns));
+  auto constant = [&](int64_t value, RankedTensorType of) {
+    return r.splat(arith::ConstantIntOp::create(r.b, r.loc, value, 32), of);
+  };
+  auto reduce = [&](Value tile) -> Value {
+    return tile::ReduceOp::create(r.b, r.loc, none.getType(),
+                                  most ? tile::Reduction::maxnumf : tile::Reduction::minnumf, tile,
+                                  none, 1);
+  };
+  auto toFloat = [&](Value integers) -> Value {
+    return asRows(r, arith::SIToFPOp::create(r.b, r.loc, type.clone(f32), integers));
+  };
+  Value upper = toFloat(arith::ShRSIOp::create(r.b, r.loc, numbers, constant(16, type)));
+  Value lower = toFloat(arith::AndIOp::create(r.b, r.loc, numbers, constant(0xffff, type)));
+  Value best = reduce(upper);
+  auto tileType = cast<RankedTensorType>(upper.getType());
+  Value same = arith::CmpFOp::create(
+      r.b, r.loc, arith::CmpFPredicate::OEQ, upper,
+      tile::BroadcastOp::create(r.b, r.loc, tileType, best, r.b.getI64IntegerAttr(1)));
+  Value rest = reduce(
+      arith::SelectOp::create(r.b, r.loc, same, lower, r.splat(most ? -kInf : kInf, tileType)));
+  RankedTensorType columns = vectorOf(i32, kTableColumns);
+  auto toInteger = [&](Value floats) -> Value {
+    return arith::FPToSIOp::create(r.b, r.loc, columns, floats);
+  };
+  Value shifted = arith::ShLIOp::create(r.b, r.loc, toInteger(best), constant(16, columns));
+  return arith::OrIOp::create(r.b, r.loc, shifted, toInteger(rest));
+}
+
+void fa::storeEntry(BlockBuilder &r, ArrayRef<Value> columns, Value view, ArrayRef<Value> indices,
+                    Value first) {
+  Type i32 = r.b.getI32Type();
+  Value number = tile::IotaOp::create(r.b, r.loc, vectorOf(i32, kTableColumns),
+                                      arith::ConstantIntOp::create(r.b, r.loc, 0, 32));
+  Value entry = columns.back();
+  for (int64_t c = columns.size() - 1; c-- > 0;) {
+    Value here = arith::CmpIOp::create(
+        r.b, r.loc, arith::CmpIPredicate::eq, number,
+        r.splat(arith::ConstantIntOp::create(r.b, r.loc, c, 32), vectorOf(i32, kTableColumns)));
+    entry = arith::SelectOp::create(r.b, r.loc, here, columns[c], entry);
+  }
+  SmallVector<Value> at(indices);
+  at.push_back(arith::DivUIOp::create(r.b, r.loc, first, r.index(kSpan)));
+  at.push_back(r.index(0));
+  int64_t last = at.size() - 1;
+  tile::StoreOp::create(r.b, r.loc, entry, view, at, ArrayRef<int64_t>{last});
+}
+
+/// Bring integers to i32, those that do not fit to the nearest number.
+static Value toI32(BlockBuilder &r, Value numbers) {
+  auto type = cast<RankedTensorType>(numbers.getType());
+  Type element = type.getElementType();
+  RankedTensorType to = type.clone(r.b.getI32Type());
+  if (element.isInteger(32))
+    return numbers;
+  if (element.isInteger(1))
+    return arith::ExtUIOp::create(r.b, r.loc, to, numbers);
+  if (!element.isIndex() && element.getIntOrFloatBitWidth() < 32)
+    return arith::ExtSIOp::create(r.b, r.loc, to, numbers);
+  auto bound = [&](int64_t value) {
+    Value scalar = arith::ConstantOp::create(r.b, r.loc, r.b.getIntegerAttr(element, value));
+    return r.splat(scalar, type);
+  };
+  numbers = arith::MaxSIOp::create(r.b, r.loc, numbers, bound(std::numeric_limits<int32_t>::min()));
+  numbers = arith::MinSIOp::create(r.b, r.loc, numbers, bound(std::numeric_limits<int32_t>::max()));
+  if (element.isIndex())
+    return arith::IndexCastOp::create(r.b, r.loc, to, numbers);
+  return arith::TruncIOp::create(r.b, r.loc, to, numbers);
+}
+
+void fa::describeTables(MapBlocksOp block, ArrayRef<Axis> axes, ArrayRef<unsigned> tables,
+                        Value query, Value key) {
+  Builder b(block.getContext());
+  SmallVector<Attribute> sizes, divisors;
+  for (unsigned i = 0; i < block.getNumResults(); ++i) {
+    SmallVector<int64_t> pairs(sizesOf(axes, query, key).asArrayRef()), by(axes.size(), 1);
+    if (llvm::is_contained(tables, i)) {
+      by.back() = kSpan;
+      pairs.append({-1, -1});
+      by.push_back(1);
+    }
+    sizes.push_back(b.getDenseI64ArrayAttr(pairs));
+    divisors.push_back(b.getDenseI64ArrayAttr(by));
+  }
+  block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizes));
+  block->setAttr(FADialect::kDivisorsAttr, b.getArrayAttr(divisors));
+  SmallVector<int64_t> blocks(axes.size(), 1);
+  blocks.back() = kSpan;
+  block.setBlocks(blocks);
+  // The entry's tiles are those of its attention.
+  if (block->getParentOfType<func::FuncOp>()->hasAttr(FADialect::kTilesAttr))
+    block->setAttr(FADialect::kTilesAttr,
+                   b.getDictionaryAttr(b.getNamedAttr("warps", b.getI64IntegerAttr(4))));
+}
+
+static LogicalResult expand(SummarizeOp op) {
+  ArrayRef<Axis> axes = op.getOf().getAxes();
+  Axis axis = op.getAxis();
+  OpBuilder builder(op);
+  BlockBuilder r(builder, op.getLoc());
+  StringRef entry = op->getParentOfType<func::FuncOp>().getSymName();
+  auto block =
+      MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, entry + "_summary"),
+                          ValueRange{op.getQuery(), op.getKey()}, axes, op.getResult().getType());
+  describeTables(block, axes, {0}, op.getQuery(), op.getKey());
+  r.enter(block, op.getQuery(), op.getKey());
+  Value zero = r.index(0), first = block.getFirst(axis);
+  SmallVector<Value> indices;
+  for (Axis before : axes.drop_back())
+    indices.push_back(block.getFirst(before));
+  Value position[] = {
+      r.batch ? r.batch : zero,          r.head ? r.head : zero, axis == Axis::rows ? first : zero,
+      axis == Axis::keys ? first : zero, r.queryLength,          r.keyLength};
+  FailureOr<Value> numbers =
+      expandAlong(builder, op.getLoc(), op.getBody(), axis, kSpan, position, op.getCaptures());
+  if (failed(numbers))
+    return failure();
+  Value all = toI32(r, *numbers);
+  auto type = cast<RankedTensorType>(all.getType());
+  // What is beyond the last index is no least and no greatest.
+  Value length = axis == Axis::rows ? r.queryLength : r.keyLength;
+  auto indexType = type.clone(builder.getIndexType());
+  Value inside = arith::CmpIOp::create(builder, r.loc, arith::CmpIPredicate::slt,
+                                       tile::IotaOp::create(builder, r.loc, indexType, first),
+                                       r.splat(length, indexType));
+  SmallVector<Value> columns;
+  for (bool most : {false, true}) {
+    int64_t none = most ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int32_t>::max();
+    Value other = r.splat(arith::ConstantIntOp::create(builder, r.loc, none, 32), type);
+    columns.push_back(
+        reduceIntegers(r, arith::SelectOp::create(builder, r.loc, inside, all, other), most));
+  }
+  storeEntry(r, columns, block.getResultView(0), indices, first);
+  op->replaceAllUsesWith(block);
+  op.erase();
+  return success();
+}
+
+LogicalResult fa::expandSummaries(Operation *root) {
+  SmallVector<SummarizeOp> ops;
+  root->walk([&](SummarizeOp op) { ops.push_back(op); });
+  for (SummarizeOp op : ops)
+    if (failed(expand(op)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// fa.range
+//===----------------------------------------------------------------------===//
+
+LogicalResult fa::expandRanges(Operation *root) {
+  SmallVector<RangeOp> ops;
+  root->walk([&](RangeOp op) { ops.push_back(op); });
+  for (RangeOp op : ops) {
+    APInt constant;
+    if (!matchPattern(op.getSize(), m_ConstantInt(&constant)) || !constant.isStrictlyPositive())
+      return op.emitError("the size of the block is not known; run fa-tile-attention");
+    int64_t size = constant.getSExtValue();
+    int64_t entries = llvm::divideCeilSigned(kSpan - std::gcd(kSpan, size) + size, kSpan);
+    ImplicitLocOpBuilder b(op.getLoc(), op);
+    Value span = arith::ConstantIndexOp::create(b, kSpan);
+    Value first = arith::DivUIOp::create(b, op.getFirst(), span);
+    Value last = entries > 1 ? arith::DivUIOp::create(b, op.getLast(), span).getResult() : Value();
+    std::array<Value, 2> found;
+    for (int64_t n = 0; n < entries; ++n) {
+      Value entry = first;
+      if (n > 0)
+        entry = arith::MinUIOp::create(
+            b, arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, n)), last);
+      for (unsigned c : {0u, 1u}) {
+        SmallVector<Value> indices(op.getIndices());
+        indices.push_back(entry);
+        indices.push_back(arith::ConstantIndexOp::create(b, op.getColumns()[c]));
+        Value number =
+            tile::LoadOp::create(b, b.getI32Type(), op.getTable(), indices, ArrayRef<int64_t>());
+        if (!found[c])
+          found[c] = number;
+        else if (c == 0)
+          found[c] = arith::MinSIOp::create(b, found[c], number);
+        else
+          found[c] = arith::MaxSIOp::create(b, found[c], number);
+      }
+    }
+    op->replaceAllUsesWith(ValueRange(found));
+    op.erase();
+  }
+  return success();
+}

@@ -1,0 +1,52 @@
+//===- MaskLoop.h - a mask in a loop over tiles -------------*- C++ -*-===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_DIALECT_FA_TRANSFORMS_MASKLOOP_H
+#define FA_DIALECT_FA_TRANSFORMS_MASKLOOP_H
+
+#include "MaskRanges.h"
+
+namespace mlir::fa {
+
+/// A mask on tiles of scores, and the loop that goes over the tiles along one axis.
+struct MaskLoop {
+  /// The ops that apply it, the first one first.
+  SmallVector<ApplyMaskOp, 2> masks;
+  scf::ForOp loop;
+  Axis axis;
+
+  Axis blockAxis() const { return axis == Axis::rows ? Axis::keys : Axis::rows; }
+  /// Return whether bounds and conditions are derived from the rows of the program's tile.
+  bool isRowDerived() const { return axis == Axis::keys; }
+};
+
+/// Everything known of one mask in its loop.
+struct MaskFindings {
+  LoopSet visible;
+  /// Over a tile: null or true where it must be assumed.
+  Value someVisible, someHidden;
+  Value assumption;
+  Operation *unknownOp;
+  TileSizeOp blockSize;
+  /// Say whether the mask as written is evaluated, because limits of rows do not say all; null
+  /// where there is no such choice.
+  Value fallback;
+};
+
+/// Find what is visible of a mask to a block and in a tile; emit that before and in the loop. What
+/// captured tensors hold along the loop is read in it if that is asked for.
+MaskFindings analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadInLoop = false);
+
+/// Let the loop, over all of its axis, run only where something is visible.
+void shrinkLoop(const MaskLoop &m, const MaskFindings &found, ScalarEmitter &e);
+
+/// Return the op of a mask region that evaluates the mask as written, null where there is none.
+scf::IfOp getFallback(ApplyMaskOp mask);
+
+} // namespace mlir::fa
+
+#endif // FA_DIALECT_FA_TRANSFORMS_MASKLOOP_H
