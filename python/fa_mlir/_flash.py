@@ -18,10 +18,10 @@ def refuse_unless(function, why, **arguments):
             refuse(function, name, why)
 
 
-PACKED = ("sequences packed by offsets (cu_seqlens) need kernels that the library does not have yet; pad the sequences, "
-          "or pack them with fa_mlir.attention(document=...)")
-CACHE = ("decoding with a cache of keys and values needs kernels that the library does not have yet; call flash_attn_func "
-         "on the keys and values so far")
+PACKED = ("sequences packed by offsets (cu_seqlens) need kernels that the library does not have yet; pad the "
+          "sequences, or pack them with fa_mlir.attention(document=...)")
+CACHE = ("decoding with a cache of keys and values needs kernels that the library does not have yet; call "
+         "flash_attn_func on the keys and values so far")
 
 
 def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, attention_chunk=0,
