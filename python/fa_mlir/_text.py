@@ -90,9 +90,14 @@ class Text:
     def add_chunks(self, size):
         """Hide keys of other chunks, of `size` positions each, than the query's position is in."""
         region = self.mask
-        size = region.add("arith.index_cast %s : i32 to index" % region.read(size))
-        of = lambda position: region.add("arith.floordivsi %s, %s : index" % (position, size))
-        self.conditions.append(region.add("arith.cmpi eq, %s, %s : index" % (of(region.position()), of("%j"))))
+        size = region.read(size)
+        position = region.add("arith.index_cast %s : index to i32" % region.position())
+        begin = region.add("arith.floordivsi %s, %s : i32" % (position, size))
+        begin = region.add("arith.muli %s, %s : i32" % (begin, size))
+        key = region.add("arith.index_cast %j : index to i32")
+        # The key's distance from the chunk's begin, without a division of keys.
+        distance = region.add("arith.subi %s, %s : i32" % (key, begin))
+        self.conditions.append(region.add("arith.cmpi ult, %s, %s : i32" % (distance, size)))
 
     def add_softcap(self, cap, inverse):
         """Replace the score s by cap * tanh(s * inverse)."""
