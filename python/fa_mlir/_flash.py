@@ -28,7 +28,8 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
            probabilities=False):
     """Return output, lse and, where `probabilities` are asked for, S_dmask: empty where nothing is dropped."""
     launch = Launch(*autocast(q, k, v), heads_last=True)
-    left, right = window_size
+    # Some callers give a tensor of two numbers, on the host.
+    left, right = [int(x) if isinstance(x, torch.Tensor) else x for x in window_size]
     launch.add_window(left, 0 if causal else right)
     if attention_chunk:
         launch.add("chunk", integers=(attention_chunk,))
