@@ -3,7 +3,7 @@
 
     test_python.py BUILD_DIR                 build the wheel, install it in a fresh environment, test it there
     test_python.py --python=PYTHON BUILD_DIR the same beside the packages of another Python, say PyTorch
-    test_python.py --installed [FILTER]      run the tests in this Python, which has the package; on a GPU if there is one
+    test_python.py --installed [FILTER]      run the tests in this Python, which has the package, maybe on a GPU
 
 The fresh environment is outside of the tree and uses no network; it sees the packages of its Python (Debian's NumPy).
 Tests that need PyTorch or a GPU are counted as skipped where there is none. The last line counts.

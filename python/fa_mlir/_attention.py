@@ -160,8 +160,8 @@ def to_mlir(query, key, value, *, mask=None, score=None, causal=False, window=No
             softcap=None, alibi=None, bias=None, sink=None, dropout_p=0.0, scale=None, precision=None,
             heads_last=False):
     """Return the MLIR text that `attention` compiles for these arguments."""
-    return _make(query, key, value, mask, score, causal, window, prefix, document, softcap, alibi, bias, sink, dropout_p,
-                 scale, precision, heads_last).write()
+    return _make(query, key, value, mask, score, causal, window, prefix, document, softcap, alibi, bias, sink,
+                 dropout_p, scale, precision, heads_last).write()
 
 
 def explain(query=None, key=None, value=None, *, target=None, backward=False, **arguments):

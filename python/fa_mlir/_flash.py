@@ -18,17 +18,18 @@ def refuse_unless(function, why, **arguments):
             refuse(function, name, why)
 
 
-PACKED = ("sequences packed by offsets (cu_seqlens) need kernels that the library does not have yet; pad the sequences, "
-          "or pack them with fa_mlir.attention(document=...)")
-CACHE = ("decoding with a cache of keys and values needs kernels that the library does not have yet; call flash_attn_func "
-         "on the keys and values so far")
+PACKED = ("sequences packed by offsets (cu_seqlens) need kernels that the library does not have yet; pad the "
+          "sequences, or pack them with fa_mlir.attention(document=...)")
+CACHE = ("decoding with a cache of keys and values needs kernels that the library does not have yet; call "
+         "flash_attn_func on the keys and values so far")
 
 
 def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, attention_chunk=0,
            probabilities=False):
     """Return output, lse and, where `probabilities` are asked for, S_dmask: empty where nothing is dropped."""
     launch = Launch(*autocast(q, k, v), heads_last=True)
-    left, right = window_size
+    # Some callers give a tensor of two numbers, on the host.
+    left, right = [int(x) if isinstance(x, torch.Tensor) else x for x in window_size]
     launch.add_window(left, 0 if causal else right)
     if attention_chunk:
         launch.add("chunk", integers=(attention_chunk,))

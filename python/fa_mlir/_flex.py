@@ -144,9 +144,9 @@ def mask_of(block_mask):
 def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False):
     """Return FlexAttention's result for functions as they are written for it.
 
-    query: B x Hq x Sq x D, key: B x Hk x Sk x D, value: B x Hk x Sk x Dv. `score_mod(score, b, h, q_idx, kv_idx)` and the
-    `mask_mod(b, h, q_idx, kv_idx)` of a BlockMask, whose blocks are not needed, are traced by PyTorch and translated;
-    tensors that they close over are captured and may change between calls, numbers are constants of the program.
+    query: B x Hq x Sq x D, key: B x Hk x Sk x D, value: B x Hk x Sk x Dv. `score_mod(score, b, h, q_idx, kv_idx)` and
+    the `mask_mod(b, h, q_idx, kv_idx)` of a BlockMask, whose blocks are not needed, are traced by PyTorch and
+    translated; tensors that they close over are captured and may change between calls, numbers are constants of the program.
     """
     if not enable_gqa and query.shape[1] != key.shape[1]:
         raise ValueError("query has %d heads and key %d; set enable_gqa=True where heads share keys"

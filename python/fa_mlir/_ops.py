@@ -246,7 +246,7 @@ _get_interpreter = getattr(getattr(torch._C, "_functorch", None), "peek_interpre
 
 
 def attend(rows, tensors, integers, floats, text, heads_last):
-    """Return (output, lse) by the op; where nothing watches PyTorch's operations, straight from the functions behind."""
+    """Return (output, lse) by the op; where nothing watches operations, straight from the functions behind."""
     query, key, value = rows
     if (torch.compiler.is_compiling() or type(query) not in _PLAIN or type(key) not in _PLAIN
             or type(value) not in _PLAIN or torch._C._len_torch_dispatch_stack() or _get_interpreter() is not None):
@@ -262,8 +262,8 @@ def _refuse_setup(ctx, inputs, output):
 
 
 def _refuse_backward(ctx, *_grads):
-    raise NotImplementedError("fa_mlir has no second derivatives: the gradients of an attention cannot be differentiated; "
-                              "leave out create_graph=True, or compute this attention by standard operations")
+    raise NotImplementedError("fa_mlir has no second derivatives: the gradients of an attention cannot be "
+                              "differentiated; leave out create_graph=True, or write this attention in standard operations")
 
 
 for _name, _function, _fake in (("attention", forward, _fake_forward),

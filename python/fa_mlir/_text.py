@@ -90,21 +90,28 @@ class Text:
     def add_chunks(self, size):
         """Hide keys of other chunks, of `size` positions each, than the query's position is in."""
         region = self.mask
-        size = region.add("arith.index_cast %s : i32 to index" % region.read(size))
-        of = lambda position: region.add("arith.floordivsi %s, %s : index" % (position, size))
-        self.conditions.append(region.add("arith.cmpi eq, %s, %s : index" % (of(region.position()), of("%j"))))
+        size = region.read(size)
+        position = region.add("arith.index_cast %s : index to i32" % region.position())
+        begin = region.add("arith.floordivsi %s, %s : i32" % (position, size))
+        begin = region.add("arith.muli %s, %s : i32" % (begin, size))
+        key = region.add("arith.index_cast %j : index to i32")
+        # The key's distance from the chunk's begin, without a division of keys.
+        distance = region.add("arith.subi %s, %s : i32" % (key, begin))
+        self.conditions.append(region.add("arith.cmpi ult, %s, %s : i32" % (distance, size)))
 
     def add_softcap(self, cap, inverse):
         """Replace the score s by cap * tanh(s * inverse)."""
         region = self.score
         small = region.add("arith.mulf %s, %s : f32" % (self.scored, region.read(inverse)))
-        self.scored = region.add("arith.mulf %s, %s : f32" % (region.read(cap), region.add("math.tanh %s : f32" % small)))
+        bounded = region.add("math.tanh %s : f32" % small)
+        self.scored = region.add("arith.mulf %s, %s : f32" % (region.read(cap), bounded))
 
     def add_alibi_by_batch(self, slopes):
         """Subtract slopes[b, h] times the distance of query and key."""
         region = self.score
         distance = region.add("arith.subi %s, %%j : index" % region.position())
-        distance = region.add("arith.sitofp %s : i32 to f32" % region.add("arith.index_cast %s : index to i32" % distance))
+        distance = region.add("arith.index_cast %s : index to i32" % distance)
+        distance = region.add("arith.sitofp %s : i32 to f32" % distance)
         bias = region.add("arith.mulf %s, %s : f32" % (region.read(slopes, ("%b", "%h")),
                                                        region.add("math.absf %s : f32" % distance)))
         self.scored = region.add("arith.subf %s, %s : f32" % (self.scored, bias))
@@ -148,7 +155,8 @@ class Text:
         for kind, region, result in regions:
             lines += self._render_region(kind, region, result, captures)
         operands = captures + self.operands_of_sugar + [self.sink] * bool(self.sink) + list(self.dropout)
-        lines += ["    : (%s) -> (%s, %s)" % (", ".join([query, query, value] + [x.type for x in operands]), value, lse),
+        types = ", ".join([query, query, value] + [x.type for x in operands])
+        lines += ["    : (%s) -> (%s, %s)" % (types, value, lse),
                   "  return %%o, %%lse : %s, %s" % (value, lse), "}"]
         return "\n".join(lines) + "\n"
 
@@ -182,7 +190,8 @@ def _add_traced(text, kinds, numbers, mask, score):
 
     Their operands have names already, so this is the first item.
     """
-    captures = [text.tensor(element, max(rank, 1)) for element, rank in kinds] + [text.integer() for _ in range(numbers)]
+    captures = [text.tensor(element, max(rank, 1)) for element, rank in kinds]
+    captures += [text.integer() for _ in range(numbers)]
     captures = {operand.name: operand for operand in captures}
     for region, traced in ((text.mask, mask), (text.score, score)):
         if traced is not None:
@@ -213,8 +222,8 @@ def _set_precision(text, precision):
     text.precision = precision
 
 
-# What an attention may have, by name: functions of a Text and of constants. Each makes its operands in the order in which
-# a launch has them.
+# What an attention may have, by name: functions of a Text and of constants. Each makes its operands in the order in
+# which a launch has them.
 ITEMS = {
     "causal": lambda text: text.add_sugar("causal"),
     "top_left": lambda text: text.add_sugar("causal<top_left>"),

@@ -335,9 +335,10 @@ class _Graph:
                 result = apply(ARITHMETIC["mul"], kind, result, value)
             return self.translator.convert(result, type)
         if type == "index":
-            raise Untranslatable("an integer to the power of %s has no translation; multiply, or convert to floats" % power)
+            raise Untranslatable("an integer to the power of %s has no translation; multiply, or use floats" % power)
         kind = "f32" if type in ("f16", "bf16") else type
-        return self.translator.convert(apply(FUNCTIONS["pow"], kind, self.scalar(base, kind), self.scalar(power, kind)), type)
+        result = apply(FUNCTIONS["pow"], kind, self.scalar(base, kind), self.scalar(power, kind))
+        return self.translator.convert(result, type)
 
 
 class _Tracing(TorchFunctionMode):
@@ -407,8 +408,8 @@ def translate(function, region, arguments, kinds, capture, device):
         if type(error).__name__ not in ("DataDependentOutputException", "GuardOnDataDependentSymNode"):
             raise
         raise Untranslatable(
-            "%s: Python asks for the value of a tensor, as `if`, `and`, `or`, `not`, min(), max() and .item() do; write "
-            "torch.where(condition, a, b), `&`, `|`, `~`, torch.minimum and torch.maximum"
+            "%s: Python asks for the value of a tensor, as `if`, `and`, `or`, `not`, min(), max() and .item() do; "
+            "write torch.where(condition, a, b), `&`, `|`, `~`, torch.minimum and torch.maximum"
             % find_place_of(error, function)) from None
     walk, result = _Graph(Translator(region), arguments, capture), None
     for node in graph.nodes:

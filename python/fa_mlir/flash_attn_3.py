@@ -1,7 +1,7 @@
 """FlashAttention-3's functions: its arguments, defaults and returns. Tensors are batch x sequence x heads x head size.
 
-An argument that cannot be served raises NotImplementedError. `num_splits` 0 and 1 and `pack_gqa` None and False are what
-every program here does; `deterministic` needs no other code.
+An argument that cannot be served raises NotImplementedError. `num_splits` 0 and 1 and `pack_gqa` None and False are
+what every program here does; `deterministic` needs no other code.
 """
 
 from ._flash import CACHE, PACKED, attend, refuse, refuse_unless
@@ -79,6 +79,7 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, qv=None, rotary
                             cu_seqlens_q=None, cu_seqlens_k_new=None, max_seqlen_q=None, rotary_seqlens=None,
                             q_descale=None, k_descale=None, v_descale=None, softmax_scale=None, causal=False,
                             window_size=(-1, -1), attention_chunk=0, softcap=0.0, rotary_interleaved=True,
-                            scheduler_metadata=None, num_splits=0, pack_gqa=None, sm_margin=0, return_softmax_lse=False):
+                            scheduler_metadata=None, num_splits=0, pack_gqa=None, sm_margin=0,
+                            return_softmax_lse=False):
     """Refuse: the library does not decode with a cache yet."""
     refuse("flash_attn_with_kvcache", "k_cache", CACHE)

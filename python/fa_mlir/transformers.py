@@ -35,7 +35,8 @@ class Mask(BlockMask):
         return "<fa_mlir.transformers.Mask %s>" % (self.mask_shape,)
 
 
-def make_mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, mask_function=None, attention_mask=None, **_others):
+def make_mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, mask_function=None, attention_mask=None,
+              **_others):
     """Return a Mask for transformers' AttentionMaskInterface; its other arguments say how a tensor would be made."""
     def inner(b, h, q, k):
         seen = mask_function(b, h, q, k)
@@ -46,7 +47,8 @@ def make_mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, mask_fun
     if isinstance(q_offset, torch.Tensor):  # a static cache's, on the device
         offset = q_offset.reshape(())
         return Mask(lambda b, h, q, k, first: inner(b, h, q + offset, k + first), shape, (int(kv_offset),))
-    return Mask(lambda b, h, q, k, start, first: inner(b, h, q + start, k + first), shape, (int(q_offset), int(kv_offset)))
+    offsets = int(q_offset), int(kv_offset)
+    return Mask(lambda b, h, q, k, start, first: inner(b, h, q + start, k + first), shape, offsets)
 
 
 def _add_mask(launch, attention_mask, is_causal, sliding_window, keys):
@@ -69,15 +71,15 @@ def _add_bias(launch, bias):
                tuple([size == 1 for size in bias.shape]), tensors=(bias,))
 
 
-def attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None, is_causal=None, softcap=None, s_aux=None,
-           sliding_window=None, position_bias=None, **others):
+def attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None, is_causal=None, softcap=None,
+           s_aux=None, sliding_window=None, position_bias=None, **others):
     """Return (output, None) for transformers' AttentionInterface; output is batch x sequence x heads x head size."""
     if others.get("output_attentions"):
         raise NotImplementedError("fa_mlir: output_attentions is not supported: probabilities are never stored; use "
                                   "attn_implementation='eager'")
     if others.get("cache") is not None:
-        raise NotImplementedError("fa_mlir: cache of pages is not supported: it needs kernels that the library does not "
-                                  "have yet; use a dynamic or a static cache")
+        raise NotImplementedError("fa_mlir: cache of pages is not supported: it needs kernels that the library does "
+                                  "not have yet; use a dynamic or a static cache")
     launch = Launch(*autocast(*[x.transpose(1, 2) for x in (query, key, value)]), heads_last=True)
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     _add_mask(launch, attention_mask, causal and query.shape[2] > 1, sliding_window, key.shape[2])

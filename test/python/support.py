@@ -14,7 +14,7 @@ def needs_torch(test):
 
 
 def devices():
-    """Return the devices to test on: $FA_MLIR_DEVICES, say "cuda", or both; `skip_without` skips one that is missing."""
+    """Return the devices to test on: $FA_MLIR_DEVICES, say "cuda", or both; those missing are skipped."""
     return os.environ.get("FA_MLIR_DEVICES", "cpu,cuda").split(",")
 
 

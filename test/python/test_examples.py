@@ -24,7 +24,8 @@ class Examples(unittest.TestCase):
                 missing = [module for module in NEEDS[name] if not importlib.util.find_spec(module)]
                 if missing:
                     self.skipTest("needs " + " and ".join(missing))
-                run = subprocess.run([sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                run = subprocess.run([sys.executable, path], text=True, stdout=subprocess.PIPE,
+                                     stderr=subprocess.STDOUT)
                 self.assertEqual(run.returncode, 0, run.stdout)
                 self.assertRegex(run.stdout, r"\(\d+, |torch.Size\(\[\d+, ")
 

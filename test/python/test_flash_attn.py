@@ -132,7 +132,8 @@ class Dropout(unittest.TestCase):
                 torch.manual_seed(7)
                 q, k, v = (torch.randn(2, s, h, 32, device=device, dtype=torch.float16)
                            for s, h in ((65, 4), (150, 2), (150, 2)))
-                o, lse, signed = flash_attn.flash_attn_func(q, k, v, dropout_p=0.25, causal=True, return_attn_probs=True)
+                o, lse, signed = flash_attn.flash_attn_func(q, k, v, dropout_p=0.25, causal=True,
+                                                           return_attn_probs=True)
                 self.assertEqual(tuple(signed.shape), (2, 4, 65, 150))
                 seen = visible(65, 150, device, causal=True)
                 self.assertAlmostEqual((signed < 0).sum().item() / (8 * seen.sum().item()), 0.25, delta=0.02)

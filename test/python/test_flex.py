@@ -30,7 +30,8 @@ def make_functions(length, device):
     within = lambda b, h, q, k: (q - k).abs() <= 11
     masks = {
         "causal": causal, "window": within, "tensor window": lambda b, h, q, k: (q - k < window) & (q >= k),
-        "prefix": lambda b, h, q, k: (k < lengths[b]) | (q >= k), "documents": lambda b, h, q, k: ids[b, q] == ids[b, k],
+        "prefix": lambda b, h, q, k: (k < lengths[b]) | (q >= k),
+        "documents": lambda b, h, q, k: ids[b, q] == ids[b, k],
         "packed": packed, "padding": lambda b, h, q, k: keep[b, k] & keep[b][q],
         "dilated": lambda b, h, q, k: ((q - k) % 3 == 0) & (k <= q),
         "neighbourhood": lambda b, h, q, k: ((q // 8 - k // 8).abs() <= 1) & ((q % 8 - k % 8).abs() <= 2),
@@ -42,11 +43,13 @@ def make_functions(length, device):
     scores = {
         "alibi": lambda s, b, h, q, k: s + slopes[h] * (k - q), "softcap": lambda s, b, h, q, k: 5 * torch.tanh(s / 5),
         "bias": lambda s, b, h, q, k: s + bias[b, h, q, k], "table": lambda s, b, h, q, k: s + table[h, q - k + length],
-        "where": lambda s, b, h, q, k: torch.where(q >= k, s, minus), "gated": lambda s, b, h, q, k: s * torch.sigmoid(s),
+        "where": lambda s, b, h, q, k: torch.where(q >= k, s, minus),
+        "gated": lambda s, b, h, q, k: s * torch.sigmoid(s),
         "decay": lambda s, b, h, q, k: s - torch.log1p((q - k).abs().float()) * (h + 1) * 0.25,
         "clamped": lambda s, b, h, q, k: s.clamp(-1.5, 2) + torch.minimum(s, 0.1 * s) - s ** 2 * 0.01,
     }
-    both = {"documents, softcap": (masks["documents"], scores["softcap"]), "heads, alibi": (masks["heads"], scores["alibi"])}
+    both = {"documents, softcap": (masks["documents"], scores["softcap"]),
+            "heads, alibi": (masks["heads"], scores["alibi"])}
     return {**{name: (mask, None) for name, mask in masks.items()},
             **{name: (None, score) for name, score in scores.items()}, **both}
 
@@ -71,7 +74,9 @@ class Functions(unittest.TestCase):
                 for kind in (torch.float64, dtype):
                     leaves = [x.detach().to(kind).requires_grad_() for x in (q, k, v)]
                     out, sums = flex_attention(*leaves, score_mod=score, block_mask=block, return_lse=True)
-                    plain.append([out, sums] + (list(torch.autograd.grad(out, leaves, do.to(kind))) if gradients else []))
+                    plain.append([out, sums])
+                    if gradients:
+                        plain[-1] += torch.autograd.grad(out, leaves, do.to(kind))
                 for what, result, reference, low in zip(("o", "lse", "dq", "dk", "dv"), results, *plain):
                     rows = ~torch.isinf(reference)
                     self.assertTrue(torch.equal(torch.isinf(result), ~rows), what)
@@ -136,22 +141,27 @@ class Functions(unittest.TestCase):
 
 # ATen's name -> expressions of floats x, y, integers m, n (n > 0) and bools p, r, where a name does not say it.
 EXPRESSIONS = {
-    "add": ["x + y", "m + n", "x + m", "torch.add(x, y, alpha=2)", "p + r"], "sub": ["x - y", "m - n", "1 - x", "3 - m"],
+    "add": ["x + y", "m + n", "x + m", "torch.add(x, y, alpha=2)", "p + r"],
+    "sub": ["x - y", "m - n", "1 - x", "3 - m"],
     "mul": ["x * y", "m * n", "x * 0.3", "m * x"], "div": ["x / y", "m / n", "x / 3", "1 / y",
                                                              "torch.div(m, n, rounding_mode='trunc')",
                                                              "torch.div(m, n, rounding_mode='floor')"],
-    "minimum": ["torch.minimum(x, y)", "torch.minimum(m, n)"], "maximum": ["torch.maximum(x, y)", "torch.maximum(m, n)"],
+    "minimum": ["torch.minimum(x, y)", "torch.minimum(m, n)"],
+    "maximum": ["torch.maximum(x, y)", "torch.maximum(m, n)"],
     "floor_divide": ["m // n", "m // 3"], "remainder": ["m % n", "m % 5", "x % 0.7"], "fmod": ["torch.fmod(m, n)"],
     "abs": ["x.abs()", "m.abs()"], "neg": ["-x", "-m"], "sign": ["x.sign()", "m.sign()"], "sgn": ["x.sgn()"],
-    "relu": ["x.relu()"], "bitwise_and": ["m & n", "p & r"], "bitwise_or": ["m | n", "p | r"], "bitwise_xor": ["m ^ n", "p ^ r"],
+    "relu": ["x.relu()"], "bitwise_and": ["m & n", "p & r"], "bitwise_or": ["m | n", "p | r"],
+    "bitwise_xor": ["m ^ n", "p ^ r"],
     "__lshift__": ["n << 2"], "__rshift__": ["m >> 1"], "bitwise_left_shift": ["torch.bitwise_left_shift(n, 1)"],
     "bitwise_right_shift": ["torch.bitwise_right_shift(m, 1)"], "clamp_min": ["x.clamp_min(0.1)", "m.clamp_min(2)"],
     "clamp_max": ["x.clamp_max(0.1)"], "clamp": ["x.clamp(-0.5, 0.5)", "m.clamp(max=3)"], "square": ["x.square()"],
-    "pow": ["x ** 2", "x ** 3", "y ** 0.5", "y ** x", "m ** 2"], "atan2": ["torch.atan2(x, y)"], "rsub": ["torch.rsub(x, 2)"],
+    "pow": ["x ** 2", "x ** 3", "y ** 0.5", "y ** x", "m ** 2"],
+    "atan2": ["torch.atan2(x, y)"], "rsub": ["torch.rsub(x, 2)"],
     "where": ["torch.where(p, x, y)", "torch.where(m > n, m, n)", "torch.where(p, x, 2.0)"],
     "bitwise_not": ["~m", "~p"], "logical_not": ["torch.logical_not(m)"], "logical_and": ["torch.logical_and(p, m)"],
     "logical_or": ["torch.logical_or(p, r)"], "logical_xor": ["torch.logical_xor(p, x)"],
-    "_to_copy": ["x.to(torch.float16)", "x.int()", "m.float()", "p.float()", "x.bool()", "(x.bfloat16() * y.bfloat16())"],
+    "_to_copy": ["x.to(torch.float16)", "x.int()", "m.float()", "p.float()", "x.bool()",
+                 "(x.bfloat16() * y.bfloat16())"],
     "new_ones": ["x.new_ones(())"], "full_like": ["torch.full_like(x, 2.5)"], "zeros_like": ["torch.zeros_like(m)"],
     "ones_like": ["torch.ones_like(x) * 2"], "scalar_tensor": ["torch.scalar_tensor(2.5) + x"], "clone": ["x.clone()"],
     "acosh": ["torch.acosh(1 + y)"], "rsqrt": ["y.rsqrt()"], "sqrt": ["y.sqrt()"], "reciprocal": ["y.reciprocal()"],
@@ -188,7 +198,8 @@ class Translations(unittest.TestCase):
         return lse[0], [function(**names).to(torch.float32).expand(size) for function in functions]
 
     def test_every_operation(self):
-        tables = (set(_translate.ARITHMETIC) | set(_translate.FUNCTIONS) | set(_translate.LOGIC)) - {"__and__", "__or__", "__xor__"}
+        tables = set(_translate.ARITHMETIC) | set(_translate.FUNCTIONS) | set(_translate.LOGIC)
+        tables -= {"__and__", "__or__", "__xor__"}
         expressions = dict(EXPRESSIONS, **{name: ["torch.%s(x)" % name] for name in UNARY})
         self.assertEqual(sorted(tables - set(expressions)), [], "operations without a test")
         texts = [text for name in sorted(expressions) for text in expressions[name]]

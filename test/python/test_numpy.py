@@ -166,7 +166,8 @@ class Wheel(unittest.TestCase):
             self.skipTest("needs llvm-readelf")
         run = subprocess.run([readelf, "-d", fa_mlir.library_path()], text=True, stdout=subprocess.PIPE, check=True)
         needed = set(re.findall(r"Shared library: \[(.*?)\]", run.stdout))
-        self.assertLessEqual(needed, {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"})
+        self.assertLessEqual(needed, {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2",
+                                      "ld-linux-x86-64.so.2"})
 
     def test_is_the_installed_one(self):
         self.assertNotIn("python/fa_mlir", fa_mlir.__file__)
