@@ -54,6 +54,9 @@ def estimate(compiler, text, target, device, shape, choices):
 
 def visited(compiler, text, target, device, shape, choices, visible):
     """Elements that tiles visit, over those that the mask lets see; `visible` is the FLOP of the latter, where
-    the mask depends on data, so that the report cannot count them. None where there is no report."""
+    the mask depends on data, so that the report cannot count them. None where there is no report, and where data
+    bound the loop, so that it does not know what tiles visit either."""
     cost = report_cost(compiler, text, target, device, shape, choices)
-    return cost and cost["visited_flops"] / (cost["visible_flops"] or visible)
+    if cost is None or cost["depends_on_data"] and cost["visited_flops"] < visible:
+        return None
+    return cost["visited_flops"] / (cost["visible_flops"] or visible)

@@ -192,7 +192,9 @@ def ask_reports(compiler, options, section, name, d, n):
         question = (compiler, text, target_of(options), torch.cuda.get_device_name(),
                     (batch, heads, key_heads, n, n), parse_variant(variant))
         try:
-            ratios[label] = visited(*question, flops_of(section, name, d, n))
+            ratio = visited(*question, flops_of(section, name, d, n))
+            if ratio is not None:
+                ratios[label] = ratio
             seconds[label] = estimate(*question)
         except RuntimeError as error:
             failed[label] = str(error).splitlines()[0]

@@ -40,6 +40,9 @@ static double errorOf(const fa::Attention &spec, Problem &problem,
   std::copy(captures.begin(), captures.end(), args.captures.begin());
   auto bytes = kernel->workspaceBytes(args);
   EXPECT_TRUE(bytes) << bytes.error();
+  std::vector<char> workspace(bytes ? *bytes : 0);
+  args.workspace = workspace.data();
+  args.workspaceBytes = workspace.size();
   fa::Error failed = kernel->forward(nullptr, args);
   EXPECT_FALSE(failed) << failed.message();
   return problem.error(mask, score);

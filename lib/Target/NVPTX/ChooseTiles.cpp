@@ -76,12 +76,13 @@ struct Tiles {
 // that ptxas gives no spills. For f32 of more than 128 columns, two warps share the
 // columns of 16 rows, each with 64 sums in a thread and the scores of those rows.
 constexpr Tiles kTable[] = {
-    {2, 64, kLong, 128, 128, 4},   {2, 64, kBits, 128, 64, 4},    {2, 64, kHeavy, 128, 64, 8},
-    {2, 64, kMost, 128, 48, 8},    {2, 96, kLong, 128, 64, 4},    {2, 128, kLong, 128, 48, 4},
-    {2, 128, kMedium, 128, 32, 4}, {2, 96, kBits, 64, 64, 4},     {2, 104, kBits, 64, 48, 4},
-    {2, 128, kHeavy, 64, 64, 4},   {2, 128, kMost, 64, 48, 4},    {2, 256, kLong, 64, 64, 4},
-    {2, 256, kMost, 64, 32, 4},    {4, 64, kTwo, 64, 64, 4},      {4, 64, kMost, 64, 32, 4},
-    {4, 128, kMost, 64, 32, 4},    {4, 256, kTensors, 64, 32, 8}, {4, 256, kMost, 32, 16, 4},
+    {2, 64, kLight, 128, 128, 4}, {2, 64, kLong, 128, 112, 4},   {2, 64, kBits, 128, 64, 4},
+    {2, 64, kHeavy, 128, 64, 8},  {2, 64, kMost, 128, 48, 8},    {2, 96, kLong, 128, 64, 4},
+    {2, 128, kLong, 128, 48, 4},  {2, 128, kMedium, 128, 32, 4}, {2, 96, kBits, 64, 64, 4},
+    {2, 104, kBits, 64, 48, 4},   {2, 128, kHeavy, 64, 64, 4},   {2, 128, kMost, 64, 48, 4},
+    {2, 256, kLong, 64, 64, 4},   {2, 256, kMost, 64, 32, 4},    {4, 64, kTwo, 64, 64, 4},
+    {4, 64, kMost, 64, 32, 4},    {4, 128, kMost, 64, 32, 4},    {4, 256, kMedium, 64, 32, 8},
+    {4, 256, kBits, 64, 16, 8},   {4, 256, kTensors, 64, 32, 8}, {4, 256, kMost, 32, 16, 4},
 };
 
 // mma.sync as well, of operands that pass through registers: those that are not
@@ -100,9 +101,9 @@ constexpr Tiles kHopperTable[] = {
     {2, 64, kLight, 192, 128, 12}, {2, 64, kLong, 192, 64, 12},   {2, 64, kBits, 128, 128, 8},
     {2, 64, kMost, 128, 64, 8},    {2, 80, kLight, 192, 112, 12}, {2, 96, kLight, 192, 96, 12},
     {2, 128, kLight, 192, 80, 12}, {2, 128, kLong, 192, 64, 12},  {2, 128, kMedium, 128, 80, 8},
-    {2, 128, kBits, 128, 128, 8},  {2, 128, kMost, 128, 64, 8},   {2, 256, kLong, 128, 80, 8},
-    {2, 256, kMedium, 128, 48, 8}, {2, 256, kBits, 128, 64, 8},   {2, 256, kHeavy, 128, 48, 8},
-    {2, 256, kMost, 128, 32, 8},
+    {2, 128, kBits, 128, 128, 8},  {2, 128, kTwo, 128, 64, 8},    {2, 128, kMost, 128, 48, 8},
+    {2, 256, kLong, 128, 80, 8},   {2, 256, kMedium, 128, 48, 8}, {2, 256, kBits, 128, 64, 8},
+    {2, 256, kHeavy, 128, 48, 8},  {2, 256, kTwo, 128, 32, 8},    {2, 256, kMost, 128, 16, 8},
 };
 
 // The same for up to so many rows of queries. Of 192 x 80 tiles, a causal sequence of
@@ -184,6 +185,15 @@ bool isFallback(Operation *op) {
       break;
   }
   return false;
+}
+
+bool hasFallback(Region &region) {
+  return region
+      .walk([](scf::IfOp branch) {
+        return branch->hasAttr(FADialect::kFallbackAttr) ? WalkResult::interrupt()
+                                                         : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// Return whether the region reads a captured tensor at keys, or at pairs.
@@ -275,12 +285,15 @@ RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
   return pressure;
 }
 
-/// Return the first line of a table that serves the attention, null where none does.
-const Tiles *lookUp(ArrayRef<Tiles> table, AttentionOp attention, bool aligned) {
+/// Return the first line of a table that serves the attention, null where none does. The code of a
+/// fallback stands beside a loop's that already takes most, or has its scores in one warpgroup.
+const Tiles *lookUp(ArrayRef<Tiles> table, AttentionOp attention, bool aligned, bool async) {
   Type element = getElementTypeOrSelf(attention.getQuery().getType());
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   int64_t headDim = std::max(attention.getHeadDim(), attention.getValueHeadDim());
   RegisterPressure pressure = pressureOf(attention, aligned);
+  if (hasFallback(attention.getMask()))
+    pressure = pressure >= kTwo ? kMost : async ? pressure : std::max(pressure, kMedium);
   const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
     return tiles.bytes == bytes && headDim <= tiles.headDim && pressure <= tiles.pressure;
   });
@@ -390,9 +403,9 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     if (info && info->hasRoles() && bytes == 2 && aligned) {
       if (hasWholeChunks(attention)) {
         if (shortSequences)
-          line = lookUp(kShortTable, attention, aligned);
+          line = lookUp(kShortTable, attention, aligned, /*async=*/true);
         if (!line)
-          line = lookUp(kHopperTable, attention, aligned);
+          line = lookUp(kHopperTable, attention, aligned, /*async=*/true);
       } else {
         attention.emitRemark() << "tiles for sm_80, and no asynchronous products: rows of "
                                << attention.getHeadDim() << " and " << attention.getValueHeadDim()
@@ -402,7 +415,8 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     bool async = line;
     bool registers = bytes == 2 && (!aligned || (info && info->hasRoles()));
     if (!async)
-      line = lookUp(registers ? ArrayRef(kRegistersTable) : ArrayRef(kTable), attention, aligned);
+      line = lookUp(registers ? ArrayRef(kRegistersTable) : ArrayRef(kTable), attention, aligned,
+                    /*async=*/false);
     if (!line)
       return attention.emitError()
              << "no tiles for " << element << " with head dimension "
@@ -472,7 +486,7 @@ int64_t nvptx::getShortSequence(ModuleOp module, StringRef target) {
     // Without a mask 192 rows do as well up to 64 columns, and read less.
     bool gains = !attention.getMask().empty() || attention.getHeadDim() > 64;
     all = all && gains && hasWholeChunks(attention) &&
-          lookUp(kShortTable, attention, /*aligned=*/true);
+          lookUp(kShortTable, attention, /*aligned=*/true, /*async=*/true);
   });
   return all && any ? kShortSequence : 0;
 }

@@ -78,7 +78,11 @@ for preset in gpu_presets.PRESETS:
                 seen[key] = estimate.visited(
                     compiler, program(case, d, section.lse), preset, "NVIDIA H200",
                     (2, heads, case.key_heads(heads), 8192, 8192), {}, 4 * 2 * heads * case.visible(8192) * d)
-                assert 1 <= seen[key] < (1.5 if name != "document" else 9), (key, seen[key])
+                # Documents are data: the loop's bounds are not known before the launch.
+                if name == "document":
+                    assert seen[key] is None, (key, seen[key])
+                else:
+                    assert 1 <= seen[key] < 1.5, (key, seen[key])
 assert seen["sm_90a", 128, "window", True] > seen["sm_90a", 128, "causal", True] > 1.01
 assert refusal("cudnn", CASES["tanh"]) and refusal("cudnn", CASES["dropout"]) and refusal("flex", CASES["dropout"])
 assert CASES["gqa"].key_heads(32) == 4 and CASES["gqa"].key_heads(8) == 1 and CASES["full"].key_heads(8) == 8
