@@ -500,3 +500,35 @@ func.func @sum_c2_integers(%x: tensor<2x4x8xf32>) {
   %s = fa.sum %x of <b, h, rows> to <h> : tensor<2x4x8xf32> -> tensor<4xi32>
   return
 }
+
+// -----
+
+func.func @map_blocks_c3(%q: tensor<?x8x?x64xf32>, %x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error @+1 {{(map_blocks_c3) init 0 must be a result of another fa.map_blocks that nothing else uses, of the type of the result that begins so}}
+  %r = fa.map_blocks @add over(%q) inits(%x) axes(b) : tensor<?x8x?x64xf32>, tensor<?xf32> -> tensor<?xf32> {
+  ^bb0(%b: index, %view: !tile.view<?xf32>):
+  }
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+func.func @pairwise_c4_scatter(%x: tensor<?x8x?x64xf32>, %y: tensor<?x8x?x64xf32>, %t: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  // expected-error @+1 {{(pairwise_c4) sum 0 is no scatter: #fa.sum<0 as 0 at[1]>; it takes a captured tensor, a yielded index for each dimension of that, and neither axes, times nor factor}}
+  %r = fa.pairwise rows(%x) columns(%y) captures(%t) dropout() mask {} weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %u: tensor<?x?xf32>):
+      fa.yield %s, %i : f32, index
+    } sums [#fa.sum<0 as 0 at [1]>] : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}
+
+// -----
+
+func.func @pairwise_c5_scatter(%x: tensor<?x8x?x64xf32>, %y: tensor<?x8x?x64xf32>, %t: tensor<?xbf16>) -> tensor<?xbf16> {
+  // expected-error @+1 {{(pairwise_c5) result 0 must be a tensor of f32 with the shape of 'tensor<?xbf16>', got 'tensor<?xbf16>'}}
+  %r = fa.pairwise rows(%x) columns(%y) captures(%t) dropout() mask {} weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %u: tensor<?xbf16>):
+      fa.yield %s, %i : f32, index
+    } sums [#fa.sum<0 as 0 at [1]>] : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?xbf16>) -> tensor<?xbf16>
+  return %r : tensor<?xbf16>
+}
