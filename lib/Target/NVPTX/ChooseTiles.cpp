@@ -45,6 +45,8 @@ namespace {
 enum RegisterPressure {
   /// Masks that compare indices, and scores of numbers that are the same for all of them.
   kLight,
+  /// Functions of a few steps, for each score.
+  kSome,
   /// Functions of many steps that take few registers: of fewer keys their code is shorter,
   /// which the driver compiles sooner, and as fast.
   kLong,
@@ -98,12 +100,12 @@ constexpr Tiles kRegistersTable[] = {
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
 // accumulators and operands fit in registers.
 constexpr Tiles kHopperTable[] = {
-    {2, 64, kLight, 192, 128, 12}, {2, 64, kLong, 192, 64, 12},   {2, 64, kBits, 128, 128, 8},
-    {2, 64, kMost, 128, 64, 8},    {2, 80, kLight, 192, 112, 12}, {2, 96, kLight, 192, 96, 12},
-    {2, 128, kLight, 192, 80, 12}, {2, 128, kLong, 192, 64, 12},  {2, 128, kMedium, 128, 80, 8},
-    {2, 128, kBits, 128, 128, 8},  {2, 128, kTwo, 128, 64, 8},    {2, 128, kMost, 128, 48, 8},
-    {2, 256, kLong, 128, 80, 8},   {2, 256, kMedium, 128, 48, 8}, {2, 256, kBits, 128, 64, 8},
-    {2, 256, kHeavy, 128, 48, 8},  {2, 256, kTwo, 128, 32, 8},    {2, 256, kMost, 128, 16, 8},
+    {2, 64, kSome, 192, 128, 12}, {2, 64, kLong, 192, 64, 12},   {2, 64, kBits, 128, 128, 8},
+    {2, 64, kMost, 128, 64, 8},   {2, 80, kSome, 192, 112, 12},  {2, 96, kSome, 192, 96, 12},
+    {2, 128, kSome, 192, 80, 12}, {2, 128, kLong, 192, 64, 12},  {2, 128, kMedium, 128, 80, 8},
+    {2, 128, kBits, 128, 128, 8}, {2, 128, kTwo, 128, 64, 8},    {2, 128, kMost, 128, 48, 8},
+    {2, 256, kLong, 128, 80, 8},  {2, 256, kMedium, 128, 48, 8}, {2, 256, kBits, 128, 64, 8},
+    {2, 256, kHeavy, 128, 48, 8}, {2, 256, kTwo, 128, 32, 8},    {2, 256, kMost, 64, 32, 4},
 };
 
 // The same for up to so many rows of queries. Of 192 x 80 tiles, a causal sequence of
@@ -155,6 +157,8 @@ RegisterPressure pressureOfOp(Operation *op, unsigned differs) {
   switch (region::effortOf(op).pressure) {
   case region::Pressure::Light:
     return kLight;
+  case region::Pressure::Some:
+    return kSome;
   case region::Pressure::Long:
     return kLong;
   case region::Pressure::Medium:
@@ -444,6 +448,7 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
         remarkPassed(*this, attention.getLoc(), "register_pressure")
             << fa::decision("tiles for {0}", pressure == kHeavy    ? "heavy registers"
                                              : pressure == kMedium ? "medium registers"
+                                             : pressure == kSome   ? "some registers"
                                                                    : "long code")
             << remark::reason("'{0}' of the {1} takes {2}", op->getName().getStringRef(),
                               hasScore ? "score" : "mask", pressure == kLong ? "it" : "them");

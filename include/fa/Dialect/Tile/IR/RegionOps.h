@@ -50,6 +50,7 @@ enum class Sign {
 /// How many registers code needs that computes the op for all columns of a tile at once.
 enum class Pressure {
   Light,
+  Some, ///< A few beside the scores.
   Long, ///< Few, but the code is long.
   Medium,
   Heavy,

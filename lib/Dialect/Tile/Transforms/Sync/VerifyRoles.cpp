@@ -96,6 +96,14 @@ static Value sentThroughRing(Value value) {
   return puts.size() == 1 ? puts.front().getValue() : value;
 }
 
+/// Return whether `value` is the number of the next iteration of an scf.for.
+static bool isNextIteration(Value value) {
+  auto next = value.getDefiningOp<arith::AddIOp>();
+  auto argument = next ? dyn_cast<BlockArgument>(next.getLhs()) : BlockArgument();
+  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
+  return loop && argument == loop.getInductionVar() && next.getRhs() == loop.getStep();
+}
+
 /// Return whether the values are computed alike. What loops and ifs carry is taken to
 /// be: roles carry different values.
 static bool isEquivalent(Value a, Value b, int depth = 0) {
@@ -108,14 +116,23 @@ static bool isEquivalent(Value a, Value b, int depth = 0) {
   if (!x && !y)
     return true;
   if (!x || !y) {
+    Value computed = x ? a : b;
+    auto carried = cast<BlockArgument>(x ? b : a);
+    Operation *around = carried.getOwner()->getParentOp();
     // What the loop goes on with stands for what it carries to its condition.
-    Value &carried = x ? b : a;
-    auto argument = cast<BlockArgument>(carried);
-    auto loop = dyn_cast<scf::WhileOp>(argument.getOwner()->getParentOp());
-    if (!loop || argument.getOwner() != loop.getBeforeBody())
+    if (auto loop = dyn_cast<scf::WhileOp>(around);
+        loop && carried.getOwner() == loop.getBeforeBody())
+      return isEquivalent(computed, loop.getYieldOp().getOperand(carried.getArgNumber()),
+                          depth + 1);
+    // A loop may carry what it computes an iteration ahead: from its first number before it, and
+    // from the next one in its body.
+    auto loop = dyn_cast<scf::ForOp>(around);
+    if (!loop)
       return false;
-    carried = loop.getYieldOp().getOperand(argument.getArgNumber());
-    return isEquivalent(a, b, depth + 1);
+    if (carried == loop.getInductionVar())
+      return isNextIteration(computed) || isEquivalent(computed, loop.getLowerBound(), depth + 1);
+    return isEquivalent(computed, loop.getTiedLoopInit(carried)->get(), depth + 1) &&
+           isEquivalent(computed, loop.getTiedLoopYieldedValue(carried)->get(), depth + 1);
   }
   if (x->getName() != y->getName())
     return false;

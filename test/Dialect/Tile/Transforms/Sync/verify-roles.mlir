@@ -827,3 +827,81 @@ tile.func @second_reader_is_late(%x: !tile.view<?x64xf16>)
   }
   tile.return
 }
+
+// -----
+
+// One role computes in its loop what the other carries, an iteration ahead.
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @computed_ahead(%x: !tile.view<?x64xf16>, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %i = %c0 to %n step %c1 {
+        %rest = arith.remsi %i, %c7 : index
+        %some = arith.cmpi sgt, %rest, %c1 : index
+        scf.if %some {
+          tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+        }
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      %first = arith.remsi %c0, %c7 : index
+      scf.for %i = %c0 to %n step %c1 iter_args(%rest = %first) -> (index) {
+        %some = arith.cmpi sgt, %rest, %c1 : index
+        scf.if %some {
+          %b = tile.get %r : !ring -> !slot
+          tile.release %b : !slot
+        }
+        %ahead = arith.addi %i, %c1 : index
+        %next = arith.remsi %ahead, %c7 : index
+        scf.yield %next : index
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @never_goes_on(%x: !tile.view<?x64xf16>, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+      scf.for %i = %c0 to %n step %c1 {
+        %rest = arith.remsi %i, %c7 : index
+        %some = arith.cmpi sgt, %rest, %c1 : index
+        // expected-note @+1 {{in the other role}}
+        scf.if %some {
+          tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+        }
+      }
+    }
+    tile.role "compute" warps(8) registers(240) {
+      %first = arith.remsi %c0, %c7 : index
+      scf.for %i = %c0 to %n step %c1 iter_args(%rest = %first) -> (index) {
+        %some = arith.cmpi sgt, %rest, %c1 : index
+        // expected-error @+1 {{(get_c2) has another condition than the if that fills its rings}}
+        scf.if %some {
+          %b = tile.get %r : !ring -> !slot
+          tile.release %b : !slot
+        }
+        %next = arith.divsi %rest, %c7 : index
+        scf.yield %next : index
+      }
+    }
+  }
+  tile.return
+}
