@@ -40,9 +40,12 @@ static double errorOf(const fa::Attention &spec, Problem &problem,
   std::copy(captures.begin(), captures.end(), args.captures.begin());
   auto bytes = kernel->workspaceBytes(args);
   EXPECT_TRUE(bytes) << bytes.error();
-  std::vector<char> workspace(bytes ? *bytes : 0);
+  struct alignas(64) Line {
+    char bytes[64];
+  };
+  std::vector<Line> workspace(bytes ? (*bytes + 63) / 64 : 0);
   args.workspace = workspace.data();
-  args.workspaceBytes = workspace.size();
+  args.workspaceBytes = workspace.size() * sizeof(Line);
   fa::Error failed = kernel->forward(nullptr, args);
   EXPECT_FALSE(failed) << failed.message();
   return problem.error(mask, score);
