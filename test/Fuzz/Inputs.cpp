@@ -282,6 +282,18 @@ Outcome Inputs::runOnCPU(const Program &program, int64_t index) {
   for (auto [judged, output] : llvm::zip(*judgements, result->outputs))
     if (outcome.failure.empty())
       outcome.failure = problemOf(judged.first, judged.second, output.dtype);
+  if (!outcome.failure.empty()) {
+    const AttentionSizes &n = program.sizes;
+    outcome.failure += "; B, Hq, Hk, Sq, Sk";
+    for (std::optional<int64_t> size :
+         {n.batch, n.queryHeads, n.keyHeads, n.queryLength, n.keyLength})
+      outcome.failure += " " + (size ? std::to_string(*size) : "-");
+    outcome.failure += ", seed " + std::to_string(index) + ", threads " +
+                       std::to_string(options.threads) + (options.standard ? ", standard" : "") +
+                       (options.no_canonicalize ? ", not canonicalized" : "") +
+                       (options.no_mask_analysis ? ", no mask analysis" : "") +
+                       (index % 3 ? "" : ", bshd");
+  }
   return outcome;
 }
 

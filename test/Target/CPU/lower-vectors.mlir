@@ -51,3 +51,23 @@ func.func @refused(%x: vector<16xf64>) -> vector<16xf64> {
   %y = math.exp2 %x : vector<16xf64>
   return %y : vector<16xf64>
 }
+
+// -----
+
+// A masked load reads no lanes that a constant hides: LLVM may load a whole register of them without a mask.
+// CHECK-LABEL: func.func @hidden_lanes
+// CHECK: %[[FIRST:.*]] = vector.maskedload {{.*}} vector<6xi1>, vector<6xf32> into vector<6xf32>
+// CHECK: %[[ALL:.*]] = vector.insert_strided_slice %[[FIRST]], {{.*}} : vector<6xf32> into vector<16xf32>
+// CHECK-NOT: maskedload
+// CHECK: return %[[ALL]], %arg3
+func.func @hidden_lanes(%x: memref<?xf32>, %i: index, %visible: i1, %else: vector<16xf32>)
+    -> (vector<16xf32>, vector<16xf32>) {
+  %tail = arith.constant dense<[true, true, false, true, true, true, false, false, false, false, false, false, false,
+                                false, false, false]> : vector<16xi1>
+  %none = arith.constant dense<false> : vector<16xi1>
+  %row = vector.broadcast %visible : i1 to vector<16xi1>
+  %mask = arith.andi %row, %tail : vector<16xi1>
+  %a = vector.maskedload %x[%i], %mask, %else : memref<?xf32>, vector<16xi1>, vector<16xf32> into vector<16xf32>
+  %b = vector.maskedload %x[%i], %none, %else : memref<?xf32>, vector<16xi1>, vector<16xf32> into vector<16xf32>
+  return %a, %b : vector<16xf32>, vector<16xf32>
+}
