@@ -91,21 +91,22 @@ constexpr Tiles kTable[] = {
 // aligned and, on sm_90a, rows that are no multiples of 16 bytes. Above 128 columns
 // two warps share the columns of 16 rows.
 constexpr Tiles kRegistersTable[] = {
-    {2, 64, kLong, 128, 112, 4}, {2, 64, kMedium, 128, 64, 4}, {2, 64, kMost, 128, 48, 8},
-    {2, 96, kLong, 128, 64, 4},  {2, 128, kLong, 128, 48, 4},  {2, 128, kMedium, 64, 64, 4},
-    {2, 128, kMost, 64, 48, 4},  {2, 256, kLong, 64, 64, 4},   {2, 192, kMost, 64, 32, 4},
-    {2, 256, kMost, 64, 32, 8},
+    {2, 64, kLong, 128, 112, 4},  {2, 64, kMedium, 128, 64, 4}, {2, 64, kMost, 128, 48, 8},
+    {2, 96, kLong, 128, 64, 4},   {2, 128, kLong, 128, 48, 4},  {2, 96, kBits, 64, 64, 4},
+    {2, 128, kMedium, 64, 64, 4}, {2, 128, kMost, 64, 48, 4},   {2, 256, kLong, 64, 64, 4},
+    {2, 192, kMost, 64, 32, 4},   {2, 256, kMost, 64, 32, 8},
 };
 
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
 // accumulators and operands fit in registers.
 constexpr Tiles kHopperTable[] = {
-    {2, 64, kSome, 192, 128, 12}, {2, 64, kLong, 192, 64, 12},   {2, 64, kBits, 128, 128, 8},
-    {2, 64, kMost, 128, 64, 8},   {2, 80, kSome, 192, 112, 12},  {2, 96, kSome, 192, 96, 12},
-    {2, 128, kSome, 192, 80, 12}, {2, 128, kLong, 192, 64, 12},  {2, 128, kMedium, 128, 80, 8},
-    {2, 128, kBits, 128, 128, 8}, {2, 128, kTwo, 128, 64, 8},    {2, 128, kMost, 128, 48, 8},
-    {2, 256, kLong, 128, 80, 8},  {2, 256, kMedium, 128, 48, 8}, {2, 256, kBits, 128, 64, 8},
-    {2, 256, kHeavy, 128, 48, 8}, {2, 256, kTwo, 128, 32, 8},    {2, 256, kMost, 64, 32, 4},
+    {2, 64, kLight, 192, 128, 12}, {2, 64, kSome, 192, 112, 12},  {2, 64, kLong, 192, 64, 12},
+    {2, 64, kBits, 128, 128, 8},   {2, 64, kTwo, 128, 64, 8},     {2, 64, kMost, 128, 48, 8},
+    {2, 80, kSome, 192, 112, 12},  {2, 96, kSome, 192, 96, 12},   {2, 128, kSome, 192, 80, 12},
+    {2, 128, kLong, 192, 64, 12},  {2, 128, kMedium, 128, 80, 8}, {2, 128, kBits, 128, 128, 8},
+    {2, 128, kTwo, 128, 64, 8},    {2, 128, kMost, 128, 48, 8},   {2, 256, kLong, 128, 80, 8},
+    {2, 256, kMedium, 128, 48, 8}, {2, 256, kBits, 128, 64, 8},   {2, 256, kHeavy, 128, 48, 8},
+    {2, 256, kTwo, 128, 32, 8},    {2, 256, kMost, 64, 32, 4},
 };
 
 // The same for up to so many rows of queries. Of 192 x 80 tiles, a causal sequence of
@@ -283,6 +284,9 @@ RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
   // Two of those that take most.
   if ((pressure == kTensors) + attention.hasDropout() + (regions == kHeavy) > 1)
     return std::max(kTwo, regions);
+  // Operands in registers leave none for those.
+  if (!aligned && regions == kSome)
+    regions = kBits;
   pressure = std::max(pressure, regions);
   if (attention.hasDropout())
     return pressure == kLight ? kBits : std::max(pressure, kHeavy);

@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 #include <cmath>
@@ -58,6 +59,8 @@ struct Reals {
   Value neg(Value x) { return arith::NegFOp::create(b, x); }
   Value abs(Value x) { return math::AbsFOp::create(b, x); }
   Value exp2(Value x) { return math::Exp2Op::create(b, x); }
+  /// The lesser number, where one is NaN the other.
+  Value least(Value x, Value y) { return arith::MinNumFOp::create(b, x, y); }
   Value copySign(Value x, Value sign) { return math::CopySignOp::create(b, x, sign); }
   Value compare(CmpFPredicate predicate, Value x, Value y) {
     return arith::CmpFOp::create(b, predicate, x, y);
@@ -104,10 +107,36 @@ struct Reals {
     Value sin, cos, quadrant;
   };
   Angle reduce(Value x);
+  /// Return 1 / x of 1 <= x <= 2, for all elements of a vector by one division.
+  Value inverse(Value x);
 };
 } // namespace
 
 static constexpr double kLog2E = 1.4426950408889634;
+
+/// 1 / a = b / (a b) and 1 / b = a / (a b), which takes a quotient of half as many elements (P.
+/// Montgomery, "Speeding the Pollard and Elliptic Curve Methods of Factorization", 1987, 10.3.1).
+Value Reals::inverse(Value x) {
+  auto vector = dyn_cast<VectorType>(x.getType());
+  int64_t half = vector ? vector.getNumElements() / 2 : 0;
+  if (half == 0 || vector.getNumElements() % 2 != 0) {
+    auto one = b.getFloatAttr(getElementTypeOrSelf(x), 1);
+    Value ones = vector
+                     ? arith::ConstantOp::create(b, DenseElementsAttr::get(vector, Attribute(one)))
+                     : arith::ConstantOp::create(b, one);
+    return div(ones, x);
+  }
+  auto part = [&](int64_t from) -> Value {
+    return vector::ExtractStridedSliceOp::create(b, x, ArrayRef<int64_t>{from},
+                                                 ArrayRef<int64_t>{half}, ArrayRef<int64_t>{1});
+  };
+  Value low = part(0), high = part(half), both = inverse(mul(low, high));
+  auto place = [&](Value part, Value into, int64_t at) -> Value {
+    return vector::InsertStridedSliceOp::create(b, part, into, ArrayRef<int64_t>{at},
+                                                ArrayRef<int64_t>{1});
+  };
+  return place(mul(both, low), place(mul(both, high), x, 0), half);
+}
 
 /// Compute log2 of x > 0: x = m 2^e, m in [sqrt(1/2), sqrt(2)), s = 2 (m - 1) / (m + 1).
 Reals::Sum Reals::log2(Value x) {
@@ -285,11 +314,15 @@ static Value compute(Reals &r, math::TanhOp, ArrayRef<Value> x) {
 }
 /// Compute tanh with an absolute error: (1 - e^-2|x|) / (1 + e^-2|x|), where the exponential is 1
 /// at most, so that its error is too. 1 - 2 / (1 + e^2|x|) would add those of rounding 1 + e^2|x|
-/// and the quotient, which are three times as large at x = 0.
-static Value computeAbsolute(Reals &r, math::TanhOp, ArrayRef<Value> x) {
-  Value one = r.real(1), power = r.exp2(r.mul(r.abs(x[0]), r.real(-2 * kLog2E)));
-  Value inverse = r.div(one, r.add(power, one));
-  return r.copySign(r.mul(r.sub(one, power), inverse), x[0]);
+/// and the quotient, which are three times as large at x = 0. The elements of a vector share a
+/// quotient, to which one that is NaN gives 1 + 1; it is NaN itself by the numerator.
+static Value computeAbsolute(Reals &r, math::TanhOp op, ArrayRef<Value> x) {
+  auto factor = op->getAttrOfType<FloatAttr>(fa::nvptx::kFactor);
+  double twice = -2 * kLog2E * (factor ? factor.getValueAsDouble() : 1);
+  Value one = r.real(1), power = r.exp2(r.mul(r.abs(x[0]), r.real(twice)));
+  Value number = isa<VectorType>(r.type) ? r.least(power, one) : power;
+  Value inverse = r.inverse(r.add(number, one)), rest = r.sub(one, power);
+  return r.copySign(r.mul(rest, inverse), x[0]);
 }
 static Value compute(Reals &r, math::Log10Op, ArrayRef<Value> x) {
   return r.mul(math::Log2Op::create(r.b, x[0]), r.real(0.30102999566398120));

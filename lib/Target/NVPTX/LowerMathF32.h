@@ -12,6 +12,9 @@
 
 namespace mlir::fa::nvptx {
 
+/// Attribute of a function of absolute error: a number > 0 with which its operand is multiplied.
+constexpr llvm::StringLiteral kFactor = "factor";
+
 /// exp, sin, powf and others of f32 and vectors of it; with afn, the GPU's
 /// approximate instructions.
 void populateLowerMathF32Patterns(RewritePatternSet &patterns);
