@@ -59,7 +59,7 @@ struct Reals {
   Value neg(Value x) { return arith::NegFOp::create(b, x); }
   Value abs(Value x) { return math::AbsFOp::create(b, x); }
   Value exp2(Value x) { return math::Exp2Op::create(b, x); }
-  /// The lesser number, where one is NaN the other.
+  /// Return the lesser number, where one is NaN the other.
   Value least(Value x, Value y) { return arith::MinNumFOp::create(b, x, y); }
   Value copySign(Value x, Value sign) { return math::CopySignOp::create(b, x, sign); }
   Value compare(CmpFPredicate predicate, Value x, Value y) {
