@@ -9,8 +9,12 @@ import dataclasses
 import itertools
 from typing import List
 
+import gpu_cases
 from estimate import optional_passes
-from gpu_cases import CASES, refusal
+from gpu_cases import refusal
+from gpu_gallery import GALLERY
+
+CASES = {**gpu_cases.CASES, **GALLERY}
 
 SIZES = [64, 128, 256]
 MODIFIED = ["tanh", "softcap", "alibi", "window", "document"]
@@ -22,7 +26,7 @@ class Section:
     name: str  # grid, lse-off, scores, gqa, shares, window, backward, ... or ablation: tables.py has one table of each
     d: List[int]
     n: List[int]
-    case: List[str]  # of gpu_cases.CASES
+    case: List[str]  # of CASES
     peers: List[str]
     lse: bool = True
     variant: List[str] = dataclasses.field(default_factory=lambda: [""])
@@ -50,6 +54,8 @@ PRESETS = {
         Section("backward-scores", [128], [8192], ["full", *MODIFIED], ["flex"], backward=True),
         Section("backward-scores", [128], [8192], ["dropout"], ["fa2"], backward=True),
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
+        Section("gallery", [128], [8192], list(GALLERY), ["flex"]),
+        Section("backward-gallery", [128], [8192], list(GALLERY), ["flex"], backward=True),
     ],
     "sm_80": [
         Section("grid", SIZES, [8192, 16384, 2048], ["full", "causal"], ["fa2"]),
