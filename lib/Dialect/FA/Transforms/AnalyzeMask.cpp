@@ -76,12 +76,22 @@ static bool hideTheSame(ApplyMaskOp x, ApplyMaskOp y) {
                                                     OperationEquivalence::IgnoreLocations);
 }
 
-scf::IfOp fa::getFallback(ApplyMaskOp mask) {
-  if (!mask.getBody().empty())
-    for (auto branch : mask.getBody().front().getOps<scf::IfOp>())
+SmallVector<scf::IfOp, 2> fa::getFallbacks(Region &mask) {
+  SmallVector<scf::IfOp, 2> fallbacks;
+  if (!mask.empty())
+    for (auto branch : mask.front().getOps<scf::IfOp>())
       if (branch->hasAttr(FADialect::kFallbackAttr))
-        return branch;
-  return {};
+        fallbacks.push_back(branch);
+  return fallbacks;
+}
+
+void fa::takeBranch(scf::IfOp fallback, bool evaluates) {
+  Block *taken = evaluates ? fallback.thenBlock() : fallback.elseBlock();
+  Operation *yield = taken->getTerminator();
+  fallback->replaceAllUsesWith(yield->getOperands());
+  fallback->getBlock()->getOperations().splice(fallback->getIterator(), taken->getOperations(),
+                                               taken->begin(), yield->getIterator());
+  fallback.erase();
 }
 
 /// Do steps 1 and 2.
@@ -124,10 +134,11 @@ MaskFindings fa::analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadIn
       found.someVisible = e.either(found.someVisible, failed);
       found.someHidden = e.either(found.someHidden, failed);
     }
-  if (scf::IfOp fallback = getFallback(mask)) {
-    found.fallback = oneTile.getCondition(fallback.getCondition()).canBeTrue;
+  for (scf::IfOp fallback : getFallbacks(mask.getBody())) {
+    Value evaluates = oneTile.getCondition(fallback.getCondition()).canBeTrue;
     if (found.assumption)
-      found.fallback = e.either(found.fallback, e.negate(found.assumption));
+      evaluates = e.either(evaluates, e.negate(found.assumption));
+    found.fallback = found.fallback ? e.either(found.fallback, evaluates) : evaluates;
   }
   return found;
 }
@@ -176,17 +187,6 @@ static Operation *applyWhereNeeded(const MaskLoop &m, ApplyMaskOp mask, Value ne
   return branch;
 }
 
-/// Take the branch of a fallback for what it yields.
-static void takeBranch(ApplyMaskOp mask, bool evaluates) {
-  scf::IfOp fallback = getFallback(mask);
-  Block *taken = evaluates ? fallback.thenBlock() : fallback.elseBlock();
-  Operation *yield = taken->getTerminator();
-  fallback->replaceAllUsesWith(yield->getOperands());
-  fallback->getBlock()->getOperations().splice(fallback->getIterator(), taken->getOperations(),
-                                               taken->begin(), yield->getIterator());
-  fallback.erase();
-}
-
 /// Apply the mask by limits alone, and with the region as written only where `needed`.
 static void splitFallback(ApplyMaskOp mask, Value needed) {
   OpBuilder b(mask);
@@ -197,7 +197,8 @@ static void splitFallback(ApplyMaskOp mask, Value needed) {
     Block *block = evaluates ? branch.thenBlock() : branch.elseBlock();
     b.setInsertionPointToEnd(block);
     auto copy = cast<ApplyMaskOp>(b.clone(*mask));
-    takeBranch(copy, evaluates);
+    for (scf::IfOp fallback : getFallbacks(copy.getBody()))
+      takeBranch(fallback, evaluates);
     scf::YieldOp::create(b, mask.getLoc(), copy.getResults());
   }
   mask.erase();

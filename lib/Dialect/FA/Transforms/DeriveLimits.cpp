@@ -22,6 +22,11 @@
 //
 // A row without a visible key has first = sk and last = 0, so that it bounds nothing.
 //
+// For each fa.pairwise, whose blocks are of rows and of keys, both sides have limits: those of
+// keys, the rows that see a key, where the mask reads at rows, are found the same way with rows and
+// keys exchanged. Its mask is `x and y`, both of which show what the region does: the form by
+// limits of rows, and that by limits of keys. A kernel takes the one of its blocks.
+//
 // Requires: query and key are arguments of the entry. Rejects nothing: a mask that reads at pairs
 // of a row and a key is left alone, for to find its limits is to read all of it.
 //
@@ -44,25 +49,53 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-/// How many rows a block has, and how many keys the tiles of its loops: large ones are taken apart
-/// only where some of their pairs are visible, and some hidden.
-static constexpr int64_t kRows = SummarizeOp::kSpan, kKeys[] = {1024, 128};
+/// How many rows, or keys, a block has, and over how many of the others the tiles of its loops go:
+/// large ones are taken apart only where some of their pairs are visible, and some hidden.
+static constexpr int64_t kBlock = SummarizeOp::kSpan, kSteps[] = {1024, 128};
 
-/// Columns of the table of 64 rows.
+/// Columns of the table of 64 rows, or keys.
 enum Column : int64_t { kLeastFirst, kGreatestFirst, kLeastLast, kGreatestLast, kHoles, kColumns };
 
 //===----------------------------------------------------------------------===//
 // Which masks
 //===----------------------------------------------------------------------===//
 
-/// Return whether the mask reads captured tensors at keys, and none at pairs of a row and a key.
-static bool readsAtKeys(AttentionOp op) {
-  constexpr unsigned kOfRow = 1, kOfKey = 2;
-  Region &mask = op.getMask();
+namespace {
+
+/// An op with a mask.
+struct Masked {
+  explicit Masked(AttentionOp op)
+      : op(op), query(op.getQuery()), key(op.getKey()), captures(op.getCapturesMutable()),
+        mask(op.getMask()), other(op.getScore()) {}
+  explicit Masked(PairwiseOp op)
+      : op(op), query(op.getRows().front()), key(op.getColumns().front()),
+        captures(op.getCapturesMutable()), mask(op.getMask()), other(op.getWeights()) {}
+
+  Operation *op;
+  Value query, key;
+  MutableOperandRange captures;
+  /// The mask, and the region that takes the same captures.
+  Region &mask, &other;
+};
+
+} // namespace
+
+static Axis otherOf(Axis axis) { return axis == Axis::rows ? Axis::keys : Axis::rows; }
+
+/// Return the argument of a mask region that is the index along an axis.
+static BlockArgument indexOf(Region &mask, Axis axis) {
+  return mask.getArgument(axis == Axis::rows ? 2 : 3);
+}
+
+/// Return whether the mask reads captured tensors along an axis, and none at pairs of a row and a
+/// key.
+static bool readsAlong(Region &mask, Axis axis) {
+  constexpr unsigned kOfAxis = 1, kOfOther = 2;
   if (mask.empty())
     return false;
-  DenseMap<Value, unsigned> differs{{mask.getArgument(2), kOfRow}, {mask.getArgument(3), kOfKey}};
-  bool atKeys = false, atPairs = false;
+  DenseMap<Value, unsigned> differs{{indexOf(mask, axis), kOfAxis},
+                                    {indexOf(mask, otherOf(axis)), kOfOther}};
+  bool alongAxis = false, atPairs = false;
   mask.walk<WalkOrder::PreOrder>([&](Operation *op) {
     unsigned of = 0;
     op->walk([&](Operation *inner) {
@@ -72,11 +105,32 @@ static bool readsAtKeys(AttentionOp op) {
     for (Value result : op->getResults())
       differs[result] = of;
     if (isa<tensor::ExtractOp>(op)) {
-      atKeys |= of == kOfKey;
-      atPairs |= of == (kOfRow | kOfKey);
+      alongAxis |= of == kOfAxis;
+      atPairs |= of == (kOfAxis | kOfOther);
     }
   });
-  return atKeys && !atPairs;
+  return alongAxis && !atPairs;
+}
+
+/// Return the axes whose blocks loop over what the mask reads along. Those of an attention are of
+/// rows.
+static SmallVector<Axis> axesOf(AttentionOp op) {
+  if (!readsAlong(op.getMask(), Axis::keys))
+    return {};
+  return {Axis::rows};
+}
+
+static SmallVector<Axis> axesOf(PairwiseOp op) {
+  SmallVector<Axis> axes;
+  for (Axis axis : {Axis::rows, Axis::keys}) {
+    bool hasBlocks = llvm::any_of(op.getSums(), [&](Attribute attribute) {
+      auto sum = cast<SumAttr>(attribute);
+      return (sum.isScatter() || sum.has(Axis::rows)) == (axis == Axis::rows);
+    });
+    if (hasBlocks && readsAlong(op.getMask(), otherOf(axis)))
+      axes.push_back(axis);
+  }
+  return axes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -85,19 +139,21 @@ static bool readsAtKeys(AttentionOp op) {
 
 namespace {
 
-/// Builds the kernel that finds the limits of a mask.
+/// Builds the kernel that finds the limits of a mask along an axis.
 class Limits {
 public:
-  explicit Limits(AttentionOp op)
-      : op(op), builder(op), r(builder, op.getLoc()),
-        ofHead(!op.getMask().getArgument(1).use_empty()) {}
+  Limits(Masked &masked, Axis axis)
+      : masked(masked), axis(axis), along(otherOf(axis)), builder(masked.op),
+        r(builder, masked.op->getLoc()), ofHead(!masked.mask.getArgument(1).use_empty()) {
+    r.transposed = axis == Axis::keys;
+  }
 
   MapBlocksOp emit();
-  void replaceMask(MapBlocksOp limits);
 
 private:
-  /// The least visible key, the one behind the greatest, and how many there are.
-  struct Rows {
+  /// The least index that is visible, the one behind the greatest, and how many there are, for each
+  /// row or key.
+  struct Found {
     Value first, last, count;
   };
 
@@ -105,32 +161,35 @@ private:
   Value toI32(Value index) {
     return arith::IndexCastOp::create(r.b, r.loc, r.b.getI32Type(), index);
   }
-  Value splat(Value scalar) { return r.splat(scalar, rows); }
+  Value splat(Value scalar) { return r.splat(scalar, vector); }
   template <typename Op> Value make(Value x, Value y) { return Op::create(r.b, r.loc, x, y); }
-  Rows emitLoop(unsigned level, Value from, Value to, Rows before);
-  ApplyMaskOp applyMask(int64_t keys, Value column);
-  Rows count(ApplyMaskOp mask, Rows before, Value key);
-  void store(MapBlocksOp block, Rows found);
+  Value lengthOf(Axis of) { return of == Axis::rows ? r.queryLength : r.keyLength; }
+  Found emitLoop(unsigned level, Value from, Value to, Found before);
+  ApplyMaskOp applyMask(int64_t size, Value first);
+  Found count(ApplyMaskOp mask, Found before, Value first);
+  void store(MapBlocksOp block, Found found);
 
-  AttentionOp op;
+  Masked &masked;
+  /// The axis of the blocks, and that of their loops.
+  Axis axis, along;
   OpBuilder builder;
   BlockBuilder r;
   bool ofHead;
-  RankedTensorType rows = RankedTensorType::get({kRows}, builder.getI32Type());
+  RankedTensorType vector = RankedTensorType::get({kBlock}, builder.getI32Type());
 };
 
 } // namespace
 
-/// Add what the mask shows of a tile that begins at a key. The mask's input is the number of each
+/// Add what the mask shows of a tile that begins at `from`. The mask's input is the number of each
 /// column from 1 on, and 0 is what is hidden.
-Limits::Rows Limits::count(ApplyMaskOp mask, Rows before, Value key) {
+Limits::Found Limits::count(ApplyMaskOp mask, Found before, Value from) {
   Value shown = mask.getResults().front();
   auto tile = cast<RankedTensorType>(shown.getType());
   double none = tile.getDimSize(1) + 1;
-  RankedTensorType floats = rows.clone(r.b.getF32Type());
+  RankedTensorType floats = vector.clone(r.b.getF32Type());
   auto reduce = [&](tile::Reduction kind, Value input, double init) -> Value {
     Value sum = tile::ReduceOp::create(r.b, r.loc, floats, kind, input, r.splat(init, floats), 1);
-    return arith::FPToSIOp::create(r.b, r.loc, rows, sum);
+    return arith::FPToSIOp::create(r.b, r.loc, vector, sum);
   };
   Value visible =
       arith::CmpFOp::create(r.b, r.loc, arith::CmpFPredicate::OGT, shown, r.splat(0.0, tile));
@@ -141,7 +200,7 @@ Limits::Rows Limits::count(ApplyMaskOp mask, Rows before, Value key) {
   Value last = reduce(tile::Reduction::maxnumf, shown, 0);
   Value more = reduce(tile::Reduction::addf, where(r.splat(1.0, tile), 0), 0);
   Value any = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::sgt, last, splat(i32(0)));
-  Value at = splat(key);
+  Value at = splat(from);
   first = make<arith::AddIOp>(make<arith::SubIOp>(first, splat(i32(1))), at);
   first = make<arith::MinSIOp>(before.first, first);
   last = make<arith::MaxSIOp>(before.last, make<arith::AddIOp>(last, at));
@@ -152,20 +211,20 @@ Limits::Rows Limits::count(ApplyMaskOp mask, Rows before, Value key) {
           make<arith::AddIOp>(before.count, more)};
 }
 
-/// Emit the loop over tiles of keys of a level, of which those of the next one are parts.
-Limits::Rows Limits::emitLoop(unsigned level, Value from, Value to, Rows before) {
-  bool isLast = level + 1 == std::size(kKeys);
+/// Emit the loop over tiles of a level, of which those of the next one are parts.
+Limits::Found Limits::emitLoop(unsigned level, Value from, Value to, Found before) {
+  bool isLast = level + 1 == std::size(kSteps);
   Value inits[] = {before.first, before.last, before.count};
-  auto loop = scf::ForOp::create(r.b, r.loc, from, to, r.index(kKeys[level]), inits);
+  auto loop = scf::ForOp::create(r.b, r.loc, from, to, r.index(kSteps[level]), inits);
   OpBuilder::InsertionGuard guard(r.b);
   r.b.setInsertionPointToStart(loop.getBody());
-  Value column = named(loop.getInductionVar(), "j");
-  ApplyMaskOp mask = applyMask(kKeys[level], column);
+  Value first = named(loop.getInductionVar(), positionName(along));
+  ApplyMaskOp mask = applyMask(kSteps[level], first);
   ValueRange carried = loop.getRegionIterArgs();
   before = {carried[0], carried[1], carried[2]};
   auto yield = scf::YieldOp::create(r.b, r.loc, carried);
 
-  MaskLoop m{{mask}, loop, Axis::keys};
+  MaskLoop m{{mask}, loop, along};
   ScalarEmitter e(loop, unnamed(r.loc));
   MaskFindings found = analyzeMask(m, e, /*mayReadInLoop=*/true);
   if (level == 0 && !found.visible.isAll())
@@ -175,16 +234,17 @@ Limits::Rows Limits::emitLoop(unsigned level, Value from, Value to, Rows before)
 
   // None visible: as before. All: the tile as a whole. Some: its parts, or what the region says.
   r.b.setInsertionPoint(yield);
-  auto yieldRows = [&](Rows rows) {
-    scf::YieldOp::create(r.b, r.loc, ValueRange{rows.first, rows.last, rows.count});
+  auto yieldFound = [&](Found found) {
+    scf::YieldOp::create(r.b, r.loc, ValueRange{found.first, found.last, found.count});
   };
   auto some = scf::IfOp::create(r.b, r.loc, carried.getTypes(), found.someVisible,
                                 /*withElseRegion=*/true);
   yield->setOperands(some.getResults());
   r.b.setInsertionPointToEnd(some.elseBlock());
-  yieldRows(before);
+  yieldFound(before);
   r.b.setInsertionPointToEnd(some.thenBlock());
-  Value end = make<arith::MinSIOp>(make<arith::AddIOp>(column, r.index(kKeys[level])), r.keyLength);
+  Value end =
+      make<arith::MinSIOp>(make<arith::AddIOp>(first, r.index(kSteps[level])), lengthOf(along));
   auto mixed = scf::IfOp::create(r.b, r.loc, carried.getTypes(), found.someHidden,
                                  /*withElseRegion=*/true);
   scf::YieldOp::create(r.b, r.loc, mixed.getResults());
@@ -192,7 +252,7 @@ Limits::Rows Limits::emitLoop(unsigned level, Value from, Value to, Rows before)
   if (isLast) {
     mask->moveBefore(mixed.thenBlock(), mixed.thenBlock()->end());
     r.b.setInsertionPointToEnd(mixed.thenBlock());
-    yieldRows(count(mask, before, toI32(column)));
+    yieldFound(count(mask, before, toI32(first)));
   } else {
     // Only the analysis needed it.
     Operation *input = mask.getInputs().front().getDefiningOp();
@@ -202,57 +262,59 @@ Limits::Rows Limits::emitLoop(unsigned level, Value from, Value to, Rows before)
       input = dead->getNumOperands() > 0 ? dead->getOperand(0).getDefiningOp() : nullptr;
       dead->erase();
     }
-    yieldRows(emitLoop(level + 1, column, end, before));
+    yieldFound(emitLoop(level + 1, first, end, before));
   }
   r.b.setInsertionPointToEnd(mixed.elseBlock());
-  yieldRows({make<arith::MinSIOp>(before.first, splat(toI32(column))),
-             make<arith::MaxSIOp>(before.last, splat(toI32(end))),
-             make<arith::AddIOp>(before.count, splat(toI32(make<arith::SubIOp>(end, column))))});
+  yieldFound({make<arith::MinSIOp>(before.first, splat(toI32(first))),
+              make<arith::MaxSIOp>(before.last, splat(toI32(end))),
+              make<arith::AddIOp>(before.count, splat(toI32(make<arith::SubIOp>(end, first))))});
 
   e.eraseUnused();
   r.b.setInsertionPoint(found.blockSize);
-  found.blockSize.replaceAllUsesWith(r.index(kRows));
+  found.blockSize.replaceAllUsesWith(r.index(kBlock));
   found.blockSize.erase();
   return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
 }
 
-/// Apply the mask to the numbers of columns from 1 on, in a tile that begins at a key.
-ApplyMaskOp Limits::applyMask(int64_t keys, Value column) {
-  auto tile = RankedTensorType::get({kRows, keys}, r.b.getF32Type());
-  auto columns = RankedTensorType::get({keys}, r.b.getI32Type());
+/// Apply the mask to the numbers of columns from 1 on, in a tile that begins at `first` of the
+/// loop's axis.
+ApplyMaskOp Limits::applyMask(int64_t size, Value first) {
+  auto tile = RankedTensorType::get({kBlock, size}, r.b.getF32Type());
+  auto columns = RankedTensorType::get({size}, r.b.getI32Type());
   Value numbers = tile::IotaOp::create(r.b, r.loc, columns, i32(1));
   numbers = arith::SIToFPOp::create(r.b, r.loc, columns.clone(r.b.getF32Type()), numbers);
   numbers = tile::BroadcastOp::create(r.b, r.loc, tile, numbers, r.b.getI64IntegerAttr(0));
-  auto mask = ApplyMaskOp::create(r.b, r.loc, ValueRange(numbers), r.batch, r.head, r.row, column,
-                                  r.queryLength, r.keyLength, op.getCaptures(), llvm::APFloat(0.0f),
-                                  /*within_rows=*/false, /*transposed=*/false);
-  IRMapping mapping;
-  op.getMask().cloneInto(&mask.getBody(), mapping);
-  return mask;
+  (along == Axis::rows ? r.row : r.column) = first;
+  OperandRange captures = masked.captures;
+  Value shown = r.applyMask(numbers, captures, masked.mask, /*hidden=*/0,
+                            /*withinRows=*/along == Axis::rows)
+                    .front();
+  return shown.getDefiningOp<ApplyMaskOp>();
 }
 
-/// Store the limits of the rows, and the entry of the table.
-void Limits::store(MapBlocksOp block, Rows found) {
+/// Store the limits of the block, and the entry of the table.
+void Limits::store(MapBlocksOp block, Found found) {
   SmallVector<Value> indices{r.batch};
   if (ofHead)
     indices.push_back(r.head);
   SmallVector<Value> at(indices);
-  at.push_back(r.row);
+  Value first = block.getFirst(axis);
+  at.push_back(first);
   int64_t last = at.size() - 1;
   Value limits[] = {found.first, found.last};
   for (auto [n, limit] : llvm::enumerate(limits))
     tile::StoreOp::create(r.b, r.loc, limit, block.getResultView(n), at, ArrayRef<int64_t>{last});
 
-  // Rows beyond the last one count for nothing.
-  RankedTensorType index = rows.clone(r.b.getIndexType());
+  // What is beyond the axis counts for nothing.
+  RankedTensorType index = vector.clone(r.b.getIndexType());
   Value inside = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::slt,
-                                       tile::IotaOp::create(r.b, r.loc, index, r.row),
-                                       r.splat(r.queryLength, index));
+                                       tile::IotaOp::create(r.b, r.loc, index, first),
+                                       r.splat(lengthOf(axis), index));
   Value some =
       arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::sgt, found.count, splat(i32(0)));
   Value fewer = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::ne, found.count,
                                       make<arith::SubIOp>(found.last, found.first));
-  Value holes = arith::ExtUIOp::create(r.b, r.loc, rows, make<arith::AndIOp>(some, fewer));
+  Value holes = arith::ExtUIOp::create(r.b, r.loc, vector, make<arith::AndIOp>(some, fewer));
   auto extreme = [&](Value numbers, bool most) {
     Value none = splat(i32(most ? 0 : std::numeric_limits<int32_t>::max()));
     return reduceIntegers(r, arith::SelectOp::create(r.b, r.loc, inside, numbers, none), most);
@@ -263,27 +325,27 @@ void Limits::store(MapBlocksOp block, Rows found) {
   columns[kLeastLast] = extreme(found.last, false);
   columns[kGreatestLast] = extreme(found.last, true);
   columns[kHoles] = extreme(holes, true);
-  storeEntry(r, columns, block.getResultView(2), indices, r.row);
+  storeEntry(r, columns, block.getResultView(2), indices, first);
 }
 
 MapBlocksOp Limits::emit() {
-  Value query = op.getQuery(), key = op.getKey();
-  auto type = cast<RankedTensorType>(query.getType());
+  Value query = masked.query, key = masked.key;
   SmallVector<Axis> axes{Axis::b};
-  SmallVector<int64_t> shape{type.getDimSize(0)};
-  if (ofHead) {
+  if (ofHead)
     axes.push_back(Axis::h);
-    shape.push_back(type.getDimSize(1));
-  }
-  axes.push_back(Axis::rows);
-  shape.push_back(type.getDimSize(2));
+  axes.push_back(axis);
+  SmallVector<int64_t> shape;
+  for (Axis each : axes)
+    shape.push_back(cast<RankedTensorType>((isOfKeys(each) ? key : query).getType())
+                        .getDimSize(dimensionOf(each)));
   Type limits = RankedTensorType::get(shape, builder.getI32Type());
   if (!ShapedType::isDynamic(shape.back()))
-    shape.back() = llvm::divideCeilSigned(shape.back(), kRows);
+    shape.back() = llvm::divideCeilSigned(shape.back(), kBlock);
   shape.push_back(kColumns);
   Type table = RankedTensorType::get(shape, builder.getI32Type());
-  StringRef entry = op->getParentOfType<func::FuncOp>().getSymName();
-  auto block = MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, entry + "_limits"),
+  StringRef entry = masked.op->getParentOfType<func::FuncOp>().getSymName();
+  StringRef suffix = axis == Axis::rows ? "_limits" : "_key_limits";
+  auto block = MapBlocksOp::create(builder, r.loc, freeKernelName(masked.op, entry + suffix),
                                    ValueRange{query, key}, axes, {limits, limits, table});
   describeTables(block, axes, {2}, query, key);
   block->setAttr(
@@ -293,8 +355,8 @@ MapBlocksOp Limits::emit() {
   r.enter(block, query, key);
   if (!ofHead)
     r.head = r.index(0);
-  Value none = splat(i32(0));
-  store(block, emitLoop(0, r.index(0), r.keyLength, {splat(toI32(r.keyLength)), none, none}));
+  Value none = splat(i32(0)), length = lengthOf(along);
+  store(block, emitLoop(0, r.index(0), length, {splat(toI32(length)), none, none}));
   return block;
 }
 
@@ -302,49 +364,63 @@ MapBlocksOp Limits::emit() {
 // The mask by limits
 //===----------------------------------------------------------------------===//
 
-/// Give the attention the mask by limits.
-void Limits::replaceMask(MapBlocksOp limits) {
-  Location loc = op.getLoc();
-  unsigned captures = op.getCaptures().size();
-  op.getCapturesMutable().append(limits.getResults());
-  for (Region *region : {&op.getMask(), &op.getScore()})
-    if (!region->empty())
-      for (Type type : limits.getResultTypes())
-        region->front().addArgument(type, loc);
-  Block &body = op.getMask().front();
-  ValueRange added = body.getArguments().drop_front(AttentionOp::kNumPositionArgs + captures);
-  Value b = body.getArgument(0), h = body.getArgument(1), i = body.getArgument(2),
-        j = body.getArgument(3);
-  Operation *yield = body.getTerminator(), *written = &body.front();
-
-  ImplicitLocOpBuilder at(loc, op.getContext());
-  at.setInsertionPointToStart(&body);
-  SmallVector<Value> row{b};
-  if (ofHead)
-    row.push_back(h);
-  SmallVector<Value> entry(row);
-  row.push_back(i);
-  entry.push_back(arith::DivUIOp::create(at, i, arith::ConstantIndexOp::create(at, kRows)));
+/// Emit the form of a mask by the limits that a kernel finds, which are arguments of its region;
+/// the mask as written is `written` and yields `seen`. Return what the form shows.
+static Value emitForm(ImplicitLocOpBuilder &at, Region &mask, MapBlocksOp kernel, ValueRange limits,
+                      ArrayRef<Operation *> written, Value seen) {
+  Axis axis = kernel.getAxis(kernel.getNumAxes() - 1);
+  Value own = indexOf(mask, axis), other = indexOf(mask, otherOf(axis));
+  SmallVector<Value> index(mask.getArguments().take_front(kernel.getNumAxes() - 1));
+  SmallVector<Value> entry(index);
+  index.push_back(own);
+  entry.push_back(arith::DivUIOp::create(at, own, arith::ConstantIndexOp::create(at, kBlock)));
   entry.push_back(arith::ConstantIndexOp::create(at, kHoles));
   auto limit = [&](unsigned n) -> Value {
-    Value number = tensor::ExtractOp::create(at, added[n], row);
+    Value number = tensor::ExtractOp::create(at, limits[n], index);
     return arith::IndexCastOp::create(at, at.getIndexType(), number);
   };
   using P = arith::CmpIPredicate;
-  Value holes = arith::CmpIOp::create(at, P::ne, tensor::ExtractOp::create(at, added[2], entry),
+  Value holes = arith::CmpIOp::create(at, P::ne, tensor::ExtractOp::create(at, limits[2], entry),
                                       arith::ConstantIntOp::create(at, 0, 32));
   auto fallback = scf::IfOp::create(at, TypeRange(at.getI1Type()), holes, /*withElseRegion=*/true);
-  fallback->setAttr(FADialect::kFallbackAttr, at.getUnitAttr());
-  fallback.thenBlock()->getOperations().splice(fallback.thenBlock()->end(), body.getOperations(),
-                                               written->getIterator(), yield->getIterator());
+  fallback->setAttr(FADialect::kFallbackAttr, AxisAttr::get(at.getContext(), axis));
+  OpBuilder::InsertionGuard guard(at);
   at.setInsertionPointToEnd(fallback.thenBlock());
-  scf::YieldOp::create(at, yield->getOperand(0));
+  IRMapping mapping;
+  for (Operation *op : written)
+    at.clone(*op, mapping);
+  scf::YieldOp::create(at, mapping.lookupOrDefault(seen));
   at.setInsertionPointToEnd(fallback.elseBlock());
-  Value behind = arith::CmpIOp::create(at, P::sle, limit(0), j);
-  scf::YieldOp::create(
-      at, arith::AndIOp::create(at, behind, arith::CmpIOp::create(at, P::slt, j, limit(1)))
-              .getResult());
-  yield->setOperand(0, fallback.getResult(0));
+  Value behind = arith::CmpIOp::create(at, P::sle, limit(0), other);
+  Value before = arith::CmpIOp::create(at, P::slt, other, limit(1));
+  scf::YieldOp::create(at, arith::AndIOp::create(at, behind, before).getResult());
+  return fallback.getResult(0);
+}
+
+/// Give an op the mask by the limits that kernels find.
+static void replaceMask(Masked &masked, ArrayRef<MapBlocksOp> kernels) {
+  Block &body = masked.mask.front();
+  Operation *yield = body.getTerminator();
+  SmallVector<Operation *> written;
+  for (Operation &op : body.without_terminator())
+    written.push_back(&op);
+  ImplicitLocOpBuilder at(masked.op->getLoc(), yield);
+  Value seen = yield->getOperand(0), shown;
+  for (MapBlocksOp kernel : kernels) {
+    masked.captures.append(kernel.getResults());
+    SmallVector<Value> limits;
+    for (Region *region : {&masked.other, &masked.mask}) {
+      limits.clear();
+      for (Type type : kernel.getResultTypes())
+        if (!region->empty())
+          limits.push_back(region->addArgument(type, at.getLoc()));
+    }
+    Value form = emitForm(at, masked.mask, kernel, limits, written, seen);
+    shown = shown ? arith::AndIOp::create(at, shown, form).getResult() : form;
+  }
+  yield->setOperand(0, shown);
+  for (Operation *op : llvm::reverse(written))
+    op->erase();
 }
 
 namespace {
@@ -352,17 +428,27 @@ struct DeriveLimits : fa::impl::FADeriveLimitsBase<DeriveLimits> {
   using Base::Base;
 
   void runOnOperation() override {
-    SmallVector<AttentionOp> ops;
-    getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
-    for (AttentionOp op : ops) {
-      bool arguments = isa<BlockArgument>(op.getQuery()) && isa<BlockArgument>(op.getKey());
-      if (!arguments || !readsAtKeys(op))
+    SmallVector<std::pair<Masked, SmallVector<Axis>>> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (auto attention = dyn_cast<AttentionOp>(op))
+        ops.emplace_back(Masked(attention), axesOf(attention));
+      if (auto pairwise = dyn_cast<PairwiseOp>(op))
+        ops.emplace_back(Masked(pairwise), axesOf(pairwise));
+    });
+    for (auto &[masked, axes] : ops) {
+      if (axes.empty() || !isa<BlockArgument>(masked.query) || !isa<BlockArgument>(masked.key))
         continue;
-      Limits limits(op);
-      limits.replaceMask(limits.emit());
-      remarkPassed(*this, op.getLoc(), "limits")
-          << fa::decision("limits of rows are found by a kernel before the attention")
-          << remark::reason("the mask reads captured tensors at keys");
+      SmallVector<MapBlocksOp> kernels;
+      for (Axis axis : axes) {
+        kernels.push_back(Limits(masked, axis).emit());
+        remarkPassed(*this, masked.op->getLoc(), "limits")
+            << fa::decision("limits of {0} are found by a kernel before the {1}",
+                            stringifyAxis(axis),
+                            isa<AttentionOp>(masked.op) ? "attention" : "gradients")
+            << remark::reason("the mask reads captured tensors at {0}",
+                              stringifyAxis(otherOf(axis)));
+      }
+      replaceMask(masked, kernels);
     }
     eraseUnusedSummaries(getOperation());
   }

@@ -44,8 +44,12 @@ MaskFindings analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadInLoop
 /// Let the loop, over all of its axis, run only where something is visible.
 void shrinkLoop(const MaskLoop &m, const MaskFindings &found, ScalarEmitter &e);
 
-/// Return the op of a mask region that evaluates the mask as written, null where there is none.
-scf::IfOp getFallback(ApplyMaskOp mask);
+/// Return the ops of a mask region that evaluate the mask as written where limits of rows, or of
+/// keys, do not say all.
+SmallVector<scf::IfOp, 2> getFallbacks(Region &mask);
+
+/// Take the branch of a fallback for what it yields.
+void takeBranch(scf::IfOp fallback, bool evaluates);
 
 } // namespace mlir::fa
 

@@ -30,6 +30,9 @@
 // A scatter is no sum of indices that are known: blocks of rows add its weights in memory, by
 // atomics, as they go.
 //
+// A mask by data has forms (`fa-derive-limits`): blocks of rows take that by limits of rows, blocks
+// of keys that by limits of keys, and others the mask as written.
+//
 // What a kernel computes is cut down to the weights that its sums read. Those that need the
 // same dots are computed by one region and masked at once, those of fewest dots first, and
 // the sums that read them follow: dV = sum of P dO needs <q, k> alone, and waits neither for
@@ -42,6 +45,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockBuilder.h"
+#include "MaskLoop.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <array>
@@ -77,6 +81,7 @@ struct Group {
   SmallVector<unsigned> dots;
   SmallVector<int64_t> earlier;
   bool readsKeep = false;
+  SmallVector<Value> captures;
   Region region;
 };
 
@@ -97,6 +102,7 @@ private:
   /// Return whether a block of keys is of one query head.
   bool ofOneHead() const { return !overKeys() && llvm::is_contained(axes, Axis::h); }
   bool overHeads() const { return !overKeys() && !llvm::is_contained(axes, Axis::keys); }
+  void copyMask();
   void loadFixed();
   SmallVector<Value> forHeads(ValueRange init, function_ref<SmallVector<Value>(ValueRange)> body);
   void groupWeights();
@@ -124,6 +130,9 @@ private:
   SmallVector<Output> outputs;
   MapBlocksOp block;
   std::optional<BlockBuilder::Dropout> dropout;
+  /// The mask, and the captures that it reads.
+  Region mask;
+  SmallVector<Value> maskCaptures;
   /// The weights that the sums read, and the dots that those are computed from.
   std::list<Group> groups;
   SmallVector<unsigned> dots;
@@ -143,6 +152,49 @@ private:
 // The weights that a kernel computes
 //===----------------------------------------------------------------------===//
 
+/// Drop what a region does not read of captures, its last arguments; return the others.
+static SmallVector<Value> dropUnread(Region &region, ValueRange captures) {
+  Block &block = region.front();
+  unsigned first = block.getNumArguments() - captures.size();
+  SmallVector<Value> read;
+  for (unsigned n = captures.size(); n-- > 0;) {
+    if (block.getArgument(first + n).use_empty())
+      block.eraseArgument(first + n);
+    else
+      read.push_back(captures[n]);
+  }
+  std::reverse(read.begin(), read.end());
+  return read;
+}
+
+static void eraseDeadOps(Block &block) {
+  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&inner))
+      inner.erase();
+}
+
+/// Copy the mask, in the form for the kernel's blocks where it has several.
+void Kernel::copyMask() {
+  if (op.getMask().empty())
+    return;
+  IRMapping mapping;
+  op.getMask().cloneInto(&mask, mapping);
+  SmallVector<scf::IfOp, 2> forms = getFallbacks(mask);
+  if (!forms.empty()) {
+    auto own = AxisAttr::get(op.getContext(), overKeys() ? Axis::rows : Axis::keys);
+    auto *form = llvm::find_if(forms, [&](scf::IfOp each) {
+      return !overPairs() && each->getAttr(FADialect::kFallbackAttr) == own;
+    });
+    bool isWritten = form == forms.end();
+    scf::IfOp chosen = isWritten ? forms.front() : *form;
+    mask.front().getTerminator()->setOperand(0, chosen.getResult(0));
+    if (isWritten)
+      takeBranch(chosen, /*evaluates=*/true);
+    eraseDeadOps(mask.front());
+  }
+  maskCaptures = dropUnread(mask, op.getCaptures());
+}
+
 /// Copy the op's region for a group, cut down to its weights and to what those need.
 void Kernel::cut(Group &group) {
   IRMapping mapping;
@@ -161,9 +213,7 @@ void Kernel::cut(Group &group) {
   for (int64_t number : llvm::concat<int64_t>(group.weights, group.positions))
     kept.push_back(yield->getOperand(number));
   yield->setOperands(kept);
-  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&inner))
-      inner.erase();
+  eraseDeadOps(block);
   auto isRead = [&](unsigned number) { return !block.getArgument(number).use_empty(); };
   unsigned keep = count + known.size();
   for (unsigned n = 0; n < count; ++n)
@@ -179,6 +229,7 @@ void Kernel::cut(Group &group) {
   for (unsigned n = keep + (group.readsKeep ? 0 : 1); n-- > 0;)
     if (!isRead(n))
       block.eraseArgument(n);
+  group.captures = dropUnread(group.region, op.getCaptures());
 }
 
 /// Divide the weights that the sums read among groups, those of fewest dots first.
@@ -264,7 +315,7 @@ void Kernel::computeWeights(Group &group, Value keep) {
     inputs.push_back(weightTiles.at(weight));
   if (group.readsKeep)
     inputs.push_back(keep);
-  SmallVector<Value> values = r.apply(inputs, op.getCaptures(), group.region);
+  SmallVector<Value> values = r.apply(inputs, group.captures, group.region);
   for (auto [position, value] :
        llvm::zip_equal(group.positions, ArrayRef(values).drop_front(group.weights.size())))
     positionTiles[position] = value;
@@ -273,7 +324,7 @@ void Kernel::computeWeights(Group &group, Value keep) {
   bool withinRows = !overKeys() || llvm::any_of(outputs, [](const Output &output) {
     return output.sum.isScatter();
   });
-  values = r.applyMask(values, op.getCaptures(), op.getMask(), 0, withinRows);
+  values = r.applyMask(values, maskCaptures, mask, 0, withinRows);
   for (auto [weight, value] : llvm::zip_equal(group.weights, values))
     weightTiles[weight] = value;
 }
@@ -485,6 +536,7 @@ void Kernel::emit(MutableArrayRef<Value> results) {
                                            : sizesOf(output.sum.getAxes(), query, key));
   }
   groupWeights();
+  copyMask();
   block =
       MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name), over, axes, types, inits);
   block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizes));

@@ -10,7 +10,7 @@
 //   1. collect what computes its indices; they may depend on b, h, the lengths, captures, and on
 //      one of i and j;
 //   2. where the tensor is a result whose ranges its kernel stores (`fa.ranges`), and it is read at
-//      (b, i) or (b, h, i), that is the table;
+//      (b, i) or (b, h, i), or of keys with j, that is the table;
 //   3. else clone these ops into an fa.summarize before the kernel, or take one that has them.
 //
 //===----------------------------------------------------------------------===//
@@ -66,7 +66,7 @@ static Value tensorOf(Value length) {
 }
 
 /// Return the table that the kernel of a result stores with it, where the result is read at the
-/// row.
+/// row, or the key.
 static std::optional<Summary> findTable(ApplyMaskOp mask, tensor::ExtractOp read, Block *region) {
   auto argument = cast<BlockArgument>(read.getTensor());
   auto result = dyn_cast<OpResult>(
@@ -81,14 +81,16 @@ static std::optional<Summary> findTable(ApplyMaskOp mask, tensor::ExtractOp read
     positions.push_back(position && position.getOwner() == region ? position.getArgNumber() : ~0u);
   }
   bool ofHead = positions.size() == 3;
+  Axis axis = block.getAxis(block.getNumAxes() - 1);
+  unsigned own = axis == Axis::rows ? kRow : kColumn;
   if (ArrayRef(positions) !=
-      (ofHead ? ArrayRef<unsigned>{kBatch, kHead, kRow} : ArrayRef<unsigned>{kBatch, kRow}))
+      (ofHead ? ArrayRef<unsigned>{kBatch, kHead, own} : ArrayRef<unsigned>{kBatch, own}))
     return std::nullopt;
   for (Attribute each : ranges) {
     auto range = cast<DenseI64ArrayAttr>(each);
     if (range[0] != static_cast<int64_t>(result.getResultNumber()))
       continue;
-    Summary summary{block.getResult(range[1]), {mask.getBatch()}, range[2], range[3], Axis::rows};
+    Summary summary{block.getResult(range[1]), {mask.getBatch()}, range[2], range[3], axis};
     if (ofHead)
       summary.indices.push_back(mask.getHead());
     return summary;
@@ -96,8 +98,9 @@ static std::optional<Summary> findTable(ApplyMaskOp mask, tensor::ExtractOp read
   return std::nullopt;
 }
 
-/// Return the tensor itself, where it has a number for each 64 rows and is read at those.
-static std::optional<Summary> findEntries(ApplyMaskOp mask, tensor::ExtractOp read, Block *region) {
+/// Return the tensor itself, where it has a number for each 64 rows, or keys, and is read at those.
+static std::optional<Summary> findEntries(ApplyMaskOp mask, tensor::ExtractOp read, Axis axis) {
+  Block *region = &mask.getBody().front();
   Value source = mask.getCaptures()[cast<BlockArgument>(read.getTensor()).getArgNumber() -
                                     AttentionOp::kNumPositionArgs];
   auto type = cast<RankedTensorType>(source.getType());
@@ -107,12 +110,12 @@ static std::optional<Summary> findEntries(ApplyMaskOp mask, tensor::ExtractOp re
     return std::nullopt;
   Operation *entry = read.getIndices()[rank - 2].getDefiningOp();
   if (!isa_and_nonnull<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(entry) ||
-      entry->getOperand(0) != region->getArgument(kRow) ||
+      entry->getOperand(0) != region->getArgument(axis == Axis::rows ? kRow : kColumn) ||
       !matchPattern(entry->getOperand(1), m_ConstantInt(&span)) || span != SummarizeOp::kSpan ||
       !matchPattern(read.getIndices()[rank - 1], m_ConstantInt(&column)) || column.isNegative() ||
       column.sge(type.getDimSize(rank - 1)))
     return std::nullopt;
-  Summary summary{source, {}, column.getSExtValue(), column.getSExtValue(), Axis::rows};
+  Summary summary{source, {}, column.getSExtValue(), column.getSExtValue(), axis};
   for (auto [d, index] : llvm::enumerate(read.getIndices().drop_back(2))) {
     if (index != region->getArgument(d == 0 ? kBatch : kHead))
       return std::nullopt;
@@ -130,7 +133,8 @@ std::optional<Summary> fa::summarize(ApplyMaskOp mask, tensor::ExtractOp read) {
     return std::nullopt;
   if (auto table = findTable(mask, read, region))
     return table;
-  if (auto entries = findEntries(mask, read, region))
+  Axis axis = ofRows ? Axis::rows : Axis::keys;
+  if (auto entries = findEntries(mask, read, axis))
     return entries;
 
   auto block = mask->getParentOfType<MapBlocksOp>();
@@ -148,7 +152,6 @@ std::optional<Summary> fa::summarize(ApplyMaskOp mask, tensor::ExtractOp read) {
   if (!isOutside(query) || !isOutside(key) || !llvm::all_of(captures, isOutside))
     return std::nullopt;
 
-  Axis axis = ofRows ? Axis::rows : Axis::keys;
   SmallVector<Axis> axes;
   SmallVector<int64_t> shape;
   Summary summary{{}, {}, 0, 1, axis};
@@ -197,18 +200,16 @@ std::optional<Summary> fa::summarize(ApplyMaskOp mask, tensor::ExtractOp read) {
 }
 
 void fa::eraseUnusedSummaries(Operation *root) {
-  SmallVector<Operation *> unused;
-  root->walk([&](RangeOp op) {
-    if (op->use_empty())
-      unused.push_back(op);
-  });
-  for (Operation *op : unused)
-    op->erase();
-  unused.clear();
-  root->walk([&](SummarizeOp op) {
-    if (op->use_empty())
-      unused.push_back(op);
-  });
-  for (Operation *op : unused)
-    op->erase();
+  auto erase = [&](function_ref<bool(Operation *)> mayErase) {
+    SmallVector<Operation *> unused;
+    root->walk([&](Operation *op) {
+      if (op->use_empty() && mayErase(op))
+        unused.push_back(op);
+    });
+    for (Operation *op : unused)
+      op->erase();
+  };
+  erase([](Operation *op) { return op->hasAttr(FADialect::kRangesAttr); });
+  erase(llvm::IsaPred<RangeOp>);
+  erase(llvm::IsaPred<SummarizeOp>);
 }

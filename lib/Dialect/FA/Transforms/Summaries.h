@@ -35,7 +35,7 @@ struct Summary {
 /// nothing where that differs from pair to pair, or is the same for all of them.
 std::optional<Summary> summarize(ApplyMaskOp mask, tensor::ExtractOp read);
 
-/// Erase the summaries that nothing reads.
+/// Erase the summaries that nothing reads, and the limits.
 void eraseUnusedSummaries(Operation *root);
 
 } // namespace mlir::fa

@@ -186,7 +186,8 @@ def FADeriveLimits : Pass<"fa-derive-limits"> {
         holes = whether a row among 64 has a hidden key between its own
 
     and gives the attention the mask `first[b, i] <= j and j < last[b, i]`, with the region as
-    written where there are holes. `fa-analyze-mask` knows such limits at rows as ranges.
+    written where there are holes (`fa.fallback`). `fa-analyze-mask` knows such limits at rows as
+    ranges.
 
     The kernel loops over tiles of keys for each 64 rows. The mask analysis bounds that loop and
     tests each tile: a tile without a visible pair is skipped, one without a hidden pair counts as a
@@ -194,10 +195,15 @@ def FADeriveLimits : Pass<"fa-derive-limits"> {
     is their range over 64 keys (`fa.summarize`). Limits are of a batch, and of a head only
     if the region reads it.
 
-    Requires: `fa.attention` on arguments of the entry. Rejects: nothing; a mask that reads no
-    captured tensor at keys, or one at pairs, is left as it is.
+    Gradients (`fa.pairwise`) loop over keys for blocks of rows, and over rows for blocks of keys. So
+    a mask that reads at rows gets limits of keys besides, the rows that see each key, which a kernel
+    finds the same way. Its mask has a form for each side, and blocks take their own.
 
-    Numerics: exact. Memory: 8 bytes a row, and 64 bytes for each 64 rows and keys.
+    Requires: `fa.attention`, or `fa.pairwise`, on arguments of the entry. Rejects: nothing; a mask
+    that reads no captured tensor at keys or rows, or one at pairs, is left as it is.
+
+    Numerics: exact. Memory: 8 bytes a row, for gradients 8 a key besides, and 64 bytes for each 64
+    rows and keys.
 
     Example (`test/Dialect/FA/Transforms/derive-limits.mlir`), of `document(%ids)`:
 

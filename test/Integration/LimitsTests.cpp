@@ -1,0 +1,396 @@
+//===- LimitsTests.cpp - masks by data, forward and backward, against the reference -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Masks of which `fa-derive-limits` finds limits, on ids that are made to break it: that fall, that
+// come back, that no other side has, that 32 bits do not hold. The program has ids of queries and
+// of keys, and its mask compares them. Each runs on the CPU and, scheduled for GPUs, in the
+// interpreter.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunCase.h"
+#include "fa/Reference/Sampling.h"
+#include "fa/Tools/Interpretation.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <functional>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace fa_test;
+
+namespace {
+
+using Random = std::mt19937;
+using Ids = std::vector<int64_t>;
+/// Draws the ids of so many queries, or keys.
+using Drawer = std::function<Ids(int64_t count, Random &random)>;
+
+/// A mask region on `%x`, ids of queries, and `%y`, ids of keys.
+struct Masked {
+  const char *name;
+  int64_t sq, sk;
+  Drawer queries, keys;
+  std::string mask;
+  const char *element = "i32";
+  /// Say whether there are ids for each head.
+  bool ofHead = false;
+  const char *dtype = "bf16";
+  /// Sizes of ids where there are none for each query and key, such as those of blocks.
+  std::vector<int64_t> shapeOfX = {}, shapeOfY = {};
+};
+
+constexpr int64_t kBatch = 2, kQueryHeads = 2, kKeyHeads = 1;
+
+//===----------------------------------------------------------------------===//
+// Ids
+//===----------------------------------------------------------------------===//
+
+/// Return ids that rise, of `count` parts of random lengths.
+Drawer parts(int64_t count, int64_t sign = 1) {
+  return [=](int64_t size, Random &random) {
+    std::vector<int64_t> ends;
+    for (int64_t n = 1; n < count; ++n)
+      ends.push_back(size ? random() % size : 0);
+    Ids ids;
+    for (int64_t n = 0; n < size; ++n)
+      ids.push_back(sign * llvm::count_if(ends, [&](int64_t end) { return end <= n; }));
+    return ids;
+  };
+}
+
+Drawer mapped(Drawer drawer, std::function<int64_t(int64_t)> map) {
+  return [=](int64_t size, Random &random) {
+    Ids ids = drawer(size, random);
+    for (int64_t &id : ids)
+      id = map(id);
+    return ids;
+  };
+}
+
+Drawer constant(int64_t id) {
+  return [=](int64_t size, Random &) { return Ids(size, id); };
+}
+
+Drawer below(int64_t bound) {
+  return [=](int64_t size, Random &random) {
+    Ids ids;
+    for (int64_t n = 0; n < size; ++n)
+      ids.push_back(random() % bound);
+    return ids;
+  };
+}
+
+/// Put an id that nothing else has into the middle.
+Drawer withForeign(Drawer drawer) {
+  return [=](int64_t size, Random &random) {
+    Ids ids = drawer(size, random);
+    ids[size / 2] = 99;
+    return ids;
+  };
+}
+
+Drawer shuffled(Drawer drawer) {
+  return [=](int64_t size, Random &random) {
+    Ids ids = drawer(size, random);
+    std::shuffle(ids.begin(), ids.end(), random);
+    return ids;
+  };
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+std::string readAt(const char *result, const char *tensor, const char *index, bool ofHead,
+                   StringRef element) {
+  return llvm::formatv("  %{0} = tensor.extract %{1}[%b, {2}%{3}] : tensor<{4}x{5}>\n", result,
+                       tensor, ofHead ? "%h, " : "", index, ofHead ? "?x?x?" : "?x?", element);
+}
+
+constexpr const char *kCausal = "  %shift = arith.subi %sk, %sq : index\n"
+                                "  %diagonal = arith.addi %i, %shift : index\n"
+                                "  %past = arith.cmpi sle, %j, %diagonal : index\n";
+
+/// Return the mask that shows equal ids, and with `causal` those of the past.
+std::string equalIds(bool causal, bool ofHead = false, StringRef element = "i32",
+                     int64_t distance = 0) {
+  std::string text = llvm::formatv("  %c = arith.constant {0} : index\n"
+                                   "  %n = arith.addi %i, %c : index\n",
+                                   distance);
+  text += readAt("own", "x", distance ? "n" : "i", ofHead, element);
+  text += readAt("other", "y", "j", ofHead, element);
+  text += llvm::formatv("  %equal = arith.cmpi eq, %own, %other : {0}\n", element);
+  if (!causal)
+    return text + "  fa.yield %equal : i1";
+  return text + kCausal + "  %z = arith.andi %equal, %past : i1\n  fa.yield %z : i1";
+}
+
+std::vector<Masked> makeCases() {
+  Drawer documents = parts(5);
+  std::vector<Masked> cases;
+  auto both = [&](const char *name, const char *causalName, const Drawer &drawer) {
+    cases.push_back({name, 130, 290, drawer, drawer, equalIds(false)});
+    cases.push_back({causalName, 200, 200, drawer, drawer, equalIds(true)});
+  };
+  both("Documents", "DocumentsCausal", documents);
+  both("Falling", "FallingCausal", parts(5, -1));
+  both("Foreign", "ForeignCausal", withForeign(documents));
+  both("Equal", "EqualCausal", constant(7));
+  both("Shuffled", "ShuffledCausal", shuffled(documents));
+  auto add = [&](const char *name, int64_t sq, int64_t sk, Drawer queries, Drawer keys,
+                 std::string mask) -> Masked & {
+    cases.push_back({name, sq, sk, std::move(queries), std::move(keys), std::move(mask)});
+    return cases.back();
+  };
+  // More queries than keys: the first ones see nothing.
+  add("MoreQueries", 290, 130, documents, documents, equalIds(true));
+  // Ids whose differences overflow.
+  Drawer wide = mapped(documents, [](int64_t id) { return int32_t(id * 2654435761u + 12345u); });
+  add("Wide", 130, 200, wide, wide, equalIds(false));
+  // Ids of 64 bits: alike in the lower 32, all of them beyond those, or some.
+  for (auto [name, step, first] : {std::tuple("Long", int64_t(1) << 33, int64_t(0)),
+                                   std::tuple("LongShifted", int64_t(1), int64_t(1) << 40)}) {
+    Drawer drawer =
+        mapped(documents, [first = first, step = step](int64_t id) { return first + id * step; });
+    add(name, 130, 200, drawer, drawer, equalIds(false, false, "i64")).element = "i64";
+  }
+  Masked &heads = add("OfHeads", 200, 200, documents, documents, equalIds(true, /*ofHead=*/true));
+  heads.ofHead = true;
+  add("Ahead", 200, 200, documents, documents, equalIds(true, false, "i32", 3));
+  add("Behind", 200, 200, documents, documents, equalIds(false, false, "i32", -70));
+  add("Nothing", 130, 200, constant(1), constant(2), equalIds(false));
+  add("OneQuery", 1, 200, constant(2), documents, equalIds(false));
+  add("OneKey", 200, 1, documents, constant(2), equalIds(false));
+  add("NoKey", 70, 0, documents, documents, equalIds(false));
+  cases.push_back({"DocumentsOfF32", 130, 200, documents, documents, equalIds(true)});
+  cases.back().dtype = "f32";
+  // Bits of keys, and of queries.
+  std::string bits = readAt("seen", "y", "j", false, "i1");
+  std::string bitsOfRows = readAt("row", "x", "i", false, "i1");
+  Drawer padding = [](int64_t size, Random &) {
+    Ids ids;
+    for (int64_t n = 0; n < size; ++n)
+      ids.push_back(n < size * 2 / 3);
+    return ids;
+  };
+  add("Padding", 130, 200, constant(1), padding, bits + "  fa.yield %seen : i1").element = "i1";
+  add("PaddingCausal", 200, 200, constant(1), padding,
+      bits + kCausal + "  %z = arith.andi %seen, %past : i1\n  fa.yield %z : i1")
+      .element = "i1";
+  add("PaddingOfBoth", 130, 200, padding, padding,
+      bits + bitsOfRows + "  %z = arith.andi %seen, %row : i1\n  fa.yield %z : i1")
+      .element = "i1";
+  add("RandomBits", 130, 200, below(2), below(2),
+      bits + bitsOfRows + "  %z = arith.xori %seen, %row : i1\n  fa.yield %z : i1")
+      .element = "i1";
+  // Limits that are read at rows bound blocks of keys, too.
+  Drawer limits = [](int64_t size, Random &random) {
+    Ids ids;
+    for (int64_t n = 0; n < size; ++n)
+      ids.push_back(n / 50 * 40 + random() % 20);
+    return ids;
+  };
+  std::string limit = readAt("first", "x", "i", false, "i32");
+  limit += "  %k = arith.index_cast %first : i32 to index\n"
+           "  %z = arith.cmpi sle, %k, %j : index\n  fa.yield %z : i1";
+  add("LimitsOfRows", 200, 200, limits, constant(0), limit);
+  // A prefix beside documents: one that all rows see.
+  add("Prefix", 130, 200, documents, documents,
+      "  %c20 = arith.constant 20 : index\n  %prefix = arith.cmpi slt, %j, %c20 : index\n" +
+          readAt("own", "x", "i", false, "i32") + readAt("other", "y", "j", false, "i32") +
+          "  %equal = arith.cmpi eq, %own, %other : i32\n"
+          "  %z = arith.ori %equal, %prefix : i1\n  fa.yield %z : i1");
+  // Blocks of 48 rows and 80 keys, in documents.
+  Masked &blocks =
+      add("Blocks", 130, 200, below(2), documents,
+          "  %rows = arith.constant 48 : index\n  %keys = arith.constant 80 : index\n"
+          "  %p = arith.divui %i, %rows : index\n  %r = arith.divui %j, %keys : index\n"
+          "  %block = tensor.extract %x[%p, %r] : tensor<?x?xi32>\n" +
+              readAt("own", "y", "i", false, "i32") + readAt("other", "y", "j", false, "i32") +
+              "  %zero = arith.constant 0 : i32\n"
+              "  %on = arith.cmpi ne, %block, %zero : i32\n"
+              "  %equal = arith.cmpi eq, %own, %other : i32\n"
+              "  %z = arith.andi %equal, %on : i1\n  fa.yield %z : i1");
+  blocks.shapeOfX = {3, 3};
+  return cases;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+std::string textOf(const Masked &c) {
+  std::string x = llvm::formatv("tensor<{0}x{1}>", c.ofHead ? "?x?x?" : "?x?", c.element);
+  std::string dims = c.ofHead ? "\"B\", \"Hq\", " : "\"B\", ";
+  auto named = [&](const char *name, const char *size, ArrayRef<int64_t> shape) {
+    std::string of = shape.empty() ? ", fa.dims = [" + dims + "\"" + size + "\"]" : "";
+    return "%" + std::string(name) + ": " + x + " {fa.name = \"" + name + "\"" + of + "}";
+  };
+  return llvm::formatv(R"(func.func @f(
+  %q: tensor<?x?x?x64x{0}> {{fa.name = "q"}, %k: tensor<?x?x?x64x{0}> {{fa.name = "k"},
+  %v: tensor<?x?x?x64x{0}> {{fa.name = "v"}, {1}, {2})
+  -> (tensor<?x?x?x64x{0}> {{fa.name = "o"}, tensor<?x?x?xf32> {{fa.name = "lse"}) {{
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) captures(%x, %y) mask {{
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %x: {3}, %y: {3}):
+{4}
+  } : (tensor<?x?x?x64x{0}>, tensor<?x?x?x64x{0}>, tensor<?x?x?x64x{0}>, {3}, {3})
+    -> (tensor<?x?x?x64x{0}>, tensor<?x?x?xf32>)
+  return %o, %lse : tensor<?x?x?x64x{0}>, tensor<?x?x?xf32>
+})",
+                       c.dtype, named("x", "Sq", c.shapeOfX), named("y", "Sk", c.shapeOfY), x,
+                       c.mask);
+}
+
+std::vector<HostTensor> drawInputs(const Masked &c, Checker &checker) {
+  std::mt19937 random(3);
+  Masked plain = c;
+  AttentionSizes sizes{kBatch, kQueryHeads, kKeyHeads, c.sq, c.sk};
+  auto entry = checker.getAttention()->getParentOfType<func::FuncOp>();
+  std::vector<HostTensor> inputs = llvm::cantFail(sampleInputs(entry, sizes, /*seed=*/4));
+  auto draw = [&](HostTensor &tensor, const Drawer &drawer, int64_t length,
+                  const std::vector<int64_t> &shape) {
+    if (!shape.empty())
+      tensor = HostTensor::zeros(tensor.name, tensor.dtype, shape);
+    if (!shape.empty())
+      length = tensor.size();
+    for (int64_t first = 0; first < tensor.size(); first += length)
+      for (auto [n, id] : llvm::enumerate(drawer(length, random)))
+        tensor.setInteger(first + n, id);
+  };
+  draw(inputs[3], c.queries, c.sq, c.shapeOfX);
+  draw(inputs[4], c.keys, c.sk, c.shapeOfY);
+  return inputs;
+}
+
+class Limits : public testing::TestWithParam<Masked> {
+protected:
+  Limits()
+      : text(textOf(GetParam())), checker(llvm::cantFail(Checker::create(text))),
+        inputs(drawInputs(GetParam(), *checker)) {}
+
+  void expectPassed(llvm::Expected<std::vector<std::pair<std::string, Judgement>>> judged,
+                    size_t count) {
+    ASSERT_TRUE(bool(judged)) << llvm::toString(judged.takeError());
+    EXPECT_EQ(judged->size(), count);
+    for (auto &[name, judgement] : *judged)
+      EXPECT_TRUE(judgement.passed) << name << ": " << judgement.problem;
+  }
+
+  /// Judge the forward and then the gradients; `run` runs a program of either kind.
+  void check(llvm::function_ref<llvm::Expected<std::vector<HostTensor>>(
+                 bool backward, const std::vector<HostTensor> &inputs, const OutputShapes &shapes)>
+                 run) {
+    SCOPED_TRACE(text);
+    auto outputs = run(false, inputs, llvm::cantFail(checker->outputShapes(inputs)));
+    ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
+    expectPassed(checker->judge(inputs, *outputs), 2);
+    auto adjoints = llvm::cantFail(checker->sampleAdjoints(inputs, /*dlse=*/false, /*seed=*/5));
+    std::vector<HostTensor> all = inputs;
+    all.insert(all.end(), outputs->begin(), outputs->end());
+    all.insert(all.end(), adjoints.begin(), adjoints.end());
+    auto gradients = run(true, all, checker->gradientShapes(inputs));
+    ASSERT_TRUE(bool(gradients)) << llvm::toString(gradients.takeError());
+    expectPassed(checker->judgeGradients(inputs, adjoints, *gradients), 3);
+  }
+
+  std::string text;
+  std::unique_ptr<Checker> checker;
+  std::vector<HostTensor> inputs;
+};
+
+TEST_P(Limits, MatchTheReferenceOnTheCPU) {
+  check([&](bool backward, const std::vector<HostTensor> &with,
+            const OutputShapes &shapes) -> llvm::Expected<std::vector<HostTensor>> {
+    fa_compile_options options = fa_compile_options_default();
+    options.threads = 2;
+    options.backward = backward;
+    auto execution = Execution::create(text, options);
+    if (!execution)
+      return execution.takeError();
+    auto outcome = (*execution)->run(with, shapes, {}, /*repeats=*/1);
+    if (!outcome)
+      return outcome.takeError();
+    return std::move(outcome->outputs);
+  });
+}
+
+TEST_P(Limits, MatchTheReferenceWhenScheduled) {
+  for (const char *target : {"sm_80", "sm_90a"}) {
+    SCOPED_TRACE(target);
+    check([&](bool backward, const std::vector<HostTensor> &with,
+              const OutputShapes &shapes) -> llvm::Expected<std::vector<HostTensor>> {
+      CompileOptions options;
+      options.target = target;
+      if (backward)
+        options.backward = CompileOptions::Backward::Only;
+      auto program = Interpretation::create(text, options);
+      if (!program)
+        return program.takeError();
+      return (*program)->run(with, shapes, HeadLayout::BHSD, /*seed=*/6);
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// Return the workspace of a program on so many rows and keys, which stand nowhere.
+uint64_t workspaceOf(bool byDocuments, bool backward, int64_t length) {
+  std::string ids = R"(, %ids: tensor<?x?xi32> {fa.name = "ids", fa.dims = ["B", "Sk"]})";
+  std::string program = llvm::formatv(R"(func.func @f(
+  %q: tensor<?x?x?x64xbf16> {{fa.name = "q"}, %k: tensor<?x?x?x64xbf16> {{fa.name = "k"},
+  %v: tensor<?x?x?x64xbf16> {{fa.name = "v"}{0})
+  -> (tensor<?x?x?x64xbf16> {{fa.name = "o"}, tensor<?x?x?xf32> {{fa.name = "lse"}) {{
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) with [causal{1}]
+    : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>{2})
+    -> (tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>)
+  return %o, %lse : tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>
+})",
+                                      byDocuments ? ids : "", byDocuments ? ", document(%ids)" : "",
+                                      byDocuments ? ", tensor<?x?xi32>" : "");
+  fa_compile_options options = fa_compile_options_default();
+  options.backward = backward;
+  auto execution = llvm::cantFail(Execution::create(program, options));
+  alignas(64) static char nowhere[64];
+  int64_t matrix[] = {1, 1, length, 64}, row[] = {1, 1, length}, idsShape[] = {1, length};
+  std::vector<std::pair<const char *, fa_tensor>> tensors;
+  for (const char *name : {"q", "k", "v", "o", "do", "dq", "dk", "dv"})
+    if (backward || StringRef(name).size() == 1)
+      tensors.push_back({name, {nowhere, FA_BF16, 4, matrix, nullptr, 0}});
+  tensors.push_back({"lse", {nowhere, FA_F32, 3, row, nullptr, 0}});
+  if (byDocuments)
+    tensors.push_back({"ids", {nowhere, FA_I32, 2, idsShape, nullptr, 0}});
+  std::vector<fa_argument> arguments;
+  for (auto &[name, tensor] : tensors)
+    arguments.push_back({name, &tensor, 0, 0});
+  uint64_t bytes = 0;
+  fa_error *failed = fa_program_workspace_size(execution->getProgram(), arguments.data(),
+                                               arguments.size(), &bytes);
+  EXPECT_EQ(failed, nullptr) << fa_error_message(failed);
+  fa_error_free(failed);
+  return bytes;
+}
+
+/// Tables and limits take 9 bytes a row, and for gradients 9 a key besides.
+TEST(LimitsMemory, IsLinear) {
+  constexpr uint64_t kLength = 1000000, kMore = 64 << 10;
+  uint64_t forward = workspaceOf(/*byDocuments=*/true, /*backward=*/false, kLength);
+  EXPECT_LE(forward, 9 * kLength + kMore);
+  EXPECT_GT(forward, 8 * kLength);
+  uint64_t backward = workspaceOf(true, true, kLength), plain = workspaceOf(false, true, kLength);
+  EXPECT_LE(backward - plain, 18 * kLength + kMore);
+  EXPECT_GT(backward - plain, 16 * kLength);
+}
+
+INSTANTIATE_TEST_SUITE_P(Masks, Limits, testing::ValuesIn(makeCases()),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+} // namespace
