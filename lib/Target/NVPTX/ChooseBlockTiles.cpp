@@ -39,6 +39,8 @@ enum Pressure {
   /// Scores, masks of captured tensors; operands that are not aligned, which pass through
   /// registers.
   kScores,
+  /// Masks by limits, beside which stands the mask as written.
+  kLimits,
   /// Dropout's factor of each pair.
   kBits,
   /// Sums beside those of products, without asynchronous ones.
@@ -59,7 +61,7 @@ struct Tiles {
 constexpr Tiles kAsyncRows[] = {
     {2, 64, kTensors, 128, 128, 8}, {2, 128, kTensors, 128, 80, 8}, {2, 256, kTensors, 128, 64, 8}};
 constexpr Tiles kAsyncKeys[] = {{2, 64, kLight, 128, 128, 8},
-                                {2, 128, kScores, 64, 128, 8},
+                                {2, 128, kLimits, 64, 128, 8},
                                 {2, 64, kBits, 64, 128, 8},
                                 {2, 128, kTensors, 32, 128, 8},
                                 {2, 256, kTensors, 64, 128, 8}};
@@ -70,17 +72,18 @@ constexpr Tiles kAsyncKeys[] = {{2, 64, kLight, 128, 128, 8},
 /// dots.
 constexpr Tiles kRows[] = {
     {2, 64, kLight, 128, 64, 4},   {2, 64, kTensors, 128, 32, 4}, {2, 96, kLight, 128, 32, 4},
-    {2, 128, kLight, 128, 32, 4},  {2, 128, kSums, 64, 64, 4},    {2, 128, kTensors, 64, 32, 4},
-    {2, 256, kLight, 64, 32, 4},   {2, 256, kSums, 64, 16, 4},    {2, 256, kTensors, 64, 16, 8},
-    {4, 64, kSums, 64, 64, 4},     {4, 64, kTensors, 64, 32, 4},  {4, 128, kTensors, 64, 32, 4},
-    {4, 192, kTensors, 32, 16, 4}, {4, 256, kTensors, 32, 32, 8},
+    {2, 96, kScores, 64, 64, 4},   {2, 96, kLimits, 64, 48, 4},   {2, 128, kLight, 128, 32, 4},
+    {2, 128, kSums, 64, 64, 4},    {2, 128, kTensors, 64, 32, 4}, {2, 256, kLight, 64, 32, 4},
+    {2, 256, kSums, 64, 16, 4},    {2, 256, kTensors, 64, 16, 8}, {4, 64, kSums, 64, 64, 4},
+    {4, 64, kTensors, 64, 32, 4},  {4, 128, kTensors, 64, 32, 4}, {4, 192, kTensors, 32, 16, 4},
+    {4, 256, kTensors, 32, 32, 8},
 };
 constexpr Tiles kKeys[] = {
     {2, 64, kLight, 32, 128, 4},   {2, 64, kSums, 64, 128, 8},    {2, 64, kTensors, 32, 128, 8},
     {2, 96, kSums, 32, 64, 4},     {2, 128, kLight, 64, 128, 8},  {2, 128, kSums, 32, 64, 8},
     {2, 128, kTensors, 16, 64, 8}, {2, 192, kSums, 16, 64, 4},    {2, 256, kBits, 16, 64, 4},
     {2, 256, kTensors, 16, 64, 8}, {4, 64, kTensors, 16, 64, 8},  {4, 128, kTensors, 32, 32, 8},
-    {4, 192, kScores, 32, 64, 8},  {4, 192, kTensors, 32, 32, 8}, {4, 256, kTensors, 16, 64, 8},
+    {4, 192, kLimits, 32, 64, 8},  {4, 192, kTensors, 32, 32, 8}, {4, 256, kTensors, 16, 64, 8},
 };
 /// Blocks without products: a thread holds 32 elements of a tile.
 constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWarps = 4;
@@ -118,6 +121,14 @@ Pressure pressureOf(Region &region, unsigned first, bool isMask) {
   return !isMask && ops > kPlainOps ? std::max(most, kScores) : most;
 }
 
+/// Return whether the mask reads limits that a kernel finds.
+bool readsLimits(ApplyMaskOp mask) {
+  return llvm::any_of(mask.getCaptures(), [](Value capture) {
+    Operation *kernel = capture.getDefiningOp();
+    return kernel && kernel->hasAttr(FADialect::kRangesAttr);
+  });
+}
+
 /// Collect the facts from the tiles that the block loads.
 Facts factsOf(MapBlocksOp block) {
   Facts facts;
@@ -131,8 +142,11 @@ Facts factsOf(MapBlocksOp block) {
       add(kBits);
     if (auto apply = dyn_cast<ApplyOp>(op))
       add(pressureOf(apply.getBody(), apply.getInputs().size(), /*isMask=*/false));
-    if (auto mask = dyn_cast<ApplyMaskOp>(op))
+    if (auto mask = dyn_cast<ApplyMaskOp>(op)) {
       add(pressureOf(mask.getBody(), 0, /*isMask=*/true));
+      if (readsLimits(mask))
+        add(kLimits);
+    }
   });
   block.getBody()->walk([&](tile::LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
