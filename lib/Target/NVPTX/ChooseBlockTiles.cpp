@@ -82,8 +82,9 @@ constexpr Tiles kKeys[] = {
     {2, 64, kLight, 32, 128, 4},   {2, 64, kSums, 64, 128, 8},    {2, 64, kTensors, 32, 128, 8},
     {2, 96, kSums, 32, 64, 4},     {2, 128, kLight, 64, 128, 8},  {2, 128, kSums, 32, 64, 8},
     {2, 128, kTensors, 16, 64, 8}, {2, 192, kSums, 16, 64, 4},    {2, 256, kBits, 16, 64, 4},
-    {2, 256, kTensors, 16, 64, 8}, {4, 64, kTensors, 16, 64, 8},  {4, 128, kTensors, 32, 32, 8},
-    {4, 192, kLimits, 32, 64, 8},  {4, 192, kTensors, 32, 32, 8}, {4, 256, kTensors, 16, 64, 8},
+    {2, 256, kTensors, 16, 64, 8}, {4, 64, kTensors, 16, 64, 8},  {4, 128, kScores, 32, 32, 8},
+    {4, 128, kLimits, 16, 32, 8},  {4, 128, kTensors, 32, 32, 8}, {4, 192, kLimits, 32, 64, 8},
+    {4, 192, kTensors, 32, 32, 8}, {4, 256, kTensors, 16, 64, 8},
 };
 /// Blocks without products: a thread holds 32 elements of a tile.
 constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWarps = 4;

@@ -46,11 +46,14 @@ def FA_Dialect : Dialect {
     static constexpr llvm::StringLiteral kSizesAttr = "fa.sizes";
     /// Beside `fa.sizes`: what each of these sizes is divided by, rounded up.
     static constexpr llvm::StringLiteral kDivisorsAttr = "fa.divisors";
-    /// On a fa.map_blocks: [result, table, least, greatest] for each result of numbers at rows whose
-    /// range over 64 rows stands in these columns of another result, as `fa.summarize` has it.
+    /// On a fa.map_blocks: [result, table, least, greatest] for each result of numbers at rows, or
+    /// keys, whose range over 64 of them stands in these columns of another result, as
+    /// `fa.summarize` has it.
     static constexpr llvm::StringLiteral kRangesAttr = "fa.ranges";
-    /// Unit, on an scf.if in a mask region: it evaluates the mask as written, where limits of rows
-    /// do not say all. Its condition is the same for all keys, and kernels branch on it.
+    /// rows or keys, on an scf.if in a mask region: it evaluates the mask as written, where limits
+    /// of rows, or of keys, do not say all; else these show the same. Its condition is the same for
+    /// all indices of the other axis, and kernels branch on it. Of several in a region, a kernel
+    /// takes one.
     static constexpr llvm::StringLiteral kFallbackAttr = "fa.fallback";
     /// On an entry, or a fa.map_blocks, which comes first: {rows, keys, warps, pad}, the sizes of its tiles as a target
     /// chose them: query rows, keys, warps that share a tile, and what head
