@@ -2,7 +2,7 @@
 
 import ctypes
 
-DTYPES = {"float16": 0, "bfloat16": 1, "float32": 2, "int32": 6, "int64": 7}
+DTYPES = {"float16": 0, "bfloat16": 1, "float32": 2, "int32": 6, "int64": 7, "bool": 8}
 
 
 class Tensor(ctypes.Structure):

@@ -9,6 +9,8 @@ import dataclasses
 import math
 from typing import Callable, Optional
 
+TOKENS, HIDDEN = 16384, 2048  # of a batch: sequences x their length, heads x their size
+
 TANH = """
   score {
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
@@ -34,6 +36,8 @@ class Case:
     approximate: bool = False  # `score` takes a tanh too, and ours is the approximate one
     flash: Optional[dict] = None  # arguments of flash_attn_func, where that computes the same
     group: int = 1  # query heads that share a head of keys and values
+    sink: bool = False  # a capture `sink` is a logit of each head beside its scores
+    per_head: bool = False  # `mask` differs between heads
 
     def key_heads(self, heads):
         return max(1, heads // self.group)
@@ -77,19 +81,28 @@ CASES = {
     "tanh": Case(TANH, score=softcap, approximate=True, flash={"softcap": 30.0}),
     "alibi": Case("with [alibi(%slopes)]", captures=slopes, types={"slopes": ("tensor<?xf32>", ["Hq"])},
                   score=lambda c: lambda s, b, h, i, j: s - c["slopes"][h] * (j - i).abs()),
-    "dropout": Case("", causal=False, dropout=0.1),
+    "dropout": Case("dropout(%p, %seed, %offset)", causal=False, dropout=0.1),
 }
 
 
 def refusal(peer, case):
     """Why a rival is not timed; empty where it is."""
     if peer == "flex":
-        return "FlexAttention has no dropout" if case.dropout else ""
+        return "FlexAttention has no %s" % ("dropout" if case.dropout else "sink") if case.dropout or case.sink else ""
     if peer in ("fa3", "fa4"):
         return "" if case.flash is not None else "flash_attn_func computes no such attention"
     if case.causal is None:
         return "scaled_dot_product_attention has no such mask or score"
     return "cuDNN is not timed with dropout" if case.dropout and peer == "cudnn" else ""
+
+
+def softmax(s, captures, head):
+    """Probabilities of a head's scores (rows x keys), beside its sink where there is one."""
+    import torch
+    if "sink" not in captures:
+        return torch.softmax(s, -1)
+    sink = captures["sink"][head].to(s.dtype).expand(s.shape[0], 1)
+    return torch.softmax(torch.cat([s, sink], -1), -1)[:, :-1]
 
 
 def reference_gradients(case, captures, q, k, v, do):
@@ -107,7 +120,7 @@ def reference_gradients(case, captures, q, k, v, do):
                 s = case.score(captures)(s, 0, head, i, j)
             if case.mask:
                 s = s.masked_fill(~case.mask(captures)(0, head, i, j), -math.inf)
-            grads = torch.autograd.grad(torch.softmax(s, -1) @ leaves[2], leaves, do[0, head].float())
+            grads = torch.autograd.grad(softmax(s, captures, head) @ leaves[2], leaves, do[0, head].float())
             del s
             queries.append(grads[0])
             dk += grads[1]
@@ -124,12 +137,9 @@ def program(case, d, lse, dtype="bf16"):
         names.append(name)
         types.append(type_)
         attributes[name] = ', fa.dims = [%s]' % ", ".join('"%s"' % x for x in dims) if dims else ""
-    operands, text = list(types), case.text
     if case.dropout:
         names += ["p", "seed", "offset"]
         types += ["f32", "i64", "i64"]
-        operands += ["f32", "i64", "i64"]
-        text = "dropout(%p, %seed, %offset) " + text
     arguments = ", ".join('%%%s: %s {fa.name = "%s"%s}' % (name, type_, name, attributes.get(name, ""))
                           for name, type_ in zip(names, types))
     results = '%s {fa.name = "o"}' % t + (', %s {fa.name = "lse"}' % l if lse else "")
@@ -138,7 +148,7 @@ def program(case, d, lse, dtype="bf16"):
     return """func.func @f(%s) -> (%s) {
   %s = fa.attention query(%%q) key(%%k) value(%%v) %s : (%s) -> (%s)
   return %s : %s
-}""" % (arguments, results, values, text, ", ".join(operands), kinds, values, kinds)
+}""" % (arguments, results, values, case.text, ", ".join(types), kinds, values, kinds)
 
 
 def reference(case, captures, q, k, v, rows):
@@ -154,5 +164,5 @@ def reference(case, captures, q, k, v, rows):
             s = case.score(captures)(s, 0, head, i, j)
         if case.mask:
             s = s.masked_fill(~case.mask(captures)(0, head, i, j), -math.inf)
-        outputs.append(torch.softmax(s, -1) @ v[0, shared].float())
+        outputs.append(softmax(s, captures, head) @ v[0, shared].float())
     return torch.stack(outputs)

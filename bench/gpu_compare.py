@@ -22,8 +22,9 @@ rival runs at the clock that the one before it left.
 Every --variant is one more rival of ours; --ablation adds one per schedule pass that may be left out, as fa-opt
 lists them; --against adds those of another build of libfa.so, named `before`. A peer that cannot be imported is
 left out, and the first lines and the JSON say why. Outputs are checked against float32 first, on 256 rows of two heads.
-`gpu_cases.py` has the cases, `gpu_peers.py` the peers. --estimate adds measured / estimated time of ours, as the
-report of fa-opt estimates it at the same shape for the same target and device; what tiles visit is of that report too.
+`gpu_cases.py` has the cases, `gpu_gallery.py` those of examples/gallery, `gpu_peers.py` the peers. --estimate adds
+measured / estimated time of ours, as the report of fa-opt estimates it at the same shape for the same target and
+device; what tiles visit is of that report too.
 
 --seconds ends the measurement in time: a cell that would not fit is left out, the last ones first, and the output
 and the JSON name it. --plan only says how long each section is expected to take. Needs PyTorch, but for --plan.
@@ -37,7 +38,7 @@ import os
 import sys
 import time
 
-from gpu_presets import Budget, make_sections, parse_options, parse_variant, remove_peers
+from gpu_presets import CASES, Budget, make_sections, parse_options, parse_variant, remove_peers
 
 if __name__ == "__main__" and "--plan" in sys.argv:
     torch = None
@@ -50,11 +51,9 @@ else:
 
 from estimate import estimate, find_compiler, visited
 from fa_ctypes import Library
-from gpu_cases import CASES, program, reference, reference_gradients, refusal
+from gpu_cases import HIDDEN, TOKENS, program, reference, reference_gradients, refusal
 from gpu_clock import open_meter, time_bursts, time_rivals
 from tables import compare_line, print_tables
-
-TOKENS, HIDDEN = 16384, 2048
 
 
 def check(output, expected, rows, limit):

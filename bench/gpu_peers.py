@@ -57,7 +57,7 @@ def make_flex(case, captures, q, k, v, lse):
     # It compiles each case anew, and gives up after some that it remembers.
     torch.compiler.reset()
     blocks = case.mask and create_block_mask(case.mask(captures), q.shape[0] if captures else None,
-                                             None, q.shape[2], k.shape[2], device="cuda")
+                                             q.shape[1] if case.per_head else None, q.shape[2], k.shape[2], device="cuda")
     attention = torch.compile(flex_attention, dynamic=False)
     return lambda: attention(q, k, v, score_mod=score, block_mask=blocks, enable_gqa=case.group > 1,
                              return_aux=AuxRequest(lse=lse))[0]

@@ -9,8 +9,12 @@ import dataclasses
 import itertools
 from typing import List
 
+import gpu_cases
 from estimate import optional_passes
-from gpu_cases import CASES, refusal
+from gpu_cases import refusal
+from gpu_gallery import GALLERY
+
+CASES = {**gpu_cases.CASES, **GALLERY}
 
 SIZES = [64, 128, 256]
 MODIFIED = ["tanh", "softcap", "alibi", "window", "document"]
@@ -19,10 +23,10 @@ FLASH = ["fa3", "fa4"]  # measured where they can be imported
 
 @dataclasses.dataclass
 class Section:
-    name: str  # grid, lse-off, scores, gqa, shares, window, backward, ... or ablation: tables.py has one table of each
+    name: str  # grid, lse-off, scores, gqa, gallery, shares, window, backward, ... or ablation: tables.py has one table of each
     d: List[int]
     n: List[int]
-    case: List[str]  # of gpu_cases.CASES
+    case: List[str]  # of CASES
     peers: List[str]
     lse: bool = True
     variant: List[str] = dataclasses.field(default_factory=lambda: [""])
@@ -44,6 +48,7 @@ PRESETS = {
         Section("shares", SIZES, [8192], ["full", *MODIFIED, "dropout"], []),
         Section("window", SIZES, [65536], ["causal", "window"], FLASH),
         Section("gqa", SIZES, [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"]),
+        Section("gallery", [128], [8192], list(GALLERY), ["flex"]),
         Section("lse-off", SIZES, [8192, 16384], ["full", "causal"], ["cudnn", *FLASH], lse=False),
         Section("backward", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn", *FLASH, "fa2"], backward=True),
         Section("backward-gqa", [128], [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"], backward=True),

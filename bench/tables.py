@@ -194,6 +194,10 @@ def gqa(rows):
     return ["Eight query heads share a head of keys and values:", ""] + rivals(rows)
 
 
+def gallery(rows):
+    return ["The programs of examples/gallery, TFLOP/s of visible pairs:", ""] + rivals(rows)
+
+
 def shares(rows):
     """As parts of plain attention."""
     plain = {(row["d"], row["n"]): row["tflops"].get("ours") for row in rows if row["case"] == "full"}
@@ -264,6 +268,7 @@ def estimates(rows):
 # The tables in order: a name, the sections that it is of (none: all), and what makes it.
 TABLES = [("grid", ("grid",), grid), ("energy", ("grid",), energy), ("lse-off", ("lse-off",), grid),
           ("visited", ("grid",), visited), ("scores", ("scores",), scores), ("gqa", ("gqa",), gqa),
+          ("gallery", ("gallery",), gallery),
           ("shares", ("shares",), shares), ("window", ("window",), window), ("backward", ("backward",), grid),
           ("backward-gqa", ("backward-gqa",), gqa), ("backward-scores", ("backward-scores",), scores),
           ("ablation", ("ablation",), ablation),

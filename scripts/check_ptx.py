@@ -6,7 +6,7 @@
 
 By --dtype: an attention of every feature (masks, scores, sink, dropout), alone and causal,
 at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTiles.cpp),
-and some at sizes between those. --examples: every example. Some are compiled for
+and some at sizes between those. --examples: every example, those of the gallery too. Some are compiled for
 operands that are not aligned, too. --whole does all of those, and adds head sizes below
 a line's (for sm_80 every multiple of 8), value heads of another size, results without
 LSE, and pairs of features. f16 and bf16 differ little: without --whole they share the
@@ -375,16 +375,17 @@ def main():
     if options.timed:
         work += timed_cases(options.target)
     if options.examples:
-        files += sorted(glob.glob(os.path.join(ROOT, "examples", "*.mlir")))
+        files += sorted(glob.glob(os.path.join(ROOT, "examples", "**", "*.mlir"), recursive=True))
     for path in files:
         with open(path) as file:
             text = file.read()
         # A program on tiles says itself what is aligned.
         tiles = ["--compile-from=tile"] if "tile.func" in text else []
         backward = ["--backward"] if options.backward and not tiles else []
-        work.append((os.path.basename(path), text, tiles + backward))
+        name = os.path.join(os.path.basename(os.path.dirname(path)), os.path.basename(path))
+        work.append((name, text, tiles + backward))
         if not tiles:
-            work.append((os.path.basename(path) + " unaligned", text, ["--unaligned"] + backward))
+            work.append((name + " unaligned", text, ["--unaligned"] + backward))
 
     saved = options.save or options.against
     if options.target == "cpu" and not saved:

@@ -7,8 +7,11 @@ folder = sys.argv[1]
 sys.path.insert(0, folder)
 sys.modules["torch"] = None  # importing it fails, also where it is installed
 import estimate
+import gpu_cases
+import gpu_gallery
 import gpu_presets
-from gpu_cases import CASES, program, refusal
+from gpu_cases import program, refusal
+from gpu_presets import CASES
 
 compiler = shutil.which("fa-opt")
 
@@ -39,6 +42,11 @@ for d in (64, 128, 256):
 for name in ("full", "tanh", "alibi", "softcap", "window", "document"):
     assert "flex" in cells["scores", True, 128, 8192, name].peers
 assert cells["scores", True, 128, 8192, "dropout"].peers == ["fa2"]
+# Every program of the gallery, beside FlexAttention, where that can say it.
+for name in gpu_gallery.GALLERY:
+    assert cells["gallery", True, 128, 8192, name].peers == ["flex"]
+assert [name for name in gpu_gallery.GALLERY if refusal("flex", CASES[name])] == [
+    "gallery-sink-window", "gallery-dropout-bias"]
 # All of one length before the next.
 assert [n for _, n, _ in sections[0].cells()] == [8192] * 6 + [16384] * 6
 
@@ -81,6 +89,8 @@ for preset in gpu_presets.PRESETS:
                 # Documents are data: the loop's bounds are not known before the launch.
                 if name == "document":
                     assert seen[key] is None, (key, seen[key])
+                elif name in gpu_gallery.GALLERY:
+                    assert seen[key] is None or 1 <= seen[key] < 16, (key, seen[key])
                 else:
                     assert 1 <= seen[key] < 1.5, (key, seen[key])
 assert seen["sm_90a", 128, "window", True] > seen["sm_90a", 128, "causal", True] > 1.01
@@ -99,7 +109,7 @@ class Score(float):
         return 0.5
 
 
-for name, case in CASES.items():
+for name, case in gpu_cases.CASES.items():
     assert case.approximate == ("afn" in case.text), name
     assert not case.approximate or scores(name, lambda x: x / 4) == 15.0 and case.flash == {"softcap": 30.0}
 assert scores("softcap") == scores("tanh") == 15.0 and CASES["softcap"].flash is None
