@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes docs/gallery.md: what the compiler proves of each program of examples/gallery, and what its tiles visit.
 
-    gallery.py [--write=FILE | --check=FILE] [--bin=DIR] [--jobs=N] [RESULTS.json...]
+    gallery.py [--write=FILE | --check=FILE] [--only=PROGRAM,...] [--bin=DIR] [--jobs=N] [RESULTS.json...]
 
-prints the page; --write writes it to a file, --check says whether that would change the file. fa-opt and fa-run are
-taken from --bin, or found by PATH. RESULTS.json: of `gpu_compare.py --preset=sm_90a --only=gallery --json`; those of
-bench/results where none is given. What was not measured is said to be so.
+prints the page; --write writes it to a file, --check says whether that would change the file. --only looks at some of
+the programs, of which --check then finds the lines in the file. fa-opt and fa-run are taken from --bin, or found by PATH. RESULTS.json: of `gpu_compare.py --preset=sm_90a --only=gallery,backward-gallery
+--json`; those of bench/results where none is given. What was not measured is said to be so.
 
 Bounds and tests of tiles are remarks of fa-analyze-mask. What tiles visit is seen, not computed: the interpreter runs
 the program on queries that are 0, so that e to the power of a row's LSE is the number of its visible keys, and on
@@ -30,9 +30,11 @@ import tempfile
 
 from gpu_cases import program
 from gpu_gallery import FOLDER, GALLERY
+from gpu_presets import PRESETS
 
 TARGET, D, N = "sm_90a", 128, 2048
 GROUP = N // D  # keys that share a column of the values
+PRESET = [section for section in PRESETS[TARGET] if "gallery" in section.name]  # forward, backward
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 
 HEAD = """# Gallery
@@ -47,11 +49,12 @@ this page, and a test compares it with what the compiler and the interpreter say
 - **Tile test**: what is asked of a tile in the loop. *all*: a tile with nothing hidden skips the mask; *none*: a tile
   with nothing visible is skipped. A tile in which several blocks of a layout lie is not told apart from one that is
   visible.
-- **Visible**: visible pairs of all pairs. **Visited / visible**: the pairs of visited tiles over those, counted by the
-  interpreter at n = {n} for `{target}`, d = {d}, bf16, in blocks of the rows of a tile (warpgroups of 64 rows skip more
-  of them). Long sequences come closer to 1: what is visited in vain lies along the borders of what is visible.
-- **Speed**: TFLOP/s of visible pairs at n = {long}, and the ratio to FlexAttention's, its block mask not counted
-  (`bench/gpu_compare.py LIB --preset={target} --only=gallery`).
+- **Visible**: visible pairs of all pairs. **Visited / visible**: the pairs of visited tiles over those, by blocks of the
+  rows of a tile, and by warpgroups of 64 rows, which skip what only others need; counted by the interpreter at n = {n}
+  for `{target}`, d = {d}, bf16. What is visited in vain lies along the borders of what is visible, so that causal
+  attention comes closer to 1 where sequences are longer, and windows do not.
+- **Forward**, **backward**: TFLOP/s of visible pairs at n = {long}, and the ratio to FlexAttention's, its block mask not
+  counted (`bench/gpu_compare.py LIB --preset={target} --only=gallery,backward-gallery`).
 
 """
 
@@ -125,14 +128,14 @@ def make_inputs(case):
     return inputs
 
 
-def count(fa_run, case):
-    """-> (visible pairs, pairs of visited tiles) of one head of N tokens, as the interpreter runs it"""
+def count(fa_run, case, phase):
+    """-> (visible pairs, pairs of visited tiles) of one head of N tokens, as the interpreter runs what a phase yields"""
     with tempfile.TemporaryDirectory() as folder:
         source, inputs, outputs = (os.path.join(folder, name) for name in ("k.mlir", "in", "out"))
         with open(source, "w") as file:
             file.write(program(case, D, True))
         write_tensors(inputs, make_inputs(case))
-        run(fa_run, source, "--device=interp", "--interp-phase=tile", "--target=" + TARGET, "--in=" + inputs,
+        run(fa_run, source, "--device=interp", "--interp-phase=" + phase, "--target=" + TARGET, "--in=" + inputs,
             "--out=" + outputs)
         tensors = read_tensors(outputs)
     visible = sum(round(math.exp(lse)) for lse in array.array("f", tensors["lse"]))
@@ -148,51 +151,71 @@ def describe(case, tools):
     remarks = ask_remarks(tools["fa-opt"], program(case, D, True))
     field = lambda name, key: "; ".join(dict.fromkeys(remark[key] for remark in remarks[name] if key in remark))
     tiles = re.search(r"(\d+) rows and (\d+) keys", field("gpu-choose-tiles", "Decision"))
-    visible, visited = count(tools["fa-run"], case)
+    visible, by_block = count(tools["fa-run"], case, "tile")
+    _, by_warpgroup = count(tools["fa-run"], case, "schedule")
     limits = ", limits" if remarks["fa-derive-limits"] else ""
     return ["`%s`%s" % (field("fa-analyze-mask", "keys"), limits),
             field("fa-analyze-mask", "Decision").replace("tile test: ", ""), " x ".join(tiles.groups()),
-            "%.3f" % (visible / N / N), "%.2f" % (visited / visible)]
+            "%.3f" % (visible / N / N), "%.2f" % (by_block / visible), "%.2f" % (by_warpgroup / visible)]
 
 
-def speed(rows, name):
+def speed(rows, section, name):
     """What was measured of a program, beside FlexAttention where that has it."""
-    figures = [row["tflops"] for row in rows if row["case"] == name and "ours" in row["tflops"]]
+    figures = [row["tflops"] for row in rows
+               if (row.get("section"), row["case"]) == (section, name) and "ours" in row["tflops"]]
     if not figures:
         return "not measured"
     flex = figures[-1].get("flex")
     return "%.0f" % figures[-1]["ours"] + (" (%.2f)" % (figures[-1]["ours"] / flex) if flex else "")
 
 
-def make_page(tools, jobs, rows):
+def make_page(tools, jobs, programs, rows):
+    """The page of some programs, {name: case}."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        cells = dict(zip(GALLERY, pool.map(lambda case: describe(case, tools), GALLERY.values())))
-    page = HEAD.format(n=N, target=TARGET, d=D, long=rows[-1]["n"] if rows else 8192)
-    header = "program", "keys", "tile test", "rows x keys", "visible", "visited / visible", "speed"
+        cells = dict(zip(programs, pool.map(lambda case: describe(case, tools), programs.values())))
+    page = HEAD.format(n=N, target=TARGET, d=D, long=PRESET[0].n[0])
+    header = "program", "keys", "tile test", "rows x keys", "visible", "visited / visible", "by warpgroup", "forward", "backward"
     lines = ["| %s |" % " | ".join(header), "|---" * len(header) + "|"]
-    for name, case in GALLERY.items():
+    for name, case in programs.items():
         title = case.file.removesuffix(".mlir")
-        lines.append("| %s |" % " | ".join(["[`%s`](#%s)" % (title, title), *cells[name], speed(rows, name)]))
-    for name, case in GALLERY.items():
+        lines.append("| %s |" % " | ".join(["[`%s`](#%s)" % (title, title), *cells[name],
+                                             *(speed(rows, section.name, name) for section in PRESET)]))
+    for name, case in programs.items():
         lines += ["", "## %s" % case.file.removesuffix(".mlir"), "", case.comment, "", "```mlir",
                   *re.sub(r"\n    (?=with )", " ", case.text).splitlines(), "```"]
     return page + "\n".join(lines) + "\n"
 
 
 def read_rows(paths):
-    """The rows of section gallery."""
+    """What was measured; of the same twice, the last one counts."""
     rows = []
     for path in paths:
         with open(path) as file:
-            rows += [row for row in json.load(file)["rows"] if row.get("section") == "gallery"]
+            rows += json.load(file)["rows"]
     return rows
 
 
-def check_folder():
-    """Refuse programs that no case is of."""
-    missing = set(os.listdir(FOLDER)) - {case.file for case in GALLERY.values()}
+def choose_programs(only):
+    """-> {name: case} of some programs, or of all; there is none of which bench/gpu_gallery.py has no case"""
+    files = {case.file: name for name, case in GALLERY.items()}
+    missing = set(os.listdir(FOLDER)) - set(files)
     if missing:
         raise RuntimeError("bench/gpu_gallery.py has no case of %s" % ", ".join(sorted(missing)))
+    names = [files.get(name + ".mlir", name) for name in only.split(",")] if only else list(GALLERY)
+    unknown = [name for name in names if name not in GALLERY]
+    if unknown:
+        raise RuntimeError("--only takes programs of examples/gallery (%s); got %s" % (
+            ", ".join(name.removesuffix(".mlir") for name in files), ", ".join(unknown)))
+    return {name: GALLERY[name] for name in names}
+
+
+def check_page(path, page, is_whole):
+    """Refuse a file that is not the page, or lacks lines of a part of it."""
+    with open(path) as file:
+        written = file.read()
+    lacking = [line for line in page.splitlines() if line not in written.splitlines()]
+    if lacking or (is_whole and written != page):
+        raise RuntimeError("%s is old; make it with --write=%s. It lacks:\n%s" % (path, path, "\n".join(lacking[:5])))
 
 
 def main():
@@ -201,29 +224,27 @@ def main():
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--write", metavar="FILE")
     place.add_argument("--check", metavar="FILE")
+    parser.add_argument("--only", metavar="PROGRAM,...")
     parser.add_argument("--bin", metavar="DIR")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
+    if options.write and options.only:
+        parser.error("--write takes all programs; leave out --only")
     tools = {name: shutil.which(name, path=options.bin) for name in ("fa-opt", "fa-run")}
     if not all(tools.values()):
         parser.error("fa-opt and fa-run are not found; give their folder by --bin")
     try:
-        check_folder()
+        programs = choose_programs(options.only)
         rows = read_rows(options.results or sorted(glob.glob(os.path.join(RESULTS, TARGET + "*.json"))))
-        page = make_page(tools, options.jobs, rows)
+        page = make_page(tools, options.jobs, programs, rows)
+        if options.check:
+            check_page(options.check, page, is_whole=not options.only)
     except (OSError, RuntimeError) as error:
         sys.exit("gallery.py: %s" % error)
     if options.write:
         with open(options.write, "w") as file:
             file.write(page)
-    elif options.check:
-        with open(options.check) as file:
-            written = file.read()
-        if written != page:
-            differ = [line for line in page.splitlines() if line not in written.splitlines()]
-            sys.exit("gallery.py: %s is old; make it with --write=%s. It lacks:\n%s" % (
-                options.check, options.check, "\n".join(differ[:5])))
-    else:
+    elif not options.check:
         sys.stdout.write(page)
 
 

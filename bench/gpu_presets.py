@@ -23,7 +23,7 @@ FLASH = ["fa3", "fa4"]  # measured where they can be imported
 
 @dataclasses.dataclass
 class Section:
-    name: str  # grid, lse-off, scores, gqa, gallery, shares, window, backward, ... or ablation: tables.py has one table of each
+    name: str  # grid, lse-off, scores, gqa, shares, window, backward, ... or ablation: tables.py has one table of each
     d: List[int]
     n: List[int]
     case: List[str]  # of CASES
@@ -48,13 +48,14 @@ PRESETS = {
         Section("shares", SIZES, [8192], ["full", *MODIFIED, "dropout"], []),
         Section("window", SIZES, [65536], ["causal", "window"], FLASH),
         Section("gqa", SIZES, [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"]),
-        Section("gallery", [128], [8192], list(GALLERY), ["flex"]),
         Section("lse-off", SIZES, [8192, 16384], ["full", "causal"], ["cudnn", *FLASH], lse=False),
         Section("backward", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn", *FLASH, "fa2"], backward=True),
         Section("backward-gqa", [128], [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"], backward=True),
         Section("backward-scores", [128], [8192], ["full", *MODIFIED], ["flex"], backward=True),
         Section("backward-scores", [128], [8192], ["dropout"], ["fa2"], backward=True),
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
+        Section("gallery", [128], [8192], list(GALLERY), ["flex"]),
+        Section("backward-gallery", [128], [8192], list(GALLERY), ["flex"], backward=True),
     ],
     "sm_80": [
         Section("grid", SIZES, [8192, 16384, 2048], ["full", "causal"], ["fa2"]),

@@ -268,10 +268,10 @@ def estimates(rows):
 # The tables in order: a name, the sections that it is of (none: all), and what makes it.
 TABLES = [("grid", ("grid",), grid), ("energy", ("grid",), energy), ("lse-off", ("lse-off",), grid),
           ("visited", ("grid",), visited), ("scores", ("scores",), scores), ("gqa", ("gqa",), gqa),
-          ("gallery", ("gallery",), gallery),
           ("shares", ("shares",), shares), ("window", ("window",), window), ("backward", ("backward",), grid),
           ("backward-gqa", ("backward-gqa",), gqa), ("backward-scores", ("backward-scores",), scores),
-          ("ablation", ("ablation",), ablation),
+          ("ablation", ("ablation",), ablation), ("gallery", ("gallery",), gallery),
+          ("backward-gallery", ("backward-gallery",), gallery),
           ("estimates", (), estimates)]
 
 

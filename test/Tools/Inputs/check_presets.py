@@ -44,7 +44,8 @@ for name in ("full", "tanh", "alibi", "softcap", "window", "document"):
 assert cells["scores", True, 128, 8192, "dropout"].peers == ["fa2"]
 # Every program of the gallery, beside FlexAttention, where that can say it.
 for name in gpu_gallery.GALLERY:
-    assert cells["gallery", True, 128, 8192, name].peers == ["flex"]
+    for section in ("gallery", "backward-gallery"):
+        assert cells[section, True, 128, 8192, name].peers == ["flex"]
 assert [name for name in gpu_gallery.GALLERY if refusal("flex", CASES[name])] == [
     "gallery-sink-window", "gallery-dropout-bias"]
 # All of one length before the next.
