@@ -10,15 +10,35 @@ Tests that need PyTorch or a GPU are counted as skipped where there is none. The
 """
 
 import collections
+import faulthandler
 import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 TESTS = os.path.join(ROOT, "test", "python")
+
+
+class Result(unittest.TextTestResult):
+    """Times tests, and ends the process with each thread's place if one takes too long."""
+
+    MOST_SECONDS = 300
+    times = {}
+
+    def startTest(self, test):
+        # sys.stderr may be a buffer of the runner's.
+        faulthandler.dump_traceback_later(self.MOST_SECONDS, exit=True, file=sys.__stderr__)
+        self.times[test.id()] = -time.monotonic()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.times[test.id()] += time.monotonic()
+        faulthandler.cancel_dump_traceback_later()
 
 
 def run_installed(pattern):
@@ -27,8 +47,11 @@ def run_installed(pattern):
     loader = unittest.TestLoader()
     if pattern:
         loader.testNamePatterns = ["*%s*" % pattern]
-    runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, buffer=True)
+    runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, buffer=True, resultclass=Result)
     result = runner.run(loader.discover(TESTS, "test_*.py"))
+    for name, seconds in sorted(Result.times.items(), key=lambda pair: -pair[1])[:5]:
+        if seconds > 1:
+            print("%6.1f s %s" % (seconds, name))
     failed = len({getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors})
     reasons = collections.Counter(reason for _, reason in result.skipped)
     for reason, count in sorted(reasons.items()):

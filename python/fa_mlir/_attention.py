@@ -106,7 +106,16 @@ def _expect(name, x, ranks, integers=False):
     return _ops.name_of(x.dtype)
 
 
-def _make(query, key, value, mask, score, causal, window, prefix, document, softcap, alibi, bias, sink, dropout_p,
+def add_blocks(launch, visible, rows, keys):
+    """Hide keys of the blocks, of so many rows and keys, that are 0 in a tensor of bools or integers."""
+    if visible.dtype not in (torch.bool, *_INTEGERS) or visible.dim() not in (2, 3, 4):
+        raise TypeError("blocks are %s of %d dimensions; expected bools or integers, 2 to 4" % (visible.dtype,
+                                                                                           visible.dim()))
+    launch.add("blocks", _ops.name_of(visible.dtype), tuple([bool(x == 1) for x in visible.shape]), int(rows), int(keys),
+               tensors=(visible,))
+
+
+def _make(query, key, value, mask, score, causal, window, prefix, document, blocks, softcap, alibi, bias, sink, dropout_p,
           scale, precision, heads_last):
     launch = Launch(*autocast(query, key, value), heads_last)
     if mask is not None or score is not None:
@@ -123,6 +132,9 @@ def _make(query, key, value, mask, score, causal, window, prefix, document, soft
     if document is not None:
         ids = tuple(document) if isinstance(document, (tuple, list)) else (document,)
         launch.add("document", *[_expect("document", x, (2,), integers=True) for x in ids], tensors=ids)
+    if blocks is not None:
+        visible, rows, keys = blocks
+        add_blocks(launch, visible, rows, keys)
     if softcap is not None:
         launch.add_softcap(softcap)
     if alibi is not None:
@@ -141,26 +153,27 @@ def _make(query, key, value, mask, score, causal, window, prefix, document, soft
 
 
 def attention(query, key, value, *, mask=None, score=None, causal=False, window=None, prefix=None, document=None,
-              softcap=None, alibi=None, bias=None, sink=None, dropout_p=0.0, scale=None, precision=None,
+              blocks=None, softcap=None, alibi=None, bias=None, sink=None, dropout_p=0.0, scale=None, precision=None,
               heads_last=False, return_lse=False):
     """Return softmax(score(scale * query key^T)) value, without keys that a mask hides; and lse if asked for.
 
     query: B x Hq x Sq x D, key: B x Hk x Sk x D, value: B x Hk x Sk x Dv, with `heads_last` B x S x H x D each; any
     strides but of the last dimension, which is contiguous. Masks hold together, scores apply in the order of the
     arguments; docs/semantics.md says what each is. `mask(b, h, i, j)` and `score(s, b, h, i, j)` are functions as those
-    of `flex_attention`; window = (left, right), -1 leaves a side open; document: ids, or a pair of query's and key's.
+    of `flex_attention`; window = (left, right), -1 leaves a side open; document: ids, or a pair of query's and key's;
+    blocks = (visible, rows, keys): a tensor that says of each block of so many scores whether it is visible.
     """
-    launch = _make(query, key, value, mask, score, causal, window, prefix, document, softcap, alibi, bias, sink,
+    launch = _make(query, key, value, mask, score, causal, window, prefix, document, blocks, softcap, alibi, bias, sink,
                    dropout_p, scale, precision, heads_last)
     output, lse = launch.run()
     return (output, lse) if return_lse else output
 
 
 def to_mlir(query, key, value, *, mask=None, score=None, causal=False, window=None, prefix=None, document=None,
-            softcap=None, alibi=None, bias=None, sink=None, dropout_p=0.0, scale=None, precision=None,
+            blocks=None, softcap=None, alibi=None, bias=None, sink=None, dropout_p=0.0, scale=None, precision=None,
             heads_last=False):
     """Return the MLIR text that `attention` compiles for these arguments."""
-    return _make(query, key, value, mask, score, causal, window, prefix, document, softcap, alibi, bias, sink,
+    return _make(query, key, value, mask, score, causal, window, prefix, document, blocks, softcap, alibi, bias, sink,
                  dropout_p, scale, precision, heads_last).write()
 
 

@@ -3,9 +3,10 @@
 import types
 
 import torch
+from torch.nn.attention.flex_attention import BlockMask, noop_mask
 
 from . import _ops, _text
-from ._attention import Launch, autocast
+from ._attention import Launch, add_blocks, autocast
 
 _POSITIONS = ("b", "h", "i", "j")
 # Traces by what functions are made of, so that a call with the same function does not trace again.
@@ -126,18 +127,17 @@ def add_functions(launch, score_mod, mask_mod, numbers=()):
     launch.add("traced", *traced, tensors=[x.view(1) if x.dim() == 0 else x for x in captured], integers=numbers)
 
 
-def mask_of(block_mask):
-    """Return the function of a BlockMask, or of None."""
-    if block_mask is None:
-        return None
+def add_mask(launch, score_mod, block_mask):
+    """Add the functions of FlexAttention's arguments; of a BlockMask that has none, its blocks."""
     mask_mod = getattr(block_mask, "mask_mod", block_mask)
-    if getattr(mask_mod, "__name__", "") == "noop_mask" and (mask_mod.__module__ or "").startswith("torch."):
-        raise NotImplementedError(
-            "flex_attention: block_mask without a mask_mod: masks of blocks by data need kernels that the library does "
-            "not have yet; give create_block_mask the function")
-    if not callable(mask_mod):
+    if mask_mod is noop_mask:
+        mask_mod = None
+    elif mask_mod is not None and not callable(mask_mod):
         raise TypeError("block_mask is a %s, expected a BlockMask or a mask_mod" % type(block_mask).__name__)
-    return mask_mod
+    if score_mod is not None or mask_mod is not None:
+        add_functions(launch, score_mod, mask_mod)
+    if mask_mod is None and isinstance(block_mask, BlockMask):
+        add_blocks(launch, block_mask.to_dense(), *block_mask.BLOCK_SIZE)
 
 
 @torch.compiler.disable
@@ -152,9 +152,7 @@ def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=Non
         raise ValueError("query has %d heads and key %d; set enable_gqa=True where heads share keys"
                          % (query.shape[1], key.shape[1]))
     launch = Launch(*autocast(query, key, value))
-    mask_mod = mask_of(block_mask)
-    if score_mod is not None or mask_mod is not None:
-        add_functions(launch, score_mod, mask_mod)
+    add_mask(launch, score_mod, block_mask)
     if scale is not None:
         launch.add("scale", float(scale))
     output, lse = launch.run()

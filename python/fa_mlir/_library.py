@@ -33,11 +33,6 @@ class ArgumentInfo(ctypes.Structure):
                 ("rank", ctypes.c_int32), ("shape", ctypes.POINTER(ctypes.c_int64))]
 
 
-class Number(ctypes.Union):
-    """fa_number"""
-    _fields_ = [("f", ctypes.c_double), ("i", ctypes.c_int64)]
-
-
 class Options(ctypes.Structure):
     """fa_compile_options"""
     _fields_ = ([("size", ctypes.c_size_t), ("target", ctypes.c_char_p), ("entry", ctypes.c_char_p)]

@@ -7,6 +7,8 @@ f1, ...; it returns o and lse. Tensors are B x H x S x D or, with `heads_last`, 
 import threading
 
 import torch
+from torch import empty, empty_like
+from torch.compiler import is_compiling
 
 from . import _program
 from ._library import SCALAR
@@ -47,61 +49,74 @@ def target_of(device):
 
 def compile_for(device, text, gradients, dlse):
     """Return the program of an attention, or of its gradients."""
-    if gradients is None:
-        return _program.compile(text, target_of(device))
-    return _program.compile(text, target_of(device), backward=1, gradients=gradients, dlse=int(dlse),
-                            deterministic=int(torch.are_deterministic_algorithms_enabled()))
+    options = {"threads": torch.get_num_threads()} if device.type == "cpu" else {}
+    if gradients is not None:
+        options.update(backward=1, gradients=gradients, dlse=int(dlse),
+                       deterministic=int(torch.are_deterministic_algorithms_enabled()))
+    return _program.compile(text, target_of(device), **options)
 
 
-class _Launch:
-    """A launch of tensors of some dtypes, shapes and strides: what it takes, in the order of its program."""
-    __slots__ = ("prepared", "tensors", "numbers")
+class Launch:
+    """A launch on tensors of known dtypes, shapes, strides and device: what is left are addresses and numbers."""
+    __slots__ = ("prepared", "outputs", "order", "device", "stream_of", "pack_numbers")
 
-    def __init__(self, program, names, tensors, number_names, heads_last):
-        at = {name: index for index, name in enumerate(names)}
-        self.tensors = [at[name] for name, kind in zip(program.names, program.kinds) if kind != SCALAR]
-        at_number = {name: index for index, name in enumerate(number_names)}
-        self.numbers = [at_number[name] for name, kind in zip(program.names, program.kinds) if kind == SCALAR]
-        described = []
-        for index in self.tensors:
-            x = tensors[index]
-            shape, strides = list(x.shape), list(x.stride())
-            if heads_last and names[index] in _ROWS and len(shape) == 4:
-                shape[1], shape[2], strides[1], strides[2] = shape[2], shape[1], strides[2], strides[1]
-            described.append((name_of(x.dtype), shape, strides))
-        self.prepared = _program.Prepared(program, described)
+    def __init__(self, program, names, inputs, outputs, heads_last):
+        """`names`: of inputs and outputs; `outputs`: their (shape, dtype), contiguous."""
+        described = {}
+        strides = [x.stride() for x in inputs] + [None] * len(outputs)
+        kinds = [(x.shape, x.dtype) for x in inputs] + outputs
+        for name, (shape, dtype), stride in zip(names, kinds, strides):
+            sizes = list(shape)
+            stride = list(torch.empty(shape, device="meta").stride() if stride is None else stride)
+            if heads_last and name in _ROWS and len(sizes) == 4:
+                sizes[1], sizes[2], stride[1], stride[2] = sizes[2], sizes[1], stride[2], stride[1]
+            described[name] = name_of(dtype), sizes, stride
+        tensors = [name for name, kind in zip(program.names, program.kinds) if kind != SCALAR]
+        self.prepared = _program.Prepared(program, [described[name] for name in tensors])
+        self.pack_numbers, self.device = self.prepared.pack_numbers, inputs[0].device
+        # Without memory: empty_like is the cheapest way to make a tensor.
+        self.outputs = [empty(shape, dtype=dtype, device=self.device) for shape, dtype in outputs]
+        for x in self.outputs:
+            x.untyped_storage().resize_(0)
+        self.order = None if tensors == names else [names.index(name) for name in tensors]
+        self.stream_of = self.device.index if self.device.type == "cuda" else None
 
-    def run(self, device, tensors, numbers):
-        stream = workspace = memory = None
-        if device.type == "cuda":
-            stream = torch._C._cuda_getCurrentRawStream(device.index)
-        size = self.prepared.workspace_bytes
-        if size:
-            memory = torch.empty(size, dtype=torch.uint8, device=device)
+    def run(self, inputs, numbers):
+        """Return the outputs; numbers are packed, as `pack_numbers` does."""
+        prepared = self.prepared
+        outputs = [empty_like(x) for x in self.outputs]
+        addresses = [x.data_ptr() for x in inputs]
+        addresses += [x.data_ptr() for x in outputs]
+        if self.order is not None:
+            addresses = [addresses[i] for i in self.order]
+        stream = workspace = None
+        if self.stream_of is not None:
+            stream = torch._C._cuda_getCurrentRawStream(self.stream_of)
+        if prepared.workspace_bytes:
+            memory = empty(prepared.workspace_bytes, dtype=torch.uint8, device=self.device)
             workspace = memory.data_ptr()
-        self.prepared.launch(stream, [tensors[i].data_ptr() for i in self.tensors],
-                             [numbers[i] for i in self.numbers], workspace)
+        prepared.launch(stream, prepared.pack_addresses(*addresses), numbers, workspace)
+        return outputs
 
 
-def _launch(key, inputs, outputs, get_program, make_names, numbers, heads_last):
-    """Launch on inputs and outputs, whose shapes and strides follow from those of the inputs and the key."""
-    device = inputs[0].device
-    key = (key, heads_last, device, *[(x.dtype, x.shape, x.stride(), x.device) for x in inputs])
+def _find(key, inputs, make):
+    """Return the launch on inputs, which `make` makes: it gives program, names, outputs and whether heads are last."""
+    key = (key, *[(x.dtype, x.shape, x.stride(), x.get_device()) for x in inputs])
     launch = _prepared.get(key)
     if launch is None:
         for x in inputs:
-            if x.device != device:
-                raise ValueError("tensors are on %s and %s; move them to one device" % (device, x.device))
-        names, number_names = make_names()
-        launch = _Launch(get_program(), names, inputs + outputs, number_names, heads_last)
+            if x.device != inputs[0].device:
+                raise ValueError("tensors are on %s and %s; move them to one device" % (inputs[0].device, x.device))
+        program, names, outputs, heads_last = make()
+        launch = Launch(program, names, inputs, outputs, heads_last)
         if len(_prepared) >= _MOST:
             _prepared.clear()
         _prepared[key] = launch
-    launch.run(device, inputs + outputs, numbers)
+    return launch
 
 
-def _number_names(integers, floats):
-    return ["n%d" % i for i in range(len(integers))] + ["f%d" % i for i in range(len(floats))]
+def _names_of(tensors):
+    return ["q", "k", "v"] + ["t%d" % i for i in range(len(tensors))]
 
 
 def _check_rows(query, key, value):
@@ -110,32 +125,38 @@ def _check_rows(query, key, value):
             raise ValueError("%s has %d dimensions, expected 4: %s" % (name, x.dim(), tuple(x.shape)))
 
 
-def _make_outputs(query, key, value, heads_last):
+def _shape_outputs(query, key, value, heads_last):
+    """Return (shape, dtype) of output and lse."""
     batch, heads, rows = (query.shape[i] for i in ((0, 2, 1) if heads_last else (0, 1, 2)))
     shape = (batch, rows, heads, value.shape[3]) if heads_last else (batch, heads, rows, value.shape[3])
-    return query.new_empty(shape), query.new_empty((batch, heads, rows), dtype=torch.float32)
+    return [(shape, query.dtype), ((batch, heads, rows), torch.float32)]
+
+
+def prepare(query, key, value, tensors, text, heads_last):
+    """Return the launch of a text's attention on these tensors."""
+    def make():
+        _check_rows(query, key, value)
+        return (compile_for(query.device, text, None, False), _names_of(tensors) + ["o", "lse"],
+                _shape_outputs(query, key, value, heads_last), heads_last)
+    return _find((text, heads_last), [query, key, value, *tensors], make)
 
 
 def forward(query, key, value, tensors, integers, floats, text, heads_last):
     """Compute (output, lse) of the text's attention."""
-    _check_rows(query, key, value)
-    output, lse = _make_outputs(query, key, value, heads_last)
-    names = lambda: (["q", "k", "v"] + ["t%d" % i for i in range(len(tensors))] + ["o", "lse"],
-                     _number_names(integers, floats))
-    _launch(text, [query, key, value, *tensors], [output, lse],
-            lambda: compile_for(query.device, text, None, False), names, [*integers, *floats], heads_last)
-    return output, lse
+    launch = prepare(query, key, value, tensors, text, heads_last)
+    return tuple(launch.run([query, key, value, *tensors], launch.pack_numbers(*integers, *floats)))
 
 
 def _fake_forward(query, key, value, tensors, integers, floats, text, heads_last):
     _check_rows(query, key, value)
-    return _make_outputs(query, key, value, heads_last)
+    return tuple([query.new_empty(shape, dtype=dtype)
+                  for shape, dtype in _shape_outputs(query, key, value, heads_last)])
 
 
-def _make_gradients(query, key, value, tensors, gradients):
-    sources = {"q": query, "k": key, "v": value}
-    sources.update(("t%d" % i, x) for i, x in enumerate(tensors))
-    return [sources[name].new_empty(sources[name].shape) for name in gradients.split(",")]
+def _shape_gradients(query, key, value, tensors, gradients):
+    """Return (shape, dtype) of the gradients."""
+    sources = dict(zip(_names_of(tensors), [query, key, value, *tensors]))
+    return [(sources[name].shape, sources[name].dtype) for name in gradients.split(",")]
 
 
 def _lay_out(gradient, like):
@@ -151,20 +172,23 @@ def backward(grad_output, grad_lse, query, key, value, output, lse, tensors, int
     # Autograd made these: of sum() they are one number, which nobody can lay out before.
     grad_output = _lay_out(grad_output, output)
     grad_lse = None if grad_lse is None else _lay_out(grad_lse, lse)
-    results = _make_gradients(query, key, value, tensors, gradients)
     flowing = [grad_output] if grad_lse is None else [grad_output, grad_lse]
-    names = lambda: (["q", "k", "v"] + ["t%d" % i for i in range(len(tensors))] + ["o", "lse", "do", "dlse"][
-        :2 + len(flowing)] + ["d" + name for name in gradients.split(",")], _number_names(integers, floats))
-    _launch((text, gradients, torch.are_deterministic_algorithms_enabled(), len(flowing)),
-            [query, key, value, *tensors, output, lse, *flowing], results,
-            lambda: compile_for(query.device, text, gradients, grad_lse is not None), names, [*integers, *floats],
-            heads_last)
-    return results
+
+    def make():
+        names = _names_of(tensors) + ["o", "lse", "do", "dlse"][:2 + len(flowing)]
+        return (compile_for(query.device, text, gradients, grad_lse is not None),
+                names + ["d" + name for name in gradients.split(",")],
+                _shape_gradients(query, key, value, tensors, gradients), heads_last)
+    inputs = [query, key, value, *tensors, output, lse, *flowing]
+    launch = _find((text, heads_last, gradients, torch.are_deterministic_algorithms_enabled(), len(flowing)), inputs,
+                   make)
+    return launch.run(inputs, launch.pack_numbers(*integers, *floats))
 
 
 def _fake_backward(grad_output, grad_lse, query, key, value, output, lse, tensors, integers, floats, text, gradients,
                    heads_last):
-    return _make_gradients(query, key, value, tensors, gradients)
+    return [query.new_empty(shape, dtype=dtype)
+            for shape, dtype in _shape_gradients(query, key, value, tensors, gradients)]
 
 
 def _prefetch(device, text, gradients):
@@ -245,14 +269,25 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _get_interpreter = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None)
 
 
+def is_watched(query, key, value):
+    """Return whether something watches operations, so that only an op will do: tracing, modes, other tensors."""
+    return (is_compiling() or type(query) not in _PLAIN or type(key) not in _PLAIN or type(value) not in _PLAIN
+            or torch._C._len_torch_dispatch_stack() or _get_interpreter() is not None
+            or torch._C._get_tracing_state() is not None)
+
+
+def keeps_gradients(query, key, value, tensors):
+    """Return whether autograd asks for a gradient of one of these."""
+    return ((query.requires_grad or key.requires_grad or value.requires_grad
+             or (tensors and any([x.requires_grad for x in tensors]))) and torch.is_grad_enabled())
+
+
 def attend(rows, tensors, integers, floats, text, heads_last):
     """Return (output, lse) by the op; where nothing watches operations, straight from the functions behind."""
     query, key, value = rows
-    if (torch.compiler.is_compiling() or type(query) not in _PLAIN or type(key) not in _PLAIN
-            or type(value) not in _PLAIN or torch._C._len_torch_dispatch_stack() or _get_interpreter() is not None):
+    if is_watched(query, key, value):
         return torch.ops.fa_mlir.attention(query, key, value, tensors, integers, floats, text, heads_last)
-    if torch.is_grad_enabled() and (query.requires_grad or key.requires_grad or value.requires_grad
-                                    or any([x.requires_grad for x in tensors])):
+    if keeps_gradients(query, key, value, tensors):
         return _Eager.apply(integers, floats, text, heads_last, query, key, value, *tensors)
     return forward(query, key, value, tensors, integers, floats, text, heads_last)
 

@@ -1,10 +1,11 @@
 """Programs: compiled text, launched on arrays of NumPy, tensors of PyTorch or what else describes its memory."""
 
 import ctypes
+import struct
 import threading
 
 from . import _library
-from ._library import DTYPE_NAMES, DTYPES, OUTPUT, SCALAR, Argument, Error, Number, Tensor, check, fa
+from ._library import DTYPE_NAMES, DTYPES, OUTPUT, SCALAR, Argument, Error, Tensor, check, fa
 
 # `__array_interface__` has the kind and the bytes of an element.
 _INTERFACE = {"f2": "f16", "f4": "f32", "f8": "f64", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "b1": "i1"}
@@ -132,41 +133,34 @@ def make_tensor(address, dtype, shape, strides):
 
 class Prepared:
     """A launch whose dtypes, sizes and strides were checked beforehand: tensors by address, in the program's order."""
-    __slots__ = ("program", "workspace_bytes", "_handle", "_pointers", "_numbers")
+    __slots__ = ("program", "workspace_bytes", "pack_addresses", "pack_numbers", "_handle")
 
     def __init__(self, program, tensors):
         """`tensors`: (dtype, sizes, strides) of each argument that is no scalar, in the program's order."""
         arguments, keep, rest = (Argument * len(program.names))(), [], iter(tensors)
-        scalars = 0
-        for argument, name, kind in zip(arguments, program.names, program.kinds):
+        codes = ""
+        for argument, name, kind, dtype in zip(arguments, program.names, program.kinds, program.dtypes):
             argument.name = name.encode()
-            if kind == SCALAR:
-                scalars += 1
+            if kind == SCALAR:  # fa_number
+                codes += "q" if DTYPES[dtype] > DTYPES["f64"] else "d"
                 continue
             tensor, sizes = make_tensor(None, *next(rest))
             keep += [tensor, sizes]
             argument.tensor = ctypes.pointer(tensor)
         handle = ctypes.c_void_p()
         check(fa.fa_prepare(program._handle, arguments, len(arguments), ctypes.byref(handle)))
-        self.program, self._handle = program, handle
+        self.program, self._handle = program, handle.value
         self.workspace_bytes = fa.fa_prepared_workspace_size(handle)
-        self._pointers = ctypes.c_void_p * (len(arguments) - scalars)
-        self._numbers = Number * max(scalars, 1)
+        self.pack_addresses = struct.Struct("=%dQ" % (len(arguments) - len(codes))).pack
+        self.pack_numbers = struct.Struct("=" + codes).pack
 
     def __del__(self):
         if getattr(self, "_handle", None) and fa is not None:
             fa.fa_prepared_free(self._handle)
 
     def launch(self, stream, addresses, numbers, workspace):
-        """Launch on the addresses of tensors and on numbers, each in the program's order."""
-        values = self._numbers()
-        for value, number in zip(values, numbers):
-            if isinstance(number, float):
-                value.f = number
-            else:
-                value.i = number
-        error = fa.fa_prepared_launch(self._handle, stream, self._pointers(*addresses), values, workspace,
-                                      self.workspace_bytes)
+        """Launch on addresses and numbers, each packed in the program's order."""
+        error = fa.fa_prepared_launch(self._handle, stream, addresses, numbers, workspace, self.workspace_bytes)
         if error:
             check(error)
 

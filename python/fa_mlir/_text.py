@@ -99,6 +99,28 @@ class Text:
         distance = region.add("arith.subi %s, %s : i32" % (key, begin))
         self.conditions.append(region.add("arith.cmpi ult, %s, %s : i32" % (distance, size)))
 
+    def read_row(self, region, operand):
+        """Return what a tensor of Sq integers has at the query, an index."""
+        element = operand.type[len("tensor<?x"):-1]
+        return region.add("arith.index_cast %s : %s to index" % (region.read(operand, ("%i",)), element))
+
+    def add_limits(self, first, behind):
+        """Hide keys before `first[i]`, and those from `behind[i]` on."""
+        region = self.mask
+        for operand, predicate in ((first, "sge"), (behind, "slt")):
+            self.conditions.append(region.add("arith.cmpi %s, %%j, %s : index" % (
+                predicate, self.read_row(region, operand))))
+
+    def add_packed_blocks(self, mask, rows, keys, start):
+        """Hide keys of blocks that are 0 in `mask`, of queries and keys counted from `start[i]`."""
+        region, indices = self.mask, []
+        begin = self.read_row(region, start)
+        for position, size in (("%i", rows), ("%j", keys)):
+            position = region.add("arith.subi %s, %s : index" % (position, begin))
+            width = region.add("arith.constant %d : index" % size)
+            indices.append(region.add("arith.floordivsi %s, %s : index" % (position, width)))
+        self.conditions.append(region.read(mask, indices))
+
     def add_softcap(self, cap, inverse):
         """Replace the score s by cap * tanh(s * inverse)."""
         region = self.score
@@ -106,13 +128,13 @@ class Text:
         bounded = region.add("math.tanh %s : f32" % small)
         self.scored = region.add("arith.mulf %s, %s : f32" % (region.read(cap), bounded))
 
-    def add_alibi_by_batch(self, slopes):
-        """Subtract slopes[b, h] times the distance of query and key."""
+    def add_alibi(self, slopes, indices, position):
+        """Subtract the slope at `indices` times the distance of the key from the query's position."""
         region = self.score
-        distance = region.add("arith.subi %s, %%j : index" % region.position())
+        distance = region.add("arith.subi %s, %%j : index" % position)
         distance = region.add("arith.index_cast %s : index to i32" % distance)
         distance = region.add("arith.sitofp %s : i32 to f32" % distance)
-        bias = region.add("arith.mulf %s, %s : f32" % (region.read(slopes, ("%b", "%h")),
+        bias = region.add("arith.mulf %s, %s : f32" % (region.read(slopes, indices),
                                                        region.add("math.absf %s : f32" % distance)))
         self.scored = region.add("arith.subf %s, %s : f32" % (self.scored, bias))
 
@@ -165,7 +187,22 @@ def _add_alibi(text, element, rank):
     if rank == 1:
         text.add_sugar("alibi", text.tensor(element, 1, ["Hq"]))
     else:
-        text.add_alibi_by_batch(text.tensor(element, 2, ["B", "Hq"]))
+        text.add_alibi(text.tensor(element, 2, ["B", "Hq"]), ("%b", "%h"), text.score.position())
+
+
+def _add_packed_alibi(text, rank):
+    """Add slopes of heads, or of rows and heads, and how far each row's position among the keys is from it."""
+    slopes = text.tensor("f32", rank, ["Sq", "Hq"][2 - rank:])
+    ahead = text.read_row(text.score, text.tensor("i32", 1, ["Sq"]))
+    text.add_alibi(slopes, ("%i", "%h")[2 - rank:], text.score.add("arith.addi %%i, %s : index" % ahead))
+
+
+def _add_blocks(text, element, repeated, rows, keys):
+    """Add blocks; `repeated` says of each dimension whether its size is 1, so that all share it."""
+    names = ["B", "Hq", "Sq/%d" % rows, "Sk/%d" % keys][4 - len(repeated):]
+    mask = text.tensor(element, len(repeated), ["" if one else name for one, name in zip(repeated, names)])
+    mask.type = "tensor<%s%s>" % ("".join("1x" if one else "?x" for one in repeated), element)
+    text.add_sugar("blocks<%d, %d>" % (rows, keys), mask)
 
 
 def _add_document(text, *elements):
@@ -233,6 +270,11 @@ ITEMS = {
     "traced": _add_traced,
     "prefix": lambda text, element: text.add_sugar("prefix", text.tensor(element, 1, ["B"])),
     "document": _add_document,
+    "blocks": _add_blocks,
+    "limits": lambda text: text.add_limits(text.tensor("i32", 1, ["Sq"]), text.tensor("i32", 1, ["Sq"])),
+    "packed_blocks": lambda text, rows, keys: text.add_packed_blocks(
+        text.tensor("i1", 2), rows, keys, text.tensor("i32", 1, ["Sq"])),
+    "packed_alibi": _add_packed_alibi,
     "softcap": lambda text: text.add_softcap(text.number(), text.number()),
     "alibi": _add_alibi,
     "bias": _add_bias,

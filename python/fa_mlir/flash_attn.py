@@ -4,7 +4,7 @@ An argument that cannot be served raises NotImplementedError. `deterministic` ne
 bits in each run, always.
 """
 
-from ._flash import CACHE, PACKED, attend, refuse
+from ._flash import CACHE, Packed, attend, attend_packed, check_packed, refuse, sign_probabilities
 
 __all__ = ["flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
            "flash_attn_varlen_kvpacked_func", "flash_attn_varlen_qkvpacked_func", "flash_attn_with_kvcache",
@@ -48,27 +48,54 @@ def flash_attn_kvpacked_func(q, kv, dropout_p=0.0, softmax_scale=None, causal=Fa
                    alibi_slopes, return_attn_probs)
 
 
+def _attend_packed(function, q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p,
+                   softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs):
+    check_packed(function, q=q, k=k, v=v)
+    packed = Packed(function, q.shape[0], cu_seqlens_q, cu_seqlens_k)
+    launch, output, lse = attend_packed(function, q, k, v, packed, dropout_p, softmax_scale, causal, window_size,
+                                        softcap, alibi_slopes)
+    if not return_attn_probs:
+        return output
+    if not dropout_p:
+        return output, lse, output.new_empty(0)
+    return output, lse, packed.unpack(sign_probabilities(launch)[0], max_seqlen_q, max_seqlen_k)
+
+
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p=0.0,
                            softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0, alibi_slopes=None,
                            deterministic=False, return_attn_probs=False, block_table=None):
-    """Refuse: the library has no packed sequences yet."""
+    """Return flash_attn_func of sequences one after the other; softmax_lse is nheads x total_q.
+
+    q: total_q x nheads x headdim; k, v: total_k x nheads_k x headdim; cu_seqlens: offsets, batch + 1 of int32. What the
+    longest lengths are is of no use here but for the size of S_dmask.
+    """
     if block_table is not None:
         refuse("flash_attn_varlen_func", "block_table", CACHE)
-    refuse("flash_attn_varlen_func", "cu_seqlens_q", PACKED)
+    return _attend_packed("flash_attn_varlen_func", q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
+                          dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs)
 
 
 def flash_attn_varlen_qkvpacked_func(qkv, cu_seqlens, max_seqlen, dropout_p=0.0, softmax_scale=None, causal=False,
                                      window_size=(-1, -1), softcap=0.0, alibi_slopes=None, deterministic=False,
                                      return_attn_probs=False):
-    """Refuse: the library has no packed sequences yet."""
-    refuse("flash_attn_varlen_qkvpacked_func", "cu_seqlens", PACKED)
+    """Return flash_attn_varlen_func of qkv: total x 3 x nheads x headdim."""
+    if qkv.dim() != 4 or qkv.shape[1] != 3:
+        raise ValueError("qkv has shape %s, expected total x 3 x nheads x headdim" % (tuple(qkv.shape),))
+    q, k, v = qkv.unbind(1)
+    return _attend_packed("flash_attn_varlen_qkvpacked_func", q, k, v, cu_seqlens, cu_seqlens, max_seqlen, max_seqlen,
+                          dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs)
 
 
 def flash_attn_varlen_kvpacked_func(q, kv, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p=0.0,
                                     softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0,
                                     alibi_slopes=None, deterministic=False, return_attn_probs=False):
-    """Refuse: the library has no packed sequences yet."""
-    refuse("flash_attn_varlen_kvpacked_func", "cu_seqlens_q", PACKED)
+    """Return flash_attn_varlen_func of q and kv: total_k x 2 x nheads_k x headdim."""
+    if kv.dim() != 4 or kv.shape[1] != 2:
+        raise ValueError("kv has shape %s, expected total_k x 2 x nheads_k x headdim" % (tuple(kv.shape),))
+    k, v = kv.unbind(1)
+    return _attend_packed("flash_attn_varlen_kvpacked_func", q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
+                          max_seqlen_k, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes,
+                          return_attn_probs)
 
 
 def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None, rotary_sin=None, cache_seqlens=None,
@@ -81,7 +108,18 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
 
 def flash_blocksparse_attn_func(qkv, cu_seqlens, blockmask, dropout_p, max_s, softmax_scale=None, causal=False,
                                 return_attn_probs=False, convert_mask=True):
-    """Refuse: the library has no block-sparse masks by data yet."""
-    refuse("flash_blocksparse_attn_func", "blockmask",
-           "masks of blocks by data need kernels that the library does not have yet; write the mask as a function of "
-           "positions for fa_mlir.flex_attention")
+    """Return the attention of sequences one after the other, in the blocks of 16 x 256 scores that blockmask has.
+
+    qkv: total x 3 x nheads x headdim; blockmask: max_s / 16 x max_s / 256, 0 where a block is hidden.
+    """
+    name = "flash_blocksparse_attn_func"
+    if return_attn_probs:
+        refuse(name, "return_attn_probs", "probabilities are never stored; use flash_attn_func for tests")
+    if not convert_mask:
+        refuse(name, "convert_mask=False", "blockmask is taken as it is before its conversion; leave it out")
+    if qkv.dim() != 4 or qkv.shape[1] != 3:
+        raise ValueError("qkv has shape %s, expected total x 3 x nheads x headdim" % (tuple(qkv.shape),))
+    q, k, v = qkv.unbind(1)
+    packed = Packed(name, q.shape[0], cu_seqlens, cu_seqlens)
+    return attend_packed(name, q, k, v, packed, dropout_p, softmax_scale, causal, (-1, -1), 0.0, None,
+                         blocks=blockmask != 0)[1]

@@ -4,7 +4,7 @@ An argument that cannot be served raises NotImplementedError. `num_splits` 0 and
 what every program here does; `deterministic` needs no other code.
 """
 
-from ._flash import CACHE, PACKED, attend, refuse, refuse_unless
+from ._flash import CACHE, Packed, attend, attend_packed, check_packed, refuse, refuse_unless
 
 __all__ = ["flash_attn_combine", "flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
            "flash_attn_with_kvcache"]
@@ -65,8 +65,19 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
                            seqused_k=None, softmax_scale=None, causal=False, qv=None, q_descale=None, k_descale=None,
                            v_descale=None, window_size=(-1, -1), attention_chunk=0, softcap=0.0, num_splits=1,
                            pack_gqa=None, deterministic=False, sm_margin=0, return_attn_probs=False):
-    """Refuse: the library has no packed sequences yet."""
-    refuse("flash_attn_varlen_func", "cu_seqlens_q", PACKED)
+    """Return flash_attn_func of sequences one after the other; softmax_lse is nheads x total_q.
+
+    Of each sequence the first seqused tokens count, all by default; rows behind them are 0.
+    """
+    name = "flash_attn_varlen_func"
+    refuse_unless(name, _QV, qv=qv)
+    refuse_unless(name, _FP8, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
+    _check_schedule(name, num_splits, pack_gqa, sm_margin)
+    check_packed(name, q=q, k=k, v=v)
+    packed = Packed(name, q.shape[0], cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k)
+    _, output, lse = attend_packed(name, q, k, v, packed, 0.0, softmax_scale, causal, window_size, softcap, None,
+                                   attention_chunk)
+    return (output, lse) if return_attn_probs else output
 
 
 def flash_attn_combine(out_partial, lse_partial, out=None, out_dtype=None):

@@ -7,6 +7,10 @@ try:
     import torch
 except ImportError:
     torch = None
+else:
+    # Tensors here are small: more threads only wait for each other, for minutes where a machine shows cores that it does
+    # not lend.
+    torch.set_num_threads(2)
 
 
 def needs_torch(test):

@@ -124,6 +124,114 @@ class Numbers(unittest.TestCase):
 
 
 @needs_torch
+class Packed(unittest.TestCase):
+    """Sequences one after the other give what each gives alone."""
+
+    ROWS, KEYS = (5, 0, 33, 1, 64), (9, 3, 33, 17, 40)
+
+    def draw(self, device):
+        torch.manual_seed(6)
+        offsets = [torch.tensor((0,) + lengths, device=device).cumsum(0).int() for lengths in (self.ROWS, self.KEYS)]
+        return *offsets, *[torch.randn(count, heads, 32, device=device, requires_grad=True)
+                           for count, heads in ((sum(self.ROWS), 4), (sum(self.KEYS), 2), (sum(self.KEYS), 2))]
+
+    def compare(self, device, one, packed, used=None):
+        """Compare outputs, lse and gradients; `used` are the lengths of which only so many tokens count."""
+        rows, keys, q, k, v = self.draw(device)
+        output, lse = packed(q, k, v, rows, keys)[:2]
+        do, dlse = torch.randn_like(output), torch.randn_like(lse)
+        expected, sums = torch.zeros_like(output), torch.full_like(lse, -float("inf"))
+        for n in range(len(self.ROWS)):
+            ends = (rows[n + 1], keys[n + 1]) if used is None else (rows[n] + used[0][n], keys[n] + used[1][n])
+            if ends[0] == rows[n]:
+                continue
+            row, key = slice(rows[n], ends[0]), slice(keys[n], ends[1])
+            alone = one(n, q[None, row], k[None, key], v[None, key])
+            expected[row], sums[:, row] = alone[0][0], alone[1][0]
+        torch.testing.assert_close(output, expected, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(lse, sums, rtol=1e-5, atol=1e-5)
+        seen = ~torch.isinf(sums)
+        for a, b in zip(torch.autograd.grad([output, lse], [q, k, v], [do, dlse]),
+                        torch.autograd.grad([expected, sums[seen]], [q, k, v], [do, dlse[seen]])):
+            torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+
+    def test_equals_each_alone(self):
+        from functools import partial
+        for device in devices():
+            slopes = {1: torch.rand(4), 2: torch.rand(5, 4)}
+            for case in (dict(causal=True, window_size=(7, -1)), dict(window_size=(4, 3), softcap=3.0), dict(alibi=1),
+                         dict(alibi=2, causal=True)):
+                with self.subTest(device=device, **case):
+                    skip_without(self, device)
+                    shared = {name: x for name, x in case.items() if name != "alibi"}
+                    of = lambda n: None
+                    if "alibi" in case:
+                        given = slopes[case["alibi"]].to(device)
+                        of = lambda n: given if n is None or given.dim() == 1 else given[n:n + 1]
+                    self.compare(
+                        device,
+                        lambda n, *x: flash_attn.flash_attn_func(*x, alibi_slopes=of(n), return_attn_probs=True,
+                                                                 **shared),
+                        lambda *x: flash_attn.flash_attn_varlen_func(*x, 64, 40, alibi_slopes=of(None),
+                                                                     return_attn_probs=True, **shared))
+            with self.subTest(device=device, flash_attn=3):
+                skip_without(self, device)
+                used = [torch.tensor(lengths, dtype=torch.int32, device=device)
+                        for lengths in ((4, 0, 20, 1, 64), (9, 1, 33, 0, 31))]
+                one = partial(flash_attn_3.flash_attn_func, attention_chunk=13, causal=True, return_attn_probs=True)
+                self.compare(device, lambda n, *x: one(*x),
+                             lambda *x: flash_attn_3.flash_attn_varlen_func(
+                                 *x, 64, 40, *used, attention_chunk=13, causal=True, return_attn_probs=True), used)
+
+    def test_packed_operands(self):
+        rows, _, q, _, _ = self.draw("cpu")
+        expected = flash_attn.flash_attn_varlen_func(q, q, q, rows, rows, 64, 64, causal=True)
+        qkv = torch.stack([q, q, q], 1)
+        for result in (flash_attn.flash_attn_varlen_qkvpacked_func(qkv, rows, 64, causal=True),
+                       flash_attn.flash_attn_varlen_kvpacked_func(q, qkv[:, 1:], rows, rows, 64, 64, causal=True)):
+            self.assertTrue(torch.equal(result, expected))
+
+    def test_probabilities(self):
+        rows, keys, q, k, v = self.draw("cpu")
+        output, _, signed = flash_attn.flash_attn_varlen_func(q, k, v, rows, keys, 64, 40, dropout_p=0.3, causal=True,
+                                                              return_attn_probs=True)
+        self.assertEqual(tuple(signed.shape), (5, 4, 64, 40))
+        kept = signed.detach().clamp(min=0) / 0.7
+        for n, (count, length) in enumerate(zip(self.ROWS, self.KEYS)):
+            values = v[keys[n]:keys[n + 1]].repeat_interleave(2, 1).transpose(0, 1)
+            torch.testing.assert_close(output[rows[n]:rows[n + 1]].transpose(0, 1),
+                                       kept[n, :, :count, :length] @ values, rtol=1e-4, atol=1e-4)
+            self.assertFalse(signed[n, :, count:].any() or signed[n, :, :, length:].any())
+
+    def test_one_program_and_one_graph(self):
+        from fa_mlir import _program
+        compiled = torch.compile(lambda q, rows, most: flash_attn.flash_attn_varlen_func(
+            q, q, q, rows, rows, most, most, causal=True), fullgraph=True, dynamic=True, backend="aot_eager")
+        counts = []
+        for lengths in ((3, 8), (20, 1), (9, 9), (33, 40)):
+            rows = torch.tensor((0,) + lengths).cumsum(0).int()
+            q = torch.randn(sum(lengths), 2, 16)
+            expected = flash_attn.flash_attn_varlen_func(q, q, q, rows, rows, max(lengths), max(lengths), causal=True)
+            self.assertTrue(torch.equal(compiled(q, rows, max(lengths)), expected))
+            counts.append(len(_program._programs))
+        self.assertEqual(len(set(counts)), 1)
+
+    def test_blocks(self):
+        torch.manual_seed(8)
+        offsets, length = torch.tensor([0, 300, 900]).int(), 600
+        qkv = torch.randn(900, 3, 2, 16)
+        blocks = torch.rand(-(-length // 16), -(-length // 256)) > 0.3
+        output = flash_attn.flash_blocksparse_attn_func(qkv, offsets, blocks.int(), 0.0, length, causal=True)
+        wide = blocks.repeat_interleave(16, 0).repeat_interleave(256, 1)
+        for begin, end in zip(offsets[:-1], offsets[1:]):
+            count = end - begin
+            q, k, v = (x[None].transpose(1, 2) for x in qkv[begin:end].unbind(1))
+            seen = wide[:count, :count] & visible(count, count, "cpu", causal=True)
+            expected = attend(q, k, v, seen)[0][0].transpose(0, 1)
+            torch.testing.assert_close(output[begin:end], expected, rtol=1e-4, atol=1e-5)
+
+
+@needs_torch
 class Dropout(unittest.TestCase):
     def test_probabilities(self):
         for device in devices():
@@ -141,6 +249,14 @@ class Dropout(unittest.TestCase):
                 expected = kept @ v.double().repeat_interleave(2, 2).transpose(1, 2)
                 self.assertLess((o.transpose(1, 2) - expected).abs().max().item(), 4e-3)
                 self.assertLess((signed.double().abs().sum(3) - 1).abs().max().item(), 4e-3)
+
+    def test_scales_by_the_probability_given(self):
+        torch.manual_seed(4)
+        q = torch.randn(1, 40, 2, 32)
+        for p in (0.17, 0.1, 0.25, 0.001):
+            o, _, signed = flash_attn.flash_attn_func(q, q, q, dropout_p=p, return_attn_probs=True)
+            expected = (signed.clamp(min=0) / (1 - p)) @ q.transpose(1, 2)
+            torch.testing.assert_close(o.transpose(1, 2), expected, rtol=1e-5, atol=1e-5)
 
     def test_seeds(self):
         for device in devices():
@@ -173,12 +289,13 @@ class Refused(unittest.TestCase):
     def test_names_the_argument(self):
         x = torch.randn(1, 4, 1, 16)
         cases = [
-            (lambda: flash_attn.flash_attn_varlen_func(x, x, x, x, x, 4, 4), "flash_attn_varlen_func: cu_seqlens_q"),
             (lambda: flash_attn.flash_attn_varlen_func(x, x, x, x, x, 4, 4, block_table=x), "block_table"),
-            (lambda: flash_attn.flash_attn_varlen_qkvpacked_func(x, x, 4), "cu_seqlens"),
-            (lambda: flash_attn.flash_attn_varlen_kvpacked_func(x, x, x, x, 4, 4), "cu_seqlens_q"),
             (lambda: flash_attn.flash_attn_with_kvcache(x, x, x), "k_cache"),
-            (lambda: flash_attn.flash_blocksparse_attn_func(x, x, x, 0.0, 4), "blockmask"),
+            (lambda: flash_attn.flash_blocksparse_attn_func(x, x, x, 0.0, 4, return_attn_probs=True),
+             "return_attn_probs"),
+            (lambda: flash_attn.flash_blocksparse_attn_func(x, x, x, 0.0, 4, convert_mask=False), "convert_mask"),
+            (lambda: flash_attn_3.flash_attn_varlen_func(x, x, x, x, x, 4, 4, qv=x), "qv"),
+            (lambda: flash_attn_3.flash_attn_varlen_func(x, x, x, x, x, 4, 4, num_splits=3), "num_splits=3"),
             (lambda: flash_attn_3.flash_attn_func(x, x, x, qv=x), "qv"),
             (lambda: flash_attn_3.flash_attn_func(x, x, x, k_descale=x), "k_descale"),
             (lambda: flash_attn_3.flash_attn_func(x, x, x, num_splits=4), "num_splits=4"),
@@ -189,6 +306,13 @@ class Refused(unittest.TestCase):
         for call, words in cases:
             with self.subTest(words), self.assertRaisesRegex(NotImplementedError, words):
                 call()
+
+    def test_packed(self):
+        x, offsets = torch.randn(4, 1, 16), torch.tensor([0, 4])
+        with self.assertRaisesRegex(TypeError, "cu_seqlens_q is torch.int64 of 1 dimensions; expected int32, 1"):
+            flash_attn.flash_attn_varlen_func(x, x, x, offsets, offsets, 4, 4)
+        with self.assertRaisesRegex(ValueError, "v has 4 dimensions, expected 3: tokens x heads x head size"):
+            flash_attn.flash_attn_varlen_func(x, x, x[None], offsets.int(), offsets.int(), 4, 4)
 
     def test_second_derivatives(self):
         x = torch.randn(1, 4, 1, 16, requires_grad=True)

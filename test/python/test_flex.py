@@ -5,7 +5,7 @@ import os
 import tempfile
 import unittest
 
-from support import check, devices, needs_torch, skip_without, torch
+from support import attend, check, devices, needs_torch, skip_without, torch
 
 if torch:
     import fa_mlir
@@ -20,7 +20,7 @@ def make_functions(length, device):
     floats = lambda *shape: torch.randn(*shape, device=device, generator=random)
     ids = integers(4, 2, length).sort(1).values
     slopes, bias, keep = floats(4).abs(), floats(2, 4, length, length).half(), floats(2, length) > -0.5
-    table, lengths, spans = floats(4, 2 * length), integers(length, 2), integers(length, 4) + 1
+    table, lengths, spans = floats(4, 1024), integers(length, 2), integers(length, 4) + 1
     offsets = torch.tensor([0, length // 3, length // 2, length], device=device)
     window = torch.tensor(length // 4, device=device)
     minus = torch.tensor(-float("inf"), device=device)
@@ -42,7 +42,7 @@ def make_functions(length, device):
     }
     scores = {
         "alibi": lambda s, b, h, q, k: s + slopes[h] * (k - q), "softcap": lambda s, b, h, q, k: 5 * torch.tanh(s / 5),
-        "bias": lambda s, b, h, q, k: s + bias[b, h, q, k], "table": lambda s, b, h, q, k: s + table[h, q - k + length],
+        "bias": lambda s, b, h, q, k: s + bias[b, h, q, k], "table": lambda s, b, h, q, k: s + table[h, q - k + 512],
         "where": lambda s, b, h, q, k: torch.where(q >= k, s, minus),
         "gated": lambda s, b, h, q, k: s * torch.sigmoid(s),
         "decay": lambda s, b, h, q, k: s - torch.log1p((q - k).abs().float()) * (h + 1) * 0.25,
@@ -51,7 +51,60 @@ def make_functions(length, device):
     both = {"documents, softcap": (masks["documents"], scores["softcap"]),
             "heads, alibi": (masks["heads"], scores["alibi"])}
     return {**{name: (mask, None) for name, mask in masks.items()},
-            **{name: (None, score) for name, score in scores.items()}, **both}
+            **{name: (None, score) for name, score in scores.items()}, **both, **make_more(length, device)}
+
+
+def make_more(length, device):
+    """Return more of them, as users of FlexAttention have them."""
+    random = torch.Generator(device).manual_seed(10)
+    draw = lambda most, *shape: torch.randint(0, most, shape, device=device, generator=random)
+    is_global, modality = draw(9, length) == 0, draw(3, 2, length).sort(1).values
+    ancestors, doc = draw(2, length, length).bool(), draw(3, 2, length).sort(1).values
+    starts = torch.stack([(doc < n).sum(1) for n in range(3)], 1)
+    buckets, gain = torch.randn(32, 4, device=device, generator=random), torch.rand(4, device=device, generator=random)
+
+    def global_tokens(b, h, q_idx, kv_idx):
+        return is_global[q_idx] | is_global[kv_idx] | (torch.abs(q_idx - kv_idx) <= 4)
+
+    def images(b, h, q_idx, kv_idx):
+        same = modality[b, q_idx] == modality[b, kv_idx]
+        return torch.logical_or(q_idx >= kv_idx, same & (modality[b, q_idx] > 0))
+
+    def tree(b, h, q_idx, kv_idx):
+        return ancestors[q_idx, kv_idx] | q_idx.eq(kv_idx)
+
+    def hashed(b, h, q_idx, kv_idx):
+        return ((q_idx * 7 + h) ^ (kv_idx * 13)) % 5 != 0
+
+    def local_positions(b, h, q_idx, kv_idx):
+        first, second = doc[b, q_idx], doc[b, kv_idx]
+        return (first == second) & (q_idx - starts[b, first] >= (kv_idx - starts[b, second]) // 2 * 2)
+
+    def chunks(b, h, q_idx, kv_idx):
+        return (q_idx // 24 == kv_idx // 24) & (kv_idx <= q_idx)
+
+    def t5(score, b, h, q_idx, kv_idx):
+        distance = (kv_idx - q_idx).abs()
+        far = 8 + (torch.log(distance.float().clamp(min=1) / 8) / 2.7725887 * 8).to(torch.int64)
+        bucket = torch.where(distance < 8, distance, torch.clamp(far, max=15)) + torch.where(kv_idx > q_idx, 16, 0)
+        return score + buckets[bucket, h]
+
+    def gained(score, b, h, q_idx, kv_idx):
+        return torch.tanh(score * gain[h]) * 3.0 - 0.01 * torch.sqrt((q_idx - kv_idx).abs() + 1.0)
+
+    masks = (global_tokens, images, tree, hashed, local_positions, chunks)
+    return {**{f.__name__: (f, None) for f in masks}, "t5": (None, t5), "gained": (chunks, gained)}
+
+
+def attend_densely(q, k, v, mask, score):
+    """Return output and lse with functions applied to every pair: FlexAttention has no gradients on CPUs."""
+    def spread(function, *first):
+        for n, dims in enumerate(((0, None, None, None), (None, 0, None, None), (None, None, 0, None),
+                                  (None, None, None, 0))[::-1]):
+            function = torch.vmap(function, in_dims=((0,) * len(first)) + dims)
+        return function(*first, *[torch.arange(n, device=q.device) for n in (*q.shape[:3], k.shape[2])])
+    seen = None if mask is None else spread(mask)
+    return attend(q, k, v, seen, score and (lambda s: spread(score, s).to(s.dtype)))
 
 
 @needs_torch
@@ -62,52 +115,52 @@ class Functions(unittest.TestCase):
         return [torch.randn(2, 4, length, 32, device=device).to(dtype).requires_grad_() for _ in range(3)]
 
     def compare(self, length, device, dtype, gradients, only=None):
-        for name, (mask, score) in make_functions(length, device).items():
-            if only and name not in only:
-                continue
-            with self.subTest(name, length=length, device=device, dtype=dtype):
-                q, k, v = self.draw(length, device, dtype)
-                block = mask and create_block_mask(mask, 2, 4, length, length, device=device)
-                o, lse = fa_mlir.flex_attention(q, k, v, score_mod=score, block_mask=block, return_lse=True)
-                do, plain = torch.randn_like(o), []
-                results = [o, lse] + (list(torch.autograd.grad(o, [q, k, v], do)) if gradients else [])
-                for kind in (torch.float64, dtype):
-                    leaves = [x.detach().to(kind).requires_grad_() for x in (q, k, v)]
-                    out, sums = flex_attention(*leaves, score_mod=score, block_mask=block, return_lse=True)
-                    plain.append([out, sums])
-                    if gradients:
-                        plain[-1] += torch.autograd.grad(out, leaves, do.to(kind))
-                for what, result, reference, low in zip(("o", "lse", "dq", "dk", "dv"), results, *plain):
-                    rows = ~torch.isinf(reference)
-                    self.assertTrue(torch.equal(torch.isinf(result), ~rows), what)
-                    check(self, what, result[rows], reference[rows].double(), low[rows])
+        for name, functions in make_functions(length, device).items():
+            if not only or name in only:
+                with self.subTest(name, length=length, device=device, dtype=dtype):
+                    self.compare_one(length, device, dtype, gradients, *functions)
+
+    def compare_one(self, length, device, dtype, gradients, mask, score):
+        q, k, v = self.draw(length, device, dtype)
+        block = mask and create_block_mask(mask, 2, 4, length, length, device=device)
+        o, lse = fa_mlir.flex_attention(q, k, v, score_mod=score, block_mask=block, return_lse=True)
+        do, plain = torch.randn_like(o), []
+        results = [o, lse] + (list(torch.autograd.grad(o, [q, k, v], do)) if gradients else [])
+        for kind in (torch.float64, dtype):
+            leaves = [x.detach().to(kind).requires_grad_(gradients) for x in (q, k, v)]
+            if gradients and device == "cpu":
+                out, sums = attend_densely(*leaves, mask, score)
+            else:
+                out, sums = flex_attention(*leaves, score_mod=score, block_mask=block, return_lse=True)
+            plain.append([out, sums])
+            if gradients:
+                plain[-1] += torch.autograd.grad(out, leaves, do.to(kind))
+        for what, result, reference, low in zip(("o", "lse", "dq", "dk", "dv"), results, *plain):
+            rows = ~torch.isinf(reference)
+            self.assertTrue(torch.equal(torch.isinf(result), ~rows), what)
+            check(self, what, result[rows], reference[rows].double(), low[rows])
 
     def test_cpu(self):
         skip_without(self, "cpu")
-        self.compare(61, "cpu", torch.float32, gradients=False)
+        programs = {}
+        for length in (17, 61, 64, 128, 150):
+            for name, functions in make_functions(length, "cpu").items():
+                with self.subTest(name, length=length), torch.no_grad():
+                    count = len(_program._programs)
+                    self.compare_one(length, "cpu", torch.float32, False, *functions)
+                    # One program for all lengths.
+                    self.assertEqual(len(_program._programs) - count, length == 17 and name not in programs)
+                    programs[name] = True
 
     def test_gradients_on_cpu(self):
         skip_without(self, "cpu")
         self.compare(61, "cpu", torch.float32, gradients=True,
-                     only=("causal", "documents", "table", "gated", "documents, softcap"))
+                     only=("causal", "documents", "table", "gated", "documents, softcap", "t5"))
 
     def test_cuda(self):
         skip_without(self, "cuda")
         self.compare(200, "cuda", torch.bfloat16, gradients=True)
         self.compare(200, "cuda", torch.float32, gradients=False, only=("documents", "heads", "table"))
-
-    def test_one_program_over_lengths(self):
-        skip_without(self, "cpu")
-        count = len(_program._programs)
-        names = ("padding", "bias")
-        for number, length in enumerate((17, 61, 64, 128, 150)):
-            for name in names:
-                mask, score = make_functions(length, "cpu")[name]
-                q, k, v = (x.detach() for x in self.draw(length, "cpu", torch.float32))
-                fa_mlir.flex_attention(q, k, v, score_mod=score, block_mask=mask)
-            if number == 0:
-                count = len(_program._programs)
-        self.assertEqual(len(_program._programs), count)
 
     def test_tensors_may_change(self):
         skip_without(self, "cpu")
@@ -132,6 +185,22 @@ class Functions(unittest.TestCase):
                 result, = torch.autograd.grad(fa_mlir.flex_attention(q, k, v, score_mod=score), slopes, do)
                 expected, = torch.autograd.grad(flex_attention(q, k, v, score_mod=score), slopes, do)
                 torch.testing.assert_close(result, expected, rtol=1e-3, atol=1e-3)
+
+    def test_blocks_without_a_function(self):
+        from torch.nn.attention.flex_attention import BlockMask
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                torch.manual_seed(23)
+                q, k, v = (torch.randn(2, 2, 64, 16, device=device) for _ in range(3))
+                visible = torch.rand(2, 1, 4, 2, device=device) > 0.4
+                counts = visible.sum(3, dtype=torch.int32)
+                order = torch.argsort(visible.int(), dim=3, descending=True, stable=True).int()
+                blocks = BlockMask.from_kv_blocks(counts, order, BLOCK_SIZE=(16, 32), seq_lengths=(64, 64))
+                seen = visible.repeat_interleave(16, 2).repeat_interleave(32, 3)
+                expected = attend(q, k, v, seen)[0]
+                torch.testing.assert_close(fa_mlir.flex_attention(q, k, v, block_mask=blocks), expected, rtol=1e-4,
+                                           atol=1e-5)
 
     def test_signature(self):
         names = [str(p).replace(" ", "") for p in inspect.signature(fa_mlir.flex_attention).parameters.values()]
@@ -250,15 +319,6 @@ def number(b, h, q, k):
             for name, line, words in cases:
                 with self.subTest(name), self.assertRaisesRegex(NotImplementedError, "users.py:%d.*%s" % (line, words)):
                     fa_mlir.flex_attention(q, q, q, block_mask=names[name])
-
-    def test_blocks_without_a_function(self):
-        from torch.nn.attention.flex_attention import BlockMask
-        ones = torch.ones(1, 1, 1, dtype=torch.int32)
-        blocks = BlockMask.from_kv_blocks(ones, torch.zeros(1, 1, 1, 1, dtype=torch.int32), BLOCK_SIZE=128,
-                                          seq_lengths=(128, 128))
-        q = torch.randn(1, 1, 8, 16)
-        with self.assertRaisesRegex(NotImplementedError, "block_mask without a mask_mod"):
-            fa_mlir.flex_attention(q, q, q, block_mask=blocks)
 
     def test_grouped_heads(self):
         q = torch.randn(1, 4, 8, 16)

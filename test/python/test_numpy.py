@@ -102,10 +102,11 @@ class OnArrays(unittest.TestCase):
         tensors = [*self.arrays.values(), self.o, self.lse]
         prepared = Prepared(program, [("f32", x.shape, None) for x in tensors])
         for cap in (0.25, 2.0):
-            prepared.launch(None, [x.ctypes.data for x in tensors], [cap], None)
+            prepared.launch(None, prepared.pack_addresses(*[x.ctypes.data for x in tensors]),
+                            prepared.pack_numbers(cap), None)
             np.testing.assert_allclose(self.o, attend(cap=cap, **self.arrays)[0], atol=2e-6)
         with self.assertRaisesRegex(fa_mlir.Error, "'q' has no data"):
-            prepared.launch(None, [0] * 5, [1.0], None)
+            prepared.launch(None, prepared.pack_addresses(*[0] * 5), prepared.pack_numbers(1.0), None)
 
 
 class Errors(unittest.TestCase):

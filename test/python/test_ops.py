@@ -160,6 +160,10 @@ class Attention(unittest.TestCase):
                 self.compare(*plain(causal | (j < prefix[:, None, None, None])), q, k, v, prefix=prefix)
                 ids = torch.randint(0, 3, (2, 47), device=device, dtype=torch.int32)
                 self.compare(*plain((ids[:, :33, None] == ids[:, None, :])[:, None]), q, k, v, document=ids)
+                blocks = torch.rand(2, 1, 3, 4, device=device) > 0.4
+                seen = blocks.repeat_interleave(16, 2).repeat_interleave(12, 3)[:, :, :33, :47]
+                self.compare(*plain(seen), q, k, v, blocks=(blocks, 16, 12))
+                self.compare(*plain(seen[:1] & causal), q, k, v, blocks=(blocks[0, 0].int(), 16, 12), causal=True)
                 bias = torch.randn(4, 33, 47, device=device)
                 self.compare(*plain(score=lambda s: s + bias), q, k, v, bias=bias)
                 self.compare(*plain(score=lambda s: s + bias[:1]), q, k, v, bias=bias[:1])
