@@ -54,7 +54,7 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
         prepared = prepare(q, k, v, [], launch.write(), True)
         if len(_launches) >= _MOST:
             _launches.clear()
-        known = _launches[key] = prepared, prepared.pack_numbers(*launch.integers, *launch.floats)
+        known = _launches[key] = prepared, prepared.pack_numbers(launch.integers, launch.floats)
     prepared, numbers = known
     output, lse = prepared.run((q, k, v), numbers)
     return output, lse, q.new_empty(0) if probabilities else None

@@ -58,7 +58,7 @@ def compile_for(device, text, gradients, dlse):
 
 class Launch:
     """A launch on tensors of known dtypes, shapes, strides and device: what is left are addresses and numbers."""
-    __slots__ = ("prepared", "outputs", "order", "device", "stream_of", "pack_numbers")
+    __slots__ = ("prepared", "outputs", "order", "numbers", "device", "stream_of")
 
     def __init__(self, program, names, inputs, outputs, heads_last):
         """`names`: of inputs and outputs; `outputs`: their (shape, dtype), contiguous."""
@@ -73,16 +73,23 @@ class Launch:
             described[name] = name_of(dtype), sizes, stride
         tensors = [name for name, kind in zip(program.names, program.kinds) if kind != SCALAR]
         self.prepared = _program.Prepared(program, [described[name] for name in tensors])
-        self.pack_numbers, self.device = self.prepared.pack_numbers, inputs[0].device
+        self.device = inputs[0].device
         # Without memory: empty_like is the cheapest way to make a tensor.
         self.outputs = [empty(shape, dtype=dtype, device=self.device) for shape, dtype in outputs]
         for x in self.outputs:
             x.untyped_storage().resize_(0)
+        # A program has its arguments in an order of its own.
+        self.numbers = [name for name, kind in zip(program.names, program.kinds) if kind == SCALAR]
         self.order = None if tensors == names else [names.index(name) for name in tensors]
         self.stream_of = self.device.index if self.device.type == "cuda" else None
 
+    def pack_numbers(self, integers, floats):
+        """Return n0, n1, ..., f0, f1, ... as `run` takes them."""
+        kinds = {"n": integers, "f": floats}
+        return self.prepared.pack_numbers(*[kinds[name[0]][int(name[1:])] for name in self.numbers])
+
     def run(self, inputs, numbers):
-        """Return the outputs; numbers are packed, as `pack_numbers` does."""
+        """Return the outputs; numbers are packed by `pack_numbers`."""
         prepared = self.prepared
         outputs = [empty_like(x) for x in self.outputs]
         addresses = [x.data_ptr() for x in inputs]
@@ -144,7 +151,7 @@ def prepare(query, key, value, tensors, text, heads_last):
 def forward(query, key, value, tensors, integers, floats, text, heads_last):
     """Compute (output, lse) of the text's attention."""
     launch = prepare(query, key, value, tensors, text, heads_last)
-    return tuple(launch.run([query, key, value, *tensors], launch.pack_numbers(*integers, *floats)))
+    return tuple(launch.run([query, key, value, *tensors], launch.pack_numbers(integers, floats)))
 
 
 def _fake_forward(query, key, value, tensors, integers, floats, text, heads_last):
@@ -182,7 +189,7 @@ def backward(grad_output, grad_lse, query, key, value, output, lse, tensors, int
     inputs = [query, key, value, *tensors, output, lse, *flowing]
     launch = _find((text, heads_last, gradients, torch.are_deterministic_algorithms_enabled(), len(flowing)), inputs,
                    make)
-    return launch.run(inputs, launch.pack_numbers(*integers, *floats))
+    return launch.run(inputs, launch.pack_numbers(integers, floats))
 
 
 def _fake_backward(grad_output, grad_lse, query, key, value, output, lse, tensors, integers, floats, text, gradients,

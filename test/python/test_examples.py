@@ -9,7 +9,7 @@ import unittest
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "python")
 # What each imports beside NumPy.
-NEEDS = {"drop_in": ["torch"], "documents": ["torch"], "compiled": ["torch"], "hugging_face": ["torch", "transformers"],
+NEEDS = {"drop_in": ["torch"], "documents": ["torch"], "compiled": ["torch"], "packed": ["torch"], "hugging_face": ["torch", "transformers"],
          "arrays": []}
 
 

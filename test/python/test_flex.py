@@ -174,6 +174,20 @@ class Functions(unittest.TestCase):
         first *= 2
         self.assertTrue(torch.equal(run(first.clone()), run(first)))
 
+    def test_numbers_of_a_launch(self):
+        """Offsets of a cache beside a captured tensor: a program has its arguments in an order of its own."""
+        from fa_mlir.transformers import attend as attend_model, make_mask
+        for rows, start, length in ((21, 0, 21), (1, 21, 22), (8, 15, 23)):
+            with self.subTest(rows=rows):
+                torch.manual_seed(29)
+                q, k, v = (torch.randn(2, 2, count, 16) for count in (rows, length, length))
+                keep = torch.ones(2, length, dtype=torch.bool)
+                keep[0, :5] = False
+                mask = make_mask(2, rows, length, start, 0, lambda b, h, i, j: i >= j, keep)
+                seen = (torch.arange(rows)[:, None] + start >= torch.arange(length)) & keep[:, None, None]
+                result = attend_model(None, q, k, v, mask, is_causal=True)[0].transpose(1, 2)
+                torch.testing.assert_close(result, attend(q, k, v, seen)[0], rtol=1e-5, atol=1e-5)
+
     def test_gradient_of_a_capture(self):
         for device in devices():
             with self.subTest(device=device):
