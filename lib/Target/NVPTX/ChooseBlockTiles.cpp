@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RegisterPressure.h"
 #include "TileRules.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
@@ -29,62 +30,58 @@ namespace mlir::fa {
 
 using namespace mlir;
 using namespace mlir::fa;
+using namespace mlir::fa::nvptx;
 
 namespace {
-
-/// Rank what takes registers besides sums and dots.
-enum Pressure {
-  /// Masks of indices, no score.
-  kLight,
-  /// Scores, masks of captured tensors; operands that are not aligned, which pass through
-  /// registers.
-  kScores,
-  /// Masks by limits, beside which stands the mask as written.
-  kLimits,
-  /// Dropout's factor of each pair.
-  kBits,
-  /// Sums beside those of products, without asynchronous ones.
-  kSums,
-  /// Captured tensors that differ from pair to pair; a sum for each pair.
-  kTensors
-};
 
 /// The tiles of blocks of rows that loop over keys, or of blocks of keys that loop over rows, for
 /// operands of `bytes`, head dimensions up to `headDim` and so much pressure.
 struct Tiles {
   int64_t bytes, headDim;
-  Pressure pressure;
+  RegisterPressure pressure;
   int64_t rows, keys, warps;
 };
 
-/// With asynchronous products, 64 rows of a tile for each warpgroup.
+/// With asynchronous products, 64 rows of a tile for each warpgroup. A block of keys holds two
+/// tiles of pairs beside two sums, so the other side is narrow: each step reads the same from
+/// memory, but products of 64 columns or fewer wait for shared memory.
 constexpr Tiles kAsyncRows[] = {
-    {2, 64, kTensors, 128, 128, 8}, {2, 128, kTensors, 128, 80, 8}, {2, 256, kTensors, 128, 64, 8}};
-constexpr Tiles kAsyncKeys[] = {{2, 64, kLight, 128, 128, 8},
-                                {2, 128, kLimits, 64, 128, 8},
-                                {2, 64, kBits, 64, 128, 8},
-                                {2, 128, kTensors, 32, 128, 8},
-                                {2, 256, kTensors, 64, 128, 8}};
+    {2, 64, kTensors, 128, 128, 8}, {2, 64, kMost, 128, 96, 8},     {2, 128, kTensors, 128, 80, 8},
+    {2, 128, kMost, 128, 48, 8},    {2, 192, kTensors, 128, 64, 8}, {2, 192, kMost, 128, 32, 8},
+    {2, 256, kMedium, 128, 64, 8},  {2, 256, kBits, 128, 48, 8},    {2, 256, kTensors, 128, 64, 8},
+    {2, 256, kMost, 128, 32, 8},
+};
+constexpr Tiles kAsyncKeys[] = {
+    {2, 64, kLight, 128, 128, 8},   {2, 64, kSome, 112, 128, 8},   {2, 64, kLong, 80, 128, 8},
+    {2, 64, kMedium, 64, 128, 8},   {2, 64, kMost, 32, 128, 8},    {2, 96, kLong, 64, 128, 8},
+    {2, 96, kMedium, 48, 128, 8},   {2, 96, kTensors, 32, 128, 8}, {2, 96, kMost, 16, 128, 8},
+    {2, 128, kLight, 64, 128, 8},   {2, 128, kSome, 48, 128, 8},   {2, 128, kLong, 64, 128, 8},
+    {2, 128, kMedium, 32, 128, 8},  {2, 128, kBits, 16, 128, 8},   {2, 128, kTensors, 32, 128, 8},
+    {2, 128, kMost, 16, 128, 8},    {2, 192, kMedium, 64, 128, 8}, {2, 192, kBits, 32, 128, 8},
+    {2, 192, kTensors, 64, 128, 8}, {2, 192, kMost, 16, 128, 8},   {2, 256, kLight, 64, 128, 8},
+    {2, 256, kMedium, 48, 128, 8},  {2, 256, kBits, 16, 128, 8},   {2, 256, kTensors, 48, 128, 8},
+    {2, 256, kMost, 16, 128, 8},
+};
 
 /// Without, 16 rows of a tile for each warp, or 32 where its registers hold that: so each fragment
 /// of the loop's tile that it loads from shared memory serves two instructions. Two warps have the
 /// same 16, and half of the accumulators' columns each, where those are too wide: both make the
 /// dots.
-constexpr Tiles kRows[] = {
-    {2, 64, kLight, 128, 64, 4},   {2, 64, kTensors, 128, 32, 4}, {2, 96, kLight, 128, 32, 4},
-    {2, 96, kScores, 64, 64, 4},   {2, 96, kLimits, 64, 48, 4},   {2, 128, kLight, 128, 32, 4},
-    {2, 128, kSums, 64, 64, 4},    {2, 128, kTensors, 64, 32, 4}, {2, 256, kLight, 64, 32, 4},
-    {2, 256, kSums, 64, 16, 4},    {2, 256, kTensors, 64, 16, 8}, {4, 64, kSums, 64, 64, 4},
-    {4, 64, kTensors, 64, 32, 4},  {4, 128, kTensors, 64, 32, 4}, {4, 192, kTensors, 32, 16, 4},
-    {4, 256, kTensors, 32, 32, 8},
+constexpr Tiles kSyncRows[] = {
+    {2, 64, kSome, 128, 64, 4},  {2, 64, kMost, 128, 32, 4},  {2, 96, kSome, 128, 32, 4},
+    {2, 96, kMedium, 64, 64, 4}, {2, 96, kLimits, 64, 48, 4}, {2, 128, kSome, 128, 32, 4},
+    {2, 128, kSums, 64, 64, 4},  {2, 128, kMost, 64, 32, 4},  {2, 256, kSome, 64, 32, 4},
+    {2, 256, kSums, 64, 16, 4},  {2, 256, kMost, 64, 16, 8},  {4, 64, kSums, 64, 64, 4},
+    {4, 64, kMost, 64, 32, 4},   {4, 128, kMost, 64, 32, 4},  {4, 192, kMost, 32, 16, 4},
+    {4, 256, kMost, 32, 32, 8},
 };
-constexpr Tiles kKeys[] = {
-    {2, 64, kLight, 32, 128, 4},   {2, 64, kSums, 64, 128, 8},    {2, 64, kTensors, 32, 128, 8},
-    {2, 96, kSums, 32, 64, 4},     {2, 128, kLight, 64, 128, 8},  {2, 128, kSums, 32, 64, 8},
-    {2, 128, kTensors, 16, 64, 8}, {2, 192, kSums, 16, 64, 4},    {2, 256, kBits, 16, 64, 4},
-    {2, 256, kTensors, 16, 64, 8}, {4, 64, kTensors, 16, 64, 8},  {4, 128, kScores, 32, 32, 8},
-    {4, 128, kLimits, 16, 32, 8},  {4, 128, kTensors, 32, 32, 8}, {4, 192, kLimits, 32, 64, 8},
-    {4, 192, kTensors, 32, 32, 8}, {4, 256, kTensors, 16, 64, 8},
+constexpr Tiles kSyncKeys[] = {
+    {2, 64, kSome, 32, 128, 4},   {2, 64, kSums, 64, 128, 8},  {2, 64, kMost, 32, 128, 8},
+    {2, 96, kSums, 32, 64, 4},    {2, 128, kSome, 64, 128, 8}, {2, 128, kSums, 32, 64, 8},
+    {2, 128, kMost, 16, 64, 8},   {2, 192, kSums, 16, 64, 4},  {2, 256, kBits, 16, 64, 4},
+    {2, 256, kMost, 16, 64, 8},   {4, 64, kMost, 16, 64, 8},   {4, 128, kMedium, 32, 32, 8},
+    {4, 128, kLimits, 16, 32, 8}, {4, 128, kMost, 32, 32, 8},  {4, 192, kLimits, 32, 64, 8},
+    {4, 192, kMost, 32, 32, 8},   {4, 256, kMost, 16, 64, 8},
 };
 /// Blocks without products: a thread holds 32 elements of a tile.
 constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWarps = 4;
@@ -94,61 +91,70 @@ struct Facts {
   bool products = false, sums = false;
   int64_t headDim = 0, bytes = 0;
   bool wholeChunks = true;
-  Pressure pressure = kLight;
+  RegisterPressure pressure = kLight;
 };
 
-/// Weigh a region whose arguments are b, h, i, j, ... from `first` on: does it read an element of a
-/// tensor for each pair of a row and a key, or for each row or key as a mask, or is it long?
-Pressure pressureOf(Region &region, unsigned first, bool isMask) {
-  // The weights of attention without a score are as long.
-  constexpr unsigned kPlainOps = 10;
+/// Weigh what a region, whose positions come after so many `inputs` and differ as `positions` says,
+/// reads of captured tensors: an element for each pair of a row and a key; a mask, for each row or
+/// key. Then its length: masks of more than one comparison, weights of a score, and of these more
+/// where they hold a tile that is of no product.
+RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<unsigned> positions) {
+  constexpr unsigned kPlainOps = 10, kComparison = 3;
   if (region.empty())
     return kLight;
-  constexpr unsigned kRow = 1, kKey = 2;
-  DenseMap<Value, unsigned> differs{{region.getArgument(first + 2), kRow},
-                                    {region.getArgument(first + 3), kKey}};
+  bool isMask = inputs == 0;
+  llvm::DenseMap<Value, unsigned> differs;
+  for (auto [argument, of] : llvm::zip(region.getArguments().drop_front(inputs), positions))
+    differs[argument] = of;
   unsigned ops = 0;
-  Pressure most = kLight;
+  RegisterPressure most = kLight;
   region.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    unsigned of = 0;
-    for (Value operand : op->getOperands())
-      of |= differs.lookup(operand);
-    for (Value result : op->getResults())
-      differs[result] = of;
+    unsigned of = differencesOf(op, differs);
     ops += !op->hasTrait<OpTrait::ConstantLike>() && !op->hasTrait<OpTrait::IsTerminator>();
-    if (isa<tensor::ExtractOp>(op) && (of == (kRow | kKey) || (isMask && of)))
-      most = std::max(most, of == (kRow | kKey) ? kTensors : kScores);
+    bool extracts = isa<tensor::ExtractOp>(op);
+    bool isTile = op->getNumResults() == 1 && isa<FloatType>(op->getResult(0).getType());
+    if (of == kPairs && (extracts || (isTile && !isMask)))
+      most = std::max(most, extracts ? kTensors : kMedium);
+    else if (of && isMask && extracts)
+      most = std::max(most, kMedium);
   });
-  return !isMask && ops > kPlainOps ? std::max(most, kScores) : most;
-}
-
-/// Return whether the mask reads limits that a kernel finds.
-bool readsLimits(ApplyMaskOp mask) {
-  return llvm::any_of(mask.getCaptures(), [](Value capture) {
-    Operation *kernel = capture.getDefiningOp();
-    return kernel && kernel->hasAttr(FADialect::kRangesAttr);
-  });
+  if (isMask)
+    return ops > kComparison ? std::max(most, kSome) : most;
+  return ops > kPlainOps ? std::max(most, kLong) : most;
 }
 
 /// Collect the facts from the tiles that the block loads.
 Facts factsOf(MapBlocksOp block) {
   Facts facts;
-  auto add = [&](Pressure pressure) { facts.pressure = std::max(facts.pressure, pressure); };
+  RegisterPressure ofMasks = kLight, ofWeights = kLight, regions = kLight;
+  bool dropout = false;
+  auto weigh = [&](Region &region, unsigned inputs, bool transposed) {
+    unsigned positions[] = {0, 0, transposed ? kColumns : kRows, transposed ? kRows : kColumns};
+    SmallVector<unsigned> differences(inputs, kPairs);
+    llvm::append_range(differences, positions);
+    regions = std::max(regions, pressureOfRegion(region, differences).first);
+    RegisterPressure &captures = inputs ? ofWeights : ofMasks;
+    captures = std::max(captures, pressureOfCaptures(region, inputs, positions));
+  };
   if (block.getFirst(Axis::rows) && block.getFirst(Axis::keys))
-    add(kTensors);
+    ofWeights = kTensors;
   block.getBody()->walk([&](Operation *op) {
     facts.products |= isa<tile::DotOp>(op);
     facts.sums |= isa<tile::ReduceOp>(op);
-    if (isa<tile::RandomBitsOp>(op))
-      add(kBits);
+    dropout |= isa<tile::RandomBitsOp>(op);
     if (auto apply = dyn_cast<ApplyOp>(op))
-      add(pressureOf(apply.getBody(), apply.getInputs().size(), /*isMask=*/false));
+      weigh(apply.getBody(), apply.getInputs().size(), apply.getTransposed());
     if (auto mask = dyn_cast<ApplyMaskOp>(op)) {
-      add(pressureOf(mask.getBody(), 0, /*isMask=*/true));
-      if (readsLimits(mask))
-        add(kLimits);
+      weigh(mask.getBody(), 0, mask.getTransposed());
+      if (hasFallback(mask.getBody()))
+        ofMasks = std::max(ofMasks, kLimits);
     }
   });
+  RegisterPressure captures = std::max(ofMasks, ofWeights);
+  // Neither is light beside the other.
+  if (ofMasks > kLight && ofWeights > kLight)
+    captures = std::max(captures, kMedium);
+  facts.pressure = pressureOfAll(captures, regions, dropout);
   block.getBody()->walk([&](tile::LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
     if (!type || type.getRank() != 2 || type.isDynamicDim(1))
@@ -187,13 +193,13 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     if (facts.products) {
       bool async = info && info->hasRoles() && facts.bytes == 2 && aligned && facts.wholeChunks;
       bool ofRows = !!block.getFirst(Axis::rows);
-      Pressure pressure = facts.pressure;
+      RegisterPressure pressure = facts.pressure;
       if (!async && !aligned)
-        pressure = std::max(pressure, kScores);
+        pressure = std::max(pressure, kMedium);
       if (!async && facts.sums)
         pressure = std::max(pressure, kSums);
       ArrayRef<Tiles> table = async ? (ofRows ? ArrayRef(kAsyncRows) : ArrayRef(kAsyncKeys))
-                                    : (ofRows ? ArrayRef(kRows) : ArrayRef(kKeys));
+                                    : (ofRows ? ArrayRef(kSyncRows) : ArrayRef(kSyncKeys));
       const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
         return tiles.bytes == facts.bytes && facts.headDim <= tiles.headDim &&
                pressure <= tiles.pressure;

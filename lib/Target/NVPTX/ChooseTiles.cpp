@@ -18,18 +18,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RegisterPressure.h"
 #include "TileRules.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
-#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Support/Remarks.h"
 #include "fa/Target/NVPTX/Passes.h"
 #include "fa/Target/NVPTX/TargetDescription.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_GPUCHOOSETILES
@@ -38,32 +35,13 @@ namespace mlir::fa {
 
 using namespace mlir;
 using namespace mlir::fa;
+using namespace mlir::fa::nvptx;
+
+/// Say between what the first arguments differ: batch, head, row and column, after a score.
+static constexpr unsigned kOfMask[] = {0, 0, kRows, kColumns};
+static constexpr unsigned kOfScore[] = {kPairs, 0, 0, kRows, kColumns};
 
 namespace {
-
-/// Rank what takes registers besides sums and scores.
-enum RegisterPressure {
-  /// Masks that compare indices, and scores of numbers that are the same for all of them.
-  kLight,
-  /// Functions of a few steps, for each score.
-  kSome,
-  /// Functions of many steps that take few registers: of fewer keys their code is shorter,
-  /// which the driver compiles sooner, and as fast.
-  kLong,
-  /// Scores with captured tensors that differ along a tile, divisions or functions;
-  /// operands that are not aligned, which pass through registers.
-  kMedium,
-  /// The bits of dropout.
-  kBits,
-  /// Further tiles: captured tensors that differ from score to score,
-  kTensors,
-  /// divisions of indices of pairs, functions of many steps; dropout beside medium ones,
-  kHeavy,
-  /// two of these,
-  kTwo,
-  /// and numbers of 64 bits that are read for each score.
-  kMost
-};
 
 struct Tiles {
   /// Bytes of an element; the largest of both head dimensions, and the largest
@@ -135,77 +113,11 @@ bool isUniform(Region &score, unsigned capture) {
   });
 }
 
-/// Between what a value of a region differs: rows of scores, columns, or pairs.
-using Differences = llvm::DenseMap<Value, unsigned>;
-constexpr unsigned kRows = 1, kColumns = 2, kPairs = 3;
-
-/// Weigh an op on numbers that differ between the columns of a tile: code that
-/// goes over all of them at once keeps what it computes between for each.
-RegisterPressure pressureOfOp(Operation *op, unsigned differs) {
-  if (isa<scf::ForOp, scf::WhileOp>(op))
-    return kHeavy;
-  if (isa<scf::IfOp>(op))
-    return kMedium;
-  if (isa<tensor::ExtractOp>(op)) {
-    Type element = op->getResult(0).getType();
-    bool isWide = element.isIndex() || element.getIntOrFloatBitWidth() == 64;
-    return isWide && differs == kPairs ? kMost : kLight;
-  }
-  // Ops of index are weighed as those of arith that they become.
-  if (!region::lookUp(op))
-    return kLight;
-  APInt divisor;
-  switch (region::effortOf(op).pressure) {
-  case region::Pressure::Light:
-    return kLight;
-  case region::Pressure::Some:
-    return kSome;
-  case region::Pressure::Long:
-    return kLong;
-  case region::Pressure::Medium:
-    return kMedium;
-  case region::Pressure::Heavy:
-    return kHeavy;
-  case region::Pressure::Quotient:
-    return matchPattern(op->getOperand(1), m_Constant()) ? kLight : kMedium;
-  case region::Pressure::IntegerQuotient:
-    if (matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) && divisor.isPowerOf2())
-      return kMedium;
-    [[fallthrough]];
-  case region::Pressure::RoundedQuotient:
-    return differs == kPairs ? kHeavy : kMedium;
-  case region::Pressure::Pairs:
-    return differs == kPairs && !op->getResultTypes().front().isInteger(1) ? kMedium : kLight;
-  }
-  llvm_unreachable("unknown pressure");
-}
-
-/// Return whether the op is, or is part of, what kernels run on few tiles only.
-bool isFallback(Operation *op) {
-  for (; isa<scf::IfOp>(op) || op->getParentOfType<scf::IfOp>();
-       op = op->getParentOfType<scf::IfOp>()) {
-    if (op->hasAttr(FADialect::kFallbackAttr))
-      return true;
-    if (!op->getParentOfType<scf::IfOp>())
-      break;
-  }
-  return false;
-}
-
-bool hasFallback(Region &region) {
-  return region
-      .walk([](scf::IfOp branch) {
-        return branch->hasAttr(FADialect::kFallbackAttr) ? WalkResult::interrupt()
-                                                         : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 /// Return whether the region reads a captured tensor at keys, or at pairs.
 bool readsAtColumns(Region &region, unsigned capture, unsigned column) {
   if (region.empty())
     return false;
-  Differences differs{{region.getArgument(column), kColumns}};
+  llvm::DenseMap<Value, unsigned> differs{{region.getArgument(column), kColumns}};
   bool reads = false;
   region.walk<WalkOrder::PreOrder>([&](Operation *op) {
     unsigned on = 0;
@@ -219,46 +131,6 @@ bool readsAtColumns(Region &region, unsigned capture, unsigned column) {
     reads |= extract && extract.getTensor() == region.getArgument(capture) && on && !isFallback(op);
   });
   return reads;
-}
-
-/// Weigh the ops of a mask or a score, and name the one that takes most.
-std::pair<RegisterPressure, Operation *> pressureOfRegion(Region &region, bool hasScore) {
-  std::pair<RegisterPressure, Operation *> most = {kLight, nullptr};
-  if (region.empty())
-    return most;
-  Differences differs;
-  for (BlockArgument argument : region.getArguments().take_front(hasScore ? 5 : 4)) {
-    // [score,] batch, head, row, column
-    unsigned number = argument.getArgNumber() + (hasScore ? 0 : 1);
-    constexpr unsigned of[] = {kPairs, 0, 0, kRows, kColumns};
-    differs[argument] = of[number];
-  }
-  unsigned some = 0;
-  region.walk([&](Operation *op) {
-    if (isFallback(op)) {
-      // It runs on few tiles, and its registers are there beside those of a loop of fewer keys.
-      most = std::max(most, {kLong, op}, llvm::less_first());
-      return;
-    }
-    unsigned on = 0;
-    op->walk([&](Operation *inner) {
-      // What loops of a region carry is not followed.
-      on |= isa<LoopLikeOpInterface>(inner) ? kPairs : 0;
-      for (Value operand : inner->getOperands())
-        on |= differs.lookup(operand);
-    });
-    for (Value result : op->getResults())
-      differs[result] = on;
-    RegisterPressure pressure =
-        op->getNumResults() && (on & kColumns) ? pressureOfOp(op, on) : kLight;
-    some += pressure == kMedium;
-    // Many that are cheap alone are not together.
-    if (pressure == kMedium && some > 3)
-      pressure = kHeavy;
-    if (pressure > most.first)
-      most = {pressure, op};
-  });
-  return most;
 }
 
 RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
@@ -278,19 +150,12 @@ RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
         pressure = std::max(pressure, kMedium);
     }
   }
-  RegisterPressure regions =
-      std::max(pressureOfRegion(attention.getMask(), /*hasScore=*/false).first,
-               pressureOfRegion(attention.getScore(), /*hasScore=*/true).first);
-  // Two of those that take most.
-  if ((pressure == kTensors) + attention.hasDropout() + (regions == kHeavy) > 1)
-    return std::max(kTwo, regions);
+  RegisterPressure regions = std::max(pressureOfRegion(attention.getMask(), kOfMask).first,
+                                      pressureOfRegion(attention.getScore(), kOfScore).first);
   // Operands in registers leave none for those.
   if (!aligned && regions == kSome)
     regions = kBits;
-  pressure = std::max(pressure, regions);
-  if (attention.hasDropout())
-    return pressure == kLight ? kBits : std::max(pressure, kHeavy);
-  return pressure;
+  return pressureOfAll(pressure, regions, attention.hasDropout());
 }
 
 /// Return the first line of a table that serves the attention, null where none does. The code of a
@@ -446,8 +311,8 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     if (info && !keys)
       chosenKeys = fit(attention, chosenRows, chosenKeys, chosenWarps, async, pad, *info);
     for (bool hasScore : {false, true}) {
-      auto [pressure, op] =
-          pressureOfRegion(hasScore ? attention.getScore() : attention.getMask(), hasScore);
+      auto [pressure, op] = hasScore ? pressureOfRegion(attention.getScore(), kOfScore)
+                                     : pressureOfRegion(attention.getMask(), kOfMask);
       if (op)
         remarkPassed(*this, attention.getLoc(), "register_pressure")
             << fa::decision("tiles for {0}", pressure == kHeavy    ? "heavy registers"

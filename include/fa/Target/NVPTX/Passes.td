@@ -19,12 +19,13 @@ def GPUChooseBlockTiles : Pass<"gpu-choose-block-tiles", "::mlir::ModuleOp"> {
 
     | head dimension up to | sm_90a: rows, keys of blocks of rows | of blocks of keys | sm_80 | |
     |---|---|---|---|---|
-    | 64 | 128 x 128 | 64 x 128 | 128 x 64 | 32 x 128 |
+    | 64 | 128 x 128 | 128 x 128 | 128 x 64 | 32 x 128 |
     | 96 | 128 x 80 | 64 x 128 | 128 x 32 | 32 x 64 |
     | 128 | 128 x 80 | 64 x 128 | 128 x 32 | 64 x 128 |
     | 256 | 128 x 64 | 64 x 128 | 64 x 32 | 32 x 64 |
 
-    Of operands of 2 bytes; scores, dropout, captured tensors and sums beside those of products take smaller ones.
+    Of operands of 2 bytes; masks of more than one comparison, scores, dropout, captured tensors and sums beside those
+    of products take smaller ones: the widest without spills.
     Sizes that no code is for are refused, as by `gpu-choose-tiles`.
 
     Requires: sizes that are not chosen. Ensures: `fa.tiles` on the entry or on each block.

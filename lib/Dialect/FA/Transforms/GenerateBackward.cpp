@@ -80,6 +80,7 @@ private:
   void prepareRows();
   Value ofSinkRows(BlockBuilder &r, Value natural, Value empty, Value sum);
   LogicalResult buildWeights();
+  Value factored(Value ds, Value dx);
   LogicalResult addCaptures(ArrayRef<CaptureAdjoint> adjoints, SmallVectorImpl<Value> &weights);
   std::optional<SmallVector<Axis>> axesOf(const CaptureAdjoint &adjoint, Value capture);
   void addSum(Value argument, RankedTensorType type, SumAttr sum);
@@ -389,6 +390,27 @@ LogicalResult Backward::addCaptures(ArrayRef<CaptureAdjoint> adjoints,
   return success();
 }
 
+/// Multiply the factors of `ds`, where it is dx = P (dP - delta) times some, with P first: that is
+/// done beside the product that makes dP, and only one tile is kept until then.
+Value Backward::factored(Value ds, Value dx) {
+  SmallVector<Value> factors;
+  Value value = ds;
+  while (value != dx) {
+    auto product = value.getDefiningOp<arith::MulFOp>();
+    if (!product)
+      return ds;
+    factors.push_back(product.getRhs());
+    value = product.getLhs();
+  }
+  if (factors.empty())
+    return ds;
+  auto product = dx.getDefiningOp<arith::MulFOp>();
+  value = product.getLhs();
+  for (Value factor : llvm::reverse(factors))
+    value = arith::MulFOp::create(b, loc, value, factor);
+  return arith::MulFOp::create(b, loc, value, product.getRhs());
+}
+
 LogicalResult Backward::buildWeights() {
   OpBuilder::InsertionGuard guard(b);
   Type f32 = b.getF32Type(), index = b.getIndexType();
@@ -451,8 +473,7 @@ LogicalResult Backward::buildWeights() {
     if (failed(adjoints))
       return failure();
     ds = adjoints->arguments.front();
-    if (!ds)
-      ds = constant(0);
+    ds = ds ? factored(ds, dx) : constant(0);
     b.setInsertionPointToStart(body);
     // Contracted as in the forward, so that both round a score alike.
     auto scaled = arith::MulFOp::create(b, loc, score, constant(scale), contract);

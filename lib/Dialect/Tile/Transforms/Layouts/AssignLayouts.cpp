@@ -38,13 +38,15 @@ using namespace mlir::tile;
 // Step 1: values that tie no layouts together
 //===----------------------------------------------------------------------===//
 
-/// Return whether the op's tile is as cheap to compute again as to keep.
-static bool isFree(Operation *op) {
-  if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResult(0).getType()))
-    return false;
+/// Return whether the op's tile is one number, which the same code computes whatever its layout is,
+/// of operands that are.
+static bool isUniform(Operation *op, const DenseSet<Value> &uniform) {
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
     return !broadcast.getDim();
-  return isa<arith::ConstantOp, IotaOp>(op);
+  return isa<arith::ConstantOp>(op) || (op->hasTrait<OpTrait::Elementwise>() &&
+                                        llvm::all_of(op->getOperands(), [&](Value operand) {
+                                          return uniform.contains(operand);
+                                        }));
 }
 
 /// A free value and its copies, the original first.
@@ -52,11 +54,18 @@ using Copies = SmallVector<Operation *, 4>;
 
 static SmallVector<Copies> copyFreeValues(tile::FuncOp func) {
   SmallVector<Copies> all;
+  DenseSet<Value> uniform;
   func.walk([&](Operation *op) {
-    if (isFree(op))
-      all.push_back({op});
+    if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResult(0).getType()))
+      return;
+    if (isUniform(op, uniform))
+      uniform.insert(op->getResult(0));
+    else if (!isa<IotaOp>(op))
+      return;
+    all.push_back({op});
   });
-  for (Copies &copies : all) {
+  // Users first: copies of theirs are further uses.
+  for (Copies &copies : llvm::reverse(all)) {
     Operation *op = copies.front();
     OpBuilder b(op->getContext());
     b.setInsertionPointAfter(op);

@@ -340,16 +340,27 @@ LogicalResult PromoteShared::promoteOperand(DotOp dot) {
 }
 
 LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
-  FailureOr<Value> ring = makeRing(convert, convert.getType());
+  // Shared memory holds indices as i64.
+  auto tile = cast<RankedTensorType>(convert.getType()), stored = tile;
+  if (tile.getElementType().isIndex())
+    stored = tile.clone(IntegerType::get(&getContext(), 64));
+  FailureOr<Value> ring = makeRing(convert, stored);
   if (failed(ring))
     return failure();
   RoleMarker marker(roleOf(convert));
   OpBuilder b(convert, &marker);
   Location loc = convert.getLoc();
-  Value slot = putValue(b, loc, *ring, convert.getInput());
-  auto read = ReadOp::create(b, loc, convert.getType(), slot);
+  Value input = convert.getInput();
+  if (stored != tile) {
+    auto type = cast<RankedTensorType>(input.getType()).clone(stored.getElementType());
+    input = arith::IndexCastOp::create(b, loc, type, input);
+  }
+  Value slot = putValue(b, loc, *ring, input);
+  Value result = ReadOp::create(b, loc, stored, slot);
   ReleaseOp::create(b, loc, slot);
-  convert.replaceAllUsesWith(read.getResult());
+  if (stored != tile)
+    result = arith::IndexCastOp::create(b, loc, tile, result);
+  convert.replaceAllUsesWith(result);
   convert.erase();
   auto type = cast<RingType>(ring->getType());
   fa::remarkPassed(*this, loc, "shared")

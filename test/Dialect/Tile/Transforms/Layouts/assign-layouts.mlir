@@ -243,3 +243,32 @@ tile.func @rescale(%x: !tile.view<?x64xf16>, %y: !tile.view<?xf32>, %z: !tile.vi
   tile.store %r, %z[%i, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
   tile.return
 }
+
+// A vector that is one number ties no rows to columns, nor does what is computed of it: there is one for each layout.
+// CHECK-LABEL: tile.func @uniform
+tile.func @uniform(%x: !tile.view<?x64xf16>, %z: !tile.view<?x64xf32>, %n: index, %i: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  %s = tile.dot %a, %a, %zero transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+  %size = tile.broadcast %n : index -> tensor<64xindex>
+  %one = tile.broadcast %c1 : index -> tensor<64xindex>
+  // CHECK-DAG: %[[OFROWS:.*]] = arith.maxsi {{.*}} : tensor<64xindex, #[[$ROWS]]>
+  // CHECK-DAG: %[[OFCOLS:.*]] = arith.maxsi {{.*}} : tensor<64xindex, #[[$COLS]]>
+  %least = arith.maxsi %size, %one : tensor<64xindex>
+  %rows = tile.iota %i : index -> tensor<64xindex>
+  %columns = tile.iota %c0 : index -> tensor<64xindex>
+  // CHECK-NOT: tile.convert_layout
+  // CHECK-DAG: arith.divsi %{{.*}}, %[[OFROWS]] : tensor<64xindex, #[[$ROWS]]>
+  // CHECK-DAG: arith.divsi %{{.*}}, %[[OFCOLS]] : tensor<64xindex, #[[$COLS]]>
+  %r = arith.divsi %rows, %least : tensor<64xindex>
+  %c = arith.divsi %columns, %least : tensor<64xindex>
+  %rb = tile.broadcast %r dim 1 : tensor<64xindex> -> tensor<64x64xindex>
+  %cb = tile.broadcast %c dim 0 : tensor<64xindex> -> tensor<64x64xindex>
+  %same = arith.cmpi eq, %rb, %cb : tensor<64x64xindex>
+  %o = arith.select %same, %s, %zero : tensor<64x64xi1>, tensor<64x64xf32>
+  tile.store %o, %z[%i, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}

@@ -1,5 +1,6 @@
 // RUN: fa-opt %s --tile-promote-shared --remarks --verify-diagnostics | FileCheck %s
 
+#across = #tile.frag<reg = [(2, 8)], lane = [(4, 0), (8, 1)], warp = [(4, 16)]>
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 #a = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 #other = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(2, 32, 0), (2, 16, 0)]>
@@ -254,5 +255,23 @@ tile.func @sums(%x: f32, %y: !tile.view<?xf32>) grid affine_map<() -> ()> sizes 
   // expected-remark @+1 {{reduction of tensor<64x64xf32}}
   %m = tile.reduce maxnumf %u init %r dim 1 : tensor<64x64xf32, #turned> -> tensor<64xf32, #row>
   tile.store %m, %y[%c0] dims [0] : tensor<64xf32, #row>, !tile.view<?xf32>
+  tile.return
+}
+
+// Indices cross warps as i64.
+// CHECK-LABEL: tile.func @indices
+tile.func @indices(%y: !tile.view<?xi64>, %x: index, %t: index) grid affine_map<() -> (1)> sizes [] {
+  %c0 = arith.constant 0 : index
+  // CHECK: %[[RING:.*]] = tile.ring : <1 x 64xi64
+  // CHECK: %[[TILE:.*]] = tile.iota
+  %i = tile.iota %x : index -> tensor<64xindex, #row>
+  // CHECK: %[[WIDE:.*]] = arith.index_cast %[[TILE]] : tensor<64xindex, #{{.*}}> to tensor<64xi64, #{{.*}}>
+  // CHECK: tile.put_value %[[RING]], %[[WIDE]]
+  // CHECK: %[[READ:.*]] = tile.read
+  // CHECK: arith.index_cast %[[READ]] : tensor<64xi64, #{{.*}}> to tensor<64xindex, #{{.*}}>
+  // expected-remark @+1 {{layout conversion of 64xi64 through shared memory}}
+  %j = tile.convert_layout %i : tensor<64xindex, #row> -> tensor<64xindex, #across>
+  %n = arith.index_cast %j : tensor<64xindex, #across> to tensor<64xi64, #across>
+  tile.store %n, %y[%c0] dims [0] : tensor<64xi64, #across>, !tile.view<?xi64>
   tile.return
 }
