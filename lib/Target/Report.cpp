@@ -28,6 +28,10 @@ FailureOr<Problem> fa::parseProblem(ModuleOp module, StringRef text) {
                                 << "'";
     problem.sizes[names[i]] = value;
   }
+  // Of sequences in a row, these are the tokens of all.
+  problem.sizes["Tq"] = problem.sizes["Sq"];
+  problem.sizes["Tk"] = problem.sizes["Sk"];
+  problem.sizes["B+1"] = problem.sizes["B"] + 1;
   if (parts.size() != 5)
     return module.emitError() << "--shape takes B,Hq,Hk,Sq,Sk, five sizes >= 0, got '" << text
                               << "'";
@@ -112,7 +116,7 @@ static FailureOr<MemoryFacts> findMemory(ModuleOp module, const Manifest &manife
     return module.emitError() << llvm::toString(once.takeError());
   // The problem is allowed even where one of twice its lengths is not.
   std::optional<std::vector<int64_t>> twice;
-  for (StringRef name : {"Sq", "Sk"})
+  for (StringRef name : {"Sq", "Sk", "Tq", "Tk"})
     problem.sizes[name] *= 2;
   if (auto doubled = tryShapesAt(manifest, problem)) {
     if (auto bytes = bytesAt(manifest, *doubled))

@@ -12,7 +12,8 @@
 //      views of its own results;
 //   2. a result that the entry returns is an output; one that it does not
 //      return is a workspace, sized as `fa.sizes` says; what a result begins as is in its memory;
-//   3. the ids of a work tile give the block arguments: an id, or an id times a block's size;
+//   3. the ids of a work tile give the block arguments: an id, or an id times a block's size; where
+//      rows are of sequences in a row, one id gives the sequence and the row (FindSequence.cpp);
 //   4. numbers of type index are passed and loaded as i64, which every target has.
 //
 // Requires: fa-tile-attention. Rejects: ops between the fa.map_blocks that are
@@ -20,6 +21,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FindSequence.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Support/Names.h"
@@ -143,7 +145,8 @@ LogicalResult Entry::nameResults() {
     auto name = function.getResultAttrOfType<StringAttr>(i, FADialect::kNameAttr);
     if (!name) {
       int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
-      name = b.getStringAttr(rank == 4 ? "o" : "lse");
+      bool inRow = static_cast<bool>(value.getDefiningOp<MapBlocksOp>().getStarts());
+      name = b.getStringAttr(rank == (inRow ? 3 : 4) ? "o" : "lse");
     }
     for (auto &[other, taken] : names)
       if (taken == name)
@@ -238,6 +241,9 @@ static AffineMap gridOf(MapBlocksOp block, ArrayRef<Value> arguments,
     extents.push_back(getAffineSymbolExpr(i, context).ceilDiv(size));
     sizes.append({llvm::find(arguments, over) - arguments.begin(), dim});
   }
+  if (block.getStarts())
+    extents = {extents[1], countBlocks(getAffineSymbolExpr(2, context),
+                                       getAffineSymbolExpr(0, context), block.getBlocks()[2])};
   if (extents.empty())
     extents.push_back(getAffineConstantExpr(1, context));
   return AffineMap::get(0, block.getNumAxes(), extents, context);
@@ -252,6 +258,8 @@ LogicalResult Entry::convert(MapBlocksOp block) {
       return block.emitError("blocks go over arguments of the entry, or results of other blocks; "
                              "pass what is computed before to another entry");
   inputs.insert_range(block.getOver());
+  if (Value starts = block.getStarts(); starts && failed(collect(starts, inputs, pure)))
+    return failure();
   WalkResult walk = block->walk([&](Operation *op) {
     for (Value operand : op->getOperands()) {
       Region *region = operand.getParentRegion();
@@ -358,7 +366,16 @@ LogicalResult Entry::convert(MapBlocksOp block) {
                       names.lookup(result).getValue()));
   for (Operation *op : pure)
     b.clone(*op, mapping);
-  for (unsigned i = 0; i < block.getNumAxes(); ++i) {
+  if (block.getStarts()) {
+    auto [over, dim] = block.getRange(2);
+    mapping.map(block.getFirst(Axis::h), named(kernel.getInstanceId(0), "h"));
+    auto [sequence, row] =
+        findSequence(b, loc, named(kernel.getInstanceId(1), "block"), mapping.lookup(over), dim,
+                     mapping.lookup(Value(block.getStarts())), block.getBlocks()[2]);
+    mapping.map(block.getFirst(Axis::b), named(sequence, "b"));
+    mapping.map(block.getFirst(Axis::rows), named(row, "i"));
+  }
+  for (unsigned i = 0; i < (block.getStarts() ? 0 : block.getNumAxes()); ++i) {
     StringRef name = positionName(block.getAxis(i));
     Value id = kernel.getInstanceId(i);
     int64_t size = block.getBlocks()[i];
@@ -370,6 +387,10 @@ LogicalResult Entry::convert(MapBlocksOp block) {
   for (Operation &op : block.getBody()->without_terminator())
     b.clone(op, mapping);
   tile::ReturnOp::create(b, loc);
+  kernel.walk([](tile::SliceOp slice) {
+    if (auto tensor = dyn_cast<RankedTensorType>(slice.getType()))
+      slice.getResult().setType(parameterType(tensor));
+  });
   loadI64(kernel);
 
   // The counter of the generator has 12 bits for the head, 20 for the batch.

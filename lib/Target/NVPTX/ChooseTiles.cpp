@@ -490,6 +490,8 @@ int64_t nvptx::getShortSequence(ModuleOp module, StringRef target) {
     any = true;
     // Without a mask 192 rows do as well up to 64 columns, and read less.
     bool gains = !attention.getMask().empty() || attention.getHeadDim() > 64;
+    // How long the longest of sequences in a row is, no launch knows.
+    gains &= !attention.getQueryStarts();
     all = all && gains && hasWholeChunks(attention) &&
           lookUp(kShortTable, attention, /*aligned=*/true, /*async=*/true);
   });

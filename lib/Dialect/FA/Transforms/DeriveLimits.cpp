@@ -358,6 +358,13 @@ struct DeriveLimits : fa::impl::FADeriveLimitsBase<DeriveLimits> {
       bool arguments = isa<BlockArgument>(op.getQuery()) && isa<BlockArgument>(op.getKey());
       if (!arguments || !readsAtKeys(op))
         continue;
+      if (op.hasSequences()) {
+        remarkMissed(*this, op.getLoc(), "limits")
+            << fa::decision("the mask is evaluated on every tile")
+            << remark::reason(
+                   "limits of rows are found in whole batches, and rows are of sequences");
+        continue;
+      }
       Limits limits(op);
       limits.replaceMask(limits.emit());
       remarkPassed(*this, op.getLoc(), "limits")
