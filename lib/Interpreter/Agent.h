@@ -75,7 +75,7 @@ struct WorkTile {
   Barriers barriers;
   /// Copies of TMA that are on their way.
   std::vector<Copy> tmaCopies;
-  /// What slices of views are, which copies on their way may still read.
+  /// Hold slices of views, which copies on their way may still read.
   std::deque<Memory> slices;
   /// The number of each ring, ping-pong and (the first of) barriers, which the first
   /// agent to come there adds.

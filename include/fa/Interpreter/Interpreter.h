@@ -31,7 +31,7 @@ namespace mlir::fa::interpreter {
 struct Memory {
   std::byte *data = nullptr;
   SmallVector<int64_t, 4> sizes, strides;
-  /// Of a slice: the data of the view that it is of, and where it begins there.
+  /// Hold, of a slice, the data of the view that it is of, and where it begins there.
   std::byte *whole = nullptr;
   SmallVector<int64_t, 4> begin = {};
 };

@@ -12,8 +12,7 @@
 //      views of its own results;
 //   2. a result that the entry returns is an output; one that it does not
 //      return is a workspace, sized as `fa.sizes` says; what a result begins as is in its memory;
-//   3. the ids of a work tile give the block arguments: an id, or an id times a block's size; where
-//      rows are of sequences in a row, one id gives the sequence and the row (FindSequence.cpp);
+//   3. the ids of a work tile give the block arguments: an id, or an id times a block's size;
 //   4. numbers of type index are passed and loaded as i64, which every target has.
 //
 // Requires: fa-tile-attention. Rejects: ops between the fa.map_blocks that are
@@ -21,7 +20,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FindSequence.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Support/Names.h"
@@ -241,12 +239,15 @@ static AffineMap gridOf(MapBlocksOp block, ArrayRef<Value> arguments,
     extents.push_back(getAffineSymbolExpr(i, context).ceilDiv(size));
     sizes.append({llvm::find(arguments, over) - arguments.begin(), dim});
   }
-  if (block.getStarts())
-    extents = {extents[1], countBlocks(getAffineSymbolExpr(2, context),
-                                       getAffineSymbolExpr(0, context), block.getBlocks()[2])};
+  // Sequences in a row have a block more than this at most, each: the last start is none's.
+  if (Value starts = block.getStarts()) {
+    sizes.append({llvm::find(arguments, starts) - arguments.begin(), 0});
+    extents.back() = getAffineSymbolExpr(1, context).floorDiv(block.getBlocks().back()) +
+                     getAffineSymbolExpr(2, context);
+  }
   if (extents.empty())
     extents.push_back(getAffineConstantExpr(1, context));
-  return AffineMap::get(0, block.getNumAxes(), extents, context);
+  return AffineMap::get(0, sizes.size() / 2, extents, context);
 }
 
 LogicalResult Entry::convert(MapBlocksOp block) {
@@ -366,20 +367,13 @@ LogicalResult Entry::convert(MapBlocksOp block) {
                       names.lookup(result).getValue()));
   for (Operation *op : pure)
     b.clone(*op, mapping);
-  if (block.getStarts()) {
-    auto [over, dim] = block.getRange(2);
-    mapping.map(block.getFirst(Axis::h), named(kernel.getInstanceId(0), "h"));
-    auto [sequence, row] =
-        findSequence(b, loc, named(kernel.getInstanceId(1), "block"), mapping.lookup(over), dim,
-                     mapping.lookup(Value(block.getStarts())), block.getBlocks()[2]);
-    mapping.map(block.getFirst(Axis::b), named(sequence, "b"));
-    mapping.map(block.getFirst(Axis::rows), named(row, "i"));
-  }
-  for (unsigned i = 0; i < (block.getStarts() ? 0 : block.getNumAxes()); ++i) {
+  for (unsigned i = 0; i < block.getNumAxes(); ++i) {
     StringRef name = positionName(block.getAxis(i));
     Value id = kernel.getInstanceId(i);
     int64_t size = block.getBlocks()[i];
-    if (size != 1)
+    if (block.getStarts() && isCut(block.getAxis(i)))
+      name = "block";
+    else if (size != 1)
       id = arith::MulIOp::create(b, loc, named(id, "block"),
                                  arith::ConstantIndexOp::create(b, loc, size));
     mapping.map(block.getBody()->getArgument(i), named(id, name));

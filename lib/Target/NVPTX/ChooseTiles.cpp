@@ -298,6 +298,11 @@ const Tiles *lookUp(ArrayRef<Tiles> table, AttentionOp attention, bool aligned, 
   RegisterPressure pressure = pressureOf(attention, aligned);
   if (hasFallback(attention.getMask()))
     pressure = pressure >= kTwo ? kMost : async ? pressure : std::max(pressure, kMedium);
+  // Where sequences begin and end is computed, and kept beside what a loop has.
+  if (attention.hasSequences() && async)
+    pressure = attention.hasDropout() ? std::max(pressure, kHeavy) : pressure;
+  else if (attention.hasSequences())
+    pressure = std::max(pressure, aligned && bytes == 2 ? kMedium : headDim <= 64 ? kMost : kLight);
   const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
     return tiles.bytes == bytes && headDim <= tiles.headDim && pressure <= tiles.pressure;
   });

@@ -67,8 +67,6 @@ Value MapBlocksOp::getFirst(Axis axis) {
 
 std::pair<Value, int64_t> MapBlocksOp::getRange(unsigned i) {
   Axis axis = getAxis(i);
-  if (getStarts() && axis == Axis::b)
-    return {getStarts(), 0};
   return {isOfKeys(axis) ? getOver().back() : getOver().front(),
           dimensionOf(axis) - (getStarts() ? 1 : 0)};
 }
@@ -200,12 +198,11 @@ LogicalResult MapBlocksOp::verify() {
   if (!getStarts())
     return success();
   RankedTensorType starts = getStarts().getType();
-  bool axesFit = axes == 3 && llvm::all_of(llvm::seq(axes),
-                                           [&](unsigned i) { return getAxis(i) == kRowAxes[i]; });
+  bool axesFit = axes == 2 && getAxis(0) == Axis::h && getAxis(1) == Axis::rows;
   if (starts.getRank() != 1 || !starts.getElementType().isIntOrIndex() || !axesFit)
     return emitOpError()
-           << "(map_blocks_c4) with starts, integers of rank 1, the axes must be b, h "
-              "and rows, got "
+           << "(map_blocks_c4) with starts, integers of rank 1, the axes must be h and "
+              "rows, got "
            << starts;
   return success();
 }

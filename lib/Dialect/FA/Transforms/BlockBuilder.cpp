@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockBuilder.h"
+#include "FindSequence.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
@@ -113,25 +114,19 @@ void BlockBuilder::enter(MapBlocksOp block, Value query, Value keys) {
 /// Return the rows or keys of sequence `batch` in a tensor of them. Whatever starts and lengths
 /// hold, these are some of the tensor's.
 BlockBuilder::Part BlockBuilder::findPart(Value tensor, Value starts, Value lengths) {
-  auto number = [&](Value numbers, Value at) -> Value {
-    Type element = getElementTypeOrSelf(numbers.getType());
-    Value loaded = tile::LoadOp::create(b, loc, element, numbers, at, ArrayRef<int64_t>{});
-    return element.isIndex() ? loaded
-                             : Value(arith::IndexCastOp::create(b, loc, b.getIndexType(), loaded));
-  };
   auto clamp = [&](Value x, Value least, Value most) -> Value {
     return arith::MaxSIOp::create(b, loc, arith::MinSIOp::create(b, loc, x, most), least);
   };
   Part part{{}, dim(tensor, cast<RankedTensorType>(tensor.getType()).getRank() - 2)};
   if (starts) {
     Value next = arith::AddIOp::create(b, loc, batch, index(1));
-    part.start = clamp(number(starts, batch), index(0), part.size);
-    Value end = clamp(number(starts, next), part.start, part.size);
+    part.start = clamp(loadNumber(b, loc, starts, batch), index(0), part.size);
+    Value end = clamp(loadNumber(b, loc, starts, next), part.start, part.size);
     part.size =
         arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, end, part.start), index(0));
   }
   if (lengths)
-    part.size = clamp(number(lengths, batch), index(0), part.size);
+    part.size = clamp(loadNumber(b, loc, lengths, batch), index(0), part.size);
   return part;
 }
 
@@ -139,6 +134,8 @@ void BlockBuilder::enter(MapBlocksOp block, AttentionOp op) {
   if (!op.hasSequences())
     return enter(block, op.getQuery(), op.getKey());
   begin(block);
+  if (Value starts = op.getQueryStarts())
+    std::tie(batch, row) = findSequence(b, loc, named(row, "block"), op.getQuery(), starts);
   rows = findPart(op.getQuery(), op.getQueryStarts(), op.getQueryLengths());
   keys = findPart(op.getKey(), op.getKeyStarts(), op.getKeyLengths());
   queryLength = named(rows.size, "sq");

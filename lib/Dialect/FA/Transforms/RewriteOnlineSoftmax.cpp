@@ -166,7 +166,9 @@ static void rewrite(AttentionOp op, bool lastFactors) {
   OpBuilder builder(op);
   BlockBuilder r(builder, op.getLoc());
   StringRef name = op->getParentOfType<func::FuncOp>().getSymName();
-  auto block = MapBlocksOp::create(builder, op.getLoc(), name, op.getQuery(), kRowAxes,
+  auto block = MapBlocksOp::create(builder, op.getLoc(), name, op.getQuery(),
+                                   op.getQueryStarts() ? ArrayRef(kRowAxes).drop_front()
+                                                       : ArrayRef(kRowAxes),
                                    op->getResultTypes(), ValueRange(), op.getQueryStarts());
   r.enter(block, op);
   r.keyHead = r.keyHeadOf(op.getQuery(), op.getKey());

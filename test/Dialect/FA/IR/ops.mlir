@@ -29,11 +29,11 @@ func.func @attention_lengths(%q: tensor<2x8x?x64xf32>, %z: tensor<8xf32>, %n: te
 }
 
 // CHECK-LABEL: func.func @map_blocks_of_sequences
-// CHECK: fa.map_blocks @copy over(%{{.*}}) starts(%{{.*}}) axes(b, h, rows by 64) : tensor<8x?x64xf32>, tensor<?xi32> -> tensor<8x?x64xf32> {
+// CHECK: fa.map_blocks @copy over(%{{.*}}) starts(%{{.*}}) axes(h, rows by 64) : tensor<8x?x64xf32>, tensor<?xi32> -> tensor<8x?x64xf32> {
 func.func @map_blocks_of_sequences(%q: tensor<8x?x64xf32>, %cu: tensor<?xi32>) -> tensor<8x?x64xf32> {
-  %o = fa.map_blocks @copy over(%q) starts(%cu) axes(b, h, rows by 64)
+  %o = fa.map_blocks @copy over(%q) starts(%cu) axes(h, rows by 64)
     : tensor<8x?x64xf32>, tensor<?xi32> -> tensor<8x?x64xf32> {
-  ^bb0(%b: index, %h: index, %i: index, %view: !tile.view<8x?x64xf32>):
+  ^bb0(%h: index, %block: index, %view: !tile.view<8x?x64xf32>):
     fa.yield
   }
   return %o : tensor<8x?x64xf32>

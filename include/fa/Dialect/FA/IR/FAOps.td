@@ -407,9 +407,9 @@ def FA_MapBlocksOp : FA_Op<"map_blocks", [
     last one those of hk and keys. The region stores to the views it gets of the
     results, each element once (`tile.store` drops what is out of range). Work tiles are
     independent and run in any order. `kernel` names the kernel that it becomes. With `starts` the
-    first tensor of `over` has no batch: its rows are those of sequences in a row, and sequence b has
-    those from starts[b] on. Blocks are of rows of one sequence, numbered in it; there may be blocks
-    of rows that the sequence does not have. The last results
+    first tensor of `over` has no batch: its T rows are those of sequences in a row, and sequence b
+    has those from starts[b] on. Along rows the block then gets its number, out of
+    floor(T / size) + B + 1, and finds the sequence and the rows itself. The last results
     begin as `inits`, in whose memory they are, and may be added to (`tile.scatter_add`).
 
     Before `fa-tile-attention` the sizes of blocks are not chosen: they are `?`, as those of
@@ -422,8 +422,8 @@ def FA_MapBlocksOp : FA_Op<"map_blocks", [
       of each result's type.
     - (C3) Each of `inits` is a result of another fa.map_blocks that nothing else uses, and has the
       type of the result that begins so.
-    - (C4) `starts` is a tensor of rank 1, of integers or index; the axes are b, h and rows then, and
-      the first of `over` is H x T x ....
+    - (C4) `starts` is a tensor of rank 1, of integers or index; the axes are h and rows then, and the
+      first of `over` is H x T x ....
 
     Created by the rewrites of attention and `fa-tile-attention`, removed by
     `convert-fa-to-tile`.

@@ -150,7 +150,7 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
     - (C1) The dimension exists.
     - (C2) The result is of the source's type, its size along `dim` unknown.
 
-    Created by `fa-rewrite-online-softmax` and by hand; removed with its tile.func.
+    Created by the rewrites of `fa` and by hand; removed with its tile.func.
 
     Example:
 

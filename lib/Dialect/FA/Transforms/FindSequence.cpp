@@ -17,34 +17,39 @@
 //===----------------------------------------------------------------------===//
 
 #include "FindSequence.h"
+#include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <limits>
 
 using namespace mlir;
 using namespace mlir::fa;
 
-AffineExpr fa::countBlocks(AffineExpr tokens, AffineExpr starts, int64_t size) {
-  return tokens.floorDiv(size) + starts;
+Value fa::loadNumber(OpBuilder &builder, Location loc, Value numbers, Value at) {
+  Type element = getElementTypeOrSelf(numbers.getType());
+  Value number = tile::LoadOp::create(builder, loc, element, numbers, at, ArrayRef<int64_t>{});
+  if (element.isIndex())
+    return number;
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
 }
 
-std::pair<Value, Value> fa::findSequence(OpBuilder &builder, Location loc, Value block, Value rows,
-                                         int64_t rowDim, Value starts, int64_t size) {
+std::pair<Value, Value> fa::findSequence(OpBuilder &builder, Location loc, Value number, Value rows,
+                                         Value starts) {
   ImplicitLocOpBuilder b(loc, builder);
   auto index = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(b, value); };
-  Type type = b.getIndexType(), element = cast<tile::ViewType>(starts.getType()).getElementType();
-  Value zero = index(0), one = index(1), count = index(size);
-  Value tokens = tile::DimOp::create(b, type, rows, static_cast<uint64_t>(rowDim));
-  Value sequences =
-      arith::SubIOp::create(b, tile::DimOp::create(b, type, starts, uint64_t(0)), one);
+  Type type = b.getIndexType();
+  Value zero = index(0), one = index(1);
+  Value size = TileSizeOp::create(b, type, Axis::rows);
+  Value tokens = tensor::DimOp::create(b, rows, 1);
+  Value sequences = arith::SubIOp::create(b, tensor::DimOp::create(b, starts, 0), one);
   auto firstBlock = [&](Value at) -> Value {
-    Value start = tile::LoadOp::create(b, element, starts, at, ArrayRef<int64_t>{});
-    start = arith::IndexCastOp::create(b, type, start);
-    start = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, start, tokens), zero);
-    return arith::AddIOp::create(b, arith::DivSIOp::create(b, start, count), at);
+    Value start = arith::MinSIOp::create(b, loadNumber(b, loc, starts, at), tokens);
+    start = arith::MaxSIOp::create(b, start, zero);
+    return arith::AddIOp::create(b, arith::DivSIOp::create(b, start, size), at);
   };
 
   // From the highest bit of b to the lowest one.
@@ -56,18 +61,19 @@ std::pair<Value, Value> fa::findSequence(OpBuilder &builder, Location loc, Value
         Value bit = arith::SubIOp::create(b, arith::SubIOp::create(b, bits, one), step);
         Value next = arith::OrIOp::create(b, carried.front(), arith::ShLIOp::create(b, one, bit));
         Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, sequences);
-        Value begins = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, firstBlock(next), block);
+        Value begins =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::sle, firstBlock(next), number);
         Value taken = arith::AndIOp::create(b, exists, begins);
         Value chosen = arith::SelectOp::create(b, taken, next, carried.front());
         scf::YieldOp::create(b, ValueRange(chosen));
       });
-  Value sequence = named(Value(loop.getResult(0)), "b");
-  Value first = firstBlock(sequence);
+  Value sequence = loop.getResult(0), first = firstBlock(sequence);
   // Sequence 0 may begin after this block, which has no row then: it begins at the greatest row.
-  Value behind = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, block, first);
-  Value number = arith::SubIOp::create(b, block, first);
-  Value greatest = index(std::numeric_limits<int32_t>::max() / size);
-  Value known = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, number, greatest), zero);
-  Value row = arith::MulIOp::create(b, arith::SelectOp::create(b, behind, known, greatest), count);
-  return {sequence, row};
+  Value behind = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, number, first);
+  Value block = arith::SubIOp::create(b, number, first);
+  Value greatest = arith::DivSIOp::create(b, index(std::numeric_limits<int32_t>::max()), size);
+  Value known = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, block, greatest), zero);
+  Value row = arith::MulIOp::create(b, arith::SelectOp::create(b, behind, known, greatest), size);
+  builder.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+  return {named(sequence, positionName(Axis::b)), named(row, positionName(Axis::rows))};
 }
