@@ -434,6 +434,9 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     if (failed(nvptx::checkWarps(attention, "rows", chosenRows, chosenWarps)))
       return failure();
     int64_t chosenKeys = keys ? keys : line->keys;
+    // Copies through registers have a predicate of their own for each row of a sequence.
+    if (attention.hasSequences() && !aligned && !keys)
+      chosenKeys = std::min<int64_t>(chosenKeys, 32);
     for (auto [size, option] : {std::pair(chosenKeys, "--tile-keys="), {band, "band_keys = "}})
       if (failed(nvptx::checkStep(attention, "keys", size, option)))
         return failure();

@@ -2,25 +2,25 @@
 
 // The grid follows from shapes alone. A block finds its sequence by bisection of the starts; rows and keys are slices.
 // CHECK: #[[MAP:.*]] = affine_map<()[s0, s1, s2] -> (s0, s1 floordiv 64 + s2)>
-// CHECK:       tile.func @packed(%[[Q:.*]]: !tile.view<8x?x64xbf16> {tile.dims = ["Hq", "Tq", "D"], tile.name = "q"},
-// CHECK-SAME:    %[[K:.*]]: !tile.view<2x?x64xbf16> {tile.dims = ["Hk", "Tk", "D"], tile.name = "k"},
-// CHECK-SAME:    %[[CU:.*]]: !tile.view<?xi32> {tile.dims = ["B+1"], tile.name = "cu"},
-// CHECK-SAME:    %[[O:.*]]: !tile.view<8x?x64xbf16> {tile.dims = ["Hq", "Tq", "Dv"], tile.name = "o", tile.output}
-// CHECK-SAME:    %[[LSE:.*]]: !tile.view<8x?xf32> {tile.dims = ["Hq", "Tq"], tile.name = "lse", tile.output}
-// CHECK-SAME:    %[[H:.*]]: index, %[[BLOCK:.*]]: index) grid #[[MAP]] sizes [0, 0, 0, 1, 3, 0]
-// CHECK:         %[[TOKENS:.*]] = tile.dim %[[Q]], 1
+// CHECK:       tile.func @packed(%[[Q:[a-z0-9_]+]]: !tile.view<8x?x64xbf16> {tile.dims = ["Hq", "Tq", "D"], tile.name = "q"},
+// CHECK-SAME:    %[[K:[a-z0-9_]+]]: !tile.view<2x?x64xbf16> {tile.dims = ["Hk", "Tk", "D"], tile.name = "k"},
+// CHECK-SAME:    %[[CU:[a-z0-9_]+]]: !tile.view<?xi32> {tile.dims = ["B+1"], tile.name = "cu"},
+// CHECK-SAME:    %[[O:[a-z0-9_]+]]: !tile.view<8x?x64xbf16> {tile.dims = ["Hq", "Tq", "Dv"], tile.name = "o", tile.output}
+// CHECK-SAME:    %[[LSE:[a-z0-9_]+]]: !tile.view<8x?xf32> {tile.dims = ["Hq", "Tq"], tile.name = "lse", tile.output}
+// CHECK-SAME:    %[[H:[a-z0-9_]+]]: index, %[[BLOCK:[a-z0-9_]+]]: index) grid #[[MAP]] sizes [0, 0, 0, 1, 3, 0]
+// CHECK:         %[[TOKENS:[a-z0-9_]+]] = tile.dim %[[Q]], 1
 // CHECK:         math.ctlz
-// CHECK:         %[[B:.*]] = scf.for
+// CHECK:         %[[B:[a-z0-9_]+]] = scf.for
 // CHECK:           tile.load %[[CU]]
 // CHECK:           arith.cmpi sle, %{{.*}}, %[[BLOCK]]
 // CHECK:           scf.yield
 // A block without a row of its sequence visits no key.
-// CHECK:         %[[ANY:.*]] = arith.cmpi ult, %[[I:.*]], %{{.*}} : index
-// CHECK:         %[[SK:.*]] = arith.select %[[ANY]], %{{.*}}, %{{.*}} : index
-// CHECK:         %[[ROWS:.*]] = tile.slice %[[Q]] dim 1 from
+// CHECK:         %[[ANY:[a-z0-9_]+]] = arith.cmpi ult, %[[I:[a-z0-9_]+]], %{{.*}} : index
+// CHECK:         %[[SK:[a-z0-9_]+]] = arith.select %[[ANY]], %{{.*}}, %{{.*}} : index
+// CHECK:         %[[ROWS:[a-z0-9_]+]] = tile.slice %[[Q]] dim 1 from
 // CHECK:         tile.load %[[ROWS]][%[[H]], %[[I]], %{{.*}}] dims [1, 2]
-// CHECK:         %[[KEYS:.*]] = tile.slice %[[K]] dim 1 from
-// CHECK:         scf.for %[[J:.*]] = %{{.*}} to %[[SK]]
+// CHECK:         %[[KEYS:[a-z0-9_]+]] = tile.slice %[[K]] dim 1 from
+// CHECK:         scf.for %[[J:[a-z0-9_]+]] = %{{.*}} to %[[SK]]
 // CHECK:           tile.load %[[KEYS]][%{{.*}}, %[[J]], %{{.*}}] dims [1, 2]
 // CHECK:         tile.slice %[[O]] dim 1 from
 // CHECK:         tile.slice %[[LSE]] dim 1 from
@@ -37,9 +37,9 @@ func.func @packed(%q: tensor<8x?x64xbf16> {fa.name = "q"}, %k: tensor<2x?x64xbf1
 
 // Lengths alone leave the grid and the batch as they are.
 // CHECK: #[[MAP:.*]] = affine_map<()[s0, s1, s2] -> (s0, s1, s2 ceildiv 64)>
-// CHECK:       tile.func @padded(%[[Q:.*]]: !tile.view<?x8x?x64xf32>
-// CHECK-SAME:    %[[N:.*]]: !tile.view<?xi64> {tile.dims = ["B"], tile.name = "n"}
-// CHECK-SAME:    %[[B:.*]]: index, %[[H:.*]]: index, %{{.*}}: index) grid #[[MAP]]
+// CHECK:       tile.func @padded(%[[Q:[a-z0-9_]+]]: !tile.view<?x8x?x64xf32>
+// CHECK-SAME:    %[[N:[a-z0-9_]+]]: !tile.view<?xi64> {tile.dims = ["B"], tile.name = "n"}
+// CHECK-SAME:    %[[B:[a-z0-9_]+]]: index, %[[H:[a-z0-9_]+]]: index, %{{.*}}: index) grid #[[MAP]]
 // CHECK:         tile.load %[[N]][%[[B]]] : !tile.view<?xi64> -> i64
 // CHECK:         tile.slice %{{.*}} dim 2 from
 func.func @padded(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x2x?x64xf32> {fa.name = "k"},

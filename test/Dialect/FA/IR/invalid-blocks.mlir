@@ -53,7 +53,7 @@ func.func @map_blocks_c1_twice(%q: tensor<1x4x4xf32>) {
 
 func.func @map_blocks_c1_sizes(%q: tensor<1x4x4xf32>) {
   // expected-error @+1 {{(map_blocks_c1) there must be a size of blocks for each axis}}
-  "fa.map_blocks"(%q) <{kernel = "f", axes = [#fa<axis b>], blocks = array<i64: 1, 1>, operandSegmentSizes = array<i32: 1, 0>}> ({
+  "fa.map_blocks"(%q) <{kernel = "f", axes = [#fa<axis b>], blocks = array<i64: 1, 1>, operandSegmentSizes = array<i32: 1, 0, 0>}> ({
   ^bb0(%b: index):
     fa.yield
   }) : (tensor<1x4x4xf32>) -> ()
@@ -103,7 +103,7 @@ func.func @map_blocks_negative(%q: tensor<1x4x4xf32>) {
 
 func.func @map_blocks_c1_one(%q: tensor<1x4x4xf32>) {
   // expected-error @+1 {{(map_blocks_c1) there are no blocks of axis one, for it has one index; leave it out}}
-  "fa.map_blocks"(%q) <{kernel = "f", axes = [#fa<axis b>, #fa<axis one>], blocks = array<i64: 1, 1>, operandSegmentSizes = array<i32: 1, 0>}> ({
+  "fa.map_blocks"(%q) <{kernel = "f", axes = [#fa<axis b>, #fa<axis one>], blocks = array<i64: 1, 1>, operandSegmentSizes = array<i32: 1, 0, 0>}> ({
   ^bb0(%b: index, %one: index):
     fa.yield
   }) : (tensor<1x4x4xf32>) -> ()

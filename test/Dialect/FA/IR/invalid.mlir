@@ -385,7 +385,7 @@ func.func @attention_c11_two(%q: tensor<2x4x8x64xf32>, %p: f32, %s: i64) {
 
 func.func @attention_c11_generic(%q: tensor<2x4x8x64xf32>, %p: f32) {
   // expected-error @+1 {{(attention_c11) dropout takes p, seed and offset together}}
-  %o = "fa.attention"(%q, %q, %q, %p) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0>}> ({}, {})
+  %o = "fa.attention"(%q, %q, %q, %p) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0>}> ({}, {})
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, f32) -> tensor<2x4x8x64xf32>
   return
 }
@@ -394,7 +394,7 @@ func.func @attention_c11_generic(%q: tensor<2x4x8x64xf32>, %p: f32) {
 
 func.func @attention_c11_seed(%q: tensor<2x4x8x64xf32>, %s: i64) {
   // expected-error @+1 {{(attention_c11) dropout takes p, seed and offset together}}
-  %o = "fa.attention"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1, 0>}> ({}, {})
+  %o = "fa.attention"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> ({}, {})
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, i64) -> tensor<2x4x8x64xf32>
   return
 }
