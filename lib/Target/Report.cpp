@@ -28,14 +28,20 @@ FailureOr<Problem> fa::parseProblem(ModuleOp module, StringRef text) {
                                 << "'";
     problem.sizes[names[i]] = value;
   }
-  // Of sequences in a row, these are the tokens of all.
-  problem.sizes["Tq"] = problem.sizes["Sq"];
-  problem.sizes["Tk"] = problem.sizes["Sk"];
-  problem.sizes["B+1"] = problem.sizes["B"] + 1;
   if (parts.size() != 5)
     return module.emitError() << "--shape takes B,Hq,Hk,Sq,Sk, five sizes >= 0, got '" << text
                               << "'";
   return problem;
+}
+
+/// Return the size of a name at a problem. Of sequences in a row, lengths are those of all.
+static std::optional<int64_t> sizeAt(const Problem &problem, StringRef name) {
+  bool more = name.consume_back("+1");
+  name = name == "Tq" ? "Sq" : name == "Tk" ? "Sk" : name;
+  auto known = problem.sizes.find(name);
+  if (known == problem.sizes.end())
+    return std::nullopt;
+  return known->second + more;
 }
 
 static llvm::Expected<LaunchShapes> tryShapesAt(const Manifest &manifest, const Problem &problem) {
@@ -45,10 +51,9 @@ static llvm::Expected<LaunchShapes> tryShapesAt(const Manifest &manifest, const 
       continue;
     for (auto [d, size] : llvm::enumerate(argument.shape)) {
       int64_t value = size;
-      auto known =
-          d < argument.dims.size() ? problem.sizes.find(argument.dims[d]) : problem.sizes.end();
-      if (known != problem.sizes.end())
-        value = known->second;
+      auto known = d < argument.dims.size() ? sizeAt(problem, argument.dims[d]) : std::nullopt;
+      if (known)
+        value = *known;
       else if (ShapedType::isDynamic(size))
         value = 1;
       shapes[i].push_back(value);
@@ -116,7 +121,7 @@ static FailureOr<MemoryFacts> findMemory(ModuleOp module, const Manifest &manife
     return module.emitError() << llvm::toString(once.takeError());
   // The problem is allowed even where one of twice its lengths is not.
   std::optional<std::vector<int64_t>> twice;
-  for (StringRef name : {"Sq", "Sk", "Tq", "Tk"})
+  for (StringRef name : {"Sq", "Sk"})
     problem.sizes[name] *= 2;
   if (auto doubled = tryShapesAt(manifest, problem)) {
     if (auto bytes = bytesAt(manifest, *doubled))
