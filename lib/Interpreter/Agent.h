@@ -75,6 +75,8 @@ struct WorkTile {
   Barriers barriers;
   /// Copies of TMA that are on their way.
   std::vector<Copy> tmaCopies;
+  /// Hold slices of views, which copies on their way may still read.
+  std::deque<Memory> slices;
   /// The number of each ring, ping-pong and (the first of) barriers, which the first
   /// agent to come there adds.
   llvm::DenseMap<Operation *, unsigned> numbers;
@@ -133,6 +135,7 @@ private:
   LogicalResult executeTile(Operation *op);
   TileRef load(Value source, ValueRange indices, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape,
                Type element);
+  LogicalResult slice(tile::SliceOp op);
   LogicalResult store(tile::StoreOp op);
   std::vector<bool> ownedOf(RankedTensorType type);
   void scatterAdd(tile::ScatterAddOp op);

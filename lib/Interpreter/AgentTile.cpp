@@ -36,6 +36,27 @@ std::vector<bool> Agent::ownedOf(RankedTensorType type) {
   return owned;
 }
 
+LogicalResult Agent::slice(tile::SliceOp op) {
+  Memory memory = *get(op.getSource()).memory;
+  int64_t dim = op.getDim(), start = get(op.getStart()).scalar.i, size = get(op.getSize()).scalar.i;
+  int64_t most = memory.sizes[dim];
+  if (start < 0 || size < 0 || start > most || size > most - start)
+    return fail(op, "takes " + Twine(size) + " from " + Twine(start) + " on of " + Twine(most) +
+                        " along dimension " + Twine(dim));
+  if (!memory.whole) {
+    memory.whole = memory.data;
+    memory.begin.assign(memory.sizes.size(), 0);
+  }
+  auto element = cast<tile::ViewType>(op.getSource().getType()).getElementType();
+  memory.data += start * memory.strides[dim] * static_cast<int64_t>(sizeOf(*dtypeOf(element)));
+  memory.begin[dim] += start;
+  memory.sizes[dim] = size;
+  Datum datum;
+  datum.memory = &workTile.slices.emplace_back(std::move(memory));
+  set(op.getResult(), datum);
+  return success();
+}
+
 /// Store the agent's part.
 LogicalResult Agent::store(tile::StoreOp op) {
   RankedTensorType type = tileOf(op.getValue());
@@ -90,6 +111,8 @@ LogicalResult Agent::executeTile(Operation *op) {
     set(dim.getResult(), datum);
     return success();
   }
+  if (auto sliced = dyn_cast<tile::SliceOp>(op))
+    return slice(sliced);
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
     const Memory &memory = *get(load.getSource()).memory;
     Type type = load.getResult().getType();

@@ -50,6 +50,8 @@ static bool isKnown(Operation *op) {
     return isa<IntegerAttr, FloatAttr, DenseElementsAttr>(constant);
   if (auto load = dyn_cast<tile::LoadOp>(op))
     return isa<tile::ViewType>(load.getSource().getType());
+  if (auto slice = dyn_cast<tile::SliceOp>(op))
+    return isa<tile::ViewType>(slice.getSource().getType());
   if (auto gather = dyn_cast<tile::GatherOp>(op))
     return isa<tile::ViewType>(gather.getSource().getType());
   return isElementwise(op) ||

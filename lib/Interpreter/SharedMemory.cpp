@@ -311,11 +311,17 @@ Source::Source(const Memory &memory, ArrayRef<int64_t> start, ArrayRef<int64_t> 
       to = from;
     from = std::max<int64_t>(from, 0);
     end.push_back(std::min(to, memory.sizes[d]));
+    // Slices of a view overlap where they do in the view.
+    if (memory.whole) {
+      from += memory.begin[d];
+      end.back() += memory.begin[d];
+    }
   }
 }
 
 bool Source::overlaps(const Source &other) const {
-  if (memory->data != other.memory->data || begin.size() != other.begin.size())
+  auto dataOf = [](const Memory *memory) { return memory->whole ? memory->whole : memory->data; };
+  if (dataOf(memory) != dataOf(other.memory) || begin.size() != other.begin.size())
     return false;
   for (size_t d = 0; d < begin.size(); ++d)
     if (std::max(begin[d], other.begin[d]) >= std::min(end[d], other.end[d]))

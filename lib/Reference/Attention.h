@@ -24,6 +24,14 @@ template <typename Real> std::vector<Real> numbers(const HostTensor &tensor) {
   return values;
 }
 
+/// Some of the rows of a tensor, or of a batch of it: those of a sequence.
+struct SequencePart {
+  int64_t first, size;
+};
+
+/// Return the queries, or the keys, of each sequence.
+std::vector<SequencePart> findParts(AttentionOp op, const AttentionInputs &inputs, bool ofKeys);
+
 /// One attention in the arithmetic of Real: double, or float for the plain
 /// computation, which also rounds where a kernel has to.
 template <typename Real> struct Attention {
@@ -38,6 +46,10 @@ template <typename Real> struct Attention {
   std::vector<Real> query, key, value;
   std::vector<Real> sink; ///< of each head; empty without one
   std::vector<const HostTensor *> captures;
+  /// The queries and the keys of each sequence. With starts, tensors have those of all sequences in
+  /// a row, without a batch, else each batch has `sq` or `sk`.
+  std::vector<SequencePart> queryParts, keyParts;
+  bool queriesInRow = false, keysInRow = false;
   std::optional<RegionProgram> mask, score;
   unsigned dropped = 0; ///< random bytes below are dropped
   uint64_t seed = 0, offset = 0;
@@ -45,9 +57,9 @@ template <typename Real> struct Attention {
   /// `inputs` passed `checkInputs`.
   Attention(AttentionOp op, const AttentionInputs &inputs)
       : dtype(inputs[0]->dtype), scale(static_cast<Real>(op.getScaleValue())),
-        batch(inputs[0]->shape[0]), hq(inputs[0]->shape[1]), hk(inputs[1]->shape[1]),
-        sq(inputs[0]->shape[2]), sk(inputs[1]->shape[2]), d(inputs[0]->shape[3]),
-        dv(inputs[2]->shape[3]), query(numbers<Real>(*inputs[0])), key(numbers<Real>(*inputs[1])),
+        batch(countSequences(op, inputs)), hq(sizeOf(inputs[0], 3)), hk(sizeOf(inputs[1], 3)),
+        sq(sizeOf(inputs[0], 2)), sk(sizeOf(inputs[1], 2)), d(sizeOf(inputs[0], 1)),
+        dv(sizeOf(inputs[2], 1)), query(numbers<Real>(*inputs[0])), key(numbers<Real>(*inputs[1])),
         value(numbers<Real>(*inputs[2])),
         captures(inputs.begin() + 3, inputs.begin() + 3 + op.getCaptures().size()) {
     if (!op.getMask().empty())
@@ -56,6 +68,10 @@ template <typename Real> struct Attention {
       score = RegionProgram::compile(op.getScore(), /*isScore=*/true);
     if (op.getSink())
       sink = numbers<Real>(*inputs[sinkOperand()]);
+    queryParts = findParts(op, inputs, /*ofKeys=*/false);
+    keyParts = findParts(op, inputs, /*ofKeys=*/true);
+    queriesInRow = static_cast<bool>(op.getQueryStarts());
+    keysInRow = static_cast<bool>(op.getKeyStarts());
     if (op.hasDropout()) {
       size_t first = inputs.size() - 3;
       dropped = dropoutThreshold(inputs[first]->at(0));
@@ -79,13 +95,39 @@ template <typename Real> struct Attention {
 
   /// Return the number of the operand that is the sink, where there is one.
   size_t sinkOperand() const { return 3 + captures.size(); }
-  int64_t rowCount() const { return batch * hq * sq; }
-  int64_t keyCount() const { return batch * hk * sk; }
+  int64_t rowCount() const { return (queriesInRow ? 1 : batch) * hq * sq; }
+  int64_t keyCount() const { return (keysInRow ? 1 : batch) * hk * sk; }
+  /// One query: its sequence, head and position, and the keys of its sequence; `b` is -1 for a row
+  /// of no sequence.
+  struct Query {
+    int64_t b, h, i, sq, sk;
+    int64_t firstKey; ///< the first of the head's keys of its sequence among all keys
+  };
+  Query queryAt(int64_t row) const {
+    int64_t at = row % sq, h = row / sq % hq;
+    int64_t b = queriesInRow ? findSequence(queryParts, at) : row / sq / hq;
+    if (b < 0 || at - queryParts[b].first >= queryParts[b].size)
+      return {-1, h, 0, 0, 0, 0};
+    const SequencePart &keys = keyParts[b];
+    int64_t head = (keysInRow ? 0 : b * hk) + h / (hq / hk);
+    return {b, h, at - queryParts[b].first, queryParts[b].size, keys.size, head * sk + keys.first};
+  }
 
   /// Compute output and LSE of some rows; those of others are 0.
   AttentionResult computeForward(const std::vector<int64_t> &rows) const;
 
 private:
+  /// Return dimension `fromEnd` of a tensor, from its last one, 1, on.
+  static int64_t sizeOf(const HostTensor *tensor, size_t fromEnd) {
+    return tensor->shape[tensor->shape.size() - fromEnd];
+  }
+  /// Return the sequence that a row in a row of sequences is of, -1 for none.
+  static int64_t findSequence(const std::vector<SequencePart> &parts, int64_t at) {
+    for (size_t b = 0; b < parts.size(); ++b)
+      if (parts[b].first <= at && at < parts[b].first + parts[b].size)
+        return b;
+    return -1;
+  }
   /// Compute rows[first], rows[first + step], ...: what one thread does.
   void computeRows(const std::vector<int64_t> &rows, int64_t first, int64_t step,
                    AttentionResult &result) const;

@@ -28,15 +28,20 @@ void Attention<Real>::computeRows(const std::vector<int64_t> &rows, int64_t firs
   std::vector<Real> x(sk), o(dv), sizes(dv);
   std::vector<int64_t> seen;
   for (size_t n = first; n < rows.size(); n += step) {
-    int64_t row = rows[n], i = row % sq, h = row / sq % hq, b = row / sq / hq;
-    int64_t firstKey = (b * hk + h / (hq / hk)) * sk;
+    int64_t row = rows[n];
+    auto [b, h, i, length, keys, firstKey] = queryAt(row);
+    if (b < 0) {
+      std::fill_n(result.output.begin() + row * dv, dv, std::nan(""));
+      result.lse[row] = std::nan("");
+      continue;
+    }
 
     // The scores of the keys that it sees.
     Real logit = sink.empty() ? -infinity : sink[h], most = logit;
     bool any = false; // a score above -inf, or NaN
     seen.clear();
-    for (int64_t j = 0; j < sk; ++j) {
-      Position at{b, h, i, j, sq, sk};
+    for (int64_t j = 0; j < keys; ++j) {
+      Position at{b, h, i, j, length, keys};
       if (sees && !sees->mask(at))
         continue;
       Real s = scale * dot(query.data() + row * d, key.data() + (firstKey + j) * d, d);
@@ -73,10 +78,11 @@ void Attention<Real>::computeRows(const std::vector<int64_t> &rows, int64_t firs
 
 template <typename Real>
 AttentionResult Attention<Real>::computeForward(const std::vector<int64_t> &rows) const {
-  AttentionResult result{{batch, hq, sq, dv},
-                         std::vector<double>(rowCount() * dv),
-                         std::vector<double>(rowCount()),
-                         std::vector<double>(rowCount()),
+  std::vector<int64_t> shape{batch, hq, sq, dv};
+  if (queriesInRow)
+    shape.erase(shape.begin());
+  AttentionResult result{shape, std::vector<double>(rowCount() * dv),
+                         std::vector<double>(rowCount()), std::vector<double>(rowCount()),
                          std::vector<char>(rowCount())};
   // Rows are dealt in turn, because a mask may make late ones longer.
   bool large = static_cast<double>(rows.size()) * sk * d > 1e6;

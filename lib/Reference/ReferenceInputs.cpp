@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Reference/Reference.h"
-#include "fa/Reference/RegionInterpreter.h"
-#include "fa/Support/Philox.h"
+#include "Attention.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -38,6 +37,48 @@ llvm::Expected<AttentionInputs> fa::bindArguments(AttentionOp op,
     inputs.push_back(&arguments[argument.getArgNumber()]);
   }
   return inputs;
+}
+
+int64_t fa::countSequences(AttentionOp op, const AttentionInputs &inputs) {
+  // Who has no starts has a batch.
+  for (unsigned side : {0, 1})
+    if (const std::vector<int64_t> &shape = inputs[side]->shape; shape.size() == 4)
+      return shape[0];
+  size_t first = 3 + op.getCaptures().size() + (op.getSink() ? 1 : 0);
+  return inputs[first]->shape[0] - 1;
+}
+
+std::vector<SequencePart> fa::findParts(AttentionOp op, const AttentionInputs &inputs,
+                                        bool ofKeys) {
+  const HostTensor *given[4] = {};
+  size_t next = 3 + op.getCaptures().size() + (op.getSink() ? 1 : 0);
+  for (auto [tensor, value] : llvm::zip_equal(given, op.getSequences()))
+    if (value)
+      tensor = inputs[next++];
+  const HostTensor *starts = given[ofKeys ? 1 : 0], *lengths = given[ofKeys ? 3 : 2];
+  const std::vector<int64_t> &shape = inputs[ofKeys ? 1 : 0]->shape;
+  int64_t count = shape[shape.size() - 2];
+  std::vector<SequencePart> parts;
+  for (int64_t b = 0, sequences = countSequences(op, inputs); b < sequences; ++b) {
+    SequencePart part{0, count};
+    if (starts) {
+      part.first = std::clamp<int64_t>(starts->integerAt(b), 0, count);
+      part.size = std::clamp<int64_t>(starts->integerAt(b + 1), part.first, count) - part.first;
+    }
+    if (lengths)
+      part.size = std::clamp<int64_t>(lengths->integerAt(b), 0, part.size);
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+double fa::countPairs(AttentionOp op, const AttentionInputs &inputs) {
+  const std::vector<int64_t> &query = inputs[0]->shape;
+  double pairs = 0;
+  for (auto [rows, keys] :
+       llvm::zip_equal(findParts(op, inputs, false), findParts(op, inputs, true)))
+    pairs += double(rows.size) * double(keys.size);
+  return pairs * double(query[query.size() - 3]);
 }
 
 /// Check that a tensor is what an operand's type says.
@@ -72,13 +113,33 @@ llvm::Error fa::checkInputs(AttentionOp op, const AttentionInputs &inputs) {
   for (auto [tensor, operand] : llvm::zip(inputs, op->getOperands()))
     if (llvm::Error problem = checkInput(*tensor, operand.getType()))
       return problem;
-  const std::vector<int64_t> &q = inputs[0]->shape, &k = inputs[1]->shape, &v = inputs[2]->shape;
+  int64_t batch = countSequences(op, inputs);
+  // Without a batch where sequences are in a row.
+  auto sizesOf = [&](const HostTensor &tensor) {
+    std::vector<int64_t> sizes = tensor.shape;
+    if (sizes.size() == 3)
+      sizes.insert(sizes.begin(), batch);
+    return sizes;
+  };
+  std::vector<int64_t> q = sizesOf(*inputs[0]), k = sizesOf(*inputs[1]), v = sizesOf(*inputs[2]);
   if (k[0] != q[0] || v[0] != q[0] || v[1] != k[1] || v[2] != k[2] || k[3] != q[3] || k[1] == 0 ||
       q[1] % k[1] != 0)
     return error("query {0}, key {1} and value {2} do not fit each other: "
                  "expected BxHqxSqxD, BxHkxSkxD and BxHkxSkxDv, Hq a "
                  "multiple of Hk",
                  toString(q), toString(k), toString(v));
+  size_t next = 3 + op.getCaptures().size() + (op.getSink() ? 1 : 0);
+  for (Value value : op.getSequences()) {
+    if (!value)
+      continue;
+    const HostTensor &tensor = *inputs[next++];
+    bool starts = value == op.getQueryStarts() || value == op.getKeyStarts();
+    if (tensor.shape[0] != batch + starts)
+      return error("'{0}' has {1} elements: expected {2}, {3} for {4} sequences", tensor.name,
+                   tensor.shape[0], batch + starts,
+                   starts ? "where each begins and the last one ends," : "a length for each",
+                   batch);
+  }
   if (op.getSink())
     if (const HostTensor &sink = *inputs[3 + op.getCaptures().size()]; sink.shape[0] != q[1])
       return error("the sink '{0}' has {1} elements: expected {2}, one for each query head",

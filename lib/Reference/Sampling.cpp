@@ -62,6 +62,7 @@ private:
   llvm::Error bindType(Value value, ArrayRef<StringRef> names, StringRef what);
   llvm::Expected<SmallVector<StringRef>> namesOf(unsigned argument, RankedTensorType type);
   std::optional<int64_t> sizeOf(StringRef name) const;
+  llvm::Error bindSide(Value value, Value starts, std::array<StringRef, 4> names, StringRef what);
 
   func::FuncOp entry;
   AttentionOp op;
@@ -84,6 +85,13 @@ llvm::Error ShapeResolver::bindType(Value value, ArrayRef<StringRef> names, Stri
   return llvm::Error::success();
 }
 
+/// Bind the sizes of queries, keys or values, whose length is that of all sequences where they are
+/// in a row.
+llvm::Error ShapeResolver::bindSide(Value value, Value starts, std::array<StringRef, 4> names,
+                                    StringRef what) {
+  return bindType(value, ArrayRef(names).drop_front(starts ? 1 : 0), what);
+}
+
 llvm::Error ShapeResolver::bind(const AttentionSizes &given) {
   std::pair<StringRef, std::optional<int64_t>> named[] = {{"B", given.batch},
                                                           {"Hq", given.queryHeads},
@@ -96,11 +104,12 @@ llvm::Error ShapeResolver::bind(const AttentionSizes &given) {
     if (size)
       sizes[name] = *size;
   }
-  if (llvm::Error problem = bindType(op.getQuery(), {"B", "Hq", "Sq", "D"}, "query"))
+  Value queryStarts = op.getQueryStarts(), keyStarts = op.getKeyStarts();
+  if (llvm::Error problem = bindSide(op.getQuery(), queryStarts, {"B", "Hq", "Sq", "D"}, "query"))
     return problem;
-  if (llvm::Error problem = bindType(op.getKey(), {"B", "Hk", "Sk", "D"}, "key"))
+  if (llvm::Error problem = bindSide(op.getKey(), keyStarts, {"B", "Hk", "Sk", "D"}, "key"))
     return problem;
-  if (llvm::Error problem = bindType(op.getValue(), {"B", "Hk", "Sk", "Dv"}, "value"))
+  if (llvm::Error problem = bindSide(op.getValue(), keyStarts, {"B", "Hk", "Sk", "Dv"}, "value"))
     return problem;
   for (auto [name, size] : named)
     if (!sizes.count(name))
@@ -108,6 +117,9 @@ llvm::Error ShapeResolver::bind(const AttentionSizes &given) {
   if (sizes["Hk"] == 0 || sizes["Hq"] == 0 || sizes["Hq"] % sizes["Hk"] != 0)
     return error("Hq is {0} and Hk is {1}: expected Hq to be a multiple of Hk, neither 0",
                  sizes["Hq"], sizes["Hk"]);
+  // Other names for tokens, which are those of all sequences.
+  sizes["Tq"] = sizes["Sq"];
+  sizes["Tk"] = sizes["Sk"];
   return llvm::Error::success();
 }
 
@@ -127,12 +139,17 @@ llvm::Expected<SmallVector<StringRef>> ShapeResolver::namesOf(unsigned argument,
                    argumentName(entry, argument), type.getRank());
     return names;
   }
+  auto side = [](Value starts, std::array<StringRef, 4> names) {
+    return llvm::to_vector(ArrayRef(names).drop_front(starts ? 1 : 0));
+  };
   if (value == op.getQuery())
-    return SmallVector<StringRef>{"B", "Hq", "Sq", "D"};
+    return side(op.getQueryStarts(), {"B", "Hq", "Sq", "D"});
   if (value == op.getKey())
-    return SmallVector<StringRef>{"B", "Hk", "Sk", "D"};
+    return side(op.getKeyStarts(), {"B", "Hk", "Sk", "D"});
   if (value == op.getValue())
-    return SmallVector<StringRef>{"B", "Hk", "Sk", "Dv"};
+    return side(op.getKeyStarts(), {"B", "Hk", "Sk", "Dv"});
+  if (value == op.getQueryStarts() || value == op.getKeyStarts())
+    return SmallVector<StringRef>{"B+1"};
   bool isFloatType = isa<FloatType>(type.getElementType());
   if (type.getRank() == 1)
     return SmallVector<StringRef>{isFloatType ? "Hq" : "B"};
@@ -145,10 +162,13 @@ llvm::Expected<SmallVector<StringRef>> ShapeResolver::namesOf(unsigned argument,
 }
 
 /// Return the size that a name stands for; none where no size has that name. "Sq/128" is the number
-/// of blocks of 128 that Sq takes.
+/// of blocks of 128 that Sq takes, "B+1" one more than B.
 std::optional<int64_t> ShapeResolver::sizeOf(StringRef name) const {
   if (auto it = sizes.find(name); it != sizes.end())
     return it->second;
+  if (StringRef of = name; of.consume_back("+1"))
+    if (auto it = sizes.find(of); it != sizes.end())
+      return it->second + 1;
   auto [whole, block] = name.rsplit('/');
   int64_t size;
   auto it = sizes.find(whole);
@@ -173,7 +193,7 @@ llvm::Expected<std::vector<int64_t>> ShapeResolver::shapeOf(unsigned argument) {
     if (ShapedType::isDynamic(size)) {
       if (!known)
         return error("dimension {0} of '{1}' is dynamic and no name says its size; add fa.dims of "
-                     "B, Hq, Hk, Sq, Sk, D and Dv, or blocks of them such as \"Sq/128\"",
+                     "B, Hq, Hk, Sq, Sk, D and Dv, blocks of them such as \"Sq/128\", or \"B+1\"",
                      d, argumentName(entry, argument));
       size = *known;
     } else if (isWritten && known && *known != size) {
@@ -289,28 +309,65 @@ static void fillIds(HostTensor &tensor, const Random &random) {
   }
 }
 
+/// Ascending starts of sequences of random lengths, which may be 0: together they have all tokens.
+static void fillStarts(HostTensor &tensor, const Random &random, int64_t tokens) {
+  int64_t count = tensor.size();
+  tokens = std::min(tokens, largest(tensor.dtype));
+  std::vector<int64_t> starts;
+  for (int64_t i = 0; i + 2 < count; ++i)
+    starts.push_back(random.below(i, tokens + 1));
+  starts.push_back(0);
+  llvm::sort(starts);
+  starts.push_back(tokens);
+  for (int64_t i = 0; i < count; ++i)
+    tensor.setInteger(i, starts[i]);
+}
+
+/// Return what an argument is drawn as: what is written, else what it is of the attention.
+static StringRef kindOf(func::FuncOp entry, AttentionOp op, unsigned argument) {
+  if (auto kind = entry.getArgAttrOfType<StringAttr>(argument, FADialect::kKindAttr))
+    return kind.getValue();
+  Value value = entry.getArgument(argument);
+  if (value == op.getQueryStarts() || value == op.getKeyStarts())
+    return "starts";
+  return value == op.getQueryLengths() || value == op.getKeyLengths() ? "lengths" : "";
+}
+
 llvm::Expected<std::vector<HostTensor>>
 fa::sampleInputs(func::FuncOp entry, const AttentionSizes &sizes, uint64_t seed) {
   llvm::Expected<std::vector<std::vector<int64_t>>> shapes = argumentShapes(entry, sizes);
   if (!shapes)
     return shapes.takeError();
   AttentionOp op = *attentionOf(entry);
-  // The length of keys in this call, for "lengths".
-  auto key = cast<BlockArgument>(op.getKey());
-  int64_t keyLength = (*shapes)[key.getArgNumber()][2];
+  // The lengths of queries and keys in this call, for "lengths" and "starts".
+  auto lengthOf = [&](Value tensor) {
+    const std::vector<int64_t> &shape = (*shapes)[cast<BlockArgument>(tensor).getArgNumber()];
+    return shape[shape.size() - 2];
+  };
+  auto lengthOfStarts = [&](Value starts) {
+    return (*shapes)[cast<BlockArgument>(starts).getArgNumber()][0];
+  };
+  int64_t keyLength = lengthOf(op.getKey()), queryLength = lengthOf(op.getQuery());
   std::vector<HostTensor> tensors;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
     Value argument = entry.getArgument(i);
     HostTensor tensor = HostTensor::zeros(
         argumentName(entry, i), *dtypeOf(getElementTypeOrSelf(argument.getType())), (*shapes)[i]);
     Random random{seed, i};
-    auto kind = entry.getArgAttrOfType<StringAttr>(i, FADialect::kKindAttr);
-    if (kind && !llvm::is_contained({"ids", "lengths", "flags"}, kind.getValue()))
-      return error("fa.kind of '{0}' is \"{1}\": expected \"ids\", \"lengths\" or \"flags\"",
-                   tensor.name, kind.getValue());
-    int64_t below = !kind ? 8 : kind.getValue() == "flags" ? 2 : keyLength + 1;
-    if (kind && isFloat(tensor.dtype))
-      return error("fa.kind \"{0}\" of '{1}' takes integers, got {2}", kind.getValue(), tensor.name,
+    StringRef kind = kindOf(entry, op, i);
+    if (!llvm::is_contained({"", "ids", "lengths", "starts", "flags"}, kind))
+      return error("fa.kind of '{0}' is \"{1}\": expected \"ids\", \"lengths\", \"starts\" or "
+                   "\"flags\"",
+                   tensor.name, kind);
+    bool ofQueries = argument == op.getQueryLengths() && argument != op.getKeyLengths();
+    int64_t most = ofQueries ? queryLength : keyLength;
+    // Of sequences in a row, lengths of all tokens would leave few of them as they are.
+    Value inRow = ofQueries ? op.getQueryStarts() : op.getKeyStarts();
+    if (inRow && llvm::is_contained(op.getSequences(), argument))
+      most = llvm::divideCeil(most, std::max<int64_t>(1, (lengthOfStarts(inRow) - 1) / 2));
+    int64_t below = kind.empty() ? 8 : kind == "flags" ? 2 : most + 1;
+    if (!kind.empty() && isFloat(tensor.dtype))
+      return error("fa.kind \"{0}\" of '{1}' takes integers, got {2}", kind, tensor.name,
                    fa::nameOf(tensor.dtype));
     if (op.hasDropout() && argument == op.getDropoutP())
       tensor.set(0, kSampleDropoutP);
@@ -320,8 +377,13 @@ fa::sampleInputs(func::FuncOp entry, const AttentionSizes &sizes, uint64_t seed)
       tensor.setInteger(0, kSampleDropoutOffset);
     else if (isFloat(tensor.dtype))
       fillNormal(tensor, random);
-    else if (kind && kind.getValue() == "ids")
+    else if (kind == "ids")
       fillIds(tensor, random);
+    else if (kind == "starts")
+      fillStarts(tensor, random,
+                 argument != op.getKeyStarts()     ? queryLength
+                 : argument != op.getQueryStarts() ? keyLength
+                                                   : std::min(queryLength, keyLength));
     else
       for (int64_t e = 0; e < tensor.size(); ++e)
         tensor.setInteger(e, std::min(largest(tensor.dtype), random.below(e, below)));

@@ -35,6 +35,8 @@ struct Middle {
 std::optional<double> fa::countVisiblePairs(AttentionOp op, int64_t batches, int64_t heads,
                                             int64_t sq, int64_t sk, int64_t mostRows) {
   Region &mask = op.getMask();
+  if (op.hasSequences())
+    return std::nullopt;
   if (mask.empty() || batches == 0 || heads == 0 || sq == 0 || sk == 0)
     return double(batches) * double(heads) * double(sq) * double(sk);
   constexpr unsigned positions = 6;

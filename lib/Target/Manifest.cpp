@@ -136,10 +136,22 @@ static llvm::Error wrongSize(const ManifestArgument &argument, size_t d, int64_t
 
 static llvm::Error unequal(const ManifestArgument &argument, size_t d, int64_t size,
                            const NamedSize &known) {
+  if (known.name != argument.dims[d])
+    return llvm::createStringError(describeDim(argument, d) + " (" + argument.dims[d] +
+                                   ") has size " + std::to_string(size + 1) + ", but with '" +
+                                   known.argument->name + "' " + known.name.str() + " is " +
+                                   std::to_string(known.size) + "; they must agree");
   return llvm::createStringError(describeDim(argument, d) + " (" + argument.dims[d] +
                                  ") has size " + std::to_string(size) + ", but '" +
                                  known.argument->name + "' has " + std::to_string(known.size) +
                                  "; they must agree");
+}
+
+static llvm::Error tooFew(const ManifestArgument &argument, size_t d) {
+  return llvm::createStringError(
+      describeDim(argument, d) + " (" + argument.dims[d] +
+      ") has size 0, expected 1 or more: where each sequence begins, and "
+      "where the last one ends");
 }
 
 /// Return whether kernels of a variant take an argument.
@@ -171,11 +183,17 @@ llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
         return wrongSize(argument, d, size);
       if (d >= argument.dims.size() || argument.dims[d].empty())
         continue;
-      const NamedSize *same = findSize(named, argument.dims[d]);
+      // "B+1" is one more than "B".
+      StringRef name = argument.dims[d];
+      bool more = name.consume_back("+1");
+      int64_t of = more ? size - 1 : size;
+      if (of < 0)
+        return tooFew(argument, d);
+      const NamedSize *same = findSize(named, name);
       if (!same)
-        named.push_back({argument.dims[d], size, &argument});
-      else if (same->size != size)
-        return unequal(argument, d, size, *same);
+        named.push_back({name, of, &argument});
+      else if (same->size != of)
+        return unequal(argument, d, of, *same);
     }
   }
   for (const ManifestVariant &variant : variants) {

@@ -34,6 +34,16 @@ FailureOr<Problem> fa::parseProblem(ModuleOp module, StringRef text) {
   return problem;
 }
 
+/// Return the size of a name at a problem. Of sequences in a row, lengths are those of all.
+static std::optional<int64_t> sizeAt(const Problem &problem, StringRef name) {
+  bool more = name.consume_back("+1");
+  name = name == "Tq" ? "Sq" : name == "Tk" ? "Sk" : name;
+  auto known = problem.sizes.find(name);
+  if (known == problem.sizes.end())
+    return std::nullopt;
+  return known->second + more;
+}
+
 static llvm::Expected<LaunchShapes> tryShapesAt(const Manifest &manifest, const Problem &problem) {
   LaunchShapes shapes(manifest.arguments.size());
   for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
@@ -41,10 +51,9 @@ static llvm::Expected<LaunchShapes> tryShapesAt(const Manifest &manifest, const 
       continue;
     for (auto [d, size] : llvm::enumerate(argument.shape)) {
       int64_t value = size;
-      auto known =
-          d < argument.dims.size() ? problem.sizes.find(argument.dims[d]) : problem.sizes.end();
-      if (known != problem.sizes.end())
-        value = known->second;
+      auto known = d < argument.dims.size() ? sizeAt(problem, argument.dims[d]) : std::nullopt;
+      if (known)
+        value = *known;
       else if (ShapedType::isDynamic(size))
         value = 1;
       shapes[i].push_back(value);

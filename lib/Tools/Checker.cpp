@@ -86,9 +86,9 @@ Checker::outputShapes(const std::vector<HostTensor> &inputs) {
   const std::vector<int64_t> &q = (*bound)[0]->shape, &v = (*bound)[2]->shape;
   std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
   for (auto &[name, result] : results()) {
-    std::vector<int64_t> shape(q.begin(), q.begin() + 3);
+    std::vector<int64_t> shape(q.begin(), q.end() - 1);
     if (result == 0)
-      shape.push_back(v[3]);
+      shape.push_back(v.back());
     shapes.push_back({name, shape});
   }
   return shapes;
@@ -117,6 +117,9 @@ Checker::judge(const std::vector<HostTensor> &inputs, const std::vector<HostTens
 llvm::Expected<HostTensor> Checker::dropoutMask(const std::vector<HostTensor> &inputs) {
   if (!attention.hasDropout())
     return llvm::createStringError("the program has no dropout; leave out --dump-dropout");
+  if (attention.hasSequences())
+    return llvm::createStringError("the mask of dropout has a size of its own for each of the "
+                                   "program's sequences; leave out --dump-dropout");
   auto bound = bindArguments(attention, inputs);
   if (!bound)
     return bound.takeError();

@@ -213,14 +213,12 @@ static double countFlops(Checker &checker, const Work &work,
     llvm::consumeError(bound.takeError());
     return 0;
   }
-  const std::vector<int64_t> &q = (*bound)[0]->shape, &k = (*bound)[1]->shape,
-                             &v = (*bound)[2]->shape;
-  int64_t columns = q[3] + v[3];
+  int64_t columns = (*bound)[0]->shape.back() + (*bound)[2]->shape.back();
   for (unsigned operand = 0; operand < 3 && !work.adjoints.empty(); ++operand)
     for (const HostTensor &output : outputs)
       if (output.name == "d" + (*bound)[operand]->name)
-        columns += output.shape[3];
-  return 2.0 * q[0] * q[1] * q[2] * k[2] * columns;
+        columns += output.shape.back();
+  return 2.0 * countPairs(checker.getAttention(), *bound) * columns;
 }
 
 static double median(std::vector<double> seconds) {

@@ -141,7 +141,7 @@ TEST_F(Sampling, Errors) {
   expect({int64_t(1) << 62, {}, {}, int64_t(1) << 62, 70}, "more than 64 GiB");
   expect({1000, {}, {}, 10'000'000, 70}, "more than 64 GiB");
   entry.setArgAttr(3, "fa.kind", StringAttr::get(&context, "words"));
-  expect({1, {}, {}, 5, 5}, "expected \"ids\", \"lengths\" or \"flags\"");
+  expect({1, {}, {}, 5, 5}, "expected \"ids\", \"lengths\", \"starts\" or \"flags\"");
   entry.setArgAttr(7, "fa.dims", StringAttr::get(&context, "B"));
   expect({1, {}, {}, 5, 5}, "must be 2 strings");
   entry.setArgAttr(7, "fa.dims", Builder(&context).getStrArrayAttr({"B", "mine"}));

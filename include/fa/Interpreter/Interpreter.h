@@ -31,6 +31,9 @@ namespace mlir::fa::interpreter {
 struct Memory {
   std::byte *data = nullptr;
   SmallVector<int64_t, 4> sizes, strides;
+  /// Hold, of a slice, the data of the view that it is of, and where it begins there.
+  std::byte *whole = nullptr;
+  SmallVector<int64_t, 4> begin = {};
 };
 
 /// A launch argument of a tile.func; of a tensor map, the view that it is of.

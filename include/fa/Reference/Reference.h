@@ -22,10 +22,12 @@
 namespace mlir::fa {
 
 /// A tensor for each operand of an attention, in operand order: query, key,
-/// value, captures, sink, then p, seed and offset of dropout; scalars have rank 0.
+/// value, captures, sink, starts and lengths of sequences, then p, seed and offset of dropout;
+/// scalars have rank 0.
 using AttentionInputs = std::vector<const HostTensor *>;
 
-/// Row-major: output is B x Hq x Sq x Dv, lse B x Hq x Sq.
+/// Row-major: output is B x Hq x Sq x Dv, lse B x Hq x Sq, without B where the queries of sequences
+/// are in a row. Rows of no sequence, which are not written, are NaN.
 struct AttentionResult {
   std::vector<int64_t> outputShape;
   std::vector<double> output, lse;
@@ -40,6 +42,12 @@ struct AttentionResult {
 /// order.
 llvm::Expected<AttentionInputs> bindArguments(AttentionOp op,
                                               const std::vector<HostTensor> &arguments);
+
+/// Return how many sequences there are: as many as batches, or one less than starts.
+int64_t countSequences(AttentionOp op, const AttentionInputs &inputs);
+
+/// Return how many pairs of a query and a key of its sequence there are, masked or not.
+double countPairs(AttentionOp op, const AttentionInputs &inputs);
 
 /// Check that inputs fit the op and each other, and that its regions can be evaluated.
 llvm::Error checkInputs(AttentionOp op, const AttentionInputs &inputs);
@@ -57,8 +65,8 @@ llvm::Expected<AttentionResult> lowAttention(AttentionOp op, const AttentionInpu
 /// Count the pairs (i, j) of all heads that the mask lets through. Up to `mostRows` rows are looked
 /// at, evenly spread, and scaled to all: exact where the pairs of a row grow evenly, as under a
 /// causal mask. If a mask differs between batches or heads, up to 256 of those are looked at,
-/// evenly spread. None where the mask reads captures, or holds what cannot be evaluated, or has
-/// more than 2^28 keys.
+/// evenly spread. None where sequences have starts or lengths, or the mask reads captures, or holds
+/// what cannot be evaluated, or has more than 2^28 keys.
 std::optional<double> countVisiblePairs(AttentionOp op, int64_t batches, int64_t heads, int64_t sq,
                                         int64_t sk, int64_t mostRows = 128);
 

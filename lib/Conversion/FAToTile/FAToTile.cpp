@@ -143,7 +143,8 @@ LogicalResult Entry::nameResults() {
     auto name = function.getResultAttrOfType<StringAttr>(i, FADialect::kNameAttr);
     if (!name) {
       int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
-      name = b.getStringAttr(rank == 4 ? "o" : "lse");
+      bool inRow = static_cast<bool>(value.getDefiningOp<MapBlocksOp>().getStarts());
+      name = b.getStringAttr(rank == (inRow ? 3 : 4) ? "o" : "lse");
     }
     for (auto &[other, taken] : names)
       if (taken == name)
@@ -238,9 +239,15 @@ static AffineMap gridOf(MapBlocksOp block, ArrayRef<Value> arguments,
     extents.push_back(getAffineSymbolExpr(i, context).ceilDiv(size));
     sizes.append({llvm::find(arguments, over) - arguments.begin(), dim});
   }
+  // Sequences in a row have a block more than this at most, each: the last start is none's.
+  if (Value starts = block.getStarts()) {
+    sizes.append({llvm::find(arguments, starts) - arguments.begin(), 0});
+    extents.back() = getAffineSymbolExpr(1, context).floorDiv(block.getBlocks().back()) +
+                     getAffineSymbolExpr(2, context);
+  }
   if (extents.empty())
     extents.push_back(getAffineConstantExpr(1, context));
-  return AffineMap::get(0, block.getNumAxes(), extents, context);
+  return AffineMap::get(0, sizes.size() / 2, extents, context);
 }
 
 LogicalResult Entry::convert(MapBlocksOp block) {
@@ -252,6 +259,8 @@ LogicalResult Entry::convert(MapBlocksOp block) {
       return block.emitError("blocks go over arguments of the entry, or results of other blocks; "
                              "pass what is computed before to another entry");
   inputs.insert_range(block.getOver());
+  if (Value starts = block.getStarts(); starts && failed(collect(starts, inputs, pure)))
+    return failure();
   WalkResult walk = block->walk([&](Operation *op) {
     for (Value operand : op->getOperands()) {
       Region *region = operand.getParentRegion();
@@ -362,7 +371,9 @@ LogicalResult Entry::convert(MapBlocksOp block) {
     StringRef name = positionName(block.getAxis(i));
     Value id = kernel.getInstanceId(i);
     int64_t size = block.getBlocks()[i];
-    if (size != 1)
+    if (block.getStarts() && isCut(block.getAxis(i)))
+      name = "block";
+    else if (size != 1)
       id = arith::MulIOp::create(b, loc, named(id, "block"),
                                  arith::ConstantIndexOp::create(b, loc, size));
     mapping.map(block.getBody()->getArgument(i), named(id, name));
@@ -370,6 +381,10 @@ LogicalResult Entry::convert(MapBlocksOp block) {
   for (Operation &op : block.getBody()->without_terminator())
     b.clone(op, mapping);
   tile::ReturnOp::create(b, loc);
+  kernel.walk([](tile::SliceOp slice) {
+    if (auto tensor = dyn_cast<RankedTensorType>(slice.getType()))
+      slice.getResult().setType(parameterType(tensor));
+  });
   loadI64(kernel);
 
   // The counter of the generator has 12 bits for the head, 20 for the batch.

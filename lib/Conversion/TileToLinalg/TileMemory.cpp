@@ -336,6 +336,21 @@ static Value transposed(OpBuilder &b, Location loc, Value value) {
   return linalg::TransposeOp::create(b, loc, value, empty, ArrayRef<int64_t>{1, 0})->getResult(0);
 }
 
+FailureOr<Value> linalg_lowering::lowerSlice(RewriterBase &rewriter, tile::SliceOp op) {
+  Value source = op.getSource();
+  auto type = dyn_cast<MemRefType>(source.getType());
+  if (!type)
+    return op.emitError("slices of a tensor cannot be lowered to the cpu; expected a view");
+  int64_t rank = type.getRank(), dim = op.getDim();
+  SmallVector<OpFoldResult> offsets(rank, rewriter.getIndexAttr(0)), sizes,
+      strides(rank, rewriter.getIndexAttr(1));
+  for (int64_t d = 0; d < rank; ++d)
+    sizes.push_back(memref::getMixedSize(rewriter, op.getLoc(), source, d));
+  offsets[dim] = op.getStart();
+  sizes[dim] = op.getSize();
+  return Value(memref::SubViewOp::create(rewriter, op.getLoc(), source, offsets, sizes, strides));
+}
+
 FailureOr<Value> linalg_lowering::lowerLoad(RewriterBase &rewriter, tile::LoadOp op) {
   if (!isa<MemRefType>(op.getSource().getType()))
     return op.emitError("loads from a tensor cannot be lowered to the cpu; expected a view");

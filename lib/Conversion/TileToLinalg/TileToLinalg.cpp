@@ -236,6 +236,8 @@ static LogicalResult lowerOp(RewriterBase &rewriter, Operation *op) {
       return failure();
     rewriter.eraseOp(op);
     return success();
+  } else if (auto slice = dyn_cast<tile::SliceOp>(op)) {
+    value = lowerSlice(rewriter, slice);
   } else if (auto dim = dyn_cast<tile::DimOp>(op)) {
     value =
         memref::DimOp::create(rewriter, op->getLoc(), dim->getOperand(0), dim.getDim()).getResult();

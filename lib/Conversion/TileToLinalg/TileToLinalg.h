@@ -26,6 +26,7 @@ Value createMap(OpBuilder &builder, Location loc, RankedTensorType type, ValueRa
 
 /// Lower the memory ops; the source or destination has been retyped to a memref
 /// already, so typed accessors do not apply to it.
+FailureOr<Value> lowerSlice(RewriterBase &rewriter, tile::SliceOp op);
 FailureOr<Value> lowerLoad(RewriterBase &rewriter, tile::LoadOp op);
 LogicalResult lowerStore(RewriterBase &rewriter, tile::StoreOp op);
 FailureOr<Value> lowerGather(RewriterBase &rewriter, tile::GatherOp op);

@@ -35,7 +35,7 @@ static LogicalResult checkPlace(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (isa<tile::FuncOp>(argument.getOwner()->getParentOp()))
       return success();
-  } else if (isa<tile::RingOp, tile::BarriersOp>(value.getDefiningOp())) {
+  } else if (isa<tile::RingOp, tile::BarriersOp, tile::SliceOp>(value.getDefiningOp())) {
     return success();
   }
   return emitError(value.getLoc())

@@ -96,6 +96,7 @@ private:
                      const tile::Layout &layout, Value predicate, AccessFn body);
   Value loadGlobal(Value address, Value predicate, Type type, bool sideEffects);
   void storeGlobal(Value address, Value value, Value predicate);
+  LogicalResult emitSlice(tile::SliceOp op);
   LogicalResult emitLoad(tile::LoadOp op);
   LogicalResult emitStore(tile::StoreOp op);
   LogicalResult emitGather(tile::GatherOp op);

@@ -235,6 +235,19 @@ void Emitter::forEachAccess(const ViewParts &view, OperandRange indices, ArrayRe
   }
 }
 
+LogicalResult Emitter::emitSlice(tile::SliceOp op) {
+  ViewParts parts = views[op.getSource()];
+  int64_t dim = op.getDim(), last = parts.sizes.size() - 1;
+  SmallVector<Value> first(parts.sizes.size(), i64(0));
+  first[dim] = get(op.getStart());
+  parts.pointer = elementAddress(parts, first);
+  parts.sizes[dim] = get(op.getSize());
+  if (dim == last)
+    parts.align = 1;
+  views[op.getResult()] = parts;
+  return success();
+}
+
 LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   const ViewParts &view = views[op.getSource()];
   Type type = convert(op.getResult().getType());

@@ -167,6 +167,15 @@ Value Emitter::both(Value a, Value other) {
 // The kernel
 //===----------------------------------------------------------------------===//
 
+/// Return whether anything is stored to a view or a slice of it.
+static bool isWritten(Value view) {
+  return llvm::any_of(view.getUsers(), [](Operation *user) {
+    auto slice = dyn_cast<tile::SliceOp>(user);
+    return isa<tile::StoreOp, tile::ScatterAddOp, tile::BulkStoreOp>(user) ||
+           (slice && isWritten(slice.getResult()));
+  });
+}
+
 void Emitter::makeKernel(Block *module) {
   MLIRContext *context = b.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context, unsigned(NVVM::NVVMMemorySpace::Global));
@@ -231,8 +240,7 @@ void Emitter::makeKernel(Block *module) {
       parts.strides.push_back(entry->getArgument(next++));
     if (view.getRank() > 0)
       parts.strides.push_back(i64(1));
-    for (Operation *user : argument.getUsers())
-      parts.written |= isa<tile::StoreOp, tile::ScatterAddOp, tile::BulkStoreOp>(user);
+    parts.written = isWritten(argument);
     views[argument] = parts;
   }
 
@@ -543,6 +551,7 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](ReduceOp op) { return emitReduce(op); })
       .Case([&](ConvertLayoutOp op) { return emitConvertLayout(op); })
       .Case([&](RandomBitsOp op) { return emitRandomBits(op); })
+      .Case([&](SliceOp op) { return emitSlice(op); })
       .Case([&](LoadOp op) { return emitLoad(op); })
       .Case([&](StoreOp op) { return emitStore(op); })
       .Case([&](GatherOp op) { return emitGather(op); })

@@ -167,6 +167,11 @@ const Tiles *lookUp(ArrayRef<Tiles> table, AttentionOp attention, bool aligned, 
   RegisterPressure pressure = pressureOf(attention, aligned);
   if (hasFallback(attention.getMask()))
     pressure = pressure >= kTwo ? kMost : async ? pressure : std::max(pressure, kMedium);
+  // Where sequences begin and end is computed, and kept beside what a loop has.
+  if (attention.hasSequences() && async)
+    pressure = attention.hasDropout() ? std::max(pressure, kHeavy) : pressure;
+  else if (attention.hasSequences())
+    pressure = std::max(pressure, aligned && bytes == 2 ? kMedium : headDim <= 64 ? kMost : kLight);
   const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
     return tiles.bytes == bytes && headDim <= tiles.headDim && pressure <= tiles.pressure;
   });
@@ -298,6 +303,9 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     if (failed(nvptx::checkWarps(attention, "rows", chosenRows, chosenWarps)))
       return failure();
     int64_t chosenKeys = keys ? keys : line->keys;
+    // Copies through registers have a predicate of their own for each row of a sequence.
+    if (attention.hasSequences() && !aligned && !keys)
+      chosenKeys = std::min<int64_t>(chosenKeys, 32);
     for (auto [size, option] : {std::pair(chosenKeys, "--tile-keys="), {band, "band_keys = "}})
       if (failed(nvptx::checkStep(attention, "keys", size, option)))
         return failure();
@@ -359,6 +367,8 @@ int64_t nvptx::getShortSequence(ModuleOp module, StringRef target) {
     any = true;
     // Without a mask 192 rows do as well up to 64 columns, and read less.
     bool gains = !attention.getMask().empty() || attention.getHeadDim() > 64;
+    // How long the longest of sequences in a row is, no launch knows.
+    gains &= !attention.getQueryStarts();
     all = all && gains && hasWholeChunks(attention) &&
           lookUp(kShortTable, attention, /*aligned=*/true, /*async=*/true);
   });

@@ -25,10 +25,11 @@
 //   k    B x Hk x Sk x headDim    spec.dtype      lse  B x Hq x Sq             f32
 //   v    B x Hk x Sk x valueDim   spec.dtype       sink Hq                     *spec.sink
 //
-// with Hq a multiple of Hk. lse is the natural logarithm of the sum of
-// exponentials of a row's scores. B, Hq, Hk, Sq and Sk may change at each launch.
-// On a GPU, fastest where all data is aligned to 16 bytes (see fa::explain).
-// The gradients of all of them: fa::compileBackward (fa/backward.h).
+// and, of sequences in a row (Attention::sequences), without B: q is Hq x Tq x headDim, for Tq
+// tokens, with Hq a multiple of Hk. lse is the natural logarithm of the sum of exponentials of a
+// row's scores. B, Hq, Hk, Sq and Sk may change at each launch. On a GPU, fastest where all data is
+// aligned to 16 bytes (see fa::explain). The gradients of all of them: fa::compileBackward
+// (fa/backward.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -285,6 +286,19 @@ private:
   }
 };
 
+/// Say which starts and lengths of sequences launches take, as tensors of integers. Where there are
+/// starts, the queries, or the keys and values, are those of all sequences in a row.
+struct Sequences {
+  /// Where each begins, and where the last one ends: B + 1 numbers.
+  bool queryStarts = false, keyStarts = false;
+  /// How many of its tokens there are: B numbers.
+  bool queryLengths = false, keyLengths = false;
+  /// Give the type of all of these: i32 or i64.
+  DType dtype = FA_I32;
+
+  bool any() const { return queryStarts || keyStarts || queryLengths || keyLengths; }
+};
+
 /// An attention: plain data. fa::compile checks it.
 struct Attention {
   /// Elements of a row of q and k, 1 to 256, and of v (0: as many).
@@ -303,6 +317,8 @@ struct Attention {
   /// Give the type of a sink, f32 or dtype, where launches take one: a logit for each query head
   /// that adds to the sum of exponentials of each of its rows, without a value.
   std::optional<DType> sink = std::nullopt;
+  /// Say which starts and lengths launches take; none: all of each batch.
+  Sequences sequences = {};
   /// Choose how f32 is multiplied: "", "ieee", "tf32x3" (the default) or "tf32".
   std::string precision = {};
   /// Every key is visible where there is none.
@@ -414,6 +430,8 @@ struct Forward {
   Tensor q = {}, k = {}, v = {}, o = {}, lse = {};
   /// With Attention::sink; a logit that is -inf changes nothing.
   Tensor sink = {};
+  /// With Attention::sequences.
+  Tensor queryStarts = {}, keyStarts = {}, queryLengths = {}, keyLengths = {};
   /// In the order of Attention::captures.
   std::array<CaptureValue, kMaxCaptures> captures = {};
   /// With dropout: the probability, and bits without a sign.
@@ -441,6 +459,7 @@ public:
   /// Say which arguments a program has beside q, k, v and o.
   struct Takes {
     bool lse = false, sink = false, dropout = false, dropoutInMemory = false;
+    Sequences sequences = {};
   };
   /// Takes a reference to a program of the C API.
   Kernel(fa_program *compiled, std::vector<Capture> captures, Takes takes)
@@ -486,12 +505,13 @@ private:
   struct State {
     State(fa_program *compiled, std::vector<Capture> read, Takes takes)
         : program(compiled), captures(std::move(read)), lse(takes.lse), sink(takes.sink),
-          dropout(takes.dropout), inMemory(takes.dropoutInMemory) {}
+          dropout(takes.dropout), inMemory(takes.dropoutInMemory), sequences(takes.sequences) {}
     State(const State &) = delete;
     ~State() { fa_program_free(program); }
     fa_program *program;
     std::vector<Capture> captures;
     bool lse, sink, dropout, inMemory;
+    Sequences sequences;
   };
   /// The arguments of a launch, and whether something was seen to be wrong with them.
   template <size_t kMost> struct Arguments {
@@ -562,10 +582,25 @@ private:
             arguments);
     }
   };
-  using Bound = Arguments<9 + Forward::kMaxCaptures>;
+  using Bound = Arguments<13 + Forward::kMaxCaptures>;
+  /// A tensor of Attention::sequences, as programs and as C++ name it.
+  struct SequencePart {
+    bool taken;
+    const char *name, *member;
+    const Tensor &tensor;
+  };
+  static std::array<SequencePart, 4> sequencesOf(const State &state, const Forward &args) {
+    const Sequences &given = state.sequences;
+    return {{{given.queryStarts, "query_starts", "queryStarts", args.queryStarts},
+             {given.keyStarts, "key_starts", "keyStarts", args.keyStarts},
+             {given.queryLengths, "query_lengths", "queryLengths", args.queryLengths},
+             {given.keyLengths, "key_lengths", "keyLengths", args.keyLengths}}};
+  }
   /// Sees quickly whether something is wrong; problem() says what.
   Error bind(const Forward &args, Bound &bound) const {
     bound.addInputs(*state, args);
+    for (const SequencePart &part : sequencesOf(*state, args))
+      bound.addOptional(part.taken, part.name, part.tensor);
     bound.add("o", args.o);
     bound.addOptional(state->lse, "lse", args.lse);
     return bound.wrong ? Error(problem(args)) : Error();
@@ -679,6 +714,14 @@ private:
       return text;
     if (std::string text = problemOfDropout(*state, args, "Forward"); !text.empty())
       return text;
+    for (const SequencePart &part : sequencesOf(*state, args)) {
+      std::string member = part.member, what = "'" + std::string(part.name) + "'";
+      if (!part.taken && !part.tensor.isEmpty())
+        return what + " is given, but the kernel takes none; set Sequences::" + member;
+      if (std::string text = part.taken ? problem(what, "Forward::" + member, part.tensor) : "";
+          !text.empty())
+        return text;
+    }
     if (!state->lse && !args.lse.isEmpty())
       return "'lse' is given, but the kernel has none; set Attention::lse";
     return problem("'lse'", "Forward::lse, or compile without Attention::lse", args.lse);

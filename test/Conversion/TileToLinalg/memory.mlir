@@ -106,3 +106,19 @@ tile.func @store_column(%x: !tile.view<?x?xf32>, %t: index) grid affine_map<()[s
   tile.store %a, %x[%t, %t] dims [0] : tensor<8xf32>, !tile.view<?x?xf32>
   tile.return
 }
+
+// -----
+
+// A slice is a subview: its sizes are what loads and stores are checked against.
+// CHECK-LABEL: func.func @slice
+tile.func @slice(%x: !tile.view<?x?x80xf32>, %first: index, %n: index, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  // CHECK: %[[SLICE:.*]] = memref.subview %{{.*}}[0, %[[FIRST:.*]], 0] [%{{.*}}, %[[N:.*]], 80] [1, 1, 1]
+  %s = tile.slice %x dim 1 from %first size %n : !tile.view<?x?x80xf32> -> !tile.view<?x?x80xf32>
+  // CHECK: vector.load %[[SLICE]]
+  %v = tile.load %s[%t, %c0, %c0] dims [1, 2] : !tile.view<?x?x80xf32> -> tensor<8x80xf32>
+  // CHECK: vector.store %{{.*}}, %[[SLICE]]
+  tile.store %v, %s[%t, %c0, %c0] dims [1, 2] : tensor<8x80xf32>, !tile.view<?x?x80xf32>
+  tile.return
+}

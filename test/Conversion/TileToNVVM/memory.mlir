@@ -220,3 +220,21 @@ tile.func @doubled(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %z: !tile.v
   tile.store %r, %z[%c0, %c0] dims [0, 1] : tensor<64x16xi8, #acc>, !tile.view<?x?xi8>
   tile.return
 }
+
+// A slice has its own first address and its own size, which accesses are checked against.
+// CHECK-LABEL: llvm.func @slice(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: !llvm.ptr<1>, %{{[a-z0-9]*}}: i64, %[[STRIDE:[a-z0-9]*]]: i64, {{.*}}, %[[START:[a-z0-9]*]]: i64, %[[SIZE:[a-z0-9]*]]: i64)
+// CHECK: %[[FROM:.*]] = arith.muli %[[START]], %[[STRIDE]]
+// CHECK: %[[FIRST:.*]] = llvm.getelementptr %[[X]][%[[FROM]]]
+// CHECK: arith.cmpi ult, %{{.*}}, %[[SIZE]] : i64
+// CHECK: llvm.getelementptr %[[FIRST]]
+tile.func @slice(%x: !tile.view<?x64xf32>, %y: !tile.view<?x64xf32>, %from: i64, %count: i64, %i: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %start = arith.index_cast %from : i64 to index
+  %size = arith.index_cast %count : i64 to index
+  %s = tile.slice %x dim 0 from %start size %size : !tile.view<?x64xf32> -> !tile.view<?x64xf32>
+  %t = tile.load %s[%i, %c0] dims [1] : !tile.view<?x64xf32> -> tensor<32xf32, #lanes>
+  tile.store %t, %y[%c0, %c0] dims [1] : tensor<32xf32, #lanes>, !tile.view<?x64xf32>
+  tile.return
+}

@@ -23,11 +23,11 @@ using namespace mlir::fa;
 using Operand = OpAsmParser::UnresolvedOperand;
 
 int64_t AttentionOp::getHeadDim() {
-  return cast<RankedTensorType>(getQuery().getType()).getDimSize(3);
+  return cast<RankedTensorType>(getQuery().getType()).getShape().back();
 }
 
 int64_t AttentionOp::getValueHeadDim() {
-  return cast<RankedTensorType>(getValue().getType()).getDimSize(3);
+  return cast<RankedTensorType>(getValue().getType()).getShape().back();
 }
 
 double AttentionOp::getScaleValue() {
@@ -59,9 +59,53 @@ static ParseResult parseBody(OpAsmParser &parser, StringRef name, Region &region
   return success();
 }
 
+/// The parts of `sequences`, in the order of the op's operands.
+static constexpr StringLiteral kSequenceParts[] = {"query_starts", "key_starts", "query_lengths",
+                                                   "key_lengths"};
+
+/// Parse what stands behind `sequences`; `given` counts the operands of each part, 0 or 1.
+static ParseResult parseSequences(OpAsmParser &parser, SmallVectorImpl<Operand> &operands,
+                                  std::array<int32_t, 4> &given) {
+  SMLoc at = parser.getCurrentLocation();
+  std::optional<Operand> parts[4];
+  auto parsePart = [&]() -> ParseResult {
+    StringRef name;
+    SMLoc part = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name))
+      return failure();
+    const auto *found = llvm::find(kSequenceParts, name);
+    if (found == std::end(kSequenceParts) || parts[found - kSequenceParts]) {
+      InFlightDiagnostic error = parser.emitError(part)
+                                 << "(attention_c17) sequences has '" << name
+                                 << (found == std::end(kSequenceParts) ? "'" : "' twice")
+                                 << ": expected each of ";
+      llvm::interleaveComma(kSequenceParts, error);
+      return error << " once at most, such as query_starts(%cu)";
+    }
+    Operand &operand = parts[found - kSequenceParts].emplace();
+    return failure(parser.parseLParen() || parser.parseOperand(operand) || parser.parseRParen());
+  };
+  if (parser.parseLParen())
+    return failure();
+  while (failed(parser.parseOptionalRParen()))
+    if (parsePart())
+      return failure();
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    given[i] = part ? 1 : 0;
+    if (part)
+      operands.push_back(*part);
+  }
+  if (operands.empty())
+    return parser.emitError(at)
+           << "(attention_c17) sequences names nothing; leave it out, or write "
+              "sequences(query_starts(%cu_q) key_starts(%cu_k))";
+  return success();
+}
+
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   Builder &builder = parser.getBuilder();
-  SmallVector<Operand> operands, captures, sink, dropout;
+  SmallVector<Operand> operands, captures, sink, sequences, dropout;
+  std::array<int32_t, 4> given = {};
   SmallVector<Sugar> sugar;
   SMLoc loc = parser.getCurrentLocation();
   if (parseNamed(parser, "query", operands) || parseNamed(parser, "key", operands) ||
@@ -80,6 +124,9 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
       return parser.emitError(at) << "(attention_c16) sink is written sink(%z), a tensor of an "
                                      "element for each query head";
   }
+  if (succeeded(parser.parseOptionalKeyword("sequences")) &&
+      parseSequences(parser, sequences, given))
+    return failure();
   at = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword("dropout"))) {
     if (parseQuietly(parser, [&] {
@@ -119,13 +166,14 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
     captures.append(item.operands);
   operands.append(captures);
   operands.append(sink);
+  operands.append(sequences);
   operands.append(dropout);
   StringRef clause;
   at = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword(&clause))) {
-    constexpr StringLiteral clauses[] = {"query",     "key",  "value",   "captures",
-                                         "with",      "sink", "dropout", "scale",
-                                         "precision", "mask", "score"};
+    constexpr StringLiteral clauses[] = {"query", "key",       "value",     "captures",
+                                         "with",  "sink",      "sequences", "dropout",
+                                         "scale", "precision", "mask",      "score"};
     InFlightDiagnostic error = parser.emitError(at);
     if (llvm::is_contained(clauses, clause))
       error << "has clause '" << clause << "' too late, or twice: the clauses come ";
@@ -148,7 +196,8 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   state.addTypes(type.getResults());
   int32_t count = captures.size(), s = sink.size(), d = dropout.empty() ? 0 : 1;
   state.addAttribute(getOperandSegmentSizesAttrName(state.name),
-                     builder.getDenseI32ArrayAttr({1, 1, 1, count, s, d, d, d}));
+                     builder.getDenseI32ArrayAttr(
+                         {1, 1, 1, count, s, given[0], given[1], given[2], given[3], d, d, d}));
   OpBuilder opBuilder(builder.getContext());
   return expandSugar(opBuilder, sugar, *mask, *score, type.getInputs().slice(3, captures.size()),
                      firstSugarCapture, [&](Location at) { return mlir::emitError(at); });
@@ -160,6 +209,16 @@ void AttentionOp::print(OpAsmPrinter &printer) {
     printer << " captures(" << getCaptures() << ")";
   if (getSink())
     printer << " sink(" << getSink() << ")";
+  if (hasSequences()) {
+    StringRef separator = " sequences(";
+    for (auto [name, value] : llvm::zip_equal(kSequenceParts, getSequences())) {
+      if (!value)
+        continue;
+      printer << separator << name << "(" << value << ")";
+      separator = " ";
+    }
+    printer << ")";
+  }
   if (hasDropout())
     printer << " dropout(" << getDropoutP() << ", " << getDropoutSeed() << ", "
             << getDropoutOffset() << ")";
@@ -194,6 +253,43 @@ static bool differ(int64_t a, int64_t b) {
   return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
 }
 
+/// Return the sizes of queries, keys or values as B x H x S x D; where they have starts, B is that
+/// of these.
+static std::array<int64_t, 4> sizesOf(RankedTensorType type, Value starts) {
+  std::array<int64_t, 4> sizes;
+  llvm::copy(type.getShape(), sizes.begin() + (starts ? 1 : 0));
+  if (starts) {
+    int64_t count = cast<RankedTensorType>(starts.getType()).getDimSize(0);
+    sizes[0] = ShapedType::isDynamic(count) ? count : count - 1;
+  }
+  return sizes;
+}
+
+/// (C17): starts and lengths are integers of rank 1.
+static LogicalResult verifySequences(AttentionOp op) {
+  for (auto [name, value] : llvm::zip_equal(kSequenceParts, op.getSequences())) {
+    if (!value)
+      continue;
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    bool starts = name.ends_with("starts");
+    auto fits = [](Type element) {
+      return element.isIndex() || (element.isInteger() && !element.isInteger(1) &&
+                                   element.getIntOrFloatBitWidth() <= 64);
+    };
+    if (!type || type.getRank() != 1 || !fits(type.getElementType()) || type.getEncoding())
+      return op.emitOpError() << "(attention_c17) " << name << " must be a tensor of rank 1 of "
+                              << (starts ? "B + 1" : "B")
+                              << " integers, such as tensor<?xi32>, got " << value.getType();
+    if (starts && type.getDimSize(0) == 0)
+      return op.emitOpError()
+             << "(attention_c17) " << name
+             << " must have B + 1 elements, where the sequences begin and the last "
+                "one ends, got "
+             << type;
+  }
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   // A misspelt word would change nothing, and say nothing.
   for (NamedAttribute attribute : (*this)->getDiscardableAttrs())
@@ -205,11 +301,19 @@ LogicalResult AttentionOp::verify() {
   auto key = cast<RankedTensorType>(getKey().getType());
   auto value = cast<RankedTensorType>(getValue().getType());
   auto output = cast<RankedTensorType>(getOutput().getType());
-  for (auto [name, type] :
-       {std::pair("query", query), std::pair("key", key), std::pair("value", value)})
-    if (type.getRank() != 4)
-      return emitOpError() << "(attention_c1) " << name
-                           << " must have rank 4 (batch x heads x length x head dim), got " << type;
+  if (failed(verifySequences(*this)))
+    return failure();
+  for (auto [name, type, starts] :
+       {std::tuple("query", query, getQueryStarts()), std::tuple("key", key, getKeyStarts()),
+        std::tuple("value", value, getKeyStarts())})
+    if (type.getRank() != (starts ? 3 : 4))
+      return emitOpError() << "(attention_c1) " << name << " must have "
+                           << (starts ? "rank 3 (heads x tokens x head dim), for it has starts"
+                                      : "rank 4 (batch x heads x length x head dim)")
+                           << ", got " << type;
+  auto [qb, hq, sq, d] = sizesOf(query, getQueryStarts());
+  auto [kb, hk, sk, kd] = sizesOf(key, getKeyStarts());
+  auto [vb, hv, sv, dv] = sizesOf(value, getKeyStarts());
   Type element = query.getElementType();
   if (key.getElementType() != element || value.getElementType() != element ||
       !(element.isF16() || element.isBF16() || element.isF32()))
@@ -217,27 +321,32 @@ LogicalResult AttentionOp::verify() {
                             "bf16 or f32, got "
                          << element << ", " << key.getElementType() << " and "
                          << value.getElementType();
-  for (auto [name, size] : {std::pair("head dimension", query.getDimSize(3)),
-                            std::pair("value's head dimension", value.getDimSize(3))})
+  for (auto [name, size] :
+       {std::pair("head dimension", d), std::pair("value's head dimension", dv)})
     if (ShapedType::isDynamic(size) || size < 1 || size > 256)
       return emitOpError() << "(attention_c3) the " << name << " must be static, 1 to 256, got "
                            << (ShapedType::isDynamic(size) ? std::string("?")
                                                            : std::to_string(size))
                            << (size > 256 ? "; split larger heads"
                                           : "; write the number of elements of a head");
-  if (key.getDimSize(3) != query.getDimSize(3))
-    return emitOpError() << "(attention_c4) query and key must have one head dimension, got "
-                         << query.getDimSize(3) << " and " << key.getDimSize(3);
-  if (differ(query.getDimSize(0), key.getDimSize(0)) ||
-      differ(key.getDimSize(0), value.getDimSize(0)) ||
-      differ(query.getDimSize(0), value.getDimSize(0)))
+  if (kd != d)
+    return emitOpError() << "(attention_c4) query and key must have one head dimension, got " << d
+                         << " and " << kd;
+  if (differ(qb, kb) || differ(kb, vb) || differ(qb, vb))
     return emitOpError() << "(attention_c5) batch sizes must agree, got " << query << ", " << key
                          << " and " << value;
-  if (differ(key.getDimSize(1), value.getDimSize(1)) ||
-      differ(key.getDimSize(2), value.getDimSize(2)))
+  if (hasSequences()) {
+    int64_t batch = ShapedType::isDynamic(qb) ? kb : qb;
+    for (Value lengths : {getQueryLengths(), getKeyLengths()}) {
+      int64_t count = lengths ? cast<RankedTensorType>(lengths.getType()).getDimSize(0) : batch;
+      if (differ(batch, count) || differ(kb, count))
+        return emitOpError() << "(attention_c17) there are " << batch << " sequences and " << count
+                             << " lengths: expected a length for each";
+    }
+  }
+  if (differ(hk, hv) || differ(sk, sv))
     return emitOpError() << "(attention_c5) key and value must agree in heads and length, got "
                          << key << " and " << value;
-  int64_t hq = query.getDimSize(1), hk = key.getDimSize(1);
   if (hq == 0 || hk == 0)
     return emitOpError() << "(attention_c6) there must be a head of queries and one of keys, got "
                          << query << " and " << key;
@@ -245,13 +354,14 @@ LogicalResult AttentionOp::verify() {
     return emitOpError() << "(attention_c6) query heads must be a multiple of key heads, got " << hq
                          << " and " << hk;
 
-  int64_t want[] = {query.getDimSize(0), hq, query.getDimSize(2), value.getDimSize(3)};
+  SmallVector<int64_t> want(query.getShape());
+  want.back() = dv;
   auto expected = RankedTensorType::get(want, element);
   if (output != expected)
     return emitOpError() << "(attention_c7) output must be " << expected << ", got " << output;
   if (Value lse = getLse()) {
     auto expected =
-        RankedTensorType::get(ArrayRef(want).take_front(3), Float32Type::get(getContext()));
+        RankedTensorType::get(ArrayRef(want).drop_back(), Float32Type::get(getContext()));
     if (lse.getType() != expected)
       return emitOpError() << "(attention_c7) lse must be " << expected << ", got "
                            << lse.getType();

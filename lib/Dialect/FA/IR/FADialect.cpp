@@ -88,9 +88,9 @@ static LogicalResult verifyDims(const Place &place, Attribute value) {
 
 static LogicalResult verifyKind(const Place &place, Attribute value) {
   auto kind = dyn_cast<StringAttr>(value);
-  if (!kind || !llvm::is_contained({"ids", "lengths", "flags"}, kind.getValue()))
+  if (!kind || !llvm::is_contained({"ids", "lengths", "starts", "flags"}, kind.getValue()))
     return place.error(FADialect::kKindAttr)
-           << "must be \"ids\", \"lengths\" or \"flags\", got " << value;
+           << "must be \"ids\", \"lengths\", \"starts\" or \"flags\", got " << value;
   if (Type element = getElementTypeOrSelf(place.type); !element.isIntOrIndex())
     return place.error(FADialect::kKindAttr) << "takes integers, got " << element << "; remove it";
   return success();

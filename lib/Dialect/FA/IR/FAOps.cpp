@@ -31,12 +31,15 @@ StringRef fa::sizeName(Axis axis) {
 //===----------------------------------------------------------------------===//
 
 void MapBlocksOp::build(OpBuilder &builder, OperationState &state, StringRef kernel,
-                        ValueRange over, ArrayRef<Axis> axes, TypeRange results, ValueRange inits) {
+                        ValueRange over, ArrayRef<Axis> axes, TypeRange results, ValueRange inits,
+                        Value starts) {
   OpBuilder::InsertionGuard guard(builder);
   state.addOperands(over);
+  if (starts)
+    state.addOperands(starts);
   state.addOperands(inits);
-  state.getOrAddProperties<Properties>().operandSegmentSizes = {static_cast<int32_t>(over.size()),
-                                                                static_cast<int32_t>(inits.size())};
+  state.getOrAddProperties<Properties>().operandSegmentSizes = {
+      static_cast<int32_t>(over.size()), starts ? 1 : 0, static_cast<int32_t>(inits.size())};
   state.addTypes(results);
   SmallVector<Attribute> names;
   SmallVector<int64_t> blocks;
@@ -64,7 +67,8 @@ Value MapBlocksOp::getFirst(Axis axis) {
 
 std::pair<Value, int64_t> MapBlocksOp::getRange(unsigned i) {
   Axis axis = getAxis(i);
-  return {isOfKeys(axis) ? getOver().back() : getOver().front(), dimensionOf(axis)};
+  return {isOfKeys(axis) ? getOver().back() : getOver().front(),
+          dimensionOf(axis) - (getStarts() ? 1 : 0)};
 }
 
 ParseResult MapBlocksOp::parse(OpAsmParser &parser, OperationState &state) {
@@ -95,11 +99,17 @@ ParseResult MapBlocksOp::parse(OpAsmParser &parser, OperationState &state) {
       parser.parseOperandList(operands, AsmParser::Delimiter::Paren))
     return failure();
   unsigned over = operands.size();
+  if (succeeded(parser.parseOptionalKeyword("starts")) &&
+      (parser.parseLParen() || parser.parseOperand(operands.emplace_back()) ||
+       parser.parseRParen()))
+    return failure();
+  unsigned before = operands.size();
   if (succeeded(parser.parseOptionalKeyword("inits")) &&
       parser.parseOperandList(operands, AsmParser::Delimiter::Paren))
     return failure();
   state.getOrAddProperties<Properties>().operandSegmentSizes = {
-      static_cast<int32_t>(over), static_cast<int32_t>(operands.size() - over)};
+      static_cast<int32_t>(over), static_cast<int32_t>(before - over),
+      static_cast<int32_t>(operands.size() - before)};
   if (parser.parseKeyword("axes") ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseAxis))
     return failure();
@@ -122,6 +132,8 @@ void MapBlocksOp::print(OpAsmPrinter &printer) {
   printer << ' ';
   printer.printSymbolName(getKernel());
   printer << " over(" << getOver() << ")";
+  if (getStarts())
+    printer << " starts(" << getStarts() << ")";
   if (!getInits().empty())
     printer << " inits(" << getInits() << ")";
   printer << " axes(";
@@ -183,6 +195,15 @@ LogicalResult MapBlocksOp::verify() {
       return emitOpError() << "(map_blocks_c3) init " << i
                            << " must be a result of another fa.map_blocks that nothing else uses, "
                               "of the type of the result that begins so";
+  if (!getStarts())
+    return success();
+  RankedTensorType starts = getStarts().getType();
+  bool axesFit = axes == 2 && getAxis(0) == Axis::h && getAxis(1) == Axis::rows;
+  if (starts.getRank() != 1 || !starts.getElementType().isIntOrIndex() || !axesFit)
+    return emitOpError()
+           << "(map_blocks_c4) with starts, integers of rank 1, the axes must be h and "
+              "rows, got "
+           << starts;
   return success();
 }
 

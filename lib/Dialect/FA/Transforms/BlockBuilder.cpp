@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockBuilder.h"
+#include "FindSequence.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
@@ -35,12 +36,25 @@ static void nameSizes(AttentionOp op) {
       if (isa<func::ReturnOp>(use.getOwner()))
         entry.setResultAttr(use.getOperandNumber(), FADialect::kDimsAttr, attr);
   };
-  name(op.getQuery(), {"B", "Hq", "Sq", "D"});
-  name(op.getKey(), {"B", "Hk", "Sk", "D"});
-  name(op.getValue(), {"B", "Hk", "Sk", "Dv"});
+  // What has starts has no batch, but tokens of all sequences.
+  auto nameSide = [&](Value value, Value starts, std::array<StringRef, 4> dims) {
+    if (starts)
+      dims[2] = dims[2] == "Sq" ? "Tq" : "Tk";
+    name(value, ArrayRef(dims).drop_front(starts ? 1 : 0));
+  };
+  nameSide(op.getQuery(), op.getQueryStarts(), {"B", "Hq", "Sq", "D"});
+  nameSide(op.getKey(), op.getKeyStarts(), {"B", "Hk", "Sk", "D"});
+  nameSide(op.getValue(), op.getKeyStarts(), {"B", "Hk", "Sk", "Dv"});
   name(op.getSink(), {"Hq"});
-  name(op.getOutput(), {"B", "Hq", "Sq", "Dv"});
-  name(op.getLse(), {"B", "Hq", "Sq"});
+  for (Value starts : {op.getQueryStarts(), op.getKeyStarts()})
+    name(starts, {"B+1"});
+  for (Value lengths : {op.getQueryLengths(), op.getKeyLengths()})
+    name(lengths, {"B"});
+  nameSide(op.getOutput(), op.getQueryStarts(), {"B", "Hq", "Sq", "Dv"});
+  if (op.getQueryStarts())
+    name(op.getLse(), {"Hq", "Tq"});
+  else
+    name(op.getLse(), {"B", "Hq", "Sq"});
 }
 
 void fa::rewriteAttentions(Operation *root, function_ref<void(AttentionOp)> rewrite) {
@@ -82,15 +96,67 @@ DenseI64ArrayAttr fa::sizesOf(Value argument) {
   return DenseI64ArrayAttr::get(argument.getContext(), pairs);
 }
 
-void BlockBuilder::enter(MapBlocksOp block, Value query, Value keys) {
+void BlockBuilder::begin(MapBlocksOp block) {
   b.setInsertionPoint(block.getBody()->getTerminator());
   for (Axis axis : {Axis::b, Axis::h, Axis::hk, Axis::rows, Axis::keys})
     if (Value first = block.getFirst(axis))
       at(axis) = named(first, positionName(axis));
   for (unsigned i = 0; i < block.getNumResults(); ++i)
     named(block.getResultView(i), "result");
+}
+
+void BlockBuilder::enter(MapBlocksOp block, Value query, Value keys) {
+  begin(block);
   queryLength = named(dim(query, 2), "sq");
   keyLength = named(dim(keys, 2), "sk");
+}
+
+/// Return the rows or keys of sequence `batch` in a tensor of them. Whatever starts and lengths
+/// hold, these are some of the tensor's.
+BlockBuilder::Part BlockBuilder::findPart(Value tensor, Value starts, Value lengths) {
+  auto clamp = [&](Value x, Value least, Value most) -> Value {
+    return arith::MaxSIOp::create(b, loc, arith::MinSIOp::create(b, loc, x, most), least);
+  };
+  Part part{{}, dim(tensor, cast<RankedTensorType>(tensor.getType()).getRank() - 2)};
+  if (starts) {
+    Value next = arith::AddIOp::create(b, loc, batch, index(1));
+    part.start = clamp(loadNumber(b, loc, starts, batch), index(0), part.size);
+    Value end = clamp(loadNumber(b, loc, starts, next), part.start, part.size);
+    part.size =
+        arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, end, part.start), index(0));
+  }
+  if (lengths)
+    part.size = clamp(loadNumber(b, loc, lengths, batch), index(0), part.size);
+  return part;
+}
+
+void BlockBuilder::enter(MapBlocksOp block, AttentionOp op) {
+  if (!op.hasSequences())
+    return enter(block, op.getQuery(), op.getKey());
+  begin(block);
+  if (Value starts = op.getQueryStarts())
+    std::tie(batch, row) = findSequence(b, loc, named(row, "block"), op.getQuery(), starts);
+  rows = findPart(op.getQuery(), op.getQueryStarts(), op.getQueryLengths());
+  keys = findPart(op.getKey(), op.getKeyStarts(), op.getKeyLengths());
+  queryLength = named(rows.size, "sq");
+  // A block without a row of the sequence visits no key.
+  Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, row, queryLength);
+  keyLength = named(
+      Value(arith::SelectOp::create(b, loc, named(any, "any_rows"), keys.size, index(0))), "sk");
+}
+
+Value BlockBuilder::partOf(Value tensor, const Part &part, Axis axis) {
+  if (!part.size)
+    return tensor;
+  auto view = dyn_cast<tile::ViewType>(tensor.getType());
+  SmallVector<int64_t> shape(view ? view.getShape()
+                                  : cast<RankedTensorType>(tensor.getType()).getShape());
+  int64_t dim = dimensionOf(axis) - (part.start ? 1 : 0);
+  shape[dim] = kDynamic;
+  Type type = view ? Type(tile::ViewType::get(b.getContext(), shape, view.getElementType()))
+                   : RankedTensorType::get(shape, getElementTypeOrSelf(tensor.getType()));
+  Value start = part.start ? part.start : index(0);
+  return tile::SliceOp::create(b, loc, type, tensor, dim, start, part.size);
 }
 
 Value &BlockBuilder::at(Axis axis) {
@@ -154,10 +220,11 @@ Value BlockBuilder::load(Value tensor, Axis axis) {
   auto view = dyn_cast<tile::ViewType>(tensor.getType());
   auto type = view ? RankedTensorType::get(view.getShape(), view.getElementType())
                    : cast<RankedTensorType>(tensor.getType());
-  bool rows = axis == Axis::rows;
-  return tile::LoadOp::create(b, loc, tile({axis}, type.getDimSize(3), type.getElementType()),
-                              tensor, ValueRange{batch, rows ? head : keyHead, at(axis), index(0)},
-                              ArrayRef<int64_t>{2, 3});
+  int64_t rank = type.getRank();
+  SmallVector<Value> indices{batch, axis == Axis::rows ? head : keyHead, at(axis), index(0)};
+  return tile::LoadOp::create(b, loc, tile({axis}, type.getShape().back(), type.getElementType()),
+                              tensor, ArrayRef(indices).take_back(rank),
+                              ArrayRef<int64_t>{rank - 2, rank - 1});
 }
 
 Value BlockBuilder::loadOfHead(Value tensor) {
@@ -173,6 +240,8 @@ void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes) {
   SmallVector<Value> indices;
   SmallVector<int64_t> dims;
   for (Axis axis : axes) {
+    if (axis == Axis::b && rows.start)
+      continue;
     if (isCut(axis))
       dims.push_back(indices.size());
     indices.push_back(axis == Axis::one ? index(0) : at(axis));
@@ -188,11 +257,14 @@ void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes) {
 }
 
 Value BlockBuilder::groupOf(Value query, Value keys) {
-  int64_t hq = cast<RankedTensorType>(query.getType()).getDimSize(1);
-  int64_t hk = cast<RankedTensorType>(keys.getType()).getDimSize(1);
+  auto queryType = cast<RankedTensorType>(query.getType());
+  auto keyType = cast<RankedTensorType>(keys.getType());
+  // Tensors of sequences in a row have no batch.
+  int64_t ofQuery = queryType.getRank() - 3, ofKeys = keyType.getRank() - 3;
+  int64_t hq = queryType.getDimSize(ofQuery), hk = keyType.getDimSize(ofKeys);
   if (hq == hk && !ShapedType::isDynamic(hq))
     return {};
-  return named(arith::DivUIOp::create(b, loc, dim(query, 1), dim(keys, 1)), "group");
+  return named(arith::DivUIOp::create(b, loc, dim(query, ofQuery), dim(keys, ofKeys)), "group");
 }
 
 Value BlockBuilder::keyHeadOf(Value query, Value keys) {

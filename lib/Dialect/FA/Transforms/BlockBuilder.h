@@ -39,12 +39,21 @@ struct BlockBuilder {
   /// no index of the block is set by the loop that runs over it.
   Value batch, head, keyHead, row, column;
   Value queryLength, keyLength;
+  /// The rows or keys of the block's sequence in their tensors: `size` of them from `start` on,
+  /// which is null at 0. Null where these are all that the tensors have in a batch.
+  struct Part {
+    Value start, size;
+  };
+  Part rows, keys;
   /// Say whether tiles of scores run along keys first, then along rows.
   bool transposed = false;
 
   /// Start the body of `block`; `query` is any B x Hq x Sq x ... tensor, `keys` any
   /// B x Hk x Sk x ... tensor.
   void enter(MapBlocksOp block, Value query, Value keys);
+  /// Start the body of a block of rows of an attention, whose `sequences` say which rows and keys
+  /// there are.
+  void enter(MapBlocksOp block, AttentionOp op);
 
   // Constants and types.
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
@@ -102,8 +111,11 @@ struct BlockBuilder {
   Value convert(Value tile, Type element);
 
   // Memory.
+  /// Return what a tensor or view of queries, or of keys, has of the block's sequence.
+  Value rowsOf(Value tensor) { return partOf(tensor, rows, Axis::rows); }
+  Value keysOf(Value tensor) { return partOf(tensor, keys, Axis::keys); }
   /// Load the tile's rows of a B x Hq x Sq x D tensor or view, or its keys of a B x Hk x Sk x D
-  /// tensor, D static.
+  /// tensor, D static; without B where they are of sequences in a row.
   Value loadRows(Value tensor) { return load(tensor, Axis::rows); }
   Value loadKeys(Value tensor) { return load(tensor, Axis::keys); }
   /// Load the number of the block's head from a tensor of them, as f32, for each row.
@@ -160,6 +172,9 @@ struct BlockBuilder {
 private:
   arith::FastMathFlags contract() { return arith::FastMathFlags::contract; }
   Value load(Value tensor, Axis axis);
+  void begin(MapBlocksOp block);
+  Part findPart(Value tensor, Value starts, Value lengths);
+  Value partOf(Value tensor, const Part &part, Axis axis);
   /// Return how many query heads read a key head; null where it is known to be one.
   Value groupOf(Value query, Value keys);
   /// Return the block's or the loop's index along an axis.

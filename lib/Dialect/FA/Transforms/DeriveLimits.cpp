@@ -438,6 +438,14 @@ struct DeriveLimits : fa::impl::FADeriveLimitsBase<DeriveLimits> {
     for (auto &[masked, axes] : ops) {
       if (axes.empty() || !isa<BlockArgument>(masked.query) || !isa<BlockArgument>(masked.key))
         continue;
+      if (auto attention = dyn_cast<AttentionOp>(masked.op);
+          attention && attention.hasSequences()) {
+        remarkMissed(*this, attention.getLoc(), "limits")
+            << fa::decision("the mask is evaluated on every tile")
+            << remark::reason(
+                   "limits of rows are found in whole batches, and rows are of sequences");
+        continue;
+      }
       SmallVector<MapBlocksOp> kernels;
       for (Axis axis : axes) {
         kernels.push_back(Limits(masked, axis).emit());

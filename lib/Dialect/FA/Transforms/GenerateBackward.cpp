@@ -620,6 +620,11 @@ struct GenerateBackward : fa::impl::FAGenerateBackwardBase<GenerateBackward> {
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     SmallVector<std::string> wanted(gradients.begin(), gradients.end());
     for (AttentionOp op : ops) {
+      if (op.hasSequences()) {
+        op.emitError("has no gradients yet where there are sequences: their blocks go over whole "
+                     "batches; pad the sequences, or mask one batch with [document(%ids)]");
+        return signalPassFailure();
+      }
       if (failed(Backward(op, dlse, deterministic, wanted).generate()))
         return signalPassFailure();
       if (only)

@@ -98,17 +98,18 @@ static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRang
   auto [empty, inverse] = r.normalizer(l, dropout, share);
   Value output = named(r.mul(o, r.along(inverse, o.getType())), "output");
   Type element = cast<RankedTensorType>(op.getOutput().getType()).getElementType();
-  r.store(round(r, output, element, "output_low"), block.getResultView(0), kRowAxes);
+  r.store(round(r, output, element, "output_low"), r.rowsOf(block.getResultView(0)), kRowAxes);
   if (!op.getLse())
     return;
+  Value lse = r.rowsOf(block.getResultView(1));
   auto ln = [&](Value x) { return r.mul(r.log2(x), r.splat(kLn2, r.rowType())); };
   if (op.getSink()) {
     Value whole = r.add(r.mul(rows.ofKeys, l), rows.ofSink);
-    r.store(named(r.add(rows.most, ln(whole)), "natural"), block.getResultView(1), kRowAxes);
+    r.store(named(r.add(rows.most, ln(whole)), "natural"), lse, kRowAxes);
     return;
   }
   Value natural = r.add(naturalReference(r, carried[1], c), ln(l));
-  r.storeLse(named(natural, "natural"), empty, block.getResultView(1));
+  r.storeLse(named(natural, "natural"), empty, lse);
 }
 
 /// Split `value`, if it is the product of a value with a constant of moderate size, or their
@@ -165,9 +166,11 @@ static void rewrite(AttentionOp op, bool lastFactors) {
   OpBuilder builder(op);
   BlockBuilder r(builder, op.getLoc());
   StringRef name = op->getParentOfType<func::FuncOp>().getSymName();
-  auto block = MapBlocksOp::create(builder, op.getLoc(), name, op.getQuery(), kRowAxes,
-                                   op->getResultTypes());
-  r.enter(block, op.getQuery(), op.getKey());
+  auto block = MapBlocksOp::create(builder, op.getLoc(), name, op.getQuery(),
+                                   op.getQueryStarts() ? ArrayRef(kRowAxes).drop_front()
+                                                       : ArrayRef(kRowAxes),
+                                   op->getResultTypes(), ValueRange(), op.getQueryStarts());
+  r.enter(block, op);
   r.keyHead = r.keyHeadOf(op.getQuery(), op.getKey());
   auto dropout = r.dropout(op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset());
 
@@ -182,7 +185,8 @@ static void rewrite(AttentionOp op, bool lastFactors) {
   bool scaleFirst = modified || static_cast<float>(scale) <= 0;
   double c = (scaleFirst ? 1 : scale) * last * kLog2E;
   Type element = cast<RankedTensorType>(op.getQuery().getType()).getElementType();
-  Value query = named(r.loadRows(op.getQuery()), "q_tile");
+  Value query = named(r.loadRows(r.rowsOf(op.getQuery())), "q_tile");
+  Value keys = r.keysOf(op.getKey()), values = r.keysOf(op.getValue());
   RankedTensorType outputType = r.tile({Axis::rows}, op.getValueHeadDim());
   Value init[] = {named(r.splat(0.0, outputType), "acc_init"),
                   named(r.reference(), "reference_init"),
@@ -191,7 +195,7 @@ static void rewrite(AttentionOp op, bool lastFactors) {
   SmallVector<Value> carried = r.forTiles(Axis::keys, init, [&](ValueRange in) {
     Value o = named(in[0], "acc"), reference = named(in[1], "reference");
     Value l = named(in[2], "sum");
-    Value key = named(r.loadKeys(op.getKey()), "k_tile");
+    Value key = named(r.loadKeys(keys), "k_tile");
     Value s =
         r.dot(query, key, r.splat(0.0, r.scoresType()), /*transposeB=*/true, op.getPrecision());
     named(s, "qk");
@@ -208,7 +212,7 @@ static void rewrite(AttentionOp op, bool lastFactors) {
 
     if (dropout)
       p = named(r.drop(p, *dropout), "p_kept");
-    Value value = named(r.loadKeys(op.getValue()), "v_tile");
+    Value value = named(r.loadKeys(values), "v_tile");
     Value low = round(r, p, element, "p_low");
     Value rescaledO = named(r.rescale(o, factor), "rescaled_acc");
     Value newO = r.dot(low, value, rescaledO, /*transposeB=*/false, op.getPrecision());

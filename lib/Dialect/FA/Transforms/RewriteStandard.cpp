@@ -183,6 +183,17 @@ void fa::expandStandardOps(Operation *root) {
 
 namespace {
 struct RewriteStandard : fa::impl::FARewriteStandardBase<RewriteStandard> {
-  void runOnOperation() override { rewriteAttentions(getOperation(), rewrite); }
+  void runOnOperation() override {
+    WalkResult walk = getOperation()->walk([](AttentionOp op) {
+      if (!op.hasSequences())
+        return WalkResult::advance();
+      op.emitError("standard attention has one matrix of scores a batch, and sequences have none; "
+                   "leave out --standard-attention");
+      return WalkResult::interrupt();
+    });
+    if (walk.wasInterrupted())
+      return signalPassFailure();
+    rewriteAttentions(getOperation(), rewrite);
+  }
 };
 } // namespace

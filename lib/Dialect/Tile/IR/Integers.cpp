@@ -154,6 +154,12 @@ MaybeInterval Ranges::compute(Value value) {
            arith::FloorDivSIOp, arith::RemUIOp>(op))
     return std::nullopt;
   MaybeInterval a = get(op->getOperand(0)), b = get(op->getOperand(1));
+  // What is brought into a range is in it, whatever it was.
+  auto least = op->getOperand(0).getDefiningOp<arith::MinSIOp>();
+  if (!a && b && isa<arith::MaxSIOp>(op) && least)
+    for (Value bound : least->getOperands())
+      if (MaybeInterval most = get(bound))
+        return Interval{b->low, std::max(b->high, most->high)};
   if (!a || !b)
     return std::nullopt;
   if (isa<arith::AddIOp>(op)) {

@@ -109,6 +109,22 @@ OpFoldResult DimOp::fold(FoldAdaptor) {
   return IntegerAttr::get(IndexType::get(getContext()), size);
 }
 
+LogicalResult SliceOp::verify() {
+  Type source = getSource().getType();
+  auto [shape, element] = shapeAndElement(source);
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= static_cast<int64_t>(shape.size()))
+    return emitOpError() << "(slice_c1) " << source << " has no dimension " << dim;
+  SmallVector<int64_t> sizes(shape);
+  sizes[dim] = ShapedType::kDynamic;
+  Type expected = isa<ViewType>(source) ? Type(ViewType::get(getContext(), sizes, element))
+                                        : Type(RankedTensorType::get(sizes, element));
+  if (getResult().getType() != expected)
+    return emitOpError() << "(slice_c2) the result must be " << expected << ", got "
+                         << getResult().getType();
+  return success();
+}
+
 LogicalResult LoadOp::verify() {
   return verifyAccess(*this, getSource().getType(), getIndices().size(), getDims(),
                       getResult().getType());

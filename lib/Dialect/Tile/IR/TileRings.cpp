@@ -25,7 +25,7 @@ LogicalResult RingOp::verify() {
 
 /// Return the sizes in bytes that the launch promises for a view, 0 for none.
 static int64_t alignmentOf(Value view) {
-  auto argument = dyn_cast<BlockArgument>(view);
+  auto argument = dyn_cast<BlockArgument>(SliceOp::baseOf(view));
   auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
   auto align =
       func ? func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), TileDialect::kAlignAttr)

@@ -25,7 +25,8 @@ namespace detail {
 
 /// Return whether the name is of an argument that is no capture.
 inline bool isOwnName(std::string_view name) {
-  for (const char *own : {"q", "k", "v", "o", "lse", "sink", "p", "seed", "offset"})
+  for (const char *own : {"q", "k", "v", "o", "lse", "sink", "p", "seed", "offset", "query_starts",
+                          "key_starts", "query_lengths", "key_lengths"})
     if (name == own)
       return true;
   return false;
@@ -102,6 +103,8 @@ inline std::string check(const Attention &spec) {
     add("dtype is none of fa::f16, fa::bf16 and fa::f32; choose one of these");
   if (spec.sink && *spec.sink != FA_F32 && *spec.sink != spec.dtype)
     add("sink is neither fa::f32 nor dtype; choose one of these, or none");
+  if (spec.sequences.any() && spec.sequences.dtype != FA_I32 && spec.sequences.dtype != FA_I64)
+    add("sequences have a dtype that is neither fa::i32 nor fa::i64; choose one of these");
   if (spec.scale && !(*spec.scale >= -1e300 && *spec.scale <= 1e300))
     add("scale is not finite; give a number, or none for 1 / sqrt(headDim)");
   if (spec.dropoutInMemory && !spec.dropout)
@@ -190,16 +193,36 @@ inline std::string_view floatName(DType dtype) {
   return dtype == FA_F16 ? "f16" : dtype == FA_BF16 ? "bf16" : "f32";
 }
 
+/// Call `body` with the name of each of the starts and lengths that a spec has.
+template <typename Body> void forEachSequencePart(const Attention &spec, Body body) {
+  const Sequences &given = spec.sequences;
+  if (given.queryStarts)
+    body("query_starts");
+  if (given.keyStarts)
+    body("key_starts");
+  if (given.queryLengths)
+    body("query_lengths");
+  if (given.keyLengths)
+    body("key_lengths");
+}
+
 inline void print(Text &text, const Attention &spec) {
   std::string_view dtype = floatName(spec.dtype);
-  auto rows = [&](int64_t dim) { text << "tensor<?x?x?x" << dim << "x" << dtype << ">"; };
+  std::string_view starts = spec.sequences.dtype == FA_I64 ? "tensor<?xi64>" : "tensor<?xi32>";
+  auto tensor = [&](bool inRow, int64_t dim) {
+    text << (inRow ? "tensor<?x?x" : "tensor<?x?x?x") << dim << "x" << dtype << ">";
+  };
+  bool queriesInRow = spec.sequences.queryStarts, keysInRow = spec.sequences.keyStarts;
+  auto rows = [&](int64_t dim) { tensor(queriesInRow, dim); };
+  auto keys = [&](int64_t dim) { tensor(keysInRow, dim); };
+  std::string_view lse = queriesInRow ? "tensor<?x?xf32>" : "tensor<?x?x?xf32>";
   int64_t valueDim = spec.valueDim ? spec.valueDim : spec.headDim;
   text << "func.func @attention(%q: ";
   rows(spec.headDim);
   text << " {fa.name = \"q\"},\n    %k: ";
-  rows(spec.headDim);
+  keys(spec.headDim);
   text << " {fa.name = \"k\"},\n    %v: ";
-  rows(valueDim);
+  keys(valueDim);
   text << " {fa.name = \"v\"}";
   for (const CaptureInfo &info : spec.captures) {
     text << ",\n    %c_" << info.name << ": ";
@@ -215,6 +238,9 @@ inline void print(Text &text, const Attention &spec) {
   }
   if (spec.sink)
     text << ",\n    %sink: tensor<?x" << floatName(*spec.sink) << "> {fa.name = \"sink\"}";
+  forEachSequencePart(spec, [&](const char *name) {
+    text << ",\n    %" << name << ": " << starts << " {fa.name = \"" << name << "\"}";
+  });
   std::string_view bits = spec.dropoutInMemory ? "tensor<1xi64>" : "i64";
   if (spec.dropout)
     text << ",\n    %p: f32 {fa.name = \"p\"}, %seed: " << bits
@@ -223,7 +249,7 @@ inline void print(Text &text, const Attention &spec) {
   rows(valueDim);
   text << " {fa.name = \"o\"}";
   if (spec.lse)
-    text << ", tensor<?x?x?xf32> {fa.name = \"lse\"}";
+    text << ", " << lse << " {fa.name = \"lse\"}";
   text << ") {\n  %o" << (spec.lse ? ", %lse" : "")
        << " = fa.attention query(%q) key(%k) value(%v)";
   std::string_view separator = " captures(";
@@ -235,6 +261,14 @@ inline void print(Text &text, const Attention &spec) {
     text << ")";
   if (spec.sink)
     text << " sink(%sink)";
+  if (spec.sequences.any()) {
+    separator = " sequences(";
+    forEachSequencePart(spec, [&](const char *name) {
+      text << separator << name << "(%" << name << ")";
+      separator = " ";
+    });
+    text << ")";
+  }
   if (spec.dropout)
     text << " dropout(%p, %seed, %offset)";
   if (spec.scale)
@@ -246,22 +280,27 @@ inline void print(Text &text, const Attention &spec) {
   text << "\n    : (";
   rows(spec.headDim);
   text << ", ";
-  rows(spec.headDim);
+  keys(spec.headDim);
   text << ", ";
-  rows(valueDim);
+  keys(valueDim);
   for (const CaptureInfo &info : spec.captures) {
     text << ", ";
     addType(text, info);
   }
   if (spec.sink)
     text << ", tensor<?x" << floatName(*spec.sink) << ">";
+  forEachSequencePart(spec, [&](const char *) { text << ", " << starts; });
   if (spec.dropout)
     text << ", f32, " << bits << ", " << bits;
   text << ")\n    -> (";
   rows(valueDim);
-  text << (spec.lse ? ", tensor<?x?x?xf32>)\n  return %o, %lse : " : ")\n  return %o : ");
+  if (spec.lse)
+    text << ", " << lse;
+  text << (spec.lse ? ")\n  return %o, %lse : " : ")\n  return %o : ");
   rows(valueDim);
-  text << (spec.lse ? ", tensor<?x?x?xf32>\n}\n" : "\n}\n");
+  if (spec.lse)
+    text << ", " << lse;
+  text << "\n}\n";
 }
 
 inline bool isSame(const Region &a, const Region &b) {
@@ -276,11 +315,16 @@ inline bool isSame(const CaptureInfo &a, const CaptureInfo &b) {
              [](const Dim &x, const Dim &y) { return x.size == y.size && x.name == y.name; });
 }
 
+inline bool isSame(const Sequences &a, const Sequences &b) {
+  return a.queryStarts == b.queryStarts && a.keyStarts == b.keyStarts &&
+         a.queryLengths == b.queryLengths && a.keyLengths == b.keyLengths && a.dtype == b.dtype;
+}
+
 inline bool isSame(const Attention &a, const Attention &b) {
   return a.headDim == b.headDim && a.valueDim == b.valueDim && a.dtype == b.dtype &&
          a.scale == b.scale && a.lse == b.lse && a.dropout == b.dropout && a.sink == b.sink &&
          a.dropoutInMemory == b.dropoutInMemory && a.precision == b.precision &&
-         isSame(static_cast<const Region &>(a.mask), b.mask) &&
+         isSame(a.sequences, b.sequences) && isSame(static_cast<const Region &>(a.mask), b.mask) &&
          isSame(static_cast<const Region &>(a.score), b.score) &&
          std::equal(a.captures.begin(), a.captures.end(), b.captures.begin(), b.captures.end(),
                     [](const CaptureInfo &x, const CaptureInfo &y) { return isSame(x, y); });
@@ -337,7 +381,7 @@ inline std::vector<Kernel::Capture> capturesOf(const Attention &spec) {
 }
 
 inline Kernel::Takes takesOf(const Attention &spec) {
-  return {spec.lse, spec.sink.has_value(), spec.dropout, spec.dropoutInMemory};
+  return {spec.lse, spec.sink.has_value(), spec.dropout, spec.dropoutInMemory, spec.sequences};
 }
 
 /// Return what is wrong with what is asked of a backward, a line each; empty where nothing is.
@@ -348,6 +392,8 @@ inline std::string check(const Attention &spec, const BackwardOptions &options) 
   };
   if (!spec.lse)
     add("the gradients need lse; set Attention::lse");
+  if (spec.sequences.any())
+    add("sequences have no gradients yet; pad them, or mask by documents in one batch");
   // All names of arguments: inputs, what flows back, and gradients.
   std::vector<std::string> inputs = {"q", "k", "v"}, taken = {"do", "dlse"};
   if (spec.sink)
@@ -427,6 +473,10 @@ inline Expected<Kernel> compile(std::string_view text, const Device &device) {
     std::string name = info.name;
     takes.lse |= name == "lse";
     takes.sink |= name == "sink";
+    takes.sequences.queryStarts |= name == "query_starts";
+    takes.sequences.keyStarts |= name == "key_starts";
+    takes.sequences.queryLengths |= name == "query_lengths";
+    takes.sequences.keyLengths |= name == "key_lengths";
     takes.dropout |= name == "seed";
     takes.dropoutInMemory |= name == "seed" && info.kind == FA_INPUT;
     if (!detail::isOwnName(name))

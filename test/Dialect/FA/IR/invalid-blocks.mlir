@@ -53,7 +53,7 @@ func.func @map_blocks_c1_twice(%q: tensor<1x4x4xf32>) {
 
 func.func @map_blocks_c1_sizes(%q: tensor<1x4x4xf32>) {
   // expected-error @+1 {{(map_blocks_c1) there must be a size of blocks for each axis}}
-  "fa.map_blocks"(%q) <{kernel = "f", axes = [#fa<axis b>], blocks = array<i64: 1, 1>, operandSegmentSizes = array<i32: 1, 0>}> ({
+  "fa.map_blocks"(%q) <{kernel = "f", axes = [#fa<axis b>], blocks = array<i64: 1, 1>, operandSegmentSizes = array<i32: 1, 0, 0>}> ({
   ^bb0(%b: index):
     fa.yield
   }) : (tensor<1x4x4xf32>) -> ()
@@ -103,7 +103,7 @@ func.func @map_blocks_negative(%q: tensor<1x4x4xf32>) {
 
 func.func @map_blocks_c1_one(%q: tensor<1x4x4xf32>) {
   // expected-error @+1 {{(map_blocks_c1) there are no blocks of axis one, for it has one index; leave it out}}
-  "fa.map_blocks"(%q) <{kernel = "f", axes = [#fa<axis b>, #fa<axis one>], blocks = array<i64: 1, 1>, operandSegmentSizes = array<i32: 1, 0>}> ({
+  "fa.map_blocks"(%q) <{kernel = "f", axes = [#fa<axis b>, #fa<axis one>], blocks = array<i64: 1, 1>, operandSegmentSizes = array<i32: 1, 0, 0>}> ({
   ^bb0(%b: index, %one: index):
     fa.yield
   }) : (tensor<1x4x4xf32>) -> ()
@@ -264,5 +264,15 @@ func.func @apply_c2_count(%x: tensor<?x?xf32, #fa.axes<rows, keys>>, %n: index) 
   ^bb0(%v: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
     fa.yield %v, %v : f32, f32
   } : tensor<?x?xf32, #fa.axes<rows, keys>> -> tensor<?x?xf32, #fa.axes<rows, keys>>
+  return
+}
+
+// -----
+
+func.func @map_blocks_c4(%q: tensor<8x?x64xf32>, %cu: tensor<?xf32>) {
+  // expected-error @+1 {{(map_blocks_c4) with starts, integers of rank 1, the axes must be h and rows, got 'tensor<?xf32>'}}
+  fa.map_blocks @copy over(%q) starts(%cu) axes(h, rows by 64) : tensor<8x?x64xf32>, tensor<?xf32> -> tensor<8x?x64xf32> {
+  ^bb0(%h: index, %block: index, %view: !tile.view<8x?x64xf32>):
+  }
   return
 }

@@ -385,7 +385,7 @@ func.func @attention_c11_two(%q: tensor<2x4x8x64xf32>, %p: f32, %s: i64) {
 
 func.func @attention_c11_generic(%q: tensor<2x4x8x64xf32>, %p: f32) {
   // expected-error @+1 {{(attention_c11) dropout takes p, seed and offset together}}
-  %o = "fa.attention"(%q, %q, %q, %p) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0>}> ({}, {})
+  %o = "fa.attention"(%q, %q, %q, %p) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0>}> ({}, {})
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, f32) -> tensor<2x4x8x64xf32>
   return
 }
@@ -394,7 +394,7 @@ func.func @attention_c11_generic(%q: tensor<2x4x8x64xf32>, %p: f32) {
 
 func.func @attention_c11_seed(%q: tensor<2x4x8x64xf32>, %s: i64) {
   // expected-error @+1 {{(attention_c11) dropout takes p, seed and offset together}}
-  %o = "fa.attention"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1, 0>}> ({}, {})
+  %o = "fa.attention"(%q, %q, %q, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> ({}, {})
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, i64) -> tensor<2x4x8x64xf32>
   return
 }
@@ -891,7 +891,7 @@ func.func @sugar_without_list(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>
 // -----
 
 func.func @sugar_clause(%q: tensor<2x4x8x64xf32>, %k: tensor<2x4x8x64xf32>, %v: tensor<2x4x8x64xf32>) {
-  // expected-error @+1 {{has the unknown clause 'masked': the clauses come in the order query, key, value, captures, with, sink, dropout, scale, precision, mask, score; remove it}}
+  // expected-error @+1 {{has the unknown clause 'masked': the clauses come in the order query, key, value, captures, with, sink, sequences, dropout, scale, precision, mask, score; remove it}}
   %o = fa.attention query(%q) key(%k) value(%v) masked(%q)
     : (tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>, tensor<2x4x8x64xf32>) -> tensor<2x4x8x64xf32>
   return
@@ -941,7 +941,7 @@ func.func @dims_scalar(%x: f32 {fa.dims = []}) {
 
 // -----
 
-// expected-error @+1 {{fa.kind of argument 0 must be "ids", "lengths" or "flags", got "words"}}
+// expected-error @+1 {{fa.kind of argument 0 must be "ids", "lengths", "starts" or "flags", got "words"}}
 func.func @kind_unknown(%x: tensor<4xi32> {fa.kind = "words"}) {
   return
 }

@@ -8,6 +8,37 @@ func.func @attention_plain(%q: tensor<2x8x?x64xf16>, %k: tensor<2x2x?x64xf16>, %
   return %o : tensor<2x8x?x32xf16>
 }
 
+// CHECK-LABEL: func.func @attention_packed
+// CHECK: fa.attention query(%{{.*}}) key(%{{.*}}) value(%{{.*}}) sequences(query_starts(%[[CU:[a-z0-9]+]]) key_starts(%[[CU]]) key_lengths(%{{.*}})) : (tensor<8x?x64xf16>, tensor<2x?x64xf16>, tensor<2x?x32xf16>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>) -> (tensor<8x?x32xf16>, tensor<8x?xf32>)
+func.func @attention_packed(%q: tensor<8x?x64xf16>, %k: tensor<2x?x64xf16>, %v: tensor<2x?x32xf16>, %cu: tensor<?xi32>,
+                            %n: tensor<?xi64>) -> (tensor<8x?x32xf16>, tensor<8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) sequences(key_lengths(%n) key_starts(%cu) query_starts(%cu))
+    : (tensor<8x?x64xf16>, tensor<2x?x64xf16>, tensor<2x?x32xf16>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>)
+      -> (tensor<8x?x32xf16>, tensor<8x?xf32>)
+  return %o, %lse : tensor<8x?x32xf16>, tensor<8x?xf32>
+}
+
+// CHECK-LABEL: func.func @attention_lengths
+// CHECK: fa.attention query(%{{.*}}) key(%{{.*}}) value(%{{.*}}) sink(%{{.*}}) sequences(query_lengths(%{{.*}})) dropout(
+func.func @attention_lengths(%q: tensor<2x8x?x64xf32>, %z: tensor<8xf32>, %n: tensor<2xindex>, %p: f32, %s: i64)
+    -> tensor<2x8x?x64xf32> {
+  %o = fa.attention query(%q) key(%q) value(%q) sink(%z) sequences(query_lengths(%n)) dropout(%p, %s, %s)
+    : (tensor<2x8x?x64xf32>, tensor<2x8x?x64xf32>, tensor<2x8x?x64xf32>, tensor<8xf32>, tensor<2xindex>, f32, i64, i64)
+      -> tensor<2x8x?x64xf32>
+  return %o : tensor<2x8x?x64xf32>
+}
+
+// CHECK-LABEL: func.func @map_blocks_of_sequences
+// CHECK: fa.map_blocks @copy over(%{{.*}}) starts(%{{.*}}) axes(h, rows by 64) : tensor<8x?x64xf32>, tensor<?xi32> -> tensor<8x?x64xf32> {
+func.func @map_blocks_of_sequences(%q: tensor<8x?x64xf32>, %cu: tensor<?xi32>) -> tensor<8x?x64xf32> {
+  %o = fa.map_blocks @copy over(%q) starts(%cu) axes(h, rows by 64)
+    : tensor<8x?x64xf32>, tensor<?xi32> -> tensor<8x?x64xf32> {
+  ^bb0(%h: index, %block: index, %view: !tile.view<8x?x64xf32>):
+    fa.yield
+  }
+  return %o : tensor<8x?x64xf32>
+}
+
 // CHECK-LABEL: func.func @attention_full
 // CHECK: fa.attention
 // CHECK-SAME: captures(%[[TABLE:[a-z0-9]+]], %[[LIMIT:[a-z0-9]+]]) sink(%{{[a-z0-9]+}}) dropout(%{{.*}}, %{{.*}}, %{{.*}}) scale(1.250000e-01) precision(ieee) mask {

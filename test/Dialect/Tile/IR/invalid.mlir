@@ -461,3 +461,19 @@ tile.func @func_c9_dims(%x: !tile.view<?xf32>, %i: index, %j: index) grid affine
 tile.func @func_c10(%tag: i32 {tile.launch_epoch}) grid affine_map<() -> ()> sizes [] {
   tile.return
 }
+
+// -----
+
+tile.func @slice_c1(%x: !tile.view<?x8xf32>, %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  // expected-error@+1 {{(slice_c1) '!tile.view<?x8xf32>' has no dimension 2}}
+  %s = tile.slice %x dim 2 from %i size %i : !tile.view<?x8xf32> -> !tile.view<?x8xf32>
+  tile.return
+}
+
+// -----
+
+tile.func @slice_c2(%x: !tile.view<4x8xf32>, %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  // expected-error@+1 {{(slice_c2) the result must be '!tile.view<?x8xf32>', got '!tile.view<4x8xf32>'}}
+  %s = tile.slice %x dim 0 from %i size %i : !tile.view<4x8xf32> -> !tile.view<4x8xf32>
+  tile.return
+}

@@ -27,6 +27,10 @@ tile.func @one(%seed: i64, %p: f32) grid affine_map<() -> ()> sizes [] attribute
 tile.func @memory(%x: !tile.view<?x?xf32>, %table: !tile.view<16xbf16>, %flag: !tile.view<i1>, %h: index)
     grid affine_map<()[s0, s1] -> (s0 + s1)> sizes [0, 0, 0, 1] {
   %c0 = arith.constant 0 : index
+  // CHECK: tile.slice %{{.*}} dim 0 from %{{.*}} size %{{.*}} : !tile.view<?x?xf32> -> !tile.view<?x?xf32>
+  %rows = tile.slice %x dim 0 from %c0 size %h : !tile.view<?x?xf32> -> !tile.view<?x?xf32>
+  // CHECK: tile.slice %{{.*}} dim 0 from %{{.*}} size %{{.*}} : !tile.view<16xbf16> -> !tile.view<?xbf16>
+  %some = tile.slice %table dim 0 from %c0 size %h : !tile.view<16xbf16> -> !tile.view<?xbf16>
   // CHECK: tile.dim %{{.*}}, 1 : <?x?xf32>
   %n = tile.dim %x, 1 : !tile.view<?x?xf32>
   // CHECK: tile.load %{{.*}}[%{{.*}}] : !tile.view<16xbf16> -> bf16

@@ -35,10 +35,12 @@ def FA_Dialect : Dialect {
     /// On an argument of an entry: its name in safetensors, manifest and API.
     static constexpr llvm::StringLiteral kNameAttr = "fa.name";
     /// On a captured argument: how sample values are drawn, "ids" (sorted
-    /// integers), "lengths" (0..Sk) or "flags" (0 or 1); N(0,1) where it is absent.
+    /// integers), "lengths" (0..Sk), "starts" (ascending, from 0 to the number of tokens) or "flags"
+    /// (0 or 1); N(0,1) where it is absent.
     static constexpr llvm::StringLiteral kKindAttr = "fa.kind";
     /// On an argument or result of an entry: a name for each of its sizes, out
-    /// of B, Hq, Hk, Sq, Sk, D, Dv or the user's own; sizes of one name agree.
+    /// of B, Hq, Hk, Sq, Sk, Tq, Tk, D, Dv or the user's own; sizes of one name agree, and "B+1" is
+    /// one more than "B".
     static constexpr llvm::StringLiteral kDimsAttr = "fa.dims";
     /// On a fa.map_blocks or fa.sum: for each result, pairs of an argument of the entry and a
     /// dimension of it, one for each dimension of the result, which has that size. A

@@ -39,6 +39,12 @@ def FA_AttentionOp : FA_Op<"attention", [
     sink: a logit that takes part in the sum of exponentials, but has no value. A
     row with an empty S gives output 0, and the sink as lse, -inf without one.
 
+    With `sequences` the queries, the keys or both are those of B sequences in a row (`query_starts`,
+    `key_starts`): their tensors have no batch, and sequence b takes the tokens from starts[b] to
+    starts[b + 1] - 1, or fewer, where `query_lengths` or `key_lengths` says how many of them there
+    are. Without starts, lengths say how many rows of batch b there are. Rows of no sequence are not
+    written, and what no sequence has is not read.
+
     The regions see this sequence's lengths `%sq`, `%sk` and positions
     `%i`, `%j` inside it. Captures come in as trailing block arguments, in
     operand order. A region holds ops of `arith`, `math` and `index`,
@@ -52,13 +58,15 @@ def FA_AttentionOp : FA_Op<"attention", [
     is written; scores apply in written order, after the score region.
 
     Constraints:
-    - (C1) query, key and value have rank 4: batch x heads x length x head dim.
+    - (C1) query, key and value have rank 4: batch x heads x length x head dim; with starts they
+      have rank 3: heads x tokens x head dim.
     - (C2) They have one element type: f16, bf16 or f32.
     - (C3) Head dimensions are static, 1 to 256.
     - (C4) query and key have the same head dimension.
     - (C5) Batch sizes agree; key and value agree in heads and length.
     - (C6) The number of query heads is a multiple of that of key heads, neither 0.
-    - (C7) output is B x Hq x Sq x Dv of the operands' element type; lse is B x Hq x Sq x f32.
+    - (C7) output is B x Hq x Sq x Dv of the operands' element type; lse is B x Hq x Sq x f32; with
+      query_starts they are Hq x Tq x Dv and Hq x Tq.
     - (C8) Each region is empty or has one block with the arguments given above.
     - (C9) mask yields one i1, score one f32; a region that is written out is not empty.
     - (C10) A region holds only the ops named above, on scalars; floats are f16, bf16, f32 or f64,
@@ -71,6 +79,7 @@ def FA_AttentionOp : FA_Op<"attention", [
     - (C14) precision other than the default needs f32 operands.
     - (C15) Other attributes are those of a dialect: their names have its prefix.
     - (C16) sink is a tensor of an element for each query head, of the operands' element type or f32.
+    - (C17) Starts and lengths are tensors of rank 1, of integers or index: B + 1 starts, B lengths.
 
     Created by users and builders; removed by `fa-rewrite-online-softmax` or
     `fa-rewrite-standard`.
@@ -86,6 +95,8 @@ def FA_AttentionOp : FA_Op<"attention", [
   let arguments = (ins
     AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
     Variadic<AnyType>:$captures, Optional<AnyType>:$sink,
+    Optional<AnyType>:$query_starts, Optional<AnyType>:$key_starts,
+    Optional<AnyType>:$query_lengths, Optional<AnyType>:$key_lengths,
     Optional<AnyType>:$dropout_p, Optional<AnyType>:$dropout_seed,
     Optional<AnyType>:$dropout_offset,
     OptionalAttr<F64Attr>:$scale,
@@ -100,6 +111,14 @@ def FA_AttentionOp : FA_Op<"attention", [
     static constexpr unsigned kNumPositionArgs = 6;
     int64_t getHeadDim();
     int64_t getValueHeadDim();
+    /// Return the starts and lengths of `sequences`, null where there is none of a kind: of
+    /// queries, of keys, then lengths of queries and of keys.
+    std::array<Value, 4> getSequences() {
+      return {getQueryStarts(), getKeyStarts(), getQueryLengths(), getKeyLengths()};
+    }
+    bool hasSequences() {
+      return ::llvm::any_of(getSequences(), [](Value value) { return static_cast<bool>(value); });
+    }
     bool hasDropout() { return static_cast<bool>(getDropoutP()); }
     /// Return the factor on q.k: the attribute, else 1 / sqrt(D).
     double getScaleValue();
@@ -387,7 +406,10 @@ def FA_MapBlocksOp : FA_Op<"map_blocks", [
     `over` gives their ranges: tensors of B x H x S x ..., the first one those of b, h and rows, the
     last one those of hk and keys. The region stores to the views it gets of the
     results, each element once (`tile.store` drops what is out of range). Work tiles are
-    independent and run in any order. `kernel` names the kernel that it becomes. The last results
+    independent and run in any order. `kernel` names the kernel that it becomes. With `starts` the
+    first tensor of `over` has no batch: its T rows are those of sequences in a row, and sequence b
+    has those from starts[b] on. Along rows the block then gets its number, out of
+    floor(T / size) + B + 1, and finds the sequence and the rows itself. The last results
     begin as `inits`, in whose memory they are, and may be added to (`tile.scatter_add`).
 
     Before `fa-tile-attention` the sizes of blocks are not chosen: they are `?`, as those of
@@ -400,6 +422,8 @@ def FA_MapBlocksOp : FA_Op<"map_blocks", [
       of each result's type.
     - (C3) Each of `inits` is a result of another fa.map_blocks that nothing else uses, and has the
       type of the result that begins so.
+    - (C4) `starts` is a tensor of rank 1, of integers or index; the axes are h and rows then, and the
+      first of `over` is H x T x ....
 
     Created by the rewrites of attention and `fa-tile-attention`, removed by
     `convert-fa-to-tile`.
@@ -415,7 +439,7 @@ def FA_MapBlocksOp : FA_Op<"map_blocks", [
     ```
   }];
   let arguments = (ins SymbolNameAttr:$kernel, Variadic<AnyRankedTensor>:$over,
-    Variadic<AnyRankedTensor>:$inits, TypedArrayAttrBase<FA_AxisAttr, "axes">:$axes, DenseI64ArrayAttr:$blocks);
+    Optional<AnyRankedTensor>:$starts, Variadic<AnyRankedTensor>:$inits, TypedArrayAttrBase<FA_AxisAttr, "axes">:$axes, DenseI64ArrayAttr:$blocks);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$bodyRegion);
   let hasCustomAssemblyFormat = 1;
@@ -423,7 +447,7 @@ def FA_MapBlocksOp : FA_Op<"map_blocks", [
   let skipDefaultBuilders = 1;
   let builders = [
     OpBuilder<(ins "StringRef":$kernel, "ValueRange":$over, "ArrayRef<Axis>":$axes,
-      "TypeRange":$results, CArg<"ValueRange", "{}">:$inits)>];
+      "TypeRange":$results, CArg<"ValueRange", "{}">:$inits, CArg<"Value", "{}">:$starts)>];
   let extraClassDeclaration = [{
     unsigned getNumAxes() { return getAxes().size(); }
     Axis getAxis(unsigned i) { return ::llvm::cast<AxisAttr>(getAxes()[i]).getValue(); }

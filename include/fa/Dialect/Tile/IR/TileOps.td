@@ -136,6 +136,44 @@ def Tile_DimOp : Tile_Op<"dim", [Pure]> {
   let hasFolder = 1;
 }
 
+def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
+  let summary = "a view of some rows of a view";
+  let description = [{
+    result[..., x, ...] = source[..., start + x, ...] for x from 0 to size - 1 along dimension `dim`;
+    the other dimensions are those of the source. Nothing is copied: what is loaded from the result
+    or stored to it is of the source. An index out of the slice is out of range, as of any view,
+    also where the source has an element there.
+
+    `start` and `size` are not negative, and start + size is at most the source's size.
+
+    Constraints:
+    - (C1) The dimension exists.
+    - (C2) The result is of the source's type, its size along `dim` unknown.
+
+    Created by the rewrites of `fa` and by hand; removed with its tile.func.
+
+    Example:
+
+    ```mlir
+    %s = tile.slice %x dim 1 from %first size %n : !tile.view<8x?x64xf32> -> !tile.view<8x?x64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Source:$source, I64Attr:$dim, Index:$start, Index:$size);
+  let results = (outs Tile_Source:$result);
+  let assemblyFormat = [{
+    $source `dim` $dim `from` $start `size` $size attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Return the view, or tensor, that a slice, or a slice of one, is of; others are of themselves.
+    static Value baseOf(Value view) {
+      while (auto slice = view.getDefiningOp<SliceOp>())
+        view = slice.getSource();
+      return view;
+    }
+  }];
+}
+
 def Tile_LoadOp : Tile_Op<"load", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "loads a tile, or one element; what is out of range reads 0";
   let description = [{

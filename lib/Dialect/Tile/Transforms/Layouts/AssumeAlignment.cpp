@@ -31,7 +31,7 @@ struct AssumeAlignment : tile::impl::TileAssumeAlignmentBase<AssumeAlignment> {
   void runOnOperation() override {
     FuncOp func = getOperation();
     auto assume = [&](Value view) {
-      auto argument = dyn_cast<BlockArgument>(view);
+      auto argument = dyn_cast<BlockArgument>(SliceOp::baseOf(view));
       if (argument && argument.getOwner() == &func.getBody().front())
         func.setArgAttr(argument.getArgNumber(), TileDialect::kAlignAttr,
                         Builder(&getContext()).getI64IntegerAttr(bytes));

@@ -31,6 +31,12 @@ using namespace mlir;
 using namespace mlir::tile;
 
 int64_t tile::alignmentOf(Value view) {
+  // Slices along the last dimension begin anywhere.
+  for (auto slice = view.getDefiningOp<SliceOp>(); slice; slice = view.getDefiningOp<SliceOp>()) {
+    view = slice.getSource();
+    if (static_cast<int64_t>(slice.getDim()) + 1 == cast<ViewType>(view.getType()).getRank())
+      return 0;
+  }
   auto argument = dyn_cast<BlockArgument>(view);
   auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
   auto align =
@@ -107,6 +113,8 @@ static std::string whyNotAsync(DotOp dot, int64_t warps) {
 std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> dims) {
   auto type = cast<ViewType>(view.getType());
   constexpr int64_t kPanelBytes = 128, kMostRank = 4, kUnit = 16;
+  if (view.getDefiningOp<SliceOp>())
+    return "its view is a slice, for which a launch makes no map";
   int64_t rank = type.getRank(), bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   if (alignmentOf(view) % kUnit != 0 || alignmentOf(view) == 0)
     return "its view has no tile.align 16";

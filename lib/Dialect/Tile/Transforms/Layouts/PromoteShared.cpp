@@ -73,10 +73,10 @@ static StringRef whyNotAsync(LoadOp load, RankedTensorType tile) {
   return "";
 }
 
-/// Return whether the warps of a role that the program names for it copy the tile, since
-/// TMA cannot.
+/// Return whether the warps of a role copy the tile, since TMA cannot: that which the program names
+/// for it, or the producer, where it is of a slice.
 static bool isCopiedByWarps(LoadOp load) {
-  return load->hasAttr(TileDialect::kRoleAttr) &&
+  return (load->hasAttr(TileDialect::kRoleAttr) || load.getSource().getDefiningOp<SliceOp>()) &&
          !whyNotTMA(load.getSource(), load.getIndices(), load.getDims()).empty() &&
          whyNotAsync(load, cast<RankedTensorType>(load.getResult().getType())).empty();
 }
@@ -297,6 +297,9 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   bool stored = mayStoreTo(getOperation(), load.getSource());
   bool tma = async && !isCopiedByWarps(load);
   StringRef why = tma ? "" : stored ? "the program stores to its source" : whyNotAsync(load, tile);
+  std::string byWarps = async && !tma && why.empty()
+                            ? whyNotTMA(load.getSource(), load.getIndices(), load.getDims())
+                            : "";
   Copy copy = tma ? Copy::tma : why.empty() ? Copy::cp_async : Copy::ld_st;
   markRole(PutOp::create(b, loc, *ring, load.getSource(), load.getIndices(), load.getDims(), copy),
            roleOf(load));
@@ -311,8 +314,8 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   if (auto said = fa::remarkPassed(*this, loc, "shared")) {
     said << fa::decision("{0} to shared memory by {1}", describeTile(type), stringifyCopy(copy))
          << remark::metric("bytes", type.getSlot().sizeInBytes());
-    if (!why.empty())
-      said << remark::reason("{0}", why);
+    if (!why.empty() || !byWarps.empty())
+      said << remark::reason("{0}", why.empty() ? StringRef(byWarps) : why);
   }
   return success();
 }

@@ -29,13 +29,18 @@ static bool isForStores(RingOp ring) {
   });
 }
 
-/// Return whether there are puts, all by the TMA, but for those of tiles that it stores; and
-/// nothing that has a role already.
-static bool hasOnlyTMALoads(FuncOp func) {
+/// Return whether there are puts, all by the TMA, or of slices, which it cannot copy, but for those
+/// of tiles that it stores; and nothing that has a role already.
+static bool hasOnlyProducerLoads(FuncOp func) {
   bool any = false, all = true;
+  // Other products wait for their own warps' copies.
+  bool async = func.walk([](DotStartOp) { return WalkResult::interrupt(); }).wasInterrupted();
   func.walk([&](Operation *op) {
-    if (auto put = dyn_cast<PutOp>(op))
-      any = true, all &= put.getCopy() == Copy::tma;
+    if (auto put = dyn_cast<PutOp>(op)) {
+      any = true;
+      all &= put.getCopy() == Copy::tma ||
+             (async && put.getCopy() == Copy::cp_async && put.getSource().getDefiningOp<SliceOp>());
+    }
     if (auto put = dyn_cast<PutValueOp>(op))
       all &= ringOf(put) && isForStores(ringOf(put));
     all &= !isa<RolesOp>(op) && !op->hasAttr(TileDialect::kRoleAttr);
@@ -51,8 +56,8 @@ struct AssignRoles : tile::impl::TileAssignRolesBase<AssignRoles> {
     constexpr int64_t kMostWarps = 32;
     FuncOp func = getOperation();
     int64_t warps = func.getNumWarps();
-    if (!func.getBody().hasOneBlock() || !hasOnlyTMALoads(func) || warps % kWarpsOfGroup != 0 ||
-        warps + kWarpsOfGroup > kMostWarps)
+    if (!func.getBody().hasOneBlock() || !hasOnlyProducerLoads(func) ||
+        warps % kWarpsOfGroup != 0 || warps + kWarpsOfGroup > kMostWarps)
       return;
     auto load = StringAttr::get(&getContext(), "load");
     func.walk([&](PutOp put) { put->setAttr(TileDialect::kRoleAttr, load); });

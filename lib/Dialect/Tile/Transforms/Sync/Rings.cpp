@@ -64,7 +64,11 @@ Value tile::sourceOf(Operation *op) {
 
 /// Return whether accesses of two views may overlap. Views that are chosen at run time may be any
 /// argument.
-bool tile::mayOverlap(Value a, Value b) { return a == b || !isArgument(a) || !isArgument(b); }
+bool tile::mayOverlap(Value a, Value b) {
+  a = SliceOp::baseOf(a);
+  b = SliceOp::baseOf(b);
+  return a == b || !isArgument(a) || !isArgument(b);
+}
 
 bool tile::mayStoreTo(Operation *scope, Value view) {
   WalkResult walked = scope->walk([&](Operation *op) {
