@@ -63,24 +63,22 @@ SHORT = {128: ["--tile-rows=128", "--tile-keys=128", "--tile-warps=8"],
 BACKWARD_DIMS = ((64, 64), (96, 96), (128, 128), (192, 192), (192, 128), (256, 256))
 BACKWARD_BETWEEN = ((40, 40), (80, 80), (112, 112), (128, 64), (160, 160), (224, 224), (59, 59))
 
+# All features at once, as backward_cases names them.
+ALL = "window alibi softcap prefix document bias sink dropout"
+
 # Which gradients spill how many bytes, stored and loaded, at most, by target and
-# case; all others must not.
+# case; all others must not. Those of f32 and unaligned ones take tiles of sm_80.
 SPILLS = {
     "sm_90a": {
-        "bf16 d64/64 plain backward": {"k_backward_keys": 8},
-        "bf16 d96/96 causal backward": {"k_backward_keys": 24},
-        "bf16 d192/192 causal backward": {"k_backward_keys": 44},
-        "bf16 d192/192 causal dropout backward": {"k_backward_keys1": 60, "k_backward_keys": 268},
-        "bf16 d192/128 window backward": {"k_backward_keys": 40},
-        "bf16 d256/256 causal alibi backward": {"k_backward_keys": 52},
-        "f16 d64/64 causal backward": {"k_backward_keys": 296},
-        "f16 d64/64 causal prefix backward": {"k_backward_keys": 296},
-        "bf16 d128/128 document backward": {"k_backward_keys": 168},
-        "bf16 d128/128 causal document backward": {"k_backward_keys": 184},
-        "f16 d96/96 causal document backward": {"k_backward_keys": 24},
-        "f16 d128/128 causal backward": {"k_backward_keys": 64},
-        "f16 d192/128 causal backward": {"k_backward_keys": 44},
-        "f16 d192/128 causal dropout backward": {"k_backward_keys": 240},
+        "bf16 d64/64 causal backward": {"k_backward_keys": 8},
+        "bf16 d64/64 causal sink backward": {"k_backward_keys": 8},
+        "f16 d64/64 causal backward": {"k_backward_keys": 8},
+        "bf16 d256/256 dropout backward": {"k_backward_keys": 24},
+        "bf16 d256/256 causal dropout backward": {"k_backward_keys": 84},
+        "bf16 d64/64 %s backward" % ALL: {"k_backward_pairs": 28},
+        "bf16 d96/96 %s backward" % ALL: {"k_backward_pairs": 24},
+        "bf16 d128/128 %s backward" % ALL: {"k_backward_keys": 104},
+        "bf16 d256/256 %s backward" % ALL: {"k_backward_keys": 24},
         "f32 d128/128 causal backward--unaligned": {"k_backward_keys": 140},
         "f32 d256/256 plain backward": {"k_backward_keys": 48},
         "f32 d256/256 window backward": {"k_backward_keys": 28},
