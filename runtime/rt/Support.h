@@ -164,6 +164,12 @@ public:
     remove_prefix(prefix.size());
     return true;
   }
+  bool consume_back(StringRef suffix) {
+    if (size() < suffix.size() || substr(size() - suffix.size()) != suffix)
+      return false;
+    remove_suffix(suffix.size());
+    return true;
+  }
   template <typename Test> StringRef take_while(Test test) const {
     return StringRef(data(), std::find_if_not(begin(), end(), test) - begin());
   }
