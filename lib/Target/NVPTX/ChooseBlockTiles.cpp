@@ -123,6 +123,14 @@ RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<un
   return ops > kPlainOps ? std::max(most, kLong) : most;
 }
 
+/// Return whether the mask reads limits that a kernel finds.
+bool readsLimits(ApplyMaskOp mask) {
+  return llvm::any_of(mask.getCaptures(), [](Value capture) {
+    Operation *kernel = capture.getDefiningOp();
+    return kernel && kernel->hasAttr(FADialect::kRangesAttr);
+  });
+}
+
 /// Collect the facts from the tiles that the block loads.
 Facts factsOf(MapBlocksOp block) {
   Facts facts;
@@ -146,7 +154,7 @@ Facts factsOf(MapBlocksOp block) {
       weigh(apply.getBody(), apply.getInputs().size(), apply.getTransposed());
     if (auto mask = dyn_cast<ApplyMaskOp>(op)) {
       weigh(mask.getBody(), 0, mask.getTransposed());
-      if (hasFallback(mask.getBody()))
+      if (readsLimits(mask))
         ofMasks = std::max(ofMasks, kLimits);
     }
   });
