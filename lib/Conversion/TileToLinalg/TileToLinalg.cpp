@@ -236,6 +236,11 @@ static LogicalResult lowerOp(RewriterBase &rewriter, Operation *op) {
       return failure();
     rewriter.eraseOp(op);
     return success();
+  } else if (auto added = dyn_cast<tile::AccumulateOp>(op)) {
+    if (failed(lowerAccumulate(rewriter, added)))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
   } else if (auto slice = dyn_cast<tile::SliceOp>(op)) {
     value = lowerSlice(rewriter, slice);
   } else if (auto dim = dyn_cast<tile::DimOp>(op)) {

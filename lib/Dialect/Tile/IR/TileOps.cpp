@@ -193,6 +193,22 @@ void ScatterAddOp::getEffects(
   addEffect(effects, getDestinationMutable(), MemoryEffects::Write::get());
 }
 
+LogicalResult AccumulateOp::verify() {
+  ViewType view = getDestination().getType();
+  if (failed(verifyAccess(*this, view, getIndices().size(), getDims(), getValue().getType())))
+    return failure();
+  if (!view.getElementType().isF32())
+    return emitOpError() << "(accumulate_c3) adds f32 to f32, got " << getValue().getType()
+                         << " and " << view;
+  return success();
+}
+
+void AccumulateOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  addEffect(effects, getDestinationMutable(), MemoryEffects::Read::get());
+  addEffect(effects, getDestinationMutable(), MemoryEffects::Write::get());
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//

@@ -293,6 +293,35 @@ def Tile_ScatterAddOp : Tile_Op<"scatter_add", [DeclareOpInterfaceMethods<Memory
   let hasVerifier = 1;
 }
 
+def Tile_AccumulateOp : Tile_Op<"accumulate", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "adds a tile to memory, by atomics; what is out of range is dropped";
+  let description = [{
+    destination[start + sum over r of x_r * e(dims[r])] += value[x0, x1, ...]. Work tiles may add
+    to one element: each addition is atomic, in any order, so sums may differ in their last bits
+    from one launch to the next.
+
+    Constraints:
+    - (C1) One index per dimension of the destination.
+    - (C2) `dims` are distinct dimensions of the destination, one per dimension of the value.
+    - (C3) The value and the destination are f32.
+
+    Reads and writes memory. Created by `fa-rewrite-pairwise` and by hand; the destination is
+    set to 0 by an earlier kernel.
+
+    Example:
+
+    ```mlir
+    tile.accumulate %t, %dq[%b, %h, %i, %c0] dims [2, 3] : tensor<64x64xf32>, !tile.view<?x?x?x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, Tile_ViewType:$destination,
+    Variadic<Index>:$indices, DenseI64ArrayAttr:$dims);
+  let assemblyFormat = [{
+    $value `,` $destination `[` $indices `]` `dims` $dims attr-dict `:` type($value) `,` type($destination)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//

@@ -184,7 +184,8 @@ LogicalResult LayoutGraph::addOp(Operation *op) {
     return success();
   }
   auto anyLayout = [&] {
-    return isa<LoadOp, StoreOp, IotaOp, RandomBitsOp, scf::YieldOp, YieldOp, arith::ConstantOp>(op);
+    return isa<LoadOp, StoreOp, AccumulateOp, IotaOp, RandomBitsOp, scf::YieldOp, YieldOp,
+               arith::ConstantOp>(op);
   };
   auto touchesTiles = [&] {
     return llvm::any_of(op->getOperands(), isTile) || llvm::any_of(op->getResults(), isTile);
