@@ -123,12 +123,15 @@ static constexpr StringLiteral kForGPUs[] = {"tile-warps", "leave-out", "unalign
 LogicalResult fa::checkCompilerOptions() {
   if (options->shape.getNumOccurrences() && options->emit != "report")
     return failure(fail("--shape gives sizes to --emit=report; add that, or leave out --shape"));
-  for (StringRef name : {"gradients", "dlse", "deterministic", "fused"})
+  for (StringRef name : {"gradients", "dlse", "deterministic"})
     if (given(name) && !options->backward)
       return failure(fail("--" + name + " is for gradients; add --backward, or leave it out"));
+  if (options->fused && !options->backward && options->compileFrom != "grad")
+    return failure(fail("--fused is for gradients; add --backward, or leave it out"));
   if (options->fused && options->deterministic)
-    return failure(fail("--fused adds by atomics, in any order, and --deterministic is given; leave "
-                        "out one of them"));
+    return failure(
+        fail("--fused adds by atomics, in any order, and --deterministic is given; leave "
+             "out one of them"));
   if (options->gradients.getNumOccurrences() && options->gradients.empty())
     return failure(fail("--gradients is empty; give it names of inputs, or leave it out for all"));
   // Gradients are those of fa.attention, which is gone where a later phase begins.

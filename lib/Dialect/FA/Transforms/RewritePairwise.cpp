@@ -500,8 +500,8 @@ SmallVector<Value> Kernel::forHeads(ValueRange init,
 /// dimensions, if it has these, which loop over the others, else in one.
 Value Kernel::zeros(const Output &output) {
   constexpr int64_t kSpan = 128, kWhole = 1024;
-  Value like = output.sum.isScatter() ? op.getCaptures()[output.sum.getCapture()]
-                                      : op.getRows().front();
+  Value like =
+      output.sum.isScatter() ? op.getCaptures()[output.sum.getCapture()] : op.getRows().front();
   bool blocks = output.type.getRank() >= 3;
   auto block = MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name + "_zero"),
                                    blocks ? like : over.front(),
@@ -688,8 +688,11 @@ static bool fitsHeads(PairwiseOp op) {
   return rows && keys;
 }
 
-/// Return whether blocks of keys can have all sums: those at rows are products.
+/// Return whether blocks of keys can have all sums: those at rows are products. Of f32 the kernel
+/// has no registers for one more.
 static bool fitsFused(PairwiseOp op) {
+  if (getElementTypeOrSelf(op.getRows().front().getType()).isF32())
+    return false;
   bool rows = false, keys = false;
   for (unsigned i = 0; i < op.getNumResults(); ++i) {
     SumAttr sum = op.getSum(i);
@@ -707,13 +710,14 @@ static Value finishRows(PairwiseOp op, unsigned number, Value sums) {
   Value query = op.getRows().front(), key = op.getColumns().front();
   auto type = cast<RankedTensorType>(op.getResult(number).getType());
   std::string name = (op->getParentOfType<func::FuncOp>().getSymName() + "_rows_convert").str();
-  auto block =
-      MapBlocksOp::create(b, op.getLoc(), freeKernelName(op, name), query, kRowAxes, TypeRange(type));
+  auto block = MapBlocksOp::create(b, op.getLoc(), freeKernelName(op, name), query, kRowAxes,
+                                   TypeRange(type));
   block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizesOf(kRowAxes, query, key)));
   BlockBuilder r(b, op.getLoc());
   r.enter(block, query, key);
   Value sum = r.loadRows(sums);
-  sum = r.mul(sum, r.splat(op.getSum(number).getFactorValue(), cast<RankedTensorType>(sum.getType())));
+  sum = r.mul(sum,
+              r.splat(op.getSum(number).getFactorValue(), cast<RankedTensorType>(sum.getType())));
   r.store(r.convert(sum, type.getElementType()), block.getResultView(0), kRowAxes);
   return block.getResult(0);
 }
@@ -829,7 +833,9 @@ struct RewritePairwise : fa::impl::FARewritePairwiseBase<RewritePairwise> {
       if (fused && !fits)
         remarkMissed(*this, op.getLoc(), "form")
             << fa::decision("sums at rows by blocks of rows")
-            << remark::reason("one is no product, or there is none at rows or at keys");
+            << remark::reason(
+                   "one is no product, there is none at rows or at keys, or operands are "
+                   "f32");
       rewrite(op, columns, splitGroups, byKeyHeads && fitsHeads(op), fused && fits);
     }
   }
