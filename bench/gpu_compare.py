@@ -134,7 +134,8 @@ def make_our_gradients(library, target, case, d, captures, q, k, v, do, variant)
         arguments.update(p=case.dropout, seed=1, offset=0)
     stream = torch.cuda.current_stream().cuda_stream
     text, choices = program(case, d, True), parse_variant(variant)
-    library.launcher(library.compile(text, target=target, **choices), arguments, stream)()
+    forward = parse_variant(variant, backward=False)
+    library.launcher(library.compile(text, target=target, **forward), arguments, stream)()
     gradients = {"d" + name: empty(x) for name, x in arguments.items()
                  if name not in ("o", "lse") and hasattr(x, "dtype") and x.is_floating_point()}
     arguments.update(do=do, **gradients)
@@ -206,7 +207,7 @@ def prepare(libraries, compiler, options, sections):
     estimate.py answers. What fails here does so again where it is reported."""
     def compile(library, text, variant, backward):
         try:
-            library.compile(text, target=options.target, **parse_variant(variant))
+            library.compile(text, target=options.target, **parse_variant(variant, backward=False))
             if backward:
                 library.compile(text, target=options.target, backward=1, **parse_variant(variant))
         except RuntimeError:

@@ -206,9 +206,11 @@ class Budget:
         return lines + ["%-10s %4.0f s" % ("all", total)], total
 
 
-def parse_variant(text):
+def parse_variant(text, backward=True):
+    """-> choices of fa_compile_options; without those that only a `backward` takes"""
     choices = {}
     for part in filter(None, text.split(",")):
         name, value = part.split("=")
-        choices[name] = int(value) if value.isdigit() else value.replace("+", ",")
+        if backward or name != "fused":
+            choices[name] = int(value) if value.isdigit() else value.replace("+", ",")
     return choices

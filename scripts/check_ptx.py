@@ -2,7 +2,7 @@
 """Compiles kernels to PTX and assembles them, and sees that none spills.
 
     check_ptx.py [--target=sm_80|sm_90a|cpu] [--dtype=f16|bf16|f32]... [--examples] [--whole] [--timed]
-                 [--backward] [--save=DIR | --against=DIR] [--jobs=N] [FILE.mlir...]
+                 [--backward [--fused]] [--save=DIR | --against=DIR] [--jobs=N] [FILE.mlir...]
 
 By --dtype: an attention of every feature (masks, scores, sink, dropout), alone and causal,
 at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTiles.cpp),
@@ -14,7 +14,7 @@ features, as do the lines of f32, and for sm_90a one of both is compiled for ope
 that are not aligned, and one without LSE.
 
 --backward: the gradients of each instead of the forward, at the head sizes of BACKWARD_DIMS,
-and assembled for the target alone.
+and assembled for the target alone; with --fused in the form in which blocks of keys add to dq.
 
 Each is compiled for --target (sm_80), and that PTX assembled for it (and for sm_80, for
 sm_90 too). ptxas may neither spill, but for what SPILLS lists, nor warn; and what sm_90a can do by asynchronous
@@ -357,6 +357,7 @@ def main():
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--timed", action="store_true")
     parser.add_argument("--backward", action="store_true")
+    parser.add_argument("--fused", action="store_true")
     parser.add_argument("--save", metavar="DIR")
     parser.add_argument("--against", metavar="DIR")
     parser.add_argument("--verbose", action="store_true", help="print what passed, too")
@@ -370,6 +371,12 @@ def main():
     grid = backward_cases if options.backward else cases
     work = list(grid(options.target, options.dtype, options.whole))
     files = list(options.files)
+    if options.fused and not options.backward:
+        parser.error("--fused is a form of gradients; add --backward, or leave it out")
+    if options.fused:
+        # Its products are those of sm_80.
+        work = [(name.replace(" backward", " fused backward"), text, [*flags, "--fused"], False)
+                for name, text, flags, _ in work]
     if options.timed and options.backward:
         parser.error("--timed is of forwards; leave out it or --backward")
     if options.timed:

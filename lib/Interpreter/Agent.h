@@ -139,6 +139,7 @@ private:
   LogicalResult store(tile::StoreOp op);
   std::vector<bool> ownedOf(RankedTensorType type);
   void scatterAdd(tile::ScatterAddOp op);
+  void accumulate(tile::AccumulateOp op);
 
   // AgentShared.cpp: products, rings, slots by number.
   LogicalResult executeProduct(Operation *op);

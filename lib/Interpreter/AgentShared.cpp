@@ -53,6 +53,14 @@ template <typename Op>
 static TileRef multiplyAs(Op op, const Elements &a, const Elements &b, const Elements &acc) {
   ArrayRef<int64_t> shape = tileOf(op.getAcc()).getShape();
   int64_t k = a.size() / shape[0];
+  if constexpr (std::is_same_v<Op, tile::DotOp>)
+    if (op.getTransposeA()) {
+      Elements rows(a.size());
+      for (int64_t i = 0; i < shape[0]; ++i)
+        for (int64_t x = 0; x < k; ++x)
+          rows[i * k + x] = a[x * shape[0] + i];
+      return multiply(rows, b, acc, shape[0], shape[1], k, op.getTransposeB());
+    }
   return multiply(a, b, acc, shape[0], shape[1], k, op.getTransposeB());
 }
 

@@ -96,6 +96,18 @@ void Agent::scatterAdd(tile::ScatterAddOp op) {
   }
 }
 
+/// Add the agent's part, where it is in range.
+void Agent::accumulate(tile::AccumulateOp op) {
+  RankedTensorType type = tileOf(op.getValue());
+  const Memory &memory = *get(op.getDestination()).memory;
+  SmallVector<int64_t, 4> start = integers(op.getIndices());
+  Elements sum = *loadTile(memory, start, op.getDims(), type.getShape(), type.getElementType());
+  for (auto [to, value] : llvm::zip_equal(sum, *get(op.getValue()).tile))
+    to.f = static_cast<float>(to.f + value.f);
+  storeTile(memory, start, op.getDims(), type.getShape(), type.getElementType(), sum,
+            ownedOf(type));
+}
+
 static TileRef gather(tile::GatherOp op, const Memory &memory, ArrayRef<const Datum *> indices) {
   RankedTensorType type = tileOf(op.getResult());
   Elements result(elementsOf(type.getShape()));
@@ -128,6 +140,10 @@ LogicalResult Agent::executeTile(Operation *op) {
     return store(stored);
   if (auto scatter = dyn_cast<tile::ScatterAddOp>(op)) {
     scatterAdd(scatter);
+    return success();
+  }
+  if (auto added = dyn_cast<tile::AccumulateOp>(op)) {
+    accumulate(added);
     return success();
   }
   if (auto gathered = dyn_cast<tile::GatherOp>(op)) {

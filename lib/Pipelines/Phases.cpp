@@ -91,6 +91,7 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
   pairwise.columns = gpu ? 256 : 0;
   pairwise.splitGroups = options.splitGroups && gpu;
   pairwise.byKeyHeads = options.byKeyHeads && !gpu;
+  pairwise.fused = options.fused && gpu && !options.deterministic;
   pm.addPass(createFARewritePairwise(pairwise));
   if (options.analyzeMask)
     pm.addPass(createFAAnalyzeMask());

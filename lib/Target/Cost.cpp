@@ -155,8 +155,8 @@ void Counter::countTile(Operation *op) {
     cost.stored += bytes(store.getValue().getType());
     return;
   }
-  if (auto scatter = dyn_cast<tile::ScatterAddOp>(op)) {
-    cost.stored += bytes(scatter.getValue().getType());
+  if (isa<tile::ScatterAddOp, tile::AccumulateOp>(op)) {
+    cost.stored += bytes(op->getOperand(0).getType());
     return;
   }
   if (isa<tile::BroadcastOp, tile::IotaOp, tile::TransposeOp, tile::ConvertLayoutOp,

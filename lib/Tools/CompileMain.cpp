@@ -61,6 +61,7 @@ struct Options {
   cl::opt<std::string> gradients{"gradients", cl::desc(kGradientsHelp), cl::cat(category)};
   cl::opt<bool> dlse{"dlse", cl::desc(kDLseHelp), cl::cat(category)};
   cl::opt<bool> deterministic{"deterministic", cl::desc(kDeterministicHelp), cl::cat(category)};
+  cl::opt<bool> fused{"fused", cl::desc(kFusedHelp), cl::cat(category)};
   cl::opt<bool> standard{
       "standard-attention",
       cl::desc("leave out fa-rewrite-online-softmax: O(N^2) memory, the baseline"),
@@ -117,7 +118,7 @@ static bool given(StringRef name) {
   return option != cl::getRegisteredOptions().end() && option->second->getNumOccurrences() > 0;
 }
 
-static constexpr StringLiteral kForGPUs[] = {"tile-warps", "leave-out", "unaligned"};
+static constexpr StringLiteral kForGPUs[] = {"tile-warps", "leave-out", "unaligned", "fused"};
 
 LogicalResult fa::checkCompilerOptions() {
   if (options->shape.getNumOccurrences() && options->emit != "report")
@@ -125,6 +126,12 @@ LogicalResult fa::checkCompilerOptions() {
   for (StringRef name : {"gradients", "dlse", "deterministic"})
     if (given(name) && !options->backward)
       return failure(fail("--" + name + " is for gradients; add --backward, or leave it out"));
+  if (options->fused && !options->backward && options->compileFrom != "grad")
+    return failure(fail("--fused is for gradients; add --backward, or leave it out"));
+  if (options->fused && options->deterministic)
+    return failure(
+        fail("--fused adds by atomics, in any order, and --deterministic is given; leave "
+             "out one of them"));
   if (options->gradients.getNumOccurrences() && options->gradients.empty())
     return failure(fail("--gradients is empty; give it names of inputs, or leave it out for all"));
   // Gradients are those of fa.attention, which is gone where a later phase begins.
@@ -154,7 +161,7 @@ LogicalResult fa::checkCompilerOptions() {
   }
   for (StringRef name :
        {"dtype", "backward", "standard-attention", "no-mask-analysis", "no-canonicalize",
-        "tile-rows", "tile-keys", "tile-warps", "leave-out", "unaligned"})
+        "tile-rows", "tile-keys", "tile-warps", "leave-out", "unaligned", "fused"})
     if (given(name))
       return failure(fail("--" + name + " is for the compiler; add --target=" +
                           (llvm::is_contained(kForGPUs, name) ? "sm_80 or sm_90a" : "cpu")));
@@ -237,6 +244,7 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   compile.gradients = options->gradients;
   compile.dlse = options->dlse;
   compile.deterministic = options->deterministic;
+  compile.fused = options->fused;
   compile.onlineSoftmax = !options->standard;
   compile.analyzeMask = !options->noMaskAnalysis;
   compile.canonicalize = !options->noCanonicalize;

@@ -71,6 +71,7 @@ struct Options {
   cl::opt<std::string> gradients{"gradients", cl::desc(kGradientsHelp), cl::cat(category)};
   cl::opt<bool> dlse{"dlse", cl::desc(kDLseHelp), cl::cat(category)};
   cl::opt<bool> deterministic{"deterministic", cl::desc(kDeterministicHelp), cl::cat(category)};
+  cl::opt<bool> fused{"fused", cl::desc(kFusedHelp), cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare with the float64 reference"), cl::cat(category)};
   cl::opt<bool> time{"time", cl::desc("print the median time and FLOP/s"), cl::cat(category)};
   cl::opt<bool> report{"report",
@@ -324,6 +325,7 @@ static CompileOptions compileOptions(const Options &options, llvm::StringRef tar
   compile.gradients = options.gradients;
   compile.dlse = options.dlse;
   compile.deterministic = options.deterministic;
+  compile.fused = options.fused;
   return compile;
 }
 
@@ -428,9 +430,13 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
       return error("--" + option->ArgStr + " is empty; give it a value, or leave it out");
   for (const cl::Option *option : {static_cast<const cl::Option *>(&options.gradients),
                                    static_cast<const cl::Option *>(&options.dlse),
-                                   static_cast<const cl::Option *>(&options.deterministic)})
+                                   static_cast<const cl::Option *>(&options.deterministic),
+                                   static_cast<const cl::Option *>(&options.fused)})
     if (option->getNumOccurrences() && !options.backward)
       return error("--" + option->ArgStr + " is for gradients; add --backward, or leave it out");
+  if (options.fused && options.deterministic)
+    return error("--fused adds by atomics, in any order, and --deterministic is given; leave out "
+                 "one of them");
   if (options.backward && options.standard)
     return error("--standard-attention is a baseline of the forward; leave out it or --backward");
   if (options.device == "interp" && (options.time || options.tune))
@@ -453,6 +459,7 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
     return error("--tune is for what is compiled, not for the baseline; leave out "
                  "--standard-attention");
   for (const cl::Option *option : {static_cast<const cl::Option *>(&options.warps),
+                                   static_cast<const cl::Option *>(&options.fused),
                                    static_cast<const cl::Option *>(&options.leaveOut)})
     if (option->getNumOccurrences() && options.device == "cpu")
       return error("--" + option->ArgStr +
@@ -544,6 +551,7 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
   compile.gradients = options.gradients.c_str();
   compile.dlse = options.dlse;
   compile.deterministic = options.deterministic;
+  compile.fused = options.fused;
   Choices tuned;
   if (options.tune) {
     auto winner =

@@ -41,7 +41,8 @@ class Options(ctypes.Structure):
                 + [("device", ctypes.c_char_p), ("warps", ctypes.c_int32), ("leave_out", ctypes.c_char_p),
                    ("source_name", ctypes.c_char_p), ("no_cache", ctypes.c_int32), ("stages", ctypes.c_int32),
                    ("aligned_only", ctypes.c_int32), ("gradients", ctypes.c_char_p),
-                   ("backward", ctypes.c_int32), ("dlse", ctypes.c_int32), ("deterministic", ctypes.c_int32)])
+                   ("backward", ctypes.c_int32), ("dlse", ctypes.c_int32), ("deterministic", ctypes.c_int32),
+                   ("fused", ctypes.c_int32)])
 
 
 class ProgramInfo(ctypes.Structure):

@@ -56,17 +56,24 @@ static CompileOptions translate(const fa_compile_options &options) {
   compile.gradients = options.gradients ? options.gradients : "";
   compile.dlse = options.dlse;
   compile.deterministic = options.deterministic;
+  compile.fused = options.fused;
   return compile;
 }
 
 /// Check what is asked for gradients.
 static fa_error *checkBackward(ModuleOp module, const fa_compile_options &options) {
   bool names = options.gradients && *options.gradients;
-  if (!options.backward && (names || options.dlse))
-    return makeError(std::string("fa_compile_options.") + (names ? "gradients" : "dlse") +
+  if (!options.backward && (names || options.dlse || options.fused))
+    return makeError(std::string("fa_compile_options.") +
+                     (names          ? "gradients"
+                      : options.dlse ? "dlse"
+                                     : "fused") +
                      " is for gradients; set fa_compile_options.backward, or leave it out");
   if (!options.backward)
     return nullptr;
+  if (options.fused && options.deterministic)
+    return makeError("fa_compile_options.fused adds by atomics, in any order, and deterministic is "
+                     "set; leave out one of them");
   if (options.standard)
     return makeError("fa_compile_options.standard is a baseline of the forward, and has no "
                      "gradients; set it or backward, not both");
@@ -154,8 +161,8 @@ static std::string diskKey(ModuleOp module, const CompileOptions &compile,
      << compile.aligned << compile.alignedOnly << " " << compile.stages << " " << compile.rows
      << " " << compile.keys << " " << compile.warps << " \"" << compile.leaveOut << "\"\n";
   if (compile.backward != CompileOptions::Backward::None)
-    os << "backward " << compile.dlse << compile.deterministic << " of \"" << compile.gradients
-       << "\"\n";
+    os << "backward " << compile.dlse << compile.deterministic << compile.fused << " of \""
+       << compile.gradients << "\"\n";
   module->print(os);
   return key;
 }
@@ -351,6 +358,9 @@ withModule(StringRef text, const fa_compile_options &options,
     return makeError(errors.messages("the text is not a module of MLIR"));
   if (fa_error *error = checkBackward(*module, options))
     return error;
+  if (options.fused && !*device)
+    return makeError("fa_compile_options.fused is for GPUs, and the target is a CPU; leave it out, "
+                     "or choose a device");
   if (fa_error *error = selectEntry(*module, options.entry))
     return error;
   return use(*module, compileOptions, std::move(*device), errors);
@@ -406,6 +416,7 @@ std::string fa::findTextProblems(StringRef text, const fa_compile_options &optio
   fa_compile_options onCPU = options;
   onCPU.target = "cpu";
   onCPU.device = nullptr;
+  onCPU.fused = 0;
   fa_error *error = withModule(text, onCPU,
                                [&](ModuleOp, CompileOptions &, std::shared_ptr<const cuda::Device>,
                                    ErrorCollector &) -> fa_error * { return nullptr; });
@@ -451,10 +462,10 @@ static void memoryKey(StringRef text, const fa_compile_options &options, std::st
   for (const char *choice : {options.target, options.entry, options.device, options.leave_out,
                              options.source_name, options.gradients})
     key.append(choice ? choice : "").push_back(choice ? '\0' : '\1');
-  for (int32_t choice :
-       {options.threads, options.standard, options.no_mask_analysis, options.no_canonicalize,
-        options.rows, options.keys, options.warps, options.stages, options.aligned_only,
-        options.backward, options.dlse, options.deterministic, int32_t(choicesKept.load())})
+  for (int32_t choice : {options.threads, options.standard, options.no_mask_analysis,
+                         options.no_canonicalize, options.rows, options.keys, options.warps,
+                         options.stages, options.aligned_only, options.backward, options.dlse,
+                         options.deterministic, options.fused, int32_t(choicesKept.load())})
     key.append(reinterpret_cast<const char *>(&choice), sizeof choice);
   key.append(text.data(), text.size());
 }

@@ -83,7 +83,9 @@ llvm::Error fa_test::runCase(PreparedCase &prepared, fa_compile_options options,
 llvm::Expected<PreparedBackward> fa_test::prepareBackward(PreparedCase &prepared,
                                                           fa_compile_options options, bool dlse,
                                                           uint64_t seed, int64_t shift) {
-  auto forward = Execution::create(prepared.text, options);
+  fa_compile_options ofForward = options;
+  ofForward.fused = 0;
+  auto forward = Execution::create(prepared.text, ofForward);
   if (!forward)
     return forward.takeError();
   auto outcome =

@@ -22,6 +22,16 @@ static llvm::Error checkGradients(const Case &c, const Target &target, bool dlse
   return runBackward(*prepared, target.options(), dlse, seed, shift);
 }
 
+/// In the form in which blocks of keys add to dq.
+static llvm::Error checkFused(const Case &c, const Target &target, uint64_t seed) {
+  auto prepared = prepare(c, seed);
+  if (!prepared)
+    return prepared.takeError();
+  fa_compile_options options = target.options();
+  options.fused = 1;
+  return runBackward(*prepared, options, /*dlse=*/false, seed);
+}
+
 /// Launches often, from the same inputs: all gradients have the same bits, also if another stream
 /// is busy.
 static llvm::Error checkRepeats(const Case &c, const Target &target, bool beside) {
@@ -88,6 +98,15 @@ void fa_test::addBackward(std::vector<Test> &tests) {
           [=](const Target &target) { return checkGradients(c, target, dlse, /*seed=*/number); });
       ++number;
     }
+  for (const char *dtype : {"bf16", "f16"})
+    for (const Case &c : exampleCases(dtype)) {
+      add("fused", c, [=](const Target &target) { return checkFused(c, target, /*seed=*/number); });
+      ++number;
+    }
+  for (int64_t dim : {128, 192, 256}) {
+    Case c = makeCase("bf16", 333, 517, dim, "causal", "none");
+    add("fused", c, [=](const Target &target) { return checkFused(c, target, /*seed=*/5); });
+  }
   for (const Case &c : pairedCases()) {
     add("matrix", c, [=](const Target &target) {
       return checkGradients(c, target, /*dlse=*/number % 3 == 0, /*seed=*/number);

@@ -392,6 +392,22 @@ TEST(Compile, TakesEarlierVersionsOfItsOptions) {
   }
 }
 
+TEST(Compile, RefusesTheFusedFormOnCPUsAndBesideDeterministic) {
+  fa_compile_options options = fa_compile_options_default();
+  options.fused = 1;
+  EXPECT_EQ(compileError(kCausal, &options),
+            "fa_compile_options.fused is for gradients; set fa_compile_options.backward, or "
+            "leave it out");
+  options.backward = 1;
+  EXPECT_EQ(compileError(kCausal, &options),
+            "fa_compile_options.fused is for GPUs, and the target is a CPU; leave it out, or "
+            "choose a device");
+  options.deterministic = 1;
+  EXPECT_EQ(compileError(kCausal, &options),
+            "fa_compile_options.fused adds by atomics, in any order, and deterministic is set; "
+            "leave out one of them");
+}
+
 TEST(Compile, RefusesWhatIsOfGradientsWithoutBackward) {
   fa_compile_options options = fa_compile_options_default();
   options.gradients = "q";

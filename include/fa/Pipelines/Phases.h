@@ -38,6 +38,9 @@ struct CompileOptions {
   /// Gradients, CPUs: those of f32 by a block for each key head, which computes every weight once;
   /// for as many heads as there are threads.
   bool byKeyHeads = false;
+  /// Gradients, GPUs: blocks of keys add to dQ by atomics, so that every weight is computed once:
+  /// five products in place of seven. Not with `deterministic`.
+  bool fused = false;
   /// Off: every tile of keys is visited and masked.
   bool analyzeMask = true;
   /// Off: no canonicalization between the passes, which none needs.

@@ -20,6 +20,10 @@ inline constexpr llvm::StringLiteral kGradientsHelp =
 /// Describe --dlse, for the help of the tools.
 inline constexpr llvm::StringLiteral kDeterministicHelp =
     "with --backward: the same bits at each launch, or an error";
+inline constexpr llvm::StringLiteral kFusedHelp =
+    "with --backward, for GPUs: dQ is added up by atomics, 5 products in place of 7, where no "
+    "other "
+    "gradient is a sum over keys";
 inline constexpr llvm::StringLiteral kDLseHelp = "with --backward: take the gradient of LSE, too";
 
 } // namespace mlir::fa

@@ -480,3 +480,22 @@ LogicalResult linalg_lowering::lowerScatterAdd(RewriterBase &rewriter, tile::Sca
   scf::YieldOp::create(rewriter, loc, next);
   return success();
 }
+
+/// Add the elements one by one.
+LogicalResult linalg_lowering::lowerAccumulate(RewriterBase &rewriter, tile::AccumulateOp op) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  Location loc = op.getLoc();
+  Place p{rewriter, loc, op->getOperand(1), llvm::to_vector(op.getIndices()),
+          llvm::to_vector(op.getDims())};
+  SmallVector<Value> position;
+  for (auto [dim, size] :
+       llvm::zip_equal(p.dims, cast<RankedTensorType>(op.getValue().getType()).getShape())) {
+    auto loop = scf::ForOp::create(rewriter, loc, p.index(0), p.index(size), p.index(1));
+    rewriter.setInsertionPointToStart(loop.getBody());
+    position.push_back(loop.getInductionVar());
+    p.indices[dim] = p.add(p.indices[dim], loop.getInductionVar());
+  }
+  Value value = tensor::ExtractOp::create(rewriter, loc, op.getValue(), position);
+  addToElement(p, value, p.indices);
+  return success();
+}

@@ -109,6 +109,8 @@ static FailureOr<Value> lowerDot(RewriterBase &rewriter, tile::DotOp op) {
   // Products run along rows of b, so the packing transposes here, once.
   if (op.getTransposeB())
     b = transpose(rewriter, loc, b);
+  if (op.getTransposeA())
+    a = transpose(rewriter, loc, a);
   // Elements of a are read one by one, in any order.
   if (auto transposed = a.getDefiningOp<linalg::TransposeOp>())
     return linalg::MatmulTransposeAOp::create(rewriter, loc, ValueRange{transposed.getInput(), b},
@@ -233,6 +235,11 @@ static LogicalResult lowerOp(RewriterBase &rewriter, Operation *op) {
     return success();
   } else if (auto scatter = dyn_cast<tile::ScatterAddOp>(op)) {
     if (failed(lowerScatterAdd(rewriter, scatter)))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  } else if (auto added = dyn_cast<tile::AccumulateOp>(op)) {
+    if (failed(lowerAccumulate(rewriter, added)))
       return failure();
     rewriter.eraseOp(op);
     return success();

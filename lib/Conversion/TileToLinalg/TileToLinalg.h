@@ -31,6 +31,7 @@ FailureOr<Value> lowerLoad(RewriterBase &rewriter, tile::LoadOp op);
 LogicalResult lowerStore(RewriterBase &rewriter, tile::StoreOp op);
 FailureOr<Value> lowerGather(RewriterBase &rewriter, tile::GatherOp op);
 LogicalResult lowerScatterAdd(RewriterBase &rewriter, tile::ScatterAddOp op);
+LogicalResult lowerAccumulate(RewriterBase &rewriter, tile::AccumulateOp op);
 
 Value lowerRandomBits(RewriterBase &rewriter, tile::RandomBitsOp op);
 

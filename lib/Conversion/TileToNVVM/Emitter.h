@@ -101,6 +101,7 @@ private:
   LogicalResult emitStore(tile::StoreOp op);
   LogicalResult emitGather(tile::GatherOp op);
   LogicalResult emitScatterAdd(tile::ScatterAddOp op);
+  LogicalResult emitAccumulate(tile::AccumulateOp op);
   std::pair<Value, Value> elementAt(const ViewParts &view, OperandRange indices, int64_t reg);
   void declareShared();
   LogicalResult emitSlotAt(tile::SlotAtOp op);

@@ -295,6 +295,25 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   return success();
 }
 
+LogicalResult Emitter::emitAccumulate(tile::AccumulateOp op) {
+  const ViewParts &view = views[op.getDestination()];
+  FailureOr<Layout> layout = layoutOf(op.getValue());
+  if (failed(layout))
+    return failure();
+  Value value = get(op.getValue()), always = arith::ConstantIntOp::create(b, 1, 1);
+  forEachAccess(view, op.getIndices(), op.getDims(), *layout, isFirstHolder(*layout),
+                [&](int64_t r, int64_t width, Value place, Value predicate) {
+                  for (int64_t i = 0; i < width; ++i) {
+                    Value at = i == 0 ? place
+                                      : LLVM::GEPOp::create(b, place.getType(), view.element, place,
+                                                            ArrayRef<LLVM::GEPArg>{int32_t(i)});
+                    ptx("@$1 red.global.add.f32 [$0], $2;", "l,b,f", {},
+                        {at, predicate ? predicate : always, extract(value, r + i)}, true);
+                  }
+                });
+  return success();
+}
+
 /// Return the address of the element whose indices are scalars, or register `reg` of tiles, and
 /// whether it is in range; null where that is known.
 std::pair<Value, Value> Emitter::elementAt(const ViewParts &view, OperandRange operands,

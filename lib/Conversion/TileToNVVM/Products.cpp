@@ -120,6 +120,7 @@ private:
   bool holdsInstructions(const Layout &acc) const;
   bool servesRows(const Layout &a, const Layout &acc) const;
 
+  Value movedRight(Value base, Value columns, tile::SlotType slot);
   void findOperandA(const Layout &acc);
   void findOperandB(const Layout &acc);
   Words wordsOfA(int64_t row, int64_t step);
@@ -270,16 +271,35 @@ Words MmaProduct::loadMatrices(Value base, int64_t offset, bool transpose) {
   return Words(e.ptx(text, "=r,=r,=r,=r,r", {word, word, word, word}, base, true));
 }
 
+/// Return an address moved right by so many columns of 2 bytes, a number of the warp.
+Value MmaProduct::movedRight(Value base, Value columns, tile::SlotType slot) {
+  auto i32 = [&](int64_t value) -> Value { return e.i32(value); };
+  int64_t width = slot.getLayout().getBytes();
+  Value byte = arith::MulIOp::create(b, columns, i32(bytes));
+  Value panel = arith::DivUIOp::create(b, byte, i32(width));
+  base = arith::XOrIOp::create(b, base, arith::RemUIOp::create(b, byte, i32(width)));
+  return arith::AddIOp::create(b, base,
+                               arith::MulIOp::create(b, panel, i32(slot.getShape()[0] * width)));
+}
+
 void MmaProduct::findOperandA(const Layout &acc) {
-  if (slotA)
-    aBase = e.pinToUse(
-        matrixRows(b, e.lane, e.get(op.getA()), slotA, e.digits(e.warp, acc.getWarp(), 0), 0));
+  if (!slotA)
+    return;
+  Value first = e.digits(e.warp, acc.getWarp(), 0);
+  bool transposed = op.getTransposeA();
+  aBase = matrixRows(b, e.lane, e.get(op.getA()), slotA, transposed ? Value() : first,
+                     transposed ? 1 : 0);
+  if (transposed && first)
+    aBase = movedRight(aBase, first, slotA);
+  aBase = e.pinToUse(aBase);
 }
 
 Words MmaProduct::wordsOfA(int64_t row, int64_t step) {
   if (slotA) {
-    auto [base, offset] = moved(b, aBase, slotA, row, step * bytes);
-    return loadMatrices(base, offset, false);
+    bool transposed = op.getTransposeA();
+    auto [base, offset] = transposed ? moved(b, aBase, slotA, step, row * bytes)
+                                     : moved(b, aBase, slotA, row, step * bytes);
+    return loadMatrices(base, offset, transposed);
   }
   Value a = e.get(op.getA());
   auto at = [&](int64_t down, int64_t right) {
@@ -321,14 +341,8 @@ void MmaProduct::findOperandB(const Layout &acc) {
     return;
   }
   Value base = matrixRows(b, e.lane, slot, slotB, transposed ? first : Value(), transposed ? 1 : 0);
-  if (beside && !transposed) {
-    int64_t width = slotB.getLayout().getBytes();
-    Value byte = arith::MulIOp::create(b, first, i32(bytes));
-    Value panel = arith::DivUIOp::create(b, byte, i32(width));
-    base = arith::XOrIOp::create(b, base, arith::RemUIOp::create(b, byte, i32(width)));
-    base = arith::AddIOp::create(b, base,
-                                 arith::MulIOp::create(b, panel, i32(slotB.getShape()[0] * width)));
-  }
+  if (beside && !transposed)
+    base = movedRight(base, first, slotB);
   bBases.push_back(e.pinToUse(base));
 }
 

@@ -332,7 +332,7 @@ LogicalResult Emitter::emitReadNumber(tile::ReadOp op) {
 }
 
 /// Return whether registers come in pairs that stand side by side, the first at an even place.
-static bool readsPairs(const Layout &layout) {
+static bool hasPairs(const Layout &layout) {
   unsigned last = layout.getRank() - 1;
   auto isEven = [&](const tile::Mode &mode) { return mode.strides[last] % 2 == 0; };
   if (layout.numRegs() % 2 != 0 || !llvm::all_of(layout.getLane(), isEven) ||
@@ -395,7 +395,7 @@ LogicalResult Emitter::emitRead(tile::ReadOp op) {
   Value start = flat ? arith::AddIOp::create(b, get(op.getSlot()),
                                              sharedOffset(slot, i32(0), threadOffset(*layout, 0)))
                      : Value();
-  bool pairs = readsPairs(*layout);
+  bool pairs = hasPairs(*layout);
   SmallVector<Value> elements;
   for (int64_t r = 0; r < layout->numRegs(); r += pairs ? 2 : 1) {
     Value place = flat ? start : sharedPlace(get(op.getSlot()), slot, *layout, r);
@@ -487,10 +487,14 @@ LogicalResult Emitter::emitWrite(tile::WriteOp op) {
     return op.emitError() << "shared memory is written in elements of 16 or 32 bits, got "
                           << value.getType();
   Value first = isFirstHolder(*layout);
-  for (int64_t r = 0; r < layout->numRegs(); ++r) {
+  int64_t count = bits == 16 && hasPairs(*layout) ? 2 : 1;
+  for (int64_t r = 0; r < layout->numRegs(); r += count) {
     Value place = sharedPlace(get(op.getSlot()), op.getSlot().getType(), *layout, r);
-    Value element = extract(value, r);
-    storeShared(place, 0, fromElements(VectorType::get(1, element.getType()), element), first);
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < count; ++i)
+      elements.push_back(extract(value, r + i));
+    storeShared(place, 0, fromElements(VectorType::get(count, elements[0].getType()), elements),
+                first);
   }
   return success();
 }

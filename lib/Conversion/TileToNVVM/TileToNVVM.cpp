@@ -171,7 +171,7 @@ Value Emitter::both(Value a, Value other) {
 static bool isWritten(Value view) {
   return llvm::any_of(view.getUsers(), [](Operation *user) {
     auto slice = dyn_cast<tile::SliceOp>(user);
-    return isa<tile::StoreOp, tile::ScatterAddOp, tile::BulkStoreOp>(user) ||
+    return isa<tile::StoreOp, tile::ScatterAddOp, tile::AccumulateOp, tile::BulkStoreOp>(user) ||
            (slice && isWritten(slice.getResult()));
   });
 }
@@ -556,6 +556,7 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](StoreOp op) { return emitStore(op); })
       .Case([&](GatherOp op) { return emitGather(op); })
       .Case([&](ScatterAddOp op) { return emitScatterAdd(op); })
+      .Case([&](AccumulateOp op) { return emitAccumulate(op); })
       .Case([&](RolesOp op) { return emitRoles(op); })
       .Case([&](SchedulerPeekOp op) { return emitSchedulerPeek(op); })
       .Case([&](SchedulerResetOp op) { return emitSchedulerReset(op); })

@@ -83,12 +83,20 @@ constexpr Tiles kSyncKeys[] = {
     {4, 128, kLimits, 16, 32, 8}, {4, 128, kMost, 32, 32, 8},  {4, 192, kLimits, 32, 64, 8},
     {4, 192, kMost, 32, 32, 8},   {4, 256, kMost, 16, 64, 8},
 };
+/// Where blocks of keys add to sums at rows, too: the part of a step is one more accumulator, and
+/// weights go through shared memory to be transposed.
+constexpr Tiles kFusedKeys[] = {
+    {2, 64, kMost, 32, 128, 8},
+    {2, 128, kMost, 32, 64, 8},
+    {2, 256, kMedium, 16, 64, 8},
+    {2, 256, kMost, 16, 32, 8},
+};
 /// Blocks without products: a thread holds 32 elements of a tile.
 constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWarps = 4;
 
 /// The facts of a block that choose its line of a table.
 struct Facts {
-  bool products = false, sums = false;
+  bool products = false, sums = false, adds = false;
   int64_t headDim = 0, bytes = 0;
   bool wholeChunks = true;
   RegisterPressure pressure = kLight;
@@ -149,6 +157,7 @@ Facts factsOf(MapBlocksOp block) {
   block.getBody()->walk([&](Operation *op) {
     facts.products |= isa<tile::DotOp>(op);
     facts.sums |= isa<tile::ReduceOp>(op);
+    facts.adds |= isa<tile::AccumulateOp>(op);
     dropout |= isa<tile::RandomBitsOp>(op);
     if (auto apply = dyn_cast<ApplyOp>(op))
       weigh(apply.getBody(), apply.getInputs().size(), apply.getTransposed());
@@ -199,15 +208,17 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     int64_t chosenRows = plain, chosenKeys = plain, chosenWarps = kPlainWarps;
     int64_t pad = tile::kRowsOfWarp;
     if (facts.products) {
-      bool async = info && info->hasRoles() && facts.bytes == 2 && aligned && facts.wholeChunks;
+      bool async = info && info->hasRoles() && facts.bytes == 2 && aligned && facts.wholeChunks &&
+                   !facts.adds;
       bool ofRows = !!block.getFirst(Axis::rows);
       RegisterPressure pressure = facts.pressure;
       if (!async && !aligned)
         pressure = std::max(pressure, kMedium);
       if (!async && facts.sums)
         pressure = std::max(pressure, kSums);
-      ArrayRef<Tiles> table = async ? (ofRows ? ArrayRef(kAsyncRows) : ArrayRef(kAsyncKeys))
-                                    : (ofRows ? ArrayRef(kSyncRows) : ArrayRef(kSyncKeys));
+      ArrayRef<Tiles> table = facts.adds ? ArrayRef(kFusedKeys)
+                              : async    ? (ofRows ? ArrayRef(kAsyncRows) : ArrayRef(kAsyncKeys))
+                                         : (ofRows ? ArrayRef(kSyncRows) : ArrayRef(kSyncKeys));
       const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
         return tiles.bytes == facts.bytes && facts.headDim <= tiles.headDim &&
                pressure <= tiles.pressure;

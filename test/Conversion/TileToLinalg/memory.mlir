@@ -92,6 +92,23 @@ tile.func @scattered(%y: !tile.view<?xf32> {tile.output}, %t: index) grid affine
 
 // -----
 
+// A tile is added element by element, by atomics.
+// CHECK-LABEL: func.func @accumulate
+tile.func @accumulate(%y: !tile.view<?x?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %one = arith.constant dense<1.0> : tensor<8x4xf32>
+  // CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c8
+  // CHECK: %[[ROW:.*]] = arith.addi %{{.*}}, %[[I]]
+  // CHECK: scf.for %[[J:.*]] = %c0{{.*}} to %c4
+  // CHECK: %[[COLUMN:.*]] = arith.addi %{{.*}}, %[[J]]
+  // CHECK: %[[E:.*]] = tensor.extract %{{.*}}[%[[I]], %[[J]]]
+  // CHECK: scf.if
+  // CHECK: memref.atomic_rmw addf %[[E]], %{{.*}}[%[[ROW]], %[[COLUMN]]]
+  tile.accumulate %one, %y[%t, %t] dims [0, 1] : tensor<8x4xf32>, !tile.view<?x?xf32>
+  tile.return
+}
+
+// -----
+
 // A store that does not run along the last dimension: element by element, those in range.
 // CHECK-LABEL: func.func @store_column
 tile.func @store_column(%x: !tile.view<?x?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {

@@ -165,6 +165,21 @@ tile.func @scattered(%x: !tile.view<?xf32>, %y: !tile.view<?x?xf32>, %h: index, 
   tile.return
 }
 
+// A tile is added element by element, where it is in range, by the threads that hold an element first.
+// CHECK-LABEL: llvm.func @accumulated(
+// CHECK: red.global.add.f32
+// CHECK-COUNT-3: red.global.add.f32
+// CHECK-NOT: red.global
+// CHECK-NOT: st.global
+// CHECK: llvm.return
+tile.func @accumulated(%x: !tile.view<?x8xf32>, %y: !tile.view<?x8xf32>, %i: index)
+    grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %v = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x8xf32> -> tensor<64x8xf32, #tile.frag<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>>
+  tile.accumulate %v, %y[%i, %c0] dims [0, 1] : tensor<64x8xf32, #tile.frag<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>>, !tile.view<?x8xf32>
+  tile.return
+}
+
 // What is known of an index is not sought far away, however many ways lead there.
 // CHECK-LABEL: llvm.func @doubled(
 tile.func @doubled(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %z: !tile.view<?x?xi8>, %a0: index)

@@ -163,3 +163,24 @@ tile.func @columns_of_two_warps(%p: !tile.view<?x16xbf16>, %x: !tile.view<?x128x
   tile.store %o, %x[%c0, %c0] dims [0, 1] : tensor<32x128xf32, #halves>, !tile.view<?x128xf32>
   tile.return
 }
+
+// Operand a transposed, 64 rows of 32 terms in shared memory: matrices are read transposed; 16 terms more are 16 rows
+// of the slot further down, and a warp's rows 32 bytes to the right, by exclusive or.
+// CHECK-LABEL: llvm.func @transposed_a(
+// CHECK: arith.xori
+// CHECK: "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {$0, $1, $2, $3}, [$4+0];", "=r,=r,=r,=r,r" %[[APLACE:[0-9]*]]
+// CHECK: nvvm.mma.sync
+// CHECK: "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {$0, $1, $2, $3}, [$4+2048];", "=r,=r,=r,=r,r" %[[APLACE]]
+// CHECK: nvvm.mma.sync
+tile.func @transposed_a(%x: !tile.view<?x16xf32>, %s: f32)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %ra = tile.ring : !tile.ring<1 x 32x64xf16, #tile.swizzle<128>>
+  %rb = tile.ring : !tile.ring<1 x 16x32xf16, #tile.swizzle<64>>
+  %c0 = arith.constant 0 : index
+  %a = tile.slot_at %ra[%c0] : !tile.ring<1 x 32x64xf16, #tile.swizzle<128>> -> !tile.slot<32x64xf16, #tile.swizzle<128>>
+  %b = tile.slot_at %rb[%c0] : !tile.ring<1 x 16x32xf16, #tile.swizzle<64>> -> !tile.slot<16x32xf16, #tile.swizzle<64>>
+  %acc = tile.broadcast %s : f32 -> tensor<64x16xf32, #acc>
+  %o = tile.dot %a, %b, %acc transpose_a transpose_b : !tile.slot<32x64xf16, #tile.swizzle<128>>, !tile.slot<16x32xf16, #tile.swizzle<64>>, tensor<64x16xf32, #acc>
+  tile.store %o, %x[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #acc>, !tile.view<?x16xf32>
+  tile.return
+}

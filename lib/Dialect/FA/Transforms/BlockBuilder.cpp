@@ -236,7 +236,7 @@ Value BlockBuilder::loadOfHead(Value tensor) {
   return splat(number, rowType());
 }
 
-void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes) {
+void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes, bool adds) {
   SmallVector<Value> indices;
   SmallVector<int64_t> dims;
   for (Axis axis : axes) {
@@ -253,7 +253,10 @@ void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes) {
     dims.push_back(indices.size());
     indices.push_back(index(0));
   }
-  tile::StoreOp::create(b, loc, value, view, indices, dims);
+  if (adds)
+    tile::AccumulateOp::create(b, loc, value, view, indices, dims);
+  else
+    tile::StoreOp::create(b, loc, value, view, indices, dims);
 }
 
 Value BlockBuilder::groupOf(Value query, Value keys) {

@@ -122,7 +122,8 @@ struct BlockBuilder {
   Value loadOfHead(Value tensor);
   /// Store a tile at the indices of `axes`, one for each dimension of the view, which may
   /// have one more, the size of a head; it runs along rows and keys, and along that.
-  void store(Value tile, Value view, ArrayRef<Axis> axes);
+  /// With `adds`, it is added to what is there, by atomics.
+  void store(Value tile, Value view, ArrayRef<Axis> axes, bool adds = false);
 
   /// Return the key head that the query head reads: h / (Hq / Hk).
   Value keyHeadOf(Value query, Value keys);

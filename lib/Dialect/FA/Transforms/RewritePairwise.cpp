@@ -47,6 +47,7 @@
 #include "BlockBuilder.h"
 #include "MaskLoop.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <array>
 #include <list>
@@ -113,6 +114,7 @@ private:
   Value zero(const Output &output);
   Value zeros(const Output &output);
   bool isAddedInMemory(const Output &output) const;
+  bool isShared(const Output &output) const;
   bool isStored(const Output &output) const;
   Value getView(const Output &output) { return block.getResultView(&output - outputs.begin()); }
   Value asOperand(Value weight, const Output &output);
@@ -340,7 +342,12 @@ static bool isPairs(const Output &output) {
 
 /// Return whether a sum is in memory while it is added up, tile by tile.
 bool Kernel::isAddedInMemory(const Output &output) const {
-  return overHeads() && output.sum.has(Axis::rows) && output.sum.isProduct();
+  return !overKeys() && output.sum.has(Axis::rows) && output.sum.isProduct();
+}
+
+/// Return whether several blocks add to a sum in memory, which begins as zeros.
+bool Kernel::isShared(const Output &output) const {
+  return output.sum.isScatter() || (isAddedInMemory(output) && !overHeads());
 }
 
 /// Return whether a sum is stored where it is computed, pair by pair.
@@ -395,13 +402,16 @@ Value Kernel::addPairs(Value sum, const Output &output) {
   }
   if (output.sum.isProduct()) {
     if (isAddedInMemory(output))
-      sum = r.loadRows(getView(output));
+      sum = isShared(output) ? r.splat(0.0, r.tile(Axis::rows, output.type.getShape().back()))
+                             : r.loadRows(getView(output));
     Value tile = tileOf(output.sum.getTimes(), !output.sum.has(Axis::rows));
     Type element = getElementTypeOrSelf(tile.getType());
     sum = r.dot(asOperand(r.convert(w, element), output), tile, sum, /*transposeB=*/false,
                 op.getPrecision());
     if (isAddedInMemory(output)) {
-      r.store(named(sum, "new_sum"), getView(output), output.sum.getAxes());
+      bool shared = isShared(output);
+      r.store(named(sum, shared ? "part" : "new_sum"), getView(output), output.sum.getAxes(),
+              /*adds=*/shared);
       return {};
     }
   } else if (overPairs()) {
@@ -486,16 +496,17 @@ SmallVector<Value> Kernel::forHeads(ValueRange init,
   return r.forEach(Axis::b, r.dim(query, 0), init, ofHead);
 }
 
-/// Emit a kernel that sets to 0 what weights are scattered to: in blocks of its first three
+/// Emit a kernel that sets to 0 what blocks add to: in blocks of its first three
 /// dimensions, if it has these, which loop over the others, else in one.
 Value Kernel::zeros(const Output &output) {
   constexpr int64_t kSpan = 128, kWhole = 1024;
-  Value capture = op.getCaptures()[output.sum.getCapture()];
+  Value like =
+      output.sum.isScatter() ? op.getCaptures()[output.sum.getCapture()] : op.getRows().front();
   bool blocks = output.type.getRank() >= 3;
   auto block = MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name + "_zero"),
-                                   blocks ? capture : over.front(),
+                                   blocks ? like : over.front(),
                                    blocks ? ArrayRef(kRowAxes) : ArrayRef<Axis>(), output.type);
-  block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizesOf(capture)));
+  block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizesOf(like)));
   OpBuilder b(builder);
   BlockBuilder inner(b, op.getLoc());
   b.setInsertionPoint(block.getBody()->getTerminator());
@@ -503,12 +514,12 @@ Value Kernel::zeros(const Output &output) {
   SmallVector<int64_t> along;
   RankedTensorType type = RankedTensorType::get({kWhole}, b.getF32Type());
   if (blocks) {
-    inner.enter(block, capture, capture);
+    inner.enter(block, like, like);
     first = {inner.batch, inner.head, inner.row};
     along = {2};
     type = inner.tile(Axis::rows, output.type.getRank() > 3 ? kSpan : ShapedType::kDynamic);
   }
-  SmallVector<Value> indices = inner.forSpans(capture, first, blocks ? kSpan : kWhole);
+  SmallVector<Value> indices = inner.forSpans(like, first, blocks ? kSpan : kWhole);
   if (output.type.getRank() != 3)
     along.push_back(output.type.getRank() - 1);
   tile::StoreOp::create(b, op.getLoc(), inner.splat(0.0, type), block.getResultView(0), indices,
@@ -517,15 +528,15 @@ Value Kernel::zeros(const Output &output) {
 }
 
 void Kernel::emit(MutableArrayRef<Value> results) {
-  // Sums of a head stand after others, so that what is carried over heads comes first; scatters,
-  // which begin as zeros, last.
-  auto place = [](const Output &output) {
-    return std::pair(output.sum.isScatter() ? 2 : int(isOfHead(output)), output.result);
+  // Sums of a head stand after others, so that what is carried over heads comes first; what begins
+  // as zeros, last.
+  auto place = [&](const Output &output) {
+    return std::pair(isShared(output) ? 2 : int(isOfHead(output)), output.result);
   };
   llvm::sort(outputs, [&](const Output &x, const Output &y) { return place(x) < place(y); });
   SmallVector<Value> inits;
   for (const Output &output : outputs)
-    if (output.sum.isScatter())
+    if (isShared(output))
       inits.push_back(zeros(output));
   SmallVector<Type> types;
   SmallVector<Attribute> sizes;
@@ -677,7 +688,41 @@ static bool fitsHeads(PairwiseOp op) {
   return rows && keys;
 }
 
-static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKeyHeads) {
+/// Return whether blocks of keys can have all sums: those at rows are products. Of f32 the kernel
+/// has no registers for one more.
+static bool fitsFused(PairwiseOp op) {
+  if (getElementTypeOrSelf(op.getRows().front().getType()).isF32())
+    return false;
+  bool rows = false, keys = false;
+  for (unsigned i = 0; i < op.getNumResults(); ++i) {
+    SumAttr sum = op.getSum(i);
+    if (sum.isScatter() || (sum.has(Axis::rows) && !sum.isProduct()))
+      return false;
+    if (sum.isProduct())
+      (sum.has(Axis::rows) ? rows : keys) = true;
+  }
+  return rows && keys;
+}
+
+/// Emit a kernel that multiplies sums at rows by their factor, and converts them.
+static Value finishRows(PairwiseOp op, unsigned number, Value sums) {
+  OpBuilder b(op);
+  Value query = op.getRows().front(), key = op.getColumns().front();
+  auto type = cast<RankedTensorType>(op.getResult(number).getType());
+  std::string name = (op->getParentOfType<func::FuncOp>().getSymName() + "_rows_convert").str();
+  auto block = MapBlocksOp::create(b, op.getLoc(), freeKernelName(op, name), query, kRowAxes,
+                                   TypeRange(type));
+  block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizesOf(kRowAxes, query, key)));
+  BlockBuilder r(b, op.getLoc());
+  r.enter(block, query, key);
+  Value sum = r.loadRows(sums);
+  sum = r.mul(sum,
+              r.splat(op.getSum(number).getFactorValue(), cast<RankedTensorType>(sum.getType())));
+  r.store(r.convert(sum, type.getElementType()), block.getResultView(0), kRowAxes);
+  return block.getResult(0);
+}
+
+static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKeyHeads, bool fused) {
   OpBuilder b(op);
   Value query = op.getRows().front(), key = op.getColumns().front();
   std::vector<std::unique_ptr<Kernel>> kernels;
@@ -703,7 +748,7 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
     return RankedTensorType::get(shape, b.getF32Type());
   };
   SmallVector<ArrayRef<Axis>> parts(op.getNumResults());
-  SmallVector<unsigned> heads;
+  SmallVector<unsigned> heads, added;
   splitGroups &= isGrouped(op);
   for (unsigned i = 0; i < op.getNumResults(); ++i) {
     SumAttr sum = op.getSum(i);
@@ -726,6 +771,14 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
       type = f32(whole);
     }
     int64_t width = sum.isProduct() ? type.getShape().back() : 0;
+    if (fused && row) {
+      added.push_back(i);
+      type = RankedTensorType::get(type.getShape(), b.getF32Type());
+      (splitGroups ? kernel("_keys", ValueRange{query, key}, kKeySumAxes)
+                   : kernel("_keys", key, kKeyAxes))
+          .add({sum, type, i});
+      continue;
+    }
     if (byKeyHeads && (!row || sum.isProduct())) {
       kernel("_keys", key, kHeadAxes, width).add({sum, type, i});
     } else if (row) {
@@ -749,6 +802,8 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
     kernel->emit(results);
   if (!heads.empty())
     addHeads(op, heads, results);
+  for (unsigned i : added)
+    results[i] = finishRows(op, i, results[i]);
   for (auto [i, result] : llvm::enumerate(results)) {
     if (!parts[i].empty()) {
       MLIRContext *context = op.getContext();
@@ -774,7 +829,14 @@ struct RewritePairwise : fa::impl::FARewritePairwiseBase<RewritePairwise> {
     for (PairwiseOp op : ops) {
       if (failed(check(op)))
         return signalPassFailure();
-      rewrite(op, columns, splitGroups, byKeyHeads && fitsHeads(op));
+      bool fits = fitsFused(op);
+      if (fused && !fits)
+        remarkMissed(*this, op.getLoc(), "form")
+            << fa::decision("sums at rows by blocks of rows")
+            << remark::reason(
+                   "one is no product, there is none at rows or at keys, or operands are "
+                   "f32");
+      rewrite(op, columns, splitGroups, byKeyHeads && fitsHeads(op), fused && fits);
     }
   }
 };

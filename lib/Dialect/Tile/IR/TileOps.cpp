@@ -193,12 +193,28 @@ void ScatterAddOp::getEffects(
   addEffect(effects, getDestinationMutable(), MemoryEffects::Write::get());
 }
 
+LogicalResult AccumulateOp::verify() {
+  ViewType view = getDestination().getType();
+  if (failed(verifyAccess(*this, view, getIndices().size(), getDims(), getValue().getType())))
+    return failure();
+  if (!view.getElementType().isF32())
+    return emitOpError() << "(accumulate_c3) adds f32 to f32, got " << getValue().getType()
+                         << " and " << view;
+  return success();
+}
+
+void AccumulateOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  addEffect(effects, getDestinationMutable(), MemoryEffects::Read::get());
+  addEffect(effects, getDestinationMutable(), MemoryEffects::Write::get());
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
 
 LogicalResult tile::verifyProduct(Operation *op, Type aType, Type bType, Type accType,
-                                  bool transposeB, bool ones) {
+                                  bool transposeB, bool ones, bool transposeA) {
   StringRef name = op->getName().stripDialect();
   auto [a, aElement] = shapeAndElement(aType);
   auto [b, bElement] = shapeAndElement(bType);
@@ -208,24 +224,29 @@ LogicalResult tile::verifyProduct(Operation *op, Type aType, Type bType, Type ac
                              << bType << ", " << accType;
   if (ones && transposeB)
     return op->emitOpError() << "(" << name << "_c3) b has no ones where it is transposed";
-  if (a[1] != b[transposeB ? 1 : 0] || acc[0] != a[0] ||
+  if (a[transposeA ? 0 : 1] != b[transposeB ? 1 : 0] || acc[0] != a[transposeA ? 1 : 0] ||
       acc[1] != b[transposeB ? 0 : 1] + (ones ? 8 : 0))
-    return op->emitOpError() << "(" << name << "_c1) shapes do not fit: " << str(a) << " times "
-                             << str(b) << (transposeB ? " transposed" : "")
+    return op->emitOpError() << "(" << name << "_c1) shapes do not fit: " << str(a)
+                             << (transposeA ? " transposed" : "") << " times " << str(b)
+                             << (transposeB ? " transposed" : "")
                              << (ones ? " and 8 columns of ones" : "") << " into " << str(acc);
   if (aElement != bElement)
     return op->emitOpError() << "(" << name << "_c2) a and b must have one element type, got "
                              << aElement << " and " << bElement;
   if (!accElement.isF32())
     return op->emitOpError() << "(" << name << "_c2) accumulates in f32, got " << accElement;
-  if (ones && !aElement.isF16() && !aElement.isBF16())
+  bool narrow = aElement.isF16() || aElement.isBF16();
+  if (ones && !narrow)
     return op->emitOpError() << "(" << name << "_c3) ones are f16 or bf16, got " << aElement;
+  if (transposeA && !narrow)
+    return op->emitOpError() << "(" << name << "_c4) a is f16 or bf16 where it is transposed, got "
+                             << aElement;
   return success();
 }
 
 LogicalResult DotOp::verify() {
   return verifyProduct(*this, getA().getType(), getB().getType(), getAcc().getType(),
-                       getTransposeB(), getOnes());
+                       getTransposeB(), getOnes(), getTransposeA());
 }
 
 void DotOp::getEffects(

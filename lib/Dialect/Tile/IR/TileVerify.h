@@ -17,7 +17,8 @@ LogicalResult verifyAccess(Operation *op, Type memory, size_t numIndices, ArrayR
                            Type tile);
 
 /// (C1) to (C3) of dot, for which a and b are tensors or slots.
-LogicalResult verifyProduct(Operation *op, Type a, Type b, Type acc, bool transposeB, bool ones);
+LogicalResult verifyProduct(Operation *op, Type a, Type b, Type acc, bool transposeB, bool ones,
+                            bool transposeA = false);
 
 } // namespace mlir::tile
 

@@ -172,6 +172,38 @@ func.func @scatter_add_c1(%x: !tile.view<?xf32>, %v: tensor<8xf32>, %i: tensor<4
 
 // -----
 
+func.func @accumulate_c1(%x: !tile.view<?xf32>, %v: tensor<8xf32>, %i: index) {
+  // expected-error @+1 {{(accumulate_c1)}}
+  tile.accumulate %v, %x[%i, %i] dims [0] : tensor<8xf32>, !tile.view<?xf32>
+  return
+}
+
+// -----
+
+func.func @accumulate_c3(%x: !tile.view<?xbf16>, %v: tensor<8xbf16>, %i: index) {
+  // expected-error @+1 {{(accumulate_c3) adds f32 to f32, got 'tensor<8xbf16>' and '!tile.view<?xbf16>'}}
+  tile.accumulate %v, %x[%i] dims [0] : tensor<8xbf16>, !tile.view<?xbf16>
+  return
+}
+
+// -----
+
+func.func @dot_c1_transposed(%a: tensor<16x32xf16>, %b: tensor<32x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{(dot_c1) shapes do not fit: 16x32 transposed times 32x8 into 16x8}}
+  %0 = tile.dot %a, %b, %c transpose_a : tensor<16x32xf16>, tensor<32x8xf16>, tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @dot_c4(%a: tensor<32x16xf32>, %b: tensor<32x8xf32>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{(dot_c4) a is f16 or bf16 where it is transposed, got 'f32'}}
+  %0 = tile.dot %a, %b, %c transpose_a : tensor<32x16xf32>, tensor<32x8xf32>, tensor<16x8xf32>
+  return
+}
+
+// -----
+
 func.func @scatter_add_c2(%x: !tile.view<?xbf16>, %v: tensor<8xbf16>, %i: tensor<8xindex>) {
   // expected-error @+1 {{(scatter_add_c2) adds f32 to f32, got 'tensor<8xbf16>' and '!tile.view<?xbf16>'}}
   tile.scatter_add %v, %x[%i] : tensor<8xbf16>, !tile.view<?xbf16>[tensor<8xindex>]

@@ -49,6 +49,8 @@ tile.func @memory(%x: !tile.view<?x?xf32>, %table: !tile.view<16xbf16>, %flag: !
   %g = tile.gather %x[%h, %i] : !tile.view<?x?xf32>[index, tensor<8xindex>] -> tensor<8xf32>
   // CHECK: tile.scatter_add %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : tensor<8xf32>, <?x?xf32>[index, tensor<8xindex>]
   tile.scatter_add %g, %x[%h, %i] : tensor<8xf32>, !tile.view<?x?xf32>[index, tensor<8xindex>]
+  // CHECK: tile.accumulate %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] dims [1] : tensor<8xf32>, <?x?xf32>
+  tile.accumulate %g, %x[%h, %c0] dims [1] : tensor<8xf32>, !tile.view<?x?xf32>
   tile.return
 }
 
@@ -57,6 +59,9 @@ func.func @values(%a: tensor<16x32xbf16>, %b: tensor<32x8xbf16>, %c: tensor<8x32
                   %x: tensor<16x32xf32>, %y: tensor<32x8xf32>, %m: tensor<16xf32>, %s: f32, %i: i64, %j: index) {
   // CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} : tensor<16x32xbf16>, tensor<32x8xbf16>, tensor<16x8xf32>
   %0 = tile.dot %a, %b, %acc : tensor<16x32xbf16>, tensor<32x8xbf16>, tensor<16x8xf32>
+  // CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} transpose_a : tensor<32x8xbf16>, tensor<32x8xbf16>, tensor<8x8xf32>
+  %square = tile.broadcast %s : f32 -> tensor<8x8xf32>
+  %turned = tile.dot %b, %b, %square transpose_a : tensor<32x8xbf16>, tensor<32x8xbf16>, tensor<8x8xf32>
   // CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} transpose_b : tensor<16x32xbf16>, tensor<8x32xbf16>, tensor<16x8xf32>
   %1 = tile.dot %a, %c, %0 transpose_b : tensor<16x32xbf16>, tensor<8x32xbf16>, tensor<16x8xf32>
   // CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} precision(tf32x3) : tensor<16x32xf32>, tensor<32x8xf32>, tensor<16x8xf32>

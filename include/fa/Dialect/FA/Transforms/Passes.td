@@ -169,7 +169,9 @@ def FARewritePairwise : Pass<"fa-rewrite-pairwise"> {
     "compute what sums at keys have of each query head by a block of its own, and add that up">,
     Option<"byKeyHeads", "by-key-heads", "bool", /*default=*/"false",
     "sums of f32 of products at rows and at keys by one kernel, a block a key head, which adds to "
-    "those at rows in memory">];
+    "those at rows in memory">,
+    Option<"fused", "fused", "bool", /*default=*/"false",
+    "products at rows by the blocks of keys, too, which add to them in memory by atomics">];
   let dependentDialects = ["::mlir::fa::FADialect", "::mlir::tile::TileDialect",
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect"];

@@ -293,6 +293,35 @@ def Tile_ScatterAddOp : Tile_Op<"scatter_add", [DeclareOpInterfaceMethods<Memory
   let hasVerifier = 1;
 }
 
+def Tile_AccumulateOp : Tile_Op<"accumulate", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "adds a tile to memory, by atomics; what is out of range is dropped";
+  let description = [{
+    destination[start + sum over r of x_r * e(dims[r])] += value[x0, x1, ...]. Work tiles may add
+    to one element: each addition is atomic, in any order, so sums may differ in their last bits
+    from one launch to the next.
+
+    Constraints:
+    - (C1) One index per dimension of the destination.
+    - (C2) `dims` are distinct dimensions of the destination, one per dimension of the value.
+    - (C3) The value and the destination are f32.
+
+    Reads and writes memory. Created by `fa-rewrite-pairwise` and by hand; the destination is
+    set to 0 by an earlier kernel.
+
+    Example:
+
+    ```mlir
+    tile.accumulate %t, %dq[%b, %h, %i, %c0] dims [2, 3] : tensor<64x64xf32>, !tile.view<?x?x?x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, Tile_ViewType:$destination,
+    Variadic<Index>:$indices, DenseI64ArrayAttr:$dims);
+  let assemblyFormat = [{
+    $value `,` $destination `[` $indices `]` `dims` $dims attr-dict `:` type($value) `,` type($destination)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
@@ -301,19 +330,21 @@ def Tile_DotOp : Tile_Op<"dot", [AlwaysSpeculatable, AllTypesMatch<["acc", "resu
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "a product of tiles added to an accumulator";
   let description = [{
-    result = acc + a * b, or acc + a * transpose(b) with `transpose_b`;
-    accumulated in the element type of acc. `precision` says how products of
+    result = acc + a * b, or acc + a * transpose(b) with `transpose_b`, and so for a with
+    `transpose_a`; accumulated in the element type of acc. `precision` says how products of
     f32 operands are formed (ieee is always allowed instead). Operands may
     stand in shared memory, which is then read until the result is there. With
     `ones`, b counts as having 8 more columns, in which each element is 1: the
     last 8 columns of the result are those of acc plus the sums of a's rows.
 
     Constraints:
-    - (C1) a is MxK, b KxN (NxK with transpose_b), acc MxN (Mx(N + 8) with ones).
+    - (C1) a is MxK (KxM with transpose_a), b KxN (NxK with transpose_b), acc MxN (Mx(N + 8) with ones).
     - (C2) a and b have one floating-point element type; acc is f32.
     - (C3) ones is for operands of 2 bytes, without transpose_b.
+    - (C4) transpose_a is for operands of 2 bytes.
 
-    Created by the rewrites of `fa` and by hand; `ones` by `tile-append-row-sum`.
+    Created by the rewrites of `fa` and by hand; `ones` by `tile-append-row-sum`, `transpose_a` by
+    `tile-assign-layouts`.
 
     Example:
 
@@ -323,10 +354,10 @@ def Tile_DotOp : Tile_Op<"dot", [AlwaysSpeculatable, AllTypesMatch<["acc", "resu
   }];
   let arguments = (ins Tile_DotOperand:$a, Tile_DotOperand:$b, Tile_FloatTile:$acc, UnitAttr:$transpose_b,
     DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::ieee">:$precision,
-    UnitAttr:$ones);
+    UnitAttr:$ones, UnitAttr:$transpose_a);
   let results = (outs Tile_FloatTile:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? (`ones` $ones^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
+    $a `,` $b `,` $acc (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? (`ones` $ones^)? (`precision` `(` custom<Bare>($precision)^ `)`)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc)
   }];
   let hasVerifier = 1;

@@ -80,9 +80,18 @@ static SmallVector<Copies> copyFreeValues(tile::FuncOp func) {
   return all;
 }
 
-/// `b` transposed is the product's business.
+/// `b` transposed is the product's business, and so is `a`, of elements that shared memory is read
+/// transposed of.
 static void foldTransposes(tile::FuncOp func) {
   func.walk([](DotOp dot) {
+    Type element = getElementTypeOrSelf(dot.getA().getType());
+    if (auto transpose = dot.getA().getDefiningOp<TransposeOp>();
+        transpose && (element.isF16() || element.isBF16())) {
+      dot.getAMutable().set(transpose.getInput());
+      dot.setTransposeA(!dot.getTransposeA());
+      if (transpose->use_empty())
+        transpose.erase();
+    }
     while (auto transpose = dot.getB().getDefiningOp<TransposeOp>()) {
       dot.getBMutable().set(transpose.getInput());
       dot.setTransposeB(!dot.getTransposeB());

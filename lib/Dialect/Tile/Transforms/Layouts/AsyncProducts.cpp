@@ -94,6 +94,8 @@ static std::string whyNotAsync(DotOp dot, int64_t warps) {
     return "its rows are not 16 for each warp of whole warpgroups";
   if (acc.getDimSize(1) % 8 != 0 || acc.getDimSize(1) > kMostColumns)
     return "its columns are not a multiple of 8 up to 256";
+  if (dot.getTransposeA())
+    return "its operand a is transposed";
   if (a.getDimSize(1) % 16 != 0)
     return "it does not sum over a multiple of 16";
   if (!dot.getB().getDefiningOp<LoadOp>())

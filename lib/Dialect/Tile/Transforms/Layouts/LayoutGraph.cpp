@@ -184,7 +184,8 @@ LogicalResult LayoutGraph::addOp(Operation *op) {
     return success();
   }
   auto anyLayout = [&] {
-    return isa<LoadOp, StoreOp, IotaOp, RandomBitsOp, scf::YieldOp, YieldOp, arith::ConstantOp>(op);
+    return isa<LoadOp, StoreOp, AccumulateOp, IotaOp, RandomBitsOp, scf::YieldOp, YieldOp,
+               arith::ConstantOp>(op);
   };
   auto touchesTiles = [&] {
     return llvm::any_of(op->getOperands(), isTile) || llvm::any_of(op->getResults(), isTile);
@@ -264,7 +265,7 @@ LogicalResult LayoutGraph::addDot(DotOp dot) {
     return dot.emitOpError() << "multiplies f16, bf16 or f32, got "
                              << getElementTypeOrSelf(dot.getA().getType());
   ArrayRef<int64_t> acc = shapeOf(dot.getAcc());
-  int64_t depth = cast<ShapedType>(dot.getA().getType()).getDimSize(1);
+  int64_t depth = cast<ShapedType>(dot.getA().getType()).getDimSize(dot.getTransposeA() ? 0 : 1);
   auto misfit = [&](StringRef what, int64_t multiple, int64_t size, StringRef remedy) {
     return dot.emitOpError() << "needs a number of " << what << " that is a multiple of "
                              << multiple << " (" << instruction->name << " on " << warps
@@ -293,7 +294,7 @@ std::optional<Layout> LayoutGraph::layoutOfA(DotOp dot) const {
   // Products of f32 in full precision have no matrix instruction.
   bool fused =
       getElementTypeOrSelf(dot.getA().getType()).isF32() && dot.getPrecision() == Precision::ieee;
-  if (!ids.contains(dot.getA()) || fused)
+  if (!ids.contains(dot.getA()) || dot.getTransposeA() || fused)
     return std::nullopt;
   ArrayRef<int64_t> shape = shapeOf(dot.getA());
   return instructionOf(dot)->a.tiled(shape[0], shape[1], warps);

@@ -8,7 +8,7 @@
 //   1. loads that feed products: put where the load stands, get before the
 //      first reader, release after the last; a reader in a nested region (a
 //      loop) counts as the op that has the region;
-//   2. computed operands b of products: put_value, get, release;
+//   2. computed operands b of products, and a that are transposed: put_value, get, release;
 //   3. reductions along a dimension of which several warps hold parts: their
 //      input is converted to a layout in which one warp holds all of it, and
 //      what comes out to the layout of the initial values, which join it;
@@ -169,7 +169,7 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
                             int64_t readers = 1);
   LogicalResult orderAccesses();
   LogicalResult promoteLoad(LoadOp load);
-  LogicalResult promoteOperand(DotOp dot);
+  LogicalResult promoteOperand(DotOp dot, OpOperand &operand);
   LogicalResult promoteConversion(ConvertLayoutOp convert);
   void keepInWarps(ReduceOp reduce, SmallVectorImpl<ConvertLayoutOp> &conversions);
   void startProduct(DotOp dot);
@@ -325,14 +325,14 @@ Value PromoteShared::putValue(OpBuilder &b, Location loc, Value ring, Value tile
   return GetOp::create(b, loc, cast<RingType>(ring.getType()).getSlot(), ring);
 }
 
-LogicalResult PromoteShared::promoteOperand(DotOp dot) {
-  FailureOr<Value> ring = makeRing(dot, dot.getB().getType());
+LogicalResult PromoteShared::promoteOperand(DotOp dot, OpOperand &operand) {
+  FailureOr<Value> ring = makeRing(dot, operand.get().getType());
   if (failed(ring))
     return failure();
   RoleMarker marker(roleOf(dot));
   OpBuilder b(dot, &marker);
-  Value slot = putValue(b, dot.getLoc(), *ring, dot.getB());
-  dot.getBMutable().assign(slot);
+  Value slot = putValue(b, dot.getLoc(), *ring, operand.get());
+  operand.set(slot);
   b.setInsertionPointAfter(dot);
   ReleaseOp::create(b, dot.getLoc(), slot);
   auto type = cast<RingType>(ring->getType());
@@ -507,8 +507,11 @@ void PromoteShared::runOnOperation() {
     if (failed(promoteLoad(load)))
       return signalPassFailure();
   for (DotOp dot : dots)
-    if (!isa<SlotType>(dot.getB().getType()) && failed(promoteOperand(dot)))
-      return signalPassFailure();
+    for (OpOperand *operand :
+         {dot.getTransposeA() ? &dot.getAMutable() : nullptr, &dot.getBMutable()})
+      if (operand && !isa<SlotType>(operand->get().getType()) &&
+          failed(promoteOperand(dot, *operand)))
+        return signalPassFailure();
   if (async)
     for (DotOp dot : dots)
       startProduct(dot);

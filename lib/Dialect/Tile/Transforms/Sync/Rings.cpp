@@ -77,6 +77,8 @@ bool tile::mayStoreTo(Operation *scope, Value view) {
       to = store.getDestination();
     else if (auto scatter = dyn_cast<ScatterAddOp>(op))
       to = scatter.getDestination();
+    else if (auto added = dyn_cast<AccumulateOp>(op))
+      to = added.getDestination();
     else if (auto copy = dyn_cast<BulkStoreOp>(op))
       to = copy.getDestination();
     return to && mayOverlap(to, view) ? WalkResult::interrupt() : WalkResult::advance();
