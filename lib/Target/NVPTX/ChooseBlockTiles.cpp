@@ -65,8 +65,8 @@ constexpr Tiles kAsyncKeys[] = {
 
 /// Without, 16 rows of a tile for each warp, or 32 where its registers hold that: so each fragment
 /// of the loop's tile that it loads from shared memory serves two instructions. Two warps have the
-/// same 16, and half of the accumulators' columns each, where those are too wide: both make the
-/// dots.
+/// same 16, and half of the columns each, of accumulators and of dots, where those are too wide:
+/// weights of 2 bytes then go through shared memory, and of f32 both make the dots.
 constexpr Tiles kSyncRows[] = {
     {2, 64, kSome, 128, 64, 4},  {2, 64, kMost, 128, 32, 4},  {2, 96, kSome, 128, 32, 4},
     {2, 96, kMedium, 64, 64, 4}, {2, 96, kLimits, 64, 48, 4}, {2, 128, kSome, 128, 32, 4},
@@ -76,20 +76,18 @@ constexpr Tiles kSyncRows[] = {
     {4, 256, kMost, 32, 32, 8},
 };
 constexpr Tiles kSyncKeys[] = {
-    {2, 64, kSome, 32, 128, 4},   {2, 64, kSums, 64, 128, 8},  {2, 64, kMost, 32, 128, 8},
-    {2, 96, kSums, 32, 64, 4},    {2, 128, kSome, 64, 128, 8}, {2, 128, kSums, 32, 64, 8},
-    {2, 128, kMost, 16, 64, 8},   {2, 192, kSums, 16, 64, 4},  {2, 256, kBits, 16, 64, 4},
-    {2, 256, kMost, 16, 64, 8},   {4, 64, kMost, 16, 64, 8},   {4, 128, kMedium, 32, 32, 8},
-    {4, 128, kLimits, 16, 32, 8}, {4, 128, kMost, 32, 32, 8},  {4, 192, kLimits, 32, 64, 8},
-    {4, 192, kMost, 32, 32, 8},   {4, 256, kMost, 16, 64, 8},
+    {2, 64, kSome, 32, 128, 4},   {2, 64, kSums, 64, 128, 8},   {2, 64, kMost, 32, 128, 8},
+    {2, 96, kSums, 32, 64, 4},    {2, 128, kSome, 64, 128, 8},  {2, 128, kSums, 32, 64, 8},
+    {2, 128, kMost, 16, 64, 8},   {2, 256, kMost, 32, 64, 8},   {4, 64, kMost, 16, 64, 8},
+    {4, 128, kMedium, 32, 32, 8}, {4, 128, kLimits, 16, 32, 8}, {4, 128, kMost, 32, 32, 8},
+    {4, 192, kLimits, 32, 64, 8}, {4, 192, kMost, 32, 32, 8},   {4, 256, kMost, 16, 64, 8},
 };
 /// Where blocks of keys add to sums at rows, too: the part of a step is one more accumulator, and
 /// weights go through shared memory to be transposed.
 constexpr Tiles kFusedKeys[] = {
     {2, 64, kMost, 32, 128, 8},
     {2, 128, kMost, 32, 64, 8},
-    {2, 256, kMedium, 16, 64, 8},
-    {2, 256, kMost, 16, 32, 8},
+    {2, 256, kMost, 32, 64, 8},
 };
 /// Blocks without products: a thread holds 32 elements of a tile.
 constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWarps = 4;

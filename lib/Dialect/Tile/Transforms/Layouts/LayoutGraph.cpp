@@ -238,15 +238,18 @@ bool LayoutGraph::fitsRows(const ProductInstruction &instruction, int64_t rows) 
 }
 
 /// Lay out an accumulator: warps that have the same rows share the columns, unless sums along them
-/// or a product that takes them as its terms needs them all. What a warp has is whole panels of
-/// shared memory, or an equal part of one, so that its swizzle holds.
+/// need them all, or a product that takes them as its terms from registers: of 2 bytes it reads
+/// shared memory. What a warp has is whole panels of shared memory, or an equal part of one, so
+/// that its swizzle holds.
 Layout LayoutGraph::layoutOfAcc(const ProductInstruction &instruction, Value acc) const {
   ArrayRef<int64_t> shape = shapeOf(acc);
   bool whole = llvm::any_of(links, [&](const Link &link) {
     return isa<ReduceOp>(link.op) && link.dim == 1 && classOf(link.whole) == classOf(acc);
   });
   whole |= llvm::any_of(dots, [&](DotOp dot) {
-    return ids.contains(dot.getA()) && classOf(dot.getA()) == classOf(acc);
+    bool fromShared = instruction.warps == 1 &&
+                      getElementTypeOrSelf(dot.getA().getType()).getIntOrFloatBitWidth() == 16;
+    return ids.contains(dot.getA()) && classOf(dot.getA()) == classOf(acc) && !fromShared;
   });
   int64_t beside = std::max<int64_t>(instruction.m * warps / shape[0], 1);
   int64_t share = shape[1] / beside, bytes = share * instruction.elementBits / 8;
