@@ -71,6 +71,11 @@ ALL = "window alibi softcap prefix document bias sink dropout"
 SPILLS = {
     # Addresses that do not change in a loop, kept beside those of operands in shared memory.
     "sm_80": {
+        "bf16 d128/128 plain backward": {"k_backward_keys": 16},
+        "bf16 d128/128 sink backward": {"k_backward_keys": 16},
+        "bf16 d128/128 causal backward": {"k_backward_keys": 24},
+        "f16 d128/128 plain backward": {"k_backward_keys": 16},
+        "f16 d128/128 causal backward": {"k_backward_keys": 28},
         "bf16 d192/192 causal dropout backward": {"k_backward_keys": 124},
         "bf16 d256/256 causal alibi backward": {"k_backward_keys": 100},
         "bf16 d256/256 causal backward--unaligned": {"k_backward_keys": 76},

@@ -40,6 +40,8 @@ struct Tiles {
   int64_t bytes, headDim;
   RegisterPressure pressure;
   int64_t rows, keys, warps;
+  /// Warps that have the same rows of products, and share their columns.
+  int64_t beside = 1;
 };
 
 /// With asynchronous products, 64 rows of a tile for each warpgroup. A block of keys holds two
@@ -76,11 +78,12 @@ constexpr Tiles kSyncRows[] = {
     {4, 256, kMost, 32, 32, 8},
 };
 constexpr Tiles kSyncKeys[] = {
-    {2, 64, kSome, 32, 128, 4},   {2, 64, kSums, 64, 128, 8},   {2, 64, kMost, 32, 128, 8},
-    {2, 96, kSums, 32, 64, 4},    {2, 128, kSome, 64, 128, 8},  {2, 128, kSums, 32, 64, 8},
-    {2, 128, kMost, 16, 64, 8},   {2, 256, kMost, 32, 64, 8},   {4, 64, kMost, 16, 64, 8},
-    {4, 128, kMedium, 32, 32, 8}, {4, 128, kLimits, 16, 32, 8}, {4, 128, kMost, 32, 32, 8},
-    {4, 192, kLimits, 32, 64, 8}, {4, 192, kMost, 32, 32, 8},   {4, 256, kMost, 16, 64, 8},
+    {2, 64, kSome, 32, 128, 4}, {2, 64, kSums, 64, 128, 8},      {2, 64, kMost, 32, 128, 8},
+    {2, 96, kSums, 32, 64, 4},  {2, 128, kLight, 64, 128, 8, 2}, {2, 128, kSome, 64, 128, 8},
+    {2, 128, kSums, 32, 64, 8}, {2, 128, kMost, 16, 64, 8},      {2, 256, kMost, 32, 64, 8},
+    {4, 64, kMost, 16, 64, 8},  {4, 128, kMedium, 32, 32, 8},    {4, 128, kLimits, 16, 32, 8},
+    {4, 128, kMost, 32, 32, 8}, {4, 192, kLimits, 32, 64, 8},    {4, 192, kMost, 32, 32, 8},
+    {4, 256, kMost, 16, 64, 8},
 };
 /// Where blocks of keys add to sums at rows, too: the part of a step is one more accumulator, and
 /// weights go through shared memory to be transposed.
@@ -204,7 +207,7 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     int64_t plain =
         facts.headDim <= kNarrow ? kPlainRows : kPlainElements / llvm::PowerOf2Ceil(facts.headDim);
     int64_t chosenRows = plain, chosenKeys = plain, chosenWarps = kPlainWarps;
-    int64_t pad = tile::kRowsOfWarp;
+    int64_t pad = tile::kRowsOfWarp, beside = 1;
     if (facts.products) {
       bool async = info && info->hasRoles() && facts.bytes == 2 && aligned && facts.wholeChunks &&
                    !facts.adds;
@@ -228,6 +231,7 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       chosenRows = rows ? rows : line->rows;
       chosenKeys = keys ? keys : line->keys;
       chosenWarps = warps ? warps : line->warps;
+      beside = rows || keys || warps ? 1 : line->beside;
       // A block of pairs holds its sums beside the dots.
       if (ofRows && block.getFirst(Axis::keys) && !keys)
         chosenKeys = std::min(chosenKeys, kPlainRows);
@@ -237,20 +241,22 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
                                   ("--tile-" + other + "=").str())))
         return failure();
       // Warps beside each other share columns by whole panels of shared memory.
-      int64_t beside = tile::kRowsOfWarp * chosenWarps / (ofRows ? chosenRows : chosenKeys);
+      int64_t sharing =
+          std::max(beside, tile::kRowsOfWarp * chosenWarps / (ofRows ? chosenRows : chosenKeys));
       constexpr int64_t kPanel = 128;
-      if (!async && beside > 1)
-        pad = kPanel * beside / facts.bytes;
+      if (!async && sharing > 1)
+        pad = kPanel * sharing / facts.bytes;
       remarkPassed(*this, block.getLoc(), "tiles")
           << fa::decision("tiles of {0} rows and {1} keys for {2} warps in @{3}", chosenRows,
                           chosenKeys, chosenWarps, block.getKernel())
           << remark::reason("blocks of {0}, head dimension {1}", ofRows ? "rows" : "keys",
                             facts.headDim);
     }
-    block->setAttr(
-        FADialect::kTilesAttr,
-        tilesOf(
-            {{"rows", chosenRows}, {"keys", chosenKeys}, {"warps", chosenWarps}, {"pad", pad}}));
+    SmallVector<std::pair<StringRef, int64_t>> tiles = {
+        {"rows", chosenRows}, {"keys", chosenKeys}, {"warps", chosenWarps}, {"pad", pad}};
+    if (beside > 1)
+      tiles.push_back({"beside", beside});
+    block->setAttr(FADialect::kTilesAttr, tilesOf(tiles));
     return success();
   }
 
