@@ -257,8 +257,8 @@ Layout LayoutGraph::layoutOfAcc(const ProductInstruction &instruction, Value acc
            (bytes % 128 == 0 || llvm::isPowerOf2_64(bytes));
   };
   int64_t least = std::max<int64_t>(instruction.m * warps / shape[0], 1);
-  int64_t wanted = instruction.warps == 1 ? std::max(least, beside) : least;
-  if (fits(wanted))
+  int64_t wanted = std::max(least, beside);
+  if (instruction.warps == 1 && fits(wanted))
     return instruction.acc.tiled(shape[0], shape[1], warps, /*shareColumns=*/true, wanted);
   return instruction.acc.tiled(shape[0], shape[1], warps, fits(least));
 }
