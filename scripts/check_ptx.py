@@ -69,7 +69,26 @@ ALL = "window alibi softcap prefix document bias sink dropout"
 # Which gradients spill how many bytes, stored and loaded, at most, by target and
 # case; all others must not. Those of f32 and unaligned ones take tiles of sm_80.
 SPILLS = {
+    # Addresses that do not change in a loop, kept beside those of operands in shared memory.
+    "sm_80": {
+        "bf16 d128/128 plain backward": {"k_backward_keys": 16},
+        "bf16 d128/128 sink backward": {"k_backward_keys": 16},
+        "bf16 d128/128 causal backward": {"k_backward_keys": 24},
+        "f16 d128/128 plain backward": {"k_backward_keys": 16},
+        "f16 d128/128 causal backward": {"k_backward_keys": 28},
+        "bf16 d192/192 causal dropout backward": {"k_backward_keys": 124},
+        "bf16 d256/256 causal alibi backward": {"k_backward_keys": 100},
+        "bf16 d256/256 causal backward--unaligned": {"k_backward_keys": 76},
+        "f16 d256/256 causal backward--unaligned": {"k_backward_keys": 76},
+        "bf16 d192/192 causal fused backward": {"k_backward_keys": 76},
+        "bf16 d192/192 causal dropout fused backward": {"k_backward_keys": 108},
+        "bf16 d256/256 causal fused backward": {"k_backward_keys": 76},
+        "bf16 d256/256 causal alibi fused backward": {"k_backward_keys": 244},
+        "bf16 d256/256 causal fused backward--unaligned": {"k_backward_keys": 100},
+    },
     "sm_90a": {
+        "bf16 d128/128 causal backward--unaligned": {"k_backward_keys": 20},
+        "bf16 d256/256 causal backward--unaligned": {"k_backward_keys": 8},
         "bf16 d64/64 causal backward": {"k_backward_keys": 8},
         "bf16 d64/64 causal sink backward": {"k_backward_keys": 8},
         "f16 d64/64 causal backward": {"k_backward_keys": 8},

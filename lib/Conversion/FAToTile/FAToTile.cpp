@@ -350,8 +350,10 @@ LogicalResult Entry::convert(MapBlocksOp block) {
   if (!tiles)
     tiles = function->getAttrOfType<DictionaryAttr>(FADialect::kTilesAttr);
   if (tiles)
-    if (auto warps = tiles.getAs<IntegerAttr>("warps"))
-      kernel->setAttr(tile::TileDialect::kWarpsAttr, warps);
+    for (auto [name, attr] : {std::pair("warps", tile::TileDialect::kWarpsAttr),
+                              {"beside", tile::TileDialect::kBesideAttr}})
+      if (auto number = tiles.getAs<IntegerAttr>(name))
+        kernel->setAttr(attr, number);
   attributes.append(kernel.getNumGridDims(), b.getDictionaryAttr({}));
   kernel.setArgAttrsAttr(b.getArrayAttr(attributes));
 

@@ -40,6 +40,8 @@ struct Tiles {
   int64_t bytes, headDim;
   RegisterPressure pressure;
   int64_t rows, keys, warps;
+  /// Warps that have the same rows of products, and share their columns.
+  int64_t beside = 1;
 };
 
 /// With asynchronous products, 64 rows of a tile for each warpgroup. A block of keys holds two
@@ -65,8 +67,8 @@ constexpr Tiles kAsyncKeys[] = {
 
 /// Without, 16 rows of a tile for each warp, or 32 where its registers hold that: so each fragment
 /// of the loop's tile that it loads from shared memory serves two instructions. Two warps have the
-/// same 16, and half of the accumulators' columns each, where those are too wide: both make the
-/// dots.
+/// same 16, and half of the columns each, of accumulators and of dots, where those are too wide:
+/// weights of 2 bytes then go through shared memory, and of f32 both make the dots.
 constexpr Tiles kSyncRows[] = {
     {2, 64, kSome, 128, 64, 4},  {2, 64, kMost, 128, 32, 4},  {2, 96, kSome, 128, 32, 4},
     {2, 96, kMedium, 64, 64, 4}, {2, 96, kLimits, 64, 48, 4}, {2, 128, kSome, 128, 32, 4},
@@ -76,20 +78,19 @@ constexpr Tiles kSyncRows[] = {
     {4, 256, kMost, 32, 32, 8},
 };
 constexpr Tiles kSyncKeys[] = {
-    {2, 64, kSome, 32, 128, 4},   {2, 64, kSums, 64, 128, 8},  {2, 64, kMost, 32, 128, 8},
-    {2, 96, kSums, 32, 64, 4},    {2, 128, kSome, 64, 128, 8}, {2, 128, kSums, 32, 64, 8},
-    {2, 128, kMost, 16, 64, 8},   {2, 192, kSums, 16, 64, 4},  {2, 256, kBits, 16, 64, 4},
-    {2, 256, kMost, 16, 64, 8},   {4, 64, kMost, 16, 64, 8},   {4, 128, kMedium, 32, 32, 8},
-    {4, 128, kLimits, 16, 32, 8}, {4, 128, kMost, 32, 32, 8},  {4, 192, kLimits, 32, 64, 8},
-    {4, 192, kMost, 32, 32, 8},   {4, 256, kMost, 16, 64, 8},
+    {2, 64, kSome, 32, 128, 4}, {2, 64, kSums, 64, 128, 8},      {2, 64, kMost, 32, 128, 8},
+    {2, 96, kSums, 32, 64, 4},  {2, 128, kLight, 64, 128, 8, 2}, {2, 128, kSome, 64, 128, 8},
+    {2, 128, kSums, 32, 64, 8}, {2, 128, kMost, 16, 64, 8},      {2, 256, kMost, 32, 64, 8},
+    {4, 64, kMost, 16, 64, 8},  {4, 128, kMedium, 32, 32, 8},    {4, 128, kLimits, 16, 32, 8},
+    {4, 128, kMost, 32, 32, 8}, {4, 192, kLimits, 32, 64, 8},    {4, 192, kMost, 32, 32, 8},
+    {4, 256, kMost, 16, 64, 8},
 };
 /// Where blocks of keys add to sums at rows, too: the part of a step is one more accumulator, and
 /// weights go through shared memory to be transposed.
 constexpr Tiles kFusedKeys[] = {
     {2, 64, kMost, 32, 128, 8},
     {2, 128, kMost, 32, 64, 8},
-    {2, 256, kMedium, 16, 64, 8},
-    {2, 256, kMost, 16, 32, 8},
+    {2, 256, kMost, 32, 64, 8},
 };
 /// Blocks without products: a thread holds 32 elements of a tile.
 constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWarps = 4;
@@ -206,7 +207,7 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     int64_t plain =
         facts.headDim <= kNarrow ? kPlainRows : kPlainElements / llvm::PowerOf2Ceil(facts.headDim);
     int64_t chosenRows = plain, chosenKeys = plain, chosenWarps = kPlainWarps;
-    int64_t pad = tile::kRowsOfWarp;
+    int64_t pad = tile::kRowsOfWarp, beside = 1;
     if (facts.products) {
       bool async = info && info->hasRoles() && facts.bytes == 2 && aligned && facts.wholeChunks &&
                    !facts.adds;
@@ -230,6 +231,7 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       chosenRows = rows ? rows : line->rows;
       chosenKeys = keys ? keys : line->keys;
       chosenWarps = warps ? warps : line->warps;
+      beside = rows || keys || warps ? 1 : line->beside;
       // A block of pairs holds its sums beside the dots.
       if (ofRows && block.getFirst(Axis::keys) && !keys)
         chosenKeys = std::min(chosenKeys, kPlainRows);
@@ -239,20 +241,22 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
                                   ("--tile-" + other + "=").str())))
         return failure();
       // Warps beside each other share columns by whole panels of shared memory.
-      int64_t beside = tile::kRowsOfWarp * chosenWarps / (ofRows ? chosenRows : chosenKeys);
+      int64_t sharing =
+          std::max(beside, tile::kRowsOfWarp * chosenWarps / (ofRows ? chosenRows : chosenKeys));
       constexpr int64_t kPanel = 128;
-      if (!async && beside > 1)
-        pad = kPanel * beside / facts.bytes;
+      if (!async && sharing > 1)
+        pad = kPanel * sharing / facts.bytes;
       remarkPassed(*this, block.getLoc(), "tiles")
           << fa::decision("tiles of {0} rows and {1} keys for {2} warps in @{3}", chosenRows,
                           chosenKeys, chosenWarps, block.getKernel())
           << remark::reason("blocks of {0}, head dimension {1}", ofRows ? "rows" : "keys",
                             facts.headDim);
     }
-    block->setAttr(
-        FADialect::kTilesAttr,
-        tilesOf(
-            {{"rows", chosenRows}, {"keys", chosenKeys}, {"warps", chosenWarps}, {"pad", pad}}));
+    SmallVector<std::pair<StringRef, int64_t>> tiles = {
+        {"rows", chosenRows}, {"keys", chosenKeys}, {"warps", chosenWarps}, {"pad", pad}};
+    if (beside > 1)
+      tiles.push_back({"beside", beside});
+    block->setAttr(FADialect::kTilesAttr, tilesOf(tiles));
     return success();
   }
 

@@ -836,7 +836,10 @@ struct RewritePairwise : fa::impl::FARewritePairwiseBase<RewritePairwise> {
             << remark::reason(
                    "one is no product, there is none at rows or at keys, or operands are "
                    "f32");
-      rewrite(op, columns, splitGroups, byKeyHeads && fitsHeads(op), fused && fits);
+      bool narrow =
+          getElementTypeOrSelf(op.getRows().front().getType()).getIntOrFloatBitWidth() == 16;
+      rewrite(op, narrow && narrowColumns ? narrowColumns : columns, splitGroups,
+              byKeyHeads && fitsHeads(op), fused && fits);
     }
   }
 };

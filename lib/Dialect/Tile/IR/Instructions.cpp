@@ -11,10 +11,11 @@
 
 using namespace mlir::tile;
 
-Layout Fragment::tiled(int64_t tileRows, int64_t tileColumns, int64_t warps,
-                       bool shareColumns) const {
-  int64_t groups = warps / extentOf(warp), down = std::min(groups, tileRows / rows);
-  int64_t beside = groups / down, band = rows * down;
+Layout Fragment::tiled(int64_t tileRows, int64_t tileColumns, int64_t warps, bool shareColumns,
+                       int64_t beside) const {
+  int64_t groups = warps / extentOf(warp), down = std::min(groups / beside, tileRows / rows);
+  int64_t band = rows * down;
+  beside = groups / down;
   int64_t share = shareColumns ? tileColumns / beside : tileColumns;
   Modes tiledReg = reg, tiledWarp = warp;
   tiledReg.push_back({share / columns, {0, columns}});

@@ -165,6 +165,8 @@ def FARewritePairwise : Pass<"fa-rewrite-pairwise"> {
   }];
   let options = [Option<"columns", "columns", "int64_t", /*default=*/"0",
     "columns of accumulators that a kernel may have, over all its products; 0: any number">,
+    Option<"narrowColumns", "narrow-columns", "int64_t", /*default=*/"0",
+    "the same where operands have 2 bytes; 0: as `columns` says">,
     Option<"splitGroups", "split-groups", "bool", /*default=*/"false",
     "compute what sums at keys have of each query head by a block of its own, and add that up">,
     Option<"byKeyHeads", "by-key-heads", "bool", /*default=*/"false",

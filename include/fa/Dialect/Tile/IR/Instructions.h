@@ -35,10 +35,10 @@ struct Fragment {
 
   /// Return the layout of a tile that repeats the fragment along the columns, over
   /// groups of warps down the rows, and then down the rows again. Groups that the
-  /// rows are too few for stand side by side: each has the same rows, and its share
-  /// of the columns where `shareColumns`, else all of them.
-  Layout tiled(int64_t tileRows, int64_t tileColumns, int64_t warps,
-               bool shareColumns = false) const;
+  /// rows are too few for, and `beside` of them in any case, stand side by side: each has the same
+  /// rows, and its share of the columns where `shareColumns`, else all of them.
+  Layout tiled(int64_t tileRows, int64_t tileColumns, int64_t warps, bool shareColumns = false,
+               int64_t beside = 1) const;
 };
 
 /// acc (m x n) += a (m x k) * b (k x n). `warps` run it together. The order of

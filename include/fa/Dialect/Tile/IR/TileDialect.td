@@ -45,6 +45,8 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral kLimitsAttr = "tile.limits";
     /// On a tile.func: warps that run a work tile.
     static constexpr llvm::StringLiteral kWarpsAttr = "tile.warps";
+    /// On a tile.func: how many warps share the columns of a product's rows, at least, where they can.
+    static constexpr llvm::StringLiteral kBesideAttr = "tile.beside";
     /// On a tile.func: bytes of shared memory of a work tile.
     static constexpr llvm::StringLiteral kSharedBytesAttr = "tile.shared_bytes";
     /// On a tile.func: the most blocks that a launch starts on an SM.

@@ -238,21 +238,29 @@ bool LayoutGraph::fitsRows(const ProductInstruction &instruction, int64_t rows) 
 }
 
 /// Lay out an accumulator: warps that have the same rows share the columns, unless sums along them
-/// or a product that takes them as its terms needs them all. What a warp has is whole panels of
-/// shared memory, or an equal part of one, so that its swizzle holds.
+/// need them all, or a product that takes them as its terms from registers: of 2 bytes it reads
+/// shared memory. What a warp has is whole panels of shared memory, or an equal part of one, so
+/// that its swizzle holds.
 Layout LayoutGraph::layoutOfAcc(const ProductInstruction &instruction, Value acc) const {
   ArrayRef<int64_t> shape = shapeOf(acc);
   bool whole = llvm::any_of(links, [&](const Link &link) {
     return isa<ReduceOp>(link.op) && link.dim == 1 && classOf(link.whole) == classOf(acc);
   });
   whole |= llvm::any_of(dots, [&](DotOp dot) {
-    return ids.contains(dot.getA()) && classOf(dot.getA()) == classOf(acc);
+    bool fromShared = instruction.warps == 1 &&
+                      getElementTypeOrSelf(dot.getA().getType()).getIntOrFloatBitWidth() == 16;
+    return ids.contains(dot.getA()) && classOf(dot.getA()) == classOf(acc) && !fromShared;
   });
-  int64_t beside = std::max<int64_t>(instruction.m * warps / shape[0], 1);
-  int64_t share = shape[1] / beside, bytes = share * instruction.elementBits / 8;
-  bool fits = shape[1] % beside == 0 && share % (2 * instruction.n) == 0 &&
-              (bytes % 128 == 0 || llvm::isPowerOf2_64(bytes));
-  return instruction.acc.tiled(shape[0], shape[1], warps, !whole && fits);
+  auto fits = [&](int64_t beside) {
+    int64_t share = shape[1] / beside, bytes = share * instruction.elementBits / 8;
+    return !whole && shape[1] % beside == 0 && share % (2 * instruction.n) == 0 &&
+           (bytes % 128 == 0 || llvm::isPowerOf2_64(bytes));
+  };
+  int64_t least = std::max<int64_t>(instruction.m * warps / shape[0], 1);
+  int64_t wanted = std::max(least, beside);
+  if (instruction.warps == 1 && fits(wanted))
+    return instruction.acc.tiled(shape[0], shape[1], warps, /*shareColumns=*/true, wanted);
+  return instruction.acc.tiled(shape[0], shape[1], warps, fits(least));
 }
 
 /// Put accumulators in a class of their own layout, whatever the tile's size.
@@ -297,7 +305,15 @@ std::optional<Layout> LayoutGraph::layoutOfA(DotOp dot) const {
   if (!ids.contains(dot.getA()) || dot.getTransposeA() || fused)
     return std::nullopt;
   ArrayRef<int64_t> shape = shapeOf(dot.getA());
-  return instructionOf(dot)->a.tiled(shape[0], shape[1], warps);
+  // Warps hold the rows that they have of the accumulator.
+  int64_t same = 1;
+  if (const std::optional<Layout> &acc = layouts[classOf(dot.getAcc())])
+    same = llvm::count_if(llvm::seq<int64_t>(0, warps), [&](int64_t warp) {
+      return acc->at(0, 0, warp)[0] == acc->at(0, 0, 0)[0];
+    });
+  const ProductInstruction *instruction = instructionOf(dot);
+  return instruction->a.tiled(shape[0], shape[1], warps, /*shareColumns=*/false,
+                              instruction->warps == 1 ? same : 1);
 }
 
 bool LayoutGraph::fitsAccumulator(Value tile) const {

@@ -31,7 +31,10 @@ class LayoutGraph {
 public:
   /// Lay out the tiles of a program of so many warps, whose products may run
   /// asynchronously where `async`.
-  LayoutGraph(FuncOp func, bool async, int64_t warps) : func(func), async(async), warps(warps) {}
+  LayoutGraph(FuncOp func, bool async, int64_t warps) : func(func), async(async), warps(warps) {
+    if (auto attr = func->getAttrOfType<IntegerAttr>(TileDialect::kBesideAttr))
+      beside = attr.getInt();
+  }
 
   /// Find classes and links; an error where an op or a shape does not fit.
   LogicalResult build();
@@ -75,7 +78,7 @@ private:
 
   FuncOp func;
   bool async;
-  int64_t warps;
+  int64_t warps, beside = 1;
   SmallVector<Value> tiles;
   DenseMap<Value, unsigned> ids;
   llvm::IntEqClasses classes;

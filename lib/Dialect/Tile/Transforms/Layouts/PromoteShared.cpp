@@ -8,7 +8,8 @@
 //   1. loads that feed products: put where the load stands, get before the
 //      first reader, release after the last; a reader in a nested region (a
 //      loop) counts as the op that has the region;
-//   2. computed operands b of products, and a that are transposed: put_value, get, release;
+//   2. computed operands b of products, and a that are transposed, or of 2 bytes and of other
+//      warps: put_value, get, release;
 //   3. reductions along a dimension of which several warps hold parts: their
 //      input is converted to a layout in which one warp holds all of it, and
 //      what comes out to the layout of the initial values, which join it;
@@ -169,7 +170,7 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
                             int64_t readers = 1);
   LogicalResult orderAccesses();
   LogicalResult promoteLoad(LoadOp load);
-  LogicalResult promoteOperand(DotOp dot, OpOperand &operand);
+  LogicalResult promoteOperand(ArrayRef<OpOperand *> uses);
   LogicalResult promoteConversion(ConvertLayoutOp convert);
   void keepInWarps(ReduceOp reduce, SmallVectorImpl<ConvertLayoutOp> &conversions);
   void startProduct(DotOp dot);
@@ -325,21 +326,39 @@ Value PromoteShared::putValue(OpBuilder &b, Location loc, Value ring, Value tile
   return GetOp::create(b, loc, cast<RingType>(ring.getType()).getSlot(), ring);
 }
 
-LogicalResult PromoteShared::promoteOperand(DotOp dot, OpOperand &operand) {
-  FailureOr<Value> ring = makeRing(dot, operand.get().getType());
+/// Bring what products of one block compute with to shared memory, once for all of them.
+LogicalResult PromoteShared::promoteOperand(ArrayRef<OpOperand *> uses) {
+  Operation *dot = uses.front()->getOwner(), *last = dot;
+  for (OpOperand *use : uses) {
+    dot = use->getOwner()->isBeforeInBlock(dot) ? use->getOwner() : dot;
+    last = last->isBeforeInBlock(use->getOwner()) ? use->getOwner() : last;
+  }
+  Value tile = uses.front()->get();
+  FailureOr<Value> ring = makeRing(dot, tile.getType());
   if (failed(ring))
     return failure();
   RoleMarker marker(roleOf(dot));
   OpBuilder b(dot, &marker);
-  Value slot = putValue(b, dot.getLoc(), *ring, operand.get());
-  operand.set(slot);
-  b.setInsertionPointAfter(dot);
-  ReleaseOp::create(b, dot.getLoc(), slot);
+  Value slot = putValue(b, dot->getLoc(), *ring, tile);
+  for (OpOperand *use : uses)
+    use->set(slot);
+  b.setInsertionPointAfter(last);
+  ReleaseOp::create(b, dot->getLoc(), slot);
   auto type = cast<RingType>(ring->getType());
-  fa::remarkPassed(*this, dot.getLoc(), "shared")
+  fa::remarkPassed(*this, dot->getLoc(), "shared")
       << fa::decision("computed operand of {0} to shared memory", describeTile(type))
       << remark::metric("bytes", type.getSlot().sizeInBytes());
   return success();
+}
+
+/// Return whether products alone read the conversion, which can read shared memory as well.
+static bool feedsProducts(ConvertLayoutOp convert) {
+  Type element = getElementTypeOrSelf(convert.getType());
+  return (element.isF16() || element.isBF16()) &&
+         llvm::all_of(convert->getUses(), [](OpOperand &use) {
+           auto dot = dyn_cast<DotOp>(use.getOwner());
+           return dot && &use == &dot.getAMutable();
+         });
 }
 
 LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
@@ -506,12 +525,30 @@ void PromoteShared::runOnOperation() {
   for (LoadOp load : loads)
     if (failed(promoteLoad(load)))
       return signalPassFailure();
-  for (DotOp dot : dots)
-    for (OpOperand *operand :
-         {dot.getTransposeA() ? &dot.getAMutable() : nullptr, &dot.getBMutable()})
-      if (operand && !isa<SlotType>(operand->get().getType()) &&
-          failed(promoteOperand(dot, *operand)))
-        return signalPassFailure();
+  DenseSet<OpOperand *> ofOthers;
+  if (!async)
+    llvm::erase_if(conversions, [&](ConvertLayoutOp convert) {
+      if (!feedsProducts(convert))
+        return false;
+      for (OpOperand &use : llvm::make_early_inc_range(convert->getUses())) {
+        use.set(convert.getInput());
+        ofOthers.insert(&use);
+      }
+      convert.erase();
+      return true;
+    });
+  // Of one tile and block, once.
+  llvm::MapVector<std::pair<Value, Block *>, SmallVector<OpOperand *>> operands;
+  for (DotOp dot : dots) {
+    bool shared = dot.getTransposeA() || ofOthers.contains(&dot.getAMutable());
+    if (shared && !isa<SlotType>(dot.getA().getType()))
+      operands[{dot.getA(), dot->getBlock()}].push_back(&dot.getAMutable());
+    if (!isa<SlotType>(dot.getB().getType()))
+      operands[{dot.getB(), dot->getBlock()}].push_back(&dot.getBMutable());
+  }
+  for (auto &[tile, uses] : operands)
+    if (failed(promoteOperand(uses)))
+      return signalPassFailure();
   if (async)
     for (DotOp dot : dots)
       startProduct(dot);

@@ -275,3 +275,26 @@ tile.func @indices(%y: !tile.view<?xi64>, %x: index, %t: index) grid affine_map<
   tile.store %n, %y[%c0] dims [0] : tensor<64xi64, #across>, !tile.view<?xi64>
   tile.return
 }
+
+// What one product takes transposed, and another of other warps, stands in shared memory once.
+// CHECK-LABEL: tile.func @shared_a
+tile.func @shared_a(%y: !tile.view<?x64xf16>, %b: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [1, 0] {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32, #acc>
+  %x = tile.load %y[%t, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16, #acc>
+  // expected-remark @+1 {{64x64xf16 to shared memory by ld_st"}}
+  %k = tile.load %b[%t, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  // CHECK: tile.put_value %[[RA:[a-z0-9_]+]], %{{.*}} : <1 x 64x64xf16
+  // CHECK-NEXT: %[[A:.*]] = tile.get %[[RA]]
+  // CHECK-NOT: tile.convert_layout
+  // CHECK: tile.dot %[[A]], %[[B:.*]], %{{.*}} :
+  // CHECK: tile.dot %[[A]], %[[B]], %{{.*}} transpose_a :
+  // CHECK: tile.release %[[A]]
+  %other = tile.convert_layout %x : tensor<64x64xf16, #acc> -> tensor<64x64xf16, #other>
+  // expected-remark @+1 {{computed operand of 64x64xf16 to shared memory", bytes=8192}}
+  %o = tile.dot %other, %k, %zero : tensor<64x64xf16, #other>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+  %u = tile.dot %x, %k, %o transpose_a : tensor<64x64xf16, #acc>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+  tile.store %u, %out[%t, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}
