@@ -130,7 +130,7 @@ inline std::string loopOverRows(StringRef mask) {
 
 constexpr Axis kAxes[] = {Axis::keys, Axis::rows};
 
-/// What tensors, and scalars, of a program hold.
+/// Maps tensors, and scalars, of a program to what they hold.
 using Held = llvm::DenseMap<Value, const HostTensor *>;
 
 /// Return an element, 0 where there is none.

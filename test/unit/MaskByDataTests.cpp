@@ -30,7 +30,7 @@ constexpr int64_t kBatch = 2, kHeads = 2, kSpan = SummarizeOp::kSpan;
 /// Columns of the table of limits.
 enum { kLeastFirst, kGreatestFirst, kLeastLast, kGreatestLast, kHoles };
 
-/// What kernels found along an axis: the limits and the table of 64 of them each.
+/// Hold what kernels found along an axis: the limits and the table of 64 of them each.
 struct Limits {
   const HostTensor *first = nullptr, *last = nullptr, *table = nullptr;
 };
