@@ -16,17 +16,17 @@ using namespace mlir::fa;
 namespace {
 
 /// Choose, of `count` things, `samples` in the middle of equal shares. The middle may lie
-/// between two: `at` is the lower one, and `next` the part that the one after it has.
+/// between two: `at` is the lower one, and the one after it counts `next` of `whole`.
 struct Middle {
-  int64_t at;
-  double next;
+  int64_t at, next, whole;
 
   Middle(int64_t sample, int64_t samples, int64_t count) {
     // Share [s c / n, (s + 1) c / n) has the numbers from its begin to 1 before its end, the
     // middle of which is (2 s + 1) c / 2n - 1 / 2.
     __int128 twice = (__int128(2) * sample + 1) * count - samples, step = __int128(2) * samples;
     at = static_cast<int64_t>(twice / step);
-    next = double(twice % step) / double(step);
+    next = static_cast<int64_t>(twice % step);
+    whole = static_cast<int64_t>(step);
   }
 };
 
@@ -56,21 +56,27 @@ std::optional<double> fa::countVisiblePairs(AttentionOp op, int64_t batches, int
     return std::nullopt;
   int64_t samples = std::min({masks, mostHeads, std::max<int64_t>(1, mostPairs / sk)});
   int64_t rows = std::min({sq, mostRows, std::max<int64_t>(1, mostPairs / sk / samples)});
-  double seen = 0;
+  // Masks repeat after even numbers of rows: an odd number of shares has its middles anywhere in
+  // these.
+  if (rows < sq && rows % 2 == 0)
+    --rows;
+  __int128 seen = 0;
   for (int64_t sample = 0; sample < samples; ++sample) {
     int64_t which = Middle(sample, samples, masks).at;
     auto countRow = [&](int64_t i) {
       int64_t count = 0;
       for (int64_t j = 0; j < sk; ++j)
         count += evaluator.mask({which / differingHeads, which % differingHeads, i, j, sq, sk});
-      return double(count);
+      return count;
     };
     for (int64_t row = 0; row < rows; ++row) {
       Middle middle(row, rows, sq);
-      seen += (1 - middle.next) * countRow(middle.at);
+      seen += __int128(middle.whole - middle.next) * countRow(middle.at);
       if (middle.next > 0)
-        seen += middle.next * countRow(middle.at + 1);
+        seen += __int128(middle.next) * countRow(middle.at + 1);
     }
   }
-  return seen / double(rows) * double(sq) / double(samples) * double(batches) * double(heads);
+  // All but one division is exact, as long as 53 bits hold it.
+  double all = double(seen) * double(sq) / (double(Middle(0, rows, sq).whole) * double(rows));
+  return all / double(samples) * double(batches) * double(heads);
 }

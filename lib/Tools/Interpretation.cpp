@@ -303,10 +303,14 @@ Interpretation::run(const std::vector<HostTensor> &inputs,
       return takeMessages("the program failed");
   }
   std::vector<HostTensor> outputs;
-  for (auto [i, argument] : llvm::enumerate(manifest.arguments))
-    if (argument.kind == ManifestArgument::Output) {
-      outputs.push_back(HostTensor::zeros(argument.name, tensors[i]->dtype, shapes[i]));
-      tensors[i]->copy(outputs.back().data.data(), /*to=*/true);
-    }
+  workspace.clear();
+  for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
+    bool isOutput = argument.kind == ManifestArgument::Output;
+    if (!isOutput && argument.kind != ManifestArgument::Workspace)
+      continue;
+    std::vector<HostTensor> &to = isOutput ? outputs : workspace;
+    to.push_back(HostTensor::zeros(argument.name, tensors[i]->dtype, shapes[i]));
+    tensors[i]->copy(to.back().data.data(), /*to=*/true);
+  }
   return outputs;
 }

@@ -19,6 +19,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <functional>
 #include <gtest/gtest.h>
+#include <map>
 #include <random>
 
 using namespace mlir;
@@ -328,13 +329,32 @@ protected:
   std::vector<HostTensor> inputs;
 };
 
+/// Return what was compiled of a text for a target, or what `compile` makes: cases that differ in
+/// sizes and ids alone share it.
+template <typename Program>
+llvm::Expected<Program *>
+compiledOnce(const std::string &text, const std::string &target, bool backward,
+             llvm::function_ref<llvm::Expected<std::unique_ptr<Program>>()> compile) {
+  static std::map<std::tuple<std::string, std::string, bool>, std::unique_ptr<Program>> programs;
+  std::unique_ptr<Program> &program = programs[{text, target, backward}];
+  if (program)
+    return program.get();
+  auto made = compile();
+  if (!made)
+    return made.takeError();
+  program = std::move(*made);
+  return program.get();
+}
+
 TEST_P(Limits, MatchTheReferenceOnTheCPU) {
   check([&](bool backward, const std::vector<HostTensor> &with,
             const OutputShapes &shapes) -> llvm::Expected<std::vector<HostTensor>> {
-    fa_compile_options options = fa_compile_options_default();
-    options.threads = 2;
-    options.backward = backward;
-    auto execution = Execution::create(text, options);
+    auto execution = compiledOnce<Execution>(text, "cpu", backward, [&] {
+      fa_compile_options options = fa_compile_options_default();
+      options.threads = 2;
+      options.backward = backward;
+      return Execution::create(text, options);
+    });
     if (!execution)
       return execution.takeError();
     auto outcome = (*execution)->run(with, shapes, {}, /*repeats=*/1);
@@ -349,11 +369,13 @@ TEST_P(Limits, MatchTheReferenceWhenScheduled) {
     SCOPED_TRACE(target);
     check([&](bool backward, const std::vector<HostTensor> &with,
               const OutputShapes &shapes) -> llvm::Expected<std::vector<HostTensor>> {
-      CompileOptions options;
-      options.target = target;
-      if (backward)
-        options.backward = CompileOptions::Backward::Only;
-      auto program = Interpretation::create(text, options);
+      auto program = compiledOnce<Interpretation>(text, target, backward, [&] {
+        CompileOptions options;
+        options.target = target;
+        if (backward)
+          options.backward = CompileOptions::Backward::Only;
+        return Interpretation::create(text, options);
+      });
       if (!program)
         return program.takeError();
       return (*program)->run(with, shapes, HeadLayout::BHSD, /*seed=*/6);

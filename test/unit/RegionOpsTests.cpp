@@ -102,7 +102,14 @@ TEST_F(RegionOps, EvaluatesIntegers) {
   EXPECT_EQ(evaluated("ceildivui", 7, 2), 4);
   EXPECT_EQ(evaluated("remui", 7, 2), 1);
   EXPECT_EQ(evaluated("divui", -7, 2), std::nullopt);
-  EXPECT_EQ(evaluated("shli", 7, 2), std::nullopt);
+  EXPECT_EQ(evaluated("shrsi", -7, 1), -4);
+  EXPECT_EQ(evaluated("shrui", 7, 1), 3);
+  EXPECT_EQ(evaluated("shrui", -7, 1), std::nullopt);
+  EXPECT_EQ(evaluated("shli", 7, 2), 28);
+  EXPECT_EQ(evaluated("shli", kMost, 1), std::nullopt);
+  for (const char *shift : {"shrsi", "shrui", "shli"})
+    EXPECT_EQ(evaluated(shift, 1, 64), std::nullopt);
+  EXPECT_EQ(evaluated("minui", 7, 2), std::nullopt);
 }
 
 TEST_F(RegionOps, Bounds) {

@@ -39,12 +39,23 @@ TEST_F(VisiblePairs, NoMask) {
   EXPECT_EQ(count(kCausal, 2, 3, 5, 0), 0);
 }
 
-// N (N + 1) / 2 of each head, where every row is looked at and where 128 are.
+// N (N + 1) / 2 of each head, where every row is looked at and where 127 are.
 TEST_F(VisiblePairs, CausalIsExact) {
   for (int64_t n : {1, 2, 127, 128, 129, 200, 256, 300, 384, 1000, 1024, 4096})
     EXPECT_NEAR(count(kCausal, 2, 3, n, n).value_or(0), 6 * (double(n) * double(n + 1) / 2),
                 1e-9 * double(n) * double(n))
         << n;
+}
+
+// Rows see as many keys as they are behind a multiple of 32, and 1.
+TEST_F(VisiblePairs, OfRowsThatRepeat) {
+  const char *repeated = R"(%c32 = arith.constant 32 : index
+    %behind = arith.remui %i, %c32 : index
+    %seen = arith.cmpi ule, %j, %behind : index)";
+  for (int64_t n : {1024, 4096, 8192}) {
+    double exact = 16.5 * double(n);
+    EXPECT_NEAR(count(repeated, 1, 1, n, n).value_or(0), exact, exact / 50) << n;
+  }
 }
 
 // Head h sees keys j <= i in batch 0 and j < 8 (h + 1) in batch 1.

@@ -42,6 +42,9 @@ public:
       const std::vector<std::pair<std::string, std::vector<int64_t>>> &outputShapes,
       HeadLayout layout = HeadLayout::BHSD, uint64_t seed = 0);
 
+  /// Return what the last run left in the workspace, such as limits that a kernel found.
+  const std::vector<HostTensor> &getWorkspace() const { return workspace; }
+
 private:
   Interpretation();
   llvm::Error compile();
@@ -54,6 +57,7 @@ private:
   std::unique_ptr<MLIRContext> context;
   std::unique_ptr<ErrorCollector> errors;
   OwningOpRef<ModuleOp> module;
+  std::vector<HostTensor> workspace;
 };
 
 /// Return the default target of the interpreter: a GPU, whose schedule it tests.

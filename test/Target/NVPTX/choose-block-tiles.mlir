@@ -68,3 +68,14 @@ func.func @wide(%x: tensor<?x8x?x128xbf16>, %y: tensor<?x8x?x128xbf16>) -> tenso
     : (tensor<?x8x?x128xbf16>, tensor<?x8x?x128xbf16>) -> tensor<?x8x?x128xbf16>
   return %r : tensor<?x8x?x128xbf16>
 }
+
+// Products of 48 columns or fewer: with 128 keys blocks of rows would spill.
+// ASYNC: fa.map_blocks @narrow_rows {{.*}}fa.tiles = {keys = 96 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+func.func @narrow(%x: tensor<?x8x?x48xbf16>, %y: tensor<?x8x?x48xbf16>) -> tensor<?x8x?x48xbf16> {
+  %r = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {} weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      fa.yield %s : f32
+    } sums [#fa.sum<0 [b, h, rows] times 0>]
+    : (tensor<?x8x?x48xbf16>, tensor<?x8x?x48xbf16>) -> tensor<?x8x?x48xbf16>
+  return %r : tensor<?x8x?x48xbf16>
+}

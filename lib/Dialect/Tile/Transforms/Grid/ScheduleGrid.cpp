@@ -62,7 +62,8 @@ static SmallVector<LoadOp> sharedLoads(FuncOp func, Value id) {
   return loads;
 }
 
-/// Emit the bytes that the loads run over, at most 2^31 - 1 (i32).
+/// Emit the bytes that the loads run over, at most 2^31 - 1 (i32): of slices, which the ids may
+/// choose, all of the view.
 static Value emitBytes(OpBuilder &b, Location loc, ArrayRef<LoadOp> loads) {
   Value bytes = arith::ConstantIndexOp::create(b, loc, 0);
   for (LoadOp load : loads) {
@@ -70,9 +71,10 @@ static Value emitBytes(OpBuilder &b, Location loc, ArrayRef<LoadOp> loads) {
     int64_t bits = view.getElementType().getIntOrFloatBitWidth();
     Value part = arith::ConstantIndexOp::create(b, loc, std::max<int64_t>(bits / 8, 1));
     for (int64_t dim : load.getDims())
-      part = arith::MulIOp::create(
-          b, loc, part,
-          DimOp::create(b, loc, b.getIndexType(), load.getSource(), static_cast<uint64_t>(dim)));
+      part = arith::MulIOp::create(b, loc, part,
+                                   DimOp::create(b, loc, b.getIndexType(),
+                                                 SliceOp::baseOf(load.getSource()),
+                                                 static_cast<uint64_t>(dim)));
     bytes = arith::AddIOp::create(b, loc, bytes, part);
   }
   Value most = arith::ConstantIndexOp::create(b, loc, std::numeric_limits<int32_t>::max());

@@ -100,3 +100,28 @@ tile.func @band(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0)
   }
   tile.return
 }
+
+// What loads of a slice run over is counted by all of the view: the ids choose the slice.
+// CHECK-LABEL: tile.func @of_slices
+// CHECK: arith.subi
+// BYTES-LABEL: tile.func @of_slices
+// BYTES-SAME: (%{{.*}}: !tile.view<?x?xf32>, %[[Y:.*]]: !tile.view<?x8xf32>, %{{.*}}: !tile.view<?xi32>, %{{.*}}: index)
+// BYTES: tile.dim %[[Y]], 0
+// BYTES: tile.dim %[[Y]], 1
+// BYTES: arith.divui
+// BYTES: tile.slice %[[Y]]
+// expected-remark @+1 {{the order of the grid's last dimension is reversed}}
+tile.func @of_slices(%x: !tile.view<?x?xf32>, %y: !tile.view<?x8xf32>, %n: !tile.view<?xi32>, %h: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %size = tile.load %n[%h] : !tile.view<?xi32> -> i32
+  %rows = arith.index_cast %size : i32 to index
+  %s = tile.slice %y dim 0 from %c0 size %rows : !tile.view<?x8xf32> -> !tile.view<?x8xf32>
+  %i = arith.muli %t, %c64 : index
+  %end = arith.addi %i, %c64 : index
+  scf.for %j = %c0 to %end step %c64 {
+    %tile = tile.load %s[%j, %c0] dims [0, 1] : !tile.view<?x8xf32> -> tensor<64x8xf32>
+  }
+  tile.return
+}
