@@ -227,7 +227,7 @@ def _add_traced(text, kinds, numbers, mask, score):
 
     Their operands have names already, so this is the first item.
     """
-    captures = [text.tensor(element, max(rank, 1)) for element, rank in kinds]
+    captures = [text.tensor(element, rank) for element, rank in kinds]
     captures += [text.integer() for _ in range(numbers)]
     captures = {operand.name: operand for operand in captures}
     for region, traced in ((text.mask, mask), (text.score, score)):
