@@ -1,18 +1,22 @@
 """`fa_mlir.flex_attention`: FlexAttention's functions, as they are written for it."""
 
+from __future__ import annotations
+
 import functools
 import types
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch.nn.attention.flex_attention import BlockMask, noop_mask
 
 from . import _ops, _text
-from ._attention import Launch, add_blocks, autocast
+from ._attention import Function, Launch, add_blocks, autocast
 
 _POSITIONS = ("b", "h", "i", "j")
 # Traces by what functions are made of, so that a call with the same function does not trace again.
 _MOST = 1024
-_traces = {}
+_traces: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
 
 def _is_strided(tensor):
@@ -31,8 +35,9 @@ class _Captures:
     """Tensors that functions close over, each once, and how they are passed: views of rank 1 to 4."""
 
     def __init__(self):
-        self.tensors, self.kinds = [], []
-        self.sizes = []  # (tensor, dimension): those that indices count back from
+        self.tensors: list[torch.Tensor] = []
+        self.kinds: list[tuple[str, int]] = []
+        self.sizes: list[tuple[int, int]] = []  # (tensor, dimension): those that indices count back from
 
     def find(self, tensor):
         for index, known in enumerate(self.tensors):
@@ -57,7 +62,7 @@ def _trace(score_mod, mask_mod, device, numbers):
     """
     from ._translate import Read, Translator, Untranslatable, Value, describe, translate
     captures = _Captures()
-    regions = []
+    regions: list[tuple[Any, ...] | None] = []
     for function, kind in ((mask_mod, "mask"), (score_mod, "score")):
         if function is None:
             regions.append(None)
@@ -98,7 +103,7 @@ class _Unknown(Exception):
     """A function depends on something that cannot be compared, so it is traced at each call."""
 
 
-_NOTHING = {"": None}
+_NOTHING: dict[Any, None] = {"": None}
 
 
 def _fingerprint(x, tensors, depth=0):
@@ -151,9 +156,9 @@ def _names_of(code):
     return names
 
 
-def find_trace(score_mod, mask_mod, device, numbers=0):
+def _find_trace(score_mod, mask_mod, device, numbers=0):
     """Return the trace of functions, the tensors that they capture now, and the sizes that it needs."""
-    tensors = []
+    tensors: list[torch.Tensor] = []
     try:
         key = (_fingerprint(score_mod, tensors), _fingerprint(mask_mod, tensors), device.type, numbers)
     except (_Unknown, ValueError):  # ValueError: an empty cell
@@ -173,10 +178,10 @@ def find_trace(score_mod, mask_mod, device, numbers=0):
 
 @torch.compiler.assume_constant_result
 def _find_constants(score_mod, mask_mod, device, numbers):
-    """Return find_trace's result for torch.compile, with the places of the captured tensors among all instead of them."""
-    tensors = []
+    """Return _find_trace's result for torch.compile, with the places of the captured tensors among all instead of them."""
+    tensors: list[torch.Tensor] = []
     _fingerprint((score_mod, mask_mod), tensors)
-    traced, captured, sizes = find_trace(score_mod, mask_mod, torch.device(device), numbers)
+    traced, captured, sizes = _find_trace(score_mod, mask_mod, torch.device(device), numbers)
     order = [next((i for i, x in enumerate(tensors) if x is y), None) for y in captured]
     if None in order:
         from ._translate import Untranslatable, describe
@@ -186,8 +191,8 @@ def _find_constants(score_mod, mask_mod, device, numbers):
 
 
 def _find_compiled(score_mod, mask_mod, device, numbers):
-    """Return find_trace's result while torch.compile looks on: it guards what the functions are made of."""
-    tensors = []
+    """Return _find_trace's result while torch.compile looks on: it guards what the functions are made of."""
+    tensors: list[torch.Tensor] = []
     try:
         _fingerprint((score_mod, mask_mod), tensors)
     except _Unknown:
@@ -197,15 +202,16 @@ def _find_compiled(score_mod, mask_mod, device, numbers):
     return traced, [tensors[i] for i in order], sizes
 
 
-def add_functions(launch, score_mod, mask_mod, numbers=()):
+def add_functions(launch: Launch, score_mod: Function | None, mask_mod: Function | None,
+                  numbers: Sequence[int] = ()) -> None:
     """Add a traced mask and score to a launch, before all else; the mask gets `numbers` after its positions."""
-    find = _find_compiled if torch.compiler.is_compiling() else find_trace
+    find = _find_compiled if torch.compiler.is_compiling() else _find_trace
     traced, captured, sizes = find(score_mod, mask_mod, launch.rows[0].device, len(numbers))
     integers = [*numbers, *[captured[index].shape[dim] for index, dim in sizes]]
     launch.add("traced", *traced, tensors=[_view(x) for x in captured], integers=integers)
 
 
-def add_mask(launch, score_mod, block_mask):
+def add_mask(launch: Launch, score_mod: Function | None, block_mask: BlockMask | Function | None) -> None:
     """Add the functions of FlexAttention's arguments; of a BlockMask that has none, its blocks."""
     mask_mod = getattr(block_mask, "mask_mod", block_mask)
     if mask_mod is noop_mask:
@@ -218,7 +224,10 @@ def add_mask(launch, score_mod, block_mask):
         add_blocks(launch, block_mask.to_dense(), *block_mask.BLOCK_SIZE)
 
 
-def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False):
+def flex_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, score_mod: Function | None = None,
+                   block_mask: BlockMask | Function | None = None, scale: float | None = None,
+                   enable_gqa: bool = False,
+                   return_lse: bool = False) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Return FlexAttention's result for functions as they are written for it.
 
     query: B x Hq x Sq x D, key: B x Hk x Sk x D, value: B x Hk x Sk x Dv. `score_mod(score, b, h, q_idx, kv_idx)` and
