@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.nn.attention.flex_attention import BlockMask
 
-from ._attention import Function, Launch, autocast
+from ._attention import Function, Launch, add_blocks, autocast
 from ._flex import add_functions
 
 NAME = "fa_mlir"
@@ -41,7 +41,7 @@ class Mask(BlockMask):
 
 def make_mask(batch_size: int, q_length: int, kv_length: int, q_offset: int | torch.Tensor = 0, kv_offset: int = 0,
               mask_function: Function | None = None, attention_mask: torch.Tensor | None = None,
-              **_others: Any) -> Mask:
+              device: torch.device | str | None = None, use_vmap: bool = False, **_others: Any) -> Mask | torch.Tensor:
     """Return a Mask for transformers' AttentionMaskInterface; its other arguments say how a tensor would be made."""
     if mask_function is None:
         mask_function = lambda b, h, q, k: torch.ones_like(q, dtype=torch.bool)
@@ -51,6 +51,17 @@ def make_mask(batch_size: int, q_length: int, kv_length: int, q_offset: int | to
         seen = visible(b, h, q, k)
         # Beyond the end a captured tensor reads False, as padding is.
         return seen if attention_mask is None else seen & attention_mask[b, k]
+
+    if q_length == 1 and not use_vmap and torch.compiler.is_compiling():
+        # A function that is made in what torch.compile compiles breaks its graph; of one query a mask is a small tensor.
+        b = torch.arange(batch_size, device=device)[:, None, None, None]
+        q = torch.arange(q_length, device=device)[:, None] + q_offset
+        k = torch.arange(kv_length, device=device) + kv_offset
+        seen = visible(b, torch.zeros_like(b[:1]), q, k)
+        if attention_mask is None:
+            return seen
+        count = attention_mask.shape[1]
+        return seen & (k < count) & attention_mask[b, k.clamp(max=count - 1)].bool()
 
     shape = (batch_size, 1, q_length, kv_length)
     if isinstance(q_offset, torch.Tensor):  # a static cache's, on the device
@@ -69,6 +80,9 @@ def _add_mask(launch: Launch, attention_mask: Mask | torch.Tensor | None, is_cau
             window = -1 if sliding_window is None else sliding_window - 1
             launch.add_window(window, 0)
     elif attention_mask.dtype == torch.bool:
+        if torch.compiler.is_compiling():
+            add_blocks(launch, attention_mask[..., :keys], 1, 1)
+            return
         seen = attention_mask[..., :keys].expand(launch.rows[0].shape[0], -1, -1, -1)
         heads = seen.shape[1] > 1
         add_functions(launch, None, lambda b, h, q, k: seen[b, h, q, k] if heads else seen[b, 0, q, k])
