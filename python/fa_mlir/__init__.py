@@ -5,20 +5,28 @@ Without PyTorch: `compile` takes MLIR text and gives a program that is launched 
 functions. docs/python.md describes all of them.
 """
 
-import importlib
+from __future__ import annotations
 
-from ._library import Error, cache_info, device_info, explain as _explain, find as library_path, version as __version__
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ._library import Error, cache_info, device_info, find as library_path, version as __version__
 from ._program import Program, compile
 
 _OF_TORCH = {"attention": "._attention", "explain": "._attention", "to_mlir": "._attention",
              "flex_attention": "._flex"}
 _MODULES = ("flash_attn", "flash_attn_3", "transformers")
 
-__all__ = ["Error", "Program", "__version__", "cache_info", "compile", "device_info", "library_path", *_OF_TORCH,
-           *_MODULES]
+__all__ = ["Error", "Program", "__version__", "attention", "cache_info", "compile", "device_info", "explain",
+           "flash_attn", "flash_attn_3", "flex_attention", "library_path", "to_mlir", "transformers"]
+
+if TYPE_CHECKING:
+    from . import flash_attn, flash_attn_3, transformers
+    from ._attention import attention, explain, to_mlir
+    from ._flex import flex_attention
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module("." + name, __name__)
     if name not in _OF_TORCH:
@@ -28,5 +36,5 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(__all__)

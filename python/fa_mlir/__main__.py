@@ -1,11 +1,13 @@
 """Prints version, library, devices and cache."""
 
+from __future__ import annotations
+
 import sys
 
 from . import Error, __version__, cache_info, device_info, library_path
 
 
-def main():
+def main() -> None:
     print("fa_mlir   " + __version__)
     print("library   " + library_path())
     print("device    cpu: %s" % device_info("cpu")[0])
@@ -27,7 +29,7 @@ def main():
     print("cache     " + cache_info().strip().replace("\n", "\n          "))
 
 
-def _has_torch():
+def _has_torch() -> bool:
     import importlib.util
     return importlib.util.find_spec("torch") is not None
 

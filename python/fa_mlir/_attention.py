@@ -1,34 +1,48 @@
 """`fa_mlir.attention`: all that the library has, named as in docs/semantics.md."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Callable
+
 import torch
 
 from . import _library, _ops, _text
 
 
-def autocast(*tensors):
+# A mask or a score: a function of scalar tensors.
+Function = Callable[..., torch.Tensor]
+# A name of `_text.ITEMS` and constants.
+Item = tuple[Any, ...]
+# Query, key and value.
+Rows = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+def autocast(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> Rows:
     """Return tensors in the dtype of torch.autocast, where that is on: as scaled_dot_product_attention takes them."""
-    kind = tensors[0].device.type
+    kind = query.device.type
     if not torch.is_autocast_enabled(kind):
-        return tensors
+        return query, key, value
     dtype = torch.get_autocast_dtype(kind)
-    return tuple(x.to(dtype) if x.is_floating_point() and x.dtype != torch.float64 else x for x in tensors)
+    cast = lambda x: x.to(dtype) if x.is_floating_point() and x.dtype != torch.float64 else x
+    return cast(query), cast(key), cast(value)
 
 
 # Where torch.compile has a size as a symbol, an index makes it a number.
 _SIZES = tuple(range(4097))
 
 
-def static(size):
+def static(size: int) -> int:
     """Return a size that programs are made for, also under torch.compile with dynamic shapes."""
     return _SIZES[size] if torch.compiler.is_compiling() else size
 
 
-def draw_seed(device):
+def draw_seed(device: torch.device) -> tuple[torch.Tensor, ...]:
     """Return dropout's seed and offset, tensors of one element, from the device's generator, which moves on."""
     return torch.randint(2**62, (2, 1), dtype=torch.int64, device=device).unbind()
 
 
-def check_rows(query, key, value, heads_last):
+def check_rows(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, heads_last: bool) -> None:
     """Check ranks and dtypes."""
     for name, x in (("query", query), ("key", key), ("value", value)):
         if not isinstance(x, torch.Tensor):
@@ -42,7 +56,7 @@ def check_rows(query, key, value, heads_last):
 
 
 @torch.compiler.assume_constant_result
-def write(dtype, head_dim, value_dim, items):
+def write(dtype: str, head_dim: int, value_dim: int, items: tuple[Item, ...]) -> str:
     """Return the text for constants; torch.compile calls it and keeps the text."""
     return _text.write(dtype, head_dim, value_dim, items)
 
@@ -50,19 +64,23 @@ def write(dtype, head_dim, value_dim, items):
 class Launch:
     """An attention: the items of its text (`_text.ITEMS`), and the tensors and numbers that they take."""
 
-    def __init__(self, query, key, value, heads_last=False):
+    def __init__(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, heads_last: bool = False) -> None:
         check_rows(query, key, value, heads_last)
         self.rows, self.heads_last = (query, key, value), heads_last
-        self.items, self.tensors, self.integers, self.floats = [], [], [], []
+        self.items: list[Item] = []
+        self.tensors: list[torch.Tensor] = []
+        self.integers: list[int] = []
+        self.floats: list[float] = []
 
-    def add(self, name, *constants, tensors=(), integers=(), floats=()):
+    def add(self, name: str, *constants: Any, tensors: Iterable[torch.Tensor] = (), integers: Iterable[int] = (),
+            floats: Iterable[float] = ()) -> None:
         """Append an item, its constants and its operands."""
         self.items.append((name, *constants))
         self.tensors += tensors
         self.integers += integers
         self.floats += floats
 
-    def add_window(self, left, right):
+    def add_window(self, left: int, right: int) -> None:
         """Bound keys on both sides of the query's position, less than 0: not; a right bound of 0 is causal."""
         if left >= 0:
             self.add("left", integers=(min(left, _FAR),))
@@ -71,22 +89,22 @@ class Launch:
         elif right > 0:
             self.add("right", integers=(min(right, _FAR),))
 
-    def add_softcap(self, cap):
+    def add_softcap(self, cap: float) -> None:
         if not 1e-37 <= cap <= 1e37:
             raise ValueError("softcap is %g, expected 1e-37 to 1e37" % cap)
         self.add("softcap", floats=(float(cap), 1.0 / cap))
 
-    def add_dropout(self, p):
+    def add_dropout(self, p: float) -> None:
         if not 0 <= p < 1:
             raise ValueError("dropout_p is %g, expected at least 0 and less than 1" % p)
         self.add("dropout", tensors=draw_seed(self.rows[0].device), floats=(float(p),))
 
-    def write(self):
+    def write(self) -> str:
         """Return the text."""
         query, _, value = self.rows
         return write(_ops.NAMES[query.dtype], static(query.shape[3]), static(value.shape[3]), tuple(self.items))
 
-    def run(self):
+    def run(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Launch, and return (output, lse)."""
         return _ops.attend(self.rows, self.tensors, self.integers, self.floats, self.write(), self.heads_last)
 
@@ -95,7 +113,7 @@ _FAR = 2**31 - 1
 _INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64)
 
 
-def _expect(name, x, ranks, integers=False):
+def _expect(name: str, x: torch.Tensor, ranks: tuple[int, ...], integers: bool = False) -> str:
     """Check a tensor, and return MLIR's name of its dtype."""
     if not isinstance(x, torch.Tensor):
         raise TypeError("%s is a %s, expected a tensor" % (name, type(x).__name__))
@@ -106,7 +124,7 @@ def _expect(name, x, ranks, integers=False):
     return _ops.name_of(x.dtype)
 
 
-def add_blocks(launch, visible, rows, keys):
+def add_blocks(launch: Launch, visible: torch.Tensor, rows: int, keys: int) -> None:
     """Hide keys of the blocks, of so many rows and keys, that are 0 in a tensor of bools or integers."""
     if visible.dtype not in (torch.bool, *_INTEGERS) or visible.dim() not in (2, 3, 4):
         raise TypeError("blocks are %s of %d dimensions; expected bools or integers, 2 to 4" % (visible.dtype,
@@ -115,8 +133,11 @@ def add_blocks(launch, visible, rows, keys):
                tensors=(visible,))
 
 
-def _make(query, key, value, mask, score, causal, window, prefix, document, blocks, softcap, alibi, bias, sink, dropout_p,
-          scale, precision, heads_last):
+def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Function | None, score: Function | None,
+          causal: bool | str, window: tuple[int, int] | None, prefix: torch.Tensor | None,
+          document: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None, blocks: tuple[torch.Tensor, int, int] | None,
+          softcap: float | None, alibi: torch.Tensor | None, bias: torch.Tensor | None, sink: torch.Tensor | None,
+          dropout_p: float, scale: float | None, precision: str | None, heads_last: bool) -> Launch:
     launch = Launch(*autocast(query, key, value), heads_last)
     if mask is not None or score is not None:
         from ._flex import add_functions
@@ -152,9 +173,14 @@ def _make(query, key, value, mask, score, causal, window, prefix, document, bloc
     return launch
 
 
-def attention(query, key, value, *, mask=None, score=None, causal=False, window=None, prefix=None, document=None,
-              blocks=None, softcap=None, alibi=None, bias=None, sink=None, dropout_p=0.0, scale=None, precision=None,
-              heads_last=False, return_lse=False):
+def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, mask: Function | None = None,
+              score: Function | None = None, causal: bool | str = False, window: tuple[int, int] | None = None,
+              prefix: torch.Tensor | None = None,
+              document: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None = None,
+              blocks: tuple[torch.Tensor, int, int] | None = None, softcap: float | None = None,
+              alibi: torch.Tensor | None = None, bias: torch.Tensor | None = None, sink: torch.Tensor | None = None,
+              dropout_p: float = 0.0, scale: float | None = None, precision: str | None = None,
+              heads_last: bool = False, return_lse: bool = False) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Return softmax(score(scale * query key^T)) value, without keys that a mask hides; and lse if asked for.
 
     query: B x Hq x Sq x D, key: B x Hk x Sk x D, value: B x Hk x Sk x Dv, with `heads_last` B x S x H x D each; any
@@ -169,17 +195,23 @@ def attention(query, key, value, *, mask=None, score=None, causal=False, window=
     return (output, lse) if return_lse else output
 
 
-def to_mlir(query, key, value, *, mask=None, score=None, causal=False, window=None, prefix=None, document=None,
-            blocks=None, softcap=None, alibi=None, bias=None, sink=None, dropout_p=0.0, scale=None, precision=None,
-            heads_last=False):
+def to_mlir(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, mask: Function | None = None,
+            score: Function | None = None, causal: bool | str = False, window: tuple[int, int] | None = None,
+            prefix: torch.Tensor | None = None,
+            document: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None = None,
+            blocks: tuple[torch.Tensor, int, int] | None = None, softcap: float | None = None,
+            alibi: torch.Tensor | None = None, bias: torch.Tensor | None = None, sink: torch.Tensor | None = None,
+            dropout_p: float = 0.0, scale: float | None = None, precision: str | None = None,
+            heads_last: bool = False) -> str:
     """Return the MLIR text that `attention` compiles for these arguments."""
     return _make(query, key, value, mask, score, causal, window, prefix, document, blocks, softcap, alibi, bias, sink,
                  dropout_p, scale, precision, heads_last).write()
 
 
-def explain(query=None, key=None, value=None, *, target=None, backward=False, **arguments):
+def explain(query: torch.Tensor | None = None, key: torch.Tensor | None = None, value: torch.Tensor | None = None, *,
+            target: str | None = None, backward: bool = False, **arguments: Any) -> list[tuple[str, str, str]]:
     """Return what is refused, or slower than it could be, for these arguments of `attention`: (kind, what, remedy)."""
-    if query is None:
+    if query is None or key is None or value is None:
         return _library.explain(target=target or "cuda")
     return _library.explain(to_mlir(query, key, value, **arguments), target=target or _ops.target_of(query.device),
                             backward=int(backward))

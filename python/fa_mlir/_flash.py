@@ -1,6 +1,9 @@
 """What `flash_attn` and `flash_attn_3` share: B x S x H x D tensors, windows and softcap as numbers of the launch."""
 
+from __future__ import annotations
+
 import math
+from typing import Any, NoReturn
 
 import torch
 
@@ -8,7 +11,7 @@ from ._attention import Launch, autocast
 from ._ops import is_watched, keeps_gradients, prepare
 
 
-def refuse(function, argument, why):
+def refuse(function: str, argument: str, why: str) -> NoReturn:
     """Raise NotImplementedError for an argument that no program of this version can serve."""
     raise NotImplementedError("%s: %s is not supported: %s" % (function, argument, why))
 
@@ -27,7 +30,7 @@ CACHE = ("decoding with a cache of keys and values needs kernels that the librar
 
 # Launches by what decides them, for calls in eager mode without gradients and dropout.
 _MOST = 4096
-_launches = {}
+_launches: dict[tuple[Any, ...], Any] = {}
 
 
 def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, attention_chunk=0,

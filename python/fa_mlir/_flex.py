@@ -1,42 +1,68 @@
 """`fa_mlir.flex_attention`: FlexAttention's functions, as they are written for it."""
 
+from __future__ import annotations
+
+import functools
 import types
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch.nn.attention.flex_attention import BlockMask, noop_mask
 
 from . import _ops, _text
-from ._attention import Launch, add_blocks, autocast
+from ._attention import Function, Launch, add_blocks, autocast
 
 _POSITIONS = ("b", "h", "i", "j")
 # Traces by what functions are made of, so that a call with the same function does not trace again.
 _MOST = 1024
-_traces = {}
+_traces: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+
+
+def _is_strided(tensor):
+    """Return whether a tensor's last dimension is not contiguous, so that it needs another one."""
+    return 0 < tensor.dim() < 4 and tensor.stride(-1) != 1
+
+
+def _view(tensor):
+    """Return a captured tensor as it is passed: of rank 1 to 4, with contiguous rows, of signed integers."""
+    if tensor.dtype == torch.uint8:
+        tensor = tensor.view(torch.int8)
+    return tensor.unsqueeze(-1) if tensor.dim() == 0 or _is_strided(tensor) else tensor
 
 
 class _Captures:
     """Tensors that functions close over, each once, and how they are passed: views of rank 1 to 4."""
 
     def __init__(self):
-        self.tensors, self.kinds = [], []
+        self.tensors: list[torch.Tensor] = []
+        self.kinds: list[tuple[str, int]] = []
+        self.sizes: list[tuple[int, int]] = []  # (tensor, dimension): those that indices count back from
 
     def find(self, tensor):
         for index, known in enumerate(self.tensors):
             if known is tensor:
                 return index
+        passed = _view(tensor)
         self.tensors.append(tensor)
-        self.kinds.append((_ops.name_of(tensor.dtype), tensor.dim()))
+        self.kinds.append((_ops.name_of(passed.dtype), passed.dim()))
         return len(self.tensors) - 1
+
+    def find_size(self, index, dim):
+        if (index, dim) not in self.sizes:
+            self.sizes.append((index, dim))
+        return self.sizes.index((index, dim))
 
 
 def _trace(score_mod, mask_mod, device, numbers):
-    """Return (kinds, numbers, mask, score) and the captured tensors: a region is (operations, captures, result).
+    """Return (kinds, numbers, mask, score), the captured tensors and the sizes that are numbers of a launch.
 
-    A mask gets so many `numbers` of a launch after its positions.
+    A region is (operations, captures, result). A mask gets so many `numbers` of a launch after its positions; sizes,
+    each a tensor and a dimension, are the numbers after those.
     """
     from ._translate import Read, Translator, Untranslatable, Value, describe, translate
     captures = _Captures()
-    regions = []
+    regions: list[tuple[Any, ...] | None] = []
     for function, kind in ((mask_mod, "mask"), (score_mod, "score")):
         if function is None:
             regions.append(None)
@@ -49,85 +75,143 @@ def _trace(score_mod, mask_mod, device, numbers):
                 raise Untranslatable("a captured tensor has %d dimensions, at most 4" % tensor.dim())
             index = captures.find(tensor)
             element, rank = captures.kinds[index]
-            operand = _text.Operand("t%d" % index, "tensor<%s%s>" % ("?x" * max(rank, 1), element))
-            if rank == 0:
-                return translator.read(Read(operand, [translator.constant(0, "index")], 1))
-            return Read(operand, [], rank)
-        arguments = [Value("%" + name, "index") for name in _POSITIONS]
+            operand = _text.Operand("t%d" % index, "tensor<%s%s>" % ("?x" * rank, element))
+            read = Read(operand, [], tensor.dim(), lambda dim: number(numbers + captures.find_size(index, dim)),
+                        tensor.dtype == torch.uint8, rank > tensor.dim())
+            return translator.read(read) if tensor.dim() == 0 else read
+
+        def number(index):
+            read = region.read(_text.Operand("n%d" % index, "i32"))
+            return Value(region.add("arith.index_cast %s : i32 to index" % read), "index", natural=True)
+        arguments = [Value("%" + name, "index", natural=True) for name in _POSITIONS]
         kinds = ["position"] * 4
         if kind == "score":
             arguments.insert(0, Value("%s", "f32"))
             kinds.insert(0, "score")
         else:
-            for index in range(numbers):
-                number = region.read(_text.Operand("n%d" % index, "i32"))
-                arguments.append(Value(region.add("arith.index_cast %s : i32 to index" % number), "index"))
+            arguments += [number(index) for index in range(numbers)]
             kinds += ["position"] * numbers
         result = translate(function, region, arguments, kinds, capture, device)
         if kind == "mask" and result.type != "i1":
             raise Untranslatable("%s gives %s, expected a bool; compare numbers" % (describe(function), result.type))
         result = translator.convert(result, "i1" if kind == "mask" else "f32")
         regions.append((tuple(region.ops), tuple(sorted({x.name for x in region.captures})), result.name))
-    return (tuple(captures.kinds), numbers, *regions), captures.tensors
+    return (tuple(captures.kinds), numbers + len(captures.sizes), *regions), captures.tensors, tuple(captures.sizes)
 
 
 class _Unknown(Exception):
     """A function depends on something that cannot be compared, so it is traced at each call."""
 
 
+_NOTHING: dict[Any, None] = {"": None}
+
+
 def _fingerprint(x, tensors, depth=0):
     """Return what decides a function's trace, as a value to compare; collect the tensors that it may read."""
     if x is None or isinstance(x, (bool, int, float, str, torch.dtype, torch.device)):
+        if torch.compiler.is_compiling():
+            _NOTHING.get(x)  # a symbol of torch.compile becomes a number with a guard
         return type(x), x
     if isinstance(x, torch.Tensor):
         same = next((i for i, known in enumerate(tensors) if known is x), len(tensors))
         if same == len(tensors):
             tensors.append(x)
-        return "tensor", same, x.dtype, x.dim(), x.device
+        return "tensor", same, x.dtype, x.dim(), x.device, _is_strided(x)
     if depth > 8:
         raise _Unknown
     if isinstance(x, (tuple, list)):
         return type(x), tuple([_fingerprint(y, tensors, depth + 1) for y in x])
+    if isinstance(x, dict):
+        return "dict", _fingerprint(tuple(x.items()), tensors, depth + 1)
+    if isinstance(x, functools.partial):
+        if torch.compiler.is_compiling():
+            raise _Unknown
+        return "partial", _fingerprint((x.func, x.args, x.keywords), tensors, depth + 1)
     if isinstance(x, types.FunctionType):
+        if not hasattr(x, "__closure__"):  # torch.compile makes it only now
+            raise _Unknown
         if x.__module__ and x.__module__.split(".")[0] == "torch" and not x.__closure__:
             return "function", x
         cells = x.__closure__ or ()
-        names = [name for name in x.__code__.co_names if name in x.__globals__]
+        names = [name for name in _names_of(x.__code__) if name in x.__globals__]
         return ("function", x.__code__, _fingerprint(x.__defaults__, tensors, depth + 1),
+                _fingerprint(x.__kwdefaults__, tensors, depth + 1),
                 tuple([_fingerprint(cell.cell_contents, tensors, depth + 1) for cell in cells]),
                 tuple([_fingerprint(x.__globals__[name], tensors, depth + 1) for name in names]))
-    if isinstance(x, (types.ModuleType, types.BuiltinFunctionType)):
-        return "object", id(x)
+    if isinstance(x, types.BuiltinFunctionType) or isinstance(x, types.ModuleType) and x.__name__ in _MODULES:
+        return "object", x
     raise _Unknown
 
 
-def find_trace(score_mod, mask_mod, device, numbers=0):
-    """Return the trace of functions and the tensors that they capture now."""
-    tensors = []
+# Modules whose names do not change.
+_MODULES = ("math", "numpy", "operator", "torch", "torch.nn", "torch.nn.functional", "torch.special")
+
+
+def _names_of(code):
+    """Return the names that code, and functions inside it, may look up among globals."""
+    names = list(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names += _names_of(constant)
+    return names
+
+
+def _find_trace(score_mod, mask_mod, device, numbers=0):
+    """Return the trace of functions, the tensors that they capture now, and the sizes that it needs."""
+    tensors: list[torch.Tensor] = []
     try:
         key = (_fingerprint(score_mod, tensors), _fingerprint(mask_mod, tensors), device.type, numbers)
     except (_Unknown, ValueError):  # ValueError: an empty cell
         return _trace(score_mod, mask_mod, device, numbers)
     found = _traces.get(key)
     if found is not None:
-        traced, order = found
-        return traced, [tensors[i] for i in order]
-    traced, captured = _trace(score_mod, mask_mod, device, numbers)
+        traced, order, sizes = found
+        return traced, [tensors[i] for i in order], sizes
+    traced, captured, sizes = _trace(score_mod, mask_mod, device, numbers)
     order = [next((i for i, x in enumerate(tensors) if x is y), None) for y in captured]
     if None not in order:
         if len(_traces) >= _MOST:
             _traces.clear()
-        _traces[key] = traced, order
-    return traced, captured
+        _traces[key] = traced, order, sizes
+    return traced, captured, sizes
 
 
-def add_functions(launch, score_mod, mask_mod, numbers=()):
+@torch.compiler.assume_constant_result
+def _find_constants(score_mod, mask_mod, device, numbers):
+    """Return _find_trace's result for torch.compile, with the places of the captured tensors among all instead of them."""
+    tensors: list[torch.Tensor] = []
+    _fingerprint((score_mod, mask_mod), tensors)
+    traced, captured, sizes = _find_trace(score_mod, mask_mod, torch.device(device), numbers)
+    order = [next((i for i, x in enumerate(tensors) if x is y), None) for y in captured]
+    if None in order:
+        from ._translate import Untranslatable, describe
+        raise Untranslatable("%s reads a tensor that it does not close over; under torch.compile make tensors outside of "
+                             "the function" % " or ".join([describe(f) for f in (score_mod, mask_mod) if f is not None]))
+    return traced, order, sizes
+
+
+def _find_compiled(score_mod, mask_mod, device, numbers):
+    """Return _find_trace's result while torch.compile looks on: it guards what the functions are made of."""
+    tensors: list[torch.Tensor] = []
+    try:
+        _fingerprint((score_mod, mask_mod), tensors)
+    except _Unknown:
+        raise NotImplementedError("torch.compile takes masks and scores that are functions made outside of what it compiles, "
+                                  "which close over tensors, numbers and such functions; make yours so and pass it in")
+    traced, order, sizes = _find_constants(score_mod, mask_mod, str(device), numbers)
+    return traced, [tensors[i] for i in order], sizes
+
+
+def add_functions(launch: Launch, score_mod: Function | None, mask_mod: Function | None,
+                  numbers: Sequence[int] = ()) -> None:
     """Add a traced mask and score to a launch, before all else; the mask gets `numbers` after its positions."""
-    traced, captured = find_trace(score_mod, mask_mod, launch.rows[0].device, len(numbers))
-    launch.add("traced", *traced, tensors=[x.view(1) if x.dim() == 0 else x for x in captured], integers=numbers)
+    find = _find_compiled if torch.compiler.is_compiling() else _find_trace
+    traced, captured, sizes = find(score_mod, mask_mod, launch.rows[0].device, len(numbers))
+    integers = [*numbers, *[captured[index].shape[dim] for index, dim in sizes]]
+    launch.add("traced", *traced, tensors=[_view(x) for x in captured], integers=integers)
 
 
-def add_mask(launch, score_mod, block_mask):
+def add_mask(launch: Launch, score_mod: Function | None, block_mask: BlockMask | Function | None) -> None:
     """Add the functions of FlexAttention's arguments; of a BlockMask that has none, its blocks."""
     mask_mod = getattr(block_mask, "mask_mod", block_mask)
     if mask_mod is noop_mask:
@@ -140,8 +224,10 @@ def add_mask(launch, score_mod, block_mask):
         add_blocks(launch, block_mask.to_dense(), *block_mask.BLOCK_SIZE)
 
 
-@torch.compiler.disable
-def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False):
+def flex_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, score_mod: Function | None = None,
+                   block_mask: BlockMask | Function | None = None, scale: float | None = None,
+                   enable_gqa: bool = False,
+                   return_lse: bool = False) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Return FlexAttention's result for functions as they are written for it.
 
     query: B x Hq x Sq x D, key: B x Hk x Sk x D, value: B x Hk x Sk x Dv. `score_mod(score, b, h, q_idx, kv_idx)` and

@@ -1,8 +1,11 @@
 """libfa.so through ctypes: what `fa/fa_c.h` declares, and errors as exceptions."""
 
+from __future__ import annotations
+
 import ctypes
 import importlib.metadata
 import os
+from typing import Any
 
 # The codes of fa_dtype, by the names that MLIR has for them.
 DTYPES = {"f16": 0, "bf16": 1, "f32": 2, "f64": 3, "i8": 4, "i16": 5, "i32": 6, "i64": 7, "i1": 8}
@@ -35,14 +38,14 @@ class ArgumentInfo(ctypes.Structure):
 
 class Options(ctypes.Structure):
     """fa_compile_options"""
-    _fields_ = ([("size", ctypes.c_size_t), ("target", ctypes.c_char_p), ("entry", ctypes.c_char_p)]
-                + [(name, ctypes.c_int32) for name in ("threads", "standard", "no_mask_analysis",
-                                                       "no_canonicalize", "rows", "keys")]
-                + [("device", ctypes.c_char_p), ("warps", ctypes.c_int32), ("leave_out", ctypes.c_char_p),
-                   ("source_name", ctypes.c_char_p), ("no_cache", ctypes.c_int32), ("stages", ctypes.c_int32),
-                   ("aligned_only", ctypes.c_int32), ("gradients", ctypes.c_char_p),
-                   ("backward", ctypes.c_int32), ("dlse", ctypes.c_int32), ("deterministic", ctypes.c_int32),
-                   ("fused", ctypes.c_int32)])
+    _fields_ = [("size", ctypes.c_size_t), ("target", ctypes.c_char_p), ("entry", ctypes.c_char_p),
+                *[(name, ctypes.c_int32) for name in ("threads", "standard", "no_mask_analysis",
+                                                      "no_canonicalize", "rows", "keys")],
+                ("device", ctypes.c_char_p), ("warps", ctypes.c_int32), ("leave_out", ctypes.c_char_p),
+                ("source_name", ctypes.c_char_p), ("no_cache", ctypes.c_int32), ("stages", ctypes.c_int32),
+                ("aligned_only", ctypes.c_int32), ("gradients", ctypes.c_char_p),
+                ("backward", ctypes.c_int32), ("dlse", ctypes.c_int32), ("deterministic", ctypes.c_int32),
+                ("fused", ctypes.c_int32)]
 
 
 class ProgramInfo(ctypes.Structure):
@@ -95,12 +98,12 @@ _FUNCTIONS = {
 }
 
 
-def find():
+def find() -> str:
     """Return the path of libfa.so: $FA_MLIR_LIBRARY, or the one that was installed with this package."""
     return os.environ.get("FA_MLIR_LIBRARY") or os.path.join(os.path.dirname(__file__), "lib", "libfa.so")
 
 
-def _load():
+def _load() -> tuple[ctypes.CDLL, str]:
     path = find()
     try:
         library = ctypes.CDLL(path)
@@ -128,7 +131,7 @@ def _load():
 fa, version = _load()
 
 
-def check(error):
+def check(error: int | None) -> None:
     """Raise an error of the library, which is freed."""
     if error:
         message = fa.fa_error_message(error).decode()
@@ -136,10 +139,10 @@ def check(error):
         raise Error(message)
 
 
-def make_options(**choices):
+def make_options(**choices: Any) -> Options:
     """Return fa_compile_options with these fields set."""
-    options = fa.fa_compile_options_default()
-    known = [name for name, _ in Options._fields_[1:]]
+    options: Options = fa.fa_compile_options_default()
+    known = [field[0] for field in Options._fields_[1:]]
     for name, value in choices.items():
         if name not in known:
             raise TypeError("compile() has no option '%s'; it has %s" % (name, ", ".join(known)))
@@ -148,12 +151,13 @@ def make_options(**choices):
     return options
 
 
-def cache_info():
+def cache_info() -> str:
     """Return what the library says of its cache on disk."""
-    return fa.fa_cache_info().decode()
+    text: bytes = fa.fa_cache_info()
+    return text.decode()
 
 
-def device_info(name):
+def device_info(name: str) -> tuple[str, tuple[int, int], int]:
     """Return (name, compute capability, driver's CUDA version) of "cpu", "cuda" or "cuda:N"; raise Error without."""
     device = ctypes.c_void_p()
     check(fa.fa_device_open(name.encode(), ctypes.byref(device)))
@@ -163,7 +167,7 @@ def device_info(name):
     return facts
 
 
-def explain(text=None, **options):
+def explain(text: str | None = None, **options: Any) -> list[tuple[str, str, str]]:
     """Return (kind, what, remedy) of all that is refused, or slower than it could be, for a text or a device."""
     kinds = ("refused", "refused at launch", "slower")
     data = text.encode() if text is not None else None

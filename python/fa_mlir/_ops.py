@@ -4,7 +4,10 @@ The text's entry takes query, key and value as q, k and v, tensors t0, t1, ..., 
 f1, ...; it returns o and lse. Tensors are B x H x S x D or, with `heads_last`, B x S x H x D; lse is B x H x S.
 """
 
+from __future__ import annotations
+
 import threading
+from typing import Any
 
 import torch
 from torch import empty, empty_like
@@ -19,7 +22,7 @@ NAMES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", tor
 _ROWS = {"q", "k", "v", "o", "do", "dq", "dk", "dv"}
 # The most shapes that are kept prepared; all are forgotten at once, and made again.
 _MOST = 4096
-_prepared = {}
+_prepared: dict[tuple[Any, ...], Launch] = {}
 
 torch.library.define(
     "fa_mlir::attention",
@@ -211,7 +214,7 @@ def _prefetch(device, text, gradients):
         threading.Thread(target=compile_quietly).start()
 
 
-_prefetched = set()
+_prefetched: set[tuple[Any, ...]] = set()
 
 
 def _names_of_gradients(wanted, tensors, of_tensors):
@@ -252,16 +255,15 @@ def _differentiate(ctx, needed, grad_output, grad_lse):
         found = dict(zip(wanted.split(","), results))
     of_tensors = [found.get("t%d" % i) for i in range(len(tensors))]
     # An empty list has the structure of one without tensors.
-    none = lambda numbers: None if numbers else []
-    return (*[found.get(name) for name in "qkv"], of_tensors, none(integers), none(floats), None, None)
+    return (*[found.get(name) for name in "qkv"], of_tensors, None if integers else [], None if floats else [], None, None)
 
 
 class _Eager(torch.autograd.Function):
     """The same gradients without the dispatcher, which takes several times as long as a launch."""
 
     @staticmethod
-    def forward(ctx, integers, floats, text, heads_last, query, key, value, *tensors):
-        tensors = list(tensors)
+    def forward(ctx, integers, floats, text, heads_last, query, key, value, *captured):
+        tensors = list(captured)
         output = forward(query, key, value, tensors, integers, floats, text, heads_last)
         _setup_context(ctx, (query, key, value, tensors, integers, floats, text, heads_last), output)
         return output

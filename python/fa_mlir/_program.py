@@ -1,8 +1,12 @@
 """Programs: compiled text, launched on arrays of NumPy, tensors of PyTorch or what else describes its memory."""
 
+from __future__ import annotations
+
 import ctypes
 import struct
 import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from . import _library
 from ._library import DTYPE_NAMES, DTYPES, OUTPUT, SCALAR, Argument, Error, Tensor, check, fa
@@ -15,12 +19,13 @@ class _Memory:
     """Memory of a tensor: address, dtype, sizes, strides in elements, device."""
     __slots__ = ("address", "dtype", "shape", "strides", "device")
 
-    def __init__(self, address, dtype, shape, strides, device):
+    def __init__(self, address: int, dtype: str, shape: Sequence[int], strides: Sequence[int] | None,
+                 device: str) -> None:
         self.address, self.dtype, self.device = address, dtype, device
         self.shape, self.strides = tuple(shape), strides and tuple(strides)
 
 
-def _describe(name, value, writable):
+def _describe(name: str, value: Any, writable: bool) -> _Memory:
     if hasattr(value, "data_ptr"):  # PyTorch's
         dtype = str(value.dtype).replace("torch.", "")
         dtype = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "bool": "i1"}.get(
@@ -30,10 +35,10 @@ def _describe(name, value, writable):
     if interface is None:
         raise TypeError("'%s' is a %s; give an array of NumPy or a tensor of PyTorch" % (name, type(value).__name__))
     kind = interface["typestr"]
-    dtype = _INTERFACE.get(kind[1:])
+    element = _INTERFACE.get(kind[1:])
     if str(getattr(value, "dtype", "")) == "bfloat16":  # NumPy's extension of ml_dtypes
-        dtype = "bf16"
-    if dtype is None or kind[0] == ">":
+        element = "bf16"
+    if element is None or kind[0] == ">":
         raise TypeError("'%s' has elements of type %s; give one of %s" % (name, kind, ", ".join(DTYPES)))
     address, readonly = interface["data"]
     if writable and readonly:
@@ -43,40 +48,40 @@ def _describe(name, value, writable):
         if any(stride % size for stride in strides):
             raise ValueError("the strides of '%s' are no multiples of its elements; copy it" % name)
         strides = [stride // size for stride in strides]
-    return _Memory(address, dtype, interface["shape"], strides, "cpu")
+    return _Memory(address, element, interface["shape"], strides, "cpu")
 
 
 class Program:
     """A compiled program. Any number of threads may launch one."""
 
-    def __init__(self, text, choices, handle):
+    def __init__(self, text: str, choices: dict[str, Any], handle: ctypes.c_void_p) -> None:
         self.text, self.choices, self._handle = text, choices, handle
         infos = [fa.fa_program_argument(handle, i) for i in range(fa.fa_program_num_arguments(handle))]
-        self.names = [info.name.decode() for info in infos]
-        self.kinds = [info.kind for info in infos]
-        self.dtypes = [DTYPE_NAMES[info.dtype] for info in infos]
-        self.ranks = [info.rank for info in infos]
+        self.names: list[str] = [info.name.decode() for info in infos]
+        self.kinds: list[int] = [info.kind for info in infos]
+        self.dtypes: list[str] = [DTYPE_NAMES[info.dtype] for info in infos]
+        self.ranks: list[int] = [info.rank for info in infos]
         info = fa.fa_program_get_info(handle)
         self.target, self.device = info.target.decode(), info.device.decode()
         self.on_cpu = self.device == "cpu"
 
-    def __del__(self):
+    def __del__(self) -> None:
         if getattr(self, "_handle", None) and fa is not None:
             fa.fa_program_free(self._handle)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<fa_mlir.Program for %s: %s>" % (self.target, ", ".join(self.names))
 
-    def wait(self):
+    def wait(self) -> None:
         """Wait until every variant is loaded; raise where the driver cannot load one."""
         check(fa.fa_program_wait(self._handle))
 
-    def _arguments(self, values):
+    def _arguments(self, values: dict[str, Any]) -> tuple[Any, list[Any]]:
         """Return fa_arguments of values by name, and what they point to."""
         unknown = [name for name in values if name not in self.names]
         if unknown:
             raise TypeError("the program has no argument '%s'; it has %s" % (unknown[0], ", ".join(self.names)))
-        arguments, keep = (Argument * len(values))(), []
+        arguments, keep = (Argument * len(values))(), list[Any]()
         for argument, (name, value) in zip(arguments, values.items()):
             argument.name = name.encode()
             if isinstance(value, (int, float)):
@@ -92,14 +97,14 @@ class Program:
             argument.tensor = ctypes.pointer(tensor)
         return arguments, keep
 
-    def workspace_size(self, **values):
+    def workspace_size(self, **values: Any) -> int:
         """Return the bytes of workspace that a launch needs."""
         arguments, _keep = self._arguments(values)
         size = ctypes.c_uint64()
         check(fa.fa_program_workspace_size(self._handle, arguments, len(arguments), ctypes.byref(size)))
         return size.value
 
-    def launch(self, *, stream=None, workspace=None, **values):
+    def launch(self, *, stream: int | None = None, workspace: Any = None, **values: Any) -> None:
         """Read the inputs and write the outputs, all given by name: arrays, tensors or numbers.
 
         On a GPU the kernels are put on `stream` (an address, None for the default one) and `workspace` is a tensor
@@ -119,7 +124,8 @@ class Program:
         check(fa.fa_program_launch(self._handle, stream, arguments, len(arguments), address, size.value))
 
 
-def make_tensor(address, dtype, shape, strides):
+def make_tensor(address: int | None, dtype: str, shape: Sequence[int],
+                strides: Sequence[int] | None) -> tuple[Tensor, Any]:
     """Return an fa_tensor, and the memory of its sizes, which must live as long."""
     if dtype not in DTYPES:
         raise TypeError("no program takes elements of type %s; give one of %s" % (dtype, ", ".join(DTYPES)))
@@ -135,7 +141,7 @@ class Prepared:
     """A launch whose dtypes, sizes and strides were checked beforehand: tensors by address, in the program's order."""
     __slots__ = ("program", "workspace_bytes", "pack_addresses", "pack_numbers", "_handle")
 
-    def __init__(self, program, tensors):
+    def __init__(self, program: Program, tensors: Iterable[tuple[str, Sequence[int], Sequence[int] | None]]) -> None:
         """`tensors`: (dtype, sizes, strides) of each argument that is no scalar, in the program's order."""
         arguments, keep, rest = (Argument * len(program.names))(), [], iter(tensors)
         codes = ""
@@ -154,22 +160,22 @@ class Prepared:
         self.pack_addresses = struct.Struct("=%dQ" % (len(arguments) - len(codes))).pack
         self.pack_numbers = struct.Struct("=" + codes).pack
 
-    def __del__(self):
+    def __del__(self) -> None:
         if getattr(self, "_handle", None) and fa is not None:
             fa.fa_prepared_free(self._handle)
 
-    def launch(self, stream, addresses, numbers, workspace):
+    def launch(self, stream: int | None, addresses: bytes, numbers: bytes, workspace: int | None) -> None:
         """Launch on addresses and numbers, each packed in the program's order."""
         error = fa.fa_prepared_launch(self._handle, stream, addresses, numbers, workspace, self.workspace_bytes)
         if error:
             check(error)
 
 
-_programs = {}
+_programs: dict[tuple[Any, ...], Program] = {}
 _lock = threading.Lock()
 
 
-def compile(text, target="cpu", **options):
+def compile(text: str, target: str = "cpu", **options: Any) -> Program:
     """Compile MLIR text for a target: "cpu", "cuda", "cuda:N", or code such as "sm_90a".
 
     `options` are the fields of fa_compile_options (docs/api.md). What was compiled before is found again, here and

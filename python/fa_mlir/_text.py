@@ -1,6 +1,7 @@
 """Writes the MLIR text of an attention, as docs/semantics.md has it."""
 
 import functools
+from typing import Callable
 
 BLOCK = (("b", "index"), ("h", "index"), ("i", "index"), ("j", "index"), ("sq", "index"), ("sk", "index"))
 
@@ -227,12 +228,12 @@ def _add_traced(text, kinds, numbers, mask, score):
 
     Their operands have names already, so this is the first item.
     """
-    captures = [text.tensor(element, max(rank, 1)) for element, rank in kinds]
+    captures = [text.tensor(element, rank) for element, rank in kinds]
     captures += [text.integer() for _ in range(numbers)]
-    captures = {operand.name: operand for operand in captures}
+    by_name = {operand.name: operand for operand in captures}
     for region, traced in ((text.mask, mask), (text.score, score)):
         if traced is not None:
-            region.ops, region.captures = list(traced[0]), [captures[name] for name in traced[1]]
+            region.ops, region.captures = list(traced[0]), [by_name[name] for name in traced[1]]
             region.known = {op.split(" = ", 1)[1]: op.split(" = ", 1)[0] for op in region.ops}
     if mask is not None:
         text.conditions.append(mask[2])
@@ -261,7 +262,7 @@ def _set_precision(text, precision):
 
 # What an attention may have, by name: functions of a Text and of constants. Each makes its operands in the order in
 # which a launch has them.
-ITEMS = {
+ITEMS: dict[str, Callable[..., None]] = {
     "causal": lambda text: text.add_sugar("causal"),
     "top_left": lambda text: text.add_sugar("causal<top_left>"),
     "left": lambda text: text.add_window(text.integer(), None),

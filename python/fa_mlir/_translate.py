@@ -4,11 +4,14 @@ PyTorch traces the function (make_fx on scalar fake tensors); each ATen operatio
 `arith` and `math`. Tensors that the function closes over become captures, numbers become constants.
 """
 
+import functools
+import inspect
 import os
 import sys
 import traceback
 
 import torch
+import torch._decomp
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 
@@ -24,23 +27,32 @@ class Untranslatable(NotImplementedError):
 
 
 class Value:
-    """A scalar of a region: its name, its type there (integers are `index`), or a number that Python knows."""
-    __slots__ = ("name", "type", "number")
+    """A scalar of a region: its name, its type there (integers are `index`), or a number that Python knows.
 
-    def __init__(self, name, type, number=None):
-        self.name, self.type, self.number = name, type, number
+    `natural` says that an integer is proved to be no less than 0.
+    """
+    __slots__ = ("name", "type", "number", "natural")
+
+    def __init__(self, name, type, number=None, natural=False):
+        self.name, self.type, self.number, self.natural = name, type, number, natural
 
 
 class Read:
-    """A captured tensor of which the first indices are known."""
-    __slots__ = ("operand", "indices", "rank")
+    """A captured tensor of which the first indices are known; `size(dim)` makes a Value of a size.
 
-    def __init__(self, operand, indices, rank):
-        self.operand, self.indices, self.rank = operand, indices, rank
+    `unsigned`: its integers are; `trailing`: it is passed with a last dimension of size 1 beside its own.
+    """
+    __slots__ = ("operand", "indices", "rank", "size", "unsigned", "trailing")
+
+    def __init__(self, operand, indices, rank, size=None, unsigned=False, trailing=False):
+        self.operand, self.indices, self.rank, self.size = operand, indices, rank, size
+        self.unsigned, self.trailing = unsigned, trailing
 
 
 def type_of(dtype):
     """Return a region's type for a dtype: index for all integers but bool."""
+    if dtype == torch.uint8:
+        return "index"
     name = name_of(dtype)
     return name if name in _FLOATS or name == "i1" else "index"
 
@@ -55,7 +67,7 @@ class Translator:
         if type == "i1":
             return Value(self.region.add("arith.constant %s" % ("true" if number else "false")), type, bool(number))
         if type == "index":
-            return Value(self.region.add("arith.constant %d : index" % number), type, int(number))
+            return Value(self.region.add("arith.constant %d : index" % number), type, int(number), number >= 0)
         number = float(number)
         bits = {float("inf"): "0x7F800000", float("-inf"): "0xFF800000"}.get(number)
         if number != number:
@@ -81,7 +93,7 @@ class Translator:
         if source == "i1":
             if type == "index":
                 wide = self.region.add("arith.extui %s : i1 to i64" % value.name)
-                return op("arith.index_cast %s : i64 to index" % wide)
+                return Value(self.region.add("arith.index_cast %s : i64 to index" % wide), type, natural=True)
             return op("arith.uitofp %s : i1 to %s" % (value.name, type))
         if source == "index":
             wide = self.region.add("arith.index_cast %s : index to i64" % value.name)
@@ -98,10 +110,24 @@ class Translator:
     def read(self, read):
         """Return the element of a tensor whose indices are all known."""
         type = read.operand.type[len("tensor<"):-1].split("x")[-1]
-        name = self.region.read(read.operand, [index.name for index in read.indices])
+        indices = [self.wrap(index, read, dim) for dim, index in enumerate(read.indices)]
+        indices += [self.constant(0, "index")] * read.trailing
+        name = self.region.read(read.operand, [index.name for index in indices])
         if type == "i1" or type in _FLOATS:
             return Value(name, type)
-        return Value(self.region.add("arith.index_cast %s : %s to index" % (name, type)), "index")
+        cast = "arith.index_castui" if read.unsigned else "arith.index_cast"
+        return Value(self.region.add("%s %s : %s to index" % (cast, name, type)), "index", natural=read.unsigned)
+
+    def wrap(self, index, read, dim):
+        """Return an index that counts from the end where it is less than 0."""
+        if index.natural:
+            return index
+        size = read.size(dim).name
+        wrapped = self.region.add("arith.addi %s, %s : index" % (index.name, size))
+        if index.number is None:
+            negative = self.region.add("arith.cmpi slt, %s, %s : index" % (index.name, self.constant(0, "index").name))
+            wrapped = self.region.add("arith.select %s, %s, %s : index" % (negative, wrapped, index.name))
+        return Value(wrapped, "index")
 
     # Operations: each takes values of `type` and returns the name of one.
 
@@ -180,11 +206,12 @@ ARITHMETIC = {
     "__lshift__": _binary("shli", None), "__rshift__": _binary("shrsi", None),
     "bitwise_left_shift": _binary("shli", None), "bitwise_right_shift": _binary("shrsi", None),
     "clamp_min": _binary("maxsi", "maximumf"), "clamp_max": _binary("minsi", "minimumf"),
+    "fmax": _binary("maxsi", "maxnumf"), "fmin": _binary("minsi", "minnumf"),
 }
 # ATen's name -> operation on floats: of half precision computed in f32 and rounded.
 FUNCTIONS = {
     "sigmoid": _T.sigmoid, "reciprocal": _T.reciprocal, "round": _math("roundeven"), "pow": _math("powf"),
-    "atan2": _math("atan2"), "div": _binary(None, "divf"),
+    "atan2": _math("atan2"), "copysign": _math("copysign"), "div": _binary(None, "divf"),
     **{name: _math(name) for name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "tanh",
                                       "sin", "cos", "tan", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh",
                                       "atanh", "erf", "erfc", "floor", "ceil", "trunc")},
@@ -193,10 +220,34 @@ FUNCTIONS = {
 COMPARISONS = {"eq": ("eq", "oeq"), "ne": ("ne", "une"), "lt": ("slt", "olt"), "le": ("sle", "ole"),
                "gt": ("sgt", "ogt"), "ge": ("sge", "oge")}
 LOGIC = {"logical_and": "andi", "logical_or": "ori", "logical_xor": "xori"}
+# Integers are no less than 0 if all operands are, or one of them, or the second one.
+_NATURAL_BY_ALL = {"add", "mul", "floor_divide", "fmod", "minimum", "clamp_max", "bitwise_or", "bitwise_xor", "__or__",
+                   "__xor__", "__lshift__", "__rshift__", "bitwise_left_shift", "bitwise_right_shift", "relu"}
+_NATURAL_BY_ONE = {"maximum", "clamp_min", "bitwise_and", "__and__"}
+_NATURAL_BY_SECOND = {"remainder"}
 # What gives back its first argument.
 COPIES = ("clone", "alias", "detach", "lift_fresh_copy", "lift_fresh", "contiguous", "view_as", "expand_as")
+VIEWS = ("_to_copy", "convert_element_type", "view", "squeeze", "unsqueeze", "expand", "reshape")
 CONSTANTS = {"scalar_tensor": 0, "full": 1, "new_full": 2, "full_like": 1}
 FILLS = {"ones": 1, "zeros": 0, "new_ones": 1, "new_zeros": 0, "ones_like": 1, "zeros_like": 0}
+# What has an emitter of its own.
+OTHERS = ("where", "bitwise_not", "logical_not", "square", "clamp", "rsub", "index", "select", "copy")
+# Arguments by name that change no value.
+_IGNORED = ("dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit")
+
+
+def name_of_op(op):
+    """Return an op's name; that of an op in place is the name of the op that gives its result."""
+    name = op._schema.name.split("::")[1]
+    return name[:-1] if name.endswith("_") and not name.startswith("_") else name
+
+
+@functools.lru_cache(maxsize=None)
+def find_decompositions():
+    """Return PyTorch's decompositions of all ops that have no translation here."""
+    known = {*ARITHMETIC, *FUNCTIONS, *COMPARISONS, *LOGIC, *COPIES, *VIEWS, *CONSTANTS, *FILLS, *OTHERS}
+    return {op: function for op, function in torch._decomp.decomposition_table.items()
+            if isinstance(op, torch._ops.OpOverload) and name_of_op(op) not in known}
 
 
 class _Graph:
@@ -214,17 +265,22 @@ class _Graph:
             return self.capture(getattr(node.graph.owning_module, node.target))
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             raise Untranslatable("an operation '%s' has no translation" % node.target)
-        name = node.target._schema.name.split("::")[1]
+        name = name_of_op(node.target)
         result = node.meta["val"]
         if not isinstance(result, torch.Tensor):
             raise Untranslatable("'%s' gives no tensor; write it with tensors alone" % name)
-        if node.target.namespace != "aten":
+        if node.target.namespace not in ("aten", "prims"):
             raise Untranslatable("operation '%s' has no translation" % node.target)
+        if node.target._schema.is_mutable and node.args[0].op == "get_attr":
+            raise Untranslatable("'%s' changes a captured tensor; masks and scores only read" % name)
         if name in ("index", "select"):
             return self.emit_index(node, name)
+        if name in COPIES and isinstance(self.values.get(node.args[0]), Read):
+            return self.values[node.args[0]]
         if result.dim():
-            raise Untranslatable("'%s' gives a tensor of %d dimensions; masks and scores are of single elements: index "
-                                 "what they read" % (name, result.dim()))
+            raise Untranslatable(
+                "'%s' gives a tensor of %d dimensions; masks and scores are of single elements: index what they read, "
+                "and compute what needs a whole tensor before the call" % (name, result.dim()))
         return self.emit_scalar(node, name, type_of(result.dtype))
 
     def emit_index(self, node, name):
@@ -241,7 +297,7 @@ class _Graph:
             if dim != 0:
                 raise Untranslatable("an index leaves out a dimension; give one for each, from the first on")
             indices = [self.translator.constant(index, "index")]
-        read = Read(read.operand, read.indices + indices, read.rank)
+        read = Read(read.operand, read.indices + indices, read.rank, read.size, read.unsigned, read.trailing)
         return self.translator.read(read) if len(read.indices) == read.rank else read
 
     def scalar(self, x, type=None):
@@ -257,8 +313,10 @@ class _Graph:
     def emit_scalar(self, node, name, type):
         translator, arguments = self.translator, node.args
         apply = lambda op, kind, *x: Value(translator.region.add(op(translator, kind, *[y.name for y in x])), kind)
-        if name in COPIES or name in ("_to_copy", "view", "squeeze", "unsqueeze", "expand", "reshape"):
+        if name in COPIES or name in VIEWS:
             return self.scalar(arguments[0], type)
+        if name == "copy":
+            return self.scalar(arguments[1], type)
         if name in CONSTANTS:
             return self.scalar(arguments[CONSTANTS[name]], type)
         if name in FILLS:
@@ -269,7 +327,7 @@ class _Graph:
             condition = self.scalar(arguments[0], "i1")
             x, y = (self.scalar(x, type) for x in arguments[1:])
             return Value(translator.region.add("arith.select %s, %s, %s : %s" % (
-                condition.name, x.name, y.name, type)), type)
+                condition.name, x.name, y.name, type)), type, natural=x.natural and y.natural)
         if name == "bitwise_not":
             ones = translator.constant(True if type == "i1" else -1, type)
             return apply(ARITHMETIC["bitwise_xor"], type, self.scalar(arguments[0], type), ones)
@@ -277,9 +335,14 @@ class _Graph:
             return apply(ARITHMETIC["mul"], type, *[self.scalar(arguments[0], type)] * 2)
         if name == "clamp":
             value = self.scalar(arguments[0], type)
-            for bound, op in zip(arguments[1:] + (None, None), ("maximum", "minimum")):
+            bounds = [*arguments[1:], None, None]
+            for op, bound in (("maximum", node.kwargs.get("min", bounds[0])),
+                              ("minimum", node.kwargs.get("max", bounds[1]))):
                 if bound is not None:
-                    value = apply(ARITHMETIC[op], type, value, self.scalar(bound, type))
+                    bound, before = self.scalar(bound, type), value
+                    value = apply(ARITHMETIC[op], type, before, bound)
+                    both = before.natural and bound.natural
+                    value.natural = both or op == "maximum" and (before.natural or bound.natural)
             return value
         return self.emit_operation(node, name, type, apply)
 
@@ -301,29 +364,49 @@ class _Graph:
 
     def emit_operation(self, node, name, type, apply):
         """Emit an operation of the tables, on values in the result's type."""
-        arguments, options = list(node.args), dict(node.kwargs)
+        arguments = list(node.args)
+        options = {key: value for key, value in node.kwargs.items() if value is not None and key not in _IGNORED}
+        kind = "f32" if type in ("f16", "bf16") else type
         if name == "pow":
             return self.emit_power(arguments, type, apply)
-        if name in ("add", "sub") and options.get("alpha", 1) != 1:
-            factor = self.scalar(options["alpha"], type)
-            arguments[1:] = [apply(ARITHMETIC["mul"], type, self.scalar(arguments[1], type), factor)]
-        if name == "rsub":
-            name, arguments = "sub", [arguments[1], arguments[0]]
-        if name == "div" and options.get("rounding_mode"):
-            name = "floor_divide"
-            if options["rounding_mode"] == "trunc":
-                operands = [self.scalar(x, type) for x in arguments[:2]]
-                return apply(Translator.truncated_divide, type, *operands)
+        if name in ("add", "sub", "rsub"):
+            alpha = options.pop("alpha", arguments[2] if len(arguments) > 2 else 1)
+            name, arguments = ("sub", arguments[1::-1]) if name == "rsub" else (name, arguments[:2])
+            if alpha != 1:
+                factor = self.scalar(alpha, kind)
+                arguments[1] = apply(ARITHMETIC["mul"], kind, self.scalar(arguments[1], kind), factor)
+        op = None
+        if name == "div":
+            mode = options.pop("rounding_mode", None)
+            name = {"floor": "floor_divide"}.get(mode, name)
+            op = Translator.truncated_divide if mode == "trunc" else None
+        if name == "round" and options.get("decimals"):
+            return self.emit_round(arguments[0], options["decimals"], kind, type, apply)
         if name in FUNCTIONS and type == "index" and name in ("floor", "ceil", "trunc", "round"):
             return self.scalar(arguments[0], type)
-        op = ARITHMETIC.get(name) or FUNCTIONS.get(name)
+        op = op or ARITHMETIC.get(name) or FUNCTIONS.get(name)
         if op is None:
-            raise Untranslatable("operation 'aten.%s' has no translation; write it with operations that have one "
-                                 "(docs/python.md lists them)" % name)
-        kind = "f32" if type in ("f16", "bf16") else type
+            # A decomposition is named by the op that the function calls.
+            called = node.meta.get("original_aten", node.target)
+            raise Untranslatable("operation '%s' has no translation; write it with operations that have one "
+                                 "(docs/python.md lists them)" % getattr(called, "overloadpacket", called))
+        for option in options:
+            raise Untranslatable("'%s' of operation 'aten.%s' has no translation; leave it out" % (option, name))
         operands = [x if isinstance(x, Value) else self.scalar(x, kind) for x in arguments]
         operands = [self.translator.convert(x, kind) for x in operands]
-        return self.translator.convert(apply(op, kind, *operands), type)
+        result = apply(op, kind, *operands)
+        if kind == "index":
+            natural = [x.natural for x in operands]
+            result.natural = (name == "abs" or name in _NATURAL_BY_ALL and all(natural) or name in _NATURAL_BY_ONE and any(natural)
+                              or name in _NATURAL_BY_SECOND and natural[1])
+        return self.translator.convert(result, type)
+
+    def emit_round(self, argument, decimals, kind, type, apply):
+        """Emit the rounding to so many decimals, as PyTorch computes it."""
+        factor = self.translator.constant(10.0 ** abs(decimals), kind)
+        there, back = (ARITHMETIC["mul"], FUNCTIONS["div"]) if decimals > 0 else (FUNCTIONS["div"], ARITHMETIC["mul"])
+        whole = apply(FUNCTIONS["round"], kind, apply(there, kind, self.scalar(argument, kind), factor))
+        return self.translator.convert(apply(back, kind, whole, factor), type)
 
     def emit_power(self, arguments, type, apply):
         """Emit a power: multiplications where it is a small integer."""
@@ -333,6 +416,7 @@ class _Graph:
             value = result = self.scalar(base, kind)
             for _ in range(int(power) - 1):
                 result = apply(ARITHMETIC["mul"], kind, result, value)
+                result.natural = value.natural
             return self.translator.convert(result, type)
         if type == "index":
             raise Untranslatable("an integer to the power of %s has no translation; multiply, or use floats" % power)
@@ -389,7 +473,20 @@ def trace(function, kinds, device):
         scalars = [torch.zeros((), dtype=torch.float32 if kind == "score" else torch.int64, device=device)
                    for kind in kinds]
         with torch.fx.traceback.preserve_node_meta(), _Tracing():
-            return make_fx(function)(*scalars).graph
+            # By way of a lambda, functions are called as Python calls them: methods, defaults, partial ones, modules.
+            return make_fx(lambda *x: function(*x), decomposition_table=find_decompositions())(*scalars).graph
+
+
+def check_signature(function, kinds):
+    """Raise TypeError for a function that cannot be called with so many arguments."""
+    try:
+        inspect.signature(function).bind(*kinds)
+    except TypeError as error:
+        names = ["score"] * ("score" in kinds) + ["b", "h", "q_idx", "kv_idx"]
+        raise TypeError("%s cannot be called with (%s), as %s: %s" % (
+            describe(function), ", ".join(names), "a score_mod" if "score" in kinds else "a mask_mod", error)) from None
+    except ValueError:  # it has no signature
+        pass
 
 
 def describe(function):
@@ -400,13 +497,17 @@ def describe(function):
 
 def translate(function, region, arguments, kinds, capture, device):
     """Emit a function into a region and return its Value; `capture` makes a Value or Read of a tensor."""
+    check_signature(function, kinds)
     try:
         graph = trace(function, kinds, device)
     except Untranslatable as error:
         raise Untranslatable("%s: %s" % (find_place_of(error, function), error)) from None
     except Exception as error:
         if type(error).__name__ not in ("DataDependentOutputException", "GuardOnDataDependentSymNode"):
-            raise
+            if not is_of_pytorch(error):
+                raise
+            raise Untranslatable("%s: PyTorch cannot trace this: %s" % (
+                find_place_of(error, function), str(error).split("\n")[0])) from error
         raise Untranslatable(
             "%s: Python asks for the value of a tensor, as `if`, `and`, `or`, `not`, min(), max() and .item() do; "
             "write torch.where(condition, a, b), `&`, `|`, `~`, torch.minimum and torch.maximum"
@@ -424,6 +525,12 @@ def translate(function, region, arguments, kinds, capture, device):
     if isinstance(result, (tuple, list)) or result is None:
         raise Untranslatable("%s gives no tensor, expected one element" % describe(function))
     return walk.scalar(result)
+
+
+def is_of_pytorch(error):
+    """Return whether an error was raised in PyTorch's code, and not by the function itself."""
+    frame, _ = list(traceback.walk_tb(error.__traceback__))[-1]
+    return os.path.abspath(frame.f_code.co_filename).startswith(_OWN[0])
 
 
 def find_place_of(error, function):

@@ -4,7 +4,16 @@ An argument that cannot be served raises NotImplementedError. `deterministic` ne
 bits in each run, always.
 """
 
+from __future__ import annotations
+
+from typing import NoReturn, Union
+
+import torch
+
 from ._flash import CACHE, Packed, attend, attend_packed, check_packed, refuse, sign_probabilities
+
+# With return_attn_probs output, lse and S_dmask.
+Result = Union[torch.Tensor, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
 
 __all__ = ["flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
            "flash_attn_varlen_kvpacked_func", "flash_attn_varlen_qkvpacked_func", "flash_attn_with_kvcache",
@@ -17,8 +26,10 @@ def _attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, so
     return (output, lse, probabilities) if return_attn_probs else output
 
 
-def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0,
-                    alibi_slopes=None, deterministic=False, return_attn_probs=False):
+def flash_attn_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, dropout_p: float = 0.0,
+                    softmax_scale: float | None = None, causal: bool = False, window_size: tuple[int, int] = (-1, -1),
+                    softcap: float = 0.0, alibi_slopes: torch.Tensor | None = None, deterministic: bool = False,
+                    return_attn_probs: bool = False) -> Result:
     """Return softmax(q k^T * softmax_scale) v; with return_attn_probs (output, softmax_lse, S_dmask).
 
     q: batch x seqlen_q x nheads x headdim; k, v: batch x seqlen_k x nheads_k x headdim; softmax_lse: batch x nheads x
@@ -28,8 +39,10 @@ def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, wi
                    return_attn_probs)
 
 
-def flash_attn_qkvpacked_func(qkv, dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0,
-                              alibi_slopes=None, deterministic=False, return_attn_probs=False):
+def flash_attn_qkvpacked_func(qkv: torch.Tensor, dropout_p: float = 0.0, softmax_scale: float | None = None,
+                              causal: bool = False, window_size: tuple[int, int] = (-1, -1), softcap: float = 0.0,
+                              alibi_slopes: torch.Tensor | None = None, deterministic: bool = False,
+                              return_attn_probs: bool = False) -> Result:
     """Return flash_attn_func of qkv: batch x seqlen x 3 x nheads x headdim."""
     if qkv.dim() != 5 or qkv.shape[2] != 3:
         raise ValueError("qkv has shape %s, expected batch x seqlen x 3 x nheads x headdim" % (tuple(qkv.shape),))
@@ -38,8 +51,11 @@ def flash_attn_qkvpacked_func(qkv, dropout_p=0.0, softmax_scale=None, causal=Fal
                    alibi_slopes, return_attn_probs)
 
 
-def flash_attn_kvpacked_func(q, kv, dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0,
-                             alibi_slopes=None, deterministic=False, return_attn_probs=False):
+def flash_attn_kvpacked_func(q: torch.Tensor, kv: torch.Tensor, dropout_p: float = 0.0,
+                             softmax_scale: float | None = None, causal: bool = False,
+                             window_size: tuple[int, int] = (-1, -1), softcap: float = 0.0,
+                             alibi_slopes: torch.Tensor | None = None, deterministic: bool = False,
+                             return_attn_probs: bool = False) -> Result:
     """Return flash_attn_func of q and kv: batch x seqlen_k x 2 x nheads_k x headdim."""
     if kv.dim() != 5 or kv.shape[2] != 2:
         raise ValueError("kv has shape %s, expected batch x seqlen_k x 2 x nheads_k x headdim" % (tuple(kv.shape),))
@@ -61,9 +77,12 @@ def _attend_packed(function, q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, 
     return output, lse, packed.unpack(sign_probabilities(launch)[0], max_seqlen_q, max_seqlen_k)
 
 
-def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p=0.0,
-                           softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0, alibi_slopes=None,
-                           deterministic=False, return_attn_probs=False, block_table=None):
+def flash_attn_varlen_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_seqlens_q: torch.Tensor,
+                           cu_seqlens_k: torch.Tensor, max_seqlen_q: int, max_seqlen_k: int, dropout_p: float = 0.0,
+                           softmax_scale: float | None = None, causal: bool = False,
+                           window_size: tuple[int, int] = (-1, -1), softcap: float = 0.0,
+                           alibi_slopes: torch.Tensor | None = None, deterministic: bool = False,
+                           return_attn_probs: bool = False, block_table: torch.Tensor | None = None) -> Result:
     """Return flash_attn_func of sequences one after the other; softmax_lse is nheads x total_q.
 
     q: total_q x nheads x headdim; k, v: total_k x nheads_k x headdim; cu_seqlens: offsets, batch + 1 of int32. What the
@@ -75,9 +94,11 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
                           dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs)
 
 
-def flash_attn_varlen_qkvpacked_func(qkv, cu_seqlens, max_seqlen, dropout_p=0.0, softmax_scale=None, causal=False,
-                                     window_size=(-1, -1), softcap=0.0, alibi_slopes=None, deterministic=False,
-                                     return_attn_probs=False):
+def flash_attn_varlen_qkvpacked_func(qkv: torch.Tensor, cu_seqlens: torch.Tensor, max_seqlen: int,
+                                     dropout_p: float = 0.0, softmax_scale: float | None = None, causal: bool = False,
+                                     window_size: tuple[int, int] = (-1, -1), softcap: float = 0.0,
+                                     alibi_slopes: torch.Tensor | None = None, deterministic: bool = False,
+                                     return_attn_probs: bool = False) -> Result:
     """Return flash_attn_varlen_func of qkv: total x 3 x nheads x headdim."""
     if qkv.dim() != 4 or qkv.shape[1] != 3:
         raise ValueError("qkv has shape %s, expected total x 3 x nheads x headdim" % (tuple(qkv.shape),))
@@ -86,9 +107,12 @@ def flash_attn_varlen_qkvpacked_func(qkv, cu_seqlens, max_seqlen, dropout_p=0.0,
                           dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs)
 
 
-def flash_attn_varlen_kvpacked_func(q, kv, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p=0.0,
-                                    softmax_scale=None, causal=False, window_size=(-1, -1), softcap=0.0,
-                                    alibi_slopes=None, deterministic=False, return_attn_probs=False):
+def flash_attn_varlen_kvpacked_func(q: torch.Tensor, kv: torch.Tensor, cu_seqlens_q: torch.Tensor,
+                                    cu_seqlens_k: torch.Tensor, max_seqlen_q: int, max_seqlen_k: int,
+                                    dropout_p: float = 0.0, softmax_scale: float | None = None, causal: bool = False,
+                                    window_size: tuple[int, int] = (-1, -1), softcap: float = 0.0,
+                                    alibi_slopes: torch.Tensor | None = None, deterministic: bool = False,
+                                    return_attn_probs: bool = False) -> Result:
     """Return flash_attn_varlen_func of q and kv: total_k x 2 x nheads_k x headdim."""
     if kv.dim() != 4 or kv.shape[1] != 2:
         raise ValueError("kv has shape %s, expected total_k x 2 x nheads_k x headdim" % (tuple(kv.shape),))
@@ -98,16 +122,23 @@ def flash_attn_varlen_kvpacked_func(q, kv, cu_seqlens_q, cu_seqlens_k, max_seqle
                           return_attn_probs)
 
 
-def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None, rotary_sin=None, cache_seqlens=None,
-                            cache_batch_idx=None, cache_leftpad=None, block_table=None, softmax_scale=None,
-                            causal=False, window_size=(-1, -1), softcap=0.0, rotary_interleaved=True,
-                            alibi_slopes=None, num_splits=0, return_softmax_lse=False):
+def flash_attn_with_kvcache(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor,
+                            k: torch.Tensor | None = None, v: torch.Tensor | None = None,
+                            rotary_cos: torch.Tensor | None = None, rotary_sin: torch.Tensor | None = None,
+                            cache_seqlens: int | torch.Tensor | None = None,
+                            cache_batch_idx: torch.Tensor | None = None, cache_leftpad: torch.Tensor | None = None,
+                            block_table: torch.Tensor | None = None, softmax_scale: float | None = None,
+                            causal: bool = False, window_size: tuple[int, int] = (-1, -1), softcap: float = 0.0,
+                            rotary_interleaved: bool = True, alibi_slopes: torch.Tensor | None = None,
+                            num_splits: int = 0, return_softmax_lse: bool = False) -> NoReturn:
     """Refuse: the library does not decode with a cache yet."""
     refuse("flash_attn_with_kvcache", "k_cache", CACHE)
 
 
-def flash_blocksparse_attn_func(qkv, cu_seqlens, blockmask, dropout_p, max_s, softmax_scale=None, causal=False,
-                                return_attn_probs=False, convert_mask=True):
+def flash_blocksparse_attn_func(qkv: torch.Tensor, cu_seqlens: torch.Tensor, blockmask: torch.Tensor,
+                                dropout_p: float, max_s: int, softmax_scale: float | None = None,
+                                causal: bool = False, return_attn_probs: bool = False,
+                                convert_mask: bool = True) -> torch.Tensor:
     """Return the attention of sequences one after the other, in the blocks of 16 x 256 scores that blockmask has.
 
     qkv: total x 3 x nheads x headdim; blockmask: max_s / 16 x max_s / 256, 0 where a block is hidden.

@@ -4,7 +4,16 @@ An argument that cannot be served raises NotImplementedError. `num_splits` 0 and
 what every program here does; `deterministic` needs no other code.
 """
 
+from __future__ import annotations
+
+from typing import NoReturn, Union
+
+import torch
+
 from ._flash import CACHE, Packed, attend, attend_packed, check_packed, refuse, refuse_unless
+
+# With return_attn_probs output and lse.
+Result = Union[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]
 
 __all__ = ["flash_attn_combine", "flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
            "flash_attn_with_kvcache"]
@@ -27,9 +36,12 @@ def _attend(function, q, k, v, softmax_scale, causal, window_size, attention_chu
     return (output, lse) if return_attn_probs else output
 
 
-def flash_attn_func(q, k, v, softmax_scale=None, causal=False, qv=None, q_descale=None, k_descale=None, v_descale=None,
-                    window_size=(-1, -1), attention_chunk=0, softcap=0.0, num_splits=1, pack_gqa=None,
-                    deterministic=False, sm_margin=0, return_attn_probs=False):
+def flash_attn_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, softmax_scale: float | None = None,
+                    causal: bool = False, qv: torch.Tensor | None = None, q_descale: torch.Tensor | None = None,
+                    k_descale: torch.Tensor | None = None, v_descale: torch.Tensor | None = None,
+                    window_size: tuple[int, int] = (-1, -1), attention_chunk: int = 0, softcap: float = 0.0,
+                    num_splits: int = 1, pack_gqa: bool | None = None, deterministic: bool = False,
+                    sm_margin: int = 0, return_attn_probs: bool = False) -> Result:
     """Return softmax(q k^T * softmax_scale) v; with return_attn_probs (output, softmax_lse).
 
     With attention_chunk a query attends to keys of its own chunk of so many positions only, aligned at bottom right.
@@ -41,9 +53,12 @@ def flash_attn_func(q, k, v, softmax_scale=None, causal=False, qv=None, q_descal
     return _attend(name, q, k, v, softmax_scale, causal, window_size, attention_chunk, softcap, return_attn_probs)
 
 
-def flash_attn_qkvpacked_func(qkv, softmax_scale=None, causal=False, q_descale=None, k_descale=None, v_descale=None,
-                              window_size=(-1, -1), attention_chunk=0, softcap=0.0, deterministic=False,
-                              num_heads_q=None, sm_margin=0, return_attn_probs=False):
+def flash_attn_qkvpacked_func(qkv: torch.Tensor, softmax_scale: float | None = None, causal: bool = False,
+                              q_descale: torch.Tensor | None = None, k_descale: torch.Tensor | None = None,
+                              v_descale: torch.Tensor | None = None, window_size: tuple[int, int] = (-1, -1),
+                              attention_chunk: int = 0, softcap: float = 0.0, deterministic: bool = False,
+                              num_heads_q: int | None = None, sm_margin: int = 0,
+                              return_attn_probs: bool = False) -> Result:
     """Return flash_attn_func of qkv: batch x seqlen x 3 x nheads x headdim, or with num_heads_q batch x seqlen x
     (num_heads_q + 2 nheads_k) x headdim."""
     name = "flash_attn_qkvpacked_func"
@@ -61,10 +76,15 @@ def flash_attn_qkvpacked_func(qkv, softmax_scale=None, causal=False, q_descale=N
     return _attend(name, q, k, v, softmax_scale, causal, window_size, attention_chunk, softcap, return_attn_probs)
 
 
-def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, seqused_q=None,
-                           seqused_k=None, softmax_scale=None, causal=False, qv=None, q_descale=None, k_descale=None,
-                           v_descale=None, window_size=(-1, -1), attention_chunk=0, softcap=0.0, num_splits=1,
-                           pack_gqa=None, deterministic=False, sm_margin=0, return_attn_probs=False):
+def flash_attn_varlen_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_seqlens_q: torch.Tensor,
+                           cu_seqlens_k: torch.Tensor, max_seqlen_q: int, max_seqlen_k: int,
+                           seqused_q: torch.Tensor | None = None, seqused_k: torch.Tensor | None = None,
+                           softmax_scale: float | None = None, causal: bool = False, qv: torch.Tensor | None = None,
+                           q_descale: torch.Tensor | None = None, k_descale: torch.Tensor | None = None,
+                           v_descale: torch.Tensor | None = None, window_size: tuple[int, int] = (-1, -1),
+                           attention_chunk: int = 0, softcap: float = 0.0, num_splits: int = 1,
+                           pack_gqa: bool | None = None, deterministic: bool = False, sm_margin: int = 0,
+                           return_attn_probs: bool = False) -> Result:
     """Return flash_attn_func of sequences one after the other; softmax_lse is nheads x total_q.
 
     Of each sequence the first seqused tokens count, all by default; rows behind them are 0.
@@ -80,17 +100,25 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
     return (output, lse) if return_attn_probs else output
 
 
-def flash_attn_combine(out_partial, lse_partial, out=None, out_dtype=None):
+def flash_attn_combine(out_partial: torch.Tensor, lse_partial: torch.Tensor, out: torch.Tensor | None = None,
+                       out_dtype: torch.dtype | None = None) -> NoReturn:
     """Refuse: no program here computes parts of an attention."""
     refuse("flash_attn_combine", "out_partial", "keys are never split, so there are no parts to combine")
 
 
-def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, qv=None, rotary_cos=None, rotary_sin=None,
-                            cache_seqlens=None, cache_batch_idx=None, cache_leftpad=None, page_table=None,
-                            cu_seqlens_q=None, cu_seqlens_k_new=None, max_seqlen_q=None, rotary_seqlens=None,
-                            q_descale=None, k_descale=None, v_descale=None, softmax_scale=None, causal=False,
-                            window_size=(-1, -1), attention_chunk=0, softcap=0.0, rotary_interleaved=True,
-                            scheduler_metadata=None, num_splits=0, pack_gqa=None, sm_margin=0,
-                            return_softmax_lse=False):
+def flash_attn_with_kvcache(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor,
+                            k: torch.Tensor | None = None, v: torch.Tensor | None = None,
+                            qv: torch.Tensor | None = None, rotary_cos: torch.Tensor | None = None,
+                            rotary_sin: torch.Tensor | None = None, cache_seqlens: int | torch.Tensor | None = None,
+                            cache_batch_idx: torch.Tensor | None = None, cache_leftpad: torch.Tensor | None = None,
+                            page_table: torch.Tensor | None = None, cu_seqlens_q: torch.Tensor | None = None,
+                            cu_seqlens_k_new: torch.Tensor | None = None, max_seqlen_q: int | None = None,
+                            rotary_seqlens: torch.Tensor | None = None, q_descale: torch.Tensor | None = None,
+                            k_descale: torch.Tensor | None = None, v_descale: torch.Tensor | None = None,
+                            softmax_scale: float | None = None, causal: bool = False,
+                            window_size: tuple[int, int] = (-1, -1), attention_chunk: int = 0, softcap: float = 0.0,
+                            rotary_interleaved: bool = True, scheduler_metadata: torch.Tensor | None = None,
+                            num_splits: int = 0, pack_gqa: bool | None = None, sm_margin: int = 0,
+                            return_softmax_lse: bool = False) -> NoReturn:
     """Refuse: the library does not decode with a cache yet."""
     refuse("flash_attn_with_kvcache", "k_cache", CACHE)

@@ -4,10 +4,14 @@ The model's mask function is traced, so that no batch x sequence x sequence tens
 with one query: right, and slow until the library has kernels for it.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import torch
 from torch.nn.attention.flex_attention import BlockMask
 
-from ._attention import Launch, autocast
+from ._attention import Function, Launch, add_blocks, autocast
 from ._flex import add_functions
 
 NAME = "fa_mlir"
@@ -16,32 +20,48 @@ NAME = "fa_mlir"
 class Mask(BlockMask):
     """A mask on its way through a model: a function of positions, and offsets that are numbers of a launch."""
 
-    def __init__(self, function, shape, offsets):
+    def __init__(self, function: Function, shape: tuple[int, ...], offsets: tuple[int, ...]) -> None:
         self.function, self.mask_shape, self.offsets = function, shape, offsets
         self.mask_mod = lambda b, h, q, k: function(b, h, q, k, *offsets)
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         return self.mask_shape
 
     # What generation does with tensors.
-    def to(self, device):
+    def to(self, *_arguments: Any, **_options: Any) -> Mask:
         return self
 
-    def contiguous(self):
+    def contiguous(self) -> Mask:
         return self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<fa_mlir.transformers.Mask %s>" % (self.mask_shape,)
 
 
-def make_mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, mask_function=None, attention_mask=None,
-              **_others):
+def make_mask(batch_size: int, q_length: int, kv_length: int, q_offset: int | torch.Tensor = 0, kv_offset: int = 0,
+              mask_function: Function | None = None, attention_mask: torch.Tensor | None = None,
+              device: torch.device | str | None = None, use_vmap: bool = False, **_others: Any) -> Mask | torch.Tensor:
     """Return a Mask for transformers' AttentionMaskInterface; its other arguments say how a tensor would be made."""
-    def inner(b, h, q, k):
-        seen = mask_function(b, h, q, k)
+    if mask_function is None:
+        mask_function = lambda b, h, q, k: torch.ones_like(q, dtype=torch.bool)
+    visible = mask_function
+
+    def inner(b: torch.Tensor, h: torch.Tensor, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+        seen = visible(b, h, q, k)
         # Beyond the end a captured tensor reads False, as padding is.
         return seen if attention_mask is None else seen & attention_mask[b, k]
+
+    if q_length == 1 and not use_vmap and torch.compiler.is_compiling():
+        # A function that is made in what torch.compile compiles breaks its graph; of one query a mask is a small tensor.
+        b = torch.arange(batch_size, device=device)[:, None, None, None]
+        q = torch.arange(q_length, device=device)[:, None] + q_offset
+        k = torch.arange(kv_length, device=device) + kv_offset
+        seen = visible(b, torch.zeros_like(b[:1]), q, k)
+        if attention_mask is None:
+            return seen
+        count = attention_mask.shape[1]
+        return seen & (k < count) & attention_mask[b, k.clamp(max=count - 1)].bool()
 
     shape = (batch_size, 1, q_length, kv_length)
     if isinstance(q_offset, torch.Tensor):  # a static cache's, on the device
@@ -51,7 +71,8 @@ def make_mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, mask_fun
     return Mask(lambda b, h, q, k, start, first: inner(b, h, q + start, k + first), shape, offsets)
 
 
-def _add_mask(launch, attention_mask, is_causal, sliding_window, keys):
+def _add_mask(launch: Launch, attention_mask: Mask | torch.Tensor | None, is_causal: bool, sliding_window: int | None,
+              keys: int) -> None:
     if isinstance(attention_mask, Mask):
         add_functions(launch, None, attention_mask.function, attention_mask.offsets)
     elif attention_mask is None:
@@ -59,6 +80,9 @@ def _add_mask(launch, attention_mask, is_causal, sliding_window, keys):
             window = -1 if sliding_window is None else sliding_window - 1
             launch.add_window(window, 0)
     elif attention_mask.dtype == torch.bool:
+        if torch.compiler.is_compiling():
+            add_blocks(launch, attention_mask[..., :keys], 1, 1)
+            return
         seen = attention_mask[..., :keys].expand(launch.rows[0].shape[0], -1, -1, -1)
         heads = seen.shape[1] > 1
         add_functions(launch, None, lambda b, h, q, k: seen[b, h, q, k] if heads else seen[b, 0, q, k])
@@ -66,13 +90,16 @@ def _add_mask(launch, attention_mask, is_causal, sliding_window, keys):
         _add_bias(launch, attention_mask[..., :keys])
 
 
-def _add_bias(launch, bias):
+def _add_bias(launch: Launch, bias: torch.Tensor) -> None:
     launch.add("bias", {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}[bias.dtype],
                tuple([size == 1 for size in bias.shape]), tensors=(bias,))
 
 
-def attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None, is_causal=None, softcap=None,
-           s_aux=None, sliding_window=None, position_bias=None, **others):
+def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+           attention_mask: Mask | torch.Tensor | None, dropout: float = 0.0, scaling: float | None = None,
+           is_causal: bool | None = None, softcap: float | None = None, s_aux: torch.Tensor | None = None,
+           sliding_window: int | None = None, position_bias: torch.Tensor | None = None,
+           **others: Any) -> tuple[torch.Tensor, None]:
     """Return (output, None) for transformers' AttentionInterface; output is batch x sequence x heads x head size."""
     if others.get("output_attentions"):
         raise NotImplementedError("fa_mlir: output_attentions is not supported: probabilities are never stored; use "
@@ -98,7 +125,7 @@ def attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None,
     return launch.run()[0], None
 
 
-def register(name=NAME):
+def register(name: str = NAME) -> None:
     """Make `attn_implementation=name` known to transformers (>= 4.48): attention and masks."""
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface

@@ -1,7 +1,9 @@
 """What tests on tensors share: devices, the reference in float64, the error rule of docs/semantics.md."""
 
+import contextlib
 import os
 import unittest
+import unittest.mock
 
 try:
     import torch
@@ -28,6 +30,21 @@ def skip_without(test, device):
         test.skipTest("FA_MLIR_DEVICES leaves out " + device)
     if device == "cuda" and not torch.cuda.is_available():
         test.skipTest("needs a GPU")
+
+
+def attend_flexibly(*tensors, **arguments):
+    """Return FlexAttention's eager output and lse, without gradients: by its own code, which nothing compiles."""
+    from torch.nn.attention import flex_attention as module
+    name = "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG"  # without it each call takes seconds to trace
+    context = unittest.mock.patch.object(module, name, True) if hasattr(module, name) else contextlib.nullcontext()
+    with context, torch.no_grad():
+        return module.flex_attention(*tensors, return_lse=True, **arguments)
+
+
+def count_programs():
+    """Return how many programs were compiled, without those of gradients, which are compiled beside what runs."""
+    from fa_mlir import _program
+    return sum("backward" not in program.choices for program in list(_program._programs.values()))
 
 
 def visible(sq, sk, device, left=-1, right=-1, causal=False, chunk=0):

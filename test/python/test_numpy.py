@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 import zipfile
 
@@ -107,6 +108,50 @@ class OnArrays(unittest.TestCase):
             np.testing.assert_allclose(self.o, attend(cap=cap, **self.arrays)[0], atol=2e-6)
         with self.assertRaisesRegex(fa_mlir.Error, "'q' has no data"):
             prepared.launch(None, prepared.pack_addresses(*[0] * 5), prepared.pack_numbers(1.0), None)
+
+
+WORK = """
+import sys, threading
+import numpy as np
+import fa_mlir
+sys.path.insert(0, sys.argv[1])
+from test_numpy import TEXT, OnArrays
+test = OnArrays("test_is_compiled_once")
+test.setUp()
+results = []
+
+def work():
+    o, lse = np.full_like(test.o, np.nan), np.full_like(test.lse, np.nan)
+    fa_mlir.compile(TEXT, threads=1).launch(**test.arrays, cap=0.5, o=o, lse=lse)
+    results.append(o.tobytes())
+threads = [threading.Thread(target=work) for _ in range(2)]
+print("ready", flush=True)
+sys.stdin.readline()
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(len(set(results)), len(results), hash(results[0]))
+"""
+
+
+class Processes(unittest.TestCase):
+    def test_share_a_cache(self):
+        """Eight processes of two threads compile one program at once, in one cache on disk."""
+        here = os.path.dirname(os.path.abspath(__file__))
+        with tempfile.TemporaryDirectory() as cache:
+            environment = dict(os.environ, FA_CACHE_DIR=cache, PYTHONHASHSEED="0")
+            processes = [subprocess.Popen([sys.executable, "-c", WORK, here], env=environment, text=True, stdin=subprocess.PIPE,
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(8)]
+            for process in processes:
+                self.assertEqual(process.stdout.readline(), "ready\n")
+            for process in processes:
+                process.stdin.write("\n")
+                process.stdin.flush()
+            outputs = [process.communicate() for process in processes]
+            self.assertEqual([process.returncode for process in processes], [0] * 8, outputs)
+            self.assertEqual(len({output for output, _ in outputs}), 1, outputs)
+            self.assertTrue(outputs[0][0].startswith("1 2 "), outputs[0])
+            facts = subprocess.run([sys.executable, "-m", "fa_mlir"], env=environment, text=True, stdout=subprocess.PIPE).stdout
+            self.assertRegex(facts, "entries: 1, 1 of this build, 0 damaged, 0 unfinished")
 
 
 class Errors(unittest.TestCase):

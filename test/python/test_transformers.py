@@ -76,6 +76,36 @@ class Models(unittest.TestCase):
     def test_gpt_oss(self):
         self.compare_everywhere("GptOss")
 
+    def test_static_cache_compiled(self):
+        """Steps of decoding under torch.compile: one graph without breaks, the tokens of eager attention."""
+        from transformers import StaticCache
+        skip_without(self, "cpu")
+
+        def generate(model, step, ids, left, count):
+            cache, tokens, length = StaticCache(config=model.config, max_cache_len=48), ids, ids.shape[1]
+            result, mask = [], torch.cat([left, torch.ones(2, count, dtype=left.dtype)], 1)
+            for n in range(count):
+                seen = mask[:, :length + n]
+                places = (seen.cumsum(1) - 1).clamp(min=0)[:, -tokens.shape[1]:]
+                at = torch.arange(length) if n == 0 else torch.tensor([length + n - 1])
+                logits = (step if n else model)(input_ids=tokens, attention_mask=seen, position_ids=places,
+                                                past_key_values=cache, cache_position=at, use_cache=True).logits
+                tokens = logits[:, -1:].argmax(2)
+                result.append(tokens)
+            return torch.cat(result, 1)
+        for name in ("Llama", "Mistral"):
+            with self.subTest(name), torch.no_grad():
+                torch._dynamo.reset()
+                model = self.make(name, "cpu", torch.float32)
+                ids = torch.randint(3, 128, (2, 21))
+                left = torch.ones_like(ids)
+                left[0, :5] = 0
+                model.set_attn_implementation("eager")
+                expected = generate(model, model, ids, left, 8)
+                model.set_attn_implementation("fa_mlir")
+                step = torch.compile(model, fullgraph=True, backend="aot_eager")
+                self.assertTrue(torch.equal(generate(model, step, ids, left, 8), expected))
+
     def test_gradients(self):
         for device in devices():
             with self.subTest(device=device):

@@ -1,0 +1,312 @@
+"""Masks and scores in the manner of users, not of the translator: every way to write and to hold a function."""
+
+import functools
+import math
+import types
+import unittest
+
+from support import attend_flexibly, check, count_programs, needs_torch, skip_without, torch
+
+if torch:
+    import torch._dynamo.testing
+    import torch.nn.functional as F
+    import fa_mlir
+    from fa_mlir import _translate
+    from torch.nn.attention.flex_attention import and_masks, create_block_mask, flex_attention, or_masks
+
+BATCH, HEADS = 2, 4
+
+
+def make_functions(length):
+    """Return name -> (mask_mod, score_mod) for a length."""
+    random = torch.Generator().manual_seed(length)
+    integers = lambda most, *shape: torch.randint(0, most, shape, generator=random)
+    floats = lambda *shape: torch.rand(*shape, generator=random)
+    offsets = torch.tensor([0, length // 4, length // 2 + 1, length])
+    document_id = torch.repeat_interleave(torch.arange(3, dtype=torch.int32), offsets.diff())
+    pages = torch.stack([torch.randperm(length // 8 + 1, generator=random) for _ in range(BATCH)])
+    pages[0, 1] = -1
+    bits = integers(256, length, length // 8 + 1).to(torch.uint8)
+    roles, sees = integers(4, BATCH, length).to(torch.int8), floats(4, 4) > 0.4
+    by_head = (floats(length, HEADS, BATCH) > 0.3).permute(2, 1, 0)  # in memory: keys, heads, batch
+    every = floats(2, 2 * length)[:, ::2] > 0.5
+    forget = F.logsigmoid(floats(BATCH, HEADS, length) * 8 - 2).cumsum(-1)
+    table, image = floats(HEADS, 15 * 23) - 0.5, floats(31, HEADS)
+    bias = (floats(HEADS, length, length) - 0.5).to(torch.bfloat16)
+    gates = {"tau": torch.nn.Parameter(floats(HEADS) + 1), "cap": [30.0, floats(1, HEADS, 1) + 1]}
+    is_causal, spans = True, [(0, 20), (20, 50), (50, 10**6)]
+
+    def causal(b, h, q_idx, kv_idx):
+        return q_idx >= kv_idx
+
+    def within_documents(inner):
+        def mask(b, h, q_idx, kv_idx):
+            same = document_id[q_idx] == document_id[kv_idx]
+            q_logical = q_idx - offsets[document_id[q_idx]]
+            return same & inner(b, h, q_logical, kv_idx - offsets[document_id[kv_idx]])
+        return mask
+
+    def neighbours(b, h, q_idx, kv_idx):
+        get_x_y = lambda idx: (idx // 12, idx % 12)
+        (q_x, q_y), (kv_x, kv_y) = get_x_y(q_idx), get_x_y(kv_idx)
+        center = q_x.clamp(2, 5), q_y.clamp(2, 9)
+        return ((center[0] - kv_x).abs() <= 2) & ((center[1] - kv_y).abs() <= 2)
+
+    def morton(b, h, q_idx, kv_idx):
+        def compact(n):
+            n = n & 0x55555555
+            n = (n ^ (n >> 1)) & 0x33333333
+            return (n ^ (n >> 2)) & 0x0F0F0F0F
+        return or_masks(lambda *x: torch.abs(compact(q_idx) - compact(kv_idx)) <= 2,
+                        lambda *x: compact(q_idx >> 1) == compact(kv_idx >> 1))(b, h, q_idx, kv_idx)
+
+    def diffusion(b, h, q_idx, kv_idx, block_size=None, *, n=None):
+        clean_q, clean_kv = q_idx >= n, kv_idx >= n
+        block_q = torch.where(clean_q == 1, (q_idx - n) // block_size, q_idx // block_size)
+        block_kv = torch.where(clean_kv == 1, (kv_idx - n) // block_size, kv_idx // block_size)
+        diagonal = (block_q == block_kv) & (clean_q == clean_kv)
+        return diagonal | (block_q > block_kv) & (clean_kv == 1) & (clean_q == 0) | clean_q & clean_kv & (block_q >= block_kv)
+
+    def paged(b, h, q_idx, physical):
+        logical = pages[b, physical // 8]
+        return torch.where(logical >= 0, causal(b, h, q_idx, logical * 8 + physical % 8), False)
+
+    def with_default(b, h, q_idx, kv_idx, window=9, seen=every):
+        return (q_idx - kv_idx < window) & seen[0, kv_idx] | seen[-1, q_idx]
+
+    def loop(b, h, q_idx, kv_idx):
+        result = q_idx < 0
+        for low, high in spans:
+            result = result | (q_idx >= low) & (q_idx < high) & (kv_idx >= low) & (kv_idx < high)
+        if is_causal:
+            result = result & (kv_idx <= q_idx)
+        return result
+
+    def from_the_end(b, h, q_idx, kv_idx):
+        return (q_idx < offsets[-2]) == (kv_idx < offsets[-2]) & (roles[b, q_idx - kv_idx] != 3)
+
+    def in_place(score, b, h, q_idx, kv_idx):
+        score = score.clone()
+        score += (q_idx - kv_idx) * 0.01
+        score.mul_(1.1)
+        return score.masked_fill_(kv_idx > q_idx + 9, -1e9)
+
+    def activations(score, b, h, q_idx, kv_idx):
+        return F.silu(score) + F.gelu(score) * 0.1 + F.leaky_relu(score, 0.1) - F.softplus(score) + F.hardswish(score)
+
+    def decay(score, b, h, q_idx, kv_idx):
+        cap = gates["cap"][0] * gates["cap"][1][0, h, 0]
+        return cap * torch.tanh(score / cap) * torch.exp(-(q_idx - kv_idx).abs() / (gates["tau"][h] * 10))
+
+    def careful(score, b, h, q_idx, kv_idx):
+        score = torch.nan_to_num(score / (q_idx - kv_idx), nan=0.5, posinf=3.0, neginf=-3.0)
+        return torch.where(torch.isfinite(score) & ~torch.isnan(score), torch.lerp(score, torch.round(score, decimals=1), 0.7), 0)
+
+    masks = {
+        "documents": within_documents(and_masks(causal, lambda b, h, q, k: (q - k <= 7) | (k < 2))),
+        "neighbours": neighbours, "morton": morton, "paged": paged, "default": with_default, "loop": loop,
+        "partial": functools.partial(diffusion, block_size=8, n=length // 2),
+        "bits": lambda b, h, q, k: ((bits[q, k // 8] >> (k % 8)) & 1).bool(),
+        "roles": lambda b, h, q, k: sees[roles[b, q].long(), roles[b, k].int()],
+        "strides": lambda b, h, q, k: by_head[b, h, k] | every[1][q],
+        "from the end": from_the_end,
+        "method": types.MethodType(lambda self, b, h, q, k: q.sub(k).abs().lt(self).logical_or(k.eq(0)), 6),
+        "constant": lambda b, h, q, k: q - k < torch.tensor([3, 9, 20, 50])[h],
+    }
+    scores = {
+        "alibi": lambda s, b, h, q, k: s + (k - q) * torch.exp2(-((h + 1) * 8.0 / HEADS)),
+        "checkered": lambda s, b, h, q, k: torch.where(torch.abs(q - k) == 1, s * 0.5, s),
+        "forget": lambda s, b, h, q, k: torch.where(q >= k, s + forget[b, h, q] - forget[b, h, k], -float("inf")),
+        "swin": lambda s, b, h, q, k: s + table[h, (q // 12 - k // 12 + 7) % 15 * 23 + (q % 12 - k % 12 + 11)],
+        "clipped": lambda s, b, h, q, k: s + image[torch.clamp(k - q, -16, 14), h],  # less than 0: from the end
+        "bias": lambda s, b, h, q, k: s + bias[h, q, k].to(s.dtype) * math.sqrt(2),
+        "bools": lambda s, b, h, q, k: s + (q < k) * -10.0 + (q > 3) - (k > 3).float() + h.to(s) / 3,
+        "alpha": lambda s, b, h, q, k: torch.rsub(torch.add(s, s, alpha=2), 0.5, alpha=3) + s.clamp(max=0.5),
+        "in place": in_place, "activations": activations, "decay": decay, "careful": careful,
+    }
+    return {**{name: (mask, None) for name, mask in masks.items()}, **{name: (None, x) for name, x in scores.items()}}
+
+
+def draw(length):
+    torch.manual_seed(length)
+    return [torch.randn(BATCH, HEADS, length, 16) for _ in range(3)]
+
+
+@needs_torch
+class Users(unittest.TestCase):
+    dtype = torch and torch.float32
+
+    def setUp(self):
+        skip_without(self, "cpu")
+
+    def dense(self, mask, length):
+        """Return what FlexAttention makes of a mask: it takes no methods and no keywords, so by way of a lambda."""
+        return mask and create_block_mask(lambda b, h, q, k: mask(b, h, q, k), BATCH, HEADS, length, length, device="cpu")
+
+    def test_equals_flex_attention(self):
+        first = {}
+        with torch.no_grad():
+            for length in (57, 96):
+                q, k, v = draw(length)
+                for name, (mask, score) in make_functions(length).items():
+                    with self.subTest(name, length=length):
+                        block = self.dense(mask, length)
+                        (o, lse), (low_o, low_lse) = (
+                            attend_flexibly(*[x.to(kind) for x in (q, k, v)], score_mod=score, block_mask=block)
+                            for kind in (torch.float64, torch.float32))
+                        count = count_programs()
+                        results = fa_mlir.flex_attention(q, k, v, score_mod=score, block_mask=mask, return_lse=True)
+                        # Numbers are constants: "partial" has another n.
+                        self.assertEqual(count_programs() - count, name not in first or name == "partial")
+                        first[name] = True
+                        for result, reference, low in zip(results, (o, lse), (low_o, low_lse)):
+                            rows = ~torch.isinf(reference)
+                            self.assertTrue(torch.equal(torch.isinf(result), ~rows))
+                            check(self, name, result[rows], reference[rows], low[rows])
+
+    def test_gradient_of_strided_captures(self):
+        q, k, v = draw(33)
+        table = torch.rand(33, HEADS, requires_grad=True)
+        do, by_head = torch.randn_like(q), table.t()
+        score = lambda s, b, h, i, j: s + by_head[h, j - i]
+        result, = torch.autograd.grad(fa_mlir.flex_attention(q, k, v, score_mod=score), table, do)
+        expected, = torch.autograd.grad(flex_attention(q, k, v, score_mod=score), table, do)
+        torch.testing.assert_close(result, expected, rtol=1e-3, atol=1e-3)
+
+
+WINDOW = 4
+
+
+@needs_torch
+class Changes(unittest.TestCase):
+    """What a function depends on may change between calls."""
+
+    def setUp(self):
+        skip_without(self, "cpu")
+
+    def check_changes(self, mask, change):
+        q, k, v = draw(32)
+        for _ in range(2):
+            block = create_block_mask(lambda b, h, i, j: mask(b, h, i, j), BATCH, HEADS, 32, 32, device="cpu")
+            expected, _ = attend_flexibly(q, k, v, block_mask=block)
+            torch.testing.assert_close(fa_mlir.flex_attention(q, k, v, block_mask=mask), expected, rtol=1e-5, atol=1e-5)
+            change()
+
+    def test_globals(self):
+        def change():
+            global WINDOW
+            WINDOW = 11
+        self.addCleanup(globals().__setitem__, "WINDOW", WINDOW)
+        self.check_changes(lambda b, h, q, k: (lambda distance: distance < WINDOW)(q - k), change)
+
+    def test_modules(self):
+        module = types.ModuleType("settings")
+        module.window = 3
+        self.check_changes(lambda b, h, q, k: q - k < module.window, lambda: setattr(module, "window", 9))
+
+    def test_defaults(self):
+        def mask(b, h, q, k, *, window=3):
+            return q - k < window
+        self.check_changes(mask, lambda: mask.__kwdefaults__.update(window=12))
+
+    def test_attributes(self):
+        class Mask:
+            window = 3
+
+            def __call__(self, b, h, q, k):
+                return q - k < self.window
+        mask = Mask()
+        self.check_changes(mask, lambda: setattr(mask, "window", 12))
+
+    def test_containers(self):
+        sizes, seen = {"window": 3}, [torch.arange(32) % 3 != 0]
+        self.check_changes(lambda b, h, q, k: (q - k < sizes["window"]) | seen[0][k], lambda: (
+            sizes.update(window=8), seen.__setitem__(0, torch.arange(32) % 2 == 0)))
+
+
+def make_documents(ids, window):
+    documents = lambda b, h, q, k: ids[b, q] == ids[b, k]
+    return and_masks(documents, lambda b, h, q, k: (q >= k) & (q - k < window))
+
+
+def make_relative(table):
+    return lambda s, b, h, q, k: s + table[h, q - k]
+
+
+@needs_torch
+class Compiled(unittest.TestCase):
+    """torch.compile(fullgraph=True): functions of a compiled region's inputs."""
+
+    def setUp(self):
+        skip_without(self, "cpu")
+        torch._dynamo.reset()
+
+    def make(self, **options):
+        self.counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+        step = lambda q, k, v, score, mask: fa_mlir.flex_attention(q * 2, k, v, score_mod=score, block_mask=mask) + 1
+        return step, torch.compile(step, fullgraph=True, backend=self.counter, **options)
+
+    def test_one_graph_of_all_lengths(self):
+        step, compiled = self.make(dynamic=True)
+        for length in (33, 40, 47, 64, 65, 77, 96, 128, 150, 200):
+            q, k, v = (x.requires_grad_() for x in draw(length))
+            mask = make_documents(torch.randint(0, 3, (BATCH, length)).sort(1).values, 20)
+            score = make_relative(torch.rand(HEADS, 2 * length, requires_grad=True))
+            block = create_block_mask(mask, BATCH, HEADS, length, length, device="cpu")
+            results, do = [], torch.randn_like(q)
+            table = score.__closure__[0].cell_contents
+            for function in (step, compiled):
+                o = function(q, k, v, score, block)
+                results.append([o, *torch.autograd.grad(o, [q, k, v, table], do)])
+            for result, expected in zip(*results):
+                torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
+        self.assertEqual(self.counter.frame_count, 1)
+
+    def test_numbers_are_guarded(self):
+        for options in ({}, dict(dynamic=True)):
+            step, compiled = self.make(**options)
+            q, k, v = draw(32)
+            ids = torch.zeros(BATCH, 32, dtype=torch.int64)
+            for window in (3, 5, 9, 3):
+                mask = make_documents(ids, window)
+                with self.subTest(window=window, **options):
+                    torch.testing.assert_close(compiled(q, k, v, None, mask), step(q, k, v, None, mask))
+            self.assertEqual(self.counter.frame_count, 3)
+
+    def test_says_what_it_takes(self):
+        q, k, v = draw(16)
+        table = torch.rand(HEADS)
+        inside = lambda: fa_mlir.flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + table[h])
+        _, compiled = self.make()
+        partial = functools.partial(lambda s, b, h, i, j, t: s + t[h], t=table)
+        for name, call in (("inside", torch.compile(inside, fullgraph=True, backend="eager")),
+                           ("partial", lambda: compiled(q, k, v, partial, None))):
+            with self.subTest(name), self.assertRaisesRegex(Exception, "functions made outside of what it compiles"):
+                call()
+        torch.testing.assert_close(torch.compile(inside, backend="eager")(), inside())  # with a graph break
+
+
+@needs_torch
+class Refused(unittest.TestCase):
+    def test_says_what_to_write(self):
+        q = torch.randn(1, 1, 8, 16)
+        table, array = torch.zeros(8), torch.zeros(8).numpy()
+        cases = [
+            (TypeError, r"cannot be called with \(b, h, q_idx, kv_idx\), as a mask_mod", lambda q, k: q >= k),
+            (_translate.Untranslatable, r"users.py:\d+: Python asks for the value .*torch.where", lambda b, h, q, k: 0 <= q - k <= 5),
+            (_translate.Untranslatable, r"users.py:\d+: PyTorch cannot trace this", lambda b, h, q, k: array[q] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: .* compute what needs a whole tensor before the call",
+             lambda b, h, q, k: (table > q).any()),
+            (_translate.Untranslatable, r"users.py:\d+: 'add' changes a captured tensor", lambda b, h, q, k: table.add_(q)[k] > 0),
+            (_translate.Untranslatable, r"users.py:\d+: operation 'aten.searchsorted' has no translation",
+             lambda b, h, q, k: torch.searchsorted(table, q.float()) == k),
+            (_translate.Untranslatable, r"users.py:\d+: operation 'aten.rand' has no translation", lambda b, h, q, k: torch.rand(()) > 0.5),
+            (KeyError, "x", lambda b, h, q, k: {}["x"]),
+        ]
+        for error, words, mask in cases:
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                fa_mlir.flex_attention(q, q, q, block_mask=mask)
+
+
+if __name__ == "__main__":
+    unittest.main()
