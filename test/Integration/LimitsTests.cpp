@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RunCase.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Reference/Sampling.h"
 #include "fa/Tools/Interpretation.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -362,6 +363,133 @@ TEST_P(Limits, MatchTheReferenceWhenScheduled) {
 }
 
 //===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+/// Masks of two parameters: ids of rows and keys, and the first visible key of a row.
+std::vector<Masked> makeOrderCases() {
+  std::vector<Masked> cases;
+  for (const Masked &c : makeCases())
+    for (StringRef name : {"DocumentsCausal", "ShuffledCausal", "Nothing", "LimitsOfRows"})
+      if (name == c.name)
+        cases.push_back(c);
+  // As many blocks as take several tiles of the kernels that sort, many of which are as long.
+  cases.back().sq = 64 * 140 + 5;
+  cases.back().sk = 1000;
+  cases.back().queries = [](int64_t size, Random &random) {
+    Ids ids;
+    for (int64_t n = 0, base = 0; n < size; ++n) {
+      base = n % 64 ? base : random() % 1000;
+      ids.push_back(base + random() % 20);
+    }
+    return ids;
+  };
+  for (Masked &c : cases)
+    if (c.sq == 200)
+      c.sq = c.sk = 600;
+  return cases;
+}
+
+class Order : public Limits {
+protected:
+  const HostTensor &find(StringRef name) {
+    return *llvm::find_if(inputs, [&](const HostTensor &tensor) { return tensor.name == name; });
+  }
+
+  /// Return whether the mask shows a pair.
+  bool shows(int64_t b, int64_t i, int64_t j) {
+    const Masked &c = GetParam();
+    int64_t own = find("x").integerAt(b * c.sq + i);
+    if (!reads(c, "y"))
+      return own <= j;
+    bool isPast = !StringRef(c.mask).contains("%past") || j <= i + c.sk - c.sq;
+    return isPast && own == find("y").integerAt(b * c.sk + j);
+  }
+
+  /// Return the tiles of keys that a block of rows visits: from the first visible key to the last.
+  int64_t countTiles(int64_t b, int64_t block, int64_t rows, int64_t keys) {
+    const Masked &c = GetParam();
+    int64_t first = c.sk, end = 0;
+    for (int64_t i = block * rows; i < std::min(c.sq, (block + 1) * rows); ++i)
+      for (int64_t j = 0; j < c.sk; ++j)
+        if (shows(b, i, j)) {
+          first = std::min(first, j);
+          end = std::max(end, j + 1);
+        }
+    return first < end ? (end - 1) / keys - first / keys + 1 : 0;
+  }
+};
+
+TEST_P(Order, IsThatOfTheTilesVisited) {
+  const Masked &c = GetParam();
+  SCOPED_TRACE(text);
+  for (int64_t rows : {64, 128}) {
+    CompileOptions options;
+    options.target = "sm_80";
+    options.rows = rows;
+    options.keys = 64;
+    options.warps = 4;
+    auto program = llvm::cantFail(Interpretation::create(text, options, "tile"));
+    // The order as an output, and nothing that reads it.
+    auto order = program->getModule().lookupSymbol<tile::FuncOp>("f_order");
+    ASSERT_TRUE(order);
+    order.removeArgAttr(order.getNumLaunchArguments() - 1, tile::TileDialect::kWorkspaceAttr);
+    program->getModule().lookupSymbol<tile::FuncOp>("f").erase();
+    int64_t blocks = llvm::divideCeilSigned(c.sq, rows);
+    auto outputs = program->run(inputs, {{"f_order_ws", {kBatch, blocks}}}, HeadLayout::BHSD, 6);
+    ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
+    for (int64_t b = 0; b < kBatch; ++b) {
+      std::vector<int64_t> expected, tiles;
+      for (int64_t block = 0; block < blocks; ++block) {
+        expected.push_back(block);
+        tiles.push_back(countTiles(b, block, rows, options.keys));
+      }
+      llvm::sort(expected, [&](int64_t x, int64_t y) {
+        return std::pair(-tiles[x], x) < std::pair(-tiles[y], y);
+      });
+      for (int64_t n = 0; n < blocks; ++n)
+        ASSERT_EQ(outputs->front().integerAt(b * blocks + n), expected[n])
+            << "place " << n << " of sequence " << b << ", blocks of " << rows << " rows";
+    }
+  }
+}
+
+/// What is run in another order is the same.
+TEST_P(Order, ChangesNoBit) {
+  if (GetParam().sq > 1000)
+    GTEST_SKIP() << "takes long, and differs in its length only";
+  SCOPED_TRACE(text);
+  for (const char *target : {"sm_80", "sm_90a"})
+    for (bool backward : {false, true}) {
+      std::vector<HostTensor> with = inputs;
+      OutputShapes shapes = llvm::cantFail(checker->outputShapes(inputs));
+      CompileOptions options;
+      options.target = target;
+      auto run = [&](const char *leaveOut) {
+        options.leaveOut = leaveOut;
+        auto program = llvm::cantFail(Interpretation::create(text, options));
+        bool sorts = false;
+        program->getModule().walk(
+            [&](tile::FuncOp func) { sorts |= func.getSymName().ends_with("_order"); });
+        EXPECT_EQ(sorts, StringRef(leaveOut).empty());
+        return llvm::cantFail(program->run(with, shapes, HeadLayout::BHSD, /*seed=*/6));
+      };
+      if (backward) {
+        std::vector<HostTensor> outputs = run("");
+        auto adjoints = llvm::cantFail(checker->sampleAdjoints(inputs, /*dlse=*/false, /*seed=*/5));
+        with.insert(with.end(), outputs.begin(), outputs.end());
+        with.insert(with.end(), adjoints.begin(), adjoints.end());
+        shapes = checker->gradientShapes(inputs);
+        options.backward = CompileOptions::Backward::Only;
+      }
+      std::vector<HostTensor> sorted = run(""), unsorted = run("tile-sort-grid");
+      ASSERT_EQ(sorted.size(), unsorted.size());
+      for (auto [x, y] : llvm::zip(sorted, unsorted))
+        EXPECT_EQ(x.data, y.data) << target << " " << x.name;
+    }
+}
+
+//===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
@@ -412,6 +540,9 @@ TEST(LimitsMemory, IsLinear) {
   EXPECT_LE(backward - plain, 18 * kLength + kMore);
   EXPECT_GT(backward - plain, 16 * kLength);
 }
+
+INSTANTIATE_TEST_SUITE_P(Masks, Order, testing::ValuesIn(makeOrderCases()),
+                         [](const auto &info) { return std::string(info.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(Masks, Limits, testing::ValuesIn(makeCases()),
                          [](const auto &info) { return std::string(info.param.name); });
