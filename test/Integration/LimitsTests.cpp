@@ -460,9 +460,9 @@ TEST_P(Order, IsThatOfTheTilesVisited) {
 
 class Sorted : public Limits {};
 
-/// What is run in another order is the same. The interpreter chooses, for each work tile it runs,
-/// rows that compute more than they need (`tile.if_any`), so that passes are left out that let
-/// them.
+/// Expect the same of what is run in another order. The interpreter chooses, for each work tile it
+/// runs, rows that compute more than they need (`tile.if_any`), so that passes are left out that
+/// let them.
 TEST_P(Sorted, IsTheSameBits) {
   SCOPED_TRACE(text);
   for (StringRef target : {"sm_80", "sm_90a"})

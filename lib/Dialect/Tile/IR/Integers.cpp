@@ -32,7 +32,7 @@ static MaybeInterval checked(__int128 low, __int128 high) {
 /// between the same numbers.
 static Value placeInOrder(Operation *op) {
   auto load = dyn_cast<tile::LoadOp>(op);
-  return load && load->hasAttr(kLongestFirstAttr) ? load.getIndices().back() : Value();
+  return load && load->hasAttr(TileDialect::kPartAttr) ? load.getIndices().back() : Value();
 }
 
 MaybeInterval Ranges::get(Value value) {

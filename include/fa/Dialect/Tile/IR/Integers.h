@@ -17,7 +17,6 @@
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MathExtras.h"
 #include <optional>
 
@@ -26,10 +25,6 @@ class ImplicitLocOpBuilder;
 } // namespace mlir
 
 namespace mlir::tile {
-
-/// Unit, on a tile.load (i32): the last id of a work tile, read at its place in an order in which the
-/// longest loops come first. `tile-sort-grid` says it.
-inline constexpr llvm::StringLiteral kLongestFirstAttr = "tile.longest_first";
 
 /// Inclusive; never wider than [-2^62, 2^62], so that sums of two do not overflow.
 struct Interval {

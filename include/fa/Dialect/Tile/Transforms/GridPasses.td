@@ -30,9 +30,9 @@ def TileSortGrid : Pass<"tile-sort-grid", "::mlir::ModuleOp"> {
         rank = work tiles with more iterations + those with as many and a lower id,
 
     for each value of the other ids that the bounds depend on. A second kernel finds the id of each
-    rank. The sorted kernel reads its last id from this table, by a load that is marked
-    `tile.longest_first`; `tile-schedule-grid` then makes sections as for loops that shrink along
-    the last dimension.
+    rank. The sorted kernel reads its last id from this table, by a load that is marked `tile.part`;
+    `tile-schedule-grid` then makes sections as for loops that shrink along the last dimension,
+    and `tile-make-persistent` sends what the producer reads.
 
     Where the bounds follow from ids alone, `tile-schedule-grid` orders by arithmetic, and
     this pass does nothing.
@@ -46,7 +46,7 @@ def TileSortGrid : Pass<"tile-sort-grid", "::mlir::ModuleOp"> {
     Example (`test/Dialect/Tile/Transforms/Grid/sort-grid.mlir`):
 
     ```mlir
-    %id = tile.load %order[%b, %t] {tile.longest_first} : !tile.view<?x?xi32> -> i32   // takes the place of %t
+    %id = tile.load %order[%b, %t] {tile.part = 0 : i64} : !tile.view<?x?xi32> -> i32   // takes the place of %t
     ```
   }];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",

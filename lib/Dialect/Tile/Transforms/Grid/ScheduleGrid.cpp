@@ -21,7 +21,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Grid.h"
-#include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
@@ -91,7 +90,7 @@ static Value emitBytes(OpBuilder &b, Location loc, ArrayRef<LoadOp> loads) {
 /// there is none.
 static LoadOp findOrder(FuncOp func) {
   for (auto load : func.getBody().front().getOps<LoadOp>())
-    if (load->hasAttr(kLongestFirstAttr))
+    if (load->hasAttr(TileDialect::kPartAttr))
       return load;
   return LoadOp();
 }

@@ -68,7 +68,7 @@ struct Sortable {
 
   FuncOp func;
   SmallVector<scf::ForOp> loops;
-  /// What computes their bounds and steps.
+  /// Hold what computes their bounds and steps.
   Slice slice;
   Value id;
   /// The dimensions of the grid whose ids the bounds depend on, the last one last, with extents.
@@ -503,7 +503,7 @@ void Sorter::readId() {
   for (auto &[d, extent] : sorted.dims)
     at.push_back(func.getInstanceId(d));
   auto read = LoadOp::create(b, b.getI32Type(), func.getArgument(number), at, ArrayRef<int64_t>());
-  read->setAttr(kLongestFirstAttr, b.getUnitAttr());
+  read->setAttr(TileDialect::kPartAttr, b.getI64IntegerAttr(0));
   Value id = arith::IndexCastOp::create(b, b.getIndexType(), read.getResult());
   sorted.id.replaceAllUsesExcept(id, read);
 }

@@ -35,7 +35,7 @@
 
 // CHECK-LABEL: tile.func @listed(
 // CHECK-SAME: %[[ORDER:[a-z0-9_]*]]: !tile.view<?x?xi32> {tile.name = "listed_order_ws", tile.workspace = {{\[}}["x", 0], ["x", 1, 32]]}, %[[G:.*]]: index, %[[H:.*]]: index, %[[T:.*]]: index)
-// CHECK-NEXT: %[[READ:.*]] = tile.load %[[ORDER]][%[[G]], %[[T]]] {tile.longest_first} : !tile.view<?x?xi32> -> i32
+// CHECK-NEXT: %[[READ:.*]] = tile.load %[[ORDER]][%[[G]], %[[T]]] {tile.part = 0 : i64} : !tile.view<?x?xi32> -> i32
 // CHECK-NEXT: %[[ID:.*]] = arith.index_cast %[[READ]] : i32 to index
 // CHECK-NOT: %[[T]]
 // CHECK: tile.load %{{.*}}[%[[G]], %[[ID]]]
@@ -48,7 +48,7 @@
 // SECTION-NOT: tile.part = 0
 // SECTION: tile.part = 1
 // SECTION: %[[AT:.*]] = arith.index_cast %[[PLACE]]
-// SECTION: tile.load %[[ORDER]][%{{.*}}, %[[AT]]] {tile.longest_first, tile.part = 0 : i64}
+// SECTION: tile.load %[[ORDER]][%{{.*}}, %[[AT]]] {tile.part = 0 : i64}
 // expected-remark @+1 {{a kernel before sorts the work tiles, the longest loops first", Reason="bounds of loops are read from memory"}}
 tile.func @listed(%x: !tile.view<?x?x16xf32> {tile.name = "x"}, %first: !tile.view<?x?xi32> {tile.name = "first"},
                   %last: !tile.view<?x?xi32> {tile.name = "last"}, %y: !tile.view<?x?x?x16xf32> {tile.name = "y", tile.output},
@@ -79,7 +79,7 @@ tile.func @listed(%x: !tile.view<?x?x16xf32> {tile.name = "x"}, %first: !tile.vi
 // Bounds from ids alone; a loop without products.
 // CHECK-NOT: tile.func @{{.*}}_ranks
 // CHECK-LABEL: tile.func @triangle
-// CHECK-NOT: tile.longest_first
+// CHECK-NOT: tile.part
 tile.func @triangle(%x: !tile.view<?x16xf32> {tile.name = "x"}, %n: !tile.view<?xi32> {tile.name = "n"}, %t: index)
     grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] {
   %c0 = arith.constant 0 : index
@@ -101,7 +101,7 @@ tile.func @triangle(%x: !tile.view<?x16xf32> {tile.name = "x"}, %n: !tile.view<?
 
 // A bound that is sought, and an extent that is no size over a constant.
 // CHECK-LABEL: tile.func @sought
-// CHECK-NOT: tile.longest_first
+// CHECK-NOT: tile.part
 // expected-remark @+1 {{work tiles are not sorted by the lengths of their loops", Reason="their bounds take loops or branches to compute"}}
 tile.func @sought(%x: !tile.view<?x16xf32> {tile.name = "x"}, %n: !tile.view<?xi32> {tile.name = "n"}, %t: index)
     grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] {
@@ -124,7 +124,7 @@ tile.func @sought(%x: !tile.view<?x16xf32> {tile.name = "x"}, %n: !tile.view<?xi
 }
 
 // CHECK-LABEL: tile.func @rows_and_more
-// CHECK-NOT: tile.longest_first
+// CHECK-NOT: tile.part
 // expected-remark @+1 {{work tiles are not sorted by the lengths of their loops", Reason="the grid's extents are no sizes over constants"}}
 tile.func @rows_and_more(%x: !tile.view<?x16xf32> {tile.name = "x"}, %n: !tile.view<?xi32> {tile.name = "n"}, %t: index)
     grid affine_map<()[s0] -> (s0 ceildiv 32 + 1)> sizes [0, 0] {
