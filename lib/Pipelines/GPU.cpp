@@ -119,7 +119,8 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
 SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {
   OpPassManager kernels(tile::FuncOp::getOperationName());
   populateKernelPipeline(kernels, target, ScheduleOptions());
-  SmallVector<StringRef> names;
+  // It ends the phase before.
+  SmallVector<StringRef> names = {"tile-sort-grid"};
   for (const Pass &pass : kernels.getPasses())
     if (llvm::is_contained(optionalPasses(), pass.getArgument()))
       names.push_back(pass.getArgument());

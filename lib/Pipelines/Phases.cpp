@@ -9,6 +9,7 @@
 #include "CheckPhase.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/GPU.h"
 #include "fa/Support/Files.h"
@@ -37,6 +38,13 @@ static void clean(OpPassManager &pm, const CompileOptions &options) {
   if (options.canonicalize)
     pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+}
+
+/// Return whether the options leave a pass out.
+static bool isLeftOut(const CompileOptions &options, StringRef name) {
+  SmallVector<StringRef> names;
+  StringRef(options.leaveOut).split(names, ',', -1, false);
+  return llvm::is_contained(names, name);
 }
 
 static void populateInput(OpPassManager &pm, const CompileOptions &options) {
@@ -110,6 +118,10 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
 static void populateTile(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createConvertFAToTile());
   clean(pm, options);
+  // The blocks of short sequences run all at once.
+  if (nvptx::getTarget(options.target) && !options.shortSequences &&
+      !isLeftOut(options, "tile-sort-grid"))
+    pm.addPass(tile::createTileSortGrid());
   verify(pm, "tile");
 }
 

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RunCase.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Reference/Sampling.h"
 #include "fa/Tools/Interpretation.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -384,6 +385,145 @@ TEST_P(Limits, MatchTheReferenceWhenScheduled) {
 }
 
 //===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+std::vector<Masked> casesOf(ArrayRef<StringRef> names) {
+  std::vector<Masked> cases;
+  for (const Masked &c : makeCases())
+    if (llvm::is_contained(names, c.name))
+      cases.push_back(c);
+  for (Masked &c : cases)
+    if (StringRef(c.name) == "DocumentsCausal")
+      c.sq = c.sk = 600;
+  return cases;
+}
+
+std::vector<Masked> makeOrderCases() {
+  std::vector<Masked> cases =
+      casesOf({"DocumentsCausal", "ShuffledCausal", "Nothing", "LimitsOfRows"});
+  // As many blocks as take several tiles of the kernels that sort, many of which are as long.
+  cases.back().sq = 64 * 140 + 5;
+  cases.back().sk = 1000;
+  cases.back().queries = [](int64_t size, Random &random) {
+    Ids ids;
+    for (int64_t n = 0, base = 0; n < size; ++n) {
+      base = n % 64 ? base : random() % 1000;
+      ids.push_back(base + random() % 20);
+    }
+    return ids;
+  };
+  return cases;
+}
+
+class Order : public Limits {
+protected:
+  const HostTensor &find(StringRef name) {
+    return *llvm::find_if(inputs, [&](const HostTensor &tensor) { return tensor.name == name; });
+  }
+
+  /// Return whether the mask shows a pair.
+  bool shows(int64_t b, int64_t i, int64_t j) {
+    const Masked &c = GetParam();
+    int64_t own = find("x").integerAt(b * c.sq + i);
+    if (!reads(c, "y"))
+      return own <= j;
+    bool isPast = !StringRef(c.mask).contains("%past") || j <= i + c.sk - c.sq;
+    return isPast && own == find("y").integerAt(b * c.sk + j);
+  }
+
+  /// Return the tiles of keys that a block of rows visits: from the first visible key to the last.
+  int64_t countTiles(int64_t b, int64_t block, int64_t rows, int64_t keys) {
+    const Masked &c = GetParam();
+    int64_t first = c.sk, end = 0;
+    for (int64_t i = block * rows; i < std::min(c.sq, (block + 1) * rows); ++i)
+      for (int64_t j = 0; j < c.sk; ++j)
+        if (shows(b, i, j)) {
+          first = std::min(first, j);
+          end = std::max(end, j + 1);
+        }
+    return first < end ? (end - 1) / keys - first / keys + 1 : 0;
+  }
+};
+
+TEST_P(Order, IsThatOfTheTilesVisited) {
+  const Masked &c = GetParam();
+  SCOPED_TRACE(text);
+  for (int64_t rows : {64, 128}) {
+    CompileOptions options;
+    options.target = "sm_80";
+    options.rows = rows;
+    options.keys = 64;
+    options.warps = 4;
+    auto program = llvm::cantFail(Interpretation::create(text, options, "tile"));
+    // The order as an output, and nothing that reads it.
+    auto order = program->getModule().lookupSymbol<tile::FuncOp>("f_order");
+    ASSERT_TRUE(order);
+    order.removeArgAttr(order.getNumLaunchArguments() - 1, tile::TileDialect::kWorkspaceAttr);
+    program->getModule().lookupSymbol<tile::FuncOp>("f").erase();
+    int64_t blocks = llvm::divideCeilSigned(c.sq, rows);
+    auto outputs = program->run(inputs, {{"f_order_ws", {kBatch, blocks}}}, HeadLayout::BHSD, 6);
+    ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
+    for (int64_t b = 0; b < kBatch; ++b) {
+      std::vector<int64_t> expected, tiles;
+      for (int64_t block = 0; block < blocks; ++block) {
+        expected.push_back(block);
+        tiles.push_back(countTiles(b, block, rows, options.keys));
+      }
+      llvm::sort(expected, [&](int64_t x, int64_t y) {
+        return std::pair(-tiles[x], x) < std::pair(-tiles[y], y);
+      });
+      for (int64_t n = 0; n < blocks; ++n)
+        ASSERT_EQ(outputs->front().integerAt(b * blocks + n), expected[n])
+            << "place " << n << " of sequence " << b << ", blocks of " << rows << " rows";
+    }
+  }
+}
+
+class Sorted : public Limits {};
+
+/// Expect the same of what is run in another order. The interpreter chooses, for each work tile it
+/// runs, rows that compute more than they need (`tile.if_any`), so that passes are left out that
+/// let them.
+TEST_P(Sorted, IsTheSameBits) {
+  SCOPED_TRACE(text);
+  for (StringRef target : {"sm_80", "sm_90a"})
+    for (bool backward : {false, true}) {
+      std::string leftOut;
+      if (target == "sm_90a")
+        leftOut = "tile-predicate-masks,tile-rescale-lazily,tile-fold-scale,"
+                  "tile-test-before-reducing";
+      std::vector<HostTensor> with = inputs;
+      OutputShapes shapes = llvm::cantFail(checker->outputShapes(inputs));
+      CompileOptions options;
+      options.target = target.str();
+      auto run = [&](bool sort) {
+        options.leaveOut = leftOut;
+        if (!sort)
+          options.leaveOut += leftOut.empty() ? "tile-sort-grid" : ",tile-sort-grid";
+        auto program = llvm::cantFail(Interpretation::create(text, options));
+        bool sorts = false;
+        program->getModule().walk(
+            [&](tile::FuncOp func) { sorts |= func.getSymName().ends_with("_order"); });
+        EXPECT_EQ(sorts, sort);
+        return llvm::cantFail(program->run(with, shapes, HeadLayout::BHSD, /*seed=*/6));
+      };
+      if (backward) {
+        std::vector<HostTensor> outputs = run(true);
+        auto adjoints = llvm::cantFail(checker->sampleAdjoints(inputs, /*dlse=*/false, /*seed=*/5));
+        with.insert(with.end(), outputs.begin(), outputs.end());
+        with.insert(with.end(), adjoints.begin(), adjoints.end());
+        shapes = checker->gradientShapes(inputs);
+        options.backward = CompileOptions::Backward::Only;
+      }
+      std::vector<HostTensor> sorted = run(true), unsorted = run(false);
+      ASSERT_EQ(sorted.size(), unsorted.size());
+      for (auto [x, y] : llvm::zip(sorted, unsorted))
+        EXPECT_TRUE(x.data == y.data) << target.str() << " " << x.name;
+    }
+}
+
+//===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
@@ -434,6 +574,13 @@ TEST(LimitsMemory, IsLinear) {
   EXPECT_LE(backward - plain, 18 * kLength + kMore);
   EXPECT_GT(backward - plain, 16 * kLength);
 }
+
+INSTANTIATE_TEST_SUITE_P(Masks, Order, testing::ValuesIn(makeOrderCases()),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(Masks, Sorted,
+                         testing::ValuesIn(casesOf({"DocumentsCausal", "LimitsOfRows"})),
+                         [](const auto &info) { return std::string(info.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(Masks, Limits, testing::ValuesIn(makeCases()),
                          [](const auto &info) { return std::string(info.param.name); });

@@ -28,6 +28,13 @@ static MaybeInterval checked(__int128 low, __int128 high) {
   return Interval{static_cast<int64_t>(low), static_cast<int64_t>(high)};
 }
 
+/// Return the place at which the op reads an order of work tiles, where it does: what it reads is
+/// between the same numbers.
+static Value placeInOrder(Operation *op) {
+  auto load = dyn_cast<tile::LoadOp>(op);
+  return load && load->hasAttr(TileDialect::kPartAttr) ? load.getIndices().back() : Value();
+}
+
 MaybeInterval Ranges::get(Value value) {
   auto found = known.find(value);
   if (found != known.end())
@@ -136,6 +143,8 @@ MaybeInterval Ranges::compute(Value value) {
     int64_t size = cast<tile::ViewType>(dim.getView().getType()).getShape()[dim.getDim()];
     return ShapedType::isDynamic(size) ? Interval{0, kMaxSize} : Interval{size, size};
   }
+  if (Value place = placeInOrder(op))
+    return get(place);
   if (auto iota = dyn_cast<tile::IotaOp>(op)) {
     MaybeInterval start = get(iota.getStart());
     int64_t size = cast<RankedTensorType>(iota.getResult().getType()).getDimSize(0);
@@ -235,6 +244,9 @@ bool tile::isNonNegative(Value value, int64_t depth) {
   Operation *op = value.getDefiningOp();
   if (isa<tile::DimOp>(op))
     return true;
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op); cast && cast.getIn().getDefiningOp())
+    if (Value place = placeInOrder(cast.getIn().getDefiningOp()))
+      return isNonNegative(place, depth);
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return isNonNegative(select.getTrueValue(), depth) &&
            isNonNegative(select.getFalseValue(), depth);

@@ -15,6 +15,44 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TileSortGrid : Pass<"tile-sort-grid", "::mlir::ModuleOp"> {
+  let summary = "start the work tiles with the longest loops first where memory says how long they are";
+  let description = [{
+    Start long work tiles first where what bounds their loops is read from memory, as
+    limits of rows or lists of blocks are, so that little is left for the end. No host
+    sees these numbers: a kernel before sorts the work tiles.
+
+    A kernel is sorted where loops with products have bounds that a few scalar ops compute from
+    elements of views, from the last id of the grid and other ids. The pass makes these ops a
+    kernel of its own: computed for 64 work tiles at once, they give the iterations of each
+    (those of all such loops, added up), and its rank,
+
+        rank = work tiles with more iterations + those with as many and a lower id,
+
+    for each value of the other ids that the bounds depend on. A second kernel finds the id of each
+    rank. The sorted kernel reads its last id from this table, by a load that is marked `tile.part`;
+    `tile-schedule-grid` then makes sections as for loops that shrink along the last dimension,
+    and `tile-make-persistent` sends what the producer reads.
+
+    Where the bounds follow from ids alone, `tile-schedule-grid` orders by arithmetic, and
+    this pass does nothing.
+
+    Requires: extents of the grid that are a size, a size over a constant, or a constant. Ensures:
+    each work tile of the grid runs once. The order is the same in each launch.
+
+    Numerics: exact; only the order of work tiles changes. Memory: 8 bytes a work tile, for each
+    value of the other ids.
+
+    Example (`test/Dialect/Tile/Transforms/Grid/sort-grid.mlir`):
+
+    ```mlir
+    %id = tile.load %order[%b, %t] {tile.part = 0 : i64} : !tile.view<?x?xi32> -> i32   // takes the place of %t
+    ```
+  }];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
   let summary = "start the work tiles with the longest loops first";
   let description = [{

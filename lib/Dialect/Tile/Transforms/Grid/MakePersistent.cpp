@@ -132,6 +132,11 @@ static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
   for (unsigned d = 0; d < dims; ++d)
     ids.push_back(func.getInstanceId(d));
   Value number = addTileNumber(func);
+  // Where the last id is read from an order, what is read is sent.
+  bool isRead = llvm::any_of(roles, [](RoleOp role) {
+    return llvm::any_of(role.getBody().front().getOps<LoadOp>(),
+                        [](LoadOp load) { return load->hasAttr(TileDialect::kPartAttr); });
+  });
   for (RoleOp role : roles) {
     OpBuilder b = OpBuilder::atBlockBegin(&role.getBody().front());
     SmallVector<Value> extents = emitNarrowExtents(b, func);
@@ -142,7 +147,8 @@ static void splitNumber(FuncOp func, ArrayRef<RoleOp> roles) {
     Value word;
     SmallVector<Value> made = delinearizePacked(b, loc, other, ArrayRef(extents).drop_back(), word);
     for (auto [part, value] : llvm::enumerate(std::array{last, word}))
-      value.getDefiningOp()->setAttr(TileDialect::kPartAttr, b.getI64IntegerAttr(part));
+      if (part == 1 || !isRead)
+        value.getDefiningOp()->setAttr(TileDialect::kPartAttr, b.getI64IntegerAttr(part));
     made.push_back(last);
     replaceIds(b, role, ids, made);
   }

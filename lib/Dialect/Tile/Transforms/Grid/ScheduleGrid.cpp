@@ -8,6 +8,8 @@
 //   1. find the loops whose trip count depends on the last id of the grid, and
 //      whether it grows or shrinks with it: rising and falling are followed
 //      through the arithmetic of the bounds (Grid.cpp);
+//      through the arithmetic of the bounds (Grid.cpp). Where the last id is read from an order
+//      (tile-sort-grid) it shrinks;
 //   2. without sections, where it grows, reverse the last id;
 //   3. with sections, find how many work tiles of the other dimensions one has
 //      (what their loops load stays in L2), and count work tiles in
@@ -86,15 +88,28 @@ static Value emitBytes(OpBuilder &b, Location loc, ArrayRef<LoadOp> loads) {
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Return the load of the last id from an order in which the longest loops come first; null where
+/// there is none.
+static LoadOp findOrder(FuncOp func) {
+  for (auto load : func.getBody().front().getOps<LoadOp>())
+    if (load->hasAttr(TileDialect::kPartAttr))
+      return load;
+  return LoadOp();
+}
+
 namespace {
 
 struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
   using Base::Base;
 
-  void report(Trend trend, bool sections) {
+  void report(Trend trend, bool sections, bool sorted) {
     StringRef others = sections ? ", in sections of the others" : "";
     Location loc = getOperation().getLoc();
-    if (trend == Trend::rises)
+    if (sorted)
+      fa::remarkPassed(*this, loc, "order")
+          << fa::decision("the order of the grid's last dimension stays{0}", others)
+          << remark::reason("it is read from memory, and the longest begin first");
+    else if (trend == Trend::rises)
       fa::remarkPassed(*this, loc, "order")
           << fa::decision("the order of the grid's last dimension is reversed{0}", others)
           << remark::reason("loops grow along it, and the longest begin first");
@@ -123,16 +138,17 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
     }
     if (dims == 0)
       return;
-    Trend trend = trendOfLoops(func, func.getInstanceId(dims - 1));
+    LoadOp sorted = findOrder(func);
+    Trend trend = sorted ? Trend::falls : trendOfLoops(func, func.getInstanceId(dims - 1));
     bool ordered = trend == Trend::rises || trend == Trend::falls;
     SmallVector<LoadOp> shared;
     if (ordered && dims > 1 && section == 0 && sectionBytes > 0)
       shared = sharedLoads(func, func.getInstanceId(dims - 1));
     bool sections = ordered && dims > 1 && (section > 0 || !shared.empty());
-    report(trend, sections);
+    report(trend, sections, static_cast<bool>(sorted));
     if (sections)
       flattenGrid(func, [&](OpBuilder &b, Value number, ArrayRef<Value> extents) {
-        return order(b, func.getLoc(), number, extents, shared, trend == Trend::rises);
+        return order(b, func.getLoc(), number, extents, shared, trend == Trend::rises, sorted);
       });
     else if (trend == Trend::rises)
       reverse(func);
@@ -141,7 +157,7 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
   void reverse(FuncOp func);
   Value emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> shared, Value count);
   SmallVector<Value> order(OpBuilder &b, Location loc, Value number, ArrayRef<Value> extents,
-                           ArrayRef<LoadOp> shared, bool reversed);
+                           ArrayRef<LoadOp> shared, bool reversed, LoadOp sorted);
 };
 
 } // namespace
@@ -172,7 +188,7 @@ Value ScheduleGrid::emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> sha
 
 SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
                                        ArrayRef<Value> extents, ArrayRef<LoadOp> shared,
-                                       bool reversed) {
+                                       bool reversed, LoadOp sorted) {
   Value tiles = extents.back(), count = extents.front();
   for (Value extent : extents.drop_front().drop_back())
     count = arith::MulIOp::create(b, loc, count, extent);
@@ -195,8 +211,10 @@ SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
     Value last = arith::SubIOp::create(b, loc, tiles, one);
     position = arith::SubIOp::create(b, loc, last, position);
   }
-  // Roles may send these to each other instead of dividing again (tile-make-persistent).
-  for (auto [part, value] : llvm::enumerate(std::array{position, word}))
+  // Roles may send these to each other instead of dividing, or reading the order, again
+  // (tile-make-persistent).
+  Value last = sorted ? sorted.getResult() : position;
+  for (auto [part, value] : llvm::enumerate(std::array{last, word}))
     value.getDefiningOp()->setAttr(TileDialect::kPartAttr, b.getI64IntegerAttr(part));
   ids.push_back(position);
   return ids;

@@ -1,0 +1,545 @@
+//===- SortGrid.cpp - the longest loops first, by what memory holds -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For each kernel:
+//
+//   1. find the loops with products whose bounds depend on the last id, and the scalar ops that
+//      compute these bounds from ids, sizes and elements of views;
+//   2. make a kernel before it that runs these ops for 64 work tiles at once, elements of a tile in
+//      place of scalars and gathers in place of loads, and stores their ranks: how many of all
+//      work tiles, 128 at a time, go before each;
+//   3. make another one that finds for each place the work tile of that rank;
+//   4. read the last id of the kernel from there.
+//
+// Rejects nothing. Loops that no element of a view bounds are left to tile-schedule-grid.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Grid.h"
+#include "PackedTileId.h"
+#include "fa/Dialect/Tile/IR/Instructions.h"
+#include "fa/Dialect/Tile/IR/Integers.h"
+#include "fa/Dialect/Tile/IR/Slice.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Remarks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILESORTGRID
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+/// How many work tiles a block of the kernel ranks, and how many it compares them with at once.
+static constexpr int64_t kRanked = 64, kCompared = 128;
+
+//===----------------------------------------------------------------------===//
+// 1. What is sorted
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// An extent of a grid: a size of an argument over a constant, rounded up, or a constant.
+struct Extent {
+  unsigned argument = 0, dim = 0;
+  int64_t divisor = 1;
+  std::optional<int64_t> constant;
+
+  /// Return the work tiles, `by` at a time; a symbol for the size is appended to `sizes`.
+  AffineExpr getExpr(MLIRContext *context, int64_t by, ArrayRef<unsigned> numbers,
+                     SmallVectorImpl<int64_t> &sizes) const;
+};
+
+/// A kernel whose work tiles have loops of lengths that memory says.
+struct Sortable {
+  explicit Sortable(FuncOp func)
+      : func(func), slice(func), id(func.getInstanceId(func.getNumGridDims() - 1)) {}
+
+  FuncOp func;
+  SmallVector<scf::ForOp> loops;
+  /// Hold what computes their bounds and steps.
+  Slice slice;
+  Value id;
+  /// The dimensions of the grid whose ids the bounds depend on, the last one last, with extents.
+  SmallVector<std::pair<unsigned, Extent>> dims;
+  /// The values that depend on the last id.
+  llvm::DenseSet<Value> varying;
+  /// Why it is not sorted; null where it is, and where nothing is to be sorted.
+  const char *obstacle = nullptr;
+};
+
+} // namespace
+
+static std::optional<Extent> findExtent(FuncOp func, unsigned dim) {
+  Extent extent;
+  AffineExpr expr = func.getGrid().getResult(dim);
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    extent.constant = constant.getValue();
+    return extent;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (binary && binary.getKind() == AffineExprKind::CeilDiv)
+    if (auto divisor = dyn_cast<AffineConstantExpr>(binary.getRHS())) {
+      extent.divisor = divisor.getValue();
+      expr = binary.getLHS();
+    }
+  auto symbol = dyn_cast<AffineSymbolExpr>(expr);
+  if (!symbol)
+    return std::nullopt;
+  extent.argument = func.getSizes()[2 * symbol.getPosition()];
+  extent.dim = func.getSizes()[2 * symbol.getPosition() + 1];
+  return extent;
+}
+
+AffineExpr Extent::getExpr(MLIRContext *context, int64_t by, ArrayRef<unsigned> numbers,
+                           SmallVectorImpl<int64_t> &sizes) const {
+  if (constant)
+    return getAffineConstantExpr(llvm::divideCeilSigned(*constant, by), context);
+  AffineExpr size = getAffineSymbolExpr(sizes.size() / 2, context);
+  sizes.append({llvm::find(numbers, argument) - numbers.begin(), dim});
+  return divisor * by == 1 ? size : size.ceilDiv(divisor * by);
+}
+
+/// Return whether the op can be computed for many work tiles at once.
+static bool isComputable(FuncOp func, Operation *op) {
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    Value view = load.getSource();
+    return isa<ViewType>(view.getType()) && isa<BlockArgument>(view) && load.getDims().empty() &&
+           !mayStoreTo(func, view);
+  }
+  return isArithmetic(op) && op->getNumResults() == 1 &&
+         (op->hasTrait<OpTrait::Elementwise>() || op->hasTrait<OpTrait::ConstantLike>() ||
+          isa<DimOp>(op));
+}
+
+/// Find what sorts a kernel: no loops where nothing is to be sorted.
+static Sortable findSortable(FuncOp func) {
+  Sortable found(func);
+  func.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+    bool products = loop.walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    Value bounds[] = {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
+    bool varies = llvm::any_of(
+        bounds, [&](Value bound) { return trendOf(bound, found.id) != Trend::constant; });
+    if (!products || !varies)
+      return WalkResult::advance();
+    found.loops.push_back(loop);
+    found.slice.add(bounds);
+    return WalkResult::skip();
+  });
+  // What loops count and carry is not known before they run.
+  auto isOfLoop = [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && argument.getOwner() != &func.getBody().front();
+  };
+  found.varying.insert(found.id);
+  bool byMemory = false;
+  bool computable = llvm::none_of(found.slice.getValues(), isOfLoop);
+  for (Operation *op : found.slice.getOps()) {
+    computable &= isComputable(func, op);
+    if (llvm::none_of(op->getOperands(), [&](Value value) {
+          return found.varying.contains(value) || isOfLoop(value);
+        }))
+      continue;
+    byMemory |= isa<LoadOp>(op);
+    found.varying.insert(op->result_begin(), op->result_end());
+  }
+  if (!byMemory) {
+    found.loops.clear();
+    return found;
+  }
+  if (!computable)
+    found.obstacle = "their bounds take loops or branches to compute";
+  unsigned dims = func.getNumGridDims();
+  for (unsigned d = 0; d < dims; ++d) {
+    if (!found.slice.contains(func.getInstanceId(d)))
+      continue;
+    if (std::optional<Extent> extent = findExtent(func, d))
+      found.dims.emplace_back(d, *extent);
+    else
+      found.obstacle = "the grid's extents are no sizes over constants";
+  }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// 2 and 3. The kernels that sort
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Makes the kernels that sort the work tiles of another one.
+class Sorter {
+public:
+  explicit Sorter(Sortable &sorted)
+      : sorted(sorted), func(sorted.func), b(func.getLoc(), OpBuilder(func)) {}
+
+  void run();
+
+private:
+  /// A number for each of some work tiles: an id and the iterations of its loops, or a place.
+  struct Compared {
+    Value ids, iterations;
+  };
+
+  llvm::SmallSetVector<unsigned, 8> extentArguments();
+  SmallVector<unsigned> boundArguments();
+  DictionaryAttr describe(StringRef table, bool written);
+  void makeKernel(StringRef name, SmallVector<unsigned> arguments, ArrayRef<StringRef> tables);
+  Value emitTiles();
+  Value emitIterations(Value ids);
+  Compared emitCompared(Value first, int64_t count, Value tiles);
+  void emitRanks();
+  void emitPlaces();
+  void readId();
+
+  RankedTensorType integers(int64_t count) {
+    return RankedTensorType::get({count}, b.getI32Type());
+  }
+  Value emitIds(Value first, int64_t count) {
+    return IotaOp::create(b, RankedTensorType::get({count}, b.getIndexType()), first);
+  }
+  Value splat(Value scalar, Type type) {
+    return BroadcastOp::create(b, type, scalar, IntegerAttr());
+  }
+  Value splat(TypedAttr value, Type type) {
+    return splat(arith::ConstantOp::create(b, value), type);
+  }
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+  /// Compare numbers along the columns of a tile with numbers along its rows.
+  Value compare(arith::CmpIPredicate predicate, Value columns, Value rows) {
+    auto pairs = RankedTensorType::get({kRanked, kCompared}, b.getI32Type());
+    return arith::CmpIOp::create(b, predicate,
+                                 BroadcastOp::create(b, pairs, columns, b.getI64IntegerAttr(0)),
+                                 BroadcastOp::create(b, pairs, rows, b.getI64IntegerAttr(1)));
+  }
+  /// Add up numbers of at most 2^24 along rows where a condition holds.
+  Value addWhere(Value condition, Value numbers) {
+    auto sums = RankedTensorType::get({kRanked}, b.getF32Type());
+    Value chosen = arith::SelectOp::create(b, condition, numbers,
+                                           splat(b.getF32FloatAttr(0), numbers.getType()));
+    Value sum = ReduceOp::create(b, sums, Reduction::addf, chosen,
+                                 splat(b.getF32FloatAttr(0), sums), uint64_t(1));
+    return arith::FPToSIOp::create(b, integers(kRanked), sum);
+  }
+  ViewType tableType() {
+    auto shape = llvm::map_to_vector(
+        sorted.dims, [](auto &dim) { return dim.second.constant.value_or(ShapedType::kDynamic); });
+    return ViewType::get(b.getContext(), shape, b.getI32Type());
+  }
+  /// Return where the block of a kernel begins in the tables.
+  SmallVector<Value> firstOfBlock() {
+    SmallVector<Value> at;
+    for (unsigned d = 0; d < kernel.getNumGridDims(); ++d)
+      at.push_back(kernel.getInstanceId(d));
+    at.back() = arith::MulIOp::create(b, at.back(), index(kRanked));
+    return at;
+  }
+
+  Sortable &sorted;
+  FuncOp func;
+  ImplicitLocOpBuilder b;
+  /// The kernel that is made, and which arguments of the sorted one it has first.
+  FuncOp kernel;
+  SmallVector<unsigned> numbers;
+  /// Scalars of the sorted kernel that do not depend on its last id, in this one.
+  IRMapping scalars;
+};
+
+} // namespace
+
+/// Collect the arguments whose sizes are extents of the grid.
+llvm::SmallSetVector<unsigned, 8> Sorter::extentArguments() {
+  llvm::SmallSetVector<unsigned, 8> found;
+  for (auto &[d, extent] : sorted.dims)
+    if (!extent.constant)
+      found.insert(extent.argument);
+  return found;
+}
+
+/// Collect the arguments that bounds, extents and the sizes of workspaces are computed from.
+SmallVector<unsigned> Sorter::boundArguments() {
+  llvm::SmallSetVector<unsigned, 8> found = extentArguments();
+  for (Value value : sorted.slice.getValues())
+    if (auto argument = dyn_cast<BlockArgument>(value);
+        argument && argument.getArgNumber() < func.getNumLaunchArguments())
+      found.insert(argument.getArgNumber());
+  auto insertNamed = [&](Attribute name) {
+    for (unsigned i = 0; i < func.getNumLaunchArguments(); ++i)
+      if (func.getArgAttr(i, TileDialect::kNameAttr) == name)
+        found.insert(i);
+  };
+  for (unsigned i : llvm::to_vector(found))
+    if (auto sizes = func.getArgAttrOfType<ArrayAttr>(i, TileDialect::kWorkspaceAttr))
+      for (Attribute size : sizes)
+        if (auto place = dyn_cast<ArrayAttr>(size); place && !place.empty())
+          insertNamed(place[0]);
+  return found.takeVector();
+}
+
+/// Return the attributes of a table as an argument.
+DictionaryAttr Sorter::describe(StringRef table, bool written) {
+  SmallVector<Attribute> sizes;
+  for (auto &[d, extent] : sorted.dims) {
+    if (extent.constant) {
+      sizes.push_back(b.getI64IntegerAttr(*extent.constant));
+      continue;
+    }
+    SmallVector<Attribute> place{func.getArgAttr(extent.argument, TileDialect::kNameAttr),
+                                 b.getI64IntegerAttr(extent.dim)};
+    if (extent.divisor != 1)
+      place.push_back(b.getI64IntegerAttr(extent.divisor));
+    sizes.push_back(b.getArrayAttr(place));
+  }
+  NamedAttrList attrs;
+  attrs.set(TileDialect::kNameAttr, b.getStringAttr(func.getSymName() + "_" + table + "_ws"));
+  attrs.set(TileDialect::kWorkspaceAttr, b.getArrayAttr(sizes));
+  if (written)
+    attrs.set(TileDialect::kOutputAttr, b.getUnitAttr());
+  return attrs.getDictionary(b.getContext());
+}
+
+/// Make a kernel of blocks of 64 work tiles, without ops: it has arguments of the sorted one, then
+/// tables, of which it writes the last.
+void Sorter::makeKernel(StringRef name, SmallVector<unsigned> arguments,
+                        ArrayRef<StringRef> tables) {
+  numbers = std::move(arguments);
+  llvm::sort(numbers);
+  SmallVector<Type> types;
+  SmallVector<Attribute> attrs;
+  for (unsigned i : numbers) {
+    types.push_back(func.getArgumentTypes()[i]);
+    NamedAttrList list(func.getArgAttrDict(i));
+    list.erase(TileDialect::kOutputAttr);
+    attrs.push_back(list.getDictionary(b.getContext()));
+  }
+  for (StringRef table : tables) {
+    types.push_back(tableType());
+    attrs.push_back(describe(table, table == tables.back()));
+  }
+  SmallVector<AffineExpr> extents;
+  SmallVector<int64_t> sizes;
+  for (auto &[d, extent] : sorted.dims)
+    extents.push_back(extent.getExpr(
+        b.getContext(), &extent == &sorted.dims.back().second ? kRanked : 1, numbers, sizes));
+  b.setInsertionPoint(func);
+  kernel = FuncOp::create(b, (func.getSymName() + "_" + name).str(), types,
+                          AffineMap::get(0, sizes.size() / 2, extents, b.getContext()), sizes);
+  attrs.append(kernel.getNumGridDims(), b.getDictionaryAttr({}));
+  kernel.setArgAttrsAttr(b.getArrayAttr(attrs));
+  for (StringRef attr : {TileDialect::kEntryAttr, TileDialect::kMultiplesAttr})
+    if (Attribute value = func->getAttr(attr))
+      kernel->setAttr(attr, value);
+  kernel->setAttr(TileDialect::kWarpsAttr, b.getI64IntegerAttr(kWarpsOfGroup));
+  b.setInsertionPointToStart(&kernel.getBody().front());
+}
+
+/// Emit how many work tiles are sorted: the extent of the last dimension.
+Value Sorter::emitTiles() {
+  SmallVector<int64_t> size;
+  AffineExpr expr = sorted.dims.back().second.getExpr(b.getContext(), 1, numbers, size);
+  SmallVector<Value> symbols;
+  if (!size.empty())
+    symbols.push_back(DimOp::create(b, b.getIndexType(), kernel.getArgument(size[0]),
+                                    static_cast<uint64_t>(size[1])));
+  return emitExtent(b, expr, symbols, b.getIndexType());
+}
+
+/// Emit the iterations of the work tiles of these ids, a tile of index.
+Value Sorter::emitIterations(Value ids) {
+  auto type = cast<RankedTensorType>(ids.getType());
+  IRMapping tiles;
+  tiles.map(sorted.id, ids);
+  auto get = [&](Value value) -> Value {
+    if (tiles.contains(value))
+      return tiles.lookup(value);
+    Value scalar = scalars.lookup(value);
+    return splat(scalar, type.clone(scalar.getType()));
+  };
+  for (Operation *op : sorted.slice.getOps()) {
+    if (!sorted.varying.contains(op->getResult(0)))
+      continue;
+    auto result = type.clone(op->getResult(0).getType());
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      SmallVector<Value> indices;
+      for (Value at : load.getIndices())
+        indices.push_back(tiles.contains(at) ? tiles.lookup(at) : scalars.lookup(at));
+      tiles.map(load.getResult(),
+                GatherOp::create(b, result, scalars.lookup(load.getSource()), indices).getResult());
+      continue;
+    }
+    IRMapping operands;
+    for (Value operand : op->getOperands())
+      operands.map(operand, get(operand));
+    Operation *made = b.clone(*op, operands);
+    made->getResult(0).setType(result);
+    tiles.map(op->getResult(0), made->getResult(0));
+  }
+  Value zero = splat(b.getIndexAttr(0), type), one = splat(b.getIndexAttr(1), type), sum;
+  for (scf::ForOp loop : sorted.loops) {
+    auto widen = [&](Value value) -> Value {
+      Value tile = get(value);
+      return getElementTypeOrSelf(tile).isIndex() ? tile
+                                                  : arith::IndexCastOp::create(b, type, tile);
+    };
+    Value first = widen(loop.getLowerBound()), end = widen(loop.getUpperBound()),
+          step = widen(loop.getStep());
+    Value length = arith::MaxSIOp::create(b, arith::SubIOp::create(b, end, first), zero);
+    length = arith::AddIOp::create(b, length, arith::SubIOp::create(b, step, one));
+    Value iterations = arith::DivUIOp::create(b, length, step);
+    sum = sum ? arith::AddIOp::create(b, sum, iterations).getResult() : iterations;
+  }
+  return sum;
+}
+
+/// Emit ids from `first` on, and the iterations of their work tiles; -1 for those that are none.
+Sorter::Compared Sorter::emitCompared(Value first, int64_t count, Value tiles) {
+  Value ids = emitIds(first, count);
+  Value is = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, ids, splat(tiles, ids.getType()));
+  Value iterations = arith::IndexCastOp::create(b, integers(count), emitIterations(ids));
+  return {
+      arith::IndexCastOp::create(b, integers(count), ids),
+      arith::SelectOp::create(b, is, iterations, splat(b.getI32IntegerAttr(-1), integers(count)))};
+}
+
+/// Make the kernel that ranks work tiles.
+void Sorter::emitRanks() {
+  makeKernel("ranks", boundArguments(), {"ranks"});
+  for (auto [i, number] : llvm::enumerate(numbers))
+    scalars.map(func.getArgument(number), kernel.getArgument(i));
+  for (auto [i, dim] : llvm::enumerate(ArrayRef(sorted.dims).drop_back()))
+    scalars.map(func.getInstanceId(dim.first), kernel.getInstanceId(i));
+  for (Operation *op : sorted.slice.getOps())
+    if (!sorted.varying.contains(op->getResult(0)))
+      b.clone(*op, scalars);
+
+  Value tiles = emitTiles();
+  SmallVector<Value> at = firstOfBlock();
+  Compared own = emitCompared(at.back(), kRanked, tiles);
+  Value zero = splat(b.getI32IntegerAttr(0), integers(kRanked));
+  auto loop = scf::ForOp::create(b, index(0), tiles, index(kCompared), zero);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Compared other = emitCompared(loop.getInductionVar(), kCompared, tiles);
+    using P = arith::CmpIPredicate;
+    Value tie = arith::AndIOp::create(b, compare(P::eq, other.iterations, own.iterations),
+                                      compare(P::slt, other.ids, own.ids));
+    Value before = arith::OrIOp::create(b, compare(P::sgt, other.iterations, own.iterations), tie);
+    Value ones =
+        splat(b.getF32FloatAttr(1), RankedTensorType::get({kRanked, kCompared}, b.getF32Type()));
+    scf::YieldOp::create(
+        b, arith::AddIOp::create(b, loop.getRegionIterArg(0), addWhere(before, ones)).getResult());
+  }
+  int64_t last = at.size() - 1;
+  StoreOp::create(b, loop.getResult(0), kernel.getArgument(numbers.size()), at,
+                  ArrayRef<int64_t>{last});
+  ReturnOp::create(b);
+}
+
+/// Make the kernel that finds the work tile of each rank: the one place in a column of ranks.
+void Sorter::emitPlaces() {
+  makeKernel("order", extentArguments().takeVector(), {"ranks", "order"});
+  Value ranks = kernel.getArgument(numbers.size()), order = kernel.getArgument(numbers.size() + 1);
+  Value tiles = emitTiles();
+  SmallVector<Value> at = firstOfBlock();
+  int64_t last = at.size() - 1;
+  auto narrow = [&](Value ids, int64_t count) {
+    return arith::IndexCastOp::create(b, integers(count), ids);
+  };
+  Value places = narrow(emitIds(at.back(), kRanked), kRanked);
+  Value zero = splat(b.getI32IntegerAttr(0), integers(kRanked));
+  auto loop = scf::ForOp::create(b, index(0), tiles, index(kCompared), zero);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value first = loop.getInductionVar(), ids = emitIds(first, kCompared);
+    at.back() = first;
+    Value rank = LoadOp::create(b, integers(kCompared), ranks, at, ArrayRef<int64_t>{last});
+    // What is beyond the last one has no rank.
+    Value is =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, ids, splat(tiles, ids.getType()));
+    rank =
+        arith::SelectOp::create(b, is, rank, splat(b.getI32IntegerAttr(-1), integers(kCompared)));
+    // Numbers from 1 on, so that 0 says that the rank is not among these.
+    Value number = IotaOp::create(b, integers(kCompared), arith::ConstantIntOp::create(b, 1, 32));
+    auto floats = RankedTensorType::get({kCompared}, b.getF32Type());
+    number =
+        BroadcastOp::create(b, RankedTensorType::get({kRanked, kCompared}, b.getF32Type()),
+                            arith::SIToFPOp::create(b, floats, number), b.getI64IntegerAttr(0));
+    Value found = addWhere(compare(arith::CmpIPredicate::eq, rank, places), number);
+    Value isAmong = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, found, zero);
+    Value before = arith::SubIOp::create(b, arith::IndexCastOp::create(b, b.getI32Type(), first),
+                                         arith::ConstantIntOp::create(b, 1, 32));
+    found = arith::AddIOp::create(b, found, splat(before, integers(kRanked)));
+    scf::YieldOp::create(
+        b, arith::SelectOp::create(b, isAmong, found, loop.getRegionIterArg(0)).getResult());
+  }
+  at.back() =
+      arith::MulIOp::create(b, kernel.getInstanceId(kernel.getNumGridDims() - 1), index(kRanked));
+  StoreOp::create(b, loop.getResult(0), order, at, ArrayRef<int64_t>{last});
+  ReturnOp::create(b);
+}
+
+/// Make the sorted kernel read its last id.
+void Sorter::readId() {
+  unsigned number = func.getNumLaunchArguments();
+  [[maybe_unused]] LogicalResult inserted =
+      func.insertArgument(number, tableType(), describe("order", /*written=*/false), func.getLoc());
+  assert(succeeded(inserted) && "a tile.func takes any view");
+  (void)inserted;
+  b.setInsertionPointToStart(&func.getBody().front());
+  SmallVector<Value> at;
+  for (auto &[d, extent] : sorted.dims)
+    at.push_back(func.getInstanceId(d));
+  auto read = LoadOp::create(b, b.getI32Type(), func.getArgument(number), at, ArrayRef<int64_t>());
+  read->setAttr(TileDialect::kPartAttr, b.getI64IntegerAttr(0));
+  Value id = arith::IndexCastOp::create(b, b.getIndexType(), read.getResult());
+  sorted.id.replaceAllUsesExcept(id, read);
+}
+
+void Sorter::run() {
+  emitRanks();
+  emitPlaces();
+  readId();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct SortGrid : tile::impl::TileSortGridBase<SortGrid> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (FuncOp func : llvm::to_vector(getOperation().getOps<FuncOp>())) {
+      if (func.getNumGridDims() == 0)
+        continue;
+      Sortable found = findSortable(func);
+      if (found.loops.empty())
+        continue;
+      if (found.obstacle) {
+        fa::remarkMissed(*this, func.getLoc(), "order")
+            << fa::decision("work tiles are not sorted by the lengths of their loops")
+            << remark::reason("{0}", found.obstacle);
+        continue;
+      }
+      Sorter(found).run();
+      fa::remarkPassed(*this, func.getLoc(), "order")
+          << fa::decision("a kernel before sorts the work tiles, the longest loops first")
+          << remark::reason("bounds of loops are read from memory");
+    }
+  }
+};
+} // namespace
