@@ -223,7 +223,8 @@ static bool differ(int64_t x, int64_t y) {
 static int64_t sizeOf(Axis axis, RankedTensorType row, RankedTensorType column) {
   if (axis == Axis::one)
     return 1;
-  RankedTensorType type = isOfKeys(axis) ? column : row;
+  bool ofColumns = isOfKeys(axis) || (axis == Axis::b && row.getRank() == 3);
+  RankedTensorType type = ofColumns ? column : row;
   return type.getDimSize(dimensionIn(axis, type));
 }
 

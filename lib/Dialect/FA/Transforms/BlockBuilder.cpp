@@ -83,6 +83,11 @@ std::string fa::freeKernelName(Operation *op, const Twine &name) {
   return chosen;
 }
 
+Value fa::operandOf(Axis axis, Value query, Value key) {
+  bool inRow = cast<RankedTensorType>(query.getType()).getRank() == 3;
+  return isOfKeys(axis) || (axis == Axis::b && inRow) ? key : query;
+}
+
 DenseI64ArrayAttr fa::sizesOf(ArrayRef<Axis> axes, Value query, Value key) {
   SmallVector<int64_t> pairs;
   for (Axis axis : axes) {
@@ -90,7 +95,7 @@ DenseI64ArrayAttr fa::sizesOf(ArrayRef<Axis> axes, Value query, Value key) {
       pairs.append({-1, -1});
       continue;
     }
-    auto operand = cast<BlockArgument>(isOfKeys(axis) ? key : query);
+    auto operand = cast<BlockArgument>(operandOf(axis, query, key));
     pairs.push_back(operand.getArgNumber());
     pairs.push_back(dimensionIn(axis, cast<RankedTensorType>(operand.getType())));
   }

@@ -198,6 +198,9 @@ void nameOperands(AttentionOp op,
 /// Return `name` where no block of the entry that holds `op` has it yet, else with a number.
 std::string freeKernelName(Operation *op, const Twine &name);
 
+/// Return the one of queries and keys that an axis is of; keys have the batch where queries have
+/// none, for they are in a row.
+Value operandOf(Axis axis, Value query, Value key);
 /// Return pairs of an argument of the entry and a dimension of it, flat, for `fa.sizes`:
 /// where the sizes come from of a tensor with the dimensions of `axes`.
 DenseI64ArrayAttr sizesOf(ArrayRef<Axis> axes, Value query, Value key);

@@ -809,7 +809,7 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
   auto f32 = [&](ArrayRef<Axis> axes) {
     SmallVector<int64_t> shape;
     for (Axis axis : axes) {
-      auto operand = cast<RankedTensorType>((isOfKeys(axis) ? key : query).getType());
+      auto operand = cast<RankedTensorType>(operandOf(axis, query, key).getType());
       shape.push_back(axis == Axis::one ? 1 : operand.getDimSize(dimensionIn(axis, operand)));
     }
     return RankedTensorType::get(shape, b.getF32Type());
