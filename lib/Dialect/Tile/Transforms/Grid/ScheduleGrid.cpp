@@ -66,13 +66,17 @@ static SmallVector<LoadOp> sharedLoads(FuncOp func, Value id) {
 static Value emitBytes(OpBuilder &b, Location loc, ArrayRef<LoadOp> loads) {
   Value bytes = arith::ConstantIndexOp::create(b, loc, 0);
   for (LoadOp load : loads) {
-    auto view = cast<ViewType>(load.getSource().getType());
+    // What is a part of a view counts as all of it, whose sizes are known before the work tile is.
+    Value source = load.getSource();
+    while (auto slice = source.getDefiningOp<SliceOp>())
+      source = slice.getSource();
+    auto view = cast<ViewType>(source.getType());
     int64_t bits = view.getElementType().getIntOrFloatBitWidth();
     Value part = arith::ConstantIndexOp::create(b, loc, std::max<int64_t>(bits / 8, 1));
     for (int64_t dim : load.getDims())
       part = arith::MulIOp::create(
           b, loc, part,
-          DimOp::create(b, loc, b.getIndexType(), load.getSource(), static_cast<uint64_t>(dim)));
+          DimOp::create(b, loc, b.getIndexType(), source, static_cast<uint64_t>(dim)));
     bytes = arith::AddIOp::create(b, loc, bytes, part);
   }
   Value most = arith::ConstantIndexOp::create(b, loc, std::numeric_limits<int32_t>::max());
