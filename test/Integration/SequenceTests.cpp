@@ -238,7 +238,7 @@ static std::vector<Case> makeCases() {
   return cases;
 }
 
-/// The cases of gradients: fewer heads, for the interpreter takes long.
+/// Return the cases of gradients: fewer heads, for the interpreter takes long.
 static std::vector<Case> makeGradientCases() {
   std::vector<Case> cases;
   auto add = [&](const char *name, const char *dtype, Numbers starts, int64_t tokens,
@@ -261,8 +261,9 @@ static std::vector<Case> makeGradientCases() {
     // A captured gradient: rows and keys of no sequence add nothing.
     add("slopes", dtype, {3, 3, 8, 8, 8, 8, 73, 106, 106}, 120, "causal, alibi(%slopes)");
     add("neighbours", dtype, some, 120).poison = true;
-    Case &one = add("ones", dtype, few ? Numbers(ones.begin(), ones.begin() + 9) : ones,
-                    few ? 8 : 300);
+    Case &one =
+        add("ones", dtype, few ? Numbers(ones.begin(), ones.begin() + 9) : ones, few ? 8 : 300);
+    one.hq = 1;
     one.d = 8;
     Case &lengths = add("lengths", dtype, some, 120, "");
     lengths.queryLengths = {0, 3, 0, 0, 9, 60, 0, 17, -4};
@@ -321,8 +322,8 @@ static void expectPassed(Checker &checker, const std::vector<HostTensor> &inputs
     EXPECT_TRUE(judgement.passed) << name << ": " << judgement.problem;
 }
 
-static llvm::Expected<OutputShapes>
-shapesOf(Checker &checker, const std::vector<HostTensor> &inputs, bool backward) {
+static llvm::Expected<OutputShapes> shapesOf(Checker &checker,
+                                             const std::vector<HostTensor> &inputs, bool backward) {
   if (backward)
     return checker.gradientShapes(inputs);
   return checker.outputShapes(inputs);
@@ -540,7 +541,7 @@ TEST(SampledSequences, HaveAllTokens) {
   }
 }
 
-/// What there is none of says why.
+/// Refuse what there is none of with the reason.
 TEST(Refused, WithReasonAndRemedy) {
   Case c = makeCases().front();
   fa_compile_options options = fa_compile_options_default();

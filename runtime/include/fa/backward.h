@@ -16,7 +16,8 @@
 //                                                .dCaptures = {dSlopes}});
 //
 // The gradients are those of sum(dO * o) + sum(dLse * lse), over all elements. Beside q, k, v, o
-// and lse, which are as the forward has them (fa.h), the tensors are:
+// and lse, which are as the forward has them (fa.h), the tensors are, without B where the queries
+// are those of sequences in a row:
 //
 //   dO    B x Hq x Sq x valueDim  spec.dtype     dq, dk, dv    as q, k, v
 //   dLse  B x Hq x Sq             f32            dSink         as sink
@@ -43,8 +44,8 @@ struct BackwardOptions {
 };
 
 /// Hold what a launch of the backward program takes. Memory of inputs is not written; the gradients
-/// are written whole, but for rows of no sequence in dq, dk and dv, and overlap nothing else. What is
-/// given and not taken is an error.
+/// are written whole, but for rows of no sequence in dq, dk and dv, and overlap nothing else. What
+/// is given and not taken is an error.
 struct Backward {
   /// Give what the forward took, and what it wrote.
   Tensor q = {}, k = {}, v = {}, o = {}, lse = {}, sink = {};

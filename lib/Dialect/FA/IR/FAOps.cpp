@@ -269,7 +269,8 @@ static LogicalResult verifyOperands(PairwiseOp op) {
         y.getElementType() != element || x.getShape().back() != y.getShape().back() ||
         x.getShape().back() < 1 || x.getShape().back() > 256)
       return op.emitOpError() << "(pairwise_c1) operands must have rank 4"
-                              << (op.getQueryStarts() || op.getKeyStarts() ? ", 3 with starts," : "")
+                              << (op.getQueryStarts() || op.getKeyStarts() ? ", 3 with starts,"
+                                                                           : "")
                               << " and one element type, a "
                                  "pair one static head dimension, 1 to 256, got "
                               << x << " and " << y;
@@ -344,8 +345,8 @@ static LogicalResult verifySum(PairwiseOp op, unsigned number) {
                             << " operands is not possible: " << sum;
   if (sum.isScatter() || !sum.getPositions().empty())
     return verifyScatter(op, number);
-  bool ofHead = llvm::all_of(
-      sum.getAxes(), [](Axis axis) { return axis == Axis::h || axis == Axis::one; });
+  bool ofHead =
+      llvm::all_of(sum.getAxes(), [](Axis axis) { return axis == Axis::h || axis == Axis::one; });
   if (op.hasSequences() && !sum.isProduct() && !ofHead)
     return op.emitOpError() << "(pairwise_c8) sum " << number
                             << " of sequences must have the axes h and one alone, times, or be a "
@@ -359,7 +360,8 @@ static LogicalResult verifySum(PairwiseOp op, unsigned number) {
     if (axis != Axis::b || !inRow)
       sizes.push_back(sizeOf(axis, first, column));
   if (sum.isProduct())
-    sizes.push_back(cast<RankedTensorType>(op.getRows()[sum.getTimes()].getType()).getShape().back());
+    sizes.push_back(
+        cast<RankedTensorType>(op.getRows()[sum.getTimes()].getType()).getShape().back());
   if (sizes.empty())
     sizes.push_back(1);
   auto expected = RankedTensorType::get(sizes, type.getElementType());

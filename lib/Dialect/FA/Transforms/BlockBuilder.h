@@ -121,8 +121,8 @@ struct BlockBuilder {
   /// Load the number of the block's head from a tensor of them, as f32, for each row.
   Value loadOfHead(Value tensor);
   /// Store a tile at the indices of `axes`, one for each dimension of the view, which may
-  /// have one more, the size of a head; it runs along rows and keys, and along that. Of sequences in
-  /// a row views have no b, and what is beyond the block's sequence is not stored.
+  /// have one more, the size of a head; it runs along rows and keys, and along that. Of sequences
+  /// in a row views have no b, and what is beyond the block's sequence is not stored.
   /// With `adds`, it is added to what is there, by atomics.
   void store(Value tile, Value view, ArrayRef<Axis> axes, bool adds = false);
 
@@ -192,8 +192,7 @@ private:
 void rewriteAttentions(Operation *root, function_ref<void(AttentionOp)> rewrite);
 
 /// Name the sizes of what an attention reads and makes.
-void nameOperands(AttentionOp op,
-                  function_ref<void(Value value, ArrayRef<StringRef> dims)> name);
+void nameOperands(AttentionOp op, function_ref<void(Value value, ArrayRef<StringRef> dims)> name);
 
 /// Return `name` where no block of the entry that holds `op` has it yet, else with a number.
 std::string freeKernelName(Operation *op, const Twine &name);
@@ -207,8 +206,8 @@ DenseI64ArrayAttr sizesOf(ArrayRef<Axis> axes, Value query, Value key);
 /// Return such pairs for a tensor with the dimensions of an argument.
 DenseI64ArrayAttr sizesOf(Value argument);
 
-/// Emit a kernel that sets a tensor of f32 with the dimensions of `axes` to 0, where others store but
-/// what sequences have.
+/// Emit a kernel that sets a tensor of f32 with the dimensions of `axes` to 0, where others store
+/// but what sequences have.
 Value makeZeros(OpBuilder &b, Location loc, StringRef name, RankedTensorType type,
                 ArrayRef<Axis> axes, Value query, Value key);
 /// Return the axes of a sum of a number for each of `axes`: without a batch where it is of

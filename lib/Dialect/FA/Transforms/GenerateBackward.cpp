@@ -582,11 +582,11 @@ SmallVector<Value> Backward::addPairwise() {
       sums.push_back(sum);
     }
   auto [queryStarts, keyStarts, queryLengths, keyLengths] = mappedSequences();
-  auto pairwise = PairwiseOp::create(
-      b, loc, types, ValueRange{mapped(op.getQuery()), outputAdjoint},
-      ValueRange{mapped(op.getKey()), mapped(op.getValue())}, captures, dropout, queryStarts,
-      keyStarts, queryLengths, keyLengths, b.getArrayAttr(sums), op.getPrecisionAttr(),
-      b.getI64IntegerAttr(op.hasSequences() ? 2 : 0));
+  auto pairwise =
+      PairwiseOp::create(b, loc, types, ValueRange{mapped(op.getQuery()), outputAdjoint},
+                         ValueRange{mapped(op.getKey()), mapped(op.getValue())}, captures, dropout,
+                         queryStarts, keyStarts, queryLengths, keyLengths, b.getArrayAttr(sums),
+                         op.getPrecisionAttr(), b.getI64IntegerAttr(op.hasSequences() ? 2 : 0));
   pairwise.getMask().takeBody(mask);
   pairwise.getWeights().takeBody(weights);
   SmallVector<Value> values;

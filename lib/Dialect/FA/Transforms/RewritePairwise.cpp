@@ -31,8 +31,8 @@
 // atomics, as they go.
 //
 // Of sequences a block has rows, or keys, of one of them, and reads and stores slices of tensors
-// that are that sequence's. What is stored for each row, or key, to be added up after that begins as
-// zeros, for some rows are no sequence's.
+// that are that sequence's. What is stored for each row, or key, to be added up after that begins
+// as zeros, for some rows are no sequence's.
 //
 // A mask by data has forms (`fa-derive-limits`): blocks of rows take that by limits of rows, blocks
 // of keys that by limits of keys, and others the mask as written.
@@ -154,8 +154,8 @@ private:
   /// Return the tile of row or column operand `number`, loaded where it is first asked for.
   Value tileOf(unsigned number, bool isRow);
   Value scaled(Value sum, const Output &output);
-  /// What the block's sequence has of the column operands, and of the row operands and captures of
-  /// rows; all of them without sequences.
+  /// Hold what the block's sequence has of the column operands, and of the row operands and
+  /// captures of rows: all of them without sequences.
   std::array<DenseMap<Value, Value>, 2> parts;
   /// Tiles of the column operands, and of the row operands, loaded where the loops allow.
   std::array<DenseMap<Value, Value>, 2> tiles;
@@ -609,9 +609,8 @@ void Kernel::emit(MutableArrayRef<Value> results) {
   groupWeights();
   copyMask();
   Value starts = overKeys() ? op.getQueryStarts() : op.getKeyStarts();
-  block =
-      MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name), over,
-                          ArrayRef(axes).drop_front(starts ? 1 : 0), types, inits, starts);
+  block = MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name), over,
+                              ArrayRef(axes).drop_front(starts ? 1 : 0), types, inits, starts);
   block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizes));
   r.enter(block, query, key, op.getSequences());
   findParts();
@@ -757,7 +756,7 @@ static bool fitsHeads(PairwiseOp op) {
 /// Return whether blocks of keys can have all sums: those at rows are products. Of f32 the kernel
 /// has no registers for one more.
 static bool fitsFused(PairwiseOp op) {
-  if (getElementTypeOrSelf(op.getRows().front().getType()).isF32())
+  if (getElementTypeOrSelf(op.getRows().front().getType()).isF32() || op.hasSequences())
     return false;
   bool rows = false, keys = false;
   for (unsigned i = 0; i < op.getNumResults(); ++i) {
@@ -816,10 +815,9 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
   };
   SmallVector<ArrayRef<Axis>> parts(op.getNumResults());
   SmallVector<unsigned> heads, added;
-  // Blocks of key heads, those of single query heads and the fused form are of whole batches.
+  // Blocks of key heads, and of single query heads, are of whole batches.
   splitGroups &= isGrouped(op) && !op.hasSequences();
   byKeyHeads &= !op.hasSequences();
-  fused &= !op.hasSequences();
   for (unsigned i = 0; i < op.getNumResults(); ++i) {
     SumAttr sum = op.getSum(i);
     SmallVector<Axis> axes = sum.getIndices();
@@ -905,8 +903,8 @@ struct RewritePairwise : fa::impl::FARewritePairwiseBase<RewritePairwise> {
         remarkMissed(*this, op.getLoc(), "form")
             << fa::decision("sums at rows by blocks of rows")
             << remark::reason(
-                   "one is no product, there is none at rows or at keys, or operands are "
-                   "f32");
+                   "one is no product, there is none at rows or at keys, operands are f32, or there "
+                   "are sequences");
       rewrite(op, columns, splitGroups, byKeyHeads && fitsHeads(op), fused && fits);
     }
   }

@@ -34,8 +34,8 @@ inline bool isOfKeys(Axis axis) { return axis == Axis::hk || axis == Axis::keys;
 inline bool isCut(Axis axis) { return axis == Axis::rows || axis == Axis::keys; }
 /// Return the dimension of a B x H x S x ... tensor that an axis is.
 inline int64_t dimensionOf(Axis axis) { return axis == Axis::b ? 0 : isCut(axis) ? 2 : 1; }
-/// Return the dimension that an axis is of queries or keys: B x H x S x D, or H x T x D of sequences
-/// in a row.
+/// Return the dimension that an axis is of queries or keys: B x H x S x D, or H x T x D of
+/// sequences in a row.
 inline int64_t dimensionIn(Axis axis, RankedTensorType operand) {
   return dimensionOf(axis) + operand.getRank() - 4;
 }
