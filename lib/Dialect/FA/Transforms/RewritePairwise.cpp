@@ -902,9 +902,9 @@ struct RewritePairwise : fa::impl::FARewritePairwiseBase<RewritePairwise> {
       if (fused && !fits)
         remarkMissed(*this, op.getLoc(), "form")
             << fa::decision("sums at rows by blocks of rows")
-            << remark::reason(
-                   "one is no product, there is none at rows or at keys, operands are f32, or there "
-                   "are sequences");
+            << remark::reason("one is no product, there is none at rows or at keys, operands are "
+                              "f32, or there "
+                              "are sequences");
       rewrite(op, columns, splitGroups, byKeyHeads && fitsHeads(op), fused && fits);
     }
   }
