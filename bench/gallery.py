@@ -111,7 +111,7 @@ def make_inputs(case):
     values = array.array("H", zeros)
     for key in range(N):
         values[key * D + key // GROUP] = 0x7FC0  # NaN
-    shape = [1, 1, N, D]
+    shape = [1, N, D] if case.packed else [1, 1, N, D]
     inputs = {"q": ("BF16", shape, zeros), "k": ("BF16", shape, zeros), "v": ("BF16", shape, values.tobytes())}
     sizes = {"B": 1, "Hq": 1, "Sq": N, "Sk": N}
     for name, (type_, dims) in case.types.items():

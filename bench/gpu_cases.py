@@ -38,6 +38,7 @@ class Case:
     group: int = 1  # query heads that share a head of keys and values
     sink: bool = False  # a capture `sink` is a logit of each head beside its scores
     per_head: bool = False  # `mask` differs between heads
+    packed: bool = False  # sequences are in a row: q, k, v and o are H x N x d, lse is H x N
 
     def key_heads(self, heads):
         return max(1, heads // self.group)
@@ -130,7 +131,8 @@ def reference_gradients(case, captures, q, k, v, do):
 
 def program(case, d, lse, dtype="bf16"):
     """One attention as MLIR: q, k, v, o are B x H x N x d, lse is B x H x N."""
-    t, l = "tensor<?x?x?x%dx%s>" % (d, dtype), "tensor<?x?x?xf32>"
+    batch = "" if case.packed else "?x"
+    t, l = "tensor<%s?x?x%dx%s>" % (batch, d, dtype), "tensor<%s?x?xf32>" % batch
     names, types = ["q", "k", "v"], [t, t, t]
     attributes = {}
     for name, (type_, dims) in case.types.items():
@@ -144,11 +146,14 @@ def program(case, d, lse, dtype="bf16"):
                           for name, type_ in zip(names, types))
     results = '%s {fa.name = "o"}' % t + (', %s {fa.name = "lse"}' % l if lse else "")
     kinds = t + (", " + l if lse else "")
+    # One tensor may say where queries and where keys begin.
+    operands = [type_ for name, type_ in zip(names, types)
+                for _ in range(max(1, case.text.count("_starts(%%%s)" % name)))]
     values = "%o" + (", %lse" if lse else "")
     return """func.func @f(%s) -> (%s) {
   %s = fa.attention query(%%q) key(%%k) value(%%v) %s : (%s) -> (%s)
   return %s : %s
-}""" % (arguments, results, values, case.text, ", ".join(types), kinds, values, kinds)
+}""" % (arguments, results, values, case.text, ", ".join(operands), kinds, values, kinds)
 
 
 def reference(case, captures, q, k, v, rows):

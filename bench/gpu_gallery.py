@@ -133,8 +133,14 @@ def gallery(name, pairs, mask=None, score=None, data={}, **more):
         return sum(pairs(b, n) for b in range(batch)) / batch
     return GalleryCase(source.clauses, visible=visible, types=source.types, mask=mask, score=score,
                        captures=make_tensors(source.types, data), sink="sink(" in source.clauses,
-                       dropout=0.1 if "dropout(" in source.clauses else 0.0, file=name + ".mlir",
+                       dropout=0.1 if "dropout(" in source.clauses else 0.0,
+                       packed="sequences(" in source.clauses, file=name + ".mlir",
                        comment=source.comment, pairs=pairs, data=data, **more)
+
+
+def starts(b, h, n):
+    """Where the documents of the first sequence begin in a row."""
+    return [sum(documents(0, n)[:i]) for i in range(len(documents(0, n)) + 1)]
 
 
 def same_document(c):
@@ -173,6 +179,10 @@ GALLERY = {
                                lambda c: lambda b, h, i, j: (j <= i) & (i // 256 == j // 256)),
     "gallery-sink-window": gallery("sink_window", lambda b, n: triangle(n, 128),
                                    lambda c: lambda b, h, i, j: (j <= i) & (i - j < 128)),
+    "gallery-packed-causal": gallery("packed_causal", lambda b, n: sum(map(triangle, documents(0, n))),
+                                     data={"cu": starts}),
+    "gallery-packed-alibi": gallery("packed_alibi", lambda b, n: sum(map(triangle, documents(0, n))),
+                                    data={"cu": starts}),
     "gallery-dropout-bias": gallery("dropout_bias", lambda b, n: n * n,
                                     score=lambda c: lambda s, b, h, i, j: s + c["bias"][i, j]),
 }

@@ -103,6 +103,21 @@ template <typename Real> struct Attention {
     int64_t b, h, i, sq, sk;
     int64_t firstKey; ///< the first of the head's keys of its sequence among all keys
   };
+  /// One key: its sequence, -1 for a key of none, its head among those of keys, and its position.
+  struct Key {
+    int64_t b, h, j;
+  };
+  Key keyAt(int64_t key) const {
+    int64_t at = key % sk, h = key / sk % hk;
+    int64_t b = keysInRow ? findSequence(keyParts, at) : key / sk / hk;
+    if (b < 0 || at - keyParts[b].first >= keyParts[b].size)
+      return {-1, h, 0};
+    return {b, h, at - keyParts[b].first};
+  }
+  /// Return the number, among all rows, of query i of a head of a sequence.
+  int64_t rowOf(int64_t b, int64_t h, int64_t i) const {
+    return ((queriesInRow ? 0 : b * hq) + h) * sq + queryParts[b].first + i;
+  }
   Query queryAt(int64_t row) const {
     int64_t at = row % sq, h = row / sq % hq;
     int64_t b = queriesInRow ? findSequence(queryParts, at) : row / sq / hq;

@@ -30,11 +30,11 @@ inline double sizeOfDot(const double *a, const double *b, int64_t count) {
   return std::sqrt(squares[0] + squares[1] + squares[2] + squares[3]);
 }
 
-/// One query of one head.
+/// One query of one head; `b` is -1 for a row of no sequence.
 struct Row {
-  int64_t b, h, i;
+  int64_t b, h, i, sq, sk;
   int64_t number;   ///< among all rows
-  int64_t firstKey; ///< the first of the head's keys among all keys
+  int64_t firstKey; ///< the first of the head's keys of its sequence among all keys
 };
 
 /// Hold what all pairs of a row share.
@@ -47,9 +47,8 @@ template <typename Real> struct Rows {
   Rows(const Attention<Real> &attention, const AttentionResult &forward,
        const OutputAdjoints &adjoints);
   Row at(int64_t number) const {
-    const Attention<Real> &a = attention;
-    int64_t i = number % a.sq, h = number / a.sq % a.hq, b = number / a.sq / a.hq;
-    return {b, h, i, number, (b * a.hk + h / (a.hq / a.hk)) * a.sk};
+    auto [b, h, i, sq, sk, firstKey] = attention.queryAt(number);
+    return {b, h, i, sq, sk, number, firstKey};
   }
 };
 
@@ -108,7 +107,7 @@ template <typename Real>
 std::optional<Pair<Real>> PairEvaluator<Real>::evaluate(const Row &row, int64_t j,
                                                         AddToCapture add) {
   const Attention<Real> &a = rows.attention;
-  Position at{row.b, row.h, row.i, j, a.sq, a.sk};
+  Position at{row.b, row.h, row.i, j, row.sq, row.sk};
   if (sees && !sees->mask(at))
     return std::nullopt;
   const Real *query = a.query.data() + row.number * a.d;

@@ -114,11 +114,13 @@ void Differentiation<Real>::differentiateRows(int64_t first, int64_t step,
   std::vector<double> errors(d);
   for (int64_t n = first; n < static_cast<int64_t>(queries.size()); n += step) {
     Row row = rows.at(queries[n]);
-    if (rows.seesNothing[row.number])
+    if (row.b < 0)
+      std::fill_n(query.values.begin() + n * d, d, std::nan(""));
+    if (row.b < 0 || rows.seesNothing[row.number])
       continue;
     std::fill(dq.begin(), dq.end(), Real(0));
     std::fill(errors.begin(), errors.end(), 0);
-    for (int64_t j = 0; j < attention.sk; ++j) {
+    for (int64_t j = 0; j < row.sk; ++j) {
       auto pair =
           pairs.evaluate(row, j, [&](size_t capture, int64_t element, double value, double error) {
             if (!sums.empty())
@@ -144,19 +146,21 @@ void Differentiation<Real>::differentiateRows(int64_t first, int64_t step,
 /// Compute dK and dV of keys `first`, `first + step`, ....
 template <typename Real>
 void Differentiation<Real>::differentiateKeys(int64_t first, int64_t step) {
-  const int64_t d = attention.d, dvSize = attention.dv, sq = attention.sq;
+  const int64_t d = attention.d, dvSize = attention.dv;
   const int64_t group = attention.hq / attention.hk;
   PairEvaluator<Real> pairs(rows);
   std::vector<Real> dk(d), dv(dvSize);
   for (int64_t n = first; n < static_cast<int64_t>(keys.size()); n += step) {
-    int64_t j = keys[n] % attention.sk, head = keys[n] / attention.sk; // b * hk + key head
-    std::fill(dk.begin(), dk.end(), Real(0));
-    std::fill(dv.begin(), dv.end(), Real(0));
-    // Query heads h of batch b have the numbers b * hq + h: those of a group follow each other.
-    for (int64_t number = head * group * sq; number < (head + 1) * group * sq; ++number) {
-      if (rows.seesNothing[number])
+    auto [b, head, j] = attention.keyAt(keys[n]);
+    std::fill(dk.begin(), dk.end(), b < 0 ? std::nan("") : Real(0));
+    std::fill(dv.begin(), dv.end(), b < 0 ? std::nan("") : Real(0));
+    int64_t length = b < 0 ? 0 : attention.queryParts[b].size;
+    for (int64_t at = 0; at < group * length; ++at) {
+      int64_t number = attention.rowOf(b, head * group + at / length, at % length);
+      Row row = rows.at(number);
+      if (row.b != b || rows.seesNothing[number])
         continue;
-      auto pair = pairs.evaluate(rows.at(number), j, [](size_t, int64_t, double, double) {});
+      auto pair = pairs.evaluate(row, j, [](size_t, int64_t, double, double) {});
       if (!pair)
         continue;
       const Real *q = attention.query.data() + number * d;
@@ -182,10 +186,10 @@ void Differentiation<Real>::differentiateKeys(int64_t first, int64_t step) {
 template <typename Real> void Differentiation<Real>::differentiateSink() {
   sink = Sums(attention.hq);
   for (int64_t number = 0; number < attention.rowCount(); ++number) {
-    int64_t h = rows.at(number).h;
+    auto [b, h, i, sq, sk, firstKey] = attention.queryAt(number);
     Real logit = attention.sink[h];
-    if (rows.lse[number] == -Attention<Real>::infinity)
-      continue; // neither a key nor a sink
+    if (b < 0 || rows.lse[number] == -Attention<Real>::infinity)
+      continue; // of no sequence, or neither a key nor a sink
     Real p = std::exp(logit - rows.lse[number]);
     sink.values[h] -= p * rows.delta[number];
     // As that of dx, which lacks <dO, value>.
@@ -282,6 +286,8 @@ static llvm::Error checkSample(AttentionOp op, const GradientSample &sample, int
 /// of its keys.
 template <typename Real>
 static std::vector<int64_t> rowsFor(const GradientSample &sample, const Attention<Real> &a) {
+  if (a.queriesInRow || a.keysInRow)
+    return allPlaces(a.rowCount());
   std::vector<int64_t> rows = sample.rows, heads;
   for (int64_t key : sample.keys)
     heads.push_back(key / a.sk);
@@ -303,11 +309,10 @@ static llvm::Expected<AttentionGradients> compute(AttentionOp op, const Attentio
   constexpr bool isLow = Attention<Real>::isLow;
   if (llvm::Error problem = checkInputs(op, inputs))
     return problem;
-  if (op.hasSequences())
-    return error("attention of sequences has no gradients yet: expected one without starts and "
-                 "lengths");
   const Attention<Real> attention(op, inputs);
   std::vector<int64_t> shape = {attention.batch, attention.hq, attention.sq, attention.dv};
+  if (attention.queriesInRow)
+    shape.erase(shape.begin());
   if (llvm::Error problem = checkAdjoint(*adjoints.output, "dO", inputs[0]->dtype, shape))
     return problem;
   shape.pop_back();

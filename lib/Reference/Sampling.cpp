@@ -394,8 +394,8 @@ fa::sampleInputs(func::FuncOp entry, const AttentionSizes &sizes, uint64_t seed)
 
 std::pair<HostTensor, HostTensor> fa::sampleOutputAdjoints(const HostTensor &query,
                                                            const HostTensor &value, uint64_t seed) {
-  std::vector<int64_t> rows(query.shape.begin(), query.shape.begin() + 3), shape = rows;
-  shape.push_back(value.shape[3]);
+  std::vector<int64_t> rows(query.shape.begin(), query.shape.end() - 1), shape = rows;
+  shape.push_back(value.shape.back());
   std::pair<HostTensor, HostTensor> adjoints = {
       HostTensor::zeros("do", query.dtype, std::move(shape)),
       HostTensor::zeros("dlse", DType::F32, std::move(rows))};

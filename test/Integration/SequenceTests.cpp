@@ -34,6 +34,8 @@ struct Case {
   int64_t queries = 0, keys = 0;
   int64_t batch = 0, hq = 4, hk = 2, d = 64;
   bool dropout = false, sink = false, poison = false;
+  /// Sizes of a bias; empty without one.
+  Numbers bias;
   std::string integer = "i32";
 
   std::string text() const;
@@ -66,6 +68,11 @@ std::string Case::text() const {
   if (with.find("slopes") != std::string::npos) {
     arguments += ", %slopes: tensor<?xf32> {fa.name = \"slopes\"}";
     types += ", tensor<?xf32>";
+  }
+  if (!bias.empty()) {
+    arguments += ", %bias: tensor<?x?x?x?xf32> {fa.name = \"bias\", "
+                 "fa.dims = [\"\", \"\", \"\", \"\"]}";
+    types += ", tensor<?x?x?x?xf32>";
   }
   if (!with.empty())
     clauses += " with [" + with + "]";
@@ -151,6 +158,11 @@ std::vector<HostTensor> Case::inputs() const {
   std::iota(ofHeads.begin(), ofHeads.end(), 1);
   if (with.find("slopes") != std::string::npos)
     vector("slopes", DType::F32, ofHeads);
+  if (!bias.empty()) {
+    all.push_back(HostTensor::zeros("bias", DType::F32, bias));
+    for (int64_t e = 0; e < all.back().size(); ++e)
+      all.back().set(e, next());
+  }
   if (sink)
     vector("z", DType::F32, ofHeads);
   DType numbers = integer == "i64" || integer == "index" ? DType::I64 : DType::I32;
@@ -226,6 +238,62 @@ static std::vector<Case> makeCases() {
   return cases;
 }
 
+/// Return the cases of gradients: fewer heads, for the interpreter takes long.
+static std::vector<Case> makeGradientCases() {
+  std::vector<Case> cases;
+  auto add = [&](const char *name, const char *dtype, Numbers starts, int64_t tokens,
+                 const char *with = "causal") -> Case & {
+    Case &c = cases.emplace_back();
+    c.name = std::string(name) + "_" + dtype;
+    c.dtype = dtype;
+    c.with = with;
+    c.queryStarts = c.keyStarts = std::move(starts);
+    c.queries = c.keys = tokens;
+    c.hq = 2;
+    c.hk = 1;
+    c.d = 32;
+    return c;
+  };
+  Numbers some{0, 0, 5, 5, 5, 5, 70, 103, 120, 120}, ones(301);
+  std::iota(ones.begin(), ones.end(), 0);
+  for (const char *dtype : {"f32", "f16"}) {
+    bool few = std::string(dtype) != "f32";
+    // A captured gradient: rows and keys of no sequence add nothing.
+    add("slopes", dtype, {3, 3, 8, 8, 8, 8, 73, 106, 106}, 120, "causal, alibi(%slopes)");
+    add("neighbours", dtype, some, 120).poison = true;
+    Case &one =
+        add("ones", dtype, few ? Numbers(ones.begin(), ones.begin() + 9) : ones, few ? 8 : 300);
+    one.hq = 1;
+    one.d = 8;
+    Case &lengths = add("lengths", dtype, some, 120, "");
+    lengths.queryLengths = {0, 3, 0, 0, 9, 60, 0, 17, -4};
+    lengths.keyLengths = {1, 5, 0, 0, 0, 40, 33, 16, 2};
+    lengths.poison = true;
+    Case &padded = add("padded", dtype, {}, 70, "causal, alibi(%slopes)");
+    padded.batch = 3;
+    padded.keys = 90;
+    padded.queryLengths = {70, 0, 17};
+    padded.keyLengths = {40, 90, 66};
+    Case &keys = add("packed_keys", dtype, {}, 40, "causal, alibi(%slopes)");
+    keys.batch = 3;
+    keys.keyStarts = {0, 65, 65, 100};
+    keys.keys = 110;
+    Case &queries = add("packed_queries", dtype, {0, 3, 70, 70}, 80, "alibi(%slopes)");
+    queries.batch = 3;
+    queries.keyStarts = {};
+    queries.keys = 66;
+    queries.keyLengths = {66, 1, 30};
+    // A scatter: a bias at positions of each sequence, some of them beyond it.
+    Case &biased = add("bias", dtype, {0, 33, 33, 80}, 90, "causal, bias(%bias)");
+    biased.bias = {3, 2, 40, 50};
+    Case &sunk = add("sink", dtype, {0, 33, 33, 80}, 90, "window<20, 0>");
+    sunk.sink = sunk.dropout = true;
+    sunk.d = 40;
+    sunk.integer = "index";
+  }
+  return cases;
+}
+
 /// Starts that fall, are negative or exceed the tensor.
 static Case makeSenseless() {
   Case c;
@@ -240,6 +308,7 @@ static Case makeSenseless() {
 
 namespace {
 class Sequences : public testing::TestWithParam<Case> {};
+class SequenceGradients : public testing::TestWithParam<Case> {};
 } // namespace
 
 /// Judge outputs, of which there must be two.
@@ -253,12 +322,21 @@ static void expectPassed(Checker &checker, const std::vector<HostTensor> &inputs
     EXPECT_TRUE(judgement.passed) << name << ": " << judgement.problem;
 }
 
+static llvm::Expected<OutputShapes> shapesOf(Checker &checker,
+                                             const std::vector<HostTensor> &inputs, bool backward) {
+  if (backward)
+    return checker.gradientShapes(inputs);
+  return checker.outputShapes(inputs);
+}
+
 /// Run a case on the CPU.
 static llvm::Expected<std::vector<HostTensor>> runOnCPU(const Case &c, Checker &checker,
-                                                        const std::vector<HostTensor> &inputs) {
+                                                        const std::vector<HostTensor> &inputs,
+                                                        bool backward = false) {
   fa_compile_options options = fa_compile_options_default();
   options.threads = 2;
-  auto shapes = checker.outputShapes(inputs);
+  options.backward = backward;
+  auto shapes = shapesOf(checker, inputs, backward);
   if (!shapes)
     return shapes.takeError();
   auto execution = Execution::create(c.text(), options);
@@ -273,10 +351,13 @@ static llvm::Expected<std::vector<HostTensor>> runOnCPU(const Case &c, Checker &
 /// Run the schedule of a target.
 static llvm::Expected<std::vector<HostTensor>> interpret(const Case &c, const char *target,
                                                          Checker &checker,
-                                                         const std::vector<HostTensor> &inputs) {
+                                                         const std::vector<HostTensor> &inputs,
+                                                         bool backward = false) {
   CompileOptions options;
   options.target = target;
-  auto shapes = checker.outputShapes(inputs);
+  if (backward)
+    options.backward = CompileOptions::Backward::Only;
+  auto shapes = shapesOf(checker, inputs, backward);
   if (!shapes)
     return shapes.takeError();
   auto program = Interpretation::create(c.text(), options);
@@ -307,6 +388,68 @@ TEST_P(Sequences, MatchTheReferenceWhenScheduled) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Sequences, testing::ValuesIn(makeCases()),
+                         [](const auto &info) { return info.param.name; });
+
+/// Draw dO, which is NaN in rows of no sequence, as outputs are there.
+static std::vector<HostTensor> makeAdjoints(Checker &checker, const std::vector<HostTensor> &inputs,
+                                            const std::vector<HostTensor> &outputs) {
+  std::vector<HostTensor> adjoints = llvm::cantFail(checker.sampleAdjoints(inputs, false, 5));
+  for (int64_t row = 0; row < outputs[1].size(); ++row)
+    if (std::isnan(outputs[1].at(row)))
+      for (int64_t e = 0, d = adjoints[0].shape.back(); e < d; ++e)
+        adjoints[0].set(row * d + e, std::nan(""));
+  return adjoints;
+}
+
+/// Judge gradients of everything that is of floats, made by `run` of what the forward wrote.
+static void expectGradients(
+    const Case &c, llvm::Expected<std::vector<HostTensor>> outputs, Checker &checker,
+    llvm::function_ref<llvm::Expected<std::vector<HostTensor>>(const std::vector<HostTensor> &)>
+        run) {
+  ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
+  std::vector<HostTensor> inputs = c.inputs(), all = inputs;
+  std::vector<HostTensor> adjoints = makeAdjoints(checker, inputs, *outputs);
+  for (const std::vector<HostTensor> &more : {*outputs, adjoints})
+    all.insert(all.end(), more.begin(), more.end());
+  auto gradients = run(all);
+  ASSERT_TRUE(bool(gradients)) << llvm::toString(gradients.takeError());
+  auto judged = checker.judgeGradients(inputs, adjoints, *gradients);
+  ASSERT_TRUE(bool(judged)) << llvm::toString(judged.takeError());
+  bool captures = c.with.find('%') != std::string::npos;
+  EXPECT_EQ(judged->size(), 3u + captures + c.sink);
+  for (auto &[name, judgement] : *judged)
+    EXPECT_TRUE(judgement.passed) << name << ": " << judgement.problem;
+}
+
+TEST_P(SequenceGradients, MatchTheReferenceOnTheCPU) {
+  const Case &c = GetParam();
+  SCOPED_TRACE(c.text());
+  auto checker = Checker::create(c.text());
+  ASSERT_TRUE(bool(checker)) << llvm::toString(checker.takeError());
+  expectGradients(c, runOnCPU(c, **checker, c.inputs()), **checker,
+                  [&](const std::vector<HostTensor> &all) {
+                    return runOnCPU(c, **checker, all, /*backward=*/true);
+                  });
+}
+
+TEST_P(SequenceGradients, MatchTheReferenceWhenScheduled) {
+  const Case &c = GetParam();
+  SCOPED_TRACE(c.text());
+  auto checker = Checker::create(c.text());
+  ASSERT_TRUE(bool(checker)) << llvm::toString(checker.takeError());
+  // Operands of f32 have one schedule.
+  for (const char *target : {"sm_80", "sm_90a"}) {
+    if (c.dtype == "f32" && std::string(target) != "sm_80")
+      continue;
+    SCOPED_TRACE(target);
+    expectGradients(c, runOnCPU(c, **checker, c.inputs()), **checker,
+                    [&](const std::vector<HostTensor> &all) {
+                      return interpret(c, target, **checker, all, /*backward=*/true);
+                    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, SequenceGradients, testing::ValuesIn(makeGradientCases()),
                          [](const auto &info) { return info.param.name; });
 
 /// Guard bands stand around what the CPU runs on, and the interpreter refuses slices that leave a
@@ -398,17 +541,40 @@ TEST(SampledSequences, HaveAllTokens) {
   }
 }
 
-/// Gradients and standard attention say why there are none.
+/// Refuse what there is none of with the reason.
 TEST(Refused, WithReasonAndRemedy) {
   Case c = makeCases().front();
   fa_compile_options options = fa_compile_options_default();
-  options.backward = 1;
-  auto backward = Execution::create(c.text(), options);
-  ASSERT_FALSE(bool(backward));
-  EXPECT_NE(llvm::toString(backward.takeError()).find("pad the sequences"), std::string::npos);
-  options.backward = 0;
   options.standard = 1;
   auto standard = Execution::create(c.text(), options);
   ASSERT_FALSE(bool(standard));
   EXPECT_NE(llvm::toString(standard.takeError()).find("sequences have none"), std::string::npos);
+  // A bias is read at positions of sequences, and so are its gradients added up.
+  options.standard = 0;
+  options.backward = options.deterministic = 1;
+  for (const Case &each : makeGradientCases())
+    if (!each.bias.empty()) {
+      auto deterministic = Execution::create(each.text(), options);
+      ASSERT_FALSE(bool(deterministic));
+      EXPECT_NE(llvm::toString(deterministic.takeError()).find("takes atomics"), std::string::npos);
+    }
+}
+
+/// The starts of senseless sequences leave gradients inside of their tensors, too.
+TEST(SenselessStarts, LeaveGradientsInsideOfTensors) {
+  Case c = makeSenseless();
+  auto checker = Checker::create(c.text());
+  ASSERT_TRUE(bool(checker)) << llvm::toString(checker.takeError());
+  std::vector<HostTensor> inputs = c.inputs();
+  auto outputs = runOnCPU(c, **checker, inputs);
+  ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
+  std::vector<HostTensor> adjoints = makeAdjoints(**checker, inputs, *outputs);
+  for (const std::vector<HostTensor> &more : {*outputs, adjoints})
+    inputs.insert(inputs.end(), more.begin(), more.end());
+  auto gradients = runOnCPU(c, **checker, inputs, /*backward=*/true);
+  EXPECT_TRUE(bool(gradients)) << llvm::toString(gradients.takeError());
+  for (const char *target : {"sm_80", "sm_90a"}) {
+    auto interpreted = interpret(c, target, **checker, inputs, /*backward=*/true);
+    EXPECT_TRUE(bool(interpreted)) << llvm::toString(interpreted.takeError());
+  }
 }

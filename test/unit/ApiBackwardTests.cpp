@@ -206,6 +206,49 @@ TEST(ApiBackward, ComputesWhatIsAskedFor) {
   EXPECT_LT(data.error(/*withLse=*/false), 1e-4);
 }
 
+/// A sequence of all rows has the gradients that it has without lengths, one of no queries zeros at
+/// its keys, and what is behind a length is not written.
+TEST(ApiBackward, LeavesWhatIsBehindALength) {
+  Sloped whole, data;
+  runForward(whole);
+  runForward(data);
+  fa::BackwardOptions options;
+  options.gradients = {"q", "k"};
+  fa::Attention spec = Sloped::spec();
+  auto plain = fa::compileBackward(spec, {}, options);
+  spec.sequences.queryLengths = spec.sequences.keyLengths = true;
+  auto kernel = fa::compileBackward(spec, {}, options);
+  ASSERT_TRUE(plain) << plain.error();
+  ASSERT_TRUE(kernel) << kernel.error();
+  auto argsOf = [](Sloped &of) {
+    fa::Backward args = of.backward();
+    args.dv = args.dSink = args.dCaptures[0] = args.dCaptures[1] = {};
+    return args;
+  };
+  EXPECT_EQ(launch(*plain, argsOf(whole)), "");
+  fa::Backward args = argsOf(data);
+  EXPECT_EQ(kernel->backward(nullptr, args).message(),
+            "'query_lengths' is missing; give it in Backward::queryLengths");
+  int32_t queries[] = {37, 0}, keys[] = {45, 10};
+  args.queryLengths = {queries, fa::i32, {2}};
+  args.keyLengths = {keys, fa::i32, {2}};
+  EXPECT_EQ(launch(*kernel, args), "");
+  for (size_t e = 0; e < data.dq.size(); ++e) {
+    if (e < data.dq.size() / 2)
+      EXPECT_NEAR(data.dq[e], whole.dq[e], 1e-4);
+    else
+      EXPECT_TRUE(std::isnan(data.dq[e]));
+  }
+  for (size_t e = 0; e < data.dk.size(); ++e) {
+    if (e < data.dk.size() / 2)
+      EXPECT_NEAR(data.dk[e], whole.dk[e], 1e-4);
+    else if (e / 32 % 45 < 10)
+      EXPECT_EQ(data.dk[e], 0);
+    else
+      EXPECT_TRUE(std::isnan(data.dk[e]));
+  }
+}
+
 /// Seed and offset in memory give what they give as numbers, also after they changed there.
 TEST(ApiBackward, ReadsSeedAndOffsetWhenItRuns) {
   fa::Attention specs[2] = {Sloped::spec(), Sloped::spec()};

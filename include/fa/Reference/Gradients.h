@@ -21,13 +21,14 @@ namespace mlir::fa {
 
 /// Hold what flows back into an attention: gradients are those of sum(dO * O) + sum(dLSE * LSE).
 struct OutputAdjoints {
-  /// dO, B x Hq x Sq x Dv in the dtype of query.
+  /// dO, B x Hq x Sq x Dv in the dtype of query, without B for sequences in a row.
   const HostTensor *output;
   /// dLSE, B x Hq x Sq in f32; null counts as 0.
   const HostTensor *lse = nullptr;
 };
 
-/// The gradient of one argument, row-major in the argument's shape and dtype.
+/// The gradient of one argument, row-major in the argument's shape and dtype. Rows of no sequence
+/// are NaN.
 struct Gradient {
   /// "d" and the name of the argument: dq, dk, dv, dslopes.
   std::string name;

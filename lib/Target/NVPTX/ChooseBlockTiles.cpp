@@ -93,11 +93,12 @@ constexpr Tiles kFusedKeys[] = {
     {2, 256, kMost, 32, 64, 8},
 };
 /// Blocks without products: a thread holds 32 elements of a tile.
+constexpr uint64_t kStep = 16;
 constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWarps = 4;
 
 /// The facts of a block that choose its line of a table.
 struct Facts {
-  bool products = false, sums = false, adds = false;
+  bool products = false, sums = false, adds = false, sequences = false;
   int64_t headDim = 0, bytes = 0;
   bool wholeChunks = true;
   RegisterPressure pressure = kLight;
@@ -159,6 +160,7 @@ Facts factsOf(MapBlocksOp block) {
     facts.products |= isa<tile::DotOp>(op);
     facts.sums |= isa<tile::ReduceOp>(op);
     facts.adds |= isa<tile::AccumulateOp>(op);
+    facts.sequences |= isa<tile::SliceOp>(op);
     dropout |= isa<tile::RandomBitsOp>(op);
     if (auto apply = dyn_cast<ApplyOp>(op))
       weigh(apply.getBody(), apply.getInputs().size(), apply.getTransposed());
@@ -228,8 +230,13 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
         return block.emitError() << "no tiles for elements of " << facts.bytes
                                  << " bytes with head dimension " << facts.headDim << " on "
                                  << target;
-      chosenRows = rows ? rows : line->rows;
-      chosenKeys = keys ? keys : line->keys;
+      // Where sequences begin and end, and what copies compute of it, takes registers.
+      auto narrowed = [&](int64_t size, bool isLooped) {
+        bool narrows = facts.sequences && isLooped;
+        return narrows ? static_cast<int64_t>(llvm::alignTo(size / 2, kStep)) : size;
+      };
+      chosenRows = rows ? rows : narrowed(line->rows, !ofRows);
+      chosenKeys = keys ? keys : narrowed(line->keys, ofRows);
       chosenWarps = warps ? warps : line->warps;
       beside = rows || keys || warps ? 1 : line->beside;
       // A block of pairs holds its sums beside the dots.

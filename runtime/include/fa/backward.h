@@ -16,7 +16,8 @@
 //                                                .dCaptures = {dSlopes}});
 //
 // The gradients are those of sum(dO * o) + sum(dLse * lse), over all elements. Beside q, k, v, o
-// and lse, which are as the forward has them (fa.h), the tensors are:
+// and lse, which are as the forward has them (fa.h), the tensors are, without B where the queries
+// are those of sequences in a row:
 //
 //   dO    B x Hq x Sq x valueDim  spec.dtype     dq, dk, dv    as q, k, v
 //   dLse  B x Hq x Sq             f32            dSink         as sink
@@ -43,10 +44,12 @@ struct BackwardOptions {
 };
 
 /// Hold what a launch of the backward program takes. Memory of inputs is not written; the gradients
-/// are written whole and overlap nothing else. What is given and not taken is an error.
+/// are written whole, but for rows of no sequence in dq, dk and dv, and overlap nothing else. What
+/// is given and not taken is an error.
 struct Backward {
   /// Give what the forward took, and what it wrote.
   Tensor q = {}, k = {}, v = {}, o = {}, lse = {}, sink = {};
+  Tensor queryStarts = {}, keyStarts = {}, queryLengths = {}, keyLengths = {};
   /// Give what flows back into o and, with BackwardOptions::dLse, into lse.
   Tensor dO = {}, dLse = {};
   /// Outputs: the gradients that are asked for.
@@ -86,6 +89,7 @@ public:
     unread = {"q", "k", "v"};
     if (state->sink)
       unread.push_back("sink");
+    unread.insert(unread.end(), {"query_starts", "key_starts", "query_lengths", "key_lengths"});
     if (state->dropout)
       unread.insert(unread.end(), {"p", "seed", "offset"});
     for (const Kernel::Capture &capture : state->captures)
@@ -124,7 +128,7 @@ public:
   const fa_program *program() const { return state->program; }
 
 private:
-  using Bound = Kernel::Arguments<15 + 2 * Forward::kMaxCaptures>;
+  using Bound = Kernel::Arguments<19 + 2 * Forward::kMaxCaptures>;
   /// The tensors that are taken only where they are asked for.
   struct Optional {
     bool dLse = false, dq = false, dk = false, dv = false, dSink = false;
@@ -173,6 +177,8 @@ private:
       return text;
     if (std::string text = Kernel::problemOfSink(*state, args.sink, "Backward::sink");
         !text.empty())
+      return text;
+    if (std::string text = Kernel::problemOfSequences(*state, args, "Backward"); !text.empty())
       return text;
     if (std::string text = Kernel::problemOfDropout(*state, args, "Backward"); !text.empty())
       return text;

@@ -513,6 +513,20 @@ private:
     bool lse, sink, dropout, inMemory;
     Sequences sequences;
   };
+  /// A tensor of Attention::sequences, as programs and as C++ name it.
+  struct SequencePart {
+    bool taken;
+    const char *name, *member;
+    const Tensor &tensor;
+  };
+  template <typename Args>
+  static std::array<SequencePart, 4> sequencesOf(const State &state, const Args &args) {
+    const Sequences &given = state.sequences;
+    return {{{given.queryStarts, "query_starts", "queryStarts", args.queryStarts},
+             {given.keyStarts, "key_starts", "keyStarts", args.keyStarts},
+             {given.queryLengths, "query_lengths", "queryLengths", args.queryLengths},
+             {given.keyLengths, "key_lengths", "keyLengths", args.keyLengths}}};
+  }
   /// The arguments of a launch, and whether something was seen to be wrong with them.
   template <size_t kMost> struct Arguments {
     fa_argument arguments[kMost];
@@ -571,6 +585,8 @@ private:
       add("v", args.v);
       addCaptures(kernel, args.captures);
       addOptional(kernel.sink, "sink", args.sink);
+      for (const SequencePart &part : sequencesOf(kernel, args))
+        addOptional(part.taken, part.name, part.tensor);
       addDropout(kernel, args);
     }
     /// Leaves out what a program does not have.
@@ -583,24 +599,9 @@ private:
     }
   };
   using Bound = Arguments<13 + Forward::kMaxCaptures>;
-  /// A tensor of Attention::sequences, as programs and as C++ name it.
-  struct SequencePart {
-    bool taken;
-    const char *name, *member;
-    const Tensor &tensor;
-  };
-  static std::array<SequencePart, 4> sequencesOf(const State &state, const Forward &args) {
-    const Sequences &given = state.sequences;
-    return {{{given.queryStarts, "query_starts", "queryStarts", args.queryStarts},
-             {given.keyStarts, "key_starts", "keyStarts", args.keyStarts},
-             {given.queryLengths, "query_lengths", "queryLengths", args.queryLengths},
-             {given.keyLengths, "key_lengths", "keyLengths", args.keyLengths}}};
-  }
   /// Sees quickly whether something is wrong; problem() says what.
   Error bind(const Forward &args, Bound &bound) const {
     bound.addInputs(*state, args);
-    for (const SequencePart &part : sequencesOf(*state, args))
-      bound.addOptional(part.taken, part.name, part.tensor);
     bound.add("o", args.o);
     bound.addOptional(state->lse, "lse", args.lse);
     return bound.wrong ? Error(problem(args)) : Error();
@@ -668,6 +669,20 @@ private:
       return problem("'sink'", place, sink);
     return sink.isEmpty() ? "" : "'sink' is given, but the kernel has none; set Attention::sink";
   }
+  /// Return what is wrong with starts and lengths, given in `place`; empty where nothing is.
+  template <typename Args>
+  static std::string problemOfSequences(const State &state, const Args &args,
+                                        const std::string &place) {
+    for (const SequencePart &part : sequencesOf(state, args)) {
+      std::string member = part.member, what = "'" + std::string(part.name) + "'";
+      if (!part.taken && !part.tensor.isEmpty())
+        return what + " is given, but the kernel takes none; set Sequences::" + member;
+      if (std::string text = part.taken ? problem(what, place + "::" + member, part.tensor) : "";
+          !text.empty())
+        return text;
+    }
+    return "";
+  }
   /// Return what is wrong with what dropout takes; empty where nothing is.
   template <typename Args>
   static std::string problemOfDropout(const State &state, const Args &args,
@@ -714,14 +729,8 @@ private:
       return text;
     if (std::string text = problemOfDropout(*state, args, "Forward"); !text.empty())
       return text;
-    for (const SequencePart &part : sequencesOf(*state, args)) {
-      std::string member = part.member, what = "'" + std::string(part.name) + "'";
-      if (!part.taken && !part.tensor.isEmpty())
-        return what + " is given, but the kernel takes none; set Sequences::" + member;
-      if (std::string text = part.taken ? problem(what, "Forward::" + member, part.tensor) : "";
-          !text.empty())
-        return text;
-    }
+    if (std::string text = problemOfSequences(*state, args, "Forward"); !text.empty())
+      return text;
     if (!state->lse && !args.lse.isEmpty())
       return "'lse' is given, but the kernel has none; set Attention::lse";
     return problem("'lse'", "Forward::lse, or compile without Attention::lse", args.lse);

@@ -198,11 +198,13 @@ LogicalResult MapBlocksOp::verify() {
   if (!getStarts())
     return success();
   RankedTensorType starts = getStarts().getType();
-  bool axesFit = axes == 2 && getAxis(0) == Axis::h && getAxis(1) == Axis::rows;
+  bool axesFit = axes == 2 && getOver().size() == 1 &&
+                 (getAxis(0) == Axis::h ? getAxis(1) == Axis::rows
+                                        : getAxis(0) == Axis::hk && getAxis(1) == Axis::keys);
   if (starts.getRank() != 1 || !starts.getElementType().isIntOrIndex() || !axesFit)
     return emitOpError()
            << "(map_blocks_c4) with starts, integers of rank 1, the axes must be h and "
-              "rows, got "
+              "rows, or hk and keys, of one tensor, got "
            << starts;
   return success();
 }
@@ -216,12 +218,35 @@ static bool differ(int64_t x, int64_t y) {
   return !ShapedType::isDynamic(x) && !ShapedType::isDynamic(y) && x != y;
 }
 
-/// Return how many indices of an axis there are, by the types of a B x Hq x Sq and a B x Hk x Sk
-/// tensor.
+/// Return how many indices of an axis there are, by the types of a B x Hq x Sq x D and a
+/// B x Hk x Sk x D tensor; those of sequences in a row have no B.
 static int64_t sizeOf(Axis axis, RankedTensorType row, RankedTensorType column) {
   if (axis == Axis::one)
     return 1;
-  return (isOfKeys(axis) ? column : row).getDimSize(dimensionOf(axis));
+  bool ofColumns = isOfKeys(axis) || (axis == Axis::b && row.getRank() == 3);
+  RankedTensorType type = ofColumns ? column : row;
+  return type.getDimSize(dimensionIn(axis, type));
+}
+
+/// (C8): starts and lengths are integers of rank 1.
+static LogicalResult verifySequences(PairwiseOp op) {
+  for (Value value : op.getSequences()) {
+    auto type = value ? cast<RankedTensorType>(value.getType()) : RankedTensorType();
+    if (type && (type.getRank() != 1 || !type.getElementType().isIntOrIndex()))
+      return op.emitOpError() << "(pairwise_c8) starts and lengths must be tensors of rank 1 of "
+                                 "integers, such as tensor<?xi32>, got "
+                              << type;
+  }
+  int64_t ofRows = op.getRowCaptures(), count = op.getCaptures().size();
+  int64_t rank = op.getQueryStarts() ? 2 : 3;
+  if (ofRows < 0 || ofRows > count)
+    return op.emitOpError() << "(pairwise_c8) row_captures must be 0 to " << count
+                            << ", the number of captures, got " << ofRows;
+  for (Value capture : op.getCaptures().take_back(ofRows))
+    if (auto type = dyn_cast<RankedTensorType>(capture.getType()); !type || type.getRank() != rank)
+      return op.emitOpError() << "(pairwise_c8) the captures of rows must have rank " << rank
+                              << ", got " << capture.getType();
+  return success();
 }
 
 /// (C1) and (C2).
@@ -232,6 +257,7 @@ static LogicalResult verifyOperands(PairwiseOp op) {
                             << op.getRows().size() << " and " << op.getColumns().size();
   auto first = cast<RankedTensorType>(op.getRows().front().getType());
   Type element = first.getElementType();
+  int64_t rowRank = op.getQueryStarts() ? 3 : 4, columnRank = op.getKeyStarts() ? 3 : 4;
   if (!element.isF16() && !element.isBF16() && !element.isF32())
     return op.emitOpError() << "(pairwise_c1) operands must be f16, bf16 or f32, got " << element;
   if (op.getPrecision() != tile::Precision::tf32x3 && !element.isF32())
@@ -239,24 +265,28 @@ static LogicalResult verifyOperands(PairwiseOp op) {
                             << " needs f32 operands, got " << element;
   for (auto [row, column] : llvm::zip_equal(op.getRows(), op.getColumns())) {
     auto x = cast<RankedTensorType>(row.getType()), y = cast<RankedTensorType>(column.getType());
-    if (x.getRank() != 4 || y.getRank() != 4 || x.getElementType() != element ||
-        y.getElementType() != element || x.getDimSize(3) != y.getDimSize(3) ||
-        x.getDimSize(3) < 1 || x.getDimSize(3) > 256)
-      return op.emitOpError() << "(pairwise_c1) operands must have rank 4 and one element type, a "
+    if (x.getRank() != rowRank || y.getRank() != columnRank || x.getElementType() != element ||
+        y.getElementType() != element || x.getShape().back() != y.getShape().back() ||
+        x.getShape().back() < 1 || x.getShape().back() > 256)
+      return op.emitOpError() << "(pairwise_c1) operands must have rank 4"
+                              << (op.getQueryStarts() || op.getKeyStarts() ? ", 3 with starts,"
+                                                                           : "")
+                              << " and one element type, a "
                                  "pair one static head dimension, 1 to 256, got "
                               << x << " and " << y;
     auto column0 = cast<RankedTensorType>(op.getColumns().front().getType());
-    if (x.getShape().take_front(3) != first.getShape().take_front(3) ||
-        y.getShape().take_front(3) != column0.getShape().take_front(3))
+    if (x.getShape().drop_back() != first.getShape().drop_back() ||
+        y.getShape().drop_back() != column0.getShape().drop_back())
       return op.emitOpError() << "(pairwise_c2) row operands must agree in batch, heads and "
                                  "length, and column operands, got "
                               << x << " and " << y;
   }
   auto column = cast<RankedTensorType>(op.getColumns().front().getType());
-  int64_t hq = first.getDimSize(1), hk = column.getDimSize(1);
+  int64_t hq = sizeOf(Axis::h, first, column), hk = sizeOf(Axis::hk, first, column);
+  bool inRow = op.getQueryStarts() || op.getKeyStarts();
   bool groups = hq != 0 && hk != 0 &&
                 (ShapedType::isDynamic(hq) || ShapedType::isDynamic(hk) || hq % hk == 0);
-  if (differ(first.getDimSize(0), column.getDimSize(0)) || !groups)
+  if ((!inRow && differ(first.getDimSize(0), column.getDimSize(0))) || !groups)
     return op.emitOpError() << "(pairwise_c2) rows and columns must agree in batch, and the heads "
                                "of rows be a multiple of those of columns, neither 0, got "
                             << first << " and " << column;
@@ -315,13 +345,23 @@ static LogicalResult verifySum(PairwiseOp op, unsigned number) {
                             << " operands is not possible: " << sum;
   if (sum.isScatter() || !sum.getPositions().empty())
     return verifyScatter(op, number);
+  bool ofHead =
+      llvm::all_of(sum.getAxes(), [](Axis axis) { return axis == Axis::h || axis == Axis::one; });
+  if (op.hasSequences() && !sum.isProduct() && !ofHead)
+    return op.emitOpError() << "(pairwise_c8) sum " << number
+                            << " of sequences must have the axes h and one alone, times, or be a "
+                               "scatter, got "
+                            << sum;
   auto first = cast<RankedTensorType>(op.getRows().front().getType());
   auto column = cast<RankedTensorType>(op.getColumns().front().getType());
+  bool inRow = static_cast<bool>(isKey ? op.getKeyStarts() : op.getQueryStarts());
   SmallVector<int64_t> sizes;
   for (Axis axis : sum.getAxes())
-    sizes.push_back(sizeOf(axis, first, column));
+    if (axis != Axis::b || !inRow)
+      sizes.push_back(sizeOf(axis, first, column));
   if (sum.isProduct())
-    sizes.push_back(cast<RankedTensorType>(op.getRows()[sum.getTimes()].getType()).getDimSize(3));
+    sizes.push_back(
+        cast<RankedTensorType>(op.getRows()[sum.getTimes()].getType()).getShape().back());
   if (sizes.empty())
     sizes.push_back(1);
   auto expected = RankedTensorType::get(sizes, type.getElementType());
@@ -340,7 +380,7 @@ static LogicalResult verifySum(PairwiseOp op, unsigned number) {
 }
 
 LogicalResult PairwiseOp::verify() {
-  if (failed(verifyOperands(*this)))
+  if (failed(verifySequences(*this)) || failed(verifyOperands(*this)))
     return failure();
   if (getSums().size() != getNumResults())
     return emitOpError() << "(pairwise_c4) there must be a sum for each result, got "

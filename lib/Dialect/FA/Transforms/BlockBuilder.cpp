@@ -24,8 +24,6 @@ static void nameSizes(AttentionOp op) {
             entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), FADialect::kNameAttr))
       named(argument, name.getValue());
   auto name = [&](Value value, ArrayRef<StringRef> dims) {
-    if (!value)
-      return;
     ArrayAttr attr = b.getStrArrayAttr(dims);
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       if (!entry.getArgAttr(argument.getArgNumber(), FADialect::kDimsAttr))
@@ -36,25 +34,34 @@ static void nameSizes(AttentionOp op) {
       if (isa<func::ReturnOp>(use.getOwner()))
         entry.setResultAttr(use.getOperandNumber(), FADialect::kDimsAttr, attr);
   };
+  nameOperands(op, name);
+}
+
+void fa::nameOperands(AttentionOp op,
+                      function_ref<void(Value value, ArrayRef<StringRef> dims)> name) {
   // What has starts has no batch, but tokens of all sequences.
   auto nameSide = [&](Value value, Value starts, std::array<StringRef, 4> dims) {
     if (starts)
       dims[2] = dims[2] == "Sq" ? "Tq" : "Tk";
     name(value, ArrayRef(dims).drop_front(starts ? 1 : 0));
   };
+  auto nameOptional = [&](Value value, ArrayRef<StringRef> dims) {
+    if (value)
+      name(value, dims);
+  };
   nameSide(op.getQuery(), op.getQueryStarts(), {"B", "Hq", "Sq", "D"});
   nameSide(op.getKey(), op.getKeyStarts(), {"B", "Hk", "Sk", "D"});
   nameSide(op.getValue(), op.getKeyStarts(), {"B", "Hk", "Sk", "Dv"});
-  name(op.getSink(), {"Hq"});
+  nameOptional(op.getSink(), {"Hq"});
   for (Value starts : {op.getQueryStarts(), op.getKeyStarts()})
-    name(starts, {"B+1"});
+    nameOptional(starts, {"B+1"});
   for (Value lengths : {op.getQueryLengths(), op.getKeyLengths()})
-    name(lengths, {"B"});
+    nameOptional(lengths, {"B"});
   nameSide(op.getOutput(), op.getQueryStarts(), {"B", "Hq", "Sq", "Dv"});
   if (op.getQueryStarts())
-    name(op.getLse(), {"Hq", "Tq"});
+    nameOptional(op.getLse(), {"Hq", "Tq"});
   else
-    name(op.getLse(), {"B", "Hq", "Sq"});
+    nameOptional(op.getLse(), {"B", "Hq", "Sq"});
 }
 
 void fa::rewriteAttentions(Operation *root, function_ref<void(AttentionOp)> rewrite) {
@@ -76,6 +83,11 @@ std::string fa::freeKernelName(Operation *op, const Twine &name) {
   return chosen;
 }
 
+Value fa::operandOf(Axis axis, Value query, Value key) {
+  bool inRow = cast<RankedTensorType>(query.getType()).getRank() == 3;
+  return isOfKeys(axis) || (axis == Axis::b && inRow) ? key : query;
+}
+
 DenseI64ArrayAttr fa::sizesOf(ArrayRef<Axis> axes, Value query, Value key) {
   SmallVector<int64_t> pairs;
   for (Axis axis : axes) {
@@ -83,8 +95,9 @@ DenseI64ArrayAttr fa::sizesOf(ArrayRef<Axis> axes, Value query, Value key) {
       pairs.append({-1, -1});
       continue;
     }
-    pairs.push_back(cast<BlockArgument>(isOfKeys(axis) ? key : query).getArgNumber());
-    pairs.push_back(dimensionOf(axis));
+    auto operand = cast<BlockArgument>(operandOf(axis, query, key));
+    pairs.push_back(operand.getArgNumber());
+    pairs.push_back(dimensionIn(axis, cast<RankedTensorType>(operand.getType())));
   }
   return DenseI64ArrayAttr::get(query.getContext(), pairs);
 }
@@ -94,6 +107,43 @@ DenseI64ArrayAttr fa::sizesOf(Value argument) {
   for (int64_t d = 0; d < cast<RankedTensorType>(argument.getType()).getRank(); ++d)
     pairs.append({cast<BlockArgument>(argument).getArgNumber(), d});
   return DenseI64ArrayAttr::get(argument.getContext(), pairs);
+}
+
+SmallVector<Axis> fa::axesOfParts(ArrayRef<Axis> axes, Value query, Value key) {
+  bool ofKeys = llvm::any_of(axes, [](Axis axis) { return isCut(axis) && isOfKeys(axis); });
+  auto operand = cast<RankedTensorType>((ofKeys ? key : query).getType());
+  SmallVector<Axis> parts(axes);
+  if (operand.getRank() == 3)
+    llvm::replace(parts, Axis::b, Axis::one);
+  return parts;
+}
+
+Value fa::makeZeros(OpBuilder &b, Location loc, StringRef name, RankedTensorType type,
+                    ArrayRef<Axis> axes, Value query, Value key) {
+  constexpr int64_t kSpan = 128;
+  auto isInRow = [](Value operand) {
+    return cast<RankedTensorType>(operand.getType()).getRank() == 3;
+  };
+  // Without a batch the first two dimensions, which b and h (or hk) number, are heads and tokens.
+  bool ofKeys = axes.back() == Axis::keys;
+  Axis heads = isInRow(query) ? Axis::b : Axis::h;
+  Axis tokens = !isInRow(ofKeys ? key : query) ? axes.back() : ofKeys ? Axis::hk : Axis::h;
+  auto block = MapBlocksOp::create(b, loc, name, ofKeys ? ValueRange{query, key} : query,
+                                   {heads, tokens}, type);
+  block.setBlocks({1, kSpan});
+  block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizesOf(axes, query, key)));
+  OpBuilder inner(b);
+  BlockBuilder r(inner, loc);
+  inner.setInsertionPoint(block.getBody()->getTerminator());
+  Value batches = axes.front() == Axis::one ? r.index(1) : r.dim(ofKeys ? key : query, 0);
+  r.forEach(Axis::b, batches, {}, [&](ValueRange) {
+    auto span = RankedTensorType::get({kSpan}, b.getF32Type());
+    Value indices[] = {r.batch, block.getFirst(heads), block.getFirst(tokens)};
+    tile::StoreOp::create(inner, loc, r.splat(0.0, span), block.getResultView(0), indices,
+                          ArrayRef<int64_t>{2});
+    return SmallVector<Value>();
+  });
+  return block.getResult(0);
 }
 
 void BlockBuilder::begin(MapBlocksOp block) {
@@ -130,28 +180,37 @@ BlockBuilder::Part BlockBuilder::findPart(Value tensor, Value starts, Value leng
   return part;
 }
 
-void BlockBuilder::enter(MapBlocksOp block, AttentionOp op) {
-  if (!op.hasSequences())
-    return enter(block, op.getQuery(), op.getKey());
+void BlockBuilder::enter(MapBlocksOp block, Value query, Value key,
+                         const std::array<Value, 4> &sequences) {
+  if (llvm::none_of(sequences, [](Value value) { return static_cast<bool>(value); }))
+    return enter(block, query, key);
+  auto [queryStarts, keyStarts, queryLengths, keyLengths] = sequences;
   begin(block);
-  if (Value starts = op.getQueryStarts())
-    std::tie(batch, row) = findSequence(b, loc, named(row, "block"), op.getQuery(), starts);
-  rows = findPart(op.getQuery(), op.getQueryStarts(), op.getQueryLengths());
-  keys = findPart(op.getKey(), op.getKeyStarts(), op.getKeyLengths());
-  queryLength = named(rows.size, "sq");
-  // A block without a row of the sequence visits no key.
-  Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, row, queryLength);
-  keyLength = named(
-      Value(arith::SelectOp::create(b, loc, named(any, "any_rows"), keys.size, index(0))), "sk");
+  Axis axis = row ? Axis::rows : Axis::keys;
+  Value &first = at(axis);
+  if (Value starts = block.getStarts())
+    std::tie(batch, first) =
+        findSequence(b, loc, named(first, "block"), axis, row ? query : key, starts);
+  rows = findPart(query, queryStarts, queryLengths);
+  keys = findPart(key, keyStarts, keyLengths);
+  // A block without a row of the sequence visits no key, one without a key no row.
+  Value &other = row ? keys.size : rows.size;
+  Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, first, partOf(axis).size);
+  named(any, row ? "any_rows" : "any_keys");
+  Value visited = arith::SelectOp::create(b, loc, any, other, index(0));
+  queryLength = named(row ? rows.size : visited, "sq");
+  keyLength = named(row ? visited : keys.size, "sk");
 }
 
-Value BlockBuilder::partOf(Value tensor, const Part &part, Axis axis) {
+/// Return the part along an axis, in dimension `dim`, that the block's sequence has of a tensor or
+/// a view.
+Value BlockBuilder::slice(Value tensor, Axis axis, int64_t dim) {
+  const Part &part = partOf(axis);
   if (!part.size)
     return tensor;
   auto view = dyn_cast<tile::ViewType>(tensor.getType());
   SmallVector<int64_t> shape(view ? view.getShape()
                                   : cast<RankedTensorType>(tensor.getType()).getShape());
-  int64_t dim = dimensionOf(axis) - (part.start ? 1 : 0);
   shape[dim] = kDynamic;
   Type type = view ? Type(tile::ViewType::get(b.getContext(), shape, view.getElementType()))
                    : RankedTensorType::get(shape, getElementTypeOrSelf(tensor.getType()));
@@ -239,11 +298,14 @@ Value BlockBuilder::loadOfHead(Value tensor) {
 void BlockBuilder::store(Value value, Value view, ArrayRef<Axis> axes, bool adds) {
   SmallVector<Value> indices;
   SmallVector<int64_t> dims;
+  bool inRow = llvm::any_of(axes, [&](Axis axis) { return isCut(axis) && partOf(axis).start; });
   for (Axis axis : axes) {
-    if (axis == Axis::b && rows.start)
+    if (axis == Axis::b && inRow)
       continue;
-    if (isCut(axis))
+    if (isCut(axis)) {
+      view = slice(view, axis, indices.size());
       dims.push_back(indices.size());
+    }
     indices.push_back(axis == Axis::one ? index(0) : at(axis));
   }
   // A transposed tile runs along the view's last dimension first.

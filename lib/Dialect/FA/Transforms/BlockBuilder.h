@@ -51,9 +51,9 @@ struct BlockBuilder {
   /// Start the body of `block`; `query` is any B x Hq x Sq x ... tensor, `keys` any
   /// B x Hk x Sk x ... tensor.
   void enter(MapBlocksOp block, Value query, Value keys);
-  /// Start the body of a block of rows of an attention, whose `sequences` say which rows and keys
-  /// there are.
-  void enter(MapBlocksOp block, AttentionOp op);
+  /// Start the body of a block of rows, or of keys, of `query` and `keys`, of which `sequences` say
+  /// which there are: starts of both, then lengths of both, each null where it is not given.
+  void enter(MapBlocksOp block, Value query, Value keys, const std::array<Value, 4> &sequences);
 
   // Constants and types.
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
@@ -112,8 +112,8 @@ struct BlockBuilder {
 
   // Memory.
   /// Return what a tensor or view of queries, or of keys, has of the block's sequence.
-  Value rowsOf(Value tensor) { return partOf(tensor, rows, Axis::rows); }
-  Value keysOf(Value tensor) { return partOf(tensor, keys, Axis::keys); }
+  Value rowsOf(Value tensor) { return slice(tensor, Axis::rows, 2 - (rows.start ? 1 : 0)); }
+  Value keysOf(Value tensor) { return slice(tensor, Axis::keys, 2 - (keys.start ? 1 : 0)); }
   /// Load the tile's rows of a B x Hq x Sq x D tensor or view, or its keys of a B x Hk x Sk x D
   /// tensor, D static; without B where they are of sequences in a row.
   Value loadRows(Value tensor) { return load(tensor, Axis::rows); }
@@ -121,7 +121,8 @@ struct BlockBuilder {
   /// Load the number of the block's head from a tensor of them, as f32, for each row.
   Value loadOfHead(Value tensor);
   /// Store a tile at the indices of `axes`, one for each dimension of the view, which may
-  /// have one more, the size of a head; it runs along rows and keys, and along that.
+  /// have one more, the size of a head; it runs along rows and keys, and along that. Of sequences
+  /// in a row views have no b, and what is beyond the block's sequence is not stored.
   /// With `adds`, it is added to what is there, by atomics.
   void store(Value tile, Value view, ArrayRef<Axis> axes, bool adds = false);
 
@@ -174,8 +175,9 @@ private:
   arith::FastMathFlags contract() { return arith::FastMathFlags::contract; }
   Value load(Value tensor, Axis axis);
   void begin(MapBlocksOp block);
+  const Part &partOf(Axis axis) { return axis == Axis::rows ? rows : keys; }
   Part findPart(Value tensor, Value starts, Value lengths);
-  Value partOf(Value tensor, const Part &part, Axis axis);
+  Value slice(Value tensor, Axis axis, int64_t dim);
   /// Return how many query heads read a key head; null where it is known to be one.
   Value groupOf(Value query, Value keys);
   /// Return the block's or the loop's index along an axis.
@@ -189,14 +191,28 @@ private:
 /// they agree.
 void rewriteAttentions(Operation *root, function_ref<void(AttentionOp)> rewrite);
 
+/// Name the sizes of what an attention reads and makes.
+void nameOperands(AttentionOp op, function_ref<void(Value value, ArrayRef<StringRef> dims)> name);
+
 /// Return `name` where no block of the entry that holds `op` has it yet, else with a number.
 std::string freeKernelName(Operation *op, const Twine &name);
 
+/// Return the one of queries and keys that an axis is of; keys have the batch where queries have
+/// none, for they are in a row.
+Value operandOf(Axis axis, Value query, Value key);
 /// Return pairs of an argument of the entry and a dimension of it, flat, for `fa.sizes`:
 /// where the sizes come from of a tensor with the dimensions of `axes`.
 DenseI64ArrayAttr sizesOf(ArrayRef<Axis> axes, Value query, Value key);
 /// Return such pairs for a tensor with the dimensions of an argument.
 DenseI64ArrayAttr sizesOf(Value argument);
+
+/// Emit a kernel that sets a tensor of f32 with the dimensions of `axes` to 0, where others store
+/// but what sequences have.
+Value makeZeros(OpBuilder &b, Location loc, StringRef name, RankedTensorType type,
+                ArrayRef<Axis> axes, Value query, Value key);
+/// Return the axes of a sum of a number for each of `axes`: without a batch where it is of
+/// sequences in a row.
+SmallVector<Axis> axesOfParts(ArrayRef<Axis> axes, Value query, Value key);
 
 /// Expand `fa.scores`, `fa.softmax` and `fa.weighted_sum` to `fa.map_blocks`.
 void expandStandardOps(Operation *root);

@@ -438,9 +438,9 @@ struct DeriveLimits : fa::impl::FADeriveLimitsBase<DeriveLimits> {
     for (auto &[masked, axes] : ops) {
       if (axes.empty() || !isa<BlockArgument>(masked.query) || !isa<BlockArgument>(masked.key))
         continue;
-      if (auto attention = dyn_cast<AttentionOp>(masked.op);
-          attention && attention.hasSequences()) {
-        remarkMissed(*this, attention.getLoc(), "limits")
+      auto attention = dyn_cast<AttentionOp>(masked.op);
+      if (attention ? attention.hasSequences() : cast<PairwiseOp>(masked.op).hasSequences()) {
+        remarkMissed(*this, masked.op->getLoc(), "limits")
             << fa::decision("the mask is evaluated on every tile")
             << remark::reason(
                    "limits of rows are found in whole batches, and rows are of sequences");

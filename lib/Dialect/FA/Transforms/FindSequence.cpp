@@ -17,7 +17,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "FindSequence.h"
-#include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -37,13 +36,13 @@ Value fa::loadNumber(OpBuilder &builder, Location loc, Value numbers, Value at) 
   return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
 }
 
-std::pair<Value, Value> fa::findSequence(OpBuilder &builder, Location loc, Value number, Value rows,
-                                         Value starts) {
+std::pair<Value, Value> fa::findSequence(OpBuilder &builder, Location loc, Value number, Axis axis,
+                                         Value rows, Value starts) {
   ImplicitLocOpBuilder b(loc, builder);
   auto index = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(b, value); };
   Type type = b.getIndexType();
   Value zero = index(0), one = index(1);
-  Value size = TileSizeOp::create(b, type, Axis::rows);
+  Value size = TileSizeOp::create(b, type, axis);
   Value tokens = tensor::DimOp::create(b, rows, 1);
   Value sequences = arith::SubIOp::create(b, tensor::DimOp::create(b, starts, 0), one);
   auto firstBlock = [&](Value at) -> Value {
@@ -75,5 +74,5 @@ std::pair<Value, Value> fa::findSequence(OpBuilder &builder, Location loc, Value
   Value known = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, block, greatest), zero);
   Value row = arith::MulIOp::create(b, arith::SelectOp::create(b, behind, known, greatest), size);
   builder.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
-  return {named(sequence, positionName(Axis::b)), named(row, positionName(Axis::rows))};
+  return {named(sequence, positionName(Axis::b)), named(row, positionName(axis))};
 }

@@ -88,9 +88,13 @@ private:
   Value sumSink();
   void addReturn(ArrayRef<Value> values);
   Value addUp(const Result &result, ValueRange parts);
-  /// Return the argument of the backward entry for an argument of the forward's.
+  /// Return the argument of the backward entry for an argument of the forward's, null for null.
   Value mapped(Value value) {
-    return backward.getArgument(cast<BlockArgument>(value).getArgNumber());
+    return value ? backward.getArgument(cast<BlockArgument>(value).getArgNumber()) : Value();
+  }
+  std::array<Value, 4> mappedSequences() {
+    auto [queryStarts, keyStarts, queryLengths, keyLengths] = op.getSequences();
+    return {mapped(queryStarts), mapped(keyStarts), mapped(queryLengths), mapped(keyLengths)};
   }
   StringRef nameOf(Value argument) {
     unsigned number = cast<BlockArgument>(argument).getArgNumber();
@@ -154,11 +158,18 @@ LogicalResult Backward::checkNames() {
   SmallVector<Value> others(op.getCaptures());
   if (op.getSink())
     others.push_back(op.getSink());
+  for (Value value : op.getSequences())
+    if (value)
+      others.push_back(value);
   if (op.hasDropout())
     others.append({op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset()});
   if (!llvm::all_of(others, llvm::IsaPred<BlockArgument>))
-    return op.emitError("gradients need captures, a sink and dropout that are arguments of the "
-                        "entry; pass what is computed before to another entry");
+    return op.emitError("gradients need captures, a sink, starts, lengths and dropout that are "
+                        "arguments of the entry; pass what is computed before to another entry");
+  if (op.hasSequences() && (op.getQuery() == op.getKey() || op.getQuery() == op.getValue() ||
+                            op.getKey() == op.getValue()))
+    return op.emitError("gradients of sequences need a query, a key and a value that are different "
+                        "arguments, for each has rows of its own; pass one tensor several times");
   if (llvm::is_contained(op.getCaptures(), op.getSink()))
     return op.emitError("gradients need a sink that is no capture; pass it twice");
   return success();
@@ -224,15 +235,13 @@ void Backward::nameSizes() {
     if (value && !backward.getArgAttr(number, FADialect::kDimsAttr))
       backward.setArgAttr(number, FADialect::kDimsAttr, b.getStrArrayAttr(dims));
   };
-  name(mapped(op.getQuery()), {"B", "Hq", "Sq", "D"});
-  name(mapped(op.getKey()), {"B", "Hk", "Sk", "D"});
-  name(mapped(op.getValue()), {"B", "Hk", "Sk", "Dv"});
-  name(output, {"B", "Hq", "Sq", "Dv"});
-  name(outputAdjoint, {"B", "Hq", "Sq", "Dv"});
-  name(lse, {"B", "Hq", "Sq"});
-  name(lseAdjoint, {"B", "Hq", "Sq"});
-  if (op.getSink())
-    name(mapped(op.getSink()), {"Hq"});
+  nameOperands(op, [&](Value value, ArrayRef<StringRef> dims) {
+    if (isa<BlockArgument>(value))
+      return name(mapped(value), dims);
+    bool isLse = value == op.getLse();
+    name(isLse ? lse : output, dims);
+    name(isLse ? lseAdjoint : outputAdjoint, dims);
+  });
   for (const Result &result : results) {
     if (result.sums.size() != 1 || result.hasProducts() || result.sums.front().isScatter())
       continue;
@@ -259,20 +268,37 @@ void Backward::prepareRows() {
   auto type = cast<RankedTensorType>(op.getLse().getType());
   Value query = mapped(op.getQuery()), key = mapped(op.getKey());
   bool wantsSink = op.getSink() && isWanted(op.getSink());
-  unsigned count = wantsSink ? 3 : 2;
-  auto block = MapBlocksOp::create(b, loc, (backward.getSymName() + "_prepare").str(), query,
-                                   kRowAxes, SmallVector<Type>(count, type));
-  SmallVector<Attribute> sizes(count, sizesOf(kRowAxes, query, key));
+  std::string name = (backward.getSymName() + "_prepare").str();
+  SmallVector<Type> types(2, type);
+  Value starts = mapped(op.getQueryStarts());
+  ArrayRef<Axis> axes = ArrayRef(kRowAxes).drop_front(starts ? 1 : 0);
+  SmallVector<Attribute> sizes(2, sizesOf(axes, query, key));
+  SmallVector<Axis> sinkAxes = axesOfParts(kRowAxes, query, key);
+  SmallVector<Value> zeros;
+  if (wantsSink) {
+    sizes.push_back(sizesOf(sinkAxes, query, key));
+    SmallVector<int64_t> shape(type.getShape());
+    if (starts)
+      shape.insert(shape.begin(), 1);
+    types.push_back(type.clone(shape));
+    // Rows of no sequence add nothing.
+    if (op.hasSequences())
+      zeros.push_back(makeZeros(b, loc, name + "_zero", cast<RankedTensorType>(types.back()),
+                                sinkAxes, query, key));
+  }
+  auto block = MapBlocksOp::create(b, loc, name, query, axes, types, zeros, starts);
   block->setAttr(FADialect::kSizesAttr, b.getArrayAttr(sizes));
   OpBuilder inner(b);
   BlockBuilder r(inner, loc);
-  r.enter(block, query, key);
-  auto wide = [&](Value tensor) { return r.convert(r.loadRows(tensor), b.getF32Type()); };
+  r.enter(block, query, key, mappedSequences());
+  auto wide = [&](Value tensor) { return r.convert(r.loadRows(r.rowsOf(tensor)), b.getF32Type()); };
   Value product = r.mul(named(wide(output), "o_tile"), named(wide(outputAdjoint), "do_tile"));
   Value sum = r.reduce(tile::Reduction::addf, product, r.splat(0.0, r.rowType()));
   auto loadRow = [&](Value tensor) -> Value {
-    return tile::LoadOp::create(inner, loc, r.rowType(), tensor, ValueRange{r.batch, r.head, r.row},
-                                ArrayRef<int64_t>{2});
+    Value indices[] = {r.batch, r.head, r.row};
+    int64_t along = axes.size() - 1;
+    return tile::LoadOp::create(inner, loc, r.rowType(), r.rowsOf(tensor),
+                                ArrayRef(indices).take_back(axes.size()), along);
   };
   if (lseAdjoint)
     sum = r.difference(sum, loadRow(lseAdjoint));
@@ -289,7 +315,7 @@ void Backward::prepareRows() {
   if (!wantsSink)
     return;
   Value parts = ofSinkRows(r, natural, empty, sum);
-  r.store(named(parts, "dsink_rows"), block.getResultView(2), kRowAxes);
+  r.store(named(parts, "dsink_rows"), block.getResultView(2), sinkAxes);
   ofSink = block.getResult(2);
 }
 
@@ -297,7 +323,8 @@ void Backward::prepareRows() {
 // The weights
 //===----------------------------------------------------------------------===//
 
-/// Return the axes that a read of a capture indexes, each once; nothing for other indices.
+/// Return the axes that a read of a capture indexes, each once; nothing for other indices, and of
+/// sequences for what is not of a head alone: positions in those are none in a tensor of them all.
 std::optional<SmallVector<Axis>> Backward::axesOf(const CaptureAdjoint &adjoint, Value capture) {
   // dot, dot, keep come first, then b, h, i, j.
   constexpr unsigned kFirst = 3;
@@ -311,7 +338,8 @@ std::optional<SmallVector<Axis>> Backward::axesOf(const CaptureAdjoint &adjoint,
     }
     auto argument = dyn_cast<BlockArgument>(index);
     unsigned number = argument ? argument.getArgNumber() - kFirst : ~0u;
-    if (number >= std::size(kPositions) || llvm::is_contained(axes, kPositions[number]))
+    if (number >= std::size(kPositions) || llvm::is_contained(axes, kPositions[number]) ||
+        (op.hasSequences() && kPositions[number] != Axis::h))
       return std::nullopt;
     axes.push_back(kPositions[number]);
   }
@@ -357,8 +385,8 @@ LogicalResult Backward::addCaptures(ArrayRef<CaptureAdjoint> adjoints,
         return op.emitError()
                << "the gradient of '" << escaped(nameOf(capture))
                << "' takes atomics, which add in any order: the score reads it at an index that is "
-                  "not b, h, i or j, or at one of them twice; leave out deterministic, or choose "
-                  "the gradients without it (gradients=...)";
+                  "not b, h, i or j, or at one of them twice, or of sequences at another than h; "
+                  "leave out deterministic, or choose the gradients without it (gradients=...)";
       Value value = adjoint.adjoint;
       if (!value.getType().isF32())
         value = arith::TruncFOp::create(b, loc, b.getF32Type(), value);
@@ -428,7 +456,9 @@ LogicalResult Backward::buildWeights() {
   Block *body = b.createBlock(&weights, {}, types, SmallVector<Location>(types.size(), loc));
   BlockArgument score = body->getArgument(0);
   Value dp = body->getArgument(1), keep = body->getArgument(2);
-  ValueRange position = body->getArguments().slice(3, 3);
+  // b, h, i; rows of sequences in a row have no b.
+  ValueRange position = body->getArguments().slice(3, 3).take_back(
+      cast<RankedTensorType>(op.getLse().getType()).getRank());
   Value x = score;
   if (!op.getScore().empty()) {
     IRMapping mapping;
@@ -551,10 +581,12 @@ SmallVector<Value> Backward::addPairwise() {
                           : result.type);
       sums.push_back(sum);
     }
+  auto [queryStarts, keyStarts, queryLengths, keyLengths] = mappedSequences();
   auto pairwise =
       PairwiseOp::create(b, loc, types, ValueRange{mapped(op.getQuery()), outputAdjoint},
                          ValueRange{mapped(op.getKey()), mapped(op.getValue())}, captures, dropout,
-                         b.getArrayAttr(sums), op.getPrecisionAttr());
+                         queryStarts, keyStarts, queryLengths, keyLengths, b.getArrayAttr(sums),
+                         op.getPrecisionAttr(), b.getI64IntegerAttr(op.hasSequences() ? 2 : 0));
   pairwise.getMask().takeBody(mask);
   pairwise.getWeights().takeBody(weights);
   SmallVector<Value> values;
@@ -620,11 +652,6 @@ struct GenerateBackward : fa::impl::FAGenerateBackwardBase<GenerateBackward> {
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });
     SmallVector<std::string> wanted(gradients.begin(), gradients.end());
     for (AttentionOp op : ops) {
-      if (op.hasSequences()) {
-        op.emitError("has no gradients yet where there are sequences: their blocks go over whole "
-                     "batches; pad the sequences, or mask one batch with [document(%ids)]");
-        return signalPassFailure();
-      }
       if (failed(Backward(op, dlse, deterministic, wanted).generate()))
         return signalPassFailure();
       if (only)

@@ -98,10 +98,10 @@ static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRang
   auto [empty, inverse] = r.normalizer(l, dropout, share);
   Value output = named(r.mul(o, r.along(inverse, o.getType())), "output");
   Type element = cast<RankedTensorType>(op.getOutput().getType()).getElementType();
-  r.store(round(r, output, element, "output_low"), r.rowsOf(block.getResultView(0)), kRowAxes);
+  r.store(round(r, output, element, "output_low"), block.getResultView(0), kRowAxes);
   if (!op.getLse())
     return;
-  Value lse = r.rowsOf(block.getResultView(1));
+  Value lse = block.getResultView(1);
   auto ln = [&](Value x) { return r.mul(r.log2(x), r.splat(kLn2, r.rowType())); };
   if (op.getSink()) {
     Value whole = r.add(r.mul(rows.ofKeys, l), rows.ofSink);
@@ -170,7 +170,7 @@ static void rewrite(AttentionOp op, bool lastFactors) {
                                    op.getQueryStarts() ? ArrayRef(kRowAxes).drop_front()
                                                        : ArrayRef(kRowAxes),
                                    op->getResultTypes(), ValueRange(), op.getQueryStarts());
-  r.enter(block, op);
+  r.enter(block, op.getQuery(), op.getKey(), op.getSequences());
   r.keyHead = r.keyHeadOf(op.getQuery(), op.getKey());
   auto dropout = r.dropout(op.getDropoutP(), op.getDropoutSeed(), op.getDropoutOffset());
 

@@ -30,6 +30,10 @@
 // A scatter is no sum of indices that are known: blocks of rows add its weights in memory, by
 // atomics, as they go.
 //
+// Of sequences a block has rows, or keys, of one of them, and reads and stores slices of tensors
+// that are that sequence's. What is stored for each row, or key, to be added up after that begins
+// as zeros, for some rows are no sequence's.
+//
 // A mask by data has forms (`fa-derive-limits`): blocks of rows take that by limits of rows, blocks
 // of keys that by limits of keys, and others the mask as written.
 //
@@ -104,6 +108,7 @@ private:
   bool ofOneHead() const { return !overKeys() && llvm::is_contained(axes, Axis::h); }
   bool overHeads() const { return !overKeys() && !llvm::is_contained(axes, Axis::keys); }
   void copyMask();
+  void findParts();
   void loadFixed();
   SmallVector<Value> forHeads(ValueRange init, function_ref<SmallVector<Value>(ValueRange)> body);
   void groupWeights();
@@ -116,6 +121,11 @@ private:
   bool isAddedInMemory(const Output &output) const;
   bool isShared(const Output &output) const;
   bool isStored(const Output &output) const;
+  SmallVector<Axis> storedAxes(const Output &output);
+  bool beginsAsZeros(const Output &output) {
+    return isShared(output) || (op.hasSequences() && !output.sum.isProduct());
+  }
+  Value zerosOf(const Output &output);
   Value getView(const Output &output) { return block.getResultView(&output - outputs.begin()); }
   Value asOperand(Value weight, const Output &output);
   void forMemory(function_ref<Value(const Output &output)> value);
@@ -144,6 +154,9 @@ private:
   /// Return the tile of row or column operand `number`, loaded where it is first asked for.
   Value tileOf(unsigned number, bool isRow);
   Value scaled(Value sum, const Output &output);
+  /// Hold what the block's sequence has of the column operands, and of the row operands and
+  /// captures of rows: all of them without sequences.
+  std::array<DenseMap<Value, Value>, 2> parts;
   /// Tiles of the column operands, and of the row operands, loaded where the loops allow.
   std::array<DenseMap<Value, Value>, 2> tiles;
 };
@@ -275,10 +288,41 @@ void Kernel::groupWeights() {
 Value Kernel::tileOf(unsigned number, bool isRow) {
   Value operand = isRow ? op.getRows()[number] : op.getColumns()[number];
   Value &tile = tiles[isRow][operand];
+  Value part = parts[isRow].lookup(operand);
   if (!tile)
-    tile = isRow ? named(r.loadRows(operand), "row_tile" + std::to_string(number))
-                 : named(r.loadKeys(operand), "column_tile" + std::to_string(number));
+    tile = isRow ? named(r.loadRows(part), "row_tile" + std::to_string(number))
+                 : named(r.loadKeys(part), "column_tile" + std::to_string(number));
   return tile;
+}
+
+/// Find what the block's sequence has of what the kernel reads.
+void Kernel::findParts() {
+  auto find = [&](unsigned number, bool isRow) {
+    Value operand = isRow ? op.getRows()[number] : op.getColumns()[number];
+    Value &part = parts[isRow][operand];
+    if (!part)
+      part = isRow ? r.rowsOf(operand) : r.keysOf(operand);
+  };
+  for (unsigned n : dots)
+    for (bool isRow : {true, false})
+      find(n, isRow);
+  for (const Output &output : outputs)
+    if (output.sum.isProduct())
+      find(output.sum.getTimes(), !output.sum.has(Axis::rows));
+  ValueRange ofRows = op.getCaptures().take_back(op.getRowCaptures());
+  auto takeParts = [&](Region &region, SmallVectorImpl<Value> &captures) {
+    for (auto [n, capture] : llvm::enumerate(captures))
+      if (llvm::is_contained(ofRows, capture)) {
+        Value &part = parts[true][capture];
+        part = part ? part : r.rowsOf(capture);
+        unsigned from = region.getNumArguments() - captures.size();
+        region.getArgument(from + n).setType(part.getType());
+        capture = part;
+      }
+  };
+  takeParts(mask, maskCaptures);
+  for (Group &group : groups)
+    takeParts(group.region, group.captures);
 }
 
 /// Load the operands that stay for all of the block.
@@ -353,6 +397,14 @@ bool Kernel::isShared(const Output &output) const {
 /// Return whether a sum is stored where it is computed, pair by pair.
 bool Kernel::isStored(const Output &output) const {
   return (isPairs(output) && !overPairs()) || isAddedInMemory(output) || output.sum.isScatter();
+}
+
+/// Return the axes of what is stored, which has no batch where it is of sequences in a row.
+SmallVector<Axis> Kernel::storedAxes(const Output &output) {
+  SmallVector<Axis> stored(output.sum.getAxes());
+  if (output.sum.has(Axis::rows) ? op.getQueryStarts() : op.getKeyStarts())
+    llvm::erase(stored, Axis::b);
+  return stored;
 }
 
 /// Return whether the sum is of one head, in a block that goes over those of a group.
@@ -496,6 +548,14 @@ SmallVector<Value> Kernel::forHeads(ValueRange init,
   return r.forEach(Axis::b, r.dim(query, 0), init, ofHead);
 }
 
+/// Emit a kernel that sets a result to 0.
+Value Kernel::zerosOf(const Output &output) {
+  if (isShared(output))
+    return zeros(output);
+  return makeZeros(builder, op.getLoc(), freeKernelName(op, name + "_zero"), output.type,
+                   output.sum.getAxes(), op.getRows().front(), op.getColumns().front());
+}
+
 /// Emit a kernel that sets to 0 what blocks add to: in blocks of its first three
 /// dimensions, if it has these, which loop over the others, else in one.
 Value Kernel::zeros(const Output &output) {
@@ -528,30 +588,32 @@ Value Kernel::zeros(const Output &output) {
 }
 
 void Kernel::emit(MutableArrayRef<Value> results) {
-  // Sums of a head stand after others, so that what is carried over heads comes first; what begins
-  // as zeros, last.
+  // Sums of a head stand after others, so that what is carried over heads comes first; what blocks
+  // add to, last. So what begins as zeros stands after the rest.
   auto place = [&](const Output &output) {
     return std::pair(isShared(output) ? 2 : int(isOfHead(output)), output.result);
   };
   llvm::sort(outputs, [&](const Output &x, const Output &y) { return place(x) < place(y); });
   SmallVector<Value> inits;
   for (const Output &output : outputs)
-    if (isShared(output))
-      inits.push_back(zeros(output));
+    if (beginsAsZeros(output))
+      inits.push_back(zerosOf(output));
   SmallVector<Type> types;
   SmallVector<Attribute> sizes;
   Value query = op.getRows().front(), key = op.getColumns().front();
   for (const Output &output : outputs) {
     types.push_back(output.type);
     sizes.push_back(output.sum.isScatter() ? sizesOf(op.getCaptures()[output.sum.getCapture()])
-                                           : sizesOf(output.sum.getAxes(), query, key));
+                                           : sizesOf(storedAxes(output), query, key));
   }
   groupWeights();
   copyMask();
-  block =
-      MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name), over, axes, types, inits);
+  Value starts = overKeys() ? op.getQueryStarts() : op.getKeyStarts();
+  block = MapBlocksOp::create(builder, op.getLoc(), freeKernelName(op, name), over,
+                              ArrayRef(axes).drop_front(starts ? 1 : 0), types, inits, starts);
   block->setAttr(FADialect::kSizesAttr, builder.getArrayAttr(sizes));
-  r.enter(block, query, key);
+  r.enter(block, query, key, op.getSequences());
+  findParts();
   r.transposed = !overKeys() && !overHeads();
   if (op.hasDropout() && readsKeep)
     dropout = r.dropout(op.getDropout()[0], op.getDropout()[1], op.getDropout()[2]);
@@ -634,7 +696,10 @@ static LogicalResult check(PairwiseOp op) {
 
 /// Return whether several query heads may read a head of keys.
 static bool isGrouped(PairwiseOp op) {
-  auto heads = [](Value tensor) { return cast<RankedTensorType>(tensor.getType()).getDimSize(1); };
+  auto heads = [](Value tensor) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    return type.getDimSize(dimensionIn(Axis::h, type));
+  };
   int64_t hq = heads(op.getRows().front()), hk = heads(op.getColumns().front());
   return hq != hk || ShapedType::isDynamic(hq);
 }
@@ -691,7 +756,7 @@ static bool fitsHeads(PairwiseOp op) {
 /// Return whether blocks of keys can have all sums: those at rows are products. Of f32 the kernel
 /// has no registers for one more.
 static bool fitsFused(PairwiseOp op) {
-  if (getElementTypeOrSelf(op.getRows().front().getType()).isF32())
+  if (getElementTypeOrSelf(op.getRows().front().getType()).isF32() || op.hasSequences())
     return false;
   bool rows = false, keys = false;
   for (unsigned i = 0; i < op.getNumResults(); ++i) {
@@ -742,14 +807,17 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
   };
   auto f32 = [&](ArrayRef<Axis> axes) {
     SmallVector<int64_t> shape;
-    for (Axis axis : axes)
-      shape.push_back(cast<RankedTensorType>((isOfKeys(axis) ? key : query).getType())
-                          .getDimSize(dimensionOf(axis)));
+    for (Axis axis : axes) {
+      auto operand = cast<RankedTensorType>(operandOf(axis, query, key).getType());
+      shape.push_back(axis == Axis::one ? 1 : operand.getDimSize(dimensionIn(axis, operand)));
+    }
     return RankedTensorType::get(shape, b.getF32Type());
   };
   SmallVector<ArrayRef<Axis>> parts(op.getNumResults());
   SmallVector<unsigned> heads, added;
-  splitGroups &= isGrouped(op);
+  // Blocks of key heads, and of single query heads, are of whole batches.
+  splitGroups &= isGrouped(op) && !op.hasSequences();
+  byKeyHeads &= !op.hasSequences();
   for (unsigned i = 0; i < op.getNumResults(); ++i) {
     SumAttr sum = op.getSum(i);
     SmallVector<Axis> axes = sum.getIndices();
@@ -767,8 +835,9 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
     ArrayRef<Axis> whole = row ? ArrayRef(kRowAxes) : ArrayRef(kKeySumAxes);
     if (!sum.isProduct() && !(row && column) && !sameAxes(axes, whole)) {
       parts[i] = whole;
-      sum = SumAttr::get(op.getContext(), sum.getWeight(), whole, -1, sum.getFactor());
-      type = f32(whole);
+      SmallVector<Axis> stored = axesOfParts(whole, query, key);
+      sum = SumAttr::get(op.getContext(), sum.getWeight(), stored, -1, sum.getFactor());
+      type = f32(stored);
     }
     int64_t width = sum.isProduct() ? type.getShape().back() : 0;
     if (fused && row) {
@@ -833,9 +902,8 @@ struct RewritePairwise : fa::impl::FARewritePairwiseBase<RewritePairwise> {
       if (fused && !fits)
         remarkMissed(*this, op.getLoc(), "form")
             << fa::decision("sums at rows by blocks of rows")
-            << remark::reason(
-                   "one is no product, there is none at rows or at keys, or operands are "
-                   "f32");
+            << remark::reason("one is no product, there is none at rows or at keys, operands are "
+                              "f32, or there are sequences");
       bool narrow =
           getElementTypeOrSelf(op.getRows().front().getType()).getIntOrFloatBitWidth() == 16;
       rewrite(op, narrow && narrowColumns ? narrowColumns : columns, splitGroups,

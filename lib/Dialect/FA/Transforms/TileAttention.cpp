@@ -146,7 +146,10 @@ static void hoistLoads(Operation *root) {
         [&](Operation *op, Region *) {
           auto load = dyn_cast<tile::LoadOp>(op);
           auto type = load ? dyn_cast<RankedTensorType>(load.getType()) : RankedTensorType();
-          return type && type.getRank() == 1 && load.getSource().getDefiningOp<MapBlocksOp>() &&
+          Value source = load ? load.getSource() : Value();
+          if (auto slice = source ? source.getDefiningOp<tile::SliceOp>() : tile::SliceOp())
+            source = slice.getSource();
+          return type && type.getRank() == 1 && source.getDefiningOp<MapBlocksOp>() &&
                  !hasWideOperands(loop);
         },
         [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });

@@ -392,8 +392,6 @@ inline std::string check(const Attention &spec, const BackwardOptions &options) 
   };
   if (!spec.lse)
     add("the gradients need lse; set Attention::lse");
-  if (spec.sequences.any())
-    add("sequences have no gradients yet; pad them, or mask by documents in one batch");
   // All names of arguments: inputs, what flows back, and gradients.
   std::vector<std::string> inputs = {"q", "k", "v"}, taken = {"do", "dlse"};
   if (spec.sink)

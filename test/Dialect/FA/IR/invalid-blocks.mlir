@@ -270,7 +270,7 @@ func.func @apply_c2_count(%x: tensor<?x?xf32, #fa.axes<rows, keys>>, %n: index) 
 // -----
 
 func.func @map_blocks_c4(%q: tensor<8x?x64xf32>, %cu: tensor<?xf32>) {
-  // expected-error @+1 {{(map_blocks_c4) with starts, integers of rank 1, the axes must be h and rows, got 'tensor<?xf32>'}}
+  // expected-error @+1 {{(map_blocks_c4) with starts, integers of rank 1, the axes must be h and rows, or hk and keys, of one tensor, got 'tensor<?xf32>'}}
   fa.map_blocks @copy over(%q) starts(%cu) axes(h, rows by 64) : tensor<8x?x64xf32>, tensor<?xf32> -> tensor<8x?x64xf32> {
   ^bb0(%h: index, %block: index, %view: !tile.view<8x?x64xf32>):
   }

@@ -532,3 +532,58 @@ func.func @pairwise_c5_scatter(%x: tensor<?x8x?x64xf32>, %y: tensor<?x8x?x64xf32
     } sums [#fa.sum<0 as 0 at [1]>] : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?xbf16>) -> tensor<?xbf16>
   return %r : tensor<?xbf16>
 }
+
+// -----
+
+func.func @pairwise_c8(%q: tensor<4x8x64xf32>, %k: tensor<2x9x64xf32>, %cu: tensor<?xf32>) {
+  // expected-error @+1 {{(pairwise_c8) starts and lengths must be tensors of rank 1 of integers, such as tensor<?xi32>, got 'tensor<?xf32>'}}
+  %s = fa.pairwise rows(%q) columns(%k) captures() dropout() query_starts(%cu) key_starts(%cu) mask {} weights {
+  ^bb0(%x: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %x : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<4x8x64xf32>, tensor<2x9x64xf32>, tensor<?xf32>, tensor<?xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c8_batch(%q: tensor<1x4x8x64xf32>, %k: tensor<2x9x64xf32>, %cu: tensor<?xi32>) {
+  // expected-error @+1 {{(pairwise_c1) operands must have rank 4, 3 with starts, and one element type}}
+  %s = fa.pairwise rows(%q) columns(%k) captures() dropout() query_starts(%cu) key_starts(%cu) mask {} weights {
+  ^bb0(%x: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %x : f32
+  } sums [#fa.sum<0 [h]>] : (tensor<1x4x8x64xf32>, tensor<2x9x64xf32>, tensor<?xi32>, tensor<?xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c8_axes(%q: tensor<4x8x64xf32>, %k: tensor<2x9x64xf32>, %cu: tensor<?xi32>) {
+  // expected-error @+1 {{(pairwise_c8) sum 0 of sequences must have the axes h and one alone, times, or be a scatter, got #fa.sum<0[h, rows]>}}
+  %s = fa.pairwise rows(%q) columns(%k) captures() dropout() query_starts(%cu) key_starts(%cu) mask {} weights {
+  ^bb0(%x: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %x : f32
+  } sums [#fa.sum<0 [h, rows]>] : (tensor<4x8x64xf32>, tensor<2x9x64xf32>, tensor<?xi32>, tensor<?xi32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c8_row_captures(%q: tensor<4x8x64xf32>, %k: tensor<2x9x64xf32>, %lse: tensor<1x4x8xf32>, %cu: tensor<?xi32>) {
+  // expected-error @+1 {{(pairwise_c8) the captures of rows must have rank 2, got 'tensor<1x4x8xf32>'}}
+  %s = fa.pairwise rows(%q) columns(%k) captures(%lse) dropout() query_starts(%cu) key_starts(%cu) mask {} weights {
+  ^bb0(%x: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %l: tensor<1x4x8xf32>):
+    fa.yield %x : f32
+  } sums [#fa.sum<0 [h]>] {row_captures = 1 : i64} : (tensor<4x8x64xf32>, tensor<2x9x64xf32>, tensor<1x4x8xf32>, tensor<?xi32>, tensor<?xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pairwise_c8_count(%q: tensor<2x4x8x64xf32>, %k: tensor<2x2x9x64xf32>) {
+  // expected-error @+1 {{(pairwise_c8) row_captures must be 0 to 0, the number of captures, got 1}}
+  %s = fa.pairwise rows(%q) columns(%k) captures() dropout() mask {} weights {
+  ^bb0(%x: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    fa.yield %x : f32
+  } sums [#fa.sum<0 [h]>] {row_captures = 1 : i64} : (tensor<2x4x8x64xf32>, tensor<2x2x9x64xf32>) -> tensor<4xf32>
+  return
+}

@@ -36,7 +36,7 @@ func.func @no_derivative(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x
 func.func @computed_capture(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"},
                             %v: tensor<?x8x?x64xf32> {fa.name = "v"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
   %c = tensor.empty() : tensor<8xf32>
-  // expected-error @+1 {{gradients need captures, a sink and dropout that are arguments of the entry; pass what is computed before to another entry}}
+  // expected-error @+1 {{gradients need captures, a sink, starts, lengths and dropout that are arguments of the entry; pass what is computed before to another entry}}
   %o, %lse = fa.attention query(%q) key(%k) value(%v) captures(%c) score {
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index, %t: tensor<8xf32>):
     %x = tensor.extract %t[%h] : tensor<8xf32>

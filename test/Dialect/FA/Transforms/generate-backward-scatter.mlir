@@ -4,7 +4,7 @@
 // What is read at computed indices, or at one index twice, gets its weights added where it was read; places
 // are added up, in f32.
 
-// REFUSED: error: the gradient of 'table' takes atomics, which add in any order: the score reads it at an index that is not b, h, i or j, or at one of them twice; leave out deterministic, or choose the gradients without it (gradients=...)
+// REFUSED: error: the gradient of 'table' takes atomics, which add in any order: the score reads it at an index that is not b, h, i or j, or at one of them twice, or of sequences at another than h; leave out deterministic, or choose the gradients without it (gradients=...)
 
 // CHECK-LABEL: func.func @computed_backward(
 // CHECK:         %[[R:.*]]:4 = fa.pairwise

@@ -34,6 +34,11 @@ inline bool isOfKeys(Axis axis) { return axis == Axis::hk || axis == Axis::keys;
 inline bool isCut(Axis axis) { return axis == Axis::rows || axis == Axis::keys; }
 /// Return the dimension of a B x H x S x ... tensor that an axis is.
 inline int64_t dimensionOf(Axis axis) { return axis == Axis::b ? 0 : isCut(axis) ? 2 : 1; }
+/// Return the dimension that an axis is of queries or keys: B x H x S x D, or H x T x D of
+/// sequences in a row.
+inline int64_t dimensionIn(Axis axis, RankedTensorType operand) {
+  return dimensionOf(axis) + operand.getRank() - 4;
+}
 /// Return the name of an axis' index in printed IR.
 StringRef positionName(Axis axis);
 /// Return the name of an axis' size in `fa.dims`; empty for that of one index.

@@ -234,12 +234,17 @@ def FA_PairwiseOp : FA_Op<"pairwise", [Pure, IsolatedFromAbove, AttrSizedOperand
     stored, unless a result has both indices. The mask region, its positions and the captures are
     those of `fa.attention`; an empty one hides nothing. A hidden pair adds exactly 0.
 
+    Starts and lengths are those of `fa.attention`, of rows and of columns: with them b, i, j, sq and
+    sk are those of a sequence, and sums at rows or keys of no sequence are not written. The last
+    `row_captures` captures have a number for each row, with starts in a row as rows are: of B x Hq x
+    Sq, or Hq x Tq. Regions read them at b, h, i, or at h, i.
+
     Gradients of attention are such sums (`fa-generate-backward`), and so are theirs: the op is
     closed under differentiation (`docs/gradients.md`).
 
     Constraints:
-    - (C1) There are as many row operands as column operands, one at least, of rank 4 and one
-      element type, f16, bf16 or f32; a pair has one static head dimension, 1 to 256.
+    - (C1) There are as many row operands as column operands, one at least, of rank 4, or 3 with
+      starts, and one element type, f16, bf16 or f32; a pair has one static head dimension, 1 to 256.
       Precision other than the default needs f32.
     - (C2) Row operands agree in B, Hq, Sq, column operands in B, Hk, Sk; Hq is a multiple of Hk.
     - (C3) The mask region is that of `fa.attention`; the weights region takes an f32 for each dot
@@ -253,6 +258,9 @@ def FA_PairwiseOp : FA_Op<"pairwise", [Pure, IsolatedFromAbove, AttrSizedOperand
       any it has one element. It is of floats. That of a scatter is f32, of its capture's shape.
     - (C6) Dropout takes p, seed and offset as `fa.attention` does.
     - (C7) Captures, and what regions hold, are as in `fa.attention`.
+    - (C8) Starts and lengths are tensors of rank 1, of integers or index; with starts, operands of
+      that side and what is stored for it have no batch. With any of them, sums without `times` have
+      no axes but h and `one`, or are scatters.
 
     Created by `fa-generate-backward`, removed by `fa-rewrite-pairwise`.
 
@@ -270,12 +278,17 @@ def FA_PairwiseOp : FA_Op<"pairwise", [Pure, IsolatedFromAbove, AttrSizedOperand
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$rows, Variadic<AnyRankedTensor>:$columns,
     Variadic<AnyType>:$captures, Variadic<AnyType>:$dropout,
+    Optional<AnyRankedTensor>:$query_starts, Optional<AnyRankedTensor>:$key_starts,
+    Optional<AnyRankedTensor>:$query_lengths, Optional<AnyRankedTensor>:$key_lengths,
     TypedArrayAttrBase<FA_SumAttr, "sums of weights">:$sums,
-    DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::tf32x3">:$precision);
+    DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::tf32x3">:$precision,
+    DefaultValuedAttr<I64Attr, "0">:$row_captures);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$mask, AnyRegion:$weights);
   let assemblyFormat = [{
     `rows` `(` $rows `)` `columns` `(` $columns `)` `captures` `(` $captures `)` `dropout` `(` $dropout `)`
+    (`query_starts` `(` $query_starts^ `)`)? (`key_starts` `(` $key_starts^ `)`)?
+    (`query_lengths` `(` $query_lengths^ `)`)? (`key_lengths` `(` $key_lengths^ `)`)?
     (`precision` `(` custom<Bare>($precision)^ `)`)? `mask` $mask `weights` $weights
     `sums` $sums attr-dict `:` functional-type(operands, results)
   }];
@@ -283,6 +296,13 @@ def FA_PairwiseOp : FA_Op<"pairwise", [Pure, IsolatedFromAbove, AttrSizedOperand
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     bool hasDropout() { return !getDropout().empty(); }
+    /// Return starts and lengths, as `fa.attention` does.
+    std::array<Value, 4> getSequences() {
+      return {getQueryStarts(), getKeyStarts(), getQueryLengths(), getKeyLengths()};
+    }
+    bool hasSequences() {
+      return ::llvm::any_of(getSequences(), [](Value value) { return static_cast<bool>(value); });
+    }
     /// Return the sum that a result is.
     SumAttr getSum(unsigned result) { return ::llvm::cast<SumAttr>(getSums()[result]); }
   }];
@@ -407,9 +427,9 @@ def FA_MapBlocksOp : FA_Op<"map_blocks", [
     last one those of hk and keys. The region stores to the views it gets of the
     results, each element once (`tile.store` drops what is out of range). Work tiles are
     independent and run in any order. `kernel` names the kernel that it becomes. With `starts` the
-    first tensor of `over` has no batch: its T rows are those of sequences in a row, and sequence b
-    has those from starts[b] on. Along rows the block then gets its number, out of
-    floor(T / size) + B + 1, and finds the sequence and the rows itself. The last results
+    tensors of `over` have no batch: their T rows, or keys, are those of sequences in a row, and sequence
+    b has those from starts[b] on. Along rows or keys the block then gets its number, out of
+    floor(T / size) + B + 1, and finds the sequence and its rows or keys itself. The last results
     begin as `inits`, in whose memory they are, and may be added to (`tile.scatter_add`).
 
     Before `fa-tile-attention` the sizes of blocks are not chosen: they are `?`, as those of
@@ -422,8 +442,8 @@ def FA_MapBlocksOp : FA_Op<"map_blocks", [
       of each result's type.
     - (C3) Each of `inits` is a result of another fa.map_blocks that nothing else uses, and has the
       type of the result that begins so.
-    - (C4) `starts` is a tensor of rank 1, of integers or index; the axes are h and rows then, and the
-      first of `over` is H x T x ....
+    - (C4) `starts` is a tensor of rank 1, of integers or index; the axes are h and rows then, or hk
+      and keys, and there is one tensor to go over, of H x T x ....
 
     Created by the rewrites of attention and `fa-tile-attention`, removed by
     `convert-fa-to-tile`.

@@ -69,14 +69,13 @@ static SmallVector<LoadOp> sharedLoads(FuncOp func, Value id) {
 static Value emitBytes(OpBuilder &b, Location loc, ArrayRef<LoadOp> loads) {
   Value bytes = arith::ConstantIndexOp::create(b, loc, 0);
   for (LoadOp load : loads) {
-    auto view = cast<ViewType>(load.getSource().getType());
-    int64_t bits = view.getElementType().getIntOrFloatBitWidth();
+    Value source = SliceOp::baseOf(load.getSource());
+    int64_t bits = cast<ViewType>(source.getType()).getElementType().getIntOrFloatBitWidth();
     Value part = arith::ConstantIndexOp::create(b, loc, std::max<int64_t>(bits / 8, 1));
     for (int64_t dim : load.getDims())
-      part = arith::MulIOp::create(b, loc, part,
-                                   DimOp::create(b, loc, b.getIndexType(),
-                                                 SliceOp::baseOf(load.getSource()),
-                                                 static_cast<uint64_t>(dim)));
+      part = arith::MulIOp::create(
+          b, loc, part,
+          DimOp::create(b, loc, b.getIndexType(), source, static_cast<uint64_t>(dim)));
     bytes = arith::AddIOp::create(b, loc, bytes, part);
   }
   Value most = arith::ConstantIndexOp::create(b, loc, std::numeric_limits<int32_t>::max());

@@ -1,0 +1,38 @@
+// RUN: fa-opt %s -fa-generate-backward=only=true | FileCheck %s --check-prefix=SUMS
+// RUN: fa-opt %s -fa-generate-backward=only=true -fa-rewrite-pairwise | FileCheck %s
+
+// LSE and delta are in a row as rows are, and read at h and i of a sequence. A bias at positions of a sequence is
+// scattered to; slopes are a sum.
+// SUMS:      fa.pairwise rows({{.*}}) query_starts(%[[CU:[a-z0-9]+]]) key_starts(%[[CU]]) key_lengths(%[[N:[a-z0-9]+]]) mask
+// SUMS:        tensor.extract %{{[a-z0-9]+}}[%{{[a-z0-9]+}}, %{{[a-z0-9]+}}] : tensor<8x?xf32>
+// SUMS:      } sums [#fa.sum<1[b, h, rows] times 0
+// SUMS-SAME:   #fa.sum<2[h]>, #fa.sum<3 as 1 at[4, 5, 6, 7]>] {row_captures = 2 : i64}
+
+// Blocks find their sequence, of rows or of keys, and store to its slice.
+// CHECK:      fa.map_blocks @packed_backward_prepare over(%[[Q:[a-z0-9]+]]) starts(%[[CU:[a-z0-9]+]]) axes(h, rows by ?)
+// CHECK:        %[[LSE:.*]] = tile.slice %{{.*}} dim 1 from %{{.*}} size %{{.*}} : !tile.view<8x?xf32>
+// CHECK-NEXT:   tile.store %{{.*}}, %[[LSE]]
+// What is added to a bias, and what each key adds to slopes, begins as zeros: some keys are of no sequence.
+// CHECK:      fa.map_blocks @packed_backward_rows_zero
+// CHECK:      fa.map_blocks @packed_backward_rows over(%[[Q]]) starts(%[[CU]]) inits(%{{.*}}) axes(h, rows by ?)
+// CHECK:        tile.scatter_add
+// CHECK:        %[[DQ:.*]] = tile.slice %{{.*}} dim 1 from %{{.*}} size %{{.*}} : !tile.view<8x?x64xbf16>
+// CHECK:        tile.store %{{.*}}, %[[DQ]]
+// CHECK:      %[[ZEROS:.*]] = fa.map_blocks @packed_backward_keys_zero over(%[[Q]], %[[K:[a-z0-9]+]]) axes(b, hk by 128) {{.*}} -> tensor<1x8x?xf32>
+// CHECK:      %[[PARTS:.*]]:3 = fa.map_blocks @packed_backward_keys over(%[[K]]) starts(%[[CU]]) inits(%[[ZEROS]]) axes(hk, keys by ?)
+// CHECK:        %[[ANY:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : index
+// CHECK:        arith.select %[[ANY]], %{{.*}}, %{{.*}} : index
+// CHECK:        %[[PART:.*]] = tile.slice %{{.*}} dim 2 from %{{.*}} size %{{.*}} : !tile.view<1x8x?xf32>
+// CHECK-NEXT:   tile.store %{{.*}}, %[[PART]]
+// CHECK:      fa.sum %[[PARTS]]#2 of <b, h, keys> to <h>
+func.func @packed(%q: tensor<8x?x64xbf16> {fa.name = "q"}, %k: tensor<2x?x64xbf16> {fa.name = "k"},
+                  %v: tensor<2x?x64xbf16> {fa.name = "v"}, %slopes: tensor<8xf32> {fa.name = "slopes"},
+                  %bias: tensor<?x8x?x?xf32> {fa.name = "bias"}, %cu: tensor<?xi32> {fa.name = "cu"},
+                  %n: tensor<?xi32> {fa.name = "n"})
+    -> (tensor<8x?x64xbf16>, tensor<8x?xf32>) {
+  %o, %lse = fa.attention query(%q) key(%k) value(%v) with [causal, alibi(%slopes), bias(%bias)]
+      sequences(query_starts(%cu) key_starts(%cu) key_lengths(%n))
+    : (tensor<8x?x64xbf16>, tensor<2x?x64xbf16>, tensor<2x?x64xbf16>, tensor<8xf32>, tensor<?x8x?x?xf32>,
+       tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> (tensor<8x?x64xbf16>, tensor<8x?xf32>)
+  return %o, %lse : tensor<8x?x64xbf16>, tensor<8x?xf32>
+}
