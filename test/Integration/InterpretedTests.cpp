@@ -94,4 +94,110 @@ TEST(Interpreter, SeesThatNoWaitOfALoopCanBeLeftOut) {
   EXPECT_EQ(example.run(*program, 0), "");
 }
 
+//===----------------------------------------------------------------------===//
+// Lists of tiles
+//===----------------------------------------------------------------------===//
+
+/// A program whose values are NaN in each tile of 64 keys that its mask hides from the one block of
+/// 64 rows: a result without NaN has visited just the tiles of the list, of which there are so
+/// many.
+struct ListedTiles {
+  using Visible = std::function<bool(Example &, int64_t head, int64_t i, int64_t j)>;
+  ListedTiles(const std::string &text, const Visible &visible)
+      : example("blocks", {1, kHeads, kHeads, kRows, kKeys}, [&](std::string) { return text; }) {
+    HostTensor &values = *llvm::find_if(example.inputs, [](auto &x) { return x.name == "v"; });
+    for (int64_t head = 0; head < kHeads; ++head)
+      for (int64_t tile = 0; tile < kKeys; tile += kTile) {
+        bool any = false;
+        for (int64_t i = 0; i < kRows; ++i)
+          for (int64_t j = tile; j < std::min(tile + kTile, kKeys); ++j)
+            any |= visible(example, head, i, j);
+        count += any;
+        for (int64_t j = tile; !any && j < std::min(tile + kTile, kKeys); ++j)
+          for (int64_t d = 0; d < kColumns; ++d)
+            values.set((head * kKeys + j) * kColumns + d, NAN);
+      }
+  }
+
+  static constexpr int64_t kHeads = 3, kRows = 64, kKeys = 64 * 70 - 10, kTile = 64, kColumns = 64;
+  Example example;
+  int64_t count = 0;
+};
+
+/// Everything that leaves a trace of a list, by target.
+constexpr std::pair<const char *, const char *> kListed[] = {
+    {"cpu", ""},
+    {"sm_80", ""},
+    {"sm_80", "tile-pipeline"},
+    {"sm_90a", ""},
+    {"sm_90a", "tile-pipeline"},
+    {"sm_90a", "tile-specialize-warps"},
+    {"sm_90a", "tile-split-warpgroup-loops"},
+    {"sm_90a", "tile-pingpong-warpgroups"},
+    {"sm_90a", "tile-make-persistent"}};
+
+class Lists : public testing::TestWithParam<std::pair<const char *, const char *>> {
+protected:
+  void visit(ListedTiles &tiles) {
+    CompileOptions options;
+    std::tie(options.target, options.leaveOut) = GetParam();
+    options.rows = options.keys = ListedTiles::kTile;
+    std::unique_ptr<Interpretation> program = tiles.example.compile("", options);
+    int listed = 0;
+    program->getModule().walk(
+        [&](Operation *op) { listed += op->getName().getStringRef() == "tile.ballot"; });
+    EXPECT_GT(listed, 0);
+    EXPECT_EQ(tiles.example.run(*program, /*seed=*/1), "")
+        << options.target << " without '" << options.leaveOut << "'";
+    // All tiles are visited then, and what a value of NaN does is seen.
+    options.analyzeMask = false;
+    if (options.target == "cpu")
+      EXPECT_NE(tiles.example.run(*tiles.example.compile("", options), /*seed=*/1), "");
+  }
+};
+
+std::string textOfMask(const std::string &captures, const std::string &mask) {
+  std::string tensor = "tensor<?x?x?x64xf16>", own = captures.empty() ? "" : ", tensor<?x?x?xi1>";
+  return "func.func @f(%q: " + tensor + " {fa.name = \"q\"}, %k: " + tensor +
+         " {fa.name = \"k\"}, %v: " + tensor + " {fa.name = \"v\"}" + captures + ") -> (" + tensor +
+         " {fa.name = \"o\"}) {\n  %o = fa.attention query(%q) key(%k) value(%v) " + mask + " : (" +
+         tensor + ", " + tensor + ", " + tensor + own + ") -> " + tensor +
+         "\n  return %o : " + tensor + "\n}\n";
+}
+
+TEST_P(Lists, OfBlocks) {
+  ListedTiles tiles(
+      textOfMask(", %m: tensor<?x?x?xi1> {fa.name = \"m\", fa.kind = \"flags\", fa.dims = "
+                 "[\"Hq\", \"Sq/64\", \"Sk/64\"]}",
+                 "with [blocks<64, 64>(%m)]"),
+      [](Example &example, int64_t head, int64_t, int64_t j) {
+        HostTensor &m = *llvm::find_if(example.inputs, [](auto &x) { return x.name == "m"; });
+        return m.integerAt(head * m.shape.back() + j / 64) != 0;
+      });
+  EXPECT_GT(tiles.count, 10);
+  EXPECT_LT(tiles.count, 3 * 70 - 10);
+  visit(tiles);
+}
+
+TEST_P(Lists, OfDilatedBlocks) {
+  ListedTiles tiles(
+      textOfMask("", R"(mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    %c0 = arith.constant 0 : index
+    %c5 = arith.constant 5 : index
+    %c128 = arith.constant 128 : index
+    %bi = arith.divui %i, %c128 : index
+    %bj = arith.divui %j, %c128 : index
+    %behind = arith.subi %bj, %bi : index
+    %rest = arith.remsi %behind, %c5 : index
+    %seen = arith.cmpi eq, %rest, %c0 : index
+    fa.yield %seen : i1
+  })"),
+      [](Example &, int64_t, int64_t i, int64_t j) { return (j / 128 - i / 128) % 5 == 0; });
+  EXPECT_EQ(tiles.count, 3 * 14);
+  visit(tiles);
+}
+
+INSTANTIATE_TEST_SUITE_P(Interpreter, Lists, testing::ValuesIn(kListed));
+
 } // namespace

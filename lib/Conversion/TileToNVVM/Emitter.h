@@ -15,8 +15,8 @@
 #ifndef FA_LIB_CONVERSION_TILETONVVM_EMITTER_H
 #define FA_LIB_CONVERSION_TILETONVVM_EMITTER_H
 
+#include "fa/Dialect/Tile/IR/Ballot.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
-#include "fa/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -58,6 +58,8 @@ private:
   LogicalResult emitWhile(scf::WhileOp op);
   LogicalResult emitSwitch(scf::IndexSwitchOp op);
   LogicalResult emitIfAny(tile::IfAnyOp op);
+  LogicalResult emitBallot(tile::BallotOp op);
+  void emitNthBit(tile::NthBitOp op);
   LogicalResult emitRescale(tile::RescaleOp op);
   Value anyRow(Value condition);
   LogicalResult emitRegion(Region &from, Region &to);
