@@ -7,6 +7,7 @@
 
 #include "Cases.h"
 #include "InterpretedProgram.h"
+#include <regex>
 
 using namespace fa_test;
 
@@ -98,30 +99,39 @@ TEST(Interpreter, SeesThatNoWaitOfALoopCanBeLeftOut) {
 // Lists of tiles
 //===----------------------------------------------------------------------===//
 
-/// A program whose values are NaN in each tile of 64 keys that its mask hides from the one block of
-/// 64 rows: a result without NaN has visited just the tiles of the list, of which there are so
-/// many.
+/// A program of one block of rows whose values are NaN in each tile of keys that its mask hides
+/// from all of the block: a result that is right has visited just the others, of which there are
+/// so many.
 struct ListedTiles {
   using Visible = std::function<bool(Example &, int64_t head, int64_t i, int64_t j)>;
-  ListedTiles(const std::string &text, const Visible &visible)
-      : example("blocks", {1, kHeads, kHeads, kRows, kKeys}, [&](std::string) { return text; }) {
-    HostTensor &values = *llvm::find_if(example.inputs, [](auto &x) { return x.name == "v"; });
+  ListedTiles(const std::string &text, const Visible &visible, int64_t rows, int64_t keys = 64)
+      : example("blocks", {1, kHeads, kHeads, rows, kKeys}, [&](std::string) { return text; }),
+        clean(example.inputs), rows(rows), keys(keys) {
+    HostTensor &values = tensorOf(example, "v");
     for (int64_t head = 0; head < kHeads; ++head)
-      for (int64_t tile = 0; tile < kKeys; tile += kTile) {
+      for (int64_t tile = 0; tile < kKeys; tile += keys) {
+        int64_t end = std::min(tile + keys, kKeys);
         bool any = false;
-        for (int64_t i = 0; i < kRows; ++i)
-          for (int64_t j = tile; j < std::min(tile + kTile, kKeys); ++j)
+        for (int64_t i = 0; i < rows; ++i)
+          for (int64_t j = tile; j < end; ++j)
             any |= visible(example, head, i, j);
         count += any;
-        for (int64_t j = tile; !any && j < std::min(tile + kTile, kKeys); ++j)
-          for (int64_t d = 0; d < kColumns; ++d)
-            values.set((head * kKeys + j) * kColumns + d, NAN);
+        for (int64_t at = (head * kKeys + tile) * kColumns;
+             !any && at < (head * kKeys + end) * kColumns; ++at)
+          values.set(at, NAN);
       }
   }
 
-  static constexpr int64_t kHeads = 3, kRows = 64, kKeys = 64 * 70 - 10, kTile = 64, kColumns = 64;
+  static HostTensor &tensorOf(Example &example, StringRef name) {
+    return *llvm::find_if(example.inputs, [&](auto &x) { return x.name == name; });
+  }
+  int64_t tiles() const { return kHeads * llvm::divideCeilSigned(kKeys, keys); }
+
+  static constexpr int64_t kHeads = 2, kKeys = 64 * 40 - 10, kColumns = 64;
   Example example;
-  int64_t count = 0;
+  /// The inputs without NaN.
+  std::vector<HostTensor> clean;
+  int64_t rows, keys, count = 0;
 };
 
 /// Everything that leaves a trace of a list, by target.
@@ -138,17 +148,22 @@ constexpr std::pair<const char *, const char *> kListed[] = {
 
 class Lists : public testing::TestWithParam<std::pair<const char *, const char *>> {
 protected:
+  static int countLists(Interpretation &program) {
+    int lists = 0;
+    program.getModule().walk(
+        [&](Operation *op) { lists += op->getName().getStringRef() == "tile.ballot"; });
+    return lists;
+  }
+
   void visit(ListedTiles &tiles) {
     CompileOptions options;
     std::tie(options.target, options.leaveOut) = GetParam();
-    options.rows = options.keys = ListedTiles::kTile;
+    options.rows = tiles.rows;
+    options.keys = tiles.keys;
+    SCOPED_TRACE(options.target + " without '" + options.leaveOut + "'");
     std::unique_ptr<Interpretation> program = tiles.example.compile("", options);
-    int listed = 0;
-    program->getModule().walk(
-        [&](Operation *op) { listed += op->getName().getStringRef() == "tile.ballot"; });
-    EXPECT_GT(listed, 0);
-    EXPECT_EQ(tiles.example.run(*program, /*seed=*/1), "")
-        << options.target << " without '" << options.leaveOut << "'";
+    EXPECT_GT(countLists(*program), 0);
+    EXPECT_EQ(tiles.example.run(*program, /*seed=*/1), "");
     // All tiles are visited then, and what a value of NaN does is seen.
     options.analyzeMask = false;
     if (options.target == "cpu")
@@ -160,23 +175,39 @@ std::string textOfMask(const std::string &captures, const std::string &mask) {
   std::string tensor = "tensor<?x?x?x64xf16>", own = captures.empty() ? "" : ", tensor<?x?x?xi1>";
   return "func.func @f(%q: " + tensor + " {fa.name = \"q\"}, %k: " + tensor +
          " {fa.name = \"k\"}, %v: " + tensor + " {fa.name = \"v\"}" + captures + ") -> (" + tensor +
-         " {fa.name = \"o\"}) {\n  %o = fa.attention query(%q) key(%k) value(%v) " + mask + " : (" +
-         tensor + ", " + tensor + ", " + tensor + own + ") -> " + tensor +
-         "\n  return %o : " + tensor + "\n}\n";
+         " {fa.name = \"o\"}, tensor<?x?x?xf32> {fa.name = \"lse\"}) {\n"
+         "  %o, %lse = fa.attention query(%q) key(%k) value(%v) " +
+         mask + " : (" + tensor + ", " + tensor + ", " + tensor + own + ") -> (" + tensor +
+         ", tensor<?x?x?xf32>)\n  return %o, %lse : " + tensor + ", tensor<?x?x?xf32>\n}\n";
+}
+
+/// Blocks of 64 keys, and of as many rows.
+ListedTiles makeBlocks(int64_t rows, int64_t keys) {
+  auto visible = [](Example &example, int64_t head, int64_t i, int64_t j) {
+    HostTensor &m = ListedTiles::tensorOf(example, "m");
+    int64_t row = head * m.shape[1] + i / 64;
+    return m.integerAt(row * m.shape[2] + j / 64) != 0;
+  };
+  return {textOfMask(", %m: tensor<?x?x?xi1> {fa.name = \"m\", fa.kind = \"flags\", fa.dims = "
+                     "[\"Hq\", \"Sq/64\", \"Sk/64\"]}",
+                     "with [blocks<64, 64>(%m)]"),
+          visible, rows, keys};
 }
 
 TEST_P(Lists, OfBlocks) {
-  ListedTiles tiles(
-      textOfMask(", %m: tensor<?x?x?xi1> {fa.name = \"m\", fa.kind = \"flags\", fa.dims = "
-                 "[\"Hq\", \"Sq/64\", \"Sk/64\"]}",
-                 "with [blocks<64, 64>(%m)]"),
-      [](Example &example, int64_t head, int64_t, int64_t j) {
-        HostTensor &m = *llvm::find_if(example.inputs, [](auto &x) { return x.name == "m"; });
-        return m.integerAt(head * m.shape.back() + j / 64) != 0;
-      });
+  ListedTiles tiles = makeBlocks(64, 64);
   EXPECT_GT(tiles.count, 10);
-  EXPECT_LT(tiles.count, 3 * 70 - 10);
+  EXPECT_LT(tiles.count, tiles.tiles() - 10);
   visit(tiles);
+}
+
+/// Each tile holds parts of two blocks, or whole ones of two rows and two columns of them.
+TEST_P(Lists, OfTilesOfSeveralBlocks) {
+  for (auto [rows, keys] : {std::pair(64, 80), std::pair(128, 128)}) {
+    ListedTiles tiles = makeBlocks(rows, keys);
+    EXPECT_LT(tiles.count, tiles.tiles());
+    visit(tiles);
+  }
 }
 
 TEST_P(Lists, OfDilatedBlocks) {
@@ -193,11 +224,59 @@ TEST_P(Lists, OfDilatedBlocks) {
     %seen = arith.cmpi eq, %rest, %c0 : index
     fa.yield %seen : i1
   })"),
-      [](Example &, int64_t, int64_t i, int64_t j) { return (j / 128 - i / 128) % 5 == 0; });
-  EXPECT_EQ(tiles.count, 3 * 14);
+      [](Example &, int64_t, int64_t i, int64_t j) { return (j / 128 - i / 128) % 5 == 0; },
+      /*rows=*/64);
+  EXPECT_EQ(tiles.count, 2 * 8);
   visit(tiles);
 }
 
+class ListsOfGradients : public Lists {};
+
+/// Neither the loops over keys nor those over rows visit tiles that blocks hide.
+TEST_P(ListsOfGradients, OfBlocks) {
+  CompileOptions options;
+  std::tie(options.target, options.leaveOut) = GetParam();
+  SCOPED_TRACE(options.target + " without '" + options.leaveOut + "'");
+  ListedTiles tiles = makeBlocks(128, 128);
+  Example &example = tiles.example;
+  auto outputs = llvm::cantFail(example.compile("", options)->run(tiles.clean, example.shapes));
+  auto adjoints =
+      llvm::cantFail(example.checker->sampleAdjoints(tiles.clean, /*dlse=*/false, /*seed=*/5));
+  std::vector<HostTensor> all = example.inputs;
+  all.insert(all.end(), outputs.begin(), outputs.end());
+  all.insert(all.end(), adjoints.begin(), adjoints.end());
+  options.backward = CompileOptions::Backward::Only;
+  std::unique_ptr<Interpretation> program = example.compile("", options);
+  EXPECT_GT(countLists(*program), 1);
+  auto gradients = program->run(all, example.checker->gradientShapes(tiles.clean));
+  ASSERT_TRUE(bool(gradients)) << llvm::toString(gradients.takeError());
+  auto judged = example.checker->judgeGradients(tiles.clean, adjoints, *gradients);
+  ASSERT_TRUE(bool(judged)) << llvm::toString(judged.takeError());
+  EXPECT_EQ(judged->size(), 3u);
+  for (auto &[name, judgement] : *judged)
+    EXPECT_TRUE(judgement.passed) << name << ": " << judgement.problem;
+}
+
+/// Every example that needs a list, with operands of which sm_90a has asynchronous products.
+TEST_P(Lists, OfExamples) {
+  CompileOptions options;
+  std::tie(options.target, options.leaveOut) = GetParam();
+  for (const char *name : {"blocks", "gallery/block_sparse", "gallery/block_sparse_causal",
+                           "gallery/chunked", "gallery/dilated", "gallery/neighbourhood"}) {
+    SCOPED_TRACE(name + (" on " + options.target) + " without '" + options.leaveOut + "'");
+    Example example(name, {1, 1, 1, 70, 200}, [](std::string text) {
+      return std::regex_replace(text, std::regex("x64xf32"), "x64xbf16");
+    });
+    std::unique_ptr<Interpretation> program = example.compile("", options);
+    EXPECT_GT(countLists(*program), 0);
+    EXPECT_EQ(example.run(*program, /*seed=*/1), "");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Interpreter, Lists, testing::ValuesIn(kListed));
+INSTANTIATE_TEST_SUITE_P(Interpreter, ListsOfGradients,
+                         testing::Values(std::pair("cpu", ""), std::pair("sm_80", ""),
+                                         std::pair("sm_90a", ""),
+                                         std::pair("sm_90a", "tile-pipeline")));
 
 } // namespace

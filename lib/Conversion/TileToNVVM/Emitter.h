@@ -150,6 +150,8 @@ private:
   LogicalResult emitSchedulerReset(tile::SchedulerResetOp op);
   LogicalResult emitSchedulerNext(tile::SchedulerNextOp op);
   FailureOr<Value> addressOfCount(Operation *op, Value view);
+  Value atomicByOne(StringRef text, Value address);
+  Value isFirstThread();
   void ptxByOne(StringRef text, StringRef constraints, SmallVector<Value> operands);
 
   //===--- The TMA (TensorMaps.cpp) ---===//
@@ -209,8 +211,9 @@ private:
   Value thread, lane, warp, shared;
   int64_t warps = 0, sharedBytes = 0;
   tile::RoleOp role;
-  /// Record whether one thread runs all that is emitted.
-  bool alone = false;
+  /// Record whether one thread runs all that is emitted; else, whether one warp does, of which one
+  /// thread copies and counts.
+  bool alone = false, aloneInWarp = false;
   /// Record whether products read shared memory asynchronously; whether anything reads
   /// or writes it from registers.
   bool isAsync = false, readsShared = false;

@@ -532,30 +532,13 @@ LogicalResult Emitter::emitIfAny(tile::IfAnyOp op) {
   return success();
 }
 
-/// Each lane takes a number; a thread that is alone takes one after the other.
+/// Each lane takes a number.
 LogicalResult Emitter::emitBallot(tile::BallotOp op) {
-  Value yielded = op.getVote();
-  if (!alone) {
-    set(op.getNumber(), toI64(lane));
-    if (failed(emitBlock(op.getBody().front())))
-      return failure();
-    set(op, NVVM::VoteSyncOp::create(b, b.getI32Type(), i32(-1), get(yielded),
-                                     NVVM::VoteSyncKind::ballot));
-    return success();
-  }
-  auto loop = scf::ForOp::create(b, i32(0), i32(tile::BallotOp::kNumbers), i32(1), i32(0),
-                                 [](auto &&...) {});
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    set(op.getNumber(), toI64(loop.getInductionVar()));
-    if (failed(emitBlock(op.getBody().front())))
-      return failure();
-    Value bit = arith::ExtUIOp::create(b, b.getI32Type(), get(yielded));
-    bit = arith::ShLIOp::create(b, bit, loop.getInductionVar());
-    scf::YieldOp::create(b, Value(arith::OrIOp::create(b, loop.getRegionIterArg(0), bit)));
-  }
-  set(op, loop.getResult(0));
+  set(op.getNumber(), toI64(lane));
+  if (failed(emitBlock(op.getBody().front())))
+    return failure();
+  set(op, NVVM::VoteSyncOp::create(b, b.getI32Type(), i32(-1), get(op.getVote()),
+                                   NVVM::VoteSyncKind::ballot));
   return success();
 }
 
@@ -563,8 +546,6 @@ LogicalResult Emitter::emitBallot(tile::BallotOp op) {
 /// where the lane's bit is not set, does not change in a loop.
 void Emitter::emitNthBit(tile::NthBitOp op) {
   Value word = get(op.getWord()), n = arith::TruncIOp::create(b, b.getI32Type(), get(op.getN()));
-  if (alone)
-    return set(op, toI64(tile::emitNthBit(b, word, n)));
   Value bit = arith::ShLIOp::create(b, i32(1), lane);
   Value below = arith::AndIOp::create(b, word, arith::SubIOp::create(b, bit, i32(1)));
   Value isSet = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,

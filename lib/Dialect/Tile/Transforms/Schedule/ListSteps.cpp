@@ -80,7 +80,6 @@ private:
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
   Value numberOf(Value step);
   void cloneTests(Value value, IRMapping &mapping);
-  bool readsMemory(Value value);
   Value vote(Value condition, bool isFirst);
   SmallVector<Value> valuesOfSteps();
 
@@ -90,6 +89,20 @@ private:
   Value chunk;
 };
 
+/// Return whether a test that the value is computed from reads memory.
+bool readsMemory(scf::ForOp loop, Value value) {
+  Slice slice(loop);
+  slice.add(value);
+  return llvm::any_of(slice.getOps(), llvm::IsaPred<LoadOp>);
+}
+
+/// Return whether a list gains: tests that read memory wait for it once, and products go on
+/// across what is left out.
+bool gains(scf::ForOp loop, scf::IfOp branch) {
+  return readsMemory(loop, branch.getCondition()) ||
+         branch.walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 struct ListSteps : tile::impl::TileListStepsBase<ListSteps> {
   using Base::Base;
 
@@ -97,8 +110,7 @@ struct ListSteps : tile::impl::TileListStepsBase<ListSteps> {
     SmallVector<std::pair<scf::ForOp, scf::IfOp>> found;
     getOperation().walk([&](scf::ForOp loop) {
       scf::IfOp branch = findSteps(loop);
-      if (branch && canTest(loop, branch) &&
-          branch.walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      if (branch && canTest(loop, branch) && gains(loop, branch))
         found.push_back({loop, branch});
     });
     for (auto [loop, branch] : found) {
@@ -126,12 +138,6 @@ void List::cloneTests(Value value, IRMapping &mapping) {
   for (Operation &op : loop.getBody()->without_terminator())
     if (slice.contains(&op) && !mapping.contains(op.getResult(0)))
       b.clone(op, mapping);
-}
-
-bool List::readsMemory(Value value) {
-  Slice slice(loop);
-  slice.add(value);
-  return llvm::any_of(slice.getOps(), llvm::IsaPred<LoadOp>);
 }
 
 /// Test the steps of the chunk at once.
@@ -172,7 +178,7 @@ void List::make() {
   SmallVector<Value> values = valuesOfSteps();
   SmallVector<std::pair<Value, Value>> words;
   for (Value value : values)
-    if (value.getType().isInteger(1) && readsMemory(value))
+    if (value.getType().isInteger(1) && readsMemory(loop, value))
       words.push_back({value, vote(value, /*isFirst=*/false)});
 
   // In 32 bits, since registers may be short.

@@ -67,7 +67,8 @@ tile.func @listed(%m: !tile.view<?x?xi1>, %x: !tile.view<?x64xf16>, %y: !tile.vi
 // -----
 
 // A condition that the program may change, one that the loop carries, a loop that does something
-// where the condition does not hold, and one without products: none is listed.
+// where the condition does not hold, and one without products whose condition reads no memory:
+// none is listed.
 // CHECK-LABEL: tile.func @kept
 // CHECK-NOT: tile.ballot
 tile.func @kept(%m: !tile.view<?xi1>, %x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf32>, %n: index)
@@ -112,7 +113,7 @@ tile.func @kept(%m: !tile.view<?xi1>, %x: !tile.view<?x64xf16>, %y: !tile.view<?
     scf.yield %r : tensor<64x64xf32>
   }
   %sums = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %either) -> tensor<64x64xf32> {
-    %shown = tile.load %m[%j] : !tile.view<?xi1> -> i1
+    %shown = arith.cmpi ne, %j, %c64 : index
     %r = scf.if %shown -> tensor<64x64xf32> {
       %e = arith.addf %acc, %acc : tensor<64x64xf32>
       scf.yield %e : tensor<64x64xf32>
@@ -122,5 +123,33 @@ tile.func @kept(%m: !tile.view<?xi1>, %x: !tile.view<?x64xf16>, %y: !tile.view<?
     scf.yield %r : tensor<64x64xf32>
   }
   tile.store %sums, %y[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// -----
+
+// No products, but tests that wait for memory.
+// CHECK-LABEL: tile.func @sums
+// CHECK: tile.ballot
+// CHECK: tile.nth_bit
+// CHECK-NOT: scf.if
+tile.func @sums(%m: !tile.view<?xi1>, %y: !tile.view<?xf32>, %n: index)
+    grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %none = tile.broadcast %zero : f32 -> tensor<64xf32>
+  %sums = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %none) -> tensor<64xf32> {
+    %shown = tile.load %m[%j] : !tile.view<?xi1> -> i1
+    %r = scf.if %shown -> tensor<64xf32> {
+      %x = tile.load %y[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+      %e = arith.addf %acc, %x : tensor<64xf32>
+      scf.yield %e : tensor<64xf32>
+    } else {
+      scf.yield %acc : tensor<64xf32>
+    }
+    scf.yield %r : tensor<64xf32>
+  }
+  tile.store %sums, %y[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
   tile.return
 }
