@@ -126,6 +126,10 @@ LogicalResult Agent::execute(Operation *op) {
     startIfAny(any);
     return success();
   }
+  if (auto ballot = dyn_cast<tile::BallotOp>(op)) {
+    startBallot(ballot);
+    return success();
+  }
   return executeTile(op);
 }
 
@@ -210,12 +214,41 @@ LogicalResult Agent::leave(Operation *terminator) {
     set(loop.getResults(), ArrayRef<Datum>(yielded).drop_front());
     return success();
   }
+  if (auto ballot = dyn_cast<tile::BallotOp>(parent); ballot && !countBallot(ballot, yielded))
+    return success();
   frames.pop_back();
   if (auto any = dyn_cast<tile::IfAnyOp>(parent))
     finishIfAny(any, yielded);
   else
     set(parent->getResults(), yielded);
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// tile.ballot
+//===----------------------------------------------------------------------===//
+
+/// Run the region for the number 0.
+void Agent::startBallot(tile::BallotOp op) {
+  frames.push_back({&op.getBody().front().front(), op, 0, tile::BallotOp::kNumbers, 1});
+  set(op.getNumber(), Datum());
+  ballots.push_back(0);
+}
+
+/// Take the bit of a number and go on with the next one; after the last one, return true and put
+/// the word in place of the bit.
+bool Agent::countBallot(tile::BallotOp op, SmallVector<Datum> &yielded) {
+  Frame &frame = frames.back();
+  ballots.back() |= yielded.front().scalar.i << frame.at;
+  if (frame.at += frame.step; frame.at < frame.end) {
+    Datum number;
+    number.scalar.i = frame.at;
+    set(op.getNumber(), number);
+    frame.next = &op.getBody().front().front();
+    return false;
+  }
+  yielded.front().scalar.i = ballots.pop_back_val();
+  return true;
 }
 
 //===----------------------------------------------------------------------===//

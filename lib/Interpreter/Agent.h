@@ -11,6 +11,7 @@
 #include "Barriers.h"
 #include "SharedMemory.h"
 #include "TileMath.h"
+#include "fa/Dialect/Tile/IR/Ballot.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include <deque>
@@ -121,6 +122,8 @@ private:
   LogicalResult execute(Operation *op);
   void enter(Block &block, Operation *parent);
   LogicalResult startLoop(Operation *op);
+  void startBallot(tile::BallotOp op);
+  bool countBallot(tile::BallotOp op, SmallVector<Datum> &yielded);
   void startIfAny(tile::IfAnyOp op);
   void chooseRows(Value rows, std::vector<bool> &chosen);
   LogicalResult leave(Operation *terminator);
@@ -202,6 +205,8 @@ private:
   SmallVector<Frame, 8> frames;
   llvm::DenseMap<Value, Datum> values;
   uint64_t numChoices = 0;
+  /// Hold the words of the ballots that are under way.
+  SmallVector<uint64_t, 1> ballots;
   Operation *atBarrier = nullptr;
   bool blocked = false, arrived = false;
   /// At a numbered barrier, once arrived: how often it will have been completed.

@@ -163,6 +163,11 @@ LogicalResult Agent::executeTile(Operation *op) {
     set(op->getResult(0), datum);
     return success();
   }
+  if (auto bit = dyn_cast<tile::NthBitOp>(op)) {
+    datum.scalar.i = tile::nthBit(integer(bit.getWord()), integer(bit.getN()));
+    set(bit.getResult(), datum);
+    return success();
+  }
   if (isa<tile::ReferenceOp, tile::StabilizeOp, tile::RescaleOp, tile::ReferenceValueOp>(op))
     return executeStabilizer(op);
   if (isa<tile::DotOp, tile::DotStartOp, tile::AwaitOp>(op))

@@ -9,7 +9,9 @@
 #include "CheckPhase.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Steps/Passes.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/GPU.h"
 #include "fa/Support/Files.h"
@@ -117,6 +119,7 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
 
 static void populateTile(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createConvertFAToTile());
+  pm.nest<tile::FuncOp>().addPass(tile::createTileListSteps());
   clean(pm, options);
   // The blocks of short sequences run all at once.
   if (nvptx::getTarget(options.target) && !options.shortSequences &&

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Target/Cost.h"
+#include "fa/Dialect/Tile/IR/Ballot.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -53,6 +55,7 @@ private:
   void runOp(Operation *op);
   void runLoop(scf::ForOp loop);
   void runIf(scf::IfOp branch);
+  void runBallot(tile::BallotOp ballot);
   /// Make what `terminator` yields the results of `op`.
   void yield(Operation *op, Operation *terminator) {
     SmallVector<Number> yielded =
@@ -102,6 +105,18 @@ std::optional<int64_t> Counter::compute(Operation *op) {
   }
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::IndexCastUIOp>(op))
     return get(op->getOperand(0));
+  if (isa<math::CtPopOp>(op) && op->getResult(0).getType().isInteger(32)) {
+    Number word = get(op->getOperand(0));
+    return word ? Number(llvm::popcount(static_cast<uint32_t>(*word))) : std::nullopt;
+  }
+  if (isa<arith::TruncIOp>(op) && op->getResult(0).getType().isInteger(1)) {
+    Number word = get(op->getOperand(0));
+    return word ? Number(*word & 1) : std::nullopt;
+  }
+  if (auto bit = dyn_cast<tile::NthBitOp>(op)) {
+    Number word = get(bit.getWord()), n = get(bit.getN());
+    return word && n ? Number(tile::nthBit(static_cast<uint32_t>(*word), *n)) : std::nullopt;
+  }
   if (op->getNumOperands() != 2 || op->getNumResults() != 1)
     return std::nullopt;
   Number x = get(op->getOperand(0)), y = get(op->getOperand(1));
@@ -227,8 +242,24 @@ void Counter::runIf(scf::IfOp branch) {
       numbers.erase(result);
 }
 
+/// Count a test that is not known as one that holds.
+void Counter::runBallot(tile::BallotOp ballot) {
+  uint32_t word = 0;
+  for (int64_t n = 0; n < tile::BallotOp::kNumbers; ++n) {
+    numbers[ballot.getNumber()] = n;
+    runBlock(ballot.getBody().front());
+    Number bit = get(ballot.getVote());
+    if (!bit)
+      cost.dependsOnData = true;
+    word |= uint32_t(!bit || *bit) << n;
+  }
+  set(ballot.getResult(), static_cast<int32_t>(word));
+}
+
 void Counter::runOp(Operation *op) {
   --opsLeft;
+  if (auto ballot = dyn_cast<tile::BallotOp>(op))
+    return runBallot(ballot);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return runLoop(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))

@@ -10,6 +10,7 @@
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Steps/Passes.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Target/CPU/Passes.h"
 #include "fa/Target/NVPTX/Passes.h"
@@ -45,6 +46,7 @@ void fa::registerAllDialects(DialectRegistry &registry) {
 void fa::registerAllPasses() {
   registerFAPasses();
   tile::registerTilePasses();
+  tile::registerTileStepsPasses();
   registerConversionPasses();
   registerCPUPasses();
   registerNVPTXPasses();

@@ -7,7 +7,7 @@
 // RUN: fa-run %t/steep.mlir --device=interp --target=sm_90a --shape=1,1,1,200,1500 --seed=2 --check | FileCheck %s
 // RUN: fa-run %t/steep.mlir --device=interp --target=sm_90a --shape=1,2,1,300,500 --seed=2 --check --tile-keys=16 | FileCheck %s
 // RUN: fa-run %t/steep.mlir --device=interp --target=sm_90a --shape=1,1,1,200,1500 --seed=2 --check --leave-out=tile-pingpong-warpgroups | FileCheck %s
-// A mask that hides tiles between visible ones: their loop reads under a condition.
+// A mask that hides tiles between visible ones: their loop goes over a list.
 // RUN: fa-run %t/gaps.mlir --device=interp --target=sm_90a --shape=1,1,1,384,500 --seed=1 --check | FileCheck %s
 // CHECK-NOT: failed
 // CHECK: passed

@@ -299,4 +299,32 @@ TEST(InterpreterOps, RefusesWhatItDoesNotKnow) {
   }
 }
 
+TEST(InterpreterOps, BallotAndNthBit) {
+  // Rows 1, 4, 7, ... begin with a positive value; the sum is that of the places of all bits.
+  Floats x(32 * 16, -1);
+  for (size_t n = 1; n < 32; n += 3)
+    x[16 * n] = 1;
+  Floats y = run(R"(
+  %zero_ = arith.constant 0.0 : f32
+  %word = tile.ballot {
+  ^bb0(%n: index):
+    %e = tile.load %x[%n, %c0] : !v -> f32
+    %yes = arith.cmpf ogt, %e, %zero_ : f32
+    tile.vote %yes
+  }
+  %c32 = arith.constant 32 : index
+  %places = scf.for %n = %c0 to %c32 step %c1 iter_args(%sum = %zero_) -> f32 {
+    %place = tile.nth_bit %word[%n]
+    %i = arith.index_cast %place : index to i32
+    %f = arith.sitofp %i : i32 to f32
+    %next = arith.addf %sum, %f : f32
+    scf.yield %next : f32
+  }
+  %r = tile.broadcast %places : f32 -> !t
+)",
+                 x);
+  // 11 bits have places; 21 numbers have none.
+  EXPECT_EQ(y[0], 1 + 4 + 7 + 10 + 13 + 16 + 19 + 22 + 25 + 28 + 31 + 21 * 32);
+}
+
 } // namespace

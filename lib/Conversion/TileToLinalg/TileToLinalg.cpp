@@ -22,6 +22,7 @@
 
 #include "TileToLinalg.h"
 #include "fa/Conversion/Passes.h"
+#include "fa/Dialect/Tile/IR/Ballot.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -197,6 +198,31 @@ static FailureOr<Value> lowerConstant(RewriterBase &rewriter, arith::ConstantOp 
   });
 }
 
+/// Test the numbers one after the other.
+static Value lowerBallot(RewriterBase &rewriter, tile::BallotOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  auto index = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(b, value); };
+  Value none = arith::ConstantIntOp::create(b, 0, /*width=*/32);
+  auto loop =
+      scf::ForOp::create(b, index(0), index(tile::BallotOp::kNumbers), index(1), ValueRange{none});
+  Operation *yield = op.getBody().front().getTerminator();
+  Value yielded = op.getVote(), word = loop.getRegionIterArg(0);
+  rewriter.eraseOp(yield);
+  rewriter.mergeBlocks(&op.getBody().front(), loop.getBody(), loop.getInductionVar());
+  b.setInsertionPointToEnd(loop.getBody());
+  Value bit = arith::ExtUIOp::create(b, b.getI32Type(), yielded);
+  bit = arith::ShLIOp::create(
+      b, bit, arith::IndexCastOp::create(b, b.getI32Type(), loop.getInductionVar()));
+  scf::YieldOp::create(b, Value(arith::OrIOp::create(b, word, bit)));
+  return loop.getResult(0);
+}
+
+static Value lowerNthBit(RewriterBase &rewriter, tile::NthBitOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  Value n = arith::IndexCastOp::create(b, b.getI32Type(), op.getN());
+  return arith::IndexCastOp::create(b, b.getIndexType(), tile::emitNthBit(b, op.getWord(), n));
+}
+
 /// Return whether a value is what a loop made of another one, in its buffer.
 static bool isCarriedFrom(Value value, Value init) {
   auto loop = value.getDefiningOp<scf::ForOp>();
@@ -258,6 +284,12 @@ static LogicalResult lowerOp(RewriterBase &rewriter, Operation *op) {
     value = transpose(rewriter, op->getLoc(), op->getOperand(0));
   } else if (auto iota = dyn_cast<tile::IotaOp>(op)) {
     value = lowerIota(rewriter, iota);
+  } else if (auto ballot = dyn_cast<tile::BallotOp>(op)) {
+    value = lowerBallot(rewriter, ballot);
+  } else if (auto bit = dyn_cast<tile::NthBitOp>(op)) {
+    value = lowerNthBit(rewriter, bit);
+  } else if (isa<tile::VoteOp>(op)) {
+    return success();
   } else if (auto bits = dyn_cast<tile::RandomBitsOp>(op)) {
     value = lowerRandomBits(rewriter, bits);
   } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {

@@ -15,8 +15,8 @@
 #ifndef FA_LIB_CONVERSION_TILETONVVM_EMITTER_H
 #define FA_LIB_CONVERSION_TILETONVVM_EMITTER_H
 
+#include "fa/Dialect/Tile/IR/Ballot.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
-#include "fa/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -58,6 +58,8 @@ private:
   LogicalResult emitWhile(scf::WhileOp op);
   LogicalResult emitSwitch(scf::IndexSwitchOp op);
   LogicalResult emitIfAny(tile::IfAnyOp op);
+  LogicalResult emitBallot(tile::BallotOp op);
+  void emitNthBit(tile::NthBitOp op);
   LogicalResult emitRescale(tile::RescaleOp op);
   Value anyRow(Value condition);
   LogicalResult emitRegion(Region &from, Region &to);
@@ -149,6 +151,8 @@ private:
   LogicalResult emitSchedulerReset(tile::SchedulerResetOp op);
   LogicalResult emitSchedulerNext(tile::SchedulerNextOp op);
   FailureOr<Value> addressOfCount(Operation *op, Value view);
+  Value atomicByOne(StringRef text, Value address);
+  Value isFirstThread();
   void ptxByOne(StringRef text, StringRef constraints, SmallVector<Value> operands);
 
   //===--- The TMA (TensorMaps.cpp) ---===//
@@ -208,8 +212,9 @@ private:
   Value thread, lane, warp, shared;
   int64_t warps = 0, sharedBytes = 0;
   tile::RoleOp role;
-  /// Record whether one thread runs all that is emitted.
-  bool alone = false;
+  /// Record whether one thread runs all that is emitted; else, whether one warp does, of which one
+  /// thread copies and counts.
+  bool alone = false, aloneInWarp = false;
   /// Record whether products read shared memory asynchronously; whether anything reads
   /// or writes it from registers.
   bool isAsync = false, readsShared = false;

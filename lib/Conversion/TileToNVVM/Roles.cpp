@@ -13,7 +13,8 @@
 // hands back what it does not need, or waits for more than it got. That is for
 // whole warpgroups, and what all roles ask for must be there.
 //
-// A role that only starts copies and waits for barriers is run by one thread.
+// A role that only starts copies and waits for barriers is run by one thread; by one warp where it
+// tests 32 numbers at once, of which one thread starts the copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +66,7 @@ LogicalResult Emitter::emitRole(tile::RoleOp role, int64_t first) {
   llvm::SaveAndRestore savedThread(thread), savedWarp(warp);
   llvm::SaveAndRestore savedWarps(warps);
   llvm::SaveAndRestore savedRole(this->role, role);
-  llvm::SaveAndRestore savedAlone(alone, false);
+  llvm::SaveAndRestore savedAlone(alone, false), savedWarpAlone(aloneInWarp, false);
   if (int64_t registers = role.getRegisters())
     NVVM::SetMaxRegisterOp::create(b, registers,
                                    registers < tile::launchRegisters(warps)
@@ -79,11 +80,16 @@ LogicalResult Emitter::emitRole(tile::RoleOp role, int64_t first) {
     thread = arith::SubIOp::create(b, thread, i32(32 * first));
   }
   if (isForOneThread(role)) {
-    Value chosen = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+    aloneInWarp = role.walk([](Operation *op) {
+                        return isa<tile::BallotOp, tile::NthBitOp>(op) ? WalkResult::interrupt()
+                                                                       : WalkResult::advance();
+                      })
+                      .wasInterrupted();
+    alone = !aloneInWarp;
+    Value chosen = alone ? NVVM::ElectSyncOp::create(b, b.getI1Type(), Value()) : Value();
     Value head = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warp, i32(0));
     auto branch = scf::IfOp::create(b, both(chosen, head), /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
-    alone = true;
   }
   return emitBlock(role.getBody().front());
 }
@@ -94,10 +100,25 @@ LogicalResult Emitter::emitRole(tile::RoleOp role, int64_t first) {
 // was there before the launch is seen as a kernel begins when those before it have ended.
 
 FailureOr<Value> Emitter::addressOfCount(Operation *op, Value view) {
-  if (alone)
+  if (alone || aloneInWarp)
     return views[view].pointer;
   return op->emitError() << "is done once, but here by all warps; move it to a role that has no "
                             "tiles";
+}
+
+/// Emit an atomic operation on 64 bits by one thread, and return what it finds to all that run
+/// this.
+Value Emitter::atomicByOne(StringRef text, Value address) {
+  Type type = b.getI64Type();
+  if (alone)
+    return ptx(text, "=l,l,~{memory}", type, address, true)[0];
+  Value mine = ptx(("{\nmov.b64 $0, 0;\n@$2 " + text + "\n}").str(), "=&l,l,b,~{memory}", type,
+                   {address, isFirstThread()}, true)[0];
+  auto half = [&](Value word) -> Value {
+    return toI64(uniform(arith::TruncIOp::create(b, b.getI32Type(), word)));
+  };
+  Value high = half(arith::ShRUIOp::create(b, mine, i64(32)));
+  return arith::OrIOp::create(b, half(mine), arith::ShLIOp::create(b, high, i64(32)));
 }
 
 /// Read by an atomic that changes nothing: what a plain load finds is the same for all lanes, so
@@ -106,8 +127,7 @@ LogicalResult Emitter::emitSchedulerPeek(tile::SchedulerPeekOp op) {
   FailureOr<Value> address = addressOfCount(op, op.getView());
   if (failed(address))
     return failure();
-  set(op, ptx("atom.relaxed.gpu.global.or.b64 $0, [$1], 0;", "=l,l,~{memory}", b.getI64Type(),
-              *address, true)[0]);
+  set(op, atomicByOne("atom.relaxed.gpu.global.or.b64 $0, [$1], 0;", *address));
   return success();
 }
 
@@ -117,11 +137,16 @@ LogicalResult Emitter::emitSchedulerReset(tile::SchedulerResetOp op) {
   FailureOr<Value> address = addressOfCount(op, op.getView());
   if (failed(address))
     return failure();
-  ptx("{\n.reg .pred closed;\n.reg .b64 gone, was;\nsub.u64 gone, $1, $2;\n"
-      "setp.ge.u64 closed, gone, $3;\n"
-      "@closed atom.relaxed.gpu.global.cas.b64 was, [$0], $1, $2;\n}",
-      "l,l,l,l,~{memory}", {},
-      {*address, get(op.getFound()), get(op.getFirst()), toI64(get(op.getTotal()))}, true);
+  SmallVector<Value> operands{*address, get(op.getFound()), get(op.getFirst()),
+                              toI64(get(op.getTotal()))};
+  if (!alone)
+    operands.push_back(isFirstThread());
+  StringRef closed =
+      alone ? "setp.ge.u64 closed, gone, $3;\n" : "setp.ge.and.u64 closed, gone, $3, $4;\n";
+  ptx(("{\n.reg .pred closed;\n.reg .b64 gone, was;\nsub.u64 gone, $1, $2;\n" + closed +
+       "@closed atom.relaxed.gpu.global.cas.b64 was, [$0], $1, $2;\n}")
+          .str(),
+      alone ? "l,l,l,l,~{memory}" : "l,l,l,l,b,~{memory}", {}, operands, true);
   return success();
 }
 
@@ -129,12 +154,15 @@ LogicalResult Emitter::emitSchedulerNext(tile::SchedulerNextOp op) {
   FailureOr<Value> address = addressOfCount(op, op.getView());
   if (failed(address))
     return failure();
-  Value word = ptx("atom.relaxed.gpu.global.add.u64 $0, [$1], 1;", "=l,l,~{memory}", b.getI64Type(),
-                   *address, true)[0];
+  Value word = atomicByOne("atom.relaxed.gpu.global.add.u64 $0, [$1], 1;", *address);
   // The low halves are enough for the difference, which is less than 2^32.
   auto low = [&](Value value) { return arith::TruncIOp::create(b, b.getI32Type(), value); };
   set(op, arith::SubIOp::create(b, low(word), low(get(op.getFirst()))));
   return success();
+}
+
+Value Emitter::isFirstThread() {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
 }
 
 /// Emit what one thread of the role (of the program, outside of roles) does.
@@ -143,7 +171,7 @@ void Emitter::ptxByOne(StringRef text, StringRef constraints, SmallVector<Value>
   if (!alone) {
     guarded = "@$" + std::to_string(operands.size()) + " " + guarded;
     withGuard += ",b";
-    operands.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0)));
+    operands.push_back(isFirstThread());
   }
   ptx(guarded, withGuard + ",~{memory}", {}, operands, true);
 }

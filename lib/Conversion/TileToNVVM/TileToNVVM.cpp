@@ -532,6 +532,31 @@ LogicalResult Emitter::emitIfAny(tile::IfAnyOp op) {
   return success();
 }
 
+/// Each lane takes a number.
+LogicalResult Emitter::emitBallot(tile::BallotOp op) {
+  set(op.getNumber(), toI64(lane));
+  if (failed(emitBlock(op.getBody().front())))
+    return failure();
+  set(op, NVVM::VoteSyncOp::create(b, b.getI32Type(), i32(-1), get(op.getVote()),
+                                   NVVM::VoteSyncKind::ballot));
+  return success();
+}
+
+/// Each lane says whether the bit is its own: it has as many set bits below it. That number, and -1
+/// where the lane's bit is not set, does not change in a loop.
+void Emitter::emitNthBit(tile::NthBitOp op) {
+  Value word = get(op.getWord()), n = arith::TruncIOp::create(b, b.getI32Type(), get(op.getN()));
+  Value bit = arith::ShLIOp::create(b, i32(1), lane);
+  Value below = arith::AndIOp::create(b, word, arith::SubIOp::create(b, bit, i32(1)));
+  Value isSet = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                                      arith::AndIOp::create(b, word, bit), i32(0));
+  Value number = arith::SelectOp::create(b, isSet, math::CtPopOp::create(b, below), i32(-1));
+  Value mine = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, n);
+  Value vote =
+      NVVM::VoteSyncOp::create(b, b.getI32Type(), i32(-1), mine, NVVM::VoteSyncKind::ballot);
+  set(op, toI64(math::CountTrailingZerosOp::create(b, vote)));
+}
+
 LogicalResult Emitter::emit(Operation *op) {
   using namespace tile;
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -541,6 +566,11 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](scf::IndexSwitchOp op) { return emitSwitch(op); })
       .Case([&](IfAnyOp op) { return emitIfAny(op); })
       .Case([&](RescaleOp op) { return emitRescale(op); })
+      .Case([&](BallotOp op) { return emitBallot(op); })
+      .Case([&](NthBitOp op) {
+        emitNthBit(op);
+        return success();
+      })
       .Case([&](arith::ConstantOp op) { return emitConstant(op); })
       .Case([&](arith::TruncFOp op) { return emitTruncF(op); })
       .Case([&](arith::SelectOp op) { return emitSelect(op); })

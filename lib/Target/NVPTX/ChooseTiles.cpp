@@ -75,6 +75,11 @@ constexpr Tiles kRegistersTable[] = {
     {2, 192, kMost, 64, 32, 4},   {2, 256, kMost, 64, 32, 8},
 };
 
+// mma.sync of masks that may hide tiles between visible ones: their loop keeps a list, and is
+// pipelined. Two warps share the columns of 16 rows: of fewer keys ptxas still spills some
+// registers, to have more blocks of a processor.
+constexpr Tiles kListTable[] = {{4, 64, kMost, 64, 64, 8}};
+
 // wgmma: a warpgroup has 64 rows, a fourth one copies. The largest tiles whose
 // accumulators and operands fit in registers.
 constexpr Tiles kHopperTable[] = {
@@ -131,6 +136,23 @@ bool readsAtColumns(Region &region, unsigned capture, unsigned column) {
     reads |= extract && extract.getTensor() == region.getArgument(capture) && on && !isFallback(op);
   });
   return reads;
+}
+
+/// Return whether the mask may hide tiles between visible ones, by quotients or remainders of keys,
+/// or what it reads at them: then the loop goes over a list, and keeps that.
+bool mayHaveHoles(Region &mask) {
+  if (mask.empty())
+    return false;
+  llvm::DenseMap<Value, unsigned> differs{{mask.getArgument(3), kColumns}};
+  return mask
+      .walk([&](Operation *op) {
+        bool isOnKeys = differencesOf(op, differs) != 0;
+        bool leaps = isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
+                         arith::CeilDivUIOp, arith::RemSIOp, arith::RemUIOp>(op);
+        return isOnKeys && leaps && !isFallback(op) ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 RegisterPressure pressureOf(AttentionOp attention, bool aligned) {
@@ -292,7 +314,10 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     }
     bool async = line;
     bool registers = bytes == 2 && (!aligned || (info && info->hasRoles()));
-    if (!async)
+    bool holes = mayHaveHoles(attention.getMask());
+    if (!async && holes)
+      line = lookUp(kListTable, attention, aligned, /*async=*/false);
+    if (!line)
       line = lookUp(registers ? ArrayRef(kRegistersTable) : ArrayRef(kTable), attention, aligned,
                     /*async=*/false);
     if (!line)
@@ -305,6 +330,9 @@ struct GPUChooseTiles : fa::impl::GPUChooseTilesBase<GPUChooseTiles> {
     int64_t chosenKeys = keys ? keys : line->keys;
     // Copies through registers have a predicate of their own for each row of a sequence.
     if (attention.hasSequences() && !aligned && !keys)
+      chosenKeys = std::min<int64_t>(chosenKeys, 32);
+    // So have those beside a list of tiles.
+    if (holes && !async && !aligned && bytes == 2 && !keys)
       chosenKeys = std::min<int64_t>(chosenKeys, 32);
     for (auto [size, option] : {std::pair(chosenKeys, "--tile-keys="), {band, "band_keys = "}})
       if (failed(nvptx::checkStep(attention, "keys", size, option)))

@@ -10,7 +10,7 @@
 //   1. make a block of 64 rows that loops over tiles of keys and carries, for each row, the least
 //      visible key, the one behind the greatest, and how many are visible;
 //   2. let the mask analysis bound that loop and test its tiles: none visible, all, or some. In the
-//      last case a loop over smaller tiles does the same, and on those the region is evaluated;
+//      last case the region is evaluated. tile-list-steps tests 32 of them at once;
 //   3. store both limits of each row, and for the 64 of them the least and the greatest of each
 //      limit and whether a row has a hole: fewer visible keys than lie between its limits;
 //   4. give the attention the mask
@@ -38,7 +38,6 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <limits>
 
 namespace mlir::fa {
@@ -49,9 +48,8 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-/// How many rows, or keys, a block has, and over how many of the others the tiles of its loops go:
-/// large ones are taken apart only where some of their pairs are visible, and some hidden.
-static constexpr int64_t kBlock = SummarizeOp::kSpan, kSteps[] = {1024, 128};
+/// How many rows, or keys, a block has, and over how many of the others a tile of its loop goes.
+static constexpr int64_t kBlock = SummarizeOp::kSpan, kStep = 128;
 
 /// Columns of the table of 64 rows, or keys.
 enum Column : int64_t { kLeastFirst, kGreatestFirst, kLeastLast, kGreatestLast, kHoles, kColumns };
@@ -164,8 +162,8 @@ private:
   Value splat(Value scalar) { return r.splat(scalar, vector); }
   template <typename Op> Value make(Value x, Value y) { return Op::create(r.b, r.loc, x, y); }
   Value lengthOf(Axis of) { return of == Axis::rows ? r.queryLength : r.keyLength; }
-  Found emitLoop(unsigned level, Value from, Value to, Found before);
-  ApplyMaskOp applyMask(int64_t size, Value first);
+  Found emitLoop(Found before);
+  ApplyMaskOp applyMask(Value first);
   Found count(ApplyMaskOp mask, Found before, Value first);
   void store(MapBlocksOp block, Found found);
 
@@ -211,15 +209,14 @@ Limits::Found Limits::count(ApplyMaskOp mask, Found before, Value from) {
           make<arith::AddIOp>(before.count, more)};
 }
 
-/// Emit the loop over tiles of a level, of which those of the next one are parts.
-Limits::Found Limits::emitLoop(unsigned level, Value from, Value to, Found before) {
-  bool isLast = level + 1 == std::size(kSteps);
+/// Emit the loop over tiles.
+Limits::Found Limits::emitLoop(Found before) {
   Value inits[] = {before.first, before.last, before.count};
-  auto loop = scf::ForOp::create(r.b, r.loc, from, to, r.index(kSteps[level]), inits);
+  auto loop = scf::ForOp::create(r.b, r.loc, r.index(0), lengthOf(along), r.index(kStep), inits);
   OpBuilder::InsertionGuard guard(r.b);
   r.b.setInsertionPointToStart(loop.getBody());
   Value first = named(loop.getInductionVar(), positionName(along));
-  ApplyMaskOp mask = applyMask(kSteps[level], first);
+  ApplyMaskOp mask = applyMask(first);
   ValueRange carried = loop.getRegionIterArgs();
   before = {carried[0], carried[1], carried[2]};
   auto yield = scf::YieldOp::create(r.b, r.loc, carried);
@@ -227,12 +224,12 @@ Limits::Found Limits::emitLoop(unsigned level, Value from, Value to, Found befor
   MaskLoop m{{mask}, loop, along};
   ScalarEmitter e(loop, unnamed(r.loc));
   MaskFindings found = analyzeMask(m, e, /*mayReadInLoop=*/true);
-  if (level == 0 && !found.visible.isAll())
+  if (!found.visible.isAll())
     shrinkLoop(m, found, e);
   loop->removeAttr(tile::TileDialect::kRowDerivedAttr);
   loop->removeAttr(FADialect::kBandAttr);
 
-  // None visible: as before. All: the tile as a whole. Some: its parts, or what the region says.
+  // None visible: as before. All: the tile as a whole. Some: what the region says.
   r.b.setInsertionPoint(yield);
   auto yieldFound = [&](Found found) {
     scf::YieldOp::create(r.b, r.loc, ValueRange{found.first, found.last, found.count});
@@ -243,27 +240,17 @@ Limits::Found Limits::emitLoop(unsigned level, Value from, Value to, Found befor
   r.b.setInsertionPointToEnd(some.elseBlock());
   yieldFound(before);
   r.b.setInsertionPointToEnd(some.thenBlock());
-  Value end =
-      make<arith::MinSIOp>(make<arith::AddIOp>(first, r.index(kSteps[level])), lengthOf(along));
+  Value end = make<arith::MinSIOp>(make<arith::AddIOp>(first, r.index(kStep)), lengthOf(along));
   auto mixed = scf::IfOp::create(r.b, r.loc, carried.getTypes(), found.someHidden,
                                  /*withElseRegion=*/true);
   scf::YieldOp::create(r.b, r.loc, mixed.getResults());
-  r.b.setInsertionPointToEnd(mixed.thenBlock());
-  if (isLast) {
-    mask->moveBefore(mixed.thenBlock(), mixed.thenBlock()->end());
-    r.b.setInsertionPointToEnd(mixed.thenBlock());
-    yieldFound(count(mask, before, toI32(first)));
-  } else {
-    // Only the analysis needed it.
-    Operation *input = mask.getInputs().front().getDefiningOp();
-    mask.erase();
-    while (input && isOpTriviallyDead(input)) {
-      Operation *dead = input;
-      input = dead->getNumOperands() > 0 ? dead->getOperand(0).getDefiningOp() : nullptr;
-      dead->erase();
-    }
-    yieldFound(emitLoop(level + 1, first, end, before));
-  }
+  // The mask and what it is applied to, so that only tests are left before the branch.
+  Block *evaluated = mixed.thenBlock();
+  for (Operation *op = mask; op && op->getBlock() == loop.getBody();
+       op = op->getNumOperands() > 0 ? op->getOperand(0).getDefiningOp() : nullptr)
+    op->moveBefore(evaluated, evaluated->begin());
+  r.b.setInsertionPointToEnd(evaluated);
+  yieldFound(count(mask, before, toI32(first)));
   r.b.setInsertionPointToEnd(mixed.elseBlock());
   yieldFound({make<arith::MinSIOp>(before.first, splat(toI32(first))),
               make<arith::MaxSIOp>(before.last, splat(toI32(end))),
@@ -278,9 +265,9 @@ Limits::Found Limits::emitLoop(unsigned level, Value from, Value to, Found befor
 
 /// Apply the mask to the numbers of columns from 1 on, in a tile that begins at `first` of the
 /// loop's axis.
-ApplyMaskOp Limits::applyMask(int64_t size, Value first) {
-  auto tile = RankedTensorType::get({kBlock, size}, r.b.getF32Type());
-  auto columns = RankedTensorType::get({size}, r.b.getI32Type());
+ApplyMaskOp Limits::applyMask(Value first) {
+  auto tile = RankedTensorType::get({kBlock, kStep}, r.b.getF32Type());
+  auto columns = RankedTensorType::get({kStep}, r.b.getI32Type());
   Value numbers = tile::IotaOp::create(r.b, r.loc, columns, i32(1));
   numbers = arith::SIToFPOp::create(r.b, r.loc, columns.clone(r.b.getF32Type()), numbers);
   numbers = tile::BroadcastOp::create(r.b, r.loc, tile, numbers, r.b.getI64IntegerAttr(0));
@@ -356,7 +343,7 @@ MapBlocksOp Limits::emit() {
   if (!ofHead)
     r.head = r.index(0);
   Value none = splat(i32(0)), length = lengthOf(along);
-  store(block, emitLoop(0, r.index(0), length, {splat(toI32(length)), none, none}));
+  store(block, emitLoop({splat(toI32(length)), none, none}));
   return block;
 }
 

@@ -188,11 +188,11 @@ Verdict MaskRanges::uniform(Value condition) {
   return v;
 }
 
-Verdict MaskRanges::exactWhere(Value exact, Value scalar) {
+Verdict MaskRanges::exactWhere(Value exact, Value all, Value any) {
   Verdict v = unknown();
   Value differs = e.negate(exact);
-  v.canBeTrue = e.either(differs, scalar);
-  v.canBeFalse = e.either(differs, e.negate(scalar));
+  v.canBeTrue = e.either(differs, any);
+  v.canBeFalse = e.either(differs, e.negate(all));
   return v;
 }
 

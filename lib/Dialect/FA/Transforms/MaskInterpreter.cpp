@@ -73,8 +73,50 @@ Value MaskInterpreter::sourceOf(tensor::ExtractOp op) {
   return mask.getCaptures()[argument.getArgNumber() - AttentionOp::kNumPositionArgs];
 }
 
-/// Read an element whose indices are quotients of i and j, or further from them: where they are the
-/// same over the box, as in a tile of one block, a scalar says all.
+/// Return the indices of up to `kMostBlocks` elements, between the least and the greatest of each
+/// index, and, in `all`, whether there are no others. Where two indices differ over the box, as of
+/// blocks in rows and columns, they are two of each, or so many of one.
+SmallVector<SmallVector<Value>> MaskInterpreter::blocksOf(tensor::ExtractOp op, Value &all) {
+  constexpr int64_t kMostBlocks = 4, kMostDiffering = 2;
+  ScalarEmitter &e = r.emitter();
+  Value zero = e.constant(0), one = e.constant(1), most = e.constant(kMostBlocks - 1);
+  SmallVector<Value> first, more;
+  SmallVector<unsigned> differing;
+  for (auto [n, index] : llvm::enumerate(op.getIndices())) {
+    auto [least, greatest] = r.bounds(number(index));
+    first.push_back(least);
+    more.push_back(least == greatest ? zero : e.sub(greatest, least));
+    if (least != greatest)
+      differing.push_back(n);
+  }
+  all = e.boolean(true);
+  if (differing.size() > kMostDiffering) {
+    for (unsigned n : differing)
+      all = e.both(all, e.le(more[n], zero));
+    return {first};
+  }
+  // How many of an index there are depends on whether there are several of the other one.
+  SmallVector<Value> isAlone;
+  for (unsigned n : differing) {
+    Value alone = e.boolean(true);
+    for (unsigned other : differing)
+      if (other != n)
+        alone = e.le(more[other], zero);
+    isAlone.push_back(alone);
+    all = e.both(all, e.le(more[n], e.select(alone, most, one)));
+  }
+  SmallVector<SmallVector<Value>> blocks(differing.empty() ? 1 : kMostBlocks, first);
+  for (auto [number, block] : llvm::enumerate(blocks))
+    for (auto [place, n] : llvm::enumerate(differing)) {
+      Value ofBoth = e.constant(place == 0 ? number / 2 : number % 2);
+      Value moved = e.min(e.select(isAlone[place], e.constant(number), ofBoth), more[n]);
+      block[n] = e.add(first[n], e.max(moved, zero));
+    }
+  return blocks;
+}
+
+/// Read elements whose indices are quotients of i and j, or further from them: where they are few
+/// over the box, as in a tile of some blocks, scalars say all.
 bool MaskInterpreter::runExtractOfBlocks(tensor::ExtractOp op) {
   Value source = sourceOf(op);
   ScalarEmitter &e = r.emitter();
@@ -86,20 +128,25 @@ bool MaskInterpreter::runExtractOfBlocks(tensor::ExtractOp op) {
   anyBlocks = true;
   if (r.isWholeLoop()) // All of the loop's axis is many blocks.
     return setUnknown(op.getResult()), true;
-  Value same;
-  SmallVector<Value> indices;
-  for (Value index : op.getIndices()) {
-    auto [least, most] = r.bounds(number(index));
-    indices.push_back(least);
-    if (least != most)
-      same = same ? e.both(same, e.eq(least, most)) : e.eq(least, most);
+  Value all, least, greatest;
+  for (const SmallVector<Value> &block : blocksOf(op, all)) {
+    Value element = e.load(op.getType(), source, block);
+    if (bits > 1)
+      element = e.toIndex(element);
+    auto extreme = [&](Value of, bool most) -> Value {
+      if (!of)
+        return element;
+      if (bits == 1)
+        return most ? e.either(of, element) : e.both(of, element);
+      return most ? e.max(of, element) : e.min(of, element);
+    };
+    least = extreme(least, false);
+    greatest = extreme(greatest, true);
   }
-  same = same ? same : e.boolean(true);
-  Value element = e.load(op.getType(), source, indices);
   if (bits == 1)
-    return set(op.getResult(), r.exactWhere(same, element)), true;
+    return set(op.getResult(), r.exactWhere(all, least, greatest)), true;
   int64_t most = llvm::maxIntN(bits);
-  set(op.getResult(), r.exactWhere(same, e.toIndex(element), -most - 1, most));
+  set(op.getResult(), r.exactWhere(all, least, greatest, -most - 1, most));
   return true;
 }
 

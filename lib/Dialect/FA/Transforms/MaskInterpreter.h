@@ -57,6 +57,7 @@ private:
   bool runCompare(Operation &op, arith::CmpIPredicate predicate);
   bool runExtract(tensor::ExtractOp op);
   Value sourceOf(tensor::ExtractOp op);
+  SmallVector<SmallVector<Value>> blocksOf(tensor::ExtractOp op, Value &all);
   bool runExtractOfBlocks(tensor::ExtractOp op);
   Value loadUniform(tensor::ExtractOp op);
   bool runSummarized(tensor::ExtractOp op);

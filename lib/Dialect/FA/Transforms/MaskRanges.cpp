@@ -95,9 +95,9 @@ Linear MaskRanges::opaque(Value lo, Value hi, int64_t least, int64_t most,
   return addAtom({lo, hi, least, most, isInLoop, kMixed, -1});
 }
 
-Linear MaskRanges::exactWhere(Value exact, Value scalar, int64_t least, int64_t most) {
-  return opaque(e.select(exact, scalar, e.constant(least)),
-                e.select(exact, scalar, e.constant(most)), least, most, {Linear::getUnknown()});
+Linear MaskRanges::exactWhere(Value exact, Value lo, Value hi, int64_t least, int64_t most) {
+  return opaque(e.select(exact, lo, e.constant(least)), e.select(exact, hi, e.constant(most)),
+                least, most, {Linear::getUnknown()});
 }
 
 bool MaskRanges::inLoop(const Linear &x) const {

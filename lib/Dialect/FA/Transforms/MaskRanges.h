@@ -167,10 +167,10 @@ public:
   }
   /// Return the least and the greatest value of a number over the box.
   std::pair<Value, Value> bounds(const Linear &x) { return {lowest(x), highest(x)}; }
-  /// Return a number that is a scalar where `exact` holds, else anything within [least, most].
-  Linear exactWhere(Value exact, Value scalar, int64_t least, int64_t most);
-  /// Return a condition that is a scalar where `exact` holds.
-  Verdict exactWhere(Value exact, Value scalar);
+  /// Return a number within [lo, hi] where `exact` holds, else anything within [least, most].
+  Linear exactWhere(Value exact, Value lo, Value hi, int64_t least, int64_t most);
+  /// Return a condition that is `all` or `any` of some scalars where `exact` holds.
+  Verdict exactWhere(Value exact, Value all, Value any);
   /// Return a uniform number's value, null if it is none.
   Value asUniform(const Linear &x);
   /// Require what must hold at run time; the assumption is null where nothing must.

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/Tile/IR/Integers.h"
-#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Dialect/Tile/IR/Ballot.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
@@ -89,6 +90,8 @@ MaybeInterval Ranges::ofArgument(BlockArgument argument) {
       return std::nullopt;
     return Interval{0, std::max<int64_t>(extent->high - 1, 0)};
   }
+  if (isa<tile::BallotOp>(parent))
+    return Interval{0, tile::BallotOp::kNumbers - 1};
   auto loop = dyn_cast<scf::ForOp>(parent);
   if (!loop || argument != loop.getInductionVar() || loop.getUnsignedCmp())
     return std::nullopt;
@@ -151,6 +154,8 @@ MaybeInterval Ranges::compute(Value value) {
     return start ? checked(start->low, __int128(start->high) + std::max<int64_t>(size - 1, 0))
                  : std::nullopt;
   }
+  if (isa<tile::NthBitOp>(op) || (isa<math::CtPopOp>(op) && value.getType().isInteger(32)))
+    return Interval{0, 32};
   if (isa<tile::BroadcastOp, arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
     return get(op->getOperand(0));
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
@@ -238,11 +243,13 @@ bool tile::isNonNegative(Value value, int64_t depth) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (auto func = dyn_cast<tile::FuncOp>(argument.getOwner()->getParentOp()))
       return argument.getArgNumber() >= func.getNumLaunchArguments();
+    if (isa<tile::BallotOp>(argument.getOwner()->getParentOp()))
+      return true;
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     return loop && loop.getInductionVar() == value && isNonNegative(loop.getLowerBound(), depth);
   }
   Operation *op = value.getDefiningOp();
-  if (isa<tile::DimOp>(op))
+  if (isa<tile::DimOp, tile::NthBitOp>(op))
     return true;
   if (auto cast = dyn_cast<arith::IndexCastOp>(op); cast && cast.getIn().getDefiningOp())
     if (Value place = placeInOrder(cast.getIn().getDefiningOp()))

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Dialect/Tile/IR/Ballot.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -53,6 +53,7 @@ void TileDialect::initialize() {
 #define GET_OP_LIST
 #include "fa/Dialect/Tile/IR/TileOps.cpp.inc"
       >();
+  addOperations<BallotOp, VoteOp, NthBitOp>();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "fa/Dialect/Tile/IR/TileTypes.cpp.inc"

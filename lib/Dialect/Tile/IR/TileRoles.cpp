@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa/Dialect/Tile/IR/Ballot.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Roles.h"
 #include "mlir/IR/Builders.h"
@@ -200,8 +201,9 @@ bool tile::isForOneThread(RoleOp role) {
     else if (auto write = dyn_cast<WriteOp>(op))
       scalar = !isa<RankedTensorType>(write.getValue().getType());
     else if (isa<TileDialect>(op->getDialect()))
-      scalar &= isa<DimOp, LoadOp, SlotAtOp, BarrierWaitOp, BarrierExpectOp, BlockCountOp,
-                    SchedulerPeekOp, SchedulerResetOp, SchedulerNextOp>(op);
+      scalar &=
+          isa<DimOp, LoadOp, SlotAtOp, BarrierWaitOp, BarrierExpectOp, BlockCountOp,
+              SchedulerPeekOp, SchedulerResetOp, SchedulerNextOp, BallotOp, VoteOp, NthBitOp>(op);
     return scalar ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted();

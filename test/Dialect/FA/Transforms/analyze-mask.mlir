@@ -115,16 +115,28 @@ func.func @blocks(%q: tensor<?x4x?x64xf32> {fa.name = "q"}, %k: tensor<?x4x?x64x
 
 // -----
 
-// Elements of blocks: where a tile lies in one, its element says all, before anything else is loaded.
+// Elements of blocks: where a tile lies in up to four, these say all, before anything else is loaded.
 // CHECK-LABEL: fa.map_blocks @elements_of_blocks
-// CHECK:         %[[SAME_ROWS:.*]] = arith.cmpi eq
-// CHECK-NEXT:    scf.for %[[J:.*]] = %c0 to
-// CHECK:           %[[SAME_KEYS:.*]] = arith.cmpi eq
-// CHECK-NEXT:      %[[SAME:.*]] = arith.andi %[[SAME_ROWS]], %[[SAME_KEYS]]
-// CHECK-NEXT:      %[[SEEN:.*]] = tile.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] : {{.*}} -> i1
-// CHECK-NEXT:      %[[DIFFERS:.*]] = arith.xori %[[SAME]], %true
-// CHECK-NEXT:      %[[VISIBLE:.*]] = arith.ori %[[DIFFERS]], %[[SEEN]]
-// CHECK-NEXT:      %[[UNSEEN:.*]] = arith.xori %[[SEEN]], %true
+// CHECK:         %[[LEAST:.*]] = arith.shrsi %{{.*}}, %c7
+// CHECK-NEXT:    %[[GREATEST:.*]] = arith.shrsi %{{.*}}, %c7
+// CHECK-NEXT:    %[[ROWS:.*]] = arith.subi %[[GREATEST]], %[[LEAST]]
+// CHECK:         scf.for %[[J:.*]] = %c0 to
+// CHECK:           %[[FEW_ROWS:.*]] = arith.cmpi sle, %[[ROWS]], %{{.*}}
+// CHECK-NEXT:      %[[FEW_KEYS:.*]] = arith.cmpi sle
+// CHECK-NEXT:      %[[FEW:.*]] = arith.andi %[[FEW_ROWS]], %[[FEW_KEYS]]
+// CHECK:           %[[SEEN0:.*]] = tile.load %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] : {{.*}} -> i1
+// CHECK-NEXT:      %[[SEEN1:.*]] = tile.load {{.*}} -> i1
+// CHECK-NEXT:      %[[ALL1:.*]] = arith.andi %[[SEEN0]], %[[SEEN1]]
+// CHECK-NEXT:      %[[ANY1:.*]] = arith.ori %[[SEEN0]], %[[SEEN1]]
+// CHECK-NEXT:      %[[SEEN2:.*]] = tile.load {{.*}} -> i1
+// CHECK-NEXT:      %[[ALL2:.*]] = arith.andi %[[ALL1]], %[[SEEN2]]
+// CHECK-NEXT:      %[[ANY2:.*]] = arith.ori %[[ANY1]], %[[SEEN2]]
+// CHECK-NEXT:      %[[SEEN3:.*]] = tile.load {{.*}} -> i1
+// CHECK-NEXT:      %[[ALL:.*]] = arith.andi %[[ALL2]], %[[SEEN3]]
+// CHECK-NEXT:      %[[ANY:.*]] = arith.ori %[[ANY2]], %[[SEEN3]]
+// CHECK-NEXT:      %[[DIFFERS:.*]] = arith.xori %[[FEW]], %true
+// CHECK-NEXT:      %[[VISIBLE:.*]] = arith.ori %[[DIFFERS]], %[[ANY]]
+// CHECK-NEXT:      %[[UNSEEN:.*]] = arith.xori %[[ALL]], %true
 // CHECK-NEXT:      %[[HIDDEN:.*]] = arith.ori %[[DIFFERS]], %[[UNSEEN]]
 // CHECK:           %[[NEEDED:.*]] = arith.ori %[[HIDDEN]], %{{.*}}
 // CHECK-NEXT:      scf.if %[[VISIBLE]]

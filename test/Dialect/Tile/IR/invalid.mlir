@@ -509,3 +509,43 @@ tile.func @slice_c2(%x: !tile.view<4x8xf32>, %i: index) grid affine_map<()[s0] -
   %s = tile.slice %x dim 0 from %i size %i : !tile.view<4x8xf32> -> !tile.view<4x8xf32>
   tile.return
 }
+
+// -----
+
+func.func @ballot_c1() {
+  // expected-error@+1 {{(ballot_c1) the region takes an index and ends with a tile.vote}}
+  %word = tile.ballot {
+  ^bb0(%number: i32):
+    %yes = arith.constant true
+    tile.vote %yes
+  }
+  return
+}
+
+// -----
+
+func.func @ballot_c2_tile() {
+  // expected-error@+1 {{(ballot_c2) the region holds numbers only and writes nothing}}
+  %word = tile.ballot {
+  ^bb0(%number: index):
+    // expected-note@+1 {{this is no number}}
+    %rows = tile.iota %number : index -> tensor<8xindex>
+    %yes = arith.constant true
+    tile.vote %yes
+  }
+  return
+}
+
+// -----
+
+func.func @ballot_c2_store(%x: !tile.view<?xf32>, %v: tensor<8xf32>) {
+  // expected-error@+1 {{(ballot_c2) the region holds numbers only and writes nothing}}
+  %word = tile.ballot {
+  ^bb0(%number: index):
+    // expected-note@+1 {{this may write}}
+    tile.store %v, %x[%number] dims [0] : tensor<8xf32>, !tile.view<?xf32>
+    %yes = arith.constant true
+    tile.vote %yes
+  }
+  return
+}

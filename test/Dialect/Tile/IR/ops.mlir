@@ -128,3 +128,19 @@ func.func @stabilize(%x: tensor<64x16xf32>, %y: tensor<64x16xf32>, %o: tensor<64
   %d0 = tile.reference : !tile.reference<?xf32, slack = 8>
   return
 }
+
+// CHECK-LABEL: func.func @ballot
+func.func @ballot(%m: !tile.view<?xi1>, %n: index) -> index {
+  // CHECK: %[[WORD:.*]] = tile.ballot {
+  // CHECK-NEXT: ^bb0(%[[NUMBER:.*]]: index):
+  // CHECK-NEXT: %[[SHOWN:.*]] = tile.load %{{.*}}[%[[NUMBER]]] : !tile.view<?xi1> -> i1
+  // CHECK-NEXT: tile.vote %[[SHOWN]]
+  %word = tile.ballot {
+  ^bb0(%number: index):
+    %shown = tile.load %m[%number] : !tile.view<?xi1> -> i1
+    tile.vote %shown
+  }
+  // CHECK: tile.nth_bit %[[WORD]][%{{.*}}]
+  %t = tile.nth_bit %word[%n]
+  return %t : index
+}

@@ -1,0 +1,155 @@
+// RUN: fa-opt %s --tile-list-steps --split-input-file | FileCheck %s
+
+// Steps under a condition that reads memory: a word of 32 for it, another one for what the steps
+// ask for.
+// CHECK-LABEL: tile.func @listed
+// CHECK-SAME: %[[M:[a-z0-9]+]]: !tile.view<?x?xi1>
+// CHECK-SAME: %[[LO:[a-z0-9]+]]: index, %[[HI:[a-z0-9]+]]: index, %[[T:[a-z0-9]+]]: index)
+// CHECK: %[[C64:.*]] = arith.constant 64 : index
+// CHECK: %[[C32:.*]] = arith.constant 32 : index
+// CHECK: %[[WIDTH:.*]] = arith.muli %[[C64]], %[[C32]]
+// CHECK: %[[R:.*]] = scf.for %[[CHUNK:.*]] = %[[LO]] to %[[HI]] step %[[WIDTH]] iter_args(%[[OUTER:.*]] = %{{.*}})
+// CHECK: %[[WORD:.*]] = tile.ballot {
+// CHECK: ^bb0(%[[N:.*]]: index):
+// CHECK: %[[AT:.*]] = arith.muli %[[N]], %[[C64]]
+// CHECK: %[[J:.*]] = arith.addi %[[CHUNK]], %[[AT]]
+// CHECK: %[[BLOCK:.*]] = arith.divui %[[J]], %[[C64]]
+// CHECK: %[[SHOWN:.*]] = tile.load %[[M]][%[[T]], %[[BLOCK]]]
+// CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %[[J]], %[[HI]]
+// CHECK: %[[BIT:.*]] = arith.andi %[[SHOWN]], %[[INSIDE]]
+// CHECK: tile.vote %[[BIT]]
+// CHECK: %[[MIXED:.*]] = tile.ballot {
+// CHECK: %[[COUNT:.*]] = math.ctpop %[[WORD]] : i32
+// CHECK: scf.for %[[U:.*]] = %{{.*}} to %[[COUNT]] step %{{.*}} iter_args(%[[ACC:.*]] = %[[OUTER]])
+// CHECK: %[[NUMBER:.*]] = arith.index_cast %[[U]] : i32 to index
+// CHECK: %[[PLACE:.*]] = tile.nth_bit %[[WORD]][%[[NUMBER]]]
+// CHECK: %[[SKIPPED:.*]] = arith.muli %[[PLACE]], %[[C64]]
+// CHECK: %[[KEY:.*]] = arith.addi %[[CHUNK]], %[[SKIPPED]]
+// CHECK: %[[SHIFT:.*]] = arith.index_cast %[[PLACE]]
+// CHECK: %[[SHIFTED:.*]] = arith.shrui %[[MIXED]], %[[SHIFT]]
+// CHECK: %[[NEEDS:.*]] = arith.trunci %[[SHIFTED]] : i32 to i1
+// CHECK-NOT: scf.if
+// CHECK: tile.load %{{.*}}[%[[KEY]],
+// CHECK: tile.dot %{{.*}}, %{{.*}}, %[[ACC]]
+// CHECK: scf.if %[[NEEDS]]
+tile.func @listed(%m: !tile.view<?x?xi1>, %x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf32>, %lo: index, %hi: index, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [1, 0] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32>
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  %r = scf.for %j = %lo to %hi step %c64 iter_args(%acc = %acc0) -> tensor<64x64xf32> {
+    %block = arith.divui %j, %c64 : index
+    %next = arith.addi %block, %c1 : index
+    %shown = tile.load %m[%t, %block] : !tile.view<?x?xi1> -> i1
+    %mixed = tile.load %m[%t, %next] : !tile.view<?x?xi1> -> i1
+    %stepped = scf.if %shown -> tensor<64x64xf32> {
+      %b = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+      %d = tile.dot %a, %b, %acc : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+      %e = scf.if %mixed -> tensor<64x64xf32> {
+        %f = arith.negf %d : tensor<64x64xf32>
+        scf.yield %f : tensor<64x64xf32>
+      } else {
+        scf.yield %d : tensor<64x64xf32>
+      }
+      scf.yield %e : tensor<64x64xf32>
+    } else {
+      scf.yield %acc : tensor<64x64xf32>
+    }
+    scf.yield %stepped : tensor<64x64xf32>
+  }
+  tile.store %r, %y[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// -----
+
+// A condition that the program may change, one that the loop carries, a loop that does something
+// where the condition does not hold, and one without products whose condition reads no memory:
+// none is listed.
+// CHECK-LABEL: tile.func @kept
+// CHECK-NOT: tile.ballot
+tile.func @kept(%m: !tile.view<?xi1>, %x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf32>, %n: index)
+    grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %yes = arith.constant true
+  %zero = arith.constant 0.0 : f32
+  %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32>
+  %a = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  %written = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> tensor<64x64xf32> {
+    %at = tile.load %y[%j, %c0] : !tile.view<?x64xf32> -> f32
+    %shown = arith.cmpf ogt, %at, %zero : f32
+    %r = scf.if %shown -> tensor<64x64xf32> {
+      %d = tile.dot %a, %a, %acc : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    } else {
+      scf.yield %acc : tensor<64x64xf32>
+    }
+    scf.yield %r : tensor<64x64xf32>
+  }
+  %carried:2 = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %written, %shown = %yes) -> (tensor<64x64xf32>, i1) {
+    %same = arith.andi %shown, %yes : i1
+    %r:2 = scf.if %same -> (tensor<64x64xf32>, i1) {
+      %d = tile.dot %a, %a, %acc : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+      %next = tile.load %m[%j] : !tile.view<?xi1> -> i1
+      scf.yield %d, %next : tensor<64x64xf32>, i1
+    } else {
+      scf.yield %acc, %shown : tensor<64x64xf32>, i1
+    }
+    scf.yield %r#0, %r#1 : tensor<64x64xf32>, i1
+  }
+  %either = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %carried#0) -> tensor<64x64xf32> {
+    %shown = tile.load %m[%j] : !tile.view<?xi1> -> i1
+    %r = scf.if %shown -> tensor<64x64xf32> {
+      %d = tile.dot %a, %a, %acc : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    } else {
+      %e = arith.negf %acc : tensor<64x64xf32>
+      scf.yield %e : tensor<64x64xf32>
+    }
+    scf.yield %r : tensor<64x64xf32>
+  }
+  %sums = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %either) -> tensor<64x64xf32> {
+    %shown = arith.cmpi ne, %j, %c64 : index
+    %r = scf.if %shown -> tensor<64x64xf32> {
+      %e = arith.addf %acc, %acc : tensor<64x64xf32>
+      scf.yield %e : tensor<64x64xf32>
+    } else {
+      scf.yield %acc : tensor<64x64xf32>
+    }
+    scf.yield %r : tensor<64x64xf32>
+  }
+  tile.store %sums, %y[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// -----
+
+// No products, but tests that wait for memory.
+// CHECK-LABEL: tile.func @sums
+// CHECK: tile.ballot
+// CHECK: tile.nth_bit
+// CHECK-NOT: scf.if
+tile.func @sums(%m: !tile.view<?xi1>, %y: !tile.view<?xf32>, %n: index)
+    grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %none = tile.broadcast %zero : f32 -> tensor<64xf32>
+  %sums = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %none) -> tensor<64xf32> {
+    %shown = tile.load %m[%j] : !tile.view<?xi1> -> i1
+    %r = scf.if %shown -> tensor<64xf32> {
+      %x = tile.load %y[%j] dims [0] : !tile.view<?xf32> -> tensor<64xf32>
+      %e = arith.addf %acc, %x : tensor<64xf32>
+      scf.yield %e : tensor<64xf32>
+    } else {
+      scf.yield %acc : tensor<64xf32>
+    }
+    scf.yield %r : tensor<64xf32>
+  }
+  tile.store %sums, %y[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
+  tile.return
+}
