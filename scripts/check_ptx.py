@@ -69,8 +69,10 @@ ALL = "window alibi softcap prefix document bias sink dropout"
 # Which gradients spill how many bytes, stored and loaded, at most, by target and
 # case; all others must not. Those of f32 and unaligned ones take tiles of sm_80.
 SPILLS = {
-    # Addresses that do not change in a loop, kept beside those of operands in shared memory.
     "sm_80": {
+        # Where it is assembled for sm_90.
+        "f16 d128/128 document": {"k": 12},
+        # Addresses that do not change in a loop, kept beside those of operands in shared memory.
         "bf16 d128/128 plain backward": {"k_backward_keys": 16},
         "bf16 d128/128 sink backward": {"k_backward_keys": 16},
         "bf16 d128/128 causal backward": {"k_backward_keys": 24},

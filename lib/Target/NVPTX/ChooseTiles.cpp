@@ -138,8 +138,9 @@ bool readsAtColumns(Region &region, unsigned capture, unsigned column) {
   return reads;
 }
 
-/// Return whether the mask may hide tiles between visible ones, by quotients or remainders of keys,
-/// or what it reads at them: then the loop goes over a list, and keeps that.
+/// Return whether the mask may hide tiles between visible ones, by remainders of keys, or by
+/// quotients that it does more with than compare them: then the loop goes over a list, and keeps
+/// that.
 bool mayHaveHoles(Region &mask) {
   if (mask.empty())
     return false;
@@ -147,8 +148,10 @@ bool mayHaveHoles(Region &mask) {
   return mask
       .walk([&](Operation *op) {
         bool isOnKeys = differencesOf(op, differs) != 0;
-        bool leaps = isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
-                         arith::CeilDivUIOp, arith::RemSIOp, arith::RemUIOp>(op);
+        bool divides = isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
+                           arith::CeilDivUIOp>(op);
+        bool leaps = isa<arith::RemSIOp, arith::RemUIOp>(op) ||
+                     (divides && !llvm::all_of(op->getUsers(), llvm::IsaPred<arith::CmpIOp>));
         return isOnKeys && leaps && !isFallback(op) ? WalkResult::interrupt()
                                                     : WalkResult::advance();
       })
