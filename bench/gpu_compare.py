@@ -4,7 +4,7 @@
     gpu_compare.py path/to/libfa.so --preset=sm_90a --json=rows.json [--only=grid,scores] [--peers=cudnn,fa4]
                    [--seconds=540] [--plan]
     gpu_compare.py path/to/libfa.so [--target=sm_90a] [--d=64,128,256] [--n=2048,8192,16384]
-                   [--case=full,causal] [--peers=cudnn,fa2,fa3,fa4,flex] [--no-lse] [--ablation]
+                   [--case=full,causal] [--peers=cudnn,fa2,fa3,fa4,flex] [--no-lse] [--ablation] [--backward]
                    [--variant=rows=128,keys=64,warps=4,leave_out=tile-pipeline ...]
                    [--against=other/libfa.so] [--rounds=3] [--milliseconds=300] [--bursts]
                    [--estimate] [--seconds=540] [--plan] [--json=rows.json]
@@ -19,7 +19,7 @@ second half is timed by CUDA events, and rivals take turns for three rounds (--r
 SM clock, the power and the energy for a TFLOP as NVML has them. --bursts adds 15 rounds of 5 ms each, in which a
 rival runs at the clock that the one before it left.
 
-Every --variant is one more rival of ours; --ablation adds one per schedule pass that may be left out, as fa-opt
+--backward times gradients, whose forward has no variants. Every --variant is one more rival of ours; --ablation adds one per schedule pass that may be left out, as fa-opt
 lists them; --against adds those of another build of libfa.so, named `before`. A peer that cannot be imported is
 left out, and the first lines and the JSON say why. Outputs are checked against float32 first, on 256 rows of two heads.
 `gpu_cases.py` has the cases, `gpu_gallery.py` those of examples/gallery, `gpu_peers.py` the peers. --estimate adds
@@ -134,8 +134,7 @@ def make_our_gradients(library, target, case, d, captures, q, k, v, do, variant)
         arguments.update(p=case.dropout, seed=1, offset=0)
     stream = torch.cuda.current_stream().cuda_stream
     text, choices = program(case, d, True), parse_variant(variant)
-    forward = parse_variant(variant, backward=False)
-    library.launcher(library.compile(text, target=target, **forward), arguments, stream)()
+    library.launcher(library.compile(text, target=target), arguments, stream)()
     gradients = {"d" + name: empty(x) for name, x in arguments.items()
                  if name not in ("o", "lse") and hasattr(x, "dtype") and x.is_floating_point()}
     arguments.update(do=do, **gradients)
@@ -207,7 +206,7 @@ def prepare(libraries, compiler, options, sections):
     estimate.py answers. What fails here does so again where it is reported."""
     def compile(library, text, variant, backward):
         try:
-            library.compile(text, target=options.target, **parse_variant(variant, backward=False))
+            library.compile(text, target=options.target, **({} if backward else parse_variant(variant)))
             if backward:
                 library.compile(text, target=options.target, backward=1, **parse_variant(variant))
         except RuntimeError:

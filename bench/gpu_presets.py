@@ -72,7 +72,7 @@ PRESETS = {
 }
 # What a preset says; with one, they are not for the command line.
 CHOICES = {"d": SIZES, "n": [8192, 16384, 2048], "case": ["full", "causal"], "variant": [], "ablation": False,
-           "no_lse": False}
+           "no_lse": False, "backward": False}
 PEERS = ["cudnn", *FLASH, "fa2", "flex"]
 
 # Seconds beside what rivals run, as seen on an H200: a cell's tensors, its check and its report; what is compiled
@@ -97,6 +97,7 @@ def parse_options(arguments=None, description=None):
     parser.add_argument("--variant", action="append")
     parser.add_argument("--ablation", action="store_true", default=None)
     parser.add_argument("--no-lse", action="store_true", default=None)
+    parser.add_argument("--backward", action="store_true", default=None)
     parser.add_argument("--against")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--milliseconds", type=float, default=300)
@@ -106,6 +107,8 @@ def parse_options(arguments=None, description=None):
     parser.add_argument("--estimate", action="store_true")
     parser.add_argument("--json")
     options = parser.parse_args(arguments)
+    if options.backward and (options.ablation or options.no_lse):
+        parser.error("--backward takes LSE, and its passes are not left out one by one; leave out --ablation and --no-lse")
     given = ["--" + name.replace("_", "-") for name in CHOICES if getattr(options, name) is not None]
     if options.preset and given:
         parser.error("--preset says what %s would; leave out one or the other" % ", ".join(given))
@@ -134,11 +137,11 @@ def make_sections(options, target, compiler):
                     if not options.only or section.name in options.only]
     else:
         peers = ["cudnn", *FLASH, "fa2"] if options.peers is None else options.peers
-        name = ("ablation" if options.ablation or options.variant else "scores" if "flex" in peers else
+        name = ("backward" if options.backward else "ablation" if options.ablation or options.variant else "scores" if "flex" in peers else
                 "grid" if not options.no_lse else "lse-off")
         sections = [Section(name, options.d, options.n, options.case, peers,
                             lse=not options.no_lse, variant=["", *options.variant],
-                            ablation=options.ablation)]
+                            backward=options.backward, ablation=options.ablation)]
     if options.peers is not None:
         sections = [dataclasses.replace(section, peers=[peer for peer in section.peers if peer in options.peers])
                     for section in sections]
@@ -208,11 +211,9 @@ class Budget:
         return lines + ["%-10s %4.0f s" % ("all", total)], total
 
 
-def parse_variant(text, backward=True):
-    """-> choices of fa_compile_options; without those that only a `backward` takes"""
+def parse_variant(text):
     choices = {}
     for part in filter(None, text.split(",")):
         name, value = part.split("=")
-        if backward or name != "fused":
-            choices[name] = int(value) if value.isdigit() else value.replace("+", ",")
+        choices[name] = int(value) if value.isdigit() else value.replace("+", ",")
     return choices
