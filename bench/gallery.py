@@ -47,8 +47,8 @@ this page, and a test compares it with what the compiler and the interpreter say
   kernel before the attention finds the first and last visible key of each row in the captured tensors, once
   (`fa-derive-limits`); then data bound the loop as positions do.
 - **Tile test**: what is asked of a tile in the loop. *all*: a tile with nothing hidden skips the mask; *none*: a tile
-  with nothing visible is skipped: the loop goes over a list of the others, made in the kernel (`tile-list-steps`). A
-  tile in which more than four blocks of a layout lie is not told apart from one that is visible.
+  with nothing visible is skipped: where some may lie between visible ones, the loop goes over a list, made in the
+  kernel (`tile-list-steps`). A tile in which more than four blocks of a layout lie counts as visible.
 - **Visible**: visible pairs of all pairs. **Visited / visible**: the pairs of visited tiles over those, by blocks of the
   rows of a tile, and by warpgroups of 64 rows, which skip what only others need; counted by the interpreter at n = {n}
   for `{target}`, d = {d}, bf16. What is visited in vain lies along the borders of what is visible, so that causal

@@ -262,7 +262,7 @@ TEST_P(Lists, OfExamples) {
   CompileOptions options;
   std::tie(options.target, options.leaveOut) = GetParam();
   for (const char *name : {"blocks", "gallery/block_sparse", "gallery/block_sparse_causal",
-                           "gallery/chunked", "gallery/dilated", "gallery/neighbourhood"}) {
+                           "gallery/dilated", "gallery/neighbourhood"}) {
     SCOPED_TRACE(name + (" on " + options.target) + " without '" + options.leaveOut + "'");
     Example example(name, {1, 1, 1, 70, 200}, [](std::string text) {
       return std::regex_replace(text, std::regex("x64xf32"), "x64xbf16");

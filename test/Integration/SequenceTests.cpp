@@ -183,115 +183,110 @@ std::vector<HostTensor> Case::inputs() const {
   return all;
 }
 
-static std::vector<Case> makeCases() {
-  std::vector<Case> cases;
-  auto add = [&](const char *name, const char *dtype, Numbers starts, int64_t tokens,
-                 const char *with = "causal") -> Case & {
-    Case &c = cases.emplace_back();
+namespace {
+/// Cases of queries and keys with the same starts.
+struct Cases : std::vector<Case> {
+  Case &add(const char *name, const char *dtype, Numbers starts, int64_t tokens,
+            const char *with = "causal") {
+    Case &c = emplace_back();
     c.name = std::string(name) + "_" + dtype;
     c.dtype = dtype;
     c.with = with;
     c.queryStarts = c.keyStarts = std::move(starts);
     c.queries = c.keys = tokens;
     return c;
-  };
-  Numbers some{0, 0, 5, 5, 5, 5, 70, 133, 200, 200}, ones(301);
-  std::iota(ones.begin(), ones.end(), 0);
-  for (const char *dtype : {"f32", "f16"}) {
-    // Empty sequences first, last and three in a row.
-    add("some", dtype, some, 200);
-    add("neighbours", dtype, some, 200).poison = true;
-    // The interpreter takes long for many blocks of large tiles.
-    bool few = std::string(dtype) != "f32";
-    add("ones", dtype, few ? Numbers(ones.begin(), ones.begin() + 21) : ones, few ? 20 : 300);
-    // Tokens before the first sequence and behind the last one.
-    add("inside", dtype, {70, 75, 140, 150}, 190, "alibi(%slopes)").poison = true;
-    Case &other = add("other_keys", dtype, {0, 10, 10, 90}, 90, "causal");
-    other.keyStarts = {0, 130, 140, 140};
-    other.keys = 140;
-    Case &lengths = add("lengths", dtype, some, 200, "");
-    lengths.queryLengths = {0, 3, 0, 0, 9, 60, 0, 100, -4};
-    lengths.keyLengths = {1, 5, 0, 0, 0, 40, 63, 66, 2};
-    lengths.poison = true;
-    Case &padded = add("padded", dtype, {}, 90, "causal");
-    padded.batch = 3;
-    padded.keys = 130;
-    padded.queryLengths = {90, 0, 17};
-    padded.keyLengths = {40, 130, 129};
-    Case &mixed = add("packed_keys", dtype, {}, 70, "causal");
-    mixed.batch = 3;
-    mixed.keyStarts = {0, 65, 65, 200};
-    mixed.keys = 210;
-    Case &queries = add("packed_queries", dtype, {0, 3, 70, 70}, 70, "");
+  }
+  /// Add keys in a row beside queries of a batch, and the other way round.
+  void addOneSided(const char *dtype, int64_t queriesOfOne, int64_t packed, Numbers keyStarts,
+                   const char *causal, const char *with) {
+    Case &keys = add("packed_keys", dtype, {}, queriesOfOne, causal);
+    keys.batch = 3;
+    keys.keys = keyStarts.back() + 10;
+    keys.keyStarts = std::move(keyStarts);
+    Case &queries = add("packed_queries", dtype, {0, 3, 70, 70}, packed, with);
     queries.batch = 3;
     queries.keyStarts = {};
     queries.keys = 66;
     queries.keyLengths = {66, 1, 30};
-    Case &dropped = add("dropout", dtype, some, 200, "causal");
+  }
+};
+} // namespace
+
+static std::vector<Case> makeCases() {
+  Cases cases;
+  Numbers some{0, 0, 5, 5, 5, 5, 70, 133, 200, 200}, ones(301);
+  std::iota(ones.begin(), ones.end(), 0);
+  for (const char *dtype : {"f32", "f16"}) {
+    // Empty sequences first, last and three in a row.
+    cases.add("some", dtype, some, 200);
+    cases.add("neighbours", dtype, some, 200).poison = true;
+    // The interpreter takes long for many blocks of large tiles.
+    bool few = std::string(dtype) != "f32";
+    cases.add("ones", dtype, few ? Numbers(ones.begin(), ones.begin() + 21) : ones, few ? 20 : 300);
+    // Tokens before the first sequence and behind the last one.
+    cases.add("inside", dtype, {70, 75, 140, 150}, 190, "alibi(%slopes)").poison = true;
+    Case &other = cases.add("other_keys", dtype, {0, 10, 10, 90}, 90, "causal");
+    other.keyStarts = {0, 130, 140, 140};
+    other.keys = 140;
+    Case &lengths = cases.add("lengths", dtype, some, 200, "");
+    lengths.queryLengths = {0, 3, 0, 0, 9, 60, 0, 100, -4};
+    lengths.keyLengths = {1, 5, 0, 0, 0, 40, 63, 66, 2};
+    lengths.poison = true;
+    Case &padded = cases.add("padded", dtype, {}, 90, "causal");
+    padded.batch = 3;
+    padded.keys = 130;
+    padded.queryLengths = {90, 0, 17};
+    padded.keyLengths = {40, 130, 129};
+    cases.addOneSided(dtype, 70, 70, {0, 65, 65, 200}, "causal", "");
+    Case &dropped = cases.add("dropout", dtype, some, 200, "causal");
     dropped.dropout = true;
     dropped.integer = "i64";
-    Case &sunk = add("sink", dtype, {0, 33, 33, 100}, 100, "window<20, 0>");
+    Case &sunk = cases.add("sink", dtype, {0, 33, 33, 100}, 100, "window<20, 0>");
     sunk.sink = true;
     sunk.d = 40;
     sunk.integer = "index";
   }
-  return cases;
+  return std::move(cases);
 }
 
 /// Return the cases of gradients: fewer heads, for the interpreter takes long.
 static std::vector<Case> makeGradientCases() {
-  std::vector<Case> cases;
-  auto add = [&](const char *name, const char *dtype, Numbers starts, int64_t tokens,
-                 const char *with = "causal") -> Case & {
-    Case &c = cases.emplace_back();
-    c.name = std::string(name) + "_" + dtype;
-    c.dtype = dtype;
-    c.with = with;
-    c.queryStarts = c.keyStarts = std::move(starts);
-    c.queries = c.keys = tokens;
-    c.hq = 2;
-    c.hk = 1;
-    c.d = 32;
-    return c;
-  };
+  Cases cases;
   Numbers some{0, 0, 5, 5, 5, 5, 70, 103, 120, 120}, ones(301);
   std::iota(ones.begin(), ones.end(), 0);
   for (const char *dtype : {"f32", "f16"}) {
     bool few = std::string(dtype) != "f32";
     // A captured gradient: rows and keys of no sequence add nothing.
-    add("slopes", dtype, {3, 3, 8, 8, 8, 8, 73, 106, 106}, 120, "causal, alibi(%slopes)");
-    add("neighbours", dtype, some, 120).poison = true;
-    Case &one =
-        add("ones", dtype, few ? Numbers(ones.begin(), ones.begin() + 9) : ones, few ? 8 : 300);
+    cases.add("slopes", dtype, {3, 3, 8, 8, 8, 8, 73, 106, 106}, 120, "causal, alibi(%slopes)");
+    cases.add("neighbours", dtype, some, 120).poison = true;
+    Case &one = cases.add("ones", dtype, few ? Numbers(ones.begin(), ones.begin() + 9) : ones,
+                          few ? 8 : 300);
     one.hq = 1;
     one.d = 8;
-    Case &lengths = add("lengths", dtype, some, 120, "");
+    Case &lengths = cases.add("lengths", dtype, some, 120, "");
     lengths.queryLengths = {0, 3, 0, 0, 9, 60, 0, 17, -4};
     lengths.keyLengths = {1, 5, 0, 0, 0, 40, 33, 16, 2};
     lengths.poison = true;
-    Case &padded = add("padded", dtype, {}, 70, "causal, alibi(%slopes)");
+    Case &padded = cases.add("padded", dtype, {}, 70, "causal, alibi(%slopes)");
     padded.batch = 3;
     padded.keys = 90;
     padded.queryLengths = {70, 0, 17};
     padded.keyLengths = {40, 90, 66};
-    Case &keys = add("packed_keys", dtype, {}, 40, "causal, alibi(%slopes)");
-    keys.batch = 3;
-    keys.keyStarts = {0, 65, 65, 100};
-    keys.keys = 110;
-    Case &queries = add("packed_queries", dtype, {0, 3, 70, 70}, 80, "alibi(%slopes)");
-    queries.batch = 3;
-    queries.keyStarts = {};
-    queries.keys = 66;
-    queries.keyLengths = {66, 1, 30};
+    cases.addOneSided(dtype, 40, 80, {0, 65, 65, 100}, "causal, alibi(%slopes)", "alibi(%slopes)");
     // A scatter: a bias at positions of each sequence, some of them beyond it.
-    Case &biased = add("bias", dtype, {0, 33, 33, 80}, 90, "causal, bias(%bias)");
+    Case &biased = cases.add("bias", dtype, {0, 33, 33, 80}, 90, "causal, bias(%bias)");
     biased.bias = {3, 2, 40, 50};
-    Case &sunk = add("sink", dtype, {0, 33, 33, 80}, 90, "window<20, 0>");
+    Case &sunk = cases.add("sink", dtype, {0, 33, 33, 80}, 90, "window<20, 0>");
     sunk.sink = sunk.dropout = true;
     sunk.d = 40;
     sunk.integer = "index";
   }
-  return cases;
+  for (Case &c : cases) {
+    c.hq = std::min<int64_t>(c.hq, 2);
+    c.hk = 1;
+    c.d = std::min<int64_t>(c.d, 32);
+  }
+  return std::move(cases);
 }
 
 /// Starts that fall, are negative or exceed the tensor.

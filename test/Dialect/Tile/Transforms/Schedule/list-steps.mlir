@@ -153,3 +153,56 @@ tile.func @sums(%m: !tile.view<?xi1>, %y: !tile.view<?xf32>, %n: index)
   tile.store %sums, %y[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
   tile.return
 }
+
+// -----
+
+// A conjunction of comparisons holds from one step to another: no list. Beside an `or` it may have holes.
+// CHECK-LABEL: tile.func @between
+// CHECK-NOT: tile.ballot
+// CHECK: scf.if
+// CHECK-LABEL: tile.func @around
+// CHECK: tile.ballot
+tile.func @between(%x: !tile.view<?x64xf16>, %lo: index, %hi: index, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32>
+  %r = scf.for %j = %lo to %hi step %c64 iter_args(%acc = %acc0) -> tensor<64x64xf32> {
+    %end = arith.addi %j, %c64 : index
+    %from = arith.cmpi slt, %t, %end : index
+    %until = arith.cmpi sle, %j, %hi : index
+    %shown = arith.andi %from, %until : i1
+    %stepped = scf.if %shown -> tensor<64x64xf32> {
+      %b = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+      %d = tile.dot %b, %b, %acc : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    } else {
+      scf.yield %acc : tensor<64x64xf32>
+    }
+    scf.yield %stepped : tensor<64x64xf32>
+  }
+  tile.return
+}
+tile.func @around(%x: !tile.view<?x64xf16>, %lo: index, %hi: index, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32>
+  %r = scf.for %j = %lo to %hi step %c64 iter_args(%acc = %acc0) -> tensor<64x64xf32> {
+    %end = arith.addi %j, %c64 : index
+    %first = arith.cmpi sle, %j, %c0 : index
+    %last = arith.cmpi slt, %t, %end : index
+    %shown = arith.ori %first, %last : i1
+    %stepped = scf.if %shown -> tensor<64x64xf32> {
+      %b = tile.load %x[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+      %d = tile.dot %b, %b, %acc : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    } else {
+      scf.yield %acc : tensor<64x64xf32>
+    }
+    scf.yield %stepped : tensor<64x64xf32>
+  }
+  tile.return
+}

@@ -26,7 +26,9 @@ def TileListSteps : Pass<"tile-list-steps", "::mlir::tile::FuncOp"> {
 
     Requires: the condition is computed from the induction variable and what stands before the loop,
     and from memory that the program does not write. Ensures: a listed loop has no condition around
-    its steps. Loops without products whose tests read no memory stay as they are.
+    its steps. Where tests read no memory, loops without products stay as they are, and so do those
+    whose condition is a conjunction of comparisons of sums: it has no holes, and its bounds leave
+    out almost all that is hidden.
 
     Numerics: exact.
 
