@@ -23,7 +23,8 @@ struct ScheduleOptions {
   int64_t stages = 0;
 };
 
-/// Return the passes of the schedule for `target` that only make code faster, in its order.
+/// Return the passes for `target` that only make code faster, in their order: one of phase tile,
+/// and those of the schedule.
 SmallVector<StringRef> getOptionalPasses(const Target &target);
 
 /// tile -> layouts, rings and barriers explicit.

@@ -51,7 +51,7 @@ struct CompileOptions {
   int64_t warps = 0;
   /// GPUs: tiles in flight of each tensor that a loop reads; 0 chooses.
   int64_t stages = 0;
-  /// GPUs: passes of phase schedule to leave out, by name, commas between; see
+  /// GPUs: passes of phases tile and schedule to leave out, by name, commas between; see
   /// `nvptx::getOptionalPasses`.
   std::string leaveOut;
   /// GPUs: operands and outputs start at multiples of 16 bytes.

@@ -77,7 +77,8 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral kOrderAttr = "tile.order";
     /// On two ops (i32) from which the ids of a work tile follow with few operations, while they
     /// themselves take divisions: 0, on the one that is not negative, or 1. `tile-schedule-grid`
-    /// says it, so that `tile-make-persistent` divides once for all roles.
+    /// says it, so that `tile-make-persistent` divides once for all roles; and `tile-sort-grid`, of
+    /// the id that it loads, 0.
     static constexpr llvm::StringLiteral kPartAttr = "tile.part";
     /// Unit, on a tile.release of a ring of two slots: it releases the slot that was got one
     /// iteration before, in the first iteration one that was never put. Inside of
