@@ -91,6 +91,8 @@ SPILLS = {
     "sm_90a": {
         "bf16 d128/128 causal backward--unaligned": {"k_backward_keys": 20},
         "bf16 d256/256 causal backward--unaligned": {"k_backward_keys": 8},
+        "f16 d128/128 causal backward--unaligned": {"k_backward_keys": 20},
+        "f16 d256/256 causal backward--unaligned": {"k_backward_keys": 8},
         "bf16 d64/64 causal backward": {"k_backward_keys": 8},
         "bf16 d64/64 causal sink backward": {"k_backward_keys": 8},
         "f16 d64/64 causal backward": {"k_backward_keys": 8},

@@ -54,14 +54,14 @@ constexpr Tiles kAsyncRows[] = {
     {2, 256, kTensors, 128, 64, 8}, {2, 256, kMost, 128, 32, 8},
 };
 constexpr Tiles kAsyncKeys[] = {
-    {2, 64, kLight, 128, 128, 8},   {2, 64, kSome, 112, 128, 8},   {2, 64, kLong, 80, 128, 8},
-    {2, 64, kMedium, 64, 128, 8},   {2, 64, kMost, 32, 128, 8},    {2, 96, kLong, 64, 128, 8},
-    {2, 96, kMedium, 48, 128, 8},   {2, 96, kTensors, 32, 128, 8}, {2, 96, kMost, 16, 128, 8},
-    {2, 128, kLight, 64, 128, 8},   {2, 128, kSome, 48, 128, 8},   {2, 128, kLong, 64, 128, 8},
-    {2, 128, kMedium, 32, 128, 8},  {2, 128, kBits, 16, 128, 8},   {2, 128, kTensors, 32, 128, 8},
-    {2, 128, kMost, 16, 128, 8},    {2, 192, kMedium, 64, 128, 8}, {2, 192, kBits, 32, 128, 8},
-    {2, 192, kTensors, 64, 128, 8}, {2, 192, kMost, 16, 128, 8},   {2, 256, kLight, 64, 128, 8},
-    {2, 256, kMedium, 48, 128, 8},  {2, 256, kBits, 32, 128, 8},   {2, 256, kTensors, 48, 128, 8},
+    {2, 64, kLight, 128, 128, 8},  {2, 64, kSome, 112, 128, 8},    {2, 64, kLong, 80, 128, 8},
+    {2, 64, kLimits, 64, 128, 8},  {2, 64, kMost, 32, 128, 8},     {2, 96, kLong, 64, 128, 8},
+    {2, 96, kLimits, 48, 128, 8},  {2, 96, kTensors, 32, 128, 8},  {2, 96, kMost, 16, 128, 8},
+    {2, 128, kLight, 64, 128, 8},  {2, 128, kSome, 48, 128, 8},    {2, 128, kLimits, 64, 128, 8},
+    {2, 128, kBits, 32, 128, 8},   {2, 128, kTensors, 32, 128, 8}, {2, 128, kMost, 16, 128, 8},
+    {2, 192, kLimits, 64, 128, 8}, {2, 192, kBits, 32, 128, 8},    {2, 192, kTensors, 64, 128, 8},
+    {2, 192, kMost, 16, 128, 8},   {2, 256, kLight, 64, 128, 8},   {2, 256, kMedium, 48, 128, 8},
+    {2, 256, kLimits, 64, 128, 8}, {2, 256, kBits, 32, 128, 8},    {2, 256, kTensors, 48, 128, 8},
     {2, 256, kMost, 16, 128, 8},
 };
 
@@ -92,8 +92,9 @@ constexpr Tiles kFusedKeys[] = {
     {2, 128, kMost, 32, 64, 8},
     {2, 256, kMost, 32, 64, 8},
 };
-/// Blocks without products: a thread holds 32 elements of a tile.
+/// A step has a multiple of so many rows or keys.
 constexpr uint64_t kStep = 16;
+/// Blocks without products: a thread holds 32 elements of a tile.
 constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWarps = 4;
 
 /// The facts of a block that choose its line of a table.

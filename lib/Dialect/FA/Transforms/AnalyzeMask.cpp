@@ -94,6 +94,56 @@ void fa::takeBranch(scf::IfOp fallback, bool evaluates) {
   fallback.erase();
 }
 
+namespace {
+
+/// A tile of the loop, and the mask that is run over it.
+struct Tile {
+  Tile(MaskLoop m, ScalarEmitter &e, const BoxSide &block, BlockLoads &loads)
+      : m(m), e(e), apply(m.masks.front()), first(m.loop.getInductionVar()),
+        end(e.add(first, m.loop.getStep())), length(apply.getLength(m.axis)),
+        ranges(e, block,
+               {m.axis, first, e.sub(e.min(end, length), e.constant(1)), length, m.loop.getStep()},
+               /*findsSets=*/false),
+        mask(apply, m.loop, ranges, loads) {}
+
+  TileTest run();
+
+  MaskLoop m;
+  ScalarEmitter &e;
+  ApplyMaskOp apply;
+  Value first, end, length;
+  MaskRanges ranges;
+  MaskInterpreter mask;
+};
+
+} // namespace
+
+TileTest Tile::run() {
+  Verdict verdict = mask.run();
+  TileTest test{verdict.canBeTrue, verdict.canBeFalse};
+  // Keys past the last one are hidden, whatever the region says, and rows where the mask says so.
+  const BoxSide &block = ranges.getSide(m.blockAxis());
+  Value blockEnd = e.add(block.first, block.most);
+  Value keysEnd = m.axis == Axis::keys ? end : blockEnd;
+  Value rowsEnd = m.axis == Axis::keys ? blockEnd : end;
+  test.someHidden = e.either(test.someHidden, e.lt(apply.getKeyLength(), keysEnd));
+  if (apply.getWithinRows())
+    test.someHidden = e.either(test.someHidden, e.lt(apply.getQueryLength(), rowsEnd));
+  if (Value assumption = ranges.getAssumption()) {
+    Value failed = e.negate(assumption);
+    test.someVisible = e.either(test.someVisible, failed);
+    test.someHidden = e.either(test.someHidden, failed);
+  }
+  return test;
+}
+
+TileTest fa::testForIndex(const MaskLoop &m, ScalarEmitter &e, Value index) {
+  BlockLoads loads;
+  loads.mayReadInLoop = true;
+  Value length = ApplyMaskOp(m.masks.front()).getLength(m.blockAxis());
+  return Tile(m, e, {m.blockAxis(), index, index, length, e.constant(1)}, loads).run();
+}
+
 /// Do steps 1 and 2.
 MaskFindings fa::analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadInLoop) {
   ApplyMaskOp mask = m.masks.front();
@@ -112,30 +162,24 @@ MaskFindings fa::analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadIn
   MaskInterpreter whole(mask, loop, all, loads);
   Verdict verdict = whole.run();
 
-  Value first = loop.getInductionVar(), end = e.add(first, loop.getStep());
-  MaskRanges tile(e, block, {m.axis, first, e.sub(e.min(end, length), one), length, loop.getStep()},
-                  /*findsSets=*/false);
-  MaskInterpreter oneTile(mask, loop, tile, loads);
-  Verdict single = oneTile.run();
-  if (oneTile.readsBlocks())
+  Tile tile(m, e, block, loads);
+  TileTest test = tile.run();
+  if (tile.mask.readsBlocks())
     verdict.whenTrue.tight = false;
-
-  // Keys past the last one are hidden, whatever the region says, and rows where the mask says so.
-  Value keysEnd = m.axis == Axis::keys ? end : blockEnd;
-  Value rowsEnd = m.axis == Axis::keys ? blockEnd : end;
-  Value someHidden = e.either(single.canBeFalse, e.lt(mask.getKeyLength(), keysEnd));
-  if (mask.getWithinRows())
-    someHidden = e.either(someHidden, e.lt(mask.getQueryLength(), rowsEnd));
-  MaskFindings found{verdict.whenTrue,     single.canBeTrue, someHidden, all.getAssumption(),
-                     whole.getUnknownOp(), blockSize,        {}};
-  for (Value assumption : {found.assumption, tile.getAssumption()})
-    if (assumption) {
-      Value failed = e.negate(assumption);
-      found.someVisible = e.either(found.someVisible, failed);
-      found.someHidden = e.either(found.someHidden, failed);
-    }
+  MaskFindings found{verdict.whenTrue,
+                     test.someVisible,
+                     test.someHidden,
+                     all.getAssumption(),
+                     whole.getUnknownOp(),
+                     blockSize,
+                     {}};
+  if (found.assumption) {
+    Value failed = e.negate(found.assumption);
+    found.someVisible = e.either(found.someVisible, failed);
+    found.someHidden = e.either(found.someHidden, failed);
+  }
   for (scf::IfOp fallback : getFallbacks(mask.getBody())) {
-    Value evaluates = oneTile.getCondition(fallback.getCondition()).canBeTrue;
+    Value evaluates = tile.mask.getCondition(fallback.getCondition()).canBeTrue;
     if (found.assumption)
       evaluates = e.either(evaluates, e.negate(found.assumption));
     found.fallback = found.fallback ? e.either(found.fallback, evaluates) : evaluates;

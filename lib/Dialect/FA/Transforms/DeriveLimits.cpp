@@ -36,6 +36,7 @@
 #include "MaskLoop.h"
 #include "Summaries.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Dialect/Tile/IR/Ballot.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <limits>
@@ -163,6 +164,9 @@ private:
   template <typename Op> Value make(Value x, Value y) { return Op::create(r.b, r.loc, x, y); }
   Value lengthOf(Axis of) { return of == Axis::rows ? r.queryLength : r.keyLength; }
   Found emitLoop(Found before);
+  Value vote(Value condition, Value index, int64_t from);
+  Value bitsOf(ArrayRef<Value> words);
+  Found choose(Value holds, Found found, Found otherwise);
   ApplyMaskOp applyMask(Value first);
   Found count(ApplyMaskOp mask, Found before, Value first);
   void store(MapBlocksOp block, Found found);
@@ -202,11 +206,60 @@ Limits::Found Limits::count(ApplyMaskOp mask, Found before, Value from) {
   first = make<arith::AddIOp>(make<arith::SubIOp>(first, splat(i32(1))), at);
   first = make<arith::MinSIOp>(before.first, first);
   last = make<arith::MaxSIOp>(before.last, make<arith::AddIOp>(last, at));
-  auto ifAny = [&](Value value, Value other) -> Value {
-    return arith::SelectOp::create(r.b, r.loc, any, value, other);
+  Value count = make<arith::AddIOp>(before.count, more);
+  return choose(any, {first, last, count}, before);
+}
+
+Limits::Found Limits::choose(Value holds, Found found, Found otherwise) {
+  auto select = [&](Value value, Value other) -> Value {
+    return arith::SelectOp::create(r.b, r.loc, holds, value, other);
   };
-  return {ifAny(first, before.first), ifAny(last, before.last),
-          make<arith::AddIOp>(before.count, more)};
+  return {select(found.first, otherwise.first), select(found.last, otherwise.last),
+          select(found.count, otherwise.count)};
+}
+
+/// Clone what a value is computed from and depends on a value that is mapped, as ops of one block
+/// do.
+static Value cloneDependent(OpBuilder &b, Value value, IRMapping &mapping) {
+  if (Value mapped = mapping.lookupOrNull(value))
+    return mapped;
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumRegions() != 0)
+    return value;
+  bool depends = false;
+  for (Value operand : op->getOperands())
+    depends |= cloneDependent(b, operand, mapping) != operand;
+  Value clone = depends ? b.clone(*op, mapping)->getResult(0) : value;
+  mapping.map(value, clone);
+  return clone;
+}
+
+/// Test a condition on an index of the block for all of 32, from the one of this number on: a bit
+/// of the word is set where it holds.
+Value Limits::vote(Value condition, Value index, int64_t from) {
+  auto ballot = tile::BallotOp::create(r.b, r.loc, r.b.getI32Type());
+  OpBuilder::InsertionGuard guard(r.b);
+  Block *body = r.b.createBlock(&ballot.getBody(), {}, r.b.getIndexType(), r.loc);
+  Value number = make<arith::AddIOp>(body->getArgument(0), r.index(from));
+  IRMapping mapping;
+  mapping.map(index, make<arith::AddIOp>(axis == Axis::rows ? r.row : r.column, number));
+  tile::VoteOp::create(r.b, r.loc, cloneDependent(r.b, condition, mapping));
+  return ballot;
+}
+
+/// Return the bits of words, one for each index of the block.
+Value Limits::bitsOf(ArrayRef<Value> words) {
+  Value numbers = tile::IotaOp::create(r.b, r.loc, vector, i32(0)), word = splat(words.front());
+  auto compare = [&](arith::CmpIPredicate predicate, Value x, int64_t y) -> Value {
+    return arith::CmpIOp::create(r.b, r.loc, predicate, x, splat(i32(y)));
+  };
+  for (auto [n, other] : llvm::enumerate(words.drop_front())) {
+    Value behind = compare(arith::CmpIPredicate::sge, numbers, (n + 1) * tile::BallotOp::kNumbers);
+    word = arith::SelectOp::create(r.b, r.loc, behind, splat(other), word);
+  }
+  Value place = make<arith::AndIOp>(numbers, splat(i32(tile::BallotOp::kNumbers - 1)));
+  Value bit = make<arith::AndIOp>(make<arith::ShRUIOp>(word, place), splat(i32(1)));
+  return compare(arith::CmpIPredicate::ne, bit, 0);
 }
 
 /// Emit the loop over tiles.
@@ -223,40 +276,67 @@ Limits::Found Limits::emitLoop(Found before) {
 
   MaskLoop m{{mask}, loop, along};
   ScalarEmitter e(loop, unnamed(r.loc));
+  r.b.setInsertionPointToStart(loop.getBody());
+  // Stands for an index of the block until its tests are cloned for each.
+  auto placeholder =
+      UnrealizedConversionCastOp::create(r.b, r.loc, r.b.getIndexType(), ValueRange());
+  Value alone = placeholder.getResult(0);
   MaskFindings found = analyzeMask(m, e, /*mayReadInLoop=*/true);
+  TileTest ofOne = testForIndex(m, e, alone);
   if (!found.visible.isAll())
     shrinkLoop(m, found, e);
   loop->removeAttr(tile::TileDialect::kRowDerivedAttr);
   loop->removeAttr(FADialect::kBandAttr);
 
-  // None visible: as before. All: the tile as a whole. Some: what the region says.
+  // None visible: as before. All: the tile as a whole. Some: where each index of the block sees
+  // all or none of it, as a whole to those that do, else what the region says.
   r.b.setInsertionPoint(yield);
   auto yieldFound = [&](Found found) {
     scf::YieldOp::create(r.b, r.loc, ValueRange{found.first, found.last, found.count});
   };
-  auto some = scf::IfOp::create(r.b, r.loc, carried.getTypes(), found.someVisible,
-                                /*withElseRegion=*/true);
+  auto branch = [&](Value condition) {
+    return scf::IfOp::create(r.b, r.loc, carried.getTypes(), condition, /*withElseRegion=*/true);
+  };
+  scf::IfOp some = branch(found.someVisible);
   yield->setOperands(some.getResults());
   r.b.setInsertionPointToEnd(some.elseBlock());
   yieldFound(before);
   r.b.setInsertionPointToEnd(some.thenBlock());
   Value end = make<arith::MinSIOp>(make<arith::AddIOp>(first, r.index(kStep)), lengthOf(along));
-  auto mixed = scf::IfOp::create(r.b, r.loc, carried.getTypes(), found.someHidden,
-                                 /*withElseRegion=*/true);
+  auto whole = [&]() -> Found {
+    Value size = toI32(make<arith::SubIOp>(end, first));
+    return {make<arith::MinSIOp>(before.first, splat(toI32(first))),
+            make<arith::MaxSIOp>(before.last, splat(toI32(end))),
+            make<arith::AddIOp>(before.count, splat(size))};
+  };
+  scf::IfOp mixed = branch(found.someHidden);
   scf::YieldOp::create(r.b, r.loc, mixed.getResults());
+  r.b.setInsertionPointToEnd(mixed.elseBlock());
+  yieldFound(whole());
+
+  r.b.setInsertionPointToEnd(mixed.thenBlock());
+  SmallVector<Value> visible;
+  Value inPart = i32(0);
+  for (int64_t from = 0; from < kBlock; from += tile::BallotOp::kNumbers) {
+    visible.push_back(vote(ofOne.someVisible, alone, from));
+    Value both = make<arith::AndIOp>(visible.back(), vote(ofOne.someHidden, alone, from));
+    inPart = make<arith::OrIOp>(inPart, both);
+  }
+  scf::IfOp parts =
+      branch(arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::ne, inPart, i32(0)));
+  scf::YieldOp::create(r.b, r.loc, parts.getResults());
+  r.b.setInsertionPointToEnd(parts.elseBlock());
+  yieldFound(choose(bitsOf(visible), whole(), before));
   // The mask and what it is applied to, so that only tests are left before the branch.
-  Block *evaluated = mixed.thenBlock();
+  Block *evaluated = parts.thenBlock();
   for (Operation *op = mask; op && op->getBlock() == loop.getBody();
        op = op->getNumOperands() > 0 ? op->getOperand(0).getDefiningOp() : nullptr)
     op->moveBefore(evaluated, evaluated->begin());
   r.b.setInsertionPointToEnd(evaluated);
   yieldFound(count(mask, before, toI32(first)));
-  r.b.setInsertionPointToEnd(mixed.elseBlock());
-  yieldFound({make<arith::MinSIOp>(before.first, splat(toI32(first))),
-              make<arith::MaxSIOp>(before.last, splat(toI32(end))),
-              make<arith::AddIOp>(before.count, splat(toI32(make<arith::SubIOp>(end, first))))});
 
   e.eraseUnused();
+  placeholder.erase();
   r.b.setInsertionPoint(found.blockSize);
   found.blockSize.replaceAllUsesWith(r.index(kBlock));
   found.blockSize.erase();

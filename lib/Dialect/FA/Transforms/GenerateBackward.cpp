@@ -7,8 +7,8 @@
 //
 // For an entry @f that holds an fa.attention, @f_backward is:
 //
-//   1. a kernel over rows: LSE, in base 2 but for f32, +inf where it is -inf, so that P is 0
-//      there, and delta = rowsum(do * o) - dlse; of a sink z, also -exp(z - lse) delta;
+//   1. a kernel over rows: LSE, but for f32 -LSE in base 2, infinite of the other sign where it is
+//      -inf, so that P is 0 there, and delta = rowsum(do * o) - dlse; of a sink z, also -exp(z - lse) delta;
 //   2. one fa.pairwise, whose weights region recomputes P from LSE and multiplies it with
 //      the derivative of the score region; its sums are the gradients;
 //   3. fa.sum over the rows of a head: the gradient of the sink.
@@ -306,8 +306,10 @@ void Backward::prepareRows() {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   Value empty = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, natural,
                                       r.splat(-kInf, r.rowType()));
-  Value based = subtractsFirst() ? natural : r.mul(natural, r.splat(kLog2E, r.rowType()));
-  based = arith::SelectOp::create(inner, loc, empty, r.splat(kInf, r.rowType()), based);
+  // What is subtracted, or negated what is added: a fused multiply-add takes that as it is.
+  double sign = subtractsFirst() ? 1 : -1;
+  Value based = subtractsFirst() ? natural : r.mul(natural, r.splat(sign * kLog2E, r.rowType()));
+  based = arith::SelectOp::create(inner, loc, empty, r.splat(sign * kInf, r.rowType()), based);
   r.store(named(based, "row_lse"), block.getResultView(0), kRowAxes);
   r.store(named(sum, "delta"), block.getResultView(1), kRowAxes);
   rowLse = block.getResult(0);
@@ -489,7 +491,7 @@ LogicalResult Backward::buildWeights() {
   } else {
     exponent =
         arith::MulFOp::create(b, loc, x, constant(plain ? scale * kLog2E : kLog2E), contract);
-    exponent = arith::SubFOp::create(b, loc, exponent, row(lses), contract);
+    exponent = arith::AddFOp::create(b, loc, exponent, row(lses), contract);
   }
   Value p = math::Exp2Op::create(b, loc, exponent);
   Value kept = op.hasDropout() ? arith::MulFOp::create(b, loc, keep, p).getResult() : p;

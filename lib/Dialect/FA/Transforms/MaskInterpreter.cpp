@@ -57,7 +57,7 @@ void MaskInterpreter::setScalar(Value result, Value scalar) {
   if (width(type) > 32) {
     // Larger ones are not worth the wider arithmetic: then nothing is skipped.
     Value small = e.both(e.le(e.constant(least), index), e.le(index, e.constant(most)));
-    r.assume(small);
+    loop.isDefinedOutsideOfLoop(scalar) ? r.assume(small) : r.assumeHere(small);
     index = e.select(small, index, e.constant(0));
   }
   set(result, r.uniform(index, least, most));
@@ -156,11 +156,13 @@ Value MaskInterpreter::loadUniform(tensor::ExtractOp op) {
   SmallVector<Value> indices;
   for (Value index : op.getIndices()) {
     indices.push_back(r.asUniform(number(index)));
-    if (!indices.back() || !loop.isDefinedOutsideOfLoop(indices.back()))
+    if (!indices.back())
       return {};
   }
   if (!loop.isDefinedOutsideOfLoop(source))
     return {};
+  if (!llvm::all_of(indices, [&](Value index) { return loop.isDefinedOutsideOfLoop(index); }))
+    return loads.mayReadInLoop ? r.emitter().load(op.getType(), source, indices) : Value();
   Value &load = loads.uniform[op];
   if (!load) {
     OpBuilder b = r.emitter().beforeLoop();

@@ -41,6 +41,14 @@ struct MaskFindings {
 /// captured tensors hold along the loop is read in it if that is asked for.
 MaskFindings analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadInLoop = false);
 
+/// Whether a mask may show some of a tile of the loop, and may hide some.
+struct TileTest {
+  Value someVisible, someHidden;
+};
+
+/// Test a tile for one index of the block alone, which a value in the loop is.
+TileTest testForIndex(const MaskLoop &m, ScalarEmitter &e, Value index);
+
 /// Let the loop, over all of its axis, run only where something is visible.
 void shrinkLoop(const MaskLoop &m, const MaskFindings &found, ScalarEmitter &e);
 

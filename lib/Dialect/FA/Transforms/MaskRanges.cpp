@@ -36,8 +36,10 @@ MaskRanges::MaskRanges(ScalarEmitter &e, const BoxSide &block, const BoxSide &lo
   assert(block.axis != loop.axis && "a box has two axes");
   atoms.resize(tile::LinearForm::kRest);
   atoms[loopIndex] = {loop.first, loop.last, 0, kMostIndex, /*inLoop=*/true, kMixed, -1};
-  atoms[blockIndex] = {block.first, block.last, 0, kMostIndex, /*inLoop=*/false,
-                       /*move=*/1,  /*step=*/1};
+  // One index is no range: it is the same over the box.
+  int move = block.first != block.last;
+  atoms[blockIndex] = {block.first, block.last,   0, kMostIndex, /*inLoop=*/false,
+                       move,        /*step=*/move};
   for (Value length : {loop.length, block.length})
     atoms.push_back({length, length, 0, kMostIndex});
 }

@@ -112,20 +112,20 @@ func.func @alibi(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf
 // -----
 
 // What is kept weighs dP and the probabilities that dV reads, not those of delta. For operands of 2 bytes LSE is
-// in base 2, and P = exp2(s scale log2(e) - lse2) is one fma and the exponential.
+// in base 2 and negated, and P = exp2(s scale log2(e) - lse2) is one fma and the exponential.
 
 // CHECK-LABEL: func.func @dropout_backward(
 // CHECK-SAME:    %[[P:[a-z0-9]+]]: f32 {fa.name = "p"}, %[[SEED:[a-z0-9]+]]: i64 {fa.name = "seed"}, %[[OFFSET:[a-z0-9]+]]: i64
 // CHECK:         arith.extf %{{.*}} : tensor<?x64xbf16, #fa.axes<rows>> to tensor<?x64xf32, #fa.axes<rows>>
 // CHECK:         %[[NATURAL:.*]] = tile.load %{{.*}} dims [2] :
-// CHECK:         arith.constant 1.44269502 : f32
+// CHECK:         arith.constant -1.44269502 : f32
 // CHECK:         arith.mulf %[[NATURAL]], %{{.*}} fastmath<contract>
 // CHECK:         fa.pairwise {{.*}} dropout(%[[P]], %[[SEED]], %[[OFFSET]]) mask {
 // CHECK-NEXT:    } weights {
 // CHECK-NEXT:    ^bb0(%[[S:[a-z0-9]+]]: f32, %[[DP:[a-z0-9]+]]: f32, %[[KEEP:[a-z0-9]+]]: f32,
 // CHECK:           %[[C:.*]] = arith.constant 0.180336878 : f32
 // CHECK-NEXT:      %[[X:.*]] = arith.mulf %[[S]], %[[C]] fastmath<contract>
-// CHECK:           %[[E:.*]] = arith.subf %[[X]], %{{.*}} fastmath<contract>
+// CHECK:           %[[E:.*]] = arith.addf %[[X]], %{{.*}} fastmath<contract>
 // CHECK-NEXT:      %[[PROBABILITY:.*]] = math.exp2 %[[E]]
 // CHECK-NEXT:      %[[KEPT:.*]] = arith.mulf %[[KEEP]], %[[PROBABILITY]]
 // CHECK-NEXT:      %[[DKEPT:.*]] = arith.mulf %[[KEEP]], %[[DP]]
