@@ -83,6 +83,19 @@ struct BulkStore {
   Operation *op;
 };
 
+/// A reduction from shared memory on its way: a run of what one warp wrote of a tile.
+struct BulkAdd {
+  SlotRef slot;
+  ElementRange range;
+  const Memory *memory;
+  SmallVector<int64_t, 4> start;
+  Operation *op;
+  /// Hold what was read of the slot, once it need not be there any more.
+  TileRef read;
+  /// Record whether it has been added already.
+  bool isAdded = false;
+};
+
 } // namespace mlir::fa::interpreter
 
 #endif // FA_LIB_TARGET_INTERPRETER_ACCESS_H

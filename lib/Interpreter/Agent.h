@@ -142,12 +142,15 @@ private:
   LogicalResult store(tile::StoreOp op);
   std::vector<bool> ownedOf(RankedTensorType type);
   void scatterAdd(tile::ScatterAddOp op);
-  void accumulate(tile::AccumulateOp op);
+  LogicalResult accumulate(tile::AccumulateOp op);
+  LogicalResult checkBoxes(Operation *op, Value view, ValueRange indices, ArrayRef<int64_t> dims);
 
   // AgentShared.cpp: products, rings, slots by number.
   LogicalResult executeProduct(Operation *op);
   LogicalResult executeRing(Operation *op);
   LogicalResult executeSlot(Operation *op);
+  LogicalResult startAdding(tile::BulkAccumulateOp op);
+  LogicalResult waitForAdding(tile::BulkAccumulateWaitOp op);
   LogicalResult tileOfOperand(Operation *op, Value operand, TileRef &tile, ElementRange range = {});
   ElementRange rowsOfProduct(tile::DotStartOp op, unsigned operand) const;
   LogicalResult write(tile::WriteOp op);
@@ -217,6 +220,7 @@ private:
   std::vector<Copy> openGroup;
   std::deque<std::vector<Copy>> groups;
   std::vector<BulkStore> copiesOut;
+  std::vector<BulkAdd> additions;
   llvm::DenseMap<Operation *, size_t> numFound;
 };
 

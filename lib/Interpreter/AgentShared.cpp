@@ -251,6 +251,15 @@ LogicalResult Agent::copy(tile::CopyOp op) {
   return success();
 }
 
+/// Return where each element of a tile lies in a slot with an order.
+static std::vector<int32_t> placesOf(tile::OrderAttr order, RankedTensorType tile) {
+  std::vector<int32_t> places;
+  for (int64_t row = 0; row < tile.getDimSize(0); ++row)
+    for (int64_t column = 0; column < tile.getDimSize(1); ++column)
+      places.push_back(order.offsetOf(row, column, tile.getDimSize(1)));
+  return places;
+}
+
 /// Write the agent's part: of a slot by number, or of one that it got.
 LogicalResult Agent::write(tile::WriteOp op) {
   const SlotRef &slot = get(op.getSlot()).slot;
@@ -260,11 +269,83 @@ LogicalResult Agent::write(tile::WriteOp op) {
   else if (warp() == 0)
     elements = {0};
   TileRef value = tileOfValue(op.getValue());
+  if (op.getOrder()) {
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    std::vector<int32_t> places = placesOf(*op.getOrder(), type);
+    auto ordered = std::make_shared<Elements>(value->size());
+    for (auto [from, to] : llvm::enumerate(places))
+      (*ordered)[to] = (*value)[from];
+    for (int32_t &element : elements)
+      element = places[element];
+    value = std::move(ordered);
+  }
   const Elements &tile = *value;
   SharedMemory &memory = workTile.memory;
   if (Fault fault = workTile.program.byNumber ? memory.write(accessBy(op), slot, elements, tile)
                                               : memory.fill(accessBy(op), slot, elements, tile))
     return fail(op, "", fault);
+  return success();
+}
+
+/// Add a run of the slot to memory, where it is in range.
+static void addRun(BulkAdd &added, const Elements &slot) {
+  auto op = cast<tile::BulkAccumulateOp>(added.op);
+  RankedTensorType type = op.getTileType();
+  std::vector<int32_t> places = placesOf(added.memory->order, type);
+  Elements sum = *loadTile(*added.memory, added.start, op.getDims(), type.getShape(),
+                           type.getElementType());
+  std::vector<bool> owned(sum.size());
+  for (auto [i, place] : llvm::enumerate(places)) {
+    owned[i] = added.range.contains(place);
+    sum[i].f = static_cast<float>(sum[i].f + slot[place].f);
+  }
+  storeTile(*added.memory, added.start, op.getDims(), type.getShape(), type.getElementType(), sum,
+            owned);
+  added.isAdded = true;
+}
+
+/// Start to add the runs that the warp has of the tile, which it has to know to be written and
+/// fenced; they are added now, or as late as the wait for them.
+LogicalResult Agent::startAdding(tile::BulkAccumulateOp op) {
+  if (failed(checkBoxes(op, op.getDestination(), op.getIndices(), op.getDims())))
+    return failure();
+  RankedTensorType type = op.getTileType();
+  const Memory *memory = get(op.getDestination()).memory;
+  std::vector<int32_t> places = placesOf(memory->order, type), own = ownElements(type);
+  for (int32_t &element : own)
+    element = places[element];
+  llvm::sort(own);
+  for (size_t i = 0, end; i < own.size(); i = end) {
+    for (end = i + 1; end < own.size() && own[end] == own[end - 1] + 1;)
+      ++end;
+    BulkAdd added{get(op.getSlot()).slot, {own[i], own[end - 1] + 1}, memory,
+                  integers(op.getIndices()), op, nullptr};
+    TileRef slot;
+    if (failed(tileOfOperand(op, op.getSlot(), slot, added.range)))
+      return failure();
+    if (workTile.random.coin())
+      addRun(added, *slot);
+    workTile.memory.startReading(accessBy(op), added.slot, added.range);
+    additions.push_back(std::move(added));
+  }
+  return success();
+}
+
+/// Wait for reductions; what they read was there until now. What they add comes later, unless the
+/// wait is for that, too.
+LogicalResult Agent::waitForAdding(tile::BulkAccumulateWaitOp op) {
+  for (BulkAdd &added : additions) {
+    if (!added.read) {
+      if (Fault fault = workTile.memory.read(accessBy(op), added.slot, /*byNumber=*/true,
+                                             added.read, added.range))
+        return fail(op, "completes a reduction that ", fault);
+      workTile.memory.endReading(added.op, number, added.slot);
+    }
+    if (!added.isAdded && (op.getWritten() || workTile.random.coin()))
+      addRun(added, *added.read);
+  }
+  if (op.getWritten())
+    additions.clear();
   return success();
 }
 
@@ -308,6 +389,8 @@ LogicalResult Agent::executeSlot(Operation *operation) {
         workTile.memory.fence(accessBy(op));
         return success();
       })
+      .Case([&](tile::BulkAccumulateOp op) { return startAdding(op); })
+      .Case([&](tile::BulkAccumulateWaitOp op) { return waitForAdding(op); })
       .Default([&](Operation *op) { // tile.barrier
         atBarrier = op;
         return success();
@@ -323,6 +406,8 @@ LogicalResult Agent::finish(Operation *terminator) {
     return fail(openGroup.front().op, "starts a copy that nothing waits for");
   if (!copiesOut.empty())
     return fail(copiesOut.front().op, "starts a copy that nothing waits for");
+  if (!additions.empty())
+    return fail(additions.front().op, "starts a reduction that nothing waits for");
   Operation *pingpong = nullptr;
   if (Fault fault = workTile.barriers.checkPassed(number, pingpong))
     return fail(pingpong, "", fault);

@@ -57,8 +57,24 @@ LogicalResult Agent::slice(tile::SliceOp op) {
   return success();
 }
 
+/// Check that what goes to memory in boxes, or comes from there, begins at one.
+LogicalResult Agent::checkBoxes(Operation *op, Value view, ValueRange indices,
+                                ArrayRef<int64_t> dims) {
+  tile::OrderAttr order = get(view).memory->order;
+  if (!order)
+    return success();
+  int64_t row = integer(indices[dims[0]]), column = integer(indices[dims[1]]);
+  if (row % order.getRows() == 0 && column % order.getColumns() == 0)
+    return success();
+  return fail(op, "begins within a box of memory, at row " + Twine(row) + " and column " +
+                      Twine(column) + "; boxes have " + Twine(order.getRows()) + "x" +
+                      Twine(order.getColumns()));
+}
+
 /// Store the agent's part.
 LogicalResult Agent::store(tile::StoreOp op) {
+  if (failed(checkBoxes(op, op.getDestination(), op.getIndices(), op.getDims())))
+    return failure();
   RankedTensorType type = tileOf(op.getValue());
   const Memory &memory = *get(op.getDestination()).memory;
   SmallVector<int64_t, 4> start = integers(op.getIndices());
@@ -97,7 +113,9 @@ void Agent::scatterAdd(tile::ScatterAddOp op) {
 }
 
 /// Add the agent's part, where it is in range.
-void Agent::accumulate(tile::AccumulateOp op) {
+LogicalResult Agent::accumulate(tile::AccumulateOp op) {
+  if (failed(checkBoxes(op, op.getDestination(), op.getIndices(), op.getDims())))
+    return failure();
   RankedTensorType type = tileOf(op.getValue());
   const Memory &memory = *get(op.getDestination()).memory;
   SmallVector<int64_t, 4> start = integers(op.getIndices());
@@ -106,6 +124,7 @@ void Agent::accumulate(tile::AccumulateOp op) {
     to.f = static_cast<float>(to.f + value.f);
   storeTile(memory, start, op.getDims(), type.getShape(), type.getElementType(), sum,
             ownedOf(type));
+  return success();
 }
 
 static TileRef gather(tile::GatherOp op, const Memory &memory, ArrayRef<const Datum *> indices) {
@@ -126,6 +145,8 @@ LogicalResult Agent::executeTile(Operation *op) {
   if (auto sliced = dyn_cast<tile::SliceOp>(op))
     return slice(sliced);
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    if (failed(checkBoxes(load, load.getSource(), load.getIndices(), load.getDims())))
+      return failure();
     const Memory &memory = *get(load.getSource()).memory;
     Type type = load.getResult().getType();
     if (auto tile = dyn_cast<RankedTensorType>(type))
@@ -142,10 +163,8 @@ LogicalResult Agent::executeTile(Operation *op) {
     scatterAdd(scatter);
     return success();
   }
-  if (auto added = dyn_cast<tile::AccumulateOp>(op)) {
-    accumulate(added);
-    return success();
-  }
+  if (auto added = dyn_cast<tile::AccumulateOp>(op))
+    return accumulate(added);
   if (auto gathered = dyn_cast<tile::GatherOp>(op)) {
     SmallVector<const Datum *, 4> indices;
     for (Value index : gathered.getIndices())
@@ -175,7 +194,8 @@ LogicalResult Agent::executeTile(Operation *op) {
   if (isa<tile::RingOp, tile::PutOp, tile::PutValueOp, tile::GetOp, tile::ReleaseOp>(op))
     return executeRing(op);
   if (isa<tile::SlotAtOp, tile::ReadOp, tile::WriteOp, tile::CopyOp, tile::CopyCommitOp,
-          tile::CopyWaitOp, tile::FenceAsyncOp, tile::BarrierOp>(op))
+          tile::CopyWaitOp, tile::FenceAsyncOp, tile::BulkAccumulateOp, tile::BulkAccumulateWaitOp,
+          tile::BarrierOp>(op))
     return executeSlot(op);
   return executeRoles(op);
 }

@@ -23,7 +23,7 @@ using namespace mlir::fa::interpreter;
 /// Return whether `tile-lower-rings` makes the op: there is an agent for each warp.
 static bool goesByNumber(Operation *op) {
   return isa<tile::SlotAtOp, tile::CopyOp, tile::CopyCommitOp, tile::CopyWaitOp, tile::FenceAsyncOp,
-             tile::BulkStoreWaitOp, tile::BarrierOp, tile::BarriersOp, tile::NamedWaitOp,
+             tile::BulkStoreWaitOp, tile::BulkAccumulateOp, tile::BulkAccumulateWaitOp, tile::BarrierOp, tile::BarriersOp, tile::NamedWaitOp,
              tile::NamedArriveOp>(op);
 }
 
@@ -235,6 +235,14 @@ static LogicalResult checkMemory(tile::FuncOp func, ArrayRef<Argument> arguments
     if (view && arguments[i].memory.sizes.size() != static_cast<size_t>(view.getRank()))
       return func.emitError() << "argument " << i << " takes memory of rank " << view.getRank()
                               << ", got " << arguments[i].memory.sizes.size();
+    if (!view || !view.getOrder())
+      continue;
+    const Memory &memory = arguments[i].memory;
+    int64_t rows = view.getRank() - 2, box = view.getOrder().getRows();
+    if (memory.sizes[rows] % box != 0 || memory.strides[rows] != memory.sizes.back())
+      return func.emitError() << "argument " << i << " takes rows without gaps, a multiple of "
+                              << box << ", got " << memory.sizes[rows] << " of "
+                              << memory.sizes.back() << " every " << memory.strides[rows];
   }
   return success();
 }
@@ -257,6 +265,10 @@ LogicalResult interpreter::run(tile::FuncOp func, ArrayRef<Argument> arguments,
       return func.emitError("has too many work tiles to interpret: expected at most 2^24");
     count *= extent;
   }
+  SmallVector<Argument> bound(arguments);
+  for (auto [argument, type] : llvm::zip(bound, func.getArgumentTypes()))
+    if (auto view = dyn_cast<tile::ViewType>(type))
+      argument.memory.order = view.getOrder();
   Program program(func);
   Random random(options.seed);
   // Blocks that run several work tiles: one, two, ..., or as many as those.
@@ -276,7 +288,7 @@ LogicalResult interpreter::run(tile::FuncOp func, ArrayRef<Argument> arguments,
     SmallVector<int64_t> ids(grid->size());
     for (size_t d = grid->size(); d-- > 0; linear /= (*grid)[d])
       ids[d] = linear % (*grid)[d];
-    WorkTile workTile(program, arguments, ids, options, random.next(), opsLeft);
+    WorkTile workTile(program, bound, ids, options, random.next(), opsLeft);
     if (failed(runWorkTile(workTile)))
       return failure();
   }

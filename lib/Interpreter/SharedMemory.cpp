@@ -247,7 +247,8 @@ Fault SharedMemory::read(const Access &access, const SlotRef &ref, bool byNumber
     return {};
   }
   bool isAsync =
-      isa<tile::DotStartOp, tile::AwaitOp, tile::BulkStoreOp, tile::BulkStoreWaitOp>(access.op);
+      isa<tile::DotStartOp, tile::AwaitOp, tile::BulkStoreOp, tile::BulkStoreWaitOp,
+          tile::BulkAccumulateOp, tile::BulkAccumulateWaitOp>(access.op);
   size_t count = slot.data.size();
   slot.cells.resize(count);
   slot.reads.resize(agents * count);

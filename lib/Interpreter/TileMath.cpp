@@ -299,6 +299,13 @@ static void forEachInRange(const Memory &memory, ArrayRef<int64_t> start, ArrayR
       return;
     base += start[d] * memory.strides[d];
   }
+  // In boxes, a row and a column add to the place what they add alone.
+  SmallVector<SmallVector<int64_t>, 2> places(memory.order ? 2 : 0);
+  for (auto [k, of] : llvm::enumerate(places))
+    for (int64_t x = 0; x < shape[k]; ++x) {
+      int64_t at = std::max<int64_t>(start[dims[k]] + x, 0), columns = memory.sizes.back();
+      of.push_back(memory.order.offsetOf(k == 0 ? at : 0, k == 0 ? 0 : at, columns));
+    }
   SmallVector<int64_t, 4> at(shape.size(), 0);
   for (int64_t i = 0, count = elementsOf(shape); i < count; ++i) {
     uint64_t offset = base;
@@ -306,8 +313,10 @@ static void forEachInRange(const Memory &memory, ArrayRef<int64_t> start, ArrayR
     for (auto [x, d] : llvm::zip_equal(at, dims)) {
       uint64_t index = static_cast<uint64_t>(start[d]) + x;
       inside &= index < static_cast<uint64_t>(memory.sizes[d]);
-      offset += index * memory.strides[d];
+      offset += memory.order ? 0 : index * memory.strides[d];
     }
+    for (auto [of, x] : llvm::zip(places, at))
+      offset += of[x];
     if (inside)
       function(i, memory.data + offset * bytes);
     for (size_t d = shape.size(); d-- > 0;) {

@@ -35,6 +35,7 @@ static ArrayRef<StringRef> optionalPasses() {
                                     "tile-specialize-warps",
                                     "tile-pingpong-warpgroups",
                                     "tile-make-persistent",
+                                    "tile-stage-accumulates",
                                     "tile-stage-epilogue"};
   return names;
 }
@@ -89,6 +90,11 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   layouts.products = promote.products = roles ? "async" : "sync";
   add(tile::createTileAssignLayouts(layouts));
   add(tile::createTilePromoteShared(promote));
+  if (target.hasBulkReductions) {
+    tile::TileStageAccumulatesOptions stage;
+    stage.sharedLimit = target.sharedMemory;
+    add(tile::createTileStageAccumulates(stage));
+  }
   if (async)
     add(tile::createTileSplitWarpgroupLoops());
   tile::TileScheduleLoopOptions schedule;
@@ -119,8 +125,8 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
 SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {
   OpPassManager kernels(tile::FuncOp::getOperationName());
   populateKernelPipeline(kernels, target, ScheduleOptions());
-  // It ends the phase before.
-  SmallVector<StringRef> names = {"tile-sort-grid"};
+  // These see all kernels; the first ends the phase before.
+  SmallVector<StringRef> names = {"tile-sort-grid", "tile-order-workspaces"};
   for (const Pass &pass : kernels.getPasses())
     if (llvm::is_contained(optionalPasses(), pass.getArgument()))
       names.push_back(pass.getArgument());
@@ -129,6 +135,11 @@ SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {
 
 void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
                                      const ScheduleOptions &options) {
+  tile::TileOrderWorkspacesOptions order;
+  // Bulk reductions take what lanes store by 16 bytes.
+  order.width = target.hasBulkReductions ? 4 : 1;
+  if (StringRef name = "tile-order-workspaces"; !llvm::is_contained(options.leaveOut, name))
+    pm.addPass(tile::createTileOrderWorkspaces(order));
   populateKernelPipeline(pm.nest<tile::FuncOp>(), target, options);
 }
 

@@ -168,9 +168,13 @@ llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
       // A size may be that of an earlier workspace, which is resolved by then.
       shapes[i].clear();
       for (const ManifestArgument::SizeOf &size : argument.sizes)
-        shapes[i].push_back(size.argument < 0 ? size.dim
-                                              : llvm::divideCeilSigned(
-                                                    shapes[size.argument][size.dim], size.divisor));
+        shapes[i].push_back(
+            size.argument < 0
+                ? size.dim
+                : llvm::divideCeilSigned(
+                      llvm::divideCeilSigned(shapes[size.argument][size.dim], size.divisor),
+                      size.multiple) *
+                      size.multiple);
       continue;
     }
     if (shapes[i].size() != argument.shape.size())

@@ -20,8 +20,8 @@
 //
 // In expressions a number is itself, [a, d] is the size of dimension d of
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
-// workspace has "sizes" too, of numbers, [a, d] and [a, d, n]: that size by n, rounded up. A tensor
-// map is ["tensor_map", argument, rows, columns, swizzle]. A kernel may have "blocks_per_sm", a
+// workspace has "sizes" too, of numbers, [a, d] and [a, d, n], that size by n, rounded up, and
+// [a, d, n, m], that rounded up to a multiple of m. A tensor map is ["tensor_map", argument, rows, columns, swizzle]. A kernel may have "blocks_per_sm", a
 // variant "limits" and "bounds" and, on CPUs, "parallel".
 //
 // The reader walks the text with one path, so that its one error names a field;
@@ -69,8 +69,10 @@ static json::Value write(const ManifestArgument &argument) {
     shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
   for (const ManifestArgument::SizeOf &size : argument.sizes) {
     json::Array place{size.argument, size.dim};
-    if (size.divisor != 1)
+    if (size.divisor != 1 || size.multiple != 1)
       place.push_back(size.divisor);
+    if (size.multiple != 1)
+      place.push_back(size.multiple);
     sizes.push_back(size.argument < 0 ? json::Value(size.dim) : json::Value(std::move(place)));
   }
   if (!argument.isNumber())
@@ -330,8 +332,9 @@ void Reader::argument(const Node &node, Manifest &entry) {
         continue;
       }
       auto [from, dim] = place(size, entry, /*skip=*/0, /*more=*/1);
-      std::vector<Node> parts = elements(size, 2, 3);
-      argument.sizes.push_back({from, dim, parts.size() > 2 ? integer(parts[2], 1, kMost) : 1});
+      std::vector<Node> parts = elements(size, 2, 4);
+      auto part = [&](size_t i) { return parts.size() > i ? integer(parts[i], 1, kMost) : 1; };
+      argument.sizes.push_back({from, dim, part(2), part(3)});
     }
   }
   if (Node dims = member(node, "dims", /*optional=*/true); dims.value != &kNull)

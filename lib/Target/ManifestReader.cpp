@@ -74,17 +74,21 @@ static FailureOr<unsigned> bind(Manifest &manifest, tile::FuncOp kernel, unsigne
         continue;
       }
       auto parts = dyn_cast<ArrayAttr>(size);
-      bool divided = parts && parts.size() == 3;
-      auto from =
-          parts && (parts.size() == 2 || divided) ? dyn_cast<StringAttr>(parts[0]) : StringAttr();
+      bool serves = parts && parts.size() >= 2 && parts.size() <= 4;
+      auto from = serves ? dyn_cast<StringAttr>(parts[0]) : StringAttr();
       auto dim = from ? dyn_cast<IntegerAttr>(parts[1]) : IntegerAttr();
-      auto divisor = divided ? dyn_cast<IntegerAttr>(parts[2]) : IntegerAttr();
+      // A divisor, and a multiple to round up to.
+      int64_t by[] = {1, 1};
+      for (size_t k = 2; serves && k < parts.size(); ++k) {
+        auto number = dyn_cast<IntegerAttr>(parts[k]);
+        by[k - 2] = number ? number.getInt() : 0;
+      }
       int64_t index = dim ? manifest.find(from) : -1;
-      if (index < 0 || dim.getInt() < 0 || (divided && (!divisor || divisor.getInt() < 1)) ||
+      if (index < 0 || dim.getInt() < 0 || by[0] < 1 || by[1] < 1 ||
           dim.getInt() >= static_cast<int64_t>(manifest.arguments[index].shape.size()))
         return kernel.emitError() << "the size " << size << " of workspace " << name
                                   << " names no dimension of an earlier argument";
-      argument.sizes.push_back({index, dim.getInt(), divided ? divisor.getInt() : 1});
+      argument.sizes.push_back({index, dim.getInt(), by[0], by[1]});
     }
   }
   if (auto dims = kernel.getArgAttrOfType<ArrayAttr>(i, TileDialect::kDimsAttr))

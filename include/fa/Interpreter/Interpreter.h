@@ -34,6 +34,8 @@ struct Memory {
   /// Hold, of a slice, the data of the view that it is of, and where it begins there.
   std::byte *whole = nullptr;
   SmallVector<int64_t, 4> begin = {};
+  /// In which boxes the matrices lie, as the program that runs says; null for row by row.
+  tile::OrderAttr order = {};
 };
 
 /// A launch argument of a tile.func; of a tensor map, the view that it is of.

@@ -92,11 +92,12 @@ struct ManifestArgument {
   /// Names of the sizes, empty where they have none: sizes of one name agree.
   std::vector<std::string> dims;
   /// The size of a dimension of a workspace: that of a dimension of an argument, divided and
-  /// rounded up; of no argument, -1, it is `dim` itself.
+  /// rounded up, then rounded up to a multiple; of no argument, -1, it is `dim` itself.
   struct SizeOf {
-    int64_t argument, dim, divisor = 1;
+    int64_t argument, dim, divisor = 1, multiple = 1;
     bool operator==(const SizeOf &other) const {
-      return std::tie(argument, dim, divisor) == std::tie(other.argument, other.dim, other.divisor);
+      return std::tie(argument, dim, divisor, multiple) ==
+             std::tie(other.argument, other.dim, other.divisor, other.multiple);
     }
   };
   /// Give the size of each dimension of a workspace.

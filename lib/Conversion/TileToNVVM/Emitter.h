@@ -31,6 +31,8 @@ struct ViewParts {
   Value pointer;
   SmallVector<Value> sizes, strides;
   Type element;
+  /// In which boxes its matrices lie; null for row by row.
+  tile::OrderAttr order;
   /// Bytes that the address and the strides are multiples of.
   int64_t align = 1;
   /// Record whether this kernel writes it.
@@ -94,8 +96,8 @@ private:
   /// Call `body` with each access of a thread's part of a tile in memory: its
   /// first register, how many, the address, and when (null: always).
   using AccessFn = llvm::function_ref<void(int64_t, int64_t, Value, Value)>;
-  void forEachAccess(const ViewParts &view, OperandRange indices, ArrayRef<int64_t> dims,
-                     const tile::Layout &layout, Value predicate, AccessFn body);
+  LogicalResult forEachAccess(const ViewParts &view, OperandRange indices, ArrayRef<int64_t> dims,
+                              const tile::Layout &layout, Value predicate, AccessFn body);
   Value loadGlobal(Value address, Value predicate, Type type, bool sideEffects);
   void storeGlobal(Value address, Value value, Value predicate);
   LogicalResult emitSlice(tile::SliceOp op);
@@ -122,6 +124,17 @@ private:
   bool emitMatrixWrite(tile::WriteOp op, const tile::Layout &layout);
   LogicalResult emitReadNumber(tile::ReadOp op);
   LogicalResult emitWrite(tile::WriteOp op);
+
+  //===--- Memory in boxes (Boxes.cpp) ---===//
+  FailureOr<tile::Layout> placesOf(tile::OrderAttr order, const tile::Layout &layout,
+                                   int64_t columns);
+  Value boxAddress(const ViewParts &view, ArrayRef<Value> starts);
+  LogicalResult forEachInBoxes(const ViewParts &view, ArrayRef<Value> starts,
+                               ArrayRef<int64_t> dims, const tile::Layout &layout, Value predicate,
+                               AccessFn body);
+  LogicalResult emitOrderedWrite(tile::WriteOp op, const tile::Layout &layout);
+  LogicalResult emitBulkAccumulate(tile::BulkAccumulateOp op);
+  void emitBulkAccumulateWait(tile::BulkAccumulateWaitOp op);
 
   //===--- Products (Products.cpp) ---===//
   LogicalResult emitColumns(tile::ColumnsOp op);
@@ -219,6 +232,9 @@ private:
   /// or writes it from registers.
   bool isAsync = false, readsShared = false;
 };
+
+/// Return whether a dimension that starts there is known to hold all of a tile.
+bool isWhole(Value start, Value size, const tile::Layout &layout, unsigned dim);
 
 } // namespace mlir::fa::nvvm
 

@@ -176,8 +176,7 @@ static int64_t accessWidth(const ViewParts &view, ArrayRef<Value> starts, ArrayR
   return width;
 }
 
-/// Return whether a dimension that starts there is known to hold all of a tile.
-static bool isWhole(Value start, Value size, const Layout &layout, unsigned dim) {
+bool fa::nvvm::isWhole(Value start, Value size, const Layout &layout, unsigned dim) {
   int64_t last = 0;
   for (ArrayRef<tile::Mode> modes : {layout.getReg(), layout.getLane(), layout.getWarp()})
     for (const tile::Mode &mode : modes)
@@ -186,11 +185,14 @@ static bool isWhole(Value start, Value size, const Layout &layout, unsigned dim)
   return from && to && *from >= 0 && *from + last < *to;
 }
 
-void Emitter::forEachAccess(const ViewParts &view, OperandRange indices, ArrayRef<int64_t> dims,
-                            const Layout &layout, Value predicate, AccessFn body) {
+LogicalResult Emitter::forEachAccess(const ViewParts &view, OperandRange indices,
+                                     ArrayRef<int64_t> dims, const Layout &layout, Value predicate,
+                                     AccessFn body) {
   SmallVector<Value> starts;
   for (Value index : indices)
     starts.push_back(get(index));
+  if (view.order)
+    return forEachInBoxes(view, starts, dims, layout, predicate, body);
   int64_t width = accessWidth(view, starts, dims, layout);
   SmallVector<bool> whole;
   for (auto [k, dim] : llvm::enumerate(dims))
@@ -233,6 +235,7 @@ void Emitter::forEachAccess(const ViewParts &view, OperandRange indices, ArrayRe
           LLVM::GEPOp::create(b, base.getType(), element, base, ArrayRef<LLVM::GEPArg>{distance});
     body(r, width, place, mine);
   }
+  return success();
 }
 
 LogicalResult Emitter::emitSlice(tile::SliceOp op) {
@@ -265,13 +268,14 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   if (failed(layout))
     return failure();
   SmallVector<Value> elements;
-  forEachAccess(view, op.getIndices(), op.getDims(), *layout, {},
-                [&](int64_t, int64_t width, Value place, Value predicate) {
-                  Type unit = width == 1 ? view.element : VectorType::get(width, view.element);
-                  Value value = loadGlobal(place, predicate, unit, view.written);
-                  for (int64_t i = 0; i < width; ++i)
-                    elements.push_back(width == 1 ? value : extract(value, i));
-                });
+  auto load = [&](int64_t, int64_t width, Value place, Value predicate) {
+    Type unit = width == 1 ? view.element : VectorType::get(width, view.element);
+    Value value = loadGlobal(place, predicate, unit, view.written);
+    for (int64_t i = 0; i < width; ++i)
+      elements.push_back(width == 1 ? value : extract(value, i));
+  };
+  if (failed(forEachAccess(view, op.getIndices(), op.getDims(), *layout, {}, load)))
+    return failure();
   set(op.getResult(), fromElements(cast<VectorType>(type), elements));
   return success();
 }
@@ -282,17 +286,15 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   if (failed(layout))
     return failure();
   Value value = get(op.getValue());
-  forEachAccess(view, op.getIndices(), op.getDims(), *layout, isFirstHolder(*layout),
-                [&](int64_t r, int64_t width, Value place, Value predicate) {
-                  SmallVector<Value> elements;
-                  for (int64_t i = 0; i < width; ++i)
-                    elements.push_back(extract(value, r + i));
-                  Value part = width == 1
-                                   ? elements[0]
-                                   : fromElements(VectorType::get(width, view.element), elements);
-                  storeGlobal(place, part, predicate);
-                });
-  return success();
+  return forEachAccess(view, op.getIndices(), op.getDims(), *layout, isFirstHolder(*layout),
+                       [&](int64_t r, int64_t width, Value place, Value predicate) {
+                         SmallVector<Value> elements;
+                         for (int64_t i = 0; i < width; ++i)
+                           elements.push_back(extract(value, r + i));
+                         auto type = VectorType::get(width, view.element);
+                         Value part = width == 1 ? elements[0] : fromElements(type, elements);
+                         storeGlobal(place, part, predicate);
+                       });
 }
 
 LogicalResult Emitter::emitAccumulate(tile::AccumulateOp op) {
@@ -301,17 +303,16 @@ LogicalResult Emitter::emitAccumulate(tile::AccumulateOp op) {
   if (failed(layout))
     return failure();
   Value value = get(op.getValue()), always = arith::ConstantIntOp::create(b, 1, 1);
-  forEachAccess(view, op.getIndices(), op.getDims(), *layout, isFirstHolder(*layout),
-                [&](int64_t r, int64_t width, Value place, Value predicate) {
-                  for (int64_t i = 0; i < width; ++i) {
-                    Value at = i == 0 ? place
-                                      : LLVM::GEPOp::create(b, place.getType(), view.element, place,
-                                                            ArrayRef<LLVM::GEPArg>{int32_t(i)});
-                    ptx("@$1 red.global.add.f32 [$0], $2;", "l,b,f", {},
-                        {at, predicate ? predicate : always, extract(value, r + i)}, true);
-                  }
-                });
-  return success();
+  auto add = [&](int64_t r, int64_t width, Value place, Value predicate) {
+    for (int64_t i = 0; i < width; ++i) {
+      Value at = i == 0 ? place
+                        : LLVM::GEPOp::create(b, place.getType(), view.element, place,
+                                              ArrayRef<LLVM::GEPArg>{int32_t(i)});
+      ptx("@$1 red.global.add.f32 [$0], $2;", "l,b,f", {},
+          {at, predicate ? predicate : always, extract(value, r + i)}, true);
+    }
+  };
+  return forEachAccess(view, op.getIndices(), op.getDims(), *layout, isFirstHolder(*layout), add);
 }
 
 /// Return the address of the element whose indices are scalars, or register `reg` of tiles, and

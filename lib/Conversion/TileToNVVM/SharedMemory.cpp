@@ -479,6 +479,8 @@ LogicalResult Emitter::emitWrite(tile::WriteOp op) {
   FailureOr<Layout> layout = layoutOf(op.getValue());
   if (failed(layout))
     return failure();
+  if (op.getOrder())
+    return emitOrderedWrite(op, *layout);
   if (emitMatrixWrite(op, *layout))
     return success();
   Value value = get(op.getValue());

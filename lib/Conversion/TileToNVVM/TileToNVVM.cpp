@@ -171,7 +171,8 @@ Value Emitter::both(Value a, Value other) {
 static bool isWritten(Value view) {
   return llvm::any_of(view.getUsers(), [](Operation *user) {
     auto slice = dyn_cast<tile::SliceOp>(user);
-    return isa<tile::StoreOp, tile::ScatterAddOp, tile::AccumulateOp, tile::BulkStoreOp>(user) ||
+    return isa<tile::StoreOp, tile::ScatterAddOp, tile::AccumulateOp, tile::BulkStoreOp,
+               tile::BulkAccumulateOp>(user) ||
            (slice && isWritten(slice.getResult()));
   });
 }
@@ -233,6 +234,9 @@ void Emitter::makeKernel(Block *module) {
     if (auto align = source.getArgAttrOfType<IntegerAttr>(i, tile::TileDialect::kAlignAttr);
         align && !source.getArgAttr(i, tile::TileDialect::kWorkspaceAttr))
       parts.align = align.getInt();
+    parts.order = view.getOrder();
+    if (parts.order)
+      parts.align = 16;
     for (int64_t size : view.getShape())
       parts.sizes.push_back(ShapedType::isDynamic(size) ? Value(entry->getArgument(next++))
                                                         : i64(size));
@@ -603,6 +607,11 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](BulkStoreOp op) { return emitBulkStore(op); })
       .Case([&](BulkStoreWaitOp) {
         emitBulkStoreWait();
+        return success();
+      })
+      .Case([&](BulkAccumulateOp op) { return emitBulkAccumulate(op); })
+      .Case([&](BulkAccumulateWaitOp op) {
+        emitBulkAccumulateWait(op);
         return success();
       })
       .Case([&](ReadOp op) { return emitRead(op); })

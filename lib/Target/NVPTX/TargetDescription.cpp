@@ -15,14 +15,14 @@ using namespace mlir::fa::nvptx;
 // and 12.x have 99 KB of shared memory for a block.
 //
 // Columns: name, features, driver, capability and whether it is that one only; bytes of shared
-// memory there and anywhere, registers; asynchronous products, TMA, setmaxnreg, registers to
-// spare; the machine of reports.
+// memory there and anywhere, registers; asynchronous products, TMA, bulk reductions, setmaxnreg,
+// registers to spare; the machine of reports.
 static constexpr Target kTargets[] = {
-    {"sm_80", "+ptx80", 525, 8, 0, false, 163 * 1024, 99 * 1024, 255, false, false, false, false,
+    {"sm_80", "+ptx80", 525, 8, 0, false, 163 * 1024, 99 * 1024, 255, false, false, false, false, false,
      "A100, 80 GB"},
-    {"sm_90", "+ptx80", 525, 9, 0, false, 227 * 1024, 99 * 1024, 255, false, false, false, false,
+    {"sm_90", "+ptx80", 525, 9, 0, false, 227 * 1024, 99 * 1024, 255, false, false, true, false, false,
      "H200"},
-    {"sm_90a", "+ptx83", 545, 9, 0, true, 227 * 1024, 227 * 1024, 255, true, true, true, true,
+    {"sm_90a", "+ptx83", 545, 9, 0, true, 227 * 1024, 227 * 1024, 255, true, true, true, true, true,
      "H200"},
 };
 

@@ -170,3 +170,40 @@ tile.func @store_i4(%x: !tile.view<?xi4>) grid affine_map<() -> ()> sizes [] att
 tile.func @warps_of_many_bits() grid affine_map<() -> ()> sizes [] attributes {tile.warps = 99999999999999999999 : i128} {
   tile.return
 }
+
+// -----
+
+#order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 1>
+#odd = #tile.frag<reg = [(3, 0, 1), (4, 1, 0)], lane = [(8, 0, 3), (4, 4, 0)], warp = []>
+tile.func @across_boxes(%x: !tile.view<?x24xf32, #order>) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{a tile's layout does not go along the boxes of its memory}}
+  %t = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x24xf32, #order> -> tensor<16x24xf32, #odd>
+  tile.return
+}
+
+// -----
+
+#order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = []>
+tile.func @fewer_warps(%x: !tile.view<?x8xf32, #order>) grid affine_map<() -> ()> sizes [] attributes {tile.warps = 4 : i64} {
+  %r = tile.ring : !tile.ring<1 x 128xf32, #tile.swizzle<128>>
+  %c0 = arith.constant 0 : index
+  %s = tile.slot_at %r[%c0] : !tile.ring<1 x 128xf32, #tile.swizzle<128>> -> !tile.slot<128xf32, #tile.swizzle<128>>
+  // expected-error @+1 {{adds what 4 warps have of a tile, got 'tensor<16x8xf32}}
+  tile.bulk_accumulate %s to %x[%c0, %c0] dims [0, 1] tile(tensor<16x8xf32, #acc>) : !tile.slot<128xf32, #tile.swizzle<128>>, !tile.view<?x8xf32, #order>
+  tile.return
+}
+
+// -----
+
+#order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = []>
+tile.func @any_column(%x: !tile.view<?x8xf32, #order>, %i: index) grid affine_map<() -> (2)> sizes [] attributes {tile.warps = 1 : i64} {
+  %r = tile.ring : !tile.ring<1 x 128xf32, #tile.swizzle<128>>
+  %c0 = arith.constant 0 : index
+  %s = tile.slot_at %r[%c0] : !tile.ring<1 x 128xf32, #tile.swizzle<128>> -> !tile.slot<128xf32, #tile.swizzle<128>>
+  // expected-error @+1 {{adds columns that may be out of range; use tile.accumulate}}
+  tile.bulk_accumulate %s to %x[%c0, %i] dims [0, 1] tile(tensor<16x8xf32, #acc>) : !tile.slot<128xf32, #tile.swizzle<128>>, !tile.view<?x8xf32, #order>
+  tile.return
+}

@@ -27,6 +27,7 @@ struct Target {
   int64_t registers;            // 32-bit registers that a thread can have
   bool asyncProducts;           // products of a warpgroup that run beside its arithmetic (wgmma)
   bool hasTMA;                  // bulk copies of tiles between memory and shared memory
+  bool hasBulkReductions;       // bulk copies from shared memory that add to memory
   bool hasSetMaxRegisters;      // warpgroups give registers to each other (setmaxnreg)
   bool spareRegisters;          // accumulators leave registers: operands b stay in shared memory
   llvm::StringLiteral machine;  // the GPU that reports are for (Machine.h)

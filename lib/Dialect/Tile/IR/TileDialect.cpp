@@ -29,9 +29,9 @@ struct TileAliases : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
 
   AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
-    if (!isa<FragAttr>(attr))
+    if (!isa<FragAttr, OrderAttr>(attr))
       return AliasResult::NoAlias;
-    os << "frag";
+    os << (isa<FragAttr>(attr) ? "frag" : "order");
     return AliasResult::OverridableAlias;
   }
 };
@@ -77,23 +77,36 @@ Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
 Type ViewType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type element;
+  OrderAttr order;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parser.parseDimensionList(shape) || parser.parseType(element) ||
+      (succeeded(parser.parseOptionalComma()) && parser.parseAttribute(order)) ||
       parser.parseGreater())
     return {};
-  return parser.getChecked<ViewType>(loc, parser.getContext(), shape, element);
+  return parser.getChecked<ViewType>(loc, parser.getContext(), shape, element, order);
 }
 
 void ViewType::print(AsmPrinter &printer) const {
   printer << '<';
   printer.printDimensionList(getShape());
-  printer << (getShape().empty() ? "" : "x") << getElementType() << '>';
+  printer << (getShape().empty() ? "" : "x") << getElementType();
+  if (getOrder())
+    printer << ", " << getOrder();
+  printer << '>';
 }
 
 LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
-                               ArrayRef<int64_t> shape, Type element) {
+                               ArrayRef<int64_t> shape, Type element, OrderAttr order) {
   if (!element.isIntOrIndexOrFloat())
     return emitError() << "a view holds integers, index or floats, got " << element;
+  if (!order)
+    return success();
+  if (shape.size() < 2 || ShapedType::isDynamic(shape.back()) || shape.back() < 1 ||
+      shape.back() % order.getColumns() != 0 || element.isIndex() ||
+      element.getIntOrFloatBitWidth() != 32)
+    return emitError() << "(view_c1) boxes of " << order.getColumns()
+                       << " columns lie in a view of two dimensions or more, whose last size is a "
+                          "multiple of that, with elements of 4 bytes";
   return success();
 }
 

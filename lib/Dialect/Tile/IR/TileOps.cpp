@@ -84,6 +84,47 @@ LogicalResult tile::verifyAccess(Operation *op, Type memory, size_t numIndices,
   return success();
 }
 
+OrderAttr tile::orderOf(Type memory) {
+  auto view = dyn_cast<ViewType>(memory);
+  return view ? view.getOrder() : OrderAttr();
+}
+
+LogicalResult tile::verifyRowMajor(Operation *op, StringRef constraint, Type memory) {
+  if (!orderOf(memory))
+    return success();
+  return op->emitOpError() << "(" << constraint << ") takes a view that lies row by row, got "
+                           << memory << "; use tile.load, tile.store or tile.accumulate";
+}
+
+LogicalResult tile::verifyBoxes(Operation *op, Type memory, ArrayRef<int64_t> dims, Type tile) {
+  OrderAttr order = orderOf(memory);
+  if (!order)
+    return success();
+  int64_t rank = cast<ViewType>(memory).getRank();
+  ArrayRef<int64_t> shape = tileShape(tile);
+  if (shape.size() != 2 || dims[0] != rank - 2 || dims[1] != rank - 1 ||
+      shape[0] % order.getRows() != 0 || shape[1] % order.getColumns() != 0)
+    return op->emitOpError() << "(" << op->getName().stripDialect()
+                             << "_c4) moves whole boxes of " << order.getRows() << "x"
+                             << order.getColumns() << " along the last two dimensions of " << memory
+                             << ", got " << tile;
+  return success();
+}
+
+LogicalResult tile::verifyStaging(Operation *op, StringRef constraint, ViewType memory,
+                                  ArrayRef<int64_t> shape, Type element, RankedTensorType tile) {
+  OrderAttr order = memory.getOrder();
+  if (!order || shape.size() != 1 || shape[0] != tile.getNumElements() || !element.isF32())
+    return op->emitOpError() << "(" << constraint << ") goes through " << tile.getNumElements()
+                             << " f32 in a row to a view with an order, got " << str(shape) << "x"
+                             << element << " and " << memory;
+  FragAttr layout = layoutOf(tile);
+  if (layout && !order.runsOf(layout.getLayout(), tile.getDimSize(1), memory.getShape().back()))
+    return op->emitOpError() << "(" << constraint << ") adds what each warp has in runs of whole "
+                             << "16 bytes, held once; got " << tile << " for " << memory;
+  return success();
+}
+
 static void addEffect(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects,
                       OpOperand &memory, MemoryEffects::Effect *effect) {
   if (isa<ViewType>(memory.get().getType()))
@@ -122,12 +163,14 @@ LogicalResult SliceOp::verify() {
   if (getResult().getType() != expected)
     return emitOpError() << "(slice_c2) the result must be " << expected << ", got "
                          << getResult().getType();
-  return success();
+  return verifyRowMajor(*this, "slice_c3", source);
 }
 
 LogicalResult LoadOp::verify() {
-  return verifyAccess(*this, getSource().getType(), getIndices().size(), getDims(),
-                      getResult().getType());
+  Type source = getSource().getType(), tile = getResult().getType();
+  if (failed(verifyAccess(*this, source, getIndices().size(), getDims(), tile)))
+    return failure();
+  return verifyBoxes(*this, source, getDims(), tile);
 }
 
 void LoadOp::getEffects(
@@ -136,8 +179,11 @@ void LoadOp::getEffects(
 }
 
 LogicalResult StoreOp::verify() {
-  return verifyAccess(*this, getDestination().getType(), getIndices().size(), getDims(),
-                      getValue().getType());
+  ViewType view = getDestination().getType();
+  Type tile = getValue().getType();
+  if (failed(verifyAccess(*this, view, getIndices().size(), getDims(), tile)))
+    return failure();
+  return verifyBoxes(*this, view, getDims(), tile);
 }
 
 void StoreOp::getEffects(
@@ -169,7 +215,7 @@ LogicalResult GatherOp::verify() {
   if (result.getElementType() != element)
     return emitOpError() << "(gather_c2) gathers elements of type " << element << ", got a tile of "
                          << result.getElementType();
-  return success();
+  return verifyRowMajor(*this, "gather_c3", getSource().getType());
 }
 
 void GatherOp::getEffects(
@@ -184,7 +230,7 @@ LogicalResult ScatterAddOp::verify() {
     return failure();
   if (!value.getElementType().isF32() || !view.getElementType().isF32())
     return emitOpError() << "(scatter_add_c2) adds f32 to f32, got " << value << " and " << view;
-  return success();
+  return verifyRowMajor(*this, "scatter_add_c3", view);
 }
 
 void ScatterAddOp::getEffects(
@@ -200,7 +246,15 @@ LogicalResult AccumulateOp::verify() {
   if (!view.getElementType().isF32())
     return emitOpError() << "(accumulate_c3) adds f32 to f32, got " << getValue().getType()
                          << " and " << view;
-  return success();
+  if (failed(verifyBoxes(*this, view, getDims(), getValue().getType())))
+    return failure();
+  if (!getStaging())
+    return success();
+  RingType ring = getStaging().getType();
+  if (ring.getStages() != 1)
+    return emitOpError() << "(accumulate_c5) goes through a ring of one slot, got " << ring;
+  return verifyStaging(*this, "accumulate_c5", view, ring.getShape(), ring.getElementType(),
+                       cast<RankedTensorType>(getValue().getType()));
 }
 
 void AccumulateOp::getEffects(

@@ -38,6 +38,8 @@ LogicalResult PutOp::verify() {
   auto tile = RankedTensorType::get(ring.getShape(), ring.getElementType());
   if (failed(verifyAccess(*this, getSource().getType(), getIndices().size(), getDims(), tile)))
     return failure();
+  if (failed(verifyRowMajor(*this, "put_c6", getSource().getType())))
+    return failure();
   if (getCopy() != Copy::cp_async)
     return success();
   if (alignmentOf(getSource()) % 16 != 0 || alignmentOf(getSource()) == 0)
@@ -98,6 +100,17 @@ LogicalResult ReadOp::verify() {
 
 LogicalResult WriteOp::verify() {
   SlotType slot = getSlot().getType();
+  if (OrderAttr order = getOrderAttr()) {
+    auto tile = dyn_cast<RankedTensorType>(getValue().getType());
+    if (tile && tile.getRank() == 2 && tile.getElementType().isF32() &&
+        slot.getElementType().isF32() && slot.getShape().size() == 1 &&
+        slot.getShape()[0] == tile.getNumElements() &&
+        tile.getDimSize(0) % order.getRows() == 0 && tile.getDimSize(1) % order.getColumns() == 0)
+      return success();
+    return emitOpError() << "(write_c2) writes whole boxes of " << order.getRows() << "x"
+                         << order.getColumns() << " f32 to as many in a row, got "
+                         << getValue().getType() << " to " << slot;
+  }
   return verifySameTile(*this, slot.getShape(), slot.getElementType(), getValue().getType());
 }
 
@@ -105,6 +118,8 @@ LogicalResult CopyOp::verify() {
   SlotType slot = getSlot().getType();
   if (failed(verifyAccess(*this, getSource().getType(), getIndices().size(), getDims(),
                           RankedTensorType::get(slot.getShape(), slot.getElementType()))))
+    return failure();
+  if (failed(verifyRowMajor(*this, "copy_c6", getSource().getType())))
     return failure();
   bool tma = getCopy() == Copy::tma;
   if (tma != static_cast<bool>(getSignal()) || (!tma && getMap()))
@@ -128,6 +143,8 @@ LogicalResult BulkStoreOp::verify() {
   if (failed(verifyAccess(*this, getDestination().getType(), getIndices().size(), getDims(),
                           RankedTensorType::get(slot.getShape(), slot.getElementType()))))
     return failure();
+  if (failed(verifyRowMajor(*this, "bulk_store_c6", getDestination().getType())))
+    return failure();
   int64_t rows = getRows();
   if (slot.getShape().size() != 2 || rows < 8 || rows > 256 || rows % 8 != 0 ||
       slot.getShape()[0] % rows != 0)
@@ -144,6 +161,20 @@ LogicalResult BulkStoreOp::verify() {
     return emitOpError() << "(bulk_store_c5) copies boxes of " << expected << ", got "
                          << getMap().getType();
   return success();
+}
+
+LogicalResult BulkAccumulateOp::verify() {
+  SlotType slot = getSlot().getType();
+  RankedTensorType tile = getTileType();
+  ViewType view = getDestination().getType();
+  if (failed(verifyAccess(*this, view, getIndices().size(), getDims(), tile)))
+    return failure();
+  if (!view.getElementType().isF32())
+    return emitOpError() << "(bulk_accumulate_c3) adds f32 to f32, got " << tile << " and " << view;
+  if (failed(verifyBoxes(*this, view, getDims(), tile)))
+    return failure();
+  return verifyStaging(*this, "bulk_accumulate_c5", view, slot.getShape(), slot.getElementType(),
+                       tile);
 }
 
 LogicalResult CopyWaitOp::verify() {

@@ -97,4 +97,61 @@ def Tile_SwizzleAttr : AttrDef<Tile_Dialect, "Swizzle"> {
   }];
 }
 
+def Tile_OrderAttr : AttrDef<Tile_Dialect, "Order"> {
+  let mnemonic = "order";
+  let summary = "in which order a matrix lies in memory, where that is not row by row";
+  let description = [{
+    The matrix is cut into boxes, which lie one after the other: those of the first rows, from the
+    first column on, then those below. A box is what the 32 lanes of a warp hold of a tile in the
+    registers `reg` (modes as in #tile.frag, see Layout.h), and its elements lie as
+    [register / width][lane][width]: `width` registers of a lane side by side, then those of the
+    next lane. So what a warp holds of a row of boxes is contiguous, and lanes that move `width`
+    registers at once touch neighbours, however the boxes are shared among warps.
+
+    Columns of the matrix are a multiple of the box's, and so are its rows in memory.
+
+    Constraints:
+    - (C1) `width` is 1, 2 or 4 and divides the number of registers.
+    - (C2) Each element of a box is held once, and modes go along one dimension each, whose
+      strides and extents are those of a mixed radix; there are 32 lanes.
+
+    Example, boxes of 16x8 as accumulators of `mma.m16n8k16` are held, 16 bytes a lane:
+
+    ```mlir
+    #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$reg, ArrayRefParameter<"int64_t">:$lane,
+    "int64_t":$width);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Return the order of boxes that accumulators of a warp are held in.
+    static OrderAttr ofAccumulators(MLIRContext *context, int64_t width);
+    Modes getRegModes() const;
+    Modes getLaneModes() const;
+    /// Return the size of a box.
+    int64_t getRows() const;
+    int64_t getColumns() const;
+    /// Return where an element of a matrix of so many columns lies, in elements.
+    int64_t offsetOf(int64_t row, int64_t column, int64_t columns) const;
+    /// Return who holds what lies where in a matrix of so many columns, of which a tile in
+    /// registers begins at a box: a layout of rank 1. Nothing where the tile's layout does not go
+    /// along the boxes.
+    std::optional<Layout> positionsOf(const Layout &tile, int64_t columns) const;
+    /// What a warp holds of a tile, and what lies side by side both in a tile by itself and in
+    /// the matrix, of one row of boxes.
+    struct Run {
+      /// First elements, for warp 0, and the row of the tile that the row of boxes begins at.
+      int64_t inTile, inMatrix, row;
+      int64_t count;
+    };
+    /// Return the runs of warp 0: those of the other warps are as far from them as `positionsOf`
+    /// says. Nothing where no bulk copy of whole 16 bytes moves them, or several threads hold an
+    /// element.
+    std::optional<SmallVector<Run>> runsOf(const Layout &tile, int64_t tileColumns,
+                                           int64_t columns) const;
+  }];
+}
+
 #endif // FA_DIALECT_TILE_IR_TILEATTRS_TD

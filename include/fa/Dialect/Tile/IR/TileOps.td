@@ -149,6 +149,7 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
     Constraints:
     - (C1) The dimension exists.
     - (C2) The result is of the source's type, its size along `dim` unknown.
+    - (C3) The source has no order.
 
     Created by the rewrites of `fa` and by hand; removed with its tile.func.
 
@@ -189,6 +190,9 @@ def Tile_LoadOp : Tile_Op<"load", [DeclareOpInterfaceMethods<MemoryEffectsOpInte
     - (C1) One index per dimension of the source.
     - (C2) `dims` are distinct dimensions of the source, one per dimension of the result.
     - (C3) The result has the source's element type.
+    - (C4) Of a view with an order, whole boxes: `dims` are the last two dimensions, and sizes of
+      the tile multiples of a box's. So are the indices there, which nothing verifies but the
+      interpreter.
 
     Reads memory (of a view). Created by the rewrites of `fa` and by hand;
     becomes copies in the conversions to a target.
@@ -221,6 +225,9 @@ def Tile_StoreOp : Tile_Op<"store", [DeclareOpInterfaceMethods<MemoryEffectsOpIn
     - (C1) One index per dimension of the destination.
     - (C2) `dims` are distinct dimensions of the destination, one per dimension of the value.
     - (C3) The value has the destination's element type.
+    - (C4) Of a view with an order, whole boxes: `dims` are the last two dimensions, and sizes of
+      the tile multiples of a box's. So are the indices there, which nothing verifies but the
+      interpreter.
 
     Writes memory. Created by the rewrites of `fa` and by hand; becomes copies
     in the conversions to a target.
@@ -248,6 +255,7 @@ def Tile_GatherOp : Tile_Op<"gather", [DeclareOpInterfaceMethods<MemoryEffectsOp
     Constraints:
     - (C1) One index per dimension of the source, each index or a tile of index of the result's shape.
     - (C2) The result has the source's element type.
+    - (C3) The source has no order.
 
     Reads memory (of a view). Created by the passes on `fa`.
 
@@ -276,6 +284,7 @@ def Tile_ScatterAddOp : Tile_Op<"scatter_add", [DeclareOpInterfaceMethods<Memory
     Constraints:
     - (C1) One index per dimension of the destination, each index or a tile of index of the value's shape.
     - (C2) The value and the destination are f32.
+    - (C3) The destination has no order.
 
     Reads and writes memory. Created by `fa-rewrite-pairwise` and by hand; the destination is
     set to 0 by an earlier kernel.
@@ -293,32 +302,48 @@ def Tile_ScatterAddOp : Tile_Op<"scatter_add", [DeclareOpInterfaceMethods<Memory
   let hasVerifier = 1;
 }
 
-def Tile_AccumulateOp : Tile_Op<"accumulate", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "adds a tile to memory, by atomics; what is out of range is dropped";
   let description = [{
     destination[start + sum over r of x_r * e(dims[r])] += value[x0, x1, ...]. Work tiles may add
     to one element: each addition is atomic, in any order, so sums may differ in their last bits
     from one launch to the next.
 
+    With `through`, each warp writes its part to the ring's slot and one bulk reduction adds it to
+    memory while the warp goes on: the part is contiguous in both, for the destination has an
+    order. A warp waits only for itself, before it writes the slot again.
+
     Constraints:
     - (C1) One index per dimension of the destination.
     - (C2) `dims` are distinct dimensions of the destination, one per dimension of the value.
     - (C3) The value and the destination are f32.
+    - (C4) Of a view with an order, whole boxes, as of `tile.store`.
+    - (C5) With `through`, the destination has an order, and the ring one slot of rank 1, of as many
+      f32 as the value has. A value with a layout is held once, by warps whose parts are contiguous.
 
     Reads and writes memory. Created by `fa-rewrite-pairwise` and by hand; the destination is
-    set to 0 by an earlier kernel.
+    set to 0 by an earlier kernel. `tile-stage-accumulates` adds `through`, which
+    `tile-lower-rings` expands.
 
     Example:
 
     ```mlir
     tile.accumulate %t, %dq[%b, %h, %i, %c0] dims [2, 3] : tensor<64x64xf32>, !tile.view<?x?x?x64xf32>
+    tile.accumulate %u, %dq[%b, %h, %i, %c0] dims [2, 3] through(%r)
+      : tensor<64x64xf32, #acc>, !tile.view<?x?x?x64xf32, #order>, !tile.ring<1 x 4096xf32, #tile.swizzle<128>>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$value, Tile_ViewType:$destination,
-    Variadic<Index>:$indices, DenseI64ArrayAttr:$dims);
+    Variadic<Index>:$indices, DenseI64ArrayAttr:$dims, Optional<Tile_RingType>:$staging);
   let assemblyFormat = [{
-    $value `,` $destination `[` $indices `]` `dims` $dims attr-dict `:` type($value) `,` type($destination)
+    $value `,` $destination `[` $indices `]` `dims` $dims (`through` `(` $staging^ `)`)? attr-dict
+    `:` type($value) `,` type($destination) (`,` type($staging)^)?
   }];
+  let builders = [OpBuilder<(ins "Value":$value, "Value":$destination, "ValueRange":$indices,
+    "ArrayRef<int64_t>":$dims), [{
+      build($_builder, $_state, value, destination, indices, dims, Value());
+    }]>];
   let hasVerifier = 1;
 }
 

@@ -68,6 +68,7 @@ def Tile_PutOp : Tile_SharedOp<"put"> {
     - (C4) cp_async needs a source with tile.align 16, and dims that end in the source's last dimension.
     - (C5) A ring is filled by one role, and either by the TMA or by the role's warps
       (see `tile-verify-rings`).
+    - (C6) The source has no order.
 
     Created by `tile-promote-shared`; removed by `tile-lower-rings`.
 
@@ -174,6 +175,7 @@ def Tile_BulkStoreOp : Tile_SharedOp<"bulk_store", [AttrSizedOperandSegments]> {
     - (C4) Boxes are a multiple of 8 rows up to 256, and the slot's rows a multiple of them.
     - (C5) The map has boxes of as many rows and one panel of columns, of the
       slot's element type and swizzle.
+    - (C6) The destination has no order.
 
     Created by `tile-stage-epilogue`, its map by `tile-make-tensor-maps`; removed by
     `convert-tile-to-nvvm`.
@@ -300,6 +302,8 @@ def Tile_WriteOp : Tile_SharedOp<"write"> {
     Constraints:
     - (C1) The value has the slot's shape and element type, or is a number of the
       element type where the slot has one element; one thread writes that.
+    - (C2) With `order`, a tile of rank 2, f32, of whole boxes goes to a slot of rank 1 of as many
+      elements, in which it lies in that order.
 
     Created by `tile-lower-rings`, and by `tile-stage-epilogue` for a slot that the
     program holds; removed by `convert-tile-to-nvvm`.
@@ -308,10 +312,16 @@ def Tile_WriteOp : Tile_SharedOp<"write"> {
 
     ```mlir
     tile.write %p, %s : tensor<64x64xbf16, #s>, !tile.slot<64x64xbf16, #tile.swizzle<128>>
+    tile.write %q, %t order(#order) : tensor<64x64xf32, #acc>, !tile.slot<4096xf32, #tile.swizzle<128>>
     ```
   }];
-  let arguments = (ins Tile_Stored:$value, Tile_SlotType:$slot);
-  let assemblyFormat = "$value `,` $slot attr-dict `:` type($value) `,` type($slot)";
+  let arguments = (ins Tile_Stored:$value, Tile_SlotType:$slot, OptionalAttr<Tile_OrderAttr>:$order);
+  let assemblyFormat = [{
+    $value `,` $slot (`order` `(` $order^ `)`)? attr-dict `:` type($value) `,` type($slot)
+  }];
+  let builders = [OpBuilder<(ins "Value":$value, "Value":$slot), [{
+      build($_builder, $_state, value, slot, OrderAttr());
+    }]>];
   let hasVerifier = 1;
 }
 
@@ -331,6 +341,7 @@ def Tile_CopyOp : Tile_SharedOp<"copy", [AttrSizedOperandSegments]> {
     - (C3) The slot has the source's element type.
     - (C4) tma has a barrier to signal and may have a map; other copies have neither.
     - (C5) The map has the slot's shape, element type and swizzle.
+    - (C6) The source has no order.
 
     Created by `tile-lower-rings`, its map by `tile-make-tensor-maps`; removed by
     `convert-tile-to-nvvm`.
@@ -433,6 +444,64 @@ def Tile_BulkStoreWaitOp : Tile_SharedOp<"copy_out_wait"> {
     ```
   }];
   let assemblyFormat = "attr-dict";
+}
+
+def Tile_BulkAccumulateOp : Tile_SharedOp<"bulk_accumulate"> {
+  let summary = "starts to add a tile from shared memory to memory";
+  let description = [{
+    What `tile.accumulate` of the tile would add to destination[indices], each warp the part that it
+    wrote by `tile.write` with the destination's order: the lanes of the warp wait for each other,
+    and one of them starts a bulk reduction for each run that is contiguous. What the warp
+    wrote must have been fenced (`tile.fence_async`). The slot is read, and memory is added to,
+    for some time yet, until `tile.bulk_accumulate_wait`.
+
+    Constraints:
+    - (C1) One index per dimension of the destination.
+    - (C2) `dims` are distinct dimensions of the destination, one per dimension of the tile.
+    - (C3) The tile and the destination are f32.
+    - (C4) Whole boxes of a view with an order, as `tile.accumulate`.
+    - (C5) The destination has an order, and the slot rank 1 and as many f32 as the tile has. The
+      tile, if it has a layout, is held once, by warps whose parts are contiguous.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.bulk_accumulate %s to %dq[%b, %h, %i, %c0] dims [2, 3] tile(tensor<64x64xf32, #acc>)
+      : !tile.slot<4096xf32, #tile.swizzle<128>>, !tile.view<?x?x?x64xf32, #order>
+    ```
+  }];
+  let arguments = (ins Tile_SlotType:$slot, Tile_ViewType:$destination, Variadic<Index>:$indices,
+    DenseI64ArrayAttr:$dims, TypeAttrOf<AnyRankedTensor>:$tile);
+  let assemblyFormat = [{
+    $slot `to` $destination `[` $indices `]` `dims` $dims `tile` `(` $tile `)` attr-dict
+    `:` type($slot) `,` type($destination)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    RankedTensorType getTileType() { return cast<RankedTensorType>(getTile()); }
+  }];
+}
+
+def Tile_BulkAccumulateWaitOp : Tile_SharedOp<"bulk_accumulate_wait"> {
+  let summary = "waits until reductions of this warp have read their slots";
+  let description = [{
+    The lanes of the warp go on once all reductions that it started have read shared memory, so
+    that they may write it again; with `written`, once they have added to memory, too. A warp
+    that started none goes on at once.
+
+    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.bulk_accumulate_wait
+    tile.bulk_accumulate_wait written
+    ```
+  }];
+  let arguments = (ins UnitAttr:$written);
+  let assemblyFormat = "(`written` $written^)? attr-dict";
 }
 
 def Tile_BarrierOp : Tile_SharedOp<"barrier"> {

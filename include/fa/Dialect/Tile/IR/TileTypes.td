@@ -18,19 +18,35 @@ def Tile_ViewType : TypeDef<Tile_Dialect, "View"> {
     Pointer, sizes and strides, all 64-bit and known at launch; `?` marks a
     size that is not known at compile time. The last dimension has stride 1.
 
-    Example: `!tile.view<?x8x?x64xbf16>`
+    With an `order`, the matrices of the last two dimensions lie in boxes (`#tile.order`). So do
+    workspaces that only kernels of one call see. Their rows follow each other without a gap, are
+    a multiple of the box's, and the memory starts at a multiple of 16 bytes. Only `tile.load`,
+    `tile.store` and `tile.accumulate` of whole boxes touch them.
+
+    Constraints:
+    - (C1) With an order, the view has two dimensions or more, the last of a static size that is a
+      multiple of the columns of a box, and elements of 4 bytes.
+
+    Example: `!tile.view<?x8x?x64xbf16>`, `!tile.view<?x8x?x64xf32, #order>`
   }];
-  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+    OptionalParameter<"OrderAttr">:$order);
   let builders = [
+    TypeBuilder<(ins "ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType), [{
+      return $_get($_ctxt, shape, elementType, OrderAttr());
+    }]>,
     // The view of a whole tensor: its sizes, its elements.
     TypeBuilderWithInferredContext<(ins "::mlir::RankedTensorType":$tensor), [{
-      return $_get(tensor.getContext(), tensor.getShape(), tensor.getElementType());
+      return $_get(tensor.getContext(), tensor.getShape(), tensor.getElementType(), OrderAttr());
     }]>
   ];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getRank() const { return getShape().size(); }
+    ViewType withOrder(OrderAttr order) const {
+      return get(getContext(), getShape(), getElementType(), order);
+    }
   }];
 }
 

@@ -15,6 +15,31 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TileOrderWorkspaces : Pass<"tile-order-workspaces", "::mlir::ModuleOp"> {
+  let summary = "let memory that kernels add tiles to lie as warps hold accumulators";
+  let description = [{
+    What: sums that several blocks add to, such as dQ of the fused backward, lie in memory as the
+    lanes of a warp hold accumulators, so that one addition of a warp touches neighbours. A
+    workspace that `tile.accumulate` adds to gets an order (`#tile.order`: boxes of 16x8) in the
+    type of each kernel's view of it, and its rows are rounded up to boxes. `width` elements of a
+    lane lie side by side: 1 where each register is added by itself, 4 where lanes move 16 bytes.
+
+    Where something else than loads, stores and additions of whole boxes touches the
+    workspace, it stays row by row, with a remark.
+
+    Requires: the kernels of an entry together. Ensures: nothing else changes.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/Layouts/order-workspaces.mlir`):
+
+    ```mlir
+    tile.accumulate %t, %sums[%b, %i, %c0] dims [1, 2] : tensor<32x64xf32>, !tile.view<?x?x64xf32, #order>
+    ```
+  }];
+  let options = [Option<"width", "width", "int64_t", "1", "elements of a lane that lie side by side">];
+}
+
 def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> {
   let summary = "rely on aligned operands and outputs, to be checked at launch";
   let description = [{

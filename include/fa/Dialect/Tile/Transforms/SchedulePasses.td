@@ -177,6 +177,31 @@ def TileStageEpilogue : Pass<"tile-stage-epilogue", "::mlir::tile::FuncOp"> {
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def TileStageAccumulates : Pass<"tile-stage-accumulates", "::mlir::tile::FuncOp"> {
+  let summary = "add tiles to memory by bulk reductions from shared memory";
+  let description = [{
+    What: each warp writes what it has of a tile that is added to memory to shared memory, in
+    the order of the memory, and one bulk reduction adds that, while the warp goes on. A
+    `tile.accumulate` to a view with an order gets a ring of one slot (`through`), if shared
+    memory up to `shared-limit` is left and what each warp has of the tile is contiguous. Else it
+    stays, with a remark.
+
+    Requires: layouts; a target with bulk reductions. Ensures: as much.
+
+    Numerics: exact, but for the order of atomic additions.
+
+    Example (`test/Dialect/Tile/Transforms/Schedule/stage-accumulates.mlir`):
+
+    ```mlir
+    tile.accumulate %t, %sums[%i, %c0] dims [0, 1] through(%r) : tensor<64x64xf32, #acc>, !tile.view<?x64xf32, #order>, !tile.ring<1 x 4096xf32, #tile.swizzle<128>>
+    ```
+  }];
+  let options = [
+    Option<"sharedLimit", "shared-limit", "int64_t", "0",
+           "bytes of shared memory that a program may use; 0 is no limit">
+  ];
+}
+
 def TilePingpongWarpgroups : Pass<"tile-pingpong-warpgroups", "::mlir::tile::FuncOp"> {
   let summary = "let warpgroups start the products of an iteration in turn";
   let description = [{

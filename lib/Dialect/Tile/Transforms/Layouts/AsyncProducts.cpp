@@ -117,6 +117,8 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
   constexpr int64_t kPanelBytes = 128, kMostRank = 4, kUnit = 16;
   if (view.getDefiningOp<SliceOp>())
     return "its view is a slice, for which a launch makes no map";
+  if (type.getOrder())
+    return "its view does not lie row by row";
   int64_t rank = type.getRank(), bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   if (alignmentOf(view) % kUnit != 0 || alignmentOf(view) == 0)
     return "its view has no tile.align 16";

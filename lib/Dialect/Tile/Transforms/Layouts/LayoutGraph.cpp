@@ -416,10 +416,38 @@ bool LayoutGraph::propagateToTiles() {
   return changed;
 }
 
+/// Return the order of the memory that a tile of a class is loaded from or stored to; null for none.
+static OrderAttr orderOfMembers(ArrayRef<Value> members) {
+  OrderAttr order;
+  auto see = [&](Type memory) {
+    if (auto view = dyn_cast<ViewType>(memory); view && view.getOrder())
+      order = view.getOrder();
+  };
+  for (Value tile : members) {
+    if (auto load = tile.getDefiningOp<LoadOp>())
+      see(load.getSource().getType());
+    for (Operation *user : tile.getUsers())
+      if (auto store = dyn_cast<StoreOp>(user))
+        see(store.getDestination().getType());
+  }
+  return order;
+}
+
 /// Lay out neighbouring lanes along the dimension that is contiguous in memory, each
 /// with as many elements as 16 bytes hold, then down the others. What is left
-/// over of lanes and warps holds copies.
+/// over of lanes and warps holds copies. What lies in boxes is laid out by boxes.
 void LayoutGraph::assignDefault(unsigned cls) {
+  if (OrderAttr order = orderOfMembers(members[cls])) {
+    ArrayRef<int64_t> shape = shapeOf(members[cls].front());
+    Fragment box{order.getRows(), order.getColumns(), order.getRegModes(), order.getLaneModes(),
+                 {}};
+    int64_t rows = std::min(shape[0] / order.getRows(), warps), beside = warps / rows;
+    if (shape[0] % (rows * order.getRows()) == 0 && warps % rows == 0 &&
+        shape[1] % (beside * order.getColumns()) == 0) {
+      layouts[cls] = box.tiled(shape[0], shape[1], warps, /*shareColumns=*/true, beside);
+      return;
+    }
+  }
   int64_t bytes = 1, votes = 0;
   auto see = [&](Value tile, Type memory, ArrayRef<int64_t> dims) {
     Type element = getElementTypeOrSelf(tile);

@@ -10,7 +10,9 @@
 //   3. rewrite, block by block: a put is a copy to the ring's next slot, a get
 //      a wait and the slot, a release nothing. Rings of several stages count
 //      puts and gets, which loops and ifs carry along;
-//   4. add up shared memory.
+//   4. expand additions through a slot: each warp waits until its last ones have read
+//      the slot, writes it, shows that to asynchronous readers and starts the next;
+//   5. add up shared memory.
 //
 // With roles, LowerRoles.cpp does 2 and 3.
 //
@@ -27,6 +29,7 @@
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILELOWERRINGS
@@ -181,6 +184,43 @@ void Lowering::run() {
 }
 
 //===----------------------------------------------------------------------===//
+// Additions
+//===----------------------------------------------------------------------===//
+
+/// Expand additions through shared memory. Warps share nothing, so each waits for itself alone; it
+/// ends when what it started is in memory.
+static void lowerAdditions(FuncOp func, IRRewriter &rewriter) {
+  SmallVector<AccumulateOp> ops;
+  func.walk([&](AccumulateOp op) {
+    if (op.getStaging())
+      ops.push_back(op);
+  });
+  llvm::SetVector<Block *> programs;
+  for (AccumulateOp op : ops) {
+    auto role = op->getParentOfType<RoleOp>();
+    programs.insert(role ? &role.getBody().front() : &func.getBody().front());
+    rewriter.setInsertionPoint(op);
+    Location loc = op.getLoc();
+    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    RingType ring = op.getStaging().getType();
+    Value slot = SlotAtOp::create(rewriter, loc, ring.getSlot(), op.getStaging(), zero);
+    BulkAccumulateWaitOp::create(rewriter, loc, /*written=*/false);
+    WriteOp::create(rewriter, loc, op.getValue(), slot, op.getDestination().getType().getOrder());
+    FenceAsyncOp::create(rewriter, loc);
+    BulkAccumulateOp::create(rewriter, loc, slot, op.getDestination(), op.getIndices(),
+                             op.getDimsAttr(), TypeAttr::get(op.getValue().getType()));
+    rewriter.eraseOp(op);
+  }
+  for (Block *program : programs) {
+    if (program->mightHaveTerminator())
+      rewriter.setInsertionPoint(program->getTerminator());
+    else
+      rewriter.setInsertionPointToEnd(program);
+    BulkAccumulateWaitOp::create(rewriter, func.getLoc(), /*written=*/true);
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -206,6 +246,7 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
         return signalPassFailure();
       bytes = *barriers;
     }
+    lowerAdditions(func, rewriter);
     for (auto ring : func.getOps<RingOp>())
       bytes += sharedBytes(ring.getType());
     func->setAttr(TileDialect::kSharedBytesAttr, rewriter.getI64IntegerAttr(bytes));

@@ -1,0 +1,172 @@
+//===- OrderWorkspaces.cpp - tile-order-workspaces -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a warp adds to memory row by row is pairs of columns of eight rows: an
+// instruction touches eight places. In the order of accumulators the 32 lanes have
+// neighbours.
+//
+//   1. find the workspaces that a kernel adds tiles to, and the other kernels' arguments
+//      that are the same memory: those of one entry and one name;
+//   2. check that all that touches them is loads, stores and additions of whole boxes;
+//   3. say the order in the type of each, and round the rows up to boxes in its size.
+//
+// Rejects: nothing; a workspace that is used otherwise stays row by row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Dialect/Tile/IR/Integers.h"
+#include "fa/Dialect/Tile/IR/Tile.h"
+#include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/Remarks.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::tile {
+#define GEN_PASS_DEF_TILEORDERWORKSPACES
+#include "fa/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace mlir::tile
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+
+/// What kernels of an entry have of one workspace.
+using Memory = SmallVector<BlockArgument, 4>;
+
+struct OrderWorkspaces : tile::impl::TileOrderWorkspacesBase<OrderWorkspaces> {
+  using Base::Base;
+
+  void runOnOperation() override;
+  std::string whyNot(const Memory &memory, OrderAttr order);
+};
+
+} // namespace
+
+static FuncOp funcOf(BlockArgument argument) {
+  return cast<FuncOp>(argument.getOwner()->getParentOp());
+}
+
+static bool isFactor(LoadOp load) {
+  return llvm::any_of(load->getUsers(), [&](Operation *user) {
+    auto dot = dyn_cast<DotOp>(user);
+    return dot && (dot.getA() == load.getResult() || dot.getB() == load.getResult());
+  });
+}
+
+/// Return why an access moves no whole boxes; empty if it does.
+static std::string whyNotBoxes(Operation *op, BlockArgument view, OrderAttr order) {
+  auto type = cast<ViewType>(view.getType());
+  auto check = [&](Value value, ValueRange indices, ArrayRef<int64_t> dims) -> std::string {
+    auto tile = dyn_cast<RankedTensorType>(value.getType());
+    int64_t rows = type.getRank() - 2, columns = rows + 1;
+    if (!tile || dims != ArrayRef<int64_t>({rows, columns}))
+      return "moves no tile along the last two dimensions";
+    if (tile.getDimSize(0) % order.getRows() != 0 ||
+        tile.getDimSize(1) % order.getColumns() != 0)
+      return "moves a tile of no whole boxes";
+    if (divisorOf(indices[rows]) % order.getRows() != 0 ||
+        divisorOf(indices[columns]) % order.getColumns() != 0)
+      return "may begin within a box";
+    return "";
+  };
+  std::string why = "is neither a load nor a store nor adds a tile";
+  if (auto load = dyn_cast<LoadOp>(op))
+    why = isFactor(load) ? "is an operand of a product"
+                         : check(load.getResult(), load.getIndices(), load.getDims());
+  else if (auto store = dyn_cast<StoreOp>(op))
+    why = check(store.getValue(), store.getIndices(), store.getDims());
+  else if (auto added = dyn_cast<AccumulateOp>(op))
+    why = check(added.getValue(), added.getIndices(), added.getDims());
+  return why.empty() ? "" : ("'" + op->getName().getStringRef() + "' " + why).str();
+}
+
+/// Return why the memory stays row by row; empty if it need not.
+std::string OrderWorkspaces::whyNot(const Memory &memory, OrderAttr order) {
+  for (BlockArgument view : memory) {
+    auto type = cast<ViewType>(view.getType());
+    FuncOp func = funcOf(view);
+    auto sizes =
+        func.getArgAttrOfType<ArrayAttr>(view.getArgNumber(), TileDialect::kWorkspaceAttr);
+    if (!sizes || static_cast<int64_t>(sizes.size()) != type.getRank())
+      return "no size is given for each dimension";
+    if (type.getRank() < 2 || ShapedType::isDynamic(type.getShape().back()) ||
+        type.getShape().back() % order.getColumns() != 0)
+      return "its columns are no whole boxes";
+    if (!ShapedType::isDynamic(type.getShape()[type.getRank() - 2]))
+      return "its rows are a static number";
+    for (size_t i = 0; i < func.getSizes().size(); i += 2)
+      if (func.getSizes()[i] == view.getArgNumber())
+        return "a grid takes its size";
+    for (Operation *user : view.getUsers())
+      if (std::string why = whyNotBoxes(user, view, order); !why.empty())
+        return why;
+  }
+  return "";
+}
+
+/// Return sizes of a workspace whose rows are rounded up to a multiple: [name, dimension, divisor,
+/// multiple].
+static ArrayAttr roundedUp(ArrayAttr sizes, unsigned rows, int64_t multiple) {
+  Builder b(sizes.getContext());
+  SmallVector<Attribute> all(sizes.getValue());
+  SmallVector<Attribute> parts(cast<ArrayAttr>(all[rows]).getValue());
+  if (parts.size() == 2)
+    parts.push_back(b.getI64IntegerAttr(1));
+  parts.push_back(b.getI64IntegerAttr(multiple));
+  all[rows] = b.getArrayAttr(parts);
+  return b.getArrayAttr(all);
+}
+
+void OrderWorkspaces::runOnOperation() {
+  if (!llvm::is_contained({1, 2, 4}, width.getValue())) {
+    getOperation().emitError() << "width must be 1, 2 or 4, got " << width.getValue();
+    return signalPassFailure();
+  }
+  OrderAttr order = OrderAttr::ofAccumulators(&getContext(), width);
+  llvm::MapVector<std::pair<Attribute, Attribute>, Memory> memories;
+  for (auto func : getOperation().getOps<FuncOp>())
+    for (unsigned i = 0; i < func.getNumLaunchArguments(); ++i) {
+      auto view = dyn_cast<ViewType>(func.getArgumentTypes()[i]);
+      Attribute name = func.getArgAttr(i, TileDialect::kNameAttr);
+      if (view && !view.getOrder() && name && func.getArgAttr(i, TileDialect::kWorkspaceAttr))
+        memories[{func->getAttr(TileDialect::kEntryAttr), name}].push_back(func.getArgument(i));
+    }
+  for (auto &[key, memory] : memories) {
+    AccumulateOp added;
+    for (BlockArgument view : memory)
+      for (Operation *user : view.getUsers())
+        if (auto op = dyn_cast<AccumulateOp>(user); op && !added)
+          added = op;
+    if (!added)
+      continue;
+    std::string why = whyNot(memory, order);
+    if (!why.empty()) {
+      fa::remarkMissed(*this, added.getLoc(), "order")
+          << fa::decision("sums in memory stay row by row") << remark::reason("{0}", why);
+      continue;
+    }
+    for (BlockArgument view : memory) {
+      FuncOp func = funcOf(view);
+      unsigned i = view.getArgNumber();
+      auto type = cast<ViewType>(view.getType());
+      view.setType(type.withOrder(order));
+      auto sizes = func.getArgAttrOfType<ArrayAttr>(i, TileDialect::kWorkspaceAttr);
+      func.setArgAttr(i, TileDialect::kWorkspaceAttr,
+                      roundedUp(sizes, type.getRank() - 2, order.getRows()));
+      SmallVector<Type> inputs(func.getArgumentTypes());
+      inputs[i] = view.getType();
+      func.setFunctionType(FunctionType::get(&getContext(), inputs, func.getResultTypes()));
+    }
+    fa::remarkPassed(*this, added.getLoc(), "order")
+        << fa::decision("sums in memory lie in boxes of {0}x{1}, {2} elements of a lane side by "
+                        "side",
+                        order.getRows(), order.getColumns(), order.getWidth())
+        << remark::reason("that is how a warp holds accumulators");
+  }
+}
