@@ -102,6 +102,12 @@ SPILLS = {
         "bf16 d96/96 %s backward" % ALL: {"k_backward_pairs": 24},
         "bf16 d128/128 %s backward" % ALL: {"k_backward_keys": 104},
         "bf16 d256/256 %s backward" % ALL: {"k_backward_keys": 24},
+        # Addresses of what is added to memory from registers, one a row.
+        "bf16 d64/64 plain fused backward": {"k_backward_keys": 52},
+        "f16 d64/64 causal fused backward": {"k_backward_keys": 84},
+        "bf16 d96/96 causal fused backward": {"k_backward_keys": 192},
+        "bf16 d192/192 causal dropout fused backward": {"k_backward_keys": 72},
+        "bf16 d256/256 causal alibi fused backward": {"k_backward_keys": 40},
         "f32 d128/128 causal backward--unaligned": {"k_backward_keys": 140},
         "f32 d256/256 plain backward": {"k_backward_keys": 48},
         "f32 d256/256 window backward": {"k_backward_keys": 28},
@@ -219,6 +225,12 @@ def cases(target, dtypes, whole):
                     if "causal" not in pair:
                         yield case(pair)
                 yield case(scores)
+
+
+def fused_is_async(name):
+    """Whether blocks of keys that add to dq have registers for asynchronous products."""
+    dims, *features = name.split()[1:-1]
+    return max(map(int, dims[1:].split("/"))) <= 128 and {*features} <= {"plain", "causal", "sink"}
 
 
 def backward_cases(target, dtypes, whole):
@@ -397,9 +409,8 @@ def main():
     if options.fused and not options.backward:
         parser.error("--fused is a form of gradients; add --backward, or leave it out")
     if options.fused:
-        # Its products are those of sm_80.
-        work = [(name.replace(" backward", " fused backward"), text, [*flags, "--fused"], False)
-                for name, text, flags, _ in work]
+        work = [(name.replace(" backward", " fused backward"), text, [*flags, "--fused"],
+                 wgmma and fused_is_async(name)) for name, text, flags, wgmma in work]
     if options.timed and options.backward:
         parser.error("--timed is of forwards; leave out it or --backward")
     if options.timed:

@@ -38,10 +38,12 @@ LogicalResult Agent::tileOfOperand(Operation *op, Value operand, TileRef &tile,
 }
 
 /// Return what an asynchronous product reads of operand 0 or 1: of a, where whole
-/// warpgroups share its rows, those of this one.
+/// warpgroups share its rows, those of this one. A transposed a, of which it reads columns, is
+/// taken to be read whole.
 ElementRange Agent::rowsOfProduct(tile::DotStartOp op, unsigned operand) const {
   auto slot = dyn_cast<tile::SlotType>(op->getOperand(operand).getType());
-  if (operand != 0 || !slot || warps % tile::kWarpsOfGroup || slot.getShape()[0] % warps)
+  if (operand != 0 || !slot || op.getTransposeA() || warps % tile::kWarpsOfGroup ||
+      slot.getShape()[0] % (warps * tile::kRowsOfWarp))
     return {};
   int64_t size = elementsOf(slot.getShape()) / (warps / tile::kWarpsOfGroup);
   int64_t group = warp() / tile::kWarpsOfGroup;
@@ -53,14 +55,13 @@ template <typename Op>
 static TileRef multiplyAs(Op op, const Elements &a, const Elements &b, const Elements &acc) {
   ArrayRef<int64_t> shape = tileOf(op.getAcc()).getShape();
   int64_t k = a.size() / shape[0];
-  if constexpr (std::is_same_v<Op, tile::DotOp>)
-    if (op.getTransposeA()) {
-      Elements rows(a.size());
-      for (int64_t i = 0; i < shape[0]; ++i)
-        for (int64_t x = 0; x < k; ++x)
-          rows[i * k + x] = a[x * shape[0] + i];
-      return multiply(rows, b, acc, shape[0], shape[1], k, op.getTransposeB());
-    }
+  if (op.getTransposeA()) {
+    Elements rows(a.size());
+    for (int64_t i = 0; i < shape[0]; ++i)
+      for (int64_t x = 0; x < k; ++x)
+        rows[i * k + x] = a[x * shape[0] + i];
+    return multiply(rows, b, acc, shape[0], shape[1], k, op.getTransposeB());
+  }
   return multiply(a, b, acc, shape[0], shape[1], k, op.getTransposeB());
 }
 

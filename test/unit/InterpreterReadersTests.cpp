@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // As in InterpreterRolesTests.cpp, for a ring that the warps of a role fill and that another role
-// reads twice.
+// reads twice, and for one that they fill for themselves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -183,6 +183,124 @@ const Case kFaults[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, PlantedReadersFault, testing::ValuesIn(kFaults),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+//===----------------------------------------------------------------------===//
+// A ring that the warps of a role fill for themselves
+//===----------------------------------------------------------------------===//
+
+const std::string kOwnHead = replaceLine(kHead, "// ring", "  %r = tile.ring : !ring");
+
+/// y = x * the sum of the 5 tiles of w, of each of which the warps of a role put their part.
+const char *const kExchange = R"(
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+    }
+    tile.role "compute" warps(8) registers(0) {
+      %i = arith.muli %t, %c32 : index
+      %zero = arith.constant dense<0.0> : !t
+      %a = tile.load %x[%i, %c0] dims [0, 1] : !v -> !t
+      %o = scf.for %k = %c0 to %c5 step %c1 iter_args(%acc = %zero) -> (!t) {
+        %j = arith.muli %k, %c16 : index
+        %b = tile.load %w[%j, %c0] dims [0, 1] : !v -> tensor<16x16xf32>
+        tile.put_value %r, %b : !ring, tensor<16x16xf32>
+        %s = tile.get %r : !ring -> !slot
+        %p = tile.dot_start %a, %s, %acc : !t, !slot, !t -> !pending
+        %n = tile.await %p : !pending -> !t // await
+        tile.release %s : !slot // release
+        scf.yield %n : !t
+      }
+      tile.store %o, %y[%i, %c0] dims [0, 1] : !t, !v
+    }
+  }
+  tile.return
+})";
+
+/// kExchange by number: all warps meet once a step, so that nothing says that a slot is empty.
+const char *const kLoweredExchange = R"(
+  %full = tile.barriers arrivals(8) : !bars // full
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+    }
+    tile.role "compute" warps(8) registers(0) {
+      %i = arith.muli %t, %c32 : index
+      %zero = arith.constant dense<0.0> : !t
+      %a = tile.load %x[%i, %c0] dims [0, 1] : !v -> !t
+      %o:3 = scf.for %k = %c0 to %c5 step %c1 iter_args(%acc = %zero, %stage = %c0, %parity = %false) -> (!t, index, i1) {
+)" FA_COUNT_SLOTS R"(
+        %j = arith.muli %k, %c16 : index
+        %b = tile.load %w[%j, %c0] dims [0, 1] : !v -> tensor<16x16xf32>
+        %s = tile.slot_at %r[%stage] : !ring -> !slot // slot
+        tile.write %b, %s : tensor<16x16xf32>, !slot // write
+        tile.fence_async // fence
+        tile.barrier_arrive %full[%stage] : !bars // arrive
+        tile.barrier_wait %full[%stage], %parity : !bars // meet
+        %p = tile.dot_start %a, %s, %acc : !t, !slot, !t -> !pending // start
+        %n = tile.await %p : !pending -> !t // await
+        scf.yield %n, %next, %flipped : !t, index, i1
+      }
+      tile.store %o#0, %y[%i, %c0] dims [0, 1] : !t, !v
+    }
+  }
+  tile.return
+})";
+
+class RightExchange : public testing::TestWithParam<const char *> {};
+
+TEST_P(RightExchange, PassesForEverySeed) {
+  expectRight(kOwnHead + GetParam(), makeRingSample(1));
+}
+
+std::string nameOfExchange(const testing::TestParamInfo<const char *> &info) {
+  const char *const names[] = {"Rings", "Lowered"};
+  return names[info.index];
+}
+
+INSTANTIATE_TEST_SUITE_P(Interpreter, RightExchange, testing::Values(kExchange, kLoweredExchange),
+                         nameOfExchange);
+
+class PlantedExchangeFault : public testing::TestWithParam<Case> {};
+
+TEST_P(PlantedExchangeFault, IsCaught) { expectCaught(GetParam(), kOwnHead, makeRingSample(1)); }
+
+const Case kExchangeFaults[] = {
+    {"NoMeeting", kLoweredExchange, {{"// meet", ""}}, "wrote, with no barrier between", "// start"},
+    {"NoFence",
+     kLoweredExchange,
+     {{"// fence", ""}},
+     "wrote, with no tile.fence_async before the barrier between",
+     "// start"},
+    {"FenceAfterTheArrival",
+     kLoweredExchange,
+     {{"// fence", ""}, {"// arrive", "tile.barrier_arrive %full[%stage] : !bars\ntile.fence_async"}},
+     "wrote, with no tile.fence_async before the barrier between",
+     "// start"},
+    {"ArrivesBeforeItWrites",
+     kLoweredExchange,
+     {{"// arrive", ""},
+      {"// write",
+       "tile.barrier_arrive %full[%stage] : !bars\ntile.write %b, %s : tensor<16x16xf32>, !slot"}},
+     "wrote, with no barrier between",
+     "// start"},
+    {"OneSlot",
+     kLoweredExchange,
+     {{"// slot", "%s = tile.slot_at %r[%c0] : !ring -> !slot"}},
+     "overwrites what",
+     "// write"},
+    {"NotAllMeet",
+     kLoweredExchange,
+     {{"// full", "%full = tile.barriers arrivals(4) : !bars"}},
+     "reads shared memory that nothing has written",
+     "// start"},
+    {"ReleasedBeforeTheAwait",
+     kExchange,
+     {{"// release", ""},
+      {"// await", "tile.release %s : !slot // early\n%n = tile.await %p : !pending -> !t"}},
+     "releases a slot that a product still reads",
+     "// early"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Interpreter, PlantedExchangeFault, testing::ValuesIn(kExchangeFaults),
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "Dialect/Tile/Transforms/Schedule/ProductOrder.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <functional>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -245,6 +246,69 @@ TEST(ProductOrder, SevenProductsHaveAnOrder) {
     ASSERT_TRUE(order);
     expectValid(graph, *order);
   }
+}
+
+/// Return the graph of a fused step of gradients: five products, of which the last one reads what
+/// all warps put; its sums are added to memory.
+ProductGraph makeFused(int64_t tile, int64_t sums, int64_t part) {
+  Builder b;
+  unsigned scores = b.product({}, 512, tile);
+  unsigned weights = b.compute({scores}, 64, tile, 8 * tile);
+  unsigned packed = b.pack(weights, tile / 2);
+  unsigned other = b.product({}, 512, tile);
+  b.accumulate(b.product({packed}, 256, sums));
+  unsigned derived = b.compute({weights, other}, 96, tile);
+  unsigned packedToo = b.pack(derived, tile / 2);
+  b.accumulate(b.product({packedToo}, 256, sums));
+  unsigned put = b.compute({packedToo}, 16, 0);
+  b.graph[put].sends = true;
+  unsigned sum = b.product({put}, 384, part);
+  b.compute({sum}, 32, 0);
+  return b.graph;
+}
+
+// Where warps meet in each step, the scores run ahead, all else comes as in the program, with a
+// drain where the registers ask for it: before the second product of packed operands.
+TEST(ProductOrder, FusedStep) {
+  ProductGraph graph = makeFused(/*tile=*/32, /*sums=*/64, /*part=*/32);
+  SmallVector<unsigned> starts;
+  for (auto [n, node] : llvm::enumerate(graph))
+    if (node.kind == Kind::start)
+      starts.push_back(n);
+  ProductTarget target;
+  target.registers = 216;
+  target.sharedBytes = 1 << 20;
+  std::optional<ProductOrder> order = chooseOrder(graph, target);
+  ASSERT_TRUE(order);
+  expectValid(graph, *order);
+  unsigned scores = starts[0], other = starts[1], first = starts[2], second = starts[3],
+           part = starts[4];
+  EXPECT_EQ(order->starts, (SmallVector<unsigned>{other, first, second, part, scores}));
+  for (unsigned start : starts)
+    EXPECT_EQ(order->stages[start], start == scores ? 0u : 1u);
+  ASSERT_TRUE(order->drained);
+  EXPECT_EQ(*order->drained, second);
+  SmallVector<unsigned> places = placesOf(order->nodes);
+  unsigned put = llvm::find_if(graph, std::mem_fn(&ProductNode::sends)) - graph.begin();
+  // Written before the wait for the first sum, met after the second one has started.
+  EXPECT_LT(places[put], places[first + 1]);
+  EXPECT_LT(places[first + 1], places[second]);
+  EXPECT_LT(places[second], places[part]);
+  // Added to memory while the next scores are computed.
+  EXPECT_LT(places[scores], places[part + 1]);
+  EXPECT_LT(places[part + 2], places[scores + 1]);
+}
+
+// With registers for all operands nothing is drained but at the end.
+TEST(ProductOrder, FusedStepThatFits) {
+  ProductGraph graph = makeFused(/*tile=*/8, /*sums=*/16, /*part=*/8);
+  ProductTarget target;
+  target.registers = 216;
+  target.sharedBytes = 1 << 20;
+  std::optional<ProductOrder> order = chooseOrder(graph, target);
+  ASSERT_TRUE(order);
+  expectValid(graph, *order);
+  EXPECT_FALSE(order->drained);
 }
 
 } // namespace

@@ -145,6 +145,7 @@ private:
   LogicalResult checkDotStart(tile::DotStartOp op, const tile::Layout &acc);
   SmallVector<Value> wordsOfA(Value value, const tile::Layout &layout, int64_t row, int64_t k);
   LogicalResult emitDotStart(tile::DotStartOp op);
+  Value offsetOfGroup(const tile::Layout &acc, unsigned dim, int64_t bytes);
   LogicalResult emitAwait(tile::AwaitOp op);
 
   //===--- Barriers (Barriers.cpp) ---===//

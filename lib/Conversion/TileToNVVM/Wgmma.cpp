@@ -21,7 +21,10 @@
 //   bits 62-63  1, 2, 3 for W = 128, 64, 32
 //
 // Summed over columns (a; b with transpose_b), 16 of k are 32 bytes to the right;
-// summed over rows (b without), 16 rows down.
+// summed over rows (a with transpose_a; b without), 16 rows down.
+//
+// Warpgroups that have the same rows compute the columns that they have of these: the descriptor
+// of b starts at the first of them, a panel or a row of the slot.
 //
 // The wait is inline PTX through which the accumulators pass: nothing reads them
 // before it. Where the accumulator starts as zeros, the first instruction has it
@@ -92,6 +95,12 @@ static int64_t stepOffset(tile::SlotType slot, int64_t k, bool alongColumns) {
   return bytes / 16;
 }
 
+/// Return the bytes from a place that is not summed over to the next one, of those of which
+/// instructions have whole panels: rows, or columns, where the sum is over rows.
+static int64_t bytesBetween(tile::SlotType slot, bool alongColumns) {
+  return alongColumns ? slot.getLayout().getBytes() : 2 * slot.getShape()[0];
+}
+
 static bool isZero(Value tile) {
   if (auto broadcast = tile.getDefiningOp<tile::BroadcastOp>())
     tile = broadcast.getInput();
@@ -101,6 +110,21 @@ static bool isZero(Value tile) {
 //===----------------------------------------------------------------------===//
 // dot_start
 //===----------------------------------------------------------------------===//
+
+/// Return whether warpgroups side by side, if there are such, can each compute its columns: they
+/// read their rows of a from shared memory, and of b, whole panels, or whole groups of 8 rows where
+/// it is transposed.
+static bool sharesColumns(tile::DotStartOp op, const Layout &acc) {
+  if (acc.getWarp().size() == 1)
+    return true;
+  const tile::Mode &beside = acc.getWarp()[1];
+  auto slotB = cast<tile::SlotType>(op.getB().getType());
+  int64_t unit = op.getTransposeB() ? 8 : slotB.getLayout().getBytes() / 2;
+  return acc.getWarp().size() == 2 && beside.strides[0] == 0 && !op.getOnes() &&
+         beside.strides[1] % unit == 0 &&
+         beside.extent * beside.strides[1] == slotB.getShape()[op.getTransposeB() ? 0 : 1] &&
+         isa<tile::SlotType>(op.getA().getType());
+}
 
 LogicalResult Emitter::checkDotStart(tile::DotStartOp op, const Layout &acc) {
   auto slotB = dyn_cast<tile::SlotType>(op.getB().getType());
@@ -120,17 +144,36 @@ LogicalResult Emitter::checkDotStart(tile::DotStartOp op, const Layout &acc) {
                              "and a sum over a multiple of "
                           << kStep;
   bool lanes = acc.getLane() == ArrayRef<tile::Mode>{{4, {0, 2}}, {8, {1, 0}}};
-  bool warpRows = acc.getWarp().size() == 1 &&
+  bool warpRows = !acc.getWarp().empty() &&
                   acc.getWarp().front().strides == Coords{tile::kRowsOfWarp, 0} &&
-                  acc.numWarps() % tile::kWarpsOfGroup == 0;
-  if (!lanes || !warpRows)
+                  acc.getWarp().front().extent % tile::kWarpsOfGroup == 0;
+  if (!lanes || !warpRows || !sharesColumns(op, acc))
     return op.emitError() << "an asynchronous product into " << type
                           << " has no instructions: expected the layout of wgmma accumulators, 16 "
-                             "rows for each of a multiple of 4 warps";
+                             "rows for each of a multiple of 4 warps, and, side by side, whole "
+                             "panels of columns for each warpgroup";
   if (acc.numWarps() != warps)
     return op.emitError() << "an asynchronous product is laid out over " << acc.numWarps()
                           << " warps, but " << warps << " run it";
   return success();
+}
+
+/// Return the bytes to the first row (dimension 0) or column (1) that the warpgroup has of the
+/// accumulator, at so many each; null where that is the first of all.
+Value Emitter::offsetOfGroup(const Layout &acc, unsigned dim, int64_t bytes) {
+  tile::Modes groups(acc.getWarp());
+  groups.front().extent /= tile::kWarpsOfGroup;
+  groups.front().strides[0] *= tile::kWarpsOfGroup;
+  llvm::erase_if(groups, [](const tile::Mode &mode) { return mode.extent == 1; });
+  if (llvm::all_of(groups, [&](const tile::Mode &mode) { return mode.strides[dim] == 0; }))
+    return {};
+  Value group = arith::ShRUIOp::create(b, warp, i32(2));
+  for (tile::Mode &mode : groups)
+    mode.strides[dim] *= bytes;
+  // The remainder by the number of all of them is the number itself.
+  if (groups.size() == 1)
+    return arith::MulIOp::create(b, group, i32(groups.front().strides[dim]));
+  return digits(group, groups, dim);
 }
 
 /// Return the words of a as the instruction takes them: pairs of columns of rows g, g + 8,
@@ -157,7 +200,10 @@ LogicalResult Emitter::emitDotStart(tile::DotStartOp op) {
   auto slotA = dyn_cast<tile::SlotType>(op.getA().getType());
   auto slotB = cast<tile::SlotType>(op.getB().getType());
   auto type = cast<RankedTensorType>(op.getAcc().getType());
-  int64_t n = type.getDimSize(1), count = n / 2;
+  int64_t n = type.getDimSize(1);
+  if (acc->getWarp().size() > 1)
+    n = acc->getWarp()[1].strides[1];
+  int64_t count = n / 2;
   int64_t k = slotB.getShape()[op.getTransposeB() ? 1 : 0];
   std::optional<Layout> layoutA;
   if (!slotA) {
@@ -170,18 +216,20 @@ LogicalResult Emitter::emitDotStart(tile::DotStartOp op) {
     layoutA = *layout;
   }
 
-  // The low half of a descriptor. Of a, from the warpgroup's first row.
-  Value startA, startB = arith::ShRUIOp::create(b, get(op.getB()), i32(4));
-  if (!op.getTransposeB()) {
-    int64_t panel = slotB.getShape()[0] * slotB.getLayout().getBytes() / 16;
-    startB = arith::OrIOp::create(b, startB, i32(panel << 16));
-  }
-  if (slotA) {
-    Value group = arith::ShRUIOp::create(b, warp, i32(2));
-    Value rows =
-        arith::MulIOp::create(b, group, i32(tile::kRowsOfGroup * slotA.getLayout().getBytes()));
-    startA = arith::ShRUIOp::create(b, arith::AddIOp::create(b, get(op.getA()), rows), i32(4));
-  }
+  // The low half of a descriptor. Of a, from the warpgroup's first row; of b, from its first
+  // column, where others have the same rows.
+  auto startOf = [&](Value slot, bool alongColumns, unsigned dim) -> Value {
+    auto type = cast<tile::SlotType>(slot.getType());
+    Value start = get(slot);
+    if (Value bytes = offsetOfGroup(*acc, dim, bytesBetween(type, alongColumns)))
+      start = arith::AddIOp::create(b, start, bytes);
+    start = arith::ShRUIOp::create(b, start, i32(4));
+    int64_t panel = type.getShape()[0] * type.getLayout().getBytes() / 16;
+    return alongColumns ? start : arith::OrIOp::create(b, start, i32(panel << 16)).getResult();
+  };
+  bool alongA = !op.getTransposeA(), alongB = op.getTransposeB();
+  Value startB = startOf(op.getB(), alongB, 1);
+  Value startA = slotA ? startOf(op.getA(), alongA, 0) : Value();
 
   SmallVector<int64_t> blocks;
   for (int64_t r = 0; r < acc->numRegs(); ++r)
@@ -223,9 +271,9 @@ LogicalResult Emitter::emitDotStart(tile::DotStartOp op) {
     for (int64_t step = 0; step < k; step += kStep) {
       std::string a = "da";
       if (slotA) {
-        int64_t down = block * slotA.getLayout().getBytes() / 16;
+        int64_t down = block * bytesBetween(slotA, alongA) / 16;
         code.text += "add.s32 low, $" + std::to_string(placeB + 1) + ", " +
-                     std::to_string(stepOffset(slotA, step, true) + down) +
+                     std::to_string(stepOffset(slotA, step, alongA) + down) +
                      ";\nmov.b64 da, {low, " + high(slotA) + "};\n";
       } else {
         a = operandList(count + code.operands.size(), 4);
@@ -236,7 +284,7 @@ LogicalResult Emitter::emitDotStart(tile::DotStartOp op) {
                    std::to_string(stepOffset(slotB, step, op.getTransposeB())) + ";\n";
       code.text += "wgmma.mma_async.sync.aligned." + shape + operandList(0, count) + ", " + a +
                    ", db, " + (zero && step == 0 ? "first" : "1") + ", 1, 1" +
-                   (slotA ? ", 0" : "") + (op.getTransposeB() ? ", 0" : ", 1") + ";\n";
+                   (slotA ? alongA ? ", 0" : ", 1" : "") + (op.getTransposeB() ? ", 0" : ", 1") + ";\n";
     }
     if (block == blocks.back())
       code.text += "wgmma.commit_group.sync.aligned;\n";

@@ -92,6 +92,13 @@ constexpr Tiles kFusedKeys[] = {
     {2, 128, kMost, 32, 64, 8},
     {2, 256, kMost, 32, 64, 8},
 };
+/// With asynchronous products the part is 16 rows a warp, or, of fewer rows, whole panels of columns
+/// for each warpgroup, and weights stay in registers but for that product. What more registers would
+/// hold goes without: such blocks take the line above.
+constexpr Tiles kAsyncFusedKeys[] = {
+    {2, 64, kLight, 128, 128, 8},
+    {2, 128, kLight, 64, 128, 8},
+};
 /// A step has a multiple of so many rows or keys.
 constexpr uint64_t kStep = 16;
 /// Blocks without products: a thread holds 32 elements of a tile.
@@ -212,22 +219,27 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     int64_t chosenRows = plain, chosenKeys = plain, chosenWarps = kPlainWarps;
     int64_t pad = tile::kRowsOfWarp, beside = 1;
     if (facts.products) {
-      bool async = info && info->hasRoles() && facts.bytes == 2 && aligned && facts.wholeChunks &&
-                   !facts.adds;
+      auto lineFor = [&](ArrayRef<Tiles> table, RegisterPressure pressure) {
+        const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
+          return tiles.bytes == facts.bytes && facts.headDim <= tiles.headDim &&
+                 pressure <= tiles.pressure;
+        });
+        return line == table.end() ? nullptr : line;
+      };
       bool ofRows = !!block.getFirst(Axis::rows);
       RegisterPressure pressure = facts.pressure;
+      bool async = info && info->hasRoles() && facts.bytes == 2 && aligned && facts.wholeChunks &&
+                   (!facts.adds || lineFor(kAsyncFusedKeys, pressure));
       if (!async && !aligned)
         pressure = std::max(pressure, kMedium);
       if (!async && facts.sums)
         pressure = std::max(pressure, kSums);
-      ArrayRef<Tiles> table = facts.adds ? ArrayRef(kFusedKeys)
+      ArrayRef<Tiles> table = facts.adds && async ? ArrayRef(kAsyncFusedKeys)
+                              : facts.adds        ? ArrayRef(kFusedKeys)
                               : async    ? (ofRows ? ArrayRef(kAsyncRows) : ArrayRef(kAsyncKeys))
                                          : (ofRows ? ArrayRef(kSyncRows) : ArrayRef(kSyncKeys));
-      const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
-        return tiles.bytes == facts.bytes && facts.headDim <= tiles.headDim &&
-               pressure <= tiles.pressure;
-      });
-      if (line == table.end())
+      const Tiles *line = lineFor(table, pressure);
+      if (!line)
         return block.emitError() << "no tiles for elements of " << facts.bytes
                                  << " bytes with head dimension " << facts.headDim << " on "
                                  << target;
@@ -252,7 +264,9 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       int64_t sharing =
           std::max(beside, tile::kRowsOfWarp * chosenWarps / (ofRows ? chosenRows : chosenKeys));
       constexpr int64_t kPanel = 128;
-      if (!async && sharing > 1)
+      if (async && facts.adds)
+        sharing = std::max<int64_t>(tile::kRowsOfWarp * chosenWarps / chosenRows, 1);
+      if ((!async || facts.adds) && sharing > 1)
         pad = kPanel * sharing / facts.bytes;
       remarkPassed(*this, block.getLoc(), "tiles")
           << fa::decision("tiles of {0} rows and {1} keys for {2} warps in @{3}", chosenRows,

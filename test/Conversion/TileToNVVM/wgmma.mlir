@@ -127,3 +127,61 @@ tile.func @written(%in: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !til
   tile.store %s, %out[%i, %c0] dims [0, 1] : tensor<128x8xf32, #s>, !tile.view<?x8xf32>
   tile.return
 }
+
+// -----
+
+// a transposed, summed over its rows, and warpgroups that have its columns as rows: a panel of 64
+// for each, 16 rows of 128 bytes a step.
+// CHECK-LABEL: llvm.func @transposed
+// CHECK: %[[WARP:.*]] = nvvm.shfl.sync idx
+// CHECK: %[[GROUP:.*]] = arith.shrui %[[WARP]], %{{.*}} : i32
+// CHECK: arith.muli %[[GROUP]], %c4096
+// CHECK: arith.constant 16777216 : i32
+// CHECK: arith.ori
+// CHECK: llvm.inline_asm has_side_effects
+// CHECK-SAME: add.s32 low, $33, 0;\0Amov.b64 da, {low, 1073741888};
+// CHECK-SAME: m64n64k16.f32.bf16.bf16 {{{.*}}}, da, db, first, 1, 1, 1, 1;
+// CHECK-SAME: add.s32 low, $33, 128;
+// CHECK-SAME: da, db, 1, 1, 1, 1, 1;
+#a = #tile.swizzle<128>
+#s = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>
+tile.func @transposed(%out: !tile.view<?x64xf32>, %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %ra = tile.ring : !tile.ring<1 x 32x128xbf16, #a>
+  %rb = tile.ring : !tile.ring<1 x 32x64xbf16, #a>
+  %x = tile.slot_at %ra[%c0] : !tile.ring<1 x 32x128xbf16, #a> -> !tile.slot<32x128xbf16, #a>
+  %y = tile.slot_at %rb[%c0] : !tile.ring<1 x 32x64xbf16, #a> -> !tile.slot<32x64xbf16, #a>
+  %z = tile.broadcast %zero : f32 -> tensor<128x64xf32, #s>
+  %p = tile.dot_start %x, %y, %z transpose_a : !tile.slot<32x128xbf16, #a>, !tile.slot<32x64xbf16, #a>, tensor<128x64xf32, #s> -> !tile.pending<tensor<128x64xf32, #s>>
+  %o = tile.await %p : !tile.pending<tensor<128x64xf32, #s>> -> tensor<128x64xf32, #s>
+  tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<128x64xf32, #s>, !tile.view<?x64xf32>
+  tile.return
+}
+
+// -----
+
+// Warpgroups of the same 64 rows, of which each has 64 columns: a panel of b, 32 rows of 128 bytes
+// on. All of them read a from its start.
+// CHECK-LABEL: llvm.func @beside
+// CHECK: %[[WARP:.*]] = nvvm.shfl.sync idx
+// CHECK: %[[GROUP:.*]] = arith.shrui %[[WARP]], %{{.*}} : i32
+// CHECK: arith.muli %[[GROUP]], %c4096
+// CHECK-NOT: arith.muli
+// CHECK: llvm.inline_asm has_side_effects
+// CHECK-SAME: m64n64k16.f32.bf16.bf16 {{{.*}}}, da, db, first, 1, 1, 1, 1;
+#a = #tile.swizzle<128>
+#s = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0), (2, 0, 64)]>
+tile.func @beside(%out: !tile.view<?x128xf32>, %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %ra = tile.ring : !tile.ring<1 x 32x64xbf16, #a>
+  %rb = tile.ring : !tile.ring<1 x 32x128xbf16, #a>
+  %x = tile.slot_at %ra[%c0] : !tile.ring<1 x 32x64xbf16, #a> -> !tile.slot<32x64xbf16, #a>
+  %y = tile.slot_at %rb[%c0] : !tile.ring<1 x 32x128xbf16, #a> -> !tile.slot<32x128xbf16, #a>
+  %z = tile.broadcast %zero : f32 -> tensor<64x128xf32, #s>
+  %p = tile.dot_start %x, %y, %z transpose_a : !tile.slot<32x64xbf16, #a>, !tile.slot<32x128xbf16, #a>, tensor<64x128xf32, #s> -> !tile.pending<tensor<64x128xf32, #s>>
+  %o = tile.await %p : !tile.pending<tensor<64x128xf32, #s>> -> tensor<64x128xf32, #s>
+  tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x128xf32, #s>, !tile.view<?x128xf32>
+  tile.return
+}

@@ -185,8 +185,11 @@ LogicalResult CopyWaitOp::verify() {
 
 LogicalResult DotStartOp::verify() {
   if (failed(verifyProduct(*this, getA().getType(), getB().getType(), getAcc().getType(),
-                           getTransposeB(), getOnes())))
+                           getTransposeB(), getOnes(), getTransposeA())))
     return failure();
+  if (getTransposeA() && !isa<SlotType>(getA().getType()))
+    return emitOpError() << "(dot_start_c3) transposes what it reads from a slot, got a of "
+                         << getA().getType() << "; put it in a ring";
   auto slot = dyn_cast<SlotType>(getB().getType());
   if (getOnes() && (!slot || !slot.getLayout().getOnes()))
     return emitOpError() << "(dot_start_c2) ones stand in the slot of b, got " << getB().getType()

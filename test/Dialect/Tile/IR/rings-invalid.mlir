@@ -272,6 +272,14 @@ func.func @dot_start_c2(%a: tensor<64x16xbf16>, %b: !tile.slot<16x64xbf16, #tile
 
 // -----
 
+func.func @dot_start_c3(%a: tensor<16x64xbf16>, %b: !tile.slot<16x64xbf16, #tile.swizzle<128>>, %c: tensor<64x64xf32>) {
+  // expected-error @+1 {{(dot_start_c3) transposes what it reads from a slot, got a of 'tensor<16x64xbf16>'; put it in a ring}}
+  %0 = tile.dot_start %a, %b, %c transpose_a : tensor<16x64xbf16>, !tile.slot<16x64xbf16, #tile.swizzle<128>>, tensor<64x64xf32> -> !tile.pending<tensor<64x64xf32>>
+  return
+}
+
+// -----
+
 func.func @put_value_c1_number(%r: !tile.ring<1 x 2xi32, #tile.swizzle<32>>, %n: i32) {
   // expected-error @+1 {{(put_value_c1) the tile in shared memory is 'tensor<2xi32>', got 'i32'}}
   tile.put_value %r, %n : !tile.ring<1 x 2xi32, #tile.swizzle<32>>, i32

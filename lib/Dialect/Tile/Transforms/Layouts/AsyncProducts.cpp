@@ -9,8 +9,8 @@
 // products of a program do, or none: the other waits and barriers are for programs
 // in which all warps do the same. The program of tiles alone decides it:
 //
-//   1. products are of 2-byte elements, 16 rows a warp, whole warpgroups, and
-//      stand in loops at most, and in ifs about scalars, which both roles can run;
+//   1. products are of 2-byte elements, 16 rows a warp, whole warpgroups, of which those that have
+//      the same rows have columns of their own, and stand in loops at most, and in ifs about scalars, which both roles can run;
 //   2. TMA can bring each loaded operand, or warps of a role that is named for it: rows of a
 //   multiple of 16 bytes,
 //      along the last two dimensions of a view that tile.align promises;
@@ -90,20 +90,30 @@ static std::string whyNotAsync(DotOp dot, int64_t warps) {
     return "its operands do not have 2 bytes an element";
   if (std::string why = whyNotBothRoles(dot); !why.empty())
     return why;
-  if (warps % kWarpsOfGroup != 0 || acc.getDimSize(0) != kRowsOfWarp * warps)
+  int64_t rows = kRowsOfWarp * warps;
+  bool beside = acc.getDimSize(0) % kRowsOfGroup == 0 && acc.getDimSize(0) < rows &&
+                rows % acc.getDimSize(0) == 0;
+  if (warps % kWarpsOfGroup != 0 || (acc.getDimSize(0) != rows && !beside))
     return "its rows are not 16 for each warp of whole warpgroups";
   if (acc.getDimSize(1) % 8 != 0 || acc.getDimSize(1) > kMostColumns)
     return "its columns are not a multiple of 8 up to 256";
-  if (dot.getTransposeA())
-    return "its operand a is transposed";
-  if (a.getDimSize(1) % 16 != 0)
+  if (a.getDimSize(dot.getTransposeA() ? 0 : 1) % 16 != 0)
     return "it does not sum over a multiple of 16";
   if (!dot.getB().getDefiningOp<LoadOp>())
     return "its operand b is computed";
+  bool fromRegisters = !dot.getA().getDefiningOp<LoadOp>() && !dot.getTransposeA();
+  if (beside && (fromRegisters || dot.getOnes()))
+    return "its rows are not 16 for each warp of whole warpgroups";
   auto layout = dyn_cast_or_null<FragAttr>(acc.getEncoding());
-  if (!layout || layout.getLayout().getWarp().size() != 1 ||
-      layout.getLayout().getWarp()[0].strides[0] != kRowsOfWarp)
+  ArrayRef<Mode> modes = layout ? layout.getLayout().getWarp() : ArrayRef<Mode>();
+  if (modes.size() != (beside ? 2 : 1) || modes[0].strides != Coords{kRowsOfWarp, 0} ||
+      (beside && modes[0].extent * kRowsOfWarp != acc.getDimSize(0)))
     return "its accumulator is not spread over warps by 16 rows";
+  // Warpgroups that have the same rows start at columns of their own, where a panel of b starts.
+  int64_t unit = dot.getTransposeB() ? 8 : kPanelColumns;
+  if (beside && (modes[1].strides[0] != 0 || modes[1].strides[1] % unit != 0 ||
+                 modes[1].strides[1] * modes[1].extent != acc.getDimSize(1)))
+    return "its warpgroups share no whole panels of columns";
   return "";
 }
 

@@ -12,6 +12,9 @@
 //   3. orders of the starts, each placed as in placeNodes, where it is allowed;
 //   4. each order is simulated; the best one that fits into the registers is taken.
 //
+// Where all warps meet in each step 3 is the order of the program but for one product that runs
+// ahead, with and without a drain before one of the starts.
+//
 // The search has an end: no more than kMostOrders orders are simulated.
 //
 //===----------------------------------------------------------------------===//
@@ -56,7 +59,7 @@ class Placer {
 public:
   Placer(const ProductGraph &graph, ArrayRef<unsigned> stages);
   /// Place a start and what must be before it; false if another start must be.
-  bool placeStart(unsigned start);
+  bool placeStart(unsigned start, bool drained = false);
   /// Place all else, once all starts are.
   bool placeRest();
   SmallVector<unsigned> takePlaced() { return std::move(placed); }
@@ -69,7 +72,7 @@ private:
   bool isReady(unsigned node) const;
 
   const ProductGraph &graph;
-  SmallVector<unsigned> awaits;
+  SmallVector<unsigned> awaits, senders;
   /// List what is placed before each node, whatever the order of the starts.
   SmallVector<SmallVector<unsigned, 4>> before;
   SmallVector<State> states;
@@ -84,6 +87,8 @@ Placer::Placer(const ProductGraph &graph, ArrayRef<unsigned> stages)
       states(graph.size(), State::none) {
   SmallVector<SmallVector<unsigned, 4>> users = findUsers(graph);
   for (auto [n, node] : llvm::enumerate(graph)) {
+    if (node.sends)
+      senders.push_back(n);
     for (unsigned dep : node.deps)
       if (stages[dep] == stages[n])
         before[n].push_back(dep);
@@ -144,10 +149,19 @@ bool Placer::placeAwaits(unsigned until) {
   return false;
 }
 
-bool Placer::placeStart(unsigned start) {
+bool Placer::placeStart(unsigned start, bool drained) {
   // The queue of the tensor cores is no deeper.
   constexpr size_t kMostInFlight = 3;
   if (started.size() - ended == kMostInFlight && !place(awaits[started[ended]], start))
+    return false;
+  // What runs beside the products that are waited for comes before.
+  for (unsigned first : before[start])
+    if (!place(first, start))
+      return false;
+  for (unsigned sender : senders)
+    if (isReady(sender) && !place(sender, start))
+      return false;
+  if (drained && ended < started.size() && !place(awaits[started.back()], start))
     return false;
   if (!place(start, start))
     return false;
@@ -181,11 +195,13 @@ bool Placer::placeRest() {
   return true;
 }
 
-std::optional<SmallVector<unsigned>>
-tile::placeNodes(const ProductGraph &graph, ArrayRef<unsigned> stages, ArrayRef<unsigned> starts) {
+std::optional<SmallVector<unsigned>> tile::placeNodes(const ProductGraph &graph,
+                                                      ArrayRef<unsigned> stages,
+                                                      ArrayRef<unsigned> starts,
+                                                      std::optional<unsigned> drained) {
   Placer placer(graph, stages);
   for (unsigned start : starts)
-    if (!placer.placeStart(start))
+    if (!placer.placeStart(start, start == drained))
       return std::nullopt;
   if (!placer.placeRest())
     return std::nullopt;
@@ -200,6 +216,8 @@ double tile::simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
                            const ProductTarget &target) {
   // A warp that is alone issues so much of the time; what it waits for has a latency.
   constexpr double kIssueAlone = 0.6, kLatency = 78;
+  // What a warp wrote is there for products of others after a fence and a barrier.
+  constexpr double kMeeting = 150;
   constexpr unsigned kSteps = 8, kWarmup = 4;
   double groups = target.groups, now = 0, tensorFree = 0, warm = 0;
   SmallVector<double> ends(graph.size());
@@ -208,6 +226,10 @@ double tile::simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
       warm = now;
     for (unsigned n : nodes) {
       const ProductNode &node = graph[n];
+      // All warps have come when the last one has.
+      for (unsigned dep : node.deps)
+        if (graph[dep].sends)
+          now = std::max(now, ends[dep]);
       if (node.kind == Kind::start) {
         tensorFree = std::max(tensorFree, now) + groups * node.product;
         ends[n] = tensorFree + kLatency;
@@ -215,6 +237,7 @@ double tile::simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
         now = std::max(now, ends[node.deps.front()]);
       } else {
         now += std::max({node.issue / kIssueAlone, groups * node.issue, groups * node.special});
+        ends[n] = now + (node.sends ? kMeeting : 0);
       }
     }
   }
@@ -222,12 +245,26 @@ double tile::simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
 }
 
 RegisterCount tile::countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stages,
-                                   ArrayRef<unsigned> nodes) {
+                                   ArrayRef<unsigned> nodes, bool untilDrained) {
   size_t count = nodes.size();
   SmallVector<size_t> place(graph.size());
   for (auto [p, n] : llvm::enumerate(nodes))
     place[n] = p;
   SmallVector<unsigned> awaits = findAwaits(graph);
+  // The last await of those that are in flight together.
+  int64_t inFlight = 0;
+  SmallVector<unsigned> ending;
+  for (unsigned n : nodes) {
+    inFlight += graph[n].kind == Kind::start;
+    if (graph[n].kind != Kind::await || !untilDrained)
+      continue;
+    ending.push_back(graph[n].deps.front());
+    if (--inFlight > 0)
+      continue;
+    for (unsigned start : ending)
+      awaits[start] = n;
+    ending.clear();
+  }
   // The last use of each value, in places from the beginning of the step that computes it.
   SmallVector<size_t> last(graph.size());
   for (unsigned n = 0; n < graph.size(); ++n)
@@ -244,7 +281,7 @@ RegisterCount tile::countRegisters(const ProductGraph &graph, ArrayRef<unsigned>
   }
   SmallVector<int64_t> live(count);
   for (unsigned n = 0; n < graph.size(); ++n)
-    for (size_t p = place[n]; p < last[n]; ++p)
+    for (size_t p = place[n]; p < last[n] && !(untilDrained && graph[n].early); ++p)
       live[p % count] += graph[n].registers;
   RegisterCount counted;
   for (int64_t now : live) {
@@ -270,8 +307,10 @@ private:
   void assign(size_t unit, SmallVectorImpl<unsigned> &stages);
   void finish(SmallVector<unsigned> stages);
   void order(ArrayRef<unsigned> stages, const Placer &placer, SmallVectorImpl<unsigned> &starts);
-  void evaluate(ArrayRef<unsigned> stages, ArrayRef<unsigned> starts, ArrayRef<unsigned> nodes);
+  void evaluate(ArrayRef<unsigned> stages, ArrayRef<unsigned> starts, ArrayRef<unsigned> nodes,
+                std::optional<unsigned> drained = std::nullopt);
   const ProductOrder *choose() const;
+  const ProductOrder *chooseMeeting();
 
   const ProductGraph &graph;
   const ProductTarget &target;
@@ -396,7 +435,7 @@ void Search::finish(SmallVector<unsigned> stages) {
 void Search::order(ArrayRef<unsigned> stages, const Placer &placer,
                    SmallVectorImpl<unsigned> &chosen) {
   constexpr size_t kMostOrders = 3000;
-  if (orders.size() == kMostOrders)
+  if (orders.size() >= kMostOrders)
     return;
   if (chosen.size() == starts.size()) {
     Placer last = placer;
@@ -417,13 +456,51 @@ void Search::order(ArrayRef<unsigned> stages, const Placer &placer,
 }
 
 void Search::evaluate(ArrayRef<unsigned> stages, ArrayRef<unsigned> starts,
-                      ArrayRef<unsigned> nodes) {
+                      ArrayRef<unsigned> nodes, std::optional<unsigned> drained) {
   ProductOrder &order = orders.emplace_back();
   order.stages.assign(stages.begin(), stages.end());
   order.starts.assign(starts.begin(), starts.end());
   order.nodes.assign(nodes.begin(), nodes.end());
   order.registers = countRegisters(graph, stages, nodes);
   order.clocks = simulateSteps(graph, nodes, target);
+  order.drained = drained;
+}
+
+/// Choose for warps that meet in each step, of orders of one product that runs ahead: they never
+/// drift apart, so that one's products do not run beside another's arithmetic. The others come as
+/// in the program, each beside what is computed for the next one, and the one ahead comes last, which
+/// is what was measured on a device. What is left is where to drain.
+const ProductOrder *Search::chooseMeeting() {
+  for (ArrayRef<unsigned> stages : assignments) {
+    auto isAhead = [&](unsigned start) { return stages[start] == 0; };
+    if (llvm::count_if(starts, isAhead) != 1)
+      continue;
+    SmallVector<unsigned> order;
+    llvm::copy_if(starts, std::back_inserter(order), std::not_fn(isAhead));
+    llvm::copy_if(starts, std::back_inserter(order), isAhead);
+    if (auto nodes = placeNodes(graph, stages, order))
+      evaluate(stages, order, *nodes);
+    // A drain frees operands in registers, where there are such before it.
+    bool frees = false;
+    for (unsigned start : order) {
+      if (auto nodes = frees ? placeNodes(graph, stages, order, start) : std::nullopt)
+        evaluate(stages, order, *nodes, start);
+      frees |= llvm::any_of(graph[start].deps, [&](unsigned dep) { return graph[dep].packs; });
+    }
+  }
+  // An assembler keeps what products read until none is in flight.
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (ProductOrder &order : orders) {
+    order.registers = countRegisters(graph, order.stages, order.nodes, /*untilDrained=*/true);
+    least = std::min(least, order.registers.most);
+  }
+  bool fits = least <= target.registers;
+  const ProductOrder *chosen = nullptr;
+  for (const ProductOrder &order : orders)
+    if (order.registers.most <= (fits ? target.registers : least) && (fits || order.drained) &&
+        (!chosen || order.clocks < chosen->clocks))
+      chosen = &order;
+  return chosen;
 }
 
 /// Return the order of the fewest clocks of those that fit, of those that are as good the simplest
@@ -491,6 +568,9 @@ std::optional<ProductOrder> Search::run() {
     };
     return rank(a) < rank(b);
   });
+  if (llvm::any_of(graph, [](const ProductNode &node) { return node.sends; }))
+    if (const ProductOrder *best = chooseMeeting())
+      return *best;
   for (ArrayRef<unsigned> stages : assignments) {
     SmallVector<unsigned> chosen;
     order(stages, Placer(graph, stages), chosen);

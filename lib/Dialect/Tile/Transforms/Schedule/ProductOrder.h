@@ -38,6 +38,8 @@ struct ProductNode {
   /// Record whether it waits for memory, so that it is placed before the first await if it can be.
   /// Everything else is placed behind it: its results would only take registers for longer.
   bool early = false;
+  /// Record whether other warps wait for it, so that it is placed as soon as it can be.
+  bool sends = false;
   /// Record whether it packs an operand that a product reads in registers.
   bool packs = false;
   /// Record whether its result is part of an operand, in the same registers.
@@ -88,6 +90,8 @@ struct ProductOrder {
   SmallVector<unsigned> stages;
   /// The starts, and all nodes, in the order of a step.
   SmallVector<unsigned> starts, nodes;
+  /// The start that comes after the awaits of all that start before it, if there is one.
+  std::optional<unsigned> drained;
   /// Tell how long a step takes, and the registers at its fullest point and on average.
   double clocks = 0;
   RegisterCount registers;
@@ -96,10 +100,12 @@ struct ProductOrder {
 };
 
 /// Place all nodes of a step, products in the order `starts`: starts as early, awaits as late as
-/// they can be, and at most three products in flight. None where the graph does not allow that
-/// order.
-std::optional<SmallVector<unsigned>>
-placeNodes(const ProductGraph &graph, ArrayRef<unsigned> stages, ArrayRef<unsigned> starts);
+/// they can be, at most three products in flight, and none before the start `drained`. None where
+/// the graph does not allow that order.
+std::optional<SmallVector<unsigned>> placeNodes(const ProductGraph &graph,
+                                                ArrayRef<unsigned> stages,
+                                                ArrayRef<unsigned> starts,
+                                                std::optional<unsigned> drained = std::nullopt);
 
 /// Return the clocks of a step in the steady state, of warpgroups that run side by side and are at
 /// the same place: what they start waits for the products of all of them, and what they compute
@@ -108,10 +114,13 @@ placeNodes(const ProductGraph &graph, ArrayRef<unsigned> stages, ArrayRef<unsign
 double simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
                      const ProductTarget &target);
 
+/// Count them; with `untilDrained` what a product reads and writes is live until none is in flight,
+/// and what is read from shared memory is not, since it can be read where it is used.
 RegisterCount countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stages,
-                             ArrayRef<unsigned> nodes);
+                             ArrayRef<unsigned> nodes, bool untilDrained = false);
 
-/// Choose stages and order: the fewest clocks of those that fit into the registers; among orders
+/// Choose stages and order: the fewest clocks of those that fit into the registers, if need be since
+/// products are awaited before the next one starts, which frees their operands; among orders
 /// that are as good as each other the stages that run the least later, and of these the order with
 /// the fewest live registers. None for a graph without products.
 std::optional<ProductOrder> chooseOrder(const ProductGraph &graph, const ProductTarget &target);

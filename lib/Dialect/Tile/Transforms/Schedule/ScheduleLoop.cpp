@@ -452,6 +452,10 @@ void ScheduleLoop::scheduleStarts(Block &block) {
     int64_t least = !done || ring.getReaders() > 1 ? kSlots : 1;
     setStages(ring, requested > 0 ? requested : std::max(least, ring.getType().getStages()));
   }
+  // All warps meet once a step, at the get: what it fills meanwhile is another slot.
+  for (auto put : block.getOps<PutValueOp>())
+    if (RingOp ring = ringOf(put); ring && loop)
+      setStages(ring, std::max<int64_t>(ring.getType().getStages(), 2));
   Location loc = block.getParentOp()->getLoc();
   auto said =
       done ? fa::remarkPassed(*this, loc, "products") : fa::remarkMissed(*this, loc, "products");
@@ -493,12 +497,26 @@ void ScheduleLoop::schedule(Block &block) {
   Numbering(body).run();
 }
 
-/// Asynchronous programs have two slots where one serves too.
+/// Return the bytes that leave by shared memory what loops add to memory: two tiles.
+static int64_t bytesOfSums(FuncOp func) {
+  int64_t bytes = 0;
+  func.walk([&](AccumulateOp op) {
+    auto tile = cast<RankedTensorType>(op.getValue().getType());
+    if (isa<scf::ForOp>(op->getParentOp()))
+      bytes = std::max(bytes, 2 * tile.getNumElements() * tile.getElementTypeBitWidth() / 8);
+  });
+  return bytes;
+}
+
+/// Asynchronous programs have two slots where one serves too. More than two make way for what is
+/// added to memory.
 void ScheduleLoop::fitAll() {
-  for (int64_t bytes; sharedLimit > 0 && (bytes = totalBytes(getOperation())) > sharedLimit;) {
+  int64_t sums = bytesOfSums(getOperation());
+  for (int64_t bytes; sharedLimit > 0 && (bytes = totalBytes(getOperation())) + sums > sharedLimit;) {
+    int64_t least = bytes > sharedLimit ? 1 : 2;
     RingOp largest;
     for (auto ring : getOperation().getOps<RingOp>())
-      if (ring.getType().getStages() > 1 &&
+      if (ring.getType().getStages() > least &&
           (!largest || sharedBytes(ring.getType()) >= sharedBytes(largest.getType())))
         largest = ring;
     if (!largest)
@@ -507,7 +525,9 @@ void ScheduleLoop::fitAll() {
     emitRemark(largest.getLoc()) << "ring of " << describeTile(largest.getType()) << ": "
                                  << largest.getType().getStages()
                                  << " stages, since the program's rings take " << bytes
-                                 << " bytes and the limit is " << sharedLimit.getValue();
+                                 << " bytes"
+                                 << (sums ? ", what it adds to memory " + std::to_string(sums) : "")
+                                 << " and the limit is " << sharedLimit.getValue();
   }
 }
 

@@ -15,6 +15,9 @@
 //      the first reader of its slot, a release after the last one, or its await. Where there are
 //      two stages, tile-pipeline expands the loop; else the ops move here.
 //
+// What the body puts in a ring from registers, for products of its own, is a computation; all warps
+// meet where they get it, which is right before the first reader. What it adds to memory is one, too.
+//
 // Rejects: loops that store, slots that are not read and released in the body.
 //
 //===----------------------------------------------------------------------===//
@@ -58,7 +61,7 @@ struct ProductLoop {
   ProductTarget getTarget(const BodyGraph &graph, int64_t sharedLimit) const;
   LogicalResult setStages(const BodyGraph &graph, ArrayRef<unsigned> stages, std::string &why);
   void recompute();
-  void emitAll(ArrayRef<Operation *> starts);
+  void emitAll(ArrayRef<Operation *> starts, Operation *drained);
   void number();
   void move();
 
@@ -96,9 +99,35 @@ static bool isFree(Operation *op) {
 // 1. The graph
 //===----------------------------------------------------------------------===//
 
+/// Return the only op of the get's block that fills the ring from registers; null where others use
+/// the ring, too.
+static PutValueOp fillerOf(GetOp get) {
+  PutValueOp filler;
+  RingOp ring = ringOf(get);
+  if (!ring)
+    return {};
+  for (Operation *user : ring->getUsers())
+    if (user != get) {
+      if (filler || !isa<PutValueOp>(user) || user->getBlock() != get->getBlock())
+        return {};
+      filler = cast<PutValueOp>(user);
+    }
+  return filler && filler->isBeforeInBlock(get) ? filler : PutValueOp();
+}
+
+/// Return whether the body itself gets what it puts.
+static bool isExchange(PutValueOp put) {
+  RingOp ring = ringOf(put);
+  return ring && llvm::any_of(ring->getUsers(), [&](Operation *user) {
+           auto get = dyn_cast<GetOp>(user);
+           return get && fillerOf(get) == put;
+         });
+}
+
 LogicalResult ProductLoop::check(std::string &why) {
   for (Operation &op : block.without_terminator()) {
-    if (isa<StoreOp, PutValueOp, WriteOp, BulkStoreOp, BarrierOp>(op))
+    auto put = dyn_cast<PutValueOp>(op);
+    if (isa<StoreOp, WriteOp, BulkStoreOp, BarrierOp>(op) || (put && !isExchange(put)))
       return why = "it stores", failure();
     auto get = dyn_cast<GetOp>(op);
     if (!get)
@@ -138,6 +167,9 @@ void ProductLoop::addDeps(ProductNode &node, const BodyGraph &graph, Value value
     auto &deps = carried ? node.carried : node.deps;
     if (!llvm::is_contained(deps, at->second))
       deps.push_back(at->second);
+  } else if (auto get = dyn_cast<GetOp>(def)) {
+    if (auto at = graph.numbers.find(fillerOf(get)); at != graph.numbers.end() && !carried)
+      node.deps.push_back(at->second);
   } else if (isFree(def)) {
     for (Value operand : def->getOperands())
       addDeps(node, graph, operand, carried);
@@ -188,6 +220,11 @@ void ProductLoop::setCosts(ProductNode &node, Operation *op) const {
     const region::RegionOp *line = region::lookUp(op);
     double arithmetic = line ? line->effort.arithmetic : 1,
            special = line ? line->effort.special : 0;
+    // An instruction for each element that is added to memory, for each pair of what is put.
+    if (auto added = dyn_cast<AccumulateOp>(op))
+      node.issue += double(cast<RankedTensorType>(added.getValue().getType()).getNumElements()) / threads;
+    if (auto put = dyn_cast<PutValueOp>(op))
+      node.issue += double(cast<RankedTensorType>(put.getValue().getType()).getNumElements()) / threads / 2;
     for (Value result : op->getResults())
       if (auto tile = dyn_cast<RankedTensorType>(result.getType());
           tile && !node.free && !node.aliases) {
@@ -210,6 +247,7 @@ BodyGraph ProductLoop::makeGraph(bool withFree) {
     ProductNode &node = graph.nodes[n];
     node.free = isFree(graph.ops[n]);
     node.early = isa<ReadOp>(graph.ops[n]);
+    node.sends = isa<PutValueOp>(graph.ops[n]);
     setCosts(node, graph.ops[n]);
     if (auto start = dyn_cast<DotStartOp>(graph.ops[n]))
       if (auto at = graph.numbers.find(start.getAcc().getDefiningOp()); at != graph.numbers.end())
@@ -395,14 +433,15 @@ void ProductLoop::emitReleases(bool loaded) {
       emit(release);
 }
 
-void ProductLoop::emitAll(ArrayRef<Operation *> starts) {
+void ProductLoop::emitAll(ArrayRef<Operation *> starts, Operation *drained) {
   BodyGraph graph = makeGraph(/*withFree=*/true);
   SmallVector<unsigned> stages, order;
   for (Operation *op : graph.ops)
     stages.push_back(stage[op]);
   for (Operation *start : starts)
     order.push_back(graph.numbers[start]);
-  SmallVector<unsigned> nodes = *placeNodes(graph.nodes, stages, order);
+  auto drain = drained ? std::optional(graph.numbers[drained]) : std::nullopt;
+  SmallVector<unsigned> nodes = *placeNodes(graph.nodes, stages, order, drain);
   llvm::DenseMap<Operation *, unsigned> places;
   for (auto [place, node] : llvm::enumerate(nodes))
     places[graph.ops[node]] = place;
@@ -461,12 +500,14 @@ bool tile::scheduleProducts(scf::ForOp loop, int64_t sharedLimit, ProductsReport
     report.order += (report.order.empty() ? "" : ", ") +
                     fa::nameOf(starts.back()->getLoc(), "product").str() +
                     (order->stages[start] ? "'" : "");
+    if (order->drained == start)
+      report.order += " after all";
   }
   if (failed(products.setStages(graph, order->stages, report.why)))
     return false;
   if (order->isPipelined())
     products.recompute();
-  products.emitAll(starts);
+  products.emitAll(starts, order->drained ? graph.ops[*order->drained] : nullptr);
   if (order->isPipelined()) {
     products.number();
     return true;

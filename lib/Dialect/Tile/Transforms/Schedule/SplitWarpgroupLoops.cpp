@@ -16,7 +16,7 @@
 //   4. do the same with conditions in the loop.
 //
 // Rejects nothing. A loop that puts and gets under a condition stays: how many tiles a step
-// reads is not known there.
+// reads is not known there. So does one whose warps fill a ring: they meet in each step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -175,10 +175,12 @@ struct SplitWarpgroupLoops : tile::impl::TileSplitWarpgroupLoopsBase<SplitWarpgr
 
 } // namespace
 
-/// Return whether each step puts and gets as much: none of it under a condition.
+/// Return whether each step puts and gets as much: none of it under a condition; and whether no
+/// warps wait for what others of them put.
 static bool readsOnceAStep(scf::ForOp loop) {
   return !loop.walk([&](Operation *op) {
-                return isRingAccess(op) && op->getParentOp() != loop ? WalkResult::interrupt()
+                bool meets = isa<PutValueOp>(op);
+                return isRingAccess(op) && (op->getParentOp() != loop || meets) ? WalkResult::interrupt()
                                                                      : WalkResult::advance();
               })
               .wasInterrupted();

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Marks the puts for a role that loads, if the TMA fills all rings, but for those of tiles that
-// are stored from there. tile-specialize-warps makes the roles.
+// are stored from there, or that products read which the same warps start.
+// tile-specialize-warps makes the roles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +30,16 @@ static bool isForStores(RingOp ring) {
   });
 }
 
+/// Return whether products alone read the ring.
+static bool isForProducts(RingOp ring) {
+  return llvm::all_of(ring->getUsers(), [](Operation *op) {
+    return !isa<GetOp>(op) || llvm::all_of(op->getUsers(), llvm::IsaPred<DotStartOp, ReleaseOp>);
+  });
+}
+
 /// Return whether there are puts, all by the TMA, or of slices, which it cannot copy, but for those
-/// of tiles that it stores; and nothing that has a role already.
+/// of tiles that it stores, and that asynchronous products read; and nothing that has a role
+/// already.
 static bool hasOnlyProducerLoads(FuncOp func) {
   bool any = false, all = true;
   // Other products wait for their own warps' copies.
@@ -42,7 +51,7 @@ static bool hasOnlyProducerLoads(FuncOp func) {
              (async && put.getCopy() == Copy::cp_async && put.getSource().getDefiningOp<SliceOp>());
     }
     if (auto put = dyn_cast<PutValueOp>(op))
-      all &= ringOf(put) && isForStores(ringOf(put));
+      all &= ringOf(put) && (isForStores(ringOf(put)) || (async && isForProducts(ringOf(put))));
     all &= !isa<RolesOp>(op) && !op->hasAttr(TileDialect::kRoleAttr);
   });
   return any && all;

@@ -17,13 +17,27 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Return the counters that ops inside of `op` change, in their order.
+/// Return the counters that ops inside of `op` change, in their order, and one of those that are
+/// the same.
 SmallVector<unsigned> CountedLowering::countersIn(Operation *op) {
   llvm::SmallSet<unsigned, 8> changed;
-  op->walk([&](Operation *inner) { changed.insert_range(countersOf(inner)); });
+  op->walk([&](Operation *inner) {
+    for (unsigned counter : countersOf(inner)) {
+      auto same = sameAs.find(counter);
+      changed.insert(same == sameAs.end() ? counter : same->second);
+    }
+  });
   SmallVector<unsigned> sorted(changed.begin(), changed.end());
   llvm::sort(sorted);
   return sorted;
+}
+
+/// Set the counter, and those that are the same, to what a loop or if hands on.
+void CountedLowering::setCarried(unsigned counter, Value value) {
+  counters[counter] = value;
+  for (auto [other, first] : sameAs)
+    if (first == counter)
+      counters[other] = value;
 }
 
 void CountedLowering::lowerLoop(scf::ForOp loop) {
@@ -43,12 +57,12 @@ void CountedLowering::lowerLoop(scf::ForOp loop) {
                                   rewriter, inits, /*replaceInitOperandUsesInLoop=*/false, yields)
                               ->getOperation());
   for (auto [n, i] : llvm::enumerate(carried))
-    counters[i] = loop.getRegionIterArg(old + n);
+    setCarried(i, loop.getRegionIterArg(old + n));
   lower(*loop.getBody());
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   for (auto [n, i] : llvm::enumerate(carried)) {
     yield->setOperand(old + n, counters[i]);
-    counters[i] = loop.getResult(old + n);
+    setCarried(i, loop.getResult(old + n));
   }
 }
 
@@ -88,7 +102,7 @@ void CountedLowering::lowerIf(scf::IfOp branch) {
   lowerArm(wider.elseBlock());
   counters = before;
   for (auto [n, i] : llvm::enumerate(carried))
-    counters[i] = wider.getResult(old + n);
+    setCarried(i, wider.getResult(old + n));
 }
 
 void CountedLowering::lowerWhile(scf::WhileOp loop) {
@@ -110,14 +124,14 @@ void CountedLowering::lowerWhile(scf::WhileOp loop) {
   for (Block *part : {wider.getBeforeBody(), wider.getAfterBody()}) {
     SmallVector<Location> locations(added.size(), wider.getLoc());
     for (auto [i, argument] : llvm::zip_equal(carried, part->addArguments(added, locations)))
-      counters[i] = argument;
+      setCarried(i, argument);
     lower(*part);
     Operation *end = part->getTerminator();
     for (unsigned i : carried)
       end->insertOperands(end->getNumOperands(), counters[i]);
   }
   for (auto [n, i] : llvm::enumerate(carried))
-    counters[i] = wider.getResult(old + n);
+    setCarried(i, wider.getResult(old + n));
 }
 
 void CountedLowering::lower(Block &block) {

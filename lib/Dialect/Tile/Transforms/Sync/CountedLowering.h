@@ -32,8 +32,12 @@ protected:
   RewriterBase &rewriter;
   /// Hold the counters at the place where the lowering is.
   SmallVector<Value> counters;
+  /// Map a counter to the first one that is the same number wherever a loop or if begins and ends,
+  /// which carries one for both; those that are not mapped have no other.
+  llvm::DenseMap<unsigned, unsigned> sameAs;
 
 private:
+  void setCarried(unsigned counter, Value value);
   SmallVector<unsigned> countersIn(Operation *op);
   void lowerLoop(scf::ForOp loop);
   void lowerIf(scf::IfOp branch);

@@ -11,6 +11,9 @@
 // release arrives at empty, a warp once for each reader that its role is. Parities of gets begin
 // with 0, the first phase; those of puts with 1, which a fresh barrier lets through.
 //
+// The warps of a role that fill a ring for themselves all meet where they get it: each waits for
+// all to have arrived. A ring of several slots of which one is in use at a time needs no empty.
+//
 // A slot that is on its way out (tile.bulk_store) is written, and handed to the TMA, after a
 // numbered barrier of the warpgroup, and waited for before it is written again or arrived for, if
 // it can in the next iteration (LateReleases.cpp).
@@ -18,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LateReleases.h"
+#include "RingStates.h"
 #include "RoleLowering.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/ValueNames.h"
@@ -50,10 +54,37 @@ static void setFiller(RingBarriers &mine, RingOp ring) {
   }
 }
 
+namespace {
+/// Finds the rings that a role fills for itself while another slot of theirs is in use.
+struct CrowdedRings : RingDataflow {
+  using RingDataflow::RingDataflow;
+  llvm::DenseSet<Operation *> rings;
+
+private:
+  LogicalResult visit(Operation *op, bool) override {
+    if (isa<PutOp, PutValueOp>(op))
+      for (const ReaderState &reader : readersOf(ringOf(op)))
+        if (!reader.filled.empty() || !reader.held.empty())
+          rings.insert(ringOf(op));
+    return success();
+  }
+};
+} // namespace
+
+/// Return whether all warps meet between a release and the next put to its slot: where a role fills
+/// one of several slots at a time, each warp has released it before it arrives for the next one,
+/// and gets that, which waits for all, before it puts to the slot again.
+static bool meetsBeforePuts(RingOp ring, const CrowdedRings &crowded) {
+  return isKeptInRole(ring) && ring.getType().getStages() > 1 && !crowded.rings.contains(ring);
+}
+
 AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBase &rewriter,
                                int64_t &bytes) {
   AllBarriers all;
   constexpr int64_t kBarrierBytes = 8;
+  CrowdedRings crowded(func);
+  [[maybe_unused]] LogicalResult solved = crowded.solve();
+  assert(succeeded(solved) && "rings are in order");
   for (auto ring : llvm::to_vector(func.getBody().front().getOps<RingOp>())) {
     RingBarriers &mine = all[ring];
     mine.own = isForStores(ring);
@@ -80,7 +111,7 @@ AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBa
     for (int64_t reader = 0, n = ring.getReaders(); reader < n; ++reader)
       if (RoleOp role = traces.readerOf(ring, reader))
         arrivals += role.getWarps();
-    if (mine.again)
+    if (mine.again && !meetsBeforePuts(ring, crowded))
       mine.empty = make(std::max<int64_t>(arrivals, 1), "empty");
   }
   return all;
@@ -96,6 +127,66 @@ void RoleLowering::numberCounters() {
     base[ring] = counters.size();
     counters.append({zero, odd});
     counters.append(2 * ring.getReaders(), zero);
+  }
+  findSameCounters();
+}
+
+/// List the accesses of a block that count so, and what stands around them inside of it.
+static void listAccesses(Block &block, llvm::function_ref<bool(Operation *)> counts,
+                         SmallVectorImpl<Operation *> &list) {
+  for (Operation &op : block) {
+    if (counts(&op)) {
+      list.push_back(nullptr);
+      continue;
+    }
+    for (Region &region : op.getRegions())
+      for (Block &inner : region) {
+        SmallVector<Operation *> inside;
+        listAccesses(inner, counts, inside);
+        if (inside.empty())
+          continue;
+        // Which region of the op it is shows by its first op.
+        list.push_back(&inner.front());
+        llvm::append_range(list, inside);
+        list.push_back(&op);
+      }
+  }
+}
+
+/// Find counters that go on together: of rings of as many slots, which are put or got as often in
+/// the same blocks, before and after the same loops and ifs. A warpgroup that skips steps skips each
+/// ring where it is read first, so that counters differ then.
+void RoleLowering::findSameCounters() {
+  if (role.walk([](WarpgroupBoundsOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    return;
+  using Key = std::tuple<SmallVector<Operation *>, int64_t, Value, bool>;
+  std::vector<std::pair<Key, unsigned>> known;
+  auto add = [&](RingOp ring, unsigned slot, llvm::function_ref<bool(Operation *)> counts) {
+    SmallVector<Operation *> list;
+    listAccesses(role.getBody().front(), counts, list);
+    if (list.empty())
+      return;
+    for (unsigned counter : {slot, slot + 1}) {
+      bool late = slot == base.lookup(ring) + kPutSlot && barriers[ring].late;
+      Key key(list, 2 * ring.getType().getStages() + (counter == slot), counters[counter], late);
+      auto same = llvm::find_if(known, [&](auto &entry) { return entry.first == key; });
+      if (same == known.end())
+        known.emplace_back(key, counter);
+      else
+        sameAs[counter] = same->second;
+    }
+  };
+  for (auto ring : role->getParentOfType<FuncOp>().getBody().front().getOps<RingOp>()) {
+    if (barriers[ring].own)
+      continue;
+    add(ring, base.lookup(ring) + kPutSlot, [&](Operation *op) {
+      return isa<PutOp, PutValueOp>(op) && ringOf(op) == ring;
+    });
+    for (int64_t reader = 0, n = ring.getReaders(); reader < n; ++reader)
+      add(ring, base.lookup(ring) + counterOf(reader), [&](Operation *op) {
+        auto get = dyn_cast<GetOp>(op);
+        return get && ringOf(get) == ring && static_cast<int64_t>(get.getReader()) == reader;
+      });
   }
 }
 

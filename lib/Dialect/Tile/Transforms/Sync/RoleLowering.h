@@ -67,6 +67,7 @@ private:
 
   // LowerRoleRings.cpp: rings.
   void numberCounters();
+  void findSameCounters();
   Value parityAt(Location loc, RingOp ring, unsigned slotCounter);
   Value advance(Location loc, RingOp ring, unsigned slotCounter);
   void lowerPut(Operation *op);

@@ -303,6 +303,19 @@ static LogicalResult checkWarpgroupBounds(RoleOp role) {
   if (holds<PutOp>(role))
     return own.emitOpError() << "(warpgroup_bounds_c1) stands in a role that fills rings, for all "
                                 "warpgroups; use the whole bounds there";
+  WalkResult meets = role.walk([&](GetOp get) {
+    RingOp ring = ringOf(get);
+    bool loops = get->getParentOp() != role && get->getParentOp() != around;
+    if (!ring || !isKeptInRole(ring) || !loops)
+      return WalkResult::advance();
+    auto error = own.emitOpError()
+                 << "(warpgroup_bounds_c1) stands in a role whose warps fill a ring for themselves "
+                    "in a loop, where they wait for each other; use the whole bounds there";
+    error.attachNote(get.getLoc()) << "they wait here";
+    return WalkResult::interrupt();
+  });
+  if (meets.wasInterrupted())
+    return failure();
   if (holds<PingpongWaitOp>(role) && !own.getLeast())
     return own.emitOpError()
            << "(warpgroup_bounds_c3) does not say up to where all warpgroups run, which "
