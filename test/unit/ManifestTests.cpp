@@ -299,6 +299,11 @@ TEST_F(Reading, FindsTensorMaps) {
   EXPECT_EQ(map.rows, 80);
   EXPECT_EQ(map.columns, 128);
   EXPECT_EQ(map.swizzle, 128);
+  EXPECT_FALSE(map.slices);
+
+  manifests = read(tileKernel(box, std::string(last) + ", tile.map_slices"));
+  ASSERT_EQ(manifests.size(), 1u);
+  EXPECT_TRUE(manifests[0].kernels()[0].parameters.back().slices);
 
   auto refused = [&](const char *box, const char *attributes) {
     module = parseSourceString<ModuleOp>(tileKernel(box, attributes), &context);
