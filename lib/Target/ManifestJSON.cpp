@@ -21,8 +21,8 @@
 // In expressions a number is itself, [a, d] is the size of dimension d of
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
 // workspace has "sizes" too, of numbers, [a, d] and [a, d, n]: that size by n, rounded up. A tensor
-// map is ["tensor_map", argument, rows, columns, swizzle], and "slices" where it is for those. A kernel may have "blocks_per_sm", a
-// variant "limits" and "bounds" and, on CPUs, "parallel".
+// map is ["tensor_map", argument, rows, columns, swizzle], and "slices" where it is for those. A
+// kernel may have "blocks_per_sm", a variant "limits" and "bounds" and, on CPUs, "parallel".
 //
 // The reader walks the text with one path, so that its one error names a field;
 // after an error it goes on with defaults, which nobody sees.

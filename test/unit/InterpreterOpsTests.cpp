@@ -57,9 +57,8 @@ TEST(InterpreterOps, SlicesEndWhereTheySay) {
   %s = tile.slice %x dim 0 from %c5 size %c10 : !v -> !v
   %r = tile.load %s[%c2, %c0] dims [0, 1] : !v -> !t
 )";
-  EXPECT_EQ(run(body, x), each(x, [](const Floats &x, int i, int j) {
-              return i < 8 ? x[(i + 7) * 16 + j] : 0;
-            }));
+  EXPECT_EQ(run(body, x),
+            each(x, [](const Floats &x, int i, int j) { return i < 8 ? x[(i + 7) * 16 + j] : 0; }));
 }
 
 TEST(InterpreterOps, OutOfRangeReadsZeroAndIsNotStored) {

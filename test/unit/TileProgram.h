@@ -145,7 +145,7 @@ inline std::string panelManifest() {
   return text;
 }
 
-/// The same of slices of x's rows, whose b is the row after the slice's last one.
+/// Return the same of slices of x's rows, whose b is the row after the slice's last one.
 inline std::string sliceManifest() {
   std::string text = kTileManifest;
   auto replace = [&](const std::string &what, const std::string &by) {

@@ -90,8 +90,8 @@ LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, Value mapp
   Value firstRow = coordinate(indices[dims[0]]), end;
   if (slice) {
     Value size = coordinate(slice.getSize());
-    Value whole = arith::TruncIOp::create(b, b.getI32Type(),
-                                          views[slice.getSource()].sizes[slice.getDim()]);
+    Value whole =
+        arith::TruncIOp::create(b, b.getI32Type(), views[slice.getSource()].sizes[slice.getDim()]);
     Value before = arith::SubIOp::create(b, arith::AddIOp::create(b, whole, i32(1)), size);
     firstRow = arith::AddIOp::create(b, before, arith::MinUIOp::create(b, firstRow, size));
     end = arith::AddIOp::create(b, coordinate(slice.getStart()), size);
@@ -137,19 +137,19 @@ LogicalResult Emitter::emitTensorCopy(tile::CopyOp op) {
   tile::SlotType slot = op.getSlot().getType();
   Value to = get(op.getSlot()), map = get(op.getMap());
   Value barrier = barrierAddress(op.getSignal(), op.getSignalSlot());
-  return forEachBox(
-      op, slot, op.getMap(), op.getSource(), op.getIndices(), op.getDims(), /*row=*/{},
-      [&](int64_t panel, ArrayRef<Value> place) {
-        std::string constraints = "r,l,r";
-        std::string at = placeOf(3, place.size(), constraints);
-        SmallVector<Value> operands{to, map, barrier};
-        operands.append(place.begin(), place.end());
-        std::string offset = panel ? "+" + std::to_string(panel * panelBytes(slot)) : "";
-        ptxByOne("cp.async.bulk.tensor." + std::to_string(place.size()) +
-                     "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0" + offset +
-                     "], [$1, " + at + "], [$2];",
-                 constraints, operands);
-      });
+  return forEachBox(op, slot, op.getMap(), op.getSource(), op.getIndices(), op.getDims(),
+                    /*row=*/{}, [&](int64_t panel, ArrayRef<Value> place) {
+                      std::string constraints = "r,l,r";
+                      std::string at = placeOf(3, place.size(), constraints);
+                      SmallVector<Value> operands{to, map, barrier};
+                      operands.append(place.begin(), place.end());
+                      std::string offset =
+                          panel ? "+" + std::to_string(panel * panelBytes(slot)) : "";
+                      ptxByOne("cp.async.bulk.tensor." + std::to_string(place.size()) +
+                                   "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0" +
+                                   offset + "], [$1, " + at + "], [$2];",
+                               constraints, operands);
+                    });
 }
 
 //===----------------------------------------------------------------------===//

@@ -149,7 +149,8 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
     if (ordered && dims > 1 && section == 0 && sectionBytes > 0)
       shared = sharedLoads(func, func.getInstanceId(dims - 1));
     bool sections = ordered && dims > 1 && (section > 0 || !shared.empty());
-    report(pieces && !ordered ? Trend::unknown : trend, sections, static_cast<bool>(sorted), pieces);
+    report(pieces && !ordered ? Trend::unknown : trend, sections, static_cast<bool>(sorted),
+           pieces);
     if (sections)
       flattenGrid(func, [&](OpBuilder &b, Value number, ArrayRef<Value> extents) {
         return order(b, func.getLoc(), number, extents, shared, trend == Trend::rises, sorted);

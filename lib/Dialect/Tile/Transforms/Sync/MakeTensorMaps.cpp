@@ -44,7 +44,8 @@ struct MakeTensorMaps : tile::impl::TileMakeTensorMapsBase<MakeTensorMaps> {
       ArrayRef<int64_t> dims = in ? in.getDims() : cast<BulkStoreOp>(op).getDims();
       if (slice && (dims.size() != 2 || static_cast<int64_t>(slice.getDim()) != dims.front())) {
         op->emitOpError() << "copies " << (in ? "from" : "to") << " a slice along dimension "
-                          << slice.getDim() << ", but a map has slices along that of the tile's rows";
+                          << slice.getDim()
+                          << ", but a map has slices along that of the tile's rows";
         return signalPassFailure();
       }
       if (!view || view.getOwner() != &getOperation().getBody().front()) {
