@@ -57,18 +57,31 @@ LogicalResult Agent::barrierAt(Operation *op, Value barriers, Value slot, unsign
   return success();
 }
 
-/// Return what the TMA copies from or to: the view of the map, where there is one.
+/// Return what the TMA copies from or to: the view of the map, or a slice of it, where there is
+/// one.
 const Memory &Agent::viewOf(Value map, Value view, SmallVectorImpl<int64_t> &dims) const {
   auto argument = dyn_cast_or_null<BlockArgument>(map);
   if (!argument)
     return *get(view).memory;
+  bool slices = workTile.program.func.getArgAttr(argument.getArgNumber(),
+                                                 tile::TileDialect::kMapSlicesAttr) != nullptr;
   if (auto mapDims = workTile.program.func.getArgAttrOfType<ArrayAttr>(
           argument.getArgNumber(), tile::TileDialect::kMapDimsAttr)) {
     dims.clear();
     for (auto dim : mapDims.getAsRange<IntegerAttr>())
       dims.push_back(dim.getInt());
   }
-  return *get(map).memory;
+  return *get(slices ? view : map).memory;
+}
+
+/// Check that no row is before the slice, where there is one: the TMA clips after its end only.
+LogicalResult Agent::checkSlice(Operation *op, Value view, ArrayRef<int64_t> start) {
+  auto slice = view.getDefiningOp<tile::SliceOp>();
+  if (!slice || start[slice.getDim()] >= 0)
+    return success();
+  return fail(op, "begins at " + Twine(start[slice.getDim()]) + " of a slice along dimension " +
+                      Twine(static_cast<int64_t>(slice.getDim())) +
+                      ", of which the TMA copies nothing before its beginning");
 }
 
 /// Start the copy, in one warp of the role.
@@ -80,6 +93,8 @@ LogicalResult Agent::tmaCopy(tile::CopyOp op) {
   if (failed(barrierAt(op, op.getSignal(), op.getSignalSlot(), copy.signal)))
     return failure();
   SmallVector<int64_t, 4> start = integers(op.getIndices()), dims(op.getDims());
+  if (failed(checkSlice(op, op.getSource(), start)))
+    return failure();
   const Memory &memory = viewOf(op.getMap(), op.getSource(), dims);
   copy.tile = loadTile(memory, start, dims, type.getShape(), type.getElementType());
   for (int32_t i = 0, count = copy.tile->size(); i < count; ++i)
@@ -108,6 +123,8 @@ LogicalResult Agent::copyOut(tile::BulkStoreOp op) {
   int64_t size = elementsOf(type.getShape()) / (byNumber ? groups : warps);
   copy.range = {part * size, (part + 1) * size};
   copy.start = integers(op.getIndices());
+  if (failed(checkSlice(op, op.getDestination(), copy.start)))
+    return failure();
   copy.dims.assign(op.getDims().begin(), op.getDims().end());
   copy.memory = &viewOf(op.getMap(), op.getDestination(), copy.dims);
   copy.op = op;

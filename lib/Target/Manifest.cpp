@@ -302,7 +302,7 @@ std::string fa::checkTensorMap(const ManifestParameter &map, const ManifestArgum
       return "must copy, without a swizzle, one row of 1 to " + std::to_string(kMaxBox) +
              " elements and whole 16 bytes, got " + std::to_string(map.rows) + " rows of " +
              std::to_string(map.columns);
-    return "";
+    return map.slices ? "must have a swizzle to be for slices of a tensor's rows" : "";
   }
   if (map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
     return "must have a swizzle of 32, 64 or 128 bytes, got " + std::to_string(map.swizzle);

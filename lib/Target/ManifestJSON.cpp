@@ -20,8 +20,9 @@
 //
 // In expressions a number is itself, [a, d] is the size of dimension d of
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
-// workspace has "sizes" too, of numbers, [a, d] and [a, d, n], that size by n, rounded up, and
-// [a, d, n, m], that rounded up to a multiple of m. A tensor map is ["tensor_map", argument, rows, columns, swizzle]. A kernel may have "blocks_per_sm", a
+// workspace has "sizes" too, of numbers, [a, d], [a, d, n], that size by n, rounded up, and
+// [a, d, n, m], that rounded up to a multiple of m. A tensor map is ["tensor_map", argument, rows,
+// columns, swizzle], and "slices" where it is for those. A kernel may have "blocks_per_sm", a
 // variant "limits" and "bounds" and, on CPUs, "parallel".
 //
 // The reader walks the text with one path, so that its one error names a field;
@@ -95,6 +96,8 @@ static json::Value write(const ManifestKernel &kernel) {
     if (parameter.kind == ManifestParameter::TensorMap)
       for (int64_t value : {parameter.rows, parameter.columns, parameter.swizzle})
         item.push_back(value);
+    if (parameter.slices)
+      item.push_back("slices");
     parameters.push_back(std::move(item));
   }
   json::Object object{{"name", kernel.name},
@@ -345,7 +348,7 @@ void Reader::argument(const Node &node, Manifest &entry) {
 
 ManifestParameter Reader::parameter(const Node &node, const Manifest &entry) {
   ManifestParameter parameter;
-  std::vector<Node> parts = elements(node, 2, 5);
+  std::vector<Node> parts = elements(node, 2, 6);
   if (parts.empty())
     return parameter;
   parameter.kind = static_cast<ManifestParameter::Kind>(choice(parts[0], kParameterKinds));
@@ -356,13 +359,17 @@ ManifestParameter Reader::parameter(const Node &node, const Manifest &entry) {
     return parameter;
   }
   bool map = parameter.kind == ManifestParameter::TensorMap;
-  if (elements(node, map ? 5 : 2, map ? 5 : 2).empty())
+  if (elements(node, map ? 5 : 2, map ? 6 : 2).empty())
     return parameter;
   parameter.argument = integer(parts[1], 0, int64_t(entry.arguments.size()) - 1);
   if (map) {
     int64_t *const values[] = {&parameter.rows, &parameter.columns, &parameter.swizzle};
     for (auto [i, value] : llvm::enumerate(values))
       *value = integer(parts[2 + i], value == &parameter.swizzle ? 0 : 1, kMaxMapped);
+    if (parts.size() > 5) {
+      choice(parts[5], {"slices"});
+      parameter.slices = true;
+    }
     if (parameter.argument < entry.arguments.size())
       if (std::string reason = checkTensorMap(parameter, entry.arguments[parameter.argument]);
           !reason.empty())

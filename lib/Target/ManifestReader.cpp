@@ -119,6 +119,7 @@ static FailureOr<ManifestParameter> makeTensorMap(const Manifest &manifest, tile
   parameter.rows = vector ? 1 : map.getShape()[0];
   parameter.columns = map.getShape().back();
   parameter.swizzle = vector ? 0 : map.getLayout().getBytes();
+  parameter.slices = kernel.getArgAttr(i, tile::TileDialect::kMapSlicesAttr) != nullptr;
   if (std::string reason = checkTensorMap(parameter, manifest.arguments[of]); !reason.empty())
     return refuse(reason);
   return parameter;

@@ -69,13 +69,21 @@ TensorMapRequest mlir::fa::cuda::makeTensorMapRequest(const ManifestParameter &p
   };
   // Of the manifest's shape: an empty tensor is mapped as one whole row.
   uint64_t last = parameter.swizzle ? info.shape.back() : empty ? 1 : argument.sizes.back();
-  bool panels = parameter.hasPanels(last, size);
+  bool panels = parameter.hasPanels(rank, last, size);
   add(panels ? panel : last, size, panel);
   addDim(rank - 2, parameter.rows);
+  uint64_t rowStride = request.strides[0], rows = argument.sizes[rank - 2] + 1;
+  if (parameter.slices)
+    request.sizes[1] = empty ? 1 : rows;
   if (panels)
     add(last / panel, parameter.swizzle, parameter.columns / panel);
   for (size_t d = rank - 2; d-- > 0;)
     addDim(d, 1);
+  // Addresses are added up modulo 2^64, so that it does not matter what lies before the tensor.
+  if (parameter.slices) {
+    add(request.sizes[1], rowStride, 1);
+    request.address -= request.sizes[1] * rowStride;
+  }
   return request;
 }
 

@@ -186,7 +186,9 @@ static llvm::Error checkGraph(const Target &target) {
 }
 
 /// Check that the TMA brings the tile that the tensor map of the runtime describes.
-static llvm::Error checkTensorMap(const Target &target, const TileCase &c, int64_t columns) {
+static llvm::Error checkTensorMap(const Target &target, const TileCase &c, int64_t columns,
+                                  const std::string &manifest,
+                                  const std::vector<uint16_t> &expected) {
   if (target.isCPU())
     return error(llvm::Twine(kSkipped) + "only GPUs load programs");
   fa_device *opened;
@@ -196,7 +198,6 @@ static llvm::Error checkTensorMap(const Target &target, const TileCase &c, int64
   if (fa_device_get_info(opened).major < 9)
     return error(llvm::Twine(kSkipped) + "tensor maps need compute capability 9.0");
   fa_image image{kTilePTX, std::strlen(kTilePTX)};
-  std::string manifest = columns == kTileColumns ? kTileManifest : panelManifest();
   fa_program *loaded;
   if (llvm::Error failed = takeError(fa_program_load(manifest.data(), manifest.size(), &image, 1,
                                                      nullptr, target.device.c_str(), &loaded)))
@@ -228,7 +229,6 @@ static llvm::Error checkTensorMap(const Target &target, const TileCase &c, int64
     return failed;
   if (llvm::Error failed = takeError(fa_device_copy(opened, tile.data(), y->get(), yBytes)))
     return failed;
-  std::vector<uint16_t> expected = expectedTile(c, columns);
   for (int64_t i = 0; i < kTileElements; ++i)
     if (tile[i] != expected[i])
       return error("element " + llvm::Twine(i) + " of the tile is " + llvm::Twine(tile[i]) +
@@ -243,12 +243,23 @@ void fa_test::addRuntime(std::vector<Test> &tests) {
   tests.push_back({"runtime.compiler_log", checkLog});
   tests.push_back({"runtime.missing_kernel", checkMissingKernel});
   tests.push_back({"runtime.graph", checkGraph, /*alone=*/true});
-  for (const TileCase &c : kTileCases) {
-    std::string name = c.name;
+  auto nameOf = [](std::string group, std::string name) {
     std::replace(name.begin(), name.end(), ' ', '_');
-    for (int64_t columns : {kTileColumns, kPanelColumns})
-      tests.push_back(
-          {(columns == kTileColumns ? "runtime.tensor_map." : "runtime.panels.") + name,
-           [&c, columns](const Target &target) { return checkTensorMap(target, c, columns); }});
+    return "runtime." + group + "." + name;
+  };
+  for (const TileCase &c : kTileCases) {
+    tests.push_back({nameOf("tensor_map", c.name), [&c](const Target &target) {
+                       return checkTensorMap(target, c, kTileColumns, kTileManifest,
+                                             expectedTile(c));
+                     }});
+    tests.push_back({nameOf("panels", c.name), [&c](const Target &target) {
+                       return checkTensorMap(target, c, kPanelColumns, panelManifest(),
+                                             expectedTile(c, kPanelColumns));
+                     }});
   }
+  for (const SliceCase &c : kSliceCases)
+    tests.push_back({nameOf("slices", c.name), [&c](const Target &target) {
+                       return checkTensorMap(target, c.place(), kTileColumns, sliceManifest(),
+                                             c.expected());
+                     }});
 }

@@ -178,15 +178,16 @@ void copyBox(const Map &map, const int64_t *from, char *y) {
       }
 }
 
-/// One box, panels being a dimension of it, or one a panel.
-void runTile(void **p) {
+/// One box, panels being a dimension of it, or one a panel; of slices, whose last dimension is
+/// what others have as the batch, one a panel.
+void runTile(void **p, bool slices) {
   auto *y = read<char *>(p[0]);
   auto map = read<Map>(p[6]);
   int64_t b = read<int32_t>(p[3]), h = read<int32_t>(p[4]), row = read<int32_t>(p[5]);
-  if (map.rank == 5)
+  if (map.rank == 5 && !slices)
     return copyBox(map, std::array<int64_t, 5>{0, row, 0, h, b}.data(), y);
   for (int64_t panel = 0; panel < 2; ++panel)
-    copyBox(map, std::array<int64_t, 5>{64 * panel, row, h, b, 0}.data(),
+    copyBox(map, std::array<int64_t, 5>{64 * panel, row, h, slices ? 0 : b, slices ? b : 0}.data(),
             y + panel * 2 * map.box[0] * map.box[1]);
 }
 
@@ -359,8 +360,9 @@ FA_EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigne
   }
   if (function->name == "fake_scale")
     runScale(parameters);
-  if (function->name == "fake_tile" || function->name == "fake_panels")
-    runTile(parameters);
+  bool slices = function->name == "fake_slices";
+  if (function->name == "fake_tile" || function->name == "fake_panels" || slices)
+    runTile(parameters, slices);
   return CUDA_SUCCESS;
 }
 

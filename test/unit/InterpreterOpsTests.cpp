@@ -47,6 +47,20 @@ template <typename Function> Floats each(const Floats &x, Function function) {
   return y;
 }
 
+TEST(InterpreterOps, SlicesEndWhereTheySay) {
+  Floats x = valuesOf(30 * 16, 3);
+  // Rows 5 to 14 of x, from their third one on.
+  std::string body = R"(
+  %c2 = arith.constant 2 : index
+  %c5 = arith.constant 5 : index
+  %c10 = arith.constant 10 : index
+  %s = tile.slice %x dim 0 from %c5 size %c10 : !v -> !v
+  %r = tile.load %s[%c2, %c0] dims [0, 1] : !v -> !t
+)";
+  EXPECT_EQ(run(body, x),
+            each(x, [](const Floats &x, int i, int j) { return i < 8 ? x[(i + 7) * 16 + j] : 0; }));
+}
+
 TEST(InterpreterOps, OutOfRangeReadsZeroAndIsNotStored) {
   // 30 rows, 3 of them before the tile.
   Floats x = valuesOf(30 * 16, 3);

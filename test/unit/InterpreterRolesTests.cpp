@@ -167,6 +167,14 @@ std::string nameOfProgram(const testing::TestParamInfo<const char *> &info) {
 INSTANTIATE_TEST_SUITE_P(Interpreter, RightRoles,
                          testing::Values(kRoles, kLoweredRoles, kBulkStore), nameOfProgram);
 
+TEST(InterpreterRoles, TMACopiesSlices) {
+  std::string text = kLoweredRoles, copy = "tile.copy %w[%j, %c0]";
+  text.replace(text.find(copy), copy.size(),
+               "%part = tile.slice %w dim 0 from %j size %c16 : !v -> !v\n"
+               "tile.copy %part[%c0, %c0]");
+  expectRight(kHead + text, makeSample(kLoweredRoles));
+}
+
 class PlantedRolesFault : public testing::TestWithParam<Case> {};
 
 TEST_P(PlantedRolesFault, IsCaught) {
@@ -300,6 +308,15 @@ const Case kFaults[] = {
      {{"// expect", "tile.barrier_expect %full[%stage] bytes(2048) : !bars"}},
      "waits for ever",
      "// before the put"},
+    {"CopyBeforeSlice",
+     kLoweredRoles,
+     {{"// copy", "%part = tile.slice %w dim 0 from %c16 size %c32 : !v -> !v\n"
+                  "%early = arith.subi %j, %c16 : index\n"
+                  "tile.copy %part[%early, %c0] dims [0, 1] to %s copy(tma) signal %full[%stage] : "
+                  "!v, !slot, !bars // early"}},
+     "begins at -16 of a slice along dimension 0, of which the TMA copies nothing before its "
+     "beginning",
+     "// early"},
     {"MissingExpect", kLoweredRoles, {{"// expect", ""}}, "waits for ever", "// before the put"},
     {"MissingCopy", kLoweredRoles, {{"// copy", ""}}, "waits for ever", "// before the put"},
     {"LoweredOnePutMore",

@@ -67,7 +67,7 @@ TEST(Manifest, RefusesTensorMapsThatNoDriverMakes) {
     EXPECT_EQ(errorOf(text.replace(at, what.size(), by)),
               "the manifest cannot be used: " + problem + "; compile the program again");
   };
-  expect(good, "[\"tensor_map\", 0]", place + " must be an array of 5 to 5 elements, got 2");
+  expect(good, "[\"tensor_map\", 0]", place + " must be an array of 5 to 6 elements, got 2");
   expect(good, "[\"tensor_map\", 5, 80, 128, 128]",
          place + "[1] must be an integer from 0 to 4, got 5");
   expect(good, "[\"tensor_map\", 2, 80, 128, 128]", place + " must map a tensor of rank 2 to 4");
@@ -76,6 +76,8 @@ TEST(Manifest, RefusesTensorMapsThatNoDriverMakes) {
          place + " must copy columns of at most 262144 bytes, got 1024");
   expect(good, "[\"tensor_map\", 0, 80, 128, 16]",
          place + " must have a swizzle of 32, 64 or 128 bytes, got 16");
+  expect(good, "[\"tensor_map\", 0, 1, 128, 0, \"slices\"]",
+         place + " must have a swizzle to be for slices of a tensor's rows");
   const std::string dtype = "\"f16\", \"shape\": [-1, -1, -1, 128]";
   expect(dtype, "\"f64\", \"shape\": [-1, -1, -1, 128]",
          place + " must map elements of 1, 2 or 4 bytes");
@@ -86,6 +88,16 @@ TEST(Manifest, RefusesTensorMapsThatNoDriverMakes) {
   for (size_t i = 0; i < ManifestModule::kMaxTensorMaps; ++i)
     many += ", " + good;
   expect(good, many, "entries[0].variants[0] has 33 tensor maps, expected at most 32");
+}
+
+TEST(Manifest, SaysWhichTensorMapsAreForSlices) {
+  ManifestModule module = llvm::cantFail(parseManifest(sliceManifest()));
+  EXPECT_TRUE(module.entries[0].kernels()[0].parameters.back().slices);
+  std::string text = printManifest(module);
+  EXPECT_TRUE(llvm::cantFail(parseManifest(text)).entries[0].kernels()[0].parameters.back().slices);
+  EXPECT_EQ(
+      llvm::cantFail(parseManifest(kTileManifest)).entries[0].kernels()[0].parameters.back().slices,
+      false);
 }
 
 TEST(Manifest, ComputesGridsAndWorkspaces) {
@@ -299,6 +311,11 @@ TEST_F(Reading, FindsTensorMaps) {
   EXPECT_EQ(map.rows, 80);
   EXPECT_EQ(map.columns, 128);
   EXPECT_EQ(map.swizzle, 128);
+  EXPECT_FALSE(map.slices);
+
+  manifests = read(tileKernel(box, std::string(last) + ", tile.map_slices"));
+  ASSERT_EQ(manifests.size(), 1u);
+  EXPECT_TRUE(manifests[0].kernels()[0].parameters.back().slices);
 
   auto refused = [&](const char *box, const char *attributes) {
     module = parseSourceString<ModuleOp>(tileKernel(box, attributes), &context);

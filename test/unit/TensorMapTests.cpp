@@ -105,6 +105,25 @@ TEST_F(TensorMaps, DescribeRowsOfPartsOfPanels) {
   fa_program_free(panels);
 }
 
+// However long a slice is, the map is the same.
+TEST_F(TensorMaps, ClipSlicesAtTheirEnds) {
+  fa_program *slices = load(sliceManifest());
+  TileLaunch launch;
+  for (const SliceCase &c : kSliceCases) {
+    ASSERT_EQ(launch.run(slices, c.place()), "") << c.name;
+    EXPECT_EQ(launched(), "fake_slices") << c.name;
+    EXPECT_EQ(launch.result(), c.expected()) << c.name;
+  }
+  // 101 rows that begin 101 rows before the tensor, and a last dimension of rows.
+  ASSERT_EQ(launch.run(slices, {"", {1, 3, 100}, {38400, 128, 384}, 40, 2, 61}), "");
+  EXPECT_NE(launches().find("map:6@" +
+                            std::to_string(reinterpret_cast<uintptr_t>(launch.x) - 101 * 768) +
+                            "[128,101,3,1,101][768,256,128,768][64,80,1,1,1]/3"),
+            std::string::npos)
+      << launches();
+  fa_program_free(slices);
+}
+
 TEST_F(TensorMaps, HaveTheDimensionsOfTheABI) {
   TileLaunch launch;
   ASSERT_EQ(launch.run(program, {"", {2, 3, 100}, {38400, 128, 384}, 1, 2, 40}), "");

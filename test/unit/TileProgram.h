@@ -15,6 +15,7 @@
 #ifndef FA_TEST_UNIT_TILEPROGRAM_H
 #define FA_TEST_UNIT_TILEPROGRAM_H
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -84,6 +85,8 @@ inline const std::string kTileText =
 )" + tileKernelText("fake_tile", boxCopy(5, "%r1", "%r6, %r5, %r6, %r4, %r3")) +
     tileKernelText("fake_panels", boxCopy(4, "%r1", "%r6, %r5, %r4, %r3") +
                                       boxCopy(4, "%r10", "%r11, %r5, %r4, %r3")) +
+    tileKernelText("fake_slices", boxCopy(5, "%r1", "%r6, %r5, %r4, %r6, %r3") +
+                                      boxCopy(5, "%r10", "%r11, %r5, %r4, %r6, %r3")) +
     R"(.visible .entry fake_ones(.param .u64 y, .param .u64 y_stride0, .param .u64 y_stride1)
 {
   .reg .pred %p;
@@ -142,6 +145,17 @@ inline std::string panelManifest() {
   return text;
 }
 
+/// Return the same of slices of x's rows, whose b is the row after the slice's last one.
+inline std::string sliceManifest() {
+  std::string text = kTileManifest;
+  auto replace = [&](const std::string &what, const std::string &by) {
+    text.replace(text.find(what), what.size(), by);
+  };
+  replace("\"fake_tile\"", "\"fake_slices\"");
+  replace("[\"tensor_map\", 0, 80, 128, 128]", "[\"tensor_map\", 0, 80, 128, 128, \"slices\"]");
+  return text;
+}
+
 /// A launch of it: sizes B, H, S, the strides of x in elements, and the tile.
 struct TileCase {
   const char *name;
@@ -185,6 +199,45 @@ inline std::vector<uint16_t> expectedTile(const TileCase &c, int64_t columns = k
     }
   return tile;
 }
+
+/// A tile of a slice of x, of one batch: its row is that of the slice.
+struct SliceCase {
+  const char *name;
+  TileCase tile;
+  int32_t start, length;
+
+  /// Return what the kernel is called with (TensorMaps.cpp of the conversion says why).
+  TileCase place() const {
+    TileCase placed = tile;
+    placed.row = static_cast<int32_t>(tile.sizes[2]) + 1 - length + std::min(tile.row, length);
+    placed.b = start + length;
+    return placed;
+  }
+  std::vector<uint16_t> expected() const {
+    TileCase whole = tile;
+    whole.sizes[2] = start + length;
+    whole.row = start + tile.row;
+    return expectedTile(whole);
+  }
+};
+
+/// First, last and inner slices, whole ones, empty ones, tiles after their ends, and tensors of
+/// one row and of none.
+inline const SliceCase kSliceCases[] = {
+    {"all", {"", {1, 3, 200}, {0, 25600, 128}, 0, 2, 80}, 0, 200},
+    {"end of all", {"", {1, 3, 200}, {0, 25600, 128}, 0, 1, 160}, 0, 200},
+    {"first", {"", {1, 3, 200}, {0, 25600, 128}, 0, 2, 0}, 0, 5},
+    {"inner", {"", {1, 3, 200}, {0, 25600, 128}, 0, 1, 0}, 60, 77},
+    {"end of inner", {"", {1, 3, 200}, {0, 25600, 128}, 0, 1, 64}, 60, 77},
+    {"after inner", {"", {1, 3, 200}, {0, 25600, 128}, 0, 1, 128}, 60, 77},
+    {"far after inner", {"", {1, 3, 200}, {0, 25600, 128}, 0, 1, 2147483520}, 60, 77},
+    {"last", {"", {1, 3, 200}, {0, 25600, 128}, 0, 0, 0}, 199, 1},
+    {"empty", {"", {1, 3, 200}, {0, 25600, 128}, 0, 0, 0}, 60, 0},
+    {"empty at the end", {"", {1, 3, 200}, {0, 25600, 128}, 0, 2, 0}, 200, 0},
+    {"tokens outermost", {"", {1, 3, 100}, {0, 128, 384}, 0, 2, 40}, 10, 90},
+    {"one row", {"", {1, 1, 1}, {77, 55, 33}, 0, 0, 0}, 0, 1},
+    {"no rows", {"", {1, 3, 0}, {0, 0, 128}, 0, 1, 0}, 0, 0},
+};
 
 /// Elements of memory that the largest x spans.
 inline constexpr int64_t kTileMemory = 2 * 3 * 200 * 128;

@@ -171,9 +171,9 @@ private:
 
   //===--- The TMA (TensorMaps.cpp) ---===//
   void setMapAttributes(unsigned argument);
-  LogicalResult forEachBox(Operation *op, tile::SlotType slot, tile::TensorMapType map,
-                           tile::ViewType view, OperandRange indices, ArrayRef<int64_t> dims,
-                           Value row, function_ref<void(int64_t, ArrayRef<Value>)> body);
+  LogicalResult forEachBox(Operation *op, tile::SlotType slot, Value mapped, Value memory,
+                           OperandRange indices, ArrayRef<int64_t> dims, Value row,
+                           function_ref<void(int64_t, ArrayRef<Value>)> body);
   LogicalResult emitTensorCopy(tile::CopyOp op);
   Value copiesOut();
   LogicalResult emitBulkStore(tile::BulkStoreOp op);

@@ -22,6 +22,15 @@
 // way, what is out of range is not stored; a box is one panel of the rows of a
 // warpgroup, by whichever map (see Manifest.h).
 //
+// A map of slices has one dimension more, the last: of the rows' stride, as the row's is, and
+// the map begins M + 1 rows before the view, which has M. Row r of a slice that begins at row
+// s and has n rows is then at
+//
+//   (.., row = M + 1 - n + r, .., end = s + n)    which is M + 1 + s + r rows after the map
+//
+// and rows at or after the slice's end are out of the map's M + 1 rows. Each row that a slice
+// may have is one of the view, whatever r is.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
@@ -41,9 +50,18 @@ void Emitter::setMapAttributes(unsigned argument) {
 
 /// Call `body` for each box of a slot: its first panel, and its place in the
 /// map. `row` is added to the place of the tile.
-LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, tile::TensorMapType map,
-                                  tile::ViewType view, OperandRange indices, ArrayRef<int64_t> dims,
-                                  Value row, function_ref<void(int64_t, ArrayRef<Value>)> body) {
+LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, Value mapped, Value memory,
+                                  OperandRange indices, ArrayRef<int64_t> dims, Value row,
+                                  function_ref<void(int64_t, ArrayRef<Value>)> body) {
+  auto map = cast<tile::TensorMapType>(mapped.getType());
+  auto view = cast<tile::ViewType>(memory.getType());
+  auto slice = memory.getDefiningOp<tile::SliceOp>();
+  bool slices = source.getArgAttr(cast<BlockArgument>(mapped).getArgNumber(),
+                                  tile::TileDialect::kMapSlicesAttr) != nullptr;
+  if (slices != (slice && dims.size() == 2 && static_cast<int64_t>(slice.getDim()) == dims[0]))
+    return op->emitError() << "the map is " << (slices ? "" : "not ")
+                           << "for slices of a view along the tile's rows, and the view is "
+                           << (slices ? "none" : "one") << "; run tile-make-tensor-maps";
   int64_t rank = indices.size(), last = rank - 1;
   bool vector = dims == ArrayRef<int64_t>{last};
   if ((!vector && dims != ArrayRef<int64_t>{last - 1, last}) || rank < 2 || rank > 4)
@@ -62,13 +80,22 @@ LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, tile::Tens
   }
   int64_t panel = 8 * slot.getLayout().getBytes() / slot.getElementType().getIntOrFloatBitWidth();
   int64_t columns = map.getShape()[1], width = view.getShape().back();
-  bool panels = width % panel == 0 && columns % panel == 0;
+  bool panels =
+      width % panel == 0 && columns % panel == 0 && rank + 1 + slices <= tile::kMostMapDims;
   int64_t inBox = panels ? columns / panel : 1;
   Value column = indices[last], first = i32(0);
   if (!matchPattern(column, m_Zero()))
     first = panels ? Value(arith::DivSIOp::create(b, coordinate(column), i32(panel)))
                    : coordinate(column);
-  Value firstRow = coordinate(indices[dims[0]]);
+  Value firstRow = coordinate(indices[dims[0]]), end;
+  if (slice) {
+    Value size = coordinate(slice.getSize());
+    Value whole =
+        arith::TruncIOp::create(b, b.getI32Type(), views[slice.getSource()].sizes[slice.getDim()]);
+    Value before = arith::SubIOp::create(b, arith::AddIOp::create(b, whole, i32(1)), size);
+    firstRow = arith::AddIOp::create(b, before, arith::MinUIOp::create(b, firstRow, size));
+    end = arith::AddIOp::create(b, coordinate(slice.getStart()), size);
+  }
   if (row)
     firstRow = arith::AddIOp::create(b, firstRow, row);
   for (int64_t at = 0; at * panel < slot.getShape()[1]; at += inBox) {
@@ -82,6 +109,8 @@ LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, tile::Tens
       place = {moved(at * panel), firstRow};
     for (int64_t d = last - 1; d-- > 0;)
       place.push_back(coordinate(indices[d]));
+    if (end)
+      place.push_back(end);
     body(at, place);
   }
   return success();
@@ -108,19 +137,19 @@ LogicalResult Emitter::emitTensorCopy(tile::CopyOp op) {
   tile::SlotType slot = op.getSlot().getType();
   Value to = get(op.getSlot()), map = get(op.getMap());
   Value barrier = barrierAddress(op.getSignal(), op.getSignalSlot());
-  return forEachBox(
-      op, slot, op.getMap().getType(), op.getSource().getType(), op.getIndices(), op.getDims(),
-      /*row=*/{}, [&](int64_t panel, ArrayRef<Value> place) {
-        std::string constraints = "r,l,r";
-        std::string at = placeOf(3, place.size(), constraints);
-        SmallVector<Value> operands{to, map, barrier};
-        operands.append(place.begin(), place.end());
-        std::string offset = panel ? "+" + std::to_string(panel * panelBytes(slot)) : "";
-        ptxByOne("cp.async.bulk.tensor." + std::to_string(place.size()) +
-                     "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0" + offset +
-                     "], [$1, " + at + "], [$2];",
-                 constraints, operands);
-      });
+  return forEachBox(op, slot, op.getMap(), op.getSource(), op.getIndices(), op.getDims(),
+                    /*row=*/{}, [&](int64_t panel, ArrayRef<Value> place) {
+                      std::string constraints = "r,l,r";
+                      std::string at = placeOf(3, place.size(), constraints);
+                      SmallVector<Value> operands{to, map, barrier};
+                      operands.append(place.begin(), place.end());
+                      std::string offset =
+                          panel ? "+" + std::to_string(panel * panelBytes(slot)) : "";
+                      ptxByOne("cp.async.bulk.tensor." + std::to_string(place.size()) +
+                                   "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0" +
+                                   offset + "], [$1, " + at + "], [$2];",
+                               constraints, operands);
+                    });
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,7 +177,7 @@ LogicalResult Emitter::emitBulkStore(tile::BulkStoreOp op) {
   from = arith::AddIOp::create(
       b, from, arith::MulIOp::create(b, group, i32(rows * slot.getLayout().getBytes())));
   LogicalResult done = forEachBox(
-      op, slot, op.getMap().getType(), op.getDestination().getType(), op.getIndices(), op.getDims(),
+      op, slot, op.getMap(), op.getDestination(), op.getIndices(), op.getDims(),
       arith::MulIOp::create(b, group, i32(rows)), [&](int64_t panel, ArrayRef<Value> place) {
         std::string constraints = "r,l,b";
         std::string at = placeOf(3, place.size(), constraints);

@@ -243,9 +243,10 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
         return block.emitError() << "no tiles for elements of " << facts.bytes
                                  << " bytes with head dimension " << facts.headDim << " on "
                                  << target;
-      // Where sequences begin and end, and what copies compute of it, takes registers.
+      // Where sequences begin and end, and what copies of warps compute of it, takes registers;
+      // TMA copies tiles, but not the vectors that blocks of keys load.
       auto narrowed = [&](int64_t size, bool isLooped) {
-        bool narrows = facts.sequences && isLooped;
+        bool narrows = facts.sequences && isLooped && !(async && ofRows);
         return narrows ? static_cast<int64_t>(llvm::alignTo(size / 2, kStep)) : size;
       };
       chosenRows = rows ? rows : narrowed(line->rows, !ofRows);

@@ -244,3 +244,18 @@ tile.func @number(%n: i16, %i: index) grid affine_map<() -> (1)> sizes [] attrib
   tile.write %n, %s : i16, !tile.slot<1xi16, #tile.swizzle<32>>
   tile.return
 }
+
+// -----
+
+#sw = #tile.swizzle<128>
+tile.func @not_for_slices(%x: !tile.view<?x64xf16>, %n: index, %m: !tile.tensor_map<64x64xf16, #sw> {tile.map_of = 0 : i64, tile.map_dims = [0, 1]}, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %r = tile.ring : !tile.ring<1 x 64x64xf16, #sw>
+  %full = tile.barriers arrivals(1) : !tile.barriers<1>
+  %s = tile.slot_at %r[%c0] : !tile.ring<1 x 64x64xf16, #sw> -> !tile.slot<64x64xf16, #sw>
+  %part = tile.slice %x dim 0 from %n size %n : !tile.view<?x64xf16> -> !tile.view<?x64xf16>
+  // expected-error @+1 {{the map is not for slices of a view along the tile's rows, and the view is one; run tile-make-tensor-maps}}
+  tile.copy %part[%t, %c0] dims [0, 1] to %s copy(tma) signal %full[%c0] map(%m) : !tile.view<?x64xf16>, !tile.slot<64x64xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<64x64xf16, #sw>
+  tile.return
+}

@@ -251,9 +251,15 @@ bool tile::isNonNegative(Value value, int64_t depth) {
   Operation *op = value.getDefiningOp();
   if (isa<tile::DimOp, tile::NthBitOp>(op))
     return true;
-  if (auto cast = dyn_cast<arith::IndexCastOp>(op); cast && cast.getIn().getDefiningOp())
-    if (Value place = placeInOrder(cast.getIn().getDefiningOp()))
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op); cast && cast.getIn().getDefiningOp()) {
+    Operation *from = cast.getIn().getDefiningOp();
+    if (Value place = placeInOrder(from))
       return isNonNegative(place, depth);
+    // The first word of a work tile's ids is the last id; others are packed.
+    auto part = from->getAttrOfType<IntegerAttr>(TileDialect::kPartAttr);
+    if (part && part.getInt() == 0)
+      return true;
+  }
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return isNonNegative(select.getTrueValue(), depth) &&
            isNonNegative(select.getFalseValue(), depth);

@@ -115,6 +115,11 @@ static LogicalResult verifyTensorMap(FuncOp func, unsigned argument) {
     return func.emitOpError() << "(func_c6) " << TileDialect::kMapDimsAttr << " of argument "
                               << argument << " must be distinct dimensions of " << view
                               << ", one per dimension of " << map << ", got " << dims;
+  Attribute slices = func.getArgAttr(argument, TileDialect::kMapSlicesAttr);
+  if (slices && (!isa<UnitAttr>(slices) || dims.size() != 2))
+    return func.emitOpError() << "(func_c6) " << TileDialect::kMapSlicesAttr << " of argument "
+                              << argument << " has no value and is of a map of two dimensions, got "
+                              << slices << " of " << map;
   return success();
 }
 

@@ -202,7 +202,7 @@ bool tile::isForOneThread(RoleOp role) {
       scalar = !isa<RankedTensorType>(write.getValue().getType());
     else if (isa<TileDialect>(op->getDialect()))
       scalar &=
-          isa<DimOp, LoadOp, SlotAtOp, BarrierWaitOp, BarrierExpectOp, BlockCountOp,
+          isa<DimOp, SliceOp, LoadOp, SlotAtOp, BarrierWaitOp, BarrierExpectOp, BlockCountOp,
               SchedulerPeekOp, SchedulerResetOp, SchedulerNextOp, BallotOp, VoteOp, NthBitOp>(op);
     return scalar ? WalkResult::advance() : WalkResult::interrupt();
   });

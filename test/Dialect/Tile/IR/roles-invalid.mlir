@@ -215,6 +215,13 @@ tile.func @func_c6_dims(%x: !tile.view<?x64xbf16>, %m: !tile.tensor_map<32x64xbf
 
 // -----
 
+// expected-error @+1 {{(func_c6) tile.map_slices of argument 1 has no value and is of a map of two dimensions, got unit of '!tile.tensor_map<64xbf16, #tile.swizzle<128>>'}}
+tile.func @func_c6_slices(%x: !tile.view<?x64xbf16>, %m: !tile.tensor_map<64xbf16, #tile.swizzle<128>> {tile.map_dims = [1], tile.map_of = 0 : i64, tile.map_slices}) grid affine_map<() -> ()> sizes [] {
+  tile.return
+}
+
+// -----
+
 tile.func @block_count_c1(%x: !tile.view<?xf32>, %i: index, %j: index) grid affine_map<()[s0] -> (s0, 2)> sizes [0, 0] {
   // expected-error @+1 {{(block_count_c1) stands in a tile.func whose grid has one dimension, got 2}}
   %n = tile.block_count : index

@@ -58,6 +58,7 @@ def Tile_Dialect : Dialect {
     /// and its dimensions that the map's box runs along.
     static constexpr llvm::StringLiteral kMapOfAttr = "tile.map_of";
     static constexpr llvm::StringLiteral kMapDimsAttr = "tile.map_dims";
+    static constexpr llvm::StringLiteral kMapSlicesAttr = "tile.map_slices";
     /// Unit, on an scf.for or scf.if: bounds, or condition, are computed from the first row
     /// of the program's tile and the one after the last, and would be right for any such
     /// rows: a loop's other steps leave what it carries for these as it is, and where the

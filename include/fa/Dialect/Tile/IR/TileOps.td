@@ -49,7 +49,8 @@ def Tile_FuncOp : Tile_Op<"func", [
     - (C5) `grid` divides by positive constants only.
     - (C6) A tensor map has `tile.map_of`, the number of a view's argument of its
       element type, and `tile.map_dims`, distinct dimensions of that view, one per
-      dimension of the map.
+      dimension of the map. `tile.map_slices`, without a value, says that it is for slices
+      of that view along the first of two such dimensions.
     - (C7) The body is one block.
     - (C8) `tile.align` of an argument is a power of two from 1 to 4096.
     - (C9) `tile.blocks_per_sm` is from 1 to 32, on a grid of one dimension: a launch
@@ -145,6 +146,8 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
     also where the source has an element there.
 
     `start` and `size` are not negative, and start + size is at most the source's size.
+    What TMA copies from or to a slice begins in it or after it: of a tile of rows that
+    begins before, nothing is copied.
 
     Constraints:
     - (C1) The dimension exists.

@@ -62,7 +62,9 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
     the fastest.
 
     The pass follows the bounds of loops through sums, products with constants,
-    minima and maxima. Where the trip count of a loop grows along the last
+    minima and maxima; where they depend on the last id in no such way, it takes what memory
+    says, and what conditions choose, to be the same for neighbours (blocks of one slice).
+    Where the trip count of a loop grows along the last
     dimension, the id of that dimension is reversed. Where it grows or shrinks, the
     work tiles of all other dimensions are cut into sections, and within a section
     those with equally long loops run together, so that what they load stays in L2.

@@ -31,11 +31,13 @@ namespace {
 
 /// The trends of values with one of them.
 struct Trends {
-  explicit Trends(Value with) { known[with] = Trend::rises; }
+  explicit Trends(Value with, bool pieces = false) : pieces(pieces) { known[with] = Trend::rises; }
   Trend of(Value value);
   Trend ofTruth(arith::CmpIOp compare);
 
   llvm::DenseMap<Value, Trend> known;
+  /// Take what memory says, loops find and conditions choose to be the same for all.
+  bool pieces;
 };
 
 } // namespace
@@ -99,6 +101,10 @@ Trend Trends::of(Value value) {
     trend = operand(0);
   else if (auto compare = dyn_cast<arith::CmpIOp>(op))
     trend = ofTruth(compare);
+  else if (pieces && isa<LoadOp, scf::ForOp>(op))
+    trend = Trend::constant;
+  else if (pieces && isa<arith::SelectOp>(op))
+    trend = both(operand(1), operand(2));
   else if (auto select = dyn_cast<arith::SelectOp>(op); select && isNoLessThanZero(select))
     trend = both(of(select.getCondition()), of(select.getTrueValue()));
   if (trend == Trend::unknown && op->getNumRegions() == 0 &&
@@ -109,8 +115,8 @@ Trend Trends::of(Value value) {
 
 Trend tile::trendOf(Value value, Value with) { return Trends(with).of(value); }
 
-Trend tile::trendOfLoops(FuncOp func, Value id) {
-  Trends trends(id);
+Trend tile::trendOfLoops(FuncOp func, Value id, bool pieces) {
+  Trends trends(id, pieces);
   Trend trend = Trend::constant;
   func.walk([&](scf::ForOp loop) {
     trend =

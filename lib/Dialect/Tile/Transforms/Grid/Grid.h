@@ -18,8 +18,9 @@ enum class Trend { constant, rises, falls, unknown };
 
 /// Return how the value changes with another one that it is computed from.
 Trend trendOf(Value value, Value with);
-/// Return how the trip counts of all loops of the program change with the id.
-Trend trendOfLoops(FuncOp func, Value id);
+/// Return how the trip counts of all loops of the program change with the id; in `pieces`, as if
+/// memory held the same number everywhere, and conditions chose the same.
+Trend trendOfLoops(FuncOp func, Value id, bool pieces = false);
 
 /// Emit the extents of the grid, as values of the program (index).
 SmallVector<Value> emitExtents(OpBuilder &b, FuncOp func);

@@ -101,8 +101,9 @@ namespace {
 struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
   using Base::Base;
 
-  void report(Trend trend, bool sections, bool sorted) {
+  void report(Trend trend, bool sections, bool sorted, bool pieces) {
     StringRef others = sections ? ", in sections of the others" : "";
+    StringRef along = pieces ? "it where memory says the same" : "it";
     Location loc = getOperation().getLoc();
     if (sorted)
       fa::remarkPassed(*this, loc, "order")
@@ -111,11 +112,11 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
     else if (trend == Trend::rises)
       fa::remarkPassed(*this, loc, "order")
           << fa::decision("the order of the grid's last dimension is reversed{0}", others)
-          << remark::reason("loops grow along it, and the longest begin first");
+          << remark::reason("loops grow along {0}, and the longest begin first", along);
     else if (trend == Trend::falls)
       fa::remarkPassed(*this, loc, "order")
           << fa::decision("the order of the grid's last dimension stays{0}", others)
-          << remark::reason("loops shrink along it, and the longest begin first");
+          << remark::reason("loops shrink along {0}, and the longest begin first", along);
     else if (trend != Trend::constant)
       fa::remarkMissed(*this, loc, "order")
           << fa::decision("the order of the grid's last dimension stays")
@@ -139,12 +140,17 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
       return;
     LoadOp sorted = findOrder(func);
     Trend trend = sorted ? Trend::falls : trendOfLoops(func, func.getInstanceId(dims - 1));
+    // What blocks find in memory, such as where a slice begins, is the same for many neighbours.
+    bool pieces = trend == Trend::unknown;
+    if (pieces)
+      trend = trendOfLoops(func, func.getInstanceId(dims - 1), pieces);
     bool ordered = trend == Trend::rises || trend == Trend::falls;
     SmallVector<LoadOp> shared;
     if (ordered && dims > 1 && section == 0 && sectionBytes > 0)
       shared = sharedLoads(func, func.getInstanceId(dims - 1));
     bool sections = ordered && dims > 1 && (section > 0 || !shared.empty());
-    report(trend, sections, static_cast<bool>(sorted));
+    report(pieces && !ordered ? Trend::unknown : trend, sections, static_cast<bool>(sorted),
+           pieces);
     if (sections)
       flattenGrid(func, [&](OpBuilder &b, Value number, ArrayRef<Value> extents) {
         return order(b, func.getLoc(), number, extents, shared, trend == Trend::rises, sorted);

@@ -125,8 +125,9 @@ static std::string whyNotAsync(DotOp dot, int64_t warps) {
 std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> dims) {
   auto type = cast<ViewType>(view.getType());
   constexpr int64_t kPanelBytes = 128, kMostRank = 4, kUnit = 16;
-  if (view.getDefiningOp<SliceOp>())
-    return "its view is a slice, for which a launch makes no map";
+  auto slice = view.getDefiningOp<SliceOp>();
+  if (slice && !isa<BlockArgument>(slice.getSource()))
+    return "its view is a slice of a slice, for which a launch makes no map";
   if (type.getOrder())
     return "its view does not lie row by row";
   int64_t rank = type.getRank(), bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
@@ -134,6 +135,9 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
     return "its view has no tile.align 16";
   if (rank < 2 || rank > kMostRank)
     return "its view does not have rank 2 to 4";
+  bool rows = slice && static_cast<int64_t>(slice.getDim()) == rank - 2;
+  if (slice && (!rows || dims.size() != 2))
+    return "its view is a slice, but not of the tile's rows";
   if (dims == ArrayRef<int64_t>{rank - 1})
     return "";
   if (dims != ArrayRef<int64_t>{rank - 2, rank - 1})
@@ -143,6 +147,8 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
     return "its view's rows are no multiple of 16 bytes";
   if (divisorOf(indices.back()) % (kPanelBytes / bytes) != 0)
     return "its columns do not start at a multiple of 128 bytes";
+  if (slice && !isNonNegative(indices[rank - 2]))
+    return "its rows may begin before its view, a slice, where TMA finds those of another";
   return "";
 }
 
@@ -150,7 +156,7 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
 static std::string whyNotByProducer(LoadOp load) {
   if (std::string why = whyNotBothRoles(load); !why.empty())
     return why;
-  if (needsTiles(load->getParentOfType<FuncOp>(), load.getIndices()))
+  if (needsTiles(load->getParentOfType<FuncOp>(), load->getOperands()))
     return "its place depends on a tile";
   return "";
 }

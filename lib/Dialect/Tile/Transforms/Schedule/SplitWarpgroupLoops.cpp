@@ -8,7 +8,7 @@
 //   1. find the tile's first row: where all stores begin;
 //   2. collect the ops that compute the bounds of a loop from it, back to constants, sizes
 //      and arguments of the launch, through numbers that are loaded; what else depends on an id
-//      rules the loop out, but for where such a number stands;
+//      rules the loop out, but for where such a number stands, which a search may have found;
 //   3. clone them for the warpgroup: its first row in place of the tile's, and its row
 //      after the last in place of the tile's. Where that is not found, since it is computed
 //      in another way, the bounds are those of more rows, which are right, too. A lower
@@ -86,6 +86,7 @@ struct Numbers {
 
 private:
   bool isEnd(Operation *op);
+  bool isLoadedForAll(Value value);
 
   Rows rows;
   scf::ForOp loop;
@@ -104,14 +105,27 @@ bool Numbers::isEnd(Operation *op) {
          count.getSExtValue() == rows.count;
 }
 
+/// Return whether the value is a number that is loaded, from one place for all warpgroups.
+bool Numbers::isLoadedForAll(Value value) {
+  auto load = value.getDefiningOp<LoadOp>();
+  if (!load || isa<RankedTensorType>(value.getType()))
+    return false;
+  Slice place(loop->getParentOfType<FuncOp>());
+  place.add(load.getIndices());
+  return !place.contains(rows.first);
+}
+
 bool Numbers::collect(Value value) {
   auto func = loop->getParentOfType<FuncOp>();
+  bool loads = false;
   Slice slice(func, [&](Value value) {
-    return value == rows.first || value == loop.getInductionVar() ? Value() : value;
+    bool number = isLoadedForAll(value);
+    loads |= number;
+    return value == rows.first || value == loop.getInductionVar() || number ? Value() : value;
   });
   slice.add(value);
   // Ids of other dimensions are the same for all warpgroups.
-  bool loads = llvm::any_of(slice.getOps(), llvm::IsaPred<LoadOp>);
+  loads |= llvm::any_of(slice.getOps(), llvm::IsaPred<LoadOp>);
   for (Value needed : slice.getValues())
     if (auto argument = dyn_cast<BlockArgument>(needed);
         argument && argument != rows.first && argument != loop.getInductionVar() &&

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One argument per distinct (view, dimensions, tile, swizzle), after the other
-// arguments of the launch, in the order of the copies.
+// arguments of the launch, in the order of the copies. All slices of a view share one,
+// which clips what it copies at the end of any of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,36 +39,49 @@ struct MakeTensorMaps : tile::impl::TileMakeTensorMapsBase<MakeTensorMaps> {
     for (Operation *op : copies) {
       auto in = dyn_cast<CopyOp>(op);
       Value memory = in ? in.getSource() : cast<BulkStoreOp>(op).getDestination();
-      auto view = dyn_cast<BlockArgument>(memory);
+      auto slice = memory.getDefiningOp<SliceOp>();
+      auto view = dyn_cast<BlockArgument>(slice ? slice.getSource() : memory);
+      ArrayRef<int64_t> dims = in ? in.getDims() : cast<BulkStoreOp>(op).getDims();
+      if (slice && (dims.size() != 2 || static_cast<int64_t>(slice.getDim()) != dims.front())) {
+        op->emitOpError() << "copies " << (in ? "from" : "to") << " a slice along dimension "
+                          << slice.getDim()
+                          << ", but a map has slices along that of the tile's rows";
+        return signalPassFailure();
+      }
       if (!view || view.getOwner() != &getOperation().getBody().front()) {
         op->emitOpError() << "copies " << (in ? "from" : "to")
-                          << " a view that is no argument of the tile.func, for which a launch "
-                             "makes no map";
+                          << " a view that is no argument of the tile.func, nor a slice of one, "
+                             "for which a launch makes no map";
         return signalPassFailure();
       }
       if (in)
-        in.getMapMutable().assign(
-            mapFor(view, in.getSlot().getType(), in.getSlot().getType().getShape(), in.getDims()));
+        in.getMapMutable().assign(mapFor(view, in.getSlot().getType(),
+                                         in.getSlot().getType().getShape(), dims,
+                                         static_cast<bool>(slice)));
       else
-        outgoing(cast<BulkStoreOp>(op), view);
+        outgoing(cast<BulkStoreOp>(op), view, static_cast<bool>(slice));
     }
   }
 
   /// Let each warpgroup copy its rows, panel by panel.
-  void outgoing(BulkStoreOp copy, BlockArgument view) {
+  void outgoing(BulkStoreOp copy, BlockArgument view, bool slices) {
     SlotType slot = copy.getSlot().getType();
     int64_t panel = 8 * slot.getLayout().getBytes() / slot.getElementType().getIntOrFloatBitWidth();
     int64_t rows = copy.getRows();
-    copy.getMapMutable().assign(mapFor(view, slot, {rows, panel}, copy.getDims()));
+    copy.getMapMutable().assign(mapFor(view, slot, {rows, panel}, copy.getDims(), slices));
   }
 
-  Value mapFor(BlockArgument view, SlotType slot, ArrayRef<int64_t> box, ArrayRef<int64_t> dims) {
+  Value mapFor(BlockArgument view, SlotType slot, ArrayRef<int64_t> box, ArrayRef<int64_t> dims,
+               bool slices) {
     FuncOp func = getOperation();
     Builder b(&getContext());
     auto type = TensorMapType::get(&getContext(), box, slot.getElementType(), slot.getLayout());
-    auto attrs = b.getDictionaryAttr(
-        {b.getNamedAttr(TileDialect::kMapOfAttr, b.getI64IntegerAttr(view.getArgNumber())),
-         b.getNamedAttr(TileDialect::kMapDimsAttr, b.getI64ArrayAttr(dims))});
+    SmallVector<NamedAttribute> named{
+        b.getNamedAttr(TileDialect::kMapOfAttr, b.getI64IntegerAttr(view.getArgNumber())),
+        b.getNamedAttr(TileDialect::kMapDimsAttr, b.getI64ArrayAttr(dims))};
+    if (slices)
+      named.push_back(b.getNamedAttr(TileDialect::kMapSlicesAttr, b.getUnitAttr()));
+    auto attrs = b.getDictionaryAttr(named);
     unsigned end = func.getNumLaunchArguments();
     for (unsigned i = 0; i < end; ++i)
       if (func.getArgument(i).getType() == type && func.getArgAttrDict(i) == attrs)

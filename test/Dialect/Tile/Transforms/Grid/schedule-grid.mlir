@@ -125,3 +125,28 @@ tile.func @of_slices(%x: !tile.view<?x?xf32>, %y: !tile.view<?x8xf32>, %n: !tile
   }
   tile.return
 }
+
+// A block finds its part of the rows in memory, and loops grow along the rows of a part.
+// CHECK-LABEL: tile.func @parts
+// CHECK: arith.subi
+// expected-remark @+1 {{the order of the grid's last dimension is reversed", Reason="loops grow along it where memory says the same, and the longest begin first}}
+tile.func @parts(%x: !tile.view<?xf32>, %starts: !tile.view<?xi32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %n = tile.dim %starts, 0 : !tile.view<?xi32>
+  %part = scf.for %p = %c0 to %n step %c1 iter_args(%last = %c0) -> (index) {
+    %value = tile.load %starts[%p] : !tile.view<?xi32> -> i32
+    %begins = arith.index_cast %value : i32 to index
+    %in = arith.cmpi sle, %begins, %t : index
+    %found = arith.select %in, %p, %last : index
+    scf.yield %found : index
+  }
+  %start = tile.load %starts[%part] : !tile.view<?xi32> -> i32
+  %first = arith.index_cast %start : i32 to index
+  %row = arith.subi %t, %first : index
+  %end = arith.addi %row, %c64 : index
+  scf.for %j = %c0 to %end step %c64 {
+  }
+  tile.return
+}

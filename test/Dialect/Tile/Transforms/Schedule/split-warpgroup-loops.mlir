@@ -221,3 +221,52 @@ tile.func @conditional(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n:
   tile.store %o, %out[%row, %c0] dims [0, 1] : tensor<128x64xf32, #acc>, !tile.view<?x64xf32>
   tile.return
 }
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!pending = !tile.pending<tensor<128x64xf32, #acc>>
+
+// A number that is loaded from where a search ended is the same for all warpgroups.
+// CHECK-LABEL: tile.func @searched
+// CHECK: %[[N:.*]] = arith.index_cast %{{.*}} : i32 to index
+// CHECK: tile.warpgroup : index
+// CHECK: %[[MINE:.*]] = arith.addi %{{.*}}, %{{.*}}
+// CHECK: %[[END:.*]] = arith.addi %[[MINE]], %{{.*}}
+// CHECK: %[[LAST:.*]] = arith.minsi %[[END]], %[[N]]
+// CHECK: tile.warpgroup_bounds %{{.*}} to %{{.*}} step %{{.*}} own(%{{.*}} to %[[LAST]])
+tile.func @searched(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %sizes: !tile.view<?xi32>, %id: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 128)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant 0.0 : f32
+  %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32, #acc>
+  %a = arith.constant dense<1.0> : tensor<128x64xf16, #acc>
+  %count = tile.dim %sizes, 0 : !tile.view<?xi32>
+  %part = scf.for %p = %c0 to %count step %c1 iter_args(%last = %c0) -> (index) {
+    %in = arith.cmpi sle, %p, %id : index
+    %found = arith.select %in, %p, %last : index
+    scf.yield %found : index
+  }
+  %size = tile.load %sizes[%part] : !tile.view<?xi32> -> i32
+  %n = arith.index_cast %size : i32 to index
+  %row = arith.muli %id, %c128 : index
+  %behind = arith.addi %row, %c128 : index
+  %upper = arith.minsi %behind, %n : index
+  // expected-remark @+1 {{each warpgroup runs the steps of its own rows}}
+  %o = scf.for %j = %c0 to %upper step %c64 iter_args(%acc = %acc0) -> (tensor<128x64xf32, #acc>) {
+    tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    %b = tile.get %r : !ring -> !slot
+    %sp = tile.dot_start %a, %b, %acc transpose_b : tensor<128x64xf16, #acc>, !slot, tensor<128x64xf32, #acc> -> !pending
+    %s = tile.await %sp : !pending -> tensor<128x64xf32, #acc>
+    tile.release %b : !slot
+    scf.yield %s : tensor<128x64xf32, #acc>
+  } {tile.row_derived}
+  tile.store %o, %out[%row, %c0] dims [0, 1] : tensor<128x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}
