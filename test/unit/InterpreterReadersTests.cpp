@@ -247,9 +247,7 @@ const char *const kLoweredExchange = R"(
 
 class RightExchange : public testing::TestWithParam<const char *> {};
 
-TEST_P(RightExchange, PassesForEverySeed) {
-  expectRight(kOwnHead + GetParam(), makeRingSample(1));
-}
+TEST_P(RightExchange, PassesForEverySeed) { expectRight(kOwnHead + GetParam(), makeRingSample(1)); }
 
 std::string nameOfExchange(const testing::TestParamInfo<const char *> &info) {
   const char *const names[] = {"Rings", "Lowered"};
@@ -264,7 +262,11 @@ class PlantedExchangeFault : public testing::TestWithParam<Case> {};
 TEST_P(PlantedExchangeFault, IsCaught) { expectCaught(GetParam(), kOwnHead, makeRingSample(1)); }
 
 const Case kExchangeFaults[] = {
-    {"NoMeeting", kLoweredExchange, {{"// meet", ""}}, "wrote, with no barrier between", "// start"},
+    {"NoMeeting",
+     kLoweredExchange,
+     {{"// meet", ""}},
+     "wrote, with no barrier between",
+     "// start"},
     {"NoFence",
      kLoweredExchange,
      {{"// fence", ""}},
@@ -272,7 +274,8 @@ const Case kExchangeFaults[] = {
      "// start"},
     {"FenceAfterTheArrival",
      kLoweredExchange,
-     {{"// fence", ""}, {"// arrive", "tile.barrier_arrive %full[%stage] : !bars\ntile.fence_async"}},
+     {{"// fence", ""},
+      {"// arrive", "tile.barrier_arrive %full[%stage] : !bars\ntile.fence_async"}},
      "wrote, with no tile.fence_async before the barrier between",
      "// start"},
     {"ArrivesBeforeItWrites",

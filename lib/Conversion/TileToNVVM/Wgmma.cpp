@@ -284,7 +284,8 @@ LogicalResult Emitter::emitDotStart(tile::DotStartOp op) {
                    std::to_string(stepOffset(slotB, step, op.getTransposeB())) + ";\n";
       code.text += "wgmma.mma_async.sync.aligned." + shape + operandList(0, count) + ", " + a +
                    ", db, " + (zero && step == 0 ? "first" : "1") + ", 1, 1" +
-                   (slotA ? alongA ? ", 0" : ", 1" : "") + (op.getTransposeB() ? ", 0" : ", 1") + ";\n";
+                   (slotA ? alongA ? ", 0" : ", 1" : "") + (op.getTransposeB() ? ", 0" : ", 1") +
+                   ";\n";
     }
     if (block == blocks.back())
       code.text += "wgmma.commit_group.sync.aligned;\n";

@@ -92,9 +92,9 @@ constexpr Tiles kFusedKeys[] = {
     {2, 128, kMost, 32, 64, 8},
     {2, 256, kMost, 32, 64, 8},
 };
-/// With asynchronous products the part is 16 rows a warp, or, of fewer rows, whole panels of columns
-/// for each warpgroup, and weights stay in registers but for that product. What more registers would
-/// hold goes without: such blocks take the line above.
+/// With asynchronous products the part is 16 rows a warp, or, of fewer rows, whole panels of
+/// columns for each warpgroup, and weights stay in registers but for that product. What more
+/// registers would hold goes without: such blocks take the line above.
 constexpr Tiles kAsyncFusedKeys[] = {
     {2, 64, kLight, 128, 128, 8},
     {2, 128, kLight, 64, 128, 8},
@@ -236,8 +236,8 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
         pressure = std::max(pressure, kSums);
       ArrayRef<Tiles> table = facts.adds && async ? ArrayRef(kAsyncFusedKeys)
                               : facts.adds        ? ArrayRef(kFusedKeys)
-                              : async    ? (ofRows ? ArrayRef(kAsyncRows) : ArrayRef(kAsyncKeys))
-                                         : (ofRows ? ArrayRef(kSyncRows) : ArrayRef(kSyncKeys));
+                              : async ? (ofRows ? ArrayRef(kAsyncRows) : ArrayRef(kAsyncKeys))
+                                      : (ofRows ? ArrayRef(kSyncRows) : ArrayRef(kSyncKeys));
       const Tiles *line = lineFor(table, pressure);
       if (!line)
         return block.emitError() << "no tiles for elements of " << facts.bytes

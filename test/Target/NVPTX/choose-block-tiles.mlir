@@ -79,3 +79,20 @@ func.func @narrow(%x: tensor<?x8x?x48xbf16>, %y: tensor<?x8x?x48xbf16>) -> tenso
     : (tensor<?x8x?x48xbf16>, tensor<?x8x?x48xbf16>) -> tensor<?x8x?x48xbf16>
   return %r : tensor<?x8x?x48xbf16>
 }
+
+// Blocks of keys that add to rows, too: asynchronous products where registers hold them.
+// RUN: fa-opt %s --fa-rewrite-pairwise=fused --gpu-choose-block-tiles=target=sm_90a | FileCheck %s --check-prefix=FUSED
+// RUN: fa-opt %s --fa-rewrite-pairwise=fused --gpu-choose-block-tiles="target=sm_90a aligned=false" | FileCheck %s --check-prefix=FUSEDSYNC
+// RUN: fa-opt %s --fa-rewrite-pairwise=fused --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefix=FUSEDSYNC
+// FUSED: fa.map_blocks @pairs_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 128 : i64, warps = 8 : i64}
+// FUSED: fa.map_blocks @both_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 128 : i64, rows = 64 : i64, warps = 8 : i64}
+// FUSEDSYNC: fa.map_blocks @pairs_keys {{.*}}rows = 32 : i64, warps = 8 : i64}
+// FUSEDSYNC: fa.map_blocks @both_keys {{.*}}rows = 32 : i64, warps = 8 : i64}
+func.func @both(%x: tensor<?x8x?x96xbf16>, %y: tensor<?x8x?x96xbf16>) -> (tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>) {
+  %r:2 = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {} weights {
+    ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+      fa.yield %s : f32
+    } sums [#fa.sum<0 [b, h, rows] times 0>, #fa.sum<0 [b, hk, keys] times 0>]
+    : (tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>) -> (tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>)
+  return %r#0, %r#1 : tensor<?x8x?x96xbf16>, tensor<?x8x?x96xbf16>
+}

@@ -25,7 +25,8 @@ def GPUChooseBlockTiles : Pass<"gpu-choose-block-tiles", "::mlir::ModuleOp"> {
     | 256 | 128 x 64 | 64 x 128 | 64 x 32 | 32 x 64 |
 
     Of operands of 2 bytes; masks of more than one comparison, scores, dropout, captured tensors and sums beside those
-    of products take smaller ones: the widest without spills.
+    of products take smaller ones: the widest without spills. Blocks of keys that add to rows, too, have 128 keys and
+    128 rows up to head dimension 64, 64 up to 128, on sm_90a; where more registers are needed, and on sm_80, 32 rows.
     Sizes that no code is for are refused, as by `gpu-choose-tiles`.
 
     Requires: sizes that are not chosen. Ensures: `fa.tiles` on the entry or on each block.

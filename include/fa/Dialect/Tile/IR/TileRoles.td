@@ -116,7 +116,8 @@ def Tile_WarpgroupBoundsOp : Tile_Op<"warpgroup_bounds"> {
 
     Constraints:
     - (C1) Stands once in a role, in what the role runs or what its loop over work tiles
-      does; the role fills no rings from memory (these are checked by `tile-verify-rings`).
+      does; the role fills no rings from memory, and none for itself in the loops that read (these
+      are checked by `tile-verify-rings`).
     - (C2) Loops after it that get from rings have its step.
     - (C3) `least` is there where the role is in ping-pong.
 

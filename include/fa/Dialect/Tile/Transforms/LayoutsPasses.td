@@ -107,7 +107,8 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
        becomes a ring of one slot: a `tile.put` where the load stood, a `tile.get`
        before the first reader and a `tile.release` after the last one. A load
        before a loop is got before the loop and released after it.
-    2. A computed operand b goes through a ring by `tile.put_value`.
+    2. A computed operand b goes through a ring by `tile.put_value`, and so does an a that is
+       transposed.
     3. So does a `tile.convert_layout` that moves elements between warps. A
        `tile.reduce` along a dimension that several warps share gets its input, and
        gives its result, by such conversions.
@@ -116,7 +117,8 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     chunks of 16 bytes and elements have 2 or 4 bytes, else `ld_st`.
 
     With `products=async`, products become asynchronous if all of the program allow
-    it (2-byte elements, 16 rows for each warp of whole warpgroups, in loops and in
+    it (2-byte elements, 16 rows for each warp of whole warpgroups, or, of an a in shared memory,
+    64 rows for several of them, which then have whole panels of columns, in loops and in
     ifs about scalars) and TMA can bring all their loaded operands (from views
     aligned to 16 bytes, rows included). Then copies are `tma`, rings that a loop
     fills have two slots, and `tile.dot` becomes `tile.dot_start` and `tile.await`.

@@ -27,7 +27,8 @@ def TileSplitWarpgroupLoops : Pass<"tile-split-warpgroup-loops", "::mlir::tile::
 
     Requires: rings as `tile-promote-shared` makes them. Ensures: no
     `tile.row_derived` is left. Bounds stay that do not depend on the tile's rows, or
-    that depend on other ids too, and so do loops that put or get under a condition.
+    that depend on other ids too, and so do loops that put or get under a condition, or whose
+    warps put what others of them get.
 
     Numerics: exact.
 
@@ -64,10 +65,13 @@ def TileScheduleLoop : Pass<"tile-schedule-loop", "::mlir::tile::FuncOp"> {
     as late as they can be, simulates them (all warpgroups at one place: they share the
     tensor cores and issue slots), and takes the order with the fewest clocks that fits
     into the registers of a consumer's thread; of orders within 2 %, the one that
-    runs the least later. A slot that both stages read gets a second reader. The rings have
+    runs the least later. Where the body puts a tile that its own products read, all warps meet
+    in each step: one product runs ahead, as the last one of a step, and the others start in the
+    program's order; operands in registers that do not fit beside each other are freed by a wait
+    for all products before one of the starts. A slot that both stages read gets a second reader. The rings have
     two slots, or three where warpgroups begin with different steps
     (`tile.warpgroup_bounds`) and shared memory has room for that; a ring of two readers has
-    up to four.
+    up to four, but two where a loop adds tiles to memory, for which two tiles are left.
 
     Requires: rings as `tile-promote-shared` makes them. Ensures: all ops of a
     scheduled body have both attributes; the rings of the program fit in

@@ -19,7 +19,8 @@ def TileAssignRoles : Pass<"tile-assign-roles", "::mlir::tile::FuncOp"> {
   let summary = "mark the loads of a program for warps of their own";
   let description = [{
     What: gives the loads of a program to warps of their own. Where the TMA fills all
-    rings, the puts are marked with the role "load" (`tile.role`). Other programs, and
+    rings, but for those that warps fill to store from there, or for asynchronous products of
+    their own, the puts are marked with the role "load" (`tile.role`). Other programs, and
     those that have marks already, stay as they are.
 
     Requires: rings as `tile-promote-shared` makes them, pipelined or not.
@@ -124,11 +125,12 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
     to the bytes of all slots.
 
     In programs with roles, each ring gets `tile.barriers` for full slots, and for empty
-    ones where a slot is filled more than once. A put waits until its slot is empty. Then
+    ones where a slot is filled more than once, unless a role fills the ring for itself, one of
+    several slots at a time: all its warps meet at each get. A put waits until its slot is empty. Then
     the TMA is told how many bytes come, and starts; or each warp of the role writes its
     part, waits until it is there, and arrives. A get waits until its slot is full. A
     release arrives, once for each warp and reader. Each role counts slots and parities
-    along. A ping-pong becomes numbered barriers, one for each warpgroup. A
+    along, once for rings that it goes through side by side. A ping-pong becomes numbered barriers, one for each warpgroup. A
     `tile.bulk_store` stands after a barrier of its warpgroup, and its copy is waited for
     before the slot is written or released.
 

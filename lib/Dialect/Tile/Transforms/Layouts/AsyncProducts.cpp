@@ -10,7 +10,8 @@
 // in which all warps do the same. The program of tiles alone decides it:
 //
 //   1. products are of 2-byte elements, 16 rows a warp, whole warpgroups, of which those that have
-//      the same rows have columns of their own, and stand in loops at most, and in ifs about scalars, which both roles can run;
+//      the same rows have columns of their own, and stand in loops at most, and in ifs about
+//      scalars, which both roles can run;
 //   2. TMA can bring each loaded operand, or warps of a role that is named for it: rows of a
 //   multiple of 16 bytes,
 //      along the last two dimensions of a view that tile.align promises;

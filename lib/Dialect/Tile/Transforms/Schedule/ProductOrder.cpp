@@ -468,8 +468,8 @@ void Search::evaluate(ArrayRef<unsigned> stages, ArrayRef<unsigned> starts,
 
 /// Choose for warps that meet in each step, of orders of one product that runs ahead: they never
 /// drift apart, so that one's products do not run beside another's arithmetic. The others come as
-/// in the program, each beside what is computed for the next one, and the one ahead comes last, which
-/// is what was measured on a device. What is left is where to drain.
+/// in the program, each beside what is computed for the next one, and the one ahead comes last,
+/// which is what was measured on a device. What is left is where to drain.
 const ProductOrder *Search::chooseMeeting() {
   for (ArrayRef<unsigned> stages : assignments) {
     auto isAhead = [&](unsigned start) { return stages[start] == 0; };

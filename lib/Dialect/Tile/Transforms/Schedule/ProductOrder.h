@@ -119,8 +119,8 @@ double simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
 RegisterCount countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stages,
                              ArrayRef<unsigned> nodes, bool untilDrained = false);
 
-/// Choose stages and order: the fewest clocks of those that fit into the registers, if need be since
-/// products are awaited before the next one starts, which frees their operands; among orders
+/// Choose stages and order: the fewest clocks of those that fit into the registers, if need be
+/// since products are awaited before the next one starts, which frees their operands; among orders
 /// that are as good as each other the stages that run the least later, and of these the order with
 /// the fewest live registers. None for a graph without products.
 std::optional<ProductOrder> chooseOrder(const ProductGraph &graph, const ProductTarget &target);

@@ -512,7 +512,8 @@ static int64_t bytesOfSums(FuncOp func) {
 /// added to memory.
 void ScheduleLoop::fitAll() {
   int64_t sums = bytesOfSums(getOperation());
-  for (int64_t bytes; sharedLimit > 0 && (bytes = totalBytes(getOperation())) + sums > sharedLimit;) {
+  for (int64_t bytes;
+       sharedLimit > 0 && (bytes = totalBytes(getOperation())) + sums > sharedLimit;) {
     int64_t least = bytes > sharedLimit ? 1 : 2;
     RingOp largest;
     for (auto ring : getOperation().getOps<RingOp>())
@@ -524,8 +525,7 @@ void ScheduleLoop::fitAll() {
     setStages(largest, largest.getType().getStages() - 1);
     emitRemark(largest.getLoc()) << "ring of " << describeTile(largest.getType()) << ": "
                                  << largest.getType().getStages()
-                                 << " stages, since the program's rings take " << bytes
-                                 << " bytes"
+                                 << " stages, since the program's rings take " << bytes << " bytes"
                                  << (sums ? ", what it adds to memory " + std::to_string(sums) : "")
                                  << " and the limit is " << sharedLimit.getValue();
   }

@@ -16,7 +16,8 @@
 //      two stages, tile-pipeline expands the loop; else the ops move here.
 //
 // What the body puts in a ring from registers, for products of its own, is a computation; all warps
-// meet where they get it, which is right before the first reader. What it adds to memory is one, too.
+// meet where they get it, which is right before the first reader. What it adds to memory is one,
+// too.
 //
 // Rejects: loops that store, slots that are not read and released in the body.
 //
@@ -222,9 +223,11 @@ void ProductLoop::setCosts(ProductNode &node, Operation *op) const {
            special = line ? line->effort.special : 0;
     // An instruction for each element that is added to memory, for each pair of what is put.
     if (auto added = dyn_cast<AccumulateOp>(op))
-      node.issue += double(cast<RankedTensorType>(added.getValue().getType()).getNumElements()) / threads;
+      node.issue +=
+          double(cast<RankedTensorType>(added.getValue().getType()).getNumElements()) / threads;
     if (auto put = dyn_cast<PutValueOp>(op))
-      node.issue += double(cast<RankedTensorType>(put.getValue().getType()).getNumElements()) / threads / 2;
+      node.issue +=
+          double(cast<RankedTensorType>(put.getValue().getType()).getNumElements()) / threads / 2;
     for (Value result : op->getResults())
       if (auto tile = dyn_cast<RankedTensorType>(result.getType());
           tile && !node.free && !node.aliases) {

@@ -194,8 +194,9 @@ struct SplitWarpgroupLoops : tile::impl::TileSplitWarpgroupLoopsBase<SplitWarpgr
 static bool readsOnceAStep(scf::ForOp loop) {
   return !loop.walk([&](Operation *op) {
                 bool meets = isa<PutValueOp>(op);
-                return isRingAccess(op) && (op->getParentOp() != loop || meets) ? WalkResult::interrupt()
-                                                                     : WalkResult::advance();
+                return isRingAccess(op) && (op->getParentOp() != loop || meets)
+                           ? WalkResult::interrupt()
+                           : WalkResult::advance();
               })
               .wasInterrupted();
 }

@@ -154,8 +154,8 @@ static void listAccesses(Block &block, llvm::function_ref<bool(Operation *)> cou
 }
 
 /// Find counters that go on together: of rings of as many slots, which are put or got as often in
-/// the same blocks, before and after the same loops and ifs. A warpgroup that skips steps skips each
-/// ring where it is read first, so that counters differ then.
+/// the same blocks, before and after the same loops and ifs. A warpgroup that skips steps skips
+/// each ring where it is read first, so that counters differ then.
 void RoleLowering::findSameCounters() {
   if (role.walk([](WarpgroupBoundsOp) { return WalkResult::interrupt(); }).wasInterrupted())
     return;
@@ -179,9 +179,8 @@ void RoleLowering::findSameCounters() {
   for (auto ring : role->getParentOfType<FuncOp>().getBody().front().getOps<RingOp>()) {
     if (barriers[ring].own)
       continue;
-    add(ring, base.lookup(ring) + kPutSlot, [&](Operation *op) {
-      return isa<PutOp, PutValueOp>(op) && ringOf(op) == ring;
-    });
+    add(ring, base.lookup(ring) + kPutSlot,
+        [&](Operation *op) { return isa<PutOp, PutValueOp>(op) && ringOf(op) == ring; });
     for (int64_t reader = 0, n = ring.getReaders(); reader < n; ++reader)
       add(ring, base.lookup(ring) + counterOf(reader), [&](Operation *op) {
         auto get = dyn_cast<GetOp>(op);

@@ -222,6 +222,35 @@ tile.func @conditional(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n:
   tile.return
 }
 
+// All warps meet in each step.
+tile.func @meeting(%x: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: index, %id: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 128)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %own = tile.ring : !tile.ring<2 x 128x64xf16, #tile.swizzle<128>>
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant 0.0 : f32
+  %acc0 = tile.broadcast %zero : f32 -> tensor<128x64xf32, #acc>
+  %a = arith.constant dense<1.0> : tensor<128x64xf16, #acc>
+  %row = arith.muli %id, %c128 : index
+  %behind = arith.addi %row, %c128 : index
+  %upper = arith.minsi %behind, %n : index
+  %o = scf.for %j = %c0 to %upper step %c64 iter_args(%acc = %acc0) -> (tensor<128x64xf32, #acc>) {
+    tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+    %b = tile.get %r : !ring -> !slot
+    %sp = tile.dot_start %a, %b, %acc transpose_b : tensor<128x64xf16, #acc>, !slot, tensor<128x64xf32, #acc> -> !pending
+    %s = tile.await %sp : !pending -> tensor<128x64xf32, #acc>
+    tile.release %b : !slot
+    tile.put_value %own, %a : !tile.ring<2 x 128x64xf16, #tile.swizzle<128>>, tensor<128x64xf16, #acc>
+    %mine = tile.get %own : !tile.ring<2 x 128x64xf16, #tile.swizzle<128>> -> !tile.slot<128x64xf16, #tile.swizzle<128>>
+    tile.release %mine : !tile.slot<128x64xf16, #tile.swizzle<128>>
+    scf.yield %s : tensor<128x64xf32, #acc>
+  } {tile.row_derived}
+  tile.store %o, %out[%row, %c0] dims [0, 1] : tensor<128x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}
+
 // -----
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>

@@ -138,3 +138,64 @@ tile.func @threads_load(%x: !view {tile.align = 16 : i64}, %n: index)
   }
   tile.return
 }
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!one = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!view = !tile.view<?x64xf16>
+!pending = !tile.pending<tensor<64x64xf32>>
+
+// The warps of a role fill rings for themselves: all meet at the get, so that one of two slots is
+// free without a barrier; an only slot is not. Both rings of two slots are counted once.
+// CHECK-LABEL: tile.func @exchange
+// CHECK: %[[RING:.*]] = tile.ring : <2 x
+// CHECK-NEXT: %[[FULL:.*]] = tile.barriers arrivals(4) : <2>
+// CHECK-NEXT: tile.ring : <2 x
+// CHECK-NEXT: tile.barriers arrivals(4) : <2>
+// CHECK-NEXT: tile.ring : <1 x
+// CHECK-NEXT: tile.barriers arrivals(4) : <1>
+// CHECK-NEXT: tile.barriers arrivals(4) : <1>
+// CHECK-NOT: tile.barriers
+// CHECK: tile.role "compute"
+// CHECK: scf.for {{.*}} iter_args(%[[NUMBER:[^ ]*]] = %{{[^ ,]*}}, %[[PARITY:[^ ]*]] = %{{[^ ,]*}}, %{{[^ ]*}} = %{{[^ ,]*}}, %{{[^ ]*}} = %{{[^ ,]*}}) -> (i32, i32, i32, i32)
+// CHECK: %[[AT:.*]] = arith.index_castui %[[NUMBER]]
+// CHECK: %[[TO:.*]] = tile.slot_at %[[RING]][%[[AT]]]
+// CHECK-NEXT: tile.write %{{.*}}, %[[TO]]
+// CHECK-NEXT: tile.fence_async
+// CHECK-NEXT: tile.barrier_arrive %[[FULL]][%[[AT]]]
+// CHECK: tile.barrier_wait %[[FULL]]
+// CHECK: tile.dot_start
+tile.func @exchange(%x: !view {tile.align = 16 : i64}, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %s = tile.ring : !ring
+  %t = tile.ring : !one
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %acc = arith.constant dense<0.0> : tensor<64x64xf32>
+      scf.for %j = %c0 to %n step %c64 {
+        %v = tile.load %x[%j, %c0] dims [0, 1] : !view -> tensor<64x64xf16>
+        tile.put_value %r, %v : !ring, tensor<64x64xf16>
+        %a = tile.get %r : !ring -> !slot
+        tile.put_value %s, %v : !ring, tensor<64x64xf16>
+        %b = tile.get %s : !ring -> !slot
+        tile.put_value %t, %v : !one, tensor<64x64xf16>
+        %c = tile.get %t : !one -> !slot
+        %p = tile.dot_start %a, %b, %acc transpose_a : !slot, !slot, tensor<64x64xf32> -> !pending
+        %q = tile.dot_start %c, %b, %acc : !slot, !slot, tensor<64x64xf32> -> !pending
+        %o = tile.await %p : !pending -> tensor<64x64xf32>
+        %u = tile.await %q : !pending -> tensor<64x64xf32>
+        tile.release %a : !slot
+        tile.release %b : !slot
+        tile.release %c : !slot
+      }
+    }
+  }
+  tile.return
+}

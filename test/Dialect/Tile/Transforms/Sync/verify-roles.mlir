@@ -905,3 +905,31 @@ tile.func @never_goes_on(%x: !tile.view<?x64xf16>, %n: index)
   }
   tile.return
 }
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+tile.func @warpgroup_bounds_c1_meeting(%x: !tile.view<?x64xf16>, %n: index, %first: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 12 : i64} {
+  %r = tile.ring : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(24) {
+    }
+    tile.role "compute" warps(8) registers(240) {
+      %v = arith.constant dense<0.0> : tensor<64x64xf16>
+      // expected-error @+1 {{(warpgroup_bounds_c1) stands in a role whose warps fill a ring for themselves in a loop, where they wait for each other; use the whole bounds there}}
+      %b, %e = tile.warpgroup_bounds %c0 to %n step %c64 own(%first to %n)
+      scf.for %j = %b to %e step %c64 {
+        tile.put_value %r, %v : !ring, tensor<64x64xf16>
+        // expected-note @+1 {{they wait here}}
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+    }
+  }
+  tile.return
+}

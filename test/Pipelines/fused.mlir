@@ -1,0 +1,48 @@
+// Gradients in the fused form on sm_90a: the step of blocks of keys, as the scheduler orders it.
+// RUN: fa-opt %examples/causal_d128.mlir --backward --fused --target=sm_90a --dtype=bf16 --remarks=gpu-choose-block-tiles,tile-schedule-loop,tile-specialize-warps,tile-pingpong-warpgroups -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARKS
+// REMARKS: "tiles of 64 rows and 128 keys for 8 warps in @causal_d128_backward_keys"
+// REMARKS: order="dot1', new_sum', new_sum' after all, part', dot0"
+// REMARKS: "roles: load has 4 warps of 24 registers, compute 8 warps of 240"
+// REMARKS: "warpgroups do not start products in turn"
+
+// S of the rows is there; nothing is in flight where a step ends. dS is written before the wait for
+// dV, and met for after dK has started.
+// RUN: fa-opt %examples/causal_d128.mlir --backward --fused --target=sm_90a --dtype=bf16 --mlir-print-ir-after=tile-pipeline --compile-to=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=STEP
+// STEP-LABEL: tile.func @causal_d128_backward_keys(
+// STEP: %part_ring = tile.ring : <2 x 128x64xbf16, #tile.swizzle<128>>
+// STEP: scf.for {{.*}} iter_args({{.*}}, {{.*}}, %[[S:.*]] = %{{.*}}) -> {{.*}} {
+// STEP: %[[DP:.*]] = tile.dot_start %column_tile1_slot
+// STEP: math.exp2
+// STEP: %[[P:.*]] = arith.truncf
+// STEP: %[[DV:.*]] = tile.dot_start %[[P]]
+// STEP: %[[DPS:.*]] = tile.await %[[DP]]
+// STEP: arith.subf %[[DPS]]
+// STEP: %[[DS:.*]] = arith.truncf
+// STEP: tile.put_value %part_ring, %[[DS]]
+// STEP: tile.await %[[DV]]
+// STEP: %[[DK:.*]] = tile.dot_start %[[DS]]
+// STEP: %[[SLOT:.*]] = tile.get %part_ring
+// STEP: %[[DQ:.*]] = tile.dot_start %[[SLOT]], %column_tile0_slot, %{{.*}} transpose_a
+// STEP: %[[NEXT:.*]] = tile.dot_start %column_tile0_slot, {{.*}} transpose_b
+// STEP: tile.await %[[DK]]
+// STEP: %[[SUM:.*]] = tile.await %[[DQ]]
+// STEP: tile.release %[[SLOT]]
+// STEP: tile.accumulate %[[SUM]]
+// STEP: tile.await %[[NEXT]]
+// STEP: scf.yield
+
+// All warps meet at the get, so that no barrier says that a slot of dS is empty.
+// RUN: fa-opt %examples/causal_d128.mlir --backward --fused --target=sm_90a --dtype=bf16 --compile-to=schedule | FileCheck %s --check-prefix=LOWERED
+// LOWERED-LABEL: tile.func @causal_d128_backward_keys(
+// LOWERED: %part_full = tile.barriers arrivals(8) : <2>
+// LOWERED-NOT: part_empty
+// LOWERED: tile.write {{.*}} : tensor<128x64xbf16
+// LOWERED-NEXT: tile.fence_async
+// LOWERED-NEXT: tile.barrier_arrive %part_full
+
+// Asynchronous products of five kinds, of transposed a and b.
+// RUN: fa-opt %examples/causal_d128.mlir --backward --fused --target=sm_90a --dtype=bf16 --emit=ptx | FileCheck %s --check-prefix=PTX
+// PTX-LABEL: .entry causal_d128_backward_keys(
+// PTX: m64n64k16.f32.bf16.bf16 {{.*}} da, db, {{.*}}, 1, 1, 1, 1;
+
+// RUN: fa-run %examples/causal_d128.mlir --backward --fused --target=sm_90a --dtype=bf16 --shape=1,4,2,70,200 --seed=3 --check --device=interp
