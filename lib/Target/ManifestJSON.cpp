@@ -21,8 +21,9 @@
 // In expressions a number is itself, [a, d] is the size of dimension d of
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
 // workspace has "sizes" too, of numbers, [a, d] and [a, d, n], that size by n, rounded up, and
-// [a, d, n, m], that rounded up to a multiple of m. A tensor map is ["tensor_map", argument, rows, columns, swizzle]. A kernel may have "blocks_per_sm", a
-// variant "limits" and "bounds" and, on CPUs, "parallel".
+// [a, d, n, m], that rounded up to a multiple of m. A tensor map is ["tensor_map", argument, rows,
+// columns, swizzle]. A kernel may have "blocks_per_sm", a variant "limits" and "bounds" and, on
+// CPUs, "parallel".
 //
 // The reader walks the text with one path, so that its one error names a field;
 // after an error it goes on with defaults, which nobody sees.
