@@ -82,10 +82,10 @@ SPILLS = {
         "bf16 d256/256 causal alibi backward": {"k_backward_keys": 100},
         "bf16 d256/256 causal backward--unaligned": {"k_backward_keys": 76},
         "f16 d256/256 causal backward--unaligned": {"k_backward_keys": 76},
-        "bf16 d192/192 causal fused backward": {"k_backward_keys": 76},
+        "bf16 d192/192 causal fused backward": {"k_backward_keys": 52},
         "bf16 d192/192 causal dropout fused backward": {"k_backward_keys": 108},
         "bf16 d256/256 causal fused backward": {"k_backward_keys": 76},
-        "bf16 d256/256 causal alibi fused backward": {"k_backward_keys": 244},
+        "bf16 d256/256 causal alibi fused backward": {"k_backward_keys": 252},
         "bf16 d256/256 causal fused backward--unaligned": {"k_backward_keys": 100},
     },
     "sm_90a": {
@@ -102,12 +102,9 @@ SPILLS = {
         "bf16 d96/96 %s backward" % ALL: {"k_backward_pairs": 24},
         "bf16 d128/128 %s backward" % ALL: {"k_backward_keys": 104},
         "bf16 d256/256 %s backward" % ALL: {"k_backward_keys": 24},
-        # Addresses of what is added to memory from registers, one a row.
-        "bf16 d64/64 plain fused backward": {"k_backward_keys": 52},
-        "f16 d64/64 causal fused backward": {"k_backward_keys": 84},
-        "bf16 d96/96 causal fused backward": {"k_backward_keys": 192},
-        "bf16 d192/192 causal dropout fused backward": {"k_backward_keys": 72},
-        "bf16 d256/256 causal alibi fused backward": {"k_backward_keys": 40},
+        # Bulk reductions, whose addresses come beside the accumulators of mma.sync.
+        "bf16 d256/256 causal alibi fused backward": {"k_backward_keys": 32},
+        "bf16 d256/256 causal fused backward--unaligned": {"k_backward_keys": 52},
         "f32 d128/128 causal backward--unaligned": {"k_backward_keys": 140},
         "f32 d256/256 plain backward": {"k_backward_keys": 48},
         "f32 d256/256 window backward": {"k_backward_keys": 28},

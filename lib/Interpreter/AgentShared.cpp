@@ -293,8 +293,8 @@ static void addRun(BulkAdd &added, const Elements &slot) {
   auto op = cast<tile::BulkAccumulateOp>(added.op);
   RankedTensorType type = op.getTileType();
   std::vector<int32_t> places = placesOf(added.memory->order, type);
-  Elements sum = *loadTile(*added.memory, added.start, op.getDims(), type.getShape(),
-                           type.getElementType());
+  Elements sum =
+      *loadTile(*added.memory, added.start, op.getDims(), type.getShape(), type.getElementType());
   std::vector<bool> owned(sum.size());
   for (auto [i, place] : llvm::enumerate(places)) {
     owned[i] = added.range.contains(place);
@@ -319,8 +319,12 @@ LogicalResult Agent::startAdding(tile::BulkAccumulateOp op) {
   for (size_t i = 0, end; i < own.size(); i = end) {
     for (end = i + 1; end < own.size() && own[end] == own[end - 1] + 1;)
       ++end;
-    BulkAdd added{get(op.getSlot()).slot, {own[i], own[end - 1] + 1}, memory,
-                  integers(op.getIndices()), op, nullptr};
+    BulkAdd added{get(op.getSlot()).slot,
+                  {own[i], own[end - 1] + 1},
+                  memory,
+                  integers(op.getIndices()),
+                  op,
+                  nullptr};
     TileRef slot;
     if (failed(tileOfOperand(op, op.getSlot(), slot, added.range)))
       return failure();

@@ -23,8 +23,8 @@ using namespace mlir::fa::interpreter;
 /// Return whether `tile-lower-rings` makes the op: there is an agent for each warp.
 static bool goesByNumber(Operation *op) {
   return isa<tile::SlotAtOp, tile::CopyOp, tile::CopyCommitOp, tile::CopyWaitOp, tile::FenceAsyncOp,
-             tile::BulkStoreWaitOp, tile::BulkAccumulateOp, tile::BulkAccumulateWaitOp, tile::BarrierOp, tile::BarriersOp, tile::NamedWaitOp,
-             tile::NamedArriveOp>(op);
+             tile::BulkStoreWaitOp, tile::BulkAccumulateOp, tile::BulkAccumulateWaitOp,
+             tile::BarrierOp, tile::BarriersOp, tile::NamedWaitOp, tile::NamedArriveOp>(op);
 }
 
 /// Return whether `tile-lower-rings` removes the op.

@@ -246,9 +246,8 @@ Fault SharedMemory::read(const Access &access, const SlotRef &ref, bool byNumber
     tile = std::make_shared<const Elements>(slot.data);
     return {};
   }
-  bool isAsync =
-      isa<tile::DotStartOp, tile::AwaitOp, tile::BulkStoreOp, tile::BulkStoreWaitOp,
-          tile::BulkAccumulateOp, tile::BulkAccumulateWaitOp>(access.op);
+  bool isAsync = isa<tile::DotStartOp, tile::AwaitOp, tile::BulkStoreOp, tile::BulkStoreWaitOp,
+                     tile::BulkAccumulateOp, tile::BulkAccumulateWaitOp>(access.op);
   size_t count = slot.data.size();
   slot.cells.resize(count);
   slot.reads.resize(agents * count);

@@ -334,7 +334,7 @@ void Reader::argument(const Node &node, Manifest &entry) {
         argument.sizes.push_back({-1, integer(size, 0, kMost)});
         continue;
       }
-      auto [from, dim] = place(size, entry, /*skip=*/0, /*more=*/1);
+      auto [from, dim] = place(size, entry, /*skip=*/0, /*more=*/2);
       std::vector<Node> parts = elements(size, 2, 4);
       auto part = [&](size_t i) { return parts.size() > i ? integer(parts[i], 1, kMost) : 1; };
       argument.sizes.push_back({from, dim, part(2), part(3)});

@@ -273,7 +273,9 @@ Interpretation::run(const std::vector<HostTensor> &inputs,
   for (auto [i, argument] : llvm::enumerate(manifest.arguments)) {
     if (!elementCount(shapes[i], *argument.dtype))
       return llvm::createStringError("the sizes of '" + argument.name + "' overflow");
-    tensors.push_back(std::make_unique<Strided>(*argument.dtype, shapes[i], layout));
+    // A launch lays out workspaces itself.
+    HeadLayout own = argument.kind == ManifestArgument::Workspace ? HeadLayout::BHSD : layout;
+    tensors.push_back(std::make_unique<Strided>(*argument.dtype, shapes[i], own));
     if (argument.kind == ManifestArgument::Workspace && !isFloat(*argument.dtype))
       tensors.back()->fill(garbage);
     if (argument.kind == ManifestArgument::LaunchEpoch)

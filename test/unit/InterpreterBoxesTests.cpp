@@ -17,7 +17,7 @@ using namespace fa_test;
 
 namespace {
 
-/// The head of a program whose boxes have so many elements of a lane side by side.
+/// Return the head of a program whose boxes have so many elements of a lane side by side.
 std::string headOf(int64_t width) {
   return R"(
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (2, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>

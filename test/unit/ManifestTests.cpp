@@ -286,6 +286,31 @@ TEST_F(Reading, FollowsTheABI) {
   EXPECT_EQ(*grid, (LaunchShape{24, 2}));
 }
 
+TEST_F(Reading, RoundsRowsOfWorkspacesUp) {
+  std::vector<Manifest> manifests = read(R"mlir(
+tile.func @k(%x: !tile.view<?x?x64xf16> {tile.name = "x"},
+             %w: !tile.view<?x?x64xf32> {tile.name = "w", tile.output,
+                                         tile.workspace = [["x", 0], ["x", 1, 3, 16], 64]}, %b: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  tile.return
+})mlir");
+  ASSERT_EQ(manifests.size(), 1u);
+  // Before and after it goes through JSON.
+  ManifestModule program;
+  program.target = "sm_90a";
+  program.images = {"ptx"};
+  program.entries = manifests;
+  auto again = parseManifest(printManifest(program));
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  for (const Manifest &manifest : {manifests[0], again->entries[0]}) {
+    for (auto [rows, expected] : {std::pair(1, 16), {48, 16}, {49, 32}, {300, 112}}) {
+      LaunchShapes shapes = {{2, rows, 64}, {}};
+      ASSERT_FALSE(bool(manifest.resolve(shapes)));
+      EXPECT_EQ(shapes[1], (LaunchShape{2, expected, 64})) << rows;
+    }
+  }
+}
+
 static std::string tileKernel(const std::string &map, const std::string &attributes) {
   return R"mlir(
 tile.func @k(%x: !tile.view<?x8x?x128xbf16> {tile.name = "x"},

@@ -328,9 +328,13 @@ static LogicalResult lowerFunc(RewriterBase &rewriter, tile::FuncOp op) {
     return !element.isInteger() || element.getIntOrFloatBitWidth() <= 64;
   };
   const char *known = "expected integers of 64 bits at most";
-  for (Type type : op.getArgumentTypes())
+  for (Type type : op.getArgumentTypes()) {
     if (!isKnown(type))
       return op.emitError() << type << " cannot be lowered to the cpu; " << known;
+    if (auto view = dyn_cast<tile::ViewType>(type); view && view.getOrder())
+      return op.emitError()
+             << type << " cannot be lowered to the cpu; expected a view that lies row by row";
+  }
   SmallVector<Operation *> body;
   op.getBody().walk([&](Operation *inner) { body.push_back(inner); });
   for (Operation *inner : body) {

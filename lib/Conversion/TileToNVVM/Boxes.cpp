@@ -34,6 +34,18 @@ FailureOr<Layout> Emitter::placesOf(tile::OrderAttr order, const Layout &layout,
                                << order << "; expected that of accumulators";
 }
 
+/// Compute lane and warp at their use: what a loop would keep of addresses takes registers from
+/// its products.
+Emitter::Holder Emitter::holderAtUse() {
+  Value own = pinToUse(thread);
+  return {arith::AndIOp::create(b, own, i32(31)), arith::ShRUIOp::create(b, own, i32(5))};
+}
+
+Value Emitter::offsetOf(const Holder &holder, const Layout &layout, unsigned dim) {
+  return arith::AddIOp::create(b, digits(holder.lane, layout.getLane(), dim),
+                               digits(holder.warp, layout.getWarp(), dim));
+}
+
 /// Return how many registers, from each multiple of it on, lie side by side: 16 bytes at most.
 static int64_t widthOf(const Layout &places) {
   auto serves = [&](int64_t width) {
@@ -65,8 +77,8 @@ static Value movedBy(ImplicitLocOpBuilder &b, const ViewParts &view, Value addre
 }
 
 LogicalResult Emitter::forEachInBoxes(const ViewParts &view, ArrayRef<Value> starts,
-                                      ArrayRef<int64_t> dims, const Layout &layout,
-                                      Value predicate, AccessFn body) {
+                                      ArrayRef<int64_t> dims, const Layout &layout, Value predicate,
+                                      AccessFn body) {
   int64_t rowDim = dims[0], columnDim = dims[1];
   FailureOr<Layout> places =
       placesOf(view.order, layout, *getConstantIntValue(view.sizes[columnDim]));
@@ -143,17 +155,18 @@ LogicalResult Emitter::emitBulkAccumulate(tile::BulkAccumulateOp op) {
   for (Value index : op.getIndices())
     starts.push_back(get(index));
   int64_t rowDim = op.getDims()[0];
-  Value mine = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
+  ptx("bar.warp.sync 0xffffffff;", "~{memory}", {}, {}, true);
+  Holder own = holderAtUse();
+  Value mine = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, own.lane, i32(0));
   for (int64_t d = 0; d < rowDim; ++d)
     mine = both(mine, inRange(starts[d], view.sizes[d]));
   auto ofWarp = [&](const Layout &places, unsigned dim) {
-    return digits(warp, places.getWarp(), dim);
+    return digits(own.warp, places.getWarp(), dim);
   };
   Value from = arith::MulIOp::create(b, ofWarp(*inTile, 0), i32(kBytes));
   from = arith::AddIOp::create(b, get(op.getSlot()), from);
   Value to = movedBy(b, view, boxAddress(view, starts), toI64(ofWarp(*inMatrix, 0)));
   Value row = b.createOrFold<arith::AddIOp>(starts[rowDim], toI64(ofWarp(layout, 0)));
-  ptx("bar.warp.sync 0xffffffff;", "~{memory}", {}, {}, true);
   auto runs = *view.order.runsOf(layout, tile.getDimSize(1), columns);
   for (const tile::OrderAttr::Run &run : runs) {
     Value index = b.createOrFold<arith::AddIOp>(row, i64(run.row));

@@ -73,8 +73,9 @@ LogicalResult fa::nvvm::checkKernel(tile::FuncOp func, int64_t warps) {
     for (Region &region : op->getRegions())
       for (Block &block : region)
         good = good && check(block.getArguments());
-    if (good && isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterAddOp,
-                    tile::AccumulateOp, tile::CopyOp, tile::BulkStoreOp, tile::BulkAccumulateOp>(op))
+    if (good &&
+        isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterAddOp, tile::AccumulateOp,
+            tile::CopyOp, tile::BulkStoreOp, tile::BulkAccumulateOp>(op))
       for (Value operand : op->getOperands())
         good = good && succeeded(checkElement(op, operand));
     return good ? WalkResult::advance() : WalkResult::interrupt();

@@ -128,6 +128,11 @@ private:
   //===--- Memory in boxes (Boxes.cpp) ---===//
   FailureOr<tile::Layout> placesOf(tile::OrderAttr order, const tile::Layout &layout,
                                    int64_t columns);
+  struct Holder {
+    Value lane, warp;
+  };
+  Holder holderAtUse();
+  Value offsetOf(const Holder &holder, const tile::Layout &layout, unsigned dim);
   Value boxAddress(const ViewParts &view, ArrayRef<Value> starts);
   LogicalResult forEachInBoxes(const ViewParts &view, ArrayRef<Value> starts,
                                ArrayRef<int64_t> dims, const tile::Layout &layout, Value predicate,

@@ -42,3 +42,11 @@ tile.func @two_results(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] 
   %s, %c = math.sincos %v : tensor<64xf32>
   tile.return
 }
+
+// -----
+
+#order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 1>
+// expected-error @+1 {{cannot be lowered to the cpu; expected a view that lies row by row}}
+tile.func @boxes(%x: !tile.view<?x64xf32, #order>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  tile.return
+}

@@ -98,8 +98,8 @@ static SmallVector<Digit> digitsOf(OrderAttr order, unsigned dim, int64_t column
   Modes modes = modesInMemory(order.getRegModes(), order.getLaneModes(), order.getWidth());
   SmallVector<Digit> digits = digitsOfBox(modes, dim);
   int64_t rows = order.getRows(), box = dim == 0 ? rows : order.getColumns();
-  digits.push_back({box, std::numeric_limits<int64_t>::max(),
-                    rows * (dim == 0 ? columns : order.getColumns())});
+  digits.push_back(
+      {box, std::numeric_limits<int64_t>::max(), rows * (dim == 0 ? columns : order.getColumns())});
   return digits;
 }
 
@@ -192,8 +192,8 @@ OrderAttr::runsOf(const Layout &tile, int64_t tileColumns, int64_t columns) cons
 // As text
 //===----------------------------------------------------------------------===//
 
-LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                ArrayRef<int64_t> reg, ArrayRef<int64_t> lane, int64_t width) {
+LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> reg,
+                                ArrayRef<int64_t> lane, int64_t width) {
   Modes regs = modesOf(reg), lanes = modesOf(lane);
   int64_t numRegs = extentOf(regs);
   if (!llvm::is_contained({1, 2, 4}, width) || numRegs % width != 0)

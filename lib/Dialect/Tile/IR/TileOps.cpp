@@ -104,10 +104,9 @@ LogicalResult tile::verifyBoxes(Operation *op, Type memory, ArrayRef<int64_t> di
   ArrayRef<int64_t> shape = tileShape(tile);
   if (shape.size() != 2 || dims[0] != rank - 2 || dims[1] != rank - 1 ||
       shape[0] % order.getRows() != 0 || shape[1] % order.getColumns() != 0)
-    return op->emitOpError() << "(" << op->getName().stripDialect()
-                             << "_c4) moves whole boxes of " << order.getRows() << "x"
-                             << order.getColumns() << " along the last two dimensions of " << memory
-                             << ", got " << tile;
+    return op->emitOpError() << "(" << op->getName().stripDialect() << "_c4) moves whole boxes of "
+                             << order.getRows() << "x" << order.getColumns()
+                             << " along the last two dimensions of " << memory << ", got " << tile;
   return success();
 }
 

@@ -104,8 +104,8 @@ LogicalResult WriteOp::verify() {
     auto tile = dyn_cast<RankedTensorType>(getValue().getType());
     if (tile && tile.getRank() == 2 && tile.getElementType().isF32() &&
         slot.getElementType().isF32() && slot.getShape().size() == 1 &&
-        slot.getShape()[0] == tile.getNumElements() &&
-        tile.getDimSize(0) % order.getRows() == 0 && tile.getDimSize(1) % order.getColumns() == 0)
+        slot.getShape()[0] == tile.getNumElements() && tile.getDimSize(0) % order.getRows() == 0 &&
+        tile.getDimSize(1) % order.getColumns() == 0)
       return success();
     return emitOpError() << "(write_c2) writes whole boxes of " << order.getRows() << "x"
                          << order.getColumns() << " f32 to as many in a row, got "

@@ -122,3 +122,38 @@ func.func @write_c2(%s: !tile.slot<64x64xf32, #tile.swizzle<128>>, %v: tensor<64
   tile.write %v, %s order(#order) : tensor<64x64xf32>, !tile.slot<64x64xf32, #tile.swizzle<128>>
   return
 }
+
+// -----
+
+func.func @bulk_accumulate_c3(%s: !tile.slot<4096xf32, #tile.swizzle<128>>, %x: !tile.view<?x64xbf16>, %i: index) {
+  // expected-error @+1 {{(bulk_accumulate_c3) adds f32 to f32, got 'tensor<64x64xbf16>' and '!tile.view<?x64xbf16>'}}
+  tile.bulk_accumulate %s to %x[%i, %i] dims [0, 1] tile(tensor<64x64xbf16>) : !tile.slot<4096xf32, #tile.swizzle<128>>, !tile.view<?x64xbf16>
+  return
+}
+
+// -----
+
+#order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
+func.func @put_c6(%r: !tile.ring<1 x 64x64xf32, #tile.swizzle<128>>, %x: !tile.view<?x64xf32, #order>, %i: index) {
+  // expected-error @+1 {{(put_c6) takes a view that lies row by row}}
+  tile.put %r, %x[%i, %i] dims [0, 1] copy(ld_st) : !tile.ring<1 x 64x64xf32, #tile.swizzle<128>>, !tile.view<?x64xf32, #order>
+  return
+}
+
+// -----
+
+#order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
+func.func @copy_c6(%s: !tile.slot<64x64xf32, #tile.swizzle<128>>, %x: !tile.view<?x64xf32, #order>, %i: index) {
+  // expected-error @+1 {{(copy_c6) takes a view that lies row by row}}
+  tile.copy %x[%i, %i] dims [0, 1] to %s copy(ld_st) : !tile.view<?x64xf32, #order>, !tile.slot<64x64xf32, #tile.swizzle<128>>
+  return
+}
+
+// -----
+
+#order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
+func.func @bulk_store_c6(%s: !tile.slot<64x64xf32, #tile.swizzle<128>>, %x: !tile.view<?x64xf32, #order>, %i: index) {
+  // expected-error @+1 {{(bulk_store_c6) takes a view that lies row by row}}
+  tile.bulk_store %s to %x[%i, %i] dims [0, 1] rows(64) : !tile.slot<64x64xf32, #tile.swizzle<128>>, !tile.view<?x64xf32, #order>
+  return
+}

@@ -139,7 +139,7 @@ def Tile_OrderAttr : AttrDef<Tile_Dialect, "Order"> {
     /// registers begins at a box: a layout of rank 1. Nothing where the tile's layout does not go
     /// along the boxes.
     std::optional<Layout> positionsOf(const Layout &tile, int64_t columns) const;
-    /// What a warp holds of a tile, and what lies side by side both in a tile by itself and in
+    /// Say what a warp holds of a tile that lies side by side both in a tile by itself and in
     /// the matrix, of one row of boxes.
     struct Run {
       /// First elements, for warp 0, and the row of the tile that the row of boxes begins at.

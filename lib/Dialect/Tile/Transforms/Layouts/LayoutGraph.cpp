@@ -416,7 +416,8 @@ bool LayoutGraph::propagateToTiles() {
   return changed;
 }
 
-/// Return the order of the memory that a tile of a class is loaded from or stored to; null for none.
+/// Return the order of the memory that a tile of a class is loaded from or stored to; null for
+/// none.
 static OrderAttr orderOfMembers(ArrayRef<Value> members) {
   OrderAttr order;
   auto see = [&](Type memory) {
@@ -439,8 +440,8 @@ static OrderAttr orderOfMembers(ArrayRef<Value> members) {
 void LayoutGraph::assignDefault(unsigned cls) {
   if (OrderAttr order = orderOfMembers(members[cls])) {
     ArrayRef<int64_t> shape = shapeOf(members[cls].front());
-    Fragment box{order.getRows(), order.getColumns(), order.getRegModes(), order.getLaneModes(),
-                 {}};
+    Fragment box{
+        order.getRows(), order.getColumns(), order.getRegModes(), order.getLaneModes(), {}};
     int64_t rows = std::min(shape[0] / order.getRows(), warps), beside = warps / rows;
     if (shape[0] % (rows * order.getRows()) == 0 && warps % rows == 0 &&
         shape[1] % (beside * order.getColumns()) == 0) {

@@ -36,7 +36,7 @@ using namespace mlir::tile;
 
 namespace {
 
-/// What kernels of an entry have of one workspace.
+/// Hold what kernels of an entry have of one workspace.
 using Memory = SmallVector<BlockArgument, 4>;
 
 struct OrderWorkspaces : tile::impl::TileOrderWorkspacesBase<OrderWorkspaces> {
@@ -67,8 +67,7 @@ static std::string whyNotBoxes(Operation *op, BlockArgument view, OrderAttr orde
     int64_t rows = type.getRank() - 2, columns = rows + 1;
     if (!tile || dims != ArrayRef<int64_t>({rows, columns}))
       return "moves no tile along the last two dimensions";
-    if (tile.getDimSize(0) % order.getRows() != 0 ||
-        tile.getDimSize(1) % order.getColumns() != 0)
+    if (tile.getDimSize(0) % order.getRows() != 0 || tile.getDimSize(1) % order.getColumns() != 0)
       return "moves a tile of no whole boxes";
     if (divisorOf(indices[rows]) % order.getRows() != 0 ||
         divisorOf(indices[columns]) % order.getColumns() != 0)
@@ -91,8 +90,7 @@ std::string OrderWorkspaces::whyNot(const Memory &memory, OrderAttr order) {
   for (BlockArgument view : memory) {
     auto type = cast<ViewType>(view.getType());
     FuncOp func = funcOf(view);
-    auto sizes =
-        func.getArgAttrOfType<ArrayAttr>(view.getArgNumber(), TileDialect::kWorkspaceAttr);
+    auto sizes = func.getArgAttrOfType<ArrayAttr>(view.getArgNumber(), TileDialect::kWorkspaceAttr);
     if (!sizes || static_cast<int64_t>(sizes.size()) != type.getRank())
       return "no size is given for each dimension";
     if (type.getRank() < 2 || ShapedType::isDynamic(type.getShape().back()) ||

@@ -497,27 +497,12 @@ void ScheduleLoop::schedule(Block &block) {
   Numbering(body).run();
 }
 
-/// Return the bytes that leave by shared memory what loops add to memory: two tiles.
-static int64_t bytesOfSums(FuncOp func) {
-  int64_t bytes = 0;
-  func.walk([&](AccumulateOp op) {
-    auto tile = cast<RankedTensorType>(op.getValue().getType());
-    if (isa<scf::ForOp>(op->getParentOp()))
-      bytes = std::max(bytes, 2 * tile.getNumElements() * tile.getElementTypeBitWidth() / 8);
-  });
-  return bytes;
-}
-
-/// Asynchronous programs have two slots where one serves too. More than two make way for what is
-/// added to memory.
+/// Asynchronous programs have two slots where one serves too.
 void ScheduleLoop::fitAll() {
-  int64_t sums = bytesOfSums(getOperation());
-  for (int64_t bytes;
-       sharedLimit > 0 && (bytes = totalBytes(getOperation())) + sums > sharedLimit;) {
-    int64_t least = bytes > sharedLimit ? 1 : 2;
+  for (int64_t bytes; sharedLimit > 0 && (bytes = totalBytes(getOperation())) > sharedLimit;) {
     RingOp largest;
     for (auto ring : getOperation().getOps<RingOp>())
-      if (ring.getType().getStages() > least &&
+      if (ring.getType().getStages() > 1 &&
           (!largest || sharedBytes(ring.getType()) >= sharedBytes(largest.getType())))
         largest = ring;
     if (!largest)
@@ -525,9 +510,8 @@ void ScheduleLoop::fitAll() {
     setStages(largest, largest.getType().getStages() - 1);
     emitRemark(largest.getLoc()) << "ring of " << describeTile(largest.getType()) << ": "
                                  << largest.getType().getStages()
-                                 << " stages, since the program's rings take " << bytes << " bytes"
-                                 << (sums ? ", what it adds to memory " + std::to_string(sums) : "")
-                                 << " and the limit is " << sharedLimit.getValue();
+                                 << " stages, since the program's rings take " << bytes
+                                 << " bytes and the limit is " << sharedLimit.getValue();
   }
 }
 

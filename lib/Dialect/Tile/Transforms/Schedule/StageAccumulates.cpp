@@ -93,8 +93,7 @@ void StageAccumulates::runOnOperation() {
     int64_t bytes = 0;
     std::string why = op.getStaging() ? "it is staged already" : whyNot(op, bytes);
     RingType type = ringFor(tileOf(op));
-    RingOp *known =
-        llvm::find_if(rings, [&](RingOp ring) { return ring.getType() == type; });
+    RingOp *known = llvm::find_if(rings, [&](RingOp ring) { return ring.getType() == type; });
     bool shares = known != rings.end();
     if (why.empty() && !shares && sharedLimit != 0 && bytes > sharedLimit)
       why = llvm::formatv("its slot would make {0} bytes of shared memory, and the limit is {1}",
