@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
 """Runs flash-attn's own tests, unchanged, on fa_mlir's functions.
 
-    run_flash_attn_tests.py --tests DIR [--sample N] [--seed S] [--filter PATTERN] [--collect-only]
+    run_flash_attn_tests.py --tests DIR [--file FILE] [--sample N] [--seed S] [--filter PATTERN] [--processes P]
+                            [--seconds T] [--collect-only]
 
-DIR is a checkout of flash-attn that the user has: `tests/test_flash_attn.py` and `hopper/test_flash_attn.py` are run.
-Modules in test/python/shims stand for its package. N cases are drawn from all by the seed; those that exclusions.txt there
-names are counted with their reason. Needs PyTorch, a GPU, pytest and einops; --collect-only needs no GPU. The last line counts.
+DIR is a checkout of flash-attn that the user has: `tests/test_flash_attn.py` and `hopper/test_flash_attn.py` are run, or
+FILE of these. Modules in test/python/shims stand for its package. N cases of each file are drawn from all by the seed; those
+that exclusions.txt there names are counted with their reason. P processes share the cases; after T seconds none begins.
+Needs PyTorch, a GPU, pytest and einops; --collect-only needs no GPU. The last line counts.
 """
 
 import argparse
 import collections
 import importlib
+import multiprocessing
+import multiprocessing.connection
 import os
 import random
 import re
+import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHIMS = os.path.join(ROOT, "test", "python", "shims")
@@ -31,11 +37,12 @@ def read_exclusions():
 
 
 class Plugin:
-    """Draws the cases, and counts how they end."""
+    """Draws the cases, has processes share them, and counts how they end."""
 
     def __init__(self, options):
         self.options, self.counts, self.reasons = options, collections.Counter(), collections.Counter()
-        self.collected = self.drawn = 0
+        self.collected = self.drawn = self.begun = 0
+        self.config = self.connection = None  # of a process that runs cases: to the one that counts
 
     def pytest_collection_modifyitems(self, config, items):
         exclusions, chosen = read_exclusions(), []
@@ -55,23 +62,96 @@ class Plugin:
         self.collected, self.drawn = len(items), len(chosen)
         items[:] = chosen
 
+    def pytest_runtestloop(self, session):
+        """Run the cases in processes of their own, forked once they are collected."""
+        if session.config.option.collectonly or not session.items:
+            return None
+        context, running = multiprocessing.get_context("fork"), {}
+        following = context.Value("q", 0)
+        end = time.monotonic() + self.options.seconds
+
+        def start():
+            receiver, sender = context.Pipe(duplex=False)
+            process = context.Process(target=self.work, args=(session, following, end, sender))
+            process.start()
+            sender.close()
+            running[receiver] = process, None
+
+        for _ in range(min(self.options.processes, len(session.items))):
+            start()
+        while running:
+            for connection in multiprocessing.connection.wait(list(running)):
+                process, item = running[connection]
+                try:
+                    kind, value = connection.recv()
+                except EOFError:
+                    del running[connection]
+                    process.join()
+                    if item is not None:
+                        self.report_death(item, process.exitcode)
+                    if process.exitcode and following.value < len(session.items) and time.monotonic() < end:
+                        start()
+                    continue
+                if kind == "report":
+                    report = session.config.hook.pytest_report_from_serializable(config=session.config, data=value)
+                    session.config.hook.pytest_runtest_logreport(report=report)
+                else:
+                    self.begun += kind == "begin"
+                    running[connection] = process, session.items[value] if kind == "begin" else None
+        return True
+
+    def work(self, session, following, end, connection):
+        """Run one case after the other, until none is left, or the device refuses all that follows."""
+        import torch
+        self.connection, self.config = connection, session.config
+        self.config.pluginmanager.unregister(name="terminalreporter")
+        while time.monotonic() < end:
+            with following.get_lock():
+                index, following.value = following.value, following.value + 1
+            if index >= len(session.items):
+                break
+            item = session.items[index]
+            connection.send(("begin", index))
+            self.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+            connection.send(("end", index))
+            try:
+                torch.cuda.synchronize()
+            except RuntimeError:
+                os._exit(1)
+
+    @staticmethod
+    def report_death(item, status):
+        import pytest
+        words = "the process of this case ended with status %s" % status
+        report = pytest.TestReport(item.nodeid, item.location, {}, "failed", words, "call")
+        item.config.hook.pytest_runtest_logreport(report=report)
+
     def pytest_runtest_logreport(self, report):
-        if report.when == "call" or report.outcome != "passed":
+        if self.connection is not None:
+            data = self.config.hook.pytest_report_to_serializable(config=self.config, report=report)
+            self.connection.send(("report", data))
+        elif report.when == "call" or report.outcome != "passed":
             self.counts[report.outcome] += 1
 
 
 def find_device(collect_only):
-    """End with a clear word where there is no GPU; to collect cases alone, have the tests' questions answered."""
+    """End with a clear word where there is no GPU; answer what tests ask of one before they are collected.
+
+    Another process looks, since processes that are forked from one that uses a device cannot.
+    """
+    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # nor from one that counts devices by CUDA
     import torch
-    if torch.cuda.is_available():
-        return
-    if not collect_only:
+    look = "import torch; print(torch.cuda.get_device_capability() if torch.cuda.is_available() else '')"
+    run = subprocess.run([sys.executable, "-c", look], stdout=subprocess.PIPE, text=True, check=True)
+    capability = tuple(map(int, re.findall(r"\d+", run.stdout)))
+    if not capability and not collect_only:
         print("run_flash_attn_tests.py: flash-attn's tests need a CUDA device, and there is none; --collect-only lists "
               "what would run")
         print("0 passed, 0 failed, 0 skipped")
         sys.exit(2)
-    print("no CUDA device: cases are collected as for one of compute capability 9.0")
-    torch.cuda.get_device_capability = lambda device=None: (9, 0)
+    if not capability:
+        print("no CUDA device: cases are collected as for one of compute capability 9.0")
+    torch.cuda.get_device_capability = lambda device=None: capability or (9, 0)
 
 
 def run_file(file, options, total):
@@ -85,9 +165,12 @@ def run_file(file, options, total):
         sys.modules.pop(module, None)
     plugin = Plugin(options)
     arguments = ["-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "--rootdir", options.tests]
+    arguments += ["--capture=sys"]  # each process's own
     arguments += ["--collect-only"] if options.collect_only else []
     status = pytest.main(arguments + [os.path.join(options.tests, file)], plugins=[plugin])
     print("%s: %d cases drawn of %d" % (file, plugin.drawn, plugin.collected))
+    if not options.collect_only and plugin.begun < plugin.drawn:
+        print("%s: %d cases were not begun after %g s" % (file, plugin.drawn - plugin.begun, options.seconds))
     for reason, count in sorted(plugin.reasons.items()):
         print("%s: excluded %d: %s" % (file, count, reason))
     total += plugin.counts
@@ -97,9 +180,12 @@ def run_file(file, options, total):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--tests", required=True)
+    parser.add_argument("--file", choices=FILES)
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--filter")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--collect-only", action="store_true")
     options = parser.parse_args()
     options.tests = os.path.abspath(options.tests)
@@ -114,7 +200,7 @@ def main():
         importlib.import_module(module)
     total = collections.Counter()
     failed = excluded = 0
-    for file in FILES:
+    for file in [options.file] if options.file else FILES:
         outside, left_out = run_file(file, options, total)
         failed, excluded = failed + outside, excluded + left_out
     print("seed %d; excluded %d; skipped are those that the tests skip themselves" % (options.seed, excluded))
