@@ -6,7 +6,8 @@
 
 DIR is a checkout of flash-attn that the user has: `tests/test_flash_attn.py` and `hopper/test_flash_attn.py` are run, or
 FILE of these. Modules in test/python/shims stand for its package. N cases of each file are drawn from all by the seed; those
-that exclusions.txt there names are counted with their reason. P processes share the cases; after T seconds none begins.
+that exclusions.txt there names are counted with their reason. P processes share the cases; after T seconds none begins, and
+those that run 30 s later have failed.
 Needs PyTorch, a GPU, pytest and einops; --collect-only needs no GPU. The last line counts.
 """
 
@@ -18,6 +19,7 @@ import multiprocessing.connection
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -25,15 +27,18 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHIMS = os.path.join(ROOT, "test", "python", "shims")
 FILES = ("tests/test_flash_attn.py", "hopper/test_flash_attn.py")
+GRACE = 30
 # The tests' own switches for builds without a feature.
 SWITCHES = {"SPLIT": "keys are never split", "PACKGQA": "programs choose their rows themselves",
             "PAGEDKV": "no caches yet", "APPENDKV": "no caches yet", "FP8": "no fp8 yet"}
 
 
-def read_exclusions():
+def read_exclusions(processes):
+    """Return (pattern, reason) of the cases that so many processes do not run."""
     with open(os.path.join(SHIMS, "exclusions.txt")) as file:
         lines = [line.rstrip("\n") for line in file if line.strip() and not line.startswith("#")]
-    return [(re.compile(pattern), reason) for pattern, reason in (line.split("\t") for line in lines)]
+    return [(re.compile(pattern), reason) for pattern, reason, *shared in (line.split("\t") for line in lines)
+            if processes > 1 or not shared]
 
 
 class Plugin:
@@ -45,7 +50,7 @@ class Plugin:
         self.config = self.connection = None  # of a process that runs cases: to the one that counts
 
     def pytest_collection_modifyitems(self, config, items):
-        exclusions, chosen = read_exclusions(), []
+        exclusions, chosen = read_exclusions(self.options.processes), []
         for item in items:
             # The path as it is in a checkout.
             name = os.path.relpath(str(item.path), self.options.tests) + item.nodeid[item.nodeid.index("::"):]
@@ -80,7 +85,11 @@ class Plugin:
         for _ in range(min(self.options.processes, len(session.items))):
             start()
         while running:
-            for connection in multiprocessing.connection.wait(list(running)):
+            left = end + GRACE - time.monotonic()
+            if left < 0:
+                for process, _ in running.values():
+                    process.kill()
+            for connection in multiprocessing.connection.wait(list(running), None if left < 0 or left == float("inf") else left):
                 process, item = running[connection]
                 try:
                     kind, value = connection.recv()
@@ -122,7 +131,8 @@ class Plugin:
     @staticmethod
     def report_death(item, status):
         import pytest
-        words = "the process of this case ended with status %s" % status
+        words = "the process of this case ended with status %s%s" % (
+            status, ", since no time was left" if status == -signal.SIGKILL else "")
         report = pytest.TestReport(item.nodeid, item.location, {}, "failed", words, "call")
         item.config.hook.pytest_runtest_logreport(report=report)
 
@@ -165,7 +175,7 @@ def run_file(file, options, total):
         sys.modules.pop(module, None)
     plugin = Plugin(options)
     arguments = ["-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "--rootdir", options.tests]
-    arguments += ["--capture=sys"]  # each process's own
+    arguments += ["--capture=sys", "--durations=5", "-rf"]  # each process's own output
     arguments += ["--collect-only"] if options.collect_only else []
     status = pytest.main(arguments + [os.path.join(options.tests, file)], plugins=[plugin])
     print("%s: %d cases drawn of %d" % (file, plugin.drawn, plugin.collected))

@@ -42,14 +42,16 @@ def draw_seed(device: torch.device) -> tuple[torch.Tensor, ...]:
     return torch.randint(2**62, (2, 1), dtype=torch.int64, device=device).unbind()
 
 
-def check_rows(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, heads_last: bool) -> None:
-    """Check ranks and dtypes."""
-    for name, x in (("query", query), ("key", key), ("value", value)):
+def check_rows(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, heads_last: bool,
+               packed: tuple[bool, bool]) -> None:
+    """Check ranks and dtypes; `packed` says whether queries, and keys, are those of sequences in a row."""
+    for name, x, is_packed in (("query", query, packed[0]), ("key", key, packed[1]), ("value", value, packed[1])):
         if not isinstance(x, torch.Tensor):
             raise TypeError("%s is a %s, expected a tensor" % (name, type(x).__name__))
-        if x.dim() != 4:
-            order = "batch x sequence x heads x head size" if heads_last else "batch x heads x sequence x head size"
-            raise ValueError("%s has %d dimensions, expected 4: %s" % (name, x.dim(), order))
+        if x.dim() != 4 - is_packed:
+            sizes = "sequence x heads" if heads_last else "heads x sequence"
+            sizes = sizes.replace("sequence", "tokens") if is_packed else "batch x " + sizes
+            raise ValueError("%s has %d dimensions, expected %d: %s x head size" % (name, x.dim(), 4 - is_packed, sizes))
     if query.dtype not in (torch.float16, torch.bfloat16, torch.float32) or not query.dtype == key.dtype == value.dtype:
         raise TypeError("query, key and value are %s, %s and %s; expected one of float16, bfloat16 and float32 for all "
                         "three" % (query.dtype, key.dtype, value.dtype))
@@ -57,15 +59,19 @@ def check_rows(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, head
 
 @torch.compiler.assume_constant_result
 def write(dtype: str, head_dim: int, value_dim: int, items: tuple[Item, ...]) -> str:
-    """Return the text for constants; torch.compile calls it and keeps the text."""
-    return _text.write(dtype, head_dim, value_dim, items)
+    """Return the text for constants, on one line; torch.compile calls it and keeps the text.
+
+    Inductor writes an op's arguments into comments, which a line's end would end.
+    """
+    return _text.write_line(dtype, head_dim, value_dim, items)
 
 
 class Launch:
     """An attention: the items of its text (`_text.ITEMS`), and the tensors and numbers that they take."""
 
-    def __init__(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, heads_last: bool = False) -> None:
-        check_rows(query, key, value, heads_last)
+    def __init__(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, heads_last: bool = False,
+                 packed: tuple[bool, bool] = (False, False)) -> None:
+        check_rows(query, key, value, heads_last, packed)
         self.rows, self.heads_last = (query, key, value), heads_last
         self.items: list[Item] = []
         self.tensors: list[torch.Tensor] = []
@@ -99,10 +105,19 @@ class Launch:
             raise ValueError("dropout_p is %g, expected at least 0 and less than 1" % p)
         self.add("dropout", tensors=draw_seed(self.rows[0].device), floats=(float(p),))
 
+    def add_sequences(self, parts: tuple[torch.Tensor | None, ...]) -> None:
+        """Say which queries and keys sequences have: their starts and lengths, as `_text.SEQUENCES` names them."""
+        # One tensor for queries and keys is one operand.
+        shared = [name for name, x, of_query in ((_text.SEQUENCES[i], parts[i], parts[i - 1]) for i in (1, 3))
+                  if x is not None and x is of_query]
+        kept = [x for name, x in zip(_text.SEQUENCES, parts) if x is not None and name not in shared]
+        elements = [None if x is None else _ops.name_of(x.dtype) for x in parts]
+        self.add("sequences", tuple(elements), tuple(shared), tensors=kept)
+
     def write(self) -> str:
-        """Return the text."""
+        """Return the text on one line."""
         query, _, value = self.rows
-        return write(_ops.NAMES[query.dtype], static(query.shape[3]), static(value.shape[3]), tuple(self.items))
+        return write(_ops.NAMES[query.dtype], static(query.shape[-1]), static(value.shape[-1]), tuple(self.items))
 
     def run(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Launch, and return (output, lse)."""
@@ -137,8 +152,9 @@ def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Fun
           causal: bool | str, window: tuple[int, int] | None, prefix: torch.Tensor | None,
           document: torch.Tensor | tuple[torch.Tensor, torch.Tensor] | None, blocks: tuple[torch.Tensor, int, int] | None,
           softcap: float | None, alibi: torch.Tensor | None, bias: torch.Tensor | None, sink: torch.Tensor | None,
-          dropout_p: float, scale: float | None, precision: str | None, heads_last: bool) -> Launch:
-    launch = Launch(*autocast(query, key, value), heads_last)
+          dropout_p: float, scale: float | None, precision: str | None, heads_last: bool,
+          *sequences: torch.Tensor | None) -> Launch:
+    launch = Launch(*autocast(query, key, value), heads_last, (sequences[0] is not None, sequences[1] is not None))
     if mask is not None or score is not None:
         from ._flex import add_functions
         add_functions(launch, score, mask)
@@ -164,6 +180,11 @@ def _make(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Fun
         launch.add("bias", _expect("bias", bias, (2, 3, 4)), tuple([bool(x == 1) for x in bias.shape]), tensors=(bias,))
     if sink is not None:
         launch.add("sink", _expect("sink", sink, (1,)), tensors=(sink,))
+    if sequences != (None,) * 4:
+        for name, x in zip(_text.SEQUENCES, sequences):
+            if x is not None:
+                _expect(name, x, (1,), integers=True)
+        launch.add_sequences(sequences)
     if dropout_p:
         launch.add_dropout(dropout_p)
     if scale is not None:
@@ -180,6 +201,8 @@ def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, ma
               blocks: tuple[torch.Tensor, int, int] | None = None, softcap: float | None = None,
               alibi: torch.Tensor | None = None, bias: torch.Tensor | None = None, sink: torch.Tensor | None = None,
               dropout_p: float = 0.0, scale: float | None = None, precision: str | None = None,
+              query_starts: torch.Tensor | None = None, key_starts: torch.Tensor | None = None,
+              query_lengths: torch.Tensor | None = None, key_lengths: torch.Tensor | None = None,
               heads_last: bool = False, return_lse: bool = False) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Return softmax(score(scale * query key^T)) value, without keys that a mask hides; and lse if asked for.
 
@@ -188,9 +211,12 @@ def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, ma
     arguments; docs/semantics.md says what each is. `mask(b, h, i, j)` and `score(s, b, h, i, j)` are functions as those
     of `flex_attention`; window = (left, right), -1 leaves a side open; document: ids, or a pair of query's and key's;
     blocks = (visible, rows, keys): a tensor that says of each block of so many scores whether it is visible.
+
+    With query_starts, B + 1 offsets, query has the tokens of B sequences in a row and no batch, and so have output and lse;
+    with key_starts key and value. Of each sequence the first lengths[b] tokens count, all by default.
     """
     launch = _make(query, key, value, mask, score, causal, window, prefix, document, blocks, softcap, alibi, bias, sink,
-                   dropout_p, scale, precision, heads_last)
+                   dropout_p, scale, precision, heads_last, query_starts, key_starts, query_lengths, key_lengths)
     output, lse = launch.run()
     return (output, lse) if return_lse else output
 
@@ -202,10 +228,14 @@ def to_mlir(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, mask
             blocks: tuple[torch.Tensor, int, int] | None = None, softcap: float | None = None,
             alibi: torch.Tensor | None = None, bias: torch.Tensor | None = None, sink: torch.Tensor | None = None,
             dropout_p: float = 0.0, scale: float | None = None, precision: str | None = None,
+            query_starts: torch.Tensor | None = None, key_starts: torch.Tensor | None = None,
+            query_lengths: torch.Tensor | None = None, key_lengths: torch.Tensor | None = None,
             heads_last: bool = False) -> str:
     """Return the MLIR text that `attention` compiles for these arguments."""
-    return _make(query, key, value, mask, score, causal, window, prefix, document, blocks, softcap, alibi, bias, sink,
-                 dropout_p, scale, precision, heads_last).write()
+    launch = _make(query, key, value, mask, score, causal, window, prefix, document, blocks, softcap, alibi, bias, sink,
+                   dropout_p, scale, precision, heads_last, query_starts, key_starts, query_lengths, key_lengths)
+    query, _, value = launch.rows
+    return _text.write(_ops.NAMES[query.dtype], query.shape[-1], value.shape[-1], tuple(launch.items))
 
 
 def explain(query: torch.Tensor | None = None, key: torch.Tensor | None = None, value: torch.Tensor | None = None, *,

@@ -1,7 +1,8 @@
 """torch.ops.fa_mlir: an attention by its text, and its gradients.
 
 The text's entry takes query, key and value as q, k and v, tensors t0, t1, ..., integers n0, n1, ... and floats f0,
-f1, ...; it returns o and lse. Tensors are B x H x S x D or, with `heads_last`, B x S x H x D; lse is B x H x S.
+f1, ...; it returns o and lse. Tensors are B x H x S x D or, with `heads_last`, B x S x H x D; lse is B x H x S. Those of
+sequences in a row, by the text, have no B.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ def compile_for(device, text, gradients, dlse):
 
 class Launch:
     """A launch on tensors of known dtypes, shapes, strides and device: what is left are addresses and numbers."""
-    __slots__ = ("prepared", "outputs", "order", "numbers", "device", "stream_of")
+    __slots__ = ("prepared", "outputs", "absent", "order", "numbers", "device", "stream_of")
 
-    def __init__(self, program, names, inputs, outputs, heads_last):
+    def __init__(self, program, names, inputs, outputs, heads_last, text):
         """`names`: of inputs and outputs; `outputs`: their (shape, dtype), contiguous."""
         described = {}
         strides = [x.stride() for x in inputs] + [None] * len(outputs)
@@ -71,8 +72,9 @@ class Launch:
         for name, (shape, dtype), stride in zip(names, kinds, strides):
             sizes = list(shape)
             stride = list(torch.empty(shape, device="meta").stride() if stride is None else stride)
-            if heads_last and name in _ROWS and len(sizes) == 4:
-                sizes[1], sizes[2], stride[1], stride[2] = sizes[2], sizes[1], stride[2], stride[1]
+            if heads_last and name in _ROWS and len(sizes) > 2:
+                for x in (sizes, stride):
+                    x[-3], x[-2] = x[-2], x[-3]
             described[name] = name_of(dtype), sizes, stride
         tensors = [name for name, kind in zip(program.names, program.kinds) if kind != SCALAR]
         self.prepared = _program.Prepared(program, [described[name] for name in tensors])
@@ -81,6 +83,7 @@ class Launch:
         self.outputs = [empty(shape, dtype=dtype, device=self.device) for shape, dtype in outputs]
         for x in self.outputs:
             x.untyped_storage().resize_(0)
+        self.absent = _absent(text, names[len(inputs):])
         # A program has its arguments in an order of its own.
         self.numbers = [name for name, kind in zip(program.names, program.kinds) if kind == SCALAR]
         self.order = None if tensors == names else [names.index(name) for name in tensors]
@@ -95,6 +98,8 @@ class Launch:
         """Return the outputs; numbers are packed by `pack_numbers`."""
         prepared = self.prepared
         outputs = [empty_like(x) for x in self.outputs]
+        for index, number in self.absent:
+            outputs[index].fill_(number)
         addresses = [x.data_ptr() for x in inputs]
         addresses += [x.data_ptr() for x in outputs]
         if self.order is not None:
@@ -110,15 +115,15 @@ class Launch:
 
 
 def _find(key, inputs, make):
-    """Return the launch on inputs, which `make` makes: it gives program, names, outputs and whether heads are last."""
+    """Return the launch on inputs, which `make` makes: it gives the other arguments of Launch."""
     key = (key, *[(x.dtype, x.shape, x.stride(), x.get_device()) for x in inputs])
     launch = _prepared.get(key)
     if launch is None:
         for x in inputs:
             if x.device != inputs[0].device:
                 raise ValueError("tensors are on %s and %s; move them to one device" % (inputs[0].device, x.device))
-        program, names, outputs, heads_last = make()
-        launch = Launch(program, names, inputs, outputs, heads_last)
+        program, names, outputs, heads_last, text = make()
+        launch = Launch(program, names, inputs, outputs, heads_last, text)
         if len(_prepared) >= _MOST:
             _prepared.clear()
         _prepared[key] = launch
@@ -129,25 +134,41 @@ def _names_of(tensors):
     return ["q", "k", "v"] + ["t%d" % i for i in range(len(tensors))]
 
 
-def _check_rows(query, key, value):
-    for name, x in (("query", query), ("key", key), ("value", value)):
-        if x.dim() != 4:
-            raise ValueError("%s has %d dimensions, expected 4: %s" % (name, x.dim(), tuple(x.shape)))
+def _check_rows(query, key, value, text):
+    for name, x, starts in (("query", query, "query_starts("), ("key", key, "key_starts("), ("value", value, "key_starts(")):
+        rank = 3 if starts in text else 4
+        if x.dim() != rank:
+            raise ValueError("%s has %d dimensions, expected %d: %s" % (name, x.dim(), rank, tuple(x.shape)))
 
 
 def _shape_outputs(query, key, value, heads_last):
     """Return (shape, dtype) of output and lse."""
-    batch, heads, rows = (query.shape[i] for i in ((0, 2, 1) if heads_last else (0, 1, 2)))
-    shape = (batch, rows, heads, value.shape[3]) if heads_last else (batch, heads, rows, value.shape[3])
-    return [(shape, query.dtype), ((batch, heads, rows), torch.float32)]
+    *batch, heads, rows, _ = query.shape
+    if heads_last:
+        heads, rows = rows, heads
+    shape = (*batch, rows, heads, value.shape[-1]) if heads_last else (*batch, heads, rows, value.shape[-1])
+    return [(shape, query.dtype), ((*batch, heads, rows), torch.float32)]
+
+
+# What is in the rows of outputs that no sequence has, by the lengths for which there are such.
+_ABSENT = {"query_lengths(": {"o": 0.0, "lse": -float("inf"), "dq": 0.0}, "key_lengths(": {"dk": 0.0, "dv": 0.0}}
+
+
+def _absent(text, names):
+    """Return (index, value) of the outputs, `names`, that programs do not write whole."""
+    values = {}
+    for lengths, of_lengths in _ABSENT.items():
+        if lengths in text:
+            values.update(of_lengths)
+    return [(i, values[name]) for i, name in enumerate(names) if name in values]
 
 
 def prepare(query, key, value, tensors, text, heads_last):
     """Return the launch of a text's attention on these tensors."""
     def make():
-        _check_rows(query, key, value)
+        _check_rows(query, key, value, text)
         return (compile_for(query.device, text, None, False), _names_of(tensors) + ["o", "lse"],
-                _shape_outputs(query, key, value, heads_last), heads_last)
+                _shape_outputs(query, key, value, heads_last), heads_last, text)
     return _find((text, heads_last), [query, key, value, *tensors], make)
 
 
@@ -158,7 +179,7 @@ def forward(query, key, value, tensors, integers, floats, text, heads_last):
 
 
 def _fake_forward(query, key, value, tensors, integers, floats, text, heads_last):
-    _check_rows(query, key, value)
+    _check_rows(query, key, value, text)
     return tuple([query.new_empty(shape, dtype=dtype)
                   for shape, dtype in _shape_outputs(query, key, value, heads_last)])
 
@@ -188,7 +209,7 @@ def backward(grad_output, grad_lse, query, key, value, output, lse, tensors, int
         names = _names_of(tensors) + ["o", "lse", "do", "dlse"][:2 + len(flowing)]
         return (compile_for(query.device, text, gradients, grad_lse is not None),
                 names + ["d" + name for name in gradients.split(",")],
-                _shape_gradients(query, key, value, tensors, gradients), heads_last)
+                _shape_gradients(query, key, value, tensors, gradients), heads_last, text)
     inputs = [query, key, value, *tensors, output, lse, *flowing]
     launch = _find((text, heads_last, gradients, torch.are_deterministic_algorithms_enabled(), len(flowing)), inputs,
                    make)

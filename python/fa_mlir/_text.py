@@ -54,6 +54,7 @@ class Text:
         self.tensors, self.integers, self.floats = [], [], []
         self.sugar, self.operands_of_sugar = [], []
         self.sink = None
+        self.sequences = {}  # by the kind of starts or lengths
         self.dropout = ()
         self.scale = self.precision = None
         self.mask, self.conditions = Region("m"), []
@@ -100,24 +101,10 @@ class Text:
         distance = region.add("arith.subi %s, %s : i32" % (key, begin))
         self.conditions.append(region.add("arith.cmpi ult, %s, %s : i32" % (distance, size)))
 
-    def read_row(self, region, operand):
-        """Return what a tensor of Sq integers has at the query, an index."""
-        element = operand.type[len("tensor<?x"):-1]
-        return region.add("arith.index_cast %s : %s to index" % (region.read(operand, ("%i",)), element))
-
-    def add_limits(self, first, behind):
-        """Hide keys before `first[i]`, and those from `behind[i]` on."""
-        region = self.mask
-        for operand, predicate in ((first, "sge"), (behind, "slt")):
-            self.conditions.append(region.add("arith.cmpi %s, %%j, %s : index" % (
-                predicate, self.read_row(region, operand))))
-
-    def add_packed_blocks(self, mask, rows, keys, start):
-        """Hide keys of blocks that are 0 in `mask`, of queries and keys counted from `start[i]`."""
+    def add_blocks(self, mask, rows, keys):
+        """Hide keys of blocks that are 0 in `mask`, which all sequences and heads share."""
         region, indices = self.mask, []
-        begin = self.read_row(region, start)
         for position, size in (("%i", rows), ("%j", keys)):
-            position = region.add("arith.subi %s, %s : index" % (position, begin))
             width = region.add("arith.constant %d : index" % size)
             indices.append(region.add("arith.floordivsi %s, %s : index" % (position, width)))
         self.conditions.append(region.read(mask, indices))
@@ -151,8 +138,11 @@ class Text:
 
     def render(self):
         """Return the text of a module with one entry, @attention."""
-        row = "tensor<?x?x?x%%dx%s>" % self.dtype
-        query, value, lse = row % self.head_dim, row % self.value_dim, "tensor<?x?x?xf32>"
+        sizes = lambda kind: "?x?x" if kind in self.sequences else "?x?x?x"
+        row = lambda kind, size: "tensor<%s%dx%s>" % (sizes(kind), size, self.dtype)
+        query, key = row("query_starts", self.head_dim), row("key_starts", self.head_dim)
+        value, output = row("key_starts", self.value_dim), row("query_starts", self.value_dim)
+        lse = "tensor<%sf32>" % sizes("query_starts")
         visible = self.conditions[0] if self.conditions else None
         for condition in self.conditions[1:]:
             visible = self.mask.add("arith.andi %s, %s : i1" % (visible, condition))
@@ -160,27 +150,30 @@ class Text:
                    (("mask", self.mask, visible), ("score", self.score, self.scored)) if result not in (None, "%s")]
         read = [x for _, region, _ in regions for x in region.captures]
         captures = [x for x in self.tensors + self.integers + self.floats if x in read]
-        arguments = ['%%q: %s {fa.name = "q"}' % query, '%%k: %s {fa.name = "k"}' % query,
+        arguments = ['%%q: %s {fa.name = "q"}' % query, '%%k: %s {fa.name = "k"}' % key,
                      '%%v: %s {fa.name = "v"}' % value]
         for x in self.tensors + self.integers + self.floats:
             dims = ", fa.dims = [%s]" % ", ".join('"%s"' % dim for dim in x.dims) if x.dims else ""
             arguments.append('%%%s: %s {fa.name = "%s"%s}' % (x.name, x.type, x.name, dims))
         names = lambda operands: ", ".join("%" + x.name for x in operands)
         lines = ["func.func @attention(" + ",\n    ".join(arguments) + ")",
-                 '    -> (%s {fa.name = "o"}, %s {fa.name = "lse"}) {' % (value, lse),
+                 '    -> (%s {fa.name = "o"}, %s {fa.name = "lse"}) {' % (output, lse),
                  "  %o, %lse = fa.attention query(%q) key(%k) value(%v)"]
         lines += ["    captures(%s)" % names(captures)] if captures else []
         lines += ["    with [%s]" % ", ".join(self.sugar)] * bool(self.sugar)
         lines += ["    sink(%s)" % names([self.sink])] if self.sink else []
+        lines += ["    sequences(%s)" % " ".join("%s(%%%s)" % (kind, x.name) for kind, x in self.sequences.items())] * bool(
+            self.sequences)
         lines += ["    dropout(%s)" % names(self.dropout)] * bool(self.dropout)
         lines += ["    scale(%s)" % literal(self.scale)] if self.scale is not None else []
         lines += ["    precision(%s)" % self.precision] if self.precision else []
         for kind, region, result in regions:
             lines += self._render_region(kind, region, result, captures)
-        operands = captures + self.operands_of_sugar + [self.sink] * bool(self.sink) + list(self.dropout)
-        types = ", ".join([query, query, value] + [x.type for x in operands])
-        lines += ["    : (%s) -> (%s, %s)" % (types, value, lse),
-                  "  return %%o, %%lse : %s, %s" % (value, lse), "}"]
+        operands = captures + self.operands_of_sugar + [self.sink] * bool(self.sink)
+        operands += [*self.sequences.values(), *self.dropout]
+        types = ", ".join([query, key, value] + [x.type for x in operands])
+        lines += ["    : (%s) -> (%s, %s)" % (types, output, lse),
+                  "  return %%o, %%lse : %s, %s" % (output, lse), "}"]
         return "\n".join(lines) + "\n"
 
 
@@ -189,13 +182,6 @@ def _add_alibi(text, element, rank):
         text.add_sugar("alibi", text.tensor(element, 1, ["Hq"]))
     else:
         text.add_alibi(text.tensor(element, 2, ["B", "Hq"]), ("%b", "%h"), text.score.position())
-
-
-def _add_packed_alibi(text, rank):
-    """Add slopes of heads, or of rows and heads, and how far each row's position among the keys is from it."""
-    slopes = text.tensor("f32", rank, ["Sq", "Hq"][2 - rank:])
-    ahead = text.read_row(text.score, text.tensor("i32", 1, ["Sq"]))
-    text.add_alibi(slopes, ("%i", "%h")[2 - rank:], text.score.add("arith.addi %%i, %s : index" % ahead))
 
 
 def _add_blocks(text, element, repeated, rows, keys):
@@ -245,6 +231,20 @@ def _set_sink(text, element):
     text.sink = text.tensor(element, 1, ["Hq"])
 
 
+# The parts of `sequences`, in its order.
+SEQUENCES = ("query_starts", "key_starts", "query_lengths", "key_lengths")
+
+
+def _set_sequences(text, elements, shared):
+    """Set starts and lengths, by their dtypes, None for none; the parts of `shared` take the operand before them."""
+    operand = None
+    for kind, element in zip(SEQUENCES, elements):
+        if element is not None and kind not in shared:
+            operand = text.tensor(element, 1, ["B+1" if kind.endswith("starts") else "B"])
+        if element is not None:
+            text.sequences[kind] = operand
+
+
 def _set_dropout(text):
     seed, offset = text.tensor("i64", 1), text.tensor("i64", 1)
     for x in (seed, offset):
@@ -272,14 +272,12 @@ ITEMS: dict[str, Callable[..., None]] = {
     "prefix": lambda text, element: text.add_sugar("prefix", text.tensor(element, 1, ["B"])),
     "document": _add_document,
     "blocks": _add_blocks,
-    "limits": lambda text: text.add_limits(text.tensor("i32", 1, ["Sq"]), text.tensor("i32", 1, ["Sq"])),
-    "packed_blocks": lambda text, rows, keys: text.add_packed_blocks(
-        text.tensor("i1", 2), rows, keys, text.tensor("i32", 1, ["Sq"])),
-    "packed_alibi": _add_packed_alibi,
+    "blocks_of_all": lambda text, rows, keys: text.add_blocks(text.tensor("i1", 2), rows, keys),
     "softcap": lambda text: text.add_softcap(text.number(), text.number()),
     "alibi": _add_alibi,
     "bias": _add_bias,
     "sink": _set_sink,
+    "sequences": _set_sequences,
     "dropout": _set_dropout,
     "scale": _set_scale,
     "precision": _set_precision,
@@ -293,3 +291,9 @@ def write(dtype, head_dim, value_dim, items):
     for name, *constants in items:
         ITEMS[name](text, *constants)
     return text.render()
+
+
+@functools.lru_cache(maxsize=None)
+def write_line(*arguments):
+    """Return what `write` does, on one line."""
+    return " ".join(line.strip() for line in write(*arguments).splitlines())

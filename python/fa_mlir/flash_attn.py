@@ -10,7 +10,7 @@ from typing import NoReturn, Union
 
 import torch
 
-from ._flash import CACHE, Packed, attend, attend_packed, check_packed, refuse, sign_probabilities
+from ._flash import CACHE, attend, refuse
 
 # With return_attn_probs output, lse and S_dmask.
 Result = Union[torch.Tensor, tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
@@ -21,8 +21,9 @@ __all__ = ["flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_
 
 
 def _attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs):
+    sizes = (q.shape[1], k.shape[1]) if return_attn_probs else ()
     output, lse, probabilities = attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
-                                        alibi_slopes, probabilities=return_attn_probs)
+                                        alibi_slopes, probabilities=sizes)
     return (output, lse, probabilities) if return_attn_probs else output
 
 
@@ -66,15 +67,11 @@ def flash_attn_kvpacked_func(q: torch.Tensor, kv: torch.Tensor, dropout_p: float
 
 def _attend_packed(function, q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p,
                    softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs):
-    check_packed(function, q=q, k=k, v=v)
-    packed = Packed(function, q.shape[0], cu_seqlens_q, cu_seqlens_k)
-    launch, output, lse = attend_packed(function, q, k, v, packed, dropout_p, softmax_scale, causal, window_size,
-                                        softcap, alibi_slopes)
-    if not return_attn_probs:
-        return output
-    if not dropout_p:
-        return output, lse, output.new_empty(0)
-    return output, lse, packed.unpack(sign_probabilities(launch)[0], max_seqlen_q, max_seqlen_k)
+    sizes = (max_seqlen_q, max_seqlen_k) if return_attn_probs else ()
+    output, lse, probabilities = attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
+                                        alibi_slopes, probabilities=sizes,
+                                        sequences=(cu_seqlens_q, cu_seqlens_k, None, None))
+    return (output, lse, probabilities) if return_attn_probs else output
 
 
 def flash_attn_varlen_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_seqlens_q: torch.Tensor,
@@ -151,6 +148,5 @@ def flash_blocksparse_attn_func(qkv: torch.Tensor, cu_seqlens: torch.Tensor, blo
     if qkv.dim() != 4 or qkv.shape[1] != 3:
         raise ValueError("qkv has shape %s, expected total x 3 x nheads x headdim" % (tuple(qkv.shape),))
     q, k, v = qkv.unbind(1)
-    packed = Packed(name, q.shape[0], cu_seqlens, cu_seqlens)
-    return attend_packed(name, q, k, v, packed, dropout_p, softmax_scale, causal, (-1, -1), 0.0, None,
-                         blocks=blockmask != 0)[1]
+    return attend(name, q, k, v, dropout_p, softmax_scale, causal, (-1, -1), 0.0, None,
+                  sequences=(cu_seqlens, cu_seqlens, None, None), blocks=blockmask != 0)[0]

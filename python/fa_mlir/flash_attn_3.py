@@ -10,7 +10,7 @@ from typing import NoReturn, Union
 
 import torch
 
-from ._flash import CACHE, Packed, attend, attend_packed, check_packed, refuse, refuse_unless
+from ._flash import CACHE, attend, refuse, refuse_unless
 
 # With return_attn_probs output and lse.
 Result = Union[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]
@@ -93,10 +93,8 @@ def flash_attn_varlen_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu
     refuse_unless(name, _QV, qv=qv)
     refuse_unless(name, _FP8, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
     _check_schedule(name, num_splits, pack_gqa, sm_margin)
-    check_packed(name, q=q, k=k, v=v)
-    packed = Packed(name, q.shape[0], cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k)
-    _, output, lse = attend_packed(name, q, k, v, packed, 0.0, softmax_scale, causal, window_size, softcap, None,
-                                   attention_chunk)
+    output, lse, _ = attend(name, q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, attention_chunk,
+                            sequences=(cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k))
     return (output, lse) if return_attn_probs else output
 
 

@@ -47,6 +47,11 @@ def count_programs():
     return sum("backward" not in program.choices for program in list(_program._programs.values()))
 
 
+def count_graphs(counter):
+    """Return how many graphs a CompileCounterWithBackend has; dynamo empties one where it begins anew with constants."""
+    return sum(any(node.op == "call_function" for node in graph.graph.nodes) for graph in counter.graphs)
+
+
 def visible(sq, sk, device, left=-1, right=-1, causal=False, chunk=0):
     """Return the mask of windows, Sq x Sk."""
     i = torch.arange(sq, device=device)[:, None] + sk - sq

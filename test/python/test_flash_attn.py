@@ -3,7 +3,7 @@
 import inspect
 import unittest
 
-from support import attend, check, count_programs, devices, needs_torch, skip_without, torch, visible
+from support import attend, check, count_graphs, count_programs, devices, needs_torch, skip_without, torch, visible
 
 if torch:
     import fa_mlir
@@ -182,6 +182,55 @@ class Packed(unittest.TestCase):
                              lambda *x: flash_attn_3.flash_attn_varlen_func(
                                  *x, 64, 40, *used, attention_chunk=13, causal=True, return_attn_probs=True), used)
 
+    def test_dropout_and_slopes_as_alone(self):
+        """Sequences of one length draw the bits of a batch, and give the gradients of slopes that a batch gives."""
+        for device in devices():
+            for size in ((4,), (3, 4)):
+                with self.subTest(device=device, slopes=size):
+                    skip_without(self, device)
+                    torch.manual_seed(9)
+                    q, k, v = (torch.randn(3, s, h, 32, device=device, requires_grad=True)
+                               for s, h in ((21, 4), (33, 2), (33, 2)))
+                    slopes = torch.rand(size, device=device, requires_grad=True)
+                    offsets = [torch.arange(4, dtype=torch.int32, device=device) * s for s in (21, 33)]
+                    do = torch.randn_like(q)
+                    shared = dict(dropout_p=0.3, causal=True, alibi_slopes=slopes)
+                    results = []
+                    for run in (lambda: flash_attn.flash_attn_func(q, k, v, **shared),
+                                lambda: flash_attn.flash_attn_varlen_func(
+                                    *(x.flatten(0, 1) for x in (q, k, v)), *offsets, 21, 33, **shared).view_as(q)):
+                        torch.manual_seed(10)
+                        output = run()
+                        results.append((output, *torch.autograd.grad(output, [q, k, v, slopes], do)))
+                    for one, other in zip(*results):
+                        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+    def test_nothing_behind_lengths_is_read(self):
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                rows, keys, q, k, v = self.draw(device)
+                used = [torch.tensor(lengths, dtype=torch.int32, device=device)
+                        for lengths in ((4, 0, 20, 1, 64), (9, 1, 33, 0, 31))]
+                seen = []
+                for starts, lengths, count in ((rows, used[0], len(q)), (keys, used[1], len(k))):
+                    place = torch.arange(count, device=device)
+                    of = torch.searchsorted(starts, place.int(), right=True) - 1
+                    seen.append(place < (starts[:-1] + lengths)[of])
+                run = lambda *x: flash_attn_3.flash_attn_varlen_func(*x, rows, keys, 64, 40, *used, causal=True,
+                                                                     return_attn_probs=True)
+                expected, sums = run(q, k, v)
+                leaves = [torch.where(inside[:, None, None], x.detach(), float("nan")).requires_grad_()
+                          for x, inside in ((q, seen[0]), (k, seen[1]), (v, seen[1]))]
+                output, lse = run(*leaves)
+                self.assertTrue(torch.equal(output, expected) and torch.equal(lse, sums))
+                self.assertFalse(output[~seen[0]].any())
+                self.assertTrue((lse[:, ~seen[0]] == -float("inf")).all())
+                do = torch.where(seen[0][:, None, None], torch.randn_like(q), float("nan"))
+                for gradient, inside in zip(torch.autograd.grad(output, leaves, do), (seen[0], seen[1], seen[1])):
+                    self.assertFalse(gradient[~inside].any())
+                    self.assertTrue(gradient.isfinite().all())
+
     def test_packed_operands(self):
         rows, _, q, _, _ = self.draw("cpu")
         expected = flash_attn.flash_attn_varlen_func(q, q, q, rows, rows, 64, 64, causal=True)
@@ -206,13 +255,31 @@ class Packed(unittest.TestCase):
         compiled = torch.compile(lambda q, rows, most: flash_attn.flash_attn_varlen_func(
             q, q, q, rows, rows, most, most, causal=True), fullgraph=True, dynamic=True, backend="aot_eager")
         counts = []
-        for lengths in ((3, 8), (20, 1), (9, 9), (33, 40)):
+        for lengths in ((3, 8), (20, 1), (0, 12), (9, 9), (33, 40)):
             rows = torch.tensor((0,) + lengths).cumsum(0).int()
             q = torch.randn(sum(lengths), 2, 16)
             expected = flash_attn.flash_attn_varlen_func(q, q, q, rows, rows, max(lengths), max(lengths), causal=True)
             self.assertTrue(torch.equal(compiled(q, rows, max(lengths)), expected))
             counts.append(count_programs())
         self.assertEqual(len(set(counts)), 1)
+
+    def test_a_step_is_one_graph(self):
+        import torch._dynamo.testing
+        counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+        step = lambda q, k, v, *rest: flash_attn_3.flash_attn_varlen_func(q * 2, k, v, *rest, causal=True, softcap=5.0)
+        compiled = torch.compile(step, fullgraph=True, dynamic=True, backend=counter)
+        for lengths in ((5, 9), (30, 1), (8, 8), (50, 70)):
+            offsets = torch.tensor((0,) + lengths).cumsum(0).int()
+            used = (offsets.diff() - 1).int()
+            x = [torch.randn(sum(lengths), heads, 32, requires_grad=True) for heads in (4, 2, 2)]
+            rest = offsets, offsets.clone(), max(lengths), max(lengths), used, used.clone()
+            results = []
+            for run in (step, compiled):
+                output = run(*x, *rest)
+                results.append((output, *torch.autograd.grad(output, x, torch.ones_like(output))))
+            for one, other in zip(*results):
+                torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+        self.assertEqual(count_graphs(counter), 1)
 
     def test_blocks(self):
         torch.manual_seed(8)
@@ -311,6 +378,10 @@ class Refused(unittest.TestCase):
             flash_attn.flash_attn_varlen_func(x, x, x, offsets, offsets, 4, 4)
         with self.assertRaisesRegex(ValueError, "v has 4 dimensions, expected 3: tokens x heads x head size"):
             flash_attn.flash_attn_varlen_func(x, x, x[None], offsets.int(), offsets.int(), 4, 4)
+        with self.assertRaisesRegex(fa_mlir.Error, "'t1'"):  # two sequences of queries, one of keys
+            flash_attn.flash_attn_varlen_func(x, x, x, torch.tensor([0, 1, 4]).int(), offsets.int(), 4, 4)
+        with self.assertRaisesRegex(ValueError, "tensors are on cpu and meta; move them to one device"):
+            flash_attn.flash_attn_varlen_func(x, x, x, offsets.int(), offsets.int().to("meta"), 4, 4)
 
     def test_second_derivatives(self):
         x = torch.randn(1, 4, 1, 16, requires_grad=True)

@@ -5,7 +5,7 @@ import math
 import types
 import unittest
 
-from support import attend_flexibly, check, count_programs, needs_torch, skip_without, torch
+from support import attend_flexibly, check, count_graphs, count_programs, devices, needs_torch, skip_without, torch
 
 if torch:
     import torch._dynamo.testing
@@ -19,7 +19,7 @@ BATCH, HEADS = 2, 4
 
 def make_functions(length):
     """Return name -> (mask_mod, score_mod) for a length."""
-    random = torch.Generator().manual_seed(length)
+    random = torch.Generator(torch.get_default_device()).manual_seed(length)
     integers = lambda most, *shape: torch.randint(0, most, shape, generator=random)
     floats = lambda *shape: torch.rand(*shape, generator=random)
     offsets = torch.tensor([0, length // 4, length // 2 + 1, length])
@@ -136,42 +136,49 @@ def draw(length):
 class Users(unittest.TestCase):
     dtype = torch and torch.float32
 
-    def setUp(self):
-        skip_without(self, "cpu")
-
-    def dense(self, mask, length):
+    def dense(self, mask, length, device):
         """Return what FlexAttention makes of a mask: it takes no methods and no keywords, so by way of a lambda."""
-        return mask and create_block_mask(lambda b, h, q, k: mask(b, h, q, k), BATCH, HEADS, length, length, device="cpu")
+        return mask and create_block_mask(lambda b, h, q, k: mask(b, h, q, k), BATCH, HEADS, length, length, device=device)
 
     def test_equals_flex_attention(self):
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                with torch.no_grad(), torch.device(device):
+                    self.compare(device)
+
+    def compare(self, device):
         first = {}
-        with torch.no_grad():
-            for length in (57, 96):
-                q, k, v = draw(length)
-                for name, (mask, score) in make_functions(length).items():
-                    with self.subTest(name, length=length):
-                        block = self.dense(mask, length)
-                        (o, lse), (low_o, low_lse) = (
-                            attend_flexibly(*[x.to(kind) for x in (q, k, v)], score_mod=score, block_mask=block)
-                            for kind in (torch.float64, torch.float32))
-                        count = count_programs()
-                        results = fa_mlir.flex_attention(q, k, v, score_mod=score, block_mask=mask, return_lse=True)
-                        # Numbers are constants: "partial" has another n.
-                        self.assertEqual(count_programs() - count, name not in first or name == "partial")
-                        first[name] = True
-                        for result, reference, low in zip(results, (o, lse), (low_o, low_lse)):
-                            rows = ~torch.isinf(reference)
-                            self.assertTrue(torch.equal(torch.isinf(result), ~rows))
-                            check(self, name, result[rows], reference[rows], low[rows])
+        for length in (57, 96):
+            q, k, v = draw(length)
+            for name, (mask, score) in make_functions(length).items():
+                with self.subTest(name, length=length, device=device):
+                    block = self.dense(mask, length, device)
+                    (o, lse), (low_o, low_lse) = (
+                        attend_flexibly(*[x.to(kind) for x in (q, k, v)], score_mod=score, block_mask=block)
+                        for kind in (torch.float64, torch.float32))
+                    count = count_programs()
+                    results = fa_mlir.flex_attention(q, k, v, score_mod=score, block_mask=mask, return_lse=True)
+                    # Numbers are constants: "partial" has another n.
+                    self.assertEqual(count_programs() - count, name not in first or name == "partial")
+                    first[name] = True
+                    for result, reference, low in zip(results, (o, lse), (low_o, low_lse)):
+                        rows = ~torch.isinf(reference)
+                        self.assertTrue(torch.equal(torch.isinf(result), ~rows))
+                        check(self, name, result[rows], reference[rows], low[rows])
 
     def test_gradient_of_strided_captures(self):
-        q, k, v = draw(33)
-        table = torch.rand(33, HEADS, requires_grad=True)
-        do, by_head = torch.randn_like(q), table.t()
-        score = lambda s, b, h, i, j: s + by_head[h, j - i]
-        result, = torch.autograd.grad(fa_mlir.flex_attention(q, k, v, score_mod=score), table, do)
-        expected, = torch.autograd.grad(flex_attention(q, k, v, score_mod=score), table, do)
-        torch.testing.assert_close(result, expected, rtol=1e-3, atol=1e-3)
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                with torch.device(device):
+                    q, k, v = draw(33)
+                    table = torch.rand(33, HEADS, requires_grad=True)
+                do, by_head = torch.randn_like(q), table.t()
+                score = lambda s, b, h, i, j: s + by_head[h, j - i]
+                result, = torch.autograd.grad(fa_mlir.flex_attention(q, k, v, score_mod=score), table, do)
+                expected, = torch.autograd.grad(flex_attention(q, k, v, score_mod=score), table, do)
+                torch.testing.assert_close(result, expected, rtol=1e-3, atol=1e-3)
 
 
 WINDOW = 4
@@ -260,7 +267,7 @@ class Compiled(unittest.TestCase):
                 results.append([o, *torch.autograd.grad(o, [q, k, v, table], do)])
             for result, expected in zip(*results):
                 torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
-        self.assertEqual(self.counter.frame_count, 1)
+        self.assertEqual(count_graphs(self.counter), 1)
 
     def test_numbers_are_guarded(self):
         for options in ({}, dict(dynamic=True)):
@@ -271,7 +278,7 @@ class Compiled(unittest.TestCase):
                 mask = make_documents(ids, window)
                 with self.subTest(window=window, **options):
                     torch.testing.assert_close(compiled(q, k, v, None, mask), step(q, k, v, None, mask))
-            self.assertEqual(self.counter.frame_count, 3)
+            self.assertEqual(count_graphs(self.counter), 3)
 
     def test_says_what_it_takes(self):
         q, k, v = draw(16)
@@ -281,7 +288,9 @@ class Compiled(unittest.TestCase):
         partial = functools.partial(lambda s, b, h, i, j, t: s + t[h], t=table)
         for name, call in (("inside", torch.compile(inside, fullgraph=True, backend="eager")),
                            ("partial", lambda: compiled(q, k, v, partial, None))):
-            with self.subTest(name), self.assertRaisesRegex(Exception, "functions made outside of what it compiles"):
+            # Of the first, newer versions of PyTorch say themselves that they cannot look into its cells.
+            words = "functions made outside of what it compiles|CellVariable"
+            with self.subTest(name), self.assertRaisesRegex(Exception, words):
                 call()
         torch.testing.assert_close(torch.compile(inside, backend="eager")(), inside())  # with a graph break
 
