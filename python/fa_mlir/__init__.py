@@ -27,11 +27,18 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module("." + name, __name__)
-    if name not in _OF_TORCH:
+    if name not in _OF_TORCH and name not in _MODULES:
         raise AttributeError("module 'fa_mlir' has no attribute '%s'" % name)
-    value = getattr(importlib.import_module(_OF_TORCH[name], __name__), name)
+    try:
+        module = importlib.import_module(_OF_TORCH.get(name, "." + name), __name__)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError("fa_mlir.%s works on tensors of PyTorch, which is not installed; install torch >= 2.6, or use "
+                          "fa_mlir.compile on arrays" % name) from None
+    if name in _MODULES:
+        return module
+    value = getattr(module, name)
     globals()[name] = value
     return value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Callable
 
 import torch
@@ -21,7 +21,7 @@ Rows = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 def autocast(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> Rows:
     """Return tensors in the dtype of torch.autocast, where that is on: as scaled_dot_product_attention takes them."""
     kind = query.device.type
-    if not torch.is_autocast_enabled(kind):
+    if kind not in ("cpu", "cuda") or not torch.is_autocast_enabled(kind):
         return query, key, value
     dtype = torch.get_autocast_dtype(kind)
     cast = lambda x: x.to(dtype) if x.is_floating_point() and x.dtype != torch.float64 else x
@@ -52,18 +52,23 @@ def check_rows(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, head
             sizes = "sequence x heads" if heads_last else "heads x sequence"
             sizes = sizes.replace("sequence", "tokens") if is_packed else "batch x " + sizes
             raise ValueError("%s has %d dimensions, expected %d: %s x head size" % (name, x.dim(), 4 - is_packed, sizes))
+    for name, x in (("key", key), ("value", value)):
+        if x.device != query.device:
+            raise ValueError("%s is on %s and query on %s; move it there" % (name, x.device, query.device))
     if query.dtype not in (torch.float16, torch.bfloat16, torch.float32) or not query.dtype == key.dtype == value.dtype:
         raise TypeError("query, key and value are %s, %s and %s; expected one of float16, bfloat16 and float32 for all "
                         "three" % (query.dtype, key.dtype, value.dtype))
 
 
 @torch.compiler.assume_constant_result
-def write(dtype: str, head_dim: int, value_dim: int, items: tuple[Item, ...]) -> str:
+def write(dtype: str, head_dim: int, value_dim: int, items: tuple[Item, ...], meanings: tuple[str, ...]) -> str:
     """Return the text for constants, on one line; torch.compile calls it and keeps the text.
 
-    Inductor writes an op's arguments into comments, which a line's end would end.
+    Inductor writes an op's arguments into comments, which a line's end would end. `meanings` are those of its tensors.
     """
-    return _text.write_line(dtype, head_dim, value_dim, items)
+    text: str = _text.write_line(dtype, head_dim, value_dim, items)
+    _ops.remember_meanings(text, meanings)
+    return text
 
 
 class Launch:
@@ -75,14 +80,20 @@ class Launch:
         self.rows, self.heads_last = (query, key, value), heads_last
         self.items: list[Item] = []
         self.tensors: list[torch.Tensor] = []
+        self.meanings: list[str] = []
         self.integers: list[int] = []
         self.floats: list[float] = []
 
-    def add(self, name: str, *constants: Any, tensors: Iterable[torch.Tensor] = (), integers: Iterable[int] = (),
-            floats: Iterable[float] = ()) -> None:
-        """Append an item, its constants and its operands."""
+    def add(self, name: str, *constants: Any, tensors: Sequence[torch.Tensor] = (), integers: Iterable[int] = (),
+            floats: Iterable[float] = (), meanings: Sequence[str] = ()) -> None:
+        """Append an item, its constants and its operands; tensors are named by the item, or by `meanings`."""
         self.items.append((name, *constants))
         self.tensors += tensors
+        self.meanings += list(meanings) or [name] * (len(self.tensors) - len(self.meanings))
+        device = self.rows[0].device
+        for x, meaning in zip(tensors, self.meanings[len(self.tensors) - len(tensors):]):
+            if x.device != device:
+                raise ValueError("%s is on %s and query on %s; move it there" % (meaning, x.device, device))
         self.integers += integers
         self.floats += floats
 
@@ -103,21 +114,24 @@ class Launch:
     def add_dropout(self, p: float) -> None:
         if not 0 <= p < 1:
             raise ValueError("dropout_p is %g, expected at least 0 and less than 1" % p)
-        self.add("dropout", tensors=draw_seed(self.rows[0].device), floats=(float(p),))
+        self.add("dropout", tensors=draw_seed(self.rows[0].device), floats=(float(p),), meanings=("seed", "offset"))
 
-    def add_sequences(self, parts: tuple[torch.Tensor | None, ...]) -> None:
-        """Say which queries and keys sequences have: their starts and lengths, as `_text.SEQUENCES` names them."""
+    def add_sequences(self, parts: tuple[torch.Tensor | None, ...], names: tuple[str, ...] = _text.SEQUENCES) -> None:
+        """Say which queries and keys sequences have: starts and lengths in the order of `_text.SEQUENCES`, and the
+        caller's names of these."""
         # One tensor for queries and keys is one operand.
-        shared = [name for name, x, of_query in ((_text.SEQUENCES[i], parts[i], parts[i - 1]) for i in (1, 3))
+        shared = [name for name, x, of_query in ((names[i], parts[i], parts[i - 1]) for i in (1, 3))
                   if x is not None and x is of_query]
-        kept = [x for name, x in zip(_text.SEQUENCES, parts) if x is not None and name not in shared]
+        kept = [(name, x) for name, x in zip(names, parts) if x is not None and name not in shared]
         elements = [None if x is None else _ops.name_of(x.dtype) for x in parts]
-        self.add("sequences", tuple(elements), tuple(shared), tensors=kept)
+        shared = [_text.SEQUENCES[names.index(name)] for name in shared]
+        self.add("sequences", tuple(elements), tuple(shared), tensors=[x for _, x in kept], meanings=[x for x, _ in kept])
 
     def write(self) -> str:
         """Return the text on one line."""
         query, _, value = self.rows
-        return write(_ops.NAMES[query.dtype], static(query.shape[-1]), static(value.shape[-1]), tuple(self.items))
+        return write(_ops.NAMES[query.dtype], static(query.shape[-1]), static(value.shape[-1]), tuple(self.items),
+                     tuple(self.meanings))
 
     def run(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Launch, and return (output, lse)."""

@@ -37,7 +37,7 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
            probabilities=(), sequences=(), blocks=None):
     """Return output, lse and, where `probabilities` says how many rows and keys, S_dmask: empty where nothing is dropped.
 
-    `sequences`: starts and lengths of tokens x heads x head size, as `_text.SEQUENCES` names them.
+    `sequences`: starts and lengths of tokens x heads x head size, as SEQUENCES names them.
     """
     left, right = window_size
     if isinstance(left, torch.Tensor):  # some callers give a tensor of two numbers, on the host
@@ -75,20 +75,20 @@ def make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, s
                 attention_chunk):
     """Return the attention of these arguments."""
     check_rows(function, 3 if sequences else 4, q=q, k=k, v=v)
-    launch = Launch(*autocast(q, k, v), heads_last=True, packed=(bool(sequences),) * 2)
+    launch = Launch(*autocast(q, k, v), heads_last=True, packed=(len(sequences) > 0,) * 2)
     launch.add_window(left, 0 if causal else right)
     if attention_chunk:
         launch.add("chunk", integers=(attention_chunk,))
     if blocks is not None:
-        launch.add("blocks_of_all", 16, 256, tensors=(blocks,))
+        launch.add("blocks_of_all", 16, 256, tensors=(blocks,), meanings=("blockmask",))
     if softcap:
         launch.add_softcap(softcap)
     if alibi_slopes is not None:
         check_slopes(function, alibi_slopes)
-        launch.add("alibi", "f32", alibi_slopes.dim(), tensors=(alibi_slopes,))
+        launch.add("alibi", "f32", alibi_slopes.dim(), tensors=(alibi_slopes,), meanings=("alibi_slopes",))
     if sequences:
         check_sequences(function, sequences)
-        launch.add_sequences(sequences)
+        launch.add_sequences(sequences, SEQUENCES)
     if softmax_scale is not None:
         launch.add("scale", softmax_scale)
     if dropout_p:
@@ -104,8 +104,12 @@ def check_rows(function, rank, **tensors):
                 function, name, x.dim(), rank, "tokens" if rank == 3 else "batch x sequence"))
 
 
+# What flash-attn calls them.
+SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "seqused_q", "seqused_k")
+
+
 def check_sequences(function, sequences):
-    for name, x in zip(("cu_seqlens_q", "cu_seqlens_k", "seqused_q", "seqused_k"), sequences):
+    for name, x in zip(SEQUENCES, sequences):
         if x is not None and (x.dtype != torch.int32 or x.dim() != 1):
             raise TypeError("%s: %s is %s of %d dimensions; expected int32, 1" % (function, name, x.dtype, x.dim()))
 
@@ -140,7 +144,7 @@ def sign_probabilities(launch, sequences, rows, columns):
         value = identity.to(q.dtype)[:, None].expand(*k.shape[:-1], width)
 
         def run(without):
-            again = Launch(q, k, value, heads_last=True, packed=(bool(sequences),) * 2)
+            again = Launch(q, k, value, heads_last=True, packed=(len(sequences) > 0,) * 2)
             cut = lambda given, count: list(given[:len(given) - count * without])
             again.items, again.integers = cut(launch.items, 1), launch.integers
             again.tensors, again.floats = cut(launch.tensors, 2), cut(launch.floats, 1)

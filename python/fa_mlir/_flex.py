@@ -208,7 +208,8 @@ def add_functions(launch: Launch, score_mod: Function | None, mask_mod: Function
     find = _find_compiled if torch.compiler.is_compiling() else _find_trace
     traced, captured, sizes = find(score_mod, mask_mod, launch.rows[0].device, len(numbers))
     integers = [*numbers, *[captured[index].shape[dim] for index, dim in sizes]]
-    launch.add("traced", *traced, tensors=[_view(x) for x in captured], integers=integers)
+    launch.add("traced", *traced, tensors=[_view(x) for x in captured], integers=integers,
+               meanings=["captured tensor %d of the mask and score" % i for i in range(len(captured))])
 
 
 def add_mask(launch: Launch, score_mod: Function | None, block_mask: BlockMask | Function | None) -> None:

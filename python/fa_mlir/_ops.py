@@ -8,6 +8,7 @@ sequences in a row, by the text, have no B.
 from __future__ import annotations
 
 import threading
+import warnings
 from typing import Any
 
 import torch
@@ -51,13 +52,39 @@ def target_of(device):
     return "cuda:%d" % (device.index if device.index is not None else torch.cuda.current_device())
 
 
+# What the tensors t0, t1, ... of a text are, for errors.
+_meanings: dict[str, tuple[str, ...]] = {}
+
+
+def remember_meanings(text, meanings):
+    """Have errors of a text's programs say what its tensors are."""
+    if len(_meanings) >= _MOST:
+        _meanings.clear()
+    _meanings[text] = meanings
+
+
 def compile_for(device, text, gradients, dlse):
     """Return the program of an attention, or of its gradients."""
     options = {"threads": torch.get_num_threads()} if device.type == "cpu" else {}
     if gradients is not None:
         options.update(backward=1, gradients=gradients, dlse=int(dlse),
                        deterministic=int(torch.are_deterministic_algorithms_enabled()))
-    return _program.compile(text, target_of(device), **options)
+    try:
+        return _program.compile(text, target_of(device), **options)
+    except _program.Error as error:
+        words = explain_names(str(error), text)
+        if not (options.get("deterministic") and torch.is_deterministic_algorithms_warn_only_enabled()):
+            raise _program.Error(words) from None
+    program = _program.compile(text, target_of(device), **dict(options, deterministic=0))
+    warnings.warn("the gradients are not deterministic: %s" % words, stacklevel=2)
+    return program
+
+
+def explain_names(words, text):
+    """Return an error's words with what t0, t1, ... are."""
+    for i, meaning in enumerate(_meanings.get(text, ())):
+        words = words.replace("'t%d'" % i, "'t%d' (%s)" % (i, meaning))
+    return words
 
 
 class Launch:
@@ -123,7 +150,10 @@ def _find(key, inputs, make):
             if x.device != inputs[0].device:
                 raise ValueError("tensors are on %s and %s; move them to one device" % (inputs[0].device, x.device))
         program, names, outputs, heads_last, text = make()
-        launch = Launch(program, names, inputs, outputs, heads_last, text)
+        try:
+            launch = Launch(program, names, inputs, outputs, heads_last, text)
+        except _program.Error as error:
+            raise _program.Error(explain_names(str(error), text)) from None
         if len(_prepared) >= _MOST:
             _prepared.clear()
         _prepared[key] = launch
@@ -300,8 +330,8 @@ _get_interpreter = getattr(getattr(torch._C, "_functorch", None), "peek_interpre
 
 
 def is_watched(query, key, value):
-    """Return whether something watches operations, so that only an op will do: tracing, modes, other tensors."""
-    return (is_compiling() or type(query) not in _PLAIN or type(key) not in _PLAIN or type(value) not in _PLAIN
+    """Return whether something watches operations, so that only an op will do: tracing, modes, other tensors, no memory."""
+    return (is_compiling() or query.is_meta or type(query) not in _PLAIN or type(key) not in _PLAIN or type(value) not in _PLAIN
             or torch._C._len_torch_dispatch_stack() or _get_interpreter() is not None
             or torch._C._get_tracing_state() is not None)
 

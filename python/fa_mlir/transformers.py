@@ -90,6 +90,18 @@ def _add_mask(launch: Launch, attention_mask: Mask | torch.Tensor | None, is_cau
         _add_bias(launch, attention_mask[..., :keys])
 
 
+def _add_packing(launch: Launch, starts_q: torch.Tensor | None, starts_k: torch.Tensor | None) -> None:
+    """Hide keys of other sequences, which a batch of one has in a row, by the offsets that callers may give."""
+    if starts_q is None or starts_k is None:
+        return
+    if launch.rows[0].shape[0] != 1:
+        raise ValueError("fa_mlir: cu_seq_lens_q is for packed sequences, a batch of 1, but query has a batch of %d"
+                         % launch.rows[0].shape[0])
+    ids = [torch.searchsorted(starts, torch.arange(x.shape[1], dtype=starts.dtype, device=x.device), right=True)
+           for starts, x in ((starts_q, launch.rows[0]), (starts_k, launch.rows[1]))]
+    launch.add("document", "i64", "i64", tensors=[x[None] for x in ids])
+
+
 def _add_bias(launch: Launch, bias: torch.Tensor) -> None:
     launch.add("bias", {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}[bias.dtype],
                tuple([size == 1 for size in bias.shape]), tensors=(bias,))
@@ -110,6 +122,7 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
     launch = Launch(*autocast(*[x.transpose(1, 2) for x in (query, key, value)]), heads_last=True)
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     _add_mask(launch, attention_mask, causal and query.shape[2] > 1, sliding_window, key.shape[2])
+    _add_packing(launch, others.get("cu_seq_lens_q"), others.get("cu_seq_lens_k"))
     if softcap is not None:
         launch.add_softcap(softcap)
     if position_bias is not None:

@@ -378,9 +378,9 @@ class Refused(unittest.TestCase):
             flash_attn.flash_attn_varlen_func(x, x, x, offsets, offsets, 4, 4)
         with self.assertRaisesRegex(ValueError, "v has 4 dimensions, expected 3: tokens x heads x head size"):
             flash_attn.flash_attn_varlen_func(x, x, x[None], offsets.int(), offsets.int(), 4, 4)
-        with self.assertRaisesRegex(fa_mlir.Error, "'t1'"):  # two sequences of queries, one of keys
+        with self.assertRaisesRegex(fa_mlir.Error, r"'t1' \(cu_seqlens_k\)"):  # two sequences of queries, one of keys
             flash_attn.flash_attn_varlen_func(x, x, x, torch.tensor([0, 1, 4]).int(), offsets.int(), 4, 4)
-        with self.assertRaisesRegex(ValueError, "tensors are on cpu and meta; move them to one device"):
+        with self.assertRaisesRegex(ValueError, "cu_seqlens_k is on meta and query on cpu; move it there"):
             flash_attn.flash_attn_varlen_func(x, x, x, offsets.int(), offsets.int().to("meta"), 4, 4)
 
     def test_second_derivatives(self):
@@ -388,6 +388,46 @@ class Refused(unittest.TestCase):
         gradient, = torch.autograd.grad(flash_attn.flash_attn_func(x, x, x).sum(), x, create_graph=True)
         with self.assertRaisesRegex(NotImplementedError, "no second derivatives"):
             gradient.sum().backward()
+
+    def test_devices(self):
+        x = torch.randn(1, 4, 1, 16)
+        meta = lambda y: y.to("meta")
+        for words, call in (
+                ("key is on meta and query on cpu; move it there", lambda: flash_attn.flash_attn_func(x, meta(x), x)),
+                ("query on meta; move it there", lambda: flash_attn.flash_attn_func(meta(x), x, meta(x))),
+                ("alibi_slopes is on meta", lambda: flash_attn.flash_attn_func(x, x, x, alibi_slopes=meta(torch.rand(1)))),
+                ("bias is on meta", lambda: fa_mlir.attention(x, x, x, bias=meta(torch.rand(1, 1)))),
+                ("captured tensor 0 of the mask and score is on meta", lambda: fa_mlir.flex_attention(
+                    x, x, x, lambda s, b, h, i, j, table=meta(torch.rand(4)): s + table[i]))):
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                call()
+
+    def test_without_memory(self):
+        x = torch.empty(2, 9, 4, 16, device="meta", dtype=torch.bfloat16, requires_grad=True)
+        o, lse, _ = flash_attn.flash_attn_func(x, x, x, causal=True, return_attn_probs=True)
+        self.assertEqual((o.shape, o.dtype, tuple(lse.shape), o.device.type), (x.shape, x.dtype, (2, 4, 9), "meta"))
+        o.sum().backward()
+        self.assertEqual(x.grad.shape, x.shape)
+        offsets = torch.empty(3, device="meta", dtype=torch.int32)
+        o = flash_attn.flash_attn_varlen_func(*[x[0]] * 3, offsets, offsets, 5, 5)
+        self.assertEqual(tuple(o.shape), (9, 4, 16))
+
+    def test_deterministic(self):
+        """Slopes of each sequence get their gradients by atomics."""
+        self.addCleanup(torch.use_deterministic_algorithms, False)
+        x, offsets = torch.randn(7, 4, 16), torch.tensor([0, 3, 7]).int()
+
+        def step(slopes):
+            flash_attn.flash_attn_varlen_func(x, x, x, offsets, offsets, 4, 4, alibi_slopes=slopes).sum().backward()
+            return slopes.grad
+        slopes = [torch.rand(2, 4, requires_grad=True) for _ in range(3)]
+        torch.use_deterministic_algorithms(True)
+        with self.assertRaisesRegex(fa_mlir.Error, r"'t0' \(alibi_slopes\) takes atomics"):
+            step(slopes[0])
+        self.assertIsNotNone(step(torch.rand(4, requires_grad=True)))
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        with self.assertWarnsRegex(UserWarning, r"not deterministic: .*'t0' \(alibi_slopes\) takes atomics"):
+            self.assertIsNotNone(step(slopes[1]))
 
     def test_dtypes(self):
         x = torch.randn(1, 4, 1, 16)

@@ -173,6 +173,18 @@ class Errors(unittest.TestCase):
         self.assertIn("set FA_MLIR_LIBRARY to the path of a libfa.so", run.stderr)
 
 
+class WithoutTorch(unittest.TestCase):
+    def test_says_what_needs_it(self):
+        code = ("import sys; sys.modules['torch'] = None; import fa_mlir\n"
+                "for name in ('attention', 'flex_attention', 'flash_attn', 'transformers'):\n"
+                "    try: getattr(fa_mlir, name)\n"
+                "    except ImportError as error: print(error)")
+        run = subprocess.run([sys.executable, "-c", code], text=True, stdout=subprocess.PIPE, check=True)
+        for name in ("attention", "flex_attention", "flash_attn", "transformers"):
+            self.assertIn("fa_mlir.%s works on tensors of PyTorch, which is not installed; install torch >= 2.6" % name,
+                          run.stdout)
+
+
 class Command(unittest.TestCase):
     def test_prints(self):
         run = subprocess.run([sys.executable, "-m", "fa_mlir"], text=True, stdout=subprocess.PIPE, check=True)

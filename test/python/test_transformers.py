@@ -76,6 +76,23 @@ class Models(unittest.TestCase):
     def test_gpt_oss(self):
         self.compare_everywhere("GptOss")
 
+    def test_offsets_of_sequences(self):
+        """cu_seq_lens, which data collators give, pack sequences even where positions do not say so."""
+        offsets = torch.tensor([0, 9, 21], dtype=torch.int32)
+        packed = torch.cat([torch.arange(9), torch.arange(12)])[None]
+        with torch.no_grad():
+            model = self.make("Llama", "cpu", torch.float32)
+            ids = torch.randint(3, 128, (1, 21))
+            model.set_attn_implementation("eager")
+            expected = torch.cat([model(ids[:, :9]).logits, model(ids[:, 9:]).logits], 1)
+            model.set_attn_implementation("fa_mlir")
+            mask = torch.ones_like(ids)  # with a mask positions are not looked at
+            result = model(ids, attention_mask=mask, position_ids=packed, cu_seq_lens_q=offsets, cu_seq_lens_k=offsets,
+                           use_cache=False).logits
+            torch.testing.assert_close(result, expected, rtol=1e-3, atol=1e-4)
+            with self.assertRaisesRegex(ValueError, "a batch of 1, but query has a batch of 2"):
+                model(ids.expand(2, -1), cu_seq_lens_q=offsets, cu_seq_lens_k=offsets, use_cache=False)
+
     def test_static_cache_compiled(self):
         """Steps of decoding under torch.compile: one graph without breaks, the tokens of eager attention."""
         from transformers import StaticCache
