@@ -202,10 +202,15 @@ def _find_compiled(score_mod, mask_mod, device, numbers):
     return traced, [tensors[i] for i in order], sizes
 
 
+# Whether torch.compile can look at a function's code and cells. Where it cannot, a function breaks its graph.
+_CAN_LOOK = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 11)
+_find_apart = torch.compiler.disable(_find_trace)
+
+
 def add_functions(launch: Launch, score_mod: Function | None, mask_mod: Function | None,
                   numbers: Sequence[int] = ()) -> None:
     """Add a traced mask and score to a launch, before all else; the mask gets `numbers` after its positions."""
-    find = _find_compiled if torch.compiler.is_compiling() else _find_trace
+    find = (_find_compiled if _CAN_LOOK else _find_apart) if torch.compiler.is_compiling() else _find_trace
     traced, captured, sizes = find(score_mod, mask_mod, launch.rows[0].device, len(numbers))
     integers = [*numbers, *[captured[index].shape[dim] for index, dim in sizes]]
     launch.add("traced", *traced, tensors=[_view(x) for x in captured], integers=integers,

@@ -241,6 +241,23 @@ def make_relative(table):
 
 
 @needs_torch
+class Broken(unittest.TestCase):
+    """torch.compile with graph breaks, as older versions of PyTorch have them at functions."""
+
+    def test_equals_eager(self):
+        q, k, v = (x.requires_grad_() for x in draw(16))
+        table = torch.rand(HEADS, requires_grad=True)
+        step = lambda q, k, v: fa_mlir.flex_attention(q * 2, k, v, lambda s, b, h, i, j: s + table[h]) + 1
+        results = []
+        for function in (step, torch.compile(step, backend="eager")):
+            o = function(q, k, v)
+            results.append([o, *torch.autograd.grad(o, [q, k, v, table], torch.ones_like(o))])
+        for one, other in zip(*results):
+            torch.testing.assert_close(one, other)
+
+
+@needs_torch
+@unittest.skipUnless(torch and tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 11), "needs PyTorch >= 2.11")
 class Compiled(unittest.TestCase):
     """torch.compile(fullgraph=True): functions of a compiled region's inputs."""
 
