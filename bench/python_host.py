@@ -14,7 +14,7 @@ import torch
 
 import fa_mlir
 from fa_mlir import _ops, _program
-from fa_mlir.flash_attn import flash_attn_func
+from fa_mlir.flash_attn import flash_attn_func, flash_attn_varlen_func
 
 
 def measure(call, calls, rounds=15):
@@ -42,10 +42,12 @@ def main():
     q, k, v = (torch.randn(1, 128, 4, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
     x = torch.zeros(16, device="cuda")
     leaf = q.clone().requires_grad_()
+    starts, row = torch.tensor([0, 50, 128], device="cuda", dtype=torch.int32), [x[0] for x in (q, k, v)]
     rows = {"an addition of PyTorch's": lambda: x.add(1),
             "fa_mlir: a prepared launch": make_prepared(q, k, v),
             "fa_mlir.flash_attn_func": lambda: flash_attn_func(q, k, v, causal=True),
             "fa_mlir.flash_attn_func, window": lambda: flash_attn_func(q, k, v, causal=True, window_size=(64, 0)),
+            "fa_mlir.flash_attn_varlen_func": lambda: flash_attn_varlen_func(*row, starts, starts, 78, 78, causal=True),
             "fa_mlir.flash_attn_func, gradients kept": lambda: flash_attn_func(leaf, k, v, causal=True),
             "fa_mlir.attention": lambda: fa_mlir.attention(q, k, v, causal=True, heads_last=True)}
     for name, module in (("FlashAttention-2", "flash_attn"), ("FlashAttention-3", "flash_attn_interface")):

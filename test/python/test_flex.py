@@ -99,11 +99,15 @@ def make_more(length, device):
 def attend_densely(q, k, v, mask, score):
     """Return output and lse with functions applied to every pair, for gradients: FlexAttention has none on CPUs, and
     elsewhere takes seconds to trace each."""
+    # Older versions of PyTorch index by batched tensors in this mode only.
+    from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
+
     def spread(function, *first):
         for n, dims in enumerate(((0, None, None, None), (None, 0, None, None), (None, None, 0, None),
                                   (None, None, None, 0))[::-1]):
             function = torch.vmap(function, in_dims=((0,) * len(first)) + dims)
-        return function(*first, *[torch.arange(n, device=q.device) for n in (*q.shape[:3], k.shape[2])])
+        with TransformGetItemToIndex():
+            return function(*first, *[torch.arange(n, device=q.device) for n in (*q.shape[:3], k.shape[2])])
     seen = None if mask is None else spread(mask)
     return attend(q, k, v, seen, score and (lambda s: spread(score, s).to(s.dtype)))
 
