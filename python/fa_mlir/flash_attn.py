@@ -1,7 +1,7 @@
 """flash-attn 2's functions: its arguments, defaults and returns. Tensors are batch x sequence x heads x head size.
 
 An argument that cannot be served raises NotImplementedError. `deterministic` needs no other code: results are the same
-bits in each run, always.
+bits in each run, but for the one gradient that refuses it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ def flash_attn_kvpacked_func(q: torch.Tensor, kv: torch.Tensor, dropout_p: float
 
 
 def _attend_packed(function, q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p,
-                   softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs):
+                   softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic, return_attn_probs):
+    if deterministic and alibi_slopes is not None and alibi_slopes.dim() == 2 and alibi_slopes.requires_grad:
+        refuse(function, "deterministic=True", "the gradient of alibi_slopes of batch x heads is added up by atomics; give "
+               "slopes of heads, or slopes.detach()")
     sizes = (max_seqlen_q, max_seqlen_k) if return_attn_probs else ()
     output, lse, probabilities = attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
                                         alibi_slopes, probabilities=sizes,
@@ -88,7 +91,8 @@ def flash_attn_varlen_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu
     if block_table is not None:
         refuse("flash_attn_varlen_func", "block_table", CACHE)
     return _attend_packed("flash_attn_varlen_func", q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
-                          dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs)
+                          dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic,
+                          return_attn_probs)
 
 
 def flash_attn_varlen_qkvpacked_func(qkv: torch.Tensor, cu_seqlens: torch.Tensor, max_seqlen: int,
@@ -101,7 +105,8 @@ def flash_attn_varlen_qkvpacked_func(qkv: torch.Tensor, cu_seqlens: torch.Tensor
         raise ValueError("qkv has shape %s, expected total x 3 x nheads x headdim" % (tuple(qkv.shape),))
     q, k, v = qkv.unbind(1)
     return _attend_packed("flash_attn_varlen_qkvpacked_func", q, k, v, cu_seqlens, cu_seqlens, max_seqlen, max_seqlen,
-                          dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs)
+                          dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic,
+                          return_attn_probs)
 
 
 def flash_attn_varlen_kvpacked_func(q: torch.Tensor, kv: torch.Tensor, cu_seqlens_q: torch.Tensor,
@@ -115,7 +120,7 @@ def flash_attn_varlen_kvpacked_func(q: torch.Tensor, kv: torch.Tensor, cu_seqlen
         raise ValueError("kv has shape %s, expected total_k x 2 x nheads_k x headdim" % (tuple(kv.shape),))
     k, v = kv.unbind(1)
     return _attend_packed("flash_attn_varlen_kvpacked_func", q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
-                          max_seqlen_k, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes,
+                          max_seqlen_k, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic,
                           return_attn_probs)
 
 

@@ -355,6 +355,8 @@ class Refused(unittest.TestCase):
         x = torch.randn(1, 4, 1, 16)
         cases = [
             (lambda: flash_attn.flash_attn_varlen_func(x, x, x, x, x, 4, 4, block_table=x), "block_table"),
+            (lambda: flash_attn.flash_attn_varlen_func(x[0], x[0], x[0], x, x, 4, 4, deterministic=True,
+                                                       alibi_slopes=torch.rand(1, 1, requires_grad=True)), "deterministic"),
             (lambda: flash_attn.flash_attn_with_kvcache(x, x, x), "k_cache"),
             (lambda: flash_attn.flash_blocksparse_attn_func(x, x, x, 0.0, 4, return_attn_probs=True),
              "return_attn_probs"),

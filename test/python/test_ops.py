@@ -8,7 +8,7 @@ from support import attend, count_graphs, devices, needs_torch, skip_without, to
 if torch:
     import torch._dynamo.testing
     import fa_mlir
-    from fa_mlir.flash_attn import flash_attn_func
+    from fa_mlir.flash_attn import flash_attn_func, flash_attn_varlen_func
 
 
 def draw(device, dtype=None, sq=33, sk=47, grad=False):
@@ -102,6 +102,28 @@ class Ops(unittest.TestCase):
             q.normal_()
             graph.replay()
             self.assertTrue(torch.equal(o, run()))
+
+    def test_graph_of_sequences(self):
+        """A step that waited for lengths could not be captured; replayed, it reads those of now."""
+        skip_without(self, "cuda")
+        x = [y[0].detach().requires_grad_() for y in draw("cuda", torch.float16, sq=47)]
+        starts = torch.tensor([0, 9, 47], device="cuda", dtype=torch.int32)
+
+        def run():
+            o = flash_attn_varlen_func(*x, starts, starts, 47, 47, causal=True)
+            return [o, *torch.autograd.grad(o, x, torch.ones_like(o))]
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            run()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            results = run()
+        for middle in (30, 0, 47):
+            starts[1] = middle
+            graph.replay()
+            for result, expected in zip(results, run()):
+                self.assertTrue(torch.equal(result, expected))
 
     def test_graph_draws_new_dropout(self):
         skip_without(self, "cuda")
