@@ -73,13 +73,13 @@ SPILLS = {
         # Where it is assembled for sm_90.
         "f16 d128/128 document": {"k": 12},
         # Addresses that do not change in a loop, kept beside those of operands in shared memory.
-        "bf16 d128/128 plain backward": {"k_backward_keys": 16},
-        "bf16 d128/128 sink backward": {"k_backward_keys": 16},
+        "bf16 d128/128 plain backward": {"k_backward_keys": 48},
+        "bf16 d128/128 sink backward": {"k_backward_keys": 48},
         "bf16 d128/128 causal backward": {"k_backward_keys": 24},
         "f16 d128/128 plain backward": {"k_backward_keys": 16},
-        "f16 d128/128 causal backward": {"k_backward_keys": 28},
+        "f16 d128/128 causal backward": {"k_backward_keys": 44},
         "bf16 d192/192 causal dropout backward": {"k_backward_keys": 124},
-        "bf16 d256/256 causal alibi backward": {"k_backward_keys": 100},
+        "bf16 d256/256 causal alibi backward": {"k_backward_keys": 124},
         "bf16 d256/256 causal backward--unaligned": {"k_backward_keys": 76},
         "f16 d256/256 causal backward--unaligned": {"k_backward_keys": 76},
         "bf16 d192/192 causal fused backward": {"k_backward_keys": 52},
@@ -87,8 +87,13 @@ SPILLS = {
         "bf16 d256/256 causal fused backward": {"k_backward_keys": 76},
         "bf16 d256/256 causal alibi fused backward": {"k_backward_keys": 252},
         "bf16 d256/256 causal fused backward--unaligned": {"k_backward_keys": 100},
+        "f16 d192/128 causal dropout fused backward": {"k_backward_keys": 44},
+        "f16 d256/256 plain fused backward": {"k_backward_keys": 28},
+        "f16 d256/256 window fused backward": {"k_backward_keys": 140},
+        "f16 d256/256 causal fused backward--unaligned": {"k_backward_keys": 100},
     },
     "sm_90a": {
+        "bf16 d256/256 causal window alibi softcap prefix document bias sink dropout": {"k": 8},
         "bf16 d128/128 causal backward--unaligned": {"k_backward_keys": 20},
         "bf16 d256/256 causal backward--unaligned": {"k_backward_keys": 8},
         "f16 d128/128 causal backward--unaligned": {"k_backward_keys": 20},
@@ -104,11 +109,17 @@ SPILLS = {
         "bf16 d256/256 %s backward" % ALL: {"k_backward_keys": 24},
         # Bulk reductions, whose addresses come beside the accumulators of mma.sync.
         "bf16 d256/256 causal alibi fused backward": {"k_backward_keys": 32},
-        "bf16 d256/256 causal fused backward--unaligned": {"k_backward_keys": 52},
+        "bf16 d256/256 causal fused backward--unaligned": {"k_backward_keys": 76},
         "f32 d128/128 causal backward--unaligned": {"k_backward_keys": 140},
         "f32 d256/256 plain backward": {"k_backward_keys": 48},
         "f32 d256/256 window backward": {"k_backward_keys": 28},
         "f32 d256/256 causal backward--unaligned": {"k_backward_keys1": 8},
+        "f16 d256/256 causal fused backward--unaligned": {"k_backward_keys": 76},
+        # One accumulator more than the split form has, and addresses of what is read and added.
+        "bf16 d64/64 plain fused backward": {"k_backward_keys": 88},
+        "bf16 d96/96 causal fused backward": {"k_backward_keys": 124},
+        "f16 d64/64 causal fused backward": {"k_backward_keys": 376},
+        "f16 d128/128 causal fused backward": {"k_backward_keys": 80},
     },
 }
 

@@ -40,7 +40,8 @@ TEST_F(TileTest, ViewHoldsNumbersOnly) {
   ScopedDiagnosticHandler ignore(&context, [](Diagnostic &) { return success(); });
   Location loc = b.getUnknownLoc();
   auto verified = [&](Type element) {
-    return succeeded(tile::ViewType::verify([&] { return mlir::emitError(loc); }, {4}, element));
+    return succeeded(
+        tile::ViewType::verify([&] { return mlir::emitError(loc); }, {4}, element, {}));
   };
   EXPECT_FALSE(verified(b.getNoneType()));
   EXPECT_TRUE(verified(b.getF16Type()));

@@ -8,7 +8,8 @@
 // For an entry @f that holds an fa.attention, @f_backward is:
 //
 //   1. a kernel over rows: LSE, but for f32 -LSE in base 2, infinite of the other sign where it is
-//      -inf, so that P is 0 there, and delta = rowsum(do * o) - dlse; of a sink z, also -exp(z - lse) delta;
+//      -inf, so that P is 0 there, and delta = rowsum(do * o) - dlse; of a sink z, also
+//      -exp(z - lse) delta;
 //   2. one fa.pairwise, whose weights region recomputes P from LSE and multiplies it with
 //      the derivative of the score region; its sums are the gradients;
 //   3. fa.sum over the rows of a head: the gradient of the sink.

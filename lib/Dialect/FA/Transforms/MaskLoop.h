@@ -41,7 +41,7 @@ struct MaskFindings {
 /// captured tensors hold along the loop is read in it if that is asked for.
 MaskFindings analyzeMask(const MaskLoop &m, ScalarEmitter &e, bool mayReadInLoop = false);
 
-/// Whether a mask may show some of a tile of the loop, and may hide some.
+/// Says whether a mask may show some of a tile of the loop, and whether it may hide some.
 struct TileTest {
   Value someVisible, someHidden;
 };

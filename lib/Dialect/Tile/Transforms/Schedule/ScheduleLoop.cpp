@@ -497,12 +497,28 @@ void ScheduleLoop::schedule(Block &block) {
   Numbering(body).run();
 }
 
-/// Asynchronous programs have two slots where one serves too.
+/// Return the bytes that programs need whose loops add tiles to memory: what they hold of a sum
+/// themselves leaves by a tile of its own, since all warps read the slots of its operands.
+static int64_t bytesOfSums(FuncOp func) {
+  int64_t bytes = 0;
+  func.walk([&](AccumulateOp op) {
+    auto tile = cast<RankedTensorType>(op.getValue().getType());
+    if (isa<scf::ForOp>(op->getParentOp()))
+      bytes = std::max(bytes, tile.getNumElements() * tile.getElementTypeBitWidth() / 8);
+  });
+  return bytes;
+}
+
+/// Asynchronous programs have two slots where one serves too. More than two make way for what is
+/// added to memory.
 void ScheduleLoop::fitAll() {
-  for (int64_t bytes; sharedLimit > 0 && (bytes = totalBytes(getOperation())) > sharedLimit;) {
+  int64_t sums = bytesOfSums(getOperation());
+  for (int64_t bytes;
+       sharedLimit > 0 && (bytes = totalBytes(getOperation())) + sums > sharedLimit;) {
+    int64_t least = bytes > sharedLimit ? 1 : 2;
     RingOp largest;
     for (auto ring : getOperation().getOps<RingOp>())
-      if (ring.getType().getStages() > 1 &&
+      if (ring.getType().getStages() > least &&
           (!largest || sharedBytes(ring.getType()) >= sharedBytes(largest.getType())))
         largest = ring;
     if (!largest)
@@ -510,8 +526,9 @@ void ScheduleLoop::fitAll() {
     setStages(largest, largest.getType().getStages() - 1);
     emitRemark(largest.getLoc()) << "ring of " << describeTile(largest.getType()) << ": "
                                  << largest.getType().getStages()
-                                 << " stages, since the program's rings take " << bytes
-                                 << " bytes and the limit is " << sharedLimit.getValue();
+                                 << " stages, since the program's rings take " << bytes << " bytes"
+                                 << (sums ? ", what it adds to memory " + std::to_string(sums) : "")
+                                 << " and the limit is " << sharedLimit.getValue();
   }
 }
 

@@ -91,12 +91,24 @@ std::string StageEpilogue::whyNot(StoreOp store) {
   return whyNotTMA(store.getDestination(), store.getIndices(), store.getDims());
 }
 
+/// Return whether warps read no other rows of the slot than their own.
+static bool isReadByRows(Value slot) {
+  return llvm::all_of(slot.getUsers(), [&](Operation *user) {
+    if (auto dot = dyn_cast<DotOp>(user))
+      return dot.getB() != slot && !dot.getTransposeA();
+    if (auto start = dyn_cast<DotStartOp>(user))
+      return start.getB() != slot && !start.getTransposeA();
+    return isa<ReleaseOp>(user);
+  });
+}
+
 /// Find a slot of the type that the program has released before the store, in its
-/// block, and not got again.
+/// block, and not got again, and whose other rows no warp may still read.
 static ReleaseOp findReleased(StoreOp store, SlotType type) {
   for (Operation *op = store->getPrevNode(); op; op = op->getPrevNode()) {
     auto release = dyn_cast<ReleaseOp>(op);
-    if (!release || release.getSlot().getType() != type || !ringOf(release))
+    if (!release || release.getSlot().getType() != type || !ringOf(release) ||
+        !isReadByRows(release.getSlot()))
       continue;
     RingOp ring = ringOf(release);
     bool again = false;

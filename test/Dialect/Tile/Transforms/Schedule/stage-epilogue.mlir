@@ -41,6 +41,7 @@ tile.func @own(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.vie
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (16, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 #half = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+#few = #tile.frag<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 
 // Else by way of a slot of its shape, which is released last; else not at all.
 // CHECK-LABEL: tile.func @borrowed
@@ -48,26 +49,29 @@ tile.func @own(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.vie
 // CHECK-NOT: tile.ring
 tile.func @borrowed(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %out: !tile.view<?x128xf16> {tile.align = 16 : i64}, %narrow: !tile.view<?x64xf16> {tile.align = 16 : i64}, %i: index)
     grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  %w = tile.ring : !tile.ring<1 x 8x128xf16, #tile.swizzle<128>>
   %r = tile.ring : !tile.ring<2 x 64x128xf16, #tile.swizzle<128>>
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %acc = tile.broadcast %zero : f32 -> tensor<64x128xf32, #acc>
   %half = tile.broadcast %zero : f32 -> tensor<64x64xf32, #half>
+  %few = tile.broadcast %zero : f32 -> tensor<64x8xf32, #few>
   tile.put %r, %x[%i, %c0] dims [0, 1] copy(tma) : !tile.ring<2 x 64x128xf16, #tile.swizzle<128>>, !tile.view<?x128xf16>
   // CHECK: %[[A:.*]] = tile.get
   %a = tile.get %r : !tile.ring<2 x 64x128xf16, #tile.swizzle<128>> -> !tile.slot<64x128xf16, #tile.swizzle<128>>
-  %p = tile.dot_start %a, %a, %half transpose_b : !tile.slot<64x128xf16, #tile.swizzle<128>>, !tile.slot<64x128xf16, #tile.swizzle<128>>, tensor<64x64xf32, #half> -> !tile.pending<tensor<64x64xf32, #half>>
-  %s = tile.await %p : !tile.pending<tensor<64x64xf32, #half>> -> tensor<64x64xf32, #half>
+  %b = tile.get %w : !tile.ring<1 x 8x128xf16, #tile.swizzle<128>> -> !tile.slot<8x128xf16, #tile.swizzle<128>>
+  %p = tile.dot_start %a, %b, %few transpose_b : !tile.slot<64x128xf16, #tile.swizzle<128>>, !tile.slot<8x128xf16, #tile.swizzle<128>>, tensor<64x8xf32, #few> -> !tile.pending<tensor<64x8xf32, #few>>
+  %s = tile.await %p : !tile.pending<tensor<64x8xf32, #few>> -> tensor<64x8xf32, #few>
   // CHECK-NOT: tile.release
   tile.release %a : !tile.slot<64x128xf16, #tile.swizzle<128>>
-  %h = arith.truncf %s : tensor<64x64xf32, #half> to tensor<64x64xf16, #half>
+  %h = arith.truncf %half : tensor<64x64xf32, #half> to tensor<64x64xf16, #half>
   %o = arith.truncf %acc : tensor<64x128xf32, #acc> to tensor<64x128xf16, #acc>
   // CHECK: tile.write %{{.*}}, %[[A]]
   // CHECK-NEXT: tile.bulk_store %[[A]] to %{{.*}}[%{{.*}}, %{{.*}}] dims [0, 1] rows(64)
-  // expected-remark @+1 {{store of 64x128xf16 by way of a slot that products are done with", Reason="a ring of its own would make 49664 bytes and the limit is 40960}}
+  // expected-remark @+1 {{store of 64x128xf16 by way of a slot that products are done with", Reason="a ring of its own would make 51712 bytes and the limit is 40960}}
   tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x128xf16, #acc>, !tile.view<?x128xf16>
   // CHECK-NEXT: tile.store
-  // expected-remark @+1 {{store of 64x64xf16 from registers", Reason="a ring of its own would make 41472 bytes, the limit is 40960, and no slot of this shape is free}}
+  // expected-remark @+1 {{store of 64x64xf16 from registers", Reason="a ring of its own would make 43520 bytes, the limit is 40960, and no slot of this shape is free}}
   tile.store %h, %narrow[%i, %c0] dims [0, 1] : tensor<64x64xf16, #half>, !tile.view<?x64xf16>
   // CHECK-NEXT: tile.release %[[A]]
   tile.return
@@ -76,7 +80,7 @@ tile.func @borrowed(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %out: !ti
 // -----
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (16, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
-#half = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+#few = #tile.frag<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 
 // Two slots would fit, but not three: two that both tiles use in turn are better.
 // CHECK-LABEL: tile.func @twin
@@ -84,22 +88,24 @@ tile.func @borrowed(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %out: !ti
 // CHECK-NOT: tile.ring
 tile.func @twin(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %out: !tile.view<?x128xf16> {tile.align = 16 : i64}, %i: index)
     grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  %w = tile.ring : !tile.ring<1 x 8x128xf16, #tile.swizzle<128>>
   %r = tile.ring : !tile.ring<1 x 64x128xf16, #tile.swizzle<128>>
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %acc = tile.broadcast %zero : f32 -> tensor<64x128xf32, #acc>
-  %half = tile.broadcast %zero : f32 -> tensor<64x64xf32, #half>
+  %few = tile.broadcast %zero : f32 -> tensor<64x8xf32, #few>
   tile.put %r, %x[%i, %c0] dims [0, 1] copy(tma) : !tile.ring<1 x 64x128xf16, #tile.swizzle<128>>, !tile.view<?x128xf16>
   // CHECK: %[[A:.*]] = tile.get
   %a = tile.get %r : !tile.ring<1 x 64x128xf16, #tile.swizzle<128>> -> !tile.slot<64x128xf16, #tile.swizzle<128>>
-  %p = tile.dot_start %a, %a, %half transpose_b : !tile.slot<64x128xf16, #tile.swizzle<128>>, !tile.slot<64x128xf16, #tile.swizzle<128>>, tensor<64x64xf32, #half> -> !tile.pending<tensor<64x64xf32, #half>>
-  %s = tile.await %p : !tile.pending<tensor<64x64xf32, #half>> -> tensor<64x64xf32, #half>
+  %b = tile.get %w : !tile.ring<1 x 8x128xf16, #tile.swizzle<128>> -> !tile.slot<8x128xf16, #tile.swizzle<128>>
+  %p = tile.dot_start %a, %b, %few transpose_b : !tile.slot<64x128xf16, #tile.swizzle<128>>, !tile.slot<8x128xf16, #tile.swizzle<128>>, tensor<64x8xf32, #few> -> !tile.pending<tensor<64x8xf32, #few>>
+  %s = tile.await %p : !tile.pending<tensor<64x8xf32, #few>> -> tensor<64x8xf32, #few>
   tile.release %a : !tile.slot<64x128xf16, #tile.swizzle<128>>
   %o = arith.truncf %acc : tensor<64x128xf32, #acc> to tensor<64x128xf16, #acc>
   // CHECK: tile.write %{{.*}}, %[[A]]
   // CHECK-NEXT: tile.bulk_store %[[A]]
   // CHECK-NEXT: tile.release %[[A]]
-  // expected-remark @+1 {{store of 64x128xf16 by way of a slot that products are done with", Reason="a ring of its own and another slot of that one would make 49664 bytes and the limit is 40960}}
+  // expected-remark @+1 {{store of 64x128xf16 by way of a slot that products are done with", Reason="a ring of its own and another slot of that one would make 51712 bytes and the limit is 40960}}
   tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x128xf16, #acc>, !tile.view<?x128xf16>
   tile.return
 }
@@ -107,7 +113,7 @@ tile.func @twin(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %out: !tile.v
 // -----
 
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (16, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
-#half = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+#few = #tile.frag<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 
 // Where not even two fit, half of the columns after the other half, so that the slot
 // of the operand is filled again meanwhile.
@@ -117,17 +123,19 @@ tile.func @twin(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %out: !tile.v
 // CHECK-NEXT: %[[OWN:.*]] = tile.ring : <1 x 64x64xf16, #tile.swizzle<128>>
 tile.func @parts(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %y: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.view<?x128xf16> {tile.align = 16 : i64}, %i: index)
     grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  %w = tile.ring : !tile.ring<1 x 8x128xf16, #tile.swizzle<128>>
   %r = tile.ring : !tile.ring<1 x 64x128xf16, #tile.swizzle<128>>
   %other = tile.ring : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %acc = tile.broadcast %zero : f32 -> tensor<64x128xf32, #acc>
-  %half = tile.broadcast %zero : f32 -> tensor<64x64xf32, #half>
+  %few = tile.broadcast %zero : f32 -> tensor<64x8xf32, #few>
   tile.put %r, %x[%i, %c0] dims [0, 1] copy(tma) : !tile.ring<1 x 64x128xf16, #tile.swizzle<128>>, !tile.view<?x128xf16>
   // CHECK: %[[A:.*]] = tile.get %[[R]]
   %a = tile.get %r : !tile.ring<1 x 64x128xf16, #tile.swizzle<128>> -> !tile.slot<64x128xf16, #tile.swizzle<128>>
-  %p = tile.dot_start %a, %a, %half transpose_b : !tile.slot<64x128xf16, #tile.swizzle<128>>, !tile.slot<64x128xf16, #tile.swizzle<128>>, tensor<64x64xf32, #half> -> !tile.pending<tensor<64x64xf32, #half>>
-  %s = tile.await %p : !tile.pending<tensor<64x64xf32, #half>> -> tensor<64x64xf32, #half>
+  %b = tile.get %w : !tile.ring<1 x 8x128xf16, #tile.swizzle<128>> -> !tile.slot<8x128xf16, #tile.swizzle<128>>
+  %p = tile.dot_start %a, %b, %few transpose_b : !tile.slot<64x128xf16, #tile.swizzle<128>>, !tile.slot<8x128xf16, #tile.swizzle<128>>, tensor<64x8xf32, #few> -> !tile.pending<tensor<64x8xf32, #few>>
+  %s = tile.await %p : !tile.pending<tensor<64x8xf32, #few>> -> tensor<64x8xf32, #few>
   // CHECK: tile.release %[[A]]
   tile.release %a : !tile.slot<64x128xf16, #tile.swizzle<128>>
   // CHECK: %[[O:.*]] = arith.truncf
