@@ -29,7 +29,8 @@
 //   (.., row = M + 1 - n + r, .., end = s + n)    which is M + 1 + s + r rows after the map
 //
 // and rows at or after the slice's end are out of the map's M + 1 rows. Each row that a slice
-// may have is one of the view, whatever r is.
+// may have is one of the view, whatever r is. A device takes an illegal address for the map's
+// beginning where no memory is mapped there, so passes leave slices to other copies (whyNotTMA).
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,7 +10,9 @@
 //   1. make a block of 64 rows that loops over tiles of keys and carries, for each row, the least
 //      visible key, the one behind the greatest, and how many are visible;
 //   2. let the mask analysis bound that loop and test its tiles: none visible, all, or some. In the
-//      last case the region is evaluated. tile-list-steps tests 32 of them at once;
+//      last case each row of the block is tested alone, all by a vote (tile.ballot): next to a
+//      border rows see all of a tile or none. Only where one sees a part is the region evaluated.
+//      tile-list-steps tests 32 tiles at once;
 //   3. store both limits of each row, and for the 64 of them the least and the greatest of each
 //      limit and whether a row has a hole: fewer visible keys than lie between its limits;
 //   4. give the attention the mask
