@@ -267,6 +267,13 @@ ProductGraph makeFused(int64_t tile, int64_t sums, int64_t part) {
   return b.graph;
 }
 
+static ProductTarget makeFusedTarget() {
+  ProductTarget target;
+  target.registers = 216;
+  target.sharedBytes = 1 << 20;
+  return target;
+}
+
 // Where warps meet in each step, the scores run ahead, all else comes as in the program, with a
 // drain where the registers ask for it: before the second product of packed operands.
 TEST(ProductOrder, FusedStep) {
@@ -275,10 +282,7 @@ TEST(ProductOrder, FusedStep) {
   for (auto [n, node] : llvm::enumerate(graph))
     if (node.kind == Kind::start)
       starts.push_back(n);
-  ProductTarget target;
-  target.registers = 216;
-  target.sharedBytes = 1 << 20;
-  std::optional<ProductOrder> order = chooseOrder(graph, target);
+  std::optional<ProductOrder> order = chooseOrder(graph, makeFusedTarget());
   ASSERT_TRUE(order);
   expectValid(graph, *order);
   unsigned scores = starts[0], other = starts[1], first = starts[2], second = starts[3],
@@ -302,10 +306,7 @@ TEST(ProductOrder, FusedStep) {
 // With registers for all operands nothing is drained but at the end.
 TEST(ProductOrder, FusedStepThatFits) {
   ProductGraph graph = makeFused(/*tile=*/8, /*sums=*/16, /*part=*/8);
-  ProductTarget target;
-  target.registers = 216;
-  target.sharedBytes = 1 << 20;
-  std::optional<ProductOrder> order = chooseOrder(graph, target);
+  std::optional<ProductOrder> order = chooseOrder(graph, makeFusedTarget());
   ASSERT_TRUE(order);
   expectValid(graph, *order);
   EXPECT_FALSE(order->drained);

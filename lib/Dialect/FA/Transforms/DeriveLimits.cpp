@@ -231,9 +231,11 @@ static Value cloneDependent(OpBuilder &b, Value value, IRMapping &mapping) {
   bool depends = false;
   for (Value operand : op->getOperands())
     depends |= cloneDependent(b, operand, mapping) != operand;
-  Value clone = depends ? b.clone(*op, mapping)->getResult(0) : value;
-  mapping.map(value, clone);
-  return clone;
+  if (depends)
+    b.clone(*op, mapping);
+  else
+    mapping.map(value, value);
+  return mapping.lookup(value);
 }
 
 /// Test a condition on an index of the block for all of 32, from the one of this number on: a bit

@@ -189,7 +189,8 @@ bool MaskInterpreter::runSummarized(tensor::ExtractOp op) {
   std::pair<Value, Value> own, &range = inLoop ? own : loads.ranges[op];
   if (!range.first) {
     const BoxSide &side = r.getSide(summary->axis);
-    OpBuilder b = inLoop ? e.inLoop() : e.beforeLoop();
+    bool isHere = inLoop || !loop.isDefinedOutsideOfLoop(side.first);
+    OpBuilder b = isHere ? e.inLoop() : e.beforeLoop();
     auto entries =
         RangeOp::create(b, op.getLoc(), summary->table, summary->indices, side.first, side.last,
                         side.most, ArrayRef<int64_t>{summary->least, summary->greatest});

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Modes.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "llvm/ADT/STLExtras.h"
@@ -19,26 +20,15 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-static Modes modesOf(ArrayRef<int64_t> flat) {
-  Modes modes;
-  for (size_t i = 0; i + 2 < flat.size(); i += 3)
-    modes.push_back({flat[i], {flat[i + 1], flat[i + 2]}});
-  return modes;
-}
+/// Modes of a box go along rows and columns.
+static constexpr unsigned kRank = 2;
 
-static SmallVector<int64_t> flatOf(ArrayRef<Mode> modes) {
-  SmallVector<int64_t> flat;
-  for (const Mode &mode : modes)
-    flat.append({mode.extent, mode.strides[0], mode.strides[1]});
-  return flat;
-}
-
-Modes OrderAttr::getRegModes() const { return modesOf(getReg()); }
-Modes OrderAttr::getLaneModes() const { return modesOf(getLane()); }
+Modes OrderAttr::getRegModes() const { return unflatten(getReg(), kRank); }
+Modes OrderAttr::getLaneModes() const { return unflatten(getLane(), kRank); }
 
 OrderAttr OrderAttr::ofAccumulators(MLIRContext *context, int64_t width) {
   const Fragment &box = findProductInstruction("mma.sync.m16n8k16")->acc;
-  SmallVector<int64_t> reg = flatOf(box.reg), lane = flatOf(box.lane);
+  SmallVector<int64_t> reg = flatten(box.reg), lane = flatten(box.lane);
   return get(context, ArrayRef<int64_t>(reg), ArrayRef<int64_t>(lane), width);
 }
 
@@ -194,7 +184,7 @@ OrderAttr::runsOf(const Layout &tile, int64_t tileColumns, int64_t columns) cons
 
 LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> reg,
                                 ArrayRef<int64_t> lane, int64_t width) {
-  Modes regs = modesOf(reg), lanes = modesOf(lane);
+  Modes regs = unflatten(reg, kRank), lanes = unflatten(lane, kRank);
   int64_t numRegs = extentOf(regs);
   if (!llvm::is_contained({1, 2, 4}, width) || numRegs % width != 0)
     return emitError() << "(order_c1) a width is 1, 2 or 4 and divides the registers, got " << width
@@ -219,22 +209,15 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, Ar
   return success();
 }
 
-/// `name = [(extent, row stride, column stride), ...]`
+/// Parse the modes of a box.
 static ParseResult parseModes(AsmParser &parser, StringRef name, SmallVectorImpl<int64_t> &modes) {
-  if (parser.parseKeyword(name) || parser.parseEqual())
-    return failure();
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
-    SMLoc loc = parser.getCurrentLocation();
-    SmallVector<int64_t> numbers;
-    if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren,
-                                       [&] { return parser.parseInteger(numbers.emplace_back()); }))
-      return failure();
+  return parseModeNumbers(parser, name, [&](SMLoc loc, ArrayRef<int64_t> numbers) -> ParseResult {
     constexpr int64_t kMost = 1 << 10;
     bool small = llvm::all_of(numbers, [](int64_t n) { return n >= 0 && n <= kMost; });
-    if (numbers.size() != 3 || !small || numbers[0] < 1)
+    if (numbers.size() != kRank + 1 || !small || numbers[0] < 1)
       return parser.emitError(loc) << "a mode of a box is an extent from 1 on and two strides from "
                                       "0 on, up to 2^10 each";
-    modes.append(numbers);
+    modes.append(numbers.begin(), numbers.end());
     return success();
   });
 }
@@ -252,15 +235,9 @@ Attribute OrderAttr::parse(AsmParser &parser, Type) {
 }
 
 void OrderAttr::print(AsmPrinter &printer) const {
-  auto print = [&](StringRef name, ArrayRef<Mode> modes) {
-    printer << name << " = [";
-    llvm::interleaveComma(modes, printer, [&](const Mode &mode) {
-      printer << "(" << mode.extent << ", " << mode.strides[0] << ", " << mode.strides[1] << ")";
-    });
-    printer << "], ";
-  };
   printer << "<";
-  print("reg", getRegModes());
-  print("lane", getLaneModes());
-  printer << "width = " << getWidth() << ">";
+  printModes(printer, "reg", getRegModes());
+  printer << ", ";
+  printModes(printer, "lane", getLaneModes());
+  printer << ", width = " << getWidth() << ">";
 }

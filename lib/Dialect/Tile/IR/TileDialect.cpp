@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Modes.h"
 #include "fa/Dialect/Tile/IR/Ballot.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -114,7 +115,7 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
 // #tile.frag
 //===----------------------------------------------------------------------===//
 
-static SmallVector<int64_t> flatten(ArrayRef<Mode> modes) {
+SmallVector<int64_t> tile::flatten(ArrayRef<Mode> modes) {
   SmallVector<int64_t> flat;
   for (const Mode &mode : modes) {
     flat.push_back(mode.extent);
@@ -123,7 +124,7 @@ static SmallVector<int64_t> flatten(ArrayRef<Mode> modes) {
   return flat;
 }
 
-static Modes unflatten(ArrayRef<int64_t> flat, unsigned rank) {
+Modes tile::unflatten(ArrayRef<int64_t> flat, unsigned rank) {
   Modes modes;
   for (size_t i = 0; i < flat.size(); i += rank + 1)
     modes.push_back({flat[i], Coords(flat.slice(i + 1, rank))});
@@ -142,8 +143,8 @@ Layout FragAttr::getLayout() const {
 
 FragAttr FragAttr::slice(unsigned dim) const { return get(getContext(), getLayout().slice(dim)); }
 
-/// `name = [(extent, stride, ...), ...]`
-static ParseResult parseModes(AsmParser &parser, StringRef name, Modes &modes, int64_t &rank) {
+ParseResult tile::parseModeNumbers(AsmParser &parser, StringRef name,
+                                   function_ref<ParseResult(SMLoc, ArrayRef<int64_t>)> take) {
   if (parser.parseKeyword(name) || parser.parseEqual())
     return failure();
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
@@ -152,6 +153,13 @@ static ParseResult parseModes(AsmParser &parser, StringRef name, Modes &modes, i
     if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren,
                                        [&] { return parser.parseInteger(numbers.emplace_back()); }))
       return failure();
+    return take(loc, numbers);
+  });
+}
+
+/// Parse the modes of a layout, which have as many strides each.
+static ParseResult parseModes(AsmParser &parser, StringRef name, Modes &modes, int64_t &rank) {
+  return parseModeNumbers(parser, name, [&](SMLoc loc, ArrayRef<int64_t> numbers) -> ParseResult {
     int64_t strides = static_cast<int64_t>(numbers.size()) - 1;
     if (rank < 0)
       rank = strides;
@@ -162,10 +170,10 @@ static ParseResult parseModes(AsmParser &parser, StringRef name, Modes &modes, i
     if (numbers[0] < 1 || numbers[0] > kMost)
       return parser.emitError(loc)
              << "the extent of a mode must be from 1 to 2^20, got " << numbers[0];
-    for (int64_t stride : ArrayRef<int64_t>(numbers).drop_front())
+    for (int64_t stride : numbers.drop_front())
       if (stride < 0 || stride > kMost)
         return parser.emitError(loc) << "a stride must be from 0 to 2^20, got " << stride;
-    modes.push_back({numbers[0], Coords(ArrayRef<int64_t>(numbers).drop_front())});
+    modes.push_back({numbers[0], Coords(numbers.drop_front())});
     return success();
   });
 }
@@ -184,7 +192,7 @@ Attribute FragAttr::parse(AsmParser &parser, Type) {
   return FragAttr::get(parser.getContext(), Layout(rank, reg, lane, warp));
 }
 
-static void printModes(AsmPrinter &printer, StringRef name, ArrayRef<Mode> modes) {
+void tile::printModes(AsmPrinter &printer, StringRef name, ArrayRef<Mode> modes) {
   printer << name << " = [";
   llvm::interleaveComma(modes, printer, [&](const Mode &mode) {
     printer << "(" << mode.extent;
