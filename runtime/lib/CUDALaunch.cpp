@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDAExecutor.h"
+#include "fa/Support/SliceMaps.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir::fa;
@@ -56,19 +57,25 @@ static bool isAligned(const ManifestArgument &info, const BoundArgument &argumen
 
 /// Return whether a tensor map can describe a tensor, by the rules of the TMA.
 /// Sizes fit: they are below 2^31 (Manifest::resolve).
-static bool isMappable(const ManifestArgument &info, const BoundArgument &argument,
+static bool isMappable(const ManifestArgument &info, const BoundArgument &argument, bool slices,
                        std::string *reason) {
-  constexpr int64_t kAlignment = 16, kMaxStride = int64_t(1) << 40;
+  constexpr int64_t kAlignment = 16;
+  const int64_t maxStride = slices ? kSliceStride : int64_t(1) << 40;
   if (!isAligned(info, argument, kAlignment, reason))
     return false;
   int64_t size = sizeOf(*info.dtype);
   for (size_t d = 0; d + 1 < argument.sizes.size(); ++d)
-    if (argument.sizes[d] > 1 && argument.strides[d] >= kMaxStride / size)
+    if (argument.sizes[d] > 1 && argument.strides[d] >= maxStride / size)
       return because(reason, [&] {
         return "dimension " + std::to_string(d) + " of '" + info.name + "' has a stride of " +
-               std::to_string(argument.strides[d] * size) +
-               " bytes, expected less than 2^40; copy it to contiguous memory";
+               std::to_string(argument.strides[d] * size) + " bytes, expected less than 2^" +
+               (slices ? "34" : "40") + "; copy it to contiguous memory";
       });
+  if (int64_t rows = argument.sizes[argument.sizes.size() - 2]; slices && rows > kSliceRows)
+    return because(reason, [&] {
+      return "'" + info.name + "' has " + std::to_string(rows) +
+             " rows of sequences, expected at most 2^30; launch parts of it";
+    });
   return true;
 }
 
@@ -81,7 +88,7 @@ bool Executor::makeTensorMaps(const Manifest &entry, const ManifestVariant &vari
         continue;
       const ManifestArgument &info = entry.arguments[parameter.argument];
       const BoundArgument &argument = arguments[parameter.argument];
-      if (!isMappable(info, argument, reason))
+      if (!isMappable(info, argument, parameter.slices, reason))
         return false;
       CUdeviceptr substitute =
           info.kind == ManifestArgument::Input ? emptyRows : emptyRows + rowBytes;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TensorMaps.h"
+#include "fa/Support/SliceMaps.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cstring>
 #include <type_traits>
@@ -34,6 +35,8 @@ static CUtensorMapDataType typeOf(DType dtype) {
     return CU_TENSOR_MAP_DATA_TYPE_UINT8;
   }
 }
+
+static_assert(uint64_t(kSliceRows) * kSliceStride == 0, "what a slice steps back");
 
 TensorMapRequest mlir::fa::cuda::makeTensorMapRequest(const ManifestParameter &parameter,
                                                       const ManifestArgument &info,
@@ -69,21 +72,20 @@ TensorMapRequest mlir::fa::cuda::makeTensorMapRequest(const ManifestParameter &p
   };
   // Of the manifest's shape: an empty tensor is mapped as one whole row.
   uint64_t last = parameter.swizzle ? info.shape.back() : empty ? 1 : argument.sizes.back();
-  bool panels = parameter.hasPanels(rank, last, size);
+  bool panels = parameter.hasPanels(last, size);
   add(panels ? panel : last, size, panel);
   addDim(rank - 2, parameter.rows);
-  uint64_t rowStride = request.strides[0], rows = argument.sizes[rank - 2] + 1;
-  if (parameter.slices)
-    request.sizes[1] = empty ? 1 : rows;
+  if (parameter.slices) {
+    uint64_t stride = request.strides[0], rows = request.sizes[1];
+    request.sizes[1] = kSliceRows;
+    add(rows + 1, stride, 1);
+    // So many steps back are the rows too many, modulo 2^64.
+    add(kSliceRows + 1, kSliceStride - stride, 1);
+  }
   if (panels)
     add(last / panel, parameter.swizzle, parameter.columns / panel);
   for (size_t d = rank - 2; d-- > 0;)
     addDim(d, 1);
-  // Addresses are added up modulo 2^64, so that it does not matter what lies before the tensor.
-  if (parameter.slices) {
-    add(request.sizes[1], rowStride, 1);
-    request.address -= request.sizes[1] * rowStride;
-  }
   return request;
 }
 

@@ -178,17 +178,20 @@ void copyBox(const Map &map, const int64_t *from, char *y) {
       }
 }
 
-/// One box, panels being a dimension of it, or one a panel; of slices, whose last dimension is
-/// what others have as the batch, one a panel.
+/// One box, panels being a dimension of it, or one a panel; of slices, which have no batch, one a
+/// panel of three dimensions for rows.
 void runTile(void **p, bool slices) {
   auto *y = read<char *>(p[0]);
   auto map = read<Map>(p[6]);
   int64_t b = read<int32_t>(p[3]), h = read<int32_t>(p[4]), row = read<int32_t>(p[5]);
   if (map.rank == 5 && !slices)
     return copyBox(map, std::array<int64_t, 5>{0, row, 0, h, b}.data(), y);
-  for (int64_t panel = 0; panel < 2; ++panel)
-    copyBox(map, std::array<int64_t, 5>{64 * panel, row, h, slices ? 0 : b, slices ? b : 0}.data(),
-            y + panel * 2 * map.box[0] * map.box[1]);
+  for (int64_t panel = 0; panel < 2; ++panel) {
+    std::array<int64_t, 5> place{64 * panel, row, h, b, 0};
+    if (slices)
+      place = {64 * panel, row, b, 1 << 30, h};
+    copyBox(map, place.data(), y + panel * 2 * map.box[0] * map.box[1]);
+  }
 }
 
 } // namespace

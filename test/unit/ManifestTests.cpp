@@ -76,6 +76,8 @@ TEST(Manifest, RefusesTensorMapsThatNoDriverMakes) {
          place + " must copy columns of at most 262144 bytes, got 1024");
   expect(good, "[\"tensor_map\", 0, 80, 128, 16]",
          place + " must have a swizzle of 32, 64 or 128 bytes, got 16");
+  expect(good, "[\"tensor_map\", 0, 80, 128, 128, \"slices\"]",
+         place + " must map a tensor of rank 2 or 3 to be for slices of its rows");
   expect(good, "[\"tensor_map\", 0, 1, 128, 0, \"slices\"]",
          place + " must have a swizzle to be for slices of a tensor's rows");
   const std::string dtype = "\"f16\", \"shape\": [-1, -1, -1, 128]";
@@ -311,9 +313,11 @@ tile.func @k(%x: !tile.view<?x?x64xf16> {tile.name = "x"},
   }
 }
 
-static std::string tileKernel(const std::string &map, const std::string &attributes) {
+static std::string tileKernel(const std::string &map, const std::string &attributes,
+                              const std::string &sizes = "?x8x?x128") {
   return R"mlir(
-tile.func @k(%x: !tile.view<?x8x?x128xbf16> {tile.name = "x"},
+tile.func @k(%x: !tile.view<)mlir" +
+         sizes + R"mlir(xbf16> {tile.name = "x"},
              %y: !tile.view<?xf32> {tile.name = "y", tile.output},
              %m: !tile.tensor_map<)mlir" +
          map + R"mlir(> {tile.map_of = 0 : i64, )mlir" + attributes + R"mlir(}, %b: index)
@@ -338,7 +342,7 @@ TEST_F(Reading, FindsTensorMaps) {
   EXPECT_EQ(map.swizzle, 128);
   EXPECT_FALSE(map.slices);
 
-  manifests = read(tileKernel(box, std::string(last) + ", tile.map_slices"));
+  manifests = read(tileKernel(box, "tile.map_dims = [1, 2], tile.map_slices", "8x?x128"));
   ASSERT_EQ(manifests.size(), 1u);
   EXPECT_TRUE(manifests[0].kernels()[0].parameters.back().slices);
 

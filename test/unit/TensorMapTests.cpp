@@ -56,13 +56,14 @@ struct TileLaunch {
       x[i] = tileValue(i);
   }
   std::string run(const fa_program *program, const TileCase &c, int64_t shift = 0,
-                  int64_t columns = kTileColumns) {
+                  int64_t columns = kTileColumns, bool batch = true) {
     std::memset(tile, 0xFF, kTileElements * sizeof *tile);
     const int64_t xShape[] = {c.sizes[0], c.sizes[1], c.sizes[2], columns},
                   xStrides[] = {c.strides[0], c.strides[1], c.strides[2], 1},
                   yShape[] = {2, 80, 64};
     bool empty = c.sizes[0] * c.sizes[1] * c.sizes[2] == 0;
-    fa_tensor from{empty ? nullptr : x + shift, FA_F16, 4, xShape, xStrides, 0},
+    fa_tensor from{empty ? nullptr : x + shift, FA_F16, batch ? 4 : 3, xShape + !batch,
+                   xStrides + !batch,           0},
         to{tile, FA_F16, 3, yShape, nullptr, 0};
     fa_argument arguments[] = {{"x", &from, 0, 0},
                                {"y", &to, 0, 0},
@@ -110,17 +111,25 @@ TEST_F(TensorMaps, ClipSlicesAtTheirEnds) {
   fa_program *slices = load(sliceManifest());
   TileLaunch launch;
   for (const SliceCase &c : kSliceCases) {
-    ASSERT_EQ(launch.run(slices, c.place()), "") << c.name;
+    ASSERT_EQ(launch.run(slices, c.place(), 0, kTileColumns, /*batch=*/false), "") << c.name;
     EXPECT_EQ(launched(), "fake_slices") << c.name;
     EXPECT_EQ(launch.result(), c.expected()) << c.name;
   }
-  // 101 rows that begin 101 rows before the tensor, and a last dimension of rows.
-  ASSERT_EQ(launch.run(slices, {"", {1, 3, 100}, {38400, 128, 384}, 40, 2, 61}), "");
-  EXPECT_NE(launches().find("map:6@" +
-                            std::to_string(reinterpret_cast<uintptr_t>(launch.x) - 101 * 768) +
-                            "[128,101,3,1,101][768,256,128,768][64,80,1,1,1]/3"),
+  // Rows, ends and what takes back the rows too many.
+  SliceCase last{"", {"", {1, 3, 100}, {38400, 128, 384}, 0, 2, 21}, 0, 40};
+  fake<void()>("fakeReset")();
+  ASSERT_EQ(launch.run(slices, last.place(), 0, kTileColumns, /*batch=*/false), "");
+  EXPECT_NE(launches().find("map:6@" + std::to_string(reinterpret_cast<uintptr_t>(launch.x)) +
+                            "[128,1073741824,101,1073741825,3][768,768,17179868416,256]"
+                            "[64,80,1,1,1]/3"),
             std::string::npos)
       << launches();
+  // Rows too far apart for it.
+  fake<void()>("fakeReset")();
+  ASSERT_EQ(launch.run(slices, {"", {1, 1, 2}, {0, 0, int64_t(1) << 33}, 1, 0, 0}, 0, kTileColumns,
+                       /*batch=*/false),
+            "");
+  EXPECT_EQ(launched(), "fake_ones");
   fa_program_free(slices);
 }
 

@@ -48,6 +48,7 @@ inline std::string tileKernelText(const std::string &name, const std::string &co
   cvta.param.u64 %d1, %d1;
   add.u32 %r10, %r1, 10240;
   mov.u32 %r11, 64;
+  mov.u32 %r12, 0x40000000;
 )" + copies +
          R"(
 WAIT:
@@ -85,8 +86,8 @@ inline const std::string kTileText =
 )" + tileKernelText("fake_tile", boxCopy(5, "%r1", "%r6, %r5, %r6, %r4, %r3")) +
     tileKernelText("fake_panels", boxCopy(4, "%r1", "%r6, %r5, %r4, %r3") +
                                       boxCopy(4, "%r10", "%r11, %r5, %r4, %r3")) +
-    tileKernelText("fake_slices", boxCopy(5, "%r1", "%r6, %r5, %r4, %r6, %r3") +
-                                      boxCopy(5, "%r10", "%r11, %r5, %r4, %r6, %r3")) +
+    tileKernelText("fake_slices", boxCopy(5, "%r1", "%r6, %r5, %r3, %r12, %r4") +
+                                      boxCopy(5, "%r10", "%r11, %r5, %r3, %r12, %r4")) +
     R"(.visible .entry fake_ones(.param .u64 y, .param .u64 y_stride0, .param .u64 y_stride1)
 {
   .reg .pred %p;
@@ -145,12 +146,13 @@ inline std::string panelManifest() {
   return text;
 }
 
-/// Return the same of slices of x's rows, whose b is the row after the slice's last one.
+/// Return the same of slices of x's rows, without a batch: b is the row after the slice's last one.
 inline std::string sliceManifest() {
   std::string text = kTileManifest;
   auto replace = [&](const std::string &what, const std::string &by) {
     text.replace(text.find(what), what.size(), by);
   };
+  replace("[-1, -1, -1, 128]", "[-1, -1, 128]");
   replace("\"fake_tile\"", "\"fake_slices\"");
   replace("[\"tensor_map\", 0, 80, 128, 128]", "[\"tensor_map\", 0, 80, 128, 128, \"slices\"]");
   return text;
@@ -209,7 +211,7 @@ struct SliceCase {
   /// Return what the kernel is called with (TensorMaps.cpp of the conversion says why).
   TileCase place() const {
     TileCase placed = tile;
-    placed.row = static_cast<int32_t>(tile.sizes[2]) + 1 - length + std::min(tile.row, length);
+    placed.row = (1 << 30) - length + std::min(tile.row, length);
     placed.b = start + length;
     return placed;
   }

@@ -119,16 +119,14 @@ struct ManifestParameter {
   /// tile of one row, which has none.
   int64_t rows = 0, columns = 0, swizzle = 0;
   /// Record whether the map is for slices of the tensor's rows, of which it copies none that is
-  /// at or after a slice's end: it begins one row more before the tensor than that has rows,
-  /// and has a last dimension that goes by rows, too.
+  /// at or after a slice's end: it has two dimensions more, and no panels.
   bool slices = false;
 
-  /// Return whether panels are a dimension of the map, of a tensor of so many dimensions and of
-  /// `last` elements of `size` bytes in a row.
-  bool hasPanels(int64_t rank, int64_t last, int64_t size) const {
-    constexpr int64_t kMostDims = 5;
+  /// Return whether panels are a dimension of the map, of a tensor of `last` elements of `size`
+  /// bytes in a row.
+  bool hasPanels(int64_t last, int64_t size) const {
     int64_t panel = swizzle / size;
-    return panel > 0 && last % panel == 0 && columns % panel == 0 && rank + 1 + slices <= kMostDims;
+    return panel > 0 && last % panel == 0 && columns % panel == 0 && !slices;
   }
 };
 

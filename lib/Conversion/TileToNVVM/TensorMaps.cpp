@@ -22,20 +22,25 @@
 // way, what is out of range is not stored; a box is one panel of the rows of a
 // warpgroup, by whichever map (see Manifest.h).
 //
-// A map of slices has one dimension more, the last: of the rows' stride, as the row's is, and
-// the map begins M + 1 rows before the view, which has M. Row r of a slice that begins at row
-// s and has n rows is then at
+// A map of slices has three dimensions for rows, and boxes of one panel:
 //
-//   (.., row = M + 1 - n + r, .., end = s + n)    which is M + 1 + s + r rows after the map
+//   (column, row, end, back, the other dimension)
 //
-// and rows at or after the slice's end are out of the map's M + 1 rows. Each row that a slice
-// may have is one of the view, whatever r is. A device takes an illegal address for the map's
-// beginning where no memory is mapped there, so passes leave slices to other copies (whyNotTMA).
+// Row and end have the rows' stride s, and there are M = 2^30 rows, more than any view has. Row r
+// of a slice that begins at row b and has n rows is then at
+//
+//   (column, row = M - n + r, end = b + n, back = M, ..)
+//
+// so rows at or after the slice's end are out of the map's M rows. The stride of `back` is 2^34 -
+// s: M steps are 2^64 - M s bytes, which take the M rows too many back, for addresses are added up
+// modulo 2^64. (A map that begins M rows before its view does without `back`, but a device takes an
+// illegal address for a beginning where no memory is mapped.)
 //
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
+#include "fa/Support/SliceMaps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Matchers.h"
 
@@ -81,8 +86,10 @@ LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, Value mapp
   }
   int64_t panel = 8 * slot.getLayout().getBytes() / slot.getElementType().getIntOrFloatBitWidth();
   int64_t columns = map.getShape()[1], width = view.getShape().back();
-  bool panels =
-      width % panel == 0 && columns % panel == 0 && rank + 1 + slices <= tile::kMostMapDims;
+  bool panels = !slices && width % panel == 0 && columns % panel == 0;
+  if (slices && rank + 2 > tile::kMostMapDims)
+    return op->emitError() << "slices of a view come by a map of two dimensions more, of at most "
+                           << tile::kMostMapDims << ", and the view is " << view;
   int64_t inBox = panels ? columns / panel : 1;
   Value column = indices[last], first = i32(0);
   if (!matchPattern(column, m_Zero()))
@@ -91,9 +98,7 @@ LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, Value mapp
   Value firstRow = coordinate(indices[dims[0]]), end;
   if (slice) {
     Value size = coordinate(slice.getSize());
-    Value whole =
-        arith::TruncIOp::create(b, b.getI32Type(), views[slice.getSource()].sizes[slice.getDim()]);
-    Value before = arith::SubIOp::create(b, arith::AddIOp::create(b, whole, i32(1)), size);
+    Value before = arith::SubIOp::create(b, i32(kSliceRows), size);
     firstRow = arith::AddIOp::create(b, before, arith::MinUIOp::create(b, firstRow, size));
     end = arith::AddIOp::create(b, coordinate(slice.getStart()), size);
   }
@@ -108,10 +113,10 @@ LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, Value mapp
       place = {i32(0), firstRow, moved(at)};
     else
       place = {moved(at * panel), firstRow};
+    if (slices)
+      place.append({end, i32(kSliceRows)});
     for (int64_t d = last - 1; d-- > 0;)
       place.push_back(coordinate(indices[d]));
-    if (end)
-      place.push_back(end);
     body(at, place);
   }
   return success();

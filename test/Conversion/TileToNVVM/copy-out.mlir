@@ -53,30 +53,29 @@ tile.func @panels(%x: !tile.view<?x?x?x80xf16>, %m: !tile.tensor_map<128x80xf16,
 
 // -----
 
-// Slices of rows. A map of M + 1 rows that begins as many before the view, of M: row r of a slice
-// from s of n rows is at M + 1 - n + r, and its last place says s + n. Rows after the slice are
-// after the map, too; where they stand does not count.
+// Slices of rows. A map of M = 2^30 rows, ends, and steps back: row r of a slice from s of n rows is at
+// M - n + r, s + n, M. Rows after the slice are after the map, too; where they stand does not count.
+// Boxes are of a panel.
 #sw = #tile.swizzle<128>
 // CHECK-LABEL: llvm.func @slices
 // CHECK-SAME: %[[N:[a-z0-9]+]]: i64, %{{[a-z0-9]+}}: !llvm.ptr {llvm.align = 64
 // CHECK: %[[ROW:.*]] = arith.trunci
 // CHECK: %[[SIZE:.*]] = arith.trunci %[[N]] : i64 to i32
-// CHECK: %[[WHOLE:.*]] = arith.trunci %{{.*}} : i64 to i32
-// CHECK: %[[MORE:.*]] = arith.addi %[[WHOLE]], %c1_i32
-// CHECK: %[[BEFORE:.*]] = arith.subi %[[MORE]], %[[SIZE]]
+// CHECK: %[[BEFORE:.*]] = arith.subi %c1073741824_i32, %[[SIZE]]
 // CHECK: %[[CLIPPED:.*]] = arith.minui %[[ROW]], %[[SIZE]]
 // CHECK: %[[X:.*]] = arith.addi %[[BEFORE]], %[[CLIPPED]]
 // CHECK: %[[START:.*]] = arith.trunci %[[N]] : i64 to i32
 // CHECK: %[[END:.*]] = arith.addi %[[START]], %[[SIZE]]
-// CHECK: cp.async.bulk.tensor.5d.shared::cluster{{.*}} %[[X]], %{{.*}}, %{{.*}}, %[[END]]
+// CHECK: cp.async.bulk.tensor.5d.shared::cluster{{.*}}[$0]{{.*}} %[[X]], %[[END]], %c1073741824_i32
+// CHECK: cp.async.bulk.tensor.5d.shared::cluster{{.*}}[$0+8192]{{.*}} %[[X]], %[[END]], %c1073741824_i32
 // CHECK: cp.async.bulk.tensor.5d.global
-// A dimension more than a map may have: boxes of a panel.
-// CHECK: cp.async.bulk.tensor.5d.shared::cluster{{.*}}[$0]
-// CHECK: cp.async.bulk.tensor.5d.shared::cluster{{.*}}[$0+8192]
-tile.func @slices(%x: !tile.view<?x?x128xf16>, %y: !tile.view<?x?x?x128xf16>, %n: index,
+// Without heads.
+// CHECK: cp.async.bulk.tensor.4d.shared::cluster{{.*}}[$0]
+// CHECK: cp.async.bulk.tensor.4d.shared::cluster{{.*}}[$0+8192]
+tile.func @slices(%x: !tile.view<?x?x128xf16>, %y: !tile.view<?x128xf16>, %n: index,
                   %m: !tile.tensor_map<64x128xf16, #sw> {tile.map_of = 0 : i64, tile.map_dims = [1, 2], tile.map_slices},
                   %out: !tile.tensor_map<64x64xf16, #sw> {tile.map_of = 0 : i64, tile.map_dims = [1, 2], tile.map_slices},
-                  %my: !tile.tensor_map<64x128xf16, #sw> {tile.map_of = 1 : i64, tile.map_dims = [2, 3], tile.map_slices}, %t: index)
+                  %my: !tile.tensor_map<64x128xf16, #sw> {tile.map_of = 1 : i64, tile.map_dims = [0, 1], tile.map_slices}, %t: index)
     grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %r = tile.ring : !tile.ring<1 x 64x128xf16, #sw>
@@ -86,7 +85,7 @@ tile.func @slices(%x: !tile.view<?x?x128xf16>, %y: !tile.view<?x?x?x128xf16>, %n
   tile.copy %part[%c0, %t, %c0] dims [1, 2] to %s copy(tma) signal %full[%c0] map(%m) : !tile.view<?x?x128xf16>, !tile.slot<64x128xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<64x128xf16, #sw>
   tile.bulk_store %s to %part[%c0, %t, %c0] dims [1, 2] rows(64) map(%out) : !tile.slot<64x128xf16, #sw>, !tile.view<?x?x128xf16>, !tile.tensor_map<64x64xf16, #sw>
   tile.copy_out_wait
-  %padded = tile.slice %y dim 2 from %c0 size %n : !tile.view<?x?x?x128xf16> -> !tile.view<?x?x?x128xf16>
-  tile.copy %padded[%c0, %c0, %t, %c0] dims [2, 3] to %s copy(tma) signal %full[%c0] map(%my) : !tile.view<?x?x?x128xf16>, !tile.slot<64x128xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<64x128xf16, #sw>
+  %one = tile.slice %y dim 0 from %c0 size %n : !tile.view<?x128xf16> -> !tile.view<?x128xf16>
+  tile.copy %one[%t, %c0] dims [0, 1] to %s copy(tma) signal %full[%c0] map(%my) : !tile.view<?x128xf16>, !tile.slot<64x128xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<64x128xf16, #sw>
   tile.return
 }

@@ -126,10 +126,9 @@ static std::string whyNotAsync(DotOp dot, int64_t warps) {
 std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> dims) {
   auto type = cast<ViewType>(view.getType());
   constexpr int64_t kPanelBytes = 128, kMostRank = 4, kUnit = 16;
-  // A map of slices begins before its tensor (Conversion/TileToNVVM/TensorMaps.cpp): a device takes
-  // an illegal address for that, unless memory is mapped there.
-  if (view.getDefiningOp<SliceOp>())
-    return "its view is a slice, whose map would begin before memory that is mapped";
+  auto slice = view.getDefiningOp<SliceOp>();
+  if (slice && !isa<BlockArgument>(slice.getSource()))
+    return "its view is a slice of a slice, for which a launch makes no map";
   if (type.getOrder())
     return "its view does not lie row by row";
   int64_t rank = type.getRank(), bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
@@ -137,6 +136,11 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
     return "its view has no tile.align 16";
   if (rank < 2 || rank > kMostRank)
     return "its view does not have rank 2 to 4";
+  if (slice && rank + 2 > kMostMapDims)
+    return "its view is a slice of rank 4, whose map would have 6 dimensions";
+  bool rows = slice && static_cast<int64_t>(slice.getDim()) == rank - 2;
+  if (slice && (!rows || dims.size() != 2))
+    return "its view is a slice, but not of the tile's rows";
   if (dims == ArrayRef<int64_t>{rank - 1})
     return "";
   if (dims != ArrayRef<int64_t>{rank - 2, rank - 1})
@@ -146,6 +150,8 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
     return "its view's rows are no multiple of 16 bytes";
   if (divisorOf(indices.back()) % (kPanelBytes / bytes) != 0)
     return "its columns do not start at a multiple of 128 bytes";
+  if (slice && !isNonNegative(indices[rank - 2]))
+    return "its rows may begin before its view, a slice, where TMA finds those of another";
   return "";
 }
 
