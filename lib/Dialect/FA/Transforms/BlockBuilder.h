@@ -236,12 +236,15 @@ FailureOr<Value> expandAlong(OpBuilder &b, Location loc, Region &region, Axis ax
 
 /// How many columns of a table are computed at once: no table has more.
 inline constexpr int64_t kTableColumns = 8;
-/// Return the least or the greatest of a vector of i32, in each of `kTableColumns` elements.
-Value reduceIntegers(BlockBuilder &r, Value numbers, bool most);
-/// Store the columns of a table, vectors of `kTableColumns` equal elements, for the block that
-/// begins at `first`.
-void storeEntry(BlockBuilder &r, ArrayRef<Value> columns, Value view, ArrayRef<Value> indices,
-                Value first);
+/// A column of a table: the least or the greatest of a vector of i32.
+struct Column {
+  Value numbers;
+  bool most;
+};
+/// Store the columns of a table for the block that begins at `first` of an axis that has `length`
+/// indices: those beyond it count for nothing.
+void storeEntry(BlockBuilder &r, ArrayRef<Column> columns, Value view, ArrayRef<Value> indices,
+                Value first, Value length);
 /// Say that blocks are of 64 indices of the last of `axes`, and where the sizes of the results come
 /// from; `tables` have an entry for each block.
 void describeTables(MapBlocksOp block, ArrayRef<Axis> axes, ArrayRef<unsigned> tables, Value query,

@@ -55,7 +55,14 @@ using namespace mlir::fa;
 static constexpr int64_t kBlock = SummarizeOp::kSpan, kStep = 128;
 
 /// Columns of the table of 64 rows, or keys.
-enum Column : int64_t { kLeastFirst, kGreatestFirst, kLeastLast, kGreatestLast, kHoles, kColumns };
+enum ColumnNumber : int64_t {
+  kLeastFirst,
+  kGreatestFirst,
+  kLeastLast,
+  kGreatestLast,
+  kHoles,
+  kColumns
+};
 
 //===----------------------------------------------------------------------===//
 // Which masks
@@ -376,27 +383,18 @@ void Limits::store(MapBlocksOp block, Found found) {
   for (auto [n, limit] : llvm::enumerate(limits))
     tile::StoreOp::create(r.b, r.loc, limit, block.getResultView(n), at, ArrayRef<int64_t>{last});
 
-  // What is beyond the axis counts for nothing.
-  RankedTensorType index = vector.clone(r.b.getIndexType());
-  Value inside = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::slt,
-                                       tile::IotaOp::create(r.b, r.loc, index, first),
-                                       r.splat(lengthOf(axis), index));
   Value some =
       arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::sgt, found.count, splat(i32(0)));
   Value fewer = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::ne, found.count,
                                       make<arith::SubIOp>(found.last, found.first));
   Value holes = arith::ExtUIOp::create(r.b, r.loc, vector, make<arith::AndIOp>(some, fewer));
-  auto extreme = [&](Value numbers, bool most) {
-    Value none = splat(i32(most ? 0 : std::numeric_limits<int32_t>::max()));
-    return reduceIntegers(r, arith::SelectOp::create(r.b, r.loc, inside, numbers, none), most);
-  };
-  Value columns[kColumns];
-  columns[kLeastFirst] = extreme(found.first, false);
-  columns[kGreatestFirst] = extreme(found.first, true);
-  columns[kLeastLast] = extreme(found.last, false);
-  columns[kGreatestLast] = extreme(found.last, true);
-  columns[kHoles] = extreme(holes, true);
-  storeEntry(r, columns, block.getResultView(2), indices, first);
+  Column columns[kColumns];
+  columns[kLeastFirst] = {found.first, /*most=*/false};
+  columns[kGreatestFirst] = {found.first, /*most=*/true};
+  columns[kLeastLast] = {found.last, /*most=*/false};
+  columns[kGreatestLast] = {found.last, /*most=*/true};
+  columns[kHoles] = {holes, /*most=*/true};
+  storeEntry(r, columns, block.getResultView(2), indices, first, lengthOf(axis));
 }
 
 MapBlocksOp Limits::emit() {

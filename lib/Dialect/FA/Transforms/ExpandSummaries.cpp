@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // fa.summarize: a block has 64 rows, or keys. The region is expanded along them to a vector, of
-// which the least and the greatest are stored side by side. Reductions are of floats, in which 16
-// bits of an integer are exact: the upper ones first, then the lower ones where the upper ones are
-// those that were found.
+// which the least and the greatest are stored side by side.
+//
+// All columns of an entry are reduced at once: row c of a tile holds the numbers whose extreme
+// column c is, negated (~x) where that is the least. Reductions are of floats, in which 16 bits of
+// an integer are exact: the upper ones first, then the lower ones where the upper ones are those
+// that were found.
 //
 // fa.range: entries are loaded one by one. From a multiple of `size` on, that many indices are in
 // at most (64 - g + size) / 64 entries, rounded up, where g is the common divisor of 64 and the
@@ -33,63 +36,76 @@ static constexpr int64_t kSpan = SummarizeOp::kSpan;
 // fa.summarize
 //===----------------------------------------------------------------------===//
 
-static RankedTensorType vectorOf(Type element, int64_t size) {
-  return RankedTensorType::get({size}, element);
-}
-
-/// Repeat a vector as each row of a tile.
-static Value asRows(BlockBuilder &r, Value vector) {
-  auto type = cast<RankedTensorType>(vector.getType());
-  return tile::BroadcastOp::create(
-      r.b, r.loc, RankedTensorType::get({kTableColumns, type.getDimSize(0)}, type.getElementType()),
-      vector, r.b.getI64IntegerAttr(0));
-}
-
-Value fa::reduceIntegers(BlockBuilder &r, Value numbers, bool most) {
+void fa::storeEntry(BlockBuilder &r, ArrayRef<Column> columns, Value view, ArrayRef<Value> indices,
+                    Value first, Value length) {
   Type i32 = r.b.getI32Type(), f32 = r.b.getF32Type();
-  auto type = cast<RankedTensorType>(numbers.getType());
-  constexpr double kInf = std::numeric_limits<double>::infinity();
-  Value none = r.splat(most ? -kInf : kInf, vectorOf(f32, kTableColumns));
-  auto constant = [&](int64_t value, RankedTensorType of) {
-    return r.splat(arith::ConstantIntOp::create(r.b, r.loc, value, 32), of);
+  int64_t size = cast<RankedTensorType>(columns.front().numbers.getType()).getDimSize(0);
+  auto tile = [&](Type element) { return RankedTensorType::get({kTableColumns, size}, element); };
+  auto constant = [&](int64_t value, Type type) {
+    return r.splat(arith::ConstantIntOp::create(r.b, r.loc, value, 32),
+                   cast<RankedTensorType>(type));
   };
+  auto asRows = [&](Value vector) -> Value {
+    return tile::BroadcastOp::create(r.b, r.loc, tile(getElementTypeOrSelf(vector)), vector,
+                                     r.b.getI64IntegerAttr(0));
+  };
+  auto asColumns = [&](Value vector) -> Value {
+    return tile::BroadcastOp::create(r.b, r.loc, tile(getElementTypeOrSelf(vector)), vector,
+                                     r.b.getI64IntegerAttr(1));
+  };
+  auto select = [&](Value condition, Value x, Value y) -> Value {
+    return arith::SelectOp::create(r.b, r.loc, condition, x, y);
+  };
+  auto columnType = RankedTensorType::get({kTableColumns}, i32);
+  Value number =
+      tile::IotaOp::create(r.b, r.loc, columnType, arith::ConstantIntOp::create(r.b, r.loc, 0, 32));
+
+  // Row c of the tile is what column c is the extreme of, one vector for neighbours that share it;
+  // ~x where it is the least one.
+  Value numbers = asRows(columns.back().numbers), rowNumber = asColumns(number);
+  Value flip = constant(columns.back().most ? 0 : -1, columnType);
+  for (int64_t c = columns.size() - 1; c-- > 0;) {
+    auto isUpTo = [&](Value tile) {
+      return arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::sle, tile,
+                                   constant(c, tile.getType()));
+    };
+    if (columns[c].numbers != columns[c + 1].numbers)
+      numbers = select(isUpTo(rowNumber), asRows(columns[c].numbers), numbers);
+    if (columns[c].most != columns[c + 1].most)
+      flip = select(isUpTo(number), constant(columns[c].most ? 0 : -1, columnType), flip);
+  }
+  numbers = arith::XOrIOp::create(r.b, r.loc, numbers, asColumns(flip));
+  // What is beyond the last index is no least and no greatest.
+  Value position = asRows(
+      tile::IotaOp::create(r.b, r.loc, RankedTensorType::get({size}, r.b.getIndexType()), first));
+  Value inside = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::slt, position,
+                                       r.splat(length, tile(r.b.getIndexType())));
+  numbers = select(inside, numbers, constant(std::numeric_limits<int32_t>::min(), tile(i32)));
+
+  // The greatest of each row: of the upper 16 bits, then of the lower ones beside those.
+  Value lowest = r.splat(-std::numeric_limits<double>::infinity(), columnType.clone(f32));
   auto reduce = [&](Value tile) -> Value {
-    return tile::ReduceOp::create(r.b, r.loc, none.getType(),
-                                  most ? tile::Reduction::maxnumf : tile::Reduction::minnumf, tile,
-                                  none, 1);
+    return tile::ReduceOp::create(r.b, r.loc, lowest.getType(), tile::Reduction::maxnumf, tile,
+                                  lowest, 1);
   };
   auto toFloat = [&](Value integers) -> Value {
-    return asRows(r, arith::SIToFPOp::create(r.b, r.loc, type.clone(f32), integers));
+    return arith::SIToFPOp::create(r.b, r.loc, tile(f32), integers);
   };
-  Value upper = toFloat(arith::ShRSIOp::create(r.b, r.loc, numbers, constant(16, type)));
-  Value lower = toFloat(arith::AndIOp::create(r.b, r.loc, numbers, constant(0xffff, type)));
+  Value upper =
+      toFloat(arith::ShRSIOp::create(r.b, r.loc, numbers, constant(16, numbers.getType())));
+  Value lower =
+      toFloat(arith::AndIOp::create(r.b, r.loc, numbers, constant(0xffff, numbers.getType())));
   Value best = reduce(upper);
-  auto tileType = cast<RankedTensorType>(upper.getType());
-  Value same = arith::CmpFOp::create(
-      r.b, r.loc, arith::CmpFPredicate::OEQ, upper,
-      tile::BroadcastOp::create(r.b, r.loc, tileType, best, r.b.getI64IntegerAttr(1)));
-  Value rest = reduce(
-      arith::SelectOp::create(r.b, r.loc, same, lower, r.splat(most ? -kInf : kInf, tileType)));
-  RankedTensorType columns = vectorOf(i32, kTableColumns);
+  Value same = arith::CmpFOp::create(r.b, r.loc, arith::CmpFPredicate::OEQ, upper, asColumns(best));
+  Value rest =
+      reduce(select(same, lower, r.splat(-std::numeric_limits<double>::infinity(), tile(f32))));
   auto toInteger = [&](Value floats) -> Value {
-    return arith::FPToSIOp::create(r.b, r.loc, columns, floats);
+    return arith::FPToSIOp::create(r.b, r.loc, columnType, floats);
   };
-  Value shifted = arith::ShLIOp::create(r.b, r.loc, toInteger(best), constant(16, columns));
-  return arith::OrIOp::create(r.b, r.loc, shifted, toInteger(rest));
-}
+  Value shifted = arith::ShLIOp::create(r.b, r.loc, toInteger(best), constant(16, columnType));
+  Value entry = arith::OrIOp::create(r.b, r.loc, shifted, toInteger(rest));
+  entry = arith::XOrIOp::create(r.b, r.loc, entry, flip);
 
-void fa::storeEntry(BlockBuilder &r, ArrayRef<Value> columns, Value view, ArrayRef<Value> indices,
-                    Value first) {
-  Type i32 = r.b.getI32Type();
-  Value number = tile::IotaOp::create(r.b, r.loc, vectorOf(i32, kTableColumns),
-                                      arith::ConstantIntOp::create(r.b, r.loc, 0, 32));
-  Value entry = columns.back();
-  for (int64_t c = columns.size() - 1; c-- > 0;) {
-    Value here = arith::CmpIOp::create(
-        r.b, r.loc, arith::CmpIPredicate::eq, number,
-        r.splat(arith::ConstantIntOp::create(r.b, r.loc, c, 32), vectorOf(i32, kTableColumns)));
-    entry = arith::SelectOp::create(r.b, r.loc, here, columns[c], entry);
-  }
   SmallVector<Value> at(indices);
   at.push_back(arith::DivUIOp::create(r.b, r.loc, first, r.index(kSpan)));
   at.push_back(r.index(0));
@@ -167,21 +183,8 @@ static LogicalResult expand(SummarizeOp op) {
   if (failed(numbers))
     return failure();
   Value all = toI32(r, *numbers);
-  auto type = cast<RankedTensorType>(all.getType());
-  // What is beyond the last index is no least and no greatest.
-  Value length = axis == Axis::rows ? r.queryLength : r.keyLength;
-  auto indexType = type.clone(builder.getIndexType());
-  Value inside = arith::CmpIOp::create(builder, r.loc, arith::CmpIPredicate::slt,
-                                       tile::IotaOp::create(builder, r.loc, indexType, first),
-                                       r.splat(length, indexType));
-  SmallVector<Value> columns;
-  for (bool most : {false, true}) {
-    int64_t none = most ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int32_t>::max();
-    Value other = r.splat(arith::ConstantIntOp::create(builder, r.loc, none, 32), type);
-    columns.push_back(
-        reduceIntegers(r, arith::SelectOp::create(builder, r.loc, inside, all, other), most));
-  }
-  storeEntry(r, columns, block.getResultView(0), indices, first);
+  storeEntry(r, {{all, /*most=*/false}, {all, /*most=*/true}}, block.getResultView(0), indices,
+             first, axis == Axis::rows ? r.queryLength : r.keyLength);
   op->replaceAllUsesWith(block);
   op.erase();
   return success();
