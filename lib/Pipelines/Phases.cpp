@@ -80,7 +80,8 @@ template <typename PassOptions> static PassOptions tileOptions(const CompileOpti
   return choice;
 }
 
-static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) {
+/// Adds what comes before the tiles of blocks are chosen.
+static void populateBlocks(OpPassManager &pm, const CompileOptions &options) {
   const nvptx::Target *gpu = nvptx::getTarget(options.target);
   if (options.analyzeMask && options.onlineSoftmax)
     pm.addPass(createFADeriveLimits());
@@ -107,7 +108,11 @@ static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) 
   pm.addPass(createFARewritePairwise(pairwise));
   if (options.analyzeMask)
     pm.addPass(createFAAnalyzeMask());
-  if (gpu)
+}
+
+static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) {
+  populateBlocks(pm, options);
+  if (nvptx::getTarget(options.target))
     pm.addPass(createGPUChooseBlockTiles(tileOptions<GPUChooseBlockTilesOptions>(options)));
   FATileAttentionOptions tiling;
   tiling.rows = options.rows;
@@ -316,6 +321,22 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
       return failure();
   }
   return success();
+}
+
+bool fa::gainsByFusing(ModuleOp module, const CompileOptions &options) {
+  CompileOptions fused = options;
+  fused.backward = CompileOptions::Backward::Only;
+  fused.fused = true;
+  MLIRContext *context = module.getContext();
+  // What is wrong is said when the program is compiled.
+  ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager pm(context, ModuleOp::getOperationName());
+  pm.enableVerifier(false);
+  populateInput(pm, fused);
+  populateGrad(pm, fused);
+  populateBlocks(pm, fused);
+  return succeeded(pm.run(*copy)) && nvptx::gainsByAdding(*copy, options.target);
 }
 
 void fa::printPhases(raw_ostream &os, const CompileOptions &options, MLIRContext *context) {

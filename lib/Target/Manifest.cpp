@@ -200,17 +200,18 @@ llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
         return unequal(argument, d, of, *same);
     }
   }
-  for (const ManifestVariant &variant : variants) {
-    if (variant.isWithinBounds(shapes))
+  SmallVector<bool, 8> within;
+  for (const ManifestVariant &variant : variants)
+    within.push_back(variant.isWithinBounds(shapes));
+  for (unsigned i = 0; llvm::is_contained(within, false) && i < arguments.size(); ++i) {
+    if (arguments[i].kind != ManifestArgument::Workspace)
       continue;
-    for (auto [i, argument] : llvm::enumerate(arguments)) {
-      unsigned number = i;
-      bool others = llvm::any_of(variants, [&](const ManifestVariant &other) {
-        return &other != &variant && takes(other, number);
-      });
-      if (argument.kind == ManifestArgument::Workspace && !others && takes(variant, number))
-        shapes[i].assign(shapes[i].size(), 0);
-    }
+    bool taken = false, beyond = false;
+    for (auto [variant, runs] : llvm::zip_equal(variants, within))
+      if (!taken && takes(variant, i))
+        (runs ? taken : beyond) = true;
+    if (beyond && !taken)
+      shapes[i].assign(shapes[i].size(), 0);
   }
   for (auto &[name, most] : limits)
     if (const NamedSize *size = findSize(named, name); size && size->size > most)

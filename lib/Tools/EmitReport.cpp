@@ -167,15 +167,26 @@ static ReportVariant chooseVariant(ModuleOp module, const EmitReportOptions &opt
     return {"unaligned", "tensors that are not aligned to 16 bytes"};
   bool variants = nvptx::getTarget(compile.target) && options.compileFrom.empty();
   int64_t most = variants ? cuda::getShortSequence(module, compile) : 0;
-  if (!most)
-    return {};
-  if (problem && problem->sizes.lookup("Sq") <= most) {
+  bool fuses = variants && cuda::hasFusedVariant(module, compile);
+  auto size = [&](StringRef name) { return problem ? problem->sizes.lookup(name) : 0; };
+  if (most && problem && size("Sq") <= most) {
     compile.shortSequences = true;
     return {"short", "at most " + std::to_string(most) + " queries"};
   }
-  ReportVariant main{"main", "more than " + std::to_string(most) + " queries"};
+  if (fuses && problem &&
+      cuda::takesFusedVariant({size("B"), size("Hk"), size("Sq"), size("Sk")})) {
+    compile.fused = true;
+    return {"fused", cuda::describeFusedVariant()};
+  }
+  if (!most && !fuses)
+    return {};
+  ReportVariant main{"main", ""};
+  if (most)
+    main.when = "more than " + std::to_string(most) + " queries";
+  if (fuses)
+    main.when += (most ? "; " : "") + ("gradients but of " + cuda::describeFusedVariant());
   if (!problem)
-    main.when += "; --shape shows what serves fewer";
+    main.when += most ? "; --shape shows what serves fewer" : "; --shape shows what serves those";
   return main;
 }
 

@@ -61,12 +61,13 @@ def check_rows(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, head
 
 
 @torch.compiler.assume_constant_result
-def write(dtype: str, head_dim: int, value_dim: int, items: tuple[Item, ...], meanings: tuple[str, ...]) -> str:
+def write(dtype: str, head_dim: int, value_dim: int, items: tuple[Item, ...], meanings: tuple[str, ...],
+          deterministic: bool) -> str:
     """Return the text for constants, on one line; torch.compile calls it and keeps the text.
 
     Inductor writes an op's arguments into comments, which a line's end would end. `meanings` are those of its tensors.
     """
-    text: str = _text.write_line(dtype, head_dim, value_dim, items)
+    text: str = _text.write_line(dtype, head_dim, value_dim, items) + _ops.DETERMINISTIC * deterministic
     _ops.remember_meanings(text, meanings)
     return text
 
@@ -83,6 +84,7 @@ class Launch:
         self.meanings: list[str] = []
         self.integers: list[int] = []
         self.floats: list[float] = []
+        self.deterministic = False
 
     def add(self, name: str, *constants: Any, tensors: Sequence[torch.Tensor] = (), integers: Iterable[int] = (),
             floats: Iterable[float] = (), meanings: Sequence[str] = ()) -> None:
@@ -131,7 +133,7 @@ class Launch:
         """Return the text on one line."""
         query, _, value = self.rows
         return write(_ops.NAMES[query.dtype], static(query.shape[-1]), static(value.shape[-1]), tuple(self.items),
-                     tuple(self.meanings))
+                     tuple(self.meanings), self.deterministic)
 
     def run(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Launch, and return (output, lse)."""

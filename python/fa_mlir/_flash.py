@@ -34,10 +34,11 @@ _launches: dict[tuple[Any, ...], Any] = {}
 
 
 def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, attention_chunk=0,
-           probabilities=(), sequences=(), blocks=None):
+           probabilities=(), sequences=(), blocks=None, deterministic=False):
     """Return output, lse and, where `probabilities` says how many rows and keys, S_dmask: empty where nothing is dropped.
 
-    `sequences`: starts and lengths of tokens x heads x head size, as SEQUENCES names them.
+    `sequences`: starts and lengths of tokens x heads x head size, as SEQUENCES names them. `deterministic`: so are the
+    gradients, or they are refused.
     """
     left, right = window_size
     if isinstance(left, torch.Tensor):  # some callers give a tensor of two numbers, on the host
@@ -46,6 +47,7 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
     if (dropout_p or alibi_slopes is not None or blocks is not None or is_watched(q, k, v)
             or torch._C._is_any_autocast_enabled() or keeps_gradients(q, k, v, ())):
         launch = make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, *choices)
+        launch.deterministic = bool(deterministic)
         output, lse = run(launch, dropout_p)
         signed = None
         if probabilities:

@@ -52,6 +52,9 @@ def target_of(device):
     return "cuda:%d" % (device.index if device.index is not None else torch.cuda.current_device())
 
 
+# Ends a text whose gradients are the same bits in each launch; a comment, so that ops need no argument for it.
+DETERMINISTIC = " // deterministic"
+
 # What the tensors t0, t1, ... of a text are, for errors.
 _meanings: dict[str, tuple[str, ...]] = {}
 
@@ -66,16 +69,19 @@ def remember_meanings(text, meanings):
 def compile_for(device, text, gradients, dlse):
     """Return the program of an attention, or of its gradients."""
     options = {"threads": torch.get_num_threads()} if device.type == "cpu" else {}
+    asked = text.endswith(DETERMINISTIC)
     if gradients is not None:
         options.update(backward=1, gradients=gradients, dlse=int(dlse),
-                       deterministic=int(torch.are_deterministic_algorithms_enabled()))
+                       deterministic=int(asked or torch.are_deterministic_algorithms_enabled()))
+    program_text = text.removesuffix(DETERMINISTIC)
     try:
-        return _program.compile(text, target_of(device), **options)
+        return _program.compile(program_text, target_of(device), **options)
     except _program.Error as error:
         words = explain_names(str(error), text)
-        if not (options.get("deterministic") and torch.is_deterministic_algorithms_warn_only_enabled()):
+        warns = torch.is_deterministic_algorithms_warn_only_enabled() and not asked
+        if not (options.get("deterministic") and warns):
             raise _program.Error(words) from None
-    program = _program.compile(text, target_of(device), **dict(options, deterministic=0))
+    program = _program.compile(program_text, target_of(device), **dict(options, deterministic=0))
     warnings.warn("the gradients are not deterministic: %s" % words, stacklevel=2)
     return program
 

@@ -1,7 +1,7 @@
 """flash-attn 2's functions: its arguments, defaults and returns. Tensors are batch x sequence x heads x head size.
 
-An argument that cannot be served raises NotImplementedError. `deterministic` needs no other code: results are the same
-bits in each run, but for the one gradient that refuses it.
+An argument that cannot be served raises NotImplementedError. With `deterministic` gradients are the
+same bits in each run; the one that cannot be refuses it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ __all__ = ["flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_
            "flash_blocksparse_attn_func"]
 
 
-def _attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, return_attn_probs):
+def _attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic,
+            return_attn_probs):
     sizes = (q.shape[1], k.shape[1]) if return_attn_probs else ()
     output, lse, probabilities = attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
-                                        alibi_slopes, probabilities=sizes)
+                                        alibi_slopes, probabilities=sizes, deterministic=deterministic)
     return (output, lse, probabilities) if return_attn_probs else output
 
 
@@ -37,7 +38,7 @@ def flash_attn_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, dropout_p
     seqlen_q. S_dmask is for tests: probabilities, less than 0 where they were dropped; empty without dropout.
     """
     return _attend("flash_attn_func", q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes,
-                   return_attn_probs)
+                   deterministic, return_attn_probs)
 
 
 def flash_attn_qkvpacked_func(qkv: torch.Tensor, dropout_p: float = 0.0, softmax_scale: float | None = None,
@@ -49,7 +50,7 @@ def flash_attn_qkvpacked_func(qkv: torch.Tensor, dropout_p: float = 0.0, softmax
         raise ValueError("qkv has shape %s, expected batch x seqlen x 3 x nheads x headdim" % (tuple(qkv.shape),))
     q, k, v = qkv.unbind(2)
     return _attend("flash_attn_qkvpacked_func", q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
-                   alibi_slopes, return_attn_probs)
+                   alibi_slopes, deterministic, return_attn_probs)
 
 
 def flash_attn_kvpacked_func(q: torch.Tensor, kv: torch.Tensor, dropout_p: float = 0.0,
@@ -62,7 +63,7 @@ def flash_attn_kvpacked_func(q: torch.Tensor, kv: torch.Tensor, dropout_p: float
         raise ValueError("kv has shape %s, expected batch x seqlen_k x 2 x nheads_k x headdim" % (tuple(kv.shape),))
     k, v = kv.unbind(2)
     return _attend("flash_attn_kvpacked_func", q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
-                   alibi_slopes, return_attn_probs)
+                   alibi_slopes, deterministic, return_attn_probs)
 
 
 def _attend_packed(function, q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p,
@@ -73,7 +74,8 @@ def _attend_packed(function, q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, 
     sizes = (max_seqlen_q, max_seqlen_k) if return_attn_probs else ()
     output, lse, probabilities = attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
                                         alibi_slopes, probabilities=sizes,
-                                        sequences=(cu_seqlens_q, cu_seqlens_k, None, None))
+                                        sequences=(cu_seqlens_q, cu_seqlens_k, None, None),
+                                        deterministic=deterministic)
     return (output, lse, probabilities) if return_attn_probs else output
 
 

@@ -1,7 +1,7 @@
 """FlashAttention-3's functions: its arguments, defaults and returns. Tensors are batch x sequence x heads x head size.
 
 An argument that cannot be served raises NotImplementedError. `num_splits` 0 and 1 and `pack_gqa` None and False are
-what every program here does; `deterministic` needs no other code.
+what every program here does. With `deterministic` gradients are the same bits in each run.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ def _check_schedule(function, num_splits, pack_gqa, sm_margin):
         refuse(function, "sm_margin", "programs take every SM; leave it out")
 
 
-def _attend(function, q, k, v, softmax_scale, causal, window_size, attention_chunk, softcap, return_attn_probs):
-    output, lse, _ = attend(function, q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, attention_chunk)
+def _attend(function, q, k, v, softmax_scale, causal, window_size, attention_chunk, softcap, deterministic,
+            return_attn_probs):
+    output, lse, _ = attend(function, q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, attention_chunk,
+                            deterministic=deterministic)
     return (output, lse) if return_attn_probs else output
 
 
@@ -50,7 +52,8 @@ def flash_attn_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, softmax_s
     refuse_unless(name, _QV, qv=qv)
     refuse_unless(name, _FP8, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
     _check_schedule(name, num_splits, pack_gqa, sm_margin)
-    return _attend(name, q, k, v, softmax_scale, causal, window_size, attention_chunk, softcap, return_attn_probs)
+    return _attend(name, q, k, v, softmax_scale, causal, window_size, attention_chunk, softcap,
+                   deterministic, return_attn_probs)
 
 
 def flash_attn_qkvpacked_func(qkv: torch.Tensor, softmax_scale: float | None = None, causal: bool = False,
@@ -73,7 +76,8 @@ def flash_attn_qkvpacked_func(qkv: torch.Tensor, softmax_scale: float | None = N
         q, k, v = qkv.split([num_heads_q, heads, heads], 2)
     else:
         raise ValueError("qkv has %d dimensions, expected 5, or 4 and num_heads_q" % qkv.dim())
-    return _attend(name, q, k, v, softmax_scale, causal, window_size, attention_chunk, softcap, return_attn_probs)
+    return _attend(name, q, k, v, softmax_scale, causal, window_size, attention_chunk, softcap,
+                   deterministic, return_attn_probs)
 
 
 def flash_attn_varlen_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_seqlens_q: torch.Tensor,
@@ -94,7 +98,7 @@ def flash_attn_varlen_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu
     refuse_unless(name, _FP8, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
     _check_schedule(name, num_splits, pack_gqa, sm_margin)
     output, lse, _ = attend(name, q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, attention_chunk,
-                            sequences=(cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k))
+                            sequences=(cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k), deterministic=deterministic)
     return (output, lse) if return_attn_probs else output
 
 

@@ -273,12 +273,12 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
                    llvm::Twine(codes.size()));
     loads.push_back({i, info.image, codes[info.image], info.kernels});
     // What follows one that serves every launch never runs.
-    if (info.guards.empty() && info.limits.empty() && info.countTensorMaps() == 0)
+    if (info.guards.empty() && info.servesAll() && info.countTensorMaps() == 0)
       break;
   }
-  // Before the others the first that takes all lengths.
+  // Before the others the first that takes all sizes.
   auto first = llvm::find_if(
-      loads, [&](const Load &load) { return entry.variants[load.variant].limits.empty(); });
+      loads, [&](const Load &load) { return entry.variants[load.variant].servesAll(); });
   if (first != loads.end())
     std::rotate(loads.begin(), first, first + 1);
   std::vector<Load> late;

@@ -200,6 +200,51 @@ static bool hasGroups(ModuleOp module, const CompileOptions &options) {
       .wasInterrupted();
 }
 
+namespace {
+
+// Keys of a block of gradients; so few of these that a device would have none for some of its
+// SMs, or a last round that takes long. 264 is twice an H200's SMs.
+constexpr int64_t kKeysOfBlock = 128, kFewBlocks = 264;
+
+// The most queries, and keys, of which gradients are not fused. On an H200, TFLOP/s split -> fused,
+// full / causal, of heads of 64: 324 -> 297 / 206 -> 168 at 512, 404 -> 413 / 335 -> 330 at 2048,
+// 415 -> 463 / 398 -> 418 at 8192, 427 -> 468 / 422 -> 452 at 16384; of 128: 335 -> 318 / 218 ->
+// 188, 442 -> 470 / 364 -> 371, 475 -> 533 / 443 -> 475 and 488 -> 543 / 459 -> 511. All of these
+// have many blocks of keys; fewer were not measured.
+constexpr int64_t kSplitLength = 2048;
+
+} // namespace
+
+/// Return whether launches may have so many queries and keys that gradients are fused.
+static bool mayBeLong(ModuleOp module) {
+  auto isLong = [](Value tensor) {
+    int64_t size = cast<RankedTensorType>(tensor.getType()).getDimSize(2);
+    return ShapedType::isDynamic(size) || size > kSplitLength;
+  };
+  bool any = false;
+  module.walk([&](AttentionOp op) {
+    any |= !op.hasSequences() && isLong(op.getQuery()) && isLong(op.getKey());
+  });
+  return any;
+}
+
+bool cuda::hasFusedVariant(ModuleOp module, const CompileOptions &options) {
+  const nvptx::Target *target = nvptx::getTarget(options.target);
+  return target && target->hasRoles() && options.backward != CompileOptions::Backward::None &&
+         !options.fused && !options.deterministic && choosesTiles(module, options) &&
+         mayBeLong(module) && gainsByFusing(module, options);
+}
+
+bool cuda::takesFusedVariant(const GradientSizes &sizes) {
+  return sizes.queries > kSplitLength && sizes.keys > kSplitLength &&
+         sizes.batches * sizes.keyHeads * llvm::divideCeil(sizes.keys, kKeysOfBlock) > kFewBlocks;
+}
+
+std::string cuda::describeFusedVariant() {
+  return "more than " + std::to_string(kSplitLength) + " queries and keys, and than " +
+         std::to_string(kFewBlocks) + " blocks of " + std::to_string(kKeysOfBlock) + " keys";
+}
+
 /// Return a size of a launch by its name.
 static std::optional<SizeExpr> sizeNamed(const Manifest &entry, StringRef name) {
   for (auto [i, argument] : llvm::enumerate(entry.arguments))
@@ -209,23 +254,44 @@ static std::optional<SizeExpr> sizeNamed(const Manifest &entry, StringRef name) 
   return std::nullopt;
 }
 
+/// Return how many blocks of keys a launch has; none where its sizes have no names.
+static std::optional<SizeExpr> countKeyBlocks(const Manifest &entry) {
+  auto b = sizeNamed(entry, "B"), hk = sizeNamed(entry, "Hk"), sk = sizeNamed(entry, "Sk");
+  if (!b || !hk || !sk)
+    return std::nullopt;
+  SizeExpr blocks = SizeExpr::binary(SizeExpr::CeilDiv, *sk, SizeExpr::constant(kKeysOfBlock));
+  return SizeExpr::binary(SizeExpr::Mul, SizeExpr::binary(SizeExpr::Mul, *b, *hk), blocks);
+}
+
 /// Bound the last variant of an entry to sizes where heads of keys, read by several query heads,
-/// have so few blocks that a device would have none for some of its SMs, or a last round that
-/// takes long: the rest of the work is more, and passes through memory. 264 is twice an H200's SMs.
+/// have few blocks: the rest of the work is more, and passes through memory.
 static void boundKeyBlocks(Manifest &entry) {
-  constexpr int64_t kKeys = 128, kFew = 264;
-  auto b = sizeNamed(entry, "B"), hq = sizeNamed(entry, "Hq"), hk = sizeNamed(entry, "Hk"),
-       sk = sizeNamed(entry, "Sk");
+  auto hq = sizeNamed(entry, "Hq"), hk = sizeNamed(entry, "Hk"), blocks = countKeyBlocks(entry);
   auto &bounds = entry.variants.back().bounds;
-  if (!b || !hq || !hk || !sk) {
+  if (!hq || !blocks) {
     bounds.push_back({SizeExpr::constant(1), 0});
     return;
   }
-  SizeExpr blocks = SizeExpr::binary(SizeExpr::CeilDiv, *sk, SizeExpr::constant(kKeys));
-  SizeExpr heads = SizeExpr::binary(SizeExpr::Mul, *b, *hk);
-  bounds.push_back({SizeExpr::binary(SizeExpr::Mul, heads, blocks), kFew});
+  bounds.push_back({*blocks, kFewBlocks});
   // 1 where each query head has one of its own.
   bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, *hk, *hq), 0});
+}
+
+/// Bound the last variant of an entry to what takesFusedVariant says.
+static void boundFused(Manifest &entry) {
+  auto sq = sizeNamed(entry, "Sq"), sk = sizeNamed(entry, "Sk"), blocks = countKeyBlocks(entry);
+  auto &bounds = entry.variants.back().bounds;
+  if (!sq || !blocks) {
+    bounds.push_back({SizeExpr::constant(1), 0});
+    return;
+  }
+  // 0 where there are more; of no size there is no quotient, and the bound does not hold.
+  auto more = [&](const SizeExpr &size, int64_t than) {
+    bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, SizeExpr::constant(than), size), 0});
+  };
+  more(*sq, kSplitLength);
+  more(*sk, kSplitLength);
+  more(*blocks, kFewBlocks);
 }
 
 CompileOptions cuda::withoutAlignment(const CompileOptions &options) {
@@ -243,23 +309,28 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
   const nvptx::Target *target = nvptx::getTarget(options.target);
   if (!target)
     return module.emitError() << "target '" << options.target << "' is no GPU";
-  // Short sequences and few blocks of keys first: the others serve all sizes. Those of operands
-  // that are not aligned last.
+  // Short sequences, few blocks of keys and long sequences first: the others serve all sizes. Those
+  // of operands that are not aligned last.
   int64_t most = getShortSequence(module, options);
   CompileOptions brief = options, unaligned = withoutAlignment(options);
   brief.shortSequences = true;
   CompileOptions splitGroups = options;
   splitGroups.splitGroups = true;
   splitGroups.backward = CompileOptions::Backward::Only;
-  bool groups = hasGroups(module, options);
+  CompileOptions fused = options;
+  fused.fused = true;
+  fused.backward = CompileOptions::Backward::Only;
+  bool groups = hasGroups(module, options), fuses = hasFusedVariant(module, options);
   if (options.backward == CompileOptions::Backward::Beside)
     brief.backward = CompileOptions::Backward::None;
   OwningOpRef<ModuleOp> again = module.clone();
-  std::shared_ptr<Beside> briefBeside, splitGroupsBeside, unalignedBeside;
+  std::shared_ptr<Beside> briefBeside, splitGroupsBeside, fusedBeside, unalignedBeside;
   if (parallel && most)
     briefBeside = std::make_shared<Beside>(module, *target, brief);
   if (parallel && groups)
     splitGroupsBeside = std::make_shared<Beside>(module, *target, splitGroups);
+  if (parallel && fuses)
+    fusedBeside = std::make_shared<Beside>(module, *target, fused);
   if (parallel)
     unalignedBeside = std::make_shared<Beside>(module, *target, unaligned);
   auto finish = [&](const std::shared_ptr<Beside> &beside, const CompileOptions &options) {
@@ -290,14 +361,20 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
     for (Manifest &entry : program.manifest.entries)
       entry.variants.front().limits.push_back({"Sq", most});
   }
-  if (groups) {
-    FailureOr<Variant> variant = finish(splitGroupsBeside, splitGroups);
+  auto addBounded = [&](const std::shared_ptr<Beside> &beside, const CompileOptions &options,
+                        function_ref<void(Manifest &)> bound) -> LogicalResult {
+    FailureOr<Variant> variant = finish(beside, options);
     if (failed(variant) || failed(addVariant(program, *again, std::move(*variant))))
       return failure();
     for (Manifest &entry : program.manifest.entries)
       if (entry.variants.back().image + 1 == program.images.size())
-        boundKeyBlocks(entry);
-  }
+        bound(entry);
+    return success();
+  };
+  if (groups && failed(addBounded(splitGroupsBeside, splitGroups, boundKeyBlocks)))
+    return failure();
+  if (fuses && failed(addBounded(fusedBeside, fused, boundFused)))
+    return failure();
   std::vector<std::string> order;
   for (const Manifest &entry : main->entries)
     order.push_back(entry.entry);

@@ -78,8 +78,8 @@ static void addVariants(fa_reasons &reasons, const fa_program &program) {
       reasons.add(last ? FA_REFUSED_AT_LAUNCH : FA_SLOWER, problem);
       continue;
     }
-    // Short sequences ask for what all do.
-    if (!variant.limits.empty())
+    // Short and long sequences ask for what all do.
+    if (!variant.servesAll())
       continue;
     // A tensor map takes what a guard of 16 bytes does.
     std::map<int64_t, std::set<unsigned>> aligned;

@@ -46,3 +46,17 @@
 // PTX: m64n64k16.f32.bf16.bf16 {{.*}} da, db, {{.*}}, 1, 1, 1, 1;
 
 // RUN: fa-run %examples/causal_d128.mlir --backward --fused --target=sm_90a --dtype=bf16 --shape=1,4,2,70,200 --seed=3 --check --device=interp
+
+// A program of bf16 has both forms: a launch takes the fused one for long sequences of many blocks of keys, unless it is to be deterministic.
+// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=2,8,8,2049,2049 | FileCheck %s --check-prefix=LONG
+// LONG: entry @causal_d128_backward for sm_90a, variant fused: more than 2048 queries and keys, and than 264 blocks of 128 keys
+// LONG: causal_d128_backward_rows_convert
+// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=2,8,8,2048,2049 | FileCheck %s --check-prefix=SPLIT
+// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=1,8,8,2049,2049 | FileCheck %s --check-prefix=SPLIT
+// SPLIT: entry @causal_d128_backward for sm_90a, variant main: more than 1024 queries; gradients but of more than 2048 queries and keys, and than 264 blocks of 128 keys
+// SPLIT-NOT: rows_convert
+// RUN: fa-opt %examples/causal_d128.mlir --backward --deterministic --target=sm_90a --dtype=bf16 --emit=report --shape=2,8,8,2049,2049 | FileCheck %s --check-prefix=SAME-BITS
+// SAME-BITS: entry @causal_d128_backward for sm_90a, variant main: more than 1024 queries{{$}}
+// SAME-BITS-NOT: rows_convert
+// Of f16 it is not chosen: ptxas spills more of it.
+// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=f16 --emit=report --shape=2,8,8,2049,2049 | FileCheck %s --check-prefix=SAME-BITS

@@ -2,12 +2,13 @@
 
 import inspect
 import unittest
+from unittest import mock
 
 from support import attend, check, count_graphs, count_programs, devices, needs_torch, skip_without, torch, visible
 
 if torch:
     import fa_mlir
-    from fa_mlir import flash_attn, flash_attn_3
+    from fa_mlir import _program, flash_attn, flash_attn_3
 
 # Each a row of choices: of the function, of the mask, a factor on scores.
 CASES = [
@@ -430,6 +431,19 @@ class Refused(unittest.TestCase):
         torch.use_deterministic_algorithms(True, warn_only=True)
         with self.assertWarnsRegex(UserWarning, r"not deterministic: .*'t0' \(alibi_slopes\) takes atomics"):
             self.assertIsNotNone(step(slopes[1]))
+
+    def test_deterministic_asks_the_compiler(self):
+        """Of the gradients' programs alone, in both packages; the forward's is that of other calls."""
+        for i, module in enumerate((flash_attn, flash_attn_3)):
+            x = torch.randn(1, 4, 2, 24 + 8 * i, requires_grad=True)
+            for wanted in (False, True):
+                with mock.patch.object(_program, "compile", wraps=_program.compile) as compiled:
+                    out = module.flash_attn_func(x, x, x, deterministic=wanted)
+                    (out[0] if isinstance(out, tuple) else out).sum().backward()
+                calls = [call for call in compiled.call_args_list if call.kwargs.get("backward")]
+                self.assertTrue(calls)
+                self.assertEqual({call.kwargs["deterministic"] for call in calls}, {int(wanted)})
+                self.assertEqual(len({call.args[0] for call in compiled.call_args_list}), 1)
 
     def test_dtypes(self):
         x = torch.randn(1, 4, 1, 16)

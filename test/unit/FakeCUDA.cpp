@@ -397,7 +397,8 @@ FA_EXPORTED CUresult cuTensorMapEncodeTiled(
     if (strides[d] % 16 != 0 || strides[d] >= 1ull << 40)
       return kInvalidValue;
   }
-  if (box[0] * kMapBytes[type] > 16u << swizzle)
+  // What is swizzled repeats within a row.
+  if (swizzle && box[0] * kMapBytes[type] > 16u << swizzle)
     return kInvalidValue;
   static_assert(sizeof map <= sizeof *result);
   std::memset(result, 0, sizeof *result);

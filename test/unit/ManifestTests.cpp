@@ -458,6 +458,12 @@ TEST_F(Reading, WorkspacesOfAVariantBeyondItsBoundsAreEmpty) {
   shapes[0].assign(entry.arguments[0].shape.size(), 9);
   ASSERT_FALSE(bool(entry.resolve(shapes)));
   EXPECT_FALSE(llvm::is_contained(shapes[1], 0));
+  // But where that is beyond bounds of its own, too.
+  EXPECT_TRUE(entry.variants[0].servesAll());
+  entry.variants[0].bounds = entry.variants[1].bounds;
+  EXPECT_FALSE(entry.variants[0].servesAll());
+  ASSERT_FALSE(bool(entry.resolve(shapes)));
+  EXPECT_TRUE(llvm::is_contained(shapes[1], 0));
 }
 
 TEST_F(Reading, GoesThroughJSON) {

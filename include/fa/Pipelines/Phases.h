@@ -91,6 +91,10 @@ ArrayRef<Phase> getPhases(StringRef target, bool backward = false);
 LogicalResult runPhases(ModuleOp module, const CompileOptions &options, StringRef from = {},
                         StringRef to = {}, StringRef dumpFolder = {});
 
+/// Return whether gradients gain by the option `fused` where lengths are long: all of an entry of
+/// phase input that can be fused have asynchronous products then.
+bool gainsByFusing(ModuleOp module, const CompileOptions &options);
+
 /// Print the passes of every phase of the target, a line each.
 void printPhases(raw_ostream &os, const CompileOptions &options, MLIRContext *context);
 

@@ -36,6 +36,19 @@ FailureOr<Program> compile(ModuleOp module, const CompileOptions &options, bool 
 /// `options` with `shortSequences`.
 int64_t getShortSequence(ModuleOp module, const CompileOptions &options);
 
+/// Sizes that gradients are launched with.
+struct GradientSizes {
+  int64_t batches, keyHeads, queries, keys;
+};
+
+/// Return whether a program of gradients has a variant of its own for long sequences: `options`
+/// with `fused`. Not with `deterministic`.
+bool hasFusedVariant(ModuleOp module, const CompileOptions &options);
+/// Return whether launches of these sizes take it.
+bool takesFusedVariant(const GradientSizes &sizes);
+/// Say in words which do.
+std::string describeFusedVariant();
+
 /// Return the options that compile the variant for tensors that are not aligned.
 CompileOptions withoutAlignment(const CompileOptions &options);
 

@@ -162,8 +162,8 @@ struct ManifestVariant {
   std::vector<ManifestGuard> guards;
   /// Holds where the size of that name is at most so much.
   std::vector<std::pair<std::string, int64_t>> limits;
-  /// Holds where each of these numbers is at most so much; else workspaces that no other
-  /// variant has are empty.
+  /// Holds where each of these numbers is at most so much; workspaces of such variants alone are
+  /// empty where none of them holds.
   std::vector<std::pair<SizeExpr, int64_t>> bounds;
   /// On CPUs: holds where the product of the sizes of these names is at least the number of
   /// threads.
@@ -172,6 +172,8 @@ struct ManifestVariant {
   unsigned image = 0;
   std::vector<ManifestKernel> kernels;
 
+  /// Return whether it is for all sizes.
+  bool servesAll() const { return limits.empty() && bounds.empty(); }
   size_t countTensorMaps() const;
   bool isWithinBounds(const LaunchShapes &shapes) const;
 };

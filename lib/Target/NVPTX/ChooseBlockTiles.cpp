@@ -22,6 +22,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
+#include <numeric>
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_GPUCHOOSEBLOCKTILES
@@ -108,7 +109,9 @@ constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWa
 struct Facts {
   bool products = false, sums = false, adds = false, sequences = false;
   int64_t headDim = 0, bytes = 0;
-  bool wholeChunks = true;
+  /// The greatest number that all head dimensions are multiples of.
+  int64_t headUnit = 0;
+  bool wholeChunks = true, bf16 = true;
   RegisterPressure pressure = kLight;
 };
 
@@ -188,10 +191,39 @@ Facts factsOf(MapBlocksOp block) {
     if (!type || type.getRank() != 2 || type.isDynamicDim(1))
       return;
     facts.headDim = std::max(facts.headDim, type.getDimSize(1));
+    facts.headUnit = std::gcd(facts.headUnit, type.getDimSize(1));
     facts.bytes = std::max<int64_t>(facts.bytes, type.getElementTypeBitWidth() / 8);
+    facts.bf16 &= type.getElementType().isBF16();
     facts.wholeChunks &= type.getDimSize(1) * type.getElementTypeBitWidth() % 128 == 0;
   });
   return facts;
+}
+
+/// Return the line of a table that serves a block; null where there is none.
+const Tiles *lineFor(ArrayRef<Tiles> table, const Facts &facts, RegisterPressure pressure) {
+  const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
+    return tiles.bytes == facts.bytes && facts.headDim <= tiles.headDim &&
+           pressure <= tiles.pressure;
+  });
+  return line == table.end() ? nullptr : line;
+}
+
+/// Return whether the products of a block are asynchronous.
+bool isAsync(const Facts &facts, const nvptx::Target *info, bool aligned) {
+  return info && info->hasRoles() && facts.bytes == 2 && aligned && facts.wholeChunks &&
+         (!facts.adds || lineFor(kAsyncFusedKeys, facts, facts.pressure));
+}
+
+/// Return the multiple that head dimensions are rounded up to where `sharing` warps share columns
+/// by whole panels of shared memory.
+int64_t padFor(int64_t sharing, int64_t bytes) {
+  constexpr int64_t kPanel = 128;
+  return sharing > 1 ? kPanel * sharing / bytes : tile::kRowsOfWarp;
+}
+
+/// Return how many warps share the columns of the sums that blocks of asynchronous products add.
+int64_t sharingOfSums(int64_t rows, int64_t warps) {
+  return std::max<int64_t>(tile::kRowsOfWarp * warps / rows, 1);
 }
 
 struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTiles> {
@@ -219,17 +251,9 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     int64_t chosenRows = plain, chosenKeys = plain, chosenWarps = kPlainWarps;
     int64_t pad = tile::kRowsOfWarp, beside = 1;
     if (facts.products) {
-      auto lineFor = [&](ArrayRef<Tiles> table, RegisterPressure pressure) {
-        const Tiles *line = llvm::find_if(table, [&](const Tiles &tiles) {
-          return tiles.bytes == facts.bytes && facts.headDim <= tiles.headDim &&
-                 pressure <= tiles.pressure;
-        });
-        return line == table.end() ? nullptr : line;
-      };
       bool ofRows = !!block.getFirst(Axis::rows);
       RegisterPressure pressure = facts.pressure;
-      bool async = info && info->hasRoles() && facts.bytes == 2 && aligned && facts.wholeChunks &&
-                   (!facts.adds || lineFor(kAsyncFusedKeys, pressure));
+      bool async = isAsync(facts, info, aligned);
       if (!async && !aligned)
         pressure = std::max(pressure, kMedium);
       if (!async && facts.sums)
@@ -238,7 +262,7 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
                               : facts.adds        ? ArrayRef(kFusedKeys)
                               : async ? (ofRows ? ArrayRef(kAsyncRows) : ArrayRef(kAsyncKeys))
                                       : (ofRows ? ArrayRef(kSyncRows) : ArrayRef(kSyncKeys));
-      const Tiles *line = lineFor(table, pressure);
+      const Tiles *line = lineFor(table, facts, pressure);
       if (!line)
         return block.emitError() << "no tiles for elements of " << facts.bytes
                                  << " bytes with head dimension " << facts.headDim << " on "
@@ -264,11 +288,10 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       // Warps beside each other share columns by whole panels of shared memory.
       int64_t sharing =
           std::max(beside, tile::kRowsOfWarp * chosenWarps / (ofRows ? chosenRows : chosenKeys));
-      constexpr int64_t kPanel = 128;
       if (async && facts.adds)
-        sharing = std::max<int64_t>(tile::kRowsOfWarp * chosenWarps / chosenRows, 1);
-      if ((!async || facts.adds) && sharing > 1)
-        pad = kPanel * sharing / facts.bytes;
+        sharing = sharingOfSums(chosenRows, chosenWarps);
+      if (!async || facts.adds)
+        pad = padFor(sharing, facts.bytes);
       remarkPassed(*this, block.getLoc(), "tiles")
           << fa::decision("tiles of {0} rows and {1} keys for {2} warps in @{3}", chosenRows,
                           chosenKeys, chosenWarps, block.getKernel())
@@ -293,3 +316,19 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
 };
 
 } // namespace
+
+bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
+  bool any = false, all = true;
+  module.walk([&](MapBlocksOp block) {
+    Facts facts = factsOf(block);
+    if (!facts.adds)
+      return;
+    any = true;
+    // Of f16, ptxas spills up to 376 bytes of these, and none was timed.
+    const Tiles *line = lineFor(kAsyncFusedKeys, facts, facts.pressure);
+    all = all && line && facts.bf16 && isAsync(facts, nvptx::getTarget(target), /*aligned=*/true) &&
+          facts.headUnit % padFor(sharingOfSums(line->rows, line->warps), facts.bytes) == 0 &&
+          !block->getParentOfType<func::FuncOp>()->hasAttr(FADialect::kTilesAttr);
+  });
+  return any && all;
+}

@@ -39,7 +39,8 @@ struct BackwardOptions {
   std::vector<std::string> gradients = {};
   /// Say whether launches take dLse; where they do not it counts as 0.
   bool dLse = false;
-  /// Refuse a program whose results may differ in their bits from one launch to the next.
+  /// Refuse a program whose results may differ in their bits from one launch to the next, and
+  /// compute dq without atomics where these are faster (long sequences on sm_90a).
   bool deterministic = false;
 };
 

@@ -114,10 +114,11 @@ typedef struct fa_compile_options {
   int32_t backward;      /* 1: the program of the gradients instead of the attention: see below */
   int32_t dlse;          /* backward: 1: take the gradient of lse, too */
   int32_t deterministic; /* backward: 1: the same bits at each launch, or an error. Programs are so
-                            but for gradients of what a score reads at computed indices */
-  int32_t fused;         /* backward, GPUs: 1: blocks of keys add to dq by atomics, where no other
-                            gradient is a sum over keys: 5 products in place of 7, 4 bytes an element
-                            of dq, and bits that may differ between launches */
+                            but for gradients of what a score reads at computed indices, which
+                            are refused then, and dq of long sequences where fused is faster */
+  int32_t fused; /* backward, GPUs: 1: at every size blocks of keys add to dq by atomics, where no
+                    other gradient is a sum over keys: 5 products in place of 7, 4 bytes an element
+                    of dq, and bits that may differ between launches */
 } fa_compile_options;
 
 FA_API fa_compile_options fa_compile_options_default(void);

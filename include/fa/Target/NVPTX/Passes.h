@@ -20,6 +20,11 @@ namespace nvptx {
 /// Return the most rows of queries for which gpu-choose-tiles has other tiles, as its option
 /// short-sequences asks for, for all attentions of the module; 0 where it has none.
 int64_t getShortSequence(ModuleOp module, StringRef target);
+
+/// Return whether there are blocks of keys that add to sums at rows, no tiles chosen yet, and all
+/// of these are faster, for long sequences, than blocks of rows would be beside them: of bf16, with
+/// asynchronous products, of head dimensions that no padding widens.
+bool gainsByAdding(ModuleOp module, StringRef target);
 } // namespace nvptx
 
 } // namespace mlir::fa

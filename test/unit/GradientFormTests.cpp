@@ -1,0 +1,142 @@
+//===- GradientFormTests.cpp - which form of gradients a launch takes -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Programs that are compiled, launched on a stand-in for the driver: which kernels run, and with
+// how much workspace. Nothing reads the tensors.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeDriver.h"
+#include "fa/fa_c.h"
+#include <functional>
+
+using namespace mlir::fa::test;
+
+namespace {
+
+/// Return an attention of bf16 with a mask, of heads of `dim` columns.
+std::string attention(const std::string &mask = "", int64_t dim = 64) {
+  std::string type = "tensor<?x?x?x" + std::to_string(dim) + "xbf16>";
+  return "func.func @f(%q: " + type + " {fa.name = \"q\"}, %k: " + type +
+         " {fa.name = \"k\"}, %v: " + type + " {fa.name = \"v\"}) -> (" + type +
+         ", tensor<?x?x?xf32>) {\n  %o, %lse = fa.attention query(%q) key(%k) value(%v) " + mask +
+         " : (" + type + ", " + type + ", " + type + ") -> (" + type +
+         ", tensor<?x?x?xf32>)\n  return %o, %lse : " + type + ", tensor<?x?x?xf32>\n}\n";
+}
+
+const char *const kCausal = R"(mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    %seen = arith.cmpi sge, %i, %j : index
+    fa.yield %seen : i1
+  })";
+/// Takes more registers than the asynchronous step leaves.
+const char *const kBand = R"(mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
+    %c100 = arith.constant 100 : index
+    %far = arith.subi %i, %j : index
+    %near = arith.cmpi sle, %far, %c100 : index
+    %past = arith.cmpi sge, %i, %j : index
+    %seen = arith.andi %near, %past : i1
+    fa.yield %seen : i1
+  })";
+
+class GradientForm : public CUDA {
+protected:
+  void TearDown() override { fa_program_free(program); }
+
+  void compile(const std::string &text,
+               const std::function<void(fa_compile_options &)> &change = nullptr) {
+    fa_compile_options options = fa_compile_options_default();
+    options.target = "sm_90a";
+    options.device = "cuda";
+    options.backward = 1;
+    options.no_cache = 1;
+    if (change)
+      change(options);
+    ASSERT_EQ(take(fa_compile(text.data(), text.size(), &options, &program)), "");
+  }
+
+  struct Ran {
+    bool fused;
+    uint64_t workspace;
+  };
+  /// Launch with batches, heads of queries and keys, queries and keys.
+  Ran launch(int64_t b, int64_t hq, int64_t hk, int64_t sq, int64_t sk, int64_t dim = 64,
+             int64_t shift = 0) {
+    const int64_t rows[] = {b, hq, sq, dim}, keys[] = {b, hk, sk, dim};
+    void *memory = reinterpret_cast<void *>(uintptr_t(1) << 40);
+    void *moved = reinterpret_cast<void *>((uintptr_t(1) << 40) + shift);
+    auto tensor = [&](fa_dtype type, int rank, const int64_t *shape, void *data) {
+      return fa_tensor{data, type, rank, shape, nullptr, 0};
+    };
+    fa_tensor q = tensor(FA_BF16, 4, rows, moved), k = tensor(FA_BF16, 4, keys, memory),
+              lse = tensor(FA_F32, 3, rows, memory), of = tensor(FA_BF16, 4, rows, memory);
+    fa_argument arguments[] = {{"q", &q, 0, 0},   {"k", &k, 0, 0},     {"v", &k, 0, 0},
+                               {"o", &of, 0, 0},  {"lse", &lse, 0, 0}, {"do", &of, 0, 0},
+                               {"dq", &of, 0, 0}, {"dk", &k, 0, 0},    {"dv", &k, 0, 0}};
+    uint64_t workspace = 0;
+    EXPECT_EQ(take(fa_program_workspace_size(program, arguments, 9, &workspace)), "");
+    fake<void()>("fakeReset")();
+    EXPECT_EQ(take(fa_program_launch(program, nullptr, arguments, 9, memory, workspace)), "");
+    std::string ran = launches();
+    bool split = ran.find("f_backward_rows<") != std::string::npos;
+    bool fused = ran.find("f_backward_rows_convert<") != std::string::npos;
+    EXPECT_NE(split, fused) << ran;
+    return {fused, workspace};
+  }
+  fa_program *program = nullptr;
+};
+
+} // namespace
+
+TEST_F(GradientForm, LongSequencesOfManyBlocksAreFused) {
+  compile(attention(kCausal));
+  // 17 blocks each of 16 heads, of 15 heads; 313 of one.
+  EXPECT_TRUE(launch(2, 8, 8, 2049, 2049).fused);
+  EXPECT_FALSE(launch(2, 8, 8, 2048, 2049).fused);
+  EXPECT_FALSE(launch(2, 8, 8, 2049, 2048).fused);
+  EXPECT_FALSE(launch(3, 5, 5, 2049, 2049).fused);
+  EXPECT_TRUE(launch(1, 4, 1, 4096, 40000).fused);
+  EXPECT_FALSE(launch(2, 8, 8, 512, 512).fused);
+  // What is not aligned takes the schedule of sm_80, where the split form is faster.
+  EXPECT_FALSE(launch(2, 8, 8, 2049, 2049, 64, /*shift=*/2).fused);
+}
+
+TEST_F(GradientForm, WorkspaceIsThatOfTheForm) {
+  compile(attention());
+  // dQ in f32, of rows in whole groups of 16, beside numbers of each row.
+  Ran fused = launch(2, 8, 8, 2064, 2064), split = launch(2, 8, 8, 2048, 2048);
+  EXPECT_TRUE(fused.fused && !split.fused);
+  EXPECT_GE(fused.workspace, 4u * 64 * 16 * 2064);
+  EXPECT_LT(split.workspace, 4u * 64 * 16 * 2048 / 4);
+}
+
+TEST_F(GradientForm, DeterministicAsksForTheSplitOne) {
+  compile(attention(kCausal), [](fa_compile_options &options) { options.deterministic = 1; });
+  EXPECT_FALSE(launch(2, 8, 8, 4096, 4096).fused);
+}
+
+TEST_F(GradientForm, FusedAsksForItAtEveryLength) {
+  compile(attention(kCausal), [](fa_compile_options &options) { options.fused = 1; });
+  EXPECT_TRUE(launch(1, 1, 1, 16, 16).fused);
+  EXPECT_TRUE(launch(2, 8, 8, 4096, 4096).fused);
+}
+
+TEST_F(GradientForm, WhatHasNoFastStepStaysSplit) {
+  compile(attention(kBand));
+  EXPECT_FALSE(launch(2, 8, 8, 4096, 4096).fused);
+}
+
+TEST_F(GradientForm, HeadsThatPaddingWidensStaySplit) {
+  compile(attention(kCausal, /*dim=*/96));
+  EXPECT_FALSE(launch(2, 8, 8, 4096, 4096, 96).fused);
+}
+
+TEST_F(GradientForm, SplitOnSm80) {
+  compile(attention(kCausal), [](fa_compile_options &options) { options.target = "sm_80"; });
+  EXPECT_FALSE(launch(2, 8, 8, 4096, 4096).fused);
+}
