@@ -111,7 +111,7 @@ def make_functions(length):
         "strides": lambda b, h, q, k: by_head[b, h, k] | every[1][q],
         "from the end": from_the_end,
         "method": types.MethodType(lambda self, b, h, q, k: q.sub(k).abs().lt(self).logical_or(k.eq(0)), 6),
-        "constant": lambda b, h, q, k: q - k < torch.tensor([3, 9, 20, 50])[h],
+        "constant": lambda b, h, q, k: q - k < torch.tensor([3, 9, 20, 50], device=h.device)[h],
     }
     scores = {
         "alibi": lambda s, b, h, q, k: s + (k - q) * torch.exp2(-((h + 1) * 8.0 / HEADS)),
