@@ -12,6 +12,7 @@
 #include "SharedMemory.h"
 #include "TileMath.h"
 #include "fa/Dialect/Tile/IR/Ballot.h"
+#include "fa/Dialect/Tile/IR/Scatter.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include <deque>
@@ -141,6 +142,7 @@ private:
   LogicalResult slice(tile::SliceOp op);
   LogicalResult store(tile::StoreOp op);
   std::vector<bool> ownedOf(RankedTensorType type);
+  void scatter(tile::ScatterOp op);
   void scatterAdd(tile::ScatterAddOp op);
   LogicalResult accumulate(tile::AccumulateOp op);
   LogicalResult checkBoxes(Operation *op, Value view, ValueRange indices, ArrayRef<int64_t> dims);

@@ -93,6 +93,20 @@ static SmallVector<int64_t, 4> indicesAt(ArrayRef<const Datum *> indices, size_t
   });
 }
 
+/// Store the agent's part.
+void Agent::scatter(tile::ScatterOp op) {
+  const Memory &memory = *get(op.getDestination()).memory;
+  const Elements &value = *get(op.getValue()).tile;
+  Type element = tileOf(op.getValue()).getElementType();
+  std::vector<bool> owned = ownedOf(tileOf(op.getValue()));
+  SmallVector<const Datum *, 4> indices;
+  for (Value index : op.getIndices())
+    indices.push_back(&get(index));
+  for (size_t i = 0; i < value.size(); ++i)
+    if (owned.empty() || owned[i])
+      storeTile(memory, indicesAt(indices, i), {}, {}, element, {value[i]}, {});
+}
+
 /// Add the agent's part.
 void Agent::scatterAdd(tile::ScatterAddOp op) {
   const Memory &memory = *get(op.getDestination()).memory;
@@ -159,8 +173,12 @@ LogicalResult Agent::executeTile(Operation *op) {
   }
   if (auto stored = dyn_cast<tile::StoreOp>(op))
     return store(stored);
-  if (auto scatter = dyn_cast<tile::ScatterAddOp>(op)) {
-    scatterAdd(scatter);
+  if (auto scattered = dyn_cast<tile::ScatterOp>(op)) {
+    scatter(scattered);
+    return success();
+  }
+  if (auto added = dyn_cast<tile::ScatterAddOp>(op)) {
+    scatterAdd(added);
     return success();
   }
   if (auto added = dyn_cast<tile::AccumulateOp>(op))

@@ -8,6 +8,7 @@
 #include "fa/Target/Cost.h"
 #include "fa/Dialect/Tile/IR/Ballot.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
+#include "fa/Dialect/Tile/IR/Scatter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -170,7 +171,7 @@ void Counter::countTile(Operation *op) {
     cost.stored += bytes(store.getValue().getType());
     return;
   }
-  if (isa<tile::ScatterAddOp, tile::AccumulateOp>(op)) {
+  if (isa<tile::ScatterOp, tile::ScatterAddOp, tile::AccumulateOp>(op)) {
     cost.stored += bytes(op->getOperand(0).getType());
     return;
   }

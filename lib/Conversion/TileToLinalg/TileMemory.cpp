@@ -428,6 +428,30 @@ FailureOr<Value> linalg_lowering::lowerGather(RewriterBase &rewriter, tile::Gath
   return tileFromMemory(rewriter, loc, value, tensor);
 }
 
+/// Store element by element, where it is in range.
+LogicalResult linalg_lowering::lowerScatter(RewriterBase &rewriter, tile::ScatterOp op) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  Location loc = op.getLoc();
+  Place p{rewriter, loc, op->getOperand(1), {}, {}};
+  auto tensor = cast<RankedTensorType>(op.getValue().getType());
+  Value value = tileToMemory(rewriter, loc, op.getValue(), tensor.clone(p.type().getElementType()));
+  SmallVector<Value> position;
+  for (int64_t size : tensor.getShape()) {
+    auto loop = scf::ForOp::create(rewriter, loc, p.index(0), p.index(size), p.index(1));
+    rewriter.setInsertionPointToStart(loop.getBody());
+    position.push_back(loop.getInductionVar());
+  }
+  SmallVector<Value> indices = indicesAt(rewriter, loc, op.getIndices(), position);
+  Value ok;
+  for (auto [dim, index] : llvm::enumerate(indices))
+    ok = p.both(ok, p.inRange(index, dim));
+  auto choice = scf::IfOp::create(rewriter, loc, ok, /*withElseRegion=*/false);
+  rewriter.setInsertionPointToStart(choice.thenBlock());
+  Value element = tensor::ExtractOp::create(rewriter, loc, value, position);
+  memref::StoreOp::create(rewriter, loc, element, p.view, indices);
+  return success();
+}
+
 /// Add a sum to the element at `indices`, atomically; nothing where it is 0 or out of range.
 static void addToElement(Place &p, Value sum, ValueRange indices) {
   OpBuilder::InsertionGuard guard(p.b);

@@ -259,6 +259,11 @@ static LogicalResult lowerOp(RewriterBase &rewriter, Operation *op) {
       return failure();
     rewriter.eraseOp(op);
     return success();
+  } else if (auto scattered = dyn_cast<tile::ScatterOp>(op)) {
+    if (failed(lowerScatter(rewriter, scattered)))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
   } else if (auto scatter = dyn_cast<tile::ScatterAddOp>(op)) {
     if (failed(lowerScatterAdd(rewriter, scatter)))
       return failure();

@@ -8,6 +8,7 @@
 #ifndef FA_LIB_CONVERSION_TILETOLINALG_TILETOLINALG_H
 #define FA_LIB_CONVERSION_TILETOLINALG_TILETOLINALG_H
 
+#include "fa/Dialect/Tile/IR/Scatter.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -30,6 +31,7 @@ FailureOr<Value> lowerSlice(RewriterBase &rewriter, tile::SliceOp op);
 FailureOr<Value> lowerLoad(RewriterBase &rewriter, tile::LoadOp op);
 LogicalResult lowerStore(RewriterBase &rewriter, tile::StoreOp op);
 FailureOr<Value> lowerGather(RewriterBase &rewriter, tile::GatherOp op);
+LogicalResult lowerScatter(RewriterBase &rewriter, tile::ScatterOp op);
 LogicalResult lowerScatterAdd(RewriterBase &rewriter, tile::ScatterAddOp op);
 LogicalResult lowerAccumulate(RewriterBase &rewriter, tile::AccumulateOp op);
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Checks.h"
+#include "fa/Dialect/Tile/IR/Scatter.h"
 
 using namespace mlir;
 using namespace mlir::fa::nvvm;
@@ -74,8 +75,8 @@ LogicalResult fa::nvvm::checkKernel(tile::FuncOp func, int64_t warps) {
       for (Block &block : region)
         good = good && check(block.getArguments());
     if (good &&
-        isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterAddOp, tile::AccumulateOp,
-            tile::CopyOp, tile::BulkStoreOp, tile::BulkAccumulateOp>(op))
+        isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::ScatterAddOp,
+            tile::AccumulateOp, tile::CopyOp, tile::BulkStoreOp, tile::BulkAccumulateOp>(op))
       for (Value operand : op->getOperands())
         good = good && succeeded(checkElement(op, operand));
     return good ? WalkResult::advance() : WalkResult::interrupt();

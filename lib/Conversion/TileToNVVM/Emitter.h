@@ -17,6 +17,7 @@
 
 #include "fa/Dialect/Tile/IR/Ballot.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
+#include "fa/Dialect/Tile/IR/Scatter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -104,6 +105,7 @@ private:
   LogicalResult emitLoad(tile::LoadOp op);
   LogicalResult emitStore(tile::StoreOp op);
   LogicalResult emitGather(tile::GatherOp op);
+  LogicalResult emitScatter(tile::ScatterOp op);
   LogicalResult emitScatterAdd(tile::ScatterAddOp op);
   LogicalResult emitAccumulate(tile::AccumulateOp op);
   std::pair<Value, Value> elementAt(const ViewParts &view, OperandRange indices, int64_t reg);

@@ -348,6 +348,19 @@ LogicalResult Emitter::emitGather(tile::GatherOp op) {
   return success();
 }
 
+LogicalResult Emitter::emitScatter(tile::ScatterOp op) {
+  const ViewParts &view = views[op.getDestination()];
+  FailureOr<Layout> layout = layoutOf(op.getValue());
+  if (failed(layout))
+    return failure();
+  Value value = get(op.getValue()), first = isFirstHolder(*layout);
+  for (int64_t r = 0; r < layout->numRegs(); ++r) {
+    auto [address, predicate] = elementAt(view, op.getIndices(), r);
+    storeGlobal(address, extract(value, r), both(first, predicate));
+  }
+  return success();
+}
+
 /// Neighbours of a thread that go to one address are added up before: tiles far from the diagonal
 /// often have one position, as that of a distance that is cut off, which would be taken in turns.
 LogicalResult Emitter::emitScatterAdd(tile::ScatterAddOp op) {

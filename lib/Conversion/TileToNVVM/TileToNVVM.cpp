@@ -171,8 +171,8 @@ Value Emitter::both(Value a, Value other) {
 static bool isWritten(Value view) {
   return llvm::any_of(view.getUsers(), [](Operation *user) {
     auto slice = dyn_cast<tile::SliceOp>(user);
-    return isa<tile::StoreOp, tile::ScatterAddOp, tile::AccumulateOp, tile::BulkStoreOp,
-               tile::BulkAccumulateOp>(user) ||
+    return isa<tile::StoreOp, tile::ScatterOp, tile::ScatterAddOp, tile::AccumulateOp,
+               tile::BulkStoreOp, tile::BulkAccumulateOp>(user) ||
            (slice && isWritten(slice.getResult()));
   });
 }
@@ -589,6 +589,7 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](LoadOp op) { return emitLoad(op); })
       .Case([&](StoreOp op) { return emitStore(op); })
       .Case([&](GatherOp op) { return emitGather(op); })
+      .Case([&](ScatterOp op) { return emitScatter(op); })
       .Case([&](ScatterAddOp op) { return emitScatterAdd(op); })
       .Case([&](AccumulateOp op) { return emitAccumulate(op); })
       .Case([&](RolesOp op) { return emitRoles(op); })

@@ -92,6 +92,23 @@ tile.func @scattered(%y: !tile.view<?xf32> {tile.output}, %t: index) grid affine
 
 // -----
 
+// A scatter that stores: elements one by one, where they are in range.
+// CHECK-LABEL: func.func @placed
+tile.func @placed(%y: !tile.view<?xf32> {tile.output}, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %i = tile.iota %t : index -> tensor<8xindex>
+  %one = arith.constant dense<1.0> : tensor<8xf32>
+  // CHECK: scf.for %[[N:.*]] = %c0{{.*}} to %c8
+  // CHECK: %[[I:.*]] = tensor.extract %{{.*}}[%[[N]]] : tensor<8xindex>
+  // CHECK: %[[IN:.*]] = arith.cmpi ult, %[[I]]
+  // CHECK: scf.if %[[IN]] {
+  // CHECK: %[[X:.*]] = tensor.extract %{{.*}}[%[[N]]] : tensor<8xf32>
+  // CHECK: memref.store %[[X]], %{{.*}}[%[[I]]]
+  tile.scatter %one, %y[%i] : tensor<8xf32>, !tile.view<?xf32>[tensor<8xindex>]
+  tile.return
+}
+
+// -----
+
 // A tile is added element by element, by atomics.
 // CHECK-LABEL: func.func @accumulate
 tile.func @accumulate(%y: !tile.view<?x?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {

@@ -165,6 +165,32 @@ tile.func @scattered(%x: !tile.view<?xf32>, %y: !tile.view<?x?xf32>, %h: index, 
   tile.return
 }
 
+// A scatter: each element where its indices say, if they are in range, by the thread that holds it first.
+// CHECK-LABEL: llvm.func @placed(
+// CHECK: %[[AT:.*]] = arith.subi {{.*}} : vector<2xi64>
+// CHECK: %[[I0:.*]] = vector.extract %[[AT]][0]
+// CHECK: %[[IN0:.*]] = arith.cmpi ult, %[[I0]]
+// CHECK: %[[BOTH0:.*]] = arith.andi %{{.*}}, %[[IN0]]
+// CHECK: %[[A0:.*]] = llvm.getelementptr
+// CHECK: %[[OK0:.*]] = arith.andi {{.*}}%[[BOTH0]]
+// CHECK: st.global.b32 {{.*}} %[[A0]], %[[OK0]],
+// CHECK: %[[I1:.*]] = vector.extract %[[AT]][1]
+// CHECK: arith.cmpi ult, %[[I1]]
+// CHECK: %[[A1:.*]] = llvm.getelementptr
+// CHECK: st.global.b32 {{.*}} %[[A1]],
+// CHECK-NOT: st.global
+// CHECK: llvm.return
+tile.func @placed(%x: !tile.view<?xf32>, %y: !tile.view<?x?xf32>, %h: index, %i: index)
+    grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %v = tile.load %x[%c0] dims [0] : !tile.view<?xf32> -> tensor<64xf32, #rows>
+  %io = tile.iota %i : index -> tensor<64xindex, #rows>
+  %half = arith.constant dense<32> : tensor<64xindex, #rows>
+  %at = arith.subi %io, %half : tensor<64xindex, #rows>
+  tile.scatter %v, %y[%h, %at] : tensor<64xf32, #rows>, !tile.view<?x?xf32>[index, tensor<64xindex, #rows>]
+  tile.return
+}
+
 // A tile is added element by element, where it is in range, by the threads that hold an element first.
 // CHECK-LABEL: llvm.func @accumulated(
 // CHECK: red.global.add.f32

@@ -7,6 +7,7 @@
 
 #include "Modes.h"
 #include "fa/Dialect/Tile/IR/Ballot.h"
+#include "fa/Dialect/Tile/IR/Scatter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -54,7 +55,7 @@ void TileDialect::initialize() {
 #define GET_OP_LIST
 #include "fa/Dialect/Tile/IR/TileOps.cpp.inc"
       >();
-  addOperations<BallotOp, VoteOp, NthBitOp>();
+  addOperations<BallotOp, VoteOp, NthBitOp, ScatterOp>();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "fa/Dialect/Tile/IR/TileTypes.cpp.inc"

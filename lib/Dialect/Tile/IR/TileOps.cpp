@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileVerify.h"
+#include "fa/Dialect/Tile/IR/Scatter.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -14,6 +15,9 @@ using namespace mlir::tile;
 
 #define GET_OP_CLASSES
 #include "fa/Dialect/Tile/IR/TileOps.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "fa/Dialect/Tile/IR/TileScatter.cpp.inc"
 
 //===----------------------------------------------------------------------===//
 // What several ops share
@@ -235,6 +239,22 @@ LogicalResult ScatterAddOp::verify() {
 void ScatterAddOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   addEffect(effects, getDestinationMutable(), MemoryEffects::Read::get());
+  addEffect(effects, getDestinationMutable(), MemoryEffects::Write::get());
+}
+
+LogicalResult ScatterOp::verify() {
+  auto value = cast<RankedTensorType>(getValue().getType());
+  ViewType view = getDestination().getType();
+  if (failed(verifyIndices(*this, view, getIndices(), value)))
+    return failure();
+  if (value.getElementType() != view.getElementType())
+    return emitOpError() << "(scatter_c2) stores elements of type " << view.getElementType()
+                         << ", got a tile of " << value.getElementType();
+  return verifyRowMajor(*this, "scatter_c3", view);
+}
+
+void ScatterOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   addEffect(effects, getDestinationMutable(), MemoryEffects::Write::get());
 }
 

@@ -164,6 +164,14 @@ func.func @gather_c1_shape(%x: !tile.view<?xf32>, %i: tensor<4xindex>) {
 
 // -----
 
+func.func @scatter_c1(%x: !tile.view<?xf32>, %v: tensor<8xf32>, %i: tensor<4xindex>) {
+  // expected-error @+1 {{(scatter_c1) an index is index or a tile of index of shape 8, got 'tensor<4xindex>'}}
+  tile.scatter %v, %x[%i] : tensor<8xf32>, !tile.view<?xf32>[tensor<4xindex>]
+  return
+}
+
+// -----
+
 func.func @scatter_add_c1(%x: !tile.view<?xf32>, %v: tensor<8xf32>, %i: tensor<4xindex>) {
   // expected-error @+1 {{(scatter_add_c1) an index is index or a tile of index of shape 8, got 'tensor<4xindex>'}}
   tile.scatter_add %v, %x[%i] : tensor<8xf32>, !tile.view<?xf32>[tensor<4xindex>]
@@ -199,6 +207,14 @@ func.func @dot_c1_transposed(%a: tensor<16x32xf16>, %b: tensor<32x8xf16>, %c: te
 func.func @dot_c4(%a: tensor<32x16xf32>, %b: tensor<32x8xf32>, %c: tensor<16x8xf32>) {
   // expected-error @+1 {{(dot_c4) a is f16 or bf16 where it is transposed, got 'f32'}}
   %0 = tile.dot %a, %b, %c transpose_a : tensor<32x16xf32>, tensor<32x8xf32>, tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_c2(%x: !tile.view<?xi32>, %v: tensor<8xf32>, %i: tensor<8xindex>) {
+  // expected-error @+1 {{(scatter_c2) stores elements of type 'i32', got a tile of 'f32'}}
+  tile.scatter %v, %x[%i] : tensor<8xf32>, !tile.view<?xi32>[tensor<8xindex>]
   return
 }
 

@@ -50,6 +50,15 @@ func.func @gather_c3(%x: !tile.view<?x64xf32, #order>, %i: index, %j: tensor<8xi
 // -----
 
 #order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 1>
+func.func @scatter_c3(%x: !tile.view<?x64xf32, #order>, %v: tensor<8xf32>, %i: index, %j: tensor<8xindex>) {
+  // expected-error @+1 {{(scatter_c3) takes a view that lies row by row}}
+  tile.scatter %v, %x[%i, %j] : tensor<8xf32>, !tile.view<?x64xf32, #order>[index, tensor<8xindex>]
+  return
+}
+
+// -----
+
+#order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 1>
 func.func @scatter_add_c3(%x: !tile.view<?x64xf32, #order>, %v: tensor<8xf32>, %i: index, %j: tensor<8xindex>) {
   // expected-error @+1 {{(scatter_add_c3) takes a view that lies row by row}}
   tile.scatter_add %v, %x[%i, %j] : tensor<8xf32>, !tile.view<?x64xf32, #order>[index, tensor<8xindex>]

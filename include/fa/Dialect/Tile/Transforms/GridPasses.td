@@ -29,8 +29,8 @@ def TileSortGrid : Pass<"tile-sort-grid", "::mlir::ModuleOp"> {
 
         rank = work tiles with more iterations + those with as many and a lower id,
 
-    for each value of the other ids that the bounds depend on. A second kernel finds the id of each
-    rank. The sorted kernel reads its last id from this table, by a load that is marked `tile.part`;
+    for each value of the other ids that the bounds depend on. It stores the id at the place of its
+    rank (`tile.scatter`). The sorted kernel reads its last id from this table, by a load that is marked `tile.part`;
     `tile-schedule-grid` then makes sections as for loops that shrink along the last dimension,
     and `tile-make-persistent` sends what the producer reads.
 
@@ -40,7 +40,7 @@ def TileSortGrid : Pass<"tile-sort-grid", "::mlir::ModuleOp"> {
     Requires: extents of the grid that are a size, a size over a constant, or a constant. Ensures:
     each work tile of the grid runs once. The order is the same in each launch.
 
-    Numerics: exact; only the order of work tiles changes. Memory: 8 bytes a work tile, for each
+    Numerics: exact; only the order of work tiles changes. Memory: 4 bytes a work tile, for each
     value of the other ids.
 
     Example (`test/Dialect/Tile/Transforms/Grid/sort-grid.mlir`):

@@ -10,10 +10,9 @@
 //   1. find the loops with products whose bounds depend on the last id, and the scalar ops that
 //      compute these bounds from ids, sizes and elements of views;
 //   2. make a kernel before it that runs these ops for 64 work tiles at once, elements of a tile in
-//      place of scalars and gathers in place of loads, and stores their ranks: how many of all
-//      work tiles, 128 at a time, go before each;
-//   3. make another one that finds for each place the work tile of that rank;
-//   4. read the last id of the kernel from there.
+//      place of scalars and gathers in place of loads, counts how many of all work tiles, 128 at a
+//      time, go before each, which is its rank, and stores the id of each at the place of its rank;
+//   3. read the last id of the kernel from there.
 //
 // Rejects nothing. Loops that no element of a view bounds are left to tile-schedule-grid.
 //
@@ -23,6 +22,7 @@
 #include "PackedTileId.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/IR/Integers.h"
+#include "fa/Dialect/Tile/IR/Scatter.h"
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
@@ -173,12 +173,12 @@ static Sortable findSortable(FuncOp func) {
 }
 
 //===----------------------------------------------------------------------===//
-// 2 and 3. The kernels that sort
+// 2. The kernel that sorts
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Makes the kernels that sort the work tiles of another one.
+/// Makes the kernel that sorts the work tiles of another one.
 class Sorter {
 public:
   explicit Sorter(Sortable &sorted)
@@ -187,20 +187,19 @@ public:
   void run();
 
 private:
-  /// A number for each of some work tiles: an id and the iterations of its loops, or a place.
+  /// Some work tiles: their ids and the iterations of their loops.
   struct Compared {
     Value ids, iterations;
   };
 
   llvm::SmallSetVector<unsigned, 8> extentArguments();
   SmallVector<unsigned> boundArguments();
-  DictionaryAttr describe(StringRef table, bool written);
-  void makeKernel(StringRef name, SmallVector<unsigned> arguments, ArrayRef<StringRef> tables);
+  DictionaryAttr describeOrder(bool written);
+  void makeKernel();
   Value emitTiles();
   Value emitIterations(Value ids);
   Compared emitCompared(Value first, int64_t count, Value tiles);
-  void emitRanks();
-  void emitPlaces();
+  void emitOrder();
   void readId();
 
   RankedTensorType integers(int64_t count) {
@@ -232,18 +231,10 @@ private:
                                  splat(b.getF32FloatAttr(0), sums), uint64_t(1));
     return arith::FPToSIOp::create(b, integers(kRanked), sum);
   }
-  ViewType tableType() {
+  ViewType orderType() {
     auto shape = llvm::map_to_vector(
         sorted.dims, [](auto &dim) { return dim.second.constant.value_or(ShapedType::kDynamic); });
     return ViewType::get(b.getContext(), shape, b.getI32Type());
-  }
-  /// Return where the block of a kernel begins in the tables.
-  SmallVector<Value> firstOfBlock() {
-    SmallVector<Value> at;
-    for (unsigned d = 0; d < kernel.getNumGridDims(); ++d)
-      at.push_back(kernel.getInstanceId(d));
-    at.back() = arith::MulIOp::create(b, at.back(), index(kRanked));
-    return at;
   }
 
   Sortable &sorted;
@@ -287,8 +278,8 @@ SmallVector<unsigned> Sorter::boundArguments() {
   return found.takeVector();
 }
 
-/// Return the attributes of a table as an argument.
-DictionaryAttr Sorter::describe(StringRef table, bool written) {
+/// Return the attributes of the order as an argument.
+DictionaryAttr Sorter::describeOrder(bool written) {
   SmallVector<Attribute> sizes;
   for (auto &[d, extent] : sorted.dims) {
     if (extent.constant) {
@@ -302,7 +293,7 @@ DictionaryAttr Sorter::describe(StringRef table, bool written) {
     sizes.push_back(b.getArrayAttr(place));
   }
   NamedAttrList attrs;
-  attrs.set(TileDialect::kNameAttr, b.getStringAttr(func.getSymName() + "_" + table + "_ws"));
+  attrs.set(TileDialect::kNameAttr, b.getStringAttr(func.getSymName() + "_order_ws"));
   attrs.set(TileDialect::kWorkspaceAttr, b.getArrayAttr(sizes));
   if (written)
     attrs.set(TileDialect::kOutputAttr, b.getUnitAttr());
@@ -310,10 +301,9 @@ DictionaryAttr Sorter::describe(StringRef table, bool written) {
 }
 
 /// Make a kernel of blocks of 64 work tiles, without ops: it has arguments of the sorted one, then
-/// tables, of which it writes the last.
-void Sorter::makeKernel(StringRef name, SmallVector<unsigned> arguments,
-                        ArrayRef<StringRef> tables) {
-  numbers = std::move(arguments);
+/// the order.
+void Sorter::makeKernel() {
+  numbers = boundArguments();
   llvm::sort(numbers);
   SmallVector<Type> types;
   SmallVector<Attribute> attrs;
@@ -323,17 +313,15 @@ void Sorter::makeKernel(StringRef name, SmallVector<unsigned> arguments,
     list.erase(TileDialect::kOutputAttr);
     attrs.push_back(list.getDictionary(b.getContext()));
   }
-  for (StringRef table : tables) {
-    types.push_back(tableType());
-    attrs.push_back(describe(table, table == tables.back()));
-  }
+  types.push_back(orderType());
+  attrs.push_back(describeOrder(/*written=*/true));
   SmallVector<AffineExpr> extents;
   SmallVector<int64_t> sizes;
   for (auto &[d, extent] : sorted.dims)
     extents.push_back(extent.getExpr(
         b.getContext(), &extent == &sorted.dims.back().second ? kRanked : 1, numbers, sizes));
   b.setInsertionPoint(func);
-  kernel = FuncOp::create(b, (func.getSymName() + "_" + name).str(), types,
+  kernel = FuncOp::create(b, (func.getSymName() + "_order").str(), types,
                           AffineMap::get(0, sizes.size() / 2, extents, b.getContext()), sizes);
   attrs.append(kernel.getNumGridDims(), b.getDictionaryAttr({}));
   kernel.setArgAttrsAttr(b.getArrayAttr(attrs));
@@ -412,9 +400,9 @@ Sorter::Compared Sorter::emitCompared(Value first, int64_t count, Value tiles) {
       arith::SelectOp::create(b, is, iterations, splat(b.getI32IntegerAttr(-1), integers(count)))};
 }
 
-/// Make the kernel that ranks work tiles.
-void Sorter::emitRanks() {
-  makeKernel("ranks", boundArguments(), {"ranks"});
+/// Make the kernel that ranks work tiles and stores their ids in the order of their ranks.
+void Sorter::emitOrder() {
+  makeKernel();
   for (auto [i, number] : llvm::enumerate(numbers))
     scalars.map(func.getArgument(number), kernel.getArgument(i));
   for (auto [i, dim] : llvm::enumerate(ArrayRef(sorted.dims).drop_back()))
@@ -424,8 +412,11 @@ void Sorter::emitRanks() {
       b.clone(*op, scalars);
 
   Value tiles = emitTiles();
-  SmallVector<Value> at = firstOfBlock();
-  Compared own = emitCompared(at.back(), kRanked, tiles);
+  SmallVector<Value> at;
+  for (unsigned d = 0; d < kernel.getNumGridDims(); ++d)
+    at.push_back(kernel.getInstanceId(d));
+  Value first = arith::MulIOp::create(b, at.back(), index(kRanked));
+  Compared own = emitCompared(first, kRanked, tiles);
   Value zero = splat(b.getI32IntegerAttr(0), integers(kRanked));
   auto loop = scf::ForOp::create(b, index(0), tiles, index(kCompared), zero);
   {
@@ -441,53 +432,10 @@ void Sorter::emitRanks() {
     scf::YieldOp::create(
         b, arith::AddIOp::create(b, loop.getRegionIterArg(0), addWhere(before, ones)).getResult());
   }
-  int64_t last = at.size() - 1;
-  StoreOp::create(b, loop.getResult(0), kernel.getArgument(numbers.size()), at,
-                  ArrayRef<int64_t>{last});
-  ReturnOp::create(b);
-}
-
-/// Make the kernel that finds the work tile of each rank: the one place in a column of ranks.
-void Sorter::emitPlaces() {
-  makeKernel("order", extentArguments().takeVector(), {"ranks", "order"});
-  Value ranks = kernel.getArgument(numbers.size()), order = kernel.getArgument(numbers.size() + 1);
-  Value tiles = emitTiles();
-  SmallVector<Value> at = firstOfBlock();
-  int64_t last = at.size() - 1;
-  auto narrow = [&](Value ids, int64_t count) {
-    return arith::IndexCastOp::create(b, integers(count), ids);
-  };
-  Value places = narrow(emitIds(at.back(), kRanked), kRanked);
-  Value zero = splat(b.getI32IntegerAttr(0), integers(kRanked));
-  auto loop = scf::ForOp::create(b, index(0), tiles, index(kCompared), zero);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value first = loop.getInductionVar(), ids = emitIds(first, kCompared);
-    at.back() = first;
-    Value rank = LoadOp::create(b, integers(kCompared), ranks, at, ArrayRef<int64_t>{last});
-    // What is beyond the last one has no rank.
-    Value is =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, ids, splat(tiles, ids.getType()));
-    rank =
-        arith::SelectOp::create(b, is, rank, splat(b.getI32IntegerAttr(-1), integers(kCompared)));
-    // Numbers from 1 on, so that 0 says that the rank is not among these.
-    Value number = IotaOp::create(b, integers(kCompared), arith::ConstantIntOp::create(b, 1, 32));
-    auto floats = RankedTensorType::get({kCompared}, b.getF32Type());
-    number =
-        BroadcastOp::create(b, RankedTensorType::get({kRanked, kCompared}, b.getF32Type()),
-                            arith::SIToFPOp::create(b, floats, number), b.getI64IntegerAttr(0));
-    Value found = addWhere(compare(arith::CmpIPredicate::eq, rank, places), number);
-    Value isAmong = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, found, zero);
-    Value before = arith::SubIOp::create(b, arith::IndexCastOp::create(b, b.getI32Type(), first),
-                                         arith::ConstantIntOp::create(b, 1, 32));
-    found = arith::AddIOp::create(b, found, splat(before, integers(kRanked)));
-    scf::YieldOp::create(
-        b, arith::SelectOp::create(b, isAmong, found, loop.getRegionIterArg(0)).getResult());
-  }
-  at.back() =
-      arith::MulIOp::create(b, kernel.getInstanceId(kernel.getNumGridDims() - 1), index(kRanked));
-  StoreOp::create(b, loop.getResult(0), order, at, ArrayRef<int64_t>{last});
+  // What is no work tile has as many before it as there are, or more: its place is out of range.
+  at.back() = arith::IndexCastOp::create(b, RankedTensorType::get({kRanked}, b.getIndexType()),
+                                         loop.getResult(0));
+  ScatterOp::create(b, own.ids, kernel.getArgument(numbers.size()), at);
   ReturnOp::create(b);
 }
 
@@ -495,7 +443,7 @@ void Sorter::emitPlaces() {
 void Sorter::readId() {
   unsigned number = func.getNumLaunchArguments();
   [[maybe_unused]] LogicalResult inserted =
-      func.insertArgument(number, tableType(), describe("order", /*written=*/false), func.getLoc());
+      func.insertArgument(number, orderType(), describeOrder(/*written=*/false), func.getLoc());
   assert(succeeded(inserted) && "a tile.func takes any view");
   (void)inserted;
   b.setInsertionPointToStart(&func.getBody().front());
@@ -509,8 +457,7 @@ void Sorter::readId() {
 }
 
 void Sorter::run() {
-  emitRanks();
-  emitPlaces();
+  emitOrder();
   readId();
 }
 

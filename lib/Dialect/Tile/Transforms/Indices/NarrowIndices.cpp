@@ -20,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompareColumns.h"
+#include "fa/Dialect/Tile/IR/Scatter.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/IR/Matchers.h"
@@ -104,7 +105,7 @@ static void narrowUses(Narrower &narrower, Operation *op) {
     op->setOperand(0, narrower.get(op->getOperand(0)));
     return;
   }
-  if (isa<GatherOp, ScatterAddOp>(op))
+  if (isa<GatherOp, ScatterOp, ScatterAddOp>(op))
     for (OpOperand &index : op->getOpOperands())
       if (isWideTile(index.get()) && narrower.fits(index.get()) &&
           isa_and_nonnull<arith::ArithDialect>(index.get().getDefiningOp()->getDialect()))

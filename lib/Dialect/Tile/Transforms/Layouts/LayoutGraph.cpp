@@ -7,6 +7,7 @@
 
 #include "LayoutGraph.h"
 #include "fa/Dialect/Tile/IR/LayoutConversion.h"
+#include "fa/Dialect/Tile/IR/Scatter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -176,7 +177,8 @@ LogicalResult LayoutGraph::addOp(Operation *op) {
   auto constant = dyn_cast<arith::ConstantOp>(op);
   if (constant && isTile(constant) && !isa<SplatElementsAttr>(constant.getValue()))
     return op->emitOpError() << "as a tile has one value for all elements; load other tiles";
-  bool elementwise = op->hasTrait<OpTrait::Elementwise>() || isa<GatherOp, ScatterAddOp>(op);
+  bool elementwise =
+      op->hasTrait<OpTrait::Elementwise>() || isa<GatherOp, ScatterOp, ScatterAddOp>(op);
   if (elementwise) {
     SmallVector<Value> values(op->getOperands());
     llvm::append_range(values, op->getResults());

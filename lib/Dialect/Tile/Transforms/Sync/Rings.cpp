@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Dialect/Tile/IR/Scatter.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -77,6 +78,8 @@ bool tile::mayStoreTo(Operation *scope, Value view) {
       to = store.getDestination();
     else if (auto scatter = dyn_cast<ScatterAddOp>(op))
       to = scatter.getDestination();
+    else if (auto scattered = dyn_cast<ScatterOp>(op))
+      to = scattered.getDestination();
     else if (auto added = dyn_cast<AccumulateOp>(op))
       to = added.getDestination();
     else if (auto copy = dyn_cast<BulkStoreOp>(op))

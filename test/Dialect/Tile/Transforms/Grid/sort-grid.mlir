@@ -1,11 +1,12 @@
 // RUN: fa-opt %s --tile-sort-grid --remarks=tile-sort-grid --verify-diagnostics | FileCheck %s
 // RUN: fa-opt %s --tile-sort-grid --tile-schedule-grid=section=4 | FileCheck %s --check-prefix=SECTION
 
-// Products over the blocks of %x from first[g, t] to last[g, t]. A kernel ranks work tiles, 64 at a time.
+// Products over the blocks of %x from first[g, t] to last[g, t]. A kernel ranks work tiles, 64 at a time, and stores
+// the id of each at the place of its rank.
 // CHECK-DAG: #[[$GRID:.*]] = affine_map<()[s0, s1] -> (s0, s1 ceildiv 2048)>
-// CHECK-LABEL: tile.func @listed_ranks(
+// CHECK-LABEL: tile.func @listed_order(
 // CHECK-SAME: %[[X:[a-z0-9_]*]]: !tile.view<?x?x16xf32> {tile.name = "x"}, %[[FIRST:[a-z0-9_]*]]: !tile.view<?x?xi32> {tile.name = "first"}, %[[LAST:[a-z0-9_]*]]: !tile.view<?x?xi32> {tile.name = "last"},
-// CHECK-SAME: %[[RANKS:[a-z0-9_]*]]: !tile.view<?x?xi32> {tile.name = "listed_ranks_ws", tile.output, tile.workspace = {{\[}}["x", 0], ["x", 1, 32]]},
+// CHECK-SAME: %[[ORDER:[a-z0-9_]*]]: !tile.view<?x?xi32> {tile.name = "listed_order_ws", tile.output, tile.workspace = {{\[}}["x", 0], ["x", 1, 32]]},
 // CHECK-SAME: %[[G:.*]]: index, %[[T:.*]]: index) grid #[[$GRID]] sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 4 : i64}
 // CHECK: %[[ROWS:.*]] = tile.dim %[[X]], 1
 // CHECK: %[[TILES:.*]] = arith.divsi
@@ -22,16 +23,8 @@
 // CHECK:   arith.cmpi sgt, %{{.*}} : tensor<64x128xi32>
 // CHECK:   tile.reduce addf %{{.*}} dim 1 : tensor<64x128xf32> -> tensor<64xf32>
 // CHECK:   arith.addi %[[SUM]],
-// CHECK: tile.store %[[RANK]], %[[RANKS]][%[[G]], %{{.*}}] dims [1]
-
-// Another one finds the work tile of each rank.
-// CHECK-LABEL: tile.func @listed_order(
-// CHECK-SAME: %[[RANKS:[a-z0-9_]*]]: !tile.view<?x?xi32> {tile.name = "listed_ranks_ws", tile.workspace =
-// CHECK-SAME: %[[ORDER:[a-z0-9_]*]]: !tile.view<?x?xi32> {tile.name = "listed_order_ws", tile.output, tile.workspace =
-// CHECK: scf.for
-// CHECK:   tile.load %[[RANKS]][%{{.*}}, %{{.*}}] dims [1] : !tile.view<?x?xi32> -> tensor<128xi32>
-// CHECK:   arith.cmpi eq, %{{.*}} : tensor<64x128xi32>
-// CHECK: tile.store %{{.*}}, %[[ORDER]][
+// CHECK: %[[PLACE:.*]] = arith.index_cast %[[RANK]] : tensor<64xi32> to tensor<64xindex>
+// CHECK: tile.scatter %{{.*}}, %[[ORDER]][%[[G]], %[[PLACE]]] : tensor<64xi32>, <?x?xi32>[index, tensor<64xindex>]
 
 // CHECK-LABEL: tile.func @listed(
 // CHECK-SAME: %[[ORDER:[a-z0-9_]*]]: !tile.view<?x?xi32> {tile.name = "listed_order_ws", tile.workspace = {{\[}}["x", 0], ["x", 1, 32]]}, %[[G:.*]]: index, %[[H:.*]]: index, %[[T:.*]]: index)
@@ -77,7 +70,7 @@ tile.func @listed(%x: !tile.view<?x?x16xf32> {tile.name = "x"}, %first: !tile.vi
 }
 
 // Bounds from ids alone; a loop without products.
-// CHECK-NOT: tile.func @{{.*}}_ranks
+// CHECK-NOT: tile.func @{{.*}}_order
 // CHECK-LABEL: tile.func @triangle
 // CHECK-NOT: tile.part
 tile.func @triangle(%x: !tile.view<?x16xf32> {tile.name = "x"}, %n: !tile.view<?xi32> {tile.name = "n"}, %t: index)
