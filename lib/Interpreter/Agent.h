@@ -142,6 +142,8 @@ private:
   LogicalResult slice(tile::SliceOp op);
   LogicalResult store(tile::StoreOp op);
   std::vector<bool> ownedOf(RankedTensorType type);
+  void forEachPlace(Value tile, OperandRange indices,
+                    function_ref<void(ArrayRef<int64_t>, const RegionValue &)> body);
   void scatter(tile::ScatterOp op);
   void scatterAdd(tile::ScatterAddOp op);
   LogicalResult accumulate(tile::AccumulateOp op);

@@ -93,37 +93,39 @@ static SmallVector<int64_t, 4> indicesAt(ArrayRef<const Datum *> indices, size_t
   });
 }
 
+/// Call `body` with the place and the value of each element of a tile that the agent owns.
+void Agent::forEachPlace(Value tile, OperandRange indices,
+                         function_ref<void(ArrayRef<int64_t>, const RegionValue &)> body) {
+  const Elements &value = *get(tile).tile;
+  std::vector<bool> owned = ownedOf(tileOf(tile));
+  SmallVector<const Datum *, 4> data;
+  for (Value index : indices)
+    data.push_back(&get(index));
+  for (size_t i = 0; i < value.size(); ++i)
+    if (owned.empty() || owned[i])
+      body(indicesAt(data, i), value[i]);
+}
+
 /// Store the agent's part.
 void Agent::scatter(tile::ScatterOp op) {
   const Memory &memory = *get(op.getDestination()).memory;
-  const Elements &value = *get(op.getValue()).tile;
   Type element = tileOf(op.getValue()).getElementType();
-  std::vector<bool> owned = ownedOf(tileOf(op.getValue()));
-  SmallVector<const Datum *, 4> indices;
-  for (Value index : op.getIndices())
-    indices.push_back(&get(index));
-  for (size_t i = 0; i < value.size(); ++i)
-    if (owned.empty() || owned[i])
-      storeTile(memory, indicesAt(indices, i), {}, {}, element, {value[i]}, {});
+  forEachPlace(op.getValue(), op.getIndices(), [&](ArrayRef<int64_t> at, const RegionValue &value) {
+    storeTile(memory, at, {}, {}, element, {value}, {});
+  });
 }
 
 /// Add the agent's part.
 void Agent::scatterAdd(tile::ScatterAddOp op) {
   const Memory &memory = *get(op.getDestination()).memory;
-  const Elements &value = *get(op.getValue()).tile;
   Type element = tileOf(op.getValue()).getElementType();
-  std::vector<bool> owned = ownedOf(tileOf(op.getValue()));
-  SmallVector<const Datum *, 4> indices;
-  for (Value index : op.getIndices())
-    indices.push_back(&get(index));
-  for (size_t i = 0; i < value.size(); ++i) {
-    if ((!owned.empty() && !owned[i]) || value[i].f == 0)
-      continue;
-    SmallVector<int64_t, 4> at = indicesAt(indices, i);
+  forEachPlace(op.getValue(), op.getIndices(), [&](ArrayRef<int64_t> at, const RegionValue &value) {
+    if (value.f == 0)
+      return;
     RegionValue sum = loadElement(memory, at, element);
-    sum.f = static_cast<float>(sum.f + value[i].f);
+    sum.f = static_cast<float>(sum.f + value.f);
     storeTile(memory, at, {}, {}, element, {sum}, {});
-  }
+  });
 }
 
 /// Add the agent's part, where it is in range.
