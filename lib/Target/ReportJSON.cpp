@@ -134,10 +134,11 @@ json::Value fa::toJSON(const EntryFacts &facts, const ReportOptions &options) {
       sizes[name] = size;
     shape = std::move(sizes);
   }
+  const ReportVariant &variant = options.variantOf(facts.entry);
   return json::Object{
       {"entry", facts.entry},
       {"target", options.target},
-      {"variant", json::Object{{"name", options.variant.name}, {"when", options.variant.when}}},
+      {"variant", json::Object{{"name", variant.name}, {"when", variant.when}}},
       {"shape", std::move(shape)},
       {"kernels", std::move(kernels)},
       {"cost", facts.cost ? ::toJSON(*facts.cost, options.device) : json::Value(nullptr)},

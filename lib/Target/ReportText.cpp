@@ -123,7 +123,7 @@ static void printMemory(raw_ostream &os, const MemoryFacts &memory) {
 
 void fa::printText(raw_ostream &os, const EntryFacts &facts, const ReportOptions &options) {
   os << "entry @" << facts.entry << " for " << options.target << ", variant "
-     << options.variant.name << ": " << options.variant.when << "\n";
+     << options.variantOf(facts.entry).name << ": " << options.variantOf(facts.entry).when << "\n";
   for (const KernelFacts &kernel : facts.kernels)
     printKernel(os, kernel);
   if (facts.cost)

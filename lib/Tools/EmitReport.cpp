@@ -160,14 +160,16 @@ static FailureOr<bool> holdsGuards(ModuleOp module, const Problem &problem) {
   return true;
 }
 
-/// Return the variant of the program that a launch takes, and what compiles it.
+/// Return the variant of the program that a launch takes, of gradients or of the forward, and what
+/// compiles it.
 static ReportVariant chooseVariant(ModuleOp module, const EmitReportOptions &options,
-                                   const std::optional<Problem> &problem, CompileOptions &compile) {
+                                   const std::optional<Problem> &problem, bool gradients,
+                                   CompileOptions &compile) {
   if (!compile.aligned)
     return {"unaligned", "tensors that are not aligned to 16 bytes"};
   bool variants = nvptx::getTarget(compile.target) && options.compileFrom.empty();
   int64_t most = variants ? cuda::getShortSequence(module, compile) : 0;
-  bool fuses = variants && cuda::hasFusedVariant(module, compile);
+  bool fuses = variants && gradients && cuda::hasFusedVariant(module, compile);
   auto size = [&](StringRef name) { return problem ? problem->sizes.lookup(name) : 0; };
   if (most && problem && size("Sq") <= most) {
     compile.shortSequences = true;
@@ -207,8 +209,10 @@ LogicalResult fa::emitReport(ModuleOp module, const CompileOptions &compile,
     countVisible(module, *problem, compile, report);
     report.problem = std::move(*problem);
   }
-  CompileOptions chosen = compile;
-  report.variant = chooseVariant(module, options, report.problem, chosen);
+  CompileOptions chosen = compile, forward = compile;
+  report.variant = chooseVariant(module, options, report.problem, /*gradients=*/false, forward);
+  report.backwardVariant =
+      chooseVariant(module, options, report.problem, /*gradients=*/true, chosen);
   while (true) {
     OwningOpRef<ModuleOp> tile = module.clone();
     if (failed(runPhases(*tile, chosen, options.compileFrom, "tile", options.dumpPhasesTo)))
@@ -226,8 +230,9 @@ LogicalResult fa::emitReport(ModuleOp module, const CompileOptions &compile,
         return failure();
       if (!*holds) {
         chosen = cuda::withoutAlignment(compile);
-        report.variant = {"unaligned", "tensors that are not aligned to 16 bytes, as rows of "
-                                       "these sizes are not"};
+        report.variant = report.backwardVariant = {
+            "unaligned", "tensors that are not aligned to 16 bytes, as rows of "
+                         "these sizes are not"};
         continue;
       }
     }

@@ -6,6 +6,7 @@ with one query: right, and slow until the library has kernels for it.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import torch
@@ -135,6 +136,9 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
         launch.add("scale", float(scaling))
     if dropout:
         launch.add_dropout(dropout)
+    # As transformers decides it for FlashAttention.
+    wanted = others.get("deterministic")
+    launch.deterministic = os.environ.get("FLASH_ATTENTION_DETERMINISTIC", "0") == "1" if wanted is None else bool(wanted)
     return launch.run()[0], None
 
 

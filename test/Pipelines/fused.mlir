@@ -49,6 +49,7 @@
 
 // A program of bf16 has both forms: a launch takes the fused one for long sequences of many blocks of keys, unless it is to be deterministic.
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=2,8,8,2049,2049 | FileCheck %s --check-prefix=LONG
+// LONG: entry @causal_d128 for sm_90a, variant main: more than 1024 queries{{$}}
 // LONG: entry @causal_d128_backward for sm_90a, variant fused: more than 2048 queries and keys, and than 264 blocks of 128 keys
 // LONG: causal_d128_backward_rows_convert
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=2,8,8,2048,2049 | FileCheck %s --check-prefix=SPLIT

@@ -445,6 +445,20 @@ class Refused(unittest.TestCase):
                 self.assertEqual({call.kwargs["deterministic"] for call in calls}, {int(wanted)})
                 self.assertEqual(len({call.args[0] for call in compiled.call_args_list}), 1)
 
+    def test_deterministic_of_models(self):
+        """By the keyword of Hugging Face's attention functions, or the variable that it reads for FlashAttention."""
+        from fa_mlir.transformers import attend
+        x = torch.randn(1, 2, 40, 16, requires_grad=True)
+        for variable, others, wanted in (("0", {}, 0), ("1", {}, 1), ("1", {"deterministic": False}, 0),
+                                         ("0", {"deterministic": True}, 1)):
+            with self.subTest(variable=variable, **others), \
+                    mock.patch.dict("os.environ", FLASH_ATTENTION_DETERMINISTIC=variable), \
+                    mock.patch.object(_program, "compile", wraps=_program.compile) as compiled:
+                attend(None, x, x, x, None, is_causal=True, scaling=1 / (3 + 2 * wanted + len(others)), **others)[0].sum().backward()
+            calls = [call for call in compiled.call_args_list if call.kwargs.get("backward")]
+            self.assertTrue(calls)
+            self.assertEqual({call.kwargs["deterministic"] for call in calls}, {wanted})
+
     def test_dtypes(self):
         x = torch.randn(1, 4, 1, 16)
         with self.assertRaisesRegex(TypeError, "torch.float32, torch.float32 and torch.float16"):

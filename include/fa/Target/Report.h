@@ -61,7 +61,7 @@ struct ScheduleDetails {
 
 /// The one of a program's ways to run an entry that a report is of.
 struct ReportVariant {
-  /// "main", "short" or "unaligned".
+  /// "main", "short", "fused" or "unaligned".
   StringRef name = "main";
   /// When a launch takes it.
   std::string when = "always";
@@ -73,11 +73,15 @@ struct ReportOptions {
   /// The time is estimated for the device of that name where its rates are known, else for the
   /// machine of the target, where there is one.
   StringRef target, device;
-  ReportVariant variant;
+  /// Of entries that compute gradients, and of the others.
+  ReportVariant backwardVariant, variant;
   /// Operations of the pairs that the mask lets through, by entry, where known.
   llvm::StringMap<double> visibleFlops;
   /// Name the entries that compute gradients.
   llvm::StringSet<> backwards;
+  const ReportVariant &variantOf(StringRef entry) const {
+    return backwards.contains(entry) ? backwardVariant : variant;
+  }
   /// By kernel, on GPUs.
   llvm::StringMap<ScheduleDetails> schedules;
   bool json = false;

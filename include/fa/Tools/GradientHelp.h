@@ -22,8 +22,8 @@ inline constexpr llvm::StringLiteral kDeterministicHelp =
     "with --backward: the same bits at each launch, or an error";
 inline constexpr llvm::StringLiteral kFusedHelp =
     "with --backward, for GPUs: dQ is added up by atomics at every size, 5 products in place of 7, "
-    "where no other gradient is a sum over keys; without, where a program has both forms, a launch "
-    "takes the faster one";
+    "where no other gradient is a sum over keys; without, where a program has both forms, launches "
+    "of long sequences are so";
 inline constexpr llvm::StringLiteral kDLseHelp = "with --backward: take the gradient of LSE, too";
 
 } // namespace mlir::fa

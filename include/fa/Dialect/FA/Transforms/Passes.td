@@ -145,8 +145,8 @@ def FARewritePairwise : Pass<"fa-rewrite-pairwise"> {
     that loop over keys, sums at a key by blocks of keys that loop over the heads of a
     group and rows, sums at both by blocks of pairs. Sums at fewer indices are added up in
     two stages of fixed order (`fa.sum`); so are, with `split-groups`, sums at a key over the heads
-    of a group. Nothing but scatters is added by atomics: other results are the same bits in
-    each run.
+    of a group. Nothing but scatters, and with `fused` sums at a row, is added by atomics: other
+    results are the same bits in each run.
 
     Requires: operands that are arguments of the entry. Ensures: no `fa.pairwise` is left;
     tile sizes are not chosen yet (`?`).
