@@ -73,7 +73,7 @@ struct ReportOptions {
   /// The time is estimated for the device of that name where its rates are known, else for the
   /// machine of the target, where there is one.
   StringRef target, device;
-  /// Of entries that compute gradients, and of the others.
+  /// Name those of entries that compute gradients, and of the others.
   ReportVariant backwardVariant, variant;
   /// Operations of the pairs that the mask lets through, by entry, where known.
   llvm::StringMap<double> visibleFlops;
