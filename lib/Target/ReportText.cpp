@@ -122,8 +122,9 @@ static void printMemory(raw_ostream &os, const MemoryFacts &memory) {
 }
 
 void fa::printText(raw_ostream &os, const EntryFacts &facts, const ReportOptions &options) {
-  os << "entry @" << facts.entry << " for " << options.target << ", variant "
-     << options.variantOf(facts.entry).name << ": " << options.variantOf(facts.entry).when << "\n";
+  const ReportVariant &variant = options.variantOf(facts.entry);
+  os << "entry @" << facts.entry << " for " << options.target << ", variant " << variant.name
+     << ": " << variant.when << "\n";
   for (const KernelFacts &kernel : facts.kernels)
     printKernel(os, kernel);
   if (facts.cost)

@@ -56,6 +56,13 @@ struct Place {
     // Unsigned, so that negative indices are out of range as well.
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, size(dim));
   }
+  /// Return `ok`, where there is one, and whether all indices are in range; null where that is
+  /// known.
+  Value inRange(ValueRange all, Value ok = {}) {
+    for (auto [dim, index] : llvm::enumerate(all))
+      ok = both(ok, inRange(index, dim));
+    return ok;
+  }
 
   /// Return whether `count` elements of dimension `dim` are there from its start on; null where
   /// that is known.
@@ -263,9 +270,7 @@ static void storeElements(Place &p, RankedTensorType type, Value value) {
 
 /// Load the element at `indices`, or 0.
 static Value loadElement(Place &p, ArrayRef<Value> indices) {
-  Value ok;
-  for (auto [dim, index] : llvm::enumerate(indices))
-    ok = p.both(ok, p.inRange(index, dim));
+  Value ok = p.inRange(indices);
   if (!ok)
     return memref::LoadOp::create(p.b, p.loc, p.view, indices);
   auto choice =
@@ -442,11 +447,10 @@ LogicalResult linalg_lowering::lowerScatter(RewriterBase &rewriter, tile::Scatte
     position.push_back(loop.getInductionVar());
   }
   SmallVector<Value> indices = indicesAt(rewriter, loc, op.getIndices(), position);
-  Value ok;
-  for (auto [dim, index] : llvm::enumerate(indices))
-    ok = p.both(ok, p.inRange(index, dim));
-  auto choice = scf::IfOp::create(rewriter, loc, ok, /*withElseRegion=*/false);
-  rewriter.setInsertionPointToStart(choice.thenBlock());
+  if (Value ok = p.inRange(indices)) {
+    auto choice = scf::IfOp::create(rewriter, loc, ok, /*withElseRegion=*/false);
+    rewriter.setInsertionPointToStart(choice.thenBlock());
+  }
   Value element = tensor::ExtractOp::create(rewriter, loc, value, position);
   memref::StoreOp::create(rewriter, loc, element, p.view, indices);
   return success();
@@ -457,9 +461,7 @@ static void addToElement(Place &p, Value sum, ValueRange indices) {
   OpBuilder::InsertionGuard guard(p.b);
   Value ok = arith::CmpFOp::create(p.b, p.loc, arith::CmpFPredicate::UNE, sum,
                                    zeroOf(p.b, p.loc, sum.getType()));
-  for (auto [dim, index] : llvm::enumerate(indices))
-    ok = p.both(ok, p.inRange(index, dim));
-  auto choice = scf::IfOp::create(p.b, p.loc, ok, /*withElseRegion=*/false);
+  auto choice = scf::IfOp::create(p.b, p.loc, p.inRange(indices, ok), /*withElseRegion=*/false);
   p.b.setInsertionPointToStart(choice.thenBlock());
   memref::AtomicRMWOp::create(p.b, p.loc, sum.getType(), arith::AtomicRMWKind::addf, sum, p.view,
                               indices);

@@ -87,9 +87,6 @@ LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, Value mapp
   int64_t panel = 8 * slot.getLayout().getBytes() / slot.getElementType().getIntOrFloatBitWidth();
   int64_t columns = map.getShape()[1], width = view.getShape().back();
   bool panels = !slices && width % panel == 0 && columns % panel == 0;
-  if (slices && rank + 2 > tile::kMostMapDims)
-    return op->emitError() << "slices of a view come by a map of two dimensions more, of at most "
-                           << tile::kMostMapDims << ", and the view is " << view;
   int64_t inBox = panels ? columns / panel : 1;
   Value column = indices[last], first = i32(0);
   if (!matchPattern(column, m_Zero()))

@@ -26,6 +26,7 @@
 #include "Checks.h"
 #include "Emitter.h"
 #include "fa/Conversion/Passes.h"
+#include "fa/Dialect/Tile/IR/Stores.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -169,11 +170,9 @@ Value Emitter::both(Value a, Value other) {
 
 /// Return whether anything is stored to a view or a slice of it.
 static bool isWritten(Value view) {
-  return llvm::any_of(view.getUsers(), [](Operation *user) {
+  return llvm::any_of(view.getUsers(), [view](Operation *user) {
     auto slice = dyn_cast<tile::SliceOp>(user);
-    return isa<tile::StoreOp, tile::ScatterOp, tile::ScatterAddOp, tile::AccumulateOp,
-               tile::BulkStoreOp, tile::BulkAccumulateOp>(user) ||
-           (slice && isWritten(slice.getResult()));
+    return tile::destinationOf(user) == view || (slice && isWritten(slice.getResult()));
   });
 }
 

@@ -109,6 +109,19 @@ tile.func @placed(%y: !tile.view<?xf32> {tile.output}, %t: index) grid affine_ma
 
 // -----
 
+// A place that is known to be in range is not tested.
+// CHECK-LABEL: func.func @placed_at
+tile.func @placed_at(%y: !tile.view<4xf32> {tile.output}, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {
+  %c2 = arith.constant 2 : index
+  %one = arith.constant dense<1.0> : tensor<1xf32>
+  // CHECK-NOT: scf.if
+  // CHECK: memref.store
+  tile.scatter %one, %y[%c2] : tensor<1xf32>, !tile.view<4xf32>[index]
+  tile.return
+}
+
+// -----
+
 // A tile is added element by element, by atomics.
 // CHECK-LABEL: func.func @accumulate
 tile.func @accumulate(%y: !tile.view<?x?xf32>, %t: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] {

@@ -289,9 +289,8 @@ Limits::Found Limits::emitLoop(Found before) {
   ScalarEmitter e(loop, unnamed(r.loc));
   r.b.setInsertionPointToStart(loop.getBody());
   // Stands for an index of the block until its tests are cloned for each.
-  auto placeholder =
-      UnrealizedConversionCastOp::create(r.b, r.loc, r.b.getIndexType(), ValueRange());
-  Value alone = placeholder.getResult(0);
+  auto anyIndex = UnrealizedConversionCastOp::create(r.b, r.loc, r.b.getIndexType(), ValueRange());
+  Value alone = anyIndex.getResult(0);
   MaskFindings found = analyzeMask(m, e, /*mayReadInLoop=*/true);
   TileTest ofOne = testForIndex(m, e, alone);
   if (!found.visible.isAll())
@@ -347,7 +346,7 @@ Limits::Found Limits::emitLoop(Found before) {
   yieldFound(count(mask, before, toI32(first)));
 
   e.eraseUnused();
-  placeholder.erase();
+  anyIndex.erase();
   r.b.setInsertionPoint(found.blockSize);
   found.blockSize.replaceAllUsesWith(r.index(kBlock));
   found.blockSize.erase();

@@ -7,8 +7,10 @@
 
 #include "TileVerify.h"
 #include "fa/Dialect/Tile/IR/Scatter.h"
+#include "fa/Dialect/Tile/IR/Stores.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::tile;
@@ -137,6 +139,13 @@ static void addEffect(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects:
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
+
+Value tile::destinationOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<StoreOp, ScatterOp, ScatterAddOp, AccumulateOp, BulkStoreOp, BulkAccumulateOp>(
+          [](auto op) { return op.getDestination(); })
+      .Default(Value());
+}
 
 LogicalResult DimOp::verify() {
   auto type = getView().getType();

@@ -22,7 +22,8 @@ def Tile_ScatterOp : Tile_Op<"scatter", [DeclareOpInterfaceMethods<MemoryEffects
     - (C2) The value has the destination's element type.
     - (C3) The destination has no order.
 
-    Writes memory. Created by `tile-sort-grid` and by hand; removed by `convert-tile-to-nvvm`.
+    Writes memory. Created by `tile-sort-grid` and by hand; removed by `convert-tile-to-linalg` or
+    `convert-tile-to-nvvm`.
 
     Example:
 

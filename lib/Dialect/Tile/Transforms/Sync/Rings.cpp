@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/Tile/Transforms/Rings.h"
-#include "fa/Dialect/Tile/IR/Scatter.h"
+#include "fa/Dialect/Tile/IR/Stores.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -73,17 +73,7 @@ bool tile::mayOverlap(Value a, Value b) {
 
 bool tile::mayStoreTo(Operation *scope, Value view) {
   WalkResult walked = scope->walk([&](Operation *op) {
-    Value to;
-    if (auto store = dyn_cast<StoreOp>(op))
-      to = store.getDestination();
-    else if (auto scatter = dyn_cast<ScatterAddOp>(op))
-      to = scatter.getDestination();
-    else if (auto scattered = dyn_cast<ScatterOp>(op))
-      to = scattered.getDestination();
-    else if (auto added = dyn_cast<AccumulateOp>(op))
-      to = added.getDestination();
-    else if (auto copy = dyn_cast<BulkStoreOp>(op))
-      to = copy.getDestination();
+    Value to = destinationOf(op);
     return to && mayOverlap(to, view) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return isa<ViewType>(view.getType()) && walked.wasInterrupted();
