@@ -13,6 +13,7 @@ Needs PyTorch, a GPU, pytest and einops; --collect-only needs no GPU. The last l
 
 import argparse
 import collections
+import gc
 import importlib
 import multiprocessing
 import multiprocessing.connection
@@ -125,6 +126,8 @@ class Plugin:
             connection.send(("end", index))
             try:
                 torch.cuda.synchronize()
+                gc.collect()
+                torch.cuda.empty_cache()  # for the other processes
             except RuntimeError:
                 os._exit(1)
 

@@ -125,11 +125,13 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
 SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {
   OpPassManager kernels(tile::FuncOp::getOperationName());
   populateKernelPipeline(kernels, target, ScheduleOptions());
-  // These see all kernels; the first ends the phase before.
+  // These see all kernels; the first ends the phase before, the last one this.
   SmallVector<StringRef> names = {"tile-sort-grid", "tile-order-workspaces"};
   for (const Pass &pass : kernels.getPasses())
     if (llvm::is_contained(optionalPasses(), pass.getArgument()))
       names.push_back(pass.getArgument());
+  if (target.dependentLaunches)
+    names.push_back("tile-overlap-kernels");
   return names;
 }
 
@@ -141,6 +143,9 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (StringRef name = "tile-order-workspaces"; !llvm::is_contained(options.leaveOut, name))
     pm.addPass(tile::createTileOrderWorkspaces(order));
   populateKernelPipeline(pm.nest<tile::FuncOp>(), target, options);
+  if (StringRef name = "tile-overlap-kernels";
+      target.dependentLaunches && !llvm::is_contained(options.leaveOut, name))
+    pm.addPass(tile::createTileOverlapKernels());
 }
 
 // Not by convert-gpu-to-nvvm, which calls libdevice: kernels are llvm.func with

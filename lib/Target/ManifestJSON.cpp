@@ -22,8 +22,8 @@
 // argument a, and {"op": [x, y]} applies + * min max floordiv ceildiv mod. A
 // workspace has "sizes" too, of numbers, [a, d], [a, d, n], that size by n, rounded up, and
 // [a, d, n, m], that rounded up to a multiple of m. A tensor map is ["tensor_map", argument, rows,
-// columns, swizzle], and "slices" where it is for those. A kernel may have "blocks_per_sm", a
-// variant "limits" and "bounds" and, on CPUs, "parallel".
+// columns, swizzle], and "slices" where it is for those. A kernel may have "blocks_per_sm" and
+// "dependent": true, a variant "limits" and "bounds" and, on CPUs, "parallel".
 //
 // The reader walks the text with one path, so that its one error names a field;
 // after an error it goes on with defaults, which nobody sees.
@@ -108,6 +108,8 @@ static json::Value write(const ManifestKernel &kernel) {
                       {"parameters", std::move(parameters)}};
   if (kernel.blocksPerSM > 0)
     object["blocks_per_sm"] = kernel.blocksPerSM;
+  if (kernel.dependent)
+    object["dependent"] = true;
   return object;
 }
 
@@ -390,6 +392,12 @@ ManifestKernel Reader::kernel(const Node &node, const Manifest &entry) {
   kernel.sharedBytes = integer(member(node, "shared_bytes"), 0, kMaxSharedBytes);
   if (Node blocks = member(node, "blocks_per_sm", /*optional=*/true); blocks.value != &kNull)
     kernel.blocksPerSM = integer(blocks, 1, kMaxBlocksPerSM);
+  if (Node dependent = member(node, "dependent", /*optional=*/true); dependent.value != &kNull) {
+    std::optional<bool> is = dependent.value->getAsBoolean();
+    if (!is)
+      fail(dependent, "must be true or false");
+    kernel.dependent = is.value_or(false);
+  }
   for (const Node &extent : elements(member(node, "grid"), 0, kMaxRank))
     kernel.grid.push_back(expression(extent, entry));
   int64_t count = entry.arguments.size();

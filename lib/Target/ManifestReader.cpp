@@ -223,6 +223,7 @@ FailureOr<std::vector<Manifest>> fa::readManifests(ModuleOp module) {
       info.sharedBytes = bytes.getInt();
     if (auto blocks = kernel->getAttrOfType<IntegerAttr>(tile::TileDialect::kBlocksPerSMAttr))
       info.blocksPerSM = blocks.getInt();
+    info.dependent = kernel->hasAttr(tile::TileDialect::kDependentAttr);
     manifest.variants.front().kernels.push_back(std::move(info));
   }
   return manifests;

@@ -27,6 +27,10 @@ struct Driver {
   /// The CUDA that the driver supports: 12040 is 12.4.
   int version = 0;
 
+  /// Return whether a kernel may start while the one before it ends, in graphs too, which takes
+  /// CUDA 12.3.
+  bool startsDependents() const { return cuLaunchKernelEx && version >= 12030; }
+
   /// Return the driver of the machine, opened and initialized at the first call:
   /// libcuda.so.1, or what FA_LIBCUDA names. Fails alike ever after.
   static llvm::Expected<const Driver *> get();

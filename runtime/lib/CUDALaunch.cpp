@@ -205,10 +205,25 @@ llvm::Error Executor::makePlan(const Manifest &entry, const BoundArguments &boun
   return llvm::Error::success();
 }
 
+/// Start a kernel of one dimension; where `dependent`, before the one that was started before it
+/// has ended.
+static CUresult startKernel(const Driver &driver, CUfunction function, const ManifestKernel &kernel,
+                            unsigned blocks, bool dependent, CUstream stream, void **parameters) {
+  unsigned threads = kernel.threads, bytes = kernel.sharedBytes;
+  if (!dependent || !driver.startsDependents())
+    return driver.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, bytes, stream, parameters,
+                                 nullptr);
+  CULaunchAttribute attribute;
+  CULaunchConfig config{blocks, 1, 1, threads, 1, 1, bytes, stream, &attribute, 1};
+  return driver.cuLaunchKernelEx(&config, function, parameters, nullptr);
+}
+
 llvm::Error Executor::start(const Manifest &entry, const BoundArguments &bound, LaunchPlan &plan,
                             CUstream stream) const {
   CUtensorMap *map = plan.maps;
   llvm::ArrayRef<ManifestKernel> kernels = entry.variants[plan.variant].kernels;
+  // What other launches put on the stream may have ended before what it waits for has.
+  bool follows = false;
   for (size_t k = 0; k < kernels.size(); ++k) {
     const ManifestKernel &kernel = kernels[k];
     size_t count = kernel.parameters.size();
@@ -222,10 +237,10 @@ llvm::Error Executor::start(const Manifest &entry, const BoundArguments &bound, 
     }
     if (plan.blocks[k] == 0)
       continue;
-    CUresult result = device->driver.cuLaunchKernel(
-        variants[plan.variant].functions[k], plan.blocks[k], 1, 1,
-        static_cast<unsigned>(kernel.threads), 1, 1, static_cast<unsigned>(kernel.sharedBytes),
-        stream, addresses.data(), nullptr);
+    CUresult result =
+        startKernel(device->driver, variants[plan.variant].functions[k], kernel, plan.blocks[k],
+                    follows && kernel.dependent, stream, addresses.data());
+    follows = true;
     if (result != CUDA_SUCCESS)
       return device->driver.check(result,
                                   "launch kernel '" + kernel.name + "' on " + device->describe());

@@ -57,6 +57,26 @@ enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
 };
 
+/// Say that a launch may start before the kernel before it on its stream has ended, which the
+/// kernel waits for itself (programmatic dependent launch).
+struct CULaunchAttribute {
+  static constexpr int kProgrammaticStreamSerialization = 6;
+  int id = kProgrammaticStreamSerialization;
+  int padding = 0;
+  union {
+    int allowed = 1;
+    char bytes[64];
+  };
+};
+static_assert(sizeof(CULaunchAttribute) == 72);
+
+struct CULaunchConfig {
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  CUstream stream;
+  const CULaunchAttribute *attributes;
+  unsigned attributeCount;
+};
+
 /// Describe how the TMA sees a tensor; made by the driver, read by nobody.
 struct alignas(64) CUtensorMap {
   uint64_t opaque[16];
@@ -143,6 +163,8 @@ enum CUtensorMapFloatOOBfill : int { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
 
 // Functions that only some programs need; null where the driver lacks them.
 #define FA_CUDA_OPTIONAL_FUNCTIONS(X)                                                              \
+  X(cuLaunchKernelEx, cuLaunchKernelEx,                                                            \
+    (const CULaunchConfig *config, CUfunction function, void **parameters, void **extra))          \
   X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                \
     (CUtensorMap * map, CUtensorMapDataType type, uint32_t rank, void *address,                    \
      const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,                          \

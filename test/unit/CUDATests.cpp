@@ -188,6 +188,28 @@ TEST_F(CUDA, LaunchesNothingForNoBlocks) {
   fa_program_free(program);
 }
 
+// A kernel that waits for the one before it starts before that has ended, but never before what
+// another launch put on the stream.
+TEST_F(CUDA, OverlapsTheKernelsOfALaunch) {
+  std::string manifest = kFakeManifest;
+  std::string name = "\"name\": \"fake_plain\", ";
+  for (size_t at = 0; (at = manifest.find(name, at)) != std::string::npos; at += name.size())
+    manifest.insert(at + name.size(), "\"dependent\": true, ");
+  fa_program *program = load(nullptr, manifest.c_str());
+  Launch launch;
+  launch.tensors[0].byte_offset = 8;
+  ASSERT_EQ(launch.run(program, reinterpret_cast<void *>(77)), "");
+  std::string text = launches();
+  auto [first, second] = llvm::StringRef(text).split('\n');
+  EXPECT_EQ(first.split('(').first, "fake_plain<3,1,1;32,1,1;0;77>");
+  EXPECT_EQ(second.split('(').first, "fake_plain<6,1,1;64,1,1;16;77;dependent>");
+  fa_program_free(program);
+  EXPECT_TRUE(llvm::cantFail(cuda::Driver::load(FA_FAKE_LIBCUDA))->startsDependents());
+  EXPECT_FALSE(llvm::cantFail(cuda::Driver::load(FA_FAKE_LIBCUDA_MAPLESS))->startsDependents());
+  Settings old("version=12020");
+  EXPECT_FALSE(llvm::cantFail(cuda::Driver::load(FA_FAKE_LIBCUDA))->startsDependents());
+}
+
 TEST_F(CUDA, RefusesGridsThatAreTooLarge) {
   std::string manifest = kFakeManifest;
   std::string grid = "{\"ceildiv\": [[0, 0], 2]}";

@@ -331,10 +331,7 @@ FA_EXPORTED CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribu
 FA_EXPORTED CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int value) {
   return value <= number("shared", 232448) ? CUDA_SUCCESS : kInvalidValue;
 }
-FA_EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
-                                    unsigned gridZ, unsigned blockX, unsigned blockY,
-                                    unsigned blockZ, unsigned sharedBytes, CUstream stream,
-                                    void **parameters, void **) {
+static CUresult launch(const CULaunchConfig &config, CUfunction function, void **parameters) {
   if (current.empty())
     return kInvalidContext;
   if (quiet)
@@ -346,9 +343,11 @@ FA_EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigne
   auto triple = [](unsigned x, unsigned y, unsigned z) {
     return std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z);
   };
-  std::string line = function->name + "<" + triple(gridX, gridY, gridZ) + ";" +
-                     triple(blockX, blockY, blockZ) + ";" + std::to_string(sharedBytes) + ";" +
-                     std::to_string(reinterpret_cast<uintptr_t>(stream)) + ">(";
+  std::string line = function->name + "<" + triple(config.gridX, config.gridY, config.gridZ) + ";" +
+                     triple(config.blockX, config.blockY, config.blockZ) + ";" +
+                     std::to_string(config.sharedBytes) + ";" +
+                     std::to_string(reinterpret_cast<uintptr_t>(config.stream)) +
+                     (config.attributeCount ? ";dependent>(" : ">(");
   for (size_t i = 0; i < types.size(); ++i) {
     uint64_t bits = 0;
     bool map = types[i] == "map";
@@ -368,8 +367,22 @@ FA_EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigne
     runTile(parameters, slices);
   return CUDA_SUCCESS;
 }
+FA_EXPORTED CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
+                                    unsigned gridZ, unsigned blockX, unsigned blockY,
+                                    unsigned blockZ, unsigned sharedBytes, CUstream stream,
+                                    void **parameters, void **) {
+  return launch({gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, stream, nullptr, 0},
+                function, parameters);
+}
 
 #ifndef FA_FAKE_LACKS_TENSOR_MAPS
+FA_EXPORTED CUresult cuLaunchKernelEx(const CULaunchConfig *config, CUfunction function,
+                                      void **parameters, void **) {
+  bool known = config->attributeCount == 1 &&
+               config->attributes->id == CULaunchAttribute::kProgrammaticStreamSerialization &&
+               config->attributes->allowed == 1;
+  return known ? launch(*config, function, parameters) : kInvalidValue;
+}
 FA_EXPORTED CUresult cuTensorMapEncodeTiled(
     CUtensorMap *result, CUtensorMapDataType type, uint32_t rank, void *address,
     const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,

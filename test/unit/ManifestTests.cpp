@@ -370,7 +370,7 @@ tile.func @k(%x: !tile.view<?xf32> {tile.name = "x", tile.output},
              %n: !tile.view<1xi64> {tile.name = "k_next", tile.workspace = [1]},
              %tag: i64 {tile.name = "k_tag")mlir" +
          attributes + R"mlir(}, %b: index)
-    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64, tile.blocks_per_sm = 2 : i64} {
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64, tile.blocks_per_sm = 2 : i64, tile.dependent} {
   tile.return
 })mlir";
 }
@@ -382,6 +382,7 @@ TEST_F(Reading, FindsBlocksThatRunSeveralInstances) {
   program.entries = read(persistentKernel(", tile.launch_epoch"));
   ASSERT_EQ(program.entries.size(), 1u);
   EXPECT_EQ(program.entries[0].kernels()[0].blocksPerSM, 2);
+  EXPECT_TRUE(program.entries[0].kernels()[0].dependent);
   EXPECT_EQ(program.entries[0].arguments[2].kind, ManifestArgument::LaunchEpoch);
   EXPECT_EQ(program.entries[0].kernels()[0].parameters.back().kind, ManifestParameter::Scalar);
   program.entries[0].variants[0].limits.push_back({"N", 5});
@@ -401,6 +402,9 @@ TEST_F(Reading, FindsBlocksThatRunSeveralInstances) {
   EXPECT_EQ(damaged("\"blocks_per_sm\": 2", "\"blocks_per_sm\": 33"),
             "the manifest cannot be used: entries[0].variants[0].kernels[0].blocks_per_sm must be "
             "an integer from 1 to 32, got 33; compile the program again");
+  EXPECT_EQ(damaged("\"dependent\": true", "\"dependent\": 1"),
+            "the manifest cannot be used: entries[0].variants[0].kernels[0].dependent must be true "
+            "or false; compile the program again");
 }
 
 TEST_F(Reading, VariantsHaveTheWorkspacesAndTagsOfAll) {

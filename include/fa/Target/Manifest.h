@@ -147,6 +147,8 @@ struct ManifestKernel {
   /// The most blocks that are started for each SM; 0 where each
   /// work tile of the grid has a block of its own.
   int64_t blocksPerSM = 0;
+  /// Record whether it may be started before the kernel before it has ended, for which it waits.
+  bool dependent = false;
 };
 
 /// Holds where the pointers of these arguments (with their byte offset) and

@@ -296,9 +296,15 @@ LogicalResult Emitter::run(Block *module) {
   if (failed(checkKernel(source, warps)))
     return failure();
   makeKernel(module);
+  if (tile::FuncOp next = source.getNextKernel();
+      next && next->hasAttr(tile::TileDialect::kDependentAttr))
+    NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
   if (failed(allocateShared()))
     return failure();
   initializeBarriers();
+  // Ahead of all that touches memory, and by all threads.
+  if (source->hasAttr(tile::TileDialect::kDependentAttr))
+    NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
   decodeInstance();
   if (failed(emitBlock(source.getBody().front())))
     return failure();

@@ -19,11 +19,11 @@ using namespace mlir::fa::nvptx;
 // registers to spare; the machine of reports.
 static constexpr Target kTargets[] = {
     {"sm_80", "+ptx80", 525, 8, 0, false, 163 * 1024, 99 * 1024, 255, false, false, false, false,
-     false, "A100, 80 GB"},
+     false, false, "A100, 80 GB"},
     {"sm_90", "+ptx80", 525, 9, 0, false, 227 * 1024, 99 * 1024, 255, false, false, true, false,
-     false, "H200"},
+     true, false, "H200"},
     {"sm_90a", "+ptx83", 545, 9, 0, true, 227 * 1024, 227 * 1024, 255, true, true, true, true, true,
-     "H200"},
+     true, "H200"},
 };
 
 llvm::ArrayRef<Target> mlir::fa::nvptx::getTargets() { return kTargets; }

@@ -29,6 +29,7 @@ struct Target {
   bool hasTMA;                  // bulk copies of tiles between memory and shared memory
   bool hasBulkReductions;       // bulk copies from shared memory that add to memory
   bool hasSetMaxRegisters;      // warpgroups give registers to each other (setmaxnreg)
+  bool dependentLaunches;       // kernels that start while the one before ends, and wait for it
   bool spareRegisters;          // accumulators leave registers: operands b stay in shared memory
   llvm::StringLiteral machine;  // the GPU that reports are for (Machine.h)
 

@@ -31,6 +31,12 @@ int64_t FuncOp::getNumWarps() {
   return warps ? warps.getInt() : kWarpsOfGroup;
 }
 
+FuncOp FuncOp::getNextKernel() {
+  auto next = dyn_cast_or_null<FuncOp>((*this)->getNextNode());
+  Attribute entry = (*this)->getAttr(TileDialect::kEntryAttr);
+  return next && entry && next->getAttr(TileDialect::kEntryAttr) == entry ? next : FuncOp();
+}
+
 ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {
   Builder &builder = parser.getBuilder();
   StringAttr name;
@@ -180,6 +186,10 @@ LogicalResult FuncOp::verify() {
                            << kMostBlocks << ", on a grid of one dimension, got " << blocks
                            << " and " << map.getNumResults();
   }
+  if (Attribute dependent = (*this)->getAttr(TileDialect::kDependentAttr);
+      dependent && !isa<UnitAttr>(dependent))
+    return emitOpError() << "(func_c11) " << TileDialect::kDependentAttr << " has no value, got "
+                         << dependent;
   if (!getResultTypes().empty())
     return emitOpError("(func_c4) returns nothing; store to a view instead");
   bool divides = true;

@@ -491,6 +491,13 @@ tile.func @func_c8_kind(%x: !tile.view<?xf32> {tile.align = "16"}) grid affine_m
 
 // -----
 
+// expected-error@+1 {{(func_c11) tile.dependent has no value, got true}}
+tile.func @func_c11(%x: !tile.view<?xf32>) grid affine_map<() -> ()> sizes [] attributes {tile.dependent = true} {
+  tile.return
+}
+
+// -----
+
 // expected-error@+1 {{(func_c9) tile.blocks_per_sm is from 1 to 32, on a grid of one dimension, got 0 : i64 and 1}}
 tile.func @func_c9(%x: !tile.view<?xf32>, %i: index) grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.blocks_per_sm = 0 : i64} {
   tile.return

@@ -57,6 +57,7 @@ def Tile_FuncOp : Tile_Op<"func", [
       starts at most so many blocks an SM, the first ones of the grid; the
       program goes on with the work tiles that are left (`tile.block_count`).
     - (C10) An argument with `tile.launch_epoch` is an i64.
+    - (C11) `tile.dependent` has no value.
 
     Created by `convert-fa-to-tile` or written by hand; removed by
     `convert-tile-to-linalg` or `convert-tile-to-nvvm`.
@@ -94,6 +95,8 @@ def Tile_FuncOp : Tile_Op<"func", [
     unsigned getNumLaunchArguments() { return getNumArguments() - getNumGridDims(); }
     /// Return the warps that run a work tile: tile.warps, or those of a warpgroup without it.
     int64_t getNumWarps();
+    /// Return the kernel that its entry launches after it; null where there is none.
+    FuncOp getNextKernel();
     Value getInstanceId(unsigned dim) { return getArgument(getNumLaunchArguments() + dim); }
   }];
 }

@@ -53,6 +53,32 @@ def TileSortGrid : Pass<"tile-sort-grid", "::mlir::ModuleOp"> {
     "::mlir::scf::SCFDialect"];
 }
 
+def TileOverlapKernels : Pass<"tile-overlap-kernels", "::mlir::ModuleOp"> {
+  let summary = "start a kernel of an entry while the one before it ends";
+  let description = [{
+    Let the kernels of an entry overlap: each but the first gets `tile.dependent`. Its blocks
+    start once all of the kernel before have, as far as SMs have room for them, set up their
+    barriers, and wait for its end and its stores before they touch memory (programmatic dependent
+    launch, PTX's `griddepcontrol`). So a launch, and the start of blocks, run beside what is left
+    of the kernel before.
+
+    The kernel before lets it start as its own first instruction: a block that waits takes room,
+    but none that the other still needs. Kernels wait for one another in order, so at the end of one
+    all before it have ended.
+
+    Requires: a target with such launches; drivers and launches without them run the kernels one after
+    the other. Ensures: what kernels see of memory is the same.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/Grid/overlap-kernels.mlir`):
+
+    ```mlir
+    tile.func @f_sum(...) ... attributes {tile.dependent, tile.entry = "f"}
+    ```
+  }];
+}
+
 def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
   let summary = "start the work tiles with the longest loops first";
   let description = [{
