@@ -148,7 +148,7 @@ static llvm::Error bindShape(const ManifestArgument &info, fa_dtype dtype, const
     if (bound.strides[d] < 0)
       return error("dimension ", d, " of '", info.name, "' has stride ", bound.strides[d],
                    ", expected 0 or more");
-    bool repeats = bound.strides[d] == 0 && bound.sizes[d] > 1;
+    bool repeats = bound.strides[d] == 0 && bound.sizes[d] > 1 && !empty;
     if (repeats && info.kind == ManifestArgument::Output)
       return error("dimension ", d, " of output '", info.name,
                    "' has stride 0, so results would overwrite ", "each other");

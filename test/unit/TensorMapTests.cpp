@@ -126,10 +126,9 @@ TEST_F(TensorMaps, OfSlicesCountUnitsOf16Bytes) {
                        const std::string &map) {
     fake<void()>("fakeReset")();
     ASSERT_EQ(launch.run(program, c, 0, columns), "");
-    EXPECT_NE(
-        launches().find(
-            "map:6@" + std::to_string(reinterpret_cast<uintptr_t>(launch.x)) + map + "/3"),
-        std::string::npos)
+    EXPECT_NE(launches().find("map:6@" + std::to_string(reinterpret_cast<uintptr_t>(launch.x)) +
+                              map + "/3"),
+              std::string::npos)
         << launches();
   };
   // Rows, units up to the end of the last row, what takes back the rows too many, and panels.

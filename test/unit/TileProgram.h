@@ -214,9 +214,8 @@ struct SliceCase {
     placed.b = 1 << 30;
     // The only row of a tensor has no stride of its own.
     int64_t stride = tile.sizes[2] == 1 ? columns : tile.strides[2];
-    placed.h = static_cast<int32_t>(((start + length) * stride + tile.h * tile.strides[1] +
-                                     tile.b * tile.strides[0]) /
-                                    8);
+    placed.h = static_cast<int32_t>(
+        ((start + length) * stride + tile.h * tile.strides[1] + tile.b * tile.strides[0]) / 8);
     return placed;
   }
   std::vector<uint16_t> expected(int64_t columns = kTileColumns) const {
