@@ -307,8 +307,6 @@ std::string fa::checkTensorMap(const ManifestParameter &map, const ManifestArgum
   }
   if (map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
     return "must have a swizzle of 32, 64 or 128 bytes, got " + std::to_string(map.swizzle);
-  if (map.slices && rank == 4)
-    return "must map a tensor of rank 2 or 3 to be for slices of its rows";
   int64_t panel = map.swizzle / size, last = argument.shape.back();
   if (map.rows < 1 || map.rows > kMaxBox)
     return "must copy 1 to " + std::to_string(kMaxBox) + " rows, got " + std::to_string(map.rows);

@@ -171,9 +171,10 @@ static ReportVariant chooseVariant(ModuleOp module, const EmitReportOptions &opt
   int64_t most = variants ? cuda::getShortSequence(module, compile) : 0;
   bool fuses = variants && gradients && cuda::hasFusedVariant(module, compile);
   auto size = [&](StringRef name) { return problem ? problem->sizes.lookup(name) : 0; };
-  if (most && problem && size("Sq") <= most) {
+  std::string queries = most ? cuda::describeShortVariant(module, most) : "";
+  if (most && problem && cuda::takesShortVariant(module, most, size("B"), size("Sq"))) {
     compile.shortSequences = true;
-    return {"short", "at most " + std::to_string(most) + " queries"};
+    return {"short", "at most " + queries};
   }
   if (fuses && problem &&
       cuda::takesFusedVariant({size("B"), size("Hk"), size("Sq"), size("Sk")})) {
@@ -184,7 +185,7 @@ static ReportVariant chooseVariant(ModuleOp module, const EmitReportOptions &opt
     return {};
   ReportVariant main{"main", ""};
   if (most)
-    main.when = "more than " + std::to_string(most) + " queries";
+    main.when = "more than " + queries;
   if (fuses)
     main.when += (most ? "; " : "") + ("gradients but of " + cuda::describeFusedVariant());
   if (!problem)

@@ -71,10 +71,17 @@ static bool isMappable(const ManifestArgument &info, const BoundArgument &argume
                std::to_string(argument.strides[d] * size) + " bytes, expected less than 2^" +
                (slices ? "34" : "40") + "; copy it to contiguous memory";
       });
-  if (int64_t rows = argument.sizes[argument.sizes.size() - 2]; slices && rows > kSliceRows)
+  if (!slices || llvm::is_contained(argument.sizes, 0))
+    return true;
+  if (int64_t rows = argument.sizes[argument.sizes.size() - 2]; rows > kSliceRows)
     return because(reason, [&] {
       return "'" + info.name + "' has " + std::to_string(rows) +
              " rows of sequences, expected at most 2^30; launch parts of it";
+    });
+  if (uint64_t units = countSliceUnits(argument, size); units >= kSliceUnits)
+    return because(reason, [&] {
+      return "'" + info.name + "' spans " + std::to_string(units * kSliceUnit) +
+             " bytes, expected less than 2^35; launch parts of it";
     });
   return true;
 }

@@ -186,6 +186,24 @@ int64_t cuda::getShortSequence(ModuleOp module, const CompileOptions &options) {
                                                   : 0;
 }
 
+/// Return whether an attention of the module has queries of all sequences in a row.
+static bool hasQueryStarts(ModuleOp module) {
+  return module
+      .walk([](AttentionOp op) {
+        return op.getQueryStarts() ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+bool cuda::takesShortVariant(ModuleOp module, int64_t most, int64_t batches, int64_t queries) {
+  return queries <= (hasQueryStarts(module) ? most * batches : most);
+}
+
+std::string cuda::describeShortVariant(ModuleOp module, int64_t most) {
+  return std::to_string(most) + " queries" +
+         (hasQueryStarts(module) ? " a sequence in the mean" : "");
+}
+
 /// Return whether there are gradients for which several query heads may read a head of keys.
 static bool hasGroups(ModuleOp module, const CompileOptions &options) {
   if (options.backward == CompileOptions::Backward::None || !choosesTiles(module, options))
@@ -252,6 +270,24 @@ static std::optional<SizeExpr> sizeNamed(const Manifest &entry, StringRef name) 
       if (dim == name)
         return SizeExpr::size(i, d);
   return std::nullopt;
+}
+
+/// Bound the first variant of an entry to sequences of at most so many queries. Of sequences in a
+/// row a launch knows the number and all queries, so that the mean has to serve.
+static void boundQueries(Manifest &entry, int64_t most) {
+  ManifestVariant &variant = entry.variants.front();
+  auto tokens = sizeNamed(entry, "Tq"), starts = sizeNamed(entry, "B+1");
+  if (!tokens) {
+    variant.limits.push_back({"Sq", most});
+    return;
+  }
+  if (!starts) {
+    variant.bounds.push_back({SizeExpr::constant(1), 0});
+    return;
+  }
+  // tokens <= most * B, where less starts than B + 1 would be full.
+  SizeExpr full = SizeExpr::binary(SizeExpr::CeilDiv, *tokens, SizeExpr::constant(most));
+  variant.bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, full, *starts), 0});
 }
 
 /// Return how many blocks of keys a launch has; none where its sizes have no names.
@@ -359,7 +395,7 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
     if (failed(variant) || failed(addVariant(program, *again, std::move(*variant))))
       return failure();
     for (Manifest &entry : program.manifest.entries)
-      entry.variants.front().limits.push_back({"Sq", most});
+      boundQueries(entry, most);
   }
   auto addBounded = [&](const std::shared_ptr<Beside> &beside, const CompileOptions &options,
                         function_ref<void(Manifest &)> bound) -> LogicalResult {

@@ -140,6 +140,7 @@ static llvm::Error bindShape(const ManifestArgument &info, fa_dtype dtype, const
   bool empty = llvm::is_contained(bound.sizes, 0);
   int64_t contiguous = 1;
   for (int32_t d = tensor.rank - 1; d >= 0; --d) {
+    int64_t whole = contiguous;
     bound.strides[d] = tensor.strides ? tensor.strides[d] : contiguous;
     if (__builtin_mul_overflow(contiguous, bound.sizes[d], &contiguous) && !empty)
       return error("the sizes of '", info.name,
@@ -147,7 +148,7 @@ static llvm::Error bindShape(const ManifestArgument &info, fa_dtype dtype, const
     if (bound.strides[d] < 0)
       return error("dimension ", d, " of '", info.name, "' has stride ", bound.strides[d],
                    ", expected 0 or more");
-    bool repeats = bound.strides[d] == 0 && bound.sizes[d] > 1;
+    bool repeats = bound.strides[d] == 0 && bound.sizes[d] > 1 && !empty;
     if (repeats && info.kind == ManifestArgument::Output)
       return error("dimension ", d, " of output '", info.name,
                    "' has stride 0, so results would overwrite ", "each other");
@@ -157,6 +158,9 @@ static llvm::Error bindShape(const ManifestArgument &info, fa_dtype dtype, const
          reach > (int64_t(1) << 60)))
       return error("dimension ", d, " of '", info.name, "' overflows 64-bit offsets: stride ",
                    bound.strides[d], ", size ", bound.sizes[d]);
+    // One of size 1 has no stride: any serves, but for kernels that count by it (SliceMaps.h).
+    if (bound.sizes[d] == 1)
+      bound.strides[d] = whole;
   }
   int32_t last = tensor.rank - 1;
   if (last >= 0 && bound.strides[last] != 1) {

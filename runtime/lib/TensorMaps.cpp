@@ -38,6 +38,14 @@ static CUtensorMapDataType typeOf(DType dtype) {
 
 static_assert(uint64_t(kSliceRows) * kSliceStride == 0, "what a slice steps back");
 
+uint64_t mlir::fa::cuda::countSliceUnits(const BoundArgument &argument, uint64_t size) {
+  size_t rows = argument.sizes.size() - 2;
+  uint64_t elements = 0;
+  for (size_t d = 0; d <= rows; ++d)
+    elements += argument.strides[d] * (argument.sizes[d] - (d < rows));
+  return elements * size / kSliceUnit;
+}
+
 TensorMapRequest mlir::fa::cuda::makeTensorMapRequest(const ManifestParameter &parameter,
                                                       const ManifestArgument &info,
                                                       const BoundArgument &argument,
@@ -74,17 +82,19 @@ TensorMapRequest mlir::fa::cuda::makeTensorMapRequest(const ManifestParameter &p
   uint64_t last = parameter.swizzle ? info.shape.back() : empty ? 1 : argument.sizes.back();
   bool panels = parameter.hasPanels(last, size);
   add(panels ? panel : last, size, panel);
-  addDim(rank - 2, parameter.rows);
   if (parameter.slices) {
-    uint64_t stride = request.strides[0], rows = request.sizes[1];
-    request.sizes[1] = kSliceRows;
-    add(rows + 1, stride, 1);
+    // A kernel counts units by the rows' stride, whatever their number.
+    uint64_t stride = empty ? anyStride : argument.strides[rank - 2] * size;
+    add(kSliceRows, stride, parameter.rows);
+    add(empty ? 1 : countSliceUnits(argument, size) + 1, kSliceUnit, 1);
     // So many steps back are the rows too many, modulo 2^64.
     add(kSliceRows + 1, kSliceStride - stride, 1);
+  } else {
+    addDim(rank - 2, parameter.rows);
   }
   if (panels)
     add(last / panel, parameter.swizzle, parameter.columns / panel);
-  for (size_t d = rank - 2; d-- > 0;)
+  for (size_t d = parameter.slices ? 0 : rank - 2; d-- > 0;)
     addDim(d, 1);
   return request;
 }

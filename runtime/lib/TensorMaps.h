@@ -34,6 +34,9 @@ TensorMapRequest makeTensorMapRequest(const ManifestParameter &parameter,
                                       const ManifestArgument &info, const BoundArgument &argument,
                                       CUdeviceptr substitute);
 
+/// Return at which unit of 16 bytes the last row of a tensor that is not empty ends (SliceMaps.h).
+uint64_t countSliceUnits(const BoundArgument &argument, uint64_t size);
+
 /// Tensor maps by what they depend on, so that each is encoded once: a fixed
 /// number, in sets of a few, of which the oldest gives way. Takes no memory after
 /// it is made; may be used from any thread.

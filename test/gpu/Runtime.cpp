@@ -188,7 +188,7 @@ static llvm::Error checkGraph(const Target &target) {
 /// Check that the TMA brings the tile that the tensor map of the runtime describes.
 static llvm::Error checkTensorMap(const Target &target, const TileCase &c, int64_t columns,
                                   const std::string &manifest,
-                                  const std::vector<uint16_t> &expected, bool batch = true) {
+                                  const std::vector<uint16_t> &expected) {
   if (target.isCPU())
     return error(llvm::Twine(kSkipped) + "only GPUs load programs");
   fa_device *opened;
@@ -218,8 +218,7 @@ static llvm::Error checkTensorMap(const Target &target, const TileCase &c, int64
   const int64_t xShape[] = {c.sizes[0], c.sizes[1], c.sizes[2], columns},
                 xStrides[] = {c.strides[0], c.strides[1], c.strides[2], 1}, yShape[] = {2, 80, 64};
   bool empty = c.sizes[0] * c.sizes[1] * c.sizes[2] == 0;
-  fa_tensor from{empty ? nullptr : x->get(), FA_F16, batch ? 4 : 3, xShape + !batch,
-                 xStrides + !batch,          0},
+  fa_tensor from{empty ? nullptr : x->get(), FA_F16, 4, xShape, xStrides, 0},
       to{y->get(), FA_F16, 3, yShape, nullptr, 0};
   fa_argument arguments[] = {{"x", &from, 0, 0},
                              {"y", &to, 0, 0},
@@ -259,8 +258,10 @@ void fa_test::addRuntime(std::vector<Test> &tests) {
                      }});
   }
   for (const SliceCase &c : kSliceCases)
-    tests.push_back({nameOf("slices", c.name), [&c](const Target &target) {
-                       return checkTensorMap(target, c.place(), kTileColumns, sliceManifest(),
-                                             c.expected(), /*batch=*/false);
-                     }});
+    for (int64_t columns : {kTileColumns, kPanelColumns})
+      tests.push_back({nameOf(columns == kTileColumns ? "slices" : "slice_panels", c.name),
+                       [&c, columns](const Target &target) {
+                         return checkTensorMap(target, c.place(columns), columns,
+                                               sliceManifest(columns), c.expected(columns));
+                       }});
 }

@@ -158,13 +158,15 @@ void runScale(void **p) {
       y[i * yStride + j] = a * x[i * xStride + j];
 }
 
-/// Copies a box of 2-byte elements as the TMA does, for which boxes are of
-/// rank 5, the last two sides 1.
+/// Copies a box of 2-byte elements as the TMA does, for which boxes are of rank 5, the last two
+/// sides 1, or the two before the last one.
 void copyBox(const Map &map, const int64_t *from, char *y) {
-  for (int i2 = 0; i2 < map.box[2]; ++i2)
+  int last = map.rank == 5 && map.box[4] > 1 ? 4 : 2;
+  for (int i2 = 0; i2 < map.box[last]; ++i2)
     for (int i1 = 0; i1 < map.box[1]; ++i1)
       for (int i0 = 0; i0 < map.box[0]; ++i0) {
-        int64_t at[] = {from[0] + i0, from[1] + i1, from[2] + i2, from[3], from[4]};
+        int64_t at[] = {from[0] + i0, from[1] + i1, from[2], from[3], from[4]};
+        at[last] += i2;
         uint64_t address = map.address + 2 * at[0];
         bool inside = at[0] >= 0 && static_cast<uint64_t>(at[0]) < map.sizes[0];
         for (int d = 1; d < map.rank; ++d) {
@@ -178,20 +180,18 @@ void copyBox(const Map &map, const int64_t *from, char *y) {
       }
 }
 
-/// One box, panels being a dimension of it, or one a panel; of slices, which have no batch, one a
-/// panel of three dimensions for rows.
+/// One box, panels being a dimension of it, of slices the last one; or one a panel.
 void runTile(void **p, bool slices) {
   auto *y = read<char *>(p[0]);
   auto map = read<Map>(p[6]);
   int64_t b = read<int32_t>(p[3]), h = read<int32_t>(p[4]), row = read<int32_t>(p[5]);
-  if (map.rank == 5 && !slices)
+  if (slices)
+    return copyBox(map, std::array<int64_t, 5>{0, row, h, b, 0}.data(), y);
+  if (map.rank == 5)
     return copyBox(map, std::array<int64_t, 5>{0, row, 0, h, b}.data(), y);
-  for (int64_t panel = 0; panel < 2; ++panel) {
-    std::array<int64_t, 5> place{64 * panel, row, h, b, 0};
-    if (slices)
-      place = {64 * panel, row, b, 1 << 30, h};
-    copyBox(map, place.data(), y + panel * 2 * map.box[0] * map.box[1]);
-  }
+  for (int64_t panel = 0; panel < 2; ++panel)
+    copyBox(map, std::array<int64_t, 5>{64 * panel, row, h, b, 0}.data(),
+            y + panel * 2 * map.box[0] * map.box[1]);
 }
 
 } // namespace

@@ -76,8 +76,6 @@ TEST(Manifest, RefusesTensorMapsThatNoDriverMakes) {
          place + " must copy columns of at most 262144 bytes, got 1024");
   expect(good, "[\"tensor_map\", 0, 80, 128, 16]",
          place + " must have a swizzle of 32, 64 or 128 bytes, got 16");
-  expect(good, "[\"tensor_map\", 0, 80, 128, 128, \"slices\"]",
-         place + " must map a tensor of rank 2 or 3 to be for slices of its rows");
   expect(good, "[\"tensor_map\", 0, 1, 128, 0, \"slices\"]",
          place + " must have a swizzle to be for slices of a tensor's rows");
   const std::string dtype = "\"f16\", \"shape\": [-1, -1, -1, 128]";

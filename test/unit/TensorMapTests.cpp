@@ -56,14 +56,13 @@ struct TileLaunch {
       x[i] = tileValue(i);
   }
   std::string run(const fa_program *program, const TileCase &c, int64_t shift = 0,
-                  int64_t columns = kTileColumns, bool batch = true) {
+                  int64_t columns = kTileColumns) {
     std::memset(tile, 0xFF, kTileElements * sizeof *tile);
     const int64_t xShape[] = {c.sizes[0], c.sizes[1], c.sizes[2], columns},
                   xStrides[] = {c.strides[0], c.strides[1], c.strides[2], 1},
                   yShape[] = {2, 80, 64};
     bool empty = c.sizes[0] * c.sizes[1] * c.sizes[2] == 0;
-    fa_tensor from{empty ? nullptr : x + shift, FA_F16, batch ? 4 : 3, xShape + !batch,
-                   xStrides + !batch,           0},
+    fa_tensor from{empty ? nullptr : x + shift, FA_F16, 4, xShape, xStrides, 0},
         to{tile, FA_F16, 3, yShape, nullptr, 0};
     fa_argument arguments[] = {{"x", &from, 0, 0},
                                {"y", &to, 0, 0},
@@ -108,28 +107,57 @@ TEST_F(TensorMaps, DescribeRowsOfPartsOfPanels) {
 
 // However long a slice is, the map is the same.
 TEST_F(TensorMaps, ClipSlicesAtTheirEnds) {
-  fa_program *slices = load(sliceManifest());
   TileLaunch launch;
-  for (const SliceCase &c : kSliceCases) {
-    ASSERT_EQ(launch.run(slices, c.place(), 0, kTileColumns, /*batch=*/false), "") << c.name;
-    EXPECT_EQ(launched(), "fake_slices") << c.name;
-    EXPECT_EQ(launch.result(), c.expected()) << c.name;
+  for (int64_t columns : {kTileColumns, kPanelColumns}) {
+    fa_program *slices = load(sliceManifest(columns));
+    for (const SliceCase &c : kSliceCases) {
+      ASSERT_EQ(launch.run(slices, c.place(columns), 0, columns), "") << c.name;
+      EXPECT_EQ(launched(), columns == kTileColumns ? "fake_slices" : "fake_panels") << c.name;
+      EXPECT_EQ(launch.result(), c.expected(columns)) << c.name;
+    }
+    fa_program_free(slices);
   }
-  // Rows, ends and what takes back the rows too many.
-  SliceCase last{"", {"", {1, 3, 100}, {38400, 128, 384}, 0, 2, 21}, 0, 40};
-  fake<void()>("fakeReset")();
-  ASSERT_EQ(launch.run(slices, last.place(), 0, kTileColumns, /*batch=*/false), "");
-  EXPECT_NE(launches().find("map:6@" + std::to_string(reinterpret_cast<uintptr_t>(launch.x)) +
-                            "[128,1073741824,101,1073741825,3][768,768,17179868416,256]"
-                            "[64,80,1,1,1]/3"),
-            std::string::npos)
-      << launches();
-  // Rows too far apart for it.
-  fake<void()>("fakeReset")();
-  ASSERT_EQ(launch.run(slices, {"", {1, 1, 2}, {0, 0, int64_t(1) << 33}, 1, 0, 0}, 0, kTileColumns,
-                       /*batch=*/false),
-            "");
-  EXPECT_EQ(launched(), "fake_ones");
+}
+
+TEST_F(TensorMaps, OfSlicesCountUnitsOf16Bytes) {
+  TileLaunch launch;
+  fa_program *slices = load(sliceManifest()), *panels = load(sliceManifest(kPanelColumns));
+  auto expectMap = [&](const fa_program *program, const TileCase &c, int64_t columns,
+                       const std::string &map) {
+    fake<void()>("fakeReset")();
+    ASSERT_EQ(launch.run(program, c, 0, columns), "");
+    EXPECT_NE(launches().find("map:6@" + std::to_string(reinterpret_cast<uintptr_t>(launch.x)) +
+                              map + "/3"),
+              std::string::npos)
+        << launches();
+  };
+  // Rows, units up to the end of the last row, what takes back the rows too many, and panels.
+  const TileCase tokens{"", {2, 3, 100}, {38400, 128, 384}, 0, 0, 1 << 30};
+  expectMap(slices, tokens, kTileColumns,
+            "[64,1073741824,9633,1073741825,2][768,16,17179868416,128][64,80,1,1,2]");
+  expectMap(panels, tokens, kPanelColumns,
+            "[96,1073741824,9633,1073741825][768,16,17179868416][64,80,1,1]");
+  // A dimension of size 1 has no stride, the rows' that of contiguous ones.
+  expectMap(slices, {"", {1, 1, 1}, {77, 55, 33}, 0, 0, 1 << 30}, kTileColumns,
+            "[64,1073741824,17,1073741825,2][256,16,17179868928,128][64,80,1,1,2]");
+  fa_program_free(slices);
+  fa_program_free(panels);
+}
+
+TEST_F(TensorMaps, OfSlicesLeaveWhatIsTooFarApartToTheNextVariant) {
+  TileLaunch launch;
+  fa_program *slices = load(sliceManifest());
+  auto kernel = [&](const TileCase &c) {
+    EXPECT_EQ(launch.run(slices, c), "");
+    return launched();
+  };
+  constexpr int64_t kGiB = int64_t(1) << 29; // elements
+  launched();
+  EXPECT_EQ(kernel({"", {1, 1, 2}, {0, 0, 8 * kGiB}, 0, 0, 1 << 30}), "fake_slices");
+  EXPECT_EQ(kernel({"", {1, 1, 2}, {0, 0, 16 * kGiB}, 0, 0, 1 << 30}), "fake_ones");
+  // The last row ends at unit 2^31 - 2, and 2 after that.
+  EXPECT_EQ(kernel({"", {3, 1, 2}, {16 * kGiB - 136, 0, 128}, 0, 0, 1 << 30}), "fake_slices");
+  EXPECT_EQ(kernel({"", {3, 1, 2}, {16 * kGiB - 128, 0, 128}, 0, 0, 1 << 30}), "fake_ones");
   fa_program_free(slices);
 }
 

@@ -48,7 +48,6 @@ inline std::string tileKernelText(const std::string &name, const std::string &co
   cvta.param.u64 %d1, %d1;
   add.u32 %r10, %r1, 10240;
   mov.u32 %r11, 64;
-  mov.u32 %r12, 0x40000000;
 )" + copies +
          R"(
 WAIT:
@@ -86,8 +85,7 @@ inline const std::string kTileText =
 )" + tileKernelText("fake_tile", boxCopy(5, "%r1", "%r6, %r5, %r6, %r4, %r3")) +
     tileKernelText("fake_panels", boxCopy(4, "%r1", "%r6, %r5, %r4, %r3") +
                                       boxCopy(4, "%r10", "%r11, %r5, %r4, %r3")) +
-    tileKernelText("fake_slices", boxCopy(5, "%r1", "%r6, %r5, %r3, %r12, %r4") +
-                                      boxCopy(5, "%r10", "%r11, %r5, %r3, %r12, %r4")) +
+    tileKernelText("fake_slices", boxCopy(5, "%r1", "%r6, %r5, %r4, %r3, %r6")) +
     R"(.visible .entry fake_ones(.param .u64 y, .param .u64 y_stride0, .param .u64 y_stride1)
 {
   .reg .pred %p;
@@ -110,6 +108,7 @@ LOOP:
 )";
 inline const char *const kTilePTX = kTileText.c_str();
 
+inline constexpr int64_t kTileColumns = 128;
 inline const char *const kTileManifest = R"({
   "version": 2, "target": "sm_90", "minimum_driver": 12000, "images": ["ptx"],
   "entries": [{
@@ -133,29 +132,29 @@ inline const char *const kTileManifest = R"({
                     "arguments": [1],
                     "parameters": [["pointer", 1], ["stride", 1, 0], ["stride", 1, 1]]}]}]}]})";
 
+/// Return the manifest with one text replaced by another.
+inline std::string tileManifestWith(std::string text, const std::string &what,
+                                    const std::string &by) {
+  return text.replace(text.find(what), what.size(), by);
+}
+
 /// The same of an x of 96 columns, which are no whole panels.
 inline constexpr int64_t kPanelColumns = 96;
 inline std::string panelManifest() {
-  std::string text = kTileManifest;
-  auto replace = [&](const std::string &what, const std::string &by) {
-    text.replace(text.find(what), what.size(), by);
-  };
-  replace("[-1, -1, -1, 128]", "[-1, -1, -1, 96]");
-  replace("\"fake_tile\"", "\"fake_panels\"");
-  replace("[\"tensor_map\", 0, 80, 128, 128]", "[\"tensor_map\", 0, 80, 96, 128]");
-  return text;
+  std::string text = tileManifestWith(kTileManifest, "[-1, -1, -1, 128]", "[-1, -1, -1, 96]");
+  text = tileManifestWith(text, "\"fake_tile\"", "\"fake_panels\"");
+  return tileManifestWith(text, "80, 128, 128]", "80, 96, 128]");
 }
 
-/// Return the same of slices of x's rows, without a batch: b is the row after the slice's last one.
-inline std::string sliceManifest() {
-  std::string text = kTileManifest;
-  auto replace = [&](const std::string &what, const std::string &by) {
-    text.replace(text.find(what), what.size(), by);
-  };
-  replace("[-1, -1, -1, 128]", "[-1, -1, 128]");
-  replace("\"fake_tile\"", "\"fake_slices\"");
-  replace("[\"tensor_map\", 0, 80, 128, 128]", "[\"tensor_map\", 0, 80, 128, 128, \"slices\"]");
-  return text;
+/// Return the same of slices of x's rows, of 128 columns or of 96: h is the unit of the row after
+/// the slice's last one, and b how many rows the map has.
+inline std::string sliceManifest(int64_t columns = kTileColumns) {
+  bool panels = columns == kTileColumns;
+  std::string text = panels ? kTileManifest : panelManifest();
+  if (panels)
+    text = tileManifestWith(text, "\"fake_tile\"", "\"fake_slices\"");
+  return tileManifestWith(text, std::to_string(columns) + ", 128]",
+                          std::to_string(columns) + ", 128, \"slices\"]");
 }
 
 /// A launch of it: sizes B, H, S, the strides of x in elements, and the tile.
@@ -165,7 +164,7 @@ struct TileCase {
   int32_t b, h, row;
 };
 
-inline constexpr int64_t kTileRows = 80, kTileColumns = 128, kTileElements = 10240;
+inline constexpr int64_t kTileRows = 80, kTileElements = 10240;
 
 /// Rows within bounds and past them; heads outermost, innermost, and repeated;
 /// strides of no account; and tensors without elements.
@@ -202,29 +201,33 @@ inline std::vector<uint16_t> expectedTile(const TileCase &c, int64_t columns = k
   return tile;
 }
 
-/// A tile of a slice of x, of one batch: its row is that of the slice.
+/// A tile of a slice of x: its row is that of the slice.
 struct SliceCase {
   const char *name;
   TileCase tile;
   int32_t start, length;
 
   /// Return what the kernel is called with (TensorMaps.cpp of the conversion says why).
-  TileCase place() const {
+  TileCase place(int64_t columns = kTileColumns) const {
     TileCase placed = tile;
     placed.row = (1 << 30) - length + std::min(tile.row, length);
-    placed.b = start + length;
+    placed.b = 1 << 30;
+    // The only row of a tensor has no stride of its own.
+    int64_t stride = tile.sizes[2] == 1 ? columns : tile.strides[2];
+    placed.h = static_cast<int32_t>(
+        ((start + length) * stride + tile.h * tile.strides[1] + tile.b * tile.strides[0]) / 8);
     return placed;
   }
-  std::vector<uint16_t> expected() const {
+  std::vector<uint16_t> expected(int64_t columns = kTileColumns) const {
     TileCase whole = tile;
     whole.sizes[2] = start + length;
     whole.row = start + tile.row;
-    return expectedTile(whole);
+    return expectedTile(whole, columns);
   }
 };
 
-/// First, last and inner slices, whole ones, empty ones, tiles after their ends, and tensors of
-/// one row and of none.
+/// First, last and inner slices, whole ones, empty ones, tiles after their ends; batches and heads
+/// by any strides, those that are no multiples of each other too; tensors of one row and of none.
 inline const SliceCase kSliceCases[] = {
     {"all", {"", {1, 3, 200}, {0, 25600, 128}, 0, 2, 80}, 0, 200},
     {"end of all", {"", {1, 3, 200}, {0, 25600, 128}, 0, 1, 160}, 0, 200},
@@ -237,6 +240,10 @@ inline const SliceCase kSliceCases[] = {
     {"empty", {"", {1, 3, 200}, {0, 25600, 128}, 0, 0, 0}, 60, 0},
     {"empty at the end", {"", {1, 3, 200}, {0, 25600, 128}, 0, 2, 0}, 200, 0},
     {"tokens outermost", {"", {1, 3, 100}, {0, 128, 384}, 0, 2, 40}, 10, 90},
+    {"first of a batch", {"", {2, 3, 200}, {76800, 25600, 128}, 1, 2, 0}, 0, 90},
+    {"all of a batch", {"", {2, 3, 200}, {76800, 25600, 128}, 1, 2, 160}, 0, 200},
+    {"batch of tokens", {"", {2, 3, 100}, {38400, 128, 384}, 1, 1, 16}, 0, 70},
+    {"odd strides", {"", {2, 3, 100}, {38432, 136, 424}, 1, 2, 24}, 9, 80},
     {"one row", {"", {1, 1, 1}, {77, 55, 33}, 0, 0, 0}, 0, 1},
     {"no rows", {"", {1, 3, 0}, {0, 0, 128}, 0, 1, 0}, 0, 0},
 };

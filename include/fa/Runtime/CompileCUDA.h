@@ -35,6 +35,11 @@ FailureOr<Program> compile(ModuleOp module, const CompileOptions &options, bool 
 /// Return the most queries that a program has a variant of its own for, 0 where it has none:
 /// `options` with `shortSequences`.
 int64_t getShortSequence(ModuleOp module, const CompileOptions &options);
+/// Return whether launches of so many batches, or sequences, and queries take it: of sequences in a
+/// row by the mean of their queries.
+bool takesShortVariant(ModuleOp module, int64_t most, int64_t batches, int64_t queries);
+/// Say in words up to what launches take it.
+std::string describeShortVariant(ModuleOp module, int64_t most);
 
 /// Sizes that gradients are launched with.
 struct GradientSizes {

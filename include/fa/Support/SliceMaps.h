@@ -21,6 +21,8 @@ namespace mlir::fa {
 constexpr int64_t kSliceRows = int64_t(1) << 30;
 /// Strides of its rows are less, in bytes: as many steps of it as rows are 2^64.
 constexpr int64_t kSliceStride = int64_t(1) << 34;
+/// Places in its tensor are counted in so many bytes, and there are less than so many of them.
+constexpr int64_t kSliceUnit = 16, kSliceUnits = int64_t(1) << 31;
 
 } // namespace mlir::fa
 

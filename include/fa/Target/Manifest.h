@@ -32,6 +32,15 @@
 //   stride  1             stride[r-2]   stride[r-3]   ... stride[0]
 //   box     n             rows          1             ... 1
 //
+// Maps of slices are for any slice of the view's rows: lib/Conversion/TileToNVVM/TensorMaps.cpp.
+// With panels or without, they have
+//
+//   size    n             2^30          units + 1       2^30 + 1           (size[r-1] / n)
+//   stride  1             stride[r-2]   16 bytes        2^34 - stride[r-2] (n)
+//   box     n             rows          1               1                  (columns / n)
+//
+// for a view whose rows all begin before so many units of 16 bytes.
+//
 // Elements out of bounds read as 0 and are not written. A view with a size of 0
 // reads as 0 everywhere too: a map of no element is refused by the driver, and
 // one of an element would read memory that is not there, so the runtime maps a
@@ -119,14 +128,14 @@ struct ManifestParameter {
   /// tile of one row, which has none.
   int64_t rows = 0, columns = 0, swizzle = 0;
   /// Record whether the map is for slices of the tensor's rows, of which it copies none that is
-  /// at or after a slice's end: it has two dimensions more, and no panels.
+  /// at or after a slice's end: it has two dimensions instead of those of heads and batches.
   bool slices = false;
 
   /// Return whether panels are a dimension of the map, of a tensor of `last` elements of `size`
   /// bytes in a row.
   bool hasPanels(int64_t last, int64_t size) const {
     int64_t panel = swizzle / size;
-    return panel > 0 && last % panel == 0 && columns % panel == 0 && !slices;
+    return panel > 0 && last % panel == 0 && columns % panel == 0;
   }
 };
 

@@ -22,19 +22,23 @@
 // way, what is out of range is not stored; a box is one panel of the rows of a
 // warpgroup, by whichever map (see Manifest.h).
 //
-// A map of slices has three dimensions for rows, and boxes of one panel:
+// A map of slices has three dimensions for all that a view has but columns:
 //
-//   (column, row, end, back, the other dimension)
+//   (column in the panel, row, unit, back, panel)    or    (column, row, unit, back)
 //
-// Row and end have the rows' stride s, and there are M = 2^30 rows, more than any view has. Row r
-// of a slice that begins at row b and has n rows is then at
+// Row has the rows' stride s, and there are M = 2^30 rows, more than any view has. A unit is 16
+// bytes, which all strides of a view that has a map are multiples of, so one number of them stands
+// for the first row, the head and the batch, whatever their strides are. Row r of a slice that
+// begins at row b and has n rows, of head h with stride t, is then at
 //
-//   (column, row = M - n + r, end = b + n, back = M, ..)
+//   (column, row = M - n + r, unit = ((b + n) s + h t + ..) / 16, back = M, panel)
 //
 // so rows at or after the slice's end are out of the map's M rows. The stride of `back` is 2^34 -
 // s: M steps are 2^64 - M s bytes, which take the M rows too many back, for addresses are added up
 // modulo 2^64. (A map that begins M rows before its view does without `back`, but a device takes an
-// illegal address for a beginning where no memory is mapped.)
+// illegal address for a beginning where no memory is mapped.) A head or a batch out of range would
+// be another's row, so its unit is -1, which is out of the map. Coordinates have 32 bits: a launch
+// sees to it that units are less than 2^31 (isMappable).
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,6 +56,27 @@ void Emitter::setMapAttributes(unsigned argument) {
   kernel.setArgAttr(argument, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes));
   kernel.setArgAttr(argument, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
   kernel.setArgAttr(argument, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
+}
+
+/// Emit the unit of a map of slices at which the slice ends, in the head and batch of the indices;
+/// `atUse`, nothing of it is computed before a loop.
+Value Emitter::unitOf(tile::SliceOp slice, OperandRange indices, bool atUse) {
+  const ViewParts &view = views[slice.getResult()];
+  int64_t rows = slice.getDim(), perUnit = kSliceUnit * 8 / view.element.getIntOrFloatBitWidth();
+  Value elements, inside;
+  for (int64_t d = 0; d <= rows; ++d) {
+    Value index = d < rows ? get(indices[d])
+                           : b.createOrFold<arith::AddIOp>(get(slice.getStart()), view.sizes[d]);
+    if (atUse)
+      index = toI64(pinToUse(arith::TruncIOp::create(b, b.getI32Type(), index)));
+    if (d < rows)
+      inside = both(inside, inRange(index, view.sizes[d]));
+    Value before = b.createOrFold<arith::MulIOp>(index, view.strides[d]);
+    elements = elements ? b.createOrFold<arith::AddIOp>(elements, before) : before;
+  }
+  Value unit = arith::ShRUIOp::create(b, elements, i64(llvm::Log2_64(perUnit)));
+  unit = arith::TruncIOp::create(b, b.getI32Type(), unit);
+  return inside ? Value(arith::SelectOp::create(b, inside, unit, i32(-1))) : unit;
 }
 
 /// Call `body` for each box of a slot: its first panel, and its place in the
@@ -86,18 +111,24 @@ LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, Value mapp
   }
   int64_t panel = 8 * slot.getLayout().getBytes() / slot.getElementType().getIntOrFloatBitWidth();
   int64_t columns = map.getShape()[1], width = view.getShape().back();
-  bool panels = !slices && width % panel == 0 && columns % panel == 0;
+  bool panels = width % panel == 0 && columns % panel == 0;
   int64_t inBox = panels ? columns / panel : 1;
   Value column = indices[last], first = i32(0);
   if (!matchPattern(column, m_Zero()))
     first = panels ? Value(arith::DivSIOp::create(b, coordinate(column), i32(panel)))
                    : coordinate(column);
-  Value firstRow = coordinate(indices[dims[0]]), end;
+  Value firstRow = coordinate(indices[dims[0]]);
+  SmallVector<Value> others;
   if (slice) {
-    Value size = coordinate(slice.getSize());
+    // Of what goes out after a loop, nothing takes registers from that.
+    bool atUse = static_cast<bool>(row);
+    Value size = atUse ? pinToUse(coordinate(slice.getSize())) : coordinate(slice.getSize());
     Value before = arith::SubIOp::create(b, i32(kSliceRows), size);
     firstRow = arith::AddIOp::create(b, before, arith::MinUIOp::create(b, firstRow, size));
-    end = arith::AddIOp::create(b, coordinate(slice.getStart()), size);
+    others = {unitOf(slice, indices, atUse), i32(kSliceRows)};
+  } else {
+    for (int64_t d = last - 1; d-- > 0;)
+      others.push_back(coordinate(indices[d]));
   }
   if (row)
     firstRow = arith::AddIOp::create(b, firstRow, row);
@@ -105,15 +136,12 @@ LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, Value mapp
     auto moved = [&](int64_t n) -> Value {
       return n == 0 ? first : arith::AddIOp::create(b, first, i32(n));
     };
-    SmallVector<Value> place;
-    if (panels)
-      place = {i32(0), firstRow, moved(at)};
-    else
-      place = {moved(at * panel), firstRow};
-    if (slices)
-      place.append({end, i32(kSliceRows)});
-    for (int64_t d = last - 1; d-- > 0;)
-      place.push_back(coordinate(indices[d]));
+    SmallVector<Value> place{panels ? i32(0) : moved(at * panel), firstRow};
+    if (panels && !slices)
+      place.push_back(moved(at));
+    llvm::append_range(place, others);
+    if (panels && slices)
+      place.push_back(moved(at));
     body(at, place);
   }
   return success();

@@ -53,23 +53,45 @@ tile.func @panels(%x: !tile.view<?x?x?x80xf16>, %m: !tile.tensor_map<128x80xf16,
 
 // -----
 
-// Slices of rows. A map of M = 2^30 rows, ends, and steps back: row r of a slice from s of n rows is at
-// M - n + r, s + n, M. Rows after the slice are after the map, too; where they stand does not count.
-// Boxes are of a panel.
+// Slices of rows. A map of M = 2^30 rows, units of 16 bytes, steps back, and panels: row r of a slice
+// from s of n rows is at M - n + r, ((s + n) * stride + head * its stride) / 16, M. Rows after the
+// slice are after the map, too; where they stand does not count. A head out of range has no unit.
 #sw = #tile.swizzle<128>
 // CHECK-LABEL: llvm.func @slices
+// CHECK-SAME: (%{{[a-z0-9]+}}: !llvm.ptr<1>, %[[HEADS:[a-z0-9]+]]: i64, %{{[a-z0-9]+}}: i64, %[[BYHEAD:[a-z0-9]+]]: i64, %[[BYROW:[a-z0-9]+]]: i64, %
 // CHECK-SAME: %[[N:[a-z0-9]+]]: i64, %{{[a-z0-9]+}}: !llvm.ptr {llvm.align = 64
 // CHECK: %[[ROW:.*]] = arith.trunci
 // CHECK: %[[SIZE:.*]] = arith.trunci %[[N]] : i64 to i32
 // CHECK: %[[BEFORE:.*]] = arith.subi %c1073741824_i32, %[[SIZE]]
 // CHECK: %[[CLIPPED:.*]] = arith.minui %[[ROW]], %[[SIZE]]
 // CHECK: %[[X:.*]] = arith.addi %[[BEFORE]], %[[CLIPPED]]
-// CHECK: %[[START:.*]] = arith.trunci %[[N]] : i64 to i32
-// CHECK: %[[END:.*]] = arith.addi %[[START]], %[[SIZE]]
-// CHECK: cp.async.bulk.tensor.5d.shared::cluster{{.*}}[$0]{{.*}} %[[X]], %[[END]], %c1073741824_i32
-// CHECK: cp.async.bulk.tensor.5d.shared::cluster{{.*}}[$0+8192]{{.*}} %[[X]], %[[END]], %c1073741824_i32
-// CHECK: cp.async.bulk.tensor.5d.global
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %{{.*}}, %[[HEADS]] : i64
+// CHECK: %[[FIRST:.*]] = arith.muli %{{.*}}, %[[BYHEAD]] : i64
+// CHECK: %[[END:.*]] = arith.addi %[[N]], %[[N]] : i64
+// CHECK: %[[ROWS:.*]] = arith.muli %[[END]], %[[BYROW]] : i64
+// CHECK: %[[ELEMENTS:.*]] = arith.addi %[[FIRST]], %[[ROWS]] : i64
+// CHECK: %[[UNITS:.*]] = arith.shrui %[[ELEMENTS]], %c3
+// CHECK: %[[SHORT:.*]] = arith.trunci %[[UNITS]] : i64 to i32
+// CHECK: %[[UNIT:.*]] = arith.select %[[INSIDE]], %[[SHORT]], %c-1_i32
+// CHECK: cp.async.bulk.tensor.5d.shared::cluster{{.*}}[$0]{{.*}} %[[X]], %[[UNIT]], %c1073741824_i32{{[_0-9]*}}, %c0_i32
+// A box of each panel goes out, at a place that is computed there.
+// CHECK: %[[SIZE:.*]] = llvm.inline_asm has_side_effects {{.*}}mov.b32
+// CHECK: arith.subi %c1073741824_i32{{[_0-9]*}}, %[[SIZE]]
+// CHECK: %[[END:.*]] = llvm.inline_asm has_side_effects {{.*}}mov.b32
+// CHECK: arith.muli %{{.*}}, %[[BYROW]] : i64
+// CHECK: cp.async.bulk.tensor.5d.global{{.*}}[$0];
+// CHECK: %[[PANEL:.*]] = arith.addi %c0_i32{{[_0-9]*}}, %c1_i32 : i32
+// CHECK: cp.async.bulk.tensor.5d.global{{.*}}[$0+8192]{{.*}}, %[[PANEL]] :
 // Without heads.
+// CHECK: arith.muli %[[N]], %{{.*}} : i64
+// CHECK: %[[UNIT:.*]] = arith.trunci
+// CHECK: cp.async.bulk.tensor.5d.shared::cluster{{.*}}[$0]{{.*}} %[[UNIT]], %c1073741824_i32
+// CHECK-NEXT: llvm.return
+
+// Batches are counted as heads are; columns that are no whole panels come a box a panel.
+// CHECK-LABEL: llvm.func @batches
+// CHECK-COUNT-3: arith.muli {{.*}} : i64
+// CHECK: arith.select {{.*}} %c-1_i32
 // CHECK: cp.async.bulk.tensor.4d.shared::cluster{{.*}}[$0]
 // CHECK: cp.async.bulk.tensor.4d.shared::cluster{{.*}}[$0+8192]
 tile.func @slices(%x: !tile.view<?x?x128xf16>, %y: !tile.view<?x128xf16>, %n: index,
@@ -82,10 +104,21 @@ tile.func @slices(%x: !tile.view<?x?x128xf16>, %y: !tile.view<?x128xf16>, %n: in
   %full = tile.barriers arrivals(1) : !tile.barriers<1>
   %s = tile.slot_at %r[%c0] : !tile.ring<1 x 64x128xf16, #sw> -> !tile.slot<64x128xf16, #sw>
   %part = tile.slice %x dim 1 from %n size %n : !tile.view<?x?x128xf16> -> !tile.view<?x?x128xf16>
-  tile.copy %part[%c0, %t, %c0] dims [1, 2] to %s copy(tma) signal %full[%c0] map(%m) : !tile.view<?x?x128xf16>, !tile.slot<64x128xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<64x128xf16, #sw>
+  tile.copy %part[%t, %t, %c0] dims [1, 2] to %s copy(tma) signal %full[%c0] map(%m) : !tile.view<?x?x128xf16>, !tile.slot<64x128xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<64x128xf16, #sw>
   tile.bulk_store %s to %part[%c0, %t, %c0] dims [1, 2] rows(64) map(%out) : !tile.slot<64x128xf16, #sw>, !tile.view<?x?x128xf16>, !tile.tensor_map<64x64xf16, #sw>
   tile.copy_out_wait
   %one = tile.slice %y dim 0 from %c0 size %n : !tile.view<?x128xf16> -> !tile.view<?x128xf16>
   tile.copy %one[%t, %c0] dims [0, 1] to %s copy(tma) signal %full[%c0] map(%my) : !tile.view<?x128xf16>, !tile.slot<64x128xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<64x128xf16, #sw>
+  tile.return
+}
+tile.func @batches(%x: !tile.view<?x?x?x96xf16>, %n: index,
+                   %m: !tile.tensor_map<64x96xf16, #sw> {tile.map_of = 0 : i64, tile.map_dims = [2, 3], tile.map_slices}, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %r = tile.ring : !tile.ring<1 x 64x96xf16, #sw>
+  %full = tile.barriers arrivals(1) : !tile.barriers<1>
+  %s = tile.slot_at %r[%c0] : !tile.ring<1 x 64x96xf16, #sw> -> !tile.slot<64x96xf16, #sw>
+  %part = tile.slice %x dim 2 from %c0 size %n : !tile.view<?x?x?x96xf16> -> !tile.view<?x?x?x96xf16>
+  tile.copy %part[%t, %n, %t, %c0] dims [2, 3] to %s copy(tma) signal %full[%c0] map(%m) : !tile.view<?x?x?x96xf16>, !tile.slot<64x96xf16, #sw>, !tile.barriers<1>, !tile.tensor_map<64x96xf16, #sw>
   tile.return
 }

@@ -122,11 +122,10 @@ static LogicalResult verifyTensorMap(FuncOp func, unsigned argument) {
                               << argument << " must be distinct dimensions of " << view
                               << ", one per dimension of " << map << ", got " << dims;
   Attribute slices = func.getArgAttr(argument, TileDialect::kMapSlicesAttr);
-  if (slices && (!isa<UnitAttr>(slices) || dims.size() != 2 || view.getRank() > 3))
+  if (slices && (!isa<UnitAttr>(slices) || dims.size() != 2))
     return func.emitOpError() << "(func_c6) " << TileDialect::kMapSlicesAttr << " of argument "
-                              << argument << " has no value and is of a map of two dimensions of a "
-                              << "view of rank 2 or 3, got " << slices << " of " << map << " of "
-                              << view;
+                              << argument << " has no value and is of a map of two dimensions, got "
+                              << slices << " of " << map;
   return success();
 }
 

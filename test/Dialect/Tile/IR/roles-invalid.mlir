@@ -215,7 +215,7 @@ tile.func @func_c6_dims(%x: !tile.view<?x64xbf16>, %m: !tile.tensor_map<32x64xbf
 
 // -----
 
-// expected-error @+1 {{(func_c6) tile.map_slices of argument 1 has no value and is of a map of two dimensions of a view of rank 2 or 3, got unit of '!tile.tensor_map<64xbf16, #tile.swizzle<128>>'}}
+// expected-error @+1 {{(func_c6) tile.map_slices of argument 1 has no value and is of a map of two dimensions, got unit of '!tile.tensor_map<64xbf16, #tile.swizzle<128>>'}}
 tile.func @func_c6_slices(%x: !tile.view<?x64xbf16>, %m: !tile.tensor_map<64xbf16, #tile.swizzle<128>> {tile.map_dims = [1], tile.map_of = 0 : i64, tile.map_slices}) grid affine_map<() -> ()> sizes [] {
   tile.return
 }

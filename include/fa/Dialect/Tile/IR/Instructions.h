@@ -19,9 +19,6 @@
 
 namespace mlir::tile {
 
-/// The most dimensions of a tensor map.
-constexpr int64_t kMostMapDims = 5;
-
 /// Warps of a warpgroup, and rows of an accumulator: a warp has 16 of them with one instruction,
 /// be it of its own or of its warpgroup.
 constexpr int64_t kWarpsOfGroup = 4, kRowsOfWarp = 16, kRowsOfGroup = kWarpsOfGroup * kRowsOfWarp;

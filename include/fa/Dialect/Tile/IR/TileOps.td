@@ -50,7 +50,7 @@ def Tile_FuncOp : Tile_Op<"func", [
     - (C6) A tensor map has `tile.map_of`, the number of a view's argument of its
       element type, and `tile.map_dims`, distinct dimensions of that view, one per
       dimension of the map. `tile.map_slices`, without a value, says that it is for slices
-      of that view, of rank 2 or 3, along the first of two such dimensions.
+      of that view along the first of two such dimensions.
     - (C7) The body is one block.
     - (C8) `tile.align` of an argument is a power of two from 1 to 4096.
     - (C9) `tile.blocks_per_sm` is from 1 to 32, on a grid of one dimension: a launch

@@ -96,7 +96,9 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
     those with equally long loops run together, so that what they load stays in L2.
     A section has `section` work tiles, or as many as load `section-bytes` in their
     loops, of which only loads count that do not depend on the last id (0 of both:
-    one section for each). Sections make the grid one of one dimension, which
+    one section for each). Of slices one after the other, whose beginnings are read from
+    memory, a load counts with one in the mean: work tiles of one slice run together.
+    Sections make the grid one of one dimension, which
     counts all work tiles.
 
     The order stays where the trip count both grows and shrinks, as that of a

@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Grid.h"
+#include "PackedTileId.h"
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Support/Remarks.h"
@@ -64,18 +65,42 @@ static SmallVector<LoadOp> sharedLoads(FuncOp func, Value id) {
   return loads;
 }
 
-/// Emit the bytes that the loads run over, at most 2^31 - 1 (i32): of slices, which the ids may
-/// choose, all of the view.
+/// Return the view that says where each slice begins, and where the last one ends; null where none
+/// does.
+static Value findStarts(SliceOp slice) {
+  SmallVector<Value> from{slice.getStart()};
+  while (!from.empty()) {
+    Operation *op = from.pop_back_val().getDefiningOp();
+    auto load = dyn_cast_or_null<LoadOp>(op);
+    if (load && cast<ViewType>(load.getSource().getType()).getRank() == 1)
+      return load.getSource();
+    if (op && isArithmetic(op))
+      from.append(op->operand_begin(), op->operand_end());
+  }
+  return Value();
+}
+
+/// Emit the bytes that the loads run over, at most 2^31 - 1 (i32): of slices one after the other,
+/// which the ids choose, those of one in the mean.
 static Value emitBytes(OpBuilder &b, Location loc, ArrayRef<LoadOp> loads) {
+  auto sizeOf = [&](Value view, int64_t dim) -> Value {
+    return DimOp::create(b, loc, b.getIndexType(), view, static_cast<uint64_t>(dim));
+  };
   Value bytes = arith::ConstantIndexOp::create(b, loc, 0);
   for (LoadOp load : loads) {
+    auto slice = load.getSource().getDefiningOp<SliceOp>();
     Value source = SliceOp::baseOf(load.getSource());
     int64_t bits = cast<ViewType>(source.getType()).getElementType().getIntOrFloatBitWidth();
     Value part = arith::ConstantIndexOp::create(b, loc, std::max<int64_t>(bits / 8, 1));
     for (int64_t dim : load.getDims())
-      part = arith::MulIOp::create(
-          b, loc, part,
-          DimOp::create(b, loc, b.getIndexType(), source, static_cast<uint64_t>(dim)));
+      part = arith::MulIOp::create(b, loc, part, sizeOf(source, dim));
+    Value starts = slice ? findStarts(slice) : Value();
+    if (starts) {
+      Value one = arith::ConstantIndexOp::create(b, loc, 1);
+      Value two = arith::ConstantIndexOp::create(b, loc, 2);
+      Value numbers = arith::MaxUIOp::create(b, loc, sizeOf(starts, 0), two);
+      part = arith::DivUIOp::create(b, loc, part, arith::SubIOp::create(b, loc, numbers, one));
+    }
     bytes = arith::AddIOp::create(b, loc, bytes, part);
   }
   Value most = arith::ConstantIndexOp::create(b, loc, std::numeric_limits<int32_t>::max());

@@ -136,8 +136,6 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
     return "its view has no tile.align 16";
   if (rank < 2 || rank > kMostRank)
     return "its view does not have rank 2 to 4";
-  if (slice && rank + 2 > kMostMapDims)
-    return "its view is a slice of rank 4, whose map would have 6 dimensions";
   bool rows = slice && static_cast<int64_t>(slice.getDim()) == rank - 2;
   if (slice && (!rows || dims.size() != 2))
     return "its view is a slice, but not of the tile's rows";

@@ -101,7 +101,7 @@ tile.func @band(%x: !tile.view<?xf32>, %t: index) grid affine_map<()[s0] -> (s0)
   tile.return
 }
 
-// What loads of a slice run over is counted by all of the view: the ids choose the slice.
+// What loads of a slice that begins where all do run over is counted by all of the view.
 // CHECK-LABEL: tile.func @of_slices
 // CHECK: arith.subi
 // BYTES-LABEL: tile.func @of_slices
@@ -118,6 +118,39 @@ tile.func @of_slices(%x: !tile.view<?x?xf32>, %y: !tile.view<?x8xf32>, %n: !tile
   %size = tile.load %n[%h] : !tile.view<?xi32> -> i32
   %rows = arith.index_cast %size : i32 to index
   %s = tile.slice %y dim 0 from %c0 size %rows : !tile.view<?x8xf32> -> !tile.view<?x8xf32>
+  %i = arith.muli %t, %c64 : index
+  %end = arith.addi %i, %c64 : index
+  scf.for %j = %c0 to %end step %c64 {
+    %tile = tile.load %s[%j, %c0] dims [0, 1] : !tile.view<?x8xf32> -> tensor<64x8xf32>
+  }
+  tile.return
+}
+
+// Of slices one after the other, by one of them in the mean: memory says where each begins, and where the last ends.
+// CHECK-LABEL: tile.func @of_slices_in_a_row
+// BYTES-LABEL: tile.func @of_slices_in_a_row
+// BYTES-SAME: (%{{.*}}: !tile.view<?x?xf32>, %[[Y:.*]]: !tile.view<?x8xf32>, %[[N:.*]]: !tile.view<?xi32>, %{{.*}}: index)
+// BYTES: %[[ROWS:.*]] = tile.dim %[[Y]], 0
+// BYTES: %[[OFROWS:.*]] = arith.muli %{{.*}}, %[[ROWS]]
+// BYTES: %[[ALL:.*]] = arith.muli %[[OFROWS]]
+// BYTES: %[[NUMBERS:.*]] = tile.dim %[[N]], 0
+// BYTES: %[[MOST:.*]] = arith.maxui %[[NUMBERS]], %c2
+// BYTES: %[[SLICES:.*]] = arith.subi %[[MOST]], %c1
+// BYTES: arith.divui %[[ALL]], %[[SLICES]] : index
+// expected-remark @+1 {{the order of the grid's last dimension is reversed}}
+tile.func @of_slices_in_a_row(%x: !tile.view<?x?xf32>, %y: !tile.view<?x8xf32>, %n: !tile.view<?xi32>, %h: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %begin = tile.load %n[%h] : !tile.view<?xi32> -> i32
+  %next = arith.addi %h, %c1 : index
+  %after = tile.load %n[%next] : !tile.view<?xi32> -> i32
+  %from = arith.index_cast %begin : i32 to index
+  %start = arith.maxsi %from, %c0 : index
+  %last = arith.index_cast %after : i32 to index
+  %rows = arith.subi %last, %start : index
+  %s = tile.slice %y dim 0 from %start size %rows : !tile.view<?x8xf32> -> !tile.view<?x8xf32>
   %i = arith.muli %t, %c64 : index
   %end = arith.addi %i, %c64 : index
   scf.for %j = %c0 to %end step %c64 {

@@ -181,7 +181,7 @@ tile.func @odd_rows(%x: !tile.view<?x59xf16> {tile.align = 16 : i64}, %out: !til
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 
 // CHECK-LABEL: tile.func @slices
-tile.func @slices(%x: !tile.view<?x?x64xf16> {tile.align = 16 : i64}, %starts: !tile.view<?xi32>, %out: !tile.view<?x64xf32>, %t: index)
+tile.func @slices(%x: !tile.view<?x?x64xf16> {tile.align = 16 : i64}, %y: !tile.view<?x?x?x64xf16> {tile.align = 16 : i64}, %starts: !tile.view<?xi32>, %out: !tile.view<?x64xf32>, %t: index)
     grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
@@ -197,7 +197,13 @@ tile.func @slices(%x: !tile.view<?x?x64xf16> {tile.align = 16 : i64}, %starts: !
   // CHECK: copy(cp_async)
   // expected-remark @+1 {{64x64xf16 to shared memory by cp_async", Reason="its rows may begin before its view, a slice, where TMA finds those of another"}}
   %b = tile.load %part[%t, %before, %c0] dims [1, 2] : !tile.view<?x?x64xf16> -> tensor<64x64xf16>
-  %r = tile.dot %a, %b, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+  // Batches need no dimension of the map.
+  %first = tile.slice %y dim 2 from %c0 size %from : !tile.view<?x?x?x64xf16> -> !tile.view<?x?x?x64xf16>
+  // CHECK: copy(tma)
+  // expected-remark @+1 {{64x64xf16 to shared memory by tma", bytes=8192}}
+  %c = tile.load %first[%t, %c0, %c0, %c0] dims [2, 3] : !tile.view<?x?x?x64xf16> -> tensor<64x64xf16>
+  %s = tile.dot %a, %b, %acc transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+  %r = tile.dot %a, %c, %s transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
   tile.store %r, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
   tile.return
 }
