@@ -90,6 +90,8 @@ struct BulkAdd {
   const Memory *memory;
   SmallVector<int64_t, 4> start;
   Operation *op;
+  /// Tell which of the warp's ops started it.
+  uint64_t group;
   /// Hold what was read of the slot, once it need not be there any more.
   TileRef read;
   /// Record whether it has been added already.

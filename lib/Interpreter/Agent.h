@@ -153,6 +153,7 @@ private:
   LogicalResult executeProduct(Operation *op);
   LogicalResult executeRing(Operation *op);
   LogicalResult executeSlot(Operation *op);
+  std::vector<int32_t> addedElements(tile::BulkAccumulateOp op, const Memory &memory);
   LogicalResult startAdding(tile::BulkAccumulateOp op);
   LogicalResult waitForAdding(tile::BulkAccumulateWaitOp op);
   LogicalResult tileOfOperand(Operation *op, Value operand, TileRef &tile, ElementRange range = {});
@@ -226,6 +227,7 @@ private:
   std::deque<std::vector<Copy>> groups;
   std::vector<BulkStore> copiesOut;
   std::vector<BulkAdd> additions;
+  uint64_t numAdditions = 0;
   llvm::DenseMap<Operation *, size_t> numFound;
 };
 

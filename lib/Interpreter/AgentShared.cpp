@@ -8,6 +8,7 @@
 #include "Agent.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -305,6 +306,29 @@ static void addRun(BulkAdd &added, const Elements &slot) {
   added.isAdded = true;
 }
 
+/// Return the elements of a tile that the agent adds and that are in range: its own, or, for all
+/// warps, the whole tile.
+std::vector<int32_t> Agent::addedElements(tile::BulkAccumulateOp op, const Memory &memory) {
+  RankedTensorType type = op.getTileType();
+  SmallVector<int64_t> start = integers(op.getIndices());
+  int64_t rowDim = op.getDims()[0];
+  for (int64_t d = 0; d < rowDim; ++d)
+    if (start[d] < 0 || start[d] >= memory.sizes[d])
+      return {};
+  std::vector<int32_t> elements;
+  if (!op.getWhole()) {
+    elements = ownElements(type);
+  } else if (warp() == 0) {
+    elements.resize(type.getNumElements());
+    std::iota(elements.begin(), elements.end(), 0);
+  }
+  llvm::erase_if(elements, [&](int32_t e) {
+    int64_t row = start[rowDim] + e / type.getDimSize(1);
+    return row < 0 || row >= memory.sizes[rowDim];
+  });
+  return elements;
+}
+
 /// Start to add the runs that the warp has of the tile, which it has to know to be written and
 /// fenced; they are added now, or as late as the wait for them.
 LogicalResult Agent::startAdding(tile::BulkAccumulateOp op) {
@@ -312,7 +336,7 @@ LogicalResult Agent::startAdding(tile::BulkAccumulateOp op) {
     return failure();
   RankedTensorType type = op.getTileType();
   const Memory *memory = get(op.getDestination()).memory;
-  std::vector<int32_t> places = placesOf(memory->order, type), own = ownElements(type);
+  std::vector<int32_t> places = placesOf(memory->order, type), own = addedElements(op, *memory);
   for (int32_t &element : own)
     element = places[element];
   llvm::sort(own);
@@ -324,6 +348,7 @@ LogicalResult Agent::startAdding(tile::BulkAccumulateOp op) {
                   memory,
                   integers(op.getIndices()),
                   op,
+                  numAdditions,
                   nullptr};
     TileRef slot;
     if (failed(tileOfOperand(op, op.getSlot(), slot, added.range)))
@@ -333,6 +358,7 @@ LogicalResult Agent::startAdding(tile::BulkAccumulateOp op) {
     workTile.memory.startReading(accessBy(op), added.slot, added.range);
     additions.push_back(std::move(added));
   }
+  ++numAdditions;
   return success();
 }
 
@@ -340,6 +366,8 @@ LogicalResult Agent::startAdding(tile::BulkAccumulateOp op) {
 /// wait is for that, too.
 LogicalResult Agent::waitForAdding(tile::BulkAccumulateWaitOp op) {
   for (BulkAdd &added : additions) {
+    if (added.group + op.getPending() >= numAdditions)
+      continue;
     if (!added.read) {
       if (Fault fault = workTile.memory.read(accessBy(op), added.slot, /*byNumber=*/true,
                                              added.read, added.range))

@@ -36,6 +36,8 @@ static ArrayRef<StringRef> optionalPasses() {
                                     "tile-pingpong-warpgroups",
                                     "tile-make-persistent",
                                     "tile-stage-accumulates",
+                                    "tile-double-staging",
+                                    "tile-merge-reductions",
                                     "tile-stage-epilogue"};
   return names;
 }
@@ -103,6 +105,11 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
     schedule.stages = {options.stages};
   add(tile::createTileScheduleLoop(schedule));
   add(tile::createTilePipeline());
+  if (target.hasBulkReductions) {
+    tile::TileDoubleStagingOptions twice;
+    twice.sharedLimit = target.sharedMemory;
+    add(tile::createTileDoubleStaging(twice));
+  }
   if (target.hasRoles()) {
     // Takes what the rings of loops leave.
     tile::TileStageEpilogueOptions stage;
@@ -120,6 +127,9 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   if (target.hasTMA)
     add(tile::createTileMakeTensorMaps());
   kernels.addPass(createCSEPass());
+  // Slots that are counted alike are one value now.
+  if (target.hasBulkReductions)
+    add(tile::createTileMergeReductions());
 }
 
 SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {

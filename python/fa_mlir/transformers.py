@@ -40,10 +40,16 @@ class Mask(BlockMask):
         return "<fa_mlir.transformers.Mask %s>" % (self.mask_shape,)
 
 
-def make_mask(batch_size: int, q_length: int, kv_length: int, q_offset: int | torch.Tensor = 0, kv_offset: int = 0,
-              mask_function: Function | None = None, attention_mask: torch.Tensor | None = None,
-              device: torch.device | str | None = None, use_vmap: bool = False, **_others: Any) -> Mask | torch.Tensor:
-    """Return a Mask for transformers' AttentionMaskInterface; its other arguments say how a tensor would be made."""
+def make_mask(batch_size: int, q_length: int = 0, kv_length: int = 0, q_offset: int | torch.Tensor = 0,
+              kv_offset: int = 0, mask_function: Function | None = None, attention_mask: torch.Tensor | None = None,
+              device: torch.device | str | None = None, use_vmap: bool = False,
+              cache_position: torch.Tensor | None = None, **_others: Any) -> Mask | torch.Tensor:
+    """Return a Mask for transformers' AttentionMaskInterface; its other arguments say how a tensor would be made.
+
+    Before transformers 5, `cache_position`, the places of the queries, says their number and first place.
+    """
+    if cache_position is not None:
+        q_length, q_offset, device = cache_position.shape[0], cache_position[0], cache_position.device
     if mask_function is None:
         mask_function = lambda b, h, q, k: torch.ones_like(q, dtype=torch.bool)
     visible = mask_function
@@ -143,7 +149,7 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
 
 
 def register(name: str = NAME) -> None:
-    """Make `attn_implementation=name` known to transformers (>= 4.48): attention and masks."""
+    """Make `attn_implementation=name` known to transformers (>= 4.53): attention and masks."""
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface
     AttentionInterface.register(name, attend)

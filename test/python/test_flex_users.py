@@ -153,6 +153,8 @@ class Users(unittest.TestCase):
             q, k, v = draw(length)
             for name, (mask, score) in make_functions(length).items():
                 with self.subTest(name, length=length, device=device):
+                    if name in ("default", "decay") and torch.__version__.startswith("2.6."):
+                        self.skipTest("PyTorch 2.6's FlexAttention refuses an index that is a constant")
                     block = self.dense(mask, length, device)
                     (o, lse), (low_o, low_lse) = (
                         attend_flexibly(*[x.to(kind) for x in (q, k, v)], score_mod=score, block_mask=block)

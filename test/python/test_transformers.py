@@ -19,7 +19,7 @@ MODELS = {"Llama": {}, "Mistral": dict(sliding_window=8), "Qwen2": {},
 
 
 @needs_torch
-@unittest.skipUnless(transformers, "needs transformers >= 4.48")
+@unittest.skipUnless(transformers, "needs transformers >= 4.53")
 class Models(unittest.TestCase):
     def setUp(self):
         from fa_mlir.transformers import register

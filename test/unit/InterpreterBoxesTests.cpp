@@ -66,6 +66,36 @@ const char *const kStaged = R"(
   tile.return
 })";
 
+/// The same by one reduction of all warps, an iteration later: the first one is past the end.
+const char *const kMerged = R"(
+  %r = tile.ring : !tile.ring<2 x 1024xf32, #tile.swizzle<128>>
+  tile.store %zero, %y[%i, %c0] dims [0, 1] : !acc, !o // zero
+  %rows = tile.dim %y, 0 : !o
+  %c4 = arith.constant 4 : index
+  %end = scf.for %k = %c0 to %c4 step %c1 iter_args(%n = %c0) -> index {
+    %half = arith.constant dense<0.5> : !acc
+    %u = tile.load %x[%i, %c0] dims [0, 1] : !v -> !acc
+    %v = arith.mulf %u, %half : !acc
+    %first = arith.cmpi eq, %k, %c0 : index
+    %row = arith.select %first, %rows, %i : index
+    %other = arith.subi %c1, %n : index
+    tile.fence_async // fence
+    tile.bulk_accumulate_wait // wait
+    tile.barrier // meet
+    %b = tile.slot_at %r[%other] : !tile.ring<2 x 1024xf32, #tile.swizzle<128>> -> !slot // before
+    tile.bulk_accumulate %b to %y[%row, %c0] dims [0, 1] tile(!acc) whole : !slot, !o // add
+    %s = tile.slot_at %r[%n] : !tile.ring<2 x 1024xf32, #tile.swizzle<128>> -> !slot // slot
+    tile.write %v, %s order(#order) : !acc, !slot // write
+    scf.yield %other : index
+  }
+  %other = arith.subi %c1, %end : index
+  %s = tile.slot_at %r[%other] : !tile.ring<2 x 1024xf32, #tile.swizzle<128>> -> !slot
+  tile.fence_async // last fence
+  tile.bulk_accumulate %s to %y[%i, %c0] dims [0, 1] tile(!acc) : !slot, !o // last
+  tile.bulk_accumulate_wait written // end
+  tile.return
+})";
+
 /// y = x, read in boxes: x holds them.
 const char *const kLoaded = R"(
   %v = tile.load %x[%i, %c0] dims [0, 1] : !o -> !acc
@@ -94,6 +124,7 @@ TEST_P(Boxes, LieInOrder) {
   Floats x = valuesOf(kSize, 3), y = inBoxes(x, GetParam(), 2);
   expectRight(headOf(GetParam()) + kAdded, {{x}, y});
   expectRight(headOf(GetParam()) + kStaged, {{x}, y});
+  expectRight(headOf(GetParam()) + kMerged, {{x}, y});
 }
 
 TEST_P(Boxes, AreLoadedInOrder) {
@@ -160,6 +191,45 @@ const Case kFaults[] = {
        "(8, 1, 0)], width = 1>) : !acc, !slot"}},
      nullptr,
      nullptr},
+    {"TooManyPending",
+     kStaged,
+     {{"// wait", "tile.bulk_accumulate_wait pending(1)"}},
+     "still reads; wait for it first",
+     "// write"},
+    {"MergedNoFence", kMerged, {{"// fence", ""}}, "wrote, with no tile.fence_async", "// add"},
+    {"MergedFenceAfterMeeting",
+     kMerged,
+     {{"// fence", ""},
+      {"// before", "tile.fence_async\n%b = tile.slot_at %r[%other] : !tile.ring<2 x 1024xf32, "
+                    "#tile.swizzle<128>> -> !slot"}},
+     "wrote, with no tile.fence_async",
+     "// add"},
+    {"MergedNoMeeting", kMerged, {{"// meet", ""}}, "wrote, with no barrier between", "// add"},
+    {"MergedNoWait", kMerged, {{"// wait", ""}}, "still reads; wait for it first", "// write"},
+    {"MergedOnePending",
+     kMerged,
+     {{"// wait", "tile.bulk_accumulate_wait pending(1)"}},
+     "still reads; wait for it first",
+     "// write"},
+    {"MergedWaitAfterMeeting",
+     kMerged,
+     {{"// wait", ""},
+      {"// slot",
+       "tile.bulk_accumulate_wait pending(1)\n"
+       "%s = tile.slot_at %r[%n] : !tile.ring<2 x 1024xf32, #tile.swizzle<128>> -> !slot"}},
+     "may still read, with no barrier between",
+     "// write"},
+    {"MergedOtherSlot",
+     kMerged,
+     {{"// slot",
+       "%s = tile.slot_at %r[%other] : !tile.ring<2 x 1024xf32, #tile.swizzle<128>> -> !slot"}},
+     "reads shared memory that nothing has written",
+     "// add"},
+    {"MergedNoLastFence",
+     kMerged,
+     {{"// last fence", ""}},
+     "wrote, with no tile.fence_async",
+     "// last"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, PlantedBoxesFault, testing::ValuesIn(kFaults),

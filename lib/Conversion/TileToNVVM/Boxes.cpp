@@ -9,8 +9,8 @@
 // has one address for all of them. A box is in range or not as a whole.
 //
 // An addition through shared memory: each warp writes what it has in the order of memory, then
-// lane 0 starts a bulk reduction for each run. LLVM has no intrinsic for that of contiguous
-// memory.
+// lane 0 starts a bulk reduction for each run; or one thread starts one for all of the tile. LLVM
+// has no intrinsic for that of contiguous memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -155,6 +155,20 @@ LogicalResult Emitter::emitBulkAccumulate(tile::BulkAccumulateOp op) {
   for (Value index : op.getIndices())
     starts.push_back(get(index));
   int64_t rowDim = op.getDims()[0];
+  if (op.getWhole()) {
+    // Rows of memory are whole boxes, so that those in range are contiguous, too.
+    Value left = arith::SubIOp::create(b, view.sizes[rowDim], starts[rowDim]);
+    Value rows = arith::MinSIOp::create(b, left, i64(tile.getDimSize(0)));
+    Value mine = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, pinToUse(thread), i32(0));
+    for (int64_t d = 0; d <= rowDim; ++d)
+      mine = both(mine, inRange(starts[d], view.sizes[d]));
+    Value bytes = arith::MulIOp::create(b, arith::TruncIOp::create(b, b.getI32Type(), rows),
+                                        i32(columns * kBytes));
+    ptx("@$3 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [$0], [$1], $2;",
+        "l,r,r,b,~{memory}", {}, {boxAddress(view, starts), get(op.getSlot()), bytes, mine}, true);
+    ptx("cp.async.bulk.commit_group;", "~{memory}", {}, {}, true);
+    return success();
+  }
   ptx("bar.warp.sync 0xffffffff;", "~{memory}", {}, {}, true);
   Holder own = holderAtUse();
   Value mine = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, own.lane, i32(0));
@@ -186,6 +200,7 @@ void Emitter::emitBulkAccumulateWait(tile::BulkAccumulateWaitOp op) {
     ptx("cp.async.bulk.wait_group 0;", "~{memory}", {}, {}, true);
     return;
   }
-  ptx("cp.async.bulk.wait_group.read 0;", "~{memory}", {}, {}, true);
+  ptx("cp.async.bulk.wait_group.read " + std::to_string(op.getPending()) + ";", "~{memory}", {}, {},
+      true);
   ptx("bar.warp.sync 0xffffffff;", "~{memory}", {}, {}, true);
 }

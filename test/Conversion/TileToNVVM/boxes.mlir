@@ -75,6 +75,12 @@ tile.func @moved(%x: !tile.view<?x64xf32, #quads>, %y: !tile.view<?x64xf32, #qua
 // CHECK: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [$0+4096], [$1+4096], 1024;
 // CHECK-NOT: cp.reduce
 // CHECK: cp.async.bulk.commit_group;
+// CHECK: cp.async.bulk.wait_group.read 1;
+// CHECK-NEXT: bar.warp.sync 0xffffffff;
+// CHECK-NOT: bar.warp.sync
+// CHECK: @$3 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [$0], [$1], $2;
+// CHECK-SAME: "l,r,r,b,~{memory}"
+// CHECK: cp.async.bulk.commit_group;
 // CHECK: cp.async.bulk.wait_group 0;
 // CHECK-NEXT: llvm.return
 tile.func @staged(%x: !tile.view<?x64xf32>, %y: !tile.view<?x?x64xf32, #quads>, %b: index, %t: index)
@@ -91,6 +97,8 @@ tile.func @staged(%x: !tile.view<?x64xf32>, %y: !tile.view<?x?x64xf32, #quads>, 
   tile.fence_async
   tile.bulk_accumulate %s to %y[%b, %i, %c0] dims [1, 2] tile(tensor<32x64xf32, #acc>) : !tile.slot<2048xf32, #tile.swizzle<128>>, !tile.view<?x?x64xf32, #quads>
   tile.bulk_accumulate %s to %y[%b, %i, %c0] dims [1, 2] tile(tensor<32x64xf32, #two>) : !tile.slot<2048xf32, #tile.swizzle<128>>, !tile.view<?x?x64xf32, #quads>
+  tile.bulk_accumulate_wait pending(1)
+  tile.bulk_accumulate %s to %y[%b, %i, %c0] dims [1, 2] tile(tensor<32x64xf32, #acc>) whole : !tile.slot<2048xf32, #tile.swizzle<128>>, !tile.view<?x?x64xf32, #quads>
   tile.bulk_accumulate_wait written
   tile.return
 }

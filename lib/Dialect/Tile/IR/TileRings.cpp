@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileVerify.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -173,8 +174,23 @@ LogicalResult BulkAccumulateOp::verify() {
     return emitOpError() << "(bulk_accumulate_c3) adds f32 to f32, got " << tile << " and " << view;
   if (failed(verifyBoxes(*this, view, getDims(), tile)))
     return failure();
+  int64_t columns = view.getShape().back();
+  if (getWhole() && (tile.getDimSize(1) != columns || !isZeroInteger(getIndices().back())))
+    return emitOpError() << "(bulk_accumulate_c6) adds a whole tile of all " << columns
+                         << " columns of memory, from column 0 on, got " << tile
+                         << "; leave out whole";
   return verifyStaging(*this, "bulk_accumulate_c5", view, slot.getShape(), slot.getElementType(),
                        tile);
+}
+
+LogicalResult BulkAccumulateWaitOp::verify() {
+  int64_t pending = getPendingAttr().getInt();
+  if (pending < 0 || (pending > 0 && getWritten()))
+    return emitOpError() << "(bulk_accumulate_wait_c1) leaves "
+                         << (getWritten() ? "0 ops pending where it waits for memory"
+                                          : "0 or more ops pending")
+                         << ", got " << pending;
+  return success();
 }
 
 LogicalResult CopyWaitOp::verify() {

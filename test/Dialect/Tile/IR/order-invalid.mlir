@@ -106,10 +106,10 @@ tile.func @accumulate_c5(%x: !tile.view<?x64xf32>, %v: !tile.view<?x64xf32>, %i:
 
 #order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
 tile.func @accumulate_c5_slots(%x: !tile.view<?x64xf32, #order>, %v: !tile.view<?x64xf32>, %i: index) grid affine_map<()[s0] -> (s0)> sizes [1, 0] {
-  %r = tile.ring : !tile.ring<2 x 4096xf32, #tile.swizzle<128>>
+  %r = tile.ring : !tile.ring<2 x 2048xf32, #tile.swizzle<128>>
   %t = tile.load %v[%i, %i] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
-  // expected-error @+1 {{(accumulate_c5) goes through a ring of one slot}}
-  tile.accumulate %t, %x[%i, %i] dims [0, 1] through(%r) : tensor<64x64xf32>, !tile.view<?x64xf32, #order>, !tile.ring<2 x 4096xf32, #tile.swizzle<128>>
+  // expected-error @+1 {{(accumulate_c5)}}
+  tile.accumulate %t, %x[%i, %i] dims [0, 1] through(%r) : tensor<64x64xf32>, !tile.view<?x64xf32, #order>, !tile.ring<2 x 2048xf32, #tile.swizzle<128>>
   tile.return
 }
 
@@ -129,6 +129,33 @@ func.func @bulk_accumulate_c5(%s: !tile.slot<4096xf32, #tile.swizzle<128>>, %x: 
 func.func @write_c2(%s: !tile.slot<64x64xf32, #tile.swizzle<128>>, %v: tensor<64x64xf32>) {
   // expected-error @+1 {{(write_c2) writes whole boxes of 16x8 f32 to as many in a row}}
   tile.write %v, %s order(#order) : tensor<64x64xf32>, !tile.slot<64x64xf32, #tile.swizzle<128>>
+  return
+}
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (4, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+#order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
+func.func @bulk_accumulate_c6(%s: !tile.slot<2048xf32, #tile.swizzle<128>>, %x: !tile.view<?x64xf32, #order>, %i: index) {
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{(bulk_accumulate_c6) adds a whole tile of all 64 columns of memory, from column 0 on, got 'tensor<64x32xf32, #tile.frag<}}
+  tile.bulk_accumulate %s to %x[%i, %c0] dims [0, 1] tile(tensor<64x32xf32, #acc>) whole : !tile.slot<2048xf32, #tile.swizzle<128>>, !tile.view<?x64xf32, #order>
+  return
+}
+
+// -----
+
+func.func @bulk_accumulate_wait_c1_negative() {
+  // expected-error @+1 {{(bulk_accumulate_wait_c1) leaves 0 or more ops pending, got -1}}
+  tile.bulk_accumulate_wait pending(-1)
+  return
+}
+
+// -----
+
+func.func @bulk_accumulate_wait_c1_written() {
+  // expected-error @+1 {{(bulk_accumulate_wait_c1) leaves 0 ops pending where it waits for memory, got 1}}
+  tile.bulk_accumulate_wait written pending(1)
   return
 }
 

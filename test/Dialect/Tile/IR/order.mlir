@@ -27,6 +27,11 @@ tile.func @ordered(%x: !tile.view<?x?x64xf32, #order>, %b: index) grid affine_ma
   // CHECK: tile.bulk_accumulate %{{.*}} to %{{.*}} dims [1, 2] tile(tensor<64x64xf32, #{{.*}}>) : <4096xf32, #tile.swizzle<128>>, <?x?x64xf32, #[[$ORDER]]>
   tile.bulk_accumulate %s to %x[%b, %c0, %c0] dims [1, 2] tile(tensor<64x64xf32, #acc>)
     : !tile.slot<4096xf32, #tile.swizzle<128>>, !tile.view<?x?x64xf32, #order>
+  // CHECK: tile.bulk_accumulate_wait pending(1)
+  tile.bulk_accumulate_wait pending(1)
+  // CHECK: tile.bulk_accumulate %{{.*}} to %{{.*}} dims [1, 2] tile(tensor<64x64xf32, #{{.*}}>) whole : <4096xf32, #tile.swizzle<128>>, <?x?x64xf32, #[[$ORDER]]>
+  tile.bulk_accumulate %s to %x[%b, %c0, %c0] dims [1, 2] tile(tensor<64x64xf32, #acc>) whole
+    : !tile.slot<4096xf32, #tile.swizzle<128>>, !tile.view<?x?x64xf32, #order>
   // CHECK: tile.bulk_accumulate_wait written
   tile.bulk_accumulate_wait written
   tile.return

@@ -316,16 +316,16 @@ def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments,
     to one element: each addition is atomic, in any order, so sums may differ in their last bits
     from one launch to the next.
 
-    With `through`, each warp writes its part to the ring's slot and one bulk reduction adds it to
+    With `through`, each warp writes its part to the ring's next slot and one bulk reduction adds it to
     memory while the warp goes on: the part is contiguous in both, for the destination has an
-    order. A warp waits only for itself, before it writes the slot again.
+    order. A warp waits only for itself, before it writes a slot again.
 
     Constraints:
     - (C1) One index per dimension of the destination.
     - (C2) `dims` are distinct dimensions of the destination, one per dimension of the value.
     - (C3) The value and the destination are f32.
     - (C4) Of a view with an order, whole boxes, as of `tile.store`.
-    - (C5) With `through`, the destination has an order, and the ring one slot of rank 1, of as many
+    - (C5) With `through`, the destination has an order, and the ring slots of rank 1, of as many
       f32 as the value has. A value with a layout is held once, by warps whose parts are contiguous.
 
     Reads and writes memory. Created by `fa-rewrite-pairwise` and by hand; the destination is

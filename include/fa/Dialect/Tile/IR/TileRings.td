@@ -459,6 +459,9 @@ def Tile_BulkAccumulateOp : Tile_SharedOp<"bulk_accumulate"> {
     wrote must have been fenced (`tile.fence_async`). The slot is read, and memory is added to,
     for some time yet, until `tile.bulk_accumulate_wait`.
 
+    With `whole`, one thread of the first warp, of the program or of the role, adds all of the tile
+    by one reduction; other warps go on. All warps have written, fenced and met before.
+
     Constraints:
     - (C1) One index per dimension of the destination.
     - (C2) `dims` are distinct dimensions of the destination, one per dimension of the tile.
@@ -466,20 +469,23 @@ def Tile_BulkAccumulateOp : Tile_SharedOp<"bulk_accumulate"> {
     - (C4) Whole boxes of a view with an order, as `tile.accumulate`.
     - (C5) The destination has an order, and the slot rank 1 and as many f32 as the tile has. The
       tile, if it has a layout, is held once, by warps whose parts are contiguous.
+    - (C6) With `whole`, the tile has all columns of the destination, from the first on.
 
-    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-lower-rings`, `whole` by `tile-merge-reductions`; removed by `convert-tile-to-nvvm`.
 
     Example:
 
     ```mlir
     tile.bulk_accumulate %s to %dq[%b, %h, %i, %c0] dims [2, 3] tile(tensor<64x64xf32, #acc>)
       : !tile.slot<4096xf32, #tile.swizzle<128>>, !tile.view<?x?x?x64xf32, #order>
+    tile.bulk_accumulate %s to %dq[%b, %h, %i, %c0] dims [2, 3] tile(tensor<64x64xf32, #acc>) whole
+      : !tile.slot<4096xf32, #tile.swizzle<128>>, !tile.view<?x?x?x64xf32, #order>
     ```
   }];
   let arguments = (ins Tile_SlotType:$slot, Tile_ViewType:$destination, Variadic<Index>:$indices,
-    DenseI64ArrayAttr:$dims, TypeAttrOf<AnyRankedTensor>:$tile);
+    DenseI64ArrayAttr:$dims, TypeAttrOf<AnyRankedTensor>:$tile, UnitAttr:$whole);
   let assemblyFormat = [{
-    $slot `to` $destination `[` $indices `]` `dims` $dims `tile` `(` $tile `)` attr-dict
+    $slot `to` $destination `[` $indices `]` `dims` $dims `tile` `(` $tile `)` (`whole` $whole^)? attr-dict
     `:` type($slot) `,` type($destination)
   }];
   let hasVerifier = 1;
@@ -491,9 +497,12 @@ def Tile_BulkAccumulateOp : Tile_SharedOp<"bulk_accumulate"> {
 def Tile_BulkAccumulateWaitOp : Tile_SharedOp<"bulk_accumulate_wait"> {
   let summary = "waits until reductions of this warp have read their slots";
   let description = [{
-    The lanes of the warp go on once all reductions that it started have read shared memory, so
-    that they may write it again; with `written`, once they have added to memory, too. A warp
-    that started none goes on at once.
+    The lanes of the warp go on once all reductions that it started, but for those of its last
+    `pending` ops, have read shared memory, so that they may write it again; with `written`, once
+    they have added to memory, too. A warp that started none goes on at once.
+
+    Constraints:
+    - (C1) pending is not negative, and 0 with `written`.
 
     Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
 
@@ -501,11 +510,13 @@ def Tile_BulkAccumulateWaitOp : Tile_SharedOp<"bulk_accumulate_wait"> {
 
     ```mlir
     tile.bulk_accumulate_wait
+    tile.bulk_accumulate_wait pending(1)
     tile.bulk_accumulate_wait written
     ```
   }];
-  let arguments = (ins UnitAttr:$written);
-  let assemblyFormat = "(`written` $written^)? attr-dict";
+  let arguments = (ins UnitAttr:$written, DefaultValuedAttr<I64Attr, "0">:$pending);
+  let assemblyFormat = "(`written` $written^)? (`pending` `(` $pending^ `)`)? attr-dict";
+  let hasVerifier = 1;
 }
 
 def Tile_BarrierOp : Tile_SharedOp<"barrier"> {

@@ -21,6 +21,9 @@ bool isRingAccess(Operation *op);
 /// Return the ring that such an op is about, null where it cannot be told.
 RingOp ringOf(Operation *op);
 
+/// Return the ring through which the op adds to memory; null if it is none that does.
+RingOp stagingOf(Operation *op);
+
 /// Return whether one role fills the ring from registers, and reads it itself.
 bool isKeptInRole(RingOp ring);
 

@@ -206,6 +206,29 @@ def TileStageAccumulates : Pass<"tile-stage-accumulates", "::mlir::tile::FuncOp"
   ];
 }
 
+def TileDoubleStaging : Pass<"tile-double-staging", "::mlir::tile::FuncOp"> {
+  let summary = "give tiles on their way to memory a second slot";
+  let description = [{
+    What: a ring of one slot through which a loop adds to memory (`tile.accumulate ... through`)
+    gets a second one, if shared memory up to `shared-limit` is left: a warp then waits for its
+    reduction of two tiles before, not for that of the last one.
+
+    Requires: loops that are pipelined. Ensures: as much.
+
+    Numerics: exact, but for the order of atomic additions.
+
+    Example (`test/Dialect/Tile/Transforms/Schedule/double-staging.mlir`):
+
+    ```mlir
+    %r = tile.ring : !tile.ring<2 x 4096xf32, #tile.swizzle<128>>
+    ```
+  }];
+  let options = [
+    Option<"sharedLimit", "shared-limit", "int64_t", "0",
+           "bytes of shared memory that a program may use; 0 is no limit">
+  ];
+}
+
 def TilePingpongWarpgroups : Pass<"tile-pingpong-warpgroups", "::mlir::tile::FuncOp"> {
   let summary = "let warpgroups start the products of an iteration in turn";
   let description = [{

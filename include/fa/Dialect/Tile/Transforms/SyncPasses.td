@@ -157,6 +157,35 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
     "::mlir::scf::SCFDialect"];
 }
 
+def TileMergeReductions : Pass<"tile-merge-reductions", "::mlir::tile::FuncOp"> {
+  let summary = "add a tile by one bulk reduction, an iteration later";
+  let description = [{
+    What: where all warps meet once in an iteration, after a fence, one thread then adds the whole
+    tile that the iteration before wrote to the other of two slots (`tile.bulk_accumulate ...
+    whole`): one reduction for all warps, and no fence of its own. Reductions are waited for before
+    all meet. After the loop each warp adds its part of the last tile.
+
+    Requires: additions as `tile-lower-rings` makes them; a ring of two slots
+    (`tile-double-staging`), each addition after a meeting in its block, tiles of all
+    columns of memory. Else a ring's additions stay, with a remark. Ensures: as much.
+
+    Numerics: exact, but for the order of atomic additions.
+
+    Example (`test/Dialect/Tile/Transforms/Sync/merge-reductions.mlir`):
+
+    ```mlir
+    tile.fence_async
+    tile.bulk_accumulate_wait
+    tile.barrier
+    %before = tile.slot_at %r[%other] : ...
+    tile.bulk_accumulate %before to %y[%row, %c0] dims [0, 1] tile(tensor<64x64xf32, #acc>) whole : ...
+    %s = tile.slot_at %r[%k] : ...
+    tile.write %t, %s order(#order) : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TileMakeTensorMaps : Pass<"tile-make-tensor-maps", "::mlir::tile::FuncOp"> {
   let summary = "give copies of TMA their maps as arguments";
   let description = [{

@@ -464,9 +464,11 @@ void ProductLoop::emitAll(ArrayRef<Operation *> starts, Operation *drained) {
   llvm::sort(puts);
   for (auto [first, number, put] : puts)
     emit(put);
+  // The fence of what is put from registers serves loads before it, too.
+  bool exchanges = !block.getOps<PutValueOp>().empty();
   for (unsigned node : nodes) {
     emit(graph.ops[node]);
-    emitReleases(/*loaded=*/isa<AwaitOp>(graph.ops[node]));
+    emitReleases(exchanges ? isa<PutValueOp>(graph.ops[node]) : isa<AwaitOp>(graph.ops[node]));
   }
   emitReleases(/*loaded=*/true);
 }

@@ -19,7 +19,7 @@
 //      program ends;
 //   3. else such a slot: write, bulk_store, and the release at the end of its block,
 //      where the copy has had time. So the role that fills the slot waits for the
-//      copy;
+//      copy. A store after it waits for the copy, and goes the same way;
 //   4. else the store stays.
 //
 // Warpgroups do this by themselves, each for its own rows.
@@ -61,6 +61,8 @@ struct StageEpilogue : tile::impl::TileStageEpilogueBase<StageEpilogue> {
   int64_t warps = 0;
   /// Rings of whole tiles on their way out.
   SmallVector<RingOp> outRings;
+  /// Slots of the program that are stored from.
+  SmallVector<Value> outSlots;
 };
 
 } // namespace
@@ -226,10 +228,21 @@ bool StageEpilogue::stage(StoreOp store) {
                           sharedLimit.getValue());
     return true;
   }
+  auto *held = llvm::find_if(outSlots, [&](Value slot) {
+    return slot.getType() == type.getSlot() && slot.getParentBlock() == store->getBlock();
+  });
+  if (!release && held != outSlots.end()) {
+    WriteOp::create(b, loc, store.getValue(), *held);
+    copyOut(store, *held);
+    fa::remarkPassed(*this, loc, "epilogue")
+        << fa::decision("store of {0} by way of the slot of a store before it", describeTile(type));
+    return true;
+  }
   if (release) {
     WriteOp::create(b, loc, store.getValue(), release.getSlot());
     copyOut(store, release.getSlot());
     release->moveBefore(store->getBlock()->getTerminator());
+    outSlots.push_back(release.getSlot());
     fa::remarkPassed(*this, loc, "epilogue")
         << fa::decision("store of {0} by way of a slot that products are done with",
                         describeTile(type))
@@ -256,6 +269,7 @@ void StageEpilogue::runOnOperation() {
     return;
   warps = func.getNumWarps();
   outRings.clear();
+  outSlots.clear();
   SmallVector<StoreOp> stores;
   func.walk([&](StoreOp store) {
     auto tile = dyn_cast<RankedTensorType>(store.getValue().getType());

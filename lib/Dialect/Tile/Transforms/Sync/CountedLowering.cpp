@@ -149,3 +149,16 @@ void CountedLowering::lower(Block &block) {
       lowerWhile(open);
   }
 }
+
+/// Expand an addition through a slot. Warps share nothing, so each waits for itself alone.
+void CountedLowering::lowerAddition(AccumulateOp op, Value slot) {
+  Location loc = op.getLoc();
+  BulkAccumulateWaitOp::create(rewriter, loc, /*written=*/false,
+                               op.getStaging().getType().getStages() - 1);
+  WriteOp::create(rewriter, loc, op.getValue(), slot, op.getDestination().getType().getOrder());
+  FenceAsyncOp::create(rewriter, loc);
+  BulkAccumulateOp::create(rewriter, loc, slot, op.getDestination(), op.getIndices(),
+                           op.getDimsAttr(), TypeAttr::get(op.getValue().getType()),
+                           /*whole=*/UnitAttr());
+  rewriter.eraseOp(op);
+}

@@ -8,6 +8,7 @@
 #ifndef FA_LIB_DIALECT_TILE_TRANSFORMS_COUNTEDLOWERING_H
 #define FA_LIB_DIALECT_TILE_TRANSFORMS_COUNTEDLOWERING_H
 
+#include "fa/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -28,6 +29,7 @@ protected:
   virtual void rewrite(Operation *op) = 0;
 
   void lower(Block &block);
+  void lowerAddition(AccumulateOp op, Value slot);
 
   RewriterBase &rewriter;
   /// Hold the counters at the place where the lowering is.

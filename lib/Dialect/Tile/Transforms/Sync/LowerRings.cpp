@@ -10,8 +10,8 @@
 //   3. rewrite, block by block: a put is a copy to the ring's next slot, a get
 //      a wait and the slot, a release nothing. Rings of several stages count
 //      puts and gets, which loops and ifs carry along;
-//   4. expand additions through a slot: each warp waits until its last ones have read
-//      the slot, writes it, shows that to asynchronous readers and starts the next;
+//   4. expand additions through a ring: each warp waits until its last ones have read
+//      the next slot, writes it, shows that to asynchronous readers and starts the next;
 //   5. add up shared memory.
 //
 // With roles, LowerRoles.cpp does 2 and 3.
@@ -90,6 +90,9 @@ Value Lowering::nextSlot(Location loc, RingOp ring, unsigned counter) {
 }
 
 SmallVector<unsigned> Lowering::countersOf(Operation *op) {
+  if (RingOp ring = stagingOf(op))
+    return ring.getType().getStages() == 1 ? SmallVector<unsigned>()
+                                           : SmallVector<unsigned>{base.lookup(ring) + kPut};
   if (!isa<PutOp, PutValueOp, GetOp>(op) || ringOf(op).getType().getStages() == 1)
     return {};
   auto get = dyn_cast<GetOp>(op);
@@ -155,6 +158,8 @@ void Lowering::rewrite(Operation *op) {
   synchronize(op);
   if (isa<PutOp, PutValueOp>(op))
     lowerPut(op);
+  else if (RingOp ring = stagingOf(op))
+    lowerAddition(cast<AccumulateOp>(op), nextSlot(op->getLoc(), ring, kPut));
   else if (auto get = dyn_cast<GetOp>(op))
     lowerGet(get);
   else if (auto release = dyn_cast<ReleaseOp>(op))
@@ -187,30 +192,13 @@ void Lowering::run() {
 // Additions
 //===----------------------------------------------------------------------===//
 
-/// Expand additions through shared memory. Warps share nothing, so each waits for itself alone; it
-/// ends when what it started is in memory.
-static void lowerAdditions(FuncOp func, IRRewriter &rewriter) {
-  SmallVector<AccumulateOp> ops;
-  func.walk([&](AccumulateOp op) {
-    if (op.getStaging())
-      ops.push_back(op);
-  });
+/// Let each warp end when what it started to add is in memory.
+static void awaitAdditions(FuncOp func, RewriterBase &rewriter) {
   llvm::SetVector<Block *> programs;
-  for (AccumulateOp op : ops) {
+  func.walk([&](BulkAccumulateOp op) {
     auto role = op->getParentOfType<RoleOp>();
     programs.insert(role ? &role.getBody().front() : &func.getBody().front());
-    rewriter.setInsertionPoint(op);
-    Location loc = op.getLoc();
-    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-    RingType ring = op.getStaging().getType();
-    Value slot = SlotAtOp::create(rewriter, loc, ring.getSlot(), op.getStaging(), zero);
-    BulkAccumulateWaitOp::create(rewriter, loc, /*written=*/false);
-    WriteOp::create(rewriter, loc, op.getValue(), slot, op.getDestination().getType().getOrder());
-    FenceAsyncOp::create(rewriter, loc);
-    BulkAccumulateOp::create(rewriter, loc, slot, op.getDestination(), op.getIndices(),
-                             op.getDimsAttr(), TypeAttr::get(op.getValue().getType()));
-    rewriter.eraseOp(op);
-  }
+  });
   for (Block *program : programs) {
     if (program->mightHaveTerminator())
       rewriter.setInsertionPoint(program->getTerminator());
@@ -246,7 +234,7 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
         return signalPassFailure();
       bytes = *barriers;
     }
-    lowerAdditions(func, rewriter);
+    awaitAdditions(func, rewriter);
     for (auto ring : func.getOps<RingOp>())
       bytes += sharedBytes(ring.getType());
     func->setAttr(TileDialect::kSharedBytesAttr, rewriter.getI64IntegerAttr(bytes));

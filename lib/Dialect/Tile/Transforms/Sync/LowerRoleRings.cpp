@@ -90,7 +90,8 @@ AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBa
     mine.own = isForStores(ring);
     mine.again = traces.refills(ring);
     mine.late = isReleasedLate(ring);
-    if (mine.own)
+    bool isStaging = llvm::any_of(ring->getUsers(), stagingOf);
+    if (mine.own || isStaging)
       continue;
     setFiller(mine, ring);
     RingType type = ring.getType();
@@ -179,8 +180,9 @@ void RoleLowering::findSameCounters() {
   for (auto ring : role->getParentOfType<FuncOp>().getBody().front().getOps<RingOp>()) {
     if (barriers[ring].own)
       continue;
-    add(ring, base.lookup(ring) + kPutSlot,
-        [&](Operation *op) { return isa<PutOp, PutValueOp>(op) && ringOf(op) == ring; });
+    add(ring, base.lookup(ring) + kPutSlot, [&](Operation *op) {
+      return stagingOf(op) == ring || (isa<PutOp, PutValueOp>(op) && ringOf(op) == ring);
+    });
     for (int64_t reader = 0, n = ring.getReaders(); reader < n; ++reader)
       add(ring, base.lookup(ring) + counterOf(reader), [&](Operation *op) {
         auto get = dyn_cast<GetOp>(op);
@@ -190,6 +192,9 @@ void RoleLowering::findSameCounters() {
 }
 
 SmallVector<unsigned> RoleLowering::countersOf(Operation *op) {
+  if (RingOp ring = stagingOf(op))
+    return ring.getType().getStages() == 1 ? SmallVector<unsigned>()
+                                           : SmallVector<unsigned>{base.lookup(ring) + kPutSlot};
   if (!isa<PutOp, PutValueOp, GetOp>(op) || barriers[ringOf(op)].own)
     return {};
   RingOp ring = ringOf(op);
@@ -278,6 +283,13 @@ void RoleLowering::lowerPut(Operation *op) {
   rewriter.eraseOp(op);
 }
 
+void RoleLowering::lowerAccumulate(AccumulateOp op) {
+  RingOp ring = stagingOf(op);
+  Value number = advance(op.getLoc(), ring, kPutSlot);
+  lowerAddition(op, SlotAtOp::create(rewriter, op.getLoc(), ring.getType().getSlot(),
+                                     ring.getResult(), number));
+}
+
 void RoleLowering::lowerGet(GetOp get) {
   Location loc = get.getLoc();
   RingOp ring = ringOf(get);
@@ -349,8 +361,14 @@ void RoleLowering::lowerPutValue(PutValueOp put) {
   rewriter.eraseOp(put);
 }
 
-/// Write to a slot that the program holds, after the warpgroup's other warps.
+/// Write to a slot that the program holds, after the warpgroup's other warps, and once what was
+/// stored from it before has been read.
 void RoleLowering::lowerWrite(WriteOp write) {
+  if (llvm::any_of(write.getSlot().getUsers(), [&](Operation *user) {
+        return isa<BulkStoreOp>(user) && user->getBlock() == write->getBlock() &&
+               user->isBeforeInBlock(write);
+      }))
+    BulkStoreWaitOp::create(rewriter, write.getLoc());
   joinWarpgroup(write);
   rewriter.setInsertionPointAfter(write);
   fence(write.getLoc());

@@ -40,6 +40,8 @@ void RoleLowering::rewrite(Operation *op) {
     lowerPutValue(value);
   else if (isa<PutOp, PutValueOp>(op))
     lowerPut(op);
+  else if (stagingOf(op))
+    lowerAccumulate(cast<AccumulateOp>(op));
   else if (auto get = dyn_cast<GetOp>(op))
     lowerGet(get);
   else if (auto release = dyn_cast<ReleaseOp>(op))

@@ -28,6 +28,11 @@ RingOp tile::ringOf(Operation *op) {
   return ring ? ring.getDefiningOp<RingOp>() : RingOp();
 }
 
+RingOp tile::stagingOf(Operation *op) {
+  auto added = dyn_cast<AccumulateOp>(op);
+  return added && added.getStaging() ? added.getStaging().getDefiningOp<RingOp>() : RingOp();
+}
+
 bool tile::isKeptInRole(RingOp ring) {
   RoleOp only;
   bool isFilled = false;

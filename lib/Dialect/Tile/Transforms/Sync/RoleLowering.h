@@ -71,6 +71,7 @@ private:
   Value parityAt(Location loc, RingOp ring, unsigned slotCounter);
   Value advance(Location loc, RingOp ring, unsigned slotCounter);
   void lowerPut(Operation *op);
+  void lowerAccumulate(AccumulateOp op);
   void lowerGet(GetOp get);
   void lowerRelease(ReleaseOp release);
   void fenceLoads(ReleaseOp release);

@@ -70,6 +70,10 @@ tile.func @borrowed(%x: !tile.view<?x128xf16> {tile.align = 16 : i64}, %out: !ti
   // CHECK-NEXT: tile.bulk_store %[[A]] to %{{.*}}[%{{.*}}, %{{.*}}] dims [0, 1] rows(64)
   // expected-remark @+1 {{store of 64x128xf16 by way of a slot that products are done with", Reason="a ring of its own would make 51712 bytes and the limit is 40960}}
   tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x128xf16, #acc>, !tile.view<?x128xf16>
+  // CHECK-NEXT: tile.write %{{.*}}, %[[A]]
+  // CHECK-NEXT: tile.bulk_store %[[A]] to
+  // expected-remark @+1 {{store of 64x128xf16 by way of the slot of a store before it}}
+  tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x128xf16, #acc>, !tile.view<?x128xf16>
   // CHECK-NEXT: tile.store
   // expected-remark @+1 {{store of 64x64xf16 from registers", Reason="a ring of its own would make 43520 bytes, the limit is 40960, and no slot of this shape is free}}
   tile.store %h, %narrow[%i, %c0] dims [0, 1] : tensor<64x64xf16, #half>, !tile.view<?x64xf16>
