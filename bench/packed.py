@@ -63,7 +63,7 @@ def draw_bf16(draw, count):
 def time_program(fa_run, options, path, *more):
     """-> the median in ms; none where the options check"""
     said = run(fa_run, path, *more, *options, *([] if "--check" in options else ["--time"])).stdout
-    found = re.search(r"([\d.]+) ms", said)
+    found = re.search(r"median ([\d.]+) ms", said)
     return float(found[1]) if found else None
 
 
