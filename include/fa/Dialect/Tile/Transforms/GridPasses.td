@@ -97,7 +97,8 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
     A section has `section` work tiles, or as many as load `section-bytes` in their
     loops, of which only loads count that do not depend on the last id (0 of both:
     one section for each). Of slices one after the other, whose beginnings are read from
-    memory, a load counts with one in the mean: work tiles of one slice run together.
+    memory, a load counts with one in the mean, for work tiles of one slice run together,
+    and sections are of one size.
     Sections make the grid one of one dimension, which
     counts all work tiles.
 

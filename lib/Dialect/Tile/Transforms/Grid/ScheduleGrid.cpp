@@ -65,15 +65,18 @@ static SmallVector<LoadOp> sharedLoads(FuncOp func, Value id) {
   return loads;
 }
 
-/// Return the view that says where each slice begins, and where the last one ends; null where none
-/// does.
-static Value findStarts(SliceOp slice) {
-  SmallVector<Value> from{slice.getStart()};
+/// Return the view that says where each of the slices begins that a load is of, and where the last
+/// one ends; null where none does.
+static Value startsOf(LoadOp load) {
+  auto slice = load.getSource().getDefiningOp<SliceOp>();
+  SmallVector<Value> from;
+  if (slice)
+    from.push_back(slice.getStart());
   while (!from.empty()) {
     Operation *op = from.pop_back_val().getDefiningOp();
-    auto load = dyn_cast_or_null<LoadOp>(op);
-    if (load && cast<ViewType>(load.getSource().getType()).getRank() == 1)
-      return load.getSource();
+    auto number = dyn_cast_or_null<LoadOp>(op);
+    if (number && cast<ViewType>(number.getSource().getType()).getRank() == 1)
+      return number.getSource();
     if (op && isArithmetic(op))
       from.append(op->operand_begin(), op->operand_end());
   }
@@ -88,14 +91,12 @@ static Value emitBytes(OpBuilder &b, Location loc, ArrayRef<LoadOp> loads) {
   };
   Value bytes = arith::ConstantIndexOp::create(b, loc, 0);
   for (LoadOp load : loads) {
-    auto slice = load.getSource().getDefiningOp<SliceOp>();
     Value source = SliceOp::baseOf(load.getSource());
     int64_t bits = cast<ViewType>(source.getType()).getElementType().getIntOrFloatBitWidth();
     Value part = arith::ConstantIndexOp::create(b, loc, std::max<int64_t>(bits / 8, 1));
     for (int64_t dim : load.getDims())
       part = arith::MulIOp::create(b, loc, part, sizeOf(source, dim));
-    Value starts = slice ? findStarts(slice) : Value();
-    if (starts) {
+    if (Value starts = startsOf(load)) {
       Value one = arith::ConstantIndexOp::create(b, loc, 1);
       Value two = arith::ConstantIndexOp::create(b, loc, 2);
       Value numbers = arith::MaxUIOp::create(b, loc, sizeOf(starts, 0), two);
@@ -213,7 +214,17 @@ Value ScheduleGrid::emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> sha
     members = arith::MaxUIOp::create(b, loc, arith::DivUIOp::create(b, loc, fits, bytes), one);
   }
   // A section then has no more work tiles than 32 bits count.
-  return arith::MinUIOp::create(b, loc, members, count);
+  members = arith::MinUIOp::create(b, loc, members, count);
+  bool inMean = llvm::any_of(shared, [](LoadOp load) { return !!startsOf(load); });
+  if (!inMean)
+    return members;
+  // Sections of one size: where the last one has few, few loops run at the end.
+  auto divide = [&](Value number, Value by) -> Value {
+    by = arith::MaxUIOp::create(b, loc, by, one);
+    Value last = arith::SubIOp::create(b, loc, by, one);
+    return arith::DivUIOp::create(b, loc, arith::AddIOp::create(b, loc, number, last), by);
+  };
+  return divide(count, divide(count, members));
 }
 
 SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,

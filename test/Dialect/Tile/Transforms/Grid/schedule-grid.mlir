@@ -137,6 +137,13 @@ tile.func @of_slices(%x: !tile.view<?x?xf32>, %y: !tile.view<?x8xf32>, %n: !tile
 // BYTES: %[[MOST:.*]] = arith.maxui %[[NUMBERS]], %c2
 // BYTES: %[[SLICES:.*]] = arith.subi %[[MOST]], %c1
 // BYTES: arith.divui %[[ALL]], %[[SLICES]] : index
+// As many work tiles in each section, not fewer in the last one alone.
+// BYTES: arith.divui %{{.*}} : i32
+// BYTES: %[[FIT:.*]] = arith.minui %{{.*}}, %[[COUNT:.*]] : i32
+// BYTES: %[[BY:.*]] = arith.maxui %[[FIT]], %{{.*}} : i32
+// BYTES: %[[SECTIONS:.*]] = arith.divui %{{.*}}, %[[BY]] : i32
+// BYTES: %[[BY:.*]] = arith.maxui %[[SECTIONS]], %{{.*}} : i32
+// BYTES: arith.divui %{{.*}}, %[[BY]] : i32
 // expected-remark @+1 {{the order of the grid's last dimension is reversed}}
 tile.func @of_slices_in_a_row(%x: !tile.view<?x?xf32>, %y: !tile.view<?x8xf32>, %n: !tile.view<?xi32>, %h: index, %t: index)
     grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] {
