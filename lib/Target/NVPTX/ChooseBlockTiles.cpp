@@ -111,7 +111,7 @@ struct Facts {
   int64_t headDim = 0, bytes = 0;
   /// The greatest number that all head dimensions are multiples of.
   int64_t headUnit = 0;
-  bool wholeChunks = true, bf16 = true;
+  bool wholeChunks = true;
   RegisterPressure pressure = kLight;
 };
 
@@ -193,7 +193,6 @@ Facts factsOf(MapBlocksOp block) {
     facts.headDim = std::max(facts.headDim, type.getDimSize(1));
     facts.headUnit = std::gcd(facts.headUnit, type.getDimSize(1));
     facts.bytes = std::max<int64_t>(facts.bytes, type.getElementTypeBitWidth() / 8);
-    facts.bf16 &= type.getElementType().isBF16();
     facts.wholeChunks &= type.getDimSize(1) * type.getElementTypeBitWidth() % 128 == 0;
   });
   return facts;
@@ -324,9 +323,8 @@ bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
     if (!facts.adds)
       return;
     any = true;
-    // Of f16, ptxas spills up to 376 bytes of these, and none was timed.
     const Tiles *line = lineFor(kAsyncFusedKeys, facts, facts.pressure);
-    all = all && line && facts.bf16 && isAsync(facts, nvptx::getTarget(target), /*aligned=*/true) &&
+    all = all && line && isAsync(facts, nvptx::getTarget(target), /*aligned=*/true) &&
           facts.headUnit % padFor(sharingOfSums(line->rows, line->warps), facts.bytes) == 0 &&
           !block->getParentOfType<func::FuncOp>()->hasAttr(FADialect::kTilesAttr);
   });
