@@ -1,10 +1,11 @@
-//===- Special.cpp - dropout's bits, repeats, special inputs -===//
+//===- Special.cpp - dropout's bits, repeats, special inputs, random programs -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "DataProgramCase.h"
 #include "Suite.h"
 #include "fa/Reference/Sampling.h"
 #include "fa/Support/Philox.h"
@@ -12,6 +13,8 @@
 
 using namespace mlir::fa;
 using namespace fa_test;
+
+static constexpr uint64_t kDataPrograms = 400;
 
 template <typename... Args> static llvm::Error error(const char *format, Args &&...args) {
   return llvm::createStringError(llvm::formatv(format, std::forward<Args>(args)...).str());
@@ -108,6 +111,27 @@ static llvm::Error checkNegative(const Case &c, const Target &target) {
   return runCase(*prepared, target.options(), /*shift=*/0);
 }
 
+/// A random program whose mask reads captured integers.
+static llvm::Error checkDataProgram(uint64_t seed, const Target &target) {
+  auto made = DataProgramCase::make(seed);
+  if (!made)
+    return made.takeError();
+  using Tensors = DataProgramCase::Tensors;
+  auto run = [&](bool backward, const Tensors &inputs,
+                 const OutputShapes &shapes) -> llvm::Expected<Tensors> {
+    fa_compile_options options = target.options();
+    options.backward = backward;
+    auto execution = Execution::create(made->text(), options);
+    if (!execution)
+      return execution.takeError();
+    auto outcome = (*execution)->run(inputs, shapes);
+    if (!outcome)
+      return outcome.takeError();
+    return std::move(outcome->outputs);
+  };
+  return made->check(/*gradients=*/seed % 4 == 0, run);
+}
+
 void fa_test::addSpecial(std::vector<Test> &tests) {
   for (const char *dtype : {"f16", "bf16", "f32"})
     tests.push_back({std::string("dropout_bits.") + dtype,
@@ -130,4 +154,8 @@ void fa_test::addSpecial(std::vector<Test> &tests) {
         makeCase("f32", 100, 200, 128, "none")})
     tests.push_back(
         {"unaligned." + c.name(), [c](const Target &target) { return checkUnaligned(c, target); }});
+  for (uint64_t seed = 0; seed < kDataPrograms; ++seed)
+    tests.push_back({"random." + std::to_string(seed), [seed](const Target &target) {
+                       return checkDataProgram(seed, target);
+                     }});
 }
