@@ -44,8 +44,7 @@ findProblem(const DataProgramCase::Tensors &outputs,
   if (judged->size() != outputs.size())
     return llvm::createStringError("%zu outputs, expected %zu", outputs.size(), judged->size());
   for (auto [judgement, output] : llvm::zip(*judged, outputs))
-    if (std::string problem =
-            fa_fuzz::problemOf(judgement.first, judgement.second, output.dtype);
+    if (std::string problem = fa_fuzz::problemOf(judgement.first, judgement.second, output.dtype);
         !problem.empty())
       return llvm::createStringError(problem);
   return llvm::Error::success();

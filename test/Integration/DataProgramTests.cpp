@@ -7,7 +7,8 @@
 //
 // Each runs on the CPU and, scheduled for sm_80 and sm_90a, in the interpreter, and is judged by
 // the reference; without sequences some have gradients, too. FA_DATA_PROGRAMS=n makes n programs
-// of each group, FA_DATA_SEED=m others. Those of fa-test-gpu are others, too (test/gpu/Special.cpp).
+// of each group, FA_DATA_SEED=m others. Those of fa-test-gpu are others, too
+// (test/gpu/Special.cpp).
 //
 //===----------------------------------------------------------------------===//
 

@@ -111,7 +111,7 @@ static llvm::Error checkNegative(const Case &c, const Target &target) {
   return runCase(*prepared, target.options(), /*shift=*/0);
 }
 
-/// A random program whose mask reads captured integers.
+/// Check a random program whose mask reads captured integers.
 static llvm::Error checkDataProgram(uint64_t seed, const Target &target) {
   auto made = DataProgramCase::make(seed);
   if (!made)
@@ -155,7 +155,6 @@ void fa_test::addSpecial(std::vector<Test> &tests) {
     tests.push_back(
         {"unaligned." + c.name(), [c](const Target &target) { return checkUnaligned(c, target); }});
   for (uint64_t seed = 0; seed < kDataPrograms; ++seed)
-    tests.push_back({"random." + std::to_string(seed), [seed](const Target &target) {
-                       return checkDataProgram(seed, target);
-                     }});
+    tests.push_back({"random." + std::to_string(seed),
+                     [seed](const Target &target) { return checkDataProgram(seed, target); }});
 }
