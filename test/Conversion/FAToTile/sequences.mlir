@@ -10,9 +10,9 @@
 // CHECK-SAME:    %[[H:[a-z0-9_]+]]: index, %[[BLOCK:[a-z0-9_]+]]: index) grid #[[MAP]] sizes [0, 0, 0, 1, 3, 0]
 // CHECK:         %[[TOKENS:[a-z0-9_]+]] = tile.dim %[[Q]], 1
 // CHECK:         math.ctlz
-// CHECK:         %[[B:[a-z0-9_]+]] = scf.for
-// CHECK:           tile.load %[[CU]]
-// CHECK:           arith.cmpi sle, %{{.*}}, %[[BLOCK]]
+// CHECK:         %[[NUMBER:.*]] = arith.index_cast %[[BLOCK]] : index to i32
+// CHECK:         scf.for {{.*}} : i32
+// CHECK-COUNT-3:   arith.cmpi sle, %{{.*}}, %[[NUMBER]] : i32
 // CHECK:           scf.yield
 // A block without a row of its sequence visits no key.
 // CHECK:         %[[ANY:[a-z0-9_]+]] = arith.cmpi ult, %[[I:[a-z0-9_]+]], %{{.*}} : index

@@ -11,8 +11,10 @@
 //
 // on. There are enough of them before first(b + 1), wherever it begins, and all sequences
 // together have floor(T / R) + B at most: the grid follows from shapes alone, and the greatest
-// b whose first block is not after this one is found by bisection. Blocks that are too many have
-// rows that the sequence does not; so has one more than these, for there are B + 1 starts.
+// b whose first block is not after this one is found from the highest bits of b to the lowest
+// ones, two at a time: each step waits for memory, and its three loads wait together. Blocks that
+// are too many have rows that the sequence does not; so has one more than these, for there are
+// B + 1 starts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,38 +42,60 @@ std::pair<Value, Value> fa::findSequence(OpBuilder &builder, Location loc, Value
                                          Value rows, Value starts) {
   ImplicitLocOpBuilder b(loc, builder);
   auto index = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(b, value); };
-  Type type = b.getIndexType();
-  Value zero = index(0), one = index(1);
-  Value size = TileSizeOp::create(b, type, axis);
+  auto word = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, value, 32); };
+  auto narrow = [&](Value value) -> Value {
+    return arith::IndexCastOp::create(b, b.getI32Type(), value);
+  };
+  auto widen = [&](Value value) -> Value {
+    return arith::IndexCastUIOp::create(b, b.getIndexType(), value);
+  };
+  auto clamp = [&](Value value, Value most, Value least) -> Value {
+    return arith::MaxSIOp::create(b, arith::MinSIOp::create(b, value, most), least);
+  };
+  Value size = TileSizeOp::create(b, b.getIndexType(), axis);
   Value tokens = tensor::DimOp::create(b, rows, 1);
-  Value sequences = arith::SubIOp::create(b, tensor::DimOp::create(b, starts, 0), one);
+  Value count = narrow(tensor::DimOp::create(b, starts, 0));
+  Value zero = index(0), none = word(0), one = word(1), rowsOfBlock = narrow(size);
+  Value sequences = arith::SubIOp::create(b, count, one);
+  Type type = getElementTypeOrSelf(starts.getType());
+  // A block has nothing else to do meanwhile, so numbers have 32 bits, which hold them all.
   auto firstBlock = [&](Value at) -> Value {
-    Value start = arith::MinSIOp::create(b, loadNumber(b, loc, starts, at), tokens);
-    start = arith::MaxSIOp::create(b, start, zero);
-    return arith::AddIOp::create(b, arith::DivSIOp::create(b, start, size), at);
+    Value place = widen(at), start;
+    if (type.isInteger(32))
+      start = clamp(tile::LoadOp::create(b, type, starts, place, ArrayRef<int64_t>{}),
+                    narrow(tokens), none);
+    else
+      start = narrow(clamp(loadNumber(b, loc, starts, place), tokens, zero));
+    return arith::AddIOp::create(b, arith::DivSIOp::create(b, start, rowsOfBlock), at);
   };
 
-  // From the highest bit of b to the lowest one.
-  Value narrow = arith::IndexCastOp::create(b, b.getI32Type(), sequences);
-  Value unused = math::CountLeadingZerosOp::create(b, narrow);
-  Value bits = arith::SubIOp::create(b, index(32), arith::IndexCastUIOp::create(b, type, unused));
+  // Two bits of b a step, as many as the last sequence's number has.
+  Value last = arith::SubIOp::create(b, arith::MaxSIOp::create(b, sequences, one), one);
+  Value unused = math::CountLeadingZerosOp::create(b, last);
+  Value steps = arith::SubIOp::create(b, word(16), arith::ShRUIOp::create(b, unused, one));
+  Value narrowNumber = narrow(number);
   auto loop = scf::ForOp::create(
-      b, zero, bits, one, zero, [&](OpBuilder &, Location, Value step, ValueRange carried) {
-        Value bit = arith::SubIOp::create(b, arith::SubIOp::create(b, bits, one), step);
-        Value next = arith::OrIOp::create(b, carried.front(), arith::ShLIOp::create(b, one, bit));
-        Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, sequences);
-        Value begins =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::sle, firstBlock(next), number);
-        Value taken = arith::AndIOp::create(b, exists, begins);
-        Value chosen = arith::SelectOp::create(b, taken, next, carried.front());
+      b, none, steps, one, none, [&](OpBuilder &, Location, Value step, ValueRange carried) {
+        Value left = arith::SubIOp::create(b, arith::SubIOp::create(b, steps, one), step);
+        Value shift = arith::ShLIOp::create(b, left, one);
+        Value chosen = carried.front();
+        for (int64_t digit : {1, 2, 3}) {
+          Value next = arith::OrIOp::create(b, carried.front(),
+                                            arith::ShLIOp::create(b, word(digit), shift));
+          Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, next, sequences);
+          Value begins =
+              arith::CmpIOp::create(b, arith::CmpIPredicate::sle, firstBlock(next), narrowNumber);
+          Value taken = arith::AndIOp::create(b, exists, begins);
+          chosen = arith::SelectOp::create(b, taken, next, chosen);
+        }
         scf::YieldOp::create(b, ValueRange(chosen));
       });
-  Value sequence = loop.getResult(0), first = firstBlock(sequence);
+  Value first = widen(firstBlock(loop.getResult(0))), sequence = widen(loop.getResult(0));
   // Sequence 0 may begin after this block, which has no row then: it begins at the greatest row.
   Value behind = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, number, first);
   Value block = arith::SubIOp::create(b, number, first);
   Value greatest = arith::DivSIOp::create(b, index(std::numeric_limits<int32_t>::max()), size);
-  Value known = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, block, greatest), zero);
+  Value known = clamp(block, greatest, zero);
   Value row = arith::MulIOp::create(b, arith::SelectOp::create(b, behind, known, greatest), size);
   builder.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
   return {named(sequence, positionName(Axis::b)), named(row, positionName(axis))};
