@@ -13,6 +13,10 @@
 //   2. move the broadcast, and a load that it broadcasts, before the product;
 //   3. let the product begin with it.
 //
+// Only in programs that add tiles to memory, and of products over at most 128: elsewhere one
+// product starts while another runs, whose end ptxas then waits for before it writes an accumulator
+// (C7517), or registers are all taken.
+//
 // Rejects: nothing; a sum stays where the broadcast cannot be computed before the product.
 //
 //===----------------------------------------------------------------------===//
@@ -71,7 +75,21 @@ static std::optional<SmallVector<Operation *, 2>> opsToMove(BroadcastOp term, Do
   return known ? std::optional(ops) : std::nullopt;
 }
 
+/// Return whether the program adds tiles to memory, and no product of it sums over more than 128.
+static bool mayFold(FuncOp func) {
+  constexpr int64_t kMostDepth = 128;
+  bool adds = false, deep = false;
+  func.walk([&](Operation *op) {
+    adds |= isa<AccumulateOp>(op);
+    if (auto dot = dyn_cast<DotOp>(op))
+      deep |= cast<RankedTensorType>(dot.getA().getType()).getDimSize(1) > kMostDepth;
+  });
+  return adds && !deep;
+}
+
 void FoldIntoAccumulators::runOnOperation() {
+  if (!mayFold(getOperation()))
+    return;
   DominanceInfo dominance(getOperation());
   SmallVector<arith::AddFOp> sums;
   getOperation().walk([&](arith::AddFOp sum) { sums.push_back(sum); });
