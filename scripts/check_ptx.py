@@ -116,10 +116,10 @@ SPILLS = {
         "f32 d256/256 causal backward--unaligned": {"k_backward_keys1": 8},
         "f16 d256/256 causal fused backward--unaligned": {"k_backward_keys": 76},
         # One accumulator more than the split form has, and addresses of what is read and added.
-        "bf16 d64/64 plain fused backward": {"k_backward_keys": 56},
-        "bf16 d96/96 causal fused backward": {"k_backward_keys": 124},
-        "f16 d64/64 causal fused backward": {"k_backward_keys": 308},
-        "f16 d128/128 causal fused backward": {"k_backward_keys": 108},
+        "bf16 d64/64 plain fused backward": {"k_backward_keys": 8},
+        "bf16 d96/96 causal fused backward": {"k_backward_keys": 84},
+        "f16 d64/64 causal fused backward": {"k_backward_keys": 108},
+        "f16 d128/128 causal fused backward": {"k_backward_keys": 56},
     },
 }
 

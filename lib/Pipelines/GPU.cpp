@@ -35,6 +35,7 @@ static ArrayRef<StringRef> optionalPasses() {
                                     "tile-specialize-warps",
                                     "tile-pingpong-warpgroups",
                                     "tile-make-persistent",
+                                    "tile-fold-into-accumulators",
                                     "tile-stage-accumulates",
                                     "tile-double-staging",
                                     "tile-merge-reductions",
@@ -87,6 +88,8 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   // Asynchronous products need a producer role: without it, the schedule that
   // suits every target, in which all warps do the same.
   bool roles = target.hasRoles() && !llvm::is_contained(options.leaveOut, "tile-specialize-warps");
+  if (async)
+    add(tile::createTileFoldIntoAccumulators());
   tile::TileAssignLayoutsOptions layouts;
   tile::TilePromoteSharedOptions promote;
   layouts.products = promote.products = roles ? "async" : "sync";

@@ -5,18 +5,18 @@
 // REMARKS: "roles: load has 4 warps of 24 registers, compute 8 warps of 240"
 // REMARKS: "warpgroups do not start products in turn"
 
-// S of the rows is there; nothing is in flight where a step ends. dS is written before the wait for
+// S of the rows is there, and dP begins with -delta; nothing is in flight where a step ends. dS is written before the wait for
 // dV, and met for after dK has started.
 // RUN: fa-opt %examples/causal_d128.mlir --backward --fused --target=sm_90a --dtype=bf16 --mlir-print-ir-after=tile-pipeline --compile-to=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=STEP
 // STEP-LABEL: tile.func @causal_d128_backward_keys(
 // STEP: %part_ring = tile.ring : <2 x 128x64xbf16, #tile.swizzle<128>>
 // STEP: scf.for {{.*}} iter_args({{.*}}, {{.*}}, %[[S:.*]] = %{{.*}}) -> {{.*}} {
-// STEP: %[[DP:.*]] = tile.dot_start %column_tile1_slot
+// STEP: %[[DELTA:.*]] = tile.broadcast %{{.*}} dim 0
+// STEP: %[[DP:.*]] = tile.dot_start %column_tile1_slot, %{{.*}}, %[[DELTA]] transpose_b
 // STEP: math.exp2
 // STEP: %[[P:.*]] = arith.truncf
 // STEP: %[[DV:.*]] = tile.dot_start %[[P]]
 // STEP: %[[DPS:.*]] = tile.await %[[DP]]
-// STEP: arith.subf %[[DPS]]
 // STEP: %[[DS:.*]] = arith.truncf
 // STEP: tile.put_value %part_ring, %[[DS]]
 // STEP: tile.await %[[DV]]

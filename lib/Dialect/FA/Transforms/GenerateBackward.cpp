@@ -8,8 +8,8 @@
 // For an entry @f that holds an fa.attention, @f_backward is:
 //
 //   1. a kernel over rows: LSE, but for f32 -LSE in base 2, infinite of the other sign where it is
-//      -inf, so that P is 0 there, and delta = rowsum(do * o) - dlse; of a sink z, also
-//      -exp(z - lse) delta;
+//      -inf, so that P is 0 there, and delta = rowsum(do * o) - dlse, but for f32 -delta; of a
+//      sink z, also -exp(z - lse) delta;
 //   2. one fa.pairwise, whose weights region recomputes P from LSE and multiplies it with
 //      the derivative of the score region; its sums are the gradients;
 //   3. fa.sum over the rows of a head: the gradient of the sink.
@@ -112,7 +112,7 @@ private:
   /// The names of the entry's output and LSE, and the arguments that follow its own.
   StringAttr outputName, lseName;
   Value output, lse, outputAdjoint, lseAdjoint;
-  /// LSE as the weights read it, and delta; what a row adds to the gradient of the sink.
+  /// LSE and delta as the weights read them; what a row adds to the gradient of the sink.
   Value rowLse, delta, ofSink;
   Region mask, weights;
   SmallVector<Result> results;
@@ -312,7 +312,8 @@ void Backward::prepareRows() {
   Value based = subtractsFirst() ? natural : r.mul(natural, r.splat(sign * kLog2E, r.rowType()));
   based = arith::SelectOp::create(inner, loc, empty, r.splat(sign * kInf, r.rowType()), based);
   r.store(named(based, "row_lse"), block.getResultView(0), kRowAxes);
-  r.store(named(sum, "delta"), block.getResultView(1), kRowAxes);
+  Value added = subtractsFirst() ? sum : r.mul(sum, r.splat(sign, r.rowType()));
+  r.store(named(added, "delta"), block.getResultView(1), kRowAxes);
   rowLse = block.getResult(0);
   delta = block.getResult(1);
   if (!wantsSink)
@@ -498,7 +499,9 @@ LogicalResult Backward::buildWeights() {
   Value kept = op.hasDropout() ? arith::MulFOp::create(b, loc, keep, p).getResult() : p;
   if (op.hasDropout())
     dp = arith::MulFOp::create(b, loc, keep, dp);
-  Value dx = arith::MulFOp::create(b, loc, p, arith::SubFOp::create(b, loc, dp, row(deltas)));
+  Value less = subtractsFirst() ? arith::SubFOp::create(b, loc, dp, row(deltas)).getResult()
+                                : arith::AddFOp::create(b, loc, dp, row(deltas)).getResult();
+  Value dx = arith::MulFOp::create(b, loc, p, less);
   Value ds = dx;
   FailureOr<Adjoints> adjoints = Adjoints();
   if (!plain) {

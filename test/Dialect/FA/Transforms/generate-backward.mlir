@@ -129,7 +129,7 @@ func.func @alibi(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf
 // CHECK-NEXT:      %[[PROBABILITY:.*]] = math.exp2 %[[E]]
 // CHECK-NEXT:      %[[KEPT:.*]] = arith.mulf %[[KEEP]], %[[PROBABILITY]]
 // CHECK-NEXT:      %[[DKEPT:.*]] = arith.mulf %[[KEEP]], %[[DP]]
-// CHECK:           %[[DIFF:.*]] = arith.subf %[[DKEPT]]
+// CHECK:           %[[DIFF:.*]] = arith.addf %[[DKEPT]]
 // CHECK-NEXT:      %[[DS:.*]] = arith.mulf %[[PROBABILITY]], %[[DIFF]]
 // CHECK-NEXT:      fa.yield %[[KEPT]], %[[DS]]
 func.func @dropout(%q: tensor<?x8x?x64xbf16> {fa.name = "q"}, %k: tensor<?x8x?x64xbf16> {fa.name = "k"},

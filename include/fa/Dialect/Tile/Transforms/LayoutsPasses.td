@@ -62,6 +62,26 @@ def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> 
   let options = [Option<"bytes", "bytes", "int64_t", "16", "what addresses and strides are multiples of">];
 }
 
+def TileFoldIntoAccumulators : Pass<"tile-fold-into-accumulators", "::mlir::tile::FuncOp"> {
+  let summary = "begin products with what is added to them";
+  let description = [{
+    What: where a number for each row or column is added to a product that begins with 0, the
+    product begins with that instead: no addition for each element. The broadcast, and a
+    load that it broadcasts, move before the product.
+
+    Requires: nothing. Ensures: nothing else changes.
+
+    Numerics: reassociates. The term is the first that is added up, not the last.
+
+    Example (`test/Dialect/Tile/Transforms/Layouts/fold-into-accumulators.mlir`):
+
+    ```mlir
+    %t = tile.broadcast %x dim 0 : tensor<64xf32> -> tensor<32x64xf32>
+    %p = tile.dot %a, %b, %t : tensor<32x16xf16>, tensor<16x64xf16>, tensor<32x64xf32>
+    ```
+  }];
+}
+
 def TileAssignLayouts : Pass<"tile-assign-layouts", "::mlir::tile::FuncOp"> {
   let summary = "say which register of which thread holds which element of each tile";
   let description = [{
