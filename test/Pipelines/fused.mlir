@@ -58,6 +58,7 @@
 // PTX: m64n64k16.f32.bf16.bf16 {{.*}} da, db, {{.*}}, 1, 1, 1, 1;
 
 // RUN: fa-run %examples/causal_d128.mlir --backward --fused --target=sm_90a --dtype=bf16 --shape=1,4,2,70,200 --seed=3 --check --device=interp
+// RUN: fa-run %examples/causal.mlir --backward --fused --target=sm_90a --dtype=f16 --shape=1,2,1,395,140 --seed=4 --check --device=interp
 
 // A program of bf16 has both forms: a launch takes the fused one for long sequences of many blocks of keys, unless it is to be deterministic.
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=2,8,8,2049,2049 | FileCheck %s --check-prefix=LONG
