@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   {"version": 2, "target": "sm_80", "minimum_driver": 12000, "images": ["ptx"],
+//   {"version": 3, "target": "sm_80", "minimum_driver": 12000, "images": ["ptx"],
 //    "entries": [{
 //      "name": "causal",
 //      "arguments": [{"name": "q", "kind": "input", "dtype": "f16",

@@ -40,7 +40,7 @@ class Mask(BlockMask):
         return "<fa_mlir.transformers.Mask %s>" % (self.mask_shape,)
 
 
-def make_mask(batch_size: int, q_length: int = 0, kv_length: int = 0, q_offset: int | torch.Tensor = 0,
+def make_mask(batch_size: int, q_length: int | None = None, kv_length: int = 0, q_offset: int | torch.Tensor = 0,
               kv_offset: int = 0, mask_function: Function | None = None, attention_mask: torch.Tensor | None = None,
               device: torch.device | str | None = None, use_vmap: bool = False,
               cache_position: torch.Tensor | None = None, **_others: Any) -> Mask | torch.Tensor:
@@ -50,6 +50,8 @@ def make_mask(batch_size: int, q_length: int = 0, kv_length: int = 0, q_offset: 
     """
     if cache_position is not None:
         q_length, q_offset, device = cache_position.shape[0], cache_position[0], cache_position.device
+    if q_length is None:
+        raise TypeError("make_mask() takes q_length, or cache_position as before transformers 5")
     if mask_function is None:
         mask_function = lambda b, h, q, k: torch.ones_like(q, dtype=torch.bool)
     visible = mask_function

@@ -12,6 +12,7 @@
 #include "fa/Support/ModuleText.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
 #include "fa/Target/NVPTX/Passes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include <condition_variable>
 
@@ -179,11 +180,30 @@ static bool choosesTiles(ModuleOp module, const CompileOptions &options) {
          options.keys == 0 && options.warps == 0;
 }
 
+/// Return whether launches know the number of sequences where queries of all are in a row: starts
+/// may have names of their own.
+static bool knowsSequences(ModuleOp module) {
+  auto isUnknown = [](AttentionOp op) {
+    auto starts = dyn_cast_or_null<BlockArgument>(op.getQueryStarts());
+    auto entry = op->getParentOfType<FunctionOpInterface>();
+    if (!starts || !entry)
+      return false;
+    auto dims = entry.getArgAttrOfType<ArrayAttr>(starts.getArgNumber(), FADialect::kDimsAttr);
+    return dims && !llvm::is_contained(dims.getAsValueRange<StringAttr>(), "B+1");
+  };
+  return !module
+              .walk([&](AttentionOp op) {
+                return isUnknown(op) ? WalkResult::interrupt() : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 int64_t cuda::getShortSequence(ModuleOp module, const CompileOptions &options) {
   // The gradients have no tiles of their own for short sequences.
   bool forward = options.backward != CompileOptions::Backward::Only;
-  return forward && choosesTiles(module, options) ? nvptx::getShortSequence(module, options.target)
-                                                  : 0;
+  return forward && choosesTiles(module, options) && knowsSequences(module)
+             ? nvptx::getShortSequence(module, options.target)
+             : 0;
 }
 
 /// Return whether an attention of the module has queries of all sequences in a row.

@@ -72,8 +72,7 @@ TensorMapRequest mlir::fa::cuda::makeTensorMapRequest(const ManifestParameter &p
   };
   // A dimension of size 1 has no stride: any that the driver takes serves, and
   // always the same one finds what is cached.
-  constexpr uint64_t kUnit = 16;
-  uint64_t anyStride = parameter.swizzle ? parameter.swizzle : kUnit;
+  uint64_t anyStride = parameter.swizzle ? parameter.swizzle : kSliceUnit;
   auto addDim = [&](size_t d, uint32_t box) {
     bool single = empty || argument.sizes[d] == 1;
     add(empty ? 1 : argument.sizes[d], single ? anyStride : argument.strides[d] * size, box);

@@ -24,7 +24,7 @@ static const char kMathPTX[] =
     ;
 
 static const char kManifest[] = R"({
-  "version": 2, "target": "sm_80", "minimum_driver": 12000, "images": ["ptx"],
+  "version": 3, "target": "sm_80", "minimum_driver": 12000, "images": ["ptx"],
   "entries": [{
     "name": "math",
     "arguments": [{"name": "x", "kind": "input", "dtype": "f32", "shape": [-1], "dims": ["N"]},

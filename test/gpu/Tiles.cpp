@@ -22,7 +22,7 @@ static const char kSumsPTX[] =
     ;
 
 static const char kManifest[] = R"({
-  "version": 2, "target": "sm_80", "minimum_driver": 12000, "images": ["ptx"],
+  "version": 3, "target": "sm_80", "minimum_driver": 12000, "images": ["ptx"],
   "entries": [{
     "name": "column_sums",
     "arguments": [{"name": "a", "kind": "input", "dtype": "f16", "shape": [-1, 64], "dims": ["M", "K"]},

@@ -64,7 +64,7 @@ DONE:
 
 /// Two ways: on rows of 16 bytes, with 64 KB of shared memory; and any, in two kernels.
 inline const char *const kFakeManifest = R"({
-  "version": 2, "target": "sm_80", "minimum_driver": 12000, "images": ["ptx"],
+  "version": 3, "target": "sm_80", "minimum_driver": 12000, "images": ["ptx"],
   "entries": [{
     "name": "scale",
     "arguments": [

@@ -164,8 +164,8 @@ TEST_F(CUDA, RefusesManifestsThatAreWrong) {
     text.replace(text.find(from), from.size(), to);
     return loadManifest(text, &program);
   };
-  EXPECT_EQ(message("\"version\": 2", "\"version\": 1"),
-            "the manifest cannot be used: version is 1, but this library reads 2; compile the "
+  EXPECT_EQ(message("\"version\": 3", "\"version\": 2"),
+            "the manifest cannot be used: version is 2, but this library reads 3; compile the "
             "program again");
   EXPECT_EQ(message("\"threads\": 128", "\"threads\": 0"),
             "the manifest cannot be used: entries[0].variants[0].kernels[0].threads must be an "

@@ -132,8 +132,8 @@ TEST(Manifest, NamesTheFieldThatIsWrong) {
     EXPECT_EQ(errorOf(with(what, by)),
               "the manifest cannot be used: " + problem + "; compile the program again");
   };
-  expect("\"version\": 2", "\"version\": 1", "version is 1, but this library reads 2");
-  expect("\"version\": 2, ", "", "version is missing");
+  expect("\"version\": 3", "\"version\": 2", "version is 2, but this library reads 3");
+  expect("\"version\": 3, ", "", "version is missing");
   expect("sm_80", "gfx90a", "target must be sm_ and a number, got 'gfx90a'");
   expect("\"threads\": 128", "\"threads\": 4096",
          "entries[0].variants[0].kernels[0].threads must be an integer from 1 to 1024, got 4096");

@@ -21,8 +21,9 @@ class ShortVariant : public CUDA {
 protected:
   void TearDown() override { fa_program_free(program); }
 
-  /// Compile causal attention: of sequences in a row, or padded ones of lengths.
-  void compile(bool row) {
+  /// Compile causal attention: of sequences in a row, or padded ones of lengths; `attributes` are
+  /// of the starts, or lengths.
+  void compile(bool row, const std::string &attributes = "") {
     std::string tensor = row ? "tensor<?x?x128xbf16>" : "tensor<?x?x?x128xbf16>",
                 sums = row ? "tensor<?x?xf32>" : "tensor<?x?x?xf32>", list = "tensor<?xi32>";
     std::string types = "(" + tensor + ", " + tensor + ", " + tensor + ", " + list + ", " + list +
@@ -30,7 +31,7 @@ protected:
     std::string text =
         "func.func @f(%q: " + tensor + " {fa.name = \"q\"}, %k: " + tensor +
         " {fa.name = \"k\"}, %v: " + tensor + " {fa.name = \"v\"}, %n: " + list +
-        " {fa.name = \"n\"}) -> (" + tensor + ", " + sums +
+        " {fa.name = \"n\"" + attributes + "}) -> (" + tensor + ", " + sums +
         ") {\n  %o, %lse = fa.attention query(%q) key(%k) value(%v) with [causal] sequences(" +
         (row ? "query_starts(%n) key_starts(%n)" : "query_lengths(%n) key_lengths(%n)") +
         ") : " + types + "\n  return %o, %lse : " + tensor + ", " + sums + "\n}\n";
@@ -74,6 +75,12 @@ TEST_F(ShortVariant, OfSequencesInARowTheMeanDecides) {
   EXPECT_TRUE(takesIt(true, 200, 32000));
   EXPECT_FALSE(takesIt(true, 12, 32768));
   EXPECT_TRUE(takesIt(true, 3, 0));
+}
+
+// Starts whose number has a name of its own do not tell how many sequences there are.
+TEST_F(ShortVariant, OfStartsWithANameOfTheirOwnNone) {
+  compile(/*row=*/true, ", fa.dims = [\"N\"]");
+  EXPECT_FALSE(takesIt(true, 16, 1024));
 }
 
 TEST_F(ShortVariant, OfPaddedOnesTheirLength) {

@@ -110,7 +110,7 @@ inline const char *const kTilePTX = kTileText.c_str();
 
 inline constexpr int64_t kTileColumns = 128;
 inline const char *const kTileManifest = R"({
-  "version": 2, "target": "sm_90", "minimum_driver": 12000, "images": ["ptx"],
+  "version": 3, "target": "sm_90", "minimum_driver": 12000, "images": ["ptx"],
   "entries": [{
     "name": "tile",
     "arguments": [

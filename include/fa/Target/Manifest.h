@@ -230,7 +230,7 @@ FailureOr<std::vector<Manifest>> readManifests(ModuleOp module);
 
 /// Describe the images of a program for GPUs.
 struct ManifestModule {
-  static constexpr int64_t kVersion = 2;
+  static constexpr int64_t kVersion = 3;
   /// Tensor maps of a variant: a launch keeps them on its stack.
   static constexpr size_t kMaxTensorMaps = 32;
   /// "sm_80".

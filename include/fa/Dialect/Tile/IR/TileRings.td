@@ -504,7 +504,7 @@ def Tile_BulkAccumulateWaitOp : Tile_SharedOp<"bulk_accumulate_wait"> {
     Constraints:
     - (C1) pending is not negative, and 0 with `written`.
 
-    Created by `tile-lower-rings`; removed by `convert-tile-to-nvvm`.
+    Created by `tile-lower-rings` and `tile-merge-reductions`; removed by `convert-tile-to-nvvm`.
 
     Example:
 

@@ -98,7 +98,7 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
     loops, of which only loads count that do not depend on the last id (0 of both:
     one section for each). Of slices one after the other, whose beginnings are read from
     memory, a load counts with one in the mean, for work tiles of one slice run together,
-    and sections are of one size.
+    and sections are of one size, as far as they can be.
     Sections make the grid one of one dimension, which
     counts all work tiles.
 

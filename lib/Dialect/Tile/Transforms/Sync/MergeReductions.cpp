@@ -25,8 +25,9 @@
 // Slots go in turn: the addition before one through slot k went through 1 - k.
 //
 // Requires: additions as tile-lower-rings makes them. Leaves alone, with a remark: rings of one
-// slot, or of additions that are not all after a meeting in their block; tiles that are not
-// contiguous in memory; indices that a loop carries.
+// slot, or of additions that are not all after a meeting in their block with no other addition
+// between; tiles that are not contiguous in memory; indices that a loop carries; loops with several
+// additions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -89,10 +90,15 @@ static bool isMeeting(BarrierWaitOp wait, int64_t warps) {
          });
 }
 
-/// Find the last meeting before the op in its block.
+static bool adds(Operation *op) {
+  return op->walk([](BulkAccumulateOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// Find the last meeting before the op in its block, but for one before another addition: that may
+/// be read still.
 static void findMeeting(Addition &addition, int64_t warps) {
   BarrierWaitOp wait;
-  for (Operation *op = addition.wait->getPrevNode(); op; op = op->getPrevNode()) {
+  for (Operation *op = addition.wait->getPrevNode(); op && !adds(op); op = op->getPrevNode()) {
     if (isa<BarrierOp>(op)) {
       addition.arrive = addition.met = op;
       return;
@@ -113,12 +119,12 @@ static void findMeeting(Addition &addition, int64_t warps) {
 // 1. Values of other iterations
 //===----------------------------------------------------------------------===//
 
-/// Return whether the value can be computed from the loop's number and what stands before the
-/// loop; with `carried`, also from what the loop carries.
+/// Return whether the value can be computed from what stands before the loop and from the loop's
+/// number; with `carried`, from what the loop carries in place of its number.
 static bool isComputed(Value value, scf::ForOp loop, bool carried) {
   if (auto argument = dyn_cast<BlockArgument>(value);
       argument && argument.getOwner() == loop.getBody())
-    return carried || argument == loop.getInductionVar();
+    return carried != (argument == loop.getInductionVar());
   Operation *def = value.getDefiningOp();
   if (!def || !loop->isProperAncestor(def))
     return true;
@@ -182,25 +188,28 @@ std::string MergeReductions::collect(RingOp ring, SmallVectorImpl<Addition> &add
   if (walked.wasInterrupted())
     return "a slot is not written right before it is added";
   bool later = false;
-  llvm::SmallDenseSet<Block *> blocks;
   for (Addition &addition : additions) {
     BulkAccumulateOp add = addition.add;
     auto role = add->getParentOfType<RoleOp>();
     findMeeting(addition, role ? static_cast<int64_t>(role.getWarps()) : func.getNumWarps());
-    if (!addition.met || !blocks.insert(add->getBlock()).second)
+    if (!addition.met)
       return "warps do not meet before each addition";
     RankedTensorType tile = add.getTileType();
     bool contiguous = tile.getDimSize(1) == add.getDestination().getType().getShape().back() &&
                       isZeroInteger(add.getIndices().back());
     auto loop = dyn_cast<scf::ForOp>(add->getParentOp());
-    if (!contiguous || !loop || !isComputed(addition.number(), loop, /*carried=*/true) ||
+    // One that waits for the next iteration holds a slot that another one would take.
+    bool alone = llvm::none_of(additions, [&](const Addition &other) {
+      return loop && other.add != add && loop->isProperAncestor(other.add);
+    });
+    if (!contiguous || !loop || !alone || !isComputed(addition.number(), loop, /*carried=*/true) ||
         !llvm::all_of(add.getIndices(),
                       [&](Value index) { return isComputed(index, loop, /*carried=*/false); }))
       continue;
     addition.loop = loop;
     later = true;
   }
-  return later ? "" : "no loop adds tiles that are contiguous, at indices of its number";
+  return later ? "" : "no loop adds one tile that is contiguous, at indices of its number";
 }
 
 //===----------------------------------------------------------------------===//
@@ -269,7 +278,6 @@ static void addLater(Addition &addition) {
   IRMapping after;
   for (BlockArgument carried : loop.getRegionIterArgs())
     after.map(carried, loop.getTiedLoopResult(carried));
-  after.map(number, last);
   slot = recompute(b, addition.number(), *loop.getBody(), after);
   addWith(b, addition, otherSlot(b, addition, slot), indices, /*whole=*/false);
   addition.add.erase();

@@ -11,7 +11,7 @@ tile.func @f_prepare(%x: !tile.view<4xf32>) grid affine_map<() -> ()> sizes [] a
   tile.return
 }
 
-// Barriers are set up before the wait, and memory is touched behind it.
+// Barriers are set up before the wait, and memory is touched after it.
 // CHECK: tile.func @f_rows({{.*}} attributes {tile.dependent, tile.entry = "f", tile.warps = 4 : i64}
 // NVVM-LABEL: llvm.func @f_rows(
 // NVVM: nvvm.griddepcontrol launch_dependents
