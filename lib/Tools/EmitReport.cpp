@@ -176,8 +176,7 @@ static ReportVariant chooseVariant(ModuleOp module, const EmitReportOptions &opt
     compile.shortSequences = true;
     return {"short", "at most " + queries};
   }
-  if (fuses && problem &&
-      cuda::takesFusedVariant({size("B"), size("Hk"), size("Sq"), size("Sk")})) {
+  if (fuses && problem && cuda::takesFusedVariant(size)) {
     compile.fused = true;
     return {"fused", cuda::describeFusedVariant()};
   }

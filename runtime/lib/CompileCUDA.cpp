@@ -273,15 +273,13 @@ bool cuda::hasFusedVariant(ModuleOp module, const CompileOptions &options) {
          mayBeLong(module) && gainsByFusing(module, options);
 }
 
-bool cuda::takesFusedVariant(const GradientSizes &sizes) {
-  return sizes.queries > kSplitLength && sizes.keys > kSplitLength &&
-         sizes.batches * sizes.keyHeads * llvm::divideCeil(sizes.keys, kKeysOfBlock) > kFewBlocks;
-}
-
 std::string cuda::describeFusedVariant() {
   return "more than " + std::to_string(kSplitLength) + " queries and keys, and than " +
          std::to_string(kFewBlocks) + " blocks of " + std::to_string(kKeysOfBlock) + " keys";
 }
+
+/// Finds a size by its name; none where no size has it.
+using SizeNamedFn = function_ref<std::optional<SizeExpr>(StringRef name)>;
 
 /// Return a size of a launch by its name.
 static std::optional<SizeExpr> sizeNamed(const Manifest &entry, StringRef name) {
@@ -311,8 +309,8 @@ static void boundQueries(Manifest &entry, int64_t most) {
 }
 
 /// Return how many blocks of keys a launch has; none where its sizes have no names.
-static std::optional<SizeExpr> countKeyBlocks(const Manifest &entry) {
-  auto b = sizeNamed(entry, "B"), hk = sizeNamed(entry, "Hk"), sk = sizeNamed(entry, "Sk");
+static std::optional<SizeExpr> countKeyBlocks(SizeNamedFn named) {
+  auto b = named("B"), hk = named("Hk"), sk = named("Sk");
   if (!b || !hk || !sk)
     return std::nullopt;
   SizeExpr blocks = SizeExpr::binary(SizeExpr::CeilDiv, *sk, SizeExpr::constant(kKeysOfBlock));
@@ -322,7 +320,8 @@ static std::optional<SizeExpr> countKeyBlocks(const Manifest &entry) {
 /// Bound the last variant of an entry to sizes where heads of keys, read by several query heads,
 /// have few blocks: the rest of the work is more, and passes through memory.
 static void boundKeyBlocks(Manifest &entry) {
-  auto hq = sizeNamed(entry, "Hq"), hk = sizeNamed(entry, "Hk"), blocks = countKeyBlocks(entry);
+  auto named = [&](StringRef name) { return sizeNamed(entry, name); };
+  auto hq = named("Hq"), hk = named("Hk"), blocks = countKeyBlocks(named);
   auto &bounds = entry.variants.back().bounds;
   if (!hq || !blocks) {
     bounds.push_back({SizeExpr::constant(1), 0});
@@ -333,21 +332,27 @@ static void boundKeyBlocks(Manifest &entry) {
   bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, *hk, *hq), 0});
 }
 
-/// Bound the last variant of an entry to what takesFusedVariant says.
-static void boundFused(Manifest &entry) {
-  auto sq = sizeNamed(entry, "Sq"), sk = sizeNamed(entry, "Sk"), blocks = countKeyBlocks(entry);
-  auto &bounds = entry.variants.back().bounds;
+/// Bound a variant to sizes at which gradients are fused.
+static void boundFused(ManifestVariant &variant, SizeNamedFn named) {
+  auto sq = named("Sq"), sk = named("Sk"), blocks = countKeyBlocks(named);
   if (!sq || !blocks) {
-    bounds.push_back({SizeExpr::constant(1), 0});
+    variant.bounds.push_back({SizeExpr::constant(1), 0});
     return;
   }
   // 0 where there are more; of no size there is no quotient, and the bound does not hold.
   auto more = [&](const SizeExpr &size, int64_t than) {
-    bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, SizeExpr::constant(than), size), 0});
+    variant.bounds.push_back(
+        {SizeExpr::binary(SizeExpr::FloorDiv, SizeExpr::constant(than), size), 0});
   };
   more(*sq, kSplitLength);
   more(*sk, kSplitLength);
   more(*blocks, kFewBlocks);
+}
+
+bool cuda::takesFusedVariant(function_ref<int64_t(StringRef name)> size) {
+  ManifestVariant variant;
+  boundFused(variant, [&](StringRef name) { return SizeExpr::constant(size(name)); });
+  return variant.isWithinBounds({});
 }
 
 CompileOptions cuda::withoutAlignment(const CompileOptions &options) {
@@ -429,7 +434,10 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
   };
   if (groups && failed(addBounded(splitGroupsBeside, splitGroups, boundKeyBlocks)))
     return failure();
-  if (fuses && failed(addBounded(fusedBeside, fused, boundFused)))
+  auto boundLast = [](Manifest &entry) {
+    boundFused(entry.variants.back(), [&](StringRef name) { return sizeNamed(entry, name); });
+  };
+  if (fuses && failed(addBounded(fusedBeside, fused, boundLast)))
     return failure();
   std::vector<std::string> order;
   for (const Manifest &entry : main->entries)

@@ -41,16 +41,11 @@ bool takesShortVariant(ModuleOp module, int64_t most, int64_t batches, int64_t q
 /// Say in words up to what launches take it.
 std::string describeShortVariant(ModuleOp module, int64_t most);
 
-/// Sizes that gradients are launched with.
-struct GradientSizes {
-  int64_t batches, keyHeads, queries, keys;
-};
-
 /// Return whether a program of gradients has a variant of its own for long sequences: `options`
 /// with `fused`. Not with `deterministic`.
 bool hasFusedVariant(ModuleOp module, const CompileOptions &options);
-/// Return whether launches of these sizes take it.
-bool takesFusedVariant(const GradientSizes &sizes);
+/// Return whether launches take it whose sizes these are, by name.
+bool takesFusedVariant(llvm::function_ref<int64_t(StringRef name)> size);
 /// Say in words which do.
 std::string describeFusedVariant();
 
