@@ -75,7 +75,7 @@ def main():
     parser.add_argument("--d", type=int, default=128)
     parser.add_argument("--keep")
     parser.add_argument("--options", default="--device=cuda --repeats=50", help="of fa-run")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     heads, d, options = args.heads, args.d, args.options.split()
     with tempfile.TemporaryDirectory() as folder:
         folder = args.keep or folder

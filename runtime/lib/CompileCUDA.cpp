@@ -180,22 +180,26 @@ static bool choosesTiles(ModuleOp module, const CompileOptions &options) {
          options.keys == 0 && options.warps == 0;
 }
 
+/// Return whether any attention of the module is so.
+static bool anyAttention(ModuleOp module, function_ref<bool(AttentionOp)> isSo) {
+  return module
+      .walk([&](AttentionOp op) {
+        return isSo(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Return whether launches know the number of sequences where queries of all are in a row: starts
 /// may have names of their own.
 static bool knowsSequences(ModuleOp module) {
-  auto isUnknown = [](AttentionOp op) {
+  return !anyAttention(module, [](AttentionOp op) {
     auto starts = dyn_cast_or_null<BlockArgument>(op.getQueryStarts());
     auto entry = op->getParentOfType<FunctionOpInterface>();
     if (!starts || !entry)
       return false;
     auto dims = entry.getArgAttrOfType<ArrayAttr>(starts.getArgNumber(), FADialect::kDimsAttr);
     return dims && !llvm::is_contained(dims.getAsValueRange<StringAttr>(), "B+1");
-  };
-  return !module
-              .walk([&](AttentionOp op) {
-                return isUnknown(op) ? WalkResult::interrupt() : WalkResult::advance();
-              })
-              .wasInterrupted();
+  });
 }
 
 int64_t cuda::getShortSequence(ModuleOp module, const CompileOptions &options) {
@@ -208,15 +212,7 @@ int64_t cuda::getShortSequence(ModuleOp module, const CompileOptions &options) {
 
 /// Return whether an attention of the module has queries of all sequences in a row.
 static bool hasQueryStarts(ModuleOp module) {
-  return module
-      .walk([](AttentionOp op) {
-        return op.getQueryStarts() ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-bool cuda::takesShortVariant(ModuleOp module, int64_t most, int64_t batches, int64_t queries) {
-  return queries <= (hasQueryStarts(module) ? most * batches : most);
+  return anyAttention(module, [](AttentionOp op) { return !!op.getQueryStarts(); });
 }
 
 std::string cuda::describeShortVariant(ModuleOp module, int64_t most) {
@@ -229,13 +225,10 @@ static bool hasGroups(ModuleOp module, const CompileOptions &options) {
   if (options.backward == CompileOptions::Backward::None || !choosesTiles(module, options))
     return false;
   auto heads = [](Value tensor) { return cast<RankedTensorType>(tensor.getType()).getDimSize(1); };
-  return module
-      .walk([&](AttentionOp op) {
-        int64_t hq = heads(op.getQuery());
-        bool one = hq == heads(op.getKey()) && !ShapedType::isDynamic(hq);
-        return one ? WalkResult::advance() : WalkResult::interrupt();
-      })
-      .wasInterrupted();
+  return anyAttention(module, [&](AttentionOp op) {
+    int64_t hq = heads(op.getQuery());
+    return hq != heads(op.getKey()) || ShapedType::isDynamic(hq);
+  });
 }
 
 namespace {
@@ -259,11 +252,9 @@ static bool mayBeLong(ModuleOp module) {
     int64_t size = cast<RankedTensorType>(tensor.getType()).getDimSize(2);
     return ShapedType::isDynamic(size) || size > kSplitLength;
   };
-  bool any = false;
-  module.walk([&](AttentionOp op) {
-    any |= !op.hasSequences() && isLong(op.getQuery()) && isLong(op.getKey());
+  return anyAttention(module, [&](AttentionOp op) {
+    return !op.hasSequences() && isLong(op.getQuery()) && isLong(op.getKey());
   });
-  return any;
 }
 
 bool cuda::hasFusedVariant(ModuleOp module, const CompileOptions &options) {
@@ -290,6 +281,14 @@ static std::optional<SizeExpr> sizeNamed(const Manifest &entry, StringRef name) 
   return std::nullopt;
 }
 
+/// Return the bound of sequences in a row, of so many tokens and starts, that have at most so many
+/// in the mean.
+static std::pair<SizeExpr, int64_t> boundMean(SizeExpr tokens, SizeExpr starts, int64_t most) {
+  // tokens <= most * B, where less starts than B + 1 would be full.
+  SizeExpr full = SizeExpr::binary(SizeExpr::CeilDiv, std::move(tokens), SizeExpr::constant(most));
+  return {SizeExpr::binary(SizeExpr::FloorDiv, std::move(full), std::move(starts)), 0};
+}
+
 /// Bound the first variant of an entry to sequences of at most so many queries. Of sequences in a
 /// row a launch knows the number and all queries, so that the mean has to serve.
 static void boundQueries(Manifest &entry, int64_t most) {
@@ -303,9 +302,16 @@ static void boundQueries(Manifest &entry, int64_t most) {
     variant.bounds.push_back({SizeExpr::constant(1), 0});
     return;
   }
-  // tokens <= most * B, where less starts than B + 1 would be full.
-  SizeExpr full = SizeExpr::binary(SizeExpr::CeilDiv, *tokens, SizeExpr::constant(most));
-  variant.bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, full, *starts), 0});
+  variant.bounds.push_back(boundMean(*tokens, *starts, most));
+}
+
+bool cuda::takesShortVariant(ModuleOp module, int64_t most, int64_t batches, int64_t queries) {
+  if (!hasQueryStarts(module))
+    return queries <= most;
+  ManifestVariant variant;
+  variant.bounds.push_back(
+      boundMean(SizeExpr::constant(queries), SizeExpr::constant(batches + 1), most));
+  return variant.isWithinBounds({});
 }
 
 /// Return how many blocks of keys a launch has; none where its sizes have no names.

@@ -35,6 +35,19 @@ llvm::Expected<DataProgramCase> DataProgramCase::make(uint64_t seed) {
   return made;
 }
 
+llvm::Expected<DataProgramCase::Tensors>
+DataProgramCase::runCompiled(fa_compile_options options, bool backward, const Tensors &inputs,
+                             const OutputShapes &shapes) const {
+  options.backward = backward;
+  auto execution = Execution::create(program.text, options);
+  if (!execution)
+    return execution.takeError();
+  auto outcome = (*execution)->run(inputs, shapes, {}, /*repeats=*/1);
+  if (!outcome)
+    return outcome.takeError();
+  return std::move(outcome->outputs);
+}
+
 /// Return what is wrong with the outputs of a run.
 static llvm::Error
 findProblem(const DataProgramCase::Tensors &outputs,

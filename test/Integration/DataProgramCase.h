@@ -25,6 +25,10 @@ public:
 
   static llvm::Expected<DataProgramCase> make(uint64_t seed);
   const std::string &text() const { return program.text; }
+  /// Run it, or its gradients, by a compiled program.
+  llvm::Expected<Tensors> runCompiled(fa_compile_options options, bool backward,
+                                      const Tensors &inputs,
+                                      const mlir::fa::OutputShapes &shapes) const;
   /// Judge what a run computes by the reference; with `gradients` those too, but of sequences. The
   /// error has the seed and the program.
   llvm::Error check(bool gradients, Run run) const;

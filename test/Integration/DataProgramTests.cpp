@@ -31,26 +31,19 @@ static int64_t numberOf(const char *name, int64_t otherwise) {
 static constexpr int kGroups = 8;
 static constexpr const char *kTargets[] = {"cpu", "sm_80", "sm_90a"};
 
-static llvm::Expected<Tensors> runFor(StringRef target, const std::string &text, bool backward,
-                                      const Tensors &with, const OutputShapes &shapes,
-                                      uint64_t seed) {
+static llvm::Expected<Tensors> runFor(StringRef target, const DataProgramCase &program,
+                                      bool backward, const Tensors &with,
+                                      const OutputShapes &shapes, uint64_t seed) {
   if (target == "cpu") {
     fa_compile_options options = fa_compile_options_default();
     options.threads = 2;
-    options.backward = backward;
-    auto execution = Execution::create(text, options);
-    if (!execution)
-      return execution.takeError();
-    auto outcome = (*execution)->run(with, shapes, {}, /*repeats=*/1);
-    if (!outcome)
-      return outcome.takeError();
-    return std::move(outcome->outputs);
+    return program.runCompiled(options, backward, with, shapes);
   }
   CompileOptions options;
   options.target = target;
   if (backward)
     options.backward = CompileOptions::Backward::Only;
-  auto interpretation = Interpretation::create(text, options);
+  auto interpretation = Interpretation::create(program.text(), options);
   if (!interpretation)
     return interpretation.takeError();
   return (*interpretation)->run(with, shapes, HeadLayout::BHSD, seed);
@@ -68,7 +61,7 @@ TEST_P(DataPrograms, MatchReference) {
     ASSERT_TRUE(bool(made)) << llvm::toString(made.takeError());
     for (StringRef target : kTargets) {
       auto run = [&](bool backward, const Tensors &with, const OutputShapes &shapes) {
-        return runFor(target, made->text(), backward, with, shapes, seed);
+        return runFor(target, *made, backward, with, shapes, seed);
       };
       EXPECT_EQ(llvm::toString(made->check(/*gradients=*/seed / kGroups % 4 == 0, run)), "")
           << target.str();

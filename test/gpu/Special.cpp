@@ -116,18 +116,9 @@ static llvm::Error checkDataProgram(uint64_t seed, const Target &target) {
   auto made = DataProgramCase::make(seed);
   if (!made)
     return made.takeError();
-  using Tensors = DataProgramCase::Tensors;
-  auto run = [&](bool backward, const Tensors &inputs,
-                 const OutputShapes &shapes) -> llvm::Expected<Tensors> {
-    fa_compile_options options = target.options();
-    options.backward = backward;
-    auto execution = Execution::create(made->text(), options);
-    if (!execution)
-      return execution.takeError();
-    auto outcome = (*execution)->run(inputs, shapes);
-    if (!outcome)
-      return outcome.takeError();
-    return std::move(outcome->outputs);
+  auto run = [&](bool backward, const DataProgramCase::Tensors &inputs,
+                 const OutputShapes &shapes) {
+    return made->runCompiled(target.options(), backward, inputs, shapes);
   };
   return made->check(/*gradients=*/seed % 4 == 0, run);
 }

@@ -165,7 +165,7 @@ LogicalResult Emitter::emitBulkAccumulate(tile::BulkAccumulateOp op) {
     // What a loop would keep of the address takes registers from its products.
     for (int64_t d = 0; d < rowDim; ++d)
       if (!getConstantIntValue(starts[d]))
-        starts[d] = ptx("mov.b64 $0, $1;", "=l,l", b.getI64Type(), starts[d], true)[0];
+        starts[d] = pinToUse(starts[d]);
     Value bytes = arith::MulIOp::create(b, arith::TruncIOp::create(b, b.getI32Type(), rows),
                                         i32(columns * kBytes));
     ptx("@$3 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [$0], [$1], $2;",

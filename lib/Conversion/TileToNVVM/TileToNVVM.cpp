@@ -155,6 +155,8 @@ SmallVector<Value> Emitter::ptx(StringRef text, StringRef constraints, TypeRange
 }
 
 Value Emitter::pinToUse(Value value) {
+  if (value.getType().isInteger(64))
+    return ptx("mov.b64 $0, $1;", "=l,l", value.getType(), value, true)[0];
   return ptx("mov.b32 $0, $1;", "=r,r", b.getI32Type(), value, true)[0];
 }
 

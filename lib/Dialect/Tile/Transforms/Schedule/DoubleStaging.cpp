@@ -57,9 +57,7 @@ void DoubleStaging::runOnOperation() {
     func.emitError() << "shared-limit must be 0 or more, got " << sharedLimit.getValue();
     return signalPassFailure();
   }
-  int64_t bytes = kReserve;
-  for (auto ring : func.getOps<RingOp>())
-    bytes += sharedBytes(ring.getType());
+  int64_t bytes = kReserve + sharedBytesOfRings(func);
   for (auto ring : func.getOps<RingOp>()) {
     if (ring.getType().getStages() != 1 || !isStagingOfLoop(ring))
       continue;

@@ -375,13 +375,6 @@ struct ScheduleLoop : tile::impl::TileScheduleLoopBase<ScheduleLoop> {
 
 } // namespace
 
-static int64_t totalBytes(FuncOp func) {
-  int64_t bytes = 0;
-  for (auto ring : func.getOps<RingOp>())
-    bytes += sharedBytes(ring.getType());
-  return bytes;
-}
-
 /// Choose stages: what the program gives, then the option, then the rule.
 void ScheduleLoop::chooseAll(Body &body) {
   for (auto [i, stream] : llvm::enumerate(body.streams)) {
@@ -400,7 +393,7 @@ void ScheduleLoop::chooseAll(Body &body) {
 void ScheduleLoop::fit(Body &body) {
   if (sharedLimit <= 0)
     return;
-  for (int64_t bytes; (bytes = totalBytes(getOperation())) > sharedLimit;) {
+  for (int64_t bytes; (bytes = sharedBytesOfRings(getOperation())) > sharedLimit;) {
     Stream *largest = nullptr;
     for (auto &stream : body.streams)
       if (stream->stages > 1 && (!largest || std::pair(stream->stages, stream->slotBytes()) >=
@@ -514,7 +507,7 @@ static int64_t bytesOfSums(FuncOp func) {
 void ScheduleLoop::fitAll() {
   int64_t sums = bytesOfSums(getOperation());
   for (int64_t bytes;
-       sharedLimit > 0 && (bytes = totalBytes(getOperation())) + sums > sharedLimit;) {
+       sharedLimit > 0 && (bytes = sharedBytesOfRings(getOperation())) + sums > sharedLimit;) {
     int64_t least = bytes > sharedLimit ? 1 : 2;
     RingOp largest;
     for (auto ring : getOperation().getOps<RingOp>())
@@ -566,7 +559,7 @@ void ScheduleLoop::runOnOperation() {
     fitAll();
     addSlots();
   }
-  int64_t bytes = totalBytes(getOperation());
+  int64_t bytes = sharedBytesOfRings(getOperation());
   if (sharedLimit > 0 && bytes > sharedLimit) {
     getOperation().emitError() << "needs " << bytes << " bytes of shared memory, the limit is "
                                << sharedLimit.getValue() << "; choose smaller tiles";

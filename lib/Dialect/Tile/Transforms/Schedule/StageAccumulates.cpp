@@ -74,9 +74,7 @@ std::string StageAccumulates::whyNot(AccumulateOp op, int64_t &bytes) {
   std::optional<int64_t> column = getConstantIntValue(op.getIndices().back());
   if (!column || *column < 0 || *column + tile.getDimSize(1) > view.getShape().back())
     return "its columns may be out of range";
-  bytes = sharedBytes(ringFor(tile)) + kReserve;
-  for (auto ring : getOperation().getOps<RingOp>())
-    bytes += sharedBytes(ring.getType());
+  bytes = sharedBytes(ringFor(tile)) + kReserve + sharedBytesOfRings(getOperation());
   return "";
 }
 

@@ -184,9 +184,7 @@ bool StageEpilogue::stage(StoreOp store) {
   Location loc = store.getLoc();
   auto type = RingType::get(&getContext(), 1, tile.getShape(), tile.getElementType(),
                             SwizzleAttr::get(&getContext(), 128, /*ones=*/false));
-  int64_t bytes = sharedBytes(type) + kReserve;
-  for (auto ring : getOperation().getOps<RingOp>())
-    bytes += sharedBytes(ring.getType());
+  int64_t bytes = sharedBytes(type) + kReserve + sharedBytesOfRings(getOperation());
   ReleaseOp release = findReleased(store, type.getSlot());
   int64_t twin = release && ringOf(release).getType().getStages() == 1 ? sharedBytes(type) : 0;
   OpBuilder b(store);

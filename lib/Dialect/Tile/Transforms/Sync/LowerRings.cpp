@@ -235,9 +235,8 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
       bytes = *barriers;
     }
     awaitAdditions(func, rewriter);
-    for (auto ring : func.getOps<RingOp>())
-      bytes += sharedBytes(ring.getType());
-    func->setAttr(TileDialect::kSharedBytesAttr, rewriter.getI64IntegerAttr(bytes));
+    func->setAttr(TileDialect::kSharedBytesAttr,
+                  rewriter.getI64IntegerAttr(bytes + sharedBytesOfRings(func)));
   }
 
   LogicalResult rejectTMACopies() {

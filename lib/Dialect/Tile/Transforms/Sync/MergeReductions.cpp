@@ -70,7 +70,8 @@ struct MergeReductions : tile::impl::TileMergeReductionsBase<MergeReductions> {
   using Base::Base;
 
   void runOnOperation() override;
-  std::string collect(RingOp ring, SmallVectorImpl<Addition> &additions);
+  std::string collect(RingOp ring, ArrayRef<BulkAccumulateOp> adds,
+                      SmallVectorImpl<Addition> &additions);
 };
 
 } // namespace
@@ -90,7 +91,8 @@ static bool isMeeting(BarrierWaitOp wait, int64_t warps) {
          });
 }
 
-static bool adds(Operation *op) {
+/// Return whether the op, or one in its regions, adds to memory.
+static bool hasAddition(Operation *op) {
   return op->walk([](BulkAccumulateOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
@@ -98,7 +100,8 @@ static bool adds(Operation *op) {
 /// be read still.
 static void findMeeting(Addition &addition, int64_t warps) {
   BarrierWaitOp wait;
-  for (Operation *op = addition.wait->getPrevNode(); op && !adds(op); op = op->getPrevNode()) {
+  for (Operation *op = addition.wait->getPrevNode(); op && !hasAddition(op);
+       op = op->getPrevNode()) {
     if (isa<BarrierOp>(op)) {
       addition.arrive = addition.met = op;
       return;
@@ -165,33 +168,40 @@ static SmallVector<Value> indicesAt(OpBuilder &b, Addition &addition, Value numb
 // 1. Additions
 //===----------------------------------------------------------------------===//
 
-/// Collect the additions through a ring; return why they cannot be merged, empty if they can.
-std::string MergeReductions::collect(RingOp ring, SmallVectorImpl<Addition> &additions) {
+/// Return the ops that add to memory through a ring.
+static SmallVector<BulkAccumulateOp> additionsThrough(FuncOp func, RingOp ring) {
+  SmallVector<BulkAccumulateOp> adds;
+  func.walk([&](BulkAccumulateOp add) {
+    if (auto slot = add.getSlot().getDefiningOp<SlotAtOp>();
+        slot && slot.getRing() == ring.getResult())
+      adds.push_back(add);
+  });
+  return adds;
+}
+
+/// Collect what belongs to the additions through a ring; return why they cannot be merged, empty
+/// if they can.
+std::string MergeReductions::collect(RingOp ring, ArrayRef<BulkAccumulateOp> adds,
+                                     SmallVectorImpl<Addition> &additions) {
   if (ring.getType().getStages() != 2)
     return "its ring has not two slots";
-  FuncOp func = getOperation();
-  WalkResult walked = func.walk([&](BulkAccumulateOp add) {
-    auto slot = add.getSlot().getDefiningOp<SlotAtOp>();
-    if (!slot || slot.getRing() != ring.getResult())
-      return WalkResult::advance();
+  for (BulkAccumulateOp add : adds) {
     Addition found;
     found.add = add;
     found.fence = dyn_cast_or_null<FenceAsyncOp>(add->getPrevNode());
     found.write = found.fence ? dyn_cast_or_null<WriteOp>(found.fence->getPrevNode()) : WriteOp();
     found.wait = found.write ? dyn_cast_or_null<BulkAccumulateWaitOp>(found.write->getPrevNode())
                              : BulkAccumulateWaitOp();
-    if (!found.wait || found.write.getSlot() != slot.getResult())
-      return WalkResult::interrupt();
+    if (!found.wait || found.write.getSlot() != add.getSlot())
+      return "a slot is not written right before it is added";
     additions.push_back(found);
-    return WalkResult::advance();
-  });
-  if (walked.wasInterrupted())
-    return "a slot is not written right before it is added";
+  }
   bool later = false;
   for (Addition &addition : additions) {
     BulkAccumulateOp add = addition.add;
     auto role = add->getParentOfType<RoleOp>();
-    findMeeting(addition, role ? static_cast<int64_t>(role.getWarps()) : func.getNumWarps());
+    findMeeting(addition,
+                role ? static_cast<int64_t>(role.getWarps()) : getOperation().getNumWarps());
     if (!addition.met)
       return "warps do not meet before each addition";
     RankedTensorType tile = add.getTileType();
@@ -287,18 +297,11 @@ static void addLater(Addition &addition) {
 void MergeReductions::runOnOperation() {
   FuncOp func = getOperation();
   for (auto ring : func.getOps<RingOp>()) {
+    SmallVector<BulkAccumulateOp> adds = additionsThrough(func, ring);
+    if (adds.empty())
+      continue;
     SmallVector<Addition> additions;
-    std::string why = collect(ring, additions);
-    if (additions.empty() && !why.empty()) {
-      bool adds = false;
-      func.walk([&](BulkAccumulateOp add) {
-        auto slot = add.getSlot().getDefiningOp<SlotAtOp>();
-        adds |= slot && slot.getRing() == ring.getResult();
-      });
-      if (!adds)
-        continue;
-    }
-    if (!why.empty()) {
+    if (std::string why = collect(ring, adds, additions); !why.empty()) {
       fa::remarkMissed(*this, ring.getLoc(), "reductions")
           << fa::decision("each warp adds its part of a tile") << remark::reason("{0}", why);
       continue;

@@ -113,6 +113,13 @@ int64_t tile::sharedBytes(RingType ring) {
   return ring.getStages() * ring.getSlot().strideInBytes();
 }
 
+int64_t tile::sharedBytesOfRings(FuncOp func) {
+  int64_t bytes = 0;
+  for (auto ring : func.getOps<RingOp>())
+    bytes += sharedBytes(ring.getType());
+  return bytes;
+}
+
 void tile::setStages(RingOp ring, int64_t stages) {
   RingType type = ring.getType();
   ring.getResult().setType(RingType::get(type.getContext(), stages, type.getShape(),
