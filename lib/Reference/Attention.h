@@ -128,8 +128,10 @@ template <typename Real> struct Attention {
     return {b, h, at - queryParts[b].first, queryParts[b].size, keys.size, head * sk + keys.first};
   }
 
-  /// Compute output and LSE of some rows; those of others are 0.
-  AttentionResult computeForward(const std::vector<int64_t> &rows) const;
+  /// Compute output and LSE of some rows; those of others are 0. With the output's adjoint, the
+  /// spread too.
+  AttentionResult computeForward(const std::vector<int64_t> &rows,
+                                 ArrayRef<Real> outputAdjoint = {}) const;
 
 private:
   /// Return dimension `fromEnd` of a tensor, from its last one, 1, on.
@@ -145,7 +147,7 @@ private:
   }
   /// Compute rows[first], rows[first + step], ...: what one thread does.
   void computeRows(const std::vector<int64_t> &rows, int64_t first, int64_t step,
-                   AttentionResult &result) const;
+                   ArrayRef<Real> outputAdjoint, AttentionResult &result) const;
 };
 
 /// Return 0 to count - 1.

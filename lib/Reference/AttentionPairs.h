@@ -41,7 +41,9 @@ struct Row {
 template <typename Real> struct Rows {
   const Attention<Real> &attention;
   std::vector<Real> outputAdjoint, lse, delta;
-  std::vector<double> deltaSize; ///< what errors of delta are relative to; 0 in `low`
+  /// What errors of delta are relative to: those of f32, and those of an output and of its
+  /// probabilities that were rounded; 0 in `low`.
+  std::vector<double> deltaSize, roundedSize;
   std::vector<char> seesNothing;
 
   Rows(const Attention<Real> &attention, const AttentionResult &forward,
@@ -81,15 +83,18 @@ Rows<Real>::Rows(const Attention<Real> &attention, const AttentionResult &forwar
                  const OutputAdjoints &adjoints)
     : attention(attention), outputAdjoint(numbers<Real>(*adjoints.output)),
       lse(forward.lse.begin(), forward.lse.end()), delta(lse.size()), deltaSize(lse.size()),
-      seesNothing(forward.seesNothing) {
+      roundedSize(lse.size()), seesNothing(forward.seesNothing) {
   int64_t dv = attention.dv;
   std::vector<Real> output(forward.output.begin(), forward.output.end());
   for (size_t row = 0; row < lse.size(); ++row) {
     const Real *o = output.data() + row * dv, *adjoint = outputAdjoint.data() + row * dv;
     Real lseAdjoint = adjoints.lse ? static_cast<Real>(adjoints.lse->at(row)) : 0;
     delta[row] = dot(adjoint, o, dv) - lseAdjoint;
-    if constexpr (!Attention<Real>::isLow)
-      deltaSize[row] = sizeOfDot(adjoint, o, dv) + std::fabs(lseAdjoint);
+    if constexpr (!Attention<Real>::isLow) {
+      double size = sizeOfDot(adjoint, o, dv), other = std::fabs(lseAdjoint);
+      deltaSize[row] = size + other;
+      roundedSize[row] = std::hypot(size, forward.spread[row]) + other;
+    }
   }
 }
 
@@ -128,11 +133,12 @@ std::optional<Pair<Real>> PairEvaluator<Real>::evaluate(const Row &row, int64_t 
     pair.scoreDelta = a.rounded(pair.scoreDelta);
   } else {
     double narrow = halfUlp(a.dtype), deltaSize = rows.deltaSize[row.number];
+    double roundedSize = rows.roundedSize[row.number];
     double dpSize = keep * sizeOfDot(outputAdjoint, value, a.dv);
     // Backward and forward each round the score to f32, and the difference is a factor on P.
     double error = kFloat32Error + 0x1p-23 * std::fabs(x);
-    // Delta comes from an output that was rounded.
-    double dxError = p * (error * (dpSize + deltaSize) + narrow * deltaSize);
+    // Delta comes from an output that was rounded, of probabilities that were.
+    double dxError = p * (error * (dpSize + deltaSize) + narrow * roundedSize);
     double derivative = 1;
     if (reverse)
       derivative = reverse->run(1, [&](size_t capture, int64_t element, double derivative) {

@@ -193,8 +193,8 @@ template <typename Real> void Differentiation<Real>::differentiateSink() {
     Real p = std::exp(logit - rows.lse[number]);
     sink.values[h] -= p * rows.delta[number];
     // As that of dx, which lacks <dO, value>.
-    double error = kFloat32Error + 0x1p-23 * std::fabs(logit) + halfUlp(attention.dtype);
-    error *= p * rows.deltaSize[number];
+    double error = p * ((kFloat32Error + 0x1p-23 * std::fabs(logit)) * rows.deltaSize[number] +
+                        halfUlp(attention.dtype) * rows.roundedSize[number]);
     sink.squares[h] += error * error;
   }
 }
@@ -252,10 +252,14 @@ static void addOperand(AttentionOp op, const AttentionInputs &inputs, unsigned o
         {gradientName(op, operand), inputs[operand]->dtype, inputs[operand]->shape, zeros, zeros});
   }
   Gradient &gradient = gradients[index];
-  gradient.isCapture |= operand >= 3;
+  bool isCapture = operand >= 3;
+  gradient.isCapture |= isCapture;
+  // Of few elements, sums over many rows, none may be off by more than three standard deviations.
+  double factor = isCapture ? 3 : 1;
   for (size_t e = 0; e < sums.values.size(); ++e) {
     gradient.values[e] += sums.values[e];
-    gradient.uncertainty[e] = std::hypot(gradient.uncertainty[e], std::sqrt(sums.squares[e]));
+    gradient.uncertainty[e] =
+        std::hypot(gradient.uncertainty[e], std::sqrt(factor * sums.squares[e]));
   }
 }
 
@@ -329,7 +333,11 @@ static llvm::Expected<AttentionGradients> compute(AttentionOp op, const Attentio
       sample ? *sample : GradientSample{allPlaces(rowCount), allPlaces(keyCount)};
 
   AttentionGradients result;
-  result.forward = attention.computeForward(rowsFor(places, attention));
+  // What errors are relative to is the exact gradients' to say.
+  std::vector<Real> outputAdjoint;
+  if (!isLow)
+    outputAdjoint = numbers<Real>(*adjoints.output);
+  result.forward = attention.computeForward(rowsFor(places, attention), outputAdjoint);
   const Rows<Real> rows(attention, result.forward, adjoints);
   Differentiation<Real> differentiation(rows, places);
   differentiation.run(/*wantsCaptures=*/!sample);

@@ -19,7 +19,7 @@ using namespace mlir::fa;
 
 template <typename Real>
 void Attention<Real>::computeRows(const std::vector<int64_t> &rows, int64_t first, int64_t step,
-                                  AttentionResult &result) const {
+                                  ArrayRef<Real> outputAdjoint, AttentionResult &result) const {
   std::optional<RegionEvaluator> sees, modify;
   if (mask)
     sees.emplace(*mask, captures, precision);
@@ -62,6 +62,7 @@ void Attention<Real>::computeRows(const std::vector<int64_t> &rows, int64_t firs
     result.lse[row] = most + std::log(sum);
     std::fill(o.begin(), o.end(), Real(0));
     std::fill(sizes.begin(), sizes.end(), Real(0));
+    double squares = 0;
     for (int64_t j : seen) {
       Real weight = rounded(std::exp(x[j] - most) / sum * keep(b, h, i, j));
       for (int64_t e = 0; e < dv; ++e) {
@@ -69,7 +70,13 @@ void Attention<Real>::computeRows(const std::vector<int64_t> &rows, int64_t firs
         o[e] += term;
         sizes[e] += std::fabs(term);
       }
+      if (!outputAdjoint.empty()) {
+        const Real *adjoint = outputAdjoint.data() + row * dv;
+        double term = weight * dot(adjoint, value.data() + (firstKey + j) * dv, dv);
+        squares += term * term;
+      }
     }
+    result.spread[row] = std::sqrt(squares);
     result.magnitude[row] = dv > 0 ? *llvm::max_element(sizes) : 0;
     for (int64_t e = 0; e < dv; ++e)
       result.output[row * dv + e] = isLow ? roundTo(dtype, o[e]) : o[e];
@@ -77,17 +84,20 @@ void Attention<Real>::computeRows(const std::vector<int64_t> &rows, int64_t firs
 }
 
 template <typename Real>
-AttentionResult Attention<Real>::computeForward(const std::vector<int64_t> &rows) const {
+AttentionResult Attention<Real>::computeForward(const std::vector<int64_t> &rows,
+                                                ArrayRef<Real> outputAdjoint) const {
   std::vector<int64_t> shape{batch, hq, sq, dv};
   if (queriesInRow)
     shape.erase(shape.begin());
   AttentionResult result{shape, std::vector<double>(rowCount() * dv),
                          std::vector<double>(rowCount()), std::vector<double>(rowCount()),
-                         std::vector<char>(rowCount())};
+                         std::vector<double>(rowCount()), std::vector<char>(rowCount())};
   // Rows are dealt in turn, because a mask may make late ones longer.
   bool large = static_cast<double>(rows.size()) * sk * d > 1e6;
   int64_t threads = large ? std::max(1u, std::thread::hardware_concurrency()) : 1;
-  runOnThreads(threads, [&](int64_t first) { computeRows(rows, first, threads, result); });
+  runOnThreads(threads, [&](int64_t first) {
+    computeRows(rows, first, threads, outputAdjoint, result);
+  });
   return result;
 }
 

@@ -168,25 +168,27 @@ static ReportVariant chooseVariant(ModuleOp module, const EmitReportOptions &opt
   if (!compile.aligned)
     return {"unaligned", "tensors that are not aligned to 16 bytes"};
   bool variants = nvptx::getTarget(compile.target) && options.compileFrom.empty();
-  int64_t most = variants ? cuda::getShortSequence(module, compile) : 0;
-  bool fuses = variants && gradients && cuda::hasFusedVariant(module, compile);
+  int64_t most = variants && !gradients ? cuda::getShortSequence(module, compile) : 0;
+  std::vector<cuda::GradientVariant> others;
+  if (variants && gradients)
+    others = cuda::getGradientVariants(module, compile);
   auto size = [&](StringRef name) { return problem ? problem->sizes.lookup(name) : 0; };
   std::string queries = most ? cuda::describeShortVariant(module, most) : "";
   if (most && problem && cuda::takesShortVariant(module, most, size("B"), size("Sq"))) {
     compile.shortSequences = true;
     return {"short", "at most " + queries};
   }
-  if (fuses && problem && cuda::takesFusedVariant(size)) {
-    compile.fused = true;
-    return {"fused", cuda::describeFusedVariant()};
+  ReportVariant main{"main", most ? "more than " + queries : ""};
+  for (const cuda::GradientVariant &other : others) {
+    if (problem && other.takes(size)) {
+      compile.fused = other.options.fused;
+      compile.splitGroups = other.options.splitGroups;
+      return {other.name, other.describe()};
+    }
+    main.when += (main.when.empty() ? "not " : "; not ") + other.describe();
   }
-  if (!most && !fuses)
+  if (main.when.empty())
     return {};
-  ReportVariant main{"main", ""};
-  if (most)
-    main.when = "more than " + queries;
-  if (fuses)
-    main.when += (most ? "; " : "") + ("gradients but of " + cuda::describeFusedVariant());
   if (!problem)
     main.when += most ? "; --shape shows what serves fewer" : "; --shape shows what serves those";
   return main;
@@ -209,10 +211,12 @@ LogicalResult fa::emitReport(ModuleOp module, const CompileOptions &compile,
     countVisible(module, *problem, compile, report);
     report.problem = std::move(*problem);
   }
-  CompileOptions chosen = compile, forward = compile;
-  report.variant = chooseVariant(module, options, report.problem, /*gradients=*/false, forward);
+  CompileOptions chosen = compile, gradients = compile;
+  report.variant = chooseVariant(module, options, report.problem, /*gradients=*/false, chosen);
   report.backwardVariant =
-      chooseVariant(module, options, report.problem, /*gradients=*/true, chosen);
+      chooseVariant(module, options, report.problem, /*gradients=*/true, gradients);
+  chosen.fused = gradients.fused;
+  chosen.splitGroups = gradients.splitGroups;
   while (true) {
     OwningOpRef<ModuleOp> tile = module.clone();
     if (failed(runPhases(*tile, chosen, options.compileFrom, "tile", options.dumpPhasesTo)))

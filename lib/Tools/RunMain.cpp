@@ -461,9 +461,11 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
   for (const cl::Option *option : {static_cast<const cl::Option *>(&options.warps),
                                    static_cast<const cl::Option *>(&options.fused),
                                    static_cast<const cl::Option *>(&options.leaveOut)})
-    if (option->getNumOccurrences() && options.device == "cpu")
-      return error("--" + option->ArgStr +
-                   " is for GPUs; leave it out, or choose a GPU by --device");
+    if (option->getNumOccurrences() &&
+        (options.device == "cpu" ||
+         (options.device == "interp" && interpretedTarget(options) == "cpu")))
+      return error("--" + option->ArgStr + " is for GPUs; leave it out, or choose a GPU by --" +
+                   (options.device == "cpu" ? "device" : "target"));
   if (options.remarks.getNumOccurrences() && !options.interpProgram.empty())
     return error("--remarks is for passes, and --interp-program runs none; leave out one of them");
   if (options.out == "-" && llvm::outs().is_displayed())

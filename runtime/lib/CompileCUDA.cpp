@@ -257,16 +257,37 @@ static bool mayBeLong(ModuleOp module) {
   });
 }
 
-bool cuda::hasFusedVariant(ModuleOp module, const CompileOptions &options) {
+/// Return whether a program of gradients is fused for long sequences.
+static bool hasFusedVariant(ModuleOp module, const CompileOptions &options) {
   const nvptx::Target *target = nvptx::getTarget(options.target);
   return target && target->hasRoles() && options.backward != CompileOptions::Backward::None &&
          !options.fused && !options.deterministic && choosesTiles(module, options) &&
          mayBeLong(module) && gainsByFusing(module, options);
 }
 
-std::string cuda::describeFusedVariant() {
-  return "more than " + std::to_string(kSplitLength) + " queries and keys, and than " +
-         std::to_string(kFewBlocks) + " blocks of " + std::to_string(kKeysOfBlock) + " keys";
+std::vector<cuda::GradientVariant> cuda::getGradientVariants(ModuleOp module,
+                                                             const CompileOptions &options) {
+  using Kind = GradientVariant::Kind;
+  std::vector<GradientVariant> variants;
+  if (hasGroups(module, options)) {
+    variants.push_back({Kind::splitGroups, "split-groups", options});
+    variants.back().options.splitGroups = true;
+  }
+  if (hasFusedVariant(module, options)) {
+    variants.push_back({Kind::fused, "fused", options});
+    variants.back().options.fused = true;
+  }
+  for (GradientVariant &variant : variants)
+    variant.options.backward = CompileOptions::Backward::Only;
+  return variants;
+}
+
+std::string cuda::GradientVariant::describe() const {
+  std::string blocks = std::to_string(kFewBlocks) + " blocks of " + std::to_string(kKeysOfBlock) +
+                       " keys";
+  return kind == Kind::fused
+             ? "more than " + std::to_string(kSplitLength) + " queries and keys, and than " + blocks
+             : "several query heads to a key head, in at most " + blocks;
 }
 
 /// Finds a size by its name; none where no size has it.
@@ -323,41 +344,35 @@ static std::optional<SizeExpr> countKeyBlocks(SizeNamedFn named) {
   return SizeExpr::binary(SizeExpr::Mul, SizeExpr::binary(SizeExpr::Mul, *b, *hk), blocks);
 }
 
-/// Bound the last variant of an entry to sizes where heads of keys, read by several query heads,
-/// have few blocks: the rest of the work is more, and passes through memory.
-static void boundKeyBlocks(Manifest &entry) {
-  auto named = [&](StringRef name) { return sizeNamed(entry, name); };
-  auto hq = named("Hq"), hk = named("Hk"), blocks = countKeyBlocks(named);
-  auto &bounds = entry.variants.back().bounds;
-  if (!hq || !blocks) {
+/// Bound a variant to the sizes of launches that take it: where heads of keys, read by several query
+/// heads, have few blocks, since the rest of the work is more and passes through memory; or where
+/// gradients are fused.
+static void bound(cuda::GradientVariant::Kind kind, ManifestVariant &variant, SizeNamedFn named) {
+  auto &bounds = variant.bounds;
+  auto hq = named("Hq"), hk = named("Hk"), sq = named("Sq"), sk = named("Sk");
+  auto blocks = countKeyBlocks(named);
+  if (!hq || !sq || !blocks) {
     bounds.push_back({SizeExpr::constant(1), 0});
     return;
   }
-  bounds.push_back({*blocks, kFewBlocks});
-  // 1 where each query head has one of its own.
-  bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, *hk, *hq), 0});
-}
-
-/// Bound a variant to sizes at which gradients are fused.
-static void boundFused(ManifestVariant &variant, SizeNamedFn named) {
-  auto sq = named("Sq"), sk = named("Sk"), blocks = countKeyBlocks(named);
-  if (!sq || !blocks) {
-    variant.bounds.push_back({SizeExpr::constant(1), 0});
+  if (kind == cuda::GradientVariant::Kind::splitGroups) {
+    bounds.push_back({*blocks, kFewBlocks});
+    // 1 where each query head has one of its own.
+    bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, *hk, *hq), 0});
     return;
   }
   // 0 where there are more; of no size there is no quotient, and the bound does not hold.
   auto more = [&](const SizeExpr &size, int64_t than) {
-    variant.bounds.push_back(
-        {SizeExpr::binary(SizeExpr::FloorDiv, SizeExpr::constant(than), size), 0});
+    bounds.push_back({SizeExpr::binary(SizeExpr::FloorDiv, SizeExpr::constant(than), size), 0});
   };
   more(*sq, kSplitLength);
   more(*sk, kSplitLength);
   more(*blocks, kFewBlocks);
 }
 
-bool cuda::takesFusedVariant(function_ref<int64_t(StringRef name)> size) {
+bool cuda::GradientVariant::takes(function_ref<int64_t(StringRef name)> size) const {
   ManifestVariant variant;
-  boundFused(variant, [&](StringRef name) { return SizeExpr::constant(size(name)); });
+  bound(kind, variant, [&](StringRef name) { return SizeExpr::constant(size(name)); });
   return variant.isWithinBounds({});
 }
 
@@ -381,23 +396,17 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
   int64_t most = getShortSequence(module, options);
   CompileOptions brief = options, unaligned = withoutAlignment(options);
   brief.shortSequences = true;
-  CompileOptions splitGroups = options;
-  splitGroups.splitGroups = true;
-  splitGroups.backward = CompileOptions::Backward::Only;
-  CompileOptions fused = options;
-  fused.fused = true;
-  fused.backward = CompileOptions::Backward::Only;
-  bool groups = hasGroups(module, options), fuses = hasFusedVariant(module, options);
+  std::vector<GradientVariant> gradients = getGradientVariants(module, options);
   if (options.backward == CompileOptions::Backward::Beside)
     brief.backward = CompileOptions::Backward::None;
   OwningOpRef<ModuleOp> again = module.clone();
-  std::shared_ptr<Beside> briefBeside, splitGroupsBeside, fusedBeside, unalignedBeside;
+  std::shared_ptr<Beside> briefBeside, unalignedBeside;
+  SmallVector<std::shared_ptr<Beside>> gradientsBeside(gradients.size());
   if (parallel && most)
     briefBeside = std::make_shared<Beside>(module, *target, brief);
-  if (parallel && groups)
-    splitGroupsBeside = std::make_shared<Beside>(module, *target, splitGroups);
-  if (parallel && fuses)
-    fusedBeside = std::make_shared<Beside>(module, *target, fused);
+  for (auto [variant, beside] : llvm::zip_equal(gradients, gradientsBeside))
+    if (parallel)
+      beside = std::make_shared<Beside>(module, *target, variant.options);
   if (parallel)
     unalignedBeside = std::make_shared<Beside>(module, *target, unaligned);
   auto finish = [&](const std::shared_ptr<Beside> &beside, const CompileOptions &options) {
@@ -428,23 +437,15 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
     for (Manifest &entry : program.manifest.entries)
       boundQueries(entry, most);
   }
-  auto addBounded = [&](const std::shared_ptr<Beside> &beside, const CompileOptions &options,
-                        function_ref<void(Manifest &)> bound) -> LogicalResult {
-    FailureOr<Variant> variant = finish(beside, options);
+  for (auto [gradient, beside] : llvm::zip_equal(gradients, gradientsBeside)) {
+    FailureOr<Variant> variant = finish(beside, gradient.options);
     if (failed(variant) || failed(addVariant(program, *again, std::move(*variant))))
       return failure();
     for (Manifest &entry : program.manifest.entries)
       if (entry.variants.back().image + 1 == program.images.size())
-        bound(entry);
-    return success();
-  };
-  if (groups && failed(addBounded(splitGroupsBeside, splitGroups, boundKeyBlocks)))
-    return failure();
-  auto boundLast = [](Manifest &entry) {
-    boundFused(entry.variants.back(), [&](StringRef name) { return sizeNamed(entry, name); });
-  };
-  if (fuses && failed(addBounded(fusedBeside, fused, boundLast)))
-    return failure();
+        bound(gradient.kind, entry.variants.back(),
+              [&](StringRef name) { return sizeNamed(entry, name); });
+  }
   std::vector<std::string> order;
   for (const Manifest &entry : main->entries)
     order.push_back(entry.entry);

@@ -67,11 +67,16 @@
 // LONG: causal_d128_backward_rows_convert
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=2,8,8,2048,2049 | FileCheck %s --check-prefix=SPLIT
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=1,8,8,2049,2049 | FileCheck %s --check-prefix=SPLIT
-// SPLIT: entry @causal_d128_backward for sm_90a, variant main: more than 1024 queries; gradients but of more than 2048 queries and keys, and than 264 blocks of 128 keys
+// SPLIT: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 264 blocks of 128 keys; not more than 2048 queries and keys, and than 264 blocks of 128 keys{{$}}
 // SPLIT-NOT: rows_convert
 // RUN: fa-opt %examples/causal_d128.mlir --backward --deterministic --target=sm_90a --dtype=bf16 --emit=report --shape=2,8,8,2049,2049 | FileCheck %s --check-prefix=SAME-BITS
-// SAME-BITS: entry @causal_d128_backward for sm_90a, variant main: more than 1024 queries{{$}}
+// SAME-BITS: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 264 blocks of 128 keys{{$}}
 // SAME-BITS-NOT: rows_convert
+// Heads of keys that few blocks make have parts of their group's heads, added up after.
+// RUN: fa-opt %examples/gqa.mlir --backward --deterministic --target=sm_90a --dtype=bf16 --emit=report --shape=1,16,1,8192,8192 | FileCheck %s --check-prefix=PARTS
+// PARTS: entry @gqa_backward for sm_90a, variant split-groups: several query heads to a key head, in at most 264 blocks of 128 keys
+// PARTS: kernel @gqa_backward_keys_sum grid
+// PARTS: workspace gqa_backward_keys_ws: 50331648 bytes
 // So has one of f16, whose program differs in the type alone; not one of f32.
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=f16 --emit=report --shape=2,8,8,2049,2049 | FileCheck %s --check-prefix=LONG
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=f32 --emit=report --shape=2,8,8,2049,2049 | FileCheck %s --check-prefix=F32

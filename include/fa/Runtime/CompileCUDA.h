@@ -41,13 +41,25 @@ bool takesShortVariant(ModuleOp module, int64_t most, int64_t batches, int64_t q
 /// Say in words up to what launches take it.
 std::string describeShortVariant(ModuleOp module, int64_t most);
 
-/// Return whether a program of gradients has a variant of its own for long sequences: `options`
-/// with `fused`. Not with `deterministic`.
-bool hasFusedVariant(ModuleOp module, const CompileOptions &options);
-/// Return whether launches take it whose sizes these are, by name.
-bool takesFusedVariant(llvm::function_ref<int64_t(StringRef name)> size);
-/// Say in words which do.
-std::string describeFusedVariant();
+/// A variant of gradients for launches of some sizes.
+struct GradientVariant {
+  enum class Kind {
+    splitGroups, ///< few key heads, each read by several query heads
+    fused,       ///< long sequences; not with `deterministic`
+  };
+  Kind kind;
+  llvm::StringLiteral name;
+  CompileOptions options;
+
+  /// Say in words which launches take it.
+  std::string describe() const;
+  /// Return whether launches take it whose sizes these are, by name.
+  bool takes(llvm::function_ref<int64_t(StringRef name)> size) const;
+};
+
+/// Return those that a program has beside the one for all sizes, in the order in which a launch
+/// looks for one.
+std::vector<GradientVariant> getGradientVariants(ModuleOp module, const CompileOptions &options);
 
 /// Return the options that compile the variant for tensors that are not aligned.
 CompileOptions withoutAlignment(const CompileOptions &options);
