@@ -38,7 +38,12 @@ class Case:
     group: int = 1  # query heads that share a head of keys and values
     sink: bool = False  # a capture `sink` is a logit of each head beside its scores
     per_head: bool = False  # `mask` differs between heads
+    value_size: Optional[int] = None  # of the heads of values and outputs, where it is another one
     packed: bool = False  # sequences are in a row: q, k, v and o are H x N x d, lse is H x N
+
+    def pair_size(self, d):
+        """What a pair of a query and a key counts as, in place of d: products of d and of the size of values."""
+        return (d + (self.value_size or d)) / 2
 
     def key_heads(self, heads):
         return max(1, heads // self.group)
@@ -54,6 +59,14 @@ def ids(b, h, n):
     import torch
     return {"ids": (torch.arange(n, device="cuda", dtype=torch.int32) // max(1, n // 8))
             .expand(b, n).contiguous()}
+
+
+def bias(dimensions):
+    """A bias for each batch and head (4 dimensions), or each head (3)."""
+    def draw(b, h, n):
+        import torch
+        return {"bias": torch.randn((b, h, n, n)[4 - dimensions:], dtype=torch.bfloat16, device="cuda")}
+    return draw
 
 
 def is_causal(c):
@@ -82,7 +95,14 @@ CASES = {
     "tanh": Case(TANH, score=softcap, approximate=True, flash={"softcap": 30.0}),
     "alibi": Case("with [alibi(%slopes)]", captures=slopes, types={"slopes": ("tensor<?xf32>", ["Hq"])},
                   score=lambda c: lambda s, b, h, i, j: s - c["slopes"][h] * (j - i).abs()),
+    "bias": Case("with [bias(%bias)]", captures=bias(4), types={"bias": ("tensor<?x?x?x?xbf16>", None)},
+                 score=lambda c: lambda s, b, h, i, j: s + c["bias"][b, h, i, j]),
+    "bias-of-heads": Case("with [bias(%bias)]", captures=bias(3), types={"bias": ("tensor<?x?x?xbf16>", None)},
+                          score=lambda c: lambda s, b, h, i, j: s + c["bias"][h, i, j]),
     "dropout": Case("dropout(%p, %seed, %offset)", causal=False, dropout=0.1),
+    "narrow": Case("", causal=False, flash={}, value_size=128),
+    "narrow-causal": Case("with [causal]", visible=lambda n: n * n / 2, causal=True, mask=is_causal,
+                          flash={"causal": True}, value_size=128),
 }
 
 
@@ -130,10 +150,11 @@ def reference_gradients(case, captures, q, k, v, do):
 
 
 def program(case, d, lse, dtype="bf16"):
-    """One attention as MLIR: q, k, v, o are B x H x N x d, lse is B x H x N."""
+    """One attention as MLIR: q, k are B x H x N x d, v and o too or of the case's size of values, lse is B x H x N."""
     batch = "" if case.packed else "?x"
     t, l = "tensor<%s?x?x%dx%s>" % (batch, d, dtype), "tensor<%s?x?xf32>" % batch
-    names, types = ["q", "k", "v"], [t, t, t]
+    tv = "tensor<%s?x?x%dx%s>" % (batch, case.value_size or d, dtype)
+    names, types = ["q", "k", "v"], [t, t, tv]
     attributes = {}
     for name, (type_, dims) in case.types.items():
         names.append(name)
@@ -144,8 +165,8 @@ def program(case, d, lse, dtype="bf16"):
         types += ["f32", "i64", "i64"]
     arguments = ", ".join('%%%s: %s {fa.name = "%s"%s}' % (name, type_, name, attributes.get(name, ""))
                           for name, type_ in zip(names, types))
-    results = '%s {fa.name = "o"}' % t + (', %s {fa.name = "lse"}' % l if lse else "")
-    kinds = t + (", " + l if lse else "")
+    results = '%s {fa.name = "o"}' % tv + (', %s {fa.name = "lse"}' % l if lse else "")
+    kinds = tv + (", " + l if lse else "")
     # One tensor may say where queries and where keys begin.
     operands = [type_ for name, type_ in zip(names, types)
                 for _ in range(max(1, case.text.count("_starts(%%%s)" % name)))]

@@ -63,9 +63,15 @@ def check(output, expected, rows, limit):
         raise RuntimeError("WRONG, differs by %g" % error)
 
 
+def output_of(q, v):
+    """A tensor of NaN for the output, B x H x S x Dv, laid out as q."""
+    batch, heads, n, _ = q.shape
+    return torch.full((batch, n, heads, v.shape[3]), float("nan"), dtype=q.dtype, device=q.device).transpose(1, 2)
+
+
 def make_ours(library, target, lse, case, d, captures, q, k, v, variant):
     """A function that launches ours, and returns its output."""
-    o = torch.full_like(q, float("nan"))
+    o = output_of(q, v)
     arguments = {"q": q, "k": k, "v": v, **captures, "o": o}
     if case.dropout:
         arguments.update(p=case.dropout, seed=1, offset=0)
@@ -87,7 +93,7 @@ def make_rivals(libraries, options, section, name, d, q, k, v):
     captures = case.captures(*q.shape[:3])
     rows = torch.arange(q.shape[2], device="cuda")
     rows = torch.cat([rows[:128], rows[-128:]])
-    do = torch.randn_like(q) if section.backward else None
+    do = torch.randn_like(output_of(q, v)) if section.backward else None
     expected = (reference_gradients(case, captures, q, k, v, do) if section.backward else
                 reference(case, captures, q, k, v, rows))
 
@@ -128,7 +134,7 @@ def make_rivals(libraries, options, section, name, d, q, k, v):
 def make_our_gradients(library, target, case, d, captures, q, k, v, do, variant):
     """A function that launches our backward, and returns dq, dk, dv; our forward runs here, once."""
     empty = lambda x: torch.full_like(x, float("nan"))
-    o, lse = empty(q), torch.full(q.shape[:3], float("nan"), device="cuda")
+    o, lse = output_of(q, v), torch.full(q.shape[:3], float("nan"), device="cuda")
     arguments = {"q": q, "k": k, "v": v, **captures, "o": o, "lse": lse}
     if case.dropout:
         arguments.update(p=case.dropout, seed=1, offset=0)
@@ -174,7 +180,7 @@ def sizes(case, d, n):
 def flops_of(section, name, d, n):
     """As the papers count: a backward has five products, a forward two."""
     batch, heads, _ = sizes(name, d, n)
-    return (10 if section.backward else 4) * batch * heads * CASES[name].visible(n) * d
+    return (10 if section.backward else 4) * batch * heads * CASES[name].visible(n) * CASES[name].pair_size(d)
 
 
 def ask_reports(compiler, options, section, name, d, n):
@@ -233,8 +239,8 @@ def compare(libraries, compiler, options, meter, section, name, d, n):
     """Measures a cell; returns its row of the JSON."""
     batch, heads, key_heads = sizes(name, d, n)
     torch.manual_seed(0)
-    q, k, v = (torch.randn(batch, n, h, d, dtype=torch.bfloat16, device="cuda").transpose(1, 2)
-               for h in (heads, key_heads, key_heads))
+    q, k, v = (torch.randn(batch, n, h, size, dtype=torch.bfloat16, device="cuda").transpose(1, 2)
+               for h, size in ((heads, d), (key_heads, d), (key_heads, CASES[name].value_size or d)))
     rivals, missing, order = make_rivals(libraries, options, section, name, d, q, k, v)
     figures = time_rivals(rivals, options.milliseconds, options.rounds, meter)
     speed = lambda time: flops_of(section, name, d, n) / time * 1e-9

@@ -82,7 +82,10 @@ def make_backward_peer(name, case, captures, q, k, v, do):
     if name == "flex" or name in PACKAGES:
         with torch.enable_grad():
             leaves = [x.detach().requires_grad_() for x in (q, k, v)]
-            out = make_peer(name, case, captures, *leaves, True)()
+            # Ours has the gradients of captures too.
+            captures = {name: x.detach().requires_grad_() if x.is_floating_point() else x for name, x in captures.items()}
+            leaves += [x for x in captures.values() if x.is_floating_point()]
+            out = make_peer(name, case, captures, *leaves[:3], True)()
         return lambda: torch.autograd.grad(out, leaves, do, retain_graph=True)
     aten = torch.ops.aten
     if name == "cudnn":

@@ -33,7 +33,7 @@ class Section:
     lse: bool = True
     variant: List[str] = dataclasses.field(default_factory=lambda: [""])
     backward: bool = False  # the gradients of that
-    ablation: bool = False  # one more variant for each pass that may be left out
+    ablation: bool = False  # one more variant for each pass that may be left out of each variant
 
     def cells(self):
         """(d, n, case) of each cell; all of one length before the next, so that a budget that ends cuts lengths."""
@@ -55,6 +55,12 @@ PRESETS = {
         Section("backward-gqa", [128], [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"], backward=True),
         Section("backward-scores", [128], [8192], ["full", *MODIFIED], ["flex"], backward=True),
         Section("backward-scores", [128], [8192], ["dropout"], ["fa2"], backward=True),
+        Section("backward-sizes", [96, 192], [2048, 8192, 16384], ["full", "causal"], ["cudnn", *FLASH], backward=True),
+        Section("backward-sizes", [192], [2048, 8192, 16384], ["narrow", "narrow-causal"], ["cudnn", *FLASH],
+                backward=True),
+        Section("backward-bias", [128], [8192], ["full", "bias", "bias-of-heads"], ["flex"], backward=True),
+        Section("backward-ablation", [64, 128], [8192], ["full", "causal"], [], variant=["deterministic=1", "fused=1"],
+                backward=True, ablation=True),
         Section("ablation", SIZES, [8192], ["full", "causal"], [], ablation=True),
         Section("gallery", [128], [8192], list(TIMED), ["flex"]),
         Section("backward-gallery", [128], [8192], list(TIMED), ["flex"], backward=True),
@@ -107,8 +113,8 @@ def parse_options(arguments=None, description=None):
     parser.add_argument("--estimate", action="store_true")
     parser.add_argument("--json")
     options = parser.parse_args(arguments)
-    if options.backward and (options.ablation or options.no_lse):
-        parser.error("--backward takes LSE, and its passes are not left out one by one; leave out --ablation and --no-lse")
+    if options.backward and options.no_lse:
+        parser.error("--backward takes LSE; leave out --no-lse")
     given = ["--" + name.replace("_", "-") for name in CHOICES if getattr(options, name) is not None]
     if options.preset and given:
         parser.error("--preset says what %s would; leave out one or the other" % ", ".join(given))
@@ -137,7 +143,8 @@ def make_sections(options, target, compiler):
                     if not options.only or section.name in options.only]
     else:
         peers = ["cudnn", *FLASH, "fa2"] if options.peers is None else options.peers
-        name = ("backward" if options.backward else "ablation" if options.ablation or options.variant else "scores" if "flex" in peers else
+        name = ("backward-ablation" if options.backward and options.ablation else
+                "backward" if options.backward else "ablation" if options.ablation or options.variant else "scores" if "flex" in peers else
                 "grid" if not options.no_lse else "lse-off")
         sections = [Section(name, options.d, options.n, options.case, peers,
                             lse=not options.no_lse, variant=["", *options.variant],
@@ -148,7 +155,8 @@ def make_sections(options, target, compiler):
     if any(section.ablation for section in sections):
         passes = optional_passes(compiler, target)
         sections = [dataclasses.replace(section, variant=section.variant +
-                                        ["leave_out=" + name for name in passes])
+                                        [",".join(filter(None, [variant, "leave_out=" + name]))
+                                         for variant in section.variant for name in passes])
                     if section.ablation else section for section in sections]
     return sections
 

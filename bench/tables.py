@@ -240,8 +240,9 @@ def ablation(rows):
         lines += header("full / causal", *(f"d = {d}" for d in sizes))
         for name in variants:
             whose, _, label = name.partition(" ")
-            if label.startswith("leave_out="):
-                label = "without `" + label.removeprefix("leave_out=") + "`"
+            base, _, left_out = label.partition("leave_out=")
+            if left_out:
+                label = "without `" + left_out + "`" + (" (" + base.rstrip(",") + ")" if base else "")
             label = (label or "all passes") + (", before" if whose == "before" else "")
             lines.append(line(label, *(" / ".join(
                 figure(cells[n, d, case], name) or "-" if (n, d, case) in cells else "-"
@@ -270,6 +271,8 @@ TABLES = [("grid", ("grid",), grid), ("energy", ("grid",), energy), ("lse-off", 
           ("visited", ("grid",), visited), ("scores", ("scores",), scores), ("gqa", ("gqa",), gqa),
           ("shares", ("shares",), shares), ("window", ("window",), window), ("backward", ("backward",), grid),
           ("backward-gqa", ("backward-gqa",), gqa), ("backward-scores", ("backward-scores",), scores),
+          ("backward-sizes", ("backward-sizes",), grid), ("backward-bias", ("backward-bias",), scores),
+          ("backward-ablation", ("backward-ablation",), ablation),
           ("ablation", ("ablation",), ablation), ("gallery", ("gallery",), gallery),
           ("backward-gallery", ("backward-gallery",), gallery),
           ("estimates", (), estimates)]

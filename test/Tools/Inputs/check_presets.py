@@ -54,14 +54,18 @@ assert [n for _, n, _ in sections[0].cells()] == [8192] * 6 + [16384] * 6
 
 # The passes are those of the compiler, for the target, and the first rival has all of them.
 for preset, some, other in ("sm_90a", "tile-defer-row-sum-reduction", "cse"), ("sm_80", "tile-pipeline", "tile-defer-row-sum-reduction"):
-    section = [s for s in sections_of("--preset=" + preset, target=preset)[1] if s.ablation][0]
+    ablations = {s.name: s for s in sections_of("--preset=" + preset, target=preset)[1] if s.ablation}
     passes = estimate.optional_passes(compiler, preset)
-    assert section.variant == ["", *("leave_out=" + name for name in passes)]
+    assert ablations["ablation"].variant == ["", *("leave_out=" + name for name in passes)]
+    if preset == "sm_90a":
+        assert ablations["backward-ablation"].variant == ["deterministic=1", "fused=1", *(
+            form + ",leave_out=" + name for form in ("deterministic=1", "fused=1") for name in passes)]
     assert some in passes and other not in passes
     error = subprocess.run([compiler, "-", "--target=" + preset, "--leave-out=cse"], input="",
                            capture_output=True, text=True).stderr
     assert passes == error.split("expected one of ")[1].strip().split(", ")
-    assert all(section.variant == [""] for section in gpu_presets.PRESETS[preset]), "presets stay as they are"
+    assert all(section.variant == [""] or section.backward and section.ablation
+               for section in gpu_presets.PRESETS[preset]), "presets stay as they are"
 
 # Parts of a preset, and what is no preset.
 assert {s.name for s in sections_of("--preset=sm_90a", "--only=window,scores")[1]} == {"window", "scores"}
@@ -88,7 +92,7 @@ for preset in gpu_presets.PRESETS:
             if key not in seen:
                 seen[key] = estimate.visited(
                     compiler, program(case, d, section.lse), preset, "NVIDIA H200",
-                    (2, heads, case.key_heads(heads), 8192, 8192), {}, 4 * 2 * heads * case.visible(8192) * d)
+                    (2, heads, case.key_heads(heads), 8192, 8192), {}, 4 * 2 * heads * case.visible(8192) * case.pair_size(d))
                 # Documents are data: the loop's bounds are not known before the launch.
                 if name == "document":
                     assert seen[key] is None, (key, seen[key])
