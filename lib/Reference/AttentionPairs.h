@@ -41,7 +41,7 @@ struct Row {
 template <typename Real> struct Rows {
   const Attention<Real> &attention;
   std::vector<Real> outputAdjoint, lse, delta;
-  /// What errors of delta are relative to: those of f32, and those of an output and of its
+  /// Hold what errors of delta are relative to: those of f32, and those of an output and of its
   /// probabilities that were rounded; 0 in `low`.
   std::vector<double> deltaSize, roundedSize;
   std::vector<char> seesNothing;

@@ -89,15 +89,17 @@ AttentionResult Attention<Real>::computeForward(const std::vector<int64_t> &rows
   std::vector<int64_t> shape{batch, hq, sq, dv};
   if (queriesInRow)
     shape.erase(shape.begin());
-  AttentionResult result{shape, std::vector<double>(rowCount() * dv),
-                         std::vector<double>(rowCount()), std::vector<double>(rowCount()),
-                         std::vector<double>(rowCount()), std::vector<char>(rowCount())};
+  AttentionResult result{shape,
+                         std::vector<double>(rowCount() * dv),
+                         std::vector<double>(rowCount()),
+                         std::vector<double>(rowCount()),
+                         std::vector<double>(rowCount()),
+                         std::vector<char>(rowCount())};
   // Rows are dealt in turn, because a mask may make late ones longer.
   bool large = static_cast<double>(rows.size()) * sk * d > 1e6;
   int64_t threads = large ? std::max(1u, std::thread::hardware_concurrency()) : 1;
-  runOnThreads(threads, [&](int64_t first) {
-    computeRows(rows, first, threads, outputAdjoint, result);
-  });
+  runOnThreads(threads,
+               [&](int64_t first) { computeRows(rows, first, threads, outputAdjoint, result); });
   return result;
 }
 

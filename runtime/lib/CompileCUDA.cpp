@@ -283,8 +283,8 @@ std::vector<cuda::GradientVariant> cuda::getGradientVariants(ModuleOp module,
 }
 
 std::string cuda::GradientVariant::describe() const {
-  std::string blocks = std::to_string(kFewBlocks) + " blocks of " + std::to_string(kKeysOfBlock) +
-                       " keys";
+  std::string blocks =
+      std::to_string(kFewBlocks) + " blocks of " + std::to_string(kKeysOfBlock) + " keys";
   return kind == Kind::fused
              ? "more than " + std::to_string(kSplitLength) + " queries and keys, and than " + blocks
              : "several query heads to a key head, in at most " + blocks;
@@ -344,9 +344,9 @@ static std::optional<SizeExpr> countKeyBlocks(SizeNamedFn named) {
   return SizeExpr::binary(SizeExpr::Mul, SizeExpr::binary(SizeExpr::Mul, *b, *hk), blocks);
 }
 
-/// Bound a variant to the sizes of launches that take it: where heads of keys, read by several query
-/// heads, have few blocks, since the rest of the work is more and passes through memory; or where
-/// gradients are fused.
+/// Bound a variant to the sizes of launches that take it: where heads of keys, read by several
+/// query heads, have few blocks, since the rest of the work is more and passes through memory; or
+/// where gradients are fused.
 static void bound(cuda::GradientVariant::Kind kind, ManifestVariant &variant, SizeNamedFn named) {
   auto &bounds = variant.bounds;
   auto hq = named("Hq"), hk = named("Hk"), sq = named("Sq"), sk = named("Sk");

@@ -34,8 +34,8 @@ struct AttentionResult {
   /// For each row, the largest sum of |probability * value| of its outputs: what rounding
   /// errors are relative to, also where the output itself cancels. Empty where it is unknown.
   std::vector<double> magnitude = {};
-  /// For each row, the root of the sum over keys of (probability * <dO, value>)^2: what <dO, output> may
-  /// be off by is relative to that where probabilities were rounded. Empty without dO.
+  /// For each row, the root of the sum over keys of (probability * <dO, value>)^2: what <dO,
+  /// output> may be off by is relative to that where probabilities were rounded. Empty without dO.
   std::vector<double> spread = {};
   /// For each row, whether it attends to no key: its lse is the sink then. Empty where unknown.
   std::vector<char> seesNothing = {};
