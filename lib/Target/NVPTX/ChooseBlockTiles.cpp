@@ -107,7 +107,7 @@ constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWa
 
 /// The facts of a block that choose its line of a table.
 struct Facts {
-  bool products = false, sums = false, adds = false, sequences = false;
+  bool products = false, sums = false, adds = false, scatters = false, sequences = false;
   int64_t headDim = 0, bytes = 0;
   /// The greatest number that all head dimensions are multiples of.
   int64_t headUnit = 0;
@@ -171,6 +171,7 @@ Facts factsOf(MapBlocksOp block) {
     facts.products |= isa<tile::DotOp>(op);
     facts.sums |= isa<tile::ReduceOp>(op);
     facts.adds |= isa<tile::AccumulateOp>(op);
+    facts.scatters |= isa<tile::ScatterAddOp>(op);
     facts.sequences |= isa<tile::SliceOp>(op);
     dropout |= isa<tile::RandomBitsOp>(op);
     if (auto apply = dyn_cast<ApplyOp>(op))
@@ -267,10 +268,11 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
                                  << " bytes with head dimension " << facts.headDim << " on "
                                  << target;
       // Where sequences begin and end, and what copies of warps compute of it, takes registers;
-      // TMA copies tiles, but not the vectors that blocks of keys load.
+      // TMA copies tiles, but not the vectors that blocks of keys load. What is added at computed
+      // indices has an address for each score.
       auto narrowed = [&](int64_t size, bool isLooped) {
-        bool narrows = facts.sequences && isLooped && !(async && ofRows);
-        return narrows ? static_cast<int64_t>(llvm::alignTo(size / 2, kStep)) : size;
+        bool narrows = facts.scatters || (facts.sequences && !(async && ofRows));
+        return narrows && isLooped ? static_cast<int64_t>(llvm::alignTo(size / 2, kStep)) : size;
       };
       chosenRows = rows ? rows : narrowed(line->rows, !ofRows);
       chosenKeys = keys ? keys : narrowed(line->keys, ofRows);

@@ -2,6 +2,10 @@
 // gives no spills at 128 columns. A score of functions alone is done before the second product, and takes nothing.
 // RUN: fa-opt %s --fa-generate-backward=only=true --fa-rewrite-pairwise --gpu-choose-block-tiles=target=sm_90a | FileCheck %s
 
+// What is added at computed indices has an address for each score: half of the keys (128 of it, and 96, spill 2480 and 864 bytes).
+// RUN: fa-opt %examples/custom.mlir --dtype=bf16 --backward --target=sm_90a --remarks=gpu-choose-block-tiles --emit=ptx -o /dev/null 2>&1 | FileCheck %s --check-prefix=SCATTER
+// SCATTER: tiles of 128 rows and 64 keys for 8 warps in @custom_backward_rows
+
 // CHECK: fa.map_blocks @causal_backward_keys {{.*}}fa.tiles = {keys = 128 : i64, pad = 16 : i64, rows = 64 : i64, warps = 8 : i64}
 func.func @causal(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
     -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) {
