@@ -64,10 +64,9 @@ static LogicalResult verifySameTile(Operation *op, ArrayRef<int64_t> shape, Type
                            llvm::all_of(values, [&](Type type) { return type == element; });
   if (same)
     return success();
-  InFlightDiagnostic error = op->emitOpError()
-                             << "(" << op->getName().stripDialect()
-                             << "_c1) the tile in shared memory is "
-                             << RankedTensorType::get(shape, element) << ", got ";
+  InFlightDiagnostic error = op->emitOpError() << "(" << op->getName().stripDialect()
+                                               << "_c1) the tile in shared memory is "
+                                               << RankedTensorType::get(shape, element) << ", got ";
   llvm::interleaveComma(values, error);
   return error;
 }

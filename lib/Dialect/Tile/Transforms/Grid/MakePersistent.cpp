@@ -185,7 +185,7 @@ struct MakePersistent : tile::impl::TileMakePersistentBase<MakePersistent> {
   Value block;
   /// By role, what is sent in place of the number; empty if the number is.
   llvm::MapVector<Operation *, PackedTileId> parts;
-  /// What is sent after these.
+  /// Know what is sent after these.
   std::optional<TileWords> words;
 };
 
@@ -567,8 +567,8 @@ void MakePersistent::runOnOperation() {
   if (scheduler) {
     OpBuilder b(roles);
     for (size_t i = 1; i < all.size(); ++i)
-      rings.push_back(RingOp::create(b, func.getLoc(),
-                                     ringTypeOfTiles(&getContext(), words ? 2 + words->size() : 1)));
+      rings.push_back(RingOp::create(
+          b, func.getLoc(), ringTypeOfTiles(&getContext(), words ? 2 + words->size() : 1)));
     if (sharedLimit > 0 && sharedBytes(func) > sharedLimit) {
       for (Value ring : rings)
         ring.getDefiningOp()->erase();

@@ -67,8 +67,8 @@ static llvm::SetVector<Operation *> collectKnown(RoleOp role, const PackedTileId
     return !role->isProperAncestor(op) || llvm::is_contained(id, value) || known.contains(op);
   };
   for (Operation &op : *body) {
-    bool inside = isScalar(&op) && !llvm::is_contained(id, op.getNumResults() ? op.getResult(0)
-                                                                               : Value());
+    bool inside =
+        isScalar(&op) && !llvm::is_contained(id, op.getNumResults() ? op.getResult(0) : Value());
     op.walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
         inside &= op.isAncestor(operand.getParentBlock()->getParentOp()) || isKnown(operand);
@@ -178,8 +178,7 @@ void TileWords::collectConditions(RoleOp role, const llvm::SetVector<Operation *
                            : isa<BulkStoreOp>(op) ? cast<BulkStoreOp>(op).getIndices()
                                                   : op->getOperands().take_front(0);
     auto slice = view.getDefiningOp<SliceOp>();
-    if (!slice || indices.empty() || !isKnown(indices[slice.getDim()]) ||
-        !isKnown(slice.getSize()))
+    if (!slice || indices.empty() || !isKnown(indices[slice.getDim()]) || !isKnown(slice.getSize()))
       return WalkResult::interrupt();
     std::tuple condition(role, indices[slice.getDim()], slice.getSize());
     if (!llvm::is_contained(conditions, condition))
@@ -193,14 +192,13 @@ void TileWords::collectConditions(RoleOp role, const llvm::SetVector<Operation *
 // 4. Emission
 //===----------------------------------------------------------------------===//
 
-/// Erase ops from number `first` of the block to the builder's that are equal to one of `emitted`, and
-/// append the others to these; return what stands for the results of the former.
+/// Erase ops from number `first` of the block to the builder's that are equal to one of `emitted`,
+/// and append the others to these; return what stands for the results of the former.
 static llvm::DenseMap<Value, Value> mergeAlike(OpBuilder &b, SmallVectorImpl<Operation *> &emitted,
                                                size_t first) {
   llvm::DenseMap<Value, Value> same;
   auto begin = std::next(b.getInsertionBlock()->begin(), first);
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::make_range(begin, b.getInsertionPoint()))) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::make_range(begin, b.getInsertionPoint()))) {
     auto *other = llvm::find_if(emitted, [&](Operation *earlier) {
       return OperationEquivalence::isEquivalentTo(earlier, &op,
                                                   OperationEquivalence::IgnoreLocations);
@@ -217,8 +215,7 @@ static llvm::DenseMap<Value, Value> mergeAlike(OpBuilder &b, SmallVectorImpl<Ope
   return same;
 }
 
-TileWords::TileWords(ArrayRef<RoleOp> roles,
-                     const llvm::MapVector<Operation *, PackedTileId> &ids)
+TileWords::TileWords(ArrayRef<RoleOp> roles, const llvm::MapVector<Operation *, PackedTileId> &ids)
     : ids(ids) {
   for (RoleOp role : roles)
     collect(role);

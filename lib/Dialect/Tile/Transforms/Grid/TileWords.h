@@ -15,8 +15,8 @@
 
 namespace mlir::tile {
 
-/// What roles read from memory about a work tile, knowing no more than its packed id: the role that
-/// schedules work tiles reads it for all of them, and sends it after the packed id.
+/// Finds what roles read from memory about a work tile, knowing no more than its packed id: the
+/// role that schedules work tiles reads it for all of them, and sends it after the packed id.
 class TileWords {
 public:
   /// Find what each of the roles reads; `ids` are their packed ids.
@@ -34,7 +34,7 @@ public:
   void replace(OpBuilder &b, RoleOp role, ValueRange words);
 
 private:
-  /// What the roles know of a work tile alike: the value of each that has it.
+  /// Holds what roles know of a work tile alike: the value of each that has it.
   struct Shared {
     llvm::SmallDenseMap<Operation *, Value> values;
     unsigned firstWord = 0;
@@ -50,7 +50,7 @@ private:
   size_t count = 0;
   /// Where one of these pairs of an index and a size has the index less, something is stored.
   SmallVector<std::tuple<RoleOp, Value, Value>> conditions;
-  /// Whether work tiles store elsewhere, too.
+  /// Set where work tiles store elsewhere, too.
   bool stores = false;
   llvm::DenseMap<std::pair<Operation *, Operation *>, bool> alike;
 };
