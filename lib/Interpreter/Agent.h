@@ -166,7 +166,7 @@ private:
   LogicalResult copy(tile::CopyOp op);
   LogicalResult finish(Operation *op);
   std::vector<int32_t> ownElements(RankedTensorType type);
-  TileRef tileOfValue(Value value) const;
+  TileRef tileOfValues(ValueRange values) const;
   Access accessBy(Operation *op) const { return {number, clock, op}; }
 
   // AgentRoles.cpp: roles, and what they wait for.

@@ -163,10 +163,14 @@ static unsigned readersOf(tile::RingOp ring, const Program &program) {
   return readers;
 }
 
-/// Return a value as a tile: a number goes through shared memory as a tile of one.
-TileRef Agent::tileOfValue(Value value) const {
-  const Datum &datum = get(value);
-  return datum.tile ? datum.tile : std::make_shared<const Elements>(1, datum.scalar);
+/// Return values as a tile: numbers go through shared memory as a tile of them.
+TileRef Agent::tileOfValues(ValueRange values) const {
+  if (TileRef tile = get(values.front()).tile)
+    return tile;
+  auto numbers = std::make_shared<Elements>();
+  for (Value value : values)
+    numbers->push_back(get(value).scalar);
+  return numbers;
 }
 
 LogicalResult Agent::put(tile::PutOp op) {
@@ -213,8 +217,8 @@ LogicalResult Agent::executeRing(Operation *operation) {
     return success();
   if (auto op = dyn_cast<tile::PutOp>(operation))
     return put(op);
-  memory.put(ring, number, tileOfValue(cast<tile::PutValueOp>(operation).getValue()), std::nullopt,
-             operation);
+  memory.put(ring, number, tileOfValues(cast<tile::PutValueOp>(operation).getValues()),
+             std::nullopt, operation);
   return success();
 }
 
@@ -269,8 +273,11 @@ LogicalResult Agent::write(tile::WriteOp op) {
   if (auto type = dyn_cast<RankedTensorType>(op.getValue().getType()))
     elements = ownElements(type);
   else if (warp() == 0)
-    elements = {0};
-  TileRef value = tileOfValue(op.getValue());
+    for (size_t i = 0; i <= op.getOthers().size(); ++i)
+      elements.push_back(i);
+  SmallVector<Value> values{op.getValue()};
+  llvm::append_range(values, op.getOthers());
+  TileRef value = tileOfValues(values);
   if (op.getOrder()) {
     auto type = cast<RankedTensorType>(op.getValue().getType());
     std::vector<int32_t> places = placesOf(*op.getOrder(), type);
@@ -398,11 +405,15 @@ LogicalResult Agent::executeSlot(Operation *operation) {
         Datum datum;
         if (failed(tileOfOperand(op, op.getSlot(), datum.tile)))
           return failure();
-        if (!isa<RankedTensorType>(op.getResult().getType())) {
-          datum.scalar = datum.tile->front();
-          datum.tile = nullptr;
+        if (isa<RankedTensorType>(op.getValue().getType())) {
+          set(op.getValue(), datum);
+          return success();
         }
-        set(op.getResult(), datum);
+        for (auto [i, number] : llvm::enumerate(op.getValues())) {
+          Datum each;
+          each.scalar = (*datum.tile)[i];
+          set(number, each);
+        }
         return success();
       })
       .Case([&](tile::WriteOp op) { return write(op); })

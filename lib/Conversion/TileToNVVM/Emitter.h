@@ -124,7 +124,7 @@ private:
   SmallVector<Value> loadShared(Value address, int64_t offset, Type element, int64_t count);
   LogicalResult emitRead(tile::ReadOp op);
   bool emitMatrixWrite(tile::WriteOp op, const tile::Layout &layout);
-  LogicalResult emitReadNumber(tile::ReadOp op);
+  LogicalResult emitReadNumbers(tile::ReadOp op);
   LogicalResult emitWrite(tile::WriteOp op);
 
   //===--- Memory in boxes (Boxes.cpp) ---===//

@@ -309,25 +309,36 @@ Value Emitter::sharedPlace(Value slot, tile::SlotType type, const Layout &layout
   return arith::AddIOp::create(b, slot, sharedOffset(type, row, column));
 }
 
-/// Shuffle the number, which makes it one for the warp and waits for all lanes to have it. Of 64
-/// bits, shuffle the lower half: after two shuffles, ptxas takes the warp for divided.
-LogicalResult Emitter::emitReadNumber(tile::ReadOp op) {
-  bool wide = op.getType().isInteger(64);
-  if (!op.getType().isInteger(32) && !wide)
-    return op.emitError() << "a number in shared memory has 32 or 64 bits, got " << op.getType();
-  SmallVector<Type> types(wide ? 2 : 1, b.getI32Type());
-  SmallVector<Value> words =
-      ptx(wide ? "ld.shared.v2.b32 {$0, $1}, [$2];" : "ld.shared.b32 $0, [$1];",
-          wide ? "=r,=r,r,~{memory}" : "=r,r,~{memory}", types, get(op.getSlot()), true);
-  Value number = NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), words[0], i32(0), i32(31),
-                                      NVVM::ShflKind::idx, UnitAttr());
-  if (wide) {
-    Value high = arith::ExtUIOp::create(b, b.getI64Type(), words[1]);
-    Value by = arith::ConstantIntOp::create(b, 32, 64);
-    number = arith::OrIOp::create(b, arith::ShLIOp::create(b, high, by),
-                                  arith::ExtUIOp::create(b, b.getI64Type(), number));
+/// Load numbers, up to four at once. Shuffle the first one, the last to be loaded, which makes it
+/// one for the warp and waits for all lanes to have them; after two shuffles, ptxas takes the
+/// warp for divided.
+LogicalResult Emitter::emitReadNumbers(tile::ReadOp op) {
+  Type type = op.getValue().getType();
+  if (!type.isInteger(32))
+    return op.emitError() << "numbers in shared memory have 32 bits, got " << type;
+  constexpr size_t kMost = 4;
+  SmallVector<Value> numbers(op.getValues().size());
+  for (size_t i = llvm::alignTo(numbers.size(), kMost); i > 0;) {
+    i -= kMost;
+    size_t count = std::min(kMost, numbers.size() - i);
+    size_t loaded = llvm::PowerOf2Ceil(count);
+    std::string names = "$0", outs = "=r";
+    for (size_t n = 1; n < loaded; ++n) {
+      names += ", $" + std::to_string(n);
+      outs += ",=r";
+    }
+    std::string vector = loaded > 1 ? ".v" + std::to_string(loaded) : "";
+    SmallVector<Type> types(loaded, b.getI32Type());
+    SmallVector<Value> words =
+        ptx("ld.shared" + vector + ".b32 " + (loaded > 1 ? "{" + names + "}" : names) + ", [$" +
+                std::to_string(loaded) + "+" + std::to_string(4 * i) + "];",
+            outs + ",r,~{memory}", types, get(op.getSlot()), true);
+    llvm::copy(ArrayRef(words).take_front(count), numbers.begin() + i);
   }
-  set(op.getResult(), number);
+  numbers.front() = NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), numbers.front(), i32(0),
+                                         i32(31), NVVM::ShflKind::idx, UnitAttr());
+  for (auto [result, number] : llvm::zip_equal(op.getValues(), numbers))
+    set(result, number);
   return success();
 }
 
@@ -379,12 +390,12 @@ SmallVector<Value> Emitter::loadShared(Value address, int64_t offset, Type eleme
 }
 
 LogicalResult Emitter::emitRead(tile::ReadOp op) {
-  if (!isa<RankedTensorType>(op.getType()))
-    return emitReadNumber(op);
-  FailureOr<Layout> layout = layoutOf(op.getResult());
+  if (!isa<RankedTensorType>(op.getValue().getType()))
+    return emitReadNumbers(op);
+  FailureOr<Layout> layout = layoutOf(op.getValue());
   if (failed(layout))
     return failure();
-  auto type = cast<VectorType>(convert(op.getResult().getType()));
+  auto type = cast<VectorType>(convert(op.getValue().getType()));
   int64_t bits = type.getElementTypeBitWidth();
   if (bits != 32 && bits != 16)
     return op.emitError() << "shared memory is read in elements of 16 or 32 bits, got "
@@ -403,7 +414,7 @@ LogicalResult Emitter::emitRead(tile::ReadOp op) {
     for (Value element : loadShared(place, offset, type.getElementType(), pairs ? 2 : 1))
       elements.push_back(element);
   }
-  set(op.getResult(), fromElements(type, elements));
+  set(op.getValue(), fromElements(type, elements));
   return success();
 }
 
@@ -468,12 +479,16 @@ bool Emitter::emitMatrixWrite(tile::WriteOp op, const Layout &layout) {
 
 LogicalResult Emitter::emitWrite(tile::WriteOp op) {
   if (!isa<RankedTensorType>(op.getValue().getType())) {
-    bool wide = op.getValue().getType().isInteger(64);
-    if (!op.getValue().getType().isInteger(32) && !wide)
-      return op.emitError() << "a number in shared memory has 32 or 64 bits, got "
+    if (!op.getValue().getType().isInteger(32))
+      return op.emitError() << "numbers in shared memory have 32 bits, got "
                             << op.getValue().getType();
-    ptxByOne(wide ? "st.shared.b64 [$0], $1;" : "st.shared.b32 [$0], $1;", wide ? "r,l" : "r,r",
-             {get(op.getSlot()), get(op.getValue())});
+    auto store = [&](Value number, int64_t at) {
+      ptxByOne("st.shared.b32 [$0+" + std::to_string(4 * at) + "], $1;", "r,r",
+               {get(op.getSlot()), get(number)});
+    };
+    store(op.getValue(), 0);
+    for (auto [i, number] : llvm::enumerate(op.getOthers()))
+      store(number, i + 1);
     return success();
   }
   FailureOr<Layout> layout = layoutOf(op.getValue());

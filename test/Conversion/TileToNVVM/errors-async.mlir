@@ -240,7 +240,7 @@ tile.func @number(%n: i16, %i: index) grid affine_map<() -> (1)> sizes [] attrib
   %c0 = arith.constant 0 : index
   %r = tile.ring : !tile.ring<1 x 1xi16, #tile.swizzle<32>>
   %s = tile.slot_at %r[%c0] : !tile.ring<1 x 1xi16, #tile.swizzle<32>> -> !tile.slot<1xi16, #tile.swizzle<32>>
-  // expected-error @+1 {{a number in shared memory has 32 or 64 bits, got 'i16'}}
+  // expected-error @+1 {{numbers in shared memory have 32 bits, got 'i16'}}
   tile.write %n, %s : i16, !tile.slot<1xi16, #tile.swizzle<32>>
   tile.return
 }

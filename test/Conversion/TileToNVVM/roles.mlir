@@ -115,14 +115,16 @@ tile.func @alone(%x: !tile.view<?x128xf16>, %m: !tile.tensor_map<64x64xf16, #sw>
 
 // -----
 
-// One thread takes a number and writes it; a warp reads it, the same in all lanes.
+// One thread takes a number and writes it with two others; a warp reads them, the first one the same in all lanes.
 // CHECK-LABEL: llvm.func @numbers
 // CHECK-SAME: %[[COUNTER:[a-z0-9]+]]: !llvm.ptr<1>, %[[TAG:[a-z0-9]+]]: i64
 // CHECK: nvvm.elect.sync
 // CHECK: %[[FOUND:.*]] = llvm.inline_asm has_side_effects {{.*}}"atom.relaxed.gpu.global.or.b64 $0, [$1], 0;", "=l,l,~{memory}" %[[COUNTER]]
 // CHECK: %[[BLOCKS:.*]] = nvvm.read.ptx.sreg.nctaid.x
 // CHECK: scf.while (%[[N:.*]] = %{{.*}}) : (i32) -> i32 {
-// CHECK: "st.shared.b32 [$0], $1;", "r,r,~{memory}" %{{.*}}, %[[N]]
+// CHECK: "st.shared.b32 [$0+0], $1;", "r,r,~{memory}" %{{.*}}, %[[N]]
+// CHECK: "st.shared.b32 [$0+4], $1;", "r,r,~{memory}" %{{.*}}, %[[COUNT:[a-z0-9]+]]
+// CHECK: "st.shared.b32 [$0+8], $1;", "r,r,~{memory}" %{{.*}}, %[[COUNT]]
 // CHECK: "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], 0;"
 // CHECK: scf.condition(%{{.*}}) %[[N]] : i32
 // CHECK: ^bb0(%[[M:.*]]: i32):
@@ -133,24 +135,26 @@ tile.func @alone(%x: !tile.view<?x128xf16>, %m: !tile.tensor_map<64x64xf16, #sw>
 // CHECK: %[[FIRST:.*]] = arith.trunci %[[TAG]] : i64 to i32
 // CHECK: %[[TAKEN:.*]] = arith.subi %[[LOW]], %[[FIRST]] : i32
 // CHECK: scf.yield %[[TAKEN]] : i32
-// CHECK: scf.while : () -> i32 {
-// CHECK: %[[READ:.*]] = llvm.inline_asm has_side_effects {{.*}}"ld.shared.b32 $0, [$1];"
-// CHECK: %[[SAME:.*]] = nvvm.shfl.sync idx %{{.*}}, %[[READ]]
-// CHECK: scf.condition(%{{.*}}) %[[SAME]] : i32
+// CHECK: scf.while : () -> (i32, i32, i32) {
+// CHECK: %[[READ:.*]] = llvm.inline_asm has_side_effects {{.*}}"ld.shared.v4.b32 {$0, $1, $2, $3}, [$4+0];", "=r,=r,=r,=r,r,~{memory}"
+// CHECK: %[[FIRST:.*]] = llvm.extractvalue %[[READ]][0]
+// CHECK: %[[SECOND:.*]] = llvm.extractvalue %[[READ]][1]
+// CHECK: %[[SAME:.*]] = nvvm.shfl.sync idx %{{.*}}, %[[FIRST]]
+// CHECK: scf.condition(%{{.*}}) %[[SAME]], %[[SECOND]], %{{.*}} : i32, i32, i32
 tile.func @numbers(%counter: !tile.view<1xi64>, %tag: i64 {tile.launch_epoch}, %n: i32, %b: index)
     grid affine_map<() -> (8)> sizes [] attributes {tile.warps = 8 : i64, tile.blocks_per_sm = 1 : i64} {
   %c0 = arith.constant 0 : index
   %p = arith.constant false
-  %ring = tile.ring : !tile.ring<1 x 1xi32, #tile.swizzle<32>>
+  %ring = tile.ring : !tile.ring<1 x 3xi32, #tile.swizzle<32>>
   %full = tile.barriers arrivals(1) : !tile.barriers<1>
   tile.roles {
     tile.role "load" warps(4) registers(0) {
       %found = tile.scheduler_peek %counter : !tile.view<1xi64>
       %blocks = tile.block_count : index
       %first = arith.index_cast %blocks : index to i32
-      %s = tile.slot_at %ring[%c0] : !tile.ring<1 x 1xi32, #tile.swizzle<32>> -> !tile.slot<1xi32, #tile.swizzle<32>>
+      %s = tile.slot_at %ring[%c0] : !tile.ring<1 x 3xi32, #tile.swizzle<32>> -> !tile.slot<3xi32, #tile.swizzle<32>>
       scf.while (%i = %first) : (i32) -> i32 {
-        tile.write %i, %s : i32, !tile.slot<1xi32, #tile.swizzle<32>>
+        tile.write %i, %s then(%n, %n : i32, i32) : i32, !tile.slot<3xi32, #tile.swizzle<32>>
         tile.barrier_expect %full[%c0] bytes(0) : !tile.barriers<1>
         %more = arith.cmpi ult, %i, %n : i32
         scf.condition(%more) %i : i32
@@ -162,14 +166,14 @@ tile.func @numbers(%counter: !tile.view<1xi64>, %tag: i64 {tile.launch_epoch}, %
       }
     }
     tile.role "compute" warps(4) registers(0) {
-      %s = tile.slot_at %ring[%c0] : !tile.ring<1 x 1xi32, #tile.swizzle<32>> -> !tile.slot<1xi32, #tile.swizzle<32>>
-      scf.while : () -> i32 {
+      %s = tile.slot_at %ring[%c0] : !tile.ring<1 x 3xi32, #tile.swizzle<32>> -> !tile.slot<3xi32, #tile.swizzle<32>>
+      scf.while : () -> (i32, i32, i32) {
         tile.barrier_wait %full[%c0], %p : !tile.barriers<1>
-        %i = tile.read %s : !tile.slot<1xi32, #tile.swizzle<32>> -> i32
+        %i, %j, %k = tile.read %s : !tile.slot<3xi32, #tile.swizzle<32>> -> i32, i32, i32
         %more = arith.cmpi ult, %i, %n : i32
-        scf.condition(%more) %i : i32
+        scf.condition(%more) %i, %j, %k : i32, i32, i32
       } do {
-      ^bb0(%i: i32):
+      ^bb0(%i: i32, %j: i32, %k: i32):
         scf.yield
       }
     }

@@ -54,21 +54,26 @@ LogicalResult PutOp::verify() {
   return success();
 }
 
-/// (C1) of the ops that move a tile between registers and shared memory.
+/// (C1) of the ops that move a tile, or numbers, between registers and shared memory.
 static LogicalResult verifySameTile(Operation *op, ArrayRef<int64_t> shape, Type element,
-                                    Type tile) {
-  auto tensor = dyn_cast<RankedTensorType>(tile);
-  bool same = tensor ? tensor.getShape() == shape : ShapedType::getNumElements(shape) == 1;
-  if (same && getElementTypeOrSelf(tile) == element)
+                                    TypeRange values) {
+  auto tensor =
+      values.size() == 1 ? dyn_cast<RankedTensorType>(values.front()) : RankedTensorType();
+  bool same = tensor ? tensor.getShape() == shape && tensor.getElementType() == element
+                     : shape.size() == 1 && static_cast<int64_t>(values.size()) == shape[0] &&
+                           llvm::all_of(values, [&](Type type) { return type == element; });
+  if (same)
     return success();
-  return op->emitOpError() << "(" << op->getName().stripDialect()
-                           << "_c1) the tile in shared memory is "
-                           << RankedTensorType::get(shape, element) << ", got " << tile;
+  InFlightDiagnostic error = op->emitOpError() << "(" << op->getName().stripDialect()
+                                               << "_c1) the tile in shared memory is "
+                                               << RankedTensorType::get(shape, element) << ", got ";
+  llvm::interleaveComma(values, error);
+  return error;
 }
 
 LogicalResult PutValueOp::verify() {
   RingType ring = getRing().getType();
-  return verifySameTile(*this, ring.getShape(), ring.getElementType(), getValue().getType());
+  return verifySameTile(*this, ring.getShape(), ring.getElementType(), getValues().getTypes());
 }
 
 static LogicalResult verifySlotOf(Operation *op, RingType ring, SlotType slot) {
@@ -96,7 +101,7 @@ LogicalResult SlotAtOp::verify() { return verifySlotOf(*this, getRing().getType(
 
 LogicalResult ReadOp::verify() {
   SlotType slot = getSlot().getType();
-  return verifySameTile(*this, slot.getShape(), slot.getElementType(), getResult().getType());
+  return verifySameTile(*this, slot.getShape(), slot.getElementType(), getValues().getTypes());
 }
 
 LogicalResult WriteOp::verify() {
@@ -112,7 +117,9 @@ LogicalResult WriteOp::verify() {
                          << order.getColumns() << " f32 to as many in a row, got "
                          << getValue().getType() << " to " << slot;
   }
-  return verifySameTile(*this, slot.getShape(), slot.getElementType(), getValue().getType());
+  SmallVector<Type> types{getValue().getType()};
+  llvm::append_range(types, getOthers().getTypes());
+  return verifySameTile(*this, slot.getShape(), slot.getElementType(), types);
 }
 
 LogicalResult CopyOp::verify() {

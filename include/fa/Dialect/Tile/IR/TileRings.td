@@ -90,13 +90,13 @@ def Tile_PutOp : Tile_SharedOp<"put"> {
 def Tile_PutValueOp : Tile_SharedOp<"put_value"> {
   let summary = "fills the next slot of a ring from registers";
   let description = [{
-    A number that all threads have goes to a ring of tiles of one element, written by
+    Numbers that all threads have go to a ring of tiles of as many elements, written by
     one thread; of a tile each warp writes what it holds. All warps of the program, or of the
     role, take part.
 
     Constraints:
-    - (C1) The value has the shape and element type of the ring's tiles; a number
-      has the element type of tiles of one element.
+    - (C1) One value has the shape and element type of the ring's tiles; numbers are as many
+      as its tiles, of rank 1, have elements, of that type.
 
     Created by `tile-promote-shared` where a layout conversion crosses warps, and by
     `tile-make-persistent`; removed by `tile-lower-rings`.
@@ -105,10 +105,15 @@ def Tile_PutValueOp : Tile_SharedOp<"put_value"> {
 
     ```mlir
     tile.put_value %r, %p : !tile.ring<1 x 64x64xbf16, #tile.swizzle<128>>, tensor<64x64xbf16, #s>
+    tile.put_value %t, %m, %n : !tile.ring<2 x 2xi32, #tile.swizzle<32>>, i32, i32
     ```
   }];
-  let arguments = (ins Tile_RingType:$ring, Tile_Stored:$value);
-  let assemblyFormat = "$ring `,` $value attr-dict `:` type($ring) `,` type($value)";
+  let arguments = (ins Tile_RingType:$ring, Variadic<Tile_Stored>:$values);
+  let assemblyFormat = "$ring `,` $values attr-dict `:` type($ring) `,` type($values)";
+  let extraClassDeclaration = [{
+    /// Return the tile, or the first number.
+    ::mlir::Value getValue() { return getValues().front(); }
+  }];
   let hasVerifier = 1;
 }
 
@@ -283,8 +288,8 @@ def Tile_ReadOp : Tile_SharedOp<"read"> {
   let summary = "loads a tile from shared memory to registers";
   let description = [{
     Constraints:
-    - (C1) The result has the slot's shape and element type, or is a number of the
-      element type where the slot has one element.
+    - (C1) One result has the slot's shape and element type; numbers are as many as the slot,
+      of rank 1, has elements, of that type.
 
     Created by `tile-promote-shared` and `tile-make-persistent`; removed by `convert-tile-to-nvvm`.
 
@@ -292,11 +297,16 @@ def Tile_ReadOp : Tile_SharedOp<"read"> {
 
     ```mlir
     %x = tile.read %s : !tile.slot<64x64xbf16, #tile.swizzle<128>> -> tensor<64x64xbf16, #a>
+    %m, %n = tile.read %t : !tile.slot<2xi32, #tile.swizzle<32>> -> i32, i32
     ```
   }];
   let arguments = (ins Tile_SlotType:$slot);
-  let results = (outs Tile_Stored:$result);
-  let assemblyFormat = "$slot attr-dict `:` type($slot) `->` type($result)";
+  let results = (outs Variadic<Tile_Stored>:$values);
+  let assemblyFormat = "$slot attr-dict `:` type($slot) `->` type($values)";
+  let extraClassDeclaration = [{
+    /// Return the tile, or the first number.
+    ::mlir::Value getValue() { return getValues().front(); }
+  }];
   let hasVerifier = 1;
 }
 
@@ -304,8 +314,8 @@ def Tile_WriteOp : Tile_SharedOp<"write"> {
   let summary = "stores a tile from registers to shared memory";
   let description = [{
     Constraints:
-    - (C1) The value has the slot's shape and element type, or is a number of the
-      element type where the slot has one element; one thread writes that.
+    - (C1) One value has the slot's shape and element type; numbers, which one thread writes, are
+      as many as the slot, of rank 1, has elements, of that type.
     - (C2) With `order`, a tile of rank 2, f32, of whole boxes goes to a slot of rank 1 of as many
       elements, in which it lies in that order.
 
@@ -317,14 +327,18 @@ def Tile_WriteOp : Tile_SharedOp<"write"> {
     ```mlir
     tile.write %p, %s : tensor<64x64xbf16, #s>, !tile.slot<64x64xbf16, #tile.swizzle<128>>
     tile.write %q, %t order(#order) : tensor<64x64xf32, #acc>, !tile.slot<4096xf32, #tile.swizzle<128>>
+    tile.write %m, %u then(%n : i32) : i32, !tile.slot<2xi32, #tile.swizzle<32>>
     ```
   }];
-  let arguments = (ins Tile_Stored:$value, Tile_SlotType:$slot, OptionalAttr<Tile_OrderAttr>:$order);
+  let arguments = (ins Tile_Stored:$value, Tile_SlotType:$slot, OptionalAttr<Tile_OrderAttr>:$order,
+    Variadic<AnySignlessInteger>:$others);
   let assemblyFormat = [{
-    $value `,` $slot (`order` `(` $order^ `)`)? attr-dict `:` type($value) `,` type($slot)
+    $value `,` $slot (`order` `(` $order^ `)`)? (`then` `(` $others^ `:` type($others) `)`)?
+    attr-dict `:` type($value) `,` type($slot)
   }];
-  let builders = [OpBuilder<(ins "Value":$value, "Value":$slot), [{
-      build($_builder, $_state, value, slot, OrderAttr());
+  let builders = [OpBuilder<(ins "ValueRange":$values, "Value":$slot,
+                              CArg<"OrderAttr", "{}">:$order), [{
+      build($_builder, $_state, values.front(), slot, order, values.drop_front());
     }]>];
   let hasVerifier = 1;
 }

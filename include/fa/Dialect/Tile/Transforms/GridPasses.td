@@ -151,17 +151,24 @@ def TileMakePersistent : Pass<"tile-make-persistent", "::mlir::tile::FuncOp"> {
     (`tile.warpgroup_bounds`) and release slots late.
 
     For a grid of several dimensions, or one in sections (`tile-schedule-grid`), the
-    producer divides for all roles and sends a packed id in place of the number: 64
-    bits of two words. One word is the last id. The other holds the two other ids,
+    producer divides for all roles and sends a packed id in place of the number:
+    two words. One word is the last id. The other holds the two other ids,
     one in the bits above the other; a single one stands as it is, and more than two
     stay one number, from which they follow by division. A role computes what it
     needs of these no earlier than it uses them.
+
+    After the packed id it sends what roles read from memory knowing no more than
+    that: results of scalar loads of views that the program does not store to, and of
+    loops and branches of such loads, such as the search for a block's sequence. It reads
+    that once for all roles, up to eight words; where there would be more, roles read for themselves.
+    Where each store of a work tile is to a `tile.slice` and what it sends says that the
+    store begins behind the slice's end, it sends nothing of it and takes the next number.
 
     A ring of one slot that TMA fills once a work tile gets another slot if there is
     room: the next work tile's data come while this one's are in use.
 
     Requires: programs in which all but rings and ping-pongs stands in roles; others
-    stay as they are. Ensures: each work tile runs once.
+    stay as they are. Ensures: each work tile that stores anything runs once.
 
     Numerics: exact.
 

@@ -11,8 +11,10 @@
 //      is static if the loops have one length: a block steps by the blocks of the
 //      launch. Else it is dynamic: the role that fills rings takes numbers from a
 //      counter and sends them to the other roles through rings, as packed ids if the
-//      grid has several dimensions (PackedTileId.cpp). The others receive them after
-//      the products of the work tile before;
+//      grid has several dimensions (PackedTileId.cpp), and what memory says of a work
+//      tile with them (TileWords.cpp). The others receive them after the products of the
+//      work tile before. It sends nothing of work tiles that store nothing, and takes
+//      the next number at once;
 //   3. give another slot to a ring of one slot that a work tile fills once, if it
 //      fits: the next work tile's data come while this one's are read;
 //   4. make the grid one of one dimension, and limit the blocks of a launch.
@@ -24,6 +26,7 @@
 
 #include "Grid.h"
 #include "PackedTileId.h"
+#include "TileWords.h"
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
@@ -96,9 +99,9 @@ static int64_t sharedBytes(FuncOp func) {
   return bytes;
 }
 
-static RingType ringTypeOfTiles(MLIRContext *context, unsigned bits) {
+static RingType ringTypeOfTiles(MLIRContext *context, int64_t words) {
   constexpr int64_t kSlots = 2, kPanel = 32;
-  return RingType::get(context, kSlots, {1}, IntegerType::get(context, bits),
+  return RingType::get(context, kSlots, {words}, IntegerType::get(context, 32),
                        SwizzleAttr::get(context, kPanel, /*ones=*/false));
 }
 
@@ -181,7 +184,9 @@ struct MakePersistent : tile::impl::TileMakePersistentBase<MakePersistent> {
   SmallVector<Value> ids;
   Value block;
   /// By role, what is sent in place of the number; empty if the number is.
-  llvm::DenseMap<Operation *, PackedTileId> parts;
+  llvm::MapVector<Operation *, PackedTileId> parts;
+  /// Know what is sent after these.
+  std::optional<TileWords> words;
 };
 
 } // namespace
@@ -279,16 +284,21 @@ void MakePersistent::runStatic(RoleOp role) {
   yield->setOperands(delinearize(b, loc, narrow(b, loc, next), extents));
 }
 
-/// Emit the packed id that stands for no work tile.
+/// Erase what computed values that words stand for now; it would stand before their uses.
+static void dropUnused(scf::WhileOp loop) {
+  IRRewriter rewriter(loop.getContext());
+  (void)runRegionDCE(rewriter, loop.getAfter());
+}
+
+/// Emit the first word of a packed id that stands for no work tile.
 static Value emitNone(OpBuilder &b, Location loc) {
-  return arith::ConstantIntOp::create(b, loc, -1, 64);
+  return arith::ConstantIntOp::create(b, loc, -1, 32);
 }
 
 /// Emit whether there is a work tile, from its first word, which ptxas proves to be the same for
 /// all lanes.
 static Value isWorkTile(OpBuilder &b, Location loc, Value part) {
-  Value none = arith::ConstantIntOp::create(b, loc, -1, 32);
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, part, none);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, part, emitNone(b, loc));
 }
 
 /// Emit code after the last loop of the block, or of each branch of an if in it; return what it
@@ -330,7 +340,7 @@ static Value emitAfterLoop(OpBuilder &b, Location loc, Block *block, function_re
 ///
 /// A block takes a number after each work tile, so all blocks together take as many numbers as
 /// there are work tiles. The role reads what the counter holds before at once, and looks at it
-/// when the first copies are on their way.
+/// when the first copies are on their way, or where it takes a number before.
 void MakePersistent::schedule(RoleOp role, ArrayRef<Value> rings, const Counter &counter) {
   Location loc = role.getLoc();
   SmallVector<Operation *> ops = opsOf(role);
@@ -339,60 +349,95 @@ void MakePersistent::schedule(RoleOp role, ArrayRef<Value> rings, const Counter 
   Value count = narrow(b, loc, emitTileCount(b, getOperation()));
   Value blocks = narrow(b, loc, BlockCountOp::create(b, loc, b.getIndexType()));
   Value first = narrow(b, loc, block);
-  SmallVector<Type> types{b.getI32Type()};
-  if (!parts.empty())
-    types.append(2, b.getI32Type());
-  auto send = [&](OpBuilder &b, Location, ValueRange numbers) {
-    auto more = [&]() -> Value {
-      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, numbers.front(), count);
-    };
-    if (parts.empty()) {
-      for (Value ring : rings)
-        PutValueOp::create(b, loc, ring, numbers.front());
-      scf::ConditionOp::create(b, loc, more(), numbers);
-      return;
-    }
+  auto takeNext = [&](Value number) -> Value {
+    Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number, first);
+    scf::IfOp::create(b, loc, begins, [&](OpBuilder &inside, Location) {
+      SchedulerResetOp::create(inside, loc, counter.view, found, counter.tag, count);
+      scf::YieldOp::create(inside, loc);
+    });
+    return SchedulerNextOp::create(b, loc, b.getI32Type(), counter.view, counter.tag);
+  };
+  auto more = [&](Value number) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, number, count);
+  };
+  /// Emit what is sent of the work tile of a number; its first word says whether there is one.
+  /// Return whether there is one that stores nothing.
+  auto emitSent = [&](Value number, SmallVector<Value> &sent) -> Value {
     // After the last work tile there is nothing to divide.
-    Value is = more(), zero = arith::ConstantIntOp::create(b, loc, 0, 32);
-    Value id = arith::IndexCastOp::create(
-        b, loc, b.getIndexType(), arith::SelectOp::create(b, loc, is, numbers.front(), zero));
+    Value is = more(number), zero = arith::ConstantIntOp::create(b, loc, 0, 32);
+    Value id = arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                          arith::SelectOp::create(b, loc, is, number, zero));
     PackedTileId made = emitPackedTileId(b, parts.lookup(role), ids.front(), id);
-    Value sent = arith::SelectOp::create(b, loc, is, pack(b, loc, made), emitNone(b, loc));
+    auto [known, stores] = words->emit(b, loc, made);
+    sent = {arith::SelectOp::create(b, loc, is, made[0], emitNone(b, loc)), made[1]};
+    sent.append(known);
+    if (!stores)
+      return Value();
+    Value yes = arith::ConstantIntOp::create(b, loc, 1, 1);
+    return arith::AndIOp::create(b, loc, is, arith::XOrIOp::create(b, loc, stores, yes));
+  };
+  SmallVector<Type> types{b.getI32Type()};
+  if (words)
+    types.append(2 + words->size(), b.getI32Type());
+  // Pass by the work tiles that store nothing.
+  auto skip = [&](Value number) -> SmallVector<Value> {
+    OpBuilder::InsertionGuard guard(b);
+    auto loop = scf::WhileOp::create(
+        b, loc, types, number,
+        [&](OpBuilder &, Location, ValueRange numbers) {
+          SmallVector<Value> passed{numbers.front()}, sent;
+          Value idle = emitSent(numbers.front(), sent);
+          passed.append(sent);
+          scf::ConditionOp::create(b, loc, idle, passed);
+        },
+        [&](OpBuilder &, Location, ValueRange numbers) {
+          Value next = arith::AddIOp::create(b, loc, blocks, takeNext(numbers.front()));
+          scf::YieldOp::create(b, loc, next);
+        });
+    return loop.getResults();
+  };
+  auto send = [&](OpBuilder &, Location, ValueRange numbers) {
+    SmallVector<Value> passed(numbers);
+    if (words && words->knowsIdle()) {
+      passed = skip(numbers.front());
+    } else if (words) {
+      SmallVector<Value> sent;
+      emitSent(numbers.front(), sent);
+      passed.append(sent);
+    }
+    ArrayRef<Value> sent = words ? ArrayRef(passed).drop_front() : ArrayRef(passed);
     for (Value ring : rings)
       PutValueOp::create(b, loc, ring, sent);
-    scf::ConditionOp::create(b, loc, isWorkTile(b, loc, narrow(b, loc, sent)),
-                             ValueRange{numbers.front(), made[0], made[1]});
+    scf::ConditionOp::create(b, loc, words ? isWorkTile(b, loc, sent.front()) : more(sent.front()),
+                             passed);
   };
-  auto take = [&](OpBuilder &b, Location, ValueRange numbers) {
+  auto take = [&](OpBuilder &, Location, ValueRange numbers) {
     Value number = numbers.front();
-    for (auto [part, value] : llvm::zip(parts.lookup(role), numbers.drop_front()))
-      part.replaceAllUsesWith(value);
+    if (words) {
+      ValueRange sent = numbers.drop_front();
+      words->replace(b, role, sent.drop_front(2));
+      for (auto [part, value] : llvm::zip(parts.lookup(role), sent))
+        part.replaceAllUsesWith(value);
+    }
     takeIds(b, role, number);
     moveOps(ops, b.getInsertionBlock());
-    Value taken = emitAfterLoop(b, loc, b.getInsertionBlock(), [&]() -> Value {
-      Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number, first);
-      scf::IfOp::create(b, loc, begins, [&](OpBuilder &b, Location) {
-        SchedulerResetOp::create(b, loc, counter.view, found, counter.tag, count);
-        scf::YieldOp::create(b, loc);
-      });
-      return SchedulerNextOp::create(b, loc, b.getI32Type(), counter.view, counter.tag);
-    });
+    Value taken = emitAfterLoop(b, loc, b.getInsertionBlock(), [&] { return takeNext(number); });
     b.setInsertionPointToEnd(b.getInsertionBlock());
     Value next = arith::AddIOp::create(b, loc, blocks, taken);
     scf::YieldOp::create(b, loc, next);
   };
-  scf::WhileOp::create(b, loc, types, first, send, take);
+  auto loop = scf::WhileOp::create(b, loc, types, first, send, take);
+  dropUnused(loop);
 }
 
-/// Emit the next numbers of the ring, each i32: the number of a work tile, or its packed id.
+/// Emit the next numbers of the ring, each i32: the number of a work tile, or its words.
 static SmallVector<Value> emitReceive(OpBuilder &b, Location loc, Value ring) {
   auto type = cast<RingType>(ring.getType());
   auto slot = GetOp::create(b, loc, type.getSlot(), ring);
-  Value number = ReadOp::create(b, loc, type.getElementType(), slot);
+  SmallVector<Type> types(type.getShape().front(), type.getElementType());
+  auto numbers = ReadOp::create(b, loc, types, slot);
   ReleaseOp::create(b, loc, slot);
-  if (number.getType().isInteger(32))
-    return {number};
-  return llvm::to_vector(unpack(b, loc, number));
+  return numbers.getValues();
 }
 
 /// Loop over work tiles in a role that receives their numbers. The next one is received after the
@@ -403,7 +448,7 @@ void MakePersistent::receive(RoleOp role, Value ring) {
   Location loc = role.getLoc();
   SmallVector<Operation *> ops = opsOf(role);
   OpBuilder b = OpBuilder::atBlockEnd(&role.getBody().front());
-  Value end = parts.empty() ? narrow(b, loc, emitTileCount(b, getOperation())) : Value();
+  Value end = words ? Value() : narrow(b, loc, emitTileCount(b, getOperation()));
   SmallVector<Value> first = emitReceive(b, loc, ring);
   auto more = [&](OpBuilder &b, Location, ValueRange numbers) {
     Value is = end ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, numbers.front(), end)
@@ -412,20 +457,20 @@ void MakePersistent::receive(RoleOp role, Value ring) {
     scf::ConditionOp::create(b, loc, is, numbers);
   };
   auto run = [&](OpBuilder &b, Location, ValueRange numbers) {
-    if (end)
+    if (end) {
       takeIds(b, role, numbers.front());
-    else
-      for (auto [part, value] : llvm::zip_equal(parts.lookup(role), numbers))
+    } else {
+      words->replace(b, role, numbers.drop_front(2));
+      for (auto [part, value] : llvm::zip(parts.lookup(role), numbers))
         part.replaceAllUsesWith(value);
+    }
     moveOps(ops, b.getInsertionBlock());
     b.setInsertionPointToEnd(b.getInsertionBlock());
     scf::YieldOp::create(b, loc, first);
   };
   auto loop = scf::WhileOp::create(b, loc, ValueRange(first).getTypes(), first, more, run);
   Block *body = loop.getAfterBody();
-  // What computed the parts would stand before their uses.
-  IRRewriter rewriter(&getContext());
-  (void)runRegionDCE(rewriter, loop.getAfter());
+  dropUnused(loop);
   sinkArithmetic(*body);
   // Not where warpgroups have to give back first what they did not read.
   bool own = body->getOps<WarpgroupBoundsOp>().begin() != body->getOps<WarpgroupBoundsOp>().end();
@@ -516,14 +561,14 @@ void MakePersistent::runOnOperation() {
                          ? findPackedTileId(role, func.getInstanceId(0))
                          : std::nullopt)
       parts[role] = *found;
-  if (parts.size() != all.size())
-    parts.clear();
+  if (!parts.empty() && parts.size() == all.size())
+    words.emplace(all, parts);
   SmallVector<Value> rings;
   if (scheduler) {
     OpBuilder b(roles);
     for (size_t i = 1; i < all.size(); ++i)
-      rings.push_back(RingOp::create(b, func.getLoc(),
-                                     ringTypeOfTiles(&getContext(), parts.empty() ? 32 : 64)));
+      rings.push_back(RingOp::create(
+          b, func.getLoc(), ringTypeOfTiles(&getContext(), words ? 2 + words->size() : 1)));
     if (sharedLimit > 0 && sharedBytes(func) > sharedLimit) {
       for (Value ring : rings)
         ring.getDefiningOp()->erase();
@@ -536,17 +581,19 @@ void MakePersistent::runOnOperation() {
     ids.push_back(func.getInstanceId(d));
   block = addTileNumber(func);
   // Extents and ids are read off the grid as it was: the number comes off last.
+  // What is sent is computed as the other roles do it, which then compute it no more.
+  if (scheduler)
+    schedule(scheduler, rings, counter);
   const Value *ring = rings.begin();
   for (RoleOp role : all) {
     if (!scheduler)
       runStatic(role);
-    else if (role == scheduler)
-      schedule(role, rings, counter);
-    else
+    else if (role != scheduler)
       receive(role, *ring++);
   }
   dropIds(func);
   ids.clear();
+  words.reset();
   parts.clear();
   func->setAttr(TileDialect::kBlocksPerSMAttr,
                 Builder(&getContext()).getI64IntegerAttr(blocksPerSM));

@@ -62,22 +62,6 @@ PackedTileId tile::emitPackedTileId(OpBuilder &b, const PackedTileId &parts, Val
   return made;
 }
 
-Value tile::pack(OpBuilder &b, Location loc, const PackedTileId &parts) {
-  constexpr int64_t kBits = 32;
-  Value low = arith::ExtUIOp::create(b, loc, b.getI64Type(), parts[0]);
-  Value high = arith::ExtUIOp::create(b, loc, b.getI64Type(), parts[1]);
-  Value by = arith::ConstantIntOp::create(b, loc, kBits, 64);
-  return arith::OrIOp::create(b, loc, arith::ShLIOp::create(b, loc, high, by), low);
-}
-
-PackedTileId tile::unpack(OpBuilder &b, Location loc, Value packed) {
-  constexpr int64_t kBits = 32;
-  Value by = arith::ConstantIntOp::create(b, loc, kBits, 64);
-  Value high = arith::ShRUIOp::create(b, loc, packed, by);
-  return {arith::TruncIOp::create(b, loc, b.getI32Type(), packed),
-          arith::TruncIOp::create(b, loc, b.getI32Type(), high)};
-}
-
 void tile::sinkArithmetic(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     if (!isa<arith::ArithDialect>(op.getDialect()) || !isArithmetic(&op))

@@ -24,10 +24,6 @@ std::optional<PackedTileId> findPackedTileId(RoleOp role, Value id);
 /// Emit the words for another id (index), by the ops of the role that compute them.
 PackedTileId emitPackedTileId(OpBuilder &b, const PackedTileId &parts, Value id, Value other);
 
-/// Pack the two words into one of 64 bits, and unpack them.
-Value pack(OpBuilder &b, Location loc, const PackedTileId &parts);
-PackedTileId unpack(OpBuilder &b, Location loc, Value packed);
-
 /// Return whether the op only computes numbers from numbers.
 bool isArithmetic(Operation *op);
 

@@ -260,7 +260,7 @@ static void readSlot(OpBuilder &b, LoadOp load, GetOp get, ArrayRef<OpOperand *>
     } else {
       b.setInsertionPoint(reader);
       auto read = ReadOp::create(b, load.getLoc(), load.getResult().getType(), get);
-      use->set(read);
+      use->set(read.getValue());
       reader = read;
     }
     Operation *here = load->getBlock()->findAncestorOpInBlock(*reader);
@@ -378,7 +378,7 @@ LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
     input = arith::IndexCastOp::create(b, loc, type, input);
   }
   Value slot = putValue(b, loc, *ring, input);
-  Value result = ReadOp::create(b, loc, stored, slot);
+  Value result = ReadOp::create(b, loc, stored, slot).getValue();
   ReleaseOp::create(b, loc, slot);
   if (stored != tile)
     result = arith::IndexCastOp::create(b, loc, tile, result);

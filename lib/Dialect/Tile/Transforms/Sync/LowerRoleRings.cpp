@@ -262,7 +262,7 @@ void RoleLowering::lowerPut(Operation *op) {
     BarrierExpectOp::create(rewriter, loc, mine.full, number, mine.bytes);
   Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), number);
   if (auto value = dyn_cast<PutValueOp>(op)) {
-    WriteOp::create(rewriter, loc, value.getValue(), slot);
+    WriteOp::create(rewriter, loc, value.getValues(), slot);
     if (!mine.byWarps)
       BarrierExpectOp::create(rewriter, loc, mine.full, number, /*bytes=*/0);
   } else if (mine.byWarps) {
@@ -356,7 +356,7 @@ void RoleLowering::lowerPutValue(PutValueOp put) {
   }
   Value zero = arith::ConstantIndexOp::create(rewriter, fa::unnamed(loc), 0);
   Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), zero);
-  WriteOp::create(rewriter, loc, put.getValue(), slot);
+  WriteOp::create(rewriter, loc, put.getValues(), slot);
   fence(loc);
   rewriter.eraseOp(put);
 }

@@ -118,7 +118,7 @@ static void send(OpResult tile, StringRef role, ArrayRef<OpOperand *> uses) {
   for (Operation *op : {slot.getOperation(), read.getOperation(), release.getOperation()})
     markRole(op, role);
   for (OpOperand *use : uses)
-    use->set(read);
+    use->set(read.getValue());
 }
 
 /// Let rescales test whether their factor is 1 where another role ran the tile.if_any that they

@@ -93,7 +93,8 @@ static Value sentThroughRing(Value value) {
   for (Operation *user : ring->getUsers())
     if (auto put = dyn_cast<PutValueOp>(user))
       puts.push_back(put);
-  return puts.size() == 1 ? puts.front().getValue() : value;
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  return puts.size() == 1 ? puts.front().getValues()[number] : value;
 }
 
 /// Return whether `value` is the number of the next iteration of an scf.for.

@@ -283,25 +283,21 @@ tile.func @plain(%x: !tile.view<?x64xf16>, %t: index) grid affine_map<()[s0] -> 
 
 // Two numbers that take divisions are made once, and sent together.
 // CHECK-LABEL: tile.func @parts
-// CHECK: %[[NUMBERS:.*]] = tile.ring : <2 x 1xi64, #tile.swizzle<32>>
+// CHECK: %[[NUMBERS:.*]] = tile.ring : <2 x 2xi32, #tile.swizzle<32>>
 // CHECK: tile.role "load"
 // CHECK: scf.while (%[[N:.*]] = %{{.*}}) : (i32) -> (i32, i32, i32) {
 // CHECK: %[[IS:.*]] = arith.cmpi ult, %[[N]], %{{.*}} : i32
 // CHECK: %[[SAFE:.*]] = arith.select %[[IS]], %[[N]], %{{.*}} : i32
 // CHECK: arith.divui
 // CHECK: arith.divui
-// CHECK: %[[PACKED:.*]] = arith.ori %{{.*}}, %{{.*}} : i64
-// CHECK: %[[SENT:.*]] = arith.select %[[IS]], %[[PACKED]], %{{.*}} : i64
-// CHECK-NEXT: tile.put_value %[[NUMBERS]], %[[SENT]]
-// CHECK: scf.condition(%{{.*}}) %[[N]], %{{.*}}, %{{.*}} : i32, i32, i32
+// CHECK: %[[SENT:.*]] = arith.select %[[IS]], %{{.*}}, %{{.*}} : i32
+// CHECK-NEXT: tile.put_value %[[NUMBERS]], %[[SENT]], %[[WORD:.*]] : <2 x 2xi32, #tile.swizzle<32>>, i32, i32
+// CHECK: scf.condition(%{{.*}}) %[[N]], %[[SENT]], %[[WORD]] : i32, i32, i32
 // CHECK: ^bb0(%{{.*}}: i32, %[[PLACE:.*]]: i32, %[[OTHER:.*]]: i32):
 // CHECK: tile.scheduler_next
 // CHECK: tile.role "compute"
-// CHECK: %[[PACKED:.*]] = tile.read %{{.*}} : <1xi64, #tile.swizzle<32>> -> i64
-// CHECK: %[[HIGH:.*]] = arith.shrui %[[PACKED]], %{{.*}} : i64
-// CHECK: %[[A:.*]] = arith.trunci %[[PACKED]] : i64 to i32
-// CHECK: %[[B:.*]] = arith.trunci %[[HIGH]] : i64 to i32
-// CHECK: scf.while (%[[PLACE:.*]] = %[[A]], %{{.*}} = %[[B]]) : (i32, i32) -> (i32, i32) {
+// CHECK: %[[READ:.*]]:2 = tile.read %{{.*}} : <2xi32, #tile.swizzle<32>> -> i32, i32
+// CHECK: scf.while (%[[PLACE:.*]] = %[[READ]]#0, %{{.*}} = %[[READ]]#1) : (i32, i32) -> (i32, i32) {
 // CHECK: %[[MINUS:.*]] = arith.constant -1 : i32
 // CHECK: %[[IS:.*]] = arith.cmpi ne, %[[PLACE]], %[[MINUS]] : i32
 // CHECK-NEXT: scf.condition(%[[IS]])
@@ -313,7 +309,7 @@ tile.func @plain(%x: !tile.view<?x64xf16>, %t: index) grid affine_map<()[s0] -> 
 // CHECK: tile.get
 // CHECK: tile.release
 // CHECK: }
-// CHECK: tile.read %{{.*}} : <1xi64, #tile.swizzle<32>> -> i64
+// CHECK: tile.read %{{.*}} : <2xi32, #tile.swizzle<32>> -> i32, i32
 // CHECK: arith.divui %[[OTHER]]
 // CHECK: tile.store
 // expected-remark @+1 {{each block runs several work tiles: it takes their numbers from a counter}}
@@ -367,7 +363,7 @@ tile.func @parts(%x: !tile.view<?x64xf16>, %y: !tile.view<?xi32>, %t: index)
 // Of a grid of three dimensions these are the last id, and the two others in one word.
 // CHECK-LABEL: tile.func @band
 // CHECK-SAME: (%[[X:.*]]: !tile.view<?x?x?x64xf16>, %{{.*}}: !tile.view<1xi64> {{{.*}}}, %{{.*}}: i64 {{{.*}}}, %[[BLOCK:.*]]: index) grid #{{.*}} sizes [0, 0, 0, 1, 0, 2]
-// CHECK: tile.ring : <2 x 1xi64, #tile.swizzle<32>>
+// CHECK: tile.ring : <2 x 2xi32, #tile.swizzle<32>>
 // CHECK: tile.role "load"
 // CHECK: scf.while (%[[N:.*]] = %{{.*}}) : (i32) -> (i32, i32, i32) {
 // CHECK: %[[SAFE:.*]] = arith.select %{{.*}}, %[[N]], %{{.*}} : i32
@@ -383,8 +379,8 @@ tile.func @parts(%x: !tile.view<?x64xf16>, %y: !tile.view<?xi32>, %t: index)
 // CHECK: %[[SKIPPED:.*]] = arith.muli %[[B]], %[[HEADS]] : i32
 // CHECK: %[[H:.*]] = arith.subi %[[OTHER]], %[[SKIPPED]] : i32
 // CHECK: %[[WORD:.*]] = arith.ori %[[HIGH]], %[[H]] : i32
-// CHECK: arith.extui %[[LAST]]
-// CHECK: arith.extui %[[WORD]]
+// CHECK: arith.select %{{.*}}, %[[LAST]], %{{.*}} : i32
+// CHECK: tile.put_value %{{.*}}, %{{.*}}, %[[WORD]]
 // CHECK: tile.role "compute"
 // CHECK: ^bb0(%[[T:.*]]: i32, %[[WORD:.*]]: i32):
 // CHECK-NOT: arith.divui
@@ -426,6 +422,103 @@ tile.func @band(%x: !tile.view<?x?x?x64xf16>, %b: index, %h: index, %t: index)
       }
       %v = arith.constant dense<0.0> : tensor<64xf16>
       tile.store %v, %x[%b, %h, %i, %c0] dims [3] : tensor<64xf16>, !tile.view<?x?x?x64xf16>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// What roles read of a work tile is read by the one that sends it, once where they read it alike. It sends nothing
+// of a work tile that stores behind the end of its slice, and takes the next number at once.
+// CHECK-LABEL: tile.func @words
+// CHECK: %[[NUMBERS:.*]] = tile.ring : <2 x 5xi32, #tile.swizzle<32>>
+// CHECK: tile.role "load"
+// CHECK: scf.while (%[[FIRST:.*]] = %{{.*}}) : (i32) -> (i32, i32, i32, i32, i32, i32) {
+// CHECK: %[[SENT:.*]]:6 = scf.while (%[[N:.*]] = %[[FIRST]]) : (i32) -> (i32, i32, i32, i32, i32, i32) {
+// CHECK: %[[IS:.*]] = arith.cmpi ult, %[[N]], %{{.*}} : i32
+// CHECK: %[[FOUND:.*]] = scf.for {{.*}} -> (i32) {
+// CHECK: tile.load %[[STARTS:[a-z0-9]+]]
+// CHECK: scf.yield
+// CHECK: %[[START:.*]] = tile.load %[[STARTS]][%{{.*}}] : !tile.view<?xi32> -> i32
+// CHECK-NOT: scf.for
+// CHECK: %[[SIZE:.*]] = tile.load %{{.*}}[%{{.*}}] : !tile.view<?xi32> -> i32
+// CHECK: %[[STORES:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : index
+// CHECK: %[[ID:.*]] = arith.select %[[IS]], %{{.*}}, %{{.*}} : i32
+// CHECK: %[[NOT:.*]] = arith.xori %[[STORES]], %{{.*}} : i1
+// CHECK: %[[IDLE:.*]] = arith.andi %[[IS]], %[[NOT]] : i1
+// CHECK: scf.condition(%[[IDLE]]) %[[N]], %[[ID]], %{{.*}}, %[[START]], %[[FOUND]], %[[SIZE]]
+// CHECK: ^bb0(%[[PASSED:[a-z0-9]+]]: i32, {{.*}}):
+// CHECK: arith.cmpi eq, %[[PASSED]]
+// CHECK: tile.scheduler_reset
+// CHECK: %[[TAKEN:.*]] = tile.scheduler_next
+// CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %[[TAKEN]] : i32
+// CHECK: scf.yield %[[NEXT]] : i32
+// CHECK: tile.put_value %[[NUMBERS]], %[[SENT]]#1, %[[SENT]]#2, %[[SENT]]#3, %[[SENT]]#4, %[[SENT]]#5
+// CHECK: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %[[KNOWN:[a-z0-9]+]]: i32, %{{.*}}: i32, %{{.*}}: i32):
+// CHECK-NOT: tile.load
+// CHECK: arith.index_cast %[[KNOWN]] : i32 to index
+// CHECK: tile.scheduler_next
+// CHECK: tile.role "compute"
+// CHECK: tile.read %{{.*}} : <5xi32, #tile.swizzle<32>> -> i32, i32, i32, i32, i32
+// CHECK-NOT: tile.load
+// CHECK: tile.store
+// CHECK: tile.return
+// expected-remark @+1 {{each block runs several work tiles: it takes their numbers from a counter}}
+tile.func @words(%x: !tile.view<?x64xf16>, %starts: !tile.view<?xi32>, %sizes: !tile.view<?xi32>, %y: !tile.view<?xi32>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c3 = arith.constant 3 : i32
+      %c64 = arith.constant 64 : index
+      %number = arith.index_cast %t : index to i32
+      %last = arith.divui %number, %c3 {tile.part = 0 : i64} : i32
+      %other = arith.subi %number, %last {tile.part = 1 : i64} : i32
+      %p = arith.index_cast %last : i32 to index
+      %found = scf.for %j = %c0 to %p step %c1 iter_args(%sum = %last) -> (i32) {
+        %n = tile.load %starts[%j] dims [] : !tile.view<?xi32> -> i32
+        %more = arith.addi %sum, %n : i32
+        scf.yield %more : i32
+      }
+      %at = arith.index_cast %found : i32 to index
+      %word = tile.load %starts[%at] dims [] : !tile.view<?xi32> -> i32
+      %begin = arith.index_cast %word : i32 to index
+      scf.for %j = %c0 to %begin step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c3 = arith.constant 3 : i32
+      %c64 = arith.constant 64 : index
+      %number = arith.index_cast %t : index to i32
+      %last = arith.divui %number, %c3 {tile.part = 0 : i64} : i32
+      %other = arith.subi %number, %last {tile.part = 1 : i64} : i32
+      %p = arith.index_cast %last : i32 to index
+      %found = scf.for %j = %c0 to %p step %c1 iter_args(%sum = %last) -> (i32) {
+        %n = tile.load %starts[%j] dims [] : !tile.view<?xi32> -> i32
+        %more = arith.addi %sum, %n : i32
+        scf.yield %more : i32
+      }
+      %at = arith.index_cast %found : i32 to index
+      %word = tile.load %starts[%at] dims [] : !tile.view<?xi32> -> i32
+      %begin = arith.index_cast %word : i32 to index
+      %length = tile.load %sizes[%at] dims [] : !tile.view<?xi32> -> i32
+      %size = arith.index_cast %length : i32 to index
+      scf.for %j = %c0 to %begin step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+      %v = tile.broadcast %found : i32 -> tensor<1xi32>
+      %slice = tile.slice %y dim 0 from %begin size %size : !tile.view<?xi32> -> !tile.view<?xi32>
+      tile.store %v, %slice[%at] dims [0] : tensor<1xi32>, !tile.view<?xi32>
     }
   }
   tile.return
