@@ -14,6 +14,8 @@
 // The warps of a role that fill a ring for themselves all meet where they get it: each waits for
 // all to have arrived. A ring of several slots of which one is in use at a time needs no empty.
 //
+// Waits and arrivals that others make are left out (SharedBarriers.cpp).
+//
 // A slot that is on its way out (tile.bulk_store) is written, and handed to the TMA, after a
 // numbered barrier of the warpgroup, and waited for before it is written again or arrived for, if
 // it can in the next iteration (LateReleases.cpp).
@@ -78,8 +80,19 @@ static bool meetsBeforePuts(RingOp ring, const CrowdedRings &crowded) {
   return isKeptInRole(ring) && ring.getType().getStages() > 1 && !crowded.rings.contains(ring);
 }
 
-AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBase &rewriter,
-                               int64_t &bytes) {
+/// Return whether the ring's warps arrive where they release it as the reader.
+static bool arrives(RingOp ring, int64_t reader, const SharedBarriers &shared) {
+  return llvm::any_of(ring->getUsers(), [&](Operation *user) {
+    auto get = dyn_cast<GetOp>(user);
+    return get && static_cast<int64_t>(get.getReader()) == reader &&
+           llvm::none_of(get->getUsers(), [&](Operation *use) {
+             return isa<ReleaseOp>(use) && shared.silent.contains(use);
+           });
+  });
+}
+
+AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, const SharedBarriers &shared,
+                               RewriterBase &rewriter, int64_t &bytes) {
   AllBarriers all;
   constexpr int64_t kBarrierBytes = 8;
   CrowdedRings crowded(func);
@@ -95,6 +108,8 @@ AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBa
       continue;
     setFiller(mine, ring);
     RingType type = ring.getType();
+    if (RingOp leader = shared.leaders.lookup(ring); leader && leader != ring)
+      continue;
     rewriter.setInsertionPointAfter(ring);
     StringRef name = fa::nameOf(ring.getLoc(), "ring");
     name.consume_back("_ring");
@@ -110,11 +125,20 @@ AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBa
     rewriter.setInsertionPointAfter(full);
     int64_t arrivals = 0;
     for (int64_t reader = 0, n = ring.getReaders(); reader < n; ++reader)
-      if (RoleOp role = traces.readerOf(ring, reader))
+      if (RoleOp role = traces.readerOf(ring, reader); role && arrives(ring, reader, shared))
         arrivals += role.getWarps();
     if (mine.again && !meetsBeforePuts(ring, crowded))
       mine.empty = make(std::max<int64_t>(arrivals, 1), "empty");
   }
+  for (auto [ring, leader] : shared.leaders) {
+    if (ring == leader)
+      continue;
+    all[ring].full = all[leader].full;
+    all[ring].empty = all[leader].empty;
+    all[leader].bytes += ring.getType().getSlot().sizeInBytes();
+  }
+  for (auto [ring, leader] : shared.leaders)
+    all[ring].bytes = all[leader].bytes;
   return all;
 }
 
@@ -255,10 +279,11 @@ void RoleLowering::lowerPut(Operation *op) {
   RingBarriers &mine = barriers[ring];
   Value parity = parityAt(loc, ring, kPutSlot);
   Value number = advance(loc, ring, kPutSlot);
-  if (mine.empty)
+  bool isSilent = shared.silent.contains(op);
+  if (mine.empty && !isSilent)
     BarrierWaitOp::create(rewriter, loc, mine.empty, number, parity);
   auto put = dyn_cast<PutOp>(op);
-  if (put && !mine.byWarps)
+  if (put && !mine.byWarps && !isSilent)
     BarrierExpectOp::create(rewriter, loc, mine.full, number, mine.bytes);
   Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), number);
   if (auto value = dyn_cast<PutValueOp>(op)) {
@@ -300,7 +325,8 @@ void RoleLowering::lowerGet(GetOp get) {
   }
   Value parity = parityAt(loc, ring, counterOf(get.getReader()));
   Value number = advance(loc, ring, counterOf(get.getReader()));
-  BarrierWaitOp::create(rewriter, loc, barriers[ring].full, number, parity);
+  if (!shared.silent.contains(get))
+    BarrierWaitOp::create(rewriter, loc, barriers[ring].full, number, parity);
   auto slot = rewriter.replaceOpWithNewOp<SlotAtOp>(get, get.getType(), ring.getResult(), number);
   if (get.getReader() != 0)
     readers[slot] = get.getReader();
@@ -339,8 +365,9 @@ void RoleLowering::lowerRelease(ReleaseOp release) {
       BulkStoreWaitOp::create(rewriter, release.getLoc());
     if (barriers[ring].byTMA && isLoadedByThreads(slot))
       fenceLoads(release);
-    BarrierArriveOp::create(rewriter, release.getLoc(), empty, slot.getStage(),
-                            readers.lookup(slot));
+    if (!shared.silent.contains(release))
+      BarrierArriveOp::create(rewriter, release.getLoc(), empty, slot.getStage(),
+                              readers.lookup(slot));
   }
   rewriter.eraseOp(release);
 }
