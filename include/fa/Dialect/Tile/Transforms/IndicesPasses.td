@@ -89,10 +89,11 @@ def TilePredicateMasks : Pass<"tile-predicate-masks", "::mlir::tile::FuncOp"> {
   let description = [{
     Mask only those rows of a tile of scores that have a hidden one: in a tile on the
     edge of a mask, the rows that see all of it cost nothing. The pass takes a select whose
-    condition compares the column index with limits, one a row or one for all. It merges
-    the limits from above into one and those from below into another, and puts the select
-    into a `tile.if_any` that runs for groups of rows that have a column beyond their limit.
-    There the comparisons are one `tile.columns_between`.
+    condition compares the column index with limits, one a row or one for all; a condition on
+    the row alone hides all columns of a row. It merges the limits from above into one and those from
+    below into another, and puts the select
+    into a `tile.if_any` that runs for groups of rows that have a column beyond their limit: one for
+    each side, but one for both where a side has the same limit for all rows. There the comparisons are one `tile.columns_between`.
 
     Requires: comparisons in i32 (`tile-narrow-indices`). Ensures: nothing else changes. A
     select stays if its condition compares something else, or if all its limits are the
