@@ -92,8 +92,8 @@ def TilePredicateMasks : Pass<"tile-predicate-masks", "::mlir::tile::FuncOp"> {
     condition compares the column index with limits, one a row or one for all; a condition on
     the row alone hides all columns of a row. It merges the limits from above into one and those from
     below into another, and puts the select
-    into a `tile.if_any` that runs for groups of rows that have a column beyond their limit: one for
-    each side, but one for both where a side has the same limit for all rows. There the comparisons are one `tile.columns_between`.
+    into a `tile.if_any` that runs for groups of rows that have a column beyond their limit, one for
+    each side. Where one of both sides is the same for all rows, a select by both stays. There the comparisons are one `tile.columns_between`.
 
     Requires: comparisons in i32 (`tile-narrow-indices`). Ensures: nothing else changes. A
     select stays if its condition compares something else, or if all its limits are the

@@ -165,10 +165,10 @@ static StringRef predicate(Ranges &ranges, arith::SelectOp select) {
     return arith::CmpIOp::create(b, Predicate::slt, high, fill(columns));
   };
   // Few tiles are on both edges, so each side has a predicate of its own; but where one side is the
-  // same for all rows, which only the last tile is, a second branch costs more.
+  // same for all rows, which only the last tile is, two branches cost more than they spare.
   if (low && high && isLowSame != isHighSame) {
-    Value either = above();
-    apply(arith::OrIOp::create(b, either, below()), low, high);
+    Value condition = ColumnsBetweenOp::create(b, type.clone(b.getI1Type()), low, high);
+    result = arith::SelectOp::create(b, condition, result, select.getFalseValue());
   } else {
     if (low)
       apply(above(), low, Value());
