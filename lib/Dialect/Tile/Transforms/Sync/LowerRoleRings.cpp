@@ -80,15 +80,20 @@ static bool meetsBeforePuts(RingOp ring, const CrowdedRings &crowded) {
   return isKeptInRole(ring) && ring.getType().getStages() > 1 && !crowded.rings.contains(ring);
 }
 
-/// Return whether the ring's warps arrive where they release it as the reader.
-static bool arrives(RingOp ring, int64_t reader, const SharedBarriers &shared) {
-  return llvm::any_of(ring->getUsers(), [&](Operation *user) {
-    auto get = dyn_cast<GetOp>(user);
-    return get && static_cast<int64_t>(get.getReader()) == reader &&
-           llvm::none_of(get->getUsers(), [&](Operation *use) {
-             return isa<ReleaseOp>(use) && shared.silent.contains(use);
-           });
-  });
+/// Return how many warps arrive when a slot of the ring is released, by all that release it.
+static int64_t arrivalsOf(RingOp ring, const RoleTraces &traces, const SharedBarriers &shared) {
+  int64_t arrivals = 0;
+  for (int64_t reader = 0, n = ring.getReaders(); reader < n; ++reader) {
+    bool arrives = llvm::none_of(traces.usesOf(ring), [&](const RingUse &use) {
+      auto release = dyn_cast<ReleaseOp>(use.op);
+      auto get = release ? release.getSlot().getDefiningOp<GetOp>() : GetOp();
+      return get && static_cast<int64_t>(get.getReader()) == reader &&
+             shared.silent.contains(release);
+    });
+    if (RoleOp role = traces.readerOf(ring, reader); role && arrives)
+      arrivals += role.getWarps();
+  }
+  return arrivals;
 }
 
 AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, const SharedBarriers &shared,
@@ -123,10 +128,10 @@ AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, const Shar
     mine.full = full;
     mine.bytes = type.getSlot().sizeInBytes();
     rewriter.setInsertionPointAfter(full);
-    int64_t arrivals = 0;
-    for (int64_t reader = 0, n = ring.getReaders(); reader < n; ++reader)
-      if (RoleOp role = traces.readerOf(ring, reader); role && arrives(ring, reader, shared))
-        arrivals += role.getWarps();
+    int64_t arrivals = arrivalsOf(ring, traces, shared);
+    for (auto [other, leader] : shared.leaders)
+      if (leader == ring && other != ring)
+        arrivals += arrivalsOf(other, traces, shared);
     if (mine.again && !meetsBeforePuts(ring, crowded))
       mine.empty = make(std::max<int64_t>(arrivals, 1), "empty");
   }

@@ -8,14 +8,14 @@
 // A wait costs a warp some tens of cycles even where there is nothing to wait for. Two kinds are
 // spared:
 //
-//   1. Vectors ride with a tile. Where a role puts a tile and vectors, such as the LSE of its rows,
-//      one right after the other, and another role gets all of them before it releases all, they
-//      share a barrier: the first put waits and tells the bytes of all, the first get waits, and
-//      the last release arrives. A vector has no bytes to speak of, so waiting for it with a tile
-//      and keeping it as long costs nothing; tiles do not wait for each other.
-//   2. Readers of one role follow each other. Where a role gets a slot as one reader after it has
+//   1. Readers of one role follow each other. Where a role gets a slot as one reader after it has
 //      got it as another, the latter's wait serves both; and where it releases it as one after it
 //      has released it as the other, the former's arrival does.
+//   2. Vectors ride with a tile. Where a role puts a tile and vectors, such as the LSE of its rows,
+//      one right after the other, and another role always gets one of them first and releases one
+//      of them last, they share a barrier: the first put waits and tells the bytes of all, the
+//      first get waits, and the last release arrives. A vector has no bytes to speak of, so waiting
+//      for it with a tile and keeping it as long costs nothing; tiles do not wait for each other.
 //
 // Where a warpgroup skips steps, all stays as it is.
 //
@@ -25,143 +25,29 @@
 #include "LateReleases.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::tile;
 
 //===----------------------------------------------------------------------===//
-// Rings side by side
+// Which of two kinds of accesses comes first
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Follows a group of rings through a role, round by round: a round puts each ring once, with
-/// nothing between, or gets each and releases each.
-struct Rounds {
-  explicit Rounds(ArrayRef<RingOp> rings) : rings(rings) {}
-
-  /// Return whether each round begins and ends in one list of accesses.
-  bool follow(const Events &events);
-
-  /// Hold the puts and gets that are not the first of their round, and releases not the last.
-  SmallVector<Operation *> silent;
-
-private:
-  bool contains(const Event &event) const;
-  bool access(const Event &event);
-
-  SmallVector<RingOp> rings;
-  /// Name the rings that the current round has put, got and released.
-  llvm::SmallPtrSet<Operation *, 4> filled, held, released;
-  Operation *lastRelease = nullptr;
-};
-} // namespace
-
-/// Return whether accesses of the rings are inside of the loop or if.
-bool Rounds::contains(const Event &event) const {
-  auto inside = [&](const Event &inner) {
-    return inner.isAccess() ? llvm::is_contained(rings, inner.about) : contains(inner);
-  };
-  return llvm::any_of(event.body, inside) || llvm::any_of(event.otherwise, inside);
-}
-
-/// Go on by an access of the rings; return whether it belongs to the round.
-bool Rounds::access(const Event &event) {
-  if (event.isPut()) {
-    if (!filled.empty())
-      silent.push_back(event.op);
-    if (!filled.insert(event.about).second)
-      return false;
-    if (filled.size() == rings.size())
-      filled.clear();
-    return true;
-  }
-  if (isa<GetOp>(event.op)) {
-    if (!held.empty())
-      silent.push_back(event.op);
-    return held.insert(event.about).second;
-  }
-  if (!held.contains(event.about) || !released.insert(event.about).second)
-    return false;
-  if (lastRelease)
-    silent.push_back(lastRelease);
-  lastRelease = event.op;
-  if (released.size() == rings.size()) {
-    held.clear();
-    released.clear();
-    lastRelease = nullptr;
-  }
-  return true;
-}
-
-bool Rounds::follow(const Events &events) {
-  for (const Event &event : events) {
-    if (event.isAccess() && llvm::is_contained(rings, event.about)) {
-      if (!access(event))
-        return false;
-      continue;
-    }
-    // Another wait between two puts might be for what only this round brings.
-    if (!filled.empty())
-      return false;
-    if (event.isAccess() || !contains(event))
-      continue;
-    if (!held.empty() || !follow(event.body) || !follow(event.otherwise))
-      return false;
-  }
-  return filled.empty() && held.empty();
-}
-
-/// Return whether the TMA alone fills the ring, and one role reads it, as one reader.
-static bool isPlain(RingOp ring, const RoleTraces &traces) {
-  llvm::SmallPtrSet<Operation *, 2> writers, readers;
-  bool byTMA = true;
-  for (const RingUse &use : traces.usesOf(ring)) {
-    auto put = dyn_cast<PutOp>(use.op);
-    byTMA &= put ? put.getCopy() == Copy::tma : !isa<PutValueOp>(use.op);
-    (isa<PutOp, PutValueOp>(use.op) ? writers : readers).insert(use.role);
-  }
-  return byTMA && ring.getReaders() == 1 && writers.size() == 1 && readers.size() == 1 &&
-         *writers.begin() != *readers.begin() && !isReleasedLate(ring);
-}
-
-static bool isVector(RingOp ring) { return ring.getType().getSlot().getShape().size() == 1; }
-
-/// Return whether every role goes through the rings round by round; if so, add what is spared.
-static bool ridesWith(ArrayRef<RingOp> group, const RoleTraces &traces,
-                      SmallVectorImpl<Operation *> &silent) {
-  RingOp tile = group.front();
-  auto same = [&](RingOp ring) {
-    return ring.getType().getStages() == tile.getType().getStages() &&
-           traces.writerOf(ring) == traces.writerOf(tile) &&
-           traces.readerOf(ring, 0) == traces.readerOf(tile, 0);
-  };
-  if (!llvm::all_of(group, same))
-    return false;
-  for (const RoleTrace &trace : traces.roles) {
-    Rounds rounds(group);
-    if (!rounds.follow(trace.events))
-      return false;
-    llvm::append_range(silent, rounds.silent);
-  }
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Readers of one role
-//===----------------------------------------------------------------------===//
-
-/// Return by how much the first of two kinds of accesses is ahead after the events, `ahead` before
-/// them; nothing where the second kind comes first somewhere, or loops and ifs change it.
-static std::optional<int64_t> lead(const Events &events, int64_t ahead,
-                                   llvm::function_ref<int64_t(Operation *)> step) {
+/// Follow by how much the first of two kinds of accesses is ahead of the second, `ahead` before the
+/// events; return it after them, nothing where it is negative or more than `most` on the way, or
+/// loops and ifs change it.
+static std::optional<int64_t> follow(const Events &events, int64_t ahead, int64_t most,
+                                     llvm::function_ref<int64_t(Operation *)> step) {
   for (const Event &event : events) {
     if (event.isAccess()) {
       ahead += step(event.op);
-      if (ahead < 0)
+      if (ahead < 0 || ahead > most)
         return std::nullopt;
       continue;
     }
-    auto body = lead(event.body, ahead, step), otherwise = lead(event.otherwise, ahead, step);
+    auto body = follow(event.body, ahead, most, step);
+    auto otherwise = follow(event.otherwise, ahead, most, step);
     if (!body || !otherwise || *body != *otherwise || (event.isLoop() && *body != ahead))
       return std::nullopt;
     ahead = *body;
@@ -169,45 +55,177 @@ static std::optional<int64_t> lead(const Events &events, int64_t ahead,
   return ahead;
 }
 
-/// Return the reader whose slot of the ring an op gets or releases; -1 for other ops.
-template <typename Access> static int64_t readerAt(Operation *op, RingOp ring) {
-  if (!isa<Access>(op) || ringOf(op) != ring)
-    return -1;
-  auto get = dyn_cast<GetOp>(op);
-  if (auto release = dyn_cast<ReleaseOp>(op))
-    get = release.getSlot().template getDefiningOp<GetOp>();
-  return get ? static_cast<int64_t>(get.getReader()) : -1;
+/// Return whether each access of the second kind comes after one of the first, of the same tile,
+/// and at most `most` of the first before the second.
+static bool leads(const RoleTrace &trace, llvm::function_ref<bool(Operation *)> first,
+                  llvm::function_ref<bool(Operation *)> second,
+                  int64_t most = std::numeric_limits<int64_t>::max()) {
+  auto step = [&](Operation *op) -> int64_t { return first(op) - second(op); };
+  return follow(trace.events, 0, most, step) == 0;
 }
 
-/// Return whether every access as a reader comes after the one as the reader before, of a tile.
-template <typename Access> static bool areInOrder(const RoleTrace &trace, RingOp ring) {
-  for (int64_t reader = 1, n = ring.getReaders(); reader < n; ++reader) {
-    auto step = [&](Operation *op) -> int64_t {
-      int64_t is = readerAt<Access>(op, ring);
-      return is == reader - 1 ? 1 : is == reader ? -1 : 0;
+static int64_t lastReader(RingOp ring) { return static_cast<int64_t>(ring.getReaders()) - 1; }
+
+/// Return whether the op gets a slot of the ring as the reader.
+static bool gets(Operation *op, RingOp ring, int64_t reader) {
+  auto get = dyn_cast<GetOp>(op);
+  return get && ringOf(get) == ring && static_cast<int64_t>(get.getReader()) == reader;
+}
+
+/// Return whether the op releases a slot of the ring that it got as the reader.
+static bool releases(Operation *op, RingOp ring, int64_t reader) {
+  auto release = dyn_cast<ReleaseOp>(op);
+  return release && ringOf(release) == ring &&
+         gets(release.getSlot().getDefiningOp(), ring, reader);
+}
+
+//===----------------------------------------------------------------------===//
+// Readers of one role
+//===----------------------------------------------------------------------===//
+
+/// Return the only role that reads the ring, if each of its readers follows the one before; null
+/// otherwise.
+static const RoleTrace *readersInOrder(RingOp ring, const RoleTraces &traces) {
+  const RoleTrace *reading = nullptr;
+  for (const RoleTrace &trace : traces.roles)
+    if (trace.role == traces.readerOf(ring, 0))
+      reading = &trace;
+  for (const RingUse &use : traces.usesOf(ring))
+    if (isa<GetOp, ReleaseOp>(use.op) && (!reading || use.role != reading->role))
+      return nullptr;
+  // A slot may come from somewhere else than a get.
+  for (const RingUse &use : traces.usesOf(ring))
+    if (auto release = dyn_cast<ReleaseOp>(use.op);
+        release && !release.getSlot().getDefiningOp<GetOp>())
+      return nullptr;
+  for (int64_t reader = 1; reading && reader <= lastReader(ring); ++reader) {
+    auto getsAs = [&](int64_t as) { return [=](Operation *op) { return gets(op, ring, as); }; };
+    auto releasesAs = [&](int64_t as) {
+      return [=](Operation *op) { return releases(op, ring, as); };
     };
-    if (lead(trace.events, 0, step) != 0)
+    if (!leads(*reading, getsAs(reader - 1), getsAs(reader)) ||
+        !leads(*reading, releasesAs(reader - 1), releasesAs(reader)))
+      return nullptr;
+  }
+  return reading;
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors beside a tile
+//===----------------------------------------------------------------------===//
+
+/// Return whether the TMA alone fills the ring, and another role reads it.
+static bool isPlain(RingOp ring, const RoleTrace &reading, const RoleTraces &traces) {
+  RoleOp writer = traces.writerOf(ring);
+  for (const RingUse &use : traces.usesOf(ring)) {
+    auto put = dyn_cast<PutOp>(use.op);
+    if (isa<PutValueOp>(use.op) || (put && (put.getCopy() != Copy::tma || use.role != writer)))
       return false;
   }
+  return writer && writer != reading.role && !isReleasedLate(ring);
+}
+
+static bool isVector(RingOp ring) { return ring.getType().getSlot().getShape().size() == 1; }
+
+namespace {
+
+/// A tile and vectors that may ride with it.
+struct Group {
+  explicit Group(RingOp tile, const RoleTrace &reading) : rings({tile}), reading(&reading) {}
+
+  /// Find what is spared where all share barriers; return whether they can.
+  bool share(const RoleTraces &traces);
+
+  SmallVector<RingOp> rings;
+  const RoleTrace *reading;
+  SmallVector<Operation *> spared;
+
+private:
+  bool arePutTogether(const Events &events);
+  bool areReadTogether(const RoleTraces &traces);
+  bool contains(const Event &event) const;
+
+  /// Name the rings that were put since all were.
+  llvm::SmallPtrSet<Operation *, 4> filled;
+};
+
+} // namespace
+
+/// Return whether accesses of the rings are inside of the loop or if.
+bool Group::contains(const Event &event) const {
+  auto inside = [&](const Event &inner) {
+    return inner.isAccess() ? llvm::is_contained(rings, inner.about) : contains(inner);
+  };
+  return llvm::any_of(event.body, inside) || llvm::any_of(event.otherwise, inside);
+}
+
+/// Return whether the rings are put once each with nothing between, again and again: another wait
+/// between might be for what only these puts bring.
+bool Group::arePutTogether(const Events &events) {
+  for (const Event &event : events) {
+    bool isPut = event.isAccess() && event.isPut() && llvm::is_contained(rings, event.about);
+    if (isPut) {
+      if (!filled.empty())
+        spared.push_back(event.op);
+      if (!filled.insert(event.about).second)
+        return false;
+      if (filled.size() == rings.size())
+        filled.clear();
+      continue;
+    }
+    if (!filled.empty())
+      return false;
+    if (!event.isAccess() && contains(event) &&
+        (!arePutTogether(event.body) || !arePutTogether(event.otherwise)))
+      return false;
+  }
+  return filled.empty();
+}
+
+/// Return whether one of the rings is always got first and one released last, each slot before that
+/// is got again.
+bool Group::areReadTogether(const RoleTraces &traces) {
+  auto getsOf = [](RingOp ring) { return [=](Operation *op) { return gets(op, ring, 0); }; };
+  auto releasesOf = [](RingOp ring) {
+    return [=](Operation *op) { return releases(op, ring, lastReader(ring)); };
+  };
+  RingOp first, last;
+  for (RingOp ring : rings) {
+    auto isFirst = [&](RingOp other) {
+      return other == ring || leads(*reading, getsOf(ring), getsOf(other));
+    };
+    auto isLast = [&](RingOp other) {
+      return other == ring || leads(*reading, releasesOf(other), releasesOf(ring));
+    };
+    if (!first && llvm::all_of(rings, isFirst))
+      first = ring;
+    if (!last && llvm::all_of(rings, isLast))
+      last = ring;
+  }
+  if (!first || !last ||
+      !leads(*reading, getsOf(first), releasesOf(last), rings.front().getType().getStages()))
+    return false;
+  for (RingOp ring : rings)
+    for (const RingUse &use : traces.usesOf(ring))
+      if ((ring != first && gets(use.op, ring, 0)) ||
+          (ring != last && releases(use.op, ring, lastReader(ring))))
+        spared.push_back(use.op);
   return true;
 }
 
-/// Collect the gets but of the first reader and the releases but of the last.
-static void followReaders(RingOp ring, const RoleTraces &traces,
-                          llvm::DenseSet<Operation *> &silent) {
-  RoleOp role = traces.readerOf(ring, 0);
-  for (const RingUse &use : traces.usesOf(ring))
-    if (isa<GetOp, ReleaseOp>(use.op) && use.role != role)
-      return;
-  auto trace = llvm::find_if(traces.roles, [&](auto &trace) { return trace.role == role; });
-  if (trace == traces.roles.end() || !areInOrder<GetOp>(*trace, ring) ||
-      !areInOrder<ReleaseOp>(*trace, ring))
-    return;
-  for (const RingUse &use : traces.usesOf(ring))
-    if (readerAt<GetOp>(use.op, ring) > 0 ||
-        (isa<ReleaseOp>(use.op) &&
-         readerAt<ReleaseOp>(use.op, ring) + 1 < static_cast<int64_t>(ring.getReaders())))
-      silent.insert(use.op);
+bool Group::share(const RoleTraces &traces) {
+  spared.clear();
+  filled.clear();
+  RingOp tile = rings.front();
+  for (RingOp ring : rings)
+    if (ring.getType().getStages() != tile.getType().getStages() ||
+        traces.writerOf(ring) != traces.writerOf(tile) ||
+        traces.readerOf(ring, 0) != reading->role)
+      return false;
+  for (const RoleTrace &trace : traces.roles)
+    if (trace.role == traces.writerOf(tile) && !arePutTogether(trace.events))
+      return false;
+  return areReadTogether(traces);
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,36 +238,44 @@ SharedBarriers::SharedBarriers(const RoleTraces &traces) {
   auto func = traces.roles.front().role->getParentOfType<FuncOp>();
   if (func.walk([](WarpgroupBoundsOp) { return WalkResult::interrupt(); }).wasInterrupted())
     return;
-  SmallVector<RingOp> vectors, tiles;
+  SmallVector<RingOp> vectors;
+  SmallVector<Group> tiles;
   for (auto ring : func.getBody().front().getOps<RingOp>()) {
-    if (ring.getReaders() > 1 && !isReleasedLate(ring))
-      followReaders(ring, traces, silent);
-    if (isPlain(ring, traces))
-      (isVector(ring) ? vectors : tiles).push_back(ring);
+    const RoleTrace *reading = readersInOrder(ring, traces);
+    if (!reading || isReleasedLate(ring))
+      continue;
+    for (const RingUse &use : traces.usesOf(ring))
+      if ((isa<GetOp>(use.op) && !gets(use.op, ring, 0)) ||
+          (isa<ReleaseOp>(use.op) && !releases(use.op, ring, lastReader(ring))))
+        silent.insert(use.op);
+    if (!isPlain(ring, *reading, traces))
+      continue;
+    if (isVector(ring))
+      vectors.push_back(ring);
+    else
+      tiles.emplace_back(ring, *reading);
   }
-  for (RingOp tile : tiles) {
-    SmallVector<RingOp> group{tile};
-    SmallVector<Operation *> spared;
+  for (Group &tile : tiles) {
+    SmallVector<RingOp> free;
+    llvm::copy_if(vectors, std::back_inserter(free),
+                  [&](RingOp ring) { return !leaders.count(ring); });
     // All at once, or one after the other: a vector may stand between others and the tile.
-    auto free = llvm::make_filter_range(vectors, [&](RingOp ring) { return !leaders.count(ring); });
-    llvm::append_range(group, free);
-    if (group.size() == 1 || !ridesWith(group, traces, spared)) {
-      group.assign({tile});
-      spared.clear();
+    Group best = tile, all = tile;
+    llvm::append_range(all.rings, free);
+    if (all.share(traces)) {
+      best = all;
+    } else {
       for (RingOp vector : free) {
-        SmallVector<RingOp> wider(group);
-        wider.push_back(vector);
-        SmallVector<Operation *> more;
-        if (!ridesWith(wider, traces, more))
-          continue;
-        group = wider;
-        spared = more;
+        Group wider = best;
+        wider.rings.push_back(vector);
+        if (wider.share(traces))
+          best = wider;
       }
     }
-    if (group.size() == 1)
+    if (best.rings.size() == 1)
       continue;
-    for (RingOp ring : group)
-      leaders[ring] = tile;
-    silent.insert(spared.begin(), spared.end());
+    for (RingOp ring : best.rings)
+      leaders[ring] = best.rings.front();
+    silent.insert(best.spared.begin(), best.spared.end());
   }
 }

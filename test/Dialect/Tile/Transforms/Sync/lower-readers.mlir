@@ -321,3 +321,62 @@ tile.func @stays(%x: !view {tile.align = 16 : i64}, %y: !vector {tile.align = 16
   }
   tile.return
 }
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!numbers = !tile.ring<2 x 64xf32, #tile.swizzle<128>>
+!number = !tile.slot<64xf32, #tile.swizzle<128>>
+!view = !tile.view<?x64xf16>
+!vector = !tile.view<?xf32>
+
+// A vector that is read an iteration before its tile: its get waits for both, and the tile's release arrives for both.
+// CHECK-LABEL: tile.func @ahead
+// CHECK: tile.ring : <2 x 64x64xf16
+// CHECK-NEXT: %[[FULL:.*]] = tile.barriers arrivals(1) : <2>
+// CHECK-NEXT: %[[EMPTY:.*]] = tile.barriers arrivals(4) : <2>
+// CHECK-NOT: tile.barriers arrivals
+// CHECK: tile.role "use"
+// CHECK: tile.barrier_wait %[[FULL]]
+// CHECK: scf.for
+// CHECK-NOT: tile.barrier_
+// CHECK: tile.barrier_arrive %[[EMPTY]]
+// CHECK: tile.barrier_wait %[[FULL]]
+// CHECK: tile.fence_async
+// CHECK-NOT: tile.barrier_
+// CHECK: scf.yield
+// CHECK-NOT: tile.barrier_wait
+// CHECK: tile.barrier_arrive %[[EMPTY]]
+tile.func @ahead(%x: !view {tile.align = 16 : i64}, %y: !vector {tile.align = 16 : i64}, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %v = tile.ring : !numbers
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      tile.put %v, %y[%c0] dims [0] copy(tma) : !numbers, !vector
+      tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !view
+      scf.for %j = %c64 to %n step %c64 {
+        tile.put %v, %y[%j] dims [0] copy(tma) : !numbers, !vector
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !view
+      }
+    }
+    tile.role "use" warps(4) registers(0) {
+      %a = tile.get %v : !numbers -> !number
+      %t = tile.read %a : !number -> tensor<64xf32>
+      tile.release %a : !number
+      scf.for %j = %c64 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+        %d = tile.get %v : !numbers -> !number
+        %u = tile.read %d : !number -> tensor<64xf32>
+        tile.release %d : !number
+      }
+      %c = tile.get %r : !ring -> !slot
+      tile.release %c : !slot
+    }
+  }
+  tile.return
+}
