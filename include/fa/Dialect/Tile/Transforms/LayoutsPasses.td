@@ -112,7 +112,7 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::mlir::tile::FuncOp"> {
     Option<"products", "products", "std::string", "\"sync\"",
            "sync, or async for targets with asynchronous products">,
     Option<"vectorStores", "vector-stores", "bool", "false",
-           "exchange 2-byte outputs between lanes for stores of 16 bytes">
+           "exchange 2-byte outputs between lanes for stores of 16 bytes, in kernels with products, too">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
