@@ -115,7 +115,8 @@ static StringRef predicate(Ranges &ranges, arith::SelectOp select) {
   auto type = cast<RankedTensorType>(select.getType());
   SmallVector<Limit> limits;
   SmallVector<Value> ofRows;
-  if (!collect(select.getCondition(), limits, ofRows) || !llvm::all_of(limits, [](const Limit &limit) {
+  if (!collect(select.getCondition(), limits, ofRows) ||
+      !llvm::all_of(limits, [](const Limit &limit) {
         return isBelow(limit.predicate) || isAbove(limit.predicate);
       }))
     return "its condition compares not only the column index with limits, in 32 bits";

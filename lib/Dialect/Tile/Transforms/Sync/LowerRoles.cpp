@@ -143,7 +143,8 @@ FailureOr<int64_t> tile::lowerRoles(RolesOp roles, RewriterBase &rewriter) {
   SharedBarriers shared(traces);
   AllBarriers barriers = makeBarriers(func, traces, shared, rewriter, bytes);
   for (auto role : roles.getBody().front().getOps<RoleOp>())
-    RoleLowering(role, barriers, shared, ids.pingpongs, ids.groups.lookup(role), fences, rewriter).run();
+    RoleLowering(role, barriers, shared, ids.pingpongs, ids.groups.lookup(role), fences, rewriter)
+        .run();
   for (auto pingpong : llvm::to_vector(func.getBody().front().getOps<PingpongOp>()))
     rewriter.eraseOp(pingpong);
   return bytes;

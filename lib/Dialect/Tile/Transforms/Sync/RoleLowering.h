@@ -55,8 +55,7 @@ public:
                const llvm::DenseMap<Value, int64_t> &pingpongIds, int64_t groupId, bool fences,
                RewriterBase &rewriter)
       : CountedLowering(rewriter), role(role), barriers(barriers), shared(shared),
-        pingpongIds(pingpongIds),
-        groupId(groupId), fences(fences) {}
+        pingpongIds(pingpongIds), groupId(groupId), fences(fences) {}
   void run();
 
 private:

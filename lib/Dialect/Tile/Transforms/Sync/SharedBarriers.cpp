@@ -11,7 +11,7 @@
 //   1. Readers of one role follow each other. Where a role gets a slot as one reader after it has
 //      got it as another, the latter's wait serves both; and where it releases it as one after it
 //      has released it as the other, the former's arrival does.
-//   2. Vectors ride with a tile. Where a role puts a tile and vectors, such as the LSE of its rows,
+//   2. Vectors ride with a tile. Where a role puts a tile and vectors, such as numbers of its rows,
 //      one right after the other, and another role always gets one of them first and releases one
 //      of them last, they share a barrier: the first put waits and tells the bytes of all, the
 //      first get waits, and the last release arrives. A vector has no bytes to speak of, so waiting
@@ -219,8 +219,7 @@ bool Group::share(const RoleTraces &traces) {
   RingOp tile = rings.front();
   for (RingOp ring : rings)
     if (ring.getType().getStages() != tile.getType().getStages() ||
-        traces.writerOf(ring) != traces.writerOf(tile) ||
-        traces.readerOf(ring, 0) != reading->role)
+        traces.writerOf(ring) != traces.writerOf(tile) || traces.readerOf(ring, 0) != reading->role)
       return false;
   for (const RoleTrace &trace : traces.roles)
     if (trace.role == traces.writerOf(tile) && !arePutTogether(trace.events))
