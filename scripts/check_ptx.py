@@ -117,9 +117,9 @@ SPILLS = {
         "f16 d256/256 causal fused backward--unaligned": {"k_backward_keys": 76},
         # One accumulator more than the split form has, and addresses of what is read and added.
         "bf16 d64/64 plain fused backward": {"k_backward_keys": 8},
-        "bf16 d96/96 causal fused backward": {"k_backward_keys": 84},
+        "bf16 d96/96 causal fused backward": {"k_backward_keys": 88},
         "f16 d64/64 causal fused backward": {"k_backward_keys": 108},
-        "f16 d128/128 causal fused backward": {"k_backward_keys": 56},
+        "f16 d128/128 causal fused backward": {"k_backward_keys": 92},
     },
 }
 

@@ -84,15 +84,43 @@ def TileConvertIndicesToFloat : Pass<"tile-convert-indices-to-float", "::mlir::t
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
 }
 
+def TileMaskExponents : Pass<"tile-mask-exponents", "::mlir::tile::FuncOp"> {
+  let summary = "hide pairs before the exponential, not after it";
+  let description = [{
+    Hide a pair by an exponent of -inf, where a weight of 0 was selected instead of its
+    exponential: exp2(-inf) is 0. So the branch round a mask stands before the exponentials, which then
+    run beside the conversions of what they give. The exponential may have no other use.
+
+    Requires: nothing. Ensures: nothing else changes.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/Indices/mask-exponents.mlir`):
+
+    ```mlir
+    %y = scf.if %edge -> (tensor<64x64xf32>) {
+      %h = arith.select %visible, %x, %lowest : tensor<64x64xi1>, tensor<64x64xf32>
+      scf.yield %h : tensor<64x64xf32>
+    } else {
+      scf.yield %x : tensor<64x64xf32>
+    }
+    %p = math.exp2 %y : tensor<64x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::tile::TileDialect"];
+}
+
 def TilePredicateMasks : Pass<"tile-predicate-masks", "::mlir::tile::FuncOp"> {
   let summary = "mask only the rows of a tile that have a hidden score";
   let description = [{
     Mask only those rows of a tile of scores that have a hidden one: in a tile on the
     edge of a mask, the rows that see all of it cost nothing. The pass takes a select whose
-    condition compares the column index with limits, one a row or one for all. It merges
-    the limits from above into one and those from below into another, and puts the select
-    into a `tile.if_any` that runs for groups of rows that have a column beyond their limit.
-    There the comparisons are one `tile.columns_between`.
+    condition compares the column index with limits, one a row or one for all; a condition on
+    the row alone hides all columns of a row. It merges the limits from above into one and those from
+    below into another, and puts the select
+    into a `tile.if_any` that runs for groups of rows that have a column beyond their limit, one for
+    each side. Where one of both sides is the same for all rows, a select by both stays. There the comparisons are one `tile.columns_between`.
 
     Requires: comparisons in i32 (`tile-narrow-indices`). Ensures: nothing else changes. A
     select stays if its condition compares something else, or if all its limits are the

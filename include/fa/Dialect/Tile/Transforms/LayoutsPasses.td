@@ -44,8 +44,8 @@ def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> 
   let summary = "rely on aligned operands and outputs, to be checked at launch";
   let description = [{
     What: promises that operands and outputs are aligned, so that copies and stores
-    of 16 bytes serve them. Each view that a product reads a tile of gets
-    `tile.align`, and so does each view that a tile of rank 2 is stored to. The
+    of 16 bytes serve them. Each view that a product reads a tile of gets `tile.align`, and so
+    does each view that a tile of rank 2 is stored to, or whole rows of known length are loaded from. The
     launch checks it, and takes a variant of the kernel without this pass where it
     does not hold. Workspaces of rank 2 and more get it, too: the runtime aligns them.
 
@@ -112,7 +112,7 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::mlir::tile::FuncOp"> {
     Option<"products", "products", "std::string", "\"sync\"",
            "sync, or async for targets with asynchronous products">,
     Option<"vectorStores", "vector-stores", "bool", "false",
-           "exchange 2-byte outputs between lanes for stores of 16 bytes">
+           "exchange 2-byte outputs between lanes for stores of 16 bytes, in kernels with products, too">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }

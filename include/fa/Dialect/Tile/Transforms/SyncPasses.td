@@ -129,7 +129,8 @@ def TileLowerRings : Pass<"tile-lower-rings", "::mlir::tile::FuncOp"> {
     several slots at a time: all its warps meet at each get. A put waits until its slot is empty. Then
     the TMA is told how many bytes come, and starts; or each warp of the role writes its
     part, waits until it is there, and arrives. A get waits until its slot is full. A
-    release arrives, once for each warp and reader. Each role counts slots and parities
+    release arrives, once for each warp and reader. Vectors that come and go with a tile share its
+    barriers; readers of one role, one after the other, wait once and arrive once. Each role counts slots and parities
     along, once for rings that it goes through side by side. A ping-pong becomes numbered barriers, one for each warpgroup. A
     `tile.bulk_store` stands after a barrier of its warpgroup, and its copy is waited for
     before the slot is written or released.

@@ -10,7 +10,9 @@
 //
 //     low <= j < high,  low = the greatest, high = the least of them
 //
-// per row, so that a row is changed by one where low > 0, by the other where high < n.
+// per row, so that a row is changed by one where low > 0, by the other where high < n. A condition
+// on the row alone, such as that a key is in range where keys are rows, moves a limit beyond all
+// columns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,13 +56,18 @@ static Value limitOf(Value value) {
              : limitOf(broadcast.getInput());
 }
 
-/// Collect the comparisons of a conjunction; fail on anything else.
-static bool collect(Value value, SmallVectorImpl<Limit> &limits) {
+/// Collect the comparisons of a conjunction, and its conditions on rows; fail on anything else.
+static bool collect(Value value, SmallVectorImpl<Limit> &limits, SmallVectorImpl<Value> &rows) {
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<arith::AndIOp>(op))
-    return collect(op->getOperand(0), limits) && collect(op->getOperand(1), limits);
-  if (auto broadcast = dyn_cast_if_present<BroadcastOp>(op))
-    return broadcast.getDim() == 0 && collect(broadcast.getInput(), limits);
+    return collect(op->getOperand(0), limits, rows) && collect(op->getOperand(1), limits, rows);
+  if (auto broadcast = dyn_cast_if_present<BroadcastOp>(op)) {
+    if (broadcast.getDim() == 0)
+      return collect(broadcast.getInput(), limits, rows);
+    if (broadcast.getDim() == 1)
+      rows.push_back(broadcast.getInput());
+    return broadcast.getDim() == 1;
+  }
   auto compare = dyn_cast_if_present<arith::CmpIOp>(op);
   if (!compare || !getElementTypeOrSelf(compare.getLhs()).isInteger(32) ||
       !getColumnIndices(compare.getLhs()))
@@ -107,21 +114,28 @@ static bool isOfElements(arith::SelectOp select) {
 static StringRef predicate(Ranges &ranges, arith::SelectOp select) {
   auto type = cast<RankedTensorType>(select.getType());
   SmallVector<Limit> limits;
-  if (!collect(select.getCondition(), limits) || !llvm::all_of(limits, [](const Limit &limit) {
+  SmallVector<Value> ofRows;
+  if (!collect(select.getCondition(), limits, ofRows) ||
+      !llvm::all_of(limits, [](const Limit &limit) {
         return isBelow(limit.predicate) || isAbove(limit.predicate);
       }))
     return "its condition compares not only the column index with limits, in 32 bits";
   // What is the same for all rows decides for the tile as a whole: an if does that.
-  if (llvm::none_of(
-          limits, [](const Limit &limit) { return isa<RankedTensorType>(limit.limit.getType()); }))
+  if (ofRows.empty() && llvm::none_of(limits, [](const Limit &limit) {
+        return isa<RankedTensorType>(limit.limit.getType());
+      }))
     return "its limits are the same for all rows";
   ImplicitLocOpBuilder b(fa::unnamed(select.getLoc()), select);
   int64_t columns = type.getDimSize(1);
   auto rowsType = RankedTensorType::get({type.getDimSize(0)}, b.getI32Type());
   Value low, high;
+  // Tell whether all rows have the same limit on a side.
+  bool isLowSame = true, isHighSame = true;
   for (const Limit &limit : limits) {
     Value value = normalize(b, ranges, limit, columns);
-    if (!isa<RankedTensorType>(value.getType()))
+    bool differs = isa<RankedTensorType>(value.getType());
+    (isBelow(limit.predicate) ? isHighSame : isLowSame) &= !differs;
+    if (!differs)
       value = BroadcastOp::create(b, rowsType, value, IntegerAttr());
     if (isBelow(limit.predicate))
       high = high ? arith::MinSIOp::create(b, high, value).getResult() : value;
@@ -131,23 +145,36 @@ static StringRef predicate(Ranges &ranges, arith::SelectOp select) {
   auto fill = [&](int64_t value) -> Value {
     return BroadcastOp::create(b, rowsType, constant(b, b.getI32Type(), value), IntegerAttr());
   };
-  // Few tiles are on both edges, so each side has a predicate of its own.
+  for (Value condition : ofRows) {
+    Value &limit = low ? low : high;
+    Value beyond = fill(low ? columns : 0);
+    limit = arith::SelectOp::create(b, condition, limit ? limit : fill(columns), beyond);
+  }
   using Predicate = arith::CmpIPredicate;
   Value result = select.getTrueValue();
-  for (bool above : {true, false}) {
-    Value limit = above ? low : high;
-    if (!limit)
-      continue;
-    Value rows = above ? arith::CmpIOp::create(b, Predicate::sgt, low, fill(0))
-                       : arith::CmpIOp::create(b, Predicate::slt, high, fill(columns));
+  auto apply = [&](Value rows, Value above, Value below) {
     auto some = IfAnyOp::create(b, TypeRange{type}, rows, result);
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&some.getBody());
-    Value condition = ColumnsBetweenOp::create(b, type.clone(b.getI1Type()),
-                                               above ? limit : Value(), above ? Value() : limit);
+    Value condition = ColumnsBetweenOp::create(b, type.clone(b.getI1Type()), above, below);
     Value selected = arith::SelectOp::create(b, condition, result, select.getFalseValue());
     YieldOp::create(b, selected);
     result = some.getResult(0);
+  };
+  auto above = [&]() -> Value { return arith::CmpIOp::create(b, Predicate::sgt, low, fill(0)); };
+  auto below = [&]() -> Value {
+    return arith::CmpIOp::create(b, Predicate::slt, high, fill(columns));
+  };
+  // Few tiles are on both edges, so each side has a predicate of its own; but where one side is the
+  // same for all rows, which only the last tile is, two branches cost more than they spare.
+  if (low && high && isLowSame != isHighSame) {
+    Value condition = ColumnsBetweenOp::create(b, type.clone(b.getI1Type()), low, high);
+    result = arith::SelectOp::create(b, condition, result, select.getFalseValue());
+  } else {
+    if (low)
+      apply(above(), low, Value());
+    if (high)
+      apply(below(), Value(), high);
   }
   select.replaceAllUsesWith(fa::namedAs(result, select.getLoc()));
   select.erase();

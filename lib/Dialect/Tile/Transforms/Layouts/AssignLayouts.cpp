@@ -219,13 +219,17 @@ static std::optional<Layout> layoutOfStore(Value tile) {
   if (type.getRank() != 2 || !type.getElementType().isIntOrFloat() ||
       type.getElementTypeBitWidth() != 16 || type.getDimSize(1) % 32 != 0)
     return std::nullopt;
-  const Modes quads = {{4, {0, 2}}, {8, {1, 0}}};
-  if (from.getLane() != ArrayRef<Mode>(quads))
+  // Pairs of columns of eight rows, two of these below each other, and all of that beside each
+  // other.
+  const Modes quads = {{4, {0, 2}}, {8, {1, 0}}}, pairs = {{2, {0, 1}}, {2, {8, 0}}};
+  ArrayRef<Mode> reg = from.getReg();
+  if (from.getLane() != ArrayRef<Mode>(quads) || reg.size() < 3 ||
+      reg.take_front(2) != ArrayRef(pairs) || reg[2].strides != Coords{0, 8} ||
+      reg[2].extent % 4 != 0)
     return std::nullopt;
-  int64_t warps = from.numWarps();
-  Fragment wide = {16, 32, {{8, {0, 1}}, {2, {8, 0}}}, {{4, {0, 8}}, {8, {1, 0}}}, {}};
-  Layout to = wide.tiled(type.getDimSize(0), type.getDimSize(1), warps);
-  return to.slice(1) == from.slice(1) ? std::optional(to) : std::nullopt;
+  Modes wide = {{8, {0, 1}}, {2, {8, 0}}, {reg[2].extent / 4, {0, 32}}};
+  llvm::append_range(wide, reg.drop_front(3));
+  return Layout(2, wide, {{4, {0, 8}}, {8, {1, 0}}}, Modes(from.getWarp()));
 }
 
 void Converter::convertUses(Operation *op) {
@@ -340,7 +344,9 @@ struct AssignLayouts : tile::impl::TileAssignLayoutsBase<AssignLayouts> {
     graph.assign();
     for (Value tile : graph.getTiles())
       encode(tile, graph.layoutOf(tile));
-    Converter converter(graph, vectorStores, *this);
+    // A kernel without products waits for memory alone, and an exchange costs it nothing.
+    bool computes = func.walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    Converter converter(graph, vectorStores || !computes, *this);
     func.walk([&](Operation *op) { converter.convertUses(op); });
     if (failed(checkConditions(func)))
       return signalPassFailure();

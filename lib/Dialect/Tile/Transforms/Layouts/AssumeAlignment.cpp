@@ -24,6 +24,17 @@ static bool feedsProduct(Value value) {
   });
 }
 
+/// Return whether a load reads whole rows whose length is known: tensors of heads, which launches
+/// align as they do operands of products. That of a bias is not.
+static bool readsRows(LoadOp load) {
+  auto tile = dyn_cast<RankedTensorType>(load.getType());
+  auto view = dyn_cast<ViewType>(load.getSource().getType());
+  if (!tile || !view || tile.getRank() != 2 || load.getDims().back() != view.getRank() - 1)
+    return false;
+  int64_t columns = view.getShape().back();
+  return !ShapedType::isDynamic(columns) && tile.getDimSize(1) == columns;
+}
+
 namespace {
 struct AssumeAlignment : tile::impl::TileAssumeAlignmentBase<AssumeAlignment> {
   using Base::Base;
@@ -42,7 +53,8 @@ struct AssumeAlignment : tile::impl::TileAssumeAlignmentBase<AssumeAlignment> {
           view && view.getRank() > 1 && func.getArgAttr(i, TileDialect::kWorkspaceAttr))
         assume(func.getArgument(i));
     func.walk([&](Operation *op) {
-      if (auto load = dyn_cast<LoadOp>(op); load && feedsProduct(load.getResult()))
+      auto load = dyn_cast<LoadOp>(op);
+      if (load && (feedsProduct(load.getResult()) || readsRows(load)))
         assume(load.getSource());
       auto store = dyn_cast<StoreOp>(op);
       if (store && cast<RankedTensorType>(store.getValue().getType()).getRank() == 2)

@@ -14,6 +14,8 @@
 // The warps of a role that fill a ring for themselves all meet where they get it: each waits for
 // all to have arrived. A ring of several slots of which one is in use at a time needs no empty.
 //
+// Waits and arrivals that others make are left out (SharedBarriers.cpp).
+//
 // A slot that is on its way out (tile.bulk_store) is written, and handed to the TMA, after a
 // numbered barrier of the warpgroup, and waited for before it is written again or arrived for, if
 // it can in the next iteration (LateReleases.cpp).
@@ -78,8 +80,24 @@ static bool meetsBeforePuts(RingOp ring, const CrowdedRings &crowded) {
   return isKeptInRole(ring) && ring.getType().getStages() > 1 && !crowded.rings.contains(ring);
 }
 
-AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBase &rewriter,
-                               int64_t &bytes) {
+/// Return how many warps arrive when a slot of the ring is released, by all that release it.
+static int64_t arrivalsOf(RingOp ring, const RoleTraces &traces, const SharedBarriers &shared) {
+  int64_t arrivals = 0;
+  for (int64_t reader = 0, n = ring.getReaders(); reader < n; ++reader) {
+    bool arrives = llvm::none_of(traces.usesOf(ring), [&](const RingUse &use) {
+      auto release = dyn_cast<ReleaseOp>(use.op);
+      auto get = release ? release.getSlot().getDefiningOp<GetOp>() : GetOp();
+      return get && static_cast<int64_t>(get.getReader()) == reader &&
+             shared.silent.contains(release);
+    });
+    if (RoleOp role = traces.readerOf(ring, reader); role && arrives)
+      arrivals += role.getWarps();
+  }
+  return arrivals;
+}
+
+AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, const SharedBarriers &shared,
+                               RewriterBase &rewriter, int64_t &bytes) {
   AllBarriers all;
   constexpr int64_t kBarrierBytes = 8;
   CrowdedRings crowded(func);
@@ -95,6 +113,8 @@ AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBa
       continue;
     setFiller(mine, ring);
     RingType type = ring.getType();
+    if (RingOp leader = shared.leaders.lookup(ring); leader && leader != ring)
+      continue;
     rewriter.setInsertionPointAfter(ring);
     StringRef name = fa::nameOf(ring.getLoc(), "ring");
     name.consume_back("_ring");
@@ -108,13 +128,22 @@ AllBarriers tile::makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBa
     mine.full = full;
     mine.bytes = type.getSlot().sizeInBytes();
     rewriter.setInsertionPointAfter(full);
-    int64_t arrivals = 0;
-    for (int64_t reader = 0, n = ring.getReaders(); reader < n; ++reader)
-      if (RoleOp role = traces.readerOf(ring, reader))
-        arrivals += role.getWarps();
+    int64_t arrivals = arrivalsOf(ring, traces, shared);
+    for (auto [other, leader] : shared.leaders)
+      if (leader == ring && other != ring)
+        arrivals += arrivalsOf(other, traces, shared);
     if (mine.again && !meetsBeforePuts(ring, crowded))
       mine.empty = make(std::max<int64_t>(arrivals, 1), "empty");
   }
+  for (auto [ring, leader] : shared.leaders) {
+    if (ring == leader)
+      continue;
+    all[ring].full = all[leader].full;
+    all[ring].empty = all[leader].empty;
+    all[leader].bytes += ring.getType().getSlot().sizeInBytes();
+  }
+  for (auto [ring, leader] : shared.leaders)
+    all[ring].bytes = all[leader].bytes;
   return all;
 }
 
@@ -255,10 +284,11 @@ void RoleLowering::lowerPut(Operation *op) {
   RingBarriers &mine = barriers[ring];
   Value parity = parityAt(loc, ring, kPutSlot);
   Value number = advance(loc, ring, kPutSlot);
-  if (mine.empty)
+  bool isSilent = shared.silent.contains(op);
+  if (mine.empty && !isSilent)
     BarrierWaitOp::create(rewriter, loc, mine.empty, number, parity);
   auto put = dyn_cast<PutOp>(op);
-  if (put && !mine.byWarps)
+  if (put && !mine.byWarps && !isSilent)
     BarrierExpectOp::create(rewriter, loc, mine.full, number, mine.bytes);
   Value slot = SlotAtOp::create(rewriter, loc, ring.getType().getSlot(), ring.getResult(), number);
   if (auto value = dyn_cast<PutValueOp>(op)) {
@@ -300,7 +330,8 @@ void RoleLowering::lowerGet(GetOp get) {
   }
   Value parity = parityAt(loc, ring, counterOf(get.getReader()));
   Value number = advance(loc, ring, counterOf(get.getReader()));
-  BarrierWaitOp::create(rewriter, loc, barriers[ring].full, number, parity);
+  if (!shared.silent.contains(get))
+    BarrierWaitOp::create(rewriter, loc, barriers[ring].full, number, parity);
   auto slot = rewriter.replaceOpWithNewOp<SlotAtOp>(get, get.getType(), ring.getResult(), number);
   if (get.getReader() != 0)
     readers[slot] = get.getReader();
@@ -339,8 +370,9 @@ void RoleLowering::lowerRelease(ReleaseOp release) {
       BulkStoreWaitOp::create(rewriter, release.getLoc());
     if (barriers[ring].byTMA && isLoadedByThreads(slot))
       fenceLoads(release);
-    BarrierArriveOp::create(rewriter, release.getLoc(), empty, slot.getStage(),
-                            readers.lookup(slot));
+    if (!shared.silent.contains(release))
+      BarrierArriveOp::create(rewriter, release.getLoc(), empty, slot.getStage(),
+                              readers.lookup(slot));
   }
   rewriter.eraseOp(release);
 }

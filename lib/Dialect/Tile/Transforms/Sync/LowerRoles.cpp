@@ -9,7 +9,8 @@
 //   2. move releases that would wait to the next iteration (LateReleases.cpp);
 //   3. give each ring barriers: full (one arrival and the bytes of a slot, or an arrival of each
 //      warp that fills it), and empty (an arrival of each warp of each reader). A ring that is put
-//      no more often than it has slots needs no empty ones;
+//      no more often than it has slots needs no empty ones; vectors share those of the tile beside
+//      them (SharedBarriers.cpp);
 //   4. role by role, counting slots and parities, lower what it does with rings
 //      (LowerRoleRings.cpp), ping-pong (LowerPingpong.cpp), and steps that a warpgroup skips
 //      (LowerWarpgroupBounds.cpp).
@@ -138,9 +139,12 @@ FailureOr<int64_t> tile::lowerRoles(RolesOp roles, RewriterBase &rewriter) {
   delayReleases(RoleTraces(roles));
   int64_t bytes = 0;
   bool fences = hasAsyncReaders(func);
-  AllBarriers barriers = makeBarriers(func, RoleTraces(roles), rewriter, bytes);
+  RoleTraces traces(roles);
+  SharedBarriers shared(traces);
+  AllBarriers barriers = makeBarriers(func, traces, shared, rewriter, bytes);
   for (auto role : roles.getBody().front().getOps<RoleOp>())
-    RoleLowering(role, barriers, ids.pingpongs, ids.groups.lookup(role), fences, rewriter).run();
+    RoleLowering(role, barriers, shared, ids.pingpongs, ids.groups.lookup(role), fences, rewriter)
+        .run();
   for (auto pingpong : llvm::to_vector(func.getBody().front().getOps<PingpongOp>()))
     rewriter.eraseOp(pingpong);
   return bytes;

@@ -10,6 +10,7 @@
 
 #include "CountedLowering.h"
 #include "RoleTrace.h"
+#include "SharedBarriers.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -18,7 +19,8 @@ namespace mlir::tile {
 /// The barriers of a ring, and how it is used.
 struct RingBarriers {
   Value full, empty;
-  /// Hold what the TMA brings; 0 where warps, or one thread, fill it.
+  /// Hold what the TMA brings, to all rings that share the barriers; 0 where warps, or one thread,
+  /// fill it.
   int64_t bytes = 0;
   /// Record whether its warps fill it, each arriving at `full`.
   bool byWarps = false;
@@ -34,8 +36,8 @@ struct RingBarriers {
 using AllBarriers = llvm::DenseMap<Operation *, RingBarriers>;
 
 /// Make the barriers of all rings, and add their bytes.
-AllBarriers makeBarriers(FuncOp func, const RoleTraces &traces, RewriterBase &rewriter,
-                         int64_t &bytes);
+AllBarriers makeBarriers(FuncOp func, const RoleTraces &traces, const SharedBarriers &shared,
+                         RewriterBase &rewriter, int64_t &bytes);
 
 /// A ring and one of its readers.
 using RingReader = std::pair<RingOp, int64_t>;
@@ -49,11 +51,11 @@ struct Skipped {
 /// Lower one role.
 class RoleLowering : public CountedLowering {
 public:
-  RoleLowering(RoleOp role, AllBarriers &barriers,
+  RoleLowering(RoleOp role, AllBarriers &barriers, const SharedBarriers &shared,
                const llvm::DenseMap<Value, int64_t> &pingpongIds, int64_t groupId, bool fences,
                RewriterBase &rewriter)
-      : CountedLowering(rewriter), role(role), barriers(barriers), pingpongIds(pingpongIds),
-        groupId(groupId), fences(fences) {}
+      : CountedLowering(rewriter), role(role), barriers(barriers), shared(shared),
+        pingpongIds(pingpongIds), groupId(groupId), fences(fences) {}
   void run();
 
 private:
@@ -93,6 +95,7 @@ private:
 
   RoleOp role;
   AllBarriers &barriers;
+  const SharedBarriers &shared;
   const llvm::DenseMap<Value, int64_t> &pingpongIds;
   /// The numbered barrier of the role's first warpgroup; others follow.
   int64_t groupId;

@@ -160,3 +160,36 @@ tile.func @stays(%n: i32, %x: !tile.view<?x128xf32>, %l: !tile.view<?xi32>, %m: 
   tile.store %w, %x[%c0, %c0] dims [0, 1] : tensor<64x128xf32>, !tile.view<?x128xf32>
   tile.return
 }
+
+// Keys are rows, queries columns: a key sees the queries from its own on, as far as there are any, and a key out of range none. The
+// upper limit is the same for all rows, so one select serves both sides; the condition of a row moves its lower limit beyond all.
+// CHECK-LABEL: tile.func @keys_by_queries
+// CHECK: %[[IN:.*]] = arith.cmpi slt, %{{.*}} : tensor<64xi32>
+// CHECK: %[[LOW:.*]] = arith.select %[[IN]], %{{.*}}, %{{.*}} : tensor<64xi1>, tensor<64xi32>
+// CHECK-NOT: tile.if_any
+// CHECK: %[[C:.*]] = tile.columns_between low(%[[LOW]] : tensor<64xi32>) high(%{{.*}} : tensor<64xi32>)
+// CHECK: %[[Z:.*]] = arith.select %[[C]],
+// CHECK: tile.store %[[Z]]
+tile.func @keys_by_queries(%n: i32, %m: i32, %x: !tile.view<?x128xf32>) grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c0_i32 = arith.constant 0 : i32
+  %f0 = arith.constant 0.0 : f32
+  %other = tile.broadcast %f0 : f32 -> tensor<64x128xf32>
+  %v = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x128xf32> -> tensor<64x128xf32>
+  %queries = tile.iota %c0_i32 : i32 -> tensor<128xi32>
+  %ns = tile.broadcast %n : i32 -> tensor<128xi32>
+  %in = arith.cmpi slt, %queries, %ns : tensor<128xi32>
+  %ins = tile.broadcast %in dim 0 : tensor<128xi1> -> tensor<64x128xi1>
+  %keys = tile.iota %c0_i32 : i32 -> tensor<64xi32>
+  %ms = tile.broadcast %m : i32 -> tensor<64xi32>
+  %known = arith.cmpi slt, %keys, %ms : tensor<64xi32>
+  %knowns = tile.broadcast %known dim 1 : tensor<64xi1> -> tensor<64x128xi1>
+  %columns = tile.broadcast %queries dim 0 : tensor<128xi32> -> tensor<64x128xi32>
+  %firsts = tile.broadcast %keys dim 1 : tensor<64xi32> -> tensor<64x128xi32>
+  %a = arith.cmpi sge, %columns, %firsts : tensor<64x128xi32>
+  %b = arith.andi %ins, %knowns : tensor<64x128xi1>
+  %all = arith.andi %a, %b : tensor<64x128xi1>
+  %s = arith.select %all, %v, %other : tensor<64x128xi1>, tensor<64x128xf32>
+  tile.store %s, %x[%c0, %c0] dims [0, 1] : tensor<64x128xf32>, !tile.view<?x128xf32>
+  tile.return
+}

@@ -199,3 +199,184 @@ tile.func @exchange(%x: !view {tile.align = 16 : i64}, %n: index)
   }
   tile.return
 }
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!numbers = !tile.ring<2 x 64xf32, #tile.swizzle<128>>
+!number = !tile.slot<64xf32, #tile.swizzle<128>>
+!view = !tile.view<?x64xf16>
+!vector = !tile.view<?xf32>
+!pending = !tile.pending<tensor<64x64xf32>>
+
+// A vector that comes and goes with a tile shares its barriers: the first put waits and tells the bytes of both, the first get
+// waits, the last release arrives. The other tile, which readers of one role get one after the other, waits once and arrives once.
+// CHECK-LABEL: tile.func @rides
+// CHECK: tile.ring : <2 x 64x64xf16
+// CHECK-NEXT: %[[FULL:.*]] = tile.barriers arrivals(1) : <2>
+// CHECK-NEXT: %[[EMPTY:.*]] = tile.barriers arrivals(4) : <2>
+// CHECK-NEXT: tile.ring : <2 x 64xf32
+// CHECK-NEXT: tile.ring readers(2)
+// CHECK-NEXT: %[[FULL2:.*]] = tile.barriers arrivals(1) : <2>
+// CHECK-NEXT: %[[EMPTY2:.*]] = tile.barriers arrivals(4) : <2>
+// CHECK: tile.role "load"
+// CHECK: tile.barrier_wait %[[EMPTY]]
+// CHECK-NEXT: tile.barrier_expect %[[FULL]][%{{.*}}] bytes(8448)
+// CHECK-NOT: tile.barrier_
+// CHECK: tile.copy {{.*}} signal %[[FULL]]
+// CHECK-NOT: tile.barrier_
+// CHECK: tile.copy {{.*}} signal %[[FULL]]
+// CHECK: tile.barrier_wait %[[EMPTY2]]
+// CHECK: tile.role "use"
+// CHECK: tile.barrier_wait %[[FULL]]
+// CHECK: tile.read
+// CHECK: tile.fence_async
+// CHECK-NOT: tile.barrier_
+// CHECK: tile.barrier_wait %[[FULL2]]
+// CHECK-NOT: tile.barrier_
+// CHECK: tile.dot_start
+// CHECK: tile.barrier_arrive %[[EMPTY]][
+// CHECK: tile.barrier_arrive %[[EMPTY2]][%{{.*}}] reader(1)
+// CHECK-NOT: tile.barrier_
+tile.func @rides(%x: !view {tile.align = 16 : i64}, %y: !vector {tile.align = 16 : i64}, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %v = tile.ring : !numbers
+  %s = tile.ring readers(2) : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %v, %y[%j] dims [0] copy(tma) : !numbers, !vector
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !view
+        tile.put %s, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !view
+      }
+    }
+    tile.role "use" warps(4) registers(0) {
+      %acc = arith.constant dense<0.0> : tensor<64x64xf32>
+      scf.for %j = %c0 to %n step %c64 {
+        %a = tile.get %v : !numbers -> !number
+        %t = tile.read %a : !number -> tensor<64xf32>
+        tile.release %a : !number
+        %b = tile.get %r : !ring -> !slot
+        %c = tile.get %s : !ring -> !slot
+        %d = tile.get %s reader(1) : !ring -> !slot
+        %p = tile.dot_start %b, %c, %acc : !slot, !slot, tensor<64x64xf32> -> !pending
+        %o = tile.await %p : !pending -> tensor<64x64xf32>
+        tile.release %b : !slot
+        tile.release %c : !slot
+        %q = tile.dot_start %d, %d, %acc : !slot, !slot, tensor<64x64xf32> -> !pending
+        %u = tile.await %q : !pending -> tensor<64x64xf32>
+        tile.release %d : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!numbers = !tile.ring<2 x 64xf32, #tile.swizzle<128>>
+!number = !tile.slot<64xf32, #tile.swizzle<128>>
+!view = !tile.view<?x64xf16>
+!vector = !tile.view<?xf32>
+
+// A vector that is got before the loop, or with another wait between the puts, has barriers of its own. So have readers of which
+// the second may come first.
+// CHECK-LABEL: tile.func @stays
+// CHECK-COUNT-6: tile.barriers arrivals
+// CHECK: tile.role "use"
+// CHECK-COUNT-4: tile.barrier_wait
+tile.func @stays(%x: !view {tile.align = 16 : i64}, %y: !vector {tile.align = 16 : i64}, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %v = tile.ring : !numbers
+  %s = tile.ring readers(2) : !ring
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      scf.for %j = %c0 to %n step %c64 {
+        tile.put %v, %y[%j] dims [0] copy(tma) : !numbers, !vector
+        tile.put %s, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !view
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !view
+      }
+    }
+    tile.role "use" warps(4) registers(0) {
+      scf.for %j = %c0 to %n step %c64 {
+        %a = tile.get %v : !numbers -> !number
+        %b = tile.get %r : !ring -> !slot
+        %c = tile.get %s reader(1) : !ring -> !slot
+        %d = tile.get %s : !ring -> !slot
+        tile.release %a : !number
+        tile.release %b : !slot
+        tile.release %c : !slot
+        tile.release %d : !slot
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+!ring = !tile.ring<2 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+!numbers = !tile.ring<2 x 64xf32, #tile.swizzle<128>>
+!number = !tile.slot<64xf32, #tile.swizzle<128>>
+!view = !tile.view<?x64xf16>
+!vector = !tile.view<?xf32>
+
+// A vector that is read an iteration before its tile: its get waits for both, and the tile's release arrives for both.
+// CHECK-LABEL: tile.func @ahead
+// CHECK: tile.ring : <2 x 64x64xf16
+// CHECK-NEXT: %[[FULL:.*]] = tile.barriers arrivals(1) : <2>
+// CHECK-NEXT: %[[EMPTY:.*]] = tile.barriers arrivals(4) : <2>
+// CHECK-NOT: tile.barriers arrivals
+// CHECK: tile.role "use"
+// CHECK: tile.barrier_wait %[[FULL]]
+// CHECK: scf.for
+// CHECK-NOT: tile.barrier_
+// CHECK: tile.barrier_arrive %[[EMPTY]]
+// CHECK: tile.barrier_wait %[[FULL]]
+// CHECK: tile.fence_async
+// CHECK-NOT: tile.barrier_
+// CHECK: scf.yield
+// CHECK-NOT: tile.barrier_wait
+// CHECK: tile.barrier_arrive %[[EMPTY]]
+tile.func @ahead(%x: !view {tile.align = 16 : i64}, %y: !vector {tile.align = 16 : i64}, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  %v = tile.ring : !numbers
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      tile.put %v, %y[%c0] dims [0] copy(tma) : !numbers, !vector
+      tile.put %r, %x[%c0, %c0] dims [0, 1] copy(tma) : !ring, !view
+      scf.for %j = %c64 to %n step %c64 {
+        tile.put %v, %y[%j] dims [0] copy(tma) : !numbers, !vector
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !view
+      }
+    }
+    tile.role "use" warps(4) registers(0) {
+      %a = tile.get %v : !numbers -> !number
+      %t = tile.read %a : !number -> tensor<64xf32>
+      tile.release %a : !number
+      scf.for %j = %c64 to %n step %c64 {
+        %b = tile.get %r : !ring -> !slot
+        tile.release %b : !slot
+        %d = tile.get %v : !numbers -> !number
+        %u = tile.read %d : !number -> tensor<64xf32>
+        tile.release %d : !number
+      }
+      %c = tile.get %r : !ring -> !slot
+      tile.release %c : !slot
+    }
+  }
+  tile.return
+}
