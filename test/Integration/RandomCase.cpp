@@ -1,45 +1,68 @@
-//===- DataProgramCase.cpp - a random program by captured integers -===//
+//===- RandomCase.cpp - a random program with its inputs -===//
 //
 // Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "DataProgramCase.h"
+#include "RandomCase.h"
+#include "../Fuzz/DataMasks.h"
 #include "../Fuzz/Fuzz.h"
+#include "../Fuzz/Scores.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace mlir::fa;
 using namespace fa_test;
 
-llvm::Expected<DataProgramCase> DataProgramCase::make(uint64_t seed) {
-  DataProgramCase made;
-  fa_fuzz::Random random(seed);
-  made.seed = seed;
-  made.program = fa_fuzz::makeDataProgram(random);
-  auto checker = Checker::create(made.program.text);
-  if (!checker)
-    return checker.takeError();
-  made.checker = std::move(*checker);
-  auto entry = made.checker->getAttention()->getParentOfType<func::FuncOp>();
-  auto drawn = sampleInputs(entry, made.program.sizes, seed);
+/// Draw the inputs.
+llvm::Error RandomCase::draw(const AttentionSizes &sizes) {
+  auto created = Checker::create(text);
+  if (!created)
+    return created.takeError();
+  checker = std::move(*created);
+  auto drawn = sampleInputs(checker->getAttention()->getParentOfType<func::FuncOp>(), sizes, seed);
   if (!drawn)
     return drawn.takeError();
-  made.inputs = std::move(*drawn);
+  inputs = std::move(*drawn);
+  return llvm::Error::success();
+}
+
+llvm::Expected<RandomCase> RandomCase::makeData(uint64_t seed) {
+  fa_fuzz::Random random(seed);
+  fa_fuzz::DataProgram program = fa_fuzz::makeDataProgram(random);
+  RandomCase made;
+  made.seed = seed;
+  made.text = std::move(program.text);
+  made.hasGradients = !program.hasSequences;
+  if (llvm::Error wrong = made.draw(program.sizes))
+    return wrong;
   fa_fuzz::Random ofCaptures(seed);
   for (HostTensor &tensor : made.inputs)
-    for (const fa_fuzz::DataCapture &capture : made.program.captures)
+    for (const fa_fuzz::DataCapture &capture : program.captures)
       if (tensor.name == capture.name)
-        capture.draw(tensor, *made.program.sizes.keyLength, fa_fuzz::Random(ofCaptures.next()));
+        capture.draw(tensor, *program.sizes.keyLength, fa_fuzz::Random(ofCaptures.next()));
   return made;
 }
 
-llvm::Expected<DataProgramCase::Tensors>
-DataProgramCase::runCompiled(fa_compile_options options, bool backward, const Tensors &inputs,
-                             const OutputShapes &shapes) const {
+llvm::Expected<RandomCase> RandomCase::makeScored(uint64_t seed) {
+  fa_fuzz::Random random(seed);
+  fa_fuzz::ScoreProgram program = fa_fuzz::makeScoreProgram(random);
+  RandomCase made;
+  made.seed = seed;
+  made.text = std::move(program.text);
+  made.dlse = program.dlse;
+  if (llvm::Error wrong = made.draw(program.sizes))
+    return wrong;
+  return made;
+}
+
+llvm::Expected<RandomCase::Tensors> RandomCase::runCompiled(fa_compile_options options,
+                                                            bool backward, const Tensors &inputs,
+                                                            const OutputShapes &shapes) const {
   options.backward = backward;
-  auto execution = Execution::create(program.text, options);
+  options.dlse = backward && dlse;
+  auto execution = Execution::create(text, options);
   if (!execution)
     return execution.takeError();
   auto outcome = (*execution)->run(inputs, shapes, {}, /*repeats=*/1);
@@ -50,7 +73,7 @@ DataProgramCase::runCompiled(fa_compile_options options, bool backward, const Te
 
 /// Return what is wrong with the outputs of a run.
 static llvm::Error
-findProblem(const DataProgramCase::Tensors &outputs,
+findProblem(const RandomCase::Tensors &outputs,
             llvm::Expected<std::vector<std::pair<std::string, Judgement>>> judged) {
   if (!judged)
     return judged.takeError();
@@ -63,7 +86,7 @@ findProblem(const DataProgramCase::Tensors &outputs,
   return llvm::Error::success();
 }
 
-llvm::Error DataProgramCase::judgeRuns(bool gradients, Run run) const {
+llvm::Error RandomCase::judgeRuns(bool gradients, Run run) const {
   auto shapes = checker->outputShapes(inputs);
   if (!shapes)
     return shapes.takeError();
@@ -72,9 +95,9 @@ llvm::Error DataProgramCase::judgeRuns(bool gradients, Run run) const {
     return outputs.takeError();
   if (llvm::Error wrong = findProblem(*outputs, checker->judge(inputs, *outputs)))
     return wrong;
-  if (!gradients || program.hasSequences)
+  if (!gradients || !hasGradients)
     return llvm::Error::success();
-  auto adjoints = checker->sampleAdjoints(inputs, /*dlse=*/false, seed);
+  auto adjoints = checker->sampleAdjoints(inputs, dlse, seed);
   if (!adjoints)
     return adjoints.takeError();
   Tensors all = inputs;
@@ -86,10 +109,10 @@ llvm::Error DataProgramCase::judgeRuns(bool gradients, Run run) const {
   return findProblem(*found, checker->judgeGradients(inputs, *adjoints, *found));
 }
 
-llvm::Error DataProgramCase::check(bool gradients, Run run) const {
+llvm::Error RandomCase::check(bool gradients, Run run) const {
   llvm::Error failed = judgeRuns(gradients, run);
   if (!failed)
     return failed;
   return llvm::createStringError(llvm::toString(std::move(failed)) + "; seed " +
-                                 std::to_string(seed) + ":\n" + program.text);
+                                 std::to_string(seed) + ":\n" + text);
 }
