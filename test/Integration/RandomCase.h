@@ -45,7 +45,7 @@ private:
 
   uint64_t seed = 0;
   std::string text;
-  bool hasGradients = true, dlse = false;
+  bool hasGradients = true, dlse = false, strict = false;
   std::unique_ptr<mlir::fa::Checker> checker;
   Tensors inputs;
 };
