@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The cases of which the CPU runs a third (IntegrationTests.cpp). Each runs as scheduled for one of
+// The cases of which the CPU runs a quarter (IntegrationTests.cpp). Each runs as scheduled for one of
 // the targets, after the forward of the same schedule.
 //
 //===----------------------------------------------------------------------===//

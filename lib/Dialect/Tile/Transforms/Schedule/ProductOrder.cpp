@@ -67,7 +67,7 @@ public:
 
 private:
   enum class State : uint8_t { none, visiting, done };
-  /// What holds whatever the order of the starts is, and copies share.
+  /// Hold what is so whatever the order of the starts is; copies share it.
   struct Rules {
     Rules(const ProductGraph &graph, ArrayRef<unsigned> stages);
     void keepUntil(const ProductGraph &graph, unsigned node, unsigned until);
