@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The cases of which the CPU runs a quarter (IntegrationTests.cpp). Each runs as scheduled for one of
-// the targets, after the forward of the same schedule.
+// The cases of which the CPU runs a quarter (IntegrationTests.cpp). Each runs as scheduled for one
+// of the targets, after the forward of the same schedule.
 //
 //===----------------------------------------------------------------------===//
 
