@@ -138,6 +138,28 @@ std::vector<Case> fa_test::pairwiseCases(const Settings &settings) {
   return cases;
 }
 
+std::vector<Case> fa_test::gradientCases() {
+  Settings settings = cpuSettings();
+  settings.shapes = {{1, 1}, {33, 65}, {65, 33}, {0, 17}, {17, 0}, {70, 90}, {129, 40}, {40, 129}};
+  settings.dims = {{40, 40}, {59, 59},   {64, 64},   {80, 80},   {96, 96},
+                   {64, 96}, {128, 128}, {192, 192}, {192, 128}, {256, 256}};
+  settings.masks = {"none",   "causal",   "causal_top_left", "window_both",
+                    "prefix", "document", "blocks",          "nothing"};
+  settings.heads = {{1, 1, 1}, {2, 2, 2}, {1, 4, 2}, {2, 3, 1}};
+  settings.tiles = {{0, 0}, {16, 32}, {24, 40}};
+  std::vector<Case> cases = pairwiseCases(settings);
+  for (Case &c : cases)
+    c.lse = true;
+  return cases;
+}
+
+std::vector<std::pair<size_t, Case>> fa_test::numbered(const std::vector<Case> &cases) {
+  std::vector<std::pair<size_t, Case>> pairs;
+  for (const Case &c : cases)
+    pairs.push_back({pairs.size(), c});
+  return pairs;
+}
+
 Case fa_test::makeCase(const char *dtype, int64_t sq, int64_t sk, int64_t d, const char *mask,
                        const char *score) {
   Case c;
@@ -201,6 +223,10 @@ std::string Case::name() const {
   if (rows)
     text += "_t" + n(rows) + "x" + n(keys);
   return text;
+}
+
+size_t Case::countGradients() const {
+  return 3 + (score != "none" && score != "softcap") + (sink != "none");
 }
 
 namespace {

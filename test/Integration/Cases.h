@@ -28,6 +28,8 @@ struct Case {
 
   /// Return a name for messages and filters.
   std::string name() const;
+  /// Return how many gradients there are: those of q, k, v, a capture of the score and the sink.
+  size_t countGradients() const;
   /// Return the program, as MLIR text.
   std::string mlir() const;
 };
@@ -53,6 +55,10 @@ Settings gpuSettings();
 /// Few cases in which every pair of values of two settings occurs (Cohen et
 /// al., "The AETG system", 1997: greedy, with a fixed seed).
 std::vector<Case> pairwiseCases(const Settings &settings);
+/// Return the cases of gradients: small shapes, every head size, all with lse.
+std::vector<Case> gradientCases();
+/// Number cases, for seeds and choices.
+std::vector<std::pair<size_t, Case>> numbered(const std::vector<Case> &cases);
 /// Every combination of dtype, head sizes, mask and score, the other settings
 /// drawn with a fixed seed.
 std::vector<Case> manyCases(const Settings &settings);

@@ -14,6 +14,7 @@ using namespace fa_test;
 namespace {
 
 class Pairwise : public testing::TestWithParam<std::pair<size_t, Case>> {};
+class Gradients : public testing::TestWithParam<std::pair<size_t, Case>> {};
 
 } // namespace
 
@@ -36,11 +37,28 @@ TEST_P(Pairwise, MatchesReference) {
                                     : "no mask analysis");
 }
 
-/// The gradients of a program with a summed capture have the same bits in each of many launches, by
-/// however many threads.
-TEST(Gradients, HaveTheSameBitsInEachLaunch) {
+/// Compiles the gradients, with and without what flows back into lse, and some for tensors of which
+/// no address is aligned.
+TEST_P(Gradients, MatchReference) {
+  const auto &[number, c] = GetParam();
+  SCOPED_TRACE(c.name() + "\n" + c.mlir());
+  auto prepared = prepare(c, /*seed=*/number);
+  ASSERT_TRUE(bool(prepared)) << llvm::toString(prepared.takeError());
+  fa_compile_options options = fa_compile_options_default();
+  options.threads = 2;
+  EXPECT_EQ(llvm::toString(runBackward(*prepared, options, /*dlse=*/number % 2, /*seed=*/number,
+                                       /*shift=*/number % 3 == 0)),
+            "");
+}
+
+class GradientBits : public testing::TestWithParam<Case> {};
+
+/// Gradients have the same bits in each of many launches, by however many threads.
+TEST_P(GradientBits, AreTheSameInEachLaunch) {
   constexpr int kTimes = 250;
-  auto prepared = prepare(makeCase("f32", 100, 150, 40, "causal", "alibi"), /*seed=*/5);
+  const Case &c = GetParam();
+  SCOPED_TRACE(c.mlir());
+  auto prepared = prepare(c, /*seed=*/5);
   ASSERT_TRUE(bool(prepared)) << llvm::toString(prepared.takeError());
   std::vector<HostTensor> first;
   for (int threads : {1, 2}) {
@@ -61,12 +79,39 @@ TEST(Gradients, HaveTheSameBitsInEachLaunch) {
   }
 }
 
-static std::vector<std::pair<size_t, Case>> numbered() {
-  std::vector<std::pair<size_t, Case>> cases;
-  for (const Case &c : pairwiseCases(cpuSettings()))
-    cases.push_back({cases.size(), c});
+/// Return programs with a summed capture, operands of 2 bytes, a sink, one key head for many.
+static std::vector<Case> makeRepeated() {
+  std::vector<Case> cases = {makeCase("f32", 100, 150, 40, "causal", "alibi"),
+                             makeCase("bf16", 70, 90, 64, "causal", "alibi"),
+                             makeCase("f16", 70, 50, 64, "window", "bias"),
+                             makeCase("bf16", 90, 70, 80, "causal"),
+                             makeCase("f32", 60, 70, 64, "none", "softcap")};
+  cases[2].dropout = true;
+  cases[3].sink = "f32";
+  cases[4].sink = "own";
+  for (Case *c : {&cases[3], &cases[4]}) {
+    c->hq = 8;
+    c->hk = 1;
+  }
+  // Of f32 there are as many key heads as threads, which choose the variant.
+  cases[3].batch = 1;
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(CPU, Pairwise, testing::ValuesIn(numbered()),
-                         [](const auto &info) { return info.param.second.name(); });
+static std::string nameOfCase(const testing::TestParamInfo<std::pair<size_t, Case>> &info) {
+  return info.param.second.name();
+}
+
+INSTANTIATE_TEST_SUITE_P(CPU, Pairwise, testing::ValuesIn(numbered(pairwiseCases(cpuSettings()))),
+                         nameOfCase);
+/// Return the first quarter, which has most pairs; the rest the interpreter runs
+/// (InterpretedGradientTests.cpp).
+static std::vector<std::pair<size_t, Case>> firstGradients() {
+  std::vector<Case> cases = gradientCases();
+  cases.resize(cases.size() / 4);
+  return numbered(cases);
+}
+
+INSTANTIATE_TEST_SUITE_P(CPU, Gradients, testing::ValuesIn(firstGradients()), nameOfCase);
+INSTANTIATE_TEST_SUITE_P(CPU, GradientBits, testing::ValuesIn(makeRepeated()),
+                         [](const auto &info) { return info.param.name(); });

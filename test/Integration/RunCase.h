@@ -24,6 +24,10 @@ struct PreparedCase {
 
 llvm::Expected<PreparedCase> prepare(const Case &settings, uint64_t seed);
 
+/// Return an error where so many results were not judged, or one is wrong, which it names.
+llvm::Error allPassed(llvm::ArrayRef<std::pair<std::string, mlir::fa::Judgement>> judgements,
+                      size_t count);
+
 /// Compiles a case, its tile sizes included, runs it and compares every result
 /// with the reference. What is wrong is the error.
 llvm::Error runCase(PreparedCase &prepared, fa_compile_options options, int64_t shift = 0);

@@ -447,6 +447,32 @@ TEST_P(SequenceGradients, MatchTheReferenceWhenScheduled) {
 INSTANTIATE_TEST_SUITE_P(Cases, SequenceGradients, testing::ValuesIn(makeGradientCases()),
                          [](const auto &info) { return info.param.name; });
 
+/// Gradients of sequences have the same bits in each of many launches.
+TEST(SequenceBits, AreTheSameInEachLaunch) {
+  constexpr int kTimes = 250;
+  for (const Case &c : makeGradientCases()) {
+    // Scatters add in any order.
+    if (c.queryStarts.empty() || c.keyStarts.empty() || c.bias.size() + c.poison || c.d < 32)
+      continue;
+    SCOPED_TRACE(c.text());
+    auto checker = Checker::create(c.text());
+    ASSERT_TRUE(bool(checker)) << llvm::toString(checker.takeError());
+    std::vector<HostTensor> inputs = c.inputs();
+    auto outputs = runOnCPU(c, **checker, inputs);
+    ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
+    std::vector<HostTensor> adjoints = makeAdjoints(**checker, inputs, *outputs);
+    OutputShapes shapes = (*checker)->gradientShapes(inputs);
+    for (const std::vector<HostTensor> &more : {*outputs, adjoints})
+      inputs.insert(inputs.end(), more.begin(), more.end());
+    fa_compile_options options = fa_compile_options_default();
+    options.threads = 2;
+    options.backward = options.deterministic = 1;
+    auto execution = Execution::create(c.text(), options);
+    ASSERT_TRUE(bool(execution)) << llvm::toString(execution.takeError());
+    EXPECT_EQ(llvm::toString((*execution)->repeat(inputs, shapes, kTimes)), "");
+  }
+}
+
 /// Guard bands stand around what the CPU runs on, and the interpreter refuses slices that leave a
 /// view.
 TEST(SenselessStarts, StayInsideOfTensors) {

@@ -34,11 +34,14 @@ static llvm::Error checkFused(const Case &c, const Target &target, uint64_t seed
 
 /// Launches often, from the same inputs: all gradients have the same bits, also if another stream
 /// is busy.
-static llvm::Error checkRepeats(const Case &c, const Target &target, bool beside) {
+static llvm::Error checkRepeats(const Case &c, const Target &target, bool beside,
+                                bool deterministic = false) {
   auto prepared = prepare(c, /*seed=*/2);
   if (!prepared)
     return prepared.takeError();
-  auto backward = prepareBackward(*prepared, target.options(), /*dlse=*/false, /*seed=*/2);
+  fa_compile_options options = target.options();
+  options.deterministic = deterministic;
+  auto backward = prepareBackward(*prepared, options, /*dlse=*/false, /*seed=*/2);
   if (!backward)
     return backward.takeError();
   auto repeat = [&] {
@@ -78,7 +81,8 @@ static std::vector<Case> pairedCases() {
   Settings settings = gpuSettings();
   settings.shapes = {{1, 1},     {1, 239}, {239, 1}, {113, 203}, {128, 217},
                      {256, 512}, {0, 17},  {17, 0},  {200, 77},  {300, 300}};
-  settings.dims = {{40, 40}, {64, 64}, {96, 96}, {128, 128}, {64, 96}};
+  settings.dims = {{40, 40}, {59, 59},   {64, 64},   {80, 80},   {96, 96},
+                   {64, 96}, {128, 128}, {192, 192}, {192, 128}, {256, 256}};
   std::vector<Case> cases = pairwiseCases(settings);
   // The gradients need lse.
   for (Case &c : cases)
@@ -114,10 +118,13 @@ void fa_test::addBackward(std::vector<Test> &tests) {
     ++number;
   }
   for (const char *dtype : {"bf16", "f32"})
-    add("unaligned", makeCase(dtype, 100, 200, 64, "causal", "none"), [=](const Target &target) {
-      return checkGradients(makeCase(dtype, 100, 200, 64, "causal", "none"), target,
-                            /*dlse=*/false, /*seed=*/3, /*shift=*/1);
-    });
+    for (auto [d, dv] : {std::pair(64, 64), {59, 59}, {128, 128}, {192, 128}, {256, 256}}) {
+      Case c = makeCase(dtype, 100, 200, d, "causal", "none");
+      c.dv = dv;
+      add("unaligned", c, [=](const Target &target) {
+        return checkGradients(c, target, /*dlse=*/false, /*seed=*/3, /*shift=*/1);
+      });
+    }
   Case sunk = makeCase("bf16", 500, 300, 64, "causal", "none");
   sunk.sink = "f32";
   for (const Case &c : {sunk, makeCase("bf16", 500, 512, 128, "causal", "none"),
@@ -127,4 +134,15 @@ void fa_test::addBackward(std::vector<Test> &tests) {
     for (bool beside : {false, true})
       add(beside ? "repeats_beside" : "repeats", c,
           [=](const Target &target) { return checkRepeats(c, target, beside); });
+  // Beyond the lengths from which dq could be summed by atomics; heads of a group in parts.
+  Case parts = makeCase("bf16", 2500, 2300, 128, "causal", "none");
+  parts.batch = 1;
+  parts.hq = 8;
+  parts.hk = 1;
+  for (const Case &c : {parts, makeCase("bf16", 2100, 2200, 128, "none", "none"),
+                        makeCase("f16", 2200, 2100, 64, "causal", "alibi"),
+                        makeCase("bf16", 2100, 2100, 256, "causal", "none")})
+    add("deterministic", c, [=](const Target &target) {
+      return checkRepeats(c, target, /*beside=*/false, /*deterministic=*/true);
+    });
 }

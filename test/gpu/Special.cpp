@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DataProgramCase.h"
+#include "RandomCase.h"
 #include "Suite.h"
 #include "fa/Reference/Sampling.h"
 #include "fa/Support/Philox.h"
@@ -14,7 +14,7 @@
 using namespace mlir::fa;
 using namespace fa_test;
 
-static constexpr uint64_t kDataPrograms = 400;
+static constexpr uint64_t kDataPrograms = 400, kScorePrograms = 120;
 
 template <typename... Args> static llvm::Error error(const char *format, Args &&...args) {
   return llvm::createStringError(llvm::formatv(format, std::forward<Args>(args)...).str());
@@ -111,16 +111,15 @@ static llvm::Error checkNegative(const Case &c, const Target &target) {
   return runCase(*prepared, target.options(), /*shift=*/0);
 }
 
-/// Check a random program whose mask reads captured integers.
-static llvm::Error checkDataProgram(uint64_t seed, const Target &target) {
-  auto made = DataProgramCase::make(seed);
+/// Check a random program.
+static llvm::Error checkRandom(llvm::Expected<RandomCase> made, bool gradients,
+                               const Target &target) {
   if (!made)
     return made.takeError();
-  auto run = [&](bool backward, const DataProgramCase::Tensors &inputs,
-                 const OutputShapes &shapes) {
+  auto run = [&](bool backward, const RandomCase::Tensors &inputs, const OutputShapes &shapes) {
     return made->runCompiled(target.options(), backward, inputs, shapes);
   };
-  return made->check(/*gradients=*/seed % 4 == 0, run);
+  return made->check(gradients, run);
 }
 
 void fa_test::addSpecial(std::vector<Test> &tests) {
@@ -146,6 +145,12 @@ void fa_test::addSpecial(std::vector<Test> &tests) {
     tests.push_back(
         {"unaligned." + c.name(), [c](const Target &target) { return checkUnaligned(c, target); }});
   for (uint64_t seed = 0; seed < kDataPrograms; ++seed)
-    tests.push_back({"random." + std::to_string(seed),
-                     [seed](const Target &target) { return checkDataProgram(seed, target); }});
+    tests.push_back({"random." + std::to_string(seed), [seed](const Target &target) {
+                       return checkRandom(RandomCase::makeData(seed),
+                                          /*gradients=*/seed % 4 == 0, target);
+                     }});
+  for (uint64_t seed = 0; seed < kScorePrograms; ++seed)
+    tests.push_back({"random-scores." + std::to_string(seed), [seed](const Target &target) {
+                       return checkRandom(RandomCase::makeScored(seed), /*gradients=*/true, target);
+                     }});
 }

@@ -7,7 +7,9 @@
 
 #include "Dialect/Tile/Transforms/Schedule/ProductOrder.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Compiler.h"
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <gtest/gtest.h>
 #include <random>
@@ -217,36 +219,102 @@ ProductGraph randomGraph(std::mt19937 &random, unsigned products) {
   return b.graph;
 }
 
+/// Call `use` with the clocks of each order of the starts that fits, in these stages.
+void simulateOrders(const ProductGraph &graph, ArrayRef<unsigned> stages,
+                    const ProductTarget &target, llvm::function_ref<void(double)> use) {
+  SmallVector<unsigned> starts;
+  for (auto [n, node] : llvm::enumerate(graph))
+    if (node.kind == Kind::start)
+      starts.push_back(n);
+  do {
+    auto nodes = placeNodes(graph, stages, starts);
+    if (nodes && countRegisters(graph, stages, *nodes).most <= target.registers)
+      use(simulateSteps(graph, *nodes, target));
+  } while (std::next_permutation(starts.begin(), starts.end()));
+}
+
 TEST(ProductOrder, RandomGraphsHaveTheBestOrderOfAll) {
   std::mt19937 random(7);
-  for (unsigned i = 0; i < 300; ++i) {
+  for (unsigned i = 0; i < 312; ++i) {
     SCOPED_TRACE("graph " + std::to_string(i));
-    ProductGraph graph = randomGraph(random, 2 + i % 4);
+    // Most have 2 to 5 products, a few 6 or 7, which have thousands of orders.
+    ProductGraph graph = randomGraph(random, i < 300 ? 2 + i % 4 : 6 + i % 2);
     ProductTarget target = twoGroups();
     auto order = chooseOrder(graph, target);
     ASSERT_TRUE(order);
     expectValid(graph, *order);
     // No order of the starts with the same stages is better by more than counts as better.
-    SmallVector<unsigned> starts(order->starts);
-    llvm::sort(starts);
-    do {
-      auto nodes = placeNodes(graph, order->stages, starts);
-      if (!nodes || countRegisters(graph, order->stages, *nodes).most > target.registers)
-        continue;
-      EXPECT_GE(1.021 * simulateSteps(graph, *nodes, target), order->clocks);
-    } while (std::next_permutation(starts.begin(), starts.end()));
+    simulateOrders(graph, order->stages, target,
+                   [&](double clocks) { EXPECT_GE(1.021 * clocks, order->clocks); });
   }
 }
 
-TEST(ProductOrder, SevenProductsHaveAnOrder) {
-  std::mt19937 random(11);
-  for (unsigned i = 0; i < 5; ++i) {
-    ProductGraph graph = randomGraph(random, 7);
-    auto order = chooseOrder(graph, twoGroups());
-    ASSERT_TRUE(order);
-    expectValid(graph, *order);
+/// Call `use` with each choice of stages that the edges allow, of nodes that need not be in units.
+void forEachStages(const ProductGraph &graph, SmallVector<unsigned> &stages,
+                   llvm::function_ref<void(ArrayRef<unsigned>)> use) {
+  size_t n = stages.size();
+  if (n == graph.size()) {
+    for (auto [user, node] : llvm::enumerate(graph))
+      for (unsigned dep : node.carried)
+        if (stages[dep] < stages[user])
+          return;
+    return use(stages);
+  }
+  for (unsigned stage : {0u, 1u}) {
+    bool fixed = graph[n].kind == Kind::await && stages[graph[n].deps[0]] != stage;
+    if (fixed || llvm::any_of(graph[n].deps, [&](unsigned dep) { return stages[dep] > stage; }))
+      continue;
+    stages.push_back(stage);
+    forEachStages(graph, stages, use);
+    stages.pop_back();
   }
 }
+
+// Twice it may take what counts as equal: of stages, and of orders in them.
+TEST(ProductOrder, NoStagesAreBetterThanThoseChosen) {
+  std::mt19937 random(13);
+  unsigned pipelined = 0;
+  for (unsigned i = 0; i < 220; ++i) {
+    SCOPED_TRACE("graph " + std::to_string(i));
+    ProductGraph graph = randomGraph(random, i < 200 ? 3 + i % 2 : 5);
+    ProductTarget target = twoGroups();
+    auto order = chooseOrder(graph, target);
+    ASSERT_TRUE(order);
+    pipelined += order->isPipelined();
+    double best = order->clocks;
+    SmallVector<unsigned> stages;
+    forEachStages(graph, stages, [&](ArrayRef<unsigned> stages) {
+      simulateOrders(graph, stages, target, [&](double clocks) { best = std::min(best, clocks); });
+    });
+    EXPECT_GE(1.021 * 1.021 * best, order->clocks);
+  }
+  EXPECT_GT(pipelined, 50u);
+}
+
+// A build that is not optimized takes longer.
+#if defined(NDEBUG) && !LLVM_ADDRESS_SANITIZER_BUILD
+TEST(ProductOrder, FiveProductsTakeLessThanFiveMilliseconds) {
+  using Clock = std::chrono::steady_clock;
+  constexpr unsigned kGraphs = 20;
+  constexpr double kMost = 5e-3, kOfOne = 3;
+  std::mt19937 random(17);
+  double sum = 0;
+  for (unsigned i = 0; i < kGraphs; ++i) {
+    SCOPED_TRACE("graph " + std::to_string(i));
+    ProductGraph graph = randomGraph(random, 5);
+    // The least of many: what else the machine does is no part of it.
+    double least = 1;
+    for (unsigned times = 0; times < 10; ++times) {
+      Clock::time_point begin = Clock::now();
+      ASSERT_TRUE(chooseOrder(graph, twoGroups()));
+      least = std::min(least, std::chrono::duration<double>(Clock::now() - begin).count());
+    }
+    EXPECT_LE(least, kOfOne * kMost);
+    sum += least;
+  }
+  EXPECT_LE(sum / kGraphs, kMost);
+}
+#endif
 
 /// Return the graph of a fused step of gradients: five products, of which the last one reads what
 /// all warps put; its sums are added to memory.

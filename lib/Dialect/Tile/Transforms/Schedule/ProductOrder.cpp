@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <tuple>
 
 using namespace mlir;
@@ -66,15 +67,21 @@ public:
 
 private:
   enum class State : uint8_t { none, visiting, done };
-  void keepUntil(unsigned node, unsigned until);
+  /// Hold what is so whatever the order of the starts is; copies share it.
+  struct Rules {
+    Rules(const ProductGraph &graph, ArrayRef<unsigned> stages);
+    void keepUntil(const ProductGraph &graph, unsigned node, unsigned until);
+
+    SmallVector<unsigned> awaits, senders;
+    /// List what is placed before each node.
+    SmallVector<SmallVector<unsigned, 4>> before;
+  };
   bool place(unsigned node, unsigned start);
   bool placeAwaits(unsigned until);
   bool isReady(unsigned node) const;
 
   const ProductGraph &graph;
-  SmallVector<unsigned> awaits, senders;
-  /// List what is placed before each node, whatever the order of the starts.
-  SmallVector<SmallVector<unsigned, 4>> before;
+  std::shared_ptr<const Rules> rules;
   SmallVector<State> states;
   SmallVector<unsigned> started, placed;
   unsigned ended = 0;
@@ -83,8 +90,11 @@ private:
 } // namespace
 
 Placer::Placer(const ProductGraph &graph, ArrayRef<unsigned> stages)
-    : graph(graph), awaits(findAwaits(graph)), before(graph.size()),
-      states(graph.size(), State::none) {
+    : graph(graph), rules(std::make_shared<Rules>(graph, stages)),
+      states(graph.size(), State::none) {}
+
+Placer::Rules::Rules(const ProductGraph &graph, ArrayRef<unsigned> stages)
+    : awaits(findAwaits(graph)), before(graph.size()) {
   SmallVector<SmallVector<unsigned, 4>> users = findUsers(graph);
   for (auto [n, node] : llvm::enumerate(graph)) {
     if (node.sends)
@@ -101,12 +111,12 @@ Placer::Placer(const ProductGraph &graph, ArrayRef<unsigned> stages)
     if (stages[n] == 0 && !node.free && node.registers > kVector)
       for (unsigned user : users[n])
         if (stages[user] == 1)
-          keepUntil(n, awaits[user]);
+          keepUntil(graph, n, awaits[user]);
   }
 }
 
 /// Let the node overwrite its registers only after `until`.
-void Placer::keepUntil(unsigned node, unsigned until) {
+void Placer::Rules::keepUntil(const ProductGraph &graph, unsigned node, unsigned until) {
   if (graph[node].kind == Kind::await)
     node = graph[node].deps.front();
   before[node].push_back(until);
@@ -114,7 +124,7 @@ void Placer::keepUntil(unsigned node, unsigned until) {
   if (graph[node].packs)
     for (unsigned dep : graph[node].deps)
       if (graph[dep].packs)
-        keepUntil(dep, until);
+        keepUntil(graph, dep, until);
 }
 
 bool Placer::place(unsigned node, unsigned start) {
@@ -124,7 +134,7 @@ bool Placer::place(unsigned node, unsigned start) {
   if (states[node] == State::visiting || isOtherStart)
     return false;
   states[node] = State::visiting;
-  for (unsigned first : before[node])
+  for (unsigned first : rules->before[node])
     if (!place(first, start))
       return false;
   // Products end in the order of their starts.
@@ -139,7 +149,7 @@ bool Placer::place(unsigned node, unsigned start) {
 
 bool Placer::placeAwaits(unsigned until) {
   while (ended < started.size()) {
-    unsigned await = awaits[started[ended]];
+    unsigned await = rules->awaits[started[ended]];
     ++ended;
     states[await] = State::done;
     placed.push_back(await);
@@ -152,16 +162,16 @@ bool Placer::placeAwaits(unsigned until) {
 bool Placer::placeStart(unsigned start, bool drained) {
   // The queue of the tensor cores is no deeper.
   constexpr size_t kMostInFlight = 3;
-  if (started.size() - ended == kMostInFlight && !place(awaits[started[ended]], start))
+  if (started.size() - ended == kMostInFlight && !place(rules->awaits[started[ended]], start))
     return false;
   // What runs beside the products that are waited for comes before.
-  for (unsigned first : before[start])
+  for (unsigned first : rules->before[start])
     if (!place(first, start))
       return false;
-  for (unsigned sender : senders)
+  for (unsigned sender : rules->senders)
     if (isReady(sender) && !place(sender, start))
       return false;
-  if (drained && ended < started.size() && !place(awaits[started.back()], start))
+  if (drained && ended < started.size() && !place(rules->awaits[started.back()], start))
     return false;
   if (!place(start, start))
     return false;
@@ -174,7 +184,7 @@ bool Placer::isReady(unsigned node) const {
   if (states[node] == State::done)
     return true;
   return graph[node].kind == Kind::compute &&
-         llvm::all_of(before[node], [&](unsigned first) { return isReady(first); });
+         llvm::all_of(rules->before[node], [&](unsigned first) { return isReady(first); });
 }
 
 bool Placer::placeRest() {
@@ -186,7 +196,7 @@ bool Placer::placeRest() {
         return false;
     if (ended == started.size())
       break;
-    if (!place(awaits[started[ended]], none))
+    if (!place(rules->awaits[started[ended]], none))
       return false;
   }
   for (unsigned node = 0; node < graph.size(); ++node)
@@ -279,12 +289,25 @@ RegisterCount tile::countRegisters(const ProductGraph &graph, ArrayRef<unsigned>
     for (unsigned dep : graph[n].carried)
       last[dep] = std::max(last[dep], place[n] + (1 + stages[n] - stages[dep]) * count);
   }
-  SmallVector<int64_t> live(count);
-  for (unsigned n = 0; n < graph.size(); ++n)
-    for (size_t p = place[n]; p < last[n] && !(untilDrained && graph[n].early); ++p)
-      live[p % count] += graph[n].registers;
+  // What comes to be live at each place, and in the whole step.
+  SmallVector<int64_t> change(count + 1);
+  int64_t now = 0;
+  for (unsigned n = 0; n < graph.size(); ++n) {
+    if (untilDrained && graph[n].early)
+      continue;
+    int64_t registers = graph[n].registers;
+    size_t steps = (last[n] - place[n]) / count, end = last[n] - steps * count;
+    now += registers * steps;
+    change[place[n]] += registers;
+    if (end > count) {
+      change[0] += registers;
+      end -= count;
+    }
+    change[end] -= registers;
+  }
   RegisterCount counted;
-  for (int64_t now : live) {
+  for (size_t p = 0; p < count; ++p) {
+    now += change[p];
     counted.most = std::max(counted.most, now);
     counted.mean += double(now) / count;
   }

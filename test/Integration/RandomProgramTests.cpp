@@ -1,0 +1,89 @@
+//===- RandomProgramTests.cpp - random programs against the reference -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Masks that read captured integers, and scores with all kinds of captures. Each program runs on
+// the CPU and, scheduled for sm_80 and sm_90a, in the interpreter, and is judged by the reference:
+// those of scores with their gradients, of the others some, where they have no sequences.
+// FA_DATA_PROGRAMS=n makes n programs of each group of masks, FA_DATA_SEED=m others;
+// FA_SCORE_PROGRAMS and FA_SCORE_SEED those of scores: FA_SCORE_SEED=17 FA_SCORE_PROGRAMS=1
+// RandomProgramTests --gtest_filter=*Scores*/0 runs seed 17 alone. Those of fa-test-gpu are others,
+// too (test/gpu/Special.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomCase.h"
+#include "fa/Tools/Interpretation.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mlir::fa;
+using fa_test::RandomCase;
+
+using Tensors = RandomCase::Tensors;
+
+/// Return a number of the environment.
+static int64_t numberOf(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::atoll(text) : otherwise;
+}
+
+static constexpr int kGroups = 8;
+static constexpr const char *kTargets[] = {"cpu", "sm_80", "sm_90a"};
+
+static llvm::Expected<Tensors> runFor(StringRef target, const RandomCase &program, bool backward,
+                                      const Tensors &with, const OutputShapes &shapes,
+                                      uint64_t seed) {
+  if (target == "cpu") {
+    fa_compile_options options = fa_compile_options_default();
+    options.threads = 2;
+    return program.runCompiled(options, backward, with, shapes);
+  }
+  CompileOptions options;
+  options.target = target;
+  if (backward) {
+    options.backward = CompileOptions::Backward::Only;
+    options.dlse = program.hasLSEAdjoint();
+  }
+  auto interpretation = Interpretation::create(program.getText(), options);
+  if (!interpretation)
+    return interpretation.takeError();
+  return (*interpretation)->run(with, shapes, HeadLayout::BHSD, seed);
+}
+
+static void expectRight(llvm::Expected<RandomCase> made, bool gradients, uint64_t seed) {
+  ASSERT_TRUE(bool(made)) << llvm::toString(made.takeError());
+  for (StringRef target : kTargets) {
+    auto run = [&](bool backward, const Tensors &with, const OutputShapes &shapes) {
+      return runFor(target, *made, backward, with, shapes, seed);
+    };
+    EXPECT_EQ(llvm::toString(made->check(gradients, run)), "") << target.str();
+  }
+}
+
+namespace {
+class RandomMasks : public testing::TestWithParam<int> {};
+class RandomScores : public testing::TestWithParam<int> {};
+} // namespace
+
+TEST_P(RandomMasks, MatchReference) {
+  int64_t count = numberOf("FA_DATA_PROGRAMS", 4), first = numberOf("FA_DATA_SEED", 9000);
+  for (int64_t n = 0; n < count; ++n) {
+    uint64_t seed = first + n * kGroups + GetParam();
+    expectRight(RandomCase::makeData(seed), /*gradients=*/seed / kGroups % 4 == 0, seed);
+  }
+}
+
+TEST_P(RandomScores, MatchReference) {
+  int64_t count = numberOf("FA_SCORE_PROGRAMS", 4), first = numberOf("FA_SCORE_SEED", 0);
+  for (int64_t n = 0; n < count; ++n) {
+    uint64_t seed = first + n * kGroups + GetParam();
+    expectRight(RandomCase::makeScored(seed), /*gradients=*/true, seed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, RandomMasks, testing::Range(0, kGroups));
+INSTANTIATE_TEST_SUITE_P(Random, RandomScores, testing::Range(0, kGroups));
