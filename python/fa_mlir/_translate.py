@@ -12,6 +12,7 @@ import traceback
 
 import torch
 import torch._decomp
+from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 
@@ -425,16 +426,105 @@ class _Graph:
         return self.translator.convert(result, type)
 
 
+# What Python may read of a tensor without its values, by what decides it.
+_READS = {
+    **dict.fromkeys(("shape", "size", "numel", "nelement", "nbytes", "__len__", "is_same_size"), "shape"),
+    **dict.fromkeys(("stride", "is_contiguous", "storage_offset", "dim_order"), "layout"),
+    **dict.fromkeys(("requires_grad", "is_leaf", "grad_fn"), "gradients"),
+    **dict.fromkeys(("dtype", "device", "dim", "ndim", "ndimension", "layout", "is_cuda", "is_cpu", "is_meta", "is_sparse",
+                     "is_floating_point", "is_complex", "is_signed", "is_neg", "is_conj", "is_quantized", "is_nested",
+                     "get_device", "element_size", "itemsize", "type", "result_type", "__hash__", "_set_grad_enabled"), ""),
+}
+
+
+class Reads:
+    """What the trace of a function took from captured tensors as numbers of Python, so that it holds for these only."""
+
+    def __init__(self, tensors):
+        """`tensors`: those that the function may capture; others are not known by index."""
+        self.tensors, self.found, self.repeatable = tensors, [], True
+
+    def find(self, tensor):
+        return next((i for i, known in enumerate(self.tensors) if known is tensor), None)
+
+    def add(self, tensor, kind):
+        """Note that something of this kind was read of a tensor; what one has that was made of others comes from these."""
+        index = self.find(tensor)
+        if index is None and kind != "gradients" and tensor.dim() == 0:
+            return
+        for i in range(len(self.tensors)) if index is None else (index,):
+            if (i, kind) not in self.found:
+                self.found.append((i, kind))
+
+
+def name_of_function(function):
+    """Return the name of a function or a property as PyTorch's modes get it."""
+    name = getattr(function, "__name__", "")
+    if name == "__get__":
+        of = function.__self__
+        name = getattr(of, "__name__", None) or getattr(getattr(of, "fget", None), "__name__", "")
+    return name.split(".")[0]
+
+
 class _Tracing(TorchFunctionMode):
-    """Keeps the user's file and line with each node, and indices that are tensors as they are."""
+    """Keeps the user's file and line with each node, and indices that are tensors as they are; notes what Python reads."""
+
+    def __init__(self, reads, is_score):
+        super().__init__()
+        self.reads, self.is_score = reads, is_score
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         place = find_place(sys._getframe(1))
         if place:
             torch.fx.traceback.set_stack_trace([place])
+        name = name_of_function(function)
+        tensors = [x for x in (*args, *(kwargs or {}).values()) if isinstance(x, torch.Tensor)]
+        if self.is_score:
+            self.check_gradients(name, tensors)
         if function is torch.Tensor.__getitem__:
-            return read_element(*args)
-        return function(*args, **(kwargs or {}))
+            result = read_element(*args)
+        else:
+            result = function(*args, **(kwargs or {}))
+            self.note(name, tensors, result)
+        if self.is_score and isinstance(result, torch.Tensor) and result.is_floating_point() and not torch.is_grad_enabled():
+            raise Untranslatable(
+                "'%s' computes a float where gradients are off, as torch.no_grad and a torch.autograd.Function have them; "
+                "the gradients here are those of all that a score computes: write it in standard operations, without "
+                "these" % name)
+        return result
+
+    def check_gradients(self, name, tensors):
+        """Refuse what would make gradients others than those of the values."""
+        captured = [x for x in tensors if self.reads.find(x) is not None]
+        if name in ("detach", "detach_", "data"):
+            for x in captured:
+                self.reads.add(x, "gradients")
+            if any(x.is_floating_point() and (x.requires_grad or self.reads.find(x) is None) for x in tensors):
+                raise Untranslatable(
+                    "'%s' cuts a gradient, and the gradients here are those of all that a score computes; of a captured "
+                    "tensor make it before the call, of anything else leave it out" % name)
+        if name in _HOOKS or _READS.get(name) == "gradients" and len(captured) < len(tensors):
+            raise Untranslatable("'%s' of a value in a score has no translation; one program serves calls with and without "
+                                 "gradients: leave it out" % name)
+
+    def note(self, name, tensors, result):
+        """Note what a result of Python's was read from."""
+        kinds: tuple[str, ...] = ()
+        if isinstance(result, torch.Tensor):
+            # What reads a whole tensor may read its size; most of it has no translation.
+            if name not in (*COPIES, "select", "data"):
+                kinds = "shape", "layout"
+            tensors = [x for x in tensors if x.dim()]
+        elif name in _READS:
+            kinds = (_READS[name],) if _READS[name] else ()
+        else:
+            self.reads.repeatable = False
+        for x in tensors:
+            for kind in kinds:
+                self.reads.add(x, kind)
+
+
+_HOOKS = ("register_hook", "register_post_accumulate_grad_hook", "retain_grad", "requires_grad_")
 
 
 def read_element(tensor, index):
@@ -466,15 +556,22 @@ def find_place(frame):
     return ""
 
 
-def trace(function, kinds, device):
+def trace(function, kinds, device, reads):
     """Return the graph of a function of scalars: "score", a float, or positions."""
     from torch._subclasses.fake_tensor import FakeTensorMode
-    with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
+
+    def call(*scalars):
+        # Functions are called as Python calls them: methods, defaults, partial ones, modules.
+        with _Tracing(reads, "score" in kinds):
+            return function(*scalars)
+    # Where gradients are off in here, the function has turned them off.
+    with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(False), FakeTensorMode(allow_non_fake_inputs=True):
         scalars = [torch.zeros((), dtype=torch.float32 if kind == "score" else torch.int64, device=device)
                    for kind in kinds]
-        with torch.fx.traceback.preserve_node_meta(), _Tracing():
-            # By way of a lambda, functions are called as Python calls them: methods, defaults, partial ones, modules.
-            return make_fx(lambda *x: function(*x), decomposition_table=find_decompositions())(*scalars).graph
+        with torch.fx.traceback.preserve_node_meta():
+            graph = make_fx(call, decomposition_table=find_decompositions())(*scalars).graph
+    graph.eliminate_dead_code()  # a tensor of which only the size was read is no capture
+    return graph
 
 
 def check_signature(function, kinds):
@@ -495,11 +592,11 @@ def describe(function):
         " (%s:%d)" % (code.co_filename, code.co_firstlineno) if code else "")
 
 
-def translate(function, region, arguments, kinds, capture, device):
+def translate(function, region, arguments, kinds, capture, device, reads):
     """Emit a function into a region and return its Value; `capture` makes a Value or Read of a tensor."""
     check_signature(function, kinds)
     try:
-        graph = trace(function, kinds, device)
+        graph = trace(function, kinds, device, reads)
     except Untranslatable as error:
         raise Untranslatable("%s: %s" % (find_place_of(error, function), error)) from None
     except Exception as error:
