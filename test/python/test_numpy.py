@@ -1,5 +1,6 @@
 """The package without PyTorch: NumPy on the CPU, errors, the command, what the wheel holds."""
 
+import math
 import os
 import re
 import subprocess
@@ -108,6 +109,91 @@ class OnArrays(unittest.TestCase):
             np.testing.assert_allclose(self.o, attend(cap=cap, **self.arrays)[0], atol=2e-6)
         with self.assertRaisesRegex(fa_mlir.Error, "'q' has no data"):
             prepared.launch(None, prepared.pack_addresses(*[0] * 5), prepared.pack_numbers(1.0), None)
+
+
+# Inputs by name: floats, those of a part of them, integers and bools.
+_random = np.random.default_rng(17)
+INPUTS = {"x": (_random.random(64, np.float32) - np.float32(0.5)) * 5, "y": _random.random(64, np.float32) * 2 + np.float32(0.1),
+          "m": _random.integers(-40, 40, 64), "n": _random.integers(1, 9, 64), "p": _random.random(64) > 0.5,
+          "r": _random.random(64) > 0.5}
+INPUTS.update(u=INPUTS["x"] / 3, w=1 + INPUTS["y"])
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+# A row of the tables -> names of inputs, each a case, and what NumPy computes of them in float64 or int64.
+ROWS = {
+    "add": (["xy", "mn"], np.add), "sub": (["xy", "mn"], np.subtract), "mul": (["xy", "mn"], np.multiply),
+    "minimum": (["xy", "mn", "pr"], np.minimum), "maximum": (["xy", "mn", "pr"], np.maximum),
+    "floor_divide": (["xy", "mn"], np.floor_divide), "remainder": (["xy", "mn"], np.mod), "fmod": (["xy", "mn"], np.fmod),
+    "abs": (["x", "m"], np.abs), "neg": (["x", "m"], np.negative), "sign": (["x", "m"], np.sign), "sgn": (["x", "m"], np.sign),
+    "relu": (["x", "m"], lambda a: np.maximum(a, 0)), "clamp_min": (["xy", "mn"], np.maximum),
+    "clamp_max": (["xy", "mn"], np.minimum), "fmax": (["xy", "mn"], np.fmax), "fmin": (["xy", "mn"], np.fmin),
+    **{name: (["mn", "pr"], f) for names, f in ((("bitwise_and", "__and__"), np.bitwise_and),
+                                                (("bitwise_or", "__or__"), np.bitwise_or),
+                                                (("bitwise_xor", "__xor__"), np.bitwise_xor)) for name in names},
+    **{name: (["mn"], np.left_shift) for name in ("__lshift__", "bitwise_left_shift")},
+    **{name: (["mn"], np.right_shift) for name in ("__rshift__", "bitwise_right_shift")},
+    "sigmoid": (["x"], lambda a: 1 / (1 + np.exp(-a))), "reciprocal": (["y"], np.reciprocal), "round": (["x"], np.rint),
+    "pow": (["yx"], np.power), "atan2": (["xy"], np.arctan2), "copysign": (["yx"], np.copysign), "div": (["xy"], np.divide),
+    "rsqrt": (["y"], lambda a: a ** -0.5), "erf": (["x"], _erf), "erfc": (["x"], lambda a: 1 - _erf(a)),
+    **{name: (["x"], getattr(np, name)) for name in ("exp", "exp2", "expm1", "tanh", "sin", "cos", "tan", "sinh", "cosh",
+                                                     "floor", "ceil", "trunc")},
+    **{name: (["y"], getattr(np, name)) for name in ("log", "log2", "log10", "log1p", "sqrt")},
+    **{"a" + name: ([given], getattr(np, "arc" + name)) for name, given in (
+        ("sin", "u"), ("cos", "u"), ("tan", "x"), ("sinh", "x"), ("cosh", "w"), ("tanh", "u"))},
+    "eq": (["xy", "mn"], np.equal), "ne": (["xy", "mn"], np.not_equal), "lt": (["xy", "mn"], np.less),
+    "le": (["xy", "mn"], np.less_equal), "gt": (["xy", "mn"], np.greater), "ge": (["xy", "mn"], np.greater_equal),
+    "logical_and": (["pr"], np.logical_and), "logical_or": (["pr"], np.logical_or), "logical_xor": (["pr"], np.logical_xor),
+}
+
+
+class Translations(unittest.TestCase):
+    """Each row of the translator's tables as a score: with one key lse is the score. Needs no PyTorch."""
+
+    def evaluate(self, cases):
+        """Return what a program computes of (row, inputs), one a head."""
+        from fa_mlir import _table, _text
+        text, operands = _text.Text("f32", 16, 16), {}
+        region = text.score
+        translator = _table.Translator(region)
+
+        def read(name):
+            if name not in operands:
+                operands[name] = text.tensor({"f": "f32", "i": "i64", "b": "i1"}[INPUTS[name].dtype.kind], 1)
+            return translator.read(_table.Read(operands[name], [_table.Value("%i", "index", natural=True)], 1))
+        result = translator.constant(0, "f32")
+        for head, (row, inputs) in enumerate(cases):
+            values = [read(name) for name in inputs]
+            names, kind = [value.name for value in values], values[0].type
+            if row in _table.COMPARISONS or row in _table.LOGIC:
+                value = _table.Value(region.add(translator.compare(kind, row, *names)), "i1")
+            else:
+                op = _table.ARITHMETIC.get(row) or _table.FUNCTIONS[row]
+                value = _table.Value(region.add(op(translator, kind, *names)), kind)
+            value = translator.convert(value, "f32")
+            is_head = region.add("arith.cmpi eq, %%h, %s : index" % translator.constant(head, "index").name)
+            result = _table.Value(region.add("arith.select %s, %s, %s : f32" % (is_head, value.name, result.name)), "f32")
+        text.scored = result.name
+        zeros = lambda rows: np.zeros((1, len(cases), rows, 16), np.float32)
+        lse = np.full((1, len(cases), 64), np.nan, np.float32)
+        fa_mlir.compile(text.render(), threads=1).launch(
+            q=zeros(64), k=zeros(1), v=zeros(1), o=zeros(64), lse=lse, **{x.name: INPUTS[name] for name, x in operands.items()})
+        return lse[0]
+
+    def test_every_row(self):
+        from fa_mlir import _table
+        rows = {*_table.ARITHMETIC, *_table.FUNCTIONS, *_table.COMPARISONS, *_table.LOGIC}
+        self.assertEqual(sorted(rows), sorted(ROWS))
+        cases = [(row, inputs) for row in sorted(ROWS) for inputs in ROWS[row][0]]
+        wide = {name: x.astype(np.float64) if x.dtype.kind == "f" else x for name, x in INPUTS.items()}
+        for first in range(0, len(cases), 12):
+            part = cases[first:first + 12]
+            for (row, inputs), result in zip(part, self.evaluate(part)):
+                with self.subTest(row, inputs=inputs):
+                    expected = ROWS[row][1](*[wide[name] for name in inputs]).astype(np.float64)
+                    np.testing.assert_allclose(result, expected, rtol=2e-6, atol=2e-6)
+
+    def test_needs_no_torch(self):
+        code = "import sys; sys.modules['torch'] = None; import fa_mlir._table, fa_mlir._text"
+        subprocess.run([sys.executable, "-c", code], check=True)
 
 
 WORK = """
