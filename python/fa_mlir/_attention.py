@@ -149,9 +149,13 @@ class Launch:
         return write(_ops.NAMES[query.dtype], static(query.shape[-1]), static(value.shape[-1]), tuple(self.items),
                      tuple(self.meanings), self.deterministic)
 
-    def run(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Launch, and return (output, lse)."""
-        return _ops.attend(self.rows, self.tensors, self.integers, self.floats, self.write(), self.heads_last)
+    def run(self, with_lse: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+        """Launch, and return (output, lse); `with_lse` says that the caller gets lse, which may have a gradient."""
+        text = self.write()
+        output, lse = _ops.attend(self.rows, self.tensors, self.integers, self.floats, text, self.heads_last)
+        if with_lse and not torch.compiler.is_compiling() and lse.requires_grad:
+            _ops.prefetch_with_lse(self.rows, self.tensors, text)
+        return output, lse
 
 
 _FAR = 2**31 - 1
@@ -246,7 +250,7 @@ def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, ma
     """
     launch = _make(query, key, value, mask, score, causal, window, prefix, document, blocks, softcap, alibi, bias, sink,
                    dropout_p, scale, precision, heads_last, query_starts, key_starts, query_lengths, key_lengths)
-    output, lse = launch.run()
+    output, lse = launch.run(return_lse)
     return (output, lse) if return_lse else output
 
 

@@ -35,11 +35,11 @@ _launches: dict[tuple[Any, ...], Any] = {}
 
 
 def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, attention_chunk=0,
-           probabilities=(), sequences=(), blocks=None, deterministic=False):
+           probabilities=(), sequences=(), blocks=None, deterministic=False, with_lse=False):
     """Return output, lse and, where `probabilities` says how many rows and keys, S_dmask: empty where nothing is dropped.
 
     `sequences`: starts and lengths of tokens x heads x head size, as SEQUENCES names them. `deterministic`: so are the
-    gradients, or they are refused.
+    gradients, or they are refused. `with_lse`: the caller hands out lse.
     """
     left, right = window_size
     if type(left) is not int or type(right) is not int:
@@ -49,7 +49,7 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
             or _is_autocast_on() or (q.requires_grad or k.requires_grad or v.requires_grad) and is_grad_enabled()):
         launch = make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, *choices)
         launch.deterministic = bool(deterministic)
-        output, lse = run(launch, dropout_p)
+        output, lse = run(launch, dropout_p, with_lse or len(probabilities) > 0)
         signed = None
         if probabilities:
             signed = sign_probabilities(launch, sequences, *probabilities) if dropout_p else output.new_empty(0)
@@ -133,9 +133,9 @@ def check_slopes(function, slopes):
                         % (function, slopes.dtype, slopes.dim()))
 
 
-def run(launch, dropout_p):
+def run(launch, dropout_p, with_lse):
     """Return output and lse. The library scales by the probability that it rounded to 1/256; these by the one given."""
-    output, lse = launch.run()
+    output, lse = launch.run(with_lse)
     rounded = min(math.floor(dropout_p * 256 + 0.5), 255) / 256
     return (output if rounded == dropout_p else output * ((1 - rounded) / (1 - dropout_p))), lse
 

@@ -273,5 +273,5 @@ def flex_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, 
     add_mask(launch, score_mod, block_mask)
     if scale is not None:
         launch.add("scale", float(scale))
-    output, lse = launch.run()
+    output, lse = launch.run(return_lse)
     return (output, lse) if return_lse else output

@@ -282,21 +282,30 @@ def backward(grad_output, grad_lse, query, key, value, output, lse, tensors, int
 
 def _fake_backward(grad_output, grad_lse, query, key, value, output, lse, tensors, integers, floats, text, gradients,
                    heads_last):
+    # torch.compile traces the backward with what it will be asked for, before the first step runs.
+    _prefetch(query.device, text, gradients, grad_lse is not None)
     return [query.new_empty(shape, dtype=dtype)
             for shape, dtype in _shape_gradients(query, key, value, tensors, gradients)]
 
 
-def _prefetch(device, text, gradients):
+def _prefetch(device, text, gradients, dlse=False):
     """Compile the gradients beside what runs; what is refused is said by the backward itself."""
     def compile_quietly():
         try:
-            compile_for(device, text, gradients, False)
+            compile_for(device, text, gradients, dlse)
         except Exception:
             pass
-    key = (device, text, gradients)
-    if key not in _prefetched:
+    key = (device, text, gradients, dlse)
+    if key not in _prefetched and device.type in ("cpu", "cuda"):
         _prefetched.add(key)
         threading.Thread(target=compile_quietly).start()
+
+
+def prefetch_with_lse(rows, tensors, text):
+    """Compile the gradients through lse too, which a caller got."""
+    wanted = _names_of_gradients([x.requires_grad for x in rows], tensors, [x.requires_grad for x in tensors])
+    if wanted:
+        _prefetch(rows[0].device, text, wanted, True)
 
 
 _prefetched: set[tuple[Any, ...]] = set()
