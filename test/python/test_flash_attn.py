@@ -375,6 +375,61 @@ class Refused(unittest.TestCase):
             with self.subTest(words), self.assertRaisesRegex(NotImplementedError, words):
                 call()
 
+    def test_every_argument(self):
+        """Each argument of each function works, so it changes the result or says what there is, or is refused by its name."""
+        x, y = torch.randn(1, 6, 2, 16), torch.randn(6, 2, 16)
+        offsets, one = torch.tensor([0, 2, 6], dtype=torch.int32), torch.ones(1, 2)
+        used, cache = torch.tensor([1, 3], dtype=torch.int32), dict(q=x, k_cache=x, v_cache=x)
+        rows, packed = dict(q=x, k=x, v=x), dict(q=y, k=y, v=y, cu_seqlens_q=offsets, cu_seqlens_k=offsets, max_seqlen_q=4, max_seqlen_k=4)
+        # What works, of all functions, and what it is given. Whether the result is another is the tests' of numbers.
+        works = dict(dropout_p=0.3, softmax_scale=0.7, causal=True, window_size=(1, 0), softcap=0.5, alibi_slopes=torch.rand(2),
+                     deterministic=True, return_attn_probs=True, attention_chunk=2, seqused_q=used, seqused_k=used, num_heads_q=2)
+        bounds_nothing = {"max_seqlen_q", "max_seqlen_k", "max_seqlen", "max_s"}
+        harmless = {"deterministic", "num_heads_q"}
+        refused = dict(qv=x, q_descale=one, k_descale=one, v_descale=one, num_splits=3, pack_gqa=True, sm_margin=2, block_table=used,
+                       convert_mask=False)
+        qkv, kv = torch.stack([x, x, x], 2), torch.stack([x, x], 2)
+        long, short = torch.stack([y, y, y], 1), torch.stack([y, y], 1)
+        functions = {
+            flash_attn: {
+                "flash_attn_func": rows, "flash_attn_qkvpacked_func": dict(qkv=qkv), "flash_attn_kvpacked_func": dict(q=x, kv=kv),
+                "flash_attn_varlen_func": packed, "flash_attn_varlen_qkvpacked_func": dict(qkv=long, cu_seqlens=offsets, max_seqlen=4),
+                "flash_attn_varlen_kvpacked_func": dict(q=y, kv=short, cu_seqlens_q=offsets, cu_seqlens_k=offsets, max_seqlen_q=4,
+                                                        max_seqlen_k=4),
+                "flash_blocksparse_attn_func": dict(qkv=long, cu_seqlens=offsets, blockmask=torch.ones(1, 1), dropout_p=0.0, max_s=4),
+                "flash_attn_with_kvcache": cache},
+            flash_attn_3: {
+                "flash_attn_func": rows, "flash_attn_qkvpacked_func": dict(qkv=qkv), "flash_attn_varlen_func": packed,
+                "flash_attn_combine": dict(out_partial=x, lse_partial=x), "flash_attn_with_kvcache": cache},
+        }
+        for module, given in functions.items():
+            self.assertEqual(sorted(module.__all__), sorted(given))
+            for name, least in given.items():
+                function = getattr(module, name)
+                parameters = inspect.signature(function).parameters
+                if name in ("flash_attn_with_kvcache", "flash_attn_combine"):  # refused as a whole
+                    for argument in parameters:
+                        with self.subTest(name, argument=argument), self.assertRaisesRegex(NotImplementedError, name):
+                            function(**{**least, argument: one})
+                    continue
+                plain = function(**least)
+                for argument in parameters:
+                    if argument in least and argument != "dropout_p" or argument in bounds_nothing:
+                        continue
+                    with self.subTest(name, argument=argument):
+                        probabilities = argument == "return_attn_probs" and name == "flash_blocksparse_attn_func"
+                        if argument in refused or probabilities:
+                            with self.assertRaisesRegex(NotImplementedError, "%s: %s" % (name, argument)):
+                                function(**{**least, argument: refused.get(argument, True)})
+                            continue
+                        if argument == "num_heads_q":
+                            result = function(**{**least, "qkv": qkv.flatten(2, 3), argument: works[argument]})
+                        else:
+                            result = function(**{**least, argument: works[argument]})
+                        self.assertEqual(isinstance(result, tuple), argument == "return_attn_probs")
+                        if argument not in harmless and not isinstance(result, tuple):
+                            self.assertFalse(torch.equal(result, plain))
+
     def test_packed(self):
         x, offsets = torch.randn(4, 1, 16), torch.tensor([0, 4])
         with self.assertRaisesRegex(TypeError, "cu_seqlens_q is torch.int64 of 1 dimensions; expected int32, 1"):
