@@ -150,7 +150,7 @@ class Users(unittest.TestCase):
 
     def compare(self, device):
         first = {}
-        for length in (57, 96):
+        for length in (24, 57, 64, 96, 130):
             q, k, v = draw(length)
             for name, (mask, score) in make_functions(length).items():
                 with self.subTest(name, length=length, device=device):
@@ -341,6 +341,41 @@ class Compiled(unittest.TestCase):
             for result, expected in zip(*results):
                 torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
         self.assertEqual(count_graphs(self.counter), 1)
+
+    # A partial function and a method are no functions made outside, a tensor made inside is closed over by none.
+    NOT_COMPILED = {"partial": "functions made outside", "method": "functions made outside", "constant": "does not close over"}
+
+    def test_every_function(self):
+        """All masks and scores of both tables, in one graph and one program over the lengths: what eager mode gives, bit for bit."""
+        import test_flex
+        for device in devices():
+            tables = {"users": make_functions, "flex": lambda length: test_flex.make_functions(length, device)}
+            for table, make in tables.items():
+                with self.subTest(device=device, table=table), torch.no_grad(), torch.device(device):
+                    skip_without(self, device)
+                    self.compile_all(table, make, device)
+
+    def compile_all(self, table, make, device):
+        lengths = (57, 24, 64, 96, 130)  # of the first no size is another's, which PyTorch would take for the same
+        made = [make(length) for length in lengths]
+        for name in made[0]:
+            with self.subTest(name, table=table, device=device):
+                torch._dynamo.reset()
+                counter = torch._dynamo.testing.CompileCounterWithBackend("eager")
+                compiled = torch.compile(lambda q, k, v, score, mask: fa_mlir.flex_attention(
+                    q, k, v, score_mod=score, block_mask=mask, return_lse=True), fullgraph=True, dynamic=True, backend=counter)
+                if table == "users" and name in self.NOT_COMPILED:
+                    with self.assertRaisesRegex(Exception, self.NOT_COMPILED[name]):
+                        compiled(*draw(24), *made[0][name][::-1])
+                    continue
+                for length, functions in zip(lengths, made):
+                    x, (mask, score) = draw(length), functions[name]
+                    expected = fa_mlir.flex_attention(*x, score_mod=score, block_mask=mask, return_lse=True)
+                    count = count_programs()
+                    for one, other in zip(compiled(*x, score, mask), expected):
+                        self.assertTrue(torch.equal(one, other))
+                    self.assertEqual(count_programs(), count)
+                self.assertEqual(count_graphs(counter), 1)
 
     def test_numbers_are_guarded(self):
         for options in ({}, dict(dynamic=True)):
