@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""Times what the host does in a call from Python: microseconds a call, of launches that are shorter on the GPU.
+"""Times calls from Python.
 
-    python_host.py [CALLS]
+    python_host.py [CALLS] [--only=host,gpu,documents]
 
-Needs the installed package, PyTorch and a GPU. flash-attn's own functions stand beside, where they can be imported.
+host: what the host does, microseconds a call, of launches that are shorter on the GPU; flash-attn's own functions stand
+beside, where they can be imported. gpu: time on the GPU of flash_attn_func beside the C API's launch of the same program.
+documents: flex_attention with a mask of documents beside PyTorch's, from the first call to its result, and a call.
+Needs the installed package and PyTorch; without a GPU the first part alone runs, on the CPU.
 """
 
+import os
 import statistics
 import sys
+import tempfile
 import time
 
 import torch
@@ -17,17 +22,46 @@ from fa_mlir import _ops, _program
 from fa_mlir.flash_attn import flash_attn_func, flash_attn_varlen_func
 
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+synchronize = torch.cuda.synchronize if DEVICE == "cuda" else lambda: None
+
+
 def measure(call, calls, rounds=15):
     """-> the median of rounds, in microseconds a call"""
     times = []
     for _ in range(rounds):
-        torch.cuda.synchronize()
+        synchronize()
         begin = time.perf_counter()
         for _ in range(calls):
             call()
         times.append((time.perf_counter() - begin) / calls * 1e6)
-        torch.cuda.synchronize()
+        synchronize()
     return statistics.median(times)
+
+
+def measure_on_gpu(*functions, calls=50, rounds=15):
+    """-> the medians of rounds by events, in microseconds a call, of functions that take turns"""
+    times = [[] for _ in functions]
+    for call in functions:
+        for _ in range(calls):
+            call()
+    for _ in range(rounds):
+        for call, found in zip(functions, times):
+            first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda.synchronize()
+            first.record()
+            for _ in range(calls):
+                call()
+            last.record()
+            torch.cuda.synchronize()
+            found.append(first.elapsed_time(last) / calls * 1e3)
+    return [statistics.median(found) for found in times]
+
+
+def wait_for_programs():
+    """Let programs load, so that no thread of the driver runs beside."""
+    for program in list(_program._programs.values()):
+        program.wait()
 
 
 def make_prepared(q, k, v):
@@ -39,36 +73,101 @@ def make_prepared(q, k, v):
     tensors = [q, k, v] + outputs
     order = launch.order or range(len(tensors))
     addresses = launch.prepared.pack_addresses(*[tensors[i].data_ptr() for i in order])
-    stream, start = torch.cuda.current_stream().cuda_stream, launch.prepared.launch
+    stream = torch.cuda.current_stream().cuda_stream if DEVICE == "cuda" else None
+    start, bytes_ = launch.prepared.launch, launch.prepared.workspace_bytes
+    memory = torch.empty(bytes_, dtype=torch.uint8, device=DEVICE)
     return {"fa_mlir: a prepared launch": lambda: launch.run((q, k, v), b""),
-            "the C API's prepared launch": lambda: start(stream, addresses, b"", None),
+            "the C API's prepared launch": lambda: start(stream, addresses, b"", memory.data_ptr() if bytes_ else None),
             "PyTorch's memory for output and lse": lambda: [torch.empty_like(x) for x in outputs]}
 
 
-def main():
-    calls = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    q, k, v = (torch.randn(1, 128, 4, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
-    x = torch.zeros(16, device="cuda")
+def time_host(calls):
+    rows, size = (128, 64) if DEVICE == "cuda" else (1, 16)  # on a CPU a launch is computed in the call, here by its thread
+    if DEVICE == "cpu":
+        torch.set_num_threads(1)
+    q, k, v = (torch.randn(1, rows, 4, size, device=DEVICE, dtype=torch.bfloat16 if DEVICE == "cuda" else torch.float32)
+               for _ in range(3))
+    x = torch.zeros(16, device=DEVICE)
     leaf = q.clone().requires_grad_()
-    starts, row = torch.tensor([0, 50, 128], device="cuda", dtype=torch.int32), [x[0] for x in (q, k, v)]
-    rows = {"an addition of PyTorch's": lambda: x.add(1),
-            **make_prepared(q, k, v),
-            "fa_mlir.flash_attn_func": lambda: flash_attn_func(q, k, v, causal=True),
-            "fa_mlir.flash_attn_func, window": lambda: flash_attn_func(q, k, v, causal=True, window_size=(64, 0)),
-            "fa_mlir.flash_attn_varlen_func": lambda: flash_attn_varlen_func(*row, starts, starts, 78, 78, causal=True),
-            "fa_mlir.flash_attn_func, gradients kept": lambda: flash_attn_func(leaf, k, v, causal=True),
-            "fa_mlir.attention": lambda: fa_mlir.attention(q, k, v, causal=True, heads_last=True)}
+    starts, row = torch.tensor([0, rows // 2, rows], device=DEVICE, dtype=torch.int32), [x[0] for x in (q, k, v)]
+    lines = {"an addition of PyTorch's": lambda: x.add(1),
+             **make_prepared(q, k, v),
+             "fa_mlir.flash_attn_func": lambda: flash_attn_func(q, k, v, causal=True),
+             "fa_mlir.flash_attn_func, window": lambda: flash_attn_func(q, k, v, causal=True, window_size=(64, 0)),
+             "fa_mlir.flash_attn_varlen_func": lambda: flash_attn_varlen_func(*row, starts, starts, rows, rows, causal=True),
+             "fa_mlir.flash_attn_func, gradients kept": lambda: flash_attn_func(leaf, k, v, causal=True),
+             "fa_mlir.attention": lambda: fa_mlir.attention(q, k, v, causal=True, heads_last=True)}
     for name, module in (("FlashAttention-2", "flash_attn"), ("FlashAttention-3", "flash_attn_interface")):
         try:
             function = __import__(module).flash_attn_func
-            rows[name] = lambda function=function: function(q, k, v, causal=True)
+            lines[name] = lambda function=function: function(q, k, v, causal=True)
         except Exception as error:
             print("%s: not here: %s" % (name, error))
-    for name, call in rows.items():
+    print("host, 1 x %d x 4 x %d on %s" % (rows, size, DEVICE))
+    for name, call in lines.items():
         call()
-        for program in list(_program._programs.values()):
-            program.wait()  # so that no thread of the driver runs beside
-        print("%-42s %6.1f us" % (name, measure(call, calls)))
+        wait_for_programs()
+        print("  %-42s %8.1f us" % (name, measure(call, calls)))
+
+
+def time_gpu():
+    print("gpu, causal, bf16, 16 heads of 128: flash_attn_func, the C API's prepared launch")
+    for batch, length in ((8, 1024), (2, 4096), (1, 8192)):
+        q, k, v = (torch.randn(batch, length, 16, 128, device=DEVICE, dtype=torch.bfloat16) for _ in range(3))
+        launch = make_prepared(q, k, v)["the C API's prepared launch"]
+        wait_for_programs()
+        ours, plain = measure_on_gpu(lambda: flash_attn_func(q, k, v, causal=True), launch)
+        print("  %d x %-36d %8.1f us %8.1f us  %+.2f %%" % (batch, length, ours, plain, (ours / plain - 1) * 100))
+
+
+def time_documents():
+    """Time both from nothing: each mask closes over new ids of another code object, so that it is traced and compiled."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+    batch, heads, length = 1, 16, 8192
+    q, k, v = (torch.randn(batch, heads, length, 128, device=DEVICE, dtype=torch.bfloat16) for _ in range(3))
+    draw = lambda: torch.randint(0, 8, (batch, length), device=DEVICE).sort(1).values
+    make = lambda ids: lambda b, h, i, j: (ids[b, i] == ids[b, j]) & (i >= j)
+    compiled, compiled_mask = torch.compile(flex_attention), torch.compile(create_block_mask)
+
+    def timed(call):
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        result = call()
+        torch.cuda.synchronize()
+        return result, (time.perf_counter() - begin) * 1e3
+    print("documents and causal, %d x %d x %d x 128, bf16" % (batch, heads, length))
+    # Programs of an earlier run would be found on disk.
+    torch._inductor.config.force_disable_caches = True
+    for name in ("first mask", "new mask of the same code"):
+        mask = make(draw())
+        ours, first = timed(lambda: fa_mlir.flex_attention(q, k, v, block_mask=mask))
+        block, of_block = timed(lambda: compiled_mask(mask, batch, None, length, length, device=DEVICE))
+        theirs, of_call = timed(lambda: compiled(q, k, v, block_mask=block))
+        print("  %-42s %8.1f ms; PyTorch: block mask %.1f ms, call %.1f ms; largest difference %.2g" % (
+            name, first, of_block, of_call, (ours - theirs).abs().max().item()))
+    wait_for_programs()
+    one, other = measure_on_gpu(lambda: fa_mlir.flex_attention(q, k, v, block_mask=mask),
+                                lambda: compiled(q, k, v, block_mask=block), calls=20, rounds=9)
+    again, = measure_on_gpu(lambda: compiled_mask(mask, batch, None, length, length, device=DEVICE), calls=5, rounds=5)
+    print("  %-42s %8.1f us; PyTorch: %.1f us, and %.1f us for a block mask" % ("a call", one, other, again))
+
+
+def main():
+    arguments = sys.argv[1:]
+    only = [x.split("=", 1)[1].split(",") for x in arguments if x.startswith("--only=")]
+    parts = only[0] if only else ["host", "gpu", "documents"] if DEVICE == "cuda" else ["host"]
+    calls = [int(x) for x in arguments if not x.startswith("-")]
+    if unknown := set(parts) - {"host", "gpu", "documents"}:
+        sys.exit("python_host.py: --only takes host, gpu and documents, not %s" % ", ".join(sorted(unknown)))
+    if DEVICE == "cpu" and parts != ["host"]:
+        sys.exit("python_host.py: gpu and documents need a GPU; leave out --only")
+    if "documents" in parts:  # first: what is timed is a call on a program that nobody has compiled
+        os.environ["FA_CACHE_DIR"] = tempfile.mkdtemp()
+        time_documents()
+    if "gpu" in parts:
+        time_gpu()
+    if "host" in parts:
+        time_host(calls[0] if calls else 200)
 
 
 if __name__ == "__main__":

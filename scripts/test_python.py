@@ -2,7 +2,8 @@
 """Tests the Python package from its wheel.
 
     test_python.py BUILD_DIR                 build the wheel, install it in a fresh environment, test it there
-    test_python.py --python=PYTHON BUILD_DIR the same beside the packages of another Python, say PyTorch
+    test_python.py --python=PYTHON BUILD_DIR the same beside the packages of another Python, say PyTorch; $FA_PYTHON names
+                                             it, too, and where this Python has PyTorch it is this one
     test_python.py --installed [FILTER]      run the tests in this Python, which has the package, maybe on a GPU
 
 The fresh environment is outside of the tree and uses no network; it sees the packages of its Python (Debian's NumPy).
@@ -11,6 +12,7 @@ Tests that need PyTorch or a GPU are counted as skipped where there is none. The
 
 import collections
 import faulthandler
+import importlib.util
 import os
 import subprocess
 import sys
@@ -76,7 +78,9 @@ def run_fresh(build, python):
         print("0 passed, 0 failed, 1 skipped")
         return 0
     with tempfile.TemporaryDirectory() as place:
+        begin = time.monotonic()
         wheel = make_wheel.make_wheel(build, place)
+        seconds = time.monotonic() - begin
         environment = os.path.join(place, "environment")
         clean = {key: value for key, value in os.environ.items()
                  if key not in ("PYTHONPATH", "FA_MLIR_LIBRARY", "LD_LIBRARY_PATH")}
@@ -89,7 +93,7 @@ def run_fresh(build, python):
             subprocess.run([PYTHON, "-m", "venv", "--system-site-packages", environment], check=True)
             inner = os.path.join(environment, "bin", "python3")
         subprocess.run([inner, *install], check=True, env=clean)
-        clean.update(FA_MLIR_WHEEL=wheel, FA_CACHE_DIR=os.path.join(place, "cache"))
+        clean.update(FA_MLIR_WHEEL=wheel, FA_MLIR_WHEEL_SECONDS="%.1f" % seconds, FA_CACHE_DIR=os.path.join(place, "cache"))
         return subprocess.run([inner, os.path.abspath(__file__), "--installed"], cwd=place, env=clean).returncode
 
 
@@ -97,7 +101,7 @@ def main():
     arguments = sys.argv[1:]
     if arguments[:1] == ["--installed"] and len(arguments) <= 2:
         sys.exit(run_installed(arguments[1] if len(arguments) == 2 else None))
-    python = None
+    python = os.environ.get("FA_PYTHON") or (sys.executable if importlib.util.find_spec("torch") else None)
     if arguments and arguments[0].startswith("--python="):
         python = arguments.pop(0).split("=", 1)[1]
     if len(arguments) != 1 or arguments[0].startswith("-"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Sequence
 from typing import Any, Callable
 
@@ -18,8 +19,20 @@ Item = tuple[Any, ...]
 Rows = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
+_is_autocast_on = torch._C._is_any_autocast_enabled
+
+
+def check_type(name: str, x: object) -> None:
+    if not isinstance(x, torch.Tensor):
+        raise TypeError("%s is a %s, expected a tensor" % (name, type(x).__name__))
+
+
 def autocast(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> Rows:
     """Return tensors in the dtype of torch.autocast, where that is on: as scaled_dot_product_attention takes them."""
+    if not torch.compiler.is_compiling() and not _is_autocast_on():
+        return query, key, value
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        check_type(name, x)
     kind = query.device.type
     if kind not in ("cpu", "cuda") or not torch.is_autocast_enabled(kind):
         return query, key, value
@@ -46,12 +59,12 @@ def check_rows(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, head
                packed: tuple[bool, bool]) -> None:
     """Check ranks and dtypes; `packed` says whether queries, and keys, are those of sequences in a row."""
     for name, x, is_packed in (("query", query, packed[0]), ("key", key, packed[1]), ("value", value, packed[1])):
-        if not isinstance(x, torch.Tensor):
-            raise TypeError("%s is a %s, expected a tensor" % (name, type(x).__name__))
+        check_type(name, x)
         if x.dim() != 4 - is_packed:
             sizes = "sequence x heads" if heads_last else "heads x sequence"
             sizes = sizes.replace("sequence", "tokens") if is_packed else "batch x " + sizes
             raise ValueError("%s has %d dimensions, expected %d: %s x head size" % (name, x.dim(), 4 - is_packed, sizes))
+        _ops.check_sign(name, x)
     for name, x in (("key", key), ("value", value)):
         if x.device != query.device:
             raise ValueError("%s is on %s and query on %s; move it there" % (name, x.device, query.device))
@@ -96,6 +109,7 @@ class Launch:
         for x, meaning in zip(tensors, self.meanings[len(self.tensors) - len(tensors):]):
             if x.device != device:
                 raise ValueError("%s is on %s and query on %s; move it there" % (meaning, x.device, device))
+            _ops.check_sign(meaning, x)
         self.integers += integers
         self.floats += floats
 
@@ -135,9 +149,13 @@ class Launch:
         return write(_ops.NAMES[query.dtype], static(query.shape[-1]), static(value.shape[-1]), tuple(self.items),
                      tuple(self.meanings), self.deterministic)
 
-    def run(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Launch, and return (output, lse)."""
-        return _ops.attend(self.rows, self.tensors, self.integers, self.floats, self.write(), self.heads_last)
+    def run(self, with_lse: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+        """Launch, and return (output, lse); `with_lse` says that the caller gets lse, which may have a gradient."""
+        text = self.write()
+        output, lse = _ops.attend(self.rows, self.tensors, self.integers, self.floats, text, self.heads_last)
+        if with_lse and not torch.compiler.is_compiling() and lse.requires_grad:
+            _ops.prefetch_with_lse(self.rows, self.tensors, text)
+        return output, lse
 
 
 _FAR = 2**31 - 1
@@ -146,8 +164,7 @@ _INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64)
 
 def _expect(name: str, x: torch.Tensor, ranks: tuple[int, ...], integers: bool = False) -> str:
     """Check a tensor, and return MLIR's name of its dtype."""
-    if not isinstance(x, torch.Tensor):
-        raise TypeError("%s is a %s, expected a tensor" % (name, type(x).__name__))
+    check_type(name, x)
     if x.dim() not in ranks:
         raise ValueError("%s has %d dimensions, expected %s" % (name, x.dim(), " or ".join(map(str, ranks))))
     if x.dtype in _INTEGERS if not integers else x.dtype not in _INTEGERS:
@@ -233,7 +250,7 @@ def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, ma
     """
     launch = _make(query, key, value, mask, score, causal, window, prefix, document, blocks, softcap, alibi, bias, sink,
                    dropout_p, scale, precision, heads_last, query_starts, key_starts, query_lengths, key_lengths)
-    output, lse = launch.run()
+    output, lse = launch.run(return_lse)
     return (output, lse) if return_lse else output
 
 
@@ -257,7 +274,17 @@ def to_mlir(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, mask
 def explain(query: torch.Tensor | None = None, key: torch.Tensor | None = None, value: torch.Tensor | None = None, *,
             target: str | None = None, backward: bool = False, **arguments: Any) -> list[tuple[str, str, str]]:
     """Return what is refused, or slower than it could be, for these arguments of `attention`: (kind, what, remedy)."""
-    if query is None or key is None or value is None:
+    known = tuple(inspect.signature(attention).parameters)[3:]
+    unknown = [name for name in arguments if name not in known]
+    if unknown:
+        raise TypeError("explain() has no argument '%s'; it takes target, backward and those of attention(): %s"
+                        % (unknown[0], ", ".join(known)))
+    missing = [name for name, x in (("query", query), ("key", key), ("value", value)) if x is None]
+    if len(missing) == 3 and not arguments and not backward:
         return _library.explain(target=target or "cuda")
+    if missing or query is None or key is None or value is None:
+        raise TypeError("explain() needs %s as well: give query, key and value, or target alone to explain a device"
+                        % " and ".join(missing))
+    arguments.pop("return_lse", None)  # the same program
     return _library.explain(to_mlir(query, key, value, **arguments), target=target or _ops.target_of(query.device),
                             backward=int(backward))

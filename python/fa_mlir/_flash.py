@@ -6,9 +6,10 @@ import math
 from typing import Any, NoReturn
 
 import torch
+from torch import get_num_threads, is_grad_enabled
 
-from ._attention import Launch, autocast
-from ._ops import is_watched, keeps_gradients, prepare
+from ._attention import Launch, _is_autocast_on, autocast, check_type
+from ._ops import is_watched, prepare
 
 
 def refuse(function: str, argument: str, why: str) -> NoReturn:
@@ -34,27 +35,28 @@ _launches: dict[tuple[Any, ...], Any] = {}
 
 
 def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, attention_chunk=0,
-           probabilities=(), sequences=(), blocks=None, deterministic=False):
+           probabilities=(), sequences=(), blocks=None, deterministic=False, with_lse=False):
     """Return output, lse and, where `probabilities` says how many rows and keys, S_dmask: empty where nothing is dropped.
 
     `sequences`: starts and lengths of tokens x heads x head size, as SEQUENCES names them. `deterministic`: so are the
-    gradients, or they are refused.
+    gradients, or they are refused. `with_lse`: the caller hands out lse.
     """
     left, right = window_size
-    if isinstance(left, torch.Tensor):  # some callers give a tensor of two numbers, on the host
-        left, right = int(left), int(right)
+    if type(left) is not int or type(right) is not int:
+        left, right = read_window(function, left, right)
     choices = (softmax_scale and float(softmax_scale), bool(causal), left, right, float(softcap), attention_chunk)
     if (dropout_p or alibi_slopes is not None or blocks is not None or is_watched(q, k, v)
-            or torch._C._is_any_autocast_enabled() or keeps_gradients(q, k, v, ())):
+            or _is_autocast_on() or (q.requires_grad or k.requires_grad or v.requires_grad) and is_grad_enabled()):
         launch = make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, *choices)
         launch.deterministic = bool(deterministic)
-        output, lse = run(launch, dropout_p)
+        output, lse = run(launch, dropout_p, with_lse or len(probabilities) > 0)
         signed = None
         if probabilities:
             signed = sign_probabilities(launch, sequences, *probabilities) if dropout_p else output.new_empty(0)
         return output, lse, signed
-    key = (q.shape, q.stride(), k.shape, k.stride(), v.shape, v.stride(), q.dtype, k.dtype, v.dtype, q.get_device(),
-           k.get_device(), v.get_device(), choices)
+    device = q.get_device()
+    key = (q.shape, q.stride(), k.shape, k.stride(), v.shape, v.stride(), q.dtype, k.dtype, v.dtype,
+           device if device >= 0 else ~get_num_threads(), k.get_device(), v.get_device(), choices)
     if sequences:
         check_sequences(function, sequences)
         key += (sequences[0] is sequences[1], sequences[2] is sequences[3], *[x is not None and (x.shape, x.stride(), x.get_device())
@@ -73,13 +75,21 @@ def attend(function, q, k, v, dropout_p, softmax_scale, causal, window_size, sof
     return output, lse, q.new_empty(0) if probabilities else None
 
 
+def read_window(function, *bounds):
+    """Return bounds as integers: some callers give a tensor of two numbers, on the host; torch.compile symbols."""
+    for x in bounds:
+        if not isinstance(x, (int, torch.SymInt, torch.Tensor)) and not hasattr(x, "__index__"):
+            raise TypeError("%s: window_size is (%s, %s), expected two integers; -1 leaves a side open" % (function, *bounds))
+    return tuple([int(x) if isinstance(x, torch.Tensor) else x for x in bounds])
+
+
 def make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, softmax_scale, causal, left, right, softcap,
                 attention_chunk):
     """Return the attention of these arguments."""
     check_rows(function, 3 if sequences else 4, q=q, k=k, v=v)
     launch = Launch(*autocast(q, k, v), heads_last=True, packed=(len(sequences) > 0,) * 2)
     launch.add_window(left, 0 if causal else right)
-    if attention_chunk:
+    if attention_chunk > 0:  # less is off, as there
         launch.add("chunk", integers=(attention_chunk,))
     if blocks is not None:
         launch.add("blocks_of_all", 16, 256, tensors=(blocks,), meanings=("blockmask",))
@@ -101,6 +111,7 @@ def make_launch(function, q, k, v, dropout_p, alibi_slopes, sequences, blocks, s
 def check_rows(function, rank, **tensors):
     """Check the ranks of query, key and value."""
     for name, x in tensors.items():
+        check_type("%s: %s" % (function, name), x)
         if x.dim() != rank:
             raise ValueError("%s: %s has %d dimensions, expected %d: %s x heads x head size" % (
                 function, name, x.dim(), rank, "tokens" if rank == 3 else "batch x sequence"))
@@ -122,9 +133,9 @@ def check_slopes(function, slopes):
                         % (function, slopes.dtype, slopes.dim()))
 
 
-def run(launch, dropout_p):
+def run(launch, dropout_p, with_lse):
     """Return output and lse. The library scales by the probability that it rounded to 1/256; these by the one given."""
-    output, lse = launch.run()
+    output, lse = launch.run(with_lse)
     rounded = min(math.floor(dropout_p * 256 + 0.5), 255) / 256
     return (output if rounded == dropout_p else output * ((1 - rounded) / (1 - dropout_p))), lse
 

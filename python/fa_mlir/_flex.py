@@ -11,12 +11,15 @@ import torch
 from torch.nn.attention.flex_attention import BlockMask, noop_mask
 
 from . import _ops, _text
-from ._attention import Function, Launch, add_blocks, autocast
+from ._attention import Function, Launch, _is_autocast_on, add_blocks, autocast
 
 _POSITIONS = ("b", "h", "i", "j")
 # Traces by what functions are made of, so that a call with the same function does not trace again.
 _MOST = 1024
-_traces: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+_traces: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+# What a trace may depend on beside its key, of a tensor, as `_translate.Reads` has it.
+_ATTRIBUTES = {"shape": lambda x: x.shape, "layout": lambda x: (*x.stride(), x.storage_offset()),
+               "gradients": lambda x: (x.requires_grad, x.is_leaf)}
 
 
 def _is_strided(tensor):
@@ -54,14 +57,15 @@ class _Captures:
         return self.sizes.index((index, dim))
 
 
-def _trace(score_mod, mask_mod, device, numbers):
-    """Return (kinds, numbers, mask, score), the captured tensors and the sizes that are numbers of a launch.
+def _trace(score_mod, mask_mod, device, numbers, tensors):
+    """Return (kinds, numbers, mask, score), the captured tensors, the sizes that are numbers of a launch, and the Reads of
+    `tensors`, among which captured ones are.
 
     A region is (operations, captures, result). A mask gets so many `numbers` of a launch after its positions; sizes,
     each a tensor and a dimension, are the numbers after those.
     """
-    from ._translate import Read, Translator, Untranslatable, Value, describe, translate
-    captures = _Captures()
+    from ._translate import Read, Reads, Translator, Untranslatable, Value, describe, translate
+    captures, reads = _Captures(), Reads(tensors)
     regions: list[tuple[Any, ...] | None] = []
     for function, kind in ((mask_mod, "mask"), (score_mod, "score")):
         if function is None:
@@ -91,12 +95,12 @@ def _trace(score_mod, mask_mod, device, numbers):
         else:
             arguments += [number(index) for index in range(numbers)]
             kinds += ["position"] * numbers
-        result = translate(function, region, arguments, kinds, capture, device)
+        result = translate(function, region, arguments, kinds, capture, device, reads)
         if kind == "mask" and result.type != "i1":
             raise Untranslatable("%s gives %s, expected a bool; compare numbers" % (describe(function), result.type))
         result = translator.convert(result, "i1" if kind == "mask" else "f32")
         regions.append((tuple(region.ops), tuple(sorted({x.name for x in region.captures})), result.name))
-    return (tuple(captures.kinds), numbers + len(captures.sizes), *regions), captures.tensors, tuple(captures.sizes)
+    return (tuple(captures.kinds), numbers + len(captures.sizes), *regions), captures.tensors, tuple(captures.sizes), reads
 
 
 class _Unknown(Exception):
@@ -111,7 +115,8 @@ def _fingerprint(x, tensors, depth=0):
     if x is None or isinstance(x, (bool, int, float, str, torch.dtype, torch.device)):
         if torch.compiler.is_compiling():
             _NOTHING.get(x)  # a symbol of torch.compile becomes a number with a guard
-        return type(x), x
+        # 0.0 and -0.0 are equal, a NaN is not equal to itself.
+        return type(x), x.hex() if isinstance(x, float) and not torch.compiler.is_compiling() else x
     if isinstance(x, torch.Tensor):
         same = next((i for i, known in enumerate(tensors) if known is x), len(tensors))
         if same == len(tensors):
@@ -158,36 +163,54 @@ def _names_of(code):
 
 def _find_trace(score_mod, mask_mod, device, numbers=0):
     """Return the trace of functions, the tensors that they capture now, and the sizes that it needs."""
+    return _find_all(score_mod, mask_mod, device, numbers)[:3]
+
+
+def _find_all(score_mod, mask_mod, device, numbers):
+    """Return what _find_trace does, and what else the trace depends on: (tensor, attribute), None where that is not known."""
     tensors: list[torch.Tensor] = []
     try:
-        key = (_fingerprint(score_mod, tensors), _fingerprint(mask_mod, tensors), device.type, numbers)
+        key = (_fingerprint(score_mod, tensors), _fingerprint(mask_mod, tensors), device.type, numbers,
+               torch.get_default_dtype(), _is_autocast_on())
     except (_Unknown, ValueError):  # ValueError: an empty cell
-        return _trace(score_mod, mask_mod, device, numbers)
-    found = _traces.get(key)
-    if found is not None:
-        traced, order, sizes = found
-        return traced, [tensors[i] for i in order], sizes
-    traced, captured, sizes = _trace(score_mod, mask_mod, device, numbers)
+        return *_trace(score_mod, mask_mod, device, numbers, tensors)[:3], None
+    found = _traces.get(key, ())
+    for reads, values, traced, order, sizes in found:
+        if not reads or values == _read(tensors, reads):
+            return traced, [tensors[i] for i in order], sizes, reads
+    traced, captured, sizes, noted = _trace(score_mod, mask_mod, device, numbers, tensors)
+    if not noted.repeatable:
+        return traced, captured, sizes, None
+    reads = tuple(noted.found)
     order = [next((i for i, x in enumerate(tensors) if x is y), None) for y in captured]
     if None not in order:
-        if len(_traces) >= _MOST:
+        if len(_traces) >= _MOST or len(found) >= _MOST:
             _traces.clear()
-        _traces[key] = traced, order, sizes
-    return traced, captured, sizes
+        _traces.setdefault(key, []).append((reads, _read(tensors, reads), traced, order, sizes))
+    return traced, captured, sizes, reads
+
+
+def _read(tensors, reads):
+    """Return the attributes of tensors that a trace depends on."""
+    return [_ATTRIBUTES[kind](tensors[i]) for i, kind in reads]
 
 
 @torch.compiler.assume_constant_result
 def _find_constants(score_mod, mask_mod, device, numbers):
-    """Return _find_trace's result for torch.compile, with the places of the captured tensors among all instead of them."""
+    """Return _find_all's result for torch.compile, with the places of the captured tensors among all instead of them."""
+    from ._translate import Untranslatable, describe
     tensors: list[torch.Tensor] = []
     _fingerprint((score_mod, mask_mod), tensors)
-    traced, captured, sizes = _find_trace(score_mod, mask_mod, torch.device(device), numbers)
+    traced, captured, sizes, reads = _find_all(score_mod, mask_mod, torch.device(device), numbers)
     order = [next((i for i, x in enumerate(tensors) if x is y), None) for y in captured]
+    names = " or ".join([describe(f) for f in (score_mod, mask_mod) if f is not None])
     if None in order:
-        from ._translate import Untranslatable, describe
         raise Untranslatable("%s reads a tensor that it does not close over; under torch.compile make tensors outside of "
-                             "the function" % " or ".join([describe(f) for f in (score_mod, mask_mod) if f is not None]))
-    return traced, order, sizes
+                             "the function" % names)
+    if reads is None:
+        raise Untranslatable("%s makes values of tensors numbers of Python, as .tolist() does; under torch.compile index "
+                             "the tensors, or make the numbers outside of the function" % names)
+    return traced, order, sizes, reads
 
 
 def _find_compiled(score_mod, mask_mod, device, numbers):
@@ -198,7 +221,10 @@ def _find_compiled(score_mod, mask_mod, device, numbers):
     except _Unknown:
         raise NotImplementedError("torch.compile takes masks and scores that are functions made outside of what it compiles, "
                                   "which close over tensors, numbers and such functions; make yours so and pass it in")
-    traced, order, sizes = _find_constants(score_mod, mask_mod, str(device), numbers)
+    traced, order, sizes, reads = _find_constants(score_mod, mask_mod, str(device), numbers)
+    for index, kind in reads:
+        for number in _ATTRIBUTES[kind](tensors[index]):
+            _NOTHING.get(number)  # a guard, as above
     return traced, [tensors[i] for i in order], sizes
 
 
@@ -240,12 +266,12 @@ def flex_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, 
     the `mask_mod(b, h, q_idx, kv_idx)` of a BlockMask, whose blocks are not needed, are traced by PyTorch and
     translated; tensors that they close over are captured and may change between calls, numbers are constants of the program.
     """
+    launch = Launch(*autocast(query, key, value))
     if not enable_gqa and query.shape[1] != key.shape[1]:
         raise ValueError("query has %d heads and key %d; set enable_gqa=True where heads share keys"
                          % (query.shape[1], key.shape[1]))
-    launch = Launch(*autocast(query, key, value))
     add_mask(launch, score_mod, block_mask)
     if scale is not None:
         launch.add("scale", float(scale))
-    output, lse = launch.run()
+    output, lse = launch.run(return_lse)
     return (output, lse) if return_lse else output

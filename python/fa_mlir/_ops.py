@@ -12,7 +12,8 @@ import warnings
 from typing import Any
 
 import torch
-from torch import empty, empty_like
+from torch import empty, empty_like, get_num_threads
+from torch.autograd import forward_ad
 from torch.compiler import is_compiling
 
 from . import _program
@@ -68,7 +69,7 @@ def remember_meanings(text, meanings):
 
 def compile_for(device, text, gradients, dlse):
     """Return the program of an attention, or of its gradients."""
-    options = {"threads": torch.get_num_threads()} if device.type == "cpu" else {}
+    options = {"threads": get_num_threads()} if device.type == "cpu" else {}
     asked = text.endswith(DETERMINISTIC)
     if gradients is not None:
         options.update(backward=1, gradients=gradients, dlse=int(dlse),
@@ -91,6 +92,9 @@ def explain_names(words, text):
     for i, meaning in enumerate(_meanings.get(text, ())):
         words = words.replace("'t%d'" % i, "'t%d' (%s)" % (i, meaning))
     return words
+
+
+_get_stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
 
 class Launch:
@@ -139,7 +143,7 @@ class Launch:
             addresses = [addresses[i] for i in self.order]
         stream = workspace = None
         if self.stream_of is not None:
-            stream = torch._C._cuda_getCurrentRawStream(self.stream_of)
+            stream = _get_stream(self.stream_of)
         if prepared.workspace_bytes:
             memory = empty(prepared.workspace_bytes, dtype=torch.uint8, device=self.device)
             workspace = memory.data_ptr()
@@ -149,7 +153,8 @@ class Launch:
 
 def _find(key, inputs, make):
     """Return the launch on inputs, which `make` makes: it gives the other arguments of Launch."""
-    key = (key, *[(x.dtype, x.shape, x.stride(), x.get_device()) for x in inputs])
+    device = inputs[0].get_device()
+    key = (key, device if device >= 0 else ~get_num_threads(), *[(x.dtype, x.shape, x.stride(), x.get_device()) for x in inputs])
     launch = _prepared.get(key)
     if launch is None:
         for x in inputs:
@@ -175,6 +180,28 @@ def _check_rows(query, key, value, text):
         rank = 3 if starts in text else 4
         if x.dim() != rank:
             raise ValueError("%s has %d dimensions, expected %d: %s" % (name, x.dim(), rank, tuple(x.shape)))
+        check_sign(name, x)
+
+
+def check_sign(name, x):
+    """Refuse a tensor that PyTorch has as the negative of its memory, which is what kernels read."""
+    if not is_compiling() and x.is_neg():
+        raise ValueError("%s is a view of memory with the other sign (is_neg()), which kernels would not see; "
+                         "give x.resolve_neg() instead of x" % name)
+
+
+def has_tangents(*tensors):
+    """Return whether tensors have forward-mode derivatives."""
+    return forward_ad._current_level >= 0 and any([
+        isinstance(x, torch.Tensor) and forward_ad.unpack_dual(x).tangent is not None for x in tensors])
+
+
+def refuse_forward_mode():
+    """Refuse forward-mode derivatives where they are on: an op does not see whether its tensors have some."""
+    if forward_ad._current_level >= 0 and torch._C._is_fwd_grad_enabled():
+        raise NotImplementedError("fa_mlir has no forward-mode derivatives (torch.func.jvp, torch.func.jacfwd, "
+                                  "torch.autograd.forward_ad): use backward() or torch.autograd.grad, or give tensors "
+                                  "without tangents")
 
 
 def _shape_outputs(query, key, value, heads_last):
@@ -215,6 +242,7 @@ def forward(query, key, value, tensors, integers, floats, text, heads_last):
 
 
 def _fake_forward(query, key, value, tensors, integers, floats, text, heads_last):
+    refuse_forward_mode()
     _check_rows(query, key, value, text)
     return tuple([query.new_empty(shape, dtype=dtype)
                   for shape, dtype in _shape_outputs(query, key, value, heads_last)])
@@ -254,21 +282,30 @@ def backward(grad_output, grad_lse, query, key, value, output, lse, tensors, int
 
 def _fake_backward(grad_output, grad_lse, query, key, value, output, lse, tensors, integers, floats, text, gradients,
                    heads_last):
+    # torch.compile traces the backward with what it will be asked for, before the first step runs.
+    _prefetch(query.device, text, gradients, grad_lse is not None)
     return [query.new_empty(shape, dtype=dtype)
             for shape, dtype in _shape_gradients(query, key, value, tensors, gradients)]
 
 
-def _prefetch(device, text, gradients):
+def _prefetch(device, text, gradients, dlse=False):
     """Compile the gradients beside what runs; what is refused is said by the backward itself."""
     def compile_quietly():
         try:
-            compile_for(device, text, gradients, False)
+            compile_for(device, text, gradients, dlse)
         except Exception:
             pass
-    key = (device, text, gradients)
-    if key not in _prefetched:
+    key = (device, text, gradients, dlse)
+    if key not in _prefetched and device.type in ("cpu", "cuda"):
         _prefetched.add(key)
         threading.Thread(target=compile_quietly).start()
+
+
+def prefetch_with_lse(rows, tensors, text):
+    """Compile the gradients through lse too, which a caller got."""
+    wanted = _names_of_gradients([x.requires_grad for x in rows], tensors, [x.requires_grad for x in tensors])
+    if wanted:
+        _prefetch(rows[0].device, text, wanted, True)
 
 
 _prefetched: set[tuple[Any, ...]] = set()
@@ -332,14 +369,16 @@ class _Eager(torch.autograd.Function):
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+_len_dispatch_stack, _get_tracing_state = torch._C._len_torch_dispatch_stack, torch._C._get_tracing_state
 _get_interpreter = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", lambda: None)
 
 
 def is_watched(query, key, value):
-    """Return whether something watches operations, so that only an op will do: tracing, modes, other tensors, no memory."""
-    return (is_compiling() or query.is_meta or type(query) not in _PLAIN or type(key) not in _PLAIN or type(value) not in _PLAIN
-            or torch._C._len_torch_dispatch_stack() or _get_interpreter() is not None
-            or torch._C._get_tracing_state() is not None)
+    """Return whether something watches operations, so that only an op will do: tracing, modes, other tensors, no memory;
+    or whether tensors are to be looked at, for their sign or tangents."""
+    return (is_compiling() or type(query) not in _PLAIN or type(key) not in _PLAIN or type(value) not in _PLAIN or query.is_meta
+            or query.is_neg() or key.is_neg() or value.is_neg() or _len_dispatch_stack() or _get_interpreter() is not None
+            or forward_ad._current_level >= 0 or _get_tracing_state() is not None)
 
 
 def keeps_gradients(query, key, value, tensors):
@@ -352,6 +391,11 @@ def attend(rows, tensors, integers, floats, text, heads_last):
     """Return (output, lse) by the op; where nothing watches operations, straight from the functions behind."""
     query, key, value = rows
     if is_watched(query, key, value):
+        if not is_compiling() and forward_ad._current_level >= 0:
+            if has_tangents(*rows, *tensors):
+                refuse_forward_mode()
+            with forward_ad._set_fwd_grad_enabled(False):
+                return torch.ops.fa_mlir.attention(query, key, value, tensors, integers, floats, text, heads_last)
         return torch.ops.fa_mlir.attention(query, key, value, tensors, integers, floats, text, heads_last)
     if keeps_gradients(query, key, value, tensors):
         return _Eager.apply(integers, floats, text, heads_last, query, key, value, *tensors)
@@ -367,8 +411,19 @@ def _refuse_backward(ctx, *_grads):
                               "differentiated; leave out create_graph=True, or write this attention in standard operations")
 
 
-for _name, _function, _fake in (("attention", forward, _fake_forward),
-                                ("attention_backward", backward, _fake_backward)):
+def _forward_of_op(*arguments):
+    refuse_forward_mode()
+    return forward(*arguments)
+
+
+def _backward_of_op(*arguments):
+    if has_tangents(*arguments[:7]):
+        refuse_forward_mode()
+    return backward(*arguments)
+
+
+for _name, _function, _fake in (("attention", _forward_of_op, _fake_forward),
+                                ("attention_backward", _backward_of_op, _fake_backward)):
     torch.library.impl("fa_mlir::" + _name, ("cpu", "cuda"))(_function)
     torch.library.register_fake("fa_mlir::" + _name)(_fake)
 torch.library.register_autograd("fa_mlir::attention", _backward, setup_context=_setup_context)

@@ -27,6 +27,9 @@ class _Memory:
 
 def _describe(name: str, value: Any, writable: bool) -> _Memory:
     if hasattr(value, "data_ptr"):  # PyTorch's
+        if value.is_neg():
+            raise ValueError("'%s' is a view of memory with the other sign (is_neg()), which kernels would not "
+                             "see; give its .resolve_neg()" % name)
         dtype = str(value.dtype).replace("torch.", "")
         dtype = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "bool": "i1"}.get(
             dtype, dtype.replace("int", "i"))

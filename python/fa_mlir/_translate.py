@@ -12,41 +12,15 @@ import traceback
 
 import torch
 import torch._decomp
+from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 
 from ._ops import name_of
-from ._text import literal
+from ._table import (FLOATS, IGNORED, NATURAL_BY_ALL, NATURAL_BY_ONE, NATURAL_BY_SECOND, ARITHMETIC, COMPARISONS, CONSTANTS,
+                     COPIES, FILLS, FUNCTIONS, LOGIC, OTHERS, VIEWS, Read, Translator, Untranslatable, Value)
 
 aten = torch.ops.aten
-_FLOATS = ("f16", "bf16", "f32", "f64")
-
-
-class Untranslatable(NotImplementedError):
-    """Something in a mask or a score that has no translation; the message says where and what to write."""
-
-
-class Value:
-    """A scalar of a region: its name, its type there (integers are `index`), or a number that Python knows.
-
-    `natural` says that an integer is proved to be no less than 0.
-    """
-    __slots__ = ("name", "type", "number", "natural")
-
-    def __init__(self, name, type, number=None, natural=False):
-        self.name, self.type, self.number, self.natural = name, type, number, natural
-
-
-class Read:
-    """A captured tensor of which the first indices are known; `size(dim)` makes a Value of a size.
-
-    `unsigned`: its integers are; `trailing`: it is passed with a last dimension of size 1 beside its own.
-    """
-    __slots__ = ("operand", "indices", "rank", "size", "unsigned", "trailing")
-
-    def __init__(self, operand, indices, rank, size=None, unsigned=False, trailing=False):
-        self.operand, self.indices, self.rank, self.size = operand, indices, rank, size
-        self.unsigned, self.trailing = unsigned, trailing
 
 
 def type_of(dtype):
@@ -54,186 +28,7 @@ def type_of(dtype):
     if dtype == torch.uint8:
         return "index"
     name = name_of(dtype)
-    return name if name in _FLOATS or name == "i1" else "index"
-
-
-class Translator:
-    """Emits the operations of one function into a region."""
-
-    def __init__(self, region):
-        self.region = region
-
-    def constant(self, number, type):
-        if type == "i1":
-            return Value(self.region.add("arith.constant %s" % ("true" if number else "false")), type, bool(number))
-        if type == "index":
-            return Value(self.region.add("arith.constant %d : index" % number), type, int(number), number >= 0)
-        number = float(number)
-        bits = {float("inf"): "0x7F800000", float("-inf"): "0xFF800000"}.get(number)
-        if number != number:
-            bits = "0x7FC00000"
-        if type in ("f16", "bf16"):  # by way of f32: rounded there as PyTorch rounds
-            return self.convert(self.constant(number, "f32"), type)
-        if bits and type == "f64":
-            return self.convert(self.constant(number, "f32"), type)
-        return Value(self.region.add("arith.constant %s : %s" % (bits or literal(number), type)), type, number)
-
-    def convert(self, value, type):
-        """Return a value in another type, as PyTorch converts."""
-        if value.type == type:
-            return value
-        if value.number is not None and type not in ("f16", "bf16"):
-            return self.constant(value.number != 0 if type == "i1" else value.number, type)
-        op = lambda text: Value(self.region.add(text), type)
-        source = value.type
-        if type == "i1":
-            zero = self.constant(0, source)
-            compare = "cmpf une" if source in _FLOATS else "cmpi ne"
-            return op("arith.%s, %s, %s : %s" % (compare, value.name, zero.name, source))
-        if source == "i1":
-            if type == "index":
-                wide = self.region.add("arith.extui %s : i1 to i64" % value.name)
-                return Value(self.region.add("arith.index_cast %s : i64 to index" % wide), type, natural=True)
-            return op("arith.uitofp %s : i1 to %s" % (value.name, type))
-        if source == "index":
-            wide = self.region.add("arith.index_cast %s : index to i64" % value.name)
-            return op("arith.sitofp %s : i64 to %s" % (wide, type))
-        if type == "index":
-            wide = self.region.add("arith.fptosi %s : %s to i64" % (value.name, source))
-            return op("arith.index_cast %s : i64 to index" % wide)
-        order = {"f16": 0, "bf16": 0, "f32": 1, "f64": 2}
-        if order[source] == order[type]:
-            return self.convert(self.convert(value, "f32"), type)
-        verb = "extf" if order[source] < order[type] else "truncf"
-        return op("arith.%s %s : %s to %s" % (verb, value.name, source, type))
-
-    def read(self, read):
-        """Return the element of a tensor whose indices are all known."""
-        type = read.operand.type[len("tensor<"):-1].split("x")[-1]
-        indices = [self.wrap(index, read, dim) for dim, index in enumerate(read.indices)]
-        indices += [self.constant(0, "index")] * read.trailing
-        name = self.region.read(read.operand, [index.name for index in indices])
-        if type == "i1" or type in _FLOATS:
-            return Value(name, type)
-        cast = "arith.index_castui" if read.unsigned else "arith.index_cast"
-        return Value(self.region.add("%s %s : %s to index" % (cast, name, type)), "index", natural=read.unsigned)
-
-    def wrap(self, index, read, dim):
-        """Return an index that counts from the end where it is less than 0."""
-        if index.natural:
-            return index
-        size = read.size(dim).name
-        wrapped = self.region.add("arith.addi %s, %s : index" % (index.name, size))
-        if index.number is None:
-            negative = self.region.add("arith.cmpi slt, %s, %s : index" % (index.name, self.constant(0, "index").name))
-            wrapped = self.region.add("arith.select %s, %s, %s : index" % (negative, wrapped, index.name))
-        return Value(wrapped, "index")
-
-    # Operations: each takes values of `type` and returns the name of one.
-
-    def floor_divide(self, type, x, y):
-        if type == "index":
-            return "arith.floordivsi %s, %s : index" % (x, y)
-        return "math.floor %s : %s" % (self.region.add("arith.divf %s, %s : %s" % (x, y, type)), type)
-
-    def truncated_divide(self, type, x, y):
-        if type == "index":
-            return "arith.divsi %s, %s : index" % (x, y)
-        return "math.trunc %s : %s" % (self.region.add("arith.divf %s, %s : %s" % (x, y, type)), type)
-
-    def remainder(self, type, x, y, divide=None):
-        quotient = self.region.add((divide or self.floor_divide)(type, x, y))
-        suffix = "i" if type == "index" else "f"
-        product = self.region.add("arith.mul%s %s, %s : %s" % (suffix, quotient, y, type))
-        return "arith.sub%s %s, %s : %s" % (suffix, x, product, type)
-
-    def truncated_remainder(self, type, x, y):
-        return self.remainder(type, x, y, self.truncated_divide)
-
-    def absolute(self, type, x):
-        if type != "index":
-            return "math.absf %s : %s" % (x, type)
-        negative = self.region.add("arith.subi %s, %s : index" % (self.constant(0, type).name, x))
-        return "arith.maxsi %s, %s : index" % (x, negative)
-
-    def negate(self, type, x):
-        if type == "index":
-            return "arith.subi %s, %s : index" % (self.constant(0, type).name, x)
-        return "arith.negf %s : %s" % (x, type)
-
-    def sigmoid(self, type, x):
-        power = self.region.add("math.exp %s : %s" % (self.region.add("arith.negf %s : %s" % (x, type)), type))
-        one = self.constant(1, type).name
-        return "arith.divf %s, %s : %s" % (one, self.region.add("arith.addf %s, %s : %s" % (one, power, type)), type)
-
-    def reciprocal(self, type, x):
-        return "arith.divf %s, %s : %s" % (self.constant(1, type).name, x, type)
-
-    def sign(self, type, x):
-        zero, one, minus = (self.constant(n, type).name for n in (0, 1, -1))
-        less, more = ("cmpi slt", "cmpi sgt") if type == "index" else ("cmpf olt", "cmpf ogt")
-        negative = self.region.add("arith.%s, %s, %s : %s" % (less, x, zero, type))
-        positive = self.region.add("arith.%s, %s, %s : %s" % (more, x, zero, type))
-        part = self.region.add("arith.select %s, %s, %s : %s" % (positive, one, zero, type))
-        return "arith.select %s, %s, %s : %s" % (negative, minus, part, type)
-
-    def relu(self, type, x):
-        return self.binary("maxsi", "maximumf")(self, type, x, self.constant(0, type).name)
-
-    @staticmethod
-    def binary(of_integers, of_floats, of_bools=None):
-        """Return an operation of two values by the names in `arith`."""
-        def emit(self, type, x, y):
-            name = {"index": of_integers, "i1": of_bools or of_integers}.get(type, of_floats)
-            return "arith.%s %s, %s : %s" % (name, x, y, type)
-        return emit
-
-    @staticmethod
-    def math(name):
-        """Return an operation of `math`, computed in f32 or f64."""
-        return lambda self, type, *x: "math.%s %s : %s" % (name, ", ".join(x), type)
-
-
-_binary, _math, _T = Translator.binary, Translator.math, Translator
-# ATen's name -> operation on values of the result's dtype.
-ARITHMETIC = {
-    "add": _binary("addi", "addf", "ori"), "sub": _binary("subi", "subf"), "mul": _binary("muli", "mulf", "andi"),
-    "minimum": _binary("minsi", "minimumf", "andi"), "maximum": _binary("maxsi", "maximumf", "ori"),
-    "floor_divide": _T.floor_divide, "remainder": _T.remainder, "fmod": _T.truncated_remainder,
-    "abs": _T.absolute, "neg": _T.negate, "sign": _T.sign, "sgn": _T.sign, "relu": _T.relu,
-    "bitwise_and": _binary("andi", None), "bitwise_or": _binary("ori", None), "bitwise_xor": _binary("xori", None),
-    "__and__": _binary("andi", None), "__or__": _binary("ori", None), "__xor__": _binary("xori", None),
-    "__lshift__": _binary("shli", None), "__rshift__": _binary("shrsi", None),
-    "bitwise_left_shift": _binary("shli", None), "bitwise_right_shift": _binary("shrsi", None),
-    "clamp_min": _binary("maxsi", "maximumf"), "clamp_max": _binary("minsi", "minimumf"),
-    "fmax": _binary("maxsi", "maxnumf"), "fmin": _binary("minsi", "minnumf"),
-}
-# ATen's name -> operation on floats: of half precision computed in f32 and rounded.
-FUNCTIONS = {
-    "sigmoid": _T.sigmoid, "reciprocal": _T.reciprocal, "round": _math("roundeven"), "pow": _math("powf"),
-    "atan2": _math("atan2"), "copysign": _math("copysign"), "div": _binary(None, "divf"),
-    **{name: _math(name) for name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "tanh",
-                                      "sin", "cos", "tan", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh",
-                                      "atanh", "erf", "erfc", "floor", "ceil", "trunc")},
-}
-# ATen's name -> predicate of integers and of floats.
-COMPARISONS = {"eq": ("eq", "oeq"), "ne": ("ne", "une"), "lt": ("slt", "olt"), "le": ("sle", "ole"),
-               "gt": ("sgt", "ogt"), "ge": ("sge", "oge")}
-LOGIC = {"logical_and": "andi", "logical_or": "ori", "logical_xor": "xori"}
-# Integers are no less than 0 if all operands are, or one of them, or the second one.
-_NATURAL_BY_ALL = {"add", "mul", "floor_divide", "fmod", "minimum", "clamp_max", "bitwise_or", "bitwise_xor", "__or__",
-                   "__xor__", "__lshift__", "__rshift__", "bitwise_left_shift", "bitwise_right_shift", "relu"}
-_NATURAL_BY_ONE = {"maximum", "clamp_min", "bitwise_and", "__and__"}
-_NATURAL_BY_SECOND = {"remainder"}
-# What gives back its first argument.
-COPIES = ("clone", "alias", "detach", "lift_fresh_copy", "lift_fresh", "contiguous", "view_as", "expand_as")
-VIEWS = ("_to_copy", "convert_element_type", "view", "squeeze", "unsqueeze", "expand", "reshape")
-CONSTANTS = {"scalar_tensor": 0, "full": 1, "new_full": 2, "full_like": 1}
-FILLS = {"ones": 1, "zeros": 0, "new_ones": 1, "new_zeros": 0, "ones_like": 1, "zeros_like": 0}
-# What has an emitter of its own.
-OTHERS = ("where", "bitwise_not", "logical_not", "square", "clamp", "rsub", "index", "select", "copy")
-# Arguments by name that change no value.
-_IGNORED = ("dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit")
+    return name if name in FLOATS or name == "i1" else "index"
 
 
 def name_of_op(op):
@@ -354,18 +149,17 @@ class _Graph:
             kind = "f32" if "f16" in kinds and "bf16" in kinds else kind
             x, y = (self.scalar(x, "index" if kind == "i1" else kind) for x in arguments)
             kind = "index" if kind == "i1" else kind
-            compare = "cmpf " + COMPARISONS[name][1] if kind in _FLOATS else "cmpi " + COMPARISONS[name][0]
-            return Value(translator.region.add("arith.%s, %s, %s : %s" % (compare, x.name, y.name, kind)), "i1")
+            return Value(translator.region.add(translator.compare(kind, name, x.name, y.name)), "i1")
         x = [self.scalar(x, "i1") for x in arguments]
         if name == "logical_not":
             x.append(translator.constant(True, "i1"))
-        return Value(translator.region.add("arith.%s %s, %s : i1" % (
-            LOGIC.get(name, "xori"), x[0].name, x[1].name)), "i1")
+            name = "logical_xor"
+        return Value(translator.region.add(translator.compare("i1", name, x[0].name, x[1].name)), "i1")
 
     def emit_operation(self, node, name, type, apply):
         """Emit an operation of the tables, on values in the result's type."""
         arguments = list(node.args)
-        options = {key: value for key, value in node.kwargs.items() if value is not None and key not in _IGNORED}
+        options = {key: value for key, value in node.kwargs.items() if value is not None and key not in IGNORED}
         kind = "f32" if type in ("f16", "bf16") else type
         if name == "pow":
             return self.emit_power(arguments, type, apply)
@@ -397,8 +191,8 @@ class _Graph:
         result = apply(op, kind, *operands)
         if kind == "index":
             natural = [x.natural for x in operands]
-            result.natural = (name == "abs" or name in _NATURAL_BY_ALL and all(natural) or name in _NATURAL_BY_ONE and any(natural)
-                              or name in _NATURAL_BY_SECOND and natural[1])
+            result.natural = (name == "abs" or name in NATURAL_BY_ALL and all(natural) or name in NATURAL_BY_ONE and any(natural)
+                              or name in NATURAL_BY_SECOND and natural[1])
         return self.translator.convert(result, type)
 
     def emit_round(self, argument, decimals, kind, type, apply):
@@ -425,16 +219,105 @@ class _Graph:
         return self.translator.convert(result, type)
 
 
+# What Python may read of a tensor without its values, by what decides it.
+_READS = {
+    **dict.fromkeys(("shape", "size", "numel", "nelement", "nbytes", "__len__", "is_same_size"), "shape"),
+    **dict.fromkeys(("stride", "is_contiguous", "storage_offset", "dim_order"), "layout"),
+    **dict.fromkeys(("requires_grad", "is_leaf", "grad_fn"), "gradients"),
+    **dict.fromkeys(("dtype", "device", "dim", "ndim", "ndimension", "layout", "is_cuda", "is_cpu", "is_meta", "is_sparse",
+                     "is_floating_point", "is_complex", "is_signed", "is_neg", "is_conj", "is_quantized", "is_nested",
+                     "get_device", "element_size", "itemsize", "type", "result_type", "__hash__", "_set_grad_enabled"), ""),
+}
+
+
+class Reads:
+    """What the trace of a function took from captured tensors as numbers of Python, so that it holds for these only."""
+
+    def __init__(self, tensors):
+        """`tensors`: those that the function may capture; others are not known by index."""
+        self.tensors, self.found, self.repeatable = tensors, [], True
+
+    def find(self, tensor):
+        return next((i for i, known in enumerate(self.tensors) if known is tensor), None)
+
+    def add(self, tensor, kind):
+        """Note that something of this kind was read of a tensor; what one has that was made of others comes from these."""
+        index = self.find(tensor)
+        if index is None and kind != "gradients" and tensor.dim() == 0:
+            return
+        for i in range(len(self.tensors)) if index is None else (index,):
+            if (i, kind) not in self.found:
+                self.found.append((i, kind))
+
+
+def name_of_function(function):
+    """Return the name of a function or a property as PyTorch's modes get it."""
+    name = getattr(function, "__name__", "")
+    if name == "__get__":
+        of = function.__self__
+        name = getattr(of, "__name__", None) or getattr(getattr(of, "fget", None), "__name__", "")
+    return name.split(".")[0]
+
+
 class _Tracing(TorchFunctionMode):
-    """Keeps the user's file and line with each node, and indices that are tensors as they are."""
+    """Keeps the user's file and line with each node, and indices that are tensors as they are; notes what Python reads."""
+
+    def __init__(self, reads, is_score):
+        super().__init__()
+        self.reads, self.is_score = reads, is_score
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         place = find_place(sys._getframe(1))
         if place:
             torch.fx.traceback.set_stack_trace([place])
+        name = name_of_function(function)
+        tensors = [x for x in (*args, *(kwargs or {}).values()) if isinstance(x, torch.Tensor)]
+        if self.is_score:
+            self.check_gradients(name, tensors)
         if function is torch.Tensor.__getitem__:
-            return read_element(*args)
-        return function(*args, **(kwargs or {}))
+            result = read_element(*args)
+        else:
+            result = function(*args, **(kwargs or {}))
+            self.note(name, tensors, result)
+        if self.is_score and isinstance(result, torch.Tensor) and result.is_floating_point() and not torch.is_grad_enabled():
+            raise Untranslatable(
+                "'%s' computes a float where gradients are off, as torch.no_grad and a torch.autograd.Function have them; "
+                "the gradients here are those of all that a score computes: write it in standard operations, without "
+                "these" % name)
+        return result
+
+    def check_gradients(self, name, tensors):
+        """Refuse what would make gradients others than those of the values."""
+        captured = [x for x in tensors if self.reads.find(x) is not None]
+        if name in ("detach", "detach_", "data"):
+            for x in captured:
+                self.reads.add(x, "gradients")
+            if any(x.is_floating_point() and (x.requires_grad or self.reads.find(x) is None) for x in tensors):
+                raise Untranslatable(
+                    "'%s' cuts a gradient, and the gradients here are those of all that a score computes; of a captured "
+                    "tensor make it before the call, of anything else leave it out" % name)
+        if name in _HOOKS or _READS.get(name) == "gradients" and len(captured) < len(tensors):
+            raise Untranslatable("'%s' of a value in a score has no translation; one program serves calls with and without "
+                                 "gradients: leave it out" % name)
+
+    def note(self, name, tensors, result):
+        """Note what a result of Python's was read from."""
+        kinds: tuple[str, ...] = ()
+        if isinstance(result, torch.Tensor):
+            # What reads a whole tensor may read its size; most of it has no translation.
+            if name not in (*COPIES, "select", "data"):
+                kinds = "shape", "layout"
+            tensors = [x for x in tensors if x.dim()]
+        elif name in _READS:
+            kinds = (_READS[name],) if _READS[name] else ()
+        else:
+            self.reads.repeatable = False
+        for x in tensors:
+            for kind in kinds:
+                self.reads.add(x, kind)
+
+
+_HOOKS = ("register_hook", "register_post_accumulate_grad_hook", "retain_grad", "requires_grad_")
 
 
 def read_element(tensor, index):
@@ -466,15 +349,22 @@ def find_place(frame):
     return ""
 
 
-def trace(function, kinds, device):
+def trace(function, kinds, device, reads):
     """Return the graph of a function of scalars: "score", a float, or positions."""
     from torch._subclasses.fake_tensor import FakeTensorMode
-    with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
+
+    def call(*scalars):
+        # Functions are called as Python calls them: methods, defaults, partial ones, modules.
+        with _Tracing(reads, "score" in kinds):
+            return function(*scalars)
+    # Where gradients are off in here, the function has turned them off.
+    with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(False), FakeTensorMode(allow_non_fake_inputs=True):
         scalars = [torch.zeros((), dtype=torch.float32 if kind == "score" else torch.int64, device=device)
                    for kind in kinds]
-        with torch.fx.traceback.preserve_node_meta(), _Tracing():
-            # By way of a lambda, functions are called as Python calls them: methods, defaults, partial ones, modules.
-            return make_fx(lambda *x: function(*x), decomposition_table=find_decompositions())(*scalars).graph
+        with torch.fx.traceback.preserve_node_meta():
+            graph = make_fx(call, decomposition_table=find_decompositions())(*scalars).graph
+    graph.eliminate_dead_code()  # a tensor of which only the size was read is no capture
+    return graph
 
 
 def check_signature(function, kinds):
@@ -495,11 +385,11 @@ def describe(function):
         " (%s:%d)" % (code.co_filename, code.co_firstlineno) if code else "")
 
 
-def translate(function, region, arguments, kinds, capture, device):
+def translate(function, region, arguments, kinds, capture, device, reads):
     """Emit a function into a region and return its Value; `capture` makes a Value or Read of a tensor."""
     check_signature(function, kinds)
     try:
-        graph = trace(function, kinds, device)
+        graph = trace(function, kinds, device, reads)
     except Untranslatable as error:
         raise Untranslatable("%s: %s" % (find_place_of(error, function), error)) from None
     except Exception as error:

@@ -154,6 +154,10 @@ def flash_blocksparse_attn_func(qkv: torch.Tensor, cu_seqlens: torch.Tensor, blo
         refuse(name, "convert_mask=False", "blockmask is taken as it is before its conversion; leave it out")
     if qkv.dim() != 4 or qkv.shape[1] != 3:
         raise ValueError("qkv has shape %s, expected total x 3 x nheads x headdim" % (tuple(qkv.shape),))
+    expected = -(-max_s // 16), -(-max_s // 256)
+    if blockmask.dim() != 2 or blockmask.shape[0] < expected[0] or blockmask.shape[1] < expected[1]:
+        raise ValueError("%s: blockmask has shape %s, expected at least %d x %d: max_s / 16 x max_s / 256, for what is beyond "
+                         "it would be hidden" % (name, tuple(blockmask.shape), *expected))
     q, k, v = qkv.unbind(1)
     return attend(name, q, k, v, dropout_p, softmax_scale, causal, (-1, -1), 0.0, None,
                   sequences=(cu_seqlens, cu_seqlens, None, None), blocks=blockmask != 0)[0]

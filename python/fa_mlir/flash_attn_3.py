@@ -34,7 +34,7 @@ def _check_schedule(function, num_splits, pack_gqa, sm_margin):
 def _attend(function, q, k, v, softmax_scale, causal, window_size, attention_chunk, softcap, deterministic,
             return_attn_probs):
     output, lse, _ = attend(function, q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, attention_chunk,
-                            deterministic=deterministic)
+                            deterministic=deterministic, with_lse=return_attn_probs)
     return (output, lse) if return_attn_probs else output
 
 
@@ -98,7 +98,8 @@ def flash_attn_varlen_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu
     refuse_unless(name, _FP8, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
     _check_schedule(name, num_splits, pack_gqa, sm_margin)
     output, lse, _ = attend(name, q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, attention_chunk,
-                            sequences=(cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k), deterministic=deterministic)
+                            sequences=(cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k), deterministic=deterministic,
+                            with_lse=return_attn_probs)
     return (output, lse) if return_attn_probs else output
 
 

@@ -96,7 +96,7 @@ def _add_mask(launch: Launch, attention_mask: Mask | torch.Tensor | None, is_cau
         heads = seen.shape[1] > 1
         add_functions(launch, None, lambda b, h, q, k: seen[b, h, q, k] if heads else seen[b, 0, q, k])
     else:
-        _add_bias(launch, attention_mask[..., :keys])
+        _add_bias(launch, attention_mask[..., :keys], "attention_mask")
 
 
 def _add_packing(launch: Launch, starts_q: torch.Tensor | None, starts_k: torch.Tensor | None) -> None:
@@ -111,9 +111,14 @@ def _add_packing(launch: Launch, starts_q: torch.Tensor | None, starts_k: torch.
     launch.add("document", "i64", "i64", tensors=[x[None] for x in ids])
 
 
-def _add_bias(launch: Launch, bias: torch.Tensor) -> None:
-    launch.add("bias", {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}[bias.dtype],
-               tuple([size == 1 for size in bias.shape]), tensors=(bias,))
+_FLOATS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
+
+
+def _add_bias(launch: Launch, bias: torch.Tensor, name: str) -> None:
+    if bias.dtype not in _FLOATS:
+        raise TypeError("fa_mlir: %s has dtype %s, expected float16, bfloat16 or float32; convert it by .to(torch.float32)"
+                        % (name, bias.dtype))
+    launch.add("bias", _FLOATS[bias.dtype], tuple([size == 1 for size in bias.shape]), tensors=(bias,))
 
 
 def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
@@ -125,6 +130,9 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
     if others.get("output_attentions"):
         raise NotImplementedError("fa_mlir: output_attentions is not supported: probabilities are never stored; use "
                                   "attn_implementation='eager'")
+    if others.get("head_mask") is not None:
+        raise NotImplementedError("fa_mlir: head_mask is not supported: no program scales the probabilities of a head; use "
+                                  "attn_implementation='eager'")
     if others.get("cache") is not None:
         raise NotImplementedError("fa_mlir: cache of pages is not supported: it needs kernels that the library does "
                                   "not have yet; use a dynamic or a static cache")
@@ -135,7 +143,7 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
     if softcap is not None:
         launch.add_softcap(softcap)
     if position_bias is not None:
-        _add_bias(launch, position_bias[..., :key.shape[2]])
+        _add_bias(launch, position_bias[..., :key.shape[2]], "position_bias")
     if s_aux is not None:
         dtype = launch.rows[0].dtype
         sink = s_aux if s_aux.dtype in (dtype, torch.float32) else s_aux.to(torch.float32)

@@ -375,6 +375,61 @@ class Refused(unittest.TestCase):
             with self.subTest(words), self.assertRaisesRegex(NotImplementedError, words):
                 call()
 
+    def test_every_argument(self):
+        """Each argument of each function works, so it changes the result or says what there is, or is refused by its name."""
+        x, y = torch.randn(1, 6, 2, 16), torch.randn(6, 2, 16)
+        offsets, one = torch.tensor([0, 2, 6], dtype=torch.int32), torch.ones(1, 2)
+        used, cache = torch.tensor([1, 3], dtype=torch.int32), dict(q=x, k_cache=x, v_cache=x)
+        rows, packed = dict(q=x, k=x, v=x), dict(q=y, k=y, v=y, cu_seqlens_q=offsets, cu_seqlens_k=offsets, max_seqlen_q=4, max_seqlen_k=4)
+        # What works, of all functions, and what it is given. Whether the result is another is the tests' of numbers.
+        works = dict(dropout_p=0.3, softmax_scale=0.7, causal=True, window_size=(1, 0), softcap=0.5, alibi_slopes=torch.rand(2),
+                     deterministic=True, return_attn_probs=True, attention_chunk=2, seqused_q=used, seqused_k=used, num_heads_q=2)
+        bounds_nothing = {"max_seqlen_q", "max_seqlen_k", "max_seqlen", "max_s"}
+        harmless = {"deterministic", "num_heads_q"}
+        refused = dict(qv=x, q_descale=one, k_descale=one, v_descale=one, num_splits=3, pack_gqa=True, sm_margin=2, block_table=used,
+                       convert_mask=False)
+        qkv, kv = torch.stack([x, x, x], 2), torch.stack([x, x], 2)
+        long, short = torch.stack([y, y, y], 1), torch.stack([y, y], 1)
+        functions = {
+            flash_attn: {
+                "flash_attn_func": rows, "flash_attn_qkvpacked_func": dict(qkv=qkv), "flash_attn_kvpacked_func": dict(q=x, kv=kv),
+                "flash_attn_varlen_func": packed, "flash_attn_varlen_qkvpacked_func": dict(qkv=long, cu_seqlens=offsets, max_seqlen=4),
+                "flash_attn_varlen_kvpacked_func": dict(q=y, kv=short, cu_seqlens_q=offsets, cu_seqlens_k=offsets, max_seqlen_q=4,
+                                                        max_seqlen_k=4),
+                "flash_blocksparse_attn_func": dict(qkv=long, cu_seqlens=offsets, blockmask=torch.ones(1, 1), dropout_p=0.0, max_s=4),
+                "flash_attn_with_kvcache": cache},
+            flash_attn_3: {
+                "flash_attn_func": rows, "flash_attn_qkvpacked_func": dict(qkv=qkv), "flash_attn_varlen_func": packed,
+                "flash_attn_combine": dict(out_partial=x, lse_partial=x), "flash_attn_with_kvcache": cache},
+        }
+        for module, given in functions.items():
+            self.assertEqual(sorted(module.__all__), sorted(given))
+            for name, least in given.items():
+                function = getattr(module, name)
+                parameters = inspect.signature(function).parameters
+                if name in ("flash_attn_with_kvcache", "flash_attn_combine"):  # refused as a whole
+                    for argument in parameters:
+                        with self.subTest(name, argument=argument), self.assertRaisesRegex(NotImplementedError, name):
+                            function(**{**least, argument: one})
+                    continue
+                plain = function(**least)
+                for argument in parameters:
+                    if argument in least and argument != "dropout_p" or argument in bounds_nothing:
+                        continue
+                    with self.subTest(name, argument=argument):
+                        probabilities = argument == "return_attn_probs" and name == "flash_blocksparse_attn_func"
+                        if argument in refused or probabilities:
+                            with self.assertRaisesRegex(NotImplementedError, "%s: %s" % (name, argument)):
+                                function(**{**least, argument: refused.get(argument, True)})
+                            continue
+                        if argument == "num_heads_q":
+                            result = function(**{**least, "qkv": qkv.flatten(2, 3), argument: works[argument]})
+                        else:
+                            result = function(**{**least, argument: works[argument]})
+                        self.assertEqual(isinstance(result, tuple), argument == "return_attn_probs")
+                        if argument not in harmless and not isinstance(result, tuple):
+                            self.assertFalse(torch.equal(result, plain))
+
     def test_packed(self):
         x, offsets = torch.randn(4, 1, 16), torch.tensor([0, 4])
         with self.assertRaisesRegex(TypeError, "cu_seqlens_q is torch.int64 of 1 dimensions; expected int32, 1"):
@@ -404,6 +459,108 @@ class Refused(unittest.TestCase):
                     x, x, x, lambda s, b, h, i, j, table=meta(torch.rand(4)): s + table[i]))):
             with self.subTest(words), self.assertRaisesRegex(ValueError, words):
                 call()
+
+    def test_forward_mode(self):
+        from torch.autograd import forward_ad
+        x = torch.randn(1, 6, 2, 16)
+        run = lambda q: flash_attn.flash_attn_func(q, q, q)
+        text = fa_mlir.to_mlir(x, x, x, heads_last=True)
+        op = lambda q: torch.ops.fa_mlir.attention(q, q, q, [], [], [], text, True)[0]
+        bias = lambda y: fa_mlir.attention(*[x.transpose(1, 2)] * 3, bias=y[0, :, 0, :6])
+
+        def dual(function):
+            with forward_ad.dual_level():
+                return function(forward_ad.make_dual(x, x))
+        cases = {"jvp": lambda: torch.func.jvp(run, (x,), (x,)), "jacfwd": lambda: torch.func.jacfwd(run)(x),
+                 "dual": lambda: dual(run), "capture": lambda: dual(bias), "op": lambda: torch.func.jvp(op, (x,), (x,)),
+                 "dual op": lambda: dual(op), "training": lambda: dual(lambda q: run(q + x.clone().requires_grad_())),
+                 "compiled": lambda: torch.compile(lambda y: torch.func.jvp(run, (y,), (y,)), backend="aot_eager")(x)}
+        for name, call in cases.items():
+            with self.subTest(name), self.assertRaisesRegex(NotImplementedError, "no forward-mode derivatives .*use backward"):
+                call()
+        # What has no tangent beside one that has is as ever.
+        leaf = x.clone().requires_grad_()
+        self.assertTrue(torch.equal(dual(lambda q: run(x)), run(x)))
+        dual(lambda q: run(leaf).sum().backward())
+        self.assertTrue(torch.equal(leaf.grad, torch.autograd.grad(run(leaf).sum(), leaf)[0]))
+
+    def test_signs(self):
+        """Of a view as torch._neg_view makes it, which a complex number's imag may be."""
+        x = torch.randn(1, 6, 2, 16)
+        minus, heads = torch._neg_view(x), x.transpose(1, 2)
+        column = torch.randn(6, dtype=torch.complex64).conj().imag
+        run = flash_attn.flash_attn_func
+        run(x, x, x)  # the same shapes are known
+        cases = {
+            "query": lambda: run(minus, x, x), "key": lambda: run(x, minus, x), "value": lambda: run(x, x, minus.detach().requires_grad_()),
+            "query ": lambda: fa_mlir.attention(minus, x, x), "bias": lambda: fa_mlir.attention(x, x, x, bias=torch._neg_view(torch.rand(6, 2))),
+            "captured tensor 0": lambda: fa_mlir.flex_attention(heads, heads, heads, lambda s, b, h, i, j: s + column[j]),
+            "'q'": lambda: fa_mlir.compile(fa_mlir.to_mlir(x, x, x)).launch(q=minus, k=x, v=x, o=x.clone(), lse=x[..., 0].clone()),
+        }
+        for name, call in cases.items():
+            with self.subTest(name), self.assertRaisesRegex(ValueError, name.strip() + r".* give .*resolve_neg\(\)"):
+                call()
+        torch.testing.assert_close(run(minus.resolve_neg(), x, x), run(-x, x, x))
+        # Gradients that autograd hands over, and tensors of a compiled function, are PyTorch's to resolve.
+        leaf = x.clone().requires_grad_()
+        one, other = (torch.autograd.grad(run(leaf, x, x), leaf, y)[0] for y in (minus, -x))
+        self.assertTrue(torch.equal(one, other))
+        self.assertTrue(torch.equal(torch.compile(lambda q: run(q, x, x), backend="aot_eager")(minus), run(-x, x, x)))
+
+    def test_chunks(self):
+        """Less than 1 is no chunk, as FlashAttention-3 has it."""
+        x = torch.randn(1, 9, 2, 16)
+        for causal in (False, True):
+            expected = flash_attn_3.flash_attn_func(x, x, x, causal=causal)
+            self.assertTrue(torch.equal(flash_attn_3.flash_attn_func(x, x, x, causal=causal, attention_chunk=-4), expected))
+
+    def test_blockmask(self):
+        qkv, offsets = torch.randn(300, 3, 2, 16), torch.tensor([0, 300], dtype=torch.int32)
+        run = lambda *shape: flash_attn.flash_blocksparse_attn_func(qkv, offsets, torch.ones(shape, dtype=torch.int32), 0.0, 300)
+        for shape in ((18, 2), (19, 1), (19,), (1, 19, 2)):
+            with self.subTest(shape=shape), self.assertRaisesRegex(
+                    ValueError, r"blockmask has shape \(.*\), expected at least 19 x 2: max_s / 16 x max_s / 256"):
+                run(*shape)
+        self.assertTrue(torch.equal(run(19, 2), run(32, 2)))
+
+    def test_arguments(self):
+        from fa_mlir.transformers import attend
+        x = torch.randn(1, 6, 2, 16)
+        heads = x.transpose(1, 2)
+        cases = [
+            (NotImplementedError, "head_mask is not supported", lambda: attend(None, heads, heads, heads, None, head_mask=torch.ones(2))),
+            (TypeError, "attention_mask has dtype torch.float64, expected float16, bfloat16 or float32; convert it by",
+             lambda: attend(None, heads, heads, heads, torch.zeros(1, 1, 6, 6, dtype=torch.float64))),
+            (TypeError, "position_bias has dtype torch.int32", lambda: attend(None, heads, heads, heads, None,
+                                                                             position_bias=torch.zeros(1, 1, 6, 6).int())),
+            (ValueError, "query has 1 dimensions, expected 4: batch x heads x sequence x head size",
+             lambda: fa_mlir.flex_attention(torch.randn(9), x, x)),
+            (TypeError, "query is a list, expected a tensor", lambda: fa_mlir.flex_attention([1.0], x, x)),
+            (TypeError, "key is a list, expected a tensor", lambda: fa_mlir.attention(x, [1.0], x)),
+            (TypeError, "v is a list, expected a tensor", lambda: flash_attn.flash_attn_func(x, x, [1.0])),
+            (TypeError, r"flash_attn_func: window_size is \(None, 0\), expected two integers; -1 leaves a side open",
+             lambda: flash_attn.flash_attn_func(x, x, x, window_size=(None, 0))),
+            (TypeError, r"window_size is \(2.5, 0\)", lambda: flash_attn_3.flash_attn_func(x, x, x, window_size=(2.5, 0))),
+            (TypeError, r"explain\(\) has no argument 'softcaps'; it takes .*softcap", lambda: fa_mlir.explain(x, x, x, softcaps=3.0)),
+            (TypeError, r"explain\(\) needs query and key and value", lambda: fa_mlir.explain(heads_last=True)),
+            (TypeError, r"explain\(\) needs key and value", lambda: fa_mlir.explain(x)),
+        ]
+        for error, words, call in cases:
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                call()
+        self.assertEqual(fa_mlir.explain(x, x, x, return_lse=True, heads_last=True), fa_mlir.explain(x, x, x, heads_last=True))
+
+    def test_threads(self):
+        """As many as torch.get_num_threads() says, of each call."""
+        self.addCleanup(torch.set_num_threads, torch.get_num_threads())
+        x = torch.randn(1, 6, 2, 24)
+        for run in (lambda: flash_attn.flash_attn_func(x, x, x), lambda: fa_mlir.attention(x, x, x)):
+            torch.set_num_threads(1)
+            run()
+            torch.set_num_threads(2)
+            with mock.patch.object(_program, "compile", wraps=_program.compile) as compiled:
+                run()
+            self.assertEqual([call.kwargs["threads"] for call in compiled.call_args_list], [2])
 
     def test_without_memory(self):
         x = torch.empty(2, 9, 4, 16, device="meta", dtype=torch.bfloat16, requires_grad=True)

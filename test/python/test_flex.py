@@ -10,6 +10,7 @@ from support import attend, attend_flexibly, check, count_programs, devices, nee
 if torch:
     import fa_mlir
     from fa_mlir import _translate
+    from fa_mlir._flex import _CAN_LOOK as CAN_LOOK
     from torch.nn.attention.flex_attention import and_masks, create_block_mask, flex_attention, or_masks
 
 
@@ -141,17 +142,46 @@ class Functions(unittest.TestCase):
             self.assertTrue(torch.equal(torch.isinf(result), ~rows), what)
             check(self, what, result[rows], reference[rows].double(), low[rows])
 
-    def test_cpu(self):
-        skip_without(self, "cpu")
-        programs = {}
-        for length in (17, 61, 64, 128, 150):
-            for name, functions in make_functions(length, "cpu").items():
-                with self.subTest(name, length=length), torch.no_grad():
-                    count = count_programs()
-                    self.compare_one(length, "cpu", torch.float32, False, *functions)
-                    # One program for all lengths.
-                    self.assertEqual(count_programs() - count, length == 17 and name not in programs)
-                    programs[name] = True
+    def test_lengths(self):
+        """Each function equals FlexAttention's result over five lengths, in one program."""
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                programs = set()
+                for length in (17, 61, 64, 128, 150):
+                    for name, functions in make_functions(length, device).items():
+                        with self.subTest(name, length=length, device=device), torch.no_grad():
+                            count = count_programs()
+                            self.compare_one(length, device, torch.float32, False, *functions)
+                            self.assertEqual(count_programs() - count, length == 17 and name not in programs)
+                            programs.add(name)
+
+    def test_causal_with_sink(self):
+        """A sink is a key more that has no value: of FlexAttention's output and lse, what each row keeps and what is added."""
+        causal = lambda b, h, q, k: q >= k
+        run = lambda q, k, v, sink: fa_mlir.attention(q, k, v, mask=causal, sink=sink, return_lse=True)
+        for device in devices():
+            with self.subTest(device=device):
+                skip_without(self, device)
+                torch._dynamo.reset()
+                sink, counts = torch.randn(4, device=device), set()
+                # Older versions of PyTorch break the graph at a function, and fail at symbols behind it.
+                compiled = torch.compile(run, dynamic=True, backend="eager", fullgraph=True) if CAN_LOOK else run
+                for length in (17, 61, 64, 128, 150):
+                    with self.subTest(length=length, device=device), torch.no_grad():
+                        x, plain = [y.detach() for y in self.draw(length, device, torch.float32)], []
+                        block = create_block_mask(causal, None, None, length, length, device=device)
+                        for kind in (torch.float64, torch.float32):
+                            o, lse = attend_flexibly(*[y.to(kind) for y in x], block_mask=block)
+                            column = sink.to(kind)[None, :, None]
+                            plain.append((o * torch.sigmoid(lse - column)[..., None], torch.logaddexp(lse, column)))
+                        results = run(*x, sink)
+                        for name, result, reference, low in zip(("o", "lse"), results, *plain):
+                            check(self, name, result, reference.double(), low)
+                        for one, other in zip(compiled(*x, sink), results):
+                            self.assertTrue(torch.equal(one, other))
+                        counts.add(count_programs())
+                self.assertEqual(len(counts), 1)
 
     def test_gradients_on_cpu(self):
         skip_without(self, "cpu")

@@ -4,8 +4,9 @@ import functools
 import math
 import types
 import unittest
+import unittest.mock
 
-from support import attend_flexibly, check, count_graphs, count_programs, devices, needs_torch, skip_without, torch
+from support import attend, attend_flexibly, check, count_graphs, count_programs, devices, needs_torch, skip_without, torch
 
 if torch:
     import torch._dynamo.testing
@@ -149,7 +150,7 @@ class Users(unittest.TestCase):
 
     def compare(self, device):
         first = {}
-        for length in (57, 96):
+        for length in (24, 57, 64, 96, 130):
             q, k, v = draw(length)
             for name, (mask, score) in make_functions(length).items():
                 with self.subTest(name, length=length, device=device):
@@ -233,6 +234,59 @@ class Changes(unittest.TestCase):
             sizes.update(window=8), seen.__setitem__(0, torch.arange(32) % 2 == 0)))
 
 
+def make_readers(t):
+    """Return scores that read of a tensor what Python sees without its elements."""
+    wide = t[None]
+    return {
+        "shape": lambda s, b, h, i, j: torch.where(j < t.shape[0], s, -1.0), "len": lambda s, b, h, i, j: s * len(t),
+        "numel": lambda s, b, h, i, j: torch.where(j < t.numel(), s, 2.0), "size": lambda s, b, h, i, j: s + t.size(-1) * j,
+        "stride": lambda s, b, h, i, j: s + t.stride(0) * i, "of a part": lambda s, b, h, i, j: s + wide[0].shape[0] * j,
+        "of an element": lambda s, b, h, i, j: s + t[0] + t[1].numel() * j,
+        "requires_grad": lambda s, b, h, i, j: s * j if t.requires_grad else s, "values": lambda s, b, h, i, j: s + t.tolist()[0] * j,
+    }
+
+
+@needs_torch
+class Attributes(unittest.TestCase):
+    """What Python reads of a captured tensor without indexing it may change between calls as well."""
+
+    def setUp(self):
+        skip_without(self, "cpu")
+
+    def test_equal_flex_attention(self):
+        q, k, v = draw(12)
+        for name in make_readers(torch.zeros(1)):
+            for changed in (torch.arange(5.0), torch.arange(9.0), torch.ones(9), torch.arange(18.0)[::2],
+                            torch.arange(5.0).requires_grad_(), torch.arange(5.0)):
+                with self.subTest(name, size=len(changed), stride=changed.stride(0), grad=changed.requires_grad), torch.no_grad():
+                    score = make_readers(changed)[name]
+                    dense = lambda s: score(s, None, None, torch.arange(12)[:, None], torch.arange(12))
+                    result, lse = fa_mlir.flex_attention(q, k, v, score_mod=score, return_lse=True)
+                    expected = attend(q, k, v, score=dense)
+                    torch.testing.assert_close(lse, expected[1], rtol=1e-5, atol=1e-5)
+                    torch.testing.assert_close(result, expected[0], rtol=1e-4, atol=1e-5)
+
+    def test_sign_of_zero(self):
+        q, k, v = draw(8)
+        make = lambda zero: lambda s, b, h, i, j: s + torch.where(torch.full_like(s, zero).reciprocal() > 0, j, -j)
+        one, other = (fa_mlir.flex_attention(q, k, v, score_mod=make(zero)) for zero in (0.0, -0.0))
+        self.assertFalse(torch.equal(one, other))
+
+    def test_are_read_once(self):
+        """A trace that reads no attribute serves all sizes; one that does, each size once."""
+        q, k, v = draw(12)
+        count = 0
+        with unittest.mock.patch.object(_translate, "translate", wraps=_translate.translate) as traced:
+            for size, reads in ((5, 1), (9, 2), (5, 2), (9, 2)):
+                fa_mlir.flex_attention(q, k, v, score_mod=make_readers(torch.arange(float(size)))["shape"])
+                self.assertEqual(traced.call_count - count, reads)
+            count = traced.call_count
+            make = lambda t: lambda s, b, h, i, j: s + t[j]
+            for size in (20, 30, 40):
+                fa_mlir.flex_attention(q, k, v, score_mod=make(torch.zeros(size)))
+                self.assertEqual(traced.call_count - count, 1)
+
+
 def make_documents(ids, window):
     documents = lambda b, h, q, k: ids[b, q] == ids[b, k]
     return and_masks(documents, lambda b, h, q, k: (q >= k) & (q - k < window))
@@ -288,6 +342,41 @@ class Compiled(unittest.TestCase):
                 torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
         self.assertEqual(count_graphs(self.counter), 1)
 
+    # A partial function and a method are no functions made outside, a tensor made inside is closed over by none.
+    NOT_COMPILED = {"partial": "functions made outside", "method": "functions made outside", "constant": "does not close over"}
+
+    def test_every_function(self):
+        """All masks and scores of both tables, in one graph and one program over the lengths: what eager mode gives, bit for bit."""
+        import test_flex
+        for device in devices():
+            tables = {"users": make_functions, "flex": lambda length: test_flex.make_functions(length, device)}
+            for table, make in tables.items():
+                with self.subTest(device=device, table=table), torch.no_grad(), torch.device(device):
+                    skip_without(self, device)
+                    self.compile_all(table, make, device)
+
+    def compile_all(self, table, make, device):
+        lengths = (57, 24, 64, 96, 130)  # of the first no size is another's, which PyTorch would take for the same
+        made = [make(length) for length in lengths]
+        for name in made[0]:
+            with self.subTest(name, table=table, device=device):
+                torch._dynamo.reset()
+                counter = torch._dynamo.testing.CompileCounterWithBackend("eager")
+                compiled = torch.compile(lambda q, k, v, score, mask: fa_mlir.flex_attention(
+                    q, k, v, score_mod=score, block_mask=mask, return_lse=True), fullgraph=True, dynamic=True, backend=counter)
+                if table == "users" and name in self.NOT_COMPILED:
+                    with self.assertRaisesRegex(Exception, self.NOT_COMPILED[name]):
+                        compiled(*draw(24), *made[0][name][::-1])
+                    continue
+                for length, functions in zip(lengths, made):
+                    x, (mask, score) = draw(length), functions[name]
+                    expected = fa_mlir.flex_attention(*x, score_mod=score, block_mask=mask, return_lse=True)
+                    count = count_programs()
+                    for one, other in zip(compiled(*x, score, mask), expected):
+                        self.assertTrue(torch.equal(one, other))
+                    self.assertEqual(count_programs(), count)
+                self.assertEqual(count_graphs(counter), 1)
+
     def test_numbers_are_guarded(self):
         for options in ({}, dict(dynamic=True)):
             step, compiled = self.make(**options)
@@ -298,6 +387,18 @@ class Compiled(unittest.TestCase):
                 with self.subTest(window=window, **options):
                     torch.testing.assert_close(compiled(q, k, v, None, mask), step(q, k, v, None, mask))
             self.assertEqual(count_graphs(self.counter), 3)
+
+    def test_attributes_are_guarded(self):
+        for options in ({}, dict(dynamic=True)):
+            for name in ("shape", "len", "stride", "requires_grad"):
+                torch._dynamo.reset()
+                step, compiled = self.make(**options)
+                q, k, v = draw(12)
+                for t in (torch.arange(5.0), torch.arange(9.0), torch.arange(18.0)[::2], torch.arange(5.0, requires_grad=True),
+                          torch.arange(5.0)):
+                    with self.subTest(name, size=len(t), stride=t.stride(0), grad=t.requires_grad, **options):
+                        score = make_readers(t)[name]
+                        torch.testing.assert_close(compiled(q, k, v, score, None), step(q, k, v, score, None))
 
     def test_says_what_it_takes(self):
         q, k, v = draw(16)
@@ -334,6 +435,49 @@ class Refused(unittest.TestCase):
         for error, words, mask in cases:
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 fa_mlir.flex_attention(q, q, q, block_mask=mask)
+
+    def test_gradients_of_parts(self):
+        """Gradients are those of the values, so what PyTorch has others for is refused."""
+        q = torch.randn(1, 1, 8, 16)
+        table = torch.rand(8, requires_grad=True)
+
+        class Straight(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return torch.round(x)
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return gradient
+
+        def without(s, b, h, i, j):
+            with torch.no_grad():
+                z = torch.tanh(s)
+            return s + z
+
+        def inference(s, b, h, i, j):
+            with torch.inference_mode():
+                return s + table[j]
+        off = "computes a float where gradients are off.* write it in standard operations"
+        cut = "cuts a gradient.* before the call"
+        cases = [("without", off, without), ("inference", off, inference), ("function", off, lambda s, *x: Straight.apply(s)),
+                 ("of a capture", off, lambda s, b, h, i, j: s + Straight.apply(table[j])),
+                 ("score", cut, lambda s, *x: s.detach()), ("capture", cut, lambda s, b, h, i, j: s + table.detach()[j]),
+                 ("element", cut, lambda s, b, h, i, j: s + table[j].detach()), ("data", cut, lambda s, *x: s.data * 2),
+                 ("function of torch", cut, lambda s, *x: torch.detach(s)), ("op", cut, lambda s, *x: torch.ops.aten.detach(s)),
+                 ("hook", "'register_hook' .* leave it out", lambda s, *x: s.register_hook(lambda g: g * 0) and s),
+                 ("state", "'requires_grad' .* leave it out", lambda s, *x: s * 2 if s.requires_grad else s)]
+        for name, words, score in cases:
+            for keep in (True, False):
+                with self.subTest(name, keep=keep), torch.set_grad_enabled(keep), \
+                        self.assertRaisesRegex(NotImplementedError, r"users.py:\d+: .*" + words):
+                    fa_mlir.flex_attention(q, q, q, score_mod=score)
+        # Masks have no gradients, tensors without one nothing to cut; made before the call, it is a tensor as others.
+        visible = lambda b, h, i, j: Straight.apply(table[j]).detach() > -1
+        plain = table.detach()
+        expected = fa_mlir.flex_attention(q, q, q, score_mod=lambda s, b, h, i, j: s + plain[j])
+        result = fa_mlir.flex_attention(q, q, q, score_mod=lambda s, b, h, i, j: s + plain.detach()[j], block_mask=visible)
+        self.assertTrue(torch.equal(result, expected))
 
 
 if __name__ == "__main__":

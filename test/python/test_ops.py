@@ -1,13 +1,16 @@
 """The ops on tensors under PyTorch's tools: opcheck, torch.compile, graphs, streams, threads, autocast."""
 
 import threading
+import time
 import unittest
+from unittest import mock
 
-from support import attend, count_graphs, devices, needs_torch, skip_without, torch, visible
+from support import attend, count_graphs, count_programs, devices, needs_torch, skip_without, torch, visible
 
 if torch:
     import torch._dynamo.testing
     import fa_mlir
+    from fa_mlir import _ops, _program
     from fa_mlir.flash_attn import flash_attn_func, flash_attn_varlen_func
 
 
@@ -64,7 +67,7 @@ class Ops(unittest.TestCase):
                 counter = torch._dynamo.testing.CompileCounterWithBackend(backend)
                 step = lambda q, k, v: flash_attn_func(q * 2, k, v, causal=True, window_size=(20, 0)) + 1
                 compiled = torch.compile(step, fullgraph=True, dynamic=True, backend=counter)
-                for length in (33, 47, 64, 65, 128, 200):
+                for length in (33, 47, 64, 65, 77, 96, 128, 150, 200, 257):
                     q, k, v = draw(device, sq=length, sk=length, grad=True)
                     do = torch.randn_like(q)
                     expected = step(q, k, v)
@@ -76,6 +79,40 @@ class Ops(unittest.TestCase):
                 self.assertEqual(count_graphs(counter), 1)
                 # Inductor writes arguments into comments.
                 self.assertNotIn("\\n", counter.graphs[-1].code.split("fa_mlir.attention(")[1].split("; ")[0])
+
+    def test_numbers_of_a_compiled_step(self):
+        """Windows and softcap are numbers of the launch under torch.compile, too: new ones compile no program."""
+        skip_without(self, "cpu")
+        torch._dynamo.reset()
+        run = lambda x, left, cap: flash_attn_func(x, x, x, causal=True, window_size=(left, 0), softcap=cap)
+        compiled, counts = torch.compile(run, fullgraph=True, dynamic=True, backend="aot_eager"), []
+        x = draw("cpu")[0].detach()
+        for left, cap in ((3, 5.0), (4, 5.0), (70, 1.5), (0, 30.0)):
+            self.assertTrue(torch.equal(compiled(x, left, cap), run(x, left, cap)))
+            counts.append(count_programs())
+        self.assertEqual(len(set(counts)), 1)
+
+    def test_gradients_are_compiled_beside(self):
+        """From the first forward on, through lse where the caller gets it; of a compiled step as soon as it is traced."""
+        skip_without(self, "cpu")
+        torch._dynamo.reset()
+        attend_both = lambda *x: fa_mlir.attention(*x, causal=True, return_lse=True, heads_last=True)
+        cases = [("eager", 40, lambda *x: flash_attn_func(*x, causal=True), [False]), ("lse", 48, attend_both, [False, True]),
+                 ("compiled", 56, torch.compile(lambda *x: flash_attn_func(*x, causal=True), backend="aot_eager"), [False]),
+                 ("compiled lse", 72, torch.compile(lambda *x: sum(y.sum() for y in attend_both(*x)), backend="aot_eager"), [True])]
+        for name, size, function, forms in cases:  # each head size is a program of its own
+            with self.subTest(name):
+                x = [torch.randn(1, 9, 2, size, requires_grad=True) for _ in range(3)]
+                with mock.patch.object(_program, "compile", wraps=_program.compile) as compiled:
+                    result = function(*x)
+                    for _ in range(600):
+                        calls = [call.kwargs for call in compiled.call_args_list if call.kwargs.get("backward")]
+                        if len(calls) >= len(forms):
+                            break
+                        time.sleep(0.05)
+                self.assertEqual(sorted((call["gradients"], call["dlse"]) for call in calls), [("q,k,v", form) for form in forms])
+                result = result if isinstance(result, tuple) else (result,)
+                self.assertEqual(len(torch.autograd.grad(sum(y.sum() for y in result), x)), 3)
 
     def test_exports(self):
         class Module(torch.nn.Module):
@@ -172,11 +209,25 @@ class Ops(unittest.TestCase):
                 self.assertEqual(q.grad.dtype, torch.float32)
 
     def test_only_what_is_asked_for(self):
-        q, k, v = draw("cpu")
-        k.requires_grad_()
-        flash_attn_func(q, k, v).sum().backward()
-        self.assertIsNone(q.grad)
-        self.assertIsNotNone(k.grad)
+        """The program computes the gradients of the inputs that require them, and no others."""
+        skip_without(self, "cpu")
+        names = dict(zip("qkv", range(3)))
+        for function in (flash_attn_func, torch.compile(flash_attn_func, backend="aot_eager")):
+            for kept, computed in (("k", "k"), ("qv", "q,v")):
+                with self.subTest(kept=kept, compiled=function is not flash_attn_func):
+                    torch._dynamo.reset()
+                    x = draw("cpu")
+                    for name in kept:
+                        x[names[name]].requires_grad_()
+                    o = function(*x)
+                    with mock.patch.object(_ops, "compile_for", wraps=_ops.compile_for) as compiled:
+                        _ops._prepared.clear()
+                        results = torch.autograd.grad(o.sum(), [x[names[name]] for name in kept])
+                    self.assertEqual([call.args[2] for call in compiled.call_args_list if call.args[2]], [computed])
+                    leaves = [y.detach().requires_grad_() for y in x]
+                    expected = torch.autograd.grad(flash_attn_func(*leaves).sum(), leaves)
+                    for name, result in zip(kept, results):
+                        torch.testing.assert_close(result, expected[names[name]], rtol=1e-5, atol=1e-5)
 
 
 @needs_torch

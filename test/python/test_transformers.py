@@ -1,8 +1,9 @@
 """Tiny random models of Hugging Face's: the same logits and tokens as by eager attention."""
 
+import inspect
 import unittest
 
-from support import devices, needs_torch, skip_without, torch
+from support import attend, devices, needs_torch, skip_without, torch
 
 try:
     import transformers
@@ -15,7 +16,11 @@ SHAPE = dict(vocab_size=128, hidden_size=64, intermediate_size=96, num_hidden_la
 MODELS = {"Llama": {}, "Mistral": dict(sliding_window=8), "Qwen2": {},
           "Gemma2": dict(head_dim=32, sliding_window=8, query_pre_attn_scalar=32),
           "GptOss": dict(head_dim=32, num_local_experts=2, num_experts_per_tok=1, sliding_window=8,
-                         max_position_embeddings=4096)}
+                         max_position_embeddings=4096),
+          "Llama4": dict(head_dim=16, intermediate_size_mlp=96, num_local_experts=2, num_experts_per_tok=1, attention_chunk_size=8,
+                         no_rope_layers=[1, 0], attn_temperature_tuning=False)}
+# Gemma 2's own head size.
+LARGE = dict(head_dim=256, query_pre_attn_scalar=256)
 
 
 @needs_torch
@@ -25,20 +30,44 @@ class Models(unittest.TestCase):
         from fa_mlir.transformers import register
         register()
 
-    def make(self, name, device, dtype):
+    def make(self, name, device, dtype, **more):
         torch.manual_seed(19)
-        config = getattr(transformers, name + "Config")(**{**SHAPE, **MODELS[name]})
+        kind = name + ("TextConfig" if name == "Llama4" else "Config")
+        config = getattr(transformers, kind)(**{**SHAPE, **MODELS[name], **more})
         return getattr(transformers, name + "ForCausalLM")(config).eval().to(device, dtype)
 
-    def compare(self, name, device):
-        model = self.make(name, device, torch.float32)
-        ids = torch.randint(3, 128, (2, 21), device=device)
+    def inputs(self, device):
+        """Return ids and (name, arguments) of calls: plain, padded on either side, packed by positions."""
+        ids = torch.randint(3, 128, (2, 21), device=device, generator=torch.Generator(device).manual_seed(2))
         left = torch.ones_like(ids)
         left[0, :5] = 0
         packed = torch.cat([torch.arange(9), torch.arange(12)])[None].expand(2, -1).to(device)
-        for what, arguments in (("plain", {}), ("left", dict(attention_mask=left)),
-                                ("right", dict(attention_mask=left.flip(1))),
-                                ("packed", dict(position_ids=packed, use_cache=False))):
+        return ids, (("plain", {}), ("left", dict(attention_mask=left)), ("right", dict(attention_mask=left.flip(1))),
+                     ("packed", dict(position_ids=packed, use_cache=False)))
+
+    def compare_halves(self, name, device, **more):
+        """Judge logits in bf16 by the error rule: within twice the error of eager attention, of the same weights in float32."""
+        model = self.make(name, device, torch.bfloat16, **more)
+        wide = self.make(name, device, torch.float32, **more)
+        wide.load_state_dict({key: x.float() for key, x in model.state_dict().items()})
+        wide.set_attn_implementation("eager")
+        ids, cases = self.inputs(device)
+        for what, arguments in cases:
+            with self.subTest(name, device=device, what=what, dtype="bf16"), torch.no_grad():
+                reference, results = wide(ids, **arguments).logits, {}
+                for implementation in ("eager", "fa_mlir"):
+                    model.set_attn_implementation(implementation)
+                    results[implementation] = model(ids, **arguments).logits.float()
+                seen = arguments.get("attention_mask", torch.ones_like(ids)).bool()
+                errors = {key: (x - reference)[seen].abs().max().item() for key, x in results.items()}
+                allowed = 2 * errors["eager"] + 2 ** -7 * reference[seen].abs().max().item()
+                self.assertLessEqual(errors["fa_mlir"], allowed)
+
+    def compare(self, name, device, **more):
+        model = self.make(name, device, torch.float32, **more)
+        ids, cases = self.inputs(device)
+        left = cases[1][1]["attention_mask"]
+        for what, arguments in cases:
             with self.subTest(name, device=device, what=what), torch.no_grad():
                 logits = []
                 for implementation in ("eager", "fa_mlir"):
@@ -55,11 +84,12 @@ class Models(unittest.TestCase):
                     tokens.append(model.generate(ids, attention_mask=left, max_new_tokens=32, do_sample=False, **more))
                 self.assertTrue(torch.equal(*tokens))
 
-    def compare_everywhere(self, name):
+    def compare_everywhere(self, name, **more):
         for device in devices():
             with self.subTest(device=device):
                 skip_without(self, device)
-                self.compare(name, device)
+                self.compare(name, device, **more)
+                self.compare_halves(name, device, **more)
 
     def test_llama(self):
         self.compare_everywhere("Llama")
@@ -72,6 +102,36 @@ class Models(unittest.TestCase):
 
     def test_gemma2(self):
         self.compare_everywhere("Gemma2")
+
+    def test_gemma2_large(self):
+        self.compare_everywhere("Gemma2", **LARGE)
+
+    def test_llama4(self):
+        """Chunks in one layer, all keys in the other."""
+        self.compare_everywhere("Llama4")
+
+    def test_chunks(self):
+        """The mask function of chunks, by positions and padding, beside the tensor that transformers makes of it."""
+        from transformers import masking_utils
+        from fa_mlir.transformers import attend as attend_model
+        config = transformers.Llama4TextConfig(**{**SHAPE, **MODELS["Llama4"]})
+        x, keep = torch.randn(2, 4, 21, 16), torch.ones(2, 21, dtype=torch.long)
+        keep[0, :5] = 0
+        for mask in (None, keep):
+            made = {}
+            for implementation in ("eager", "fa_mlir"):
+                config._attn_implementation = implementation
+                make = masking_utils.create_chunked_causal_mask
+                embeddings, known = torch.zeros(2, 21, 64), inspect.signature(make).parameters
+                arguments = dict(config=config, input_embeds=embeddings, inputs_embeds=embeddings, attention_mask=mask,
+                                 cache_position=torch.arange(21), past_key_values=None)
+                made[implementation] = make(**{key: x for key, x in arguments.items() if key in known})
+            self.assertEqual(type(made["fa_mlir"]).__name__, "Mask")
+            seen = made["eager"] == 0
+            rows = seen.any(3).expand(2, 4, 21)
+            self.assertEqual(seen[1, 0, 20].sum().item(), 21 - 16)
+            result = attend_model(None, x, x, x, made["fa_mlir"])[0].transpose(1, 2)
+            torch.testing.assert_close(result[rows], attend(x, x, x, seen)[0][rows], rtol=1e-5, atol=1e-5)
 
     def test_gpt_oss(self):
         self.compare_everywhere("GptOss")
@@ -110,7 +170,7 @@ class Models(unittest.TestCase):
                 tokens = logits[:, -1:].argmax(2)
                 result.append(tokens)
             return torch.cat(result, 1)
-        for name in ("Llama", "Mistral"):
+        for name in MODELS:
             with self.subTest(name), torch.no_grad():
                 torch._dynamo.reset()
                 model = self.make(name, "cpu", torch.float32)

@@ -1,5 +1,6 @@
 """Signatures: annotated, as docs/python.md has them, and sound for mypy."""
 
+import ast
 import importlib.util
 import inspect
 import os
@@ -64,6 +65,56 @@ WITHOUT_PYTORCHS = """
 module = ["torch", "torch.*", "numpy", "numpy.*"]
 follow_imports = "skip"
 """
+
+
+class Sources(unittest.TestCase):
+    """Signatures by the sources alone, so without PyTorch: all that the modules offer, and no more, is documented."""
+
+    def write(self, function, constants):
+        """Return a signature as docs/python.md has it; `constants` are the module's."""
+        given, parts = function.args, []
+        positional = [*given.posonlyargs, *given.args]
+        defaults = [None] * (len(positional) - len(given.defaults)) + given.defaults
+        pairs = list(zip(positional, defaults))
+        pairs += ([(None, None)] if given.kwonlyargs else []) + list(zip(given.kwonlyargs, given.kw_defaults))
+        for argument, default in pairs:
+            if argument is None:
+                parts.append("*")
+                continue
+            self.assertIsNotNone(argument.annotation, "%s: %s" % (function.name, argument.arg))
+            part = "%s: %s" % (argument.arg, ast.unparse(argument.annotation))
+            default = constants.get(getattr(default, "id", None), default)
+            parts.append(part if default is None else "%s = %s" % (part, ast.unparse(default)))
+        if given.kwarg:
+            parts.append("**%s: %s" % (given.kwarg.arg, ast.unparse(given.kwarg.annotation)))
+        return ("(%s) -> %s" % (", ".join(parts), ast.unparse(function.returns))).replace("torch.", "")
+
+    def test_all(self):
+        if not os.path.exists(DOCUMENT):
+            self.skipTest("needs docs/python.md of the source tree")
+        with open(DOCUMENT) as file:
+            documented = dict(re.findall(r"(?m)^(fa_mlir\.[\w.]+)(\(.*)$", re.sub(r"\s*\n     +", " ", file.read()).replace(
+                "\n    ", "\n")))
+        found = {}
+        names = {"_program": ("fa_mlir.", ["compile"]), "_library": ("fa_mlir.", ["cache_info", "device_info", "find"]),
+                 "_attention": ("fa_mlir.", ["attention", "explain", "to_mlir"]), "_flex": ("fa_mlir.", ["flex_attention"]),
+                 "flash_attn": ("fa_mlir.flash_attn.", None), "flash_attn_3": ("fa_mlir.flash_attn_3.", None),
+                 "transformers": ("fa_mlir.transformers.", ["register"])}
+        for module, (prefix, wanted) in names.items():
+            with open(os.path.join(os.path.dirname(fa_mlir.__file__), module + ".py")) as file:
+                body = ast.parse(file.read()).body
+            constants = {node.targets[0].id: node.value for node in body if isinstance(node, ast.Assign)
+                         and isinstance(node.targets[0], ast.Name)}
+            functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+            if wanted is None:
+                wanted = ast.literal_eval(constants["__all__"])
+                self.assertEqual(sorted(wanted), sorted(name for name in functions if name[0] != "_"))
+            for name in wanted:
+                found[prefix + {"find": "library_path"}.get(name, name)] = self.write(functions[name], constants)
+        self.assertEqual(sorted(documented), sorted(found))
+        for name, signature in found.items():
+            with self.subTest(name):
+                self.assertEqual(documented[name], signature)
 
 
 class Types(unittest.TestCase):

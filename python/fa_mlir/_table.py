@@ -1,0 +1,218 @@
+"""What each operation of a mask or a score becomes in a region: tables by ATen's names. They need no PyTorch."""
+
+from ._text import literal
+
+FLOATS = ("f16", "bf16", "f32", "f64")
+
+
+class Untranslatable(NotImplementedError):
+    """Something in a mask or a score that has no translation; the message says where and what to write."""
+
+
+class Value:
+    """A scalar of a region: its name, its type there (integers are `index`), or a number that Python knows.
+
+    `natural` says that an integer is proved to be no less than 0.
+    """
+    __slots__ = ("name", "type", "number", "natural")
+
+    def __init__(self, name, type, number=None, natural=False):
+        self.name, self.type, self.number, self.natural = name, type, number, natural
+
+
+class Read:
+    """A captured tensor of which the first indices are known; `size(dim)` makes a Value of a size.
+
+    `unsigned`: its integers are; `trailing`: it is passed with a last dimension of size 1 beside its own.
+    """
+    __slots__ = ("operand", "indices", "rank", "size", "unsigned", "trailing")
+
+    def __init__(self, operand, indices, rank, size=None, unsigned=False, trailing=False):
+        self.operand, self.indices, self.rank, self.size = operand, indices, rank, size
+        self.unsigned, self.trailing = unsigned, trailing
+
+
+class Translator:
+    """Emits the operations of one function into a region."""
+
+    def __init__(self, region):
+        self.region = region
+
+    def constant(self, number, type):
+        if type == "i1":
+            return Value(self.region.add("arith.constant %s" % ("true" if number else "false")), type, bool(number))
+        if type == "index":
+            return Value(self.region.add("arith.constant %d : index" % number), type, int(number), number >= 0)
+        number = float(number)
+        bits = {float("inf"): "0x7F800000", float("-inf"): "0xFF800000"}.get(number)
+        if number != number:
+            bits = "0x7FC00000"
+        if type in ("f16", "bf16"):  # by way of f32: rounded there as PyTorch rounds
+            return self.convert(self.constant(number, "f32"), type)
+        if bits and type == "f64":
+            return self.convert(self.constant(number, "f32"), type)
+        return Value(self.region.add("arith.constant %s : %s" % (bits or literal(number), type)), type, number)
+
+    def convert(self, value, type):
+        """Return a value in another type, as PyTorch converts."""
+        if value.type == type:
+            return value
+        if value.number is not None and type not in ("f16", "bf16"):
+            return self.constant(value.number != 0 if type == "i1" else value.number, type)
+        op = lambda text: Value(self.region.add(text), type)
+        source = value.type
+        if type == "i1":
+            zero = self.constant(0, source)
+            compare = "cmpf une" if source in FLOATS else "cmpi ne"
+            return op("arith.%s, %s, %s : %s" % (compare, value.name, zero.name, source))
+        if source == "i1":
+            if type == "index":
+                wide = self.region.add("arith.extui %s : i1 to i64" % value.name)
+                return Value(self.region.add("arith.index_cast %s : i64 to index" % wide), type, natural=True)
+            return op("arith.uitofp %s : i1 to %s" % (value.name, type))
+        if source == "index":
+            wide = self.region.add("arith.index_cast %s : index to i64" % value.name)
+            return op("arith.sitofp %s : i64 to %s" % (wide, type))
+        if type == "index":
+            wide = self.region.add("arith.fptosi %s : %s to i64" % (value.name, source))
+            return op("arith.index_cast %s : i64 to index" % wide)
+        order = {"f16": 0, "bf16": 0, "f32": 1, "f64": 2}
+        if order[source] == order[type]:
+            return self.convert(self.convert(value, "f32"), type)
+        verb = "extf" if order[source] < order[type] else "truncf"
+        return op("arith.%s %s : %s to %s" % (verb, value.name, source, type))
+
+    def read(self, read):
+        """Return the element of a tensor whose indices are all known."""
+        type = read.operand.type[len("tensor<"):-1].split("x")[-1]
+        indices = [self.wrap(index, read, dim) for dim, index in enumerate(read.indices)]
+        indices += [self.constant(0, "index")] * read.trailing
+        name = self.region.read(read.operand, [index.name for index in indices])
+        if type == "i1" or type in FLOATS:
+            return Value(name, type)
+        cast = "arith.index_castui" if read.unsigned else "arith.index_cast"
+        return Value(self.region.add("%s %s : %s to index" % (cast, name, type)), "index", natural=read.unsigned)
+
+    def wrap(self, index, read, dim):
+        """Return an index that counts from the end where it is less than 0."""
+        if index.natural:
+            return index
+        size = read.size(dim).name
+        wrapped = self.region.add("arith.addi %s, %s : index" % (index.name, size))
+        if index.number is None:
+            negative = self.region.add("arith.cmpi slt, %s, %s : index" % (index.name, self.constant(0, "index").name))
+            wrapped = self.region.add("arith.select %s, %s, %s : index" % (negative, wrapped, index.name))
+        return Value(wrapped, "index")
+
+    # Operations: each takes values of `type` and returns the name of one.
+
+    def floor_divide(self, type, x, y):
+        if type == "index":
+            return "arith.floordivsi %s, %s : index" % (x, y)
+        return "math.floor %s : %s" % (self.region.add("arith.divf %s, %s : %s" % (x, y, type)), type)
+
+    def truncated_divide(self, type, x, y):
+        if type == "index":
+            return "arith.divsi %s, %s : index" % (x, y)
+        return "math.trunc %s : %s" % (self.region.add("arith.divf %s, %s : %s" % (x, y, type)), type)
+
+    def remainder(self, type, x, y, divide=None):
+        quotient = self.region.add((divide or self.floor_divide)(type, x, y))
+        suffix = "i" if type == "index" else "f"
+        product = self.region.add("arith.mul%s %s, %s : %s" % (suffix, quotient, y, type))
+        return "arith.sub%s %s, %s : %s" % (suffix, x, product, type)
+
+    def truncated_remainder(self, type, x, y):
+        return self.remainder(type, x, y, self.truncated_divide)
+
+    def absolute(self, type, x):
+        if type != "index":
+            return "math.absf %s : %s" % (x, type)
+        negative = self.region.add("arith.subi %s, %s : index" % (self.constant(0, type).name, x))
+        return "arith.maxsi %s, %s : index" % (x, negative)
+
+    def negate(self, type, x):
+        if type == "index":
+            return "arith.subi %s, %s : index" % (self.constant(0, type).name, x)
+        return "arith.negf %s : %s" % (x, type)
+
+    def sigmoid(self, type, x):
+        power = self.region.add("math.exp %s : %s" % (self.region.add("arith.negf %s : %s" % (x, type)), type))
+        one = self.constant(1, type).name
+        return "arith.divf %s, %s : %s" % (one, self.region.add("arith.addf %s, %s : %s" % (one, power, type)), type)
+
+    def reciprocal(self, type, x):
+        return "arith.divf %s, %s : %s" % (self.constant(1, type).name, x, type)
+
+    def sign(self, type, x):
+        zero, one, minus = (self.constant(n, type).name for n in (0, 1, -1))
+        less, more = ("cmpi slt", "cmpi sgt") if type == "index" else ("cmpf olt", "cmpf ogt")
+        negative = self.region.add("arith.%s, %s, %s : %s" % (less, x, zero, type))
+        positive = self.region.add("arith.%s, %s, %s : %s" % (more, x, zero, type))
+        part = self.region.add("arith.select %s, %s, %s : %s" % (positive, one, zero, type))
+        return "arith.select %s, %s, %s : %s" % (negative, minus, part, type)
+
+    def relu(self, type, x):
+        return self.binary("maxsi", "maximumf")(self, type, x, self.constant(0, type).name)
+
+    def compare(self, type, name, x, y):
+        """Return the operation of COMPARISONS or LOGIC on two values; logic is of bools."""
+        if name in LOGIC:
+            return "arith.%s %s, %s : i1" % (LOGIC[name], x, y)
+        kind, predicate = ("cmpf", COMPARISONS[name][1]) if type in FLOATS else ("cmpi", COMPARISONS[name][0])
+        return "arith.%s %s, %s, %s : %s" % (kind, predicate, x, y, type)
+
+    @staticmethod
+    def binary(of_integers, of_floats, of_bools=None):
+        """Return an operation of two values by the names in `arith`."""
+        def emit(self, type, x, y):
+            name = {"index": of_integers, "i1": of_bools or of_integers}.get(type, of_floats)
+            return "arith.%s %s, %s : %s" % (name, x, y, type)
+        return emit
+
+    @staticmethod
+    def math(name):
+        """Return an operation of `math`, computed in f32 or f64."""
+        return lambda self, type, *x: "math.%s %s : %s" % (name, ", ".join(x), type)
+
+
+_binary, _math, _T = Translator.binary, Translator.math, Translator
+# ATen's name -> operation on values of the result's dtype.
+ARITHMETIC = {
+    "add": _binary("addi", "addf", "ori"), "sub": _binary("subi", "subf"), "mul": _binary("muli", "mulf", "andi"),
+    "minimum": _binary("minsi", "minimumf", "andi"), "maximum": _binary("maxsi", "maximumf", "ori"),
+    "floor_divide": _T.floor_divide, "remainder": _T.remainder, "fmod": _T.truncated_remainder,
+    "abs": _T.absolute, "neg": _T.negate, "sign": _T.sign, "sgn": _T.sign, "relu": _T.relu,
+    "bitwise_and": _binary("andi", None), "bitwise_or": _binary("ori", None), "bitwise_xor": _binary("xori", None),
+    "__and__": _binary("andi", None), "__or__": _binary("ori", None), "__xor__": _binary("xori", None),
+    "__lshift__": _binary("shli", None), "__rshift__": _binary("shrsi", None),
+    "bitwise_left_shift": _binary("shli", None), "bitwise_right_shift": _binary("shrsi", None),
+    "clamp_min": _binary("maxsi", "maximumf"), "clamp_max": _binary("minsi", "minimumf"),
+    "fmax": _binary("maxsi", "maxnumf"), "fmin": _binary("minsi", "minnumf"),
+}
+# ATen's name -> operation on floats: of half precision computed in f32 and rounded.
+FUNCTIONS = {
+    "sigmoid": _T.sigmoid, "reciprocal": _T.reciprocal, "round": _math("roundeven"), "pow": _math("powf"),
+    "atan2": _math("atan2"), "copysign": _math("copysign"), "div": _binary(None, "divf"),
+    **{name: _math(name) for name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "tanh",
+                                      "sin", "cos", "tan", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh",
+                                      "atanh", "erf", "erfc", "floor", "ceil", "trunc")},
+}
+# ATen's name -> predicate of integers and of floats.
+COMPARISONS = {"eq": ("eq", "oeq"), "ne": ("ne", "une"), "lt": ("slt", "olt"), "le": ("sle", "ole"),
+               "gt": ("sgt", "ogt"), "ge": ("sge", "oge")}
+LOGIC = {"logical_and": "andi", "logical_or": "ori", "logical_xor": "xori"}
+# Integers are no less than 0 if all operands are, or one of them, or the second one.
+NATURAL_BY_ALL = {"add", "mul", "floor_divide", "fmod", "minimum", "clamp_max", "bitwise_or", "bitwise_xor", "__or__",
+                   "__xor__", "__lshift__", "__rshift__", "bitwise_left_shift", "bitwise_right_shift", "relu"}
+NATURAL_BY_ONE = {"maximum", "clamp_min", "bitwise_and", "__and__"}
+NATURAL_BY_SECOND = {"remainder"}
+# What gives back its first argument.
+COPIES = ("clone", "alias", "detach", "lift_fresh_copy", "lift_fresh", "contiguous", "view_as", "expand_as")
+VIEWS = ("_to_copy", "convert_element_type", "view", "squeeze", "unsqueeze", "expand", "reshape")
+CONSTANTS = {"scalar_tensor": 0, "full": 1, "new_full": 2, "full_like": 1}
+FILLS = {"ones": 1, "zeros": 0, "new_ones": 1, "new_zeros": 0, "ones_like": 1, "zeros_like": 0}
+# What has an emitter of its own.
+OTHERS = ("where", "bitwise_not", "logical_not", "square", "clamp", "rsub", "index", "select", "copy")
+# Arguments by name that change no value.
+IGNORED = ("dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "implicit")
