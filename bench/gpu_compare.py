@@ -124,10 +124,10 @@ def make_rivals(libraries, options, section, name, d, q, k, v):
         for variant in section.variant:
             if section.backward:
                 add(label_of(variant, whose), 0.02, make_our_gradients, library, options.target, case, d, captures,
-                    q, k, v, do, variant)
+                    q, k, v, do, section.choices_of(variant))
                 continue
             add(label_of(variant, whose), 0.02, make_ours, library, options.target, section.lse, case, d,
-                captures, q, k, v, variant)
+                captures, q, k, v, section.choices_of(variant))
     return rivals, missing, order
 
 
@@ -195,7 +195,7 @@ def ask_reports(compiler, options, section, name, d, n):
             continue
         label = label_of(variant)
         question = (compiler, text, target_of(options), torch.cuda.get_device_name(),
-                    (batch, heads, key_heads, n, n), parse_variant(variant))
+                    (batch, heads, key_heads, n, n), parse_variant(section.choices_of(variant)))
         try:
             ratio = visited(*question, flops_of(section, name, d, n))
             if ratio is not None:
@@ -222,7 +222,7 @@ def prepare(libraries, compiler, options, sections):
         for d, n, name in section.cells():
             cells.append((section, name, d, n))
             for variant in section.variant:
-                programs.update({(library, program(CASES[name], d, section.lse), variant, section.backward): None
+                programs.update({(library, program(CASES[name], d, section.lse), section.choices_of(variant), section.backward): None
                                  for library in libraries.values()})
 
     def each(function, items, threads):

@@ -33,7 +33,12 @@ class Section:
     lse: bool = True
     variant: List[str] = dataclasses.field(default_factory=lambda: [""])
     backward: bool = False  # the gradients of that
+    choices: str = ""  # of every variant, beside its own; no part of its name
     ablation: bool = False  # one more variant for each pass that may be left out of each variant
+
+    def choices_of(self, variant):
+        """All that a variant compiles with, as one of the command line."""
+        return ",".join(filter(None, [self.choices, variant]))
 
     def cells(self):
         """(d, n, case) of each cell; all of one length before the next, so that a budget that ends cuts lengths."""
@@ -52,6 +57,8 @@ PRESETS = {
         Section("gqa", SIZES, [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"]),
         Section("lse-off", SIZES, [8192, 16384], ["full", "causal"], ["cudnn", *FLASH], lse=False),
         Section("backward", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn", *FLASH, "fa2"], backward=True),
+        Section("backward-det", SIZES, [8192, 2048, 16384], ["full", "causal"], ["cudnn"], backward=True,
+                choices="deterministic=1"),
         Section("backward-gqa", [128], [8192], ["gqa", "gqa-causal"], ["cudnn", *FLASH, "fa2"], backward=True),
         Section("backward-scores", [128], [8192], ["full", *MODIFIED], ["flex"], backward=True),
         Section("backward-scores", [128], [8192], ["dropout"], ["fa2"], backward=True),

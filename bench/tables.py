@@ -269,7 +269,7 @@ def estimates(rows):
 # The tables in order: a name, the sections that it is of (none: all), and what makes it.
 TABLES = [("grid", ("grid",), grid), ("energy", ("grid",), energy), ("lse-off", ("lse-off",), grid),
           ("visited", ("grid",), visited), ("scores", ("scores",), scores), ("gqa", ("gqa",), gqa),
-          ("shares", ("shares",), shares), ("window", ("window",), window), ("backward", ("backward",), grid),
+          ("shares", ("shares",), shares), ("window", ("window",), window), ("backward", ("backward",), grid), ("backward-det", ("backward-det",), grid),
           ("backward-gqa", ("backward-gqa",), gqa), ("backward-scores", ("backward-scores",), scores),
           ("backward-sizes", ("backward-sizes",), grid), ("backward-bias", ("backward-bias",), scores),
           ("backward-ablation", ("backward-ablation",), ablation),
