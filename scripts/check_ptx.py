@@ -119,7 +119,7 @@ SPILLS = {
         "bf16 d64/64 plain fused backward": {"k_backward_keys": 8},
         "bf16 d96/96 causal fused backward": {"k_backward_keys": 88},
         "f16 d64/64 causal fused backward": {"k_backward_keys": 108},
-        "f16 d128/128 causal fused backward": {"k_backward_keys": 92},
+        "f16 d128/128 causal fused backward": {"k_backward_keys": 68},
     },
 }
 

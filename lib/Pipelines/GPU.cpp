@@ -35,7 +35,6 @@ static ArrayRef<StringRef> optionalPasses() {
                                     "tile-specialize-warps",
                                     "tile-pingpong-warpgroups",
                                     "tile-make-persistent",
-                                    "tile-mask-exponents",
                                     "tile-fold-into-accumulators",
                                     "tile-stage-accumulates",
                                     "tile-double-staging",
@@ -62,7 +61,6 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   // They save arithmetic, which bounds a loop whose products run beside it;
   // elsewhere their branches part arithmetic from products.
   if (async) {
-    add(tile::createTileMaskExponents());
     add(tile::createTilePredicateMasks());
     add(tile::createTileAppendRowSum());
     add(tile::createTileUseConstantReference());

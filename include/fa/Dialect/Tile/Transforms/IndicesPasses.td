@@ -84,33 +84,6 @@ def TileConvertIndicesToFloat : Pass<"tile-convert-indices-to-float", "::mlir::t
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tile::TileDialect"];
 }
 
-def TileMaskExponents : Pass<"tile-mask-exponents", "::mlir::tile::FuncOp"> {
-  let summary = "hide pairs before the exponential, not after it";
-  let description = [{
-    Hide a pair by an exponent of -inf, where a weight of 0 was selected instead of its
-    exponential: exp2(-inf) is 0. So the branch round a mask stands before the exponentials, which then
-    run beside the conversions of what they give. The exponential may have no other use.
-
-    Requires: nothing. Ensures: nothing else changes.
-
-    Numerics: exact.
-
-    Example (`test/Dialect/Tile/Transforms/Indices/mask-exponents.mlir`):
-
-    ```mlir
-    %y = scf.if %edge -> (tensor<64x64xf32>) {
-      %h = arith.select %visible, %x, %lowest : tensor<64x64xi1>, tensor<64x64xf32>
-      scf.yield %h : tensor<64x64xf32>
-    } else {
-      scf.yield %x : tensor<64x64xf32>
-    }
-    %p = math.exp2 %y : tensor<64x64xf32>
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::tile::TileDialect"];
-}
-
 def TilePredicateMasks : Pass<"tile-predicate-masks", "::mlir::tile::FuncOp"> {
   let summary = "mask only the rows of a tile that have a hidden score";
   let description = [{
