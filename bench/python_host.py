@@ -82,10 +82,10 @@ def make_prepared(q, k, v):
 
 
 def time_host(calls):
-    rows, size = (128, 64) if DEVICE == "cuda" else (1, 16)  # on a CPU a launch is computed in the call, here by its thread
+    rows, heads, size = (128, 4, 64) if DEVICE == "cuda" else (1, 1, 16)  # on a CPU a launch is computed in the call, here by its thread
     if DEVICE == "cpu":
         torch.set_num_threads(1)
-    q, k, v = (torch.randn(1, rows, 4, size, device=DEVICE, dtype=torch.bfloat16 if DEVICE == "cuda" else torch.float32)
+    q, k, v = (torch.randn(1, rows, heads, size, device=DEVICE, dtype=torch.bfloat16 if DEVICE == "cuda" else torch.float32)
                for _ in range(3))
     x = torch.zeros(16, device=DEVICE)
     leaf = q.clone().requires_grad_()
@@ -103,7 +103,7 @@ def time_host(calls):
             lines[name] = lambda function=function: function(q, k, v, causal=True)
         except Exception as error:
             print("%s: not here: %s" % (name, error))
-    print("host, 1 x %d x 4 x %d on %s" % (rows, size, DEVICE))
+    print("host, 1 x %d x %d x %d on %s" % (rows, heads, size, DEVICE))
     for name, call in lines.items():
         call()
         wait_for_programs()
