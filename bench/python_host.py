@@ -9,6 +9,7 @@ documents: flex_attention with a mask of documents beside PyTorch's, from the fi
 Needs the installed package and PyTorch; without a GPU the first part alone runs, on the CPU.
 """
 
+import importlib
 import os
 import statistics
 import sys
@@ -136,8 +137,9 @@ def time_documents():
         torch.cuda.synchronize()
         return result, (time.perf_counter() - begin) * 1e3
     print("documents and causal, %d x %d x %d x 128, bf16" % (batch, heads, length))
-    # Programs of an earlier run would be found on disk.
-    torch._inductor.config.force_disable_caches = True
+    # What an earlier run left on disk would be found.
+    config = importlib.import_module("torch._inductor.config")
+    config.force_disable_caches = True
     for name in ("first mask", "new mask of the same code"):
         mask = make(draw())
         ours, first = timed(lambda: fa_mlir.flex_attention(q, k, v, block_mask=mask))
@@ -161,13 +163,14 @@ def main():
         sys.exit("python_host.py: --only takes host, gpu and documents, not %s" % ", ".join(sorted(unknown)))
     if DEVICE == "cpu" and parts != ["host"]:
         sys.exit("python_host.py: gpu and documents need a GPU; leave out --only")
-    if "documents" in parts:  # first: what is timed is a call on a program that nobody has compiled
-        os.environ["FA_CACHE_DIR"] = tempfile.mkdtemp()
-        time_documents()
-    if "gpu" in parts:
-        time_gpu()
-    if "host" in parts:
-        time_host(calls[0] if calls else 200)
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["FA_CACHE_DIR"] = cache  # so that what is timed as new is compiled
+        if "host" in parts:
+            time_host(calls[0] if calls else 200)
+        if "gpu" in parts:
+            time_gpu()
+        if "documents" in parts:
+            time_documents()
 
 
 if __name__ == "__main__":
