@@ -9,6 +9,7 @@ documents: flex_attention with a mask of documents beside PyTorch's, from the fi
 Needs the installed package and PyTorch; without a GPU the first part alone runs, on the CPU.
 """
 
+import importlib
 import os
 import statistics
 import sys
@@ -82,10 +83,10 @@ def make_prepared(q, k, v):
 
 
 def time_host(calls):
-    rows, size = (128, 64) if DEVICE == "cuda" else (1, 16)  # on a CPU a launch is computed in the call, here by its thread
+    rows, heads, size = (128, 4, 64) if DEVICE == "cuda" else (1, 1, 16)  # on a CPU a launch is computed in the call, here by its thread
     if DEVICE == "cpu":
         torch.set_num_threads(1)
-    q, k, v = (torch.randn(1, rows, 4, size, device=DEVICE, dtype=torch.bfloat16 if DEVICE == "cuda" else torch.float32)
+    q, k, v = (torch.randn(1, rows, heads, size, device=DEVICE, dtype=torch.bfloat16 if DEVICE == "cuda" else torch.float32)
                for _ in range(3))
     x = torch.zeros(16, device=DEVICE)
     leaf = q.clone().requires_grad_()
@@ -103,7 +104,7 @@ def time_host(calls):
             lines[name] = lambda function=function: function(q, k, v, causal=True)
         except Exception as error:
             print("%s: not here: %s" % (name, error))
-    print("host, 1 x %d x 4 x %d on %s" % (rows, size, DEVICE))
+    print("host, 1 x %d x %d x %d on %s" % (rows, heads, size, DEVICE))
     for name, call in lines.items():
         call()
         wait_for_programs()
@@ -136,8 +137,9 @@ def time_documents():
         torch.cuda.synchronize()
         return result, (time.perf_counter() - begin) * 1e3
     print("documents and causal, %d x %d x %d x 128, bf16" % (batch, heads, length))
-    # Programs of an earlier run would be found on disk.
-    torch._inductor.config.force_disable_caches = True
+    # What an earlier run left on disk would be found.
+    config = importlib.import_module("torch._inductor.config")
+    config.force_disable_caches = True
     for name in ("first mask", "new mask of the same code"):
         mask = make(draw())
         ours, first = timed(lambda: fa_mlir.flex_attention(q, k, v, block_mask=mask))
@@ -161,13 +163,14 @@ def main():
         sys.exit("python_host.py: --only takes host, gpu and documents, not %s" % ", ".join(sorted(unknown)))
     if DEVICE == "cpu" and parts != ["host"]:
         sys.exit("python_host.py: gpu and documents need a GPU; leave out --only")
-    if "documents" in parts:  # first: what is timed is a call on a program that nobody has compiled
-        os.environ["FA_CACHE_DIR"] = tempfile.mkdtemp()
-        time_documents()
-    if "gpu" in parts:
-        time_gpu()
-    if "host" in parts:
-        time_host(calls[0] if calls else 200)
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["FA_CACHE_DIR"] = cache  # so that what is timed as new is compiled
+        if "host" in parts:
+            time_host(calls[0] if calls else 200)
+        if "gpu" in parts:
+            time_gpu()
+        if "documents" in parts:
+            time_documents()
 
 
 if __name__ == "__main__":

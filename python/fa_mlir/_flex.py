@@ -39,7 +39,7 @@ class _Captures:
 
     def __init__(self):
         self.tensors: list[torch.Tensor] = []
-        self.kinds: list[tuple[str, int]] = []
+        self.kinds: list[tuple[str, str]] = []  # (element, sizes): no numbers, which torch.compile may make symbols
         self.sizes: list[tuple[int, int]] = []  # (tensor, dimension): those that indices count back from
 
     def find(self, tensor):
@@ -48,7 +48,7 @@ class _Captures:
                 return index
         passed = _view(tensor)
         self.tensors.append(tensor)
-        self.kinds.append((_ops.name_of(passed.dtype), passed.dim()))
+        self.kinds.append((_ops.name_of(passed.dtype), "?x" * passed.dim()))
         return len(self.tensors) - 1
 
     def find_size(self, index, dim):
@@ -78,10 +78,10 @@ def _trace(score_mod, mask_mod, device, numbers, tensors):
             if tensor.dim() > 4:
                 raise Untranslatable("a captured tensor has %d dimensions, at most 4" % tensor.dim())
             index = captures.find(tensor)
-            element, rank = captures.kinds[index]
-            operand = _text.Operand("t%d" % index, "tensor<%s%s>" % ("?x" * rank, element))
+            element, sizes = captures.kinds[index]
+            operand = _text.Operand("t%d" % index, "tensor<%s%s>" % (sizes, element))
             read = Read(operand, [], tensor.dim(), lambda dim: number(numbers + captures.find_size(index, dim)),
-                        tensor.dtype == torch.uint8, rank > tensor.dim())
+                        tensor.dtype == torch.uint8, sizes.count("?") > tensor.dim())
             return translator.read(read) if tensor.dim() == 0 else read
 
         def number(index):
@@ -100,7 +100,7 @@ def _trace(score_mod, mask_mod, device, numbers, tensors):
             raise Untranslatable("%s gives %s, expected a bool; compare numbers" % (describe(function), result.type))
         result = translator.convert(result, "i1" if kind == "mask" else "f32")
         regions.append((tuple(region.ops), tuple(sorted({x.name for x in region.captures})), result.name))
-    return (tuple(captures.kinds), numbers + len(captures.sizes), *regions), captures.tensors, tuple(captures.sizes), reads
+    return (tuple(captures.kinds), "n" * (numbers + len(captures.sizes)), *regions), captures.tensors, tuple(captures.sizes), reads
 
 
 class _Unknown(Exception):

@@ -210,12 +210,13 @@ def _add_bias(text, element, repeated):
 
 
 def _add_traced(text, kinds, numbers, mask, score):
-    """Add regions that were traced: captures by element and rank; operations, what they read and their result.
+    """Add regions that were traced: captures by element and sizes, a letter for each number; operations, what they read and
+    their result.
 
     Their operands have names already, so this is the first item.
     """
-    captures = [text.tensor(element, rank) for element, rank in kinds]
-    captures += [text.integer() for _ in range(numbers)]
+    captures = [text.tensor(element, sizes.count("?")) for element, sizes in kinds]
+    captures += [text.integer() for _ in numbers]
     by_name = {operand.name: operand for operand in captures}
     for region, traced in ((text.mask, mask), (text.score, score)):
         if traced is not None:

@@ -165,8 +165,7 @@ class Functions(unittest.TestCase):
                 skip_without(self, device)
                 torch._dynamo.reset()
                 sink, counts = torch.randn(4, device=device), set()
-                # Older versions of PyTorch break the graph at a function, and fail at symbols behind it.
-                compiled = torch.compile(run, dynamic=True, backend="eager", fullgraph=True) if CAN_LOOK else run
+                compiled = torch.compile(run, dynamic=True, backend="eager", fullgraph=CAN_LOOK)
                 for length in (17, 61, 64, 128, 150):
                     with self.subTest(length=length, device=device), torch.no_grad():
                         x, plain = [y.detach() for y in self.draw(length, device, torch.float32)], []

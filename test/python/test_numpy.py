@@ -352,8 +352,7 @@ class Wheel(unittest.TestCase):
             for file in names:
                 data = wheel.read(file)
                 for folder in (root, b"/tmp", b"/root", b"/home"):
-                    found = re.search(rb"(?<![\w.])" + re.escape(folder) + rb"/[\w./-]+", data)
-                    self.assertIsNone(found, file)
+                    self.assertFalse(folder + b"/" in data, "%s has %s" % (file, folder))
 
     def test_is_made_in_time(self):
         seconds = os.environ.get("FA_MLIR_WHEEL_SECONDS")
