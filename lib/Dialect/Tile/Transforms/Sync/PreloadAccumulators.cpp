@@ -71,7 +71,7 @@ static std::optional<Beginning> findBeginning(Operation *op) {
     return std::nullopt;
   found.term = found.start.getAcc().getDefiningOp<BroadcastOp>();
   bool fits = found.term && found.term.getDim() &&
-              found.term.getInput() == found.read.getResult() && found.term->hasOneUse() &&
+              found.term.getInput() == found.read.getValue() && found.term->hasOneUse() &&
               found.read->hasOneUse() && found.term->getBlock() == found.start->getBlock();
   return fits ? std::optional(found) : std::nullopt;
 }
