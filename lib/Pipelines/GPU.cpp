@@ -39,7 +39,6 @@ static ArrayRef<StringRef> optionalPasses() {
                                     "tile-stage-accumulates",
                                     "tile-double-staging",
                                     "tile-merge-reductions",
-                                    "tile-preload-accumulators",
                                     "tile-stage-epilogue"};
   return names;
 }
@@ -134,8 +133,6 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   // Slots that are counted alike are one value now.
   if (target.hasBulkReductions)
     add(tile::createTileMergeReductions());
-  if (async)
-    add(tile::createTilePreloadAccumulators());
 }
 
 SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {

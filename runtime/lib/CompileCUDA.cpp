@@ -238,11 +238,10 @@ namespace {
 constexpr int64_t kKeysOfBlock = 128, kFewBlocks = 264;
 
 // The most queries, and keys, of which gradients are not fused. On an H200, TFLOP/s split -> fused,
-// full / causal, of heads of 64: 324 -> 297 / 206 -> 168 at 512, 404 -> 413 / 335 -> 330 at 2048,
-// 415 -> 463 / 398 -> 418 at 8192, 427 -> 468 / 422 -> 452 at 16384; of 128: 335 -> 318 / 218 ->
-// 188, 442 -> 470 / 364 -> 371, 475 -> 533 / 443 -> 475 and 488 -> 543 / 459 -> 511. All of these
-// have many blocks of keys; fewer were not measured.
-constexpr int64_t kSplitLength = 2048;
+// full / causal, of heads of 64: 413 -> 396 / 313 -> 282 at 1024, 425 -> 463 / 367 -> 368 at 2048; of
+// 128: 429 -> 454 / 329 -> 317 and 455 -> 508 / 402 -> 420; above, fused is further ahead. All of
+// these have many blocks of keys; fewer were not measured.
+constexpr int64_t kSplitLength = 1536;
 
 } // namespace
 

@@ -64,15 +64,15 @@
 // RUN: fa-run %examples/causal.mlir --backward --fused --target=sm_90a --dtype=f16 --shape=1,2,1,395,140 --seed=4 --check --device=interp
 
 // A program of bf16 has both forms: a launch takes the fused one for long sequences of many blocks of keys, unless it is to be deterministic.
-// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=2,8,8,2049,2049 | FileCheck %s --check-prefix=LONG
+// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=LONG
 // LONG: entry @causal_d128 for sm_90a, variant main: more than 1024 queries{{$}}
-// LONG: entry @causal_d128_backward for sm_90a, variant fused: more than 2048 queries and keys, and than 264 blocks of 128 keys
+// LONG: entry @causal_d128_backward for sm_90a, variant fused: more than 1536 queries and keys, and than 264 blocks of 128 keys
 // LONG: causal_d128_backward_rows_convert
-// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=2,8,8,2048,2049 | FileCheck %s --check-prefix=SPLIT
-// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=1,8,8,2049,2049 | FileCheck %s --check-prefix=SPLIT
-// SPLIT: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 264 blocks of 128 keys; not more than 2048 queries and keys, and than 264 blocks of 128 keys{{$}}
+// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=3,8,8,1536,1537 | FileCheck %s --check-prefix=SPLIT
+// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=1,8,8,1537,1537 | FileCheck %s --check-prefix=SPLIT
+// SPLIT: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 264 blocks of 128 keys; not more than 1536 queries and keys, and than 264 blocks of 128 keys{{$}}
 // SPLIT-NOT: rows_convert
-// RUN: fa-opt %examples/causal_d128.mlir --backward --deterministic --target=sm_90a --dtype=bf16 --emit=report --shape=2,8,8,2049,2049 | FileCheck %s --check-prefix=SAME-BITS
+// RUN: fa-opt %examples/causal_d128.mlir --backward --deterministic --target=sm_90a --dtype=bf16 --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=SAME-BITS
 // SAME-BITS: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 264 blocks of 128 keys{{$}}
 // SAME-BITS-NOT: rows_convert
 // Heads of keys that few blocks make have parts of their group's heads, added up after.
@@ -81,7 +81,7 @@
 // PARTS: kernel @gqa_backward_keys_sum grid
 // PARTS: workspace gqa_backward_keys_ws: 50331648 bytes
 // So has one of f16, whose program differs in the type alone; not one of f32.
-// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=f16 --emit=report --shape=2,8,8,2049,2049 | FileCheck %s --check-prefix=LONG
-// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=f32 --emit=report --shape=2,8,8,2049,2049 | FileCheck %s --check-prefix=F32
+// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=f16 --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=LONG
+// RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=f32 --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=F32
 // F32: entry @causal_d128_backward for sm_90a, variant main
 // F32-NOT: rows_convert

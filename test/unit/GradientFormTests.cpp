@@ -96,9 +96,9 @@ protected:
 TEST_F(GradientForm, LongSequencesOfManyBlocksAreFused) {
   compile(attention(kCausal));
   // 17 blocks each of 16 heads, of 15 heads; 313 of one.
-  EXPECT_TRUE(launch(2, 8, 8, 2049, 2049).fused);
-  EXPECT_FALSE(launch(2, 8, 8, 2048, 2049).fused);
-  EXPECT_FALSE(launch(2, 8, 8, 2049, 2048).fused);
+  EXPECT_TRUE(launch(3, 8, 8, 1537, 1537).fused);
+  EXPECT_FALSE(launch(3, 8, 8, 1536, 1537).fused);
+  EXPECT_FALSE(launch(3, 8, 8, 1537, 1536).fused);
   EXPECT_FALSE(launch(3, 5, 5, 2049, 2049).fused);
   EXPECT_TRUE(launch(1, 4, 1, 4096, 40000).fused);
   EXPECT_FALSE(launch(2, 8, 8, 512, 512).fused);

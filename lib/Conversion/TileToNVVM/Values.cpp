@@ -127,17 +127,7 @@ LogicalResult Emitter::emitBroadcast(tile::BroadcastOp op) {
   FailureOr<Layout> from = layoutOf(op.getInput()), to = layoutOf(op.getResult());
   if (failed(from) || failed(to))
     return failure();
-  Value all = spread(input, *from, *to, *op.getDim());
-  // A loop carries each register of an accumulator; of equal ones LLVM would carry one, and copies
-  // to the others then stand beside all other accumulators.
-  bool carried = llvm::any_of(op->getUsers(), llvm::IsaPred<scf::YieldOp, scf::ForOp>);
-  if (carried && getElementTypeOrSelf(all.getType()).isF32()) {
-    SmallVector<Value> elements;
-    for (int64_t r = 0; r < to->numRegs(); ++r)
-      elements.push_back(ptx("mov.b32 $0, $1;", "=f,f", b.getF32Type(), extract(all, r), true)[0]);
-    all = fromElements(cast<VectorType>(all.getType()), elements);
-  }
-  set(op, all);
+  set(op, spread(input, *from, *to, *op.getDim()));
   return success();
 }
 

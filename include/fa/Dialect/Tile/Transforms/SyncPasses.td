@@ -187,35 +187,6 @@ def TileMergeReductions : Pass<"tile-merge-reductions", "::mlir::tile::FuncOp"> 
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
-def TilePreloadAccumulators : Pass<"tile-preload-accumulators", "::mlir::tile::FuncOp"> {
-  let summary = "read what a step's first product begins with in the step before";
-  let description = [{
-    What: where each step of a loop first waits for a slot and starts a product whose
-    accumulator is a broadcast of what the slot holds, the step before waits, reads and broadcasts for
-    it, right before it waits for its own last product. The loop carries the accumulator. The last
-    step stands after the loop.
-
-    Requires: barriers as `tile-lower-rings` makes them. Ensures: other loops stay.
-
-    Numerics: exact.
-
-    Example (`test/Dialect/Tile/Transforms/Sync/preload-accumulators.mlir`):
-
-    ```mlir
-    scf.for ... iter_args(%t = %first, ...) {
-      %p = tile.dot_start %a, %b, %t ...
-      ...
-      tile.barrier_wait %full[%next], %parity : !tile.barriers<2>
-      %x = tile.read %slot : ...
-      %u = tile.broadcast %x dim 0 : ...
-      tile.await %q ...
-      scf.yield %u, ...
-    }
-    ```
-  }];
-  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::scf::SCFDialect"];
-}
-
 def TileMakeTensorMaps : Pass<"tile-make-tensor-maps", "::mlir::tile::FuncOp"> {
   let summary = "give copies of TMA their maps as arguments";
   let description = [{
