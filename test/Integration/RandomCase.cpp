@@ -72,12 +72,12 @@ llvm::Expected<RandomCase::Tensors> RandomCase::runCompiled(fa_compile_options o
   return std::move(outcome->outputs);
 }
 
-/// Return what is wrong with the outputs of a run. With `strict` there is no slack in units of a
-/// type: an error is half above the bound at most, since CPUs round differently.
+/// Return what is wrong with the outputs of a run. With `strict` there is no slack in units of
+/// types of 2 bytes: an error is half above the bound at most, since devices round differently.
 static llvm::Error
 findProblem(const RandomCase::Tensors &outputs,
             llvm::Expected<std::vector<std::pair<std::string, Judgement>>> judged, bool strict) {
-  constexpr double kOfBound = 1.5;
+  constexpr double kOfBound = 1.5, kOfF32 = 4e-6;
   if (!judged)
     return judged.takeError();
   if (judged->size() != outputs.size())
@@ -85,7 +85,8 @@ findProblem(const RandomCase::Tensors &outputs,
   for (auto [named, output] : llvm::zip(*judged, outputs)) {
     auto &[name, judgement] = named;
     std::string problem = fa_fuzz::problemOf(name, judgement, output.dtype);
-    if (strict && !judgement.passed && !(judgement.error <= kOfBound * judgement.bound))
+    double limit = kOfBound * judgement.bound + (output.dtype == DType::F32 ? kOfF32 : 0);
+    if (strict && !judgement.passed && !(judgement.error <= limit))
       problem = name + ": " + judgement.problem;
     if (!problem.empty())
       return llvm::createStringError(problem);
