@@ -9,6 +9,7 @@
 #include "fa/Support/Files.h"
 #include "fa/Support/Names.h"
 #include "fa/Support/Safetensors.h"
+#include "fa/Target/NVPTX/TargetDescription.h"
 #include "fa/Tools/Checker.h"
 #include "fa/Tools/GradientHelp.h"
 #include "fa/Tools/Interpretation.h"
@@ -463,7 +464,7 @@ static llvm::Expected<bool> run(const Options &options, std::string &source) {
                                    static_cast<const cl::Option *>(&options.leaveOut)})
     if (option->getNumOccurrences() &&
         (options.device == "cpu" ||
-         (options.device == "interp" && interpretedTarget(options) == "cpu")))
+         (options.device == "interp" && !nvptx::getTarget(interpretedTarget(options)))))
       return error("--" + option->ArgStr + " is for GPUs; leave it out, or choose a GPU by --" +
                    (options.device == "cpu" ? "device" : "target"));
   if (options.remarks.getNumOccurrences() && !options.interpProgram.empty())

@@ -227,7 +227,7 @@ static bool hasGroups(ModuleOp module, const CompileOptions &options) {
   auto heads = [](Value tensor) { return cast<RankedTensorType>(tensor.getType()).getDimSize(1); };
   return anyAttention(module, [&](AttentionOp op) {
     int64_t hq = heads(op.getQuery());
-    return hq != heads(op.getKey()) || ShapedType::isDynamic(hq);
+    return !op.hasSequences() && (hq != heads(op.getKey()) || ShapedType::isDynamic(hq));
   });
 }
 

@@ -35,7 +35,7 @@ struct AttentionResult {
   /// errors are relative to, also where the output itself cancels. Empty where it is unknown.
   std::vector<double> magnitude = {};
   /// For each row, the root of the sum over keys of (probability * <dO, value>)^2: what <dO,
-  /// output> may be off by is relative to that where probabilities were rounded. Empty without dO.
+  /// output> may be off by is relative to that where probabilities were rounded. 0 without dO.
   std::vector<double> spread = {};
   /// For each row, whether it attends to no key: its lse is the sink then. Empty where unknown.
   std::vector<char> seesNothing = {};
