@@ -486,13 +486,13 @@ TEST_F(NVPTXMath, ArmsOfABranchAgree) {
     auto module = parseSourceString<ModuleOp>(R"(
       func.func @f(%x: f32, %y: f32) -> f32 {
         nvvm.setmaxregister increase 160
-        %factor = arith.constant dense<0.125> : vector<32xf32>
-        %scale = arith.constant dense<30.0> : vector<32xf32>
-        %v = vector.from_elements %y, %x, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y : vector<32xf32>
-        %scaled = arith.mulf %v, %factor : vector<32xf32>
-        %t = math.tanh %scaled {tile.absolute_error} : vector<32xf32>
-        %c = arith.mulf %t, %scale : vector<32xf32>
-        %a = vector.extract %c[1] : f32 from vector<32xf32>
+        %factor = arith.constant dense<0.125> : vector<16xf32>
+        %scale = arith.constant dense<30.0> : vector<16xf32>
+        %v = vector.from_elements %y, %x, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y : vector<16xf32>
+        %scaled = arith.mulf %v, %factor : vector<16xf32>
+        %t = math.tanh %scaled {tile.absolute_error} : vector<16xf32>
+        %c = arith.mulf %t, %scale : vector<16xf32>
+        %a = vector.extract %c[1] : f32 from vector<16xf32>
         return %a : f32
       })",
                                               &context);

@@ -201,7 +201,7 @@ static bool hasRoles(Operation *op) {
 
 /// Branch to the series. Of few elements, the test and the branch take longer than they save.
 static void branchOnSize(math::TanhOp tanh, int64_t slice) {
-  constexpr int64_t kFewest = 32;
+  constexpr int64_t kFewest = 16;
   auto type = dyn_cast<VectorType>(tanh.getType());
   if (!type || type.getNumElements() < kFewest)
     return;

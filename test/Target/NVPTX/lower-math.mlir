@@ -69,12 +69,12 @@ func.func @absolute_vector(%x: vector<4xf32>) -> vector<4xf32> {
 // result, the latter through the choice between a score and infinity.
 // CHECK-LABEL: @absolute_branch
 // CHECK-NOT: arith.mulf
-// CHECK-COUNT-32: "abs.ftz.f32 $0, $1;"
-// CHECK: arith.maximumf
+// CHECK-COUNT-16: "abs.ftz.f32 $0, $1;"
+// CHECK-COUNT-3: arith.maximumf
 // CHECK: %[[LIMIT:.*]] = arith.constant 1.300000e+00 : f32
 // CHECK: %[[LARGE:.*]] = arith.cmpf ugt, %{{.*}}, %[[LIMIT]] : f32
 // CHECK: %[[ANY:.*]] = nvvm.vote.sync any %{{.*}}, %[[LARGE]] -> i1
-// CHECK: %[[SCORE:.*]] = scf.if %[[ANY]] -> (vector<32xf32>) {
+// CHECK: %[[SCORE:.*]] = scf.if %[[ANY]] -> (vector<16xf32>) {
 // CHECK: math.exp2
 // CHECK: arith.constant dense<-3.000000e+00> : vector<4xf32>
 // CHECK: arith.constant dense<3.000000e+00> : vector<4xf32>
@@ -85,28 +85,28 @@ func.func @absolute_vector(%x: vector<4xf32>) -> vector<4xf32> {
 // CHECK: %[[SQUARE:.*]] = arith.mulf %[[PART]], %[[PART]] : vector<8xf32>
 // CHECK-COUNT-4: math.fma
 // CHECK: arith.mulf %[[PART]], %{{.*}} : vector<8xf32>
-// CHECK-COUNT-12: math.fma
+// CHECK-COUNT-4: math.fma
 // CHECK-NOT: math.fma
 // CHECK: }
 // CHECK: scf.if
-// CHECK: arith.select %{{.*}}, %[[SCORE]], %{{.*}} : vector<32xi1>, vector<32xf32>
+// CHECK: arith.select %{{.*}}, %[[SCORE]], %{{.*}} : vector<16xi1>, vector<16xf32>
 // CHECK-NOT: arith.mulf
 // CHECK: return
-func.func @absolute_branch(%x: vector<32xf32>, %masked: i1, %visible: vector<32xi1>) -> vector<32xf32> {
+func.func @absolute_branch(%x: vector<16xf32>, %masked: i1, %visible: vector<16xi1>) -> vector<16xf32> {
   nvvm.setmaxregister increase 160
-  %half = arith.constant dense<0.5> : vector<32xf32>
-  %scaled = arith.mulf %x, %half : vector<32xf32>
-  %y = math.tanh %scaled {tile.absolute_error} : vector<32xf32>
-  %score = scf.if %masked -> (vector<32xf32>) {
-    %infinite = arith.constant dense<0xFF800000> : vector<32xf32>
-    %chosen = arith.select %visible, %y, %infinite : vector<32xi1>, vector<32xf32>
-    scf.yield %chosen : vector<32xf32>
+  %half = arith.constant dense<0.5> : vector<16xf32>
+  %scaled = arith.mulf %x, %half : vector<16xf32>
+  %y = math.tanh %scaled {tile.absolute_error} : vector<16xf32>
+  %score = scf.if %masked -> (vector<16xf32>) {
+    %infinite = arith.constant dense<0xFF800000> : vector<16xf32>
+    %chosen = arith.select %visible, %y, %infinite : vector<16xi1>, vector<16xf32>
+    scf.yield %chosen : vector<16xf32>
   } else {
-    scf.yield %y : vector<32xf32>
+    scf.yield %y : vector<16xf32>
   }
-  %three = arith.constant dense<3.0> : vector<32xf32>
-  %capped = arith.mulf %score, %three : vector<32xf32>
-  return %capped : vector<32xf32>
+  %three = arith.constant dense<3.0> : vector<16xf32>
+  %capped = arith.mulf %score, %three : vector<16xf32>
+  return %capped : vector<16xf32>
 }
 
 // A value that is used otherwise, too, keeps its products.
