@@ -21,7 +21,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -458,62 +457,6 @@ TEST_F(NVPTXMath, ElementsOfAVectorAreApart) {
   EXPECT_TRUE(std::isnan(emulator.run(NAN, 1)));
   EXPECT_NEAR(emulator.run(INFINITY, NAN), 1, 5e-7);
   EXPECT_NEAR(emulator.run(-INFINITY, NAN), -1, 5e-7);
-}
-
-/// Put the ops of one arm in place of each branch, and erase what nothing uses then.
-void takeArm(func::FuncOp function, bool then) {
-  SmallVector<scf::IfOp> branches;
-  function.walk([&](scf::IfOp branch) { branches.push_back(branch); });
-  for (scf::IfOp branch : branches) {
-    Block *arm = then ? branch.thenBlock() : branch.elseBlock();
-    Operation *yield = arm->getTerminator();
-    branch->replaceAllUsesWith(yield->getOperands());
-    for (Operation &op : llvm::make_early_inc_range(arm->without_terminator()))
-      op.moveBefore(branch);
-    branch->erase();
-  }
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
-    if (!isa<func::ReturnOp>(op) && op.use_empty())
-      op.erase(); // The number of registers, too.
-}
-
-// Of many elements, a series takes the place of the formula where all are small: both are right,
-// with the factors that they take.
-TEST_F(NVPTXMath, ArmsOfABranchAgree) {
-  constexpr long n = 20011;
-  constexpr double factor = 0.125, scale = 30;
-  for (bool then : {true, false}) {
-    auto module = parseSourceString<ModuleOp>(R"(
-      func.func @f(%x: f32, %y: f32) -> f32 {
-        nvvm.setmaxregister increase 160
-        %factor = arith.constant dense<0.125> : vector<16xf32>
-        %scale = arith.constant dense<30.0> : vector<16xf32>
-        %v = vector.from_elements %y, %x, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y : vector<16xf32>
-        %scaled = arith.mulf %v, %factor : vector<16xf32>
-        %t = math.tanh %scaled {tile.absolute_error} : vector<16xf32>
-        %c = arith.mulf %t, %scale : vector<16xf32>
-        %a = vector.extract %c[1] : f32 from vector<16xf32>
-        return %a : f32
-      })",
-                                              &context);
-    PassManager pm(&context);
-    pm.addPass(createGPULowerMath());
-    ASSERT_TRUE(module && succeeded(pm.run(*module)));
-    auto function = *module->getOps<func::FuncOp>().begin();
-    ASSERT_TRUE(function.walk([](scf::IfOp) { return WalkResult::interrupt(); }).wasInterrupted());
-    takeArm(function, then);
-    Emulator emulator(function);
-    double most = then ? 20 : 0.65 / factor;
-    for (long i = 0; i < n; ++i) {
-      float x = most * (2.0 * i / (n - 1) - 1);
-      double expected = scale * std::tanh(factor * x), size = std::fabs(expected);
-      double allowed = scale * (std::fabs(x) < 0.1 ? 1.5e-7 : 1.5e-7 + 5e-7 * size / scale);
-      ASSERT_NEAR(emulator.run(x, 1), expected, allowed)
-          << (then ? "formula" : "series") << " of " << x;
-    }
-    EXPECT_TRUE(std::signbit(emulator.run(-0.f, 1)));
-    EXPECT_TRUE(std::isnan(emulator.run(NAN, 1)));
-  }
 }
 
 TEST_F(NVPTXMath, SpecialValuesAreRight) {

@@ -12,14 +12,8 @@
 
 namespace mlir::fa::nvptx {
 
-/// Attributes of a function of absolute error: numbers > 0 with which its operand and its result
-/// are multiplied.
-constexpr llvm::StringLiteral kFactor = "factor", kScale = "scale";
-
-/// Prepare a function of absolute error, of which elements are computed `slice` at a time: it takes
-/// the constants around it, and a branch to a polynomial where all operands are small
-/// (PrepareTanh.cpp). Leave others as they are.
-void prepareTanh(Operation *op, int64_t slice);
+/// Attribute of a function of absolute error: a number > 0 with which its operand is multiplied.
+constexpr llvm::StringLiteral kFactor = "factor";
 
 /// exp, sin, powf and others of f32 and vectors of it; with afn, the GPU's
 /// approximate instructions.

@@ -65,63 +65,6 @@ func.func @absolute_vector(%x: vector<4xf32>) -> vector<4xf32> {
   return %y : vector<4xf32>
 }
 
-// Where all operands of a warp are small, a series takes the place of the formula. Both have the factors of operand and
-// result, the latter through the choice between a score and infinity.
-// CHECK-LABEL: @absolute_branch
-// CHECK-NOT: arith.mulf
-// CHECK-COUNT-16: "abs.ftz.f32 $0, $1;"
-// CHECK-COUNT-3: arith.maximumf
-// CHECK: %[[LIMIT:.*]] = arith.constant 1.300000e+00 : f32
-// CHECK: %[[LARGE:.*]] = arith.cmpf ugt, %{{.*}}, %[[LIMIT]] : f32
-// CHECK: %[[ANY:.*]] = nvvm.vote.sync any %{{.*}}, %[[LARGE]] -> i1
-// CHECK: %[[SCORE:.*]] = scf.if %[[ANY]] -> (vector<16xf32>) {
-// CHECK: math.exp2
-// CHECK: arith.constant dense<-3.000000e+00> : vector<4xf32>
-// CHECK: arith.constant dense<3.000000e+00> : vector<4xf32>
-// CHECK: math.fma
-// CHECK: arith.divf
-// CHECK: } else {
-// CHECK: %[[PART:.*]] = vector.extract_strided_slice %arg0 {offsets = [0], sizes = [8], strides = [1]}
-// CHECK: %[[SQUARE:.*]] = arith.mulf %[[PART]], %[[PART]] : vector<8xf32>
-// CHECK-COUNT-4: math.fma
-// CHECK: arith.mulf %[[PART]], %{{.*}} : vector<8xf32>
-// CHECK-COUNT-4: math.fma
-// CHECK-NOT: math.fma
-// CHECK: }
-// CHECK: scf.if
-// CHECK: arith.select %{{.*}}, %[[SCORE]], %{{.*}} : vector<16xi1>, vector<16xf32>
-// CHECK-NOT: arith.mulf
-// CHECK: return
-func.func @absolute_branch(%x: vector<16xf32>, %masked: i1, %visible: vector<16xi1>) -> vector<16xf32> {
-  nvvm.setmaxregister increase 160
-  %half = arith.constant dense<0.5> : vector<16xf32>
-  %scaled = arith.mulf %x, %half : vector<16xf32>
-  %y = math.tanh %scaled {tile.absolute_error} : vector<16xf32>
-  %score = scf.if %masked -> (vector<16xf32>) {
-    %infinite = arith.constant dense<0xFF800000> : vector<16xf32>
-    %chosen = arith.select %visible, %y, %infinite : vector<16xi1>, vector<16xf32>
-    scf.yield %chosen : vector<16xf32>
-  } else {
-    scf.yield %y : vector<16xf32>
-  }
-  %three = arith.constant dense<3.0> : vector<16xf32>
-  %capped = arith.mulf %score, %three : vector<16xf32>
-  return %capped : vector<16xf32>
-}
-
-// A value that is used otherwise, too, keeps its products.
-// CHECK-LABEL: @absolute_shared
-// CHECK: math.copysign
-// CHECK: arith.mulf
-// CHECK: return
-func.func @absolute_shared(%x: vector<4xf32>) -> (vector<4xf32>, vector<4xf32>) {
-  nvvm.setmaxregister increase 160
-  %y = math.tanh %x {tile.absolute_error} : vector<4xf32>
-  %three = arith.constant dense<3.0> : vector<4xf32>
-  %capped = arith.mulf %y, %three : vector<4xf32>
-  return %y, %capped : vector<4xf32>, vector<4xf32>
-}
-
 // Slices of four, each expanded before the next; the divisions are approximate.
 // CHECK-LABEL: @wide
 // CHECK: vector.extract_strided_slice %{{.*}} {offsets = [0], sizes = [4], strides = [1]}

@@ -124,9 +124,7 @@ def GPULowerMath : Pass<"gpu-lower-math"> {
     to it with their arguments in two parts; sin, cos, tan reduce theirs in f64;
     tanh, erf, erfc, log, log2, log1p, expm1, asin, acos are upstream's
     approximations. With `tile.absolute_error`, tanh is two special functions and five other operations,
-    within 4e-7; the elements of a slice share one of them, a division. It takes a constant factor of its operand, and in kernels
-    with roles one of its result, also where a choice between it and infinity comes first. There, of 16 elements or more, it is a branch: where all
-    operands of the warp are at most 0.65, they are a series of six products and sums, within 1e-7. Functions of f16 and bf16 are computed in f32. Wide vectors are cut into slices of `slice` elements, one
+    within 4e-7; the elements of a slice share one of them, a division. It takes a constant factor of its operand. Functions of f16 and bf16 are computed in f32. Wide vectors are cut into slices of `slice` elements, one
     expanded after the other, so that their temporaries are not all alive at once.
 
     Requires: scalars and vectors of rank 1. Ensures: no op is left that needs a
@@ -146,8 +144,7 @@ def GPULowerMath : Pass<"gpu-lower-math"> {
   let options = [Option<"slice", "slice", "int64_t", /*default=*/"4",
     "elements of a vector that are expanded together">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
-    "::mlir::scf::SCFDialect"];
+    "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // FA_TARGET_NVPTX_PASSES_TD
