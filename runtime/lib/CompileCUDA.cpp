@@ -238,9 +238,9 @@ namespace {
 constexpr int64_t kKeysOfBlock = 128, kFewBlocks = 264;
 
 // The most queries, and keys, of which gradients are not fused. On an H200, TFLOP/s split -> fused,
-// full / causal, of heads of 64: 413 -> 396 / 313 -> 282 at 1024, 425 -> 463 / 367 -> 368 at 2048; of
-// 128: 429 -> 454 / 329 -> 317 and 455 -> 508 / 402 -> 420; above, fused is further ahead. All of
-// these have many blocks of keys; fewer were not measured.
+// full / causal, of heads of 64: 413 -> 396 / 313 -> 282 at 1024, 425 -> 463 / 367 -> 368 at 2048;
+// of 128: 429 -> 454 / 329 -> 317 and 455 -> 508 / 402 -> 420; above, fused is further ahead. All
+// of these have many blocks of keys; fewer were not measured.
 constexpr int64_t kSplitLength = 1536;
 
 } // namespace

@@ -45,7 +45,7 @@ def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> 
   let description = [{
     What: promises that operands and outputs are aligned, so that copies and stores
     of 16 bytes serve them. Each view that a product reads a tile of gets `tile.align`, and so
-    does each view that a tile of rank 2 is stored to, or whole rows of known length are loaded from. The
+    does each view that a tile of rank 2 is stored to, or whole rows of heads (`D`, `Dv` of `tile.dims`) are loaded from. The
     launch checks it, and takes a variant of the kernel without this pass where it
     does not hold. Workspaces of rank 2 and more get it, too: the runtime aligns them.
 

@@ -12,7 +12,8 @@
 //
 // per row, so that a row is changed by one where low > 0, by the other where high < n. A condition
 // on the row alone, such as that a key is in range where keys are rows, moves a limit beyond all
-// columns.
+// columns. Where one of the limits is the same for all rows, one select by both changes all of
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -109,9 +110,9 @@ static bool isOfElements(arith::SelectOp select) {
   return type && type.getRank() == 2 && isa<RankedTensorType>(select.getCondition().getType());
 }
 
-/// Put the select, of a tile, into a tile.if_any for rows that have a hidden score; return why not,
-/// empty if it did.
-static StringRef predicate(Ranges &ranges, arith::SelectOp select) {
+/// Put the select, of a tile, into a tile.if_any for rows that have a hidden score, or make one of
+/// both limits of it, and say which as `decision`; return why not, empty if it did.
+static StringRef predicate(Ranges &ranges, arith::SelectOp select, StringRef &decision) {
   auto type = cast<RankedTensorType>(select.getType());
   SmallVector<Limit> limits;
   SmallVector<Value> ofRows;
@@ -167,7 +168,9 @@ static StringRef predicate(Ranges &ranges, arith::SelectOp select) {
   };
   // Few tiles are on both edges, so each side has a predicate of its own; but where one side is the
   // same for all rows, which only the last tile is, two branches cost more than they spare.
+  decision = "mask applied only to rows that have a hidden score";
   if (low && high && isLowSame != isHighSame) {
+    decision = "mask applied by one select of both limits";
     Value condition = ColumnsBetweenOp::create(b, type.clone(b.getI1Type()), low, high);
     result = arith::SelectOp::create(b, condition, result, select.getFalseValue());
   } else {
@@ -191,9 +194,9 @@ struct PredicateMasks : tile::impl::TilePredicateMasksBase<PredicateMasks> {
       if (!isOfElements(op))
         continue;
       Location loc = op.getLoc();
-      if (StringRef why = predicate(ranges, op); why.empty())
-        fa::remarkPassed(*this, loc, "predicate")
-            << fa::decision("mask applied only to rows that have a hidden score");
+      StringRef decision;
+      if (StringRef why = predicate(ranges, op, decision); why.empty())
+        fa::remarkPassed(*this, loc, "predicate") << fa::decision("{0}", decision);
       else
         fa::remarkMissed(*this, loc, "predicate")
             << fa::decision("mask applied to all rows") << remark::reason("{0}", why);

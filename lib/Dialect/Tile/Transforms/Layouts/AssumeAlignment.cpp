@@ -24,9 +24,19 @@ static bool feedsProduct(Value value) {
   });
 }
 
-/// Return whether a load reads whole rows whose length is known: tensors of heads, which launches
-/// align as they do operands of products. That of a bias is not.
-static bool readsRows(LoadOp load) {
+/// Return whether a load reads whole rows of heads, which launches align as they do operands of
+/// products. Those of other tensors, such as a bias, may begin anywhere.
+static bool readsHeads(LoadOp load) {
+  auto argument = dyn_cast<BlockArgument>(SliceOp::baseOf(load.getSource()));
+  auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
+  auto dims =
+      func ? func.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), TileDialect::kDimsAttr)
+           : ArrayAttr();
+  if (!dims || dims.empty())
+    return false;
+  StringRef last = cast<StringAttr>(dims.getValue().back()).getValue();
+  if (last != "D" && last != "Dv")
+    return false;
   auto tile = dyn_cast<RankedTensorType>(load.getType());
   auto view = dyn_cast<ViewType>(load.getSource().getType());
   if (!tile || !view || tile.getRank() != 2 || load.getDims().back() != view.getRank() - 1)
@@ -54,7 +64,7 @@ struct AssumeAlignment : tile::impl::TileAssumeAlignmentBase<AssumeAlignment> {
         assume(func.getArgument(i));
     func.walk([&](Operation *op) {
       auto load = dyn_cast<LoadOp>(op);
-      if (load && (feedsProduct(load.getResult()) || readsRows(load)))
+      if (load && (feedsProduct(load.getResult()) || readsHeads(load)))
         assume(load.getSource());
       auto store = dyn_cast<StoreOp>(op);
       if (store && cast<RankedTensorType>(store.getValue().getType()).getRank() == 2)

@@ -1,13 +1,14 @@
 // RUN: fa-opt %s --tile-assume-alignment | FileCheck %s
 // RUN: fa-opt %s --tile-assume-alignment=bytes=8 | FileCheck %s --check-prefix=EIGHT
 
-// Operands of products, tiles of rank 2 that are stored, and whole rows that are loaded; nothing else.
-// CHECK: tile.func @f(%{{[a-z0-9]*}}: !tile.view<?x64xbf16> {tile.align = 16 : i64, tile.name = "a"}, %{{[a-z0-9]*}}: !tile.view<?x64xbf16> {tile.align = 16 : i64, tile.name = "b"}, %{{[a-z0-9]*}}: !tile.view<?x?xf32> {tile.name = "c"}, %{{[a-z0-9]*}}: !tile.view<?x64xf32> {tile.align = 16 : i64, tile.name = "d"}, %{{[a-z0-9]*}}: !tile.view<?xf32> {tile.name = "e"}, %{{[a-z0-9]*}}: !tile.view<?x64xf32> {tile.align = 16 : i64, tile.name = "g"}
+// Operands of products, tiles of rank 2 that are stored, and whole rows of heads that are loaded; nothing else.
+// CHECK: tile.func @f(%{{[a-z0-9]*}}: !tile.view<?x64xbf16> {tile.align = 16 : i64, tile.name = "a"}, %{{[a-z0-9]*}}: !tile.view<?x64xbf16> {tile.align = 16 : i64, tile.name = "b"}, %{{[a-z0-9]*}}: !tile.view<?x?xf32> {tile.name = "c"}, %{{[a-z0-9]*}}: !tile.view<?x64xf32> {tile.align = 16 : i64, tile.name = "d"}, %{{[a-z0-9]*}}: !tile.view<?xf32> {tile.name = "e"}, %{{[a-z0-9]*}}: !tile.view<?x64xf32> {tile.align = 16 : i64, tile.dims = ["S", "D"], tile.name = "g"}, %{{[a-z0-9]*}}: !tile.view<?x64xf32> {tile.dims = ["S", "K"], tile.name = "h"}
 // EIGHT: !tile.view<?x64xbf16> {tile.align = 8 : i64, tile.name = "a"}
 // CHECK: tile.dot
 tile.func @f(%a: !tile.view<?x64xbf16> {tile.name = "a"}, %b: !tile.view<?x64xbf16> {tile.name = "b"},
              %c: !tile.view<?x?xf32> {tile.name = "c"}, %d: !tile.view<?x64xf32> {tile.name = "d"},
-             %e: !tile.view<?xf32> {tile.name = "e"}, %g: !tile.view<?x64xf32> {tile.name = "g"}) grid affine_map<() -> ()> sizes [] {
+             %e: !tile.view<?xf32> {tile.name = "e"}, %g: !tile.view<?x64xf32> {tile.dims = ["S", "D"], tile.name = "g"},
+             %h: !tile.view<?x64xf32> {tile.dims = ["S", "K"], tile.name = "h"}) grid affine_map<() -> ()> sizes [] {
   %c0 = arith.constant 0 : index
   %zero = arith.constant dense<0.0> : tensor<64xf32>
   %at = tile.load %a[%c0, %c0] dims [0, 1] : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
@@ -16,7 +17,9 @@ tile.func @f(%a: !tile.view<?x64xbf16> {tile.name = "a"}, %b: !tile.view<?x64xbf
   %s = tile.dot %at, %bt, %ct transpose_b : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
   tile.store %s, %d[%c0, %c0] dims [0, 1] : tensor<64x64xf32>, !tile.view<?x64xf32>
   %gt = tile.load %g[%c0, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
-  %t = arith.mulf %s, %gt : tensor<64x64xf32>
+  %ht = tile.load %h[%c0, %c0] dims [0, 1] : !tile.view<?x64xf32> -> tensor<64x64xf32>
+  %gh = arith.mulf %gt, %ht : tensor<64x64xf32>
+  %t = arith.mulf %s, %gh : tensor<64x64xf32>
   %r = tile.reduce addf %t init %zero dim 1 : tensor<64x64xf32> -> tensor<64xf32>
   tile.store %r, %e[%c0] dims [0] : tensor<64xf32>, !tile.view<?xf32>
   tile.return
