@@ -15,30 +15,32 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace fa_test;
 
-/// Draw the inputs.
-llvm::Error RandomCase::draw(const AttentionSizes &sizes) {
-  auto created = Checker::create(text);
+llvm::Expected<RandomCase> RandomCase::make(uint64_t seed, std::string text,
+                                            const AttentionSizes &sizes) {
+  RandomCase made;
+  made.seed = seed;
+  made.text = std::move(text);
+  auto created = Checker::create(made.text);
   if (!created)
     return created.takeError();
-  checker = std::move(*created);
-  auto drawn = sampleInputs(checker->getAttention()->getParentOfType<func::FuncOp>(), sizes, seed);
+  made.checker = std::move(*created);
+  auto drawn =
+      sampleInputs(made.checker->getAttention()->getParentOfType<func::FuncOp>(), sizes, seed);
   if (!drawn)
     return drawn.takeError();
-  inputs = std::move(*drawn);
-  return llvm::Error::success();
+  made.inputs = std::move(*drawn);
+  return made;
 }
 
 llvm::Expected<RandomCase> RandomCase::makeData(uint64_t seed) {
   fa_fuzz::Random random(seed);
   fa_fuzz::DataProgram program = fa_fuzz::makeDataProgram(random);
-  RandomCase made;
-  made.seed = seed;
-  made.text = std::move(program.text);
-  made.hasGradients = !program.hasSequences;
-  if (llvm::Error wrong = made.draw(program.sizes))
-    return wrong;
+  llvm::Expected<RandomCase> made = make(seed, std::move(program.text), program.sizes);
+  if (!made)
+    return made;
+  made->hasGradients = !program.hasSequences;
   fa_fuzz::Random ofCaptures(seed);
-  for (HostTensor &tensor : made.inputs)
+  for (HostTensor &tensor : made->inputs)
     for (const fa_fuzz::DataCapture &capture : program.captures)
       if (tensor.name == capture.name)
         capture.draw(tensor, *program.sizes.keyLength, fa_fuzz::Random(ofCaptures.next()));
@@ -48,13 +50,11 @@ llvm::Expected<RandomCase> RandomCase::makeData(uint64_t seed) {
 llvm::Expected<RandomCase> RandomCase::makeScored(uint64_t seed) {
   fa_fuzz::Random random(seed);
   fa_fuzz::ScoreProgram program = fa_fuzz::makeScoreProgram(random);
-  RandomCase made;
-  made.seed = seed;
-  made.text = std::move(program.text);
-  made.dlse = program.dlse;
-  made.strict = true;
-  if (llvm::Error wrong = made.draw(program.sizes))
-    return wrong;
+  llvm::Expected<RandomCase> made = make(seed, std::move(program.text), program.sizes);
+  if (!made)
+    return made;
+  made->dlse = program.dlse;
+  made->strict = true;
   return made;
 }
 

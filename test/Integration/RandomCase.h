@@ -41,7 +41,9 @@ public:
 private:
   llvm::Error judgeRuns(bool gradients, Run run) const;
 
-  llvm::Error draw(const mlir::fa::AttentionSizes &sizes);
+  /// Make one of a program, with inputs.
+  static llvm::Expected<RandomCase> make(uint64_t seed, std::string text,
+                                         const mlir::fa::AttentionSizes &sizes);
 
   uint64_t seed = 0;
   std::string text;

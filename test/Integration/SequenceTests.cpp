@@ -385,6 +385,15 @@ TEST_P(Sequences, MatchTheReferenceWhenScheduled) {
 INSTANTIATE_TEST_SUITE_P(Cases, Sequences, testing::ValuesIn(makeCases()),
                          [](const auto &info) { return info.param.name; });
 
+/// Return what a backward takes: inputs, outputs and adjoints.
+static std::vector<HostTensor> join(std::vector<HostTensor> inputs,
+                                    const std::vector<HostTensor> &outputs,
+                                    const std::vector<HostTensor> &adjoints) {
+  llvm::append_range(inputs, outputs);
+  llvm::append_range(inputs, adjoints);
+  return inputs;
+}
+
 /// Draw dO, which is NaN in rows of no sequence, as outputs are there.
 static std::vector<HostTensor> makeAdjoints(Checker &checker, const std::vector<HostTensor> &inputs,
                                             const std::vector<HostTensor> &outputs) {
@@ -402,11 +411,9 @@ static void expectGradients(
     llvm::function_ref<llvm::Expected<std::vector<HostTensor>>(const std::vector<HostTensor> &)>
         run) {
   ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
-  std::vector<HostTensor> inputs = c.inputs(), all = inputs;
+  std::vector<HostTensor> inputs = c.inputs();
   std::vector<HostTensor> adjoints = makeAdjoints(checker, inputs, *outputs);
-  for (const std::vector<HostTensor> &more : {*outputs, adjoints})
-    all.insert(all.end(), more.begin(), more.end());
-  auto gradients = run(all);
+  auto gradients = run(join(inputs, *outputs, adjoints));
   ASSERT_TRUE(bool(gradients)) << llvm::toString(gradients.takeError());
   auto judged = checker.judgeGradients(inputs, adjoints, *gradients);
   ASSERT_TRUE(bool(judged)) << llvm::toString(judged.takeError());
@@ -460,10 +467,8 @@ TEST(SequenceBits, AreTheSameInEachLaunch) {
     std::vector<HostTensor> inputs = c.inputs();
     auto outputs = runOnCPU(c, **checker, inputs);
     ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
-    std::vector<HostTensor> adjoints = makeAdjoints(**checker, inputs, *outputs);
     OutputShapes shapes = (*checker)->gradientShapes(inputs);
-    for (const std::vector<HostTensor> &more : {*outputs, adjoints})
-      inputs.insert(inputs.end(), more.begin(), more.end());
+    inputs = join(inputs, *outputs, makeAdjoints(**checker, inputs, *outputs));
     fa_compile_options options = fa_compile_options_default();
     options.threads = 2;
     options.backward = options.deterministic = 1;
@@ -589,9 +594,7 @@ TEST(SenselessStarts, LeaveGradientsInsideOfTensors) {
   std::vector<HostTensor> inputs = c.inputs();
   auto outputs = runOnCPU(c, **checker, inputs);
   ASSERT_TRUE(bool(outputs)) << llvm::toString(outputs.takeError());
-  std::vector<HostTensor> adjoints = makeAdjoints(**checker, inputs, *outputs);
-  for (const std::vector<HostTensor> &more : {*outputs, adjoints})
-    inputs.insert(inputs.end(), more.begin(), more.end());
+  inputs = join(inputs, *outputs, makeAdjoints(**checker, inputs, *outputs));
   auto gradients = runOnCPU(c, **checker, inputs, /*backward=*/true);
   EXPECT_TRUE(bool(gradients)) << llvm::toString(gradients.takeError());
   for (const char *target : {"sm_80", "sm_90a"}) {

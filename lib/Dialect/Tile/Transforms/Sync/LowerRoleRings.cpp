@@ -85,10 +85,7 @@ static int64_t arrivalsOf(RingOp ring, const RoleTraces &traces, const SharedBar
   int64_t arrivals = 0;
   for (int64_t reader = 0, n = ring.getReaders(); reader < n; ++reader) {
     bool arrives = llvm::none_of(traces.usesOf(ring), [&](const RingUse &use) {
-      auto release = dyn_cast<ReleaseOp>(use.op);
-      auto get = release ? release.getSlot().getDefiningOp<GetOp>() : GetOp();
-      return get && static_cast<int64_t>(get.getReader()) == reader &&
-             shared.silent.contains(release);
+      return shared.silent.contains(use.op) && releases(use.op, ring, reader);
     });
     if (RoleOp role = traces.readerOf(ring, reader); role && arrives)
       arrivals += role.getWarps();

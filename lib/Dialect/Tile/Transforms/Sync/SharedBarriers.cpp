@@ -72,8 +72,7 @@ static bool gets(Operation *op, RingOp ring, int64_t reader) {
   return get && ringOf(get) == ring && static_cast<int64_t>(get.getReader()) == reader;
 }
 
-/// Return whether the op releases a slot of the ring that it got as the reader.
-static bool releases(Operation *op, RingOp ring, int64_t reader) {
+bool tile::releases(Operation *op, RingOp ring, int64_t reader) {
   auto release = dyn_cast<ReleaseOp>(op);
   return release && ringOf(release) == ring &&
          gets(release.getSlot().getDefiningOp(), ring, reader);

@@ -12,6 +12,9 @@
 
 namespace mlir::tile {
 
+/// Return whether the op releases a slot of the ring that it got as the reader.
+bool releases(Operation *op, RingOp ring, int64_t reader);
+
 /// Rings that share barriers, and accesses that need none.
 struct SharedBarriers {
   explicit SharedBarriers(const RoleTraces &traces);
