@@ -13,7 +13,10 @@
 //   4. Scalarizes before anything else: a phi of 64 elements is one value, which
 //      simplifycfg would make a select, executed always.
 //   5. A short pipeline: kernels arrive unrolled and vectorized.
-//   6. The back end, with subnormals flushed. Its errors are collected; an abort
+//   6. What f16 and bf16 would be computed wrongly, or not at all, is computed in f32: where
+//      subnormals of f32 are flushed, the back end flushes those of f16, which start at 6e-5,
+//      and writes setp.ftz.bf16, which there is not.
+//   7. The back end, with subnormals of f32 flushed. Its errors are collected; an abort
 //      of its own is turned into an error.
 //
 //===----------------------------------------------------------------------===//
@@ -29,8 +32,11 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -148,6 +154,87 @@ static void lowerApproximateLog2(llvm::Module &module) {
       llvm::Intrinsic::getOrInsertDeclaration(&module, llvm::Intrinsic::nvvm_lg2_approx_ftz_f));
 }
 
+/// Return whether the back end has arithmetic of 16 bits for an instruction that flushes
+/// subnormals, or comparisons.
+static bool isFlushed(const llvm::Instruction &instruction) {
+  if (isa<llvm::FCmpInst>(instruction))
+    return instruction.getOperand(0)->getType()->getScalarType()->is16bitFPTy();
+  if (!instruction.getType()->getScalarType()->isHalfTy())
+    return false;
+  if (auto *intrinsic = dyn_cast<llvm::IntrinsicInst>(&instruction))
+    switch (intrinsic->getIntrinsicID()) {
+    case llvm::Intrinsic::copysign:
+    case llvm::Intrinsic::fabs:
+    case llvm::Intrinsic::fma:
+    case llvm::Intrinsic::fmuladd:
+    case llvm::Intrinsic::maximum:
+    case llvm::Intrinsic::maxnum:
+    case llvm::Intrinsic::minimum:
+    case llvm::Intrinsic::minnum:
+      return true;
+    default:
+      return false;
+    }
+  return isa<llvm::BinaryOperator, llvm::UnaryOperator>(instruction);
+}
+
+/// Computes a sign by integers, for the back end sees through extensions around it; null for
+/// what else there is.
+static llvm::Value *changeSign(llvm::IRBuilder<> &b, llvm::Instruction *instruction) {
+  auto *intrinsic = dyn_cast<llvm::IntrinsicInst>(instruction);
+  llvm::Intrinsic::ID id =
+      intrinsic ? intrinsic->getIntrinsicID() : llvm::Intrinsic::not_intrinsic;
+  bool copies = id == llvm::Intrinsic::copysign;
+  bool negates = instruction->getOpcode() == llvm::Instruction::FNeg;
+  if (!copies && !negates && id != llvm::Intrinsic::fabs)
+    return nullptr;
+  llvm::Type *type = instruction->getType();
+  llvm::Type *integers = type->getWithNewType(b.getInt16Ty());
+  auto bitsOf = [&](unsigned operand) {
+    return b.CreateBitCast(instruction->getOperand(operand), integers);
+  };
+  auto constant = [&](uint64_t bits) { return llvm::ConstantInt::get(integers, bits); };
+  llvm::Value *bits = negates ? b.CreateXor(bitsOf(0), constant(0x8000))
+                              : b.CreateAnd(bitsOf(0), constant(0x7fff));
+  if (copies)
+    bits = b.CreateOr(bits, b.CreateAnd(bitsOf(1), constant(0x8000)));
+  return b.CreateBitCast(bits, type);
+}
+
+/// Computes in f32. A sum, a difference or a product of two f16 that is rounded to f32 and then to
+/// f16 is the one that is rounded once.
+static llvm::Value *computeInF32(llvm::IRBuilder<> &b, llvm::Instruction *instruction) {
+  llvm::Type *narrow = instruction->getOperand(0)->getType();
+  llvm::Type *wide = narrow->getWithNewType(b.getFloatTy());
+  SmallVector<llvm::Value *> operands;
+  for (llvm::Value *operand : instruction->operand_values())
+    if (operand->getType() == narrow)
+      operands.push_back(b.CreateFPExt(operand, wide));
+  if (auto *comparison = dyn_cast<llvm::FCmpInst>(instruction))
+    return b.CreateFCmp(comparison->getPredicate(), operands[0], operands[1]);
+  auto *intrinsic = dyn_cast<llvm::IntrinsicInst>(instruction);
+  llvm::Value *result = intrinsic
+                            ? b.CreateIntrinsic(wide, intrinsic->getIntrinsicID(), operands)
+                            : b.CreateNAryOp(instruction->getOpcode(), operands);
+  return b.CreateFPTrunc(result, narrow);
+}
+
+/// Replaces arithmetic that would be flushed. Instcombine would undo it.
+static void replaceFlushed(llvm::Module &module) {
+  SmallVector<llvm::Instruction *> flushed;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (isFlushed(instruction))
+        flushed.push_back(&instruction);
+  for (llvm::Instruction *instruction : flushed) {
+    llvm::IRBuilder<> b(instruction);
+    b.setFastMathFlags(instruction->getFastMathFlags());
+    llvm::Value *result = changeSign(b, instruction);
+    instruction->replaceAllUsesWith(result ? result : computeInF32(b, instruction));
+    instruction->eraseFromParent();
+  }
+}
+
 static void run(llvm::Module &module, llvm::TargetMachine &machine, StringRef pipeline) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -171,6 +258,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   run(module, machine,
       "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
       "loop-mssa(licm),early-cse,instcombine<no-verify-fixpoint>,simplifycfg)");
+  replaceFlushed(module);
 }
 
 namespace {
