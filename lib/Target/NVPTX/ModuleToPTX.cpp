@@ -182,8 +182,7 @@ static bool isFlushed(const llvm::Instruction &instruction) {
 /// what else there is.
 static llvm::Value *changeSign(llvm::IRBuilder<> &b, llvm::Instruction *instruction) {
   auto *intrinsic = dyn_cast<llvm::IntrinsicInst>(instruction);
-  llvm::Intrinsic::ID id =
-      intrinsic ? intrinsic->getIntrinsicID() : llvm::Intrinsic::not_intrinsic;
+  llvm::Intrinsic::ID id = intrinsic ? intrinsic->getIntrinsicID() : llvm::Intrinsic::not_intrinsic;
   bool copies = id == llvm::Intrinsic::copysign;
   bool negates = instruction->getOpcode() == llvm::Instruction::FNeg;
   if (!copies && !negates && id != llvm::Intrinsic::fabs)
@@ -194,8 +193,8 @@ static llvm::Value *changeSign(llvm::IRBuilder<> &b, llvm::Instruction *instruct
     return b.CreateBitCast(instruction->getOperand(operand), integers);
   };
   auto constant = [&](uint64_t bits) { return llvm::ConstantInt::get(integers, bits); };
-  llvm::Value *bits = negates ? b.CreateXor(bitsOf(0), constant(0x8000))
-                              : b.CreateAnd(bitsOf(0), constant(0x7fff));
+  llvm::Value *bits =
+      negates ? b.CreateXor(bitsOf(0), constant(0x8000)) : b.CreateAnd(bitsOf(0), constant(0x7fff));
   if (copies)
     bits = b.CreateOr(bits, b.CreateAnd(bitsOf(1), constant(0x8000)));
   return b.CreateBitCast(bits, type);
@@ -213,9 +212,8 @@ static llvm::Value *computeInF32(llvm::IRBuilder<> &b, llvm::Instruction *instru
   if (auto *comparison = dyn_cast<llvm::FCmpInst>(instruction))
     return b.CreateFCmp(comparison->getPredicate(), operands[0], operands[1]);
   auto *intrinsic = dyn_cast<llvm::IntrinsicInst>(instruction);
-  llvm::Value *result = intrinsic
-                            ? b.CreateIntrinsic(wide, intrinsic->getIntrinsicID(), operands)
-                            : b.CreateNAryOp(instruction->getOpcode(), operands);
+  llvm::Value *result = intrinsic ? b.CreateIntrinsic(wide, intrinsic->getIntrinsicID(), operands)
+                                  : b.CreateNAryOp(instruction->getOpcode(), operands);
   return b.CreateFPTrunc(result, narrow);
 }
 
