@@ -84,6 +84,10 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   // Half of the L2 cache that is near to an SM. Where a section starts takes registers.
   constexpr int64_t kSectionBytes = int64_t(16) << 20;
   grid.sectionBytes = spare ? kSectionBytes : 0;
+  // 1.75 times the SMs of an H200. Simulated over heads, lengths and tiles of causal attention, the
+  // last block ends 2 % behind the mean of all; with 132, 3 %, with 264 or 400 the same 2 %.
+  constexpr int64_t kSectionTiles = 232;
+  grid.sectionTiles = grid.sectionBytes > 0 ? kSectionTiles : 0;
   add(tile::createTileScheduleGrid(grid));
   // Asynchronous products need a producer role: without it, the schedule that
   // suits every target, in which all warps do the same.

@@ -94,13 +94,15 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
     dimension, the id of that dimension is reversed. Where it grows or shrinks, the
     work tiles of all other dimensions are cut into sections, and within a section
     those with equally long loops run together, so that what they load stays in L2.
-    A section has `section` work tiles, or as many as load `section-bytes` in their
+    A section has `section` of these, or as many as load `section-bytes` in their
     loops, of which only loads count that do not depend on the last id (0 of both:
     one section for each). Of slices one after the other, whose beginnings are read from
-    memory, a load counts with one in the mean, for work tiles of one slice run together,
-    and sections are of one size, as far as they can be.
-    Sections make the grid one of one dimension, which
-    counts all work tiles.
+    memory, a load counts with one in the mean, for work tiles of one slice run together.
+    It has at least as many as make `section-tiles` work tiles, and what does not fill
+    another section belongs to the last one: a block that is done early takes a
+    long loop of the next section, but behind the last section there is none, so that the
+    shorter it is, the more blocks wait for its longest loop.
+    Sections make the grid one of one dimension, which counts all work tiles.
 
     The order stays where the trip count both grows and shrinks, as that of a
     window does, or is not known: neighbours then load much the same, so that the
@@ -122,7 +124,9 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
     Option<"section", "section", "int64_t", "0",
            "work tiles of the other dimensions that run together; 0 for each alone">,
     Option<"sectionBytes", "section-bytes", "int64_t", "0",
-           "or as many as load so many bytes in their loops; 0 for each alone">
+           "or as many as load so many bytes in their loops; 0 for each alone">,
+    Option<"sectionTiles", "section-tiles", "int64_t", "0",
+           "the least work tiles of such a section, those of the last dimension counted">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect"];

@@ -7,13 +7,12 @@
 //
 //   1. find the loops whose trip count depends on the last id of the grid, and
 //      whether it grows or shrinks with it: rising and falling are followed
-//      through the arithmetic of the bounds (Grid.cpp);
 //      through the arithmetic of the bounds (Grid.cpp). Where the last id is read from an order
 //      (tile-sort-grid) it shrinks;
 //   2. without sections, where it grows, reverse the last id;
 //   3. with sections, find how many work tiles of the other dimensions one has
-//      (what their loops load stays in L2), and count work tiles in
-//      another order: section, last id (the longest first), member.
+//      (what their loops load stays in L2, and the last one is not short), and count
+//      work tiles in another order: section, last id (the longest first), member.
 //
 // Rejects nothing. Loops whose trip count goes both ways leave the order as it is: those of a
 // band load much the same as the work tile before, which runs at the same time.
@@ -162,6 +161,11 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
                        << sectionBytes.getValue();
       return signalPassFailure();
     }
+    if (sectionTiles < 0 || sectionTiles > std::numeric_limits<int32_t>::max()) {
+      func.emitError() << "section-tiles must be from 0 to 2^31 - 1, got "
+                       << sectionTiles.getValue();
+      return signalPassFailure();
+    }
     if (dims == 0)
       return;
     LoadOp sorted = findOrder(func);
@@ -186,7 +190,7 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
   }
 
   void reverse(FuncOp func);
-  Value emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> shared, Value count);
+  Value emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> shared, Value count, Value tiles);
   SmallVector<Value> order(OpBuilder &b, Location loc, Value number, ArrayRef<Value> extents,
                            ArrayRef<LoadOp> shared, bool reversed, LoadOp sorted);
 };
@@ -204,27 +208,26 @@ void ScheduleGrid::reverse(FuncOp func) {
   id.replaceAllUsesExcept(reversed, reversed);
 }
 
-/// Emit the work tiles of the other dimensions in a section, of `count` in all.
-Value ScheduleGrid::emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> shared, Value count) {
-  Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
-  Value members = arith::ConstantIntOp::create(b, loc, section, 32);
+/// Emit the work tiles of the other dimensions in a section, of `count` in all, each of which has
+/// `tiles` along the last one.
+Value ScheduleGrid::emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> shared, Value count,
+                                Value tiles) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, value, 32);
+  };
+  Value members = constant(section);
   if (section == 0) {
-    Value fits = arith::ConstantIntOp::create(b, loc, sectionBytes, 32);
-    Value bytes = arith::MaxUIOp::create(b, loc, emitBytes(b, loc, shared), one);
-    members = arith::MaxUIOp::create(b, loc, arith::DivUIOp::create(b, loc, fits, bytes), one);
+    Value bytes = arith::MaxUIOp::create(b, loc, emitBytes(b, loc, shared), constant(1));
+    members = arith::DivUIOp::create(b, loc, constant(sectionBytes), bytes);
+    // Rounded up; no launch has no tiles, but what it computes of them may run.
+    Value most = arith::MaxUIOp::create(b, loc, tiles, constant(1));
+    Value more = arith::DivUIOp::create(b, loc, constant(sectionTiles - 1), most);
+    Value least = sectionTiles > 0 ? arith::AddIOp::create(b, loc, more, constant(1)).getResult()
+                                   : constant(1);
+    members = arith::MaxUIOp::create(b, loc, members, least);
   }
   // A section then has no more work tiles than 32 bits count.
-  members = arith::MinUIOp::create(b, loc, members, count);
-  bool inMean = llvm::any_of(shared, [](LoadOp load) { return !!startsOf(load); });
-  if (!inMean)
-    return members;
-  // Sections of one size: where the last one has few, few loops run at the end.
-  auto divide = [&](Value number, Value by) -> Value {
-    by = arith::MaxUIOp::create(b, loc, by, one);
-    Value last = arith::SubIOp::create(b, loc, by, one);
-    return arith::DivUIOp::create(b, loc, arith::AddIOp::create(b, loc, number, last), by);
-  };
-  return divide(count, divide(count, members));
+  return arith::MinUIOp::create(b, loc, members, count);
 }
 
 SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
@@ -234,13 +237,19 @@ SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
   for (Value extent : extents.drop_front().drop_back())
     count = arith::MulIOp::create(b, loc, count, extent);
   // number = section * (members * tiles) + position of the last id * size + member
-  Value members = emitMembers(b, loc, shared, count);
+  Value members = emitMembers(b, loc, shared, count, tiles);
+  // The last section has what is left, too: where it has few, few long loops run at the end.
+  Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+  Value lastSection =
+      arith::SubIOp::create(b, loc, arith::DivUIOp::create(b, loc, count, members), one);
   Value span = arith::MulIOp::create(b, loc, members, tiles);
-  Value at = arith::DivUIOp::create(b, loc, number, span);
+  Value at =
+      arith::MinUIOp::create(b, loc, arith::DivUIOp::create(b, loc, number, span), lastSection);
   Value inside = arith::SubIOp::create(b, loc, number, arith::MulIOp::create(b, loc, at, span));
   Value first = arith::MulIOp::create(b, loc, at, members);
-  // The last section may have fewer.
-  Value size = arith::MinUIOp::create(b, loc, members, arith::SubIOp::create(b, loc, count, first));
+  Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, at, lastSection);
+  Value size =
+      arith::SelectOp::create(b, loc, isLast, arith::SubIOp::create(b, loc, count, first), members);
   Value position = arith::DivUIOp::create(b, loc, inside, size);
   Value member =
       arith::SubIOp::create(b, loc, inside, arith::MulIOp::create(b, loc, position, size));
@@ -248,7 +257,6 @@ SmallVector<Value> ScheduleGrid::order(OpBuilder &b, Location loc, Value number,
   Value word;
   SmallVector<Value> ids = delinearizePacked(b, loc, other, extents.drop_back(), word);
   if (reversed) {
-    Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
     Value last = arith::SubIOp::create(b, loc, tiles, one);
     position = arith::SubIOp::create(b, loc, last, position);
   }

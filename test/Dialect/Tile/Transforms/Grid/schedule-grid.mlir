@@ -3,7 +3,10 @@
 // RUN: not fa-opt %s --tile-schedule-grid=section=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: fa-opt %s --tile-schedule-grid=section-bytes=1048576 | FileCheck %s --check-prefix=BYTES
 // RUN: not fa-opt %s --tile-schedule-grid=section-bytes=-1 2>&1 | FileCheck %s --check-prefix=BELOW
+// RUN: fa-opt %s --tile-schedule-grid="section-bytes=1048576 section-tiles=232" | FileCheck %s --check-prefix=LEAST
+// RUN: not fa-opt %s --tile-schedule-grid=section-tiles=-1 2>&1 | FileCheck %s --check-prefix=TILES
 // BELOW: error: section-bytes must be from 0 to 2^31 - 1, got -1
+// TILES: error: section-tiles must be from 0 to 2^31 - 1, got -1
 // NEGATIVE: error: a section has 1 work tile or more, or 0 for each alone, got section=-1
 
 // The loop of block %t ends behind its last row: the last blocks go first.
@@ -26,11 +29,15 @@
 // SECTION: %[[N:.*]] = arith.index_cast %[[ID]] : index to i32
 // SECTION: %[[FOUR:.*]] = arith.constant 4 : i32
 // SECTION: %[[MEMBERS:.*]] = arith.minui %[[FOUR]], %[[HEADS]]
+// SECTION: %[[SECTIONS:.*]] = arith.divui %[[HEADS]], %[[MEMBERS]]
+// SECTION: %[[LASTS:.*]] = arith.subi %[[SECTIONS]], %
 // SECTION: %[[SPAN:.*]] = arith.muli %[[MEMBERS]], %[[TILES]]
-// SECTION: %[[S:.*]] = arith.divui %[[N]], %[[SPAN]]
+// SECTION: %[[QUOTIENT:.*]] = arith.divui %[[N]], %[[SPAN]]
+// SECTION: %[[S:.*]] = arith.minui %[[QUOTIENT]], %[[LASTS]]
 // SECTION: %[[FIRST:.*]] = arith.muli %[[S]], %[[MEMBERS]]
+// SECTION: %[[ISLAST:.*]] = arith.cmpi eq, %[[S]], %[[LASTS]]
 // SECTION: %[[LEFT:.*]] = arith.subi %[[HEADS]], %[[FIRST]]
-// SECTION: %[[SIZE:.*]] = arith.minui %[[MEMBERS]], %[[LEFT]]
+// SECTION: %[[SIZE:.*]] = arith.select %[[ISLAST]], %[[LEFT]], %[[MEMBERS]]
 // SECTION: %[[PLACE:.*]] = arith.divui %[[INSIDE:.*]], %[[SIZE]]
 // SECTION: %[[MEMBER:.*]] = arith.subi %[[INSIDE]], %{{.*}}
 // SECTION: %[[HEAD:.*]] = arith.addi %[[FIRST]], %[[MEMBER]]
@@ -43,13 +50,22 @@
 // 1 MiB of rows, one of which all work tiles of one %h load.
 // BYTES-LABEL: tile.func @triangle
 // BYTES-SAME: (%[[X:.*]]: !tile.view<?x?xf32>, %{{.*}}: index) grid
-// BYTES: %[[MOST:.*]] = arith.constant 1048576 : i32
+// BYTES: arith.constant 0 : index
 // BYTES: %[[ROW:.*]] = tile.dim %[[X]], 1
 // BYTES: %[[BYTES:.*]] = arith.muli %{{.*}}, %[[ROW]]
 // BYTES: %[[SUM:.*]] = arith.addi %{{.*}}, %[[BYTES]]
 // BYTES: arith.minui %[[SUM]], %
-// BYTES: %[[FITS:.*]] = arith.divui %[[MOST]], %
+// BYTES: %[[FITS:.*]] = arith.divui %c1048576_i32, %
 // BYTES: arith.maxui %[[FITS]], %
+// And 232 work tiles at least, rounded up to whole members.
+// LEAST-LABEL: tile.func @triangle
+// LEAST: arith.index_cast %{{.*}} : index to i32
+// LEAST: %[[TILES:.*]] = arith.index_cast %{{.*}} : index to i32
+// LEAST: %[[FITS:.*]] = arith.divui
+// LEAST: %[[OF:.*]] = arith.maxui %[[TILES]], %
+// LEAST: %[[MORE:.*]] = arith.divui %c231_i32, %[[OF]]
+// LEAST: %[[ATLEAST:.*]] = arith.addi %[[MORE]], %
+// LEAST: arith.maxui %[[FITS]], %[[ATLEAST]]
 // expected-remark @+1 {{the order of the grid's last dimension is reversed", Reason="loops grow along it}}
 tile.func @triangle(%x: !tile.view<?x?xf32>, %h: index, %t: index)
     grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] {
@@ -137,13 +153,6 @@ tile.func @of_slices(%x: !tile.view<?x?xf32>, %y: !tile.view<?x8xf32>, %n: !tile
 // BYTES: %[[MOST:.*]] = arith.maxui %[[NUMBERS]], %c2
 // BYTES: %[[SLICES:.*]] = arith.subi %[[MOST]], %c1
 // BYTES: arith.divui %[[ALL]], %[[SLICES]] : index
-// As many work tiles in each section, not fewer in the last one alone.
-// BYTES: arith.divui %{{.*}} : i32
-// BYTES: %[[FIT:.*]] = arith.minui %{{.*}}, %[[COUNT:.*]] : i32
-// BYTES: %[[BY:.*]] = arith.maxui %[[FIT]], %{{.*}} : i32
-// BYTES: %[[SECTIONS:.*]] = arith.divui %{{.*}}, %[[BY]] : i32
-// BYTES: %[[BY:.*]] = arith.maxui %[[SECTIONS]], %{{.*}} : i32
-// BYTES: arith.divui %{{.*}}, %[[BY]] : i32
 // expected-remark @+1 {{the order of the grid's last dimension is reversed}}
 tile.func @of_slices_in_a_row(%x: !tile.view<?x?xf32>, %y: !tile.view<?x8xf32>, %n: !tile.view<?xi32>, %h: index, %t: index)
     grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1] {

@@ -36,8 +36,8 @@
 // The order is that of work tiles in sections; roles send what is read.
 // SECTION-LABEL: tile.func @listed(
 // SECTION-SAME: %[[ORDER:[a-z0-9_]*]]: !tile.view<?x?xi32> {tile.name = "listed_order_ws", {{[^}]*}}}, %[[N:.*]]: index) grid
-// SECTION: %[[SECTION:.*]] = arith.divui %{{.*}} : i32
-// SECTION: %[[PLACE:.*]] = arith.divui %{{.*}} : i32
+// SECTION: %[[SIZE:.*]] = arith.select %{{.*}} : i32
+// SECTION: %[[PLACE:.*]] = arith.divui %{{.*}}, %[[SIZE]] : i32
 // SECTION-NOT: tile.part = 0
 // SECTION: tile.part = 1
 // SECTION: %[[AT:.*]] = arith.index_cast %[[PLACE]]
