@@ -4,9 +4,9 @@
 // RUN: fa-opt %s --tile-schedule-grid=section-bytes=1048576 | FileCheck %s --check-prefix=BYTES
 // RUN: not fa-opt %s --tile-schedule-grid=section-bytes=-1 2>&1 | FileCheck %s --check-prefix=BELOW
 // RUN: fa-opt %s --tile-schedule-grid="section-bytes=1048576 section-tiles=232" | FileCheck %s --check-prefix=LEAST
-// RUN: not fa-opt %s --tile-schedule-grid=section-tiles=-1 2>&1 | FileCheck %s --check-prefix=TILES
+// RUN: not fa-opt %s --tile-schedule-grid=section-tiles=-1 2>&1 | FileCheck %s --check-prefix=FEWER
 // BELOW: error: section-bytes must be from 0 to 2^31 - 1, got -1
-// TILES: error: section-tiles must be from 0 to 2^31 - 1, got -1
+// FEWER: error: section-tiles must be from 0 to 2^31 - 1, got -1
 // NEGATIVE: error: a section has 1 work tile or more, or 0 for each alone, got section=-1
 
 // The loop of block %t ends behind its last row: the last blocks go first.
