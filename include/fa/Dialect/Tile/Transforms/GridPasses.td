@@ -103,6 +103,8 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
     long loop of the next section, but behind the last section there is none, so that the
     shorter it is, the more blocks wait for its longest loop.
     Sections make the grid one of one dimension, which counts all work tiles.
+    Without them, `together` exchanges the last two dimensions of the grid: those of the one
+    before the last with equally long loops run together, for no more arithmetic.
 
     The order stays where the trip count both grows and shrinks, as that of a
     window does, or is not known: neighbours then load much the same, so that the
@@ -126,7 +128,9 @@ def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {
     Option<"sectionBytes", "section-bytes", "int64_t", "0",
            "or as many as load so many bytes in their loops; 0 for each alone">,
     Option<"sectionTiles", "section-tiles", "int64_t", "0",
-           "the least work tiles of such a section, those of the last dimension counted">
+           "the least work tiles of such a section, those of the last dimension counted">,
+    Option<"together", "together", "bool", "false",
+           "without sections, let work tiles of the dimension before the last run together">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect"];

@@ -10,7 +10,8 @@
 //      through the arithmetic of the bounds (Grid.cpp). Where the last id is read from an order
 //      (tile-sort-grid) it shrinks;
 //   2. without sections, where it grows, reverse the last id;
-//   3. with sections, find how many work tiles of the other dimensions one has
+//   3. without them, if asked to, let the dimension before the last one be the fastest;
+//   4. with sections, find how many work tiles of the other dimensions one has
 //      (what their loops load stays in L2, and the last one is not short), and count
 //      work tiles in another order: section, last id (the longest first), member.
 //
@@ -187,9 +188,12 @@ struct ScheduleGrid : tile::impl::TileScheduleGridBase<ScheduleGrid> {
       });
     else if (trend == Trend::rises)
       reverse(func);
+    if (ordered && !sections && dims > 1 && together)
+      exchange(func);
   }
 
   void reverse(FuncOp func);
+  void exchange(FuncOp func);
   Value emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> shared, Value count, Value tiles);
   SmallVector<Value> order(OpBuilder &b, Location loc, Value number, ArrayRef<Value> extents,
                            ArrayRef<LoadOp> shared, bool reversed, LoadOp sorted);
@@ -206,6 +210,23 @@ void ScheduleGrid::reverse(FuncOp func) {
   Value last = arith::SubIOp::create(b, loc, tiles, one);
   auto reversed = arith::SubIOp::create(b, loc, last, id);
   id.replaceAllUsesExcept(reversed, reversed);
+}
+
+/// Exchanges the last two dimensions of the grid.
+void ScheduleGrid::exchange(FuncOp func) {
+  unsigned last = func.getNumGridDims() - 1;
+  SmallVector<AffineExpr> extents(func.getGrid().getResults());
+  std::swap(extents[last], extents[last - 1]);
+  func.setGrid(AffineMap::get(0, func.getGrid().getNumSymbols(), extents, &getContext()));
+  Value one = func.getInstanceId(last - 1), other = func.getInstanceId(last);
+  auto usesOf = [](Value id) {
+    return llvm::map_to_vector(id.getUses(), [](OpOperand &use) { return &use; });
+  };
+  SmallVector<OpOperand *> ofOne = usesOf(one), ofOther = usesOf(other);
+  for (OpOperand *use : ofOne)
+    use->set(other);
+  for (OpOperand *use : ofOther)
+    use->set(one);
 }
 
 /// Emit the work tiles of the other dimensions in a section, of `count` in all, each of which has

@@ -5,6 +5,7 @@
 // RUN: not fa-opt %s --tile-schedule-grid=section-bytes=-1 2>&1 | FileCheck %s --check-prefix=BELOW
 // RUN: fa-opt %s --tile-schedule-grid="section-bytes=1048576 section-tiles=232" | FileCheck %s --check-prefix=LEAST
 // RUN: not fa-opt %s --tile-schedule-grid=section-tiles=-1 2>&1 | FileCheck %s --check-prefix=FEWER
+// RUN: fa-opt %s --tile-schedule-grid=together | FileCheck %s --check-prefix=TOGETHER
 // BELOW: error: section-bytes must be from 0 to 2^31 - 1, got -1
 // FEWER: error: section-tiles must be from 0 to 2^31 - 1, got -1
 // NEGATIVE: error: a section has 1 work tile or more, or 0 for each alone, got section=-1
@@ -19,6 +20,13 @@
 // CHECK-NOT: %[[T]]
 // CHECK: arith.muli %[[R]], %{{.*}}
 // CHECK: tile.load %[[X]][%[[H]],
+
+// TOGETHER: #[[$GRID:.*]] = affine_map<()[s0, s1] -> (s1 ceildiv 64, s0)>
+// TOGETHER-LABEL: tile.func @triangle
+// TOGETHER-SAME: (%[[X:.*]]: !tile.view<?x?xf32>, %[[T:.*]]: index, %[[H:.*]]: index) grid #[[$GRID]]
+// TOGETHER: %[[R:.*]] = arith.subi %{{.*}}, %[[T]]
+// TOGETHER: arith.muli %[[R]], %{{.*}}
+// TOGETHER: tile.load %[[X]][%[[H]],
 
 // Of 4 work tiles of the first dimension those of one length run together.
 // SECTION: #[[$GRID:.*]] = affine_map<()[s0, s1] -> (s0 * (s1 ceildiv 64))>
