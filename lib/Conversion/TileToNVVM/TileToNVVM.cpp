@@ -304,9 +304,6 @@ LogicalResult Emitter::run(Block *module) {
   if (failed(allocateShared()))
     return failure();
   initializeBarriers();
-  // Ahead of all that touches memory, and by all threads.
-  if (source->hasAttr(tile::TileDialect::kDependentAttr))
-    NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
   decodeInstance();
   if (failed(emitBlock(source.getBody().front())))
     return failure();
@@ -556,6 +553,10 @@ LogicalResult Emitter::emitBallot(tile::BallotOp op) {
 /// Each lane says whether the bit is its own: it has as many set bits below it. That number, and -1
 /// where the lane's bit is not set, does not change in a loop.
 void Emitter::emitNthBit(tile::NthBitOp op) {
+  if (matchPattern(op.getN(), m_Zero())) {
+    set(op, toI64(math::CountTrailingZerosOp::create(b, get(op.getWord()))));
+    return;
+  }
   Value word = get(op.getWord()), n = arith::TruncIOp::create(b, b.getI32Type(), get(op.getN()));
   Value bit = arith::ShLIOp::create(b, i32(1), lane);
   Value below = arith::AndIOp::create(b, word, arith::SubIOp::create(b, bit, i32(1)));
@@ -603,6 +604,10 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](SchedulerPeekOp op) { return emitSchedulerPeek(op); })
       .Case([&](SchedulerResetOp op) { return emitSchedulerReset(op); })
       .Case([&](SchedulerNextOp op) { return emitSchedulerNext(op); })
+      .Case([&](KernelWaitOp) {
+        NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
+        return success();
+      })
       .Case([&](BlockCountOp op) {
         set(op, toI64(NVVM::GridDimXOp::create(b, b.getI32Type())));
         return success();

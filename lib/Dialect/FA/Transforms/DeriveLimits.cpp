@@ -12,7 +12,8 @@
 //   2. let the mask analysis bound that loop and test its tiles: none visible, all, or some. In the
 //      last case each row of the block is tested alone, all by a vote (tile.ballot): next to a
 //      border rows see all of a tile or none. Only where one sees a part is the region evaluated.
-//      tile-list-steps tests 32 tiles at once;
+//      Tiles of which all is visible are counted for the block, by numbers of their own:
+//      tile-list-steps tests 32 tiles at once and takes all of those at once;
 //   3. store both limits of each row, and for the 64 of them the least and the greatest of each
 //      limit and whether a row has a hole: fewer visible keys than lie between its limits;
 //   4. give the attention the mask
@@ -275,7 +276,9 @@ Value Limits::bitsOf(ArrayRef<Value> words) {
 
 /// Emit the loop over tiles.
 Limits::Found Limits::emitLoop(Found before) {
-  Value inits[] = {before.first, before.last, before.count};
+  // Of tiles that are visible as a whole, which are so for all of the block.
+  Value length = toI32(lengthOf(along)), none = i32(0), step = i32(kStep);
+  Value inits[] = {before.first, before.last, before.count, length, none, none};
   auto loop = scf::ForOp::create(r.b, r.loc, r.index(0), lengthOf(along), r.index(kStep), inits);
   OpBuilder::InsertionGuard guard(r.b);
   r.b.setInsertionPointToStart(loop.getBody());
@@ -283,6 +286,7 @@ Limits::Found Limits::emitLoop(Found before) {
   ApplyMaskOp mask = applyMask(first);
   ValueRange carried = loop.getRegionIterArgs();
   before = {carried[0], carried[1], carried[2]};
+  Found whole{carried[3], carried[4], carried[5]};
   auto yield = scf::YieldOp::create(r.b, r.loc, carried);
 
   MaskLoop m{{mask}, loop, along};
@@ -301,28 +305,29 @@ Limits::Found Limits::emitLoop(Found before) {
   // None visible: as before. All: the tile as a whole. Some: where each index of the block sees
   // all or none of it, as a whole to those that do, else what the region says.
   r.b.setInsertionPoint(yield);
-  auto yieldFound = [&](Found found) {
-    scf::YieldOp::create(r.b, r.loc, ValueRange{found.first, found.last, found.count});
+  auto yieldFound = [&](Found found, std::optional<Found> whole = {}) {
+    SmallVector<Value> values{found.first, found.last, found.count};
+    if (whole)
+      values.append({whole->first, whole->last, whole->count});
+    scf::YieldOp::create(r.b, r.loc, values);
   };
-  auto branch = [&](Value condition) {
-    return scf::IfOp::create(r.b, r.loc, carried.getTypes(), condition, /*withElseRegion=*/true);
+  auto branch = [&](Value condition, size_t results) {
+    return scf::IfOp::create(r.b, r.loc, carried.take_front(results).getTypes(), condition,
+                             /*withElseRegion=*/true);
   };
-  scf::IfOp some = branch(found.someVisible);
+  scf::IfOp some = branch(found.someVisible, carried.size());
   yield->setOperands(some.getResults());
   r.b.setInsertionPointToEnd(some.elseBlock());
-  yieldFound(before);
+  yieldFound(before, whole);
   r.b.setInsertionPointToEnd(some.thenBlock());
-  Value end = make<arith::MinSIOp>(make<arith::AddIOp>(first, r.index(kStep)), lengthOf(along));
-  auto whole = [&]() -> Found {
-    Value size = toI32(make<arith::SubIOp>(end, first));
-    return {make<arith::MinSIOp>(before.first, splat(toI32(first))),
-            make<arith::MaxSIOp>(before.last, splat(toI32(end))),
-            make<arith::AddIOp>(before.count, splat(size))};
-  };
-  scf::IfOp mixed = branch(found.someHidden);
+  scf::IfOp mixed = branch(found.someHidden, carried.size());
   scf::YieldOp::create(r.b, r.loc, mixed.getResults());
+  // What reaches beyond the last index is hidden there.
   r.b.setInsertionPointToEnd(mixed.elseBlock());
-  yieldFound(whole());
+  Value behind = toI32(make<arith::AddIOp>(first, r.index(kStep)));
+  yieldFound(before, Found{make<arith::MinSIOp>(whole.first, toI32(first)),
+                           make<arith::MaxSIOp>(whole.last, behind),
+                           make<arith::AddIOp>(whole.count, step)});
 
   r.b.setInsertionPointToEnd(mixed.thenBlock());
   SmallVector<Value> visible;
@@ -332,11 +337,19 @@ Limits::Found Limits::emitLoop(Found before) {
     Value both = make<arith::AndIOp>(visible.back(), vote(ofOne.someHidden, alone, from));
     inPart = make<arith::OrIOp>(inPart, both);
   }
-  scf::IfOp parts =
-      branch(arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::ne, inPart, i32(0)));
-  scf::YieldOp::create(r.b, r.loc, parts.getResults());
+  Value isPart = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::ne, inPart, i32(0));
+  scf::IfOp parts = branch(isPart, 3);
+  SmallVector<Value> passedOn(parts.getResults());
+  llvm::append_range(passedOn, carried.drop_front(passedOn.size()));
+  scf::YieldOp::create(r.b, r.loc, passedOn);
   r.b.setInsertionPointToEnd(parts.elseBlock());
-  yieldFound(choose(bitsOf(visible), whole(), before));
+  Value end = make<arith::MinSIOp>(make<arith::AddIOp>(first, r.index(kStep)), lengthOf(along));
+  Value size = toI32(make<arith::SubIOp>(end, first));
+  yieldFound(choose(bitsOf(visible),
+                    {make<arith::MinSIOp>(before.first, splat(toI32(first))),
+                     make<arith::MaxSIOp>(before.last, splat(toI32(end))),
+                     make<arith::AddIOp>(before.count, splat(size))},
+                    before));
   // The mask and what it is applied to, so that only tests are left before the branch.
   Block *evaluated = parts.thenBlock();
   for (Operation *op = mask; op && op->getBlock() == loop.getBody();
@@ -350,7 +363,11 @@ Limits::Found Limits::emitLoop(Found before) {
   r.b.setInsertionPoint(found.blockSize);
   found.blockSize.replaceAllUsesWith(r.index(kBlock));
   found.blockSize.erase();
-  return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
+  r.b.setInsertionPointAfter(loop);
+  ValueRange results = loop.getResults();
+  return {make<arith::MinSIOp>(results[0], splat(results[3])),
+          make<arith::MaxSIOp>(results[1], splat(results[4])),
+          make<arith::AddIOp>(results[2], splat(results[5]))};
 }
 
 /// Apply the mask to the numbers of columns from 1 on, in a tile that begins at `first` of the

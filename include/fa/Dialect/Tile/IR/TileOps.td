@@ -57,7 +57,7 @@ def Tile_FuncOp : Tile_Op<"func", [
       starts at most so many blocks an SM, the first ones of the grid; the
       program goes on with the work tiles that are left (`tile.block_count`).
     - (C10) An argument with `tile.launch_epoch` is an i64.
-    - (C11) `tile.dependent` has no value.
+    - (C11) `tile.dependent` has no value. The program waits by `tile.kernel_wait`.
 
     Created by `convert-fa-to-tile` or written by hand; removed by
     `convert-tile-to-linalg` or `convert-tile-to-nvvm`.
@@ -110,6 +110,24 @@ def Tile_ReturnOp : Tile_Op<"return", [Pure, Terminator, ReturnLike, HasParent<"
 
     ```mlir
     tile.return
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_KernelWaitOp : Tile_Op<"kernel_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits for the kernel before";
+  let description = [{
+    Waits until the kernel before it in its entry has ended and its stores are seen, and those of all
+    before that one. A kernel with `tile.dependent`, which starts earlier, comes to this op once on
+    each path, before it takes what a kernel of the entry writes and before it writes itself.
+
+    Created by `tile-overlap-kernels`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.kernel_wait
     ```
   }];
   let assemblyFormat = "attr-dict";
