@@ -27,6 +27,7 @@
 #include "Emitter.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/Tile/IR/Stores.h"
+#include "fa/Target/Manifest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -178,6 +179,23 @@ static bool isWritten(Value view) {
   });
 }
 
+/// Set the strides that a runtime gives to any workspace of these sizes: rows are padded, and
+/// nothing else.
+void Emitter::setWorkspaceStrides(tile::ViewType view, ViewParts &parts) {
+  ArrayRef<int64_t> shape = view.getShape();
+  if (shape.size() < 2)
+    return;
+  int64_t size = llvm::divideCeil(view.getElementType().getIntOrFloatBitWidth(), 8), stride = 1;
+  for (size_t d = shape.size() - 1; d > 0 && !ShapedType::isDynamic(shape[d]); --d) {
+    stride *= shape[d];
+    if (d + 1 == shape.size())
+      stride =
+          static_cast<int64_t>(llvm::alignTo(stride * size, fa::Manifest::kWorkspaceRowBytes)) /
+          size;
+    parts.strides[d - 1] = i64(stride);
+  }
+}
+
 void Emitter::makeKernel(Block *module) {
   MLIRContext *context = b.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context, unsigned(NVVM::NVVMMemorySpace::Global));
@@ -245,6 +263,8 @@ void Emitter::makeKernel(Block *module) {
       parts.strides.push_back(entry->getArgument(next++));
     if (view.getRank() > 0)
       parts.strides.push_back(i64(1));
+    if (source.getArgAttr(i, tile::TileDialect::kWorkspaceAttr))
+      setWorkspaceStrides(view, parts);
     parts.written = isWritten(argument);
     views[argument] = parts;
   }
