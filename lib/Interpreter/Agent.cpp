@@ -19,6 +19,7 @@ Agent::Agent(WorkTile &workTile, unsigned number)
       clock(workTile.program.agents + workTile.program.barriers, 0) {
   clock[number] = 1;
   tile::FuncOp func = workTile.program.func;
+  waited = !func->hasAttr(tile::TileDialect::kDependentAttr);
   for (auto [i, argument] : llvm::enumerate(workTile.arguments)) {
     Datum datum;
     datum.memory = &argument.memory;

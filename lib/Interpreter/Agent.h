@@ -137,6 +137,7 @@ private:
 
   // AgentTile.cpp: ops on tiles and views.
   LogicalResult executeTile(Operation *op);
+  LogicalResult checkWaited(Operation *op);
   TileRef load(Value source, ValueRange indices, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape,
                Type element);
   LogicalResult slice(tile::SliceOp op);
@@ -218,6 +219,9 @@ private:
   SmallVector<uint64_t, 1> ballots;
   Operation *atBarrier = nullptr;
   bool blocked = false, arrived = false;
+  /// Say whether what kernels of the entry write may be touched: the program came to its
+  /// tile.kernel_wait, or has none.
+  bool waited;
   /// At a numbered barrier, once arrived: how often it will have been completed.
   uint64_t awaitedCompletions = 0;
   /// Which rows of a running tile.if_any take what its region yields.

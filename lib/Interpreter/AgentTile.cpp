@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Agent.h"
+#include "fa/Dialect/Tile/IR/Stores.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -151,8 +152,30 @@ static TileRef gather(tile::GatherOp op, const Memory &memory, ArrayRef<const Da
   return share(std::move(result));
 }
 
+/// Check that an op that stores, or that loads from a workspace, comes after tile.kernel_wait.
+LogicalResult Agent::checkWaited(Operation *op) {
+  auto isWorkspace = [&](Value view) {
+    auto argument = dyn_cast<BlockArgument>(tile::SliceOp::baseOf(view));
+    return argument && workTile.program.func.getArgAttr(argument.getArgNumber(),
+                                                        tile::TileDialect::kWorkspaceAttr);
+  };
+  Value source;
+  if (isa<tile::LoadOp, tile::GatherOp>(op))
+    source = op->getOperand(0);
+  if (tile::destinationOf(op) || (source && isWorkspace(source)))
+    return fail(op, "touches what kernels of the entry write, expected after tile.kernel_wait; "
+                    "the kernel before may still run");
+  return success();
+}
+
 LogicalResult Agent::executeTile(Operation *op) {
   Datum datum;
+  if (isa<tile::KernelWaitOp>(op)) {
+    waited = true;
+    return success();
+  }
+  if (!waited && failed(checkWaited(op)))
+    return failure();
   if (auto dim = dyn_cast<tile::DimOp>(op)) {
     datum.scalar.i = get(dim.getView()).memory->sizes[dim.getDim()];
     set(dim.getResult(), datum);

@@ -136,9 +136,13 @@ void interpreter::evaluateElementwise(const RegionInstruction &op, Operation *op
 static TileRef reduce(tile::ReduceOp op, const Elements &input, const Elements &init) {
   ArrayRef<int64_t> shape = tileOf(op.getInput()).getShape();
   int64_t inner = elementsOf(shape.drop_front(op.getDim() + 1)), extent = shape[op.getDim()];
+  bool isOfIntegers = op.getKind() == tile::Reduction::maxsi;
   RegionInstruction step{op.getKind() == tile::Reduction::addf      ? RegionCode::AddF
                          : op.getKind() == tile::Reduction::maxnumf ? RegionCode::MaxNumF
-                                                                    : RegionCode::MinNumF};
+                         : op.getKind() == tile::Reduction::minnumf ? RegionCode::MinNumF
+                                                                    : RegionCode::MaxSI};
+  if (isOfIntegers)
+    step.width = step.toWidth = 32;
   DType type = *dtypeOf(tileOf(op.getInput()).getElementType());
   Elements result(init);
   for (size_t r = 0; r < result.size(); ++r) {
@@ -146,7 +150,8 @@ static TileRef reduce(tile::ReduceOp op, const Elements &input, const Elements &
     for (int64_t i = 0; i < extent; ++i) {
       RegionValue unused;
       result[r] = evaluate(step, result[r], at[i * inner], unused, unused);
-      result[r].f = roundToType(type, result[r].f);
+      if (!isOfIntegers)
+        result[r].f = roundToType(type, result[r].f);
     }
   }
   return share(std::move(result));

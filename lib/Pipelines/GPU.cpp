@@ -149,6 +149,7 @@ SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {
   for (const Pass &pass : kernels.getPasses())
     if (llvm::is_contained(optionalPasses(), pass.getArgument()))
       names.push_back(pass.getArgument());
+  names.push_back("tile-merge-kernels");
   if (target.dependentLaunches)
     names.push_back("tile-overlap-kernels");
   return names;
@@ -162,6 +163,8 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (StringRef name = "tile-order-workspaces"; !llvm::is_contained(options.leaveOut, name))
     pm.addPass(tile::createTileOrderWorkspaces(order));
   populateKernelPipeline(pm.nest<tile::FuncOp>(), target, options);
+  if (StringRef name = "tile-merge-kernels"; !llvm::is_contained(options.leaveOut, name))
+    pm.addPass(tile::createTileMergeKernels());
   if (StringRef name = "tile-overlap-kernels";
       target.dependentLaunches && !llvm::is_contained(options.leaveOut, name))
     pm.addPass(tile::createTileOverlapKernels());

@@ -130,10 +130,24 @@ tile.func @f(%x: !v, %w: !v, %y: !v, %t: index)
   tile.return
 })";
 
+/// y = x by way of a workspace, after the kernel before has ended.
+const char *const kDependentCopy = R"(
+tile.func @f(%x: !v, %y: !v {tile.output, tile.workspace = [["x", 0], 16]}, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 32)> sizes [0, 0] attributes {tile.dependent} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %i = arith.muli %t, %c32 : index
+  %v = tile.load %x[%i, %c0] dims [0, 1] : !v -> !t
+  tile.kernel_wait // kernel
+  %w = tile.load %y[%i, %c0] dims [0, 1] : !v -> !t // workspace
+  tile.store %v, %y[%i, %c0] dims [0, 1] : !t, !v // store
+  tile.return
+})";
+
 Sample sampleFor(const char *program) {
   constexpr size_t kRows = 200;
   Floats x = valuesOf(kRows * 16, 1), w = valuesOf(16 * 16, 2);
-  if (program == kRingCopy || program == kLoweredCopy)
+  if (program == kRingCopy || program == kLoweredCopy || program == kDependentCopy)
     return {{x}, x};
   return {{x, w}, productOf(x, w, program == kRingProduct ? 1 : 2)};
 }
@@ -151,12 +165,14 @@ TEST_P(RightProgram, PassesForEverySeed) {
 }
 
 std::string nameOfProgram(const testing::TestParamInfo<const char *> &info) {
-  const char *const names[] = {"RingCopy", "RingProduct", "LoweredCopy", "LoweredProduct"};
+  const char *const names[] = {"RingCopy", "RingProduct", "LoweredCopy", "LoweredProduct",
+                               "DependentCopy"};
   return names[info.index];
 }
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, RightProgram,
-                         testing::Values(kRingCopy, kRingProduct, kLoweredCopy, kLoweredProduct),
+                         testing::Values(kRingCopy, kRingProduct, kLoweredCopy, kLoweredProduct,
+                                         kDependentCopy),
                          nameOfProgram);
 
 class PlantedFault : public testing::TestWithParam<Case> {};
@@ -279,6 +295,16 @@ const Case kFaults[] = {
      {{"// after", ""}},
      "may still read, with no barrier between",
      "// overwrite"},
+    {"StoreBeforeTheKernelBeforeEnds",
+     kDependentCopy,
+     {{"// kernel", ""}, {"// workspace", ""}},
+     "expected after tile.kernel_wait",
+     "// store"},
+    {"LoadBeforeTheKernelBeforeEnds",
+     kDependentCopy,
+     {{"// kernel", ""}},
+     "expected after tile.kernel_wait",
+     "// workspace"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, PlantedFault, testing::ValuesIn(kFaults),

@@ -125,18 +125,7 @@ static Value lowerReduce(RewriterBase &rewriter, tile::ReduceOp op) {
   auto reduce = linalg::ReduceOp::create(
       rewriter, op.getLoc(), op.getInput(), op.getInit(), ArrayRef<int64_t>{(int64_t)op.getDim()},
       [&](OpBuilder &b, Location l, ValueRange args) {
-        Value result;
-        switch (op.getKind()) {
-        case tile::Reduction::addf:
-          result = arith::AddFOp::create(b, l, args[0], args[1]);
-          break;
-        case tile::Reduction::maxnumf:
-          result = arith::MaxNumFOp::create(b, l, args[0], args[1]);
-          break;
-        case tile::Reduction::minnumf:
-          result = arith::MinNumFOp::create(b, l, args[0], args[1]);
-          break;
-        }
+        Value result = tile::ReduceOp::combine(b, l, op.getKind(), args[0], args[1]);
         linalg::YieldOp::create(b, l, result);
       });
   return reduce->getResult(0);

@@ -53,6 +53,7 @@ private:
 
   //===--- Kernel and control flow (TileToNVVM.cpp) ---===//
   void makeKernel(Block *module);
+  void setWorkspaceStrides(tile::ViewType view, ViewParts &parts);
   void decodeInstance();
   LogicalResult emitBlock(Block &block);
   LogicalResult emit(Operation *op);

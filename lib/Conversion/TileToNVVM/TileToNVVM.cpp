@@ -27,6 +27,7 @@
 #include "Emitter.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/Tile/IR/Stores.h"
+#include "fa/Target/Manifest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -178,6 +179,23 @@ static bool isWritten(Value view) {
   });
 }
 
+/// Set the strides that a runtime gives to any workspace of these sizes: rows are padded, and
+/// nothing else.
+void Emitter::setWorkspaceStrides(tile::ViewType view, ViewParts &parts) {
+  ArrayRef<int64_t> shape = view.getShape();
+  if (shape.size() < 2)
+    return;
+  int64_t size = llvm::divideCeil(view.getElementType().getIntOrFloatBitWidth(), 8), stride = 1;
+  for (size_t d = shape.size() - 1; d > 0 && !ShapedType::isDynamic(shape[d]); --d) {
+    stride *= shape[d];
+    if (d + 1 == shape.size())
+      stride =
+          static_cast<int64_t>(llvm::alignTo(stride * size, fa::Manifest::kWorkspaceRowBytes)) /
+          size;
+    parts.strides[d - 1] = i64(stride);
+  }
+}
+
 void Emitter::makeKernel(Block *module) {
   MLIRContext *context = b.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context, unsigned(NVVM::NVVMMemorySpace::Global));
@@ -245,6 +263,8 @@ void Emitter::makeKernel(Block *module) {
       parts.strides.push_back(entry->getArgument(next++));
     if (view.getRank() > 0)
       parts.strides.push_back(i64(1));
+    if (source.getArgAttr(i, tile::TileDialect::kWorkspaceAttr))
+      setWorkspaceStrides(view, parts);
     parts.written = isWritten(argument);
     views[argument] = parts;
   }
@@ -304,9 +324,6 @@ LogicalResult Emitter::run(Block *module) {
   if (failed(allocateShared()))
     return failure();
   initializeBarriers();
-  // Ahead of all that touches memory, and by all threads.
-  if (source->hasAttr(tile::TileDialect::kDependentAttr))
-    NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
   decodeInstance();
   if (failed(emitBlock(source.getBody().front())))
     return failure();
@@ -556,6 +573,10 @@ LogicalResult Emitter::emitBallot(tile::BallotOp op) {
 /// Each lane says whether the bit is its own: it has as many set bits below it. That number, and -1
 /// where the lane's bit is not set, does not change in a loop.
 void Emitter::emitNthBit(tile::NthBitOp op) {
+  if (matchPattern(op.getN(), m_Zero())) {
+    set(op, toI64(math::CountTrailingZerosOp::create(b, get(op.getWord()))));
+    return;
+  }
   Value word = get(op.getWord()), n = arith::TruncIOp::create(b, b.getI32Type(), get(op.getN()));
   Value bit = arith::ShLIOp::create(b, i32(1), lane);
   Value below = arith::AndIOp::create(b, word, arith::SubIOp::create(b, bit, i32(1)));
@@ -603,6 +624,10 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](SchedulerPeekOp op) { return emitSchedulerPeek(op); })
       .Case([&](SchedulerResetOp op) { return emitSchedulerReset(op); })
       .Case([&](SchedulerNextOp op) { return emitSchedulerNext(op); })
+      .Case([&](KernelWaitOp) {
+        NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
+        return success();
+      })
       .Case([&](BlockCountOp op) {
         set(op, toI64(NVVM::GridDimXOp::create(b, b.getI32Type())));
         return success();

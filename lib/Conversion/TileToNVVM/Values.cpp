@@ -305,16 +305,8 @@ LogicalResult Emitter::emitReduce(tile::ReduceOp op) {
     if (mode.strides[dim] != 0)
       return op.emitError() << "a reduction over elements of several warps goes through shared "
                                "memory; run tile-promote-shared";
-  auto combine = [&](Value x, Value y) -> Value {
-    switch (op.getKind()) {
-    case tile::Reduction::addf:
-      return arith::AddFOp::create(b, x, y);
-    case tile::Reduction::maxnumf:
-      return arith::MaxNumFOp::create(b, x, y);
-    case tile::Reduction::minnumf:
-      return arith::MinNumFOp::create(b, x, y);
-    }
-    return {};
+  auto combine = [&](Value x, Value y) {
+    return tile::ReduceOp::combine(b, b.getLoc(), op.getKind(), x, y);
   };
   Value input = get(op.getInput()), init = get(op.getInit());
   std::map<int64_t, SmallVector<Value>> groups;
@@ -336,8 +328,9 @@ LogicalResult Emitter::emitReduce(tile::ReduceOp op) {
     for (const tile::Mode &mode : from->getLane())
       for (int64_t extent = mode.extent; extent > 1; extent /= 2, bit *= 2)
         if (mode.strides[dim] != 0) {
-          if (!sum.getType().isF32())
-            return op.emitError() << "reductions across threads are in f32, got " << sum.getType();
+          if (!sum.getType().isF32() && !sum.getType().isInteger(32))
+            return op.emitError() << "reductions across threads are in f32 or i32, got "
+                                  << sum.getType();
           Value all = i32(-1), clamp = i32(31);
           Value other = NVVM::ShflOp::create(b, sum.getType(), all, sum, i32(bit), clamp,
                                              NVVM::ShflKind::bfly, UnitAttr());

@@ -11,8 +11,10 @@
 //      visible key, the one behind the greatest, and how many are visible;
 //   2. let the mask analysis bound that loop and test its tiles: none visible, all, or some. In the
 //      last case each row of the block is tested alone, all by a vote (tile.ballot): next to a
-//      border rows see all of a tile or none. Only where one sees a part is the region evaluated.
-//      tile-list-steps tests 32 tiles at once;
+//      border rows see all of a tile or none. Where one sees a part, so are the halves of the tile,
+//      and only where one sees a part of a half is the region evaluated.
+//      Tiles of which all is visible are counted for the block, by numbers of their own:
+//      tile-list-steps tests 32 tiles at once and takes all of those at once;
 //   3. store both limits of each row, and for the 64 of them the least and the greatest of each
 //      limit and whether a row has a hole: fewer visible keys than lie between its limits;
 //   4. give the attention the mask
@@ -51,8 +53,9 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-/// How many rows, or keys, a block has, and over how many of the others a tile of its loop goes.
-static constexpr int64_t kBlock = SummarizeOp::kSpan, kStep = 128;
+/// How many rows, or keys, a block has, over how many of the others a tile of its loop goes, and
+/// over how many a part of one.
+static constexpr int64_t kBlock = SummarizeOp::kSpan, kStep = 128, kPart = SummarizeOp::kSpan;
 
 /// Columns of the table of 64 rows, or keys.
 enum ColumnNumber : int64_t {
@@ -176,7 +179,12 @@ private:
   Value vote(Value condition, Value index, int64_t from);
   Value bitsOf(ArrayRef<Value> words);
   Found choose(Value holds, Found found, Found otherwise);
-  ApplyMaskOp applyMask(Value first);
+  Found emitParts(Value begin);
+  Found join(Found a, Found b);
+  UnrealizedConversionCastOp anyIndex();
+  Found voteOrElse(const TileTest &ofOne, Value alone, Value first, int64_t size, Found before,
+                   function_ref<Found()> evaluate);
+  ApplyMaskOp applyMask(Value first, int64_t size);
   Found count(ApplyMaskOp mask, Found before, Value first);
   void store(MapBlocksOp block, Found found);
 
@@ -275,34 +283,36 @@ Value Limits::bitsOf(ArrayRef<Value> words) {
 
 /// Emit the loop over tiles.
 Limits::Found Limits::emitLoop(Found before) {
-  Value inits[] = {before.first, before.last, before.count};
+  // Of tiles that are visible as a whole, which are so for all of the block.
+  Value length = toI32(lengthOf(along)), none = i32(0), step = i32(kStep);
+  Value inits[] = {before.first, before.last, before.count, length, none, none};
   auto loop = scf::ForOp::create(r.b, r.loc, r.index(0), lengthOf(along), r.index(kStep), inits);
   OpBuilder::InsertionGuard guard(r.b);
   r.b.setInsertionPointToStart(loop.getBody());
   Value first = named(loop.getInductionVar(), positionName(along));
-  ApplyMaskOp mask = applyMask(first);
+  ApplyMaskOp mask = applyMask(first, kStep);
   ValueRange carried = loop.getRegionIterArgs();
   before = {carried[0], carried[1], carried[2]};
+  Found whole{carried[3], carried[4], carried[5]};
   auto yield = scf::YieldOp::create(r.b, r.loc, carried);
 
   MaskLoop m{{mask}, loop, along};
   ScalarEmitter e(loop, unnamed(r.loc));
   r.b.setInsertionPointToStart(loop.getBody());
-  // Stands for an index of the block until its tests are cloned for each.
-  auto anyIndex = UnrealizedConversionCastOp::create(r.b, r.loc, r.b.getIndexType(), ValueRange());
-  Value alone = anyIndex.getResult(0);
+  auto alone = anyIndex();
   MaskFindings found = analyzeMask(m, e, /*mayReadInLoop=*/true);
-  TileTest ofOne = testForIndex(m, e, alone);
+  TileTest ofOne = testForIndex(m, e, alone.getResult(0));
   if (!found.visible.isAll())
     shrinkLoop(m, found, e);
   loop->removeAttr(tile::TileDialect::kRowDerivedAttr);
   loop->removeAttr(FADialect::kBandAttr);
 
-  // None visible: as before. All: the tile as a whole. Some: where each index of the block sees
-  // all or none of it, as a whole to those that do, else what the region says.
+  // None visible: as before. All: the tile as a whole. Some: part by part.
   r.b.setInsertionPoint(yield);
-  auto yieldFound = [&](Found found) {
-    scf::YieldOp::create(r.b, r.loc, ValueRange{found.first, found.last, found.count});
+  auto yieldFound = [&](Found found, Found whole) {
+    scf::YieldOp::create(
+        r.b, r.loc,
+        ValueRange{found.first, found.last, found.count, whole.first, whole.last, whole.count});
   };
   auto branch = [&](Value condition) {
     return scf::IfOp::create(r.b, r.loc, carried.getTypes(), condition, /*withElseRegion=*/true);
@@ -310,21 +320,85 @@ Limits::Found Limits::emitLoop(Found before) {
   scf::IfOp some = branch(found.someVisible);
   yield->setOperands(some.getResults());
   r.b.setInsertionPointToEnd(some.elseBlock());
-  yieldFound(before);
+  yieldFound(before, whole);
   r.b.setInsertionPointToEnd(some.thenBlock());
-  Value end = make<arith::MinSIOp>(make<arith::AddIOp>(first, r.index(kStep)), lengthOf(along));
-  auto whole = [&]() -> Found {
-    Value size = toI32(make<arith::SubIOp>(end, first));
-    return {make<arith::MinSIOp>(before.first, splat(toI32(first))),
-            make<arith::MaxSIOp>(before.last, splat(toI32(end))),
-            make<arith::AddIOp>(before.count, splat(size))};
-  };
   scf::IfOp mixed = branch(found.someHidden);
   scf::YieldOp::create(r.b, r.loc, mixed.getResults());
-  r.b.setInsertionPointToEnd(mixed.elseBlock());
-  yieldFound(whole());
-
   r.b.setInsertionPointToEnd(mixed.thenBlock());
+  yieldFound(voteOrElse(ofOne, alone.getResult(0), first, kStep, before,
+                        [&] { return join(before, emitParts(first)); }),
+             whole);
+  // What reaches beyond the last index is hidden there.
+  r.b.setInsertionPointToEnd(mixed.elseBlock());
+  Value behind = toI32(make<arith::AddIOp>(first, r.index(kStep)));
+  yieldFound(before, join(whole, {toI32(first), behind, step}));
+
+  // It was for the tests of whole tiles.
+  for (Operation *op = mask; op && op->use_empty() && op->getBlock() == loop.getBody();) {
+    Operation *from = op->getNumOperands() > 0 ? op->getOperand(0).getDefiningOp() : nullptr;
+    op->erase();
+    op = from;
+  }
+  e.eraseUnused();
+  alone.erase();
+  r.b.setInsertionPoint(found.blockSize);
+  found.blockSize.replaceAllUsesWith(r.index(kBlock));
+  found.blockSize.erase();
+  r.b.setInsertionPointAfter(loop);
+  ValueRange results = loop.getResults();
+  return join({results[0], results[1], results[2]},
+              {splat(results[3]), splat(results[4]), splat(results[5])});
+}
+
+/// Join what different tiles show.
+Limits::Found Limits::join(Found a, Found b) {
+  return {make<arith::MinSIOp>(a.first, b.first), make<arith::MaxSIOp>(a.last, b.last),
+          make<arith::AddIOp>(a.count, b.count)};
+}
+
+/// Emit the parts of a tile: where each index of the block sees all or none of one, as a whole to
+/// those that do, else what the region says.
+Limits::Found Limits::emitParts(Value begin) {
+  Value none = splat(i32(0)), inits[] = {splat(toI32(lengthOf(along))), none, none};
+  auto loop = scf::ForOp::create(r.b, r.loc, begin, make<arith::AddIOp>(begin, r.index(kStep)),
+                                 r.index(kPart), inits);
+  OpBuilder::InsertionGuard guard(r.b);
+  r.b.setInsertionPointToStart(loop.getBody());
+  Value first = named(loop.getInductionVar(), positionName(along));
+  ApplyMaskOp mask = applyMask(first, kPart);
+  ValueRange carried = loop.getRegionIterArgs();
+  Found before{carried[0], carried[1], carried[2]};
+  auto yield = scf::YieldOp::create(r.b, r.loc, carried);
+
+  MaskLoop m{{mask}, loop, along};
+  ScalarEmitter e(loop, unnamed(r.loc));
+  r.b.setInsertionPointToStart(loop.getBody());
+  auto alone = anyIndex();
+  TileTest ofOne = testForIndex(m, e, alone.getResult(0));
+  r.b.setInsertionPoint(yield);
+  Found found = voteOrElse(ofOne, alone.getResult(0), first, kPart, before, [&] {
+    // The mask and what it is applied to, so that only tests are left before the branch.
+    Block *evaluated = r.b.getInsertionBlock();
+    for (Operation *op = mask; op && op->getBlock() == loop.getBody();
+         op = op->getNumOperands() > 0 ? op->getOperand(0).getDefiningOp() : nullptr)
+      op->moveBefore(evaluated, evaluated->begin());
+    return count(mask, before, toI32(first));
+  });
+  yield->setOperands({found.first, found.last, found.count});
+  e.eraseUnused();
+  alone.erase();
+  return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
+}
+
+/// Emit an index of the block that stands for each of them until tests are cloned for those.
+UnrealizedConversionCastOp Limits::anyIndex() {
+  return UnrealizedConversionCastOp::create(r.b, r.loc, r.b.getIndexType(), ValueRange());
+}
+
+/// Emit what a tile, or a part of one, shows: as a whole to those that see all of it, where all of
+/// the block see that or nothing, by votes on the tests of one; else what is evaluated.
+Limits::Found Limits::voteOrElse(const TileTest &ofOne, Value alone, Value first, int64_t size,
+                                 Found before, function_ref<Found()> evaluate) {
   SmallVector<Value> visible;
   Value inPart = i32(0);
   for (int64_t from = 0; from < kBlock; from += tile::BallotOp::kNumbers) {
@@ -332,32 +406,28 @@ Limits::Found Limits::emitLoop(Found before) {
     Value both = make<arith::AndIOp>(visible.back(), vote(ofOne.someHidden, alone, from));
     inPart = make<arith::OrIOp>(inPart, both);
   }
-  scf::IfOp parts =
-      branch(arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::ne, inPart, i32(0)));
-  scf::YieldOp::create(r.b, r.loc, parts.getResults());
+  Value isSome = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::ne, inPart, i32(0));
+  auto parts = scf::IfOp::create(r.b, r.loc, TypeRange{vector, vector, vector}, isSome,
+                                 /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(r.b);
+  auto yieldFound = [&](Found found) {
+    scf::YieldOp::create(r.b, r.loc, ValueRange{found.first, found.last, found.count});
+  };
   r.b.setInsertionPointToEnd(parts.elseBlock());
-  yieldFound(choose(bitsOf(visible), whole(), before));
-  // The mask and what it is applied to, so that only tests are left before the branch.
-  Block *evaluated = parts.thenBlock();
-  for (Operation *op = mask; op && op->getBlock() == loop.getBody();
-       op = op->getNumOperands() > 0 ? op->getOperand(0).getDefiningOp() : nullptr)
-    op->moveBefore(evaluated, evaluated->begin());
-  r.b.setInsertionPointToEnd(evaluated);
-  yieldFound(count(mask, before, toI32(first)));
-
-  e.eraseUnused();
-  anyIndex.erase();
-  r.b.setInsertionPoint(found.blockSize);
-  found.blockSize.replaceAllUsesWith(r.index(kBlock));
-  found.blockSize.erase();
-  return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
+  Value end = make<arith::MinSIOp>(make<arith::AddIOp>(first, r.index(size)), lengthOf(along));
+  Value number = toI32(make<arith::SubIOp>(end, first));
+  Found whole{splat(toI32(first)), splat(toI32(end)), splat(number)};
+  yieldFound(choose(bitsOf(visible), join(before, whole), before));
+  r.b.setInsertionPointToEnd(parts.thenBlock());
+  yieldFound(evaluate());
+  return {parts.getResult(0), parts.getResult(1), parts.getResult(2)};
 }
 
-/// Apply the mask to the numbers of columns from 1 on, in a tile that begins at `first` of the
-/// loop's axis.
-ApplyMaskOp Limits::applyMask(Value first) {
-  auto tile = RankedTensorType::get({kBlock, kStep}, r.b.getF32Type());
-  auto columns = RankedTensorType::get({kStep}, r.b.getI32Type());
+/// Apply the mask to the numbers of columns from 1 on, in a tile of that size that begins at
+/// `first` of the loop's axis.
+ApplyMaskOp Limits::applyMask(Value first, int64_t size) {
+  auto tile = RankedTensorType::get({kBlock, size}, r.b.getF32Type());
+  auto columns = RankedTensorType::get({size}, r.b.getI32Type());
   Value numbers = tile::IotaOp::create(r.b, r.loc, columns, i32(1));
   numbers = arith::SIToFPOp::create(r.b, r.loc, columns.clone(r.b.getF32Type()), numbers);
   numbers = tile::BroadcastOp::create(r.b, r.loc, tile, numbers, r.b.getI64IntegerAttr(0));

@@ -9,9 +9,7 @@
 // which the least and the greatest are stored side by side.
 //
 // All columns of an entry are reduced at once: row c of a tile holds the numbers whose extreme
-// column c is, negated (~x) where that is the least. Reductions are of floats, in which 16 bits of
-// an integer are exact: the upper ones first, then the lower ones where the upper ones are those
-// that were found.
+// column c is, negated (~x) where that is the least.
 //
 // fa.range: entries are loaded one by one. From a multiple of `size` on, that many indices are in
 // at most (64 - g + size) / 64 entries, rounded up, where g is the common divisor of 64 and the
@@ -38,7 +36,7 @@ static constexpr int64_t kSpan = SummarizeOp::kSpan;
 
 void fa::storeEntry(BlockBuilder &r, ArrayRef<Column> columns, Value view, ArrayRef<Value> indices,
                     Value first, Value length) {
-  Type i32 = r.b.getI32Type(), f32 = r.b.getF32Type();
+  Type i32 = r.b.getI32Type();
   int64_t size = cast<RankedTensorType>(columns.front().numbers.getType()).getDimSize(0);
   auto tile = [&](Type element) { return RankedTensorType::get({kTableColumns, size}, element); };
   auto constant = [&](int64_t value, Type type) {
@@ -82,28 +80,9 @@ void fa::storeEntry(BlockBuilder &r, ArrayRef<Column> columns, Value view, Array
                                        r.splat(length, tile(r.b.getIndexType())));
   numbers = select(inside, numbers, constant(std::numeric_limits<int32_t>::min(), tile(i32)));
 
-  // The greatest of each row: of the upper 16 bits, then of the lower ones beside those.
-  Value lowest = r.splat(-std::numeric_limits<double>::infinity(), columnType.clone(f32));
-  auto reduce = [&](Value tile) -> Value {
-    return tile::ReduceOp::create(r.b, r.loc, lowest.getType(), tile::Reduction::maxnumf, tile,
-                                  lowest, 1);
-  };
-  auto toFloat = [&](Value integers) -> Value {
-    return arith::SIToFPOp::create(r.b, r.loc, tile(f32), integers);
-  };
-  Value upper =
-      toFloat(arith::ShRSIOp::create(r.b, r.loc, numbers, constant(16, numbers.getType())));
-  Value lower =
-      toFloat(arith::AndIOp::create(r.b, r.loc, numbers, constant(0xffff, numbers.getType())));
-  Value best = reduce(upper);
-  Value same = arith::CmpFOp::create(r.b, r.loc, arith::CmpFPredicate::OEQ, upper, asColumns(best));
-  Value rest =
-      reduce(select(same, lower, r.splat(-std::numeric_limits<double>::infinity(), tile(f32))));
-  auto toInteger = [&](Value floats) -> Value {
-    return arith::FPToSIOp::create(r.b, r.loc, columnType, floats);
-  };
-  Value shifted = arith::ShLIOp::create(r.b, r.loc, toInteger(best), constant(16, columnType));
-  Value entry = arith::OrIOp::create(r.b, r.loc, shifted, toInteger(rest));
+  Value lowest = constant(std::numeric_limits<int32_t>::min(), columnType);
+  Value entry =
+      tile::ReduceOp::create(r.b, r.loc, columnType, tile::Reduction::maxsi, numbers, lowest, 1);
   entry = arith::XOrIOp::create(r.b, r.loc, entry, flip);
 
   SmallVector<Value> at(indices);

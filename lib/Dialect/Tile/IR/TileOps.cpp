@@ -350,7 +350,25 @@ LogicalResult ReduceOp::verify() {
     return emitOpError() << "(reduce_c2) init must be "
                          << RankedTensorType::get(shape, input.getElementType()) << ", got "
                          << init;
+  bool isOfIntegers = getKind() == Reduction::maxsi;
+  if (isOfIntegers != input.getElementType().isInteger(32))
+    return emitOpError() << "(reduce_c4) " << stringifyReduction(getKind()) << " is of "
+                         << (isOfIntegers ? "i32" : "floats") << ", got " << input;
   return verifySlice(*this, "reduce_c3", input, dim, init);
+}
+
+Value ReduceOp::combine(OpBuilder &b, Location loc, Reduction kind, Value x, Value y) {
+  switch (kind) {
+  case Reduction::addf:
+    return arith::AddFOp::create(b, loc, x, y);
+  case Reduction::maxnumf:
+    return arith::MaxNumFOp::create(b, loc, x, y);
+  case Reduction::minnumf:
+    return arith::MinNumFOp::create(b, loc, x, y);
+  case Reduction::maxsi:
+    return arith::MaxSIOp::create(b, loc, x, y);
+  }
+  return {};
 }
 
 LogicalResult BroadcastOp::verify() {

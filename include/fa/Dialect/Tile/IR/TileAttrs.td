@@ -24,7 +24,8 @@ def Tile_PrecisionAttr : EnumAttr<Tile_Dialect, Tile_Precision, "precision"> {
 }
 
 def Tile_Reduction : I32EnumAttr<"Reduction", "the operation of a reduction", [
-    I32EnumAttrCase<"addf", 0>, I32EnumAttrCase<"maxnumf", 1>, I32EnumAttrCase<"minnumf", 2>]> {
+    I32EnumAttrCase<"addf", 0>, I32EnumAttrCase<"maxnumf", 1>, I32EnumAttrCase<"minnumf", 2>,
+    I32EnumAttrCase<"maxsi", 3>]> {
   let cppNamespace = "::mlir::tile";
   let genSpecializedAttr = 0;
 }

@@ -52,7 +52,7 @@ def Tile_Dialect : Dialect {
     /// On a tile.func: the most blocks that a launch starts on an SM.
     static constexpr llvm::StringLiteral kBlocksPerSMAttr = "tile.blocks_per_sm";
     /// Unit, on a tile.func: a launch may start it before the kernel before it in its entry has
-    /// ended. It waits for that before it touches memory.
+    /// ended. It waits for that by tile.kernel_wait.
     static constexpr llvm::StringLiteral kDependentAttr = "tile.dependent";
     /// On a view argument: its address and all strides but the last are
     /// multiples of so many bytes, which a guard checks at launch.

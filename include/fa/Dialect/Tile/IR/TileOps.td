@@ -23,6 +23,7 @@ class Tile_Op<string mnemonic, list<Trait> traits = []>
 // Memory to read: a view, or, before there is memory, a tensor.
 def Tile_Source : AnyTypeOf<[Tile_ViewType, AnyRankedTensor]>;
 def Tile_FloatTile : TensorOf<[AnyFloat]>;
+def Tile_NumberTile : TensorOf<[AnyFloat, I32]>;
 // An operand of a product: a tile, or one in shared memory.
 def Tile_DotOperand : AnyTypeOf<[Tile_FloatTile, Tile_SlotType]>;
 
@@ -57,7 +58,7 @@ def Tile_FuncOp : Tile_Op<"func", [
       starts at most so many blocks an SM, the first ones of the grid; the
       program goes on with the work tiles that are left (`tile.block_count`).
     - (C10) An argument with `tile.launch_epoch` is an i64.
-    - (C11) `tile.dependent` has no value.
+    - (C11) `tile.dependent` has no value. The program waits by `tile.kernel_wait`.
 
     Created by `convert-fa-to-tile` or written by hand; removed by
     `convert-tile-to-linalg` or `convert-tile-to-nvvm`.
@@ -110,6 +111,24 @@ def Tile_ReturnOp : Tile_Op<"return", [Pure, Terminator, ReturnLike, HasParent<"
 
     ```mlir
     tile.return
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_KernelWaitOp : Tile_Op<"kernel_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits for the kernel before";
+  let description = [{
+    Waits until the kernel before it in its entry has ended and its stores are seen, and those of all
+    before that one. A kernel with `tile.dependent`, which starts earlier, comes to this op once on
+    each path, before it takes what a kernel of the entry writes and before it writes itself.
+
+    Created by `tile-overlap-kernels`; removed by `convert-tile-to-nvvm`.
+
+    Example:
+
+    ```mlir
+    tile.kernel_wait
     ```
   }];
   let assemblyFormat = "attr-dict";
@@ -398,13 +417,14 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, AllTypesMatch<["init", "result"]>]>
   let summary = "reduces a tile along one dimension";
   let description = [{
     result[...] = init[...] op reduction over dimension `dim` of the input, in
-    any order (reassociates). `maxnumf` and `minnumf` pass over NaN.
+    any order (reassociates). `maxnumf` and `minnumf` pass over NaN. `maxsi` is of i32, the others
+    are of floats.
 
     Constraints:
     - (C1) The dimension exists.
     - (C2) init has the input's shape without that dimension, and its element type.
-
     - (C3) Layouts: init has the input's without that dimension, or neither has one.
+    - (C4) Elements are those of the kind.
 
     Created by the rewrites of `fa` and by hand.
 
@@ -414,10 +434,14 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, AllTypesMatch<["init", "result"]>]>
     %m1 = tile.reduce maxnumf %s init %m dim 1 : tensor<64x128xf32> -> tensor<64xf32>
     ```
   }];
-  let arguments = (ins Tile_ReductionAttr:$kind, Tile_FloatTile:$input, Tile_FloatTile:$init, I64Attr:$dim);
-  let results = (outs Tile_FloatTile:$result);
+  let arguments = (ins Tile_ReductionAttr:$kind, Tile_NumberTile:$input, Tile_NumberTile:$init, I64Attr:$dim);
+  let results = (outs Tile_NumberTile:$result);
   let assemblyFormat = "custom<Bare>($kind) $input `init` $init `dim` $dim attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Emit one step of a reduction.
+    static Value combine(OpBuilder &b, Location loc, Reduction kind, Value x, Value y);
+  }];
 }
 
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {

@@ -53,12 +53,45 @@ def TileSortGrid : Pass<"tile-sort-grid", "::mlir::ModuleOp"> {
     "::mlir::scf::SCFDialect"];
 }
 
+def TileMergeKernels : Pass<"tile-merge-kernels", "::mlir::ModuleOp"> {
+  let summary = "launch kernels of an entry that do not wait for one another as one";
+  let description = [{
+    Launch small kernels of an entry that do not wait for one another as one, such as tables that
+    are made of several inputs: each launch costs as much as all that they do.
+
+    Two kernels merge where neither takes what the other one writes, nor what stands between them,
+    they have as many warps, and grids that differ in the last extent only. That of the merged kernel is
+    the sum of both, and its last id chooses the program:
+
+        if id < extent of the first: the first program, of id
+        else: the second one, of id - extent of the first.
+
+    Kernels with roles, products, barriers of their own or tensor maps stay as they are.
+
+    Requires: `tile.name` on arguments, by which kernels share them. Ensures: what an entry does to
+    memory is the same.
+
+    Numerics: exact.
+
+    Example (`test/Dialect/Tile/Transforms/Grid/merge-kernels.mlir`):
+
+    ```mlir
+    %first = arith.cmpi slt, %t, %count : index
+    %rest = arith.subi %t, %count : index
+    scf.if %first { ... } else { ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 def TileOverlapKernels : Pass<"tile-overlap-kernels", "::mlir::ModuleOp"> {
   let summary = "start a kernel of an entry while the one before it ends";
   let description = [{
     Let the kernels of an entry overlap: each but the first gets `tile.dependent`. Its blocks
     start once all of the kernel before have, as far as SMs have room for them, set up their
-    barriers, and wait for its end and its stores before they touch memory (programmatic dependent
+    barriers, load what no kernel of the entry writes, and wait for its end and its stores
+    (`tile.kernel_wait`) before they touch other memory (programmatic dependent
     launch, PTX's `griddepcontrol`). So a launch, and the start of blocks, run beside what is left
     of the kernel before.
 
@@ -74,9 +107,12 @@ def TileOverlapKernels : Pass<"tile-overlap-kernels", "::mlir::ModuleOp"> {
     Example (`test/Dialect/Tile/Transforms/Grid/overlap-kernels.mlir`):
 
     ```mlir
-    tile.func @f_sum(...) ... attributes {tile.dependent, tile.entry = "f"}
+    tile.func @f_sum(...) ... attributes {tile.dependent, tile.entry = "f"} {
+      %n = tile.load %lengths[%b] : !tile.view<?xi32> -> i32
+      tile.kernel_wait
     ```
   }];
+  let dependentDialects = ["::mlir::tile::TileDialect"];
 }
 
 def TileScheduleGrid : Pass<"tile-schedule-grid", "::mlir::tile::FuncOp"> {

@@ -4,11 +4,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// For each kernel of an entry but the first:
+//
+//   1. mark it `tile.dependent`;
+//   2. find the first op that may touch memory other than to load inputs, which no kernel of
+//      the entry writes. Where that is an if of two branches, each branch has such an op of its
+//      own;
+//   3. wait before that op, and load before the wait what later ops load of inputs at indices that
+//      are known there, in kernels that have registers for it: those without products.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Support/Remarks.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Dominance.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEOVERLAPKERNELS
@@ -19,13 +33,121 @@ using namespace mlir;
 using namespace mlir::tile;
 
 namespace {
+
+/// Places the wait of a kernel.
+class Waiting {
+public:
+  /// `written` are the names of what kernels of the entry write.
+  Waiting(FuncOp func, const DenseSet<Attribute> &written);
+  void place() { place(func.getBody().front()); }
+
+private:
+  bool loadsInput(Operation *op) const;
+  bool mayRunBefore(Operation *op) const;
+  void place(Block &block);
+  void loadBefore(KernelWaitOp wait);
+  bool collect(Value value, KernelWaitOp wait, SetVector<Operation *> &ops) const;
+
+  FuncOp func;
+  DenseSet<Value> inputs;
+  bool hasRegisters;
+};
+
+} // namespace
+
+Waiting::Waiting(FuncOp func, const DenseSet<Attribute> &written) : func(func) {
+  for (unsigned i = 0; i < func.getNumLaunchArguments(); ++i) {
+    Attribute name = func.getArgAttr(i, TileDialect::kNameAttr);
+    if (name && !written.contains(name) && !func.getArgAttr(i, TileDialect::kWorkspaceAttr))
+      inputs.insert(func.getArgument(i));
+  }
+  hasRegisters = !func.walk([](Operation *op) {
+                        return isa<RolesOp, DotOp, DotStartOp>(op) ? WalkResult::interrupt()
+                                                                   : WalkResult::advance();
+                      })
+                      .wasInterrupted();
+}
+
+/// Return whether the op loads of an input.
+bool Waiting::loadsInput(Operation *op) const {
+  return isa<LoadOp, GatherOp>(op) && inputs.contains(sourceOf(op));
+}
+
+/// Return whether the op, and all in it, may run before the wait.
+bool Waiting::mayRunBefore(Operation *op) const {
+  WalkResult walked = op->walk([&](Operation *inner) {
+    bool may = inner->getNumRegions() > 0 ? !isa<RolesOp>(inner)
+                                          : isMemoryEffectFree(inner) || loadsInput(inner) ||
+                                                isa<RingOp, BarriersOp>(inner);
+    return may ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !walked.wasInterrupted();
+}
+
+void Waiting::place(Block &block) {
+  Operation *first = &block.front();
+  while (!first->hasTrait<OpTrait::IsTerminator>() && mayRunBefore(first))
+    first = first->getNextNode();
+  if (auto branch = dyn_cast<scf::IfOp>(first); branch && branch.elseBlock()) {
+    place(*branch.thenBlock());
+    place(*branch.elseBlock());
+    return;
+  }
+  OpBuilder b(first);
+  auto wait = KernelWaitOp::create(b, first->getLoc());
+  if (hasRegisters)
+    loadBefore(wait);
+}
+
+/// Collect the ops that a value is computed from and that stand after the wait; return whether they
+/// may run before it.
+bool Waiting::collect(Value value, KernelWaitOp wait, SetVector<Operation *> &ops) const {
+  Operation *op = value.getDefiningOp();
+  if (!op) {
+    Operation *of = cast<BlockArgument>(value).getOwner()->getParentOp();
+    return of->isAncestor(wait);
+  }
+  if (ops.contains(op) || DominanceInfo().properlyDominates(op, wait))
+    return true;
+  bool may = op->getNumRegions() == 0 &&
+             (loadsInput(op) || (isMemoryEffectFree(op) && isSpeculatable(op)));
+  for (Value operand : op->getOperands())
+    may = may && collect(operand, wait, ops);
+  ops.insert(op);
+  return may;
+}
+
+/// Load vectors and scalars of inputs before the wait, where their indices are known there.
+void Waiting::loadBefore(KernelWaitOp wait) {
+  SetVector<Operation *> early;
+  for (Operation *op = wait->getNextNode(); op; op = op->getNextNode())
+    op->walk([&](Operation *inner) {
+      if (!isa<LoadOp>(inner) || !loadsInput(inner))
+        return;
+      auto type = dyn_cast<RankedTensorType>(inner->getResult(0).getType());
+      SetVector<Operation *> ops(early);
+      if ((!type || type.getRank() == 1) && collect(inner->getResult(0), wait, ops))
+        early = ops;
+    });
+  for (Operation *op : early)
+    op->moveBefore(wait);
+}
+
+namespace {
 struct OverlapKernels : tile::impl::TileOverlapKernelsBase<OverlapKernels> {
   using Base::Base;
 
   void runOnOperation() override {
+    DenseMap<Attribute, DenseSet<Attribute>> written;
+    for (auto func : getOperation().getOps<FuncOp>())
+      for (unsigned i = 0; i < func.getNumLaunchArguments(); ++i)
+        if (Attribute name = func.getArgAttr(i, TileDialect::kNameAttr);
+            name && func.getArgAttr(i, TileDialect::kOutputAttr))
+          written[func->getAttr(TileDialect::kEntryAttr)].insert(name);
     for (auto func : getOperation().getOps<FuncOp>())
       if (FuncOp next = func.getNextKernel()) {
         next->setAttr(TileDialect::kDependentAttr, UnitAttr::get(&getContext()));
+        Waiting(next, written[next->getAttr(TileDialect::kEntryAttr)]).place();
         fa::remarkPassed(*this, next.getLoc(), "overlap")
             << fa::decision("@{0} starts while @{1} ends", next.getSymName(), func.getSymName());
       }

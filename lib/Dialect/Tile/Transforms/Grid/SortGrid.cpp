@@ -9,9 +9,10 @@
 //
 //   1. find the loops with products whose bounds depend on the last id, and the scalar ops that
 //      compute these bounds from ids, sizes and elements of views;
-//   2. make a kernel before it that runs these ops for 64 work tiles at once, elements of a tile in
-//      place of scalars and gathers in place of loads, counts how many of all work tiles, 128 at a
-//      time, go before each, which is its rank, and stores the id of each at the place of its rank;
+//   2. make a kernel before it that runs these ops for 32 work tiles at once, elements of a tile in
+//      place of scalars, in 32 bits, and gathers in place of loads, counts how many of all work
+//      tiles, 64 at a time, go before each, which is its rank, and stores the id of each at the
+//      place of its rank;
 //   3. read the last id of the kernel from there.
 //
 // Rejects nothing. Loops that no element of a view bounds are left to tile-schedule-grid.
@@ -42,7 +43,7 @@ using namespace mlir;
 using namespace mlir::tile;
 
 /// How many work tiles a block of the kernel ranks, and how many it compares them with at once.
-static constexpr int64_t kRanked = 64, kCompared = 128;
+static constexpr int64_t kRanked = 32, kCompared = 64;
 
 //===----------------------------------------------------------------------===//
 // 1. What is sorted
@@ -198,15 +199,13 @@ private:
   void makeKernel();
   Value emitTiles();
   Value emitIterations(Value ids);
+  Value castTile(Value integers, RankedTensorType to);
   Compared emitCompared(Value first, int64_t count, Value tiles);
   void emitOrder();
   void readId();
 
   RankedTensorType integers(int64_t count) {
     return RankedTensorType::get({count}, b.getI32Type());
-  }
-  Value emitIds(Value first, int64_t count) {
-    return IotaOp::create(b, RankedTensorType::get({count}, b.getIndexType()), first);
   }
   Value splat(Value scalar, Type type) {
     return BroadcastOp::create(b, type, scalar, IntegerAttr());
@@ -215,12 +214,15 @@ private:
     return splat(arith::ConstantOp::create(b, value), type);
   }
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
-  /// Compare numbers along the columns of a tile with numbers along its rows.
-  Value compare(arith::CmpIPredicate predicate, Value columns, Value rows) {
+  /// Repeat numbers along the columns, or the rows, of a tile of pairs.
+  Value acrossColumns(Value numbers) { return repeat(numbers, 0); }
+  Value acrossRows(Value numbers) { return repeat(numbers, 1); }
+  Value repeat(Value numbers, int64_t dim) {
     auto pairs = RankedTensorType::get({kRanked, kCompared}, b.getI32Type());
-    return arith::CmpIOp::create(b, predicate,
-                                 BroadcastOp::create(b, pairs, columns, b.getI64IntegerAttr(0)),
-                                 BroadcastOp::create(b, pairs, rows, b.getI64IntegerAttr(1)));
+    return BroadcastOp::create(b, pairs, numbers, b.getI64IntegerAttr(dim));
+  }
+  Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
+    return arith::CmpIOp::create(b, predicate, x, y);
   }
   /// Add up numbers of at most 2^24 along rows where a condition holds.
   Value addWhere(Value condition, Value numbers) {
@@ -300,7 +302,7 @@ DictionaryAttr Sorter::describeOrder(bool written) {
   return attrs.getDictionary(b.getContext());
 }
 
-/// Make a kernel of blocks of 64 work tiles, without ops: it has arguments of the sorted one, then
+/// Make a kernel of blocks of 32 work tiles, without ops: it has arguments of the sorted one, then
 /// the order.
 void Sorter::makeKernel() {
   numbers = boundArguments();
@@ -343,25 +345,33 @@ Value Sorter::emitTiles() {
   return emitExtent(b, expr, symbols, b.getIndexType());
 }
 
-/// Emit the iterations of the work tiles of these ids, a tile of index.
+/// Emit the iterations of the work tiles of these ids, tiles of i32. A number that does not fit
+/// changes an order only: what is compared is computed alike.
 Value Sorter::emitIterations(Value ids) {
   auto type = cast<RankedTensorType>(ids.getType());
+  Type i32 = b.getI32Type();
+  auto narrow = [&](Type element) { return element.isIndex() ? i32 : element; };
   IRMapping tiles;
   tiles.map(sorted.id, ids);
   auto get = [&](Value value) -> Value {
     if (tiles.contains(value))
       return tiles.lookup(value);
     Value scalar = scalars.lookup(value);
+    if (scalar.getType().isIndex())
+      scalar = arith::IndexCastOp::create(b, i32, scalar);
     return splat(scalar, type.clone(scalar.getType()));
   };
   for (Operation *op : sorted.slice.getOps()) {
     if (!sorted.varying.contains(op->getResult(0)))
       continue;
-    auto result = type.clone(op->getResult(0).getType());
+    auto result = type.clone(narrow(op->getResult(0).getType()));
     if (auto load = dyn_cast<LoadOp>(op)) {
       SmallVector<Value> indices;
       for (Value at : load.getIndices())
-        indices.push_back(tiles.contains(at) ? tiles.lookup(at) : scalars.lookup(at));
+        indices.push_back(
+            tiles.contains(at)
+                ? arith::IndexCastOp::create(b, type.clone(b.getIndexType()), tiles.lookup(at))
+                : scalars.lookup(at));
       tiles.map(load.getResult(),
                 GatherOp::create(b, result, scalars.lookup(load.getSource()), indices).getResult());
       continue;
@@ -369,19 +379,19 @@ Value Sorter::emitIterations(Value ids) {
     IRMapping operands;
     for (Value operand : op->getOperands())
       operands.map(operand, get(operand));
+    if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+      tiles.map(op->getResult(0), castTile(operands.lookup(op->getOperand(0)), result));
+      continue;
+    }
     Operation *made = b.clone(*op, operands);
     made->getResult(0).setType(result);
     tiles.map(op->getResult(0), made->getResult(0));
   }
-  Value zero = splat(b.getIndexAttr(0), type), one = splat(b.getIndexAttr(1), type), sum;
+  Value zero = splat(b.getI32IntegerAttr(0), type), one = splat(b.getI32IntegerAttr(1), type), sum;
   for (scf::ForOp loop : sorted.loops) {
-    auto widen = [&](Value value) -> Value {
-      Value tile = get(value);
-      return getElementTypeOrSelf(tile).isIndex() ? tile
-                                                  : arith::IndexCastOp::create(b, type, tile);
-    };
-    Value first = widen(loop.getLowerBound()), end = widen(loop.getUpperBound()),
-          step = widen(loop.getStep());
+    auto bound = [&](Value value) { return castTile(get(value), type); };
+    Value first = bound(loop.getLowerBound()), end = bound(loop.getUpperBound()),
+          step = bound(loop.getStep());
     Value length = arith::MaxSIOp::create(b, arith::SubIOp::create(b, end, first), zero);
     length = arith::AddIOp::create(b, length, arith::SubIOp::create(b, step, one));
     Value iterations = arith::DivUIOp::create(b, length, step);
@@ -390,14 +400,24 @@ Value Sorter::emitIterations(Value ids) {
   return sum;
 }
 
+/// Bring integers to another width.
+Value Sorter::castTile(Value integers, RankedTensorType to) {
+  unsigned from = getElementTypeOrSelf(integers).getIntOrFloatBitWidth();
+  if (from < to.getElementTypeBitWidth())
+    return arith::ExtSIOp::create(b, to, integers);
+  if (from > to.getElementTypeBitWidth())
+    return arith::TruncIOp::create(b, to, integers);
+  return integers;
+}
+
 /// Emit ids from `first` on, and the iterations of their work tiles; -1 for those that are none.
 Sorter::Compared Sorter::emitCompared(Value first, int64_t count, Value tiles) {
-  Value ids = emitIds(first, count);
-  Value is = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, ids, splat(tiles, ids.getType()));
-  Value iterations = arith::IndexCastOp::create(b, integers(count), emitIterations(ids));
-  return {
-      arith::IndexCastOp::create(b, integers(count), ids),
-      arith::SelectOp::create(b, is, iterations, splat(b.getI32IntegerAttr(-1), integers(count)))};
+  auto narrow = [&](Value value) { return arith::IndexCastOp::create(b, b.getI32Type(), value); };
+  Value ids = IotaOp::create(b, integers(count), narrow(first));
+  Value is =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, ids, splat(narrow(tiles), ids.getType()));
+  return {ids, arith::SelectOp::create(b, is, emitIterations(ids),
+                                       splat(b.getI32IntegerAttr(-1), integers(count)))};
 }
 
 /// Make the kernel that ranks work tiles and stores their ids in the order of their ranks.
@@ -423,10 +443,11 @@ void Sorter::emitOrder() {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Compared other = emitCompared(loop.getInductionVar(), kCompared, tiles);
-    using P = arith::CmpIPredicate;
-    Value tie = arith::AndIOp::create(b, compare(P::eq, other.iterations, own.iterations),
-                                      compare(P::slt, other.ids, own.ids));
-    Value before = arith::OrIOp::create(b, compare(P::sgt, other.iterations, own.iterations), tie);
+    // As many and a lower id go before, too: one more iteration is more than as many.
+    Value lower = compare(arith::CmpIPredicate::slt, acrossColumns(other.ids), acrossRows(own.ids));
+    Value more = acrossColumns(other.iterations);
+    more = arith::AddIOp::create(b, more, arith::ExtUIOp::create(b, more.getType(), lower));
+    Value before = compare(arith::CmpIPredicate::sgt, more, acrossRows(own.iterations));
     Value ones =
         splat(b.getF32FloatAttr(1), RankedTensorType::get({kRanked, kCompared}, b.getF32Type()));
     scf::YieldOp::create(

@@ -392,23 +392,14 @@ LogicalResult PromoteShared::promoteConversion(ConvertLayoutOp convert) {
   return success();
 }
 
-static Value combine(OpBuilder &b, Location loc, Reduction kind, Value x, Value y) {
-  switch (kind) {
-  case Reduction::addf:
-    return arith::AddFOp::create(b, loc, x, y);
-  case Reduction::maxnumf:
-    return arith::MaxNumFOp::create(b, loc, x, y);
-  case Reduction::minnumf:
-    return arith::MinNumFOp::create(b, loc, x, y);
-  }
-  return {};
-}
-
 /// Return the neutral element: -0 + x is x, for 0 too.
-static APFloat neutral(Reduction kind, FloatType type) {
-  const llvm::fltSemantics &semantics = type.getFloatSemantics();
-  return kind == Reduction::addf ? APFloat::getZero(semantics, /*Negative=*/true)
-                                 : APFloat::getInf(semantics, kind == Reduction::maxnumf);
+static TypedAttr neutral(Reduction kind, Type type) {
+  if (kind == Reduction::maxsi)
+    return IntegerAttr::get(type, std::numeric_limits<int32_t>::min());
+  const llvm::fltSemantics &semantics = cast<FloatType>(type).getFloatSemantics();
+  return FloatAttr::get(type, kind == Reduction::addf
+                                  ? APFloat::getZero(semantics, /*Negative=*/true)
+                                  : APFloat::getInf(semantics, kind == Reduction::maxnumf));
 }
 
 /// Reduce in a layout that crosses no warps; add the conversions that do. The
@@ -433,11 +424,10 @@ void PromoteShared::keepInWarps(ReduceOp reduce, SmallVectorImpl<ConvertLayoutOp
   RankedTensorType sums = encoded(reduce.getInit().getType(), layout.slice(dim));
   Value none = arith::ConstantOp::create(
       b, loc,
-      DenseElementsAttr::get(sums,
-                             neutral(reduce.getKind(), cast<FloatType>(sums.getElementType()))));
+      DenseElementsAttr::get(sums, Attribute(neutral(reduce.getKind(), sums.getElementType()))));
   Value sum = ReduceOp::create(b, loc, sums, reduce.getKind(), whole, none, dim);
   sum = convert(sum, reduce.getInit().getType());
-  reduce.replaceAllUsesWith(combine(b, loc, reduce.getKind(), reduce.getInit(), sum));
+  reduce.replaceAllUsesWith(ReduceOp::combine(b, loc, reduce.getKind(), reduce.getInit(), sum));
   reduce.erase();
   fa::remarkPassed(*this, loc, "shared")
       << fa::decision("reduction of {0} through shared memory", input)

@@ -11,13 +11,15 @@ tile.func @f_prepare(%x: !tile.view<4xf32>) grid affine_map<() -> ()> sizes [] a
   tile.return
 }
 
-// Barriers are set up before the wait, and memory is touched after it.
+// Barriers are set up before the wait, and what the program computes alone; memory that has no name, or that a kernel of the entry writes,
+// is touched after it.
 // CHECK: tile.func @f_rows({{.*}} attributes {tile.dependent, tile.entry = "f", tile.warps = 4 : i64}
 // NVVM-LABEL: llvm.func @f_rows(
 // NVVM: nvvm.griddepcontrol launch_dependents
 // NVVM: mbarrier.init
 // NVVM: nvvm.barrier
-// NVVM-NEXT: nvvm.griddepcontrol wait
+// NVVM: nvvm.griddepcontrol wait
+// NVVM: ld.global
 // expected-remark@+1 {{@f_rows starts while @f_prepare ends}}
 tile.func @f_rows(%x: !tile.view<4xf32>) grid affine_map<() -> ()> sizes []
     attributes {tile.entry = "f", tile.warps = 4 : i64} {

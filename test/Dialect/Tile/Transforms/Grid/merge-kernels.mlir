@@ -1,0 +1,112 @@
+// RUN: fa-opt %s --tile-merge-kernels --remarks --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-merge-kernels --tile-overlap-kernels --split-input-file | FileCheck %s --check-prefix=WAIT
+
+// Two copies of inputs of different lengths are one launch: its last extent is the sum of both, and each program sees its own id. Sizes
+// of one name are one size.
+// CHECK: #[[GRID:.*]] = affine_map<()[s0, s1, s2] -> (s0, s1 ceildiv 64 + s2 ceildiv 32)>
+// CHECK: tile.func @x(%[[X:.*]]: !tile.view<?x?xf32> {{.*}}, %[[XO:.*]]: !tile.view<?x?xf32> {{.*}}, %[[Y:.*]]: !tile.view<?x?xf32> {{.*}}, %[[YO:.*]]: !tile.view<?x?xf32> {{.*}}, %[[B:.*]]: index, %[[T:.*]]: index) grid #[[GRID]] sizes [0, 0, 0, 1, 2, 1] attributes {tile.entry = "f", tile.shared_bytes = 512 : i64, tile.warps = 2 : i64}
+// CHECK: %[[N:.*]] = tile.dim %[[X]], 1
+// CHECK: %[[COUNT:.*]] = arith.divsi
+// CHECK: %[[FIRST:.*]] = arith.cmpi slt, %[[T]], %[[COUNT]]
+// CHECK: %[[REST:.*]] = arith.subi %[[T]], %[[COUNT]]
+// CHECK-COUNT-2: tile.ring
+// CHECK: scf.if %[[FIRST]] {
+// CHECK:   %[[I:.*]] = arith.muli %[[T]], %{{.*}}
+// CHECK:   tile.load %[[X]][%[[B]], %[[I]]]
+// CHECK:   tile.store {{.*}} %[[XO]][%[[B]], %[[I]]]
+// CHECK: } else {
+// CHECK:   %[[J:.*]] = arith.muli %[[REST]], %{{.*}}
+// CHECK:   tile.load %[[Y]][%[[B]], %[[J]]]
+// CHECK:   tile.store {{.*}} %[[YO]][%[[B]], %[[J]]]
+// CHECK: }
+// CHECK-NEXT: tile.return
+// CHECK-NOT: tile.func @y(
+// It does not take part: it reads what the first one writes.
+// CHECK: tile.func @z(
+// WAIT: tile.func @z({{.*}}tile.dependent
+tile.func @x(%x: !tile.view<?x?xf32> {tile.dims = ["B", "N"], tile.name = "x"},
+             %o: !tile.view<?x?xf32> {tile.name = "xo", tile.output, tile.align = 4 : i64}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 64)> sizes [0, 0, 0, 1]
+    attributes {tile.entry = "f", tile.shared_bytes = 256 : i64, tile.warps = 2 : i64} {
+  %ring = tile.ring : !tile.ring<1 x 64xf32, #tile.swizzle<128>>
+  %c64 = arith.constant 64 : index
+  %i = arith.muli %t, %c64 : index
+  %v = tile.load %x[%b, %i] : !tile.view<?x?xf32> -> f32
+  %s = tile.broadcast %v : f32 -> tensor<4xf32>
+  tile.store %s, %o[%b, %i] dims [1] : tensor<4xf32>, !tile.view<?x?xf32>
+  tile.return
+}
+// expected-remark@+1 {{@x and @y are one launch}}
+tile.func @y(%y: !tile.view<?x?xf32> {tile.dims = ["B", "M"], tile.name = "y"},
+             %o: !tile.view<?x?xf32> {tile.name = "yo", tile.output}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 32)> sizes [0, 0, 0, 1]
+    attributes {tile.entry = "f", tile.shared_bytes = 256 : i64, tile.warps = 2 : i64} {
+  %ring = tile.ring : !tile.ring<1 x 64xf32, #tile.swizzle<128>>
+  %c32 = arith.constant 32 : index
+  %i = arith.muli %t, %c32 : index
+  %v = tile.load %y[%b, %i] : !tile.view<?x?xf32> -> f32
+  %s = tile.broadcast %v : f32 -> tensor<4xf32>
+  tile.store %s, %o[%b, %i] dims [1] : tensor<4xf32>, !tile.view<?x?xf32>
+  tile.return
+}
+tile.func @z(%y: !tile.view<?x?xf32> {tile.dims = ["B", "M"], tile.name = "y"}, %xo: !tile.view<?x?xf32> {tile.name = "xo"},
+             %o: !tile.view<?x?xf32> {tile.name = "zo", tile.output}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1 ceildiv 32)> sizes [0, 0, 0, 1]
+    attributes {tile.entry = "f", tile.shared_bytes = 0 : i64, tile.warps = 2 : i64} {
+  tile.return
+}
+
+// -----
+
+// A kernel goes back past one that it does not depend on; the arguments that both have are taken once, with what either says of them.
+// CHECK: tile.func @first(%{{.*}}: !tile.view<?xf32> {tile.align = 32 : i64, tile.name = "x"}, %{{.*}}: !tile.view<?xf32> {tile.name = "a", tile.output}, %{{.*}}: !tile.view<?xf32> {tile.name = "b", tile.output}, %{{.*}}: index)
+// CHECK: tile.func @between(
+// CHECK-NOT: tile.func
+tile.func @first(%x: !tile.view<?xf32> {tile.align = 16 : i64, tile.name = "x"}, %o: !tile.view<?xf32> {tile.name = "a", tile.output}, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.entry = "f", tile.warps = 1 : i64} {
+  tile.return
+}
+tile.func @between(%a: !tile.view<?xf32> {tile.name = "a"}, %o: !tile.view<?xf32> {tile.name = "c", tile.output}, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.entry = "f", tile.warps = 4 : i64} {
+  tile.return
+}
+// expected-remark@+1 {{@first and @last are one launch}}
+tile.func @last(%x: !tile.view<?xf32> {tile.align = 32 : i64, tile.name = "x"}, %o: !tile.view<?xf32> {tile.name = "b", tile.output}, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.entry = "f", tile.warps = 1 : i64} {
+  tile.return
+}
+
+// -----
+
+// Other warps, other leading extents, products, another entry.
+// CHECK-COUNT-6: tile.func
+tile.func @warps(%x: !tile.view<?x?xf32> {tile.name = "x"}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1)> sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 1 : i64} {
+  tile.return
+}
+tile.func @more(%x: !tile.view<?x?xf32> {tile.name = "x"}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1)> sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 2 : i64} {
+  tile.return
+}
+tile.func @extents(%x: !tile.view<?x?xf32> {tile.name = "x"}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s1, s0)> sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 2 : i64} {
+  tile.return
+}
+tile.func @product(%x: !tile.view<?x?xf32> {tile.name = "x"}, %o: !tile.view<?x?xf32> {tile.name = "o", tile.output}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1)> sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %v = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x?xf32> -> tensor<32x32xf32>
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> tensor<32x32xf32>
+  %d = tile.dot %v, %v, %acc : tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>
+  tile.store %d, %o[%c0, %c0] dims [0, 1] : tensor<32x32xf32>, !tile.view<?x?xf32>
+  tile.return
+}
+tile.func @g(%x: !tile.view<?x?xf32> {tile.name = "x"}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1)> sizes [0, 0, 0, 1] attributes {tile.entry = "g", tile.warps = 2 : i64} {
+  tile.return
+}
+tile.func @alone(%x: !tile.view<?x?xf32> {tile.name = "x"}, %b: index, %t: index)
+    grid affine_map<()[s0, s1] -> (s0, s1)> sizes [0, 0, 0, 1] attributes {tile.warps = 2 : i64} {
+  tile.return
+}
