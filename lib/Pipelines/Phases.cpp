@@ -166,6 +166,7 @@ static const Phase kSchedule{"schedule", "layouts, rings, roles and barriers are
                              [](OpPassManager &pm, const CompileOptions &options) {
                                nvptx::ScheduleOptions schedule;
                                schedule.aligned = options.aligned;
+                               schedule.alignedTiles = options.alignedTiles;
                                schedule.stages = options.stages;
                                SmallVector<StringRef> names;
                                StringRef(options.leaveOut).split(names, ',', -1, false);

@@ -490,18 +490,6 @@ void ScheduleLoop::schedule(Block &block) {
   Numbering(body).run();
 }
 
-/// Return the bytes that programs need whose loops add tiles to memory: what they hold of a sum
-/// themselves leaves by a tile of its own, since all warps read the slots of its operands.
-static int64_t bytesOfSums(FuncOp func) {
-  int64_t bytes = 0;
-  func.walk([&](AccumulateOp op) {
-    auto tile = cast<RankedTensorType>(op.getValue().getType());
-    if (isa<scf::ForOp>(op->getParentOp()))
-      bytes = std::max(bytes, tile.getNumElements() * tile.getElementTypeBitWidth() / 8);
-  });
-  return bytes;
-}
-
 /// Asynchronous programs have two slots where one serves too. More than two make way for what is
 /// added to memory.
 void ScheduleLoop::fitAll() {

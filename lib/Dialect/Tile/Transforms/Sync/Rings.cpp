@@ -120,6 +120,16 @@ int64_t tile::sharedBytesOfRings(FuncOp func) {
   return bytes;
 }
 
+int64_t tile::bytesOfSums(FuncOp func) {
+  int64_t bytes = 0;
+  func.walk([&](AccumulateOp op) {
+    auto tile = cast<RankedTensorType>(op.getValue().getType());
+    if (isa<scf::ForOp>(op->getParentOp()))
+      bytes = std::max(bytes, tile.getNumElements() * tile.getElementTypeBitWidth() / 8);
+  });
+  return bytes;
+}
+
 void tile::setStages(RingOp ring, int64_t stages) {
   RingType type = ring.getType();
   ring.getResult().setType(RingType::get(type.getContext(), stages, type.getShape(),
