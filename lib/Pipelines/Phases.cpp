@@ -112,8 +112,11 @@ static void populateBlocks(OpPassManager &pm, const CompileOptions &options) {
 
 static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) {
   populateBlocks(pm, options);
-  if (nvptx::getTarget(options.target))
-    pm.addPass(createGPUChooseBlockTiles(tileOptions<GPUChooseBlockTilesOptions>(options)));
+  if (nvptx::getTarget(options.target)) {
+    auto choice = tileOptions<GPUChooseBlockTilesOptions>(options);
+    choice.tiles = options.alignedTiles;
+    pm.addPass(createGPUChooseBlockTiles(choice));
+  }
   FATileAttentionOptions tiling;
   tiling.rows = options.rows;
   tiling.keys = options.keys;

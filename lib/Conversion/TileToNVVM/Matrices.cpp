@@ -109,9 +109,10 @@ bool Emitter::emitMatrixRead(tile::ReadOp op, const Layout &layout) {
   if (static_cast<int64_t>(blocks.size()) * 8 != layout.numRegs())
     return false;
 
-  Value base = matrixRows(b, lane, get(op.getSlot()), slot, digits(warp, layout.getWarp(), 0),
+  Holder own = holderAtUse();
+  Value base = matrixRows(b, own.lane, get(op.getSlot()), slot, digits(own.warp, layout.getWarp(), 0),
                           /*rowBit=*/0);
-  base = movedRight(b, base, slot, digits(warp, layout.getWarp(), 1));
+  base = movedRight(b, base, slot, digits(own.warp, layout.getWarp(), 1));
   auto type = cast<VectorType>(convert(op.getValue().getType()));
   auto pair = VectorType::get(2, type.getElementType());
   SmallVector<Value> elements(layout.numRegs());

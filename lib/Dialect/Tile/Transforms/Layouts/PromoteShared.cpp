@@ -352,13 +352,15 @@ LogicalResult PromoteShared::promoteBeside(LoadOp load) {
     stored = RankedTensorType::get(
         {type.getDimSize(1), type.getDimSize(0)}, type.getElementType(),
         FragAttr::get(&getContext(), layoutOf(load.getResult()).getLayout().transpose()));
-  int64_t slots = isa<scf::ForOp>(load->getParentOp()) ? 2 : 1;
-  int64_t bytes = slots * SlotType::get(&getContext(), stored.getShape(), stored.getElementType(),
-                                        swizzleFor(stored, /*tma=*/true, /*ones=*/false))
-                              .strideInBytes();
   // What barriers and the numbers of work tiles take.
   constexpr int64_t kReserve = 2560;
-  int64_t all = sharedBytesOfRings(getOperation()) + bytesOfSums(getOperation()) + bytes + kReserve;
+  bool again = isa<scf::ForOp>(load->getParentOp());
+  int64_t bytes = SlotType::get(&getContext(), stored.getShape(), stored.getElementType(),
+                                swizzleFor(stored, /*tma=*/true, /*ones=*/false))
+                      .strideInBytes();
+  int64_t all = bytesOfSums(getOperation()) + (again ? 2 : 1) * bytes + kReserve;
+  for (auto ring : getOperation().getOps<RingOp>())
+    all += again ? sharedBytes(ring.getType()) : ring.getType().getSlot().strideInBytes();
   if (sharedLimit > 0 && all > sharedLimit) {
     fa::remarkMissed(*this, loc, "shared")
         << fa::decision("tile of {0} read from memory by each warp", stored)

@@ -59,9 +59,11 @@ using ProductGraph = std::vector<ProductNode>;
 struct ProductRing {
   int64_t bytes = 0;
   SmallVector<unsigned, 4> readers;
+  /// Record whether it is read to registers alone: then it is free for the rest of a step.
+  bool isCopied = false;
 
   int64_t countSlots(ArrayRef<unsigned> stages) const {
-    constexpr int64_t kSlots = 2;
+    const int64_t kSlots = isCopied ? 1 : 2;
     unsigned later = llvm::count_if(readers, [&](unsigned n) { return stages[n] == 1; });
     return kSlots + (later > 0 && later < readers.size());
   }

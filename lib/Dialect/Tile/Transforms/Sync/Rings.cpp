@@ -122,9 +122,13 @@ int64_t tile::sharedBytesOfRings(FuncOp func) {
 
 int64_t tile::bytesOfSums(FuncOp func) {
   int64_t bytes = 0;
-  func.walk([&](AccumulateOp op) {
-    auto tile = cast<RankedTensorType>(op.getValue().getType());
-    if (isa<scf::ForOp>(op->getParentOp()))
+  func.walk([&](Operation *op) {
+    auto add = dyn_cast<AccumulateOp>(op);
+    auto store = dyn_cast<StoreOp>(op);
+    if ((!add && !store) || !isa<scf::ForOp>(op->getParentOp()))
+      return;
+    auto tile = dyn_cast<RankedTensorType>((add ? add.getValue() : store.getValue()).getType());
+    if (tile && tile.getRank() == 2 && (add || tile.getElementTypeBitWidth() == 16))
       bytes = std::max(bytes, tile.getNumElements() * tile.getElementTypeBitWidth() / 8);
   });
   return bytes;
