@@ -127,13 +127,12 @@ struct Facts {
   RegisterPressure pressure = kLight;
 };
 
-/// Return whether it reads an element for each pair of a row and a key at these themselves: a tile
-/// lies in rows then, in the tensor's last two dimensions.
+/// Return whether it reads an element of 2 bytes for each pair of a row and a key at these
+/// themselves: shared memory then has a tile of it, in rows, as matrices that one instruction reads.
 bool readsTile(tensor::ExtractOp op, ValueRange arguments, ArrayRef<unsigned> positions) {
   OperandRange indices = op.getIndices();
   Type element = op.getType();
-  if (indices.size() < 2 || !element.isIntOrFloat() ||
-      (element.getIntOrFloatBitWidth() != 16 && element.getIntOrFloatBitWidth() != 32))
+  if (indices.size() < 2 || !element.isIntOrFloat() || element.getIntOrFloatBitWidth() != 16)
     return false;
   unsigned differs = 0;
   for (Value index : indices.take_back(2))
@@ -224,9 +223,6 @@ Facts factsOf(MapBlocksOp block) {
   if (ofMasks == kTiles || (captures == kTiles ? regions > kLong : pairs))
     captures = std::max(captures, kTensors);
   facts.pressure = pressureOfAll(captures, regions, dropout);
-  // Three accumulators and a mask leave no registers for one more tile.
-  if (facts.adds && facts.masked && facts.pressure == kTiles)
-    facts.pressure = kTensors;
   block.getBody()->walk([&](tile::LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
     if (!type || type.getRank() != 2 || type.isDynamicDim(1))
@@ -236,6 +232,11 @@ Facts factsOf(MapBlocksOp block) {
     facts.bytes = std::max<int64_t>(facts.bytes, type.getElementTypeBitWidth() / 8);
     facts.wholeChunks &= type.getDimSize(1) * type.getElementTypeBitWidth() % 128 == 0;
   });
+  // Three accumulators leave no registers for one more tile beside a mask, or beside the columns
+  // that heads are rounded up by where warpgroups share whole panels of them.
+  constexpr int64_t kShared = 128;
+  if (facts.adds && facts.pressure == kTiles && (facts.masked || facts.headUnit % kShared != 0))
+    facts.pressure = kTensors;
   return facts;
 }
 
