@@ -148,8 +148,8 @@ static bool isAligned(ArrayRef<int64_t> shape, int64_t stride, int64_t alignment
 
 /// Return the options that serve tensors at a problem which do not hold the guards of a module of
 /// phase schedule; nothing where all do.
-static FailureOr<std::optional<CompileOptions>>
-relaxGuards(ModuleOp module, const Problem &problem, const CompileOptions &options) {
+static FailureOr<std::optional<CompileOptions>> relaxGuards(ModuleOp module, const Problem &problem,
+                                                            const CompileOptions &options) {
   FailureOr<std::vector<Manifest>> manifests = readManifests(module);
   if (failed(manifests))
     return failure();

@@ -384,9 +384,9 @@ static bool readsTiles(ModuleOp module) {
         .walk([&](tensor::ExtractOp op) {
           OperandRange indices = op.getIndices();
           Value i = region.getArgument(row), j = region.getArgument(row + 1);
-          bool pair = indices.size() >= 2 &&
-                      ((indices.drop_back().back() == i && indices.back() == j) ||
-                       (indices.drop_back().back() == j && indices.back() == i));
+          bool pair =
+              indices.size() >= 2 && ((indices.drop_back().back() == i && indices.back() == j) ||
+                                      (indices.drop_back().back() == j && indices.back() == i));
           return pair ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();

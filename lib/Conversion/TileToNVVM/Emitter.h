@@ -257,7 +257,7 @@ Value matrixRows(ImplicitLocOpBuilder &b, Value lane, Value slot, tile::SlotType
 /// `bytes` (a multiple of 32) further right, as a base and a constant. Slots
 /// start where the swizzle repeats, so it is an exclusive or.
 std::pair<Value, int64_t> movedMatrices(ImplicitLocOpBuilder &b, Value base, tile::SlotType type,
-                                  int64_t rows, int64_t bytes);
+                                        int64_t rows, int64_t bytes);
 
 /// Return an address moved right by so many columns, a number of the warp.
 Value movedRight(ImplicitLocOpBuilder &b, Value base, tile::SlotType type, Value columns);

@@ -45,7 +45,8 @@ Value fa::nvvm::matrixRows(ImplicitLocOpBuilder &b, Value lane, Value slot, tile
 }
 
 std::pair<Value, int64_t> fa::nvvm::movedMatrices(ImplicitLocOpBuilder &b, Value base,
-                                            tile::SlotType type, int64_t rows, int64_t bytes) {
+                                                  tile::SlotType type, int64_t rows,
+                                                  int64_t bytes) {
   int64_t width = type.getLayout().getBytes(), inPanel = bytes % width;
   if (inPanel)
     base = arith::XOrIOp::create(b, base, arith::ConstantIntOp::create(b, inPanel, 32));
@@ -99,8 +100,8 @@ bool Emitter::emitMatrixRead(tile::ReadOp op, const Layout &layout) {
     for (int64_t right : {0, 8})
       for (int64_t down : {0, 8})
         for (int64_t next : {0, 1}) {
-          auto found = layout.registerOf({at[0] + down + (transpose ? next : 0),
-                                          at[1] + right + (transpose ? 0 : next)});
+          auto found = layout.registerOf(
+              {at[0] + down + (transpose ? next : 0), at[1] + right + (transpose ? 0 : next)});
           if (!found)
             return false;
           registers.push_back(*found);
@@ -110,8 +111,9 @@ bool Emitter::emitMatrixRead(tile::ReadOp op, const Layout &layout) {
     return false;
 
   Holder own = holderAtUse();
-  Value base = matrixRows(b, own.lane, get(op.getSlot()), slot, digits(own.warp, layout.getWarp(), 0),
-                          /*rowBit=*/0);
+  Value base =
+      matrixRows(b, own.lane, get(op.getSlot()), slot, digits(own.warp, layout.getWarp(), 0),
+                 /*rowBit=*/0);
   base = movedRight(b, base, slot, digits(own.warp, layout.getWarp(), 1));
   auto type = cast<VectorType>(convert(op.getValue().getType()));
   auto pair = VectorType::get(2, type.getElementType());

@@ -313,9 +313,6 @@ Value Emitter::sharedPlace(Value slot, tile::SlotType type, const Layout &layout
 /// one for the warp and waits for all lanes to have them; after two shuffles, ptxas takes the
 /// warp for divided.
 LogicalResult Emitter::emitReadNumbers(tile::ReadOp op) {
-  Type type = op.getValue().getType();
-  if (!type.isInteger(32))
-    return op.emitError() << "numbers in shared memory have 32 bits, got " << type;
   constexpr size_t kMost = 4;
   SmallVector<Value> numbers(op.getValues().size());
   for (size_t i = llvm::alignTo(numbers.size(), kMost); i > 0;) {
@@ -422,9 +419,6 @@ LogicalResult Emitter::emitRead(tile::ReadOp op) {
 
 LogicalResult Emitter::emitWrite(tile::WriteOp op) {
   if (!isa<RankedTensorType>(op.getValue().getType())) {
-    if (!op.getValue().getType().isInteger(32))
-      return op.emitError() << "numbers in shared memory have 32 bits, got "
-                            << op.getValue().getType();
     auto store = [&](Value number, int64_t at) {
       ptxByOne("st.shared.b32 [$0+" + std::to_string(4 * at) + "], $1;", "r,r",
                {get(op.getSlot()), get(number)});

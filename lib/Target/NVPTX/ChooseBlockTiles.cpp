@@ -49,30 +49,30 @@ struct Tiles {
 /// tiles of pairs beside two sums, so the other side is narrow: each step reads the same from
 /// memory, but products of 64 columns or fewer wait for shared memory.
 constexpr Tiles kAsyncRows[] = {
-    {2, 48, kMost, 128, 96, 8},    {2, 64, kBits, 128, 128, 8}, {2, 64, kTiles, 128, 64, 8}, {2, 64, kTensors, 128, 128, 8}, {2, 64, kMost, 128, 96, 8},
-    {2, 128, kBits, 128, 80, 8},
-    {2, 128, kTiles, 128, 64, 8},  {2, 128, kTensors, 128, 80, 8}, {2, 128, kMost, 128, 48, 8},
+    {2, 48, kMost, 128, 96, 8},     {2, 64, kBits, 128, 128, 8},    {2, 64, kTiles, 128, 64, 8},
+    {2, 64, kTensors, 128, 128, 8}, {2, 64, kMost, 128, 96, 8},     {2, 128, kBits, 128, 80, 8},
+    {2, 128, kTiles, 128, 64, 8},   {2, 128, kTensors, 128, 80, 8}, {2, 128, kMost, 128, 48, 8},
     {2, 192, kTensors, 128, 64, 8}, {2, 192, kMost, 128, 32, 8},    {2, 256, kMedium, 128, 64, 8},
-    {2, 256, kBits, 128, 48, 8},   {2, 256, kTensors, 128, 64, 8}, {2, 256, kMost, 128, 32, 8},
+    {2, 256, kBits, 128, 48, 8},    {2, 256, kTensors, 128, 64, 8}, {2, 256, kMost, 128, 32, 8},
 };
-/// Blocks of rows and keys, whose sums stand beside both dots; each loads all that it computes with,
-/// so that wide ones read less.
+/// Blocks of rows and keys, whose sums stand beside both dots; each loads all that it computes
+/// with, so that wide ones read less.
 constexpr Tiles kAsyncPairs[] = {
     {2, 64, kTiles, 128, 96, 8},
     {2, 128, kTiles, 128, 128, 8},
     {2, 256, kTiles, 128, 64, 8},
 };
 constexpr Tiles kAsyncKeys[] = {
-    {2, 64, kLight, 128, 128, 8},  {2, 64, kSome, 112, 128, 8},    {2, 64, kLong, 80, 128, 8},
-    {2, 64, kLimits, 64, 128, 8},  {2, 64, kBits, 32, 128, 8},     {2, 64, kTiles, 80, 128, 8},
-    {2, 64, kMost, 32, 128, 8},    {2, 96, kLong, 64, 128, 8},     {2, 96, kLimits, 48, 128, 8},
-    {2, 96, kBits, 32, 128, 8},    {2, 96, kTiles, 48, 128, 8},    {2, 96, kTensors, 32, 128, 8},
-    {2, 96, kMost, 16, 128, 8},    {2, 128, kLight, 64, 128, 8},   {2, 128, kSome, 48, 128, 8},
-    {2, 128, kLimits, 64, 128, 8}, {2, 128, kBits, 32, 128, 8},    {2, 128, kTiles, 48, 128, 8},
-    {2, 128, kTensors, 32, 128, 8}, {2, 128, kMost, 16, 128, 8},   {2, 192, kLimits, 64, 128, 8},
-    {2, 192, kBits, 32, 128, 8},   {2, 192, kTiles, 48, 128, 8},   {2, 192, kTensors, 64, 128, 8},
-    {2, 192, kMost, 16, 128, 8},   {2, 256, kLight, 64, 128, 8},   {2, 256, kMedium, 48, 128, 8},
-    {2, 256, kLimits, 64, 128, 8}, {2, 256, kBits, 32, 128, 8},    {2, 256, kTensors, 48, 128, 8},
+    {2, 64, kLight, 128, 128, 8},   {2, 64, kSome, 112, 128, 8},  {2, 64, kLong, 80, 128, 8},
+    {2, 64, kLimits, 64, 128, 8},   {2, 64, kBits, 32, 128, 8},   {2, 64, kTiles, 80, 128, 8},
+    {2, 64, kMost, 32, 128, 8},     {2, 96, kLong, 64, 128, 8},   {2, 96, kLimits, 48, 128, 8},
+    {2, 96, kBits, 32, 128, 8},     {2, 96, kTiles, 48, 128, 8},  {2, 96, kTensors, 32, 128, 8},
+    {2, 96, kMost, 16, 128, 8},     {2, 128, kLight, 64, 128, 8}, {2, 128, kSome, 48, 128, 8},
+    {2, 128, kLimits, 64, 128, 8},  {2, 128, kBits, 32, 128, 8},  {2, 128, kTiles, 48, 128, 8},
+    {2, 128, kTensors, 32, 128, 8}, {2, 128, kMost, 16, 128, 8},  {2, 192, kLimits, 64, 128, 8},
+    {2, 192, kBits, 32, 128, 8},    {2, 192, kTiles, 48, 128, 8}, {2, 192, kTensors, 64, 128, 8},
+    {2, 192, kMost, 16, 128, 8},    {2, 256, kLight, 64, 128, 8}, {2, 256, kMedium, 48, 128, 8},
+    {2, 256, kLimits, 64, 128, 8},  {2, 256, kBits, 32, 128, 8},  {2, 256, kTensors, 48, 128, 8},
     {2, 256, kMost, 16, 128, 8},
 };
 
@@ -128,7 +128,8 @@ struct Facts {
 };
 
 /// Return whether it reads an element of 2 bytes for each pair of a row and a key at these
-/// themselves: shared memory then has a tile of it, in rows, as matrices that one instruction reads.
+/// themselves: shared memory then has a tile of it, in rows, as matrices that one instruction
+/// reads.
 bool readsTile(tensor::ExtractOp op, ValueRange arguments, ArrayRef<unsigned> positions) {
   OperandRange indices = op.getIndices();
   Type element = op.getType();
@@ -172,8 +173,9 @@ RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<un
     else if (of && isMask && extracts)
       most = std::max(most, kMedium);
   });
-  most = std::max(most, isMask && ops > kComparison ? kSome : !isMask && ops > kPlainOps ? kLong
-                                                                                    : kLight);
+  most = std::max(most, isMask && ops > kComparison  ? kSome
+                        : !isMask && ops > kPlainOps ? kLong
+                                                     : kLight);
   // Beside more than a few functions a tile takes registers.
   return !tile ? most : most <= kLong ? kTiles : std::max(most, kTensors);
 }
@@ -301,8 +303,8 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
         pressure = std::max(pressure, kMedium);
       if (!async && facts.sums)
         pressure = std::max(pressure, kSums);
-      ArrayRef<Tiles> table = facts.adds && async ? ArrayRef(kAsyncFusedKeys)
-                              : facts.adds        ? ArrayRef(kFusedKeys)
+      ArrayRef<Tiles> table = facts.adds && async                      ? ArrayRef(kAsyncFusedKeys)
+                              : facts.adds                             ? ArrayRef(kFusedKeys)
                               : async && ofPairs && pressure == kTiles ? ArrayRef(kAsyncPairs)
                               : async ? (ofRows ? ArrayRef(kAsyncRows) : ArrayRef(kAsyncKeys))
                                       : (ofRows ? ArrayRef(kSyncRows) : ArrayRef(kSyncKeys));

@@ -74,7 +74,8 @@ struct AssumeAlignment : tile::impl::TileAssumeAlignmentBase<AssumeAlignment> {
         assume(func.getArgument(i));
     func.walk([&](Operation *op) {
       auto load = dyn_cast<LoadOp>(op);
-      if (load && (feedsProduct(load.getResult()) || readsHeads(load) || (tiles && isReadBesideProducts(load))))
+      if (load && (feedsProduct(load.getResult()) || readsHeads(load) ||
+                   (tiles && isReadBesideProducts(load))))
         assume(load.getSource());
       auto store = dyn_cast<StoreOp>(op);
       if (store && cast<RankedTensorType>(store.getValue().getType()).getRank() == 2 &&

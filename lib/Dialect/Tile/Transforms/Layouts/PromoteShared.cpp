@@ -331,8 +331,8 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
   return success();
 }
 
-/// Bring a tile that is read beside products by TMA, where there is room for it. A transposed one is
-/// read transposed.
+/// Bring a tile that is read beside products by TMA, where there is room for it. A transposed one
+/// is read transposed.
 LogicalResult PromoteShared::promoteBeside(LoadOp load) {
   Location loc = load.getLoc();
   SmallVector<int64_t> dims = inOrderOfMemory(load);

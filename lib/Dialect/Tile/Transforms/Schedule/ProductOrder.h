@@ -116,6 +116,22 @@ std::optional<SmallVector<unsigned>> placeNodes(const ProductGraph &graph,
 double simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
                      const ProductTarget &target);
 
+/// Say what a node of a simulated step keeps busy.
+struct ProductUnit {
+  enum class Kind : uint8_t { tensor, issue, special };
+  Kind kind;
+  unsigned node;
+  /// Clocks from the beginning of the step; what is beyond its end is done in the next one.
+  double from, to;
+};
+
+/// Draw the steady step of an order, a line each for the tensor cores, the issue ports and the
+/// special functions, where they are used: a column stands for an equal part of its clocks, a
+/// letter for the product that runs, A for the first that starts, '#' for computations. What is of
+/// the iteration before is small, or '='; '.' stands for nothing.
+SmallVector<std::string, 3> drawTimeline(const ProductGraph &graph, const ProductOrder &order,
+                                         const ProductTarget &target);
+
 /// Count them; with `untilDrained` what a product reads and writes is live until none is in flight,
 /// and what is read from shared memory is not, since it can be read where it is used.
 RegisterCount countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stages,

@@ -450,18 +450,19 @@ void ScheduleLoop::scheduleStarts(Block &block) {
     if (RingOp ring = ringOf(put); ring && loop)
       setStages(ring, std::max<int64_t>(ring.getType().getStages(), 2));
   Location loc = block.getParentOp()->getLoc();
-  auto said =
-      done ? fa::remarkPassed(*this, loc, "products") : fa::remarkMissed(*this, loc, "products");
-  if (!said)
-    return;
-  said << fa::decision(done ? "products run beside the arithmetic of two iterations"
-                            : "products of one iteration beside each other only");
-  if (!done)
-    said << remark::reason("{0}", report.why);
-  if (report.clocks > 0)
-    said << remark::metric("order", report.order)
-         << remark::metric("clocks", static_cast<int64_t>(report.clocks))
-         << remark::metric("registers", report.registers);
+  if (auto said = done ? fa::remarkPassed(*this, loc, "products")
+                       : fa::remarkMissed(*this, loc, "products")) {
+    said << fa::decision(done ? "products run beside the arithmetic of two iterations"
+                              : "products of one iteration beside each other only");
+    if (!done)
+      said << remark::reason("{0}", report.why);
+    if (report.clocks > 0)
+      said << remark::metric("order", report.order)
+           << remark::metric("clocks", static_cast<int64_t>(report.clocks))
+           << remark::metric("registers", report.registers);
+  }
+  for (const std::string &line : report.timeline)
+    fa::remarkPassed(*this, loc, "timeline") << fa::decision("{0}", line);
 }
 
 void ScheduleLoop::schedule(Block &block) {

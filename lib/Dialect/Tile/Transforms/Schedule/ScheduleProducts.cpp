@@ -16,8 +16,8 @@
 //      two stages, tile-pipeline expands the loop; else the ops move here.
 //
 // What the body puts in a ring from registers, for products of its own, is a computation; all warps
-// meet where they get it, which is right before the first reader. What it stores, or adds to memory,
-// is one, too.
+// meet where they get it, which is right before the first reader. What it stores, or adds to
+// memory, is one, too.
 //
 // Rejects: loops that write shared memory, slots that are not read and released in the body.
 //
@@ -203,8 +203,7 @@ static bool widensRead(Operation *op) {
 
 void ProductLoop::setCosts(ProductNode &node, Operation *op) const {
   // The same registers stand for all columns or rows of a broadcast.
-  node.aliases =
-      isa<BroadcastOp, ColumnsOp, TransposeOp, arith::BitcastOp>(op) || widensRead(op);
+  node.aliases = isa<BroadcastOp, ColumnsOp, TransposeOp, arith::BitcastOp>(op) || widensRead(op);
   if (!node.aliases)
     for (Value result : op->getResults())
       node.registers += registersOf(result);
@@ -507,14 +506,15 @@ bool tile::scheduleProducts(scf::ForOp loop, int64_t sharedLimit, ProductsReport
   if (failed(products.check(report.why)))
     return false;
   BodyGraph graph = products.makeGraph(/*withFree=*/false);
-  std::optional<ProductOrder> order =
-      chooseOrder(graph.nodes, products.getTarget(graph, sharedLimit));
+  ProductTarget target = products.getTarget(graph, sharedLimit);
+  std::optional<ProductOrder> order = chooseOrder(graph.nodes, target);
   if (!order) {
     report.why = "it starts no products, or more than 16";
     return false;
   }
   report.clocks = order->clocks;
   report.registers = order->registers.most;
+  report.timeline = drawTimeline(graph.nodes, *order, target);
   SmallVector<Operation *> starts;
   for (unsigned start : order->starts) {
     starts.push_back(graph.ops[start]);
