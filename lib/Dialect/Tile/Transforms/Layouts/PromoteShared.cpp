@@ -373,8 +373,11 @@ LogicalResult PromoteShared::promoteBeside(LoadOp load) {
   OpBuilder b(load);
   auto straight = LoadOp::create(b, loc, stored, load.getSource(), load.getIndices(), dims);
   markRole(straight, roleOf(load));
-  auto result = TransposeOp::create(b, loc, type, straight);
-  load.replaceAllUsesWith(result.getResult());
+  // Read where it is used, which may be in a loop.
+  for (OpOperand &use : llvm::make_early_inc_range(load.getResult().getUses())) {
+    b.setInsertionPoint(use.getOwner());
+    use.set(TransposeOp::create(b, loc, type, straight));
+  }
   load.erase();
   return promoteLoad(straight);
 }
