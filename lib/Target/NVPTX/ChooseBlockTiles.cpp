@@ -55,13 +55,6 @@ constexpr Tiles kAsyncRows[] = {
     {2, 192, kTensors, 128, 64, 8}, {2, 192, kMost, 128, 32, 8},    {2, 256, kMedium, 128, 64, 8},
     {2, 256, kBits, 128, 48, 8},    {2, 256, kTensors, 128, 64, 8}, {2, 256, kMost, 128, 32, 8},
 };
-/// Blocks of rows and keys, whose sums stand beside both dots; each loads all that it computes
-/// with, so that wide ones read less.
-constexpr Tiles kAsyncPairs[] = {
-    {2, 64, kTiles, 128, 96, 8},
-    {2, 128, kTiles, 128, 128, 8},
-    {2, 256, kTiles, 128, 64, 8},
-};
 constexpr Tiles kAsyncKeys[] = {
     {2, 64, kLight, 128, 128, 8},   {2, 64, kSome, 112, 128, 8},  {2, 64, kLong, 80, 128, 8},
     {2, 64, kLimits, 64, 128, 8},   {2, 64, kBits, 32, 128, 8},   {2, 64, kTiles, 80, 128, 8},
@@ -74,6 +67,14 @@ constexpr Tiles kAsyncKeys[] = {
     {2, 192, kMost, 16, 128, 8},    {2, 256, kLight, 64, 128, 8}, {2, 256, kMedium, 48, 128, 8},
     {2, 256, kLimits, 64, 128, 8},  {2, 256, kBits, 32, 128, 8},  {2, 256, kTensors, 48, 128, 8},
     {2, 256, kMost, 16, 128, 8},
+};
+
+/// Blocks of rows and keys, whose sums stand beside both dots; each loads all that it computes
+/// with, so that wide ones read less.
+constexpr Tiles kAsyncPairs[] = {
+    {2, 64, kTiles, 128, 96, 8},
+    {2, 128, kTiles, 128, 128, 8},
+    {2, 256, kTiles, 128, 64, 8},
 };
 
 /// Without, 16 rows of a tile for each warp, or 32 where its registers hold that: so each fragment
@@ -160,7 +161,6 @@ RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<un
   region.walk<WalkOrder::PreOrder>([&](Operation *op) {
     unsigned of = differencesOf(op, differs);
     ops += !op->hasTrait<OpTrait::ConstantLike>() && !op->hasTrait<OpTrait::IsTerminator>();
-    bool extracts = isa<tensor::ExtractOp>(op);
     bool isTile = op->getNumResults() == 1 && isa<FloatType>(op->getResult(0).getType());
     auto extract = dyn_cast<tensor::ExtractOp>(op);
     if (of == kPairs && extract && (!tile || tile == extract.getTensor()) &&
@@ -168,10 +168,11 @@ RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<un
       tile = extract.getTensor();
       // Where shared memory has it, what is computed of it takes no registers.
       differs[extract] = 0;
-    } else if (of == kPairs && (extracts || (isTile && !isMask)))
-      most = std::max(most, extracts ? kTensors : kMedium);
-    else if (of && isMask && extracts)
+    } else if (of == kPairs && (extract || (isTile && !isMask))) {
+      most = std::max(most, extract ? kTensors : kMedium);
+    } else if (of && isMask && extract) {
       most = std::max(most, kMedium);
+    }
   });
   most = std::max(most, isMask && ops > kComparison  ? kSome
                         : !isMask && ops > kPlainOps ? kLong
@@ -295,9 +296,11 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     int64_t pad = tile::kRowsOfWarp, beside = 1;
     if (facts.products) {
       bool ofRows = !!block.getFirst(Axis::rows), ofPairs = ofRows && block.getFirst(Axis::keys);
+      if (facts.pressure == kTiles && !tiles)
+        facts.pressure = kTensors;
       RegisterPressure pressure = facts.pressure;
       bool async = isAsync(facts, info, aligned);
-      if (pressure == kTiles && !(async && tiles))
+      if (pressure == kTiles && !async)
         pressure = kTensors;
       if (!async && !aligned)
         pressure = std::max(pressure, kMedium);

@@ -220,7 +220,7 @@ tile.func @slices(%x: !tile.view<?x?x64xf16> {tile.align = 16 : i64}, %y: !tile.
 // CHECK: tile.put %[[RD]], %{{.*}} dims [0, 1] copy(tma)
 // CHECK: %[[D:.*]] = tile.get %[[RD]]
 // CHECK: scf.for
-// CHECK: tile.put {{.*}} dims [1, 2] copy(tma) {{.*}}!tile.view<?x?x?xf16>
+// CHECK: tile.put {{.*}} dims [1, 2] copy(tma) {{.*}}<?x?x?xf16>
 // CHECK: %[[C:.*]] = tile.get
 // CHECK: tile.read %[[C]] {{.*}} -> tensor<64x64xf16
 // CHECK: %[[READ:.*]] = tile.read %[[D]] {{.*}} -> tensor<64x64xf16, #[[TURNED]]>
