@@ -49,9 +49,15 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
     if (!llvm::is_contained(options.leaveOut, pass->getArgument()))
       kernels.addPass(std::move(pass));
   };
-  if (options.aligned)
-    add(tile::createTileAssumeAlignment());
   bool async = target.asyncProducts && options.aligned;
+  // Asynchronous products need a producer role: without it, the schedule that
+  // suits every target, in which all warps do the same.
+  bool roles = target.hasRoles() && !llvm::is_contained(options.leaveOut, "tile-specialize-warps");
+  if (options.aligned) {
+    tile::TileAssumeAlignmentOptions assume;
+    assume.tiles = async && roles && options.alignedTiles;
+    add(tile::createTileAssumeAlignment(assume));
+  }
   bool spare = target.spareRegisters && options.aligned;
   // Elsewhere all registers are taken.
   tile::TileNarrowIndicesOptions narrow;
@@ -91,15 +97,13 @@ static void populateKernelPipeline(OpPassManager &kernels, const nvptx::Target &
   // All heads of a sequence: by the same simulation, head by head is 5 to 14 % behind.
   grid.together = !spare;
   add(tile::createTileScheduleGrid(grid));
-  // Asynchronous products need a producer role: without it, the schedule that
-  // suits every target, in which all warps do the same.
-  bool roles = target.hasRoles() && !llvm::is_contained(options.leaveOut, "tile-specialize-warps");
   if (async)
     add(tile::createTileFoldIntoAccumulators());
   tile::TileAssignLayoutsOptions layouts;
   tile::TilePromoteSharedOptions promote;
   layouts.products = promote.products = roles ? "async" : "sync";
   add(tile::createTileAssignLayouts(layouts));
+  promote.sharedLimit = target.sharedMemory;
   add(tile::createTilePromoteShared(promote));
   if (target.hasBulkReductions) {
     tile::TileStageAccumulatesOptions stage;

@@ -112,8 +112,11 @@ static void populateBlocks(OpPassManager &pm, const CompileOptions &options) {
 
 static void populateAlgorithm(OpPassManager &pm, const CompileOptions &options) {
   populateBlocks(pm, options);
-  if (nvptx::getTarget(options.target))
-    pm.addPass(createGPUChooseBlockTiles(tileOptions<GPUChooseBlockTilesOptions>(options)));
+  if (nvptx::getTarget(options.target)) {
+    auto choice = tileOptions<GPUChooseBlockTilesOptions>(options);
+    choice.tiles = options.alignedTiles;
+    pm.addPass(createGPUChooseBlockTiles(choice));
+  }
   FATileAttentionOptions tiling;
   tiling.rows = options.rows;
   tiling.keys = options.keys;
@@ -166,6 +169,7 @@ static const Phase kSchedule{"schedule", "layouts, rings, roles and barriers are
                              [](OpPassManager &pm, const CompileOptions &options) {
                                nvptx::ScheduleOptions schedule;
                                schedule.aligned = options.aligned;
+                               schedule.alignedTiles = options.alignedTiles;
                                schedule.stages = options.stages;
                                SmallVector<StringRef> names;
                                StringRef(options.leaveOut).split(names, ',', -1, false);

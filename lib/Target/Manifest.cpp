@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Target/Manifest.h"
+#include "fa/Support/DimNames.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
@@ -123,8 +124,7 @@ static llvm::Error wrongSize(const ManifestArgument &argument, size_t d, int64_t
     return llvm::createStringError(text + ", expected 0 to 2^31 - 1");
   std::string known = std::to_string(argument.shape[d]);
   text += ", but the program was compiled for " + known;
-  bool isHead = d < argument.dims.size() && (argument.dims[d] == "D" || argument.dims[d] == "Dv");
-  if (isHead)
+  if (d < argument.dims.size() && isHeadSize(argument.dims[d]))
     return llvm::createStringError(text +
                                    ", as each head dimension is code of its own; compile "
                                    "it for " +
@@ -314,8 +314,8 @@ std::string fa::checkTensorMap(const ManifestParameter &map, const ManifestArgum
       static_cast<int64_t>(llvm::alignTo(map.columns, panel)) * map.rows * size > kMaxBytes)
     return "must copy columns of at most " + std::to_string(kMaxBytes) + " bytes, got " +
            std::to_string(map.columns);
-  if (ShapedType::isDynamic(last) || last < 1)
-    return "must map a tensor whose last size is known and not 0";
+  if (last == 0)
+    return "must map a tensor whose last size is not 0";
   return "";
 }
 

@@ -135,29 +135,42 @@ static LogicalResult readSchedule(ModuleOp module, const CompileOptions &compile
   return counted ? success() : readPtxas(module, compile, options.dumpPhasesTo, report);
 }
 
-/// Return whether tensors at a problem, one element after the other, hold the guards of a module of
-/// phase schedule.
-static FailureOr<bool> holdsGuards(ModuleOp module, const Problem &problem) {
+/// Return whether rows of a tensor, one element after the other, begin at such multiples of bytes.
+static bool isAligned(ArrayRef<int64_t> shape, int64_t stride, int64_t alignment) {
+  for (size_t d = shape.size(); d-- > 1;) {
+    if (llvm::MulOverflow(stride, shape[d], stride))
+      return true;
+    if (shape[d - 1] > 1 && stride % alignment != 0)
+      return false;
+  }
+  return true;
+}
+
+/// Return the options that serve tensors at a problem which do not hold the guards of a module of
+/// phase schedule; nothing where all do.
+static FailureOr<std::optional<CompileOptions>> relaxGuards(ModuleOp module, const Problem &problem,
+                                                            const CompileOptions &options) {
   FailureOr<std::vector<Manifest>> manifests = readManifests(module);
   if (failed(manifests))
     return failure();
+  std::optional<CompileOptions> relaxed;
   for (const Manifest &manifest : *manifests) {
     FailureOr<LaunchShapes> shapes = shapesAt(module, manifest, problem);
     if (failed(shapes))
       return failure();
+    SmallVector<unsigned> misaligned;
     for (const ManifestGuard &guard : manifest.variants.front().guards)
-      for (unsigned argument : guard.arguments) {
-        int64_t stride = sizeOf(manifest.arguments[argument].dtype.value_or(DType::F32));
-        ArrayRef<int64_t> shape = (*shapes)[argument];
-        for (size_t d = shape.size(); d-- > 1;) {
-          if (llvm::MulOverflow(stride, shape[d], stride))
-            return true;
-          if (shape[d - 1] > 1 && stride % guard.alignment != 0)
-            return false;
-        }
-      }
+      for (unsigned argument : guard.arguments)
+        if (int64_t bytes = sizeOf(manifest.arguments[argument].dtype.value_or(DType::F32));
+            !isAligned((*shapes)[argument], bytes, guard.alignment))
+          misaligned.push_back(argument);
+    if (misaligned.empty())
+      continue;
+    relaxed = cuda::withoutAlignment(options, manifest, misaligned);
+    if (!relaxed->aligned)
+      break;
   }
-  return true;
+  return relaxed;
 }
 
 /// Return the variant of the program that a launch takes, of gradients or of the forward, and what
@@ -229,10 +242,17 @@ LogicalResult fa::emitReport(ModuleOp module, const CompileOptions &compile,
     if (failed(runPhases(*schedule, chosen, "tile", "schedule", options.dumpPhasesTo)))
       return failure();
     if (report.problem && chosen.aligned && options.compileFrom.empty()) {
-      FailureOr<bool> holds = holdsGuards(*schedule, *report.problem);
-      if (failed(holds))
+      auto relaxed = relaxGuards(*schedule, *report.problem, compile);
+      if (failed(relaxed))
         return failure();
-      if (!*holds) {
+      if (*relaxed && chosen.alignedTiles && !(*relaxed)->alignedTiles && (*relaxed)->aligned) {
+        chosen = **relaxed;
+        report.variant = report.backwardVariant = {
+            "unaligned-tiles", "tensors read at pairs that are not aligned to 16 bytes, as rows "
+                               "of these sizes are not"};
+        continue;
+      }
+      if (*relaxed) {
         chosen = cuda::withoutAlignment(compile);
         report.variant = report.backwardVariant = {
             "unaligned", "tensors that are not aligned to 16 bytes, as rows of "

@@ -8,6 +8,7 @@
 #include "fa/Tools/Interpretation.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Interpreter/Interpreter.h"
+#include "fa/Runtime/CompileCUDA.h"
 #include "fa/Support/Files.h"
 #include "fa/Support/Names.h"
 #include "fa/Tools/Registry.h"
@@ -218,18 +219,21 @@ resolveShapes(const Manifest &manifest, const std::vector<HostTensor> &inputs,
   return llvm::Error::success();
 }
 
-/// Return whether the strides are what the program relies on; addresses always are.
-static bool guardsHold(const Manifest &manifest,
-                       const std::vector<std::unique_ptr<Strided>> &tensors) {
+/// Return the arguments whose strides are not what the program relies on; addresses always are.
+static SmallVector<unsigned> findMisaligned(const Manifest &manifest,
+                                            const std::vector<std::unique_ptr<Strided>> &tensors) {
+  SmallVector<unsigned> misaligned;
   for (const ManifestGuard &guard : manifest.variants.front().guards)
     for (unsigned i : guard.arguments) {
       const interpreter::Memory &memory = tensors[i]->memory;
       for (size_t d = 0; d + 1 < memory.strides.size(); ++d)
         if (memory.sizes[d] > 1 &&
-            memory.strides[d] * sizeOf(tensors[i]->dtype) % guard.alignment != 0)
-          return false;
+            memory.strides[d] * sizeOf(tensors[i]->dtype) % guard.alignment != 0) {
+          misaligned.push_back(i);
+          break;
+        }
     }
-  return true;
+  return misaligned;
 }
 
 /// Return the bits of a scalar argument, as values have them.
@@ -286,11 +290,11 @@ Interpretation::run(const std::vector<HostTensor> &inputs,
     if (argument.kind == ManifestArgument::Scalar)
       arguments[i].scalar = scalarOf(*given[i]);
   }
-  if (!guardsHold(manifest, tensors)) {
+  if (auto misaligned = findMisaligned(manifest, tensors); !misaligned.empty()) {
     if (!options || !options->aligned)
       return llvm::createStringError(
           "the program relies on strides of whole multiples of 16 bytes");
-    options->aligned = false;
+    options = cuda::withoutAlignment(*options, manifest, misaligned);
     if (llvm::Error error = compile())
       return error;
     return run(inputs, outputShapes, layout, seed);

@@ -230,7 +230,9 @@ llvm::Error Executor::prepareTensorMaps(const Manifest &entry) {
           const ManifestArgument &argument = entry.arguments[parameter.argument];
           if (std::string reason = checkTensorMap(parameter, argument); !reason.empty())
             return error("the tensor map of '" + argument.name + "' " + reason);
-          uint64_t bytes = argument.shape.back() * sizeOf(*argument.dtype);
+          // Of a size that launches say, one element.
+          int64_t last = argument.shape.back();
+          uint64_t bytes = mlir::ShapedType::isDynamic(last) ? 1 : last * sizeOf(*argument.dtype);
           rowBytes = std::max(rowBytes, llvm::alignTo(bytes, kRowAlignment));
         }
   }

@@ -12,6 +12,7 @@
 #include "fa/Support/ModuleText.h"
 #include "fa/Target/NVPTX/ModuleToPTX.h"
 #include "fa/Target/NVPTX/Passes.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include <condition_variable>
@@ -375,8 +376,33 @@ bool cuda::GradientVariant::takes(function_ref<int64_t(StringRef name)> size) co
   return variant.isWithinBounds({});
 }
 
-CompileOptions cuda::withoutAlignment(const CompileOptions &options) {
+/// Return whether a mask or a score reads an element for each pair of a row and a key, at these
+/// themselves.
+static bool readsTiles(ModuleOp module) {
+  auto reads = [](Region &region, unsigned row) {
+    return region
+        .walk([&](tensor::ExtractOp op) {
+          OperandRange indices = op.getIndices();
+          Value i = region.getArgument(row), j = region.getArgument(row + 1);
+          bool pair =
+              indices.size() >= 2 && ((indices.drop_back().back() == i && indices.back() == j) ||
+                                      (indices.drop_back().back() == j && indices.back() == i));
+          return pair ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  // b and h come before, and before these what is scored.
+  constexpr unsigned kRow = 2;
+  return anyAttention(module, [&](AttentionOp op) {
+    return reads(op.getMask(), kRow) || reads(op.getScore(), kRow + 1);
+  });
+}
+
+CompileOptions cuda::withoutAlignment(const CompileOptions &options, bool ofTiles) {
   CompileOptions unaligned = options;
+  unaligned.alignedTiles = false;
+  if (ofTiles)
+    return unaligned;
   unaligned.aligned = false;
   if (options.alignedOnly) {
     unaligned.rows = unaligned.keys = unaligned.warps = unaligned.stages = 0;
@@ -385,27 +411,41 @@ CompileOptions cuda::withoutAlignment(const CompileOptions &options) {
   return unaligned;
 }
 
+CompileOptions cuda::withoutAlignment(const CompileOptions &options, const Manifest &entry,
+                                      ArrayRef<unsigned> misaligned) {
+  // Operands of products have rows of a known length.
+  bool ofTiles = options.alignedTiles && llvm::all_of(misaligned, [&](unsigned i) {
+                   ArrayRef<int64_t> shape = entry.arguments[i].shape;
+                   return !shape.empty() && ShapedType::isDynamic(shape.back());
+                 });
+  return withoutAlignment(options, ofTiles);
+}
+
 FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &options,
                                        bool parallel) {
   const nvptx::Target *target = nvptx::getTarget(options.target);
   if (!target)
     return module.emitError() << "target '" << options.target << "' is no GPU";
   // Short sequences, few blocks of keys and long sequences first: the others serve all sizes. Those
-  // of operands that are not aligned last.
+  // of tensors that are not aligned last.
   int64_t most = getShortSequence(module, options);
-  CompileOptions brief = options, unaligned = withoutAlignment(options);
+  CompileOptions brief = options, unaligned = withoutAlignment(options),
+                 apart = withoutAlignment(options, /*ofTiles=*/true);
+  bool tiles = target->hasRoles() && options.aligned && options.alignedTiles && readsTiles(module);
   brief.shortSequences = true;
   std::vector<GradientVariant> gradients = getGradientVariants(module, options);
   if (options.backward == CompileOptions::Backward::Beside)
     brief.backward = CompileOptions::Backward::None;
   OwningOpRef<ModuleOp> again = module.clone();
-  std::shared_ptr<Beside> briefBeside, unalignedBeside;
+  std::shared_ptr<Beside> briefBeside, apartBeside, unalignedBeside;
   SmallVector<std::shared_ptr<Beside>> gradientsBeside(gradients.size());
   if (parallel && most)
     briefBeside = std::make_shared<Beside>(module, *target, brief);
   for (auto [variant, beside] : llvm::zip_equal(gradients, gradientsBeside))
     if (parallel)
       beside = std::make_shared<Beside>(module, *target, variant.options);
+  if (parallel && tiles)
+    apartBeside = std::make_shared<Beside>(module, *target, apart);
   if (parallel)
     unalignedBeside = std::make_shared<Beside>(module, *target, unaligned);
   auto finish = [&](const std::shared_ptr<Beside> &beside, const CompileOptions &options) {
@@ -453,6 +493,11 @@ FailureOr<cuda::Program> cuda::compile(ModuleOp module, const CompileOptions &op
   llvm::sort(program.manifest.entries, [&](const Manifest &a, const Manifest &b) {
     return llvm::find(order, a.entry) < llvm::find(order, b.entry);
   });
+  if (tiles) {
+    FailureOr<Variant> variant = finish(apartBeside, apart);
+    if (failed(variant) || failed(addVariant(program, *again, std::move(*variant))))
+      return failure();
+  }
   if (guarded) {
     FailureOr<Variant> variant = finish(unalignedBeside, unaligned);
     if (failed(variant) || failed(addVariant(program, *again, std::move(*variant))))

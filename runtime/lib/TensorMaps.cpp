@@ -77,9 +77,10 @@ TensorMapRequest mlir::fa::cuda::makeTensorMapRequest(const ManifestParameter &p
     bool single = empty || argument.sizes[d] == 1;
     add(empty ? 1 : argument.sizes[d], single ? anyStride : argument.strides[d] * size, box);
   };
-  // Of the manifest's shape: an empty tensor is mapped as one whole row.
-  uint64_t last = parameter.swizzle ? info.shape.back() : empty ? 1 : argument.sizes.back();
-  bool panels = parameter.hasPanels(last, size);
+  // Of the manifest's shape, where it says: an empty tensor is mapped as one whole row.
+  bool known = parameter.swizzle && !mlir::ShapedType::isDynamic(info.shape.back());
+  uint64_t last = known ? info.shape.back() : empty ? 1 : argument.sizes.back();
+  bool panels = parameter.hasPanels(info.shape.back(), size);
   add(panels ? panel : last, size, panel);
   if (parameter.slices) {
     // A kernel counts units by the rows' stride, whatever their number.

@@ -71,6 +71,7 @@ static std::string namesOf(const Manifest &entry, const std::set<unsigned> &argu
 /// that a later one fits is slower.
 static void addVariants(fa_reasons &reasons, const fa_program &program) {
   const Manifest &entry = program.manifest;
+  std::set<std::pair<int64_t, unsigned>> said;
   for (size_t i = 0; i < entry.variants.size(); ++i) {
     const ManifestVariant &variant = entry.variants[i];
     bool last = i + 1 == entry.variants.size();
@@ -89,6 +90,11 @@ static void addVariants(fa_reasons &reasons, const fa_program &program) {
       for (const ManifestParameter &parameter : kernel.parameters)
         if (parameter.kind == ManifestParameter::TensorMap)
           aligned[16].insert(parameter.argument);
+    // What an earlier one asks for is said; the last one refuses it.
+    bool any = !aligned.empty();
+    for (auto &[bytes, arguments] : aligned)
+      for (auto at = arguments.begin(); !last && at != arguments.end();)
+        at = said.insert({bytes, *at}).second ? std::next(at) : arguments.erase(at);
     for (auto &[bytes, arguments] : aligned)
       if (!arguments.empty())
         reasons.add(last ? FA_REFUSED_AT_LAUNCH : FA_SLOWER,
@@ -97,7 +103,7 @@ static void addVariants(fa_reasons &reasons, const fa_program &program) {
                         (last ? "cannot be launched" : "take slower code") +
                         "; align them, and pad their rows, to " + std::to_string(bytes) + " bytes");
     // It serves what the others would.
-    if (aligned.empty())
+    if (!any)
       break;
   }
   for (auto &[of, by] : entry.multiples)

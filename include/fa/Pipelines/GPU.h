@@ -17,6 +17,8 @@ namespace mlir::fa::nvptx {
 struct ScheduleOptions {
   /// Operands and outputs start at multiples of 16 bytes, which the launch checks.
   bool aligned = true;
+  /// So do tensors of which loops of products read tiles for other ops, such as a bias.
+  bool alignedTiles = true;
   /// Names of passes that are left out; each of `getOptionalPasses`.
   std::vector<StringRef> leaveOut;
   /// Tiles in flight of each tensor that a loop reads; 0 chooses.

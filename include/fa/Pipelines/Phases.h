@@ -56,6 +56,9 @@ struct CompileOptions {
   std::string leaveOut;
   /// GPUs: operands and outputs start at multiples of 16 bytes.
   bool aligned = true;
+  /// GPUs: so do tensors that are no operands of products, but read at each pair of a row and a
+  /// key, such as a bias.
+  bool alignedTiles = true;
   /// GPUs: tiles for short sequences, where those of other lengths would lie outside
   /// for a large part; see `nvptx::getShortSequence`.
   bool shortSequences = false;

@@ -61,8 +61,13 @@ struct GradientVariant {
 /// looks for one.
 std::vector<GradientVariant> getGradientVariants(ModuleOp module, const CompileOptions &options);
 
-/// Return the options that compile the variant for tensors that are not aligned.
-CompileOptions withoutAlignment(const CompileOptions &options);
+/// Return the options that compile the variant for tensors that are not aligned; `ofTiles`, those
+/// alone that are read at pairs, such as a bias.
+CompileOptions withoutAlignment(const CompileOptions &options, bool ofTiles = false);
+/// Return the options that compile the first variant that serves an entry's tensors some of which,
+/// by their numbers, are not aligned.
+CompileOptions withoutAlignment(const CompileOptions &options, const Manifest &entry,
+                                llvm::ArrayRef<unsigned> misaligned);
 
 /// Return the target whose code is fastest on a device of this compute capability with
 /// a driver that supports this CUDA; null where none runs there.

@@ -132,10 +132,10 @@ struct ManifestParameter {
   bool slices = false;
 
   /// Return whether panels are a dimension of the map, of a tensor of `last` elements of `size`
-  /// bytes in a row.
+  /// bytes in a row; of as many as a launch says, they are not.
   bool hasPanels(int64_t last, int64_t size) const {
     int64_t panel = swizzle / size;
-    return panel > 0 && last % panel == 0 && columns % panel == 0;
+    return panel > 0 && !ShapedType::isDynamic(last) && last % panel == 0 && columns % panel == 0;
   }
 };
 

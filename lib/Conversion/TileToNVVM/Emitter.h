@@ -124,9 +124,13 @@ private:
   void storeShared(Value address, int64_t offset, Value value, Value predicate);
   SmallVector<Value> loadShared(Value address, int64_t offset, Type element, int64_t count);
   LogicalResult emitRead(tile::ReadOp op);
-  bool emitMatrixWrite(tile::WriteOp op, const tile::Layout &layout);
   LogicalResult emitReadNumbers(tile::ReadOp op);
   LogicalResult emitWrite(tile::WriteOp op);
+
+  //===--- 8x8 matrices in shared memory (Matrices.cpp) ---===//
+  SmallVector<Value, 4> loadMatrices(Value base, int64_t offset, bool transpose);
+  bool emitMatrixRead(tile::ReadOp op, const tile::Layout &layout);
+  bool emitMatrixWrite(tile::WriteOp op, const tile::Layout &layout);
 
   //===--- Memory in boxes (Boxes.cpp) ---===//
   FailureOr<tile::Layout> placesOf(tile::OrderAttr order, const tile::Layout &layout,
@@ -242,6 +246,22 @@ private:
   /// or writes it from registers.
   bool isAsync = false, readsShared = false;
 };
+
+/// Return the rows of four 8x8 matrices of 16-byte rows: lane l gives the address of row
+/// l mod 8 of matrix l / 8. `rowBit` says which bit of l / 8 moves down 8 rows; the
+/// other one moves right by 16 bytes. (By sharedOffset() the same address costs ptxas
+/// registers that the widest tiles do not have.)
+Value matrixRows(ImplicitLocOpBuilder &b, Value lane, Value slot, tile::SlotType type,
+                 Value rowStart, int rowBit);
+
+/// Return the address of the same lanes' rows `rows` (a multiple of 8) further down and
+/// `bytes` (a multiple of 32) further right, as a base and a constant. Slots
+/// start where the swizzle repeats, so it is an exclusive or.
+std::pair<Value, int64_t> movedMatrices(ImplicitLocOpBuilder &b, Value base, tile::SlotType type,
+                                        int64_t rows, int64_t bytes);
+
+/// Return an address moved right by so many columns, a number of the warp.
+Value movedRight(ImplicitLocOpBuilder &b, Value base, tile::SlotType type, Value columns);
 
 /// Return whether a dimension that starts there is known to hold all of a tile.
 bool isWhole(Value start, Value size, const tile::Layout &layout, unsigned dim);

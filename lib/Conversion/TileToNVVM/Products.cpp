@@ -65,40 +65,6 @@ static int64_t warpsBeside(const Layout &layout) {
   return beside;
 }
 
-/// Return the rows of four 8x8 matrices of 16-byte rows: lane l gives the address of row
-/// l mod 8 of matrix l / 8. `rowBit` says which bit of l / 8 moves down 8 rows; the
-/// other one moves right by 16 bytes. (By sharedOffset() the same address costs ptxas
-/// registers that the widest tiles do not have.)
-static Value matrixRows(ImplicitLocOpBuilder &b, Value lane, Value slot, tile::SlotType type,
-                        Value rowStart, int rowBit) {
-  auto i32 = [&](int64_t value) { return arith::ConstantIntOp::create(b, value, 32); };
-  auto bit = [&](int n) -> Value {
-    return arith::AndIOp::create(b, arith::ShRUIOp::create(b, lane, i32(3 + n)), i32(1));
-  };
-  Value row = arith::AndIOp::create(b, lane, i32(7));
-  row = arith::AddIOp::create(b, row, arith::MulIOp::create(b, bit(rowBit), i32(8)));
-  if (rowStart)
-    row = arith::AddIOp::create(b, row, rowStart);
-  int64_t width = type.getLayout().getBytes();
-  Value rowByte = arith::MulIOp::create(b, row, i32(width));
-  Value turn =
-      arith::RemUIOp::create(b, arith::DivUIOp::create(b, rowByte, i32(128)), i32(width / 16));
-  Value chunk = arith::XOrIOp::create(b, bit(1 - rowBit), turn);
-  Value place = arith::AddIOp::create(b, rowByte, arith::MulIOp::create(b, chunk, i32(16)));
-  return arith::AddIOp::create(b, slot, place);
-}
-
-/// Return the address of the same lanes' rows `rows` (a multiple of 8) further down and
-/// `bytes` (a multiple of 32) further right, as a base and a constant. Slots
-/// start where the swizzle repeats, so it is an exclusive or.
-static std::pair<Value, int64_t> moved(ImplicitLocOpBuilder &b, Value base, tile::SlotType type,
-                                       int64_t rows, int64_t bytes) {
-  int64_t width = type.getLayout().getBytes(), inPanel = bytes % width;
-  if (inPanel)
-    base = arith::XOrIOp::create(b, base, arith::ConstantIntOp::create(b, inPanel, 32));
-  return {base, bytes / width * type.getShape()[0] * width + rows * width};
-}
-
 //===----------------------------------------------------------------------===//
 // One product
 //===----------------------------------------------------------------------===//
@@ -120,14 +86,12 @@ private:
   bool holdsInstructions(const Layout &acc) const;
   bool servesRows(const Layout &a, const Layout &acc) const;
 
-  Value movedRight(Value base, Value columns, tile::SlotType slot);
   void findOperandA(const Layout &acc);
   void findOperandB(const Layout &acc);
   Words wordsOfA(int64_t row, int64_t step);
   StepOfA stepOfA(int64_t step);
   std::array<Words, 2> wordsOfB(int64_t column, int64_t step);
   std::array<Words, 2> gatherB(int64_t column, int64_t step);
-  Words loadMatrices(Value base, int64_t offset, bool transpose);
   std::pair<Words, Words> split(const Words &words);
   void multiply(const Words &a, const Words &bWords, MutableArrayRef<Value> acc);
   void multiplyInParts(const StepOfA &a, size_t block, const Words &bWords,
@@ -264,24 +228,6 @@ bool MmaProduct::servesRows(const Layout &a, const Layout &acc) const {
 // Operands
 //===----------------------------------------------------------------------===//
 
-Words MmaProduct::loadMatrices(Value base, int64_t offset, bool transpose) {
-  std::string text = std::string("ldmatrix.sync.aligned.m8n8.x4") + (transpose ? ".trans" : "") +
-                     ".shared.b16 {$0, $1, $2, $3}, [$4+" + std::to_string(offset) + "];";
-  Type word = b.getI32Type();
-  return Words(e.ptx(text, "=r,=r,=r,=r,r", {word, word, word, word}, base, true));
-}
-
-/// Return an address moved right by so many columns of 2 bytes, a number of the warp.
-Value MmaProduct::movedRight(Value base, Value columns, tile::SlotType slot) {
-  auto i32 = [&](int64_t value) -> Value { return e.i32(value); };
-  int64_t width = slot.getLayout().getBytes();
-  Value byte = arith::MulIOp::create(b, columns, i32(bytes));
-  Value panel = arith::DivUIOp::create(b, byte, i32(width));
-  base = arith::XOrIOp::create(b, base, arith::RemUIOp::create(b, byte, i32(width)));
-  return arith::AddIOp::create(b, base,
-                               arith::MulIOp::create(b, panel, i32(slot.getShape()[0] * width)));
-}
-
 void MmaProduct::findOperandA(const Layout &acc) {
   if (!slotA)
     return;
@@ -290,16 +236,16 @@ void MmaProduct::findOperandA(const Layout &acc) {
   aBase = matrixRows(b, e.lane, e.get(op.getA()), slotA, transposed ? Value() : first,
                      transposed ? 1 : 0);
   if (transposed && first)
-    aBase = movedRight(aBase, first, slotA);
+    aBase = movedRight(b, aBase, slotA, first);
   aBase = e.pinToUse(aBase);
 }
 
 Words MmaProduct::wordsOfA(int64_t row, int64_t step) {
   if (slotA) {
     bool transposed = op.getTransposeA();
-    auto [base, offset] = transposed ? moved(b, aBase, slotA, step, row * bytes)
-                                     : moved(b, aBase, slotA, row, step * bytes);
-    return loadMatrices(base, offset, transposed);
+    auto [base, offset] = transposed ? movedMatrices(b, aBase, slotA, step, row * bytes)
+                                     : movedMatrices(b, aBase, slotA, row, step * bytes);
+    return e.loadMatrices(base, offset, transposed);
   }
   Value a = e.get(op.getA());
   auto at = [&](int64_t down, int64_t right) {
@@ -342,7 +288,7 @@ void MmaProduct::findOperandB(const Layout &acc) {
   }
   Value base = matrixRows(b, e.lane, slot, slotB, transposed ? first : Value(), transposed ? 1 : 0);
   if (beside && !transposed)
-    base = movedRight(base, first, slotB);
+    base = movedRight(b, base, slotB, first);
   bBases.push_back(e.pinToUse(base));
 }
 
@@ -351,9 +297,9 @@ std::array<Words, 2> MmaProduct::wordsOfB(int64_t column, int64_t step) {
   if (bBases.size() > 1)
     return gatherB(column, step);
   bool transposed = op.getTransposeB();
-  auto [base, offset] = transposed ? moved(b, bBases[0], slotB, column, step * bytes)
-                                   : moved(b, bBases[0], slotB, step, column * bytes);
-  Words all = loadMatrices(base, offset, !transposed);
+  auto [base, offset] = transposed ? movedMatrices(b, bBases[0], slotB, column, step * bytes)
+                                   : movedMatrices(b, bBases[0], slotB, step, column * bytes);
+  Words all = e.loadMatrices(base, offset, !transposed);
   return {Words{all[0], all[1]}, Words{all[2], all[3]}};
 }
 
@@ -363,8 +309,8 @@ std::array<Words, 2> MmaProduct::gatherB(int64_t column, int64_t step) {
   for (int64_t right : {0, 1})
     for (Value start : bBases) {
       int64_t at = column + 8 * right;
-      auto [base, offset] = op.getTransposeB() ? moved(b, start, slotB, at, step * bytes)
-                                               : moved(b, start, slotB, step, at * bytes);
+      auto [base, offset] = op.getTransposeB() ? movedMatrices(b, start, slotB, at, step * bytes)
+                                               : movedMatrices(b, start, slotB, step, at * bytes);
       words[right].push_back(e.ptx("ld.shared.b32 $0, [$1+" + std::to_string(offset) + "];", "=r,r",
                                    b.getI32Type(), base, true)[0]);
     }

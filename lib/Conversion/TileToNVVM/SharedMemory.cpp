@@ -313,9 +313,6 @@ Value Emitter::sharedPlace(Value slot, tile::SlotType type, const Layout &layout
 /// one for the warp and waits for all lanes to have them; after two shuffles, ptxas takes the
 /// warp for divided.
 LogicalResult Emitter::emitReadNumbers(tile::ReadOp op) {
-  Type type = op.getValue().getType();
-  if (!type.isInteger(32))
-    return op.emitError() << "numbers in shared memory have 32 bits, got " << type;
   constexpr size_t kMost = 4;
   SmallVector<Value> numbers(op.getValues().size());
   for (size_t i = llvm::alignTo(numbers.size(), kMost); i > 0;) {
@@ -400,6 +397,8 @@ LogicalResult Emitter::emitRead(tile::ReadOp op) {
   if (bits != 32 && bits != 16)
     return op.emitError() << "shared memory is read in elements of 16 or 32 bits, got "
                           << type.getElementType();
+  if (emitMatrixRead(op, *layout))
+    return success();
   // Along one dimension, places differ by constants.
   tile::SlotType slot = op.getSlot().getType();
   bool flat = layout->getRank() == 1;
@@ -418,70 +417,8 @@ LogicalResult Emitter::emitRead(tile::ReadOp op) {
   return success();
 }
 
-/// Write four 8x8 matrices of an accumulator of 2-byte elements by one stmatrix: lane l says where
-/// row l mod 16 of the warp's 16 rows and 16 columns is; lanes from 16 on have the right half.
-/// Return false for other layouts, and targets without.
-bool Emitter::emitMatrixWrite(tile::WriteOp op, const Layout &layout) {
-  tile::SlotType slot = op.getSlot().getType();
-  ArrayRef<int64_t> shape = slot.getShape();
-  constexpr int64_t kRows = tile::kRowsOfWarp, kColumns = 16;
-  bool serves =
-      isAsync && shape.size() == 2 && slot.getElementType().getIntOrFloatBitWidth() == 16 &&
-      shape[1] % kColumns == 0 && slot.getLayout().getBytes() == 128 &&
-      layout.getLane() == ArrayRef<tile::Mode>{{4, {0, 2}}, {8, {1, 0}}} &&
-      layout.getWarp().size() == 1 && layout.getWarp().front().strides == Coords{kRows, 0} &&
-      layout.numWarps() * kRows == shape[0] && layout.numWarps() == warps;
-  // The registers of the first matrix, and what others add to them.
-  SmallVector<SmallVector<int64_t>> words;
-  for (int64_t column = 0; serves && column < shape[1]; column += 8)
-    for (int64_t row : {0, 8}) {
-      std::optional<int64_t> first = layout.registerOf({row, column}),
-                             second = layout.registerOf({row, column + 1});
-      serves &= first && second;
-      if (serves)
-        words.push_back({*first, *second});
-    }
-  if (!serves)
-    return false;
-
-  constexpr int64_t kWidth = 128;
-  Value value = get(op.getValue());
-  Type element = cast<VectorType>(value.getType()).getElementType();
-  Value inWarp = arith::AndIOp::create(b, lane, i32(15));
-  Value row = arith::AddIOp::create(b, arith::MulIOp::create(b, warp, i32(kRows)), inWarp);
-  Value rowStart =
-      arith::AddIOp::create(b, get(op.getSlot()), arith::MulIOp::create(b, row, i32(kWidth)));
-  // The 16-byte chunk of the right half, exchanged as the swizzle says. The
-  // chunk's other bits are those of the column, which is a constant.
-  Value chunk = arith::XOrIOp::create(b, arith::ShRUIOp::create(b, lane, i32(4)),
-                                      arith::AndIOp::create(b, lane, i32(7)));
-  chunk = arith::MulIOp::create(b, chunk, i32(16));
-  SmallVector<Value> places;
-  for (int64_t inPanel = 0; inPanel < std::min(2 * shape[1], kWidth); inPanel += 2 * kColumns)
-    places.push_back(
-        arith::AddIOp::create(b, rowStart, arith::XOrIOp::create(b, chunk, i32(inPanel))));
-  for (int64_t column = 0; column < shape[1]; column += kColumns) {
-    int64_t panel = 2 * column / kWidth, inPanel = 2 * column % kWidth;
-    SmallVector<Value> operands{places[inPanel / (2 * kColumns)]};
-    for (int64_t i = 0; i < 4; ++i) {
-      ArrayRef<int64_t> word = words[column / 4 + i];
-      Value pair = fromElements(VectorType::get(2, element),
-                                {extract(value, word[0]), extract(value, word[1])});
-      pair = vector::BitCastOp::create(b, VectorType::get(1, b.getI32Type()), pair);
-      operands.push_back(extract(pair, 0));
-    }
-    ptx("stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0+" +
-            std::to_string(panel * shape[0] * kWidth) + "], {$1, $2, $3, $4};",
-        "r,r,r,r,r,~{memory}", {}, operands, true);
-  }
-  return true;
-}
-
 LogicalResult Emitter::emitWrite(tile::WriteOp op) {
   if (!isa<RankedTensorType>(op.getValue().getType())) {
-    if (!op.getValue().getType().isInteger(32))
-      return op.emitError() << "numbers in shared memory have 32 bits, got "
-                            << op.getValue().getType();
     auto store = [&](Value number, int64_t at) {
       ptxByOne("st.shared.b32 [$0+" + std::to_string(4 * at) + "], $1;", "r,r",
                {get(op.getSlot()), get(number)});

@@ -12,8 +12,8 @@
 //   (column in the panel, row, panel, the other dimensions, last first)
 //
 // One box of all rows and panels of a tile then comes in the order of its slot,
-// and rows out of range come as zeros. Rows that are no whole panels cannot be
-// cut so; then the map has the view's dimensions,
+// and rows out of range come as zeros. Rows that are no whole panels, or
+// whose length a launch says, cannot be cut so; then the map has the view's dimensions,
 //
 //   (column, row, the other dimensions, last first)
 //
@@ -111,7 +111,7 @@ LogicalResult Emitter::forEachBox(Operation *op, tile::SlotType slot, Value mapp
   }
   int64_t panel = 8 * slot.getLayout().getBytes() / slot.getElementType().getIntOrFloatBitWidth();
   int64_t columns = map.getShape()[1], width = view.getShape().back();
-  bool panels = width % panel == 0 && columns % panel == 0;
+  bool panels = !ShapedType::isDynamic(width) && width % panel == 0 && columns % panel == 0;
   int64_t inBox = panels ? columns / panel : 1;
   Value column = indices[last], first = i32(0);
   if (!matchPattern(column, m_Zero()))

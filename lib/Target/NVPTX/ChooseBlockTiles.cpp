@@ -49,21 +49,32 @@ struct Tiles {
 /// tiles of pairs beside two sums, so the other side is narrow: each step reads the same from
 /// memory, but products of 64 columns or fewer wait for shared memory.
 constexpr Tiles kAsyncRows[] = {
-    {2, 48, kMost, 128, 96, 8},     {2, 64, kTensors, 128, 128, 8}, {2, 64, kMost, 128, 96, 8},
-    {2, 128, kTensors, 128, 80, 8}, {2, 128, kMost, 128, 48, 8},    {2, 192, kTensors, 128, 64, 8},
-    {2, 192, kMost, 128, 32, 8},    {2, 256, kMedium, 128, 64, 8},  {2, 256, kBits, 128, 48, 8},
-    {2, 256, kTensors, 128, 64, 8}, {2, 256, kMost, 128, 32, 8},
+    {2, 48, kMost, 128, 96, 8},     {2, 64, kBits, 128, 128, 8},    {2, 64, kTiles, 128, 64, 8},
+    {2, 64, kTensors, 128, 128, 8}, {2, 64, kMost, 128, 96, 8},     {2, 128, kBits, 128, 80, 8},
+    {2, 128, kTiles, 128, 64, 8},   {2, 128, kTensors, 128, 80, 8}, {2, 128, kMost, 128, 48, 8},
+    {2, 192, kTensors, 128, 64, 8}, {2, 192, kMost, 128, 32, 8},    {2, 256, kMedium, 128, 64, 8},
+    {2, 256, kBits, 128, 48, 8},    {2, 256, kTensors, 128, 64, 8}, {2, 256, kMost, 128, 32, 8},
 };
 constexpr Tiles kAsyncKeys[] = {
-    {2, 64, kLight, 128, 128, 8},  {2, 64, kSome, 112, 128, 8},    {2, 64, kLong, 80, 128, 8},
-    {2, 64, kLimits, 64, 128, 8},  {2, 64, kMost, 32, 128, 8},     {2, 96, kLong, 64, 128, 8},
-    {2, 96, kLimits, 48, 128, 8},  {2, 96, kTensors, 32, 128, 8},  {2, 96, kMost, 16, 128, 8},
-    {2, 128, kLight, 64, 128, 8},  {2, 128, kSome, 48, 128, 8},    {2, 128, kLimits, 64, 128, 8},
-    {2, 128, kBits, 32, 128, 8},   {2, 128, kTensors, 32, 128, 8}, {2, 128, kMost, 16, 128, 8},
-    {2, 192, kLimits, 64, 128, 8}, {2, 192, kBits, 32, 128, 8},    {2, 192, kTensors, 64, 128, 8},
-    {2, 192, kMost, 16, 128, 8},   {2, 256, kLight, 64, 128, 8},   {2, 256, kMedium, 48, 128, 8},
-    {2, 256, kLimits, 64, 128, 8}, {2, 256, kBits, 32, 128, 8},    {2, 256, kTensors, 48, 128, 8},
+    {2, 64, kLight, 128, 128, 8},   {2, 64, kSome, 112, 128, 8},  {2, 64, kLong, 80, 128, 8},
+    {2, 64, kLimits, 64, 128, 8},   {2, 64, kBits, 32, 128, 8},   {2, 64, kTiles, 80, 128, 8},
+    {2, 64, kMost, 32, 128, 8},     {2, 96, kLong, 64, 128, 8},   {2, 96, kLimits, 48, 128, 8},
+    {2, 96, kBits, 32, 128, 8},     {2, 96, kTiles, 48, 128, 8},  {2, 96, kTensors, 32, 128, 8},
+    {2, 96, kMost, 16, 128, 8},     {2, 128, kLight, 64, 128, 8}, {2, 128, kSome, 48, 128, 8},
+    {2, 128, kLimits, 64, 128, 8},  {2, 128, kBits, 32, 128, 8},  {2, 128, kTiles, 48, 128, 8},
+    {2, 128, kTensors, 32, 128, 8}, {2, 128, kMost, 16, 128, 8},  {2, 192, kLimits, 64, 128, 8},
+    {2, 192, kBits, 32, 128, 8},    {2, 192, kTiles, 48, 128, 8}, {2, 192, kTensors, 64, 128, 8},
+    {2, 192, kMost, 16, 128, 8},    {2, 256, kLight, 64, 128, 8}, {2, 256, kMedium, 48, 128, 8},
+    {2, 256, kLimits, 64, 128, 8},  {2, 256, kBits, 32, 128, 8},  {2, 256, kTensors, 48, 128, 8},
     {2, 256, kMost, 16, 128, 8},
+};
+
+/// Blocks of rows and keys, whose sums stand beside both dots; each loads all that it computes
+/// with, so that wide ones read less.
+constexpr Tiles kAsyncPairs[] = {
+    {2, 64, kTiles, 128, 96, 8},
+    {2, 128, kTiles, 128, 128, 8},
+    {2, 256, kTiles, 128, 64, 8},
 };
 
 /// Without, 16 rows of a tile for each warp, or 32 where its registers hold that: so each fragment
@@ -99,6 +110,7 @@ constexpr Tiles kFusedKeys[] = {
 constexpr Tiles kAsyncFusedKeys[] = {
     {2, 64, kLight, 128, 128, 8},
     {2, 128, kLight, 64, 128, 8},
+    {2, 128, kTiles, 64, 128, 8},
 };
 /// A step has a multiple of so many rows or keys.
 constexpr uint64_t kStep = 16;
@@ -107,13 +119,29 @@ constexpr int64_t kPlainRows = 64, kNarrow = 64, kPlainElements = 4096, kPlainWa
 
 /// The facts of a block that choose its line of a table.
 struct Facts {
-  bool products = false, sums = false, adds = false, scatters = false, sequences = false;
+  bool products = false, sums = false, adds = false, scatters = false, sequences = false,
+       masked = false;
   int64_t headDim = 0, bytes = 0;
   /// The greatest number that all head dimensions are multiples of.
   int64_t headUnit = 0;
   bool wholeChunks = true;
   RegisterPressure pressure = kLight;
 };
+
+/// Return whether it reads an element of 2 bytes for each pair of a row and a key at these
+/// themselves: shared memory then has a tile of it, in rows, as matrices that one instruction
+/// reads.
+bool readsTile(tensor::ExtractOp op, ValueRange arguments, ArrayRef<unsigned> positions) {
+  OperandRange indices = op.getIndices();
+  Type element = op.getType();
+  if (indices.size() < 2 || !element.isIntOrFloat() || element.getIntOrFloatBitWidth() != 16)
+    return false;
+  unsigned differs = 0;
+  for (Value index : indices.take_back(2))
+    for (auto [argument, of] : llvm::zip_first(arguments, positions))
+      differs |= argument == index ? of : 0;
+  return differs == kPairs;
+}
 
 /// Weigh what a region, whose positions come after so many `inputs` and differ as `positions` says,
 /// reads of captured tensors: an element for each pair of a row and a key; a mask, for each row or
@@ -129,19 +157,28 @@ RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<un
     differs[argument] = of;
   unsigned ops = 0;
   RegisterPressure most = kLight;
+  Value tile;
   region.walk<WalkOrder::PreOrder>([&](Operation *op) {
     unsigned of = differencesOf(op, differs);
     ops += !op->hasTrait<OpTrait::ConstantLike>() && !op->hasTrait<OpTrait::IsTerminator>();
-    bool extracts = isa<tensor::ExtractOp>(op);
     bool isTile = op->getNumResults() == 1 && isa<FloatType>(op->getResult(0).getType());
-    if (of == kPairs && (extracts || (isTile && !isMask)))
-      most = std::max(most, extracts ? kTensors : kMedium);
-    else if (of && isMask && extracts)
+    auto extract = dyn_cast<tensor::ExtractOp>(op);
+    if (of == kPairs && extract && (!tile || tile == extract.getTensor()) &&
+        readsTile(extract, region.getArguments().drop_front(inputs), positions)) {
+      tile = extract.getTensor();
+      // Where shared memory has it, what is computed of it takes no registers.
+      differs[extract] = 0;
+    } else if (of == kPairs && (extract || (isTile && !isMask))) {
+      most = std::max(most, extract ? kTensors : kMedium);
+    } else if (of && isMask && extract) {
       most = std::max(most, kMedium);
+    }
   });
-  if (isMask)
-    return ops > kComparison ? std::max(most, kSome) : most;
-  return ops > kPlainOps ? std::max(most, kLong) : most;
+  most = std::max(most, isMask && ops > kComparison  ? kSome
+                        : !isMask && ops > kPlainOps ? kLong
+                                                     : kLight);
+  // Beside more than a few functions a tile takes registers.
+  return !tile ? most : most <= kLong ? kTiles : std::max(most, kTensors);
 }
 
 /// Return whether the mask reads limits that a kernel finds.
@@ -165,8 +202,6 @@ Facts factsOf(MapBlocksOp block) {
     RegisterPressure &captures = inputs ? ofWeights : ofMasks;
     captures = std::max(captures, pressureOfCaptures(region, inputs, positions));
   };
-  if (block.getFirst(Axis::rows) && block.getFirst(Axis::keys))
-    ofWeights = kTensors;
   block.getBody()->walk([&](Operation *op) {
     facts.products |= isa<tile::DotOp>(op);
     facts.sums |= isa<tile::ReduceOp>(op);
@@ -178,14 +213,18 @@ Facts factsOf(MapBlocksOp block) {
       weigh(apply.getBody(), apply.getInputs().size(), apply.getTransposed());
     if (auto mask = dyn_cast<ApplyMaskOp>(op)) {
       weigh(mask.getBody(), 0, mask.getTransposed());
+      facts.masked |= !mask.getBody().empty();
       if (readsLimits(mask))
         ofMasks = std::max(ofMasks, kLimits);
     }
   });
   RegisterPressure captures = std::max(ofMasks, ofWeights);
+  bool pairs = block.getFirst(Axis::rows) && block.getFirst(Axis::keys);
   // Neither is light beside the other.
   if (ofMasks > kLight && ofWeights > kLight)
-    captures = std::max(captures, kMedium);
+    captures = std::max(captures, ofWeights == kTiles ? kTensors : kMedium);
+  if (ofMasks == kTiles || (captures == kTiles ? regions > kLong : pairs))
+    captures = std::max(captures, kTensors);
   facts.pressure = pressureOfAll(captures, regions, dropout);
   block.getBody()->walk([&](tile::LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
@@ -196,6 +235,11 @@ Facts factsOf(MapBlocksOp block) {
     facts.bytes = std::max<int64_t>(facts.bytes, type.getElementTypeBitWidth() / 8);
     facts.wholeChunks &= type.getDimSize(1) * type.getElementTypeBitWidth() % 128 == 0;
   });
+  // Three accumulators leave no registers for one more tile beside a mask, or beside the columns
+  // that heads are rounded up by where warpgroups share whole panels of them.
+  constexpr int64_t kShared = 128;
+  if (facts.adds && facts.pressure == kTiles && (facts.masked || facts.headUnit % kShared != 0))
+    facts.pressure = kTensors;
   return facts;
 }
 
@@ -251,15 +295,20 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
     int64_t chosenRows = plain, chosenKeys = plain, chosenWarps = kPlainWarps;
     int64_t pad = tile::kRowsOfWarp, beside = 1;
     if (facts.products) {
-      bool ofRows = !!block.getFirst(Axis::rows);
+      bool ofRows = !!block.getFirst(Axis::rows), ofPairs = ofRows && block.getFirst(Axis::keys);
+      if (facts.pressure == kTiles && !tiles)
+        facts.pressure = kTensors;
       RegisterPressure pressure = facts.pressure;
       bool async = isAsync(facts, info, aligned);
+      if (pressure == kTiles && !async)
+        pressure = kTensors;
       if (!async && !aligned)
         pressure = std::max(pressure, kMedium);
       if (!async && facts.sums)
         pressure = std::max(pressure, kSums);
-      ArrayRef<Tiles> table = facts.adds && async ? ArrayRef(kAsyncFusedKeys)
-                              : facts.adds        ? ArrayRef(kFusedKeys)
+      ArrayRef<Tiles> table = facts.adds && async                      ? ArrayRef(kAsyncFusedKeys)
+                              : facts.adds                             ? ArrayRef(kFusedKeys)
+                              : async && ofPairs && pressure == kTiles ? ArrayRef(kAsyncPairs)
                               : async ? (ofRows ? ArrayRef(kAsyncRows) : ArrayRef(kAsyncKeys))
                                       : (ofRows ? ArrayRef(kSyncRows) : ArrayRef(kSyncKeys));
       const Tiles *line = lineFor(table, facts, pressure);
@@ -279,7 +328,7 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
       chosenWarps = warps ? warps : line->warps;
       beside = rows || keys || warps ? 1 : line->beside;
       // A block of pairs holds its sums beside the dots.
-      if (ofRows && block.getFirst(Axis::keys) && !keys)
+      if (ofPairs && !keys && pressure != kTiles)
         chosenKeys = std::min(chosenKeys, kPlainRows);
       StringRef shared = ofRows ? "rows" : "keys", other = ofRows ? "keys" : "rows";
       if (failed(nvptx::checkWarps(block, shared, ofRows ? chosenRows : chosenKeys, chosenWarps)) ||

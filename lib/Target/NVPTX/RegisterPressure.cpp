@@ -122,7 +122,7 @@ std::pair<RegisterPressure, Operation *> nvptx::pressureOfRegion(Region &region,
 RegisterPressure nvptx::pressureOfAll(RegisterPressure captures, RegisterPressure regions,
                                       bool dropout) {
   // Two of those that take most.
-  if ((captures == kTensors) + dropout + (regions == kHeavy) > 1)
+  if ((captures == kTiles || captures == kTensors) + dropout + (regions == kHeavy) > 1)
     return std::max(kTwo, regions);
   RegisterPressure pressure = std::max(captures, regions);
   if (dropout)

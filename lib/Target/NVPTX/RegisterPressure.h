@@ -35,7 +35,9 @@ enum RegisterPressure {
   kBits,
   /// Sums beside those of products, without asynchronous ones.
   kSums,
-  /// Further tiles: captured tensors that differ from score to score,
+  /// Tiles of captured tensors that come by way of shared memory,
+  kTiles,
+  /// further tiles: captured tensors that differ from score to score,
   kTensors,
   /// divisions of indices of pairs, functions of many steps; dropout beside medium ones,
   kHeavy,

@@ -236,17 +236,6 @@ tile.func @scheduler_next(%x: !tile.view<1xi64>, %tag: i64, %i: index) grid affi
 
 // -----
 
-tile.func @number(%n: i16, %i: index) grid affine_map<() -> (1)> sizes [] attributes {tile.warps = 4 : i64} {
-  %c0 = arith.constant 0 : index
-  %r = tile.ring : !tile.ring<1 x 1xi16, #tile.swizzle<32>>
-  %s = tile.slot_at %r[%c0] : !tile.ring<1 x 1xi16, #tile.swizzle<32>> -> !tile.slot<1xi16, #tile.swizzle<32>>
-  // expected-error @+1 {{numbers in shared memory have 32 bits, got 'i16'}}
-  tile.write %n, %s : i16, !tile.slot<1xi16, #tile.swizzle<32>>
-  tile.return
-}
-
-// -----
-
 #sw = #tile.swizzle<128>
 tile.func @not_for_slices(%x: !tile.view<?x64xf16>, %n: index, %m: !tile.tensor_map<64x64xf16, #sw> {tile.map_of = 0 : i64, tile.map_dims = [0, 1]}, %t: index)
     grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {

@@ -45,7 +45,8 @@ def GPUChooseBlockTiles : Pass<"gpu-choose-block-tiles", "::mlir::ModuleOp"> {
     Option<"rows", "rows", "int64_t", "0", "rows of a tile; 0 chooses">,
     Option<"keys", "keys", "int64_t", "0", "keys of a tile; 0 chooses">,
     Option<"warps", "warps", "int64_t", "0", "warps that share a tile; 0 chooses">,
-    Option<"aligned", "aligned", "bool", "true", "operands start at multiples of 16 bytes">
+    Option<"aligned", "aligned", "bool", "true", "operands start at multiples of 16 bytes">,
+    Option<"tiles", "tiles", "bool", "true", "tiles of captured tensors do so, too">
   ];
   let dependentDialects = ["::mlir::fa::FADialect"];
 }

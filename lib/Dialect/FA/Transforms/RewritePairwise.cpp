@@ -753,14 +753,23 @@ static bool fitsHeads(PairwiseOp op) {
   return rows && keys;
 }
 
-/// Return whether blocks of keys can have all sums: those at rows are products. Of f32 the kernel
-/// has no registers for one more.
+/// Return whether a sum is at a row and a key, but not at each batch and head: blocks of pairs have
+/// it, whatever the form of the others.
+static bool isOfPairs(SumAttr sum) {
+  return !sum.isScatter() && sum.has(Axis::rows) && sum.has(Axis::keys) &&
+         sum.getIndices().size() < 4;
+}
+
+/// Return whether blocks of keys can have all other sums: those at rows are products. Of f32 the
+/// kernel has no registers for one more.
 static bool fitsFused(PairwiseOp op) {
   if (getElementTypeOrSelf(op.getRows().front().getType()).isF32() || op.hasSequences())
     return false;
   bool rows = false, keys = false;
   for (unsigned i = 0; i < op.getNumResults(); ++i) {
     SumAttr sum = op.getSum(i);
+    if (isOfPairs(sum))
+      continue;
     if (sum.isScatter() || (sum.has(Axis::rows) && !sum.isProduct()))
       return false;
     if (sum.isProduct())
@@ -828,7 +837,7 @@ static void rewrite(PairwiseOp op, int64_t columns, bool splitGroups, bool byKey
           .add({sum, type, i});
       continue;
     }
-    if (row && column && axes.size() < 4) {
+    if (isOfPairs(sum)) {
       kernel("_pairs", ValueRange{query, key}, axes).add({sum, type, i});
       continue;
     }

@@ -62,6 +62,11 @@ static LogicalResult verifySameTile(Operation *op, ArrayRef<int64_t> shape, Type
   bool same = tensor ? tensor.getShape() == shape && tensor.getElementType() == element
                      : shape.size() == 1 && static_cast<int64_t>(values.size()) == shape[0] &&
                            llvm::all_of(values, [&](Type type) { return type == element; });
+  // One instruction moves four of these, and no program has others.
+  if (same && !tensor && !element.isInteger(32))
+    return op->emitOpError() << "(" << op->getName().stripDialect()
+                             << "_c1) numbers in shared memory have 32 bits, got " << element
+                             << "; convert them to i32";
   if (same)
     return success();
   InFlightDiagnostic error = op->emitOpError() << "(" << op->getName().stripDialect()

@@ -288,6 +288,30 @@ func.func @put_value_c1_number(%r: !tile.ring<1 x 2xi32, #tile.swizzle<32>>, %n:
 
 // -----
 
+func.func @put_value_c1_bits(%r: !tile.ring<1 x 1xi64, #tile.swizzle<32>>, %n: i64) {
+  // expected-error @+1 {{(put_value_c1) numbers in shared memory have 32 bits, got 'i64'; convert them to i32}}
+  tile.put_value %r, %n : !tile.ring<1 x 1xi64, #tile.swizzle<32>>, i64
+  return
+}
+
+// -----
+
+func.func @read_c1_bits(%s: !tile.slot<2xi16, #tile.swizzle<32>>) {
+  // expected-error @+1 {{(read_c1) numbers in shared memory have 32 bits, got 'i16'; convert them to i32}}
+  %m, %n = tile.read %s : !tile.slot<2xi16, #tile.swizzle<32>> -> i16, i16
+  return
+}
+
+// -----
+
+func.func @write_c1_bits(%s: !tile.slot<1xi16, #tile.swizzle<32>>, %n: i16) {
+  // expected-error @+1 {{(write_c1) numbers in shared memory have 32 bits, got 'i16'; convert them to i32}}
+  tile.write %n, %s : i16, !tile.slot<1xi16, #tile.swizzle<32>>
+  return
+}
+
+// -----
+
 func.func @read_c1_number(%s: !tile.slot<1xi32, #tile.swizzle<32>>) {
   // expected-error @+1 {{(read_c1) the tile in shared memory is 'tensor<1xi32>', got 'i16'}}
   %n = tile.read %s : !tile.slot<1xi32, #tile.swizzle<32>> -> i16

@@ -95,8 +95,8 @@ def Tile_PutValueOp : Tile_SharedOp<"put_value"> {
     role, take part.
 
     Constraints:
-    - (C1) One value has the shape and element type of the ring's tiles; numbers are as many
-      as its tiles, of rank 1, have elements, of that type.
+    - (C1) One value has the shape and element type of the ring's tiles; numbers, of i32, are as
+      many as its tiles, of rank 1, have elements, of that type.
 
     Created by `tile-promote-shared` where a layout conversion crosses warps, and by
     `tile-make-persistent`; removed by `tile-lower-rings`.
@@ -288,8 +288,8 @@ def Tile_ReadOp : Tile_SharedOp<"read"> {
   let summary = "loads a tile from shared memory to registers";
   let description = [{
     Constraints:
-    - (C1) One result has the slot's shape and element type; numbers are as many as the slot,
-      of rank 1, has elements, of that type.
+    - (C1) One result has the slot's shape and element type; numbers, of i32, are as many as the
+      slot, of rank 1, has elements, of that type.
 
     Created by `tile-promote-shared` and `tile-make-persistent`; removed by `convert-tile-to-nvvm`.
 
@@ -314,8 +314,8 @@ def Tile_WriteOp : Tile_SharedOp<"write"> {
   let summary = "stores a tile from registers to shared memory";
   let description = [{
     Constraints:
-    - (C1) One value has the slot's shape and element type; numbers, which one thread writes, are
-      as many as the slot, of rank 1, has elements, of that type.
+    - (C1) One value has the slot's shape and element type; numbers, of i32, which one thread
+      writes, are as many as the slot, of rank 1, has elements, of that type.
     - (C2) With `order`, a tile of rank 2, f32, of whole boxes goes to a slot of rank 1 of as many
       elements, in which it lies in that order.
 

@@ -45,7 +45,9 @@ def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> 
   let description = [{
     What: promises that operands and outputs are aligned, so that copies and stores
     of 16 bytes serve them. Each view that a product reads a tile of gets `tile.align`, and so
-    does each view that a tile of rank 2 is stored to, or whole rows of heads (`D`, `Dv` of `tile.dims`) are loaded from. The
+    does each view that a tile of rank 2 is stored to, or whole rows of heads (`D`, `Dv` of `tile.dims`) are loaded from.
+    With `tiles`, for targets where TMA copies them, so do views of which a loop of products reads tiles
+    for other ops, and such as tiles are stored to whose rows have a length that launches say. The
     launch checks it, and takes a variant of the kernel without this pass where it
     does not hold. Workspaces of rank 2 and more get it, too: the runtime aligns them.
 
@@ -59,7 +61,11 @@ def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> 
     tile.func @f(%a: !tile.view<?x64xbf16> {tile.align = 16 : i64, tile.name = "a"}, ...) ... { ... }
     ```
   }];
-  let options = [Option<"bytes", "bytes", "int64_t", "16", "what addresses and strides are multiples of">];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", "16", "what addresses and strides are multiples of">,
+    Option<"tiles", "tiles", "bool", "false",
+           "tiles that TMA can copy and no product reads are aligned, too">
+  ];
 }
 
 def TileFoldIntoAccumulators : Pass<"tile-fold-into-accumulators", "::mlir::tile::FuncOp"> {
@@ -142,7 +148,9 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     ifs about scalars) and TMA can bring all their loaded operands (from views
     aligned to 16 bytes, rows included). Then copies are `tma`, rings that a loop
     fills have two slots, and `tile.dot` becomes `tile.dot_start` and `tile.await`.
-    Otherwise a remark says what stands in the way.
+    Otherwise a remark says what stands in the way. What a loop of products loads for other ops,
+    such as a bias, comes by TMA, too, where its view is aligned and shared memory has room; a
+    transposed tile is read transposed, and one that is the same in each iteration comes once.
 
     With `products=async` marks for roles (`tile.role`) hold: a put runs in the role of its
     load, which brings by `cp_async` what TMA cannot bring, if it is marked; and where products
@@ -172,7 +180,9 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
   }];
   let options = [
     Option<"products", "products", "std::string", "\"sync\"",
-           "sync, or async for targets with asynchronous products">
+           "sync, or async for targets with asynchronous products">,
+    Option<"sharedLimit", "shared-limit", "int64_t", "0",
+           "bytes of shared memory, or 0 for no limit, beyond which tiles that products do not read stay">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }

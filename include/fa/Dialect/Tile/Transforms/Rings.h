@@ -56,6 +56,11 @@ int64_t sharedBytes(RingType ring);
 /// Return those of all rings of a program.
 int64_t sharedBytesOfRings(FuncOp func);
 
+/// Return the bytes that programs need whose loops add tiles to memory, or store some of 2 bytes an
+/// element: what they hold themselves leaves by a tile of its own, since all warps read the slots
+/// of its operands.
+int64_t bytesOfSums(FuncOp func);
+
 /// Gives the ring so many slots.
 void setStages(RingOp ring, int64_t stages);
 

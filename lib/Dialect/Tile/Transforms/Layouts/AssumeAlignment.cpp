@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AsyncProducts.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/DimNames.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEASSUMEALIGNMENT
@@ -24,25 +26,33 @@ static bool feedsProduct(Value value) {
   });
 }
 
-/// Return whether a load reads whole rows of heads, which launches align as they do operands of
-/// products. Those of other tensors, such as a bias, may begin anywhere.
-static bool readsHeads(LoadOp load) {
-  auto argument = dyn_cast<BlockArgument>(SliceOp::baseOf(load.getSource()));
+/// Return the name of a view's last dimension; empty where it has none.
+static StringRef lastDimOf(Value view) {
+  auto argument = dyn_cast<BlockArgument>(SliceOp::baseOf(view));
   auto func = argument ? dyn_cast<FuncOp>(argument.getOwner()->getParentOp()) : FuncOp();
   auto dims =
       func ? func.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), TileDialect::kDimsAttr)
            : ArrayAttr();
-  if (!dims || dims.empty())
-    return false;
-  StringRef last = cast<StringAttr>(dims.getValue().back()).getValue();
-  if (last != "D" && last != "Dv")
-    return false;
+  return dims && !dims.empty() ? cast<StringAttr>(dims.getValue().back()).getValue() : "";
+}
+
+/// Return whether a load reads whole rows of heads, which launches align as they do operands of
+/// products. Those of other tensors, such as a bias, may begin anywhere.
+static bool readsHeads(LoadOp load) {
   auto tile = dyn_cast<RankedTensorType>(load.getType());
   auto view = dyn_cast<ViewType>(load.getSource().getType());
-  if (!tile || !view || tile.getRank() != 2 || load.getDims().back() != view.getRank() - 1)
+  if (!fa::isHeadSize(lastDimOf(load.getSource())) || !tile || !view || tile.getRank() != 2 ||
+      load.getDims().back() != view.getRank() - 1)
     return false;
   int64_t columns = view.getShape().back();
   return !ShapedType::isDynamic(columns) && tile.getDimSize(1) == columns;
+}
+
+/// Return whether the tile that a store writes lies in rows whose length a launch says: TMA alone
+/// stores these by 16 bytes and more.
+static bool storesRows(StoreOp store) {
+  auto view = dyn_cast<ViewType>(store.getDestination().getType());
+  return view && view.getRank() > 1 && ShapedType::isDynamic(view.getShape().back());
 }
 
 namespace {
@@ -64,10 +74,12 @@ struct AssumeAlignment : tile::impl::TileAssumeAlignmentBase<AssumeAlignment> {
         assume(func.getArgument(i));
     func.walk([&](Operation *op) {
       auto load = dyn_cast<LoadOp>(op);
-      if (load && (feedsProduct(load.getResult()) || readsHeads(load)))
+      if (load && (feedsProduct(load.getResult()) || readsHeads(load) ||
+                   (tiles && isReadBesideProducts(load))))
         assume(load.getSource());
       auto store = dyn_cast<StoreOp>(op);
-      if (store && cast<RankedTensorType>(store.getValue().getType()).getRank() == 2)
+      if (store && cast<RankedTensorType>(store.getValue().getType()).getRank() == 2 &&
+          (tiles || !storesRows(store)))
         assume(store.getDestination());
     });
   }

@@ -144,9 +144,12 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
   if (dims != ArrayRef<int64_t>{rank - 2, rank - 1})
     return "it does not run along its view's last two dimensions";
   int64_t columns = type.getShape().back();
-  if (ShapedType::isDynamic(columns) || columns == 0 || columns * bytes % kUnit != 0)
+  bool known = !ShapedType::isDynamic(columns);
+  if (known && (columns == 0 || columns * bytes % kUnit != 0))
     return "its view's rows are no multiple of 16 bytes";
-  if (divisorOf(indices.back()) % (kPanelBytes / bytes) != 0)
+  if (slice && !known)
+    return "its view is a slice whose rows have a length that launches say";
+  if (known && divisorOf(indices.back()) % (kPanelBytes / bytes) != 0)
     return "its columns do not start at a multiple of 128 bytes";
   if (slice && !isNonNegative(indices[rank - 2]))
     return "its rows may begin before its view, a slice, where TMA finds those of another";
@@ -163,6 +166,38 @@ static std::string whyNotByProducer(LoadOp load) {
 }
 
 bool tile::canProducerLoad(LoadOp load) { return whyNotByProducer(load).empty(); }
+
+bool tile::isReadBesideProducts(LoadOp load) {
+  constexpr int64_t kMostRank = 4, kMostRows = 256, kUnit = 16;
+  auto view = dyn_cast<ViewType>(load.getSource().getType());
+  auto tile = dyn_cast<RankedTensorType>(load.getType());
+  if (!view || !tile || tile.getRank() != 2 || !tile.hasStaticShape() ||
+      !isa<BlockArgument>(load.getSource()) || view.getOrder() || view.getRank() > kMostRank ||
+      !tile.getElementType().isIntOrFloat())
+    return false;
+  // Shared memory is read in elements of these sizes.
+  int64_t bits = tile.getElementTypeBitWidth(), last = view.getRank() - 1;
+  if ((bits != 16 && bits != 32) || !llvm::is_contained(load.getDims(), last) ||
+      !llvm::is_contained(load.getDims(), last - 1))
+    return false;
+  int64_t columns = view.getShape().back(),
+          rows = tile.getDimSize(load.getDims().front() == last ? 1 : 0);
+  if (rows > kMostRows ||
+      (!ShapedType::isDynamic(columns) && (columns == 0 || columns * bits / 8 % kUnit != 0)))
+    return false;
+  auto isOfProducts = [](Operation *loop) {
+    return isa_and_nonnull<scf::ForOp>(loop) &&
+           !cast<scf::ForOp>(loop).getBody()->getOps<DotOp>().empty();
+  };
+  bool beside = isOfProducts(load->getParentOp());
+  for (Operation *user : load->getUsers()) {
+    if (isa<DotOp, TransposeOp>(user))
+      return false;
+    for (Operation *at = user->getParentOp(); at != load->getParentOp(); at = at->getParentOp())
+      beside |= isOfProducts(at);
+  }
+  return beside && canProducerLoad(load);
+}
 
 static std::string whyNotLoaded(LoadOp load, bool byWarps) {
   auto tile = cast<RankedTensorType>(load.getResult().getType());

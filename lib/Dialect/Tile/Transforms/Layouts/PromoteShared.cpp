@@ -18,7 +18,9 @@
 //   5. with asynchronous products, where the program allows them
 //      (AsyncProducts.cpp): copies by TMA, two slots for what a loop
 //      loads, products in two ops. Vectors that a loop of products loads, and TMA can
-//      copy, come so too, for a load waits for memory beside the products.
+//      copy, come so too, for a load waits for memory beside the products, and so do tiles that it
+//      loads for other than products, where there is room for two slots each; one that is the
+//      same in each iteration is loaded before.
 //
 // Loads and stores of one view take effect in program order: a barrier before
 // each, and what is put from such a view is got at once.
@@ -97,6 +99,13 @@ static bool isVectorOfLoop(LoadOp load) {
          canProducerLoad(load);
 }
 
+/// Return the dimensions of a tile's load in the order in which they lie in memory.
+static SmallVector<int64_t> inOrderOfMemory(LoadOp load) {
+  SmallVector<int64_t> dims(load.getDims());
+  llvm::sort(dims);
+  return dims;
+}
+
 /// Choose panels as wide as the rows, so that little is padded; those of TMA are
 /// all of one width.
 static SwizzleAttr swizzleFor(RankedTensorType tile, bool tma, bool ones) {
@@ -170,6 +179,7 @@ struct PromoteShared : tile::impl::TilePromoteSharedBase<PromoteShared> {
                             int64_t readers = 1);
   LogicalResult orderAccesses();
   LogicalResult promoteLoad(LoadOp load);
+  LogicalResult promoteBeside(LoadOp load);
   LogicalResult promoteOperand(ArrayRef<OpOperand *> uses);
   LogicalResult promoteConversion(ConvertLayoutOp convert);
   void keepInWarps(ReduceOp reduce, SmallVectorImpl<ConvertLayoutOp> &conversions);
@@ -319,6 +329,57 @@ LogicalResult PromoteShared::promoteLoad(LoadOp load) {
       said << remark::reason("{0}", why.empty() ? StringRef(byWarps) : why);
   }
   return success();
+}
+
+/// Bring a tile that is read beside products by TMA, where there is room for it. A transposed one
+/// is read transposed.
+LogicalResult PromoteShared::promoteBeside(LoadOp load) {
+  Location loc = load.getLoc();
+  SmallVector<int64_t> dims = inOrderOfMemory(load);
+  if (!whyNotTMA(load.getSource(), load.getIndices(), dims).empty())
+    return success();
+  auto isInvariant = [&](scf::ForOp loop) {
+    return llvm::all_of(load->getOperands(),
+                        [&](Value operand) { return loop.isDefinedOutsideOfLoop(operand); });
+  };
+  for (auto loop = dyn_cast<scf::ForOp>(load->getParentOp()); loop && isInvariant(loop);
+       loop = dyn_cast<scf::ForOp>(load->getParentOp()))
+    load->moveBefore(loop);
+  auto type = cast<RankedTensorType>(load.getResult().getType());
+  bool transposed = dims != load.getDims();
+  RankedTensorType stored = type;
+  if (transposed)
+    stored = RankedTensorType::get(
+        {type.getDimSize(1), type.getDimSize(0)}, type.getElementType(),
+        FragAttr::get(&getContext(), layoutOf(load.getResult()).getLayout().transpose()));
+  // What barriers and the numbers of work tiles take.
+  constexpr int64_t kReserve = 2560;
+  bool again = isa<scf::ForOp>(load->getParentOp());
+  int64_t bytes = SlotType::get(&getContext(), stored.getShape(), stored.getElementType(),
+                                swizzleFor(stored, /*tma=*/true, /*ones=*/false))
+                      .strideInBytes();
+  int64_t all = bytesOfSums(getOperation()) + (again ? 2 : 1) * bytes + kReserve;
+  for (auto ring : getOperation().getOps<RingOp>())
+    all += again ? sharedBytes(ring.getType()) : ring.getType().getSlot().strideInBytes();
+  if (sharedLimit > 0 && all > sharedLimit) {
+    fa::remarkMissed(*this, loc, "shared")
+        << fa::decision("tile of {0} read from memory by each warp", stored)
+        << remark::reason("its slots would make {0} bytes and the limit is {1}", all,
+                          sharedLimit.getValue());
+    return success();
+  }
+  if (!transposed)
+    return promoteLoad(load);
+  OpBuilder b(load);
+  auto straight = LoadOp::create(b, loc, stored, load.getSource(), load.getIndices(), dims);
+  markRole(straight, roleOf(load));
+  // Read where it is used, which may be in a loop.
+  for (OpOperand &use : llvm::make_early_inc_range(load.getResult().getUses())) {
+    b.setInsertionPoint(use.getOwner());
+    use.set(TransposeOp::create(b, loc, type, straight));
+  }
+  load.erase();
+  return promoteLoad(straight);
 }
 
 Value PromoteShared::putValue(OpBuilder &b, Location loc, Value ring, Value tile) {
@@ -482,7 +543,7 @@ void PromoteShared::runOnOperation() {
   for (auto ring : getOperation().getBody().front().getOps<RingOp>())
     lastRing = ring;
   hasRoles = *wanted;
-  SmallVector<LoadOp> loads, vectors;
+  SmallVector<LoadOp> loads, vectors, beside;
   SmallVector<DotOp> dots;
   SmallVector<ConvertLayoutOp> conversions;
   SmallVector<ReduceOp> reductions;
@@ -497,6 +558,8 @@ void PromoteShared::runOnOperation() {
         loads.push_back(load);
       else if (isVectorOfLoop(load))
         vectors.push_back(load);
+      else if (isReadBesideProducts(load))
+        beside.push_back(load);
     } else if (auto dot = dyn_cast<DotOp>(op)) {
       dots.push_back(dot);
     } else if (auto convert = dyn_cast<ConvertLayoutOp>(op); convert && crossesWarps(convert)) {
@@ -538,6 +601,9 @@ void PromoteShared::runOnOperation() {
   }
   for (auto &[tile, uses] : operands)
     if (failed(promoteOperand(uses)))
+      return signalPassFailure();
+  for (LoadOp load : async ? ArrayRef(beside) : ArrayRef<LoadOp>())
+    if (failed(promoteBeside(load)))
       return signalPassFailure();
   if (async)
     for (DotOp dot : dots)

@@ -222,18 +222,25 @@ std::optional<SmallVector<unsigned>> tile::placeNodes(const ProductGraph &graph,
 // 4. Costs
 //===----------------------------------------------------------------------===//
 
-double tile::simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
-                           const ProductTarget &target) {
+/// Simulate steps; `use` is called for what the last one keeps busy. Return its clocks.
+static double simulate(const ProductGraph &graph, ArrayRef<unsigned> nodes,
+                       const ProductTarget &target,
+                       llvm::function_ref<void(const ProductUnit &)> use) {
   // A warp that is alone issues so much of the time; what it waits for has a latency.
   constexpr double kIssueAlone = 0.6, kLatency = 78;
   // What a warp wrote is there for products of others after a fence and a barrier.
   constexpr double kMeeting = 150;
   constexpr unsigned kSteps = 8, kWarmup = 4;
-  double groups = target.groups, now = 0, tensorFree = 0, warm = 0;
+  double groups = target.groups, now = 0, tensorFree = 0, warm = 0, begin = 0;
   SmallVector<double> ends(graph.size());
   for (unsigned step = 0; step < kSteps; ++step) {
     if (step == kWarmup)
       warm = now;
+    begin = now;
+    auto busy = [&](ProductUnit::Kind kind, unsigned n, double from, double clocks) {
+      if (use && step + 1 == kSteps && clocks > 0)
+        use({kind, n, from - begin, from + clocks - begin});
+    };
     for (unsigned n : nodes) {
       const ProductNode &node = graph[n];
       // All warps have come when the last one has.
@@ -241,17 +248,59 @@ double tile::simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
         if (graph[dep].sends)
           now = std::max(now, ends[dep]);
       if (node.kind == Kind::start) {
-        tensorFree = std::max(tensorFree, now) + groups * node.product;
+        double from = std::max(tensorFree, now);
+        tensorFree = from + groups * node.product;
+        busy(ProductUnit::Kind::tensor, n, from, groups * node.product);
         ends[n] = tensorFree + kLatency;
       } else if (node.kind == Kind::await) {
         now = std::max(now, ends[node.deps.front()]);
       } else {
+        busy(ProductUnit::Kind::issue, n, now, groups * node.issue);
+        busy(ProductUnit::Kind::special, n, now, groups * node.special);
         now += std::max({node.issue / kIssueAlone, groups * node.issue, groups * node.special});
         ends[n] = now + (node.sends ? kMeeting : 0);
       }
     }
   }
   return (now - warm) / (kSteps - kWarmup);
+}
+
+double tile::simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
+                           const ProductTarget &target) {
+  return simulate(graph, nodes, target, nullptr);
+}
+
+SmallVector<std::string, 3> tile::drawTimeline(const ProductGraph &graph, const ProductOrder &order,
+                                               const ProductTarget &target) {
+  constexpr size_t kColumns = 64;
+  SmallVector<ProductUnit> used;
+  double clocks =
+      simulate(graph, order.nodes, target, [&](const ProductUnit &unit) { used.push_back(unit); });
+  auto draw = [&](ProductUnit::Kind kind) {
+    std::string line(kColumns, '.');
+    for (const ProductUnit &unit : used) {
+      if (unit.kind != kind)
+        continue;
+      bool before = order.stages[unit.node] == 1;
+      size_t number = llvm::find(order.starts, unit.node) - order.starts.begin();
+      char sign = kind != ProductUnit::Kind::tensor ? (before ? '=' : '#')
+                                                    : char((before ? 'a' : 'A') + number);
+      auto first = static_cast<size_t>(unit.from / clocks * kColumns + 0.5),
+           last = static_cast<size_t>(unit.to / clocks * kColumns + 0.5);
+      for (size_t column = first; column < last; ++column)
+        line[column % kColumns] = sign;
+    }
+    return line;
+  };
+  SmallVector<std::string, 3> lines;
+  auto add = [&](ProductUnit::Kind kind, const char *name) {
+    if (llvm::any_of(used, [&](const ProductUnit &unit) { return unit.kind == kind; }))
+      lines.push_back(name + draw(kind));
+  };
+  add(ProductUnit::Kind::tensor, "tensor cores      ");
+  add(ProductUnit::Kind::issue, "issue ports       ");
+  add(ProductUnit::Kind::special, "special functions ");
+  return lines;
 }
 
 RegisterCount tile::countRegisters(const ProductGraph &graph, ArrayRef<unsigned> stages,

@@ -59,9 +59,11 @@ using ProductGraph = std::vector<ProductNode>;
 struct ProductRing {
   int64_t bytes = 0;
   SmallVector<unsigned, 4> readers;
+  /// Record whether it is read to registers alone: then it is free for the rest of a step.
+  bool isCopied = false;
 
   int64_t countSlots(ArrayRef<unsigned> stages) const {
-    constexpr int64_t kSlots = 2;
+    const int64_t kSlots = isCopied ? 1 : 2;
     unsigned later = llvm::count_if(readers, [&](unsigned n) { return stages[n] == 1; });
     return kSlots + (later > 0 && later < readers.size());
   }
@@ -113,6 +115,22 @@ std::optional<SmallVector<unsigned>> placeNodes(const ProductGraph &graph,
 /// that hides most in step hides most then, too.
 double simulateSteps(const ProductGraph &graph, ArrayRef<unsigned> nodes,
                      const ProductTarget &target);
+
+/// Say what a node of a simulated step keeps busy.
+struct ProductUnit {
+  enum class Kind : uint8_t { tensor, issue, special };
+  Kind kind;
+  unsigned node;
+  /// Clocks from the beginning of the step; what is beyond its end is done in the next one.
+  double from, to;
+};
+
+/// Draw the steady step of an order, a line each for the tensor cores, the issue ports and the
+/// special functions, where they are used: a column stands for an equal part of its clocks, a
+/// letter for the product that runs, A for the first that starts, '#' for computations. What is of
+/// the iteration before is small, or '='; '.' stands for nothing.
+SmallVector<std::string, 3> drawTimeline(const ProductGraph &graph, const ProductOrder &order,
+                                         const ProductTarget &target);
 
 /// Count them; with `untilDrained` what a product reads and writes is live until none is in flight,
 /// and what is read from shared memory is not, since it can be read where it is used.

@@ -450,18 +450,19 @@ void ScheduleLoop::scheduleStarts(Block &block) {
     if (RingOp ring = ringOf(put); ring && loop)
       setStages(ring, std::max<int64_t>(ring.getType().getStages(), 2));
   Location loc = block.getParentOp()->getLoc();
-  auto said =
-      done ? fa::remarkPassed(*this, loc, "products") : fa::remarkMissed(*this, loc, "products");
-  if (!said)
-    return;
-  said << fa::decision(done ? "products run beside the arithmetic of two iterations"
-                            : "products of one iteration beside each other only");
-  if (!done)
-    said << remark::reason("{0}", report.why);
-  if (report.clocks > 0)
-    said << remark::metric("order", report.order)
-         << remark::metric("clocks", static_cast<int64_t>(report.clocks))
-         << remark::metric("registers", report.registers);
+  if (auto said = done ? fa::remarkPassed(*this, loc, "products")
+                       : fa::remarkMissed(*this, loc, "products")) {
+    said << fa::decision(done ? "products run beside the arithmetic of two iterations"
+                              : "products of one iteration beside each other only");
+    if (!done)
+      said << remark::reason("{0}", report.why);
+    if (report.clocks > 0)
+      said << remark::metric("order", report.order)
+           << remark::metric("clocks", static_cast<int64_t>(report.clocks))
+           << remark::metric("registers", report.registers);
+  }
+  for (const std::string &line : report.timeline)
+    fa::remarkPassed(*this, loc, "timeline") << fa::decision("{0}", line);
 }
 
 void ScheduleLoop::schedule(Block &block) {
@@ -488,18 +489,6 @@ void ScheduleLoop::schedule(Block &block) {
   fit(body);
   report(body);
   Numbering(body).run();
-}
-
-/// Return the bytes that programs need whose loops add tiles to memory: what they hold of a sum
-/// themselves leaves by a tile of its own, since all warps read the slots of its operands.
-static int64_t bytesOfSums(FuncOp func) {
-  int64_t bytes = 0;
-  func.walk([&](AccumulateOp op) {
-    auto tile = cast<RankedTensorType>(op.getValue().getType());
-    if (isa<scf::ForOp>(op->getParentOp()))
-      bytes = std::max(bytes, tile.getNumElements() * tile.getElementTypeBitWidth() / 8);
-  });
-  return bytes;
 }
 
 /// Asynchronous programs have two slots where one serves too. More than two make way for what is

@@ -16,10 +16,10 @@
 //      two stages, tile-pipeline expands the loop; else the ops move here.
 //
 // What the body puts in a ring from registers, for products of its own, is a computation; all warps
-// meet where they get it, which is right before the first reader. What it adds to memory is one,
-// too.
+// meet where they get it, which is right before the first reader. What it stores, or adds to
+// memory, is one, too.
 //
-// Rejects: loops that store, slots that are not read and released in the body.
+// Rejects: loops that write shared memory, slots that are not read and released in the body.
 //
 //===----------------------------------------------------------------------===//
 
@@ -128,8 +128,8 @@ static bool isExchange(PutValueOp put) {
 LogicalResult ProductLoop::check(std::string &why) {
   for (Operation &op : block.without_terminator()) {
     auto put = dyn_cast<PutValueOp>(op);
-    if (isa<StoreOp, WriteOp, BulkStoreOp, BarrierOp>(op) || (put && !isExchange(put)))
-      return why = "it stores", failure();
+    if (isa<WriteOp, BulkStoreOp, BarrierOp>(op) || (put && !isExchange(put)))
+      return why = "it writes shared memory", failure();
     auto get = dyn_cast<GetOp>(op);
     if (!get)
       continue;
@@ -192,9 +192,18 @@ static int64_t registersOf(Value value) {
   return llvm::divideCeil(layout.getLayout().numRegs() * bits, kBits);
 }
 
+/// Return whether the op widens a tile that is read from shared memory: each element is, where it
+/// is used.
+static bool widensRead(Operation *op) {
+  Operation *of = isa<arith::ExtFOp>(op) ? op->getOperand(0).getDefiningOp() : nullptr;
+  if (auto transpose = dyn_cast_or_null<TransposeOp>(of))
+    of = transpose.getInput().getDefiningOp();
+  return isa_and_nonnull<ReadOp>(of);
+}
+
 void ProductLoop::setCosts(ProductNode &node, Operation *op) const {
   // The same registers stand for all columns or rows of a broadcast.
-  node.aliases = isa<BroadcastOp, ColumnsOp, arith::BitcastOp>(op);
+  node.aliases = isa<BroadcastOp, ColumnsOp, TransposeOp, arith::BitcastOp>(op) || widensRead(op);
   if (!node.aliases)
     for (Value result : op->getResults())
       node.registers += registersOf(result);
@@ -222,12 +231,16 @@ void ProductLoop::setCosts(ProductNode &node, Operation *op) const {
     double arithmetic = line ? line->effort.arithmetic : 1,
            special = line ? line->effort.special : 0;
     // An instruction for each element that is added to memory, for each pair of what is put.
+    auto countElements = [&](Value tile) {
+      auto type = dyn_cast<RankedTensorType>(tile.getType());
+      return type ? double(type.getNumElements()) / threads : 1.0;
+    };
     if (auto added = dyn_cast<AccumulateOp>(op))
-      node.issue +=
-          double(cast<RankedTensorType>(added.getValue().getType()).getNumElements()) / threads;
+      node.issue += countElements(added.getValue());
     if (auto put = dyn_cast<PutValueOp>(op))
-      node.issue +=
-          double(cast<RankedTensorType>(put.getValue().getType()).getNumElements()) / threads / 2;
+      node.issue += countElements(put.getValue()) / 2;
+    if (auto store = dyn_cast<StoreOp>(op))
+      node.issue += countElements(store.getValue()) / 2;
     for (Value result : op->getResults())
       if (auto tile = dyn_cast<RankedTensorType>(result.getType());
           tile && !node.free && !node.aliases) {
@@ -292,6 +305,8 @@ ProductTarget ProductLoop::getTarget(const BodyGraph &graph, int64_t sharedLimit
               at != graph.numbers.end())
             mine.readers.push_back(at->second);
     mine.bytes = ring.getType().getSlot().strideInBytes();
+    mine.isCopied =
+        llvm::all_of(mine.readers, [&](unsigned n) { return isa<ReadOp>(graph.ops[n]); });
     if (mine.readers.empty())
       target.sharedBytes -= sharedBytes(ring.getType());
     else
@@ -491,14 +506,15 @@ bool tile::scheduleProducts(scf::ForOp loop, int64_t sharedLimit, ProductsReport
   if (failed(products.check(report.why)))
     return false;
   BodyGraph graph = products.makeGraph(/*withFree=*/false);
-  std::optional<ProductOrder> order =
-      chooseOrder(graph.nodes, products.getTarget(graph, sharedLimit));
+  ProductTarget target = products.getTarget(graph, sharedLimit);
+  std::optional<ProductOrder> order = chooseOrder(graph.nodes, target);
   if (!order) {
     report.why = "it starts no products, or more than 16";
     return false;
   }
   report.clocks = order->clocks;
   report.registers = order->registers.most;
+  report.timeline = drawTimeline(graph.nodes, *order, target);
   SmallVector<Operation *> starts;
   for (unsigned start : order->starts) {
     starts.push_back(graph.ops[start]);

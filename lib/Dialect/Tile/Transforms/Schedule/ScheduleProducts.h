@@ -24,6 +24,8 @@ struct ProductsReport {
   /// the loop was left as it stands.
   double clocks = 0;
   int64_t registers = 0;
+  /// A drawing of a step, a line for each unit (drawTimeline).
+  SmallVector<std::string, 3> timeline;
 };
 
 /// Let products run beside arithmetic, with rings in so many bytes of shared memory (0 is no

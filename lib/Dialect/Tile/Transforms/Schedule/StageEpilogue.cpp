@@ -16,7 +16,7 @@
 //      work tile's data come earlier than one slot each way;
 //   2. else a ring of some of the columns, which go one part after the other: where
 //      such a slot has no room for a twin, so that it is filled again while the
-//      program ends;
+//      program ends, or where there is none;
 //   3. else such a slot: write, bulk_store, and the release at the end of its block,
 //      where the copy has had time. So the role that fills the slot waits for the
 //      copy. A store after it waits for the copy, and goes the same way;
@@ -213,7 +213,12 @@ bool StageEpilogue::stage(StoreOp store) {
   }
   // Both `bytes` and `twin` count a slot: with one of the two there is a twin already.
   int64_t left = sharedLimit - kNumbers - (bytes - sharedBytes(type));
-  RankedTensorType part = twin && bytes > sharedLimit ? choosePart(tile, left) : RankedTensorType();
+  auto *held = llvm::find_if(outSlots, [&](Value slot) {
+    return slot.getType() == type.getSlot() && slot.getParentBlock() == store->getBlock();
+  });
+  bool noSlot = !release && held == outSlots.end();
+  RankedTensorType part =
+      (twin || noSlot) && bytes > sharedLimit ? choosePart(tile, left) : RankedTensorType();
   if (part) {
     RingOp ring = makeRing(store, RingType::get(&getContext(), 1, part.getShape(),
                                                 part.getElementType(), type.getLayout()));
@@ -226,9 +231,6 @@ bool StageEpilogue::stage(StoreOp store) {
                           sharedLimit.getValue());
     return true;
   }
-  auto *held = llvm::find_if(outSlots, [&](Value slot) {
-    return slot.getType() == type.getSlot() && slot.getParentBlock() == store->getBlock();
-  });
   if (!release && held != outSlots.end()) {
     WriteOp::create(b, loc, store.getValue(), *held);
     copyOut(store, *held);

@@ -120,6 +120,20 @@ int64_t tile::sharedBytesOfRings(FuncOp func) {
   return bytes;
 }
 
+int64_t tile::bytesOfSums(FuncOp func) {
+  int64_t bytes = 0;
+  func.walk([&](Operation *op) {
+    auto add = dyn_cast<AccumulateOp>(op);
+    auto store = dyn_cast<StoreOp>(op);
+    if ((!add && !store) || !isa<scf::ForOp>(op->getParentOp()))
+      return;
+    auto tile = dyn_cast<RankedTensorType>((add ? add.getValue() : store.getValue()).getType());
+    if (tile && tile.getRank() == 2 && (add || tile.getElementTypeBitWidth() == 16))
+      bytes = std::max(bytes, tile.getNumElements() * tile.getElementTypeBitWidth() / 8);
+  });
+  return bytes;
+}
+
 void tile::setStages(RingOp ring, int64_t stages) {
   RingType type = ring.getType();
   ring.getResult().setType(RingType::get(type.getContext(), stages, type.getShape(),

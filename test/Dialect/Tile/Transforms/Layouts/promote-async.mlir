@@ -207,3 +207,51 @@ tile.func @slices(%x: !tile.view<?x?x64xf16> {tile.align = 16 : i64}, %y: !tile.
   tile.store %r, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
   tile.return
 }
+
+// -----
+
+// Tiles that a loop of products reads for other ops come by TMA, too, in rows of any length: %c again
+// for each iteration; %d, transposed, is the same for all of them, and read transposed from one slot.
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+
+// CHECK: #[[TURNED:frag[0-9]*]] = #tile.frag<reg = [(2, 1, 0), (2, 0, 8), (8, 8, 0)], lane = [(4, 2, 0), (8, 0, 1)], warp = [(4, 0, 16)]>
+// CHECK-LABEL: tile.func @beside
+// CHECK: %[[RD:.*]] = tile.ring : <1 x 64x64xf16
+// CHECK: tile.put %[[RD]], %{{.*}} dims [0, 1] copy(tma)
+// CHECK: %[[D:.*]] = tile.get %[[RD]]
+// CHECK: scf.for
+// CHECK: tile.put {{.*}} dims [1, 2] copy(tma) {{.*}}<?x?x?xf16>
+// CHECK: %[[C:.*]] = tile.get
+// CHECK: tile.read %[[C]] {{.*}} -> tensor<64x64xf16
+// CHECK: %[[READ:.*]] = tile.read %[[D]] {{.*}} -> tensor<64x64xf16, #[[TURNED]]>
+// CHECK: tile.transpose %[[READ]]
+tile.func @beside(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !tile.view<?x64xf16> {tile.align = 16 : i64},
+                  %bias: !tile.view<?x?x?xf16> {tile.align = 16 : i64}, %other: !tile.view<?x?xf16> {tile.align = 16 : i64},
+                  %out: !tile.view<?x64xf32>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %i = arith.muli %t, %c64 : index
+  %n = tile.dim %y, 0 : !tile.view<?x64xf16>
+  %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
+  // expected-remark @+1 {{64x64xf16 to shared memory by tma", bytes=8192}}
+  %a = tile.load %x[%i, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+  %r = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %acc0) -> (tensor<64x64xf32, #acc>) {
+    // expected-remark @+1 {{64x64xf16 to shared memory by tma", bytes=8192}}
+    %b = tile.load %y[%j, %c0] dims [0, 1] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+    %s = tile.dot %a, %b, %acc0 transpose_b : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32, #acc>
+    // expected-remark @+1 {{64x64xf16 to shared memory by tma", bytes=8192}}
+    %c = tile.load %bias[%t, %i, %j] dims [1, 2] : !tile.view<?x?x?xf16> -> tensor<64x64xf16, #acc>
+    %wide = arith.extf %c : tensor<64x64xf16, #acc> to tensor<64x64xf32, #acc>
+    // expected-remark @+1 {{64x64xf16 to shared memory by tma", bytes=8192}}
+    %d = tile.load %other[%c0, %i] dims [1, 0] : !tile.view<?x?xf16> -> tensor<64x64xf16, #acc>
+    %too = arith.extf %d : tensor<64x64xf16, #acc> to tensor<64x64xf32, #acc>
+    %e = arith.addf %s, %wide : tensor<64x64xf32, #acc>
+    %f = arith.mulf %e, %too : tensor<64x64xf32, #acc>
+    %o = arith.addf %f, %acc : tensor<64x64xf32, #acc>
+    scf.yield %o : tensor<64x64xf32, #acc>
+  }
+  tile.store %r, %out[%i, %c0] dims [0, 1] : tensor<64x64xf32, #acc>, !tile.view<?x64xf32>
+  tile.return
+}

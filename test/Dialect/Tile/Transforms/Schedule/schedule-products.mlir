@@ -19,7 +19,10 @@ tile.func @chain(%y: !tile.view<?x64xf16>, %z: !tile.view<?x64xf16>, %x: !tile.v
   %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
   tile.put %rx, %x[%c0, %c0] dims [0, 1] copy(tma) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
   %a = tile.get %rx : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>> -> !slot
-  // expected-remark @+1 {{products run beside the arithmetic of two iterations}}
+  // expected-remark @+4 {{products run beside the arithmetic of two iterations}}
+  // expected-remark @+3 {{tensor cores      }}
+  // expected-remark @+2 {{issue ports       }}
+  // expected-remark @+1 {{special functions }}
   %r = scf.for %t = %c0 to %n step %c1 iter_args(%o = %acc0) -> (tensor<64x64xf32, #acc>) {
     // CHECK: arith.muli {{.*}} {tile.order = 0 : i64, tile.stage = 0 : i64}
     %j = arith.muli %t, %c64 : index
@@ -75,7 +78,8 @@ tile.func @single(%y: !tile.view<?x64xf16>, %out: !tile.view<?x64xf32>, %n: inde
   %zero = arith.constant 0.0 : f32
   %acc0 = tile.broadcast %zero : f32 -> tensor<64x64xf32, #acc>
   // CHECK-NOT: tile.order
-  // expected-remark @+1 {{products of one iteration beside each other only", Reason="no order with two stages takes fewer clocks}}
+  // expected-remark @+2 {{products of one iteration beside each other only", Reason="no order with two stages takes fewer clocks}}
+  // expected-remark @+1 {{tensor cores      AAAA}}
   %r = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0) -> (tensor<64x64xf32, #acc>) {
     tile.put %ry, %y[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
     %b = tile.get %ry : !ring -> !slot
@@ -116,7 +120,10 @@ tile.func @beside(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf16>, %out: !til
   // CHECK: math.exp2 {{.*}} {tile.order = 11 : i64, tile.stage = 0 : i64}
   // CHECK: arith.addf {{.*}} {tile.order = 10 : i64, tile.stage = 1 : i64}
   // CHECK: arith.addf {{.*}} {tile.order = 12 : i64, tile.stage = 1 : i64}
-  // expected-remark @+1 {{products run beside the arithmetic of two iterations}}
+  // expected-remark @+4 {{products run beside the arithmetic of two iterations}}
+  // expected-remark @+3 {{tensor cores      }}
+  // expected-remark @+2 {{issue ports       }}
+  // expected-remark @+1 {{special functions }}
   %r = scf.for %j = %c0 to %n step %c64 iter_args(%o = %acc0) -> (tensor<64x64xf32, #acc>) {
     tile.put %rx, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
     tile.put %ry, %y[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
@@ -162,7 +169,10 @@ tile.func @apart(%y: !tile.view<?x64xf16>, %z: !tile.view<?x64xf16>, %x: !tile.v
   tile.put %rx, %x[%c0, %c0] dims [0, 1] copy(tma) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
   %a = tile.get %rx : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>> -> !slot
   %begin, %end = tile.warpgroup_bounds %c0 to %n step %c1 own(%first to %n)
-  // expected-remark @+1 {{products run beside the arithmetic of two iterations}}
+  // expected-remark @+4 {{products run beside the arithmetic of two iterations}}
+  // expected-remark @+3 {{tensor cores      }}
+  // expected-remark @+2 {{issue ports       }}
+  // expected-remark @+1 {{special functions }}
   %r = scf.for %t = %begin to %end step %c1 iter_args(%o = %acc0) -> (tensor<64x64xf32, #acc>) {
     %j = arith.muli %t, %c64 : index
     tile.put %ry, %y[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
