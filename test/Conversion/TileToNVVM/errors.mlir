@@ -83,7 +83,7 @@ tile.func @narrow_reduction(%x: !tile.view<?x16xf16>) grid affine_map<() -> ()> 
   %c0 = arith.constant 0 : index
   %zero = arith.constant dense<0.0> : tensor<64xf16, #rows>
   %t = tile.load %x[%c0, %c0] dims [0, 1] : !tile.view<?x16xf16> -> tensor<64x16xf16, #acc>
-  // expected-error @+1 {{reductions across threads are in f32, got 'f16'}}
+  // expected-error @+1 {{reductions across threads are in f32 or i32, got 'f16'}}
   %s = tile.reduce addf %t init %zero dim 1 : tensor<64x16xf16, #acc> -> tensor<64xf16, #rows>
   tile.return
 }

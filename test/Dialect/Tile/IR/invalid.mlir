@@ -284,8 +284,24 @@ func.func @reduce_c2(%a: tensor<16x32xf32>, %b: tensor<16xf32>) {
 
 // -----
 
+func.func @reduce_c4(%a: tensor<16x32xf32>, %b: tensor<16xf32>) {
+  // expected-error @+1 {{(reduce_c4) maxsi is of i32, got 'tensor<16x32xf32>'}}
+  %0 = tile.reduce maxsi %a init %b dim 1 : tensor<16x32xf32> -> tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_c4_integers(%a: tensor<16x32xi32>, %b: tensor<16xi32>) {
+  // expected-error @+1 {{(reduce_c4) addf is of floats, got 'tensor<16x32xi32>'}}
+  %0 = tile.reduce addf %a init %b dim 1 : tensor<16x32xi32> -> tensor<16xi32>
+  return
+}
+
+// -----
+
 func.func @reduce_kind(%a: tensor<16x32xf32>, %b: tensor<16xf32>) {
-  // expected-error @+1 {{expected one of [addf, maxnumf, minnumf]}}
+  // expected-error @+1 {{expected one of [addf, maxnumf, minnumf, maxsi]}}
   %0 = tile.reduce mulf %a init %b dim 1 : tensor<16x32xf32> -> tensor<16xf32>
   return
 }

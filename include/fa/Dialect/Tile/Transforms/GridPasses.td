@@ -24,7 +24,7 @@ def TileSortGrid : Pass<"tile-sort-grid", "::mlir::ModuleOp"> {
 
     A kernel is sorted where loops with products have bounds that a few scalar ops compute from
     elements of views, from the last id of the grid and other ids. The pass makes these ops a
-    kernel of its own: computed for 64 work tiles at once, they give the iterations of each
+    kernel of its own: computed for 32 work tiles at once, they give the iterations of each
     (those of all such loops, added up), and its rank,
 
         rank = work tiles with more iterations + those with as many and a lower id,
@@ -203,7 +203,9 @@ def TileMakePersistent : Pass<"tile-make-persistent", "::mlir::tile::FuncOp"> {
 
     After the packed id it sends what roles read from memory knowing no more than
     that: results of scalar loads of views that the program does not store to, and of
-    loops and branches of such loads, such as the search for a block's sequence. It reads
+    loops and branches of such loads, such as the search for a block's sequence; or, in place of
+    these, what roles derive from them, such as positions, lengths and bounds of loops, where that
+    leaves them much less to compute and fits 32 bits. It reads
     that once for all roles, up to eight words; where there would be more, roles read for themselves.
     Where each store of a work tile is to a `tile.slice` and what it sends says that the
     store begins behind the slice's end, it sends nothing of it and takes the next number.

@@ -397,7 +397,9 @@ Value Sorter::emitIterations(Value ids) {
     Value iterations = arith::DivUIOp::create(b, length, step);
     sum = sum ? arith::AddIOp::create(b, sum, iterations).getResult() : iterations;
   }
-  return sum;
+  // Whatever memory says, there is one more than the most, and none is less than 0.
+  constexpr int32_t kMost = 1 << 30;
+  return arith::MinUIOp::create(b, sum, splat(b.getI32IntegerAttr(kMost), type));
 }
 
 /// Bring integers to another width.

@@ -9,19 +9,23 @@
 //      program: arithmetic, scalar loads of what the program does not store to, and
 //      loops and branches of such ops; of that, the results of loads, loops and
 //      branches that others than they use are sent;
-//   2. find out which of them two roles compute alike: those are sent once;
-//   3. find what says that a work tile stores nothing: each of its stores is to a
+//   2. send in place of these what roles derive from them, such as positions and
+//      lengths, where that leaves them much less to compute;
+//   3. find out which of them two roles compute alike: those are sent once;
+//   4. find what says that a work tile stores nothing: each of its stores is to a
 //      slice (tile.slice) that ends before the index where the store begins;
-//   4. emit all of that for another packed id, in the role that schedules work tiles.
+//   5. emit all of that for another packed id, in the role that schedules work tiles.
 //
 //===----------------------------------------------------------------------===//
 
 #include "TileWords.h"
+#include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/IR/Stores.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
@@ -85,12 +89,162 @@ static bool dependsOnId(RoleOp role, Value value, const PackedTileId &id) {
   return llvm::any_of(id, [&](Value part) { return slice.contains(part); });
 }
 
-/// Return how many words a value takes; 0 where it has no type of which words are sent.
-static unsigned countWords(Type type) {
-  return type.isIndex() || type.isInteger(64) ? 2 : type.isInteger(32) ? 1 : 0;
+//===----------------------------------------------------------------------===//
+// 2. What they derive from that
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Bounds of integers as far as they follow from what was read in 32 bits, sizes and constants.
+class Bounds {
+public:
+  Interval of(Value value) {
+    auto [known, isNew] = found.try_emplace(value, kAll);
+    if (!isNew)
+      return known->second;
+    Interval bounds = compute(value);
+    found[value] = bounds;
+    return bounds;
+  }
+
+private:
+  static constexpr Interval kAll{-Interval::kLimit, Interval::kLimit};
+  Interval compute(Value value);
+
+  llvm::DenseMap<Value, Interval> found;
+};
+
+} // namespace
+
+Interval Bounds::compute(Value value) {
+  if (value.getType().isInteger())
+    if (unsigned width = value.getType().getIntOrFloatBitWidth(); width <= 32)
+      return {-(int64_t(1) << (width - 1)), (int64_t(1) << (width - 1)) - 1};
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSignificantBits() <= 62
+               ? Interval{constant.getSExtValue(), constant.getSExtValue()}
+               : kAll;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return kAll;
+  if (isa<DimOp>(op))
+    return {0, Interval::kLimit};
+  if (isa<arith::IndexCastOp, arith::ExtSIOp>(op))
+    return of(op->getOperand(0));
+  if (!isa<arith::SelectOp, arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp,
+           arith::MaxSIOp>(op))
+    return kAll;
+  Interval a = of(op->getOperand(op->getNumOperands() - 2)), b = of(op->getOperands().back());
+  if (isa<arith::SelectOp>(op))
+    return {std::min(a.low, b.low), std::max(a.high, b.high)};
+  if (isa<arith::MinSIOp>(op))
+    return {std::min(a.low, b.low), std::min(a.high, b.high)};
+  if (isa<arith::MaxSIOp>(op))
+    return {std::max(a.low, b.low), std::max(a.high, b.high)};
+  // Of numbers that may be any, sums may wrap.
+  if (!a.fits(40) || !b.fits(isa<arith::MulIOp>(op) ? 20 : 40))
+    return kAll;
+  if (isa<arith::AddIOp>(op))
+    return {a.low + b.low, a.high + b.high};
+  if (isa<arith::SubIOp>(op))
+    return {a.low - b.high, a.high - b.low};
+  auto [low, high] = std::minmax({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
+  return {low, high};
 }
 
-void TileWords::collect(RoleOp role) {
+/// Return how many words a value takes; 0 where it has no type of which words are sent.
+static unsigned countWords(Value value) {
+  Type type = value.getType();
+  if (type.isInteger(32))
+    return 1;
+  if (!type.isIndex() && !type.isInteger(64))
+    return 0;
+  return Bounds().of(value).fits(32) ? 1 : 2;
+}
+
+static unsigned countWords(const llvm::SetVector<Value> &values) {
+  unsigned words = 0;
+  for (Value value : values)
+    words += countWords(value);
+  return words;
+}
+
+/// Return about how many instructions a role runs for what is needed, once values are sent; of
+/// those, `used` gets the ones that it takes.
+static unsigned weigh(const llvm::SetVector<Operation *> &known, ArrayRef<Value> needed,
+                      const llvm::SetVector<Value> &sent, llvm::SetVector<Value> &used) {
+  SmallVector<Value> stack(needed);
+  llvm::SmallDenseSet<Operation *, 32> seen;
+  unsigned weight = 0;
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    if (sent.contains(value)) {
+      used.insert(value);
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (!op || !known.contains(op) || !seen.insert(op).second)
+      continue;
+    if (!op->hasTrait<OpTrait::ConstantLike>() && !isa<DimOp>(op))
+      weight += value.getType().isInteger(32) ? 1 : 2;
+    op->walk([&](Operation *inner) { llvm::append_range(stack, inner->getOperands()); });
+  }
+  return weight;
+}
+
+/// More words would take registers in all roles, and time of the one that sends them.
+static constexpr size_t kMostWords = 8;
+
+/// Send what is derived from `sent` in place of it, value by value: each time the one that leaves
+/// the role least to compute, as long as that is worth a word.
+void TileWords::derive(RoleOp role, const llvm::SetVector<Operation *> &known,
+                       ArrayRef<Value> needed, llvm::SetVector<Value> &sent) {
+  constexpr unsigned kWorth = 8;
+  // What comes from what is sent, and fits a word.
+  SmallVector<Value> candidates;
+  llvm::SmallDenseSet<Value> derived(sent.begin(), sent.end());
+  for (Operation *op : known) {
+    if (op->getNumRegions() != 0 || op->getNumResults() != 1 ||
+        llvm::none_of(op->getOperands(), [&](Value operand) { return derived.contains(operand); }))
+      continue;
+    Value value = op->getResult(0);
+    if (derived.insert(value).second && countWords(value) == 1)
+      candidates.push_back(value);
+  }
+  llvm::SetVector<Value> used;
+  unsigned weight = weigh(known, needed, sent, used);
+  while (true) {
+    unsigned least = weight;
+    llvm::SetVector<Value> best;
+    for (Value value : candidates) {
+      if (sent.contains(value))
+        continue;
+      llvm::SetVector<Value> with(sent), taken;
+      with.insert(value);
+      unsigned left = weigh(known, needed, with, taken);
+      unsigned worth = isShared(role, value) ? 1 : kWorth;
+      if (left < least && left + worth <= weight && countWords(taken) <= kMostWords) {
+        least = left;
+        best = taken;
+      }
+    }
+    if (best.empty())
+      return;
+    weight = least;
+    sent = best;
+  }
+}
+
+/// Return whether another role is sent what the role computes there.
+bool TileWords::isShared(RoleOp role, Value value) {
+  return llvm::any_of(shared, [&](Shared &other) {
+    auto [operation, same] = *other.values.begin();
+    return operation != role && isAlike(value, role, same, cast<RoleOp>(operation));
+  });
+}
+
+void TileWords::collect(RoleOp role, bool derives) {
   PackedTileId id = ids.lookup(role);
   llvm::SetVector<Operation *> known = collectKnown(role, id);
   // From what others use back to what was read.
@@ -106,13 +260,15 @@ void TileWords::collect(RoleOp role) {
     Operation *op = value.getDefiningOp();
     bool stops = llvm::is_contained(id, value);
     if (!stops && op && known.contains(op) && readsMemory(op) && dependsOnId(role, value, id) &&
-        countWords(value.getType()) != 0) {
+        countWords(value) != 0) {
       sent.insert(value);
       stops = true;
     }
     return stops ? Value() : value;
   });
   slice.add(needed);
+  if (derives && !sent.empty())
+    derive(role, known, needed, sent);
   for (Value value : sent) {
     auto *found = llvm::find_if(shared, [&](Shared &other) {
       auto [operation, same] = *other.values.begin();
@@ -121,7 +277,8 @@ void TileWords::collect(RoleOp role) {
     if (found == shared.end()) {
       found = &shared.emplace_back();
       found->firstWord = count;
-      count += countWords(value.getType());
+      found->words = countWords(value);
+      count += found->words;
     }
     found->values[role] = value;
   }
@@ -129,7 +286,7 @@ void TileWords::collect(RoleOp role) {
 }
 
 //===----------------------------------------------------------------------===//
-// 2. What roles compute alike
+// 3. What roles compute alike
 //===----------------------------------------------------------------------===//
 
 bool TileWords::isAlike(Value a, RoleOp roleOfA, Value b, RoleOp roleOfB) {
@@ -162,7 +319,7 @@ bool TileWords::computesAlike(Operation *a, RoleOp roleOfA, Operation *b, RoleOp
 }
 
 //===----------------------------------------------------------------------===//
-// 3. Work tiles that store nothing
+// 4. Work tiles that store nothing
 //===----------------------------------------------------------------------===//
 
 void TileWords::collectConditions(RoleOp role, const llvm::SetVector<Operation *> &known) {
@@ -189,7 +346,7 @@ void TileWords::collectConditions(RoleOp role, const llvm::SetVector<Operation *
 }
 
 //===----------------------------------------------------------------------===//
-// 4. Emission
+// 5. Emission
 //===----------------------------------------------------------------------===//
 
 /// Erase ops from number `first` of the block to the builder's that are equal to one of `emitted`,
@@ -215,16 +372,32 @@ static llvm::DenseMap<Value, Value> mergeAlike(OpBuilder &b, SmallVectorImpl<Ope
   return same;
 }
 
+/// Bring an integer that fits 32 bits to another type.
+static Value castInteger(OpBuilder &b, Location loc, Value value, Type type) {
+  Type from = value.getType();
+  if (from == type)
+    return value;
+  if (from.isIndex() || type.isIndex())
+    return arith::IndexCastOp::create(b, loc, type, value);
+  if (type.isInteger(32))
+    return arith::TruncIOp::create(b, loc, type, value);
+  return arith::ExtSIOp::create(b, loc, type, value);
+}
+
 TileWords::TileWords(ArrayRef<RoleOp> roles, const llvm::MapVector<Operation *, PackedTileId> &ids)
     : ids(ids) {
-  for (RoleOp role : roles)
-    collect(role);
-  // More would take registers in all roles, and time of the one that sends them.
-  constexpr size_t kMost = 8;
-  if (count > kMost) {
+  for (bool derives : {true, false}) {
     shared.clear();
+    conditions.clear();
+    stores = false;
     count = 0;
+    for (RoleOp role : roles)
+      collect(role, derives);
+    if (count <= kMostWords)
+      return;
   }
+  shared.clear();
+  count = 0;
 }
 
 std::pair<SmallVector<Value>, Value> TileWords::emit(OpBuilder &b, Location loc,
@@ -268,9 +441,9 @@ std::pair<SmallVector<Value>, Value> TileWords::emit(OpBuilder &b, Location loc,
       *place = value;
   }
   SmallVector<Value> words;
-  for (Value value : made) {
-    if (value.getType().isInteger(32)) {
-      words.push_back(value);
+  for (auto [each, value] : llvm::zip_equal(shared, made)) {
+    if (each.words == 1) {
+      words.push_back(castInteger(b, loc, value, b.getI32Type()));
       continue;
     }
     if (value.getType().isIndex())
@@ -295,9 +468,11 @@ void TileWords::replace(OpBuilder &b, RoleOp role, ValueRange words) {
     if (!value)
       continue;
     Value word = words[entry.firstWord];
-    if (!value.getType().isInteger(32)) {
+    Location loc = value.getLoc();
+    if (entry.words == 1) {
+      word = castInteger(b, loc, word, value.getType());
+    } else {
       Type wide = b.getI64Type();
-      Location loc = value.getLoc();
       Value by = arith::ConstantIntOp::create(b, loc, 32, 64);
       Value high = arith::ExtUIOp::create(b, loc, wide, words[entry.firstWord + 1]);
       word = arith::OrIOp::create(b, loc, arith::ShLIOp::create(b, loc, high, by),

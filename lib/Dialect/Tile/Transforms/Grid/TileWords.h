@@ -37,10 +37,13 @@ private:
   /// Holds what roles know of a work tile alike: the value of each that has it.
   struct Shared {
     llvm::SmallDenseMap<Operation *, Value> values;
-    unsigned firstWord = 0;
+    unsigned firstWord = 0, words = 0;
   };
 
-  void collect(RoleOp role);
+  void collect(RoleOp role, bool derives);
+  bool isShared(RoleOp role, Value value);
+  void derive(RoleOp role, const llvm::SetVector<Operation *> &known, ArrayRef<Value> needed,
+              llvm::SetVector<Value> &sent);
   void collectConditions(RoleOp role, const llvm::SetVector<Operation *> &known);
   bool isAlike(Value a, RoleOp roleOfA, Value b, RoleOp roleOfB);
   bool computesAlike(Operation *a, RoleOp roleOfA, Operation *b, RoleOp roleOfB);

@@ -523,3 +523,85 @@ tile.func @words(%x: !tile.view<?x64xf16>, %starts: !tile.view<?xi32>, %sizes: !
   }
   tile.return
 }
+
+// -----
+
+!ring = !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+!slot = !tile.slot<64x64xf16, #tile.swizzle<128>>
+
+// What both roles derive from two numbers that they read is sent in place of these: a length, which fits 32 bits.
+// CHECK-LABEL: tile.func @derived
+// CHECK: %[[NUMBERS:.*]] = tile.ring : <2 x 3xi32, #tile.swizzle<32>>
+// CHECK: tile.role "load"
+// CHECK: tile.load
+// CHECK: tile.load
+// CHECK: %[[SIZE:.*]] = arith.subi %{{.*}}, %{{.*}} : index
+// CHECK: %[[LENGTH:.*]] = arith.maxsi %[[SIZE]], %{{.*}} : index
+// CHECK: %[[WORD:.*]] = arith.index_cast %[[LENGTH]] : index to i32
+// CHECK: tile.put_value %[[NUMBERS]], %{{.*}}, %{{.*}}, %{{.*}} :
+// CHECK: tile.role "compute"
+// CHECK: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %[[SENT:[a-z0-9]+]]: i32
+// CHECK-NOT: tile.load
+// CHECK: %[[END:.*]] = arith.index_cast %[[SENT]] : i32 to index
+// CHECK-NOT: arith.maxsi
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]]
+// CHECK: tile.return
+// expected-remark @+1 {{each block runs several work tiles: it takes their numbers from a counter}}
+tile.func @derived(%x: !tile.view<?x64xf16>, %starts: !tile.view<?xi32>, %y: !tile.view<?xi32>, %t: index)
+    grid affine_map<()[s0] -> (s0 ceildiv 64)> sizes [0, 0] attributes {tile.warps = 8 : i64} {
+  %r = tile.ring : !ring
+  tile.roles {
+    tile.role "load" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c3 = arith.constant 3 : i32
+      %c64 = arith.constant 64 : index
+      %number = arith.index_cast %t : index to i32
+      %last = arith.divui %number, %c3 {tile.part = 0 : i64} : i32
+      %other = arith.subi %number, %last {tile.part = 1 : i64} : i32
+      %p = arith.index_cast %last : i32 to index
+      %q = arith.addi %p, %c1 : index
+      %n = tile.dim %x, 0 : !tile.view<?x64xf16>
+      %word = tile.load %starts[%p] dims [] : !tile.view<?xi32> -> i32
+      %next = tile.load %starts[%q] dims [] : !tile.view<?xi32> -> i32
+      %first = arith.index_cast %word : i32 to index
+      %least = arith.minsi %first, %n : index
+      %begin = arith.maxsi %least, %c0 : index
+      %last_end = arith.index_cast %next : i32 to index
+      %end = arith.minsi %last_end, %n : index
+      %size = arith.subi %end, %begin : index
+      %length = arith.maxsi %size, %c0 : index
+      scf.for %j = %c0 to %length step %c64 {
+        tile.put %r, %x[%j, %c0] dims [0, 1] copy(tma) : !ring, !tile.view<?x64xf16>
+      }
+    }
+    tile.role "compute" warps(4) registers(0) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c3 = arith.constant 3 : i32
+      %c64 = arith.constant 64 : index
+      %number = arith.index_cast %t : index to i32
+      %last = arith.divui %number, %c3 {tile.part = 0 : i64} : i32
+      %other = arith.subi %number, %last {tile.part = 1 : i64} : i32
+      %p = arith.index_cast %last : i32 to index
+      %q = arith.addi %p, %c1 : index
+      %n = tile.dim %x, 0 : !tile.view<?x64xf16>
+      %word = tile.load %starts[%p] dims [] : !tile.view<?xi32> -> i32
+      %next = tile.load %starts[%q] dims [] : !tile.view<?xi32> -> i32
+      %first = arith.index_cast %word : i32 to index
+      %least = arith.minsi %first, %n : index
+      %begin = arith.maxsi %least, %c0 : index
+      %last_end = arith.index_cast %next : i32 to index
+      %end = arith.minsi %last_end, %n : index
+      %size = arith.subi %end, %begin : index
+      %length = arith.maxsi %size, %c0 : index
+      scf.for %j = %c0 to %length step %c64 {
+        %s = tile.get %r : !ring -> !slot
+        tile.release %s : !slot
+      }
+      %v = tile.broadcast %last : i32 -> tensor<1xi32>
+      tile.store %v, %y[%p] dims [0] : tensor<1xi32>, !tile.view<?xi32>
+    }
+  }
+  tile.return
+}

@@ -1,30 +1,36 @@
 // RUN: fa-opt %s --tile-sort-grid --remarks=tile-sort-grid --verify-diagnostics | FileCheck %s
 // RUN: fa-opt %s --tile-sort-grid --tile-schedule-grid=section=4 | FileCheck %s --check-prefix=SECTION
 
-// Products over the blocks of %x from first[g, t] to last[g, t]. A kernel ranks work tiles, 64 at a time, and stores
+// Products over the blocks of %x from first[g, t] to last[g, t]. A kernel ranks work tiles, 32 at a time and in 32 bits, and stores
 // the id of each at the place of its rank.
-// CHECK-DAG: #[[$GRID:.*]] = affine_map<()[s0, s1] -> (s0, s1 ceildiv 2048)>
+// CHECK-DAG: #[[$GRID:.*]] = affine_map<()[s0, s1] -> (s0, s1 ceildiv 1024)>
 // CHECK-LABEL: tile.func @listed_order(
 // CHECK-SAME: %[[X:[a-z0-9_]*]]: !tile.view<?x?x16xf32> {tile.name = "x"}, %[[FIRST:[a-z0-9_]*]]: !tile.view<?x?xi32> {tile.name = "first"}, %[[LAST:[a-z0-9_]*]]: !tile.view<?x?xi32> {tile.name = "last"},
 // CHECK-SAME: %[[ORDER:[a-z0-9_]*]]: !tile.view<?x?xi32> {tile.name = "listed_order_ws", tile.output, tile.workspace = {{\[}}["x", 0], ["x", 1, 32]]},
 // CHECK-SAME: %[[G:.*]]: index, %[[T:.*]]: index) grid #[[$GRID]] sizes [0, 0, 0, 1] attributes {tile.entry = "f", tile.warps = 4 : i64}
 // CHECK: %[[ROWS:.*]] = tile.dim %[[X]], 1
 // CHECK: %[[TILES:.*]] = arith.divsi
-// CHECK: %[[START:.*]] = arith.muli %[[T]], %c64
-// CHECK: %[[OWN:.*]] = tile.iota %[[START]] : index -> tensor<64xindex>
-// CHECK: %[[FROM:.*]] = tile.gather %[[FIRST]][%[[G]], %[[OWN]]] : {{.*}} -> tensor<64xi32>
-// CHECK: %[[TO:.*]] = tile.gather %[[LAST]][%[[G]], %[[OWN]]] : {{.*}} -> tensor<64xi32>
-// CHECK: arith.divui %{{.*}}, %{{.*}} : tensor<64xindex>
-// CHECK: %[[RANK:.*]] = scf.for %[[J:.*]] = %{{.*}} to %[[TILES]] step %c128 iter_args(%[[SUM:.*]] = %{{.*}}) -> (tensor<64xi32>) {
-// CHECK:   %[[OTHER:.*]] = tile.iota %[[J]] : index -> tensor<128xindex>
-// CHECK:   tile.gather %[[FIRST]][%[[G]], %[[OTHER]]]
-// CHECK:   arith.cmpi eq, %{{.*}} : tensor<64x128xi32>
-// CHECK:   arith.cmpi slt, %{{.*}} : tensor<64x128xi32>
-// CHECK:   arith.cmpi sgt, %{{.*}} : tensor<64x128xi32>
-// CHECK:   tile.reduce addf %{{.*}} dim 1 : tensor<64x128xf32> -> tensor<64xf32>
+// CHECK: %[[FIRSTOWN:.*]] = arith.muli %[[T]], %{{.*}} : index
+// CHECK: %[[START:.*]] = arith.index_cast %[[FIRSTOWN]] : index to i32
+// CHECK: %[[OWN:.*]] = tile.iota %[[START]] : i32 -> tensor<32xi32>
+// CHECK: %[[AT:.*]] = arith.index_cast %[[OWN]] : tensor<32xi32> to tensor<32xindex>
+// CHECK: %[[FROM:.*]] = tile.gather %[[FIRST]][%[[G]], %[[AT]]] : {{.*}} -> tensor<32xi32>
+// CHECK: %[[TO:.*]] = tile.gather %[[LAST]][%[[G]], %{{.*}}] : {{.*}} -> tensor<32xi32>
+// CHECK: arith.divui %{{.*}}, %{{.*}} : tensor<32xi32>
+// CHECK: arith.minui %{{.*}}, %{{.*}} : tensor<32xi32>
+// CHECK: %[[OWNS:.*]] = arith.select %{{.*}} : tensor<32xi1>, tensor<32xi32>
+// CHECK: %[[RANK:.*]] = scf.for %[[J:.*]] = %{{.*}} to %[[TILES]] step %c64 iter_args(%[[SUM:.*]] = %{{.*}}) -> (tensor<32xi32>) {
+// CHECK:   tile.iota %{{.*}} : i32 -> tensor<64xi32>
+// CHECK:   tile.gather %[[FIRST]][%[[G]], %{{.*}}]
+// CHECK:   %[[LOWER:.*]] = arith.cmpi slt, %{{.*}} : tensor<32x64xi32>
+// CHECK:   %[[ONE:.*]] = arith.extui %[[LOWER]] : tensor<32x64xi1> to tensor<32x64xi32>
+// CHECK:   %[[MORE:.*]] = arith.addi %{{.*}}, %[[ONE]] : tensor<32x64xi32>
+// CHECK:   %[[THAN:.*]] = tile.broadcast %[[OWNS]] dim 1
+// CHECK:   arith.cmpi sgt, %[[MORE]], %[[THAN]] : tensor<32x64xi32>
+// CHECK:   tile.reduce addf %{{.*}} dim 1 : tensor<32x64xf32> -> tensor<32xf32>
 // CHECK:   arith.addi %[[SUM]],
-// CHECK: %[[PLACE:.*]] = arith.index_cast %[[RANK]] : tensor<64xi32> to tensor<64xindex>
-// CHECK: tile.scatter %{{.*}}, %[[ORDER]][%[[G]], %[[PLACE]]] : tensor<64xi32>, <?x?xi32>[index, tensor<64xindex>]
+// CHECK: %[[PLACE:.*]] = arith.index_cast %[[RANK]] : tensor<32xi32> to tensor<32xindex>
+// CHECK: tile.scatter %[[OWN]], %[[ORDER]][%[[G]], %[[PLACE]]] : tensor<32xi32>, <?x?xi32>[index, tensor<32xindex>]
 
 // CHECK-LABEL: tile.func @listed(
 // CHECK-SAME: %[[ORDER:[a-z0-9_]*]]: !tile.view<?x?xi32> {tile.name = "listed_order_ws", tile.workspace = {{\[}}["x", 0], ["x", 1, 32]]}, %[[G:.*]]: index, %[[H:.*]]: index, %[[T:.*]]: index)
