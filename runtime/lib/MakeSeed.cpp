@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace mlir::fa;
 
 /// Bound what is read for one program: alike are those that follow each other.
-static constexpr size_t kMostBytesOfFrame = 2 << 20;
+static constexpr size_t kMostBytesOfFrame = 1 << 20;
 
 static llvm::Error error(const Twine &message) { return llvm::createStringError(message); }
 

@@ -123,6 +123,21 @@ std::optional<Seed::Index> Seed::readIndex() const {
   return index;
 }
 
+bool Seed::readFrame(uint64_t offset, uint64_t size, uint64_t whole) {
+  std::vector<uint8_t> packed(size);
+  frame.clear();
+  if (!File(path).read(offset, packed.data(), packed.size()))
+    return false;
+  frame.resize(whole);
+  frameAt = offset;
+  auto *to = reinterpret_cast<uint8_t *>(frame.data());
+  llvm::Error damaged = llvm::compression::zstd::decompress(packed, to, whole);
+  if (damaged || whole != frame.size())
+    frame.clear();
+  llvm::consumeError(std::move(damaged));
+  return !frame.empty();
+}
+
 std::optional<std::string> Seed::read(StringRef key) {
   if (!isThere())
     return std::nullopt;
@@ -137,19 +152,8 @@ std::optional<std::string> Seed::read(StringRef key) {
     if (from.size > kMostBytes || from.whole > kMostBytes || entry.offset > from.whole ||
         entry.size > from.whole - entry.offset)
       return std::nullopt;
-    if (frame.empty() || frameAt != from.offset) {
-      std::vector<uint8_t> packed(from.size), whole(from.whole);
-      size_t size = whole.size();
-      if (!File(path).read(from.offset, packed.data(), packed.size()))
-        return std::nullopt;
-      if (llvm::Error damaged = llvm::compression::zstd::decompress(packed, whole.data(), size)) {
-        llvm::consumeError(std::move(damaged));
-        return std::nullopt;
-      }
-      frame.assign(whole.begin(), whole.end());
-      frame.resize(from.whole);
-      frameAt = from.offset;
-    }
+    if ((frame.empty() || frameAt != from.offset) && !readFrame(from.offset, from.size, from.whole))
+      return std::nullopt;
     return unwrapEntry(StringRef(frame).substr(entry.offset, entry.size), key);
   }
   return std::nullopt;

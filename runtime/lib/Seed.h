@@ -55,6 +55,8 @@ public:
 private:
   struct Index;
   std::optional<Index> readIndex() const;
+  /// Read a frame, which is kept for the next entry.
+  bool readFrame(uint64_t offset, uint64_t size, uint64_t whole);
 
   std::string path;
   /// Hold the frame that was read last.
