@@ -11,7 +11,9 @@
 // From a spec to a kernel that can be launched: compiled, found on disk, found in
 // memory; the host's time of a launch; the process's peak memory. Medians. Each line
 // says which caches were on: ours, in a folder that is made for the run, and the
-// driver's, which keeps what it makes of PTX. The driver reads its settings once, so
+// driver's, which keeps what it makes of PTX. Where there is a ptxas, also with its cubins
+// in ours and the driver's disabled, as in a container; and with the seed of packages, where
+// there is one (scripts/make_seed.py), alone. The driver reads its settings once, so
 // each combination is a process of its own. Where there is no GPU,
 // FA_LIBCUDA=build/release/test/unit/libfakecuda.so shows our part of the time.
 //
@@ -45,7 +47,9 @@ static fa::Attention makeSpec(int64_t dim, int number) {
   spec.headDim = dim;
   spec.dtype = fa::bf16;
   if (isPlain) {
-    spec.scale = 0.125f + 0.001f * float(number);
+    // The default is that of the seed.
+    if (number >= 0)
+      spec.scale = 0.125f + 0.001f * float(number);
     spec.mask = [](auto x) { return x.j <= x.i + x.sk - x.sq; };
     return spec;
   }
@@ -186,8 +190,31 @@ static void fill(const fa::Device &device, int64_t dim) {
     check(take(device, dim, i).wait());
 }
 
+/// Measure what the seed has, with nothing in any cache.
+static void measureSeed(const fa::Device &device, int64_t dim) {
+  fa_device *opened;
+  check(fa::Error(fa_device_open(device.name.c_str(), &opened)));
+  std::optional<fa::Kernel> kernel;
+  std::optional<fa::BackwardKernel> backward;
+  double forward = measure(1, [&](int) { kernel = take(device, dim, /*number=*/-1); }),
+         gradients = measure(1, [&](int) {
+           backward = take(fa::compileBackward(makeSpec(dim, /*number=*/-1), device));
+         });
+  std::printf("seed          %10.2f ms, gradients %.2f ms (both caches empty; %s)\n", forward,
+              gradients,
+              std::string(fa_cache_info()).find(" 2 in the seed") != std::string::npos
+                  ? "found there"
+                  : "not found there, so compiled");
+  double all = measure(1, [&](int) {
+    check(kernel->wait());
+    check(backward->wait());
+  });
+  std::printf("  all variants%10.2f ms later\n", all);
+  measureLaunch(*kernel, device, dim);
+}
+
 /// Finds what another process left.
-static void measureDisk(const fa::Device &device, int64_t dim) {
+static void measureDisk(const fa::Device &device, int64_t dim, const char *caches) {
   // The driver's start is no part of it.
   fa_device *opened;
   check(fa::Error(fa_device_open(device.name.c_str(), &opened)));
@@ -200,8 +227,8 @@ static void measureDisk(const fa::Device &device, int64_t dim) {
     check(kernel->wait());
     first = times.front();
   }
-  std::printf("found on disk %10.2f ms, of which the driver %.2f ms (both caches full)\n",
-              median(times), median(loads));
+  std::printf("found on disk %10.2f ms, of which the driver %.2f ms (%s)\n", median(times),
+              median(loads), caches);
   std::printf("  the first   %10.2f ms\n", first);
   std::string info = fa_cache_info();
   if (info.find(" 0 compiled") == std::string::npos)
@@ -239,7 +266,11 @@ int main(int argc, char **argv) {
   if (part == "--fill")
     return fill(device, dim), 0;
   if (part == "--disk")
-    return measureDisk(device, dim), 0;
+    return measureDisk(device, dim, "both caches full"), 0;
+  if (part == "--kept")
+    return measureDisk(device, dim, "cubins of ptxas in ours; the driver keeps nothing"), 0;
+  if (part == "--seed")
+    return measureSeed(device, dim), 0;
 
   char folder[] = "/tmp/fa-latency-XXXXXX";
   if (!mkdtemp(folder))
@@ -248,11 +279,27 @@ int main(int argc, char **argv) {
     setenv("FA_CACHE_DIR", (std::string(folder) + "/" + name).c_str(), 1);
     setenv("CUDA_CACHE_PATH", (std::string(folder) + "/driver").c_str(), 1);
   };
+  // Without ptxas, which is measured below.
+  std::optional<std::string> ptxas;
+  if (const char *named = std::getenv("FA_PTXAS"))
+    ptxas = named;
+  setenv("FA_PTXAS", "", 1);
   use("cold");
   bool good = runPart("--cold", /*disableDriverCache=*/"1", argv, device, dim);
   use("disk");
   good = good && runPart("--fill", "0", argv, device, dim) &&
          runPart("--disk", "0", argv, device, dim);
+  if (isPlain) {
+    use("none");
+    good = good && runPart("--seed", "1", argv, device, dim);
+  }
+  if (ptxas)
+    setenv("FA_PTXAS", ptxas->c_str(), 1);
+  else
+    unsetenv("FA_PTXAS");
+  use("kept");
+  good = good && runPart("--fill", "1", argv, device, dim) &&
+         runPart("--kept", "1", argv, device, dim);
   std::string remove = "rm -r " + std::string(folder);
   return std::system(remove.c_str()) != 0 || !good;
 }

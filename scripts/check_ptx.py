@@ -3,6 +3,7 @@
 
     check_ptx.py [--target=sm_80|sm_90a|cpu] [--dtype=f16|bf16|f32]... [--examples] [--whole] [--timed]
                  [--backward [--fused]] [--save=DIR | --against=DIR] [--jobs=N] [FILE.mlir...]
+    check_ptx.py --target=sm_90a --cost [--record]
 
 By --dtype: an attention of every feature (masks, scores, sink, dropout), alone and causal,
 at the head size of each line of the table of tiles (lib/Target/NVPTX/ChooseTiles.cpp),
@@ -19,7 +20,10 @@ and assembled for the target alone; with --fused in the form in which blocks of 
 Each is compiled for --target (sm_80), and that PTX assembled for it (and for sm_80, for
 sm_90 too). ptxas may neither spill, but for what SPILLS lists, nor warn; and what sm_90a can do by asynchronous
 products must do so, in every kernel. `fa-opt` and `ptxas` are found by PATH; ptxas also where CUDA puts it.
-The last line counts the kernels: `N passed, N failed, N skipped`.
+The last line counts the kernels: `N passed, N failed, N skipped`. --verbose prints registers and the milliseconds of ptxas.
+
+--cost: how long ptxas takes for the kernels of plain attention, and some others: more than 15 % above what is recorded
+for its version fails. See ptxas_cost.py.
 """
 
 import argparse
@@ -32,6 +36,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import ptxas_cost
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
@@ -348,18 +354,50 @@ def check(ptxas, target, name, text, options, wgmma=False):
         if wgmma and "setmaxnreg" not in code:
             problems.append("roles do not share out registers")
         for arch in ARCHITECTURES[target][:1 if "--backward" in options else None]:
-            assembled = run([ptxas, "-v", "-arch=" + arch, ptx, "-o", os.path.join(folder, arch)])
-            output = assembled.stdout
+            status, output, seconds, _ = ptxas_cost.run_ptxas([ptxas, "-v", "-arch=" + arch, ptx, "-o",
+                                                               os.path.join(folder, arch)])
             spilled = spills_of(output, SPILLS.get(target, {}).get(name, {}))
-            if assembled.returncode or "bytes spill stores" not in output:
+            if status or "bytes spill stores" not in output:
                 problems.append("%s: %s" % (arch, output.strip()))
             elif spilled:
                 problems.append("%s: %s" % (arch, spilled))
             problems += ["%s: %s" % (arch, line) for line in output.splitlines()
                          if "warning" in line or "(C7" in line]
             registers = "/".join(re.findall(r"Used (\d+) reg", output))
-            said.append("%s: %s registers" % (arch, registers))
+            said.append("%s: %s registers, ptxas %d ms" % (arch, registers, 1000 * seconds))
         return "; ".join(problems), ", ".join(said)
+
+
+def cost_cases(target):
+    """What --cost measures, as `cases` has it."""
+    short = target == "sm_90a"
+    for dim in (64, 128, 256):
+        for features in (["plain"], ["causal"]):
+            text, name = program("bf16", dim, dim, features), "d%d %s" % (dim, " ".join(features))
+            yield name, text, []
+            if short and features == ["causal"]:
+                yield name + " short", text, SHORT[128 if dim <= 128 else 256]
+            if features == ["causal"]:
+                yield name + " backward", text, ["--backward"]
+        yield "d%d causal alibi softcap" % dim, program("bf16", dim, dim, ["causal", "alibi", "softcap"]), []
+        if short and dim <= 128:
+            yield "d%d causal fused backward" % dim, program("bf16", dim, dim, ["causal"]), ["--backward", "--fused"]
+
+
+def check_costs(ptxas, target, record):
+    """Print what ptxas takes for kernels; return the exit status."""
+    paths = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text, options in cost_cases(target):
+            paths[name] = os.path.join(folder, "k%d.ptx" % len(paths))
+            refusal = emit(target, text, options, paths[name])
+            if refusal:
+                sys.exit("check_ptx.py: %s: fa-opt: %s" % (name, refusal))
+        lines, failed, compared = ptxas_cost.check(ptxas, target, paths, record)
+    print("\n".join(lines + ["FAILED: " + line for line in failed]))
+    print("%d passed, %d failed, %d skipped" % (
+        (len(paths) - len(failed) if compared else 0), len(failed), 0 if compared else len(paths)))
+    return 1 if failed else 0
 
 
 def emit(target, text, options, path):
@@ -415,11 +453,17 @@ def main():
     parser.add_argument("--against", metavar="DIR")
     parser.add_argument("--verbose", action="store_true", help="print what passed, too")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--cost", action="store_true")
+    parser.add_argument("--record", action="store_true", help="with --cost: keep what is measured, to compare with later")
     parser.add_argument("files", nargs="*")
     options = parser.parse_args()
     ptxas = find_ptxas()
     if not ptxas:
         sys.exit("check_ptx.py: ptxas is not found; install CUDA's assembler")
+    if options.record and not options.cost:
+        parser.error("--record goes with --cost")
+    if options.cost:
+        sys.exit(check_costs(ptxas, options.target, options.record))
 
     grid = backward_cases if options.backward else cases
     work = list(grid(options.target, options.dtype, options.whole))

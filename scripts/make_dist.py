@@ -6,7 +6,8 @@
 
 Makes build/dist/fa-mlir-<version>-linux-x86_64.tar.xz, once it has been unpacked
 elsewhere and checked there: its size, what its programs need, what libfa.so
-exports, that they run, and that a program of a user's is built against it.
+exports, that they run, that its seed of the cache (make_seed.py) is found, and that a
+program of a user's is built against it.
 """
 
 import os
@@ -14,6 +15,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import make_seed
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LLVM = "/usr/lib/llvm-22/bin/"
@@ -63,6 +66,16 @@ def check_suite(program):
                                                                    expected))
 
 
+def check_seed(prefix):
+    """The library finds its seed, where there is one, and it is whole."""
+    seed = os.path.join(prefix, "lib", make_seed.NAME)
+    said = run(os.path.join(prefix, "bin", "fa-opt"), "--cache-info", env={"PATH": "/nonexistent"})
+    line = next(line for line in said.splitlines() if line.startswith("seed:"))
+    found = re.fullmatch(r"seed: +(none|.*, [1-9]\d* entries)", line)
+    if not found or (found.group(1) != "none") != os.path.exists(seed):
+        fail("the seed of the cache is not found, or damaged: " + line)
+
+
 def check(prefix):
     """Of an unpacked package."""
     bare = {"PATH": "/nonexistent"}
@@ -73,6 +86,7 @@ def check(prefix):
     check_exports(os.path.join(prefix, "lib", "libfa.so"))
     run(os.path.join(prefix, "bin", "fa-opt"), os.path.join(prefix, "examples", "causal.mlir"),
         env=bare)
+    check_seed(prefix)
     # What its README points to.
     with open(os.path.join(prefix, "README.md")) as file:
         for path in set(re.findall(r"`((?:docs|bench|examples)/[\w./-]+)`", file.read())):
@@ -126,6 +140,7 @@ def make(build):
     # Beside its last place, so that an archive that failed the checks is never there.
     with tempfile.TemporaryDirectory(dir=dist) as place:
         install(build, os.path.join(place, name))
+        seed = make_seed.make(build, os.path.join(place, name, "lib", make_seed.NAME))
         made = os.path.join(place, name + ".tar.xz")
         run("tar", "-C", place, "--sort=name", "--owner=0", "--group=0", "--numeric-owner",
             "--mtime=@" + epoch, "-cJf", made, name, env=dict(os.environ, XZ_OPT="-6 -T0"))
@@ -137,7 +152,7 @@ def make(build):
         run("tar", "-C", unpacked, "-xf", made)
         check(os.path.join(unpacked, name))
         os.replace(made, archive)
-    print("%s: %.1f MB" % (os.path.relpath(archive, ROOT), size / 2**20))
+    print("%s: %.1f MB\n%s" % (os.path.relpath(archive, ROOT), size / 2**20, seed))
 
 
 def main():

@@ -3,8 +3,8 @@
 
     make_wheel.py BUILD_DIR [DIRECTORY]    into build/dist, or DIRECTORY
 
-Makes fa_mlir-<version>-py3-none-manylinux_2_36_x86_64.whl by setuptools: python/fa_mlir, libfa.so, its headers and the
-licenses, laid out in a folder of their own. The version is that of CMakeLists.txt.
+Makes fa_mlir-<version>-py3-none-manylinux_2_36_x86_64.whl by setuptools: python/fa_mlir, libfa.so, its headers, the
+seed of its cache (make_seed.py) and the licenses, laid out in a folder of their own. The version is that of CMakeLists.txt.
 """
 
 import glob
@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import make_seed
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MAX_MB = 45
@@ -42,14 +44,16 @@ def lay_out(build, place):
                     os.path.join(package, "lib", "libfa.so")], check=True)
 
 
-def make_wheel(build, directory):
-    """-> the path of the wheel"""
+def make_wheel(build, directory, seed=False):
+    """-> the path of the wheel; with a seed of the cache if that is asked for, what that is being printed"""
     version = read_version()
     epoch = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%ct"], stdout=subprocess.PIPE, text=True)
     environment = dict(os.environ, FA_MLIR_VERSION=version, SOURCE_DATE_EPOCH=epoch.stdout.strip() or "946684800")
     os.makedirs(directory, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         lay_out(build, place)
+        if seed:
+            print(make_seed.make(build, os.path.join(place, "fa_mlir", "lib", make_seed.NAME)))
         run = subprocess.run([PYTHON, "setup.py", "-q", "bdist_wheel", "-d", "dist"], cwd=place, env=environment,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         made = glob.glob(os.path.join(place, "dist", "*.whl"))
@@ -67,7 +71,7 @@ def main():
     if len(sys.argv) not in (2, 3) or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     directory = sys.argv[2] if len(sys.argv) == 3 else os.path.join(ROOT, "build", "dist")
-    wheel = make_wheel(os.path.abspath(sys.argv[1]), os.path.abspath(directory))
+    wheel = make_wheel(os.path.abspath(sys.argv[1]), os.path.abspath(directory), seed=True)
     print("%s: %.1f MB" % (os.path.relpath(wheel, ROOT), os.path.getsize(wheel) / 2**20))
 
 

@@ -10,6 +10,7 @@
 #include "fa/Pipelines/GPU.h"
 #include "fa/Pipelines/Phases.h"
 #include "fa/Runtime/CompileCUDA.h"
+#include "fa/Runtime/MakeSeed.h"
 #include "fa/Support/Files.h"
 #include "fa/Support/ModuleText.h"
 #include "fa/Target/Artifact.h"
@@ -42,7 +43,7 @@ struct Options {
   cl::opt<std::string> emit{
       "emit",
       cl::desc("what to write: mlir (default), llvm, report; obj (CPU); ptx, cubin, "
-               "artifact (GPU)"),
+               "artifact, seed (GPU)"),
       cl::cat(category)};
   cl::opt<std::string> compileTo{
       "compile-to",
@@ -230,7 +231,7 @@ static LogicalResult emitArtifact(ModuleOp module, const CompileOptions &compile
 /// Return what `--emit` may be for a target.
 static ArrayRef<StringRef> getEmits(bool gpu) {
   static const StringRef forCPU[] = {"mlir", "llvm", "obj", "report"};
-  static const StringRef forGPU[] = {"mlir", "llvm", "ptx", "cubin", "artifact", "report"};
+  static const StringRef forGPU[] = {"mlir", "llvm", "ptx", "cubin", "artifact", "seed", "report"};
   return gpu ? ArrayRef<StringRef>(forGPU) : ArrayRef<StringRef>(forCPU);
 }
 
@@ -273,7 +274,7 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
     if (given(name) && !gpu)
       return fail("--" + name +
                   " is for GPUs; leave it out, or choose sm_80 or sm_90a by --target");
-  if (llvm::is_contained({"obj", "cubin", "artifact"}, emit) && output == "-" &&
+  if (llvm::is_contained({"obj", "cubin", "artifact", "seed"}, emit) && output == "-" &&
       llvm::outs().is_displayed())
     return fail("--emit=" + emit +
                 " writes bytes, and standard output is a terminal; give a file "
@@ -302,6 +303,13 @@ int fa::runCompiler(StringRef input, StringRef output, DialectRegistry &registry
   if (!file)
     return fail(llvm::toString(file.takeError()));
   llvm::MemoryBufferRef text = **file;
+  if (emit == "seed") {
+    llvm::Expected<std::string> seed = makeSeed(text.getBuffer(), *gpu);
+    if (!seed)
+      return fail(llvm::toString(seed.takeError()));
+    os << *seed;
+    return keep();
+  }
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*file), SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);

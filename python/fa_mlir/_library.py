@@ -169,7 +169,7 @@ def device_info(name: str) -> tuple[str, tuple[int, int], int]:
 
 def explain(text: str | None = None, **options: Any) -> list[tuple[str, str, str]]:
     """Return (kind, what, remedy) of all that is refused, or slower than it could be, for a text or a device."""
-    kinds = ("refused", "refused at launch", "slower")
+    kinds = ("refused", "refused at launch", "slower", "slower to start")
     data = text.encode() if text is not None else None
     choices = make_options(**options)
     reasons = fa.fa_explain(data, len(data or b""), ctypes.byref(choices))

@@ -76,7 +76,7 @@ class Program:
         return "<fa_mlir.Program for %s: %s>" % (self.target, ", ".join(self.names))
 
     def wait(self) -> None:
-        """Wait until every variant is loaded; raise where the driver cannot load one."""
+        """Wait until every variant is loaded, and kept on disk; raise where the driver cannot load one."""
         check(fa.fa_program_wait(self._handle))
 
     def _arguments(self, values: dict[str, Any]) -> tuple[Any, list[Any]]:

@@ -19,7 +19,10 @@ static constexpr size_t kStackBytes = size_t(8) << 20;
 struct Background::Running {
   std::mutex mutex;
   std::set<std::shared_ptr<State>> tasks;
+  std::atomic<bool> exiting{false};
 };
+
+thread_local Background::State *Background::current = nullptr;
 
 /// Never destroyed: it is asked while the process ends.
 Background::Running &Background::getRunning() {
@@ -31,6 +34,7 @@ void Background::waitForAll() {
   std::set<std::shared_ptr<State>> tasks;
   {
     Running &running = getRunning();
+    running.exiting = true;
     std::lock_guard<std::mutex> lock(running.mutex);
     tasks = running.tasks;
   }
@@ -40,11 +44,17 @@ void Background::waitForAll() {
 }
 
 void *Background::State::run(void *state) {
-  auto *self = static_cast<State *>(state);
+  auto *self = static_cast<State *>(state), *outer = current;
+  current = self;
   self->work();
   self->work = nullptr;
+  current = outer;
   self->done.store(true, std::memory_order_release);
   return nullptr;
+}
+
+bool Background::mustEnd() {
+  return (current && current->destroyed.load(std::memory_order_relaxed)) || getRunning().exiting;
 }
 
 bool Background::State::wait() {
@@ -82,6 +92,7 @@ Background::Background(std::function<void()> work) {
 }
 
 Background::~Background() {
+  state->destroyed = true;
   wait();
   // In a child the mutex may be held by a thread that is not there.
   if (state->process != getpid())

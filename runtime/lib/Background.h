@@ -31,6 +31,9 @@ public:
   bool isDone() const { return state->done.load(std::memory_order_acquire); }
   /// Returns when it is done, and what it wrote can be read; whether it is.
   bool wait() const { return state->wait(); }
+  /// Return whether the task that calls it is waited for, by who destroys it or by a process that
+  /// exits, and should leave out what may be left out.
+  static bool mustEnd();
 
 private:
   struct State {
@@ -38,7 +41,7 @@ private:
     bool wait();
 
     std::function<void()> work;
-    std::atomic<bool> done{false};
+    std::atomic<bool> done{false}, destroyed{false};
     /// Guard the thread that joins.
     std::mutex mutex;
     bool joined = false;
@@ -47,6 +50,8 @@ private:
   };
   struct Running;
 
+  /// The task of the thread.
+  static thread_local State *current;
   static Running &getRunning();
   static void waitForAll();
 

@@ -111,6 +111,7 @@ llvm::Error Device::checkTarget(llvm::StringRef target) const {
 struct Executor::Image {
   CUlibrary library = nullptr;
   std::vector<char> log = std::vector<char>(8192);
+  ImageFacts facts;
 
   /// Return the log as part of a one-line error.
   std::string logText() const {
@@ -131,21 +132,27 @@ Executor::~Executor() {
   Relaxed relaxed(device->driver);
   Current current(*device);
   for (auto &image : images)
-    if (image && image->library)
-      device->driver.cuLibraryUnload(image->library);
+    if (image)
+      unloadImage(*image);
   if (emptyRows)
     device->driver.cuMemFree(emptyRows);
 }
 
-llvm::Error Executor::loadImage(Image &image, const std::string &code) {
+CUresult Executor::loadLibrary(Image &image, const std::string &code) {
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {image.log.data(), reinterpret_cast<void *>(image.log.size())};
+  CUresult result = device->driver.cuLibraryLoadData(&image.library, code.c_str(), options, values,
+                                                     2, nullptr, nullptr, 0);
+  if (result != CUDA_SUCCESS)
+    image.library = nullptr;
+  return result;
+}
+
+llvm::Error Executor::loadImage(Image &image, const std::string &code) {
   const Driver &driver = device->driver;
-  CUresult result = driver.cuLibraryLoadData(&image.library, code.c_str(), options, values, 2,
-                                             nullptr, nullptr, 0);
+  CUresult result = loadLibrary(image, code);
   if (result == CUDA_SUCCESS)
     return llvm::Error::success();
-  image.library = nullptr;
   const char *remedy = result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ? "; update the driver"
                        : result == CUDA_ERROR_OUT_OF_MEMORY
                            ? "; free memory of the device"
@@ -153,6 +160,12 @@ llvm::Error Executor::loadImage(Image &image, const std::string &code) {
   return error("the CUDA driver (CUDA " + versionText(driver.version) +
                ") cannot compile the program for " + device->describe() + ": " +
                driver.describe(result) + image.logText() + remedy);
+}
+
+void Executor::unloadImage(Image &image) {
+  if (image.library)
+    device->driver.cuLibraryUnload(image.library);
+  image.library = nullptr;
 }
 
 llvm::Error Executor::loadKernels(Variant &variant, const Image &image,
@@ -253,7 +266,7 @@ llvm::Error Executor::prepareTensorMaps(const Manifest &entry) {
 llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Device> device,
                                                            const Manifest &entry,
                                                            llvm::StringRef target,
-                                                           llvm::ArrayRef<Code> codes) {
+                                                           std::vector<ImageCode> codes) {
   if (llvm::Error failed = device->checkTarget(target))
     return failed;
   std::unique_ptr<Executor> executor(new Executor(device));
@@ -308,24 +321,61 @@ llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const
 llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Device> device,
                                                            const Manifest &entry,
                                                            llvm::StringRef target,
+                                                           llvm::ArrayRef<Code> images) {
+  std::vector<ImageCode> codes;
+  for (const Code &image : images)
+    codes.push_back({{}, image});
+  return create(std::move(device), entry, target, std::move(codes));
+}
+
+llvm::Expected<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<const Device> device,
+                                                           const Manifest &entry,
+                                                           llvm::StringRef target,
                                                            llvm::ArrayRef<std::string> images) {
-  std::vector<Code> codes;
-  for (const std::string &image : images)
-    codes.push_back([image]() -> llvm::Expected<std::string> { return image; });
-  return create(std::move(device), entry, target, llvm::ArrayRef<Code>(codes));
+  return create(std::move(device), entry, target,
+                llvm::ArrayRef<Code>(getCodes({images.begin(), images.end()})));
 }
 
 llvm::Error Executor::load(const Load &load) {
+  Variant &variant = variants[load.variant];
   std::unique_ptr<Image> &image = images[load.image];
-  if (!image) {
-    llvm::Expected<std::string> code = load.code();
-    if (!code)
-      return code.takeError();
-    image = std::make_unique<Image>();
-    if (llvm::Error failed = loadImage(*image, *code))
+  if (image)
+    return loadKernels(variant, *image, load.kernels);
+  image = std::make_unique<Image>();
+  size_t known = facts.size();
+  // What a driver has against a cubin may show when its first kernel is asked for.
+  for (const std::string &cubin : load.code.cubins) {
+    CUresult result = loadLibrary(*image, cubin);
+    llvm::Error failed = result == CUDA_SUCCESS
+                             ? loadKernels(variant, *image, load.kernels)
+                             : error(device->driver.describe(result) + image->logText());
+    if (!failed)
       return failed;
+    unloadImage(*image);
+    facts.resize(known);
+    variant.functions.clear();
+    // The driver may still write to the log of the one before.
+    refused.push_back(std::move(image));
+    image = std::make_unique<Image>();
+    image->facts.refusal = llvm::toString(std::move(failed));
   }
-  return loadKernels(variants[load.variant], *image, load.kernels);
+  llvm::Expected<std::string> code = load.code.ptx();
+  if (!code)
+    return code.takeError();
+  image->facts.compiled = true;
+  if (llvm::Error failed = loadImage(*image, *code))
+    return failed;
+  return loadKernels(variant, *image, load.kernels);
+}
+
+std::vector<Executor::ImageFacts> Executor::getImageFacts() const {
+  std::vector<ImageFacts> all(images.size());
+  if (loading && !loading->wait())
+    return all;
+  for (auto [image, of] : llvm::zip_equal(images, all))
+    if (image)
+      of = image->facts;
+  return all;
 }
 
 void Executor::loadLate(llvm::ArrayRef<Load> loads) {

@@ -115,10 +115,23 @@ public:
     int64_t threads = 0;
   };
 
+  /// Say how an image came to the device.
+  struct ImageFacts {
+    /// Record whether the driver made its code, of PTX.
+    bool compiled = false;
+    /// Say what the driver had against its last cubin; empty where it had nothing, or there is
+    /// none.
+    std::string refusal;
+  };
+
   /// Loads what the first of the entry's variants without limits needs, and starts to load the
   /// others: `images` in the order of the manifest, which was made for `target`.
   /// Variants that ask for more shared memory than there is, or for functions that the
   /// driver lacks, are left out; an error where none remains.
+  static llvm::Expected<std::unique_ptr<Executor>> create(std::shared_ptr<const Device> device,
+                                                          const Manifest &entry,
+                                                          llvm::StringRef target,
+                                                          std::vector<ImageCode> images);
   static llvm::Expected<std::unique_ptr<Executor>> create(std::shared_ptr<const Device> device,
                                                           const Manifest &entry,
                                                           llvm::StringRef target,
@@ -153,6 +166,9 @@ public:
     return !loading || loading->wait() ? llvm::ArrayRef(facts) : llvm::ArrayRef<KernelFacts>();
   }
 
+  /// Return how each image was loaded; those that no variant needs were not. Waits for all.
+  std::vector<ImageFacts> getImageFacts() const;
+
 private:
   struct Image;
   struct Variant {
@@ -168,12 +184,14 @@ private:
   /// A variant that is to be loaded.
   struct Load {
     size_t variant, image;
-    Code code;
+    ImageCode code;
     std::vector<ManifestKernel> kernels;
   };
 
   explicit Executor(std::shared_ptr<const Device> device);
+  CUresult loadLibrary(Image &image, const std::string &code);
   llvm::Error loadImage(Image &image, const std::string &code);
+  void unloadImage(Image &image);
   llvm::Error loadKernels(Variant &variant, const Image &image,
                           llvm::ArrayRef<ManifestKernel> kernels);
   llvm::Error load(const Load &load);
@@ -196,7 +214,7 @@ private:
                     CUstream stream) const;
 
   std::shared_ptr<const Device> device;
-  std::vector<std::unique_ptr<Image>> images;
+  std::vector<std::unique_ptr<Image>> images, refused;
   std::vector<Variant> variants;
   std::vector<KernelFacts> facts;
   double seconds = 0;
@@ -210,7 +228,7 @@ private:
   /// Told of late variants that are ready.
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
-  /// Writes `images`, `facts` and the late variants.
+  /// Writes `images`, `refused`, `facts` and the late variants.
   std::unique_ptr<Background> loading;
 };
 

@@ -175,7 +175,7 @@ static bool writeAll(int file, const char *data, size_t size) {
 }
 
 /// Return whether an entry is whole, and where its key and its value begin.
-static bool isWhole(const std::string &bytes, uint64_t &keySize) {
+static bool isWhole(llvm::StringRef bytes, uint64_t &keySize) {
   if (bytes.size() < kKeyAt || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0)
     return false;
   Digest digest;
@@ -186,28 +186,7 @@ static bool isWhole(const std::string &bytes, uint64_t &keySize) {
   return keySize <= bytes.size() - kKeyAt;
 }
 
-std::optional<std::string> DiskCache::read(llvm::StringRef key) const {
-  if (!isOn())
-    return std::nullopt;
-  std::string path = pathOf(key);
-  std::optional<std::string> bytes = readFile(path);
-  if (!bytes)
-    return std::nullopt;
-  uint64_t keySize;
-  if (!isWhole(*bytes, keySize) || llvm::StringRef(bytes->data() + kKeyAt, keySize) != key) {
-    unlink(path.c_str());
-    return std::nullopt;
-  }
-  // The time of its last use, by which entries are removed.
-  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
-  return bytes->substr(kKeyAt + keySize);
-}
-
-void DiskCache::write(llvm::StringRef key, llvm::StringRef value) const {
-  if (!isOn() || value.size() > kMaxEntry / 2 || !makeFolders(folder))
-    return;
-  // Beforehand, so that writers that always die leave no more and more.
-  removeAbandoned();
+std::string mlir::fa::wrapEntry(llvm::StringRef key, llvm::StringRef value) {
   std::string bytes(kMagic, sizeof kMagic);
   bytes.resize(kKeyAt);
   uint64_t keySize = key.size();
@@ -216,7 +195,39 @@ void DiskCache::write(llvm::StringRef key, llvm::StringRef value) const {
   Digest digest;
   digest.add(bytes.data() + kDigestAt + 16, bytes.size() - kDigestAt - 16);
   std::memcpy(&bytes[kDigestAt], digest.words, 16);
+  return bytes;
+}
 
+std::optional<std::string> mlir::fa::unwrapEntry(llvm::StringRef bytes, llvm::StringRef key) {
+  uint64_t keySize;
+  if (!isWhole(bytes, keySize) || bytes.substr(kKeyAt, keySize) != key)
+    return std::nullopt;
+  return bytes.substr(kKeyAt + keySize).str();
+}
+
+std::optional<std::string> DiskCache::read(llvm::StringRef key) const {
+  if (!isOn())
+    return std::nullopt;
+  std::string path = pathOf(key);
+  std::optional<std::string> bytes = readFile(path);
+  if (!bytes)
+    return std::nullopt;
+  std::optional<std::string> value = unwrapEntry(*bytes, key);
+  if (!value) {
+    unlink(path.c_str());
+    return std::nullopt;
+  }
+  // The time of its last use, by which entries are removed.
+  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+  return value;
+}
+
+void DiskCache::write(llvm::StringRef key, llvm::StringRef value) const {
+  if (!isOn() || value.size() > kMaxEntry / 2 || !makeFolders(folder))
+    return;
+  // Beforehand, so that writers that always die leave no more and more.
+  removeAbandoned();
+  std::string bytes = wrapEntry(key, value);
   static std::atomic<unsigned> count{0};
   std::string path = pathOf(key), beside = path + "." + std::to_string(getpid()) + "." +
                                            std::to_string(count++) + std::string(kUnfinished);

@@ -57,6 +57,11 @@ private:
   std::string sizeProblem;
 };
 
+/// Return an entry: the value with its key and a digest of both.
+std::string wrapEntry(llvm::StringRef key, llvm::StringRef value);
+/// Return the value of an entry; nothing where it is not whole, or has another key.
+std::optional<std::string> unwrapEntry(llvm::StringRef bytes, llvm::StringRef key);
+
 /// Return what tells one build of this library from another; empty where nothing does.
 std::string getBuildId();
 

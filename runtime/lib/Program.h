@@ -38,7 +38,9 @@ struct fa_program {
   std::vector<unsigned> visible;
   std::vector<fa_dtype> dtypes;
   std::vector<std::vector<int64_t>> shapes;
-  /// Writes to the disk, once all code is there.
+  /// Why each start has the driver compile it, "what; remedy", as far as `keeping` knows.
+  std::string startProblem;
+  /// Writes to the disk, once all code is there; then what ptxas makes of it.
   std::unique_ptr<mlir::fa::Background> keeping;
 
 private:
@@ -56,10 +58,14 @@ llvm::Expected<std::shared_ptr<const cuda::Device>> openCUDA(llvm::StringRef nam
 llvm::Error checkDriver(const cuda::Device &device, const ManifestModule &manifest);
 /// Fills in what callers may ask of the arguments.
 llvm::Error describeArguments(fa_program &program);
-/// Loads an entry of a manifest (null: the only one) and its images on a device.
-llvm::Error loadProgram(ManifestModule manifest, llvm::ArrayRef<std::string> images,
-                        const char *entry, std::shared_ptr<const cuda::Device> device,
-                        fa_program &program);
+/// Return the code of images of PTX, of which `cubins` are tried before; an error where the
+/// manifest counts others.
+llvm::Expected<std::vector<ImageCode>>
+getImageCodes(const ManifestModule &manifest, std::vector<std::string> images,
+              std::vector<std::vector<std::string>> cubins = {});
+/// Loads an entry of a manifest (null: the only one) and its images, one a count, on a device.
+llvm::Error loadProgram(ManifestModule manifest, std::vector<ImageCode> images, const char *entry,
+                        std::shared_ptr<const cuda::Device> device, fa_program &program);
 
 } // namespace mlir::fa
 

@@ -15,7 +15,7 @@ namespace mlir::fa {
 
 /// Count what this process asked for.
 struct CacheCounts {
-  std::atomic<uint64_t> memory{0}, disk{0}, compiled{0};
+  std::atomic<uint64_t> memory{0}, disk{0}, seed{0}, compiled{0};
 };
 CacheCounts &getCacheCounts();
 

@@ -10,7 +10,10 @@
 #include "DiskCache.h"
 #include "Explain.h"
 #include "HostProgram.h"
+#include "KeptCubins.h"
 #include "ProgramCache.h"
+#include "ProgramKey.h"
+#include "Seed.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Pipelines/CPU.h"
@@ -143,30 +146,6 @@ chooseDevice(const fa_compile_options &options, std::string &target) {
 // What is kept
 //===----------------------------------------------------------------------===//
 
-/// Describe all that the code of a program depends on: the compiler, what it is told, what
-/// it compiles for and, as cubins are the driver's, the driver; and the program.
-static std::string diskKey(ModuleOp module, const CompileOptions &compile,
-                           const cuda::Device *device) {
-  std::string key;
-  llvm::raw_string_ostream os(key);
-  os << "build " << getBuildId() << "\ntarget " << compile.target;
-  if (device) {
-    os << " on " << device->major << "." << device->minor << " driver " << device->driver.version;
-  } else {
-    cpu::TargetDescription cpu = cpu::describeTarget(compile.target);
-    os << " " << cpu.cpu << " " << cpu.features << " " << cpu.lanes << " " << cpu.dotRows << "x"
-       << cpu.dotColumns << " " << cpu.convertsBF16;
-  }
-  os << "\noptions " << compile.onlineSoftmax << compile.analyzeMask << compile.canonicalize
-     << compile.aligned << compile.alignedOnly << " " << compile.stages << " " << compile.rows
-     << " " << compile.keys << " " << compile.warps << " \"" << compile.leaveOut << "\"\n";
-  if (compile.backward != CompileOptions::Backward::None)
-    os << "backward " << compile.dlse << compile.deterministic << compile.fused << " of \""
-       << compile.gradients << "\"\n";
-  module->print(os);
-  return key;
-}
-
 static bool choosesNothing(const CompileOptions &compile) {
   return !compile.rows && !compile.keys && !compile.warps && !compile.stages &&
          compile.leaveOut.empty();
@@ -179,8 +158,10 @@ static std::string choicesKey(ModuleOp module, CompileOptions compile, const cud
   compile.alignedOnly = false;
   std::string key = "choices";
   if (device)
-    key += " for " + device->name + " of " + std::to_string(device->multiprocessors);
-  return key + "\n" + diskKey(module, compile, device);
+    key += " for " + device->name + " of " + std::to_string(device->multiprocessors) + " on " +
+           std::to_string(device->major) + "." + std::to_string(device->minor) + " driver " +
+           std::to_string(device->driver.version);
+  return key + "\n" + programKey(module, compile);
 }
 
 /// "rows keys warps stages [passes]".
@@ -219,9 +200,24 @@ static llvm::Error loadOnCPU(ArrayRef<std::string> images, int threads, fa_progr
   return llvm::Error::success();
 }
 
-/// Load a program out of what the disk held; any error means that it is made again.
+/// Begin to make what the program lacks of cubins, after `before`.
+static void assembleAside(fa_program &program, const KeptCubins &cubins, std::vector<Code> images,
+                          std::function<void()> before = nullptr) {
+  // The program waits for it before it goes.
+  program.keeping = std::make_unique<Background>(
+      [&program, cubins, images = std::move(images), before = std::move(before)] {
+        if (before)
+          before();
+        if (cubins.canAssemble())
+          program.startProblem = cubins.assemble(*program.cuda, program.manifest, images);
+      });
+}
+
+/// Load a program out of what the disk held; any error means that it is made again. For GPUs with
+/// `cubins` of it, where there are some; others are made aside.
 static llvm::Error loadArtifact(StringRef bytes, const CompileOptions &compile, int threads,
-                                std::shared_ptr<const cuda::Device> device, fa_program &program) {
+                                std::shared_ptr<const cuda::Device> device,
+                                const KeptCubins *cubins, fa_program &program) {
   auto artifact = parseArtifact(bytes);
   if (!artifact)
     return artifact.takeError();
@@ -230,8 +226,21 @@ static llvm::Error loadArtifact(StringRef bytes, const CompileOptions &compile, 
     return manifest.takeError();
   if (manifest->target != compile.target)
     return error("it was made for " + manifest->target);
-  if (device)
-    return loadProgram(std::move(*manifest), artifact->images, nullptr, std::move(device), program);
+  if (device) {
+    std::vector<std::vector<std::string>> found(artifact->images.size());
+    for (size_t i = 0; i < found.size(); ++i)
+      found[i] = cubins->find(i);
+    bool all = llvm::none_of(found, [](const auto &those) { return those.empty(); });
+    auto codes = getImageCodes(*manifest, artifact->images, std::move(found));
+    if (!codes)
+      return codes.takeError();
+    if (llvm::Error failed = loadProgram(std::move(*manifest), std::move(*codes), nullptr,
+                                         std::move(device), program))
+      return failed;
+    if (!all && cubins->canAssemble())
+      assembleAside(program, *cubins, getCodes(std::move(artifact->images)));
+    return llvm::Error::success();
+  }
   if (manifest->entries.size() != 1)
     return error("it holds no program for the CPU");
   program.manifest = std::move(manifest->entries.front());
@@ -323,7 +332,7 @@ static llvm::Expected<cuda::Program> compileForCUDA(ModuleOp module, const Compi
 
 /// PTX is kept, not what cuLinkComplete makes of it: that keeps to calls across
 /// units, so that setmaxnreg is ignored and products wait for each other (C7504, C7509). What
-/// the driver makes of PTX it keeps in a cache of its own.
+/// the driver makes of PTX it keeps in a cache of its own, and what ptxas does in KeptCubins.
 static void keep(const DiskCache &disk, StringRef key, const cuda::Program &compiled) {
   auto images = cuda::getAll(compiled.images);
   if (images)
@@ -366,6 +375,88 @@ withModule(StringRef text, const fa_compile_options &options,
   return use(*module, compileOptions, std::move(*device), errors);
 }
 
+namespace {
+
+/// Compiles a program whose cubins the driver refused, once.
+class Recompilation {
+public:
+  Recompilation(ModuleOp module, CompileOptions compile) : compile(std::move(compile)) {
+    llvm::raw_string_ostream(text) << module;
+  }
+
+  llvm::Expected<std::string> getImage(size_t index) {
+    Code image;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (images.empty() && problem.empty())
+        run();
+      if (index >= images.size())
+        return error(problem);
+      image = images[index];
+    }
+    return image();
+  }
+
+private:
+  void run() {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    ErrorCollector errors(&context);
+    OwningOpRef<ModuleOp> module = parseModule(text, "<seed>", &context);
+    FailureOr<cuda::Program> program = failure();
+    if (module)
+      program = cuda::compile(*module, compile, /*parallel=*/true);
+    if (succeeded(program))
+      images = program->images;
+    problem = errors.messages("the program could not be compiled");
+  }
+
+  std::mutex mutex;
+  std::string text, problem;
+  CompileOptions compile;
+  std::vector<Code> images;
+};
+
+} // namespace
+
+/// Load a plain program that comes with this library; false where it has none.
+static bool loadFromSeed(ModuleOp module, CompileOptions compile, const DiskCache &disk,
+                         std::shared_ptr<const cuda::Device> device, fa_program &program) {
+  Seed seed = Seed::fromEnvironment();
+  if (!seed.isThere())
+    return false;
+  OwningOpRef<ModuleOp> plain = spellPlainly(module, compile);
+  std::string key = programKey(*plain, compile);
+  std::optional<std::string> text = seed.read(key);
+  auto manifest = parseManifest(text.value_or(""));
+  if (!manifest || manifest->target != compile.target) {
+    llvm::consumeError(manifest.takeError());
+    return false;
+  }
+  KeptCubins cubins(disk, key, *nvptx::getTarget(compile.target), device->driver.version);
+  auto again = std::make_shared<Recompilation>(*plain, compile);
+  std::vector<ImageCode> codes;
+  std::vector<Code> images;
+  for (size_t i = 0; i < manifest->images.size(); ++i) {
+    std::optional<std::string> own = seed.read(seedCubinKey(key, i));
+    if (!own)
+      return false;
+    images.push_back([again, i] { return again->getImage(i); });
+    codes.push_back({cubins.find(i), images.back()});
+    codes.back().cubins.insert(codes.back().cubins.begin(), std::move(*own));
+  }
+  if (llvm::Error failed = loadProgram(std::move(*manifest), std::move(codes), nullptr,
+                                       std::move(device), program)) {
+    llvm::consumeError(std::move(failed));
+    return false;
+  }
+  // What the driver refused.
+  if (cubins.canAssemble())
+    assembleAside(program, cubins, std::move(images));
+  return true;
+}
+
 /// Compile a module. If `taken` is given, take choices that were kept, and then store their key
 /// there.
 static fa_error *compileModule(ModuleOp module, CompileOptions &compile,
@@ -381,10 +472,18 @@ static fa_error *compileModule(ModuleOp module, CompileOptions &compile,
       if (auto choices = disk.read(kept); choices && takeChoices(*choices, compile))
         *taken = std::move(kept);
     }
-    key = diskKey(module, compile, device.get());
+    key = programKey(module, compile);
   }
+  if (device && !options.no_cache && loadFromSeed(module, compile, disk, device, program)) {
+    ++getCacheCounts().seed;
+    return nullptr;
+  }
+  std::optional<KeptCubins> cubins;
+  if (device && disk.isOn())
+    cubins.emplace(disk, key, *nvptx::getTarget(compile.target), device->driver.version);
   if (std::optional<std::string> kept = disk.read(key)) {
-    llvm::Error unusable = loadArtifact(*kept, compile, options.threads, device, program);
+    llvm::Error unusable =
+        loadArtifact(*kept, compile, options.threads, device, cubins ? &*cubins : nullptr, program);
     if (!unusable) {
       ++getCacheCounts().disk;
       return nullptr;
@@ -396,9 +495,11 @@ static fa_error *compileModule(ModuleOp module, CompileOptions &compile,
     auto compiled = compileForCUDA(module, compile, device, program);
     if (!compiled)
       return makeError(errors.messages(llvm::toString(compiled.takeError())));
-    if (disk.isOn())
-      program.keeping = std::make_unique<Background>(
-          [disk, key, compiled = std::move(*compiled)] { keep(disk, key, compiled); });
+    if (cubins) {
+      std::vector<Code> images = compiled->images;
+      assembleAside(program, *cubins, std::move(images),
+                    [disk, key, compiled = std::move(*compiled)] { keep(disk, key, compiled); });
+    }
   } else {
     auto artifact = compileForCPU(module, compile, options.threads, program);
     if (!artifact)
@@ -555,8 +656,10 @@ fa_error *fa_keep_choices(const char *text, size_t size, const fa_compile_option
 const char *fa_cache_info(void) {
   static thread_local std::string text;
   const CacheCounts &counts = getCacheCounts();
-  text = DiskCache::fromEnvironment().describe() + "process: " + std::to_string(counts.memory) +
-         " found in memory, " + std::to_string(counts.disk) + " on disk, " +
-         std::to_string(counts.compiled) + " compiled\n";
+  text = DiskCache::fromEnvironment().describe() +
+         "seed:    " + Seed::fromEnvironment().describe() +
+         "\nprocess: " + std::to_string(counts.memory) + " found in memory, " +
+         std::to_string(counts.disk) + " on disk, " + std::to_string(counts.seed) +
+         " in the seed, " + std::to_string(counts.compiled) + " compiled\n";
   return text.c_str();
 }

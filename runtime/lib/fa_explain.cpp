@@ -12,15 +12,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "Explain.h"
+#include "KeptCubins.h"
 #include "Program.h"
 #include "fa/Runtime/CompileCUDA.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cstddef>
 #include <limits>
 #include <map>
 #include <set>
 
 using namespace mlir::fa;
+
+/// The size of options that say whether anything is kept.
+static constexpr size_t kCacheOption =
+    offsetof(fa_compile_options, no_cache) + sizeof(fa_compile_options::no_cache);
 
 struct fa_reasons {
   struct Reason {
@@ -157,6 +163,31 @@ static void addTarget(fa_reasons &reasons, const fa_program &program) {
                                "fa-mlir, where there is one");
 }
 
+/// Add why each start of a process has the driver compile the program, where that is so.
+static void addStart(fa_reasons &reasons, const fa_program &program, bool mayKeep) {
+  std::string refusal, why = program.startProblem;
+  bool compiled = false;
+  for (const cuda::Executor::ImageFacts &image : program.cuda->getImageFacts()) {
+    compiled |= image.compiled;
+    if (image.compiled && !image.refusal.empty())
+      refusal = image.refusal;
+  }
+  if (!compiled || !mayKeep)
+    return;
+  if (why.empty())
+    why = KeptCubins::explainNone();
+  if (!refusal.empty())
+    why = "the driver refuses the cubin that is kept: " + refusal +
+          "; name a ptxas that is no newer than the driver in FA_PTXAS";
+  if (why.empty())
+    return;
+  auto [cause, remedy] = llvm::StringRef(why).rsplit("; ");
+  reasons.add(FA_SLOWER_TO_START,
+              "each start has the driver compile the program, unless it keeps what it made, "
+              "because " +
+                  cause.str() + "; " + remedy.str());
+}
+
 fa_reasons *fa_explain(const char *text, size_t size, const fa_compile_options *options) {
   auto *reasons = new fa_reasons;
   fa_program *program = nullptr;
@@ -165,6 +196,10 @@ fa_reasons *fa_explain(const char *text, size_t size, const fa_compile_options *
     if (program->cuda)
       addTarget(*reasons, *program);
     addVariants(*reasons, *program);
+    if (program->keeping)
+      (void)program->keeping->wait();
+    if (program->cuda)
+      addStart(*reasons, *program, !options || options->size < kCacheOption || !options->no_cache);
     addLaunches(*reasons, *program);
     fa_program_free(program);
     return reasons;

@@ -72,15 +72,25 @@ llvm::Error fa::checkDriver(const cuda::Device &device, const ManifestModule &ma
 // Loading
 //===----------------------------------------------------------------------===//
 
-llvm::Error fa::loadProgram(ManifestModule manifest, llvm::ArrayRef<std::string> images,
-                            const char *entry, std::shared_ptr<const cuda::Device> device,
-                            fa_program &program) {
+llvm::Expected<std::vector<ImageCode>>
+fa::getImageCodes(const ManifestModule &manifest, std::vector<std::string> images,
+                  std::vector<std::vector<std::string>> cubins) {
   if (images.size() != manifest.images.size())
     return error("the manifest counts " + llvm::Twine(manifest.images.size()) + " images, got " +
                  llvm::Twine(images.size()));
   for (size_t i = 0; i < images.size(); ++i)
     if (images[i].empty())
       return error("image " + llvm::Twine(i) + " is empty");
+  cubins.resize(images.size());
+  std::vector<ImageCode> codes;
+  for (auto [ptx, those] : llvm::zip_equal(getCodes(std::move(images)), cubins))
+    codes.push_back({std::move(those), ptx});
+  return codes;
+}
+
+llvm::Error fa::loadProgram(ManifestModule manifest, std::vector<ImageCode> images,
+                            const char *entry, std::shared_ptr<const cuda::Device> device,
+                            fa_program &program) {
   std::string names;
   Manifest *found = nullptr;
   for (Manifest &candidate : manifest.entries) {
@@ -93,7 +103,8 @@ llvm::Error fa::loadProgram(ManifestModule manifest, llvm::ArrayRef<std::string>
                  : error("the program holds several entries; name one of " + names);
   if (llvm::Error old = checkDriver(*device, manifest))
     return old;
-  auto executor = cuda::Executor::create(std::move(device), *found, manifest.target, images);
+  auto executor =
+      cuda::Executor::create(std::move(device), *found, manifest.target, std::move(images));
   if (!executor)
     return executor.takeError();
   program.cuda = std::move(*executor);
@@ -102,7 +113,7 @@ llvm::Error fa::loadProgram(ManifestModule manifest, llvm::ArrayRef<std::string>
   return describeArguments(program);
 }
 
-static fa_error *load(llvm::StringRef text, llvm::ArrayRef<std::string> images, const char *entry,
+static fa_error *load(llvm::StringRef text, std::vector<std::string> images, const char *entry,
                       const char *device, fa_program **program) {
   auto manifest = parseManifest(text);
   if (!manifest)
@@ -110,9 +121,12 @@ static fa_error *load(llvm::StringRef text, llvm::ArrayRef<std::string> images, 
   auto opened = openCUDA(device ? device : "cuda");
   if (!opened)
     return makeError(opened.takeError());
+  auto codes = getImageCodes(*manifest, std::move(images));
+  if (!codes)
+    return makeError(codes.takeError());
   auto result = std::make_unique<fa_program>();
   if (llvm::Error failed =
-          loadProgram(std::move(*manifest), images, entry, std::move(*opened), *result))
+          loadProgram(std::move(*manifest), std::move(*codes), entry, std::move(*opened), *result))
     return makeError(std::move(failed));
   *program = result.release();
   return nullptr;

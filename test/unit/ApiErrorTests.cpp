@@ -231,7 +231,10 @@ static const std::string kRest =
     "2: 'q', 'k', 'v', 'o' at addresses, or with strides, that are no "
     "multiples of 16 bytes take slower code; align them, and pad their "
     "rows, to 16 bytes\n" +
-    kHeads + kLaunches +
+    kHeads +
+    "3: each start has the driver compile the program, unless it keeps what it made, because the "
+    "disk cache is off; set FA_CACHE_DIR to a folder that stays\n" +
+    kLaunches +
     "1: sizes that make 2^31 blocks and more of a grid cannot be launched; "
     "use fewer or shorter sequences\n";
 

@@ -17,11 +17,14 @@
 //   memory=4096       bytes that can be allocated
 //   jit=TEXT          compiling PTX fails, with this log (';' for a new line)
 //   load=100          milliseconds that loading takes
-//   lazy=1            compiling fails at the first kernel, not before
+//   lazy=1            compiling, or taking a cubin, fails at the first kernel, not before
+//   cubin=209         the result of loading a cubin
 //   launch=719, sync=700   the result of launches, of waiting
 //   encode=1          the result of encoding tensor maps that are right
 //
-// PTX that holds the word `nonsense` cannot be compiled. Two kernels are known: `fake_scale`, y = a
+// PTX that holds the word `nonsense` cannot be compiled. A cubin is one of ptxas, whose kernels are
+// known by name alone, or PTX after the four bytes that a cubin begins with. Two kernels are known:
+// `fake_scale`, y = a
 // * x for x and y of ?x4xf32, and `fake_tile` of TileProgram.h. All launches are logged.
 //
 //===----------------------------------------------------------------------===//
@@ -81,7 +84,7 @@ std::mutex mutex;
 std::map<CUdeviceptr, size_t> allocations;
 size_t allocated = 0;
 std::string launches;
-std::atomic<int> contexts{0}, libraries{0}, encodings{0};
+std::atomic<int> contexts{0}, libraries{0}, encodings{0}, compiled{0}, cubins{0};
 std::atomic<bool> quiet{false};
 std::atomic<bool> capturing{false};
 thread_local std::vector<CUcontext> current;
@@ -90,7 +93,34 @@ thread_local CUstreamCaptureMode captureMode{};
 /// Return whether a call that is not safe ends what some thread captures.
 bool endsCapture() { return capturing && captureMode != CU_STREAM_CAPTURE_MODE_RELAXED; }
 
+const std::string kCubin = "\x7f"
+                           "ELF";
+
+bool isCubin(const std::string &code) { return code.compare(0, kCubin.size(), kCubin) == 0; }
+
+/// Return code that was given without its size: text, or an object up to the end of its headers.
+[[maybe_unused]] std::string copyOf(const char *code) {
+  // A cubin of ptxas is of 64 bits, which its fifth byte says.
+  if (std::strncmp(code, kCubin.c_str(), kCubin.size()) != 0 || code[4] != 2)
+    return code;
+  auto read16 = [&](size_t at) {
+    uint16_t v;
+    std::memcpy(&v, code + at, 2);
+    return size_t(v);
+  };
+  auto read64 = [&](size_t at) {
+    uint64_t v;
+    std::memcpy(&v, code + at, 8);
+    return size_t(v);
+  };
+  size_t segments = read64(32) + read16(54) * read16(56),
+         sections = read64(40) + read16(58) * read16(60);
+  return std::string(code, std::max(segments, sections));
+}
+
 CUresult compileError(CUlib_st &library) {
+  if (isCubin(library.code))
+    return static_cast<CUresult>(number("cubin", 0));
   std::string log = setting("jit", "");
   if (library.code.find("nonsense") != std::string::npos)
     log = "ptxas application ptx input, line 9; fatal   : Parsing error near 'nonsense'";
@@ -108,7 +138,7 @@ bool parametersOf(const std::string &code, const std::string &name,
                   std::vector<std::string> &types) {
   size_t at = code.find(".entry " + name + "(");
   if (at == std::string::npos)
-    return false;
+    return isCubin(code) && code.find(std::string(".text.") + name + '\0') != std::string::npos;
   std::string list = code.substr(at, code.find(')', at) - at);
   for (size_t p = list.find(".param ."); p != std::string::npos; p = list.find(".param .", p + 1)) {
     size_t begin = p + 8;
@@ -206,6 +236,8 @@ FA_EXPORTED size_t fakeAllocated() { return allocated; }
 FA_EXPORTED int fakeContexts() { return contexts; }
 FA_EXPORTED int fakeLibraries() { return libraries; }
 FA_EXPORTED int fakeEncodings() { return encodings; }
+FA_EXPORTED int fakeCompiled() { return compiled; }
+FA_EXPORTED int fakeCubins() { return cubins; }
 // Launches do nothing from now on, so that what remains is the caller's time.
 // A stream is captured somewhere, which loading ends but for relaxed threads.
 FA_EXPORTED void fakeCapture(bool on) { capturing = on; }
@@ -286,7 +318,7 @@ FA_EXPORTED CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUj
     std::abort();
   if (endsCapture())
     return kCaptured;
-  auto *made = new CUlib_st{static_cast<const char *>(code)};
+  auto *made = new CUlib_st{copyOf(static_cast<const char *>(code))};
   for (unsigned i = 0; i < count; ++i) {
     if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
       made->log = static_cast<char *>(values[i]);
@@ -300,6 +332,7 @@ FA_EXPORTED CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUj
     }
   *library = made;
   ++libraries;
+  ++(isCubin(made->code) ? cubins : compiled);
   return CUDA_SUCCESS;
 }
 #endif
@@ -508,6 +541,7 @@ FA_EXPORTED CUresult cuGetErrorName(CUresult result, const char **text) {
       {kInvalidValue, "CUDA_ERROR_INVALID_VALUE"},
       {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
       {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE"},
+      {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
       {kInvalidPtx, "CUDA_ERROR_INVALID_PTX"},
       {kNotFound, "CUDA_ERROR_NOT_FOUND"},
       {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},

@@ -25,6 +25,21 @@ namespace mlir::fa {
 /// An image that may still be made: waits for it. Any thread may ask, any number of times.
 using Code = std::function<llvm::Expected<std::string>()>;
 
+/// Code of an image: cubins, in the order in which to try them, and the PTX that is taken where the
+/// driver refuses all of them.
+struct ImageCode {
+  std::vector<std::string> cubins;
+  Code ptx;
+};
+
+/// Return code that is there.
+inline std::vector<Code> getCodes(std::vector<std::string> images) {
+  std::vector<Code> codes;
+  for (std::string &image : images)
+    codes.push_back([image = std::move(image)]() -> llvm::Expected<std::string> { return image; });
+  return codes;
+}
+
 struct Artifact {
   /// See Manifest.h.
   std::string manifest;

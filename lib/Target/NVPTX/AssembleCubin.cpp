@@ -6,14 +6,25 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Target/NVPTX/AssembleCubin.h"
+#include "fa/Support/LibraryFolder.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace mlir::fa;
 using llvm::StringRef;
@@ -85,24 +96,52 @@ nvptx::AssemblerReport nvptx::parseAssemblerReport(StringRef output) {
 }
 
 //===----------------------------------------------------------------------===//
-// Running it
+// Finding it
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<std::string> nvptx::findPtxas() {
-  if (const char *named = std::getenv("FA_PTXAS"); named && *named) {
-    if (llvm::sys::fs::can_execute(named))
-      return std::string(named);
-    return llvm::createStringError("FA_PTXAS names '" + std::string(named) +
-                                   "', which is no program");
+std::vector<std::string> nvptx::findAllPtxas() {
+  std::vector<std::string> found;
+  auto add = [&](const std::string &path) {
+    if (llvm::sys::fs::can_execute(path) && !llvm::is_contained(found, path))
+      found.push_back(path);
+  };
+  if (const char *named = std::getenv("FA_PTXAS")) {
+    if (*named)
+      add(named);
+    return found;
   }
-  if (auto found = llvm::sys::findProgramByName("ptxas"))
-    return *found;
-  if (auto found = llvm::sys::findProgramByName("ptxas", {"/usr/local/cuda/bin"}))
-    return *found;
+  if (auto onPath = llvm::sys::findProgramByName("ptxas"))
+    add(*onPath);
+  for (const char *name : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char *folder = std::getenv(name); folder && *folder)
+      add(std::string(folder) + "/bin/ptxas");
+  add("/usr/local/cuda/bin/ptxas");
+  // fa_mlir/lib/libfa.so has packages beside it.
+  StringRef packages =
+      llvm::sys::path::parent_path(llvm::sys::path::parent_path(getLibraryFolder()));
+  if (!packages.empty())
+    for (const char *inside : {"triton/backends/nvidia", "nvidia/cuda_nvcc", "nvidia/cu13"})
+      add((packages + "/" + inside + "/bin/ptxas").str());
+  return found;
+}
+
+llvm::Expected<std::string> nvptx::findPtxas() {
+  std::vector<std::string> found = findAllPtxas();
+  if (!found.empty())
+    return found.front();
+  if (const char *named = std::getenv("FA_PTXAS"))
+    return llvm::createStringError(
+        *named ? "FA_PTXAS names '" + std::string(named) + "', which is no program"
+               : std::string("FA_PTXAS is empty, so no ptxas is used, which makes cubins; unset "
+                             "it, or emit ptx, which drivers assemble"));
   return llvm::createStringError("ptxas is not found, which makes cubins; install CUDA's "
                                  "assembler, name it in FA_PTXAS, or emit ptx, which drivers "
                                  "assemble");
 }
+
+//===----------------------------------------------------------------------===//
+// Running it
+//===----------------------------------------------------------------------===//
 
 namespace {
 /// A file that is gone with it.
@@ -112,14 +151,24 @@ public:
     TemporaryFile file;
     if (std::error_code code = llvm::sys::fs::createTemporaryFile("fa", suffix, file.path))
       return llvm::createStringError("cannot make a temporary file: " + code.message());
-    file.remover.setFile(file.path);
     return std::move(file);
+  }
+  TemporaryFile(TemporaryFile &&other) : path(other.path) { other.path.clear(); }
+  ~TemporaryFile() {
+    if (!path.empty())
+      llvm::sys::fs::remove(path);
   }
   StringRef getPath() const { return path; }
 
 private:
+  TemporaryFile() = default;
   llvm::SmallString<128> path;
-  llvm::FileRemover remover;
+};
+
+/// How a child ended.
+struct Ending {
+  nvptx::Assembly::Kind kind;
+  std::string problem;
 };
 } // namespace
 
@@ -129,43 +178,160 @@ static std::string readFile(StringRef path) {
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
-llvm::Expected<nvptx::Cubin> nvptx::assembleCubin(StringRef ptx, const Target &target) {
-  llvm::Expected<std::string> ptxas = findPtxas();
-  if (!ptxas)
-    return ptxas.takeError();
-  auto input = TemporaryFile::create("ptx");
-  if (!input)
-    return input.takeError();
-  auto output = TemporaryFile::create("cubin");
-  if (!output)
-    return output.takeError();
+/// Start a program that reads nothing and prints to a file. Return the error, 0 for none.
+static int startChild(const std::string &program, std::vector<std::string> arguments, StringRef log,
+                      bool aside, pid_t &pid) {
+  std::vector<char *> list;
+  for (std::string &argument : arguments)
+    list.push_back(argument.data());
+  list.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, log.str().c_str(), O_WRONLY | O_TRUNC, 0);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  // What this thread blocks and this process ignores is none of the child's.
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+  // A group of its own, so that what a script starts ends with it.
+  if (aside)
+    flags |= POSIX_SPAWN_SETPGROUP;
+  posix_spawnattr_setflags(&attributes, flags);
+  int result = posix_spawn(&pid, program.c_str(), &actions, &attributes, list.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (result == 0 && aside)
+    (void)setpriority(PRIO_PROCESS, pid, 10);
+  return result;
+}
+
+/// Wait for a child, which is killed where it must end. No other child is waited for.
+static Ending waitForChild(const std::string &program, pid_t pid,
+                           const nvptx::AssemblerLimits &limits) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  bool stopped = false, late = false;
+  int status = 0;
+  for (unsigned pause = 500;; pause = std::min(2 * pause, 10000u)) {
+    pid_t ended = waitpid(pid, &status, WNOHANG);
+    if (ended == pid)
+      break;
+    if (ended < 0 && errno != EINTR)
+      return {nvptx::Assembly::failed, "it is not seen how " + program +
+                                           " ended, since this process ignores SIGCHLD or "
+                                           "waits for children that it did not start"};
+    if (!stopped && !late) {
+      stopped = limits.stop && limits.stop();
+      late = limits.seconds > 0 &&
+             std::chrono::duration<double>(Clock::now() - start).count() > limits.seconds;
+      if (stopped || late)
+        kill(limits.stop ? -pid : pid, SIGKILL);
+    }
+    usleep(pause);
+  }
+  if (stopped)
+    return {nvptx::Assembly::failed, program + " was stopped"};
+  if (late)
+    return {nvptx::Assembly::refused,
+            program + " took more than " + std::to_string(int(limits.seconds)) + " s"};
+  if (WIFSIGNALED(status))
+    return {nvptx::Assembly::refused,
+            program + " was ended by signal " + std::to_string(WTERMSIG(status))};
+  // What posix_spawn and shells say where there is no such program.
+  if (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126)
+    return {nvptx::Assembly::failed, program + " cannot be run"};
+  return {WEXITSTATUS(status) == 0 ? nvptx::Assembly::done : nvptx::Assembly::refused, ""};
+}
+
+/// Run ptxas; what it prints is stored.
+static Ending runPtxas(const std::string &program, std::vector<std::string> arguments,
+                       const nvptx::AssemblerLimits &limits, std::string &said) {
   auto log = TemporaryFile::create("log");
   if (!log)
-    return log.takeError();
+    return {nvptx::Assembly::failed, llvm::toString(log.takeError())};
+  arguments.insert(arguments.begin(), program);
+  pid_t pid;
+  if (int code = startChild(program, std::move(arguments), log->getPath(), bool(limits.stop), pid))
+    return {nvptx::Assembly::failed, program + " cannot be run: " + std::strerror(code)};
+  Ending ending = waitForChild(program, pid, limits);
+  said = readFile(log->getPath());
+  return ending;
+}
+
+nvptx::Assembly nvptx::assemble(StringRef ptxas, StringRef ptx, StringRef target,
+                                const AssemblerLimits &limits) {
+  Assembly result;
+  auto fail = [&](std::string problem) {
+    result.problem = std::move(problem);
+    return std::move(result);
+  };
+  auto input = TemporaryFile::create("ptx");
+  if (!input)
+    return fail(llvm::toString(input.takeError()));
+  auto output = TemporaryFile::create("cubin");
+  if (!output)
+    return fail(llvm::toString(output.takeError()));
   std::error_code code;
-  llvm::raw_fd_ostream file(input->getPath(), code);
+  llvm::raw_fd_ostream file(input->getPath(), code, llvm::sys::fs::OF_None);
   file << ptx;
   file.close();
   if (file.has_error()) {
     code = file.error();
     file.clear_error();
-    return llvm::createStringError("cannot write '" + input->getPath().str() +
-                                   "': " + code.message());
+    return fail("cannot write '" + input->getPath().str() + "': " + code.message());
   }
-
-  std::string architecture = ("-arch=" + StringRef(target.name)).str();
-  StringRef arguments[] = {*ptxas, "-v", architecture, input->getPath(), "-o", output->getPath()};
-  std::optional<StringRef> redirects[] = {StringRef(), log->getPath(), log->getPath()};
-  std::string error;
-  int status = llvm::sys::ExecuteAndWait(*ptxas, arguments, /*Env=*/std::nullopt, redirects,
-                                         /*SecondsToWait=*/0, /*MemoryLimit=*/0, &error);
-  std::string said = readFile(log->getPath());
-  if (status != 0)
-    return llvm::createStringError(*ptxas + " cannot assemble for " + target.name.str() + ": " +
-                                   (error.empty() ? StringRef(said).trim().str() : error));
-  Cubin cubin;
+  std::string said;
+  Ending ending = runPtxas(
+      ptxas.str(),
+      {"-v", "-arch=" + target.str(), input->getPath().str(), "-o", output->getPath().str()},
+      limits, said);
+  result.kind = ending.kind;
+  if (ending.kind != Assembly::done) {
+    if (ending.problem.empty()) {
+      ending.problem = ptxas.str() + " cannot assemble for " + target.str() + ": " +
+                       StringRef(said).trim().str();
+      // What is wrong with the text has a line; what is wrong with files or memory may pass.
+      if (!StringRef(said).contains(", line "))
+        result.kind = Assembly::failed;
+    }
+    return fail(std::move(ending.problem));
+  }
   std::string bytes = readFile(output->getPath());
-  cubin.bytes.assign(bytes.begin(), bytes.end());
-  cubin.report = parseAssemblerReport(said);
-  return cubin;
+  if (!StringRef(bytes).starts_with("\x7f"
+                                    "ELF")) {
+    result.kind = Assembly::failed;
+    return fail(ptxas.str() + " made no cubin, but said that all went well");
+  }
+  result.cubin.bytes.assign(bytes.begin(), bytes.end());
+  result.cubin.report = parseAssemblerReport(said);
+  return result;
+}
+
+// "Cuda compilation tools, release 12.4, V12.4.99"
+int64_t nvptx::getPtxasVersion(StringRef ptxas, const AssemblerLimits &limits) {
+  std::string said;
+  if (runPtxas(ptxas.str(), {"--version"}, limits, said).kind != Assembly::done)
+    return 0;
+  StringRef rest = StringRef(said).split("release ").second;
+  int64_t major = 0, minor = 0;
+  if (rest.consumeInteger(10, major) || !rest.consume_front(".") || rest.consumeInteger(10, minor))
+    return 0;
+  return major * 1000 + minor * 10;
+}
+
+llvm::Expected<nvptx::Cubin> nvptx::assembleCubin(StringRef ptx, const Target &target) {
+  llvm::Expected<std::string> ptxas = findPtxas();
+  if (!ptxas)
+    return ptxas.takeError();
+  Assembly result = assemble(*ptxas, ptx, target.name, {});
+  if (result.kind != Assembly::done)
+    return llvm::createStringError(result.problem);
+  return std::move(result.cubin);
 }

@@ -145,10 +145,14 @@ FA_API void fa_error_free(fa_error *error);
  * What was compiled before is found again: in this process by text and options,
  * without looking at them further; else in the folder $FA_CACHE_DIR (empty:
  * none), $XDG_CACHE_HOME/fa-mlir or $HOME/.cache/fa-mlir by the program, the
- * build of this library, the target and, for a GPU, the driver. The folder holds
+ * build of this library and the target. The folder holds
  * at most $FA_CACHE_SIZE MiB (1024); any number of processes may share it.
- * Damaged entries are made again. Threads that ask for one program at a time
- * wait for the one that compiles it. */
+ * Damaged entries are made again. For a GPU it holds PTX and, where there is a
+ * ptxas ($FA_PTXAS, empty: none; else on PATH and where CUDA and Triton have it),
+ * cubins, which are made while the program runs; a driver that refuses one
+ * compiles the PTX. Plain attention comes with packages, as cubins, in a file that
+ * is only read: fa.seed beside the library, or $FA_CACHE_SEED (empty: none). Threads that ask for
+ * one program at a time wait for the one that compiles it. */
 FA_API fa_error *fa_compile(const char *text, size_t size, const fa_compile_options *options,
                             fa_program **program);
 FA_API void fa_program_free(fa_program *program);
@@ -170,7 +174,8 @@ FA_API const char *fa_cache_info(void);
 typedef enum fa_reason_kind {
   FA_REFUSED = 0,           /* there is no program */
   FA_REFUSED_AT_LAUNCH = 1, /* launches of this kind are refused */
-  FA_SLOWER = 2             /* it runs, by code that is not the best for the device */
+  FA_SLOWER = 2,            /* it runs, by code that is not the best for the device */
+  FA_SLOWER_TO_START = 3    /* it runs, but each process may wait for its code again */
 } fa_reason_kind;
 typedef struct fa_reason {
   fa_reason_kind kind;
@@ -223,7 +228,8 @@ FA_API fa_program_info fa_program_get_info(const fa_program *program);
  * addresses and strides are multiples of 16 bytes, while a thread of its own loads the
  * others. A launch that needs one of those waits for it, also while its stream is
  * captured, and fails where it could not be loaded. So nobody has to call this, but a
- * program that will launch such tensors may want to have waited before. */
+ * program that will launch such tensors may want to have waited before. What is kept
+ * of the program is on disk then, too. */
 FA_API fa_error *fa_program_wait(const fa_program *program);
 
 /* What the driver says of the kernels of a program on a GPU; waits as fa_program_wait. */

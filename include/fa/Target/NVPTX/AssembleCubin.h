@@ -10,6 +10,7 @@
 
 #include "fa/Target/NVPTX/TargetDescription.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -42,9 +43,42 @@ struct Cubin {
 /// Reads what `ptxas -v` prints.
 AssemblerReport parseAssemblerReport(llvm::StringRef output);
 
-/// ptxas: $FA_PTXAS, else on PATH, else in /usr/local/cuda/bin. What $FA_PTXAS
-/// names must be there.
+/// Return where ptxas is, in the order in which to try them: $FA_PTXAS alone where it is set, none
+/// where that is empty; else on PATH, in $CUDA_HOME, $CUDA_PATH and /usr/local/cuda, and in the
+/// packages of Triton and NVIDIA beside which fa_mlir is installed.
+std::vector<std::string> findAllPtxas();
+
+/// Return the first of them, or an error that says what to do. What $FA_PTXAS names must be there.
 llvm::Expected<std::string> findPtxas();
+
+/// Say when ptxas, which is a process of its own, must end.
+struct AssemblerLimits {
+  /// Seconds that it may take; 0 for any number.
+  double seconds = 0;
+  /// Asked many times a second: whether it is to end now. With it ptxas has low priority.
+  std::function<bool()> stop;
+};
+
+/// Tell what came of an assembly.
+struct Assembly {
+  enum Kind {
+    done,    ///< there is a cubin
+    refused, ///< ptxas has an error to tell, took too long or crashed, and would again
+    failed,  ///< it was stopped, or could not be run
+  };
+  Kind kind = failed;
+  Cubin cubin;
+  /// Say what went wrong; empty where nothing did.
+  std::string problem;
+};
+
+/// Assemble PTX for a target by a ptxas. Signals and threads of this process are let be: no alarm,
+/// no shell; what the process has open is closed in the child.
+Assembly assemble(llvm::StringRef ptxas, llvm::StringRef ptx, llvm::StringRef target,
+                  const AssemblerLimits &limits);
+
+/// Return the CUDA that a ptxas is of, as drivers count (12040 is 12.4); 0 where it does not tell.
+int64_t getPtxasVersion(llvm::StringRef ptxas, const AssemblerLimits &limits);
 
 /// Assembles PTX for a target. Errors: no ptxas, or what it says.
 llvm::Expected<Cubin> assembleCubin(llvm::StringRef ptx, const Target &target);

@@ -1,0 +1,266 @@
+//===- KeptCubinsTests.cpp - what ptxas makes is found at the next start -===//
+//
+// Part of fa-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Against libfa.so, a stand-in for the driver, and for ptxas a script whose cubins
+// the stand-in reads. $FA_FAKE_PTXAS says what it does instead.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PtxasFixture.h"
+#include <chrono>
+#include <csignal>
+#include <sys/wait.h>
+#include <thread>
+
+using namespace fa::test;
+
+TEST_F(KeptCubins, AreFoundAtTheNextStart) {
+  std::vector<int> open;
+  for (int i = 0; i < 20; ++i)
+    open.push_back(dup(0));
+  EXPECT_EQ(start(), kCold);
+  EXPECT_EQ(entries().size(), 1u + kImages);
+  EXPECT_EQ(start(), kKept);
+  EXPECT_EQ(start(), kKept);
+  EXPECT_EQ(explained(), "");
+  // What this process has open is no business of ptxas.
+  EXPECT_LT(std::stoi(read(tools + "/files")), 10);
+  for (int file : open)
+    close(file);
+}
+
+TEST_F(KeptCubins, ArePTXWhereTheDriverRefusesThem) {
+  EXPECT_EQ(start(80), kCold);
+  for (const char *setting : {"cubin=209", "cubin=209,lazy=1"}) {
+    setenv("FA_FAKE_CUDA", setting, 1);
+    auto loaded = fake<int()>("fakeLibraries");
+    int before = loaded();
+    Start refused = start(80);
+    EXPECT_EQ(refused.compiled, kImages);
+    EXPECT_EQ(refused.runs, 0);
+    // None of them stays loaded.
+    EXPECT_EQ(loaded() - before, kImages);
+    EXPECT_EQ(entries().size(), 1u + kImages);
+  }
+  EXPECT_NE(explained(80).find("the driver refuses the cubin that is kept: "), std::string::npos)
+      << explained(80);
+  EXPECT_NE(explained(80).find("CUDA_ERROR_NO_BINARY_FOR_GPU"), std::string::npos);
+  EXPECT_NE(explained(80).find("; name a ptxas that is no newer than the driver in FA_PTXAS"),
+            std::string::npos);
+  unsetenv("FA_FAKE_CUDA");
+  EXPECT_EQ(start(80), kKept);
+}
+
+TEST_F(KeptCubins, AreMadeAgainWhereDamaged) {
+  EXPECT_EQ(start(), kCold);
+  std::vector<fs::path> paths;
+  for (const fs::path &path : entries())
+    if (read(path).find("cubin ") < 40)
+      paths.push_back(path);
+  ASSERT_EQ(paths.size(), size_t(kImages));
+  const std::string good = read(paths[0]), foreign = read(paths[1]);
+  std::string flipped = good;
+  flipped[good.size() - 9] ^= 4;
+  for (const std::string &bad :
+       {std::string(), good.substr(0, good.size() - 1), flipped, foreign, good + "x"}) {
+    overwrite(paths[0], bad);
+    EXPECT_EQ(start(), (Start{1, kImages - 1, 1}));
+    EXPECT_EQ(read(paths[0]), good);
+    EXPECT_EQ(start(), kKept);
+  }
+}
+
+TEST_F(KeptCubins, AreNotMadeWhereThatIsOff) {
+  setenv("FA_PTXAS", "", 1);
+  EXPECT_EQ(start(), kCompiles);
+  EXPECT_EQ(start(), kCompiles);
+  EXPECT_EQ(entries().size(), 1u);
+  EXPECT_EQ(explained(), "FA_PTXAS is empty, so no ptxas is used; unset it, or name one");
+  setenv("FA_PTXAS", "/nowhere/ptxas", 1);
+  EXPECT_EQ(start(), kCompiles);
+  EXPECT_EQ(explained(),
+            "FA_PTXAS names '/nowhere/ptxas', which is no program; name one, or unset it");
+  // Without a folder there is nothing to keep them in.
+  setenv("FA_PTXAS", (tools + "/ptxas").c_str(), 1);
+  setenv("FA_CACHE_DIR", "", 1);
+  EXPECT_EQ(start(), kCompiles);
+  EXPECT_EQ(explained(), "the disk cache is off; set FA_CACHE_DIR to a folder that stays");
+  // Those that are there are found by the ptxas that made them.
+  setenv("FA_CACHE_DIR", folder.c_str(), 1);
+  EXPECT_EQ(start(), kCold);
+  setenv("FA_PTXAS", "", 1);
+  EXPECT_EQ(start(), kCompiles);
+}
+
+TEST_F(KeptCubins, AreOfAPtxasThatServes) {
+  // The stand-in's driver is of CUDA 12.4; PTX for sm_90a is read from 12.3 on.
+  for (auto [version, problem] : {std::pair("12.2", "DIR/ptxas is of CUDA 12.2"),
+                                  {"13.0", "DIR/ptxas is of CUDA 13.0"},
+                                  {"nonsense", "DIR/ptxas tells no version"}}) {
+    setenv("FA_FAKE_PTXAS_VERSION", version, 1);
+    // Each is asked once.
+    fs::remove(tools + "/ptxas");
+    addPtxas("ptxas");
+    EXPECT_EQ(start(), kCompiles);
+    EXPECT_EQ(withoutFolder(explained(), tools),
+              std::string(problem) + "; name a ptxas of CUDA 12.3 to 12.x in FA_PTXAS");
+  }
+  // Of several, the first one that serves.
+  unsetenv("FA_PTXAS");
+  std::string path = std::getenv("PATH");
+  fs::create_directories(tools + "/cuda/bin");
+  std::string old = tools + "/old";
+  fs::create_directory(old);
+  overwrite(old + "/ptxas", "#!/bin/sh\necho release 11.8,\n");
+  fs::permissions(old + "/ptxas", fs::perms::owner_all);
+  unsetenv("FA_FAKE_PTXAS_VERSION");
+  addPtxas("cuda/bin/ptxas");
+  setenv("PATH", (old + ":" + path).c_str(), 1);
+  setenv("CUDA_HOME", (tools + "/cuda").c_str(), 1);
+  EXPECT_EQ(start(), kCompiles);
+  EXPECT_EQ(lines("cuda/bin/runs"), kImages);
+  EXPECT_EQ(start(), kKept);
+  setenv("PATH", path.c_str(), 1);
+  unsetenv("CUDA_HOME");
+}
+
+TEST_F(KeptCubins, RememberWhatPtxasRefuses) {
+  int64_t dim = 96;
+  for (auto [what, problem] :
+       {std::pair("refuse", "DIR/ptxas cannot assemble for sm_90a: "),
+        {"crash", "DIR/ptxas was ended by signal 9"},
+        {"warn", "DIR/ptxas warns: C7510 Potential Performance Loss: wgmma is serialized"}}) {
+    SCOPED_TRACE(what);
+    dim += 16;
+    setenv("FA_FAKE_PTXAS", what, 1);
+    EXPECT_EQ(start(dim), kCold);
+    EXPECT_EQ(start(dim), kCompiles);
+    std::string said = withoutFolder(explained(dim), tools);
+    EXPECT_EQ(said.substr(0, std::string(problem).size()), problem);
+    EXPECT_NE(said.find("; name another ptxas in FA_PTXAS"), std::string::npos) << said;
+  }
+  // Another ptxas may do better.
+  unsetenv("FA_FAKE_PTXAS");
+  fs::last_write_time(tools + "/ptxas", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  EXPECT_EQ(start(dim), kCold);
+  EXPECT_EQ(start(dim), kKept);
+}
+
+TEST_F(KeptCubins, AreTriedAgainAfterWhatPasses) {
+  for (const char *what : {"full", "nothing"}) {
+    setenv("FA_FAKE_PTXAS", what, 1);
+    EXPECT_EQ(start(), kCold);
+    EXPECT_EQ(entries().size(), 1u);
+  }
+  // Nobody sees how it ends.
+  unsetenv("FA_FAKE_PTXAS");
+  signal(SIGCHLD, SIG_IGN);
+  EXPECT_EQ(start().compiled, kImages);
+  signal(SIGCHLD, SIG_DFL);
+  EXPECT_EQ(entries().size(), 1u);
+  EXPECT_EQ(start(), kCold);
+  EXPECT_EQ(start(), kKept);
+}
+
+/// Return the two processes of a stand-in that hangs, once there are.
+static std::pair<pid_t, pid_t> waitForHanging(const std::string &tools) {
+  std::pair<pid_t, pid_t> both;
+  for (int i = 0; i < 3000; ++i) {
+    std::istringstream text(read(tools + "/pid"));
+    if (text >> both.first >> both.second)
+      return both;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return {0, 0};
+}
+
+/// Return whether a process runs; one that ended and that nobody waited for does not.
+static bool isRunning(pid_t pid) {
+  std::string status = read("/proc/" + std::to_string(pid) + "/stat");
+  size_t at = status.rfind(") ");
+  return at != std::string::npos && status[at + 2] != 'Z';
+}
+
+TEST_F(KeptCubins, EndWithTheProcess) {
+  setenv("FA_FAKE_PTXAS", "hang", 1);
+  // A process of its own, whose memory of programs keeps this one until it exits.
+  pid_t child = fork();
+  if (child == 0) {
+    compile();
+    std::exit(waitForHanging(tools).first ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  auto [script, sleep] = waitForHanging(tools);
+  ASSERT_GT(script, 0);
+  EXPECT_FALSE(isRunning(script));
+  EXPECT_FALSE(isRunning(sleep));
+  EXPECT_EQ(entries().size(), 1u);
+  // What was not made is made by the next one.
+  unsetenv("FA_FAKE_PTXAS");
+  fs::remove(tools + "/running");
+  EXPECT_EQ(start(), kCold);
+  EXPECT_EQ(waitpid(-1, &status, WNOHANG), -1) << "a child is left";
+}
+
+TEST_F(KeptCubins, EndWithTheirProgram) {
+  setenv("FA_FAKE_PTXAS", "hang", 1);
+  // Memory keeps no more than 512 programs; the oldest goes, and waits for no ptxas.
+  auto begin = std::chrono::steady_clock::now();
+  fa_program_free(compile());
+  auto [script, sleep] = waitForHanging(tools);
+  ASSERT_GT(script, 0);
+  for (int i = 0; i < 515; ++i) {
+    fa_compile_options options = makeOptions();
+    options.target = "cpu";
+    fa_program *program = nullptr;
+    std::string simple = toText(16);
+    ASSERT_EQ(take(fa_compile(simple.data(), simple.size(), &options, &program)), "");
+    fa_program_free(program);
+  }
+  EXPECT_FALSE(isRunning(script));
+  EXPECT_FALSE(isRunning(sleep));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  fs::remove(tools + "/running");
+}
+
+TEST_F(KeptCubins, AreMadeOneAtATime) {
+  std::vector<fa_program *> programs;
+  for (int64_t dim : {128, 136, 144, 152})
+    programs.push_back(compile(dim));
+  for (fa_program *program : programs) {
+    EXPECT_EQ(take(fa_program_wait(program)), "");
+    fa_program_free(program);
+  }
+  EXPECT_EQ(runs(), 4 * kImages);
+  EXPECT_EQ(lines("overlaps"), 0);
+}
+
+// With the assembler of CUDA, where there is one.
+TEST_F(KeptCubins, AreThoseOfPtxas) {
+  unsetenv("FA_PTXAS");
+  FILE *pipe = popen("ptxas --version 2> /dev/null", "r");
+  std::string said(4096, '\0');
+  said.resize(fread(said.data(), 1, said.size(), pipe));
+  pclose(pipe);
+  size_t at = said.find("release ");
+  if (at == std::string::npos)
+    GTEST_SKIP() << "no ptxas on PATH";
+  // A driver's version is asked for once in a process: in one of its own.
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  int major = std::atoi(said.c_str() + at + 8);
+  auto twice = [&] {
+    setenv("FA_FAKE_CUDA", ("version=" + std::to_string(major) + "090").c_str(), 1);
+    unsetenv("FA_PTXAS");
+    Start cold = start(), kept = start();
+    std::cerr << cold << ", then " << kept;
+    std::exit(0);
+  };
+  EXPECT_EXIT(twice(), testing::ExitedWithCode(0),
+              "3 compiled, 0 cubins, 0 runs, then 0 compiled, 3 cubins");
+}
