@@ -376,8 +376,8 @@ bool cuda::GradientVariant::takes(function_ref<int64_t(StringRef name)> size) co
   return variant.isWithinBounds({});
 }
 
-/// Return whether a mask or a score reads an element for each pair of a row and a key, at these
-/// themselves.
+/// Return whether a mask or a score reads an element of 2 bytes for each pair of a row and a key,
+/// at these themselves.
 static bool readsTiles(ModuleOp module) {
   auto reads = [](Region &region, unsigned row) {
     return region

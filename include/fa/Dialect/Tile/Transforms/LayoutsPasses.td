@@ -46,8 +46,8 @@ def TileAssumeAlignment : Pass<"tile-assume-alignment", "::mlir::tile::FuncOp"> 
     What: promises that operands and outputs are aligned, so that copies and stores
     of 16 bytes serve them. Each view that a product reads a tile of gets `tile.align`, and so
     does each view that a tile of rank 2 is stored to, or whole rows of heads (`D`, `Dv` of `tile.dims`) are loaded from.
-    With `tiles`, for targets where TMA copies them, so do views of which a loop of products reads tiles
-    for other ops, and such as tiles are stored to whose rows have a length that launches say. The
+    With `tiles`, for targets where TMA copies them, so do views of which a loop of products reads tiles of
+    2-byte elements for other ops, and such as these are stored to in rows whose length launches say. The
     launch checks it, and takes a variant of the kernel without this pass where it
     does not hold. Workspaces of rank 2 and more get it, too: the runtime aligns them.
 
@@ -148,8 +148,8 @@ def TilePromoteShared : Pass<"tile-promote-shared", "::mlir::tile::FuncOp"> {
     ifs about scalars) and TMA can bring all their loaded operands (from views
     aligned to 16 bytes, rows included). Then copies are `tma`, rings that a loop
     fills have two slots, and `tile.dot` becomes `tile.dot_start` and `tile.await`.
-    Otherwise a remark says what stands in the way. What a loop of products loads for other ops,
-    such as a bias, comes by TMA, too, where its view is aligned and shared memory has room; a
+    Otherwise a remark says what stands in the way. Tiles of 2-byte elements that a loop of products loads for
+    other ops, such as a bias, come by TMA, too, where its view is aligned and shared memory has room; a
     transposed tile is read transposed, and one that is the same in each iteration comes once.
 
     With `products=async` marks for roles (`tile.role`) hold: a put runs in the role of its

@@ -78,8 +78,9 @@ struct AssumeAlignment : tile::impl::TileAssumeAlignmentBase<AssumeAlignment> {
                    (tiles && isReadBesideProducts(load))))
         assume(load.getSource());
       auto store = dyn_cast<StoreOp>(op);
-      if (store && cast<RankedTensorType>(store.getValue().getType()).getRank() == 2 &&
-          (tiles || !storesRows(store)))
+      auto stored = store ? cast<RankedTensorType>(store.getValue().getType()) : RankedTensorType();
+      bool byTMA = tiles && stored && stored.getElementTypeBitWidth() == 16;
+      if (store && stored.getRank() == 2 && (byTMA || !storesRows(store)))
         assume(store.getDestination());
     });
   }

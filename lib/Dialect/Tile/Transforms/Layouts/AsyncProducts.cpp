@@ -175,9 +175,10 @@ bool tile::isReadBesideProducts(LoadOp load) {
       !isa<BlockArgument>(load.getSource()) || view.getOrder() || view.getRank() > kMostRank ||
       !tile.getElementType().isIntOrFloat())
     return false;
-  // Shared memory is read in elements of these sizes.
+  // Matrices of these are read by one instruction. Wider ones would be in registers all at once,
+  // where loads from memory stand at their uses.
   int64_t bits = tile.getElementTypeBitWidth(), last = view.getRank() - 1;
-  if ((bits != 16 && bits != 32) || !llvm::is_contained(load.getDims(), last) ||
+  if (bits != 16 || !llvm::is_contained(load.getDims(), last) ||
       !llvm::is_contained(load.getDims(), last - 1))
     return false;
   int64_t columns = view.getShape().back(),

@@ -16,7 +16,7 @@
 //      work tile's data come earlier than one slot each way;
 //   2. else a ring of some of the columns, which go one part after the other: where
 //      such a slot has no room for a twin, so that it is filled again while the
-//      program ends, or where there is none;
+//      program ends, or where there is none and threads would store by elements;
 //   3. else such a slot: write, bulk_store, and the release at the end of its block,
 //      where the copy has had time. So the role that fills the slot waits for the
 //      copy. A store after it waits for the copy, and goes the same way;
@@ -216,9 +216,12 @@ bool StageEpilogue::stage(StoreOp store) {
   auto *held = llvm::find_if(outSlots, [&](Value slot) {
     return slot.getType() == type.getSlot() && slot.getParentBlock() == store->getBlock();
   });
-  bool noSlot = !release && held == outSlots.end();
+  // Threads store rows by elements whose length a launch says.
+  auto view = cast<ViewType>(store.getDestination().getType());
+  bool byElements =
+      !release && held == outSlots.end() && ShapedType::isDynamic(view.getShape().back());
   RankedTensorType part =
-      (twin || noSlot) && bytes > sharedLimit ? choosePart(tile, left) : RankedTensorType();
+      (twin || byElements) && bytes > sharedLimit ? choosePart(tile, left) : RankedTensorType();
   if (part) {
     RingOp ring = makeRing(store, RingType::get(&getContext(), 1, part.getShape(),
                                                 part.getElementType(), type.getLayout()));

@@ -214,16 +214,15 @@ tile.func @slices(%x: !tile.view<?x?x64xf16> {tile.align = 16 : i64}, %y: !tile.
 // for each iteration; %d, transposed, is the same for all of them, and read transposed from one slot.
 #acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
 
-// CHECK: #[[TURNED:frag[0-9]*]] = #tile.frag<reg = [(2, 1, 0), (2, 0, 8), (8, 8, 0)], lane = [(4, 2, 0), (8, 0, 1)], warp = [(4, 0, 16)]>
+// CHECK: #[[$TURNED:frag[0-9]*]] = #tile.frag<reg = [(2, 1, 0), (2, 0, 8), (8, 8, 0)], lane = [(4, 2, 0), (8, 0, 1)], warp = [(4, 0, 16)]>
 // CHECK-LABEL: tile.func @beside
-// CHECK: %[[RD:.*]] = tile.ring : <1 x 64x64xf16
-// CHECK: tile.put %[[RD]], %{{.*}} dims [0, 1] copy(tma)
+// CHECK: tile.put %[[RD:[0-9]+]], %arg3[{{.*}} dims [0, 1] copy(tma) : <1 x
 // CHECK: %[[D:.*]] = tile.get %[[RD]]
 // CHECK: scf.for
 // CHECK: tile.put {{.*}} dims [1, 2] copy(tma) {{.*}}<?x?x?xf16>
 // CHECK: %[[C:.*]] = tile.get
 // CHECK: tile.read %[[C]] {{.*}} -> tensor<64x64xf16
-// CHECK: %[[READ:.*]] = tile.read %[[D]] {{.*}} -> tensor<64x64xf16, #[[TURNED]]>
+// CHECK: %[[READ:.*]] = tile.read %[[D]] {{.*}} -> tensor<64x64xf16, #[[$TURNED]]>
 // CHECK: tile.transpose %[[READ]]
 tile.func @beside(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !tile.view<?x64xf16> {tile.align = 16 : i64},
                   %bias: !tile.view<?x?x?xf16> {tile.align = 16 : i64}, %other: !tile.view<?x?xf16> {tile.align = 16 : i64},
