@@ -180,10 +180,13 @@ static bool isWritten(Value view) {
 }
 
 /// Set the strides that a runtime gives to any workspace of these sizes: rows are padded, and
-/// nothing else.
+/// nothing else. Beside products the addresses that follow from those would take registers.
 void Emitter::setWorkspaceStrides(tile::ViewType view, ViewParts &parts) {
   ArrayRef<int64_t> shape = view.getShape();
-  if (shape.size() < 2)
+  WalkResult products = source.walk([](Operation *op) {
+    return isa<tile::DotOp, tile::DotStartOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (shape.size() < 2 || products.wasInterrupted())
     return;
   int64_t size = llvm::divideCeil(view.getElementType().getIntOrFloatBitWidth(), 8), stride = 1;
   for (size_t d = shape.size() - 1; d > 0 && !ShapedType::isDynamic(shape[d]); --d) {
