@@ -90,12 +90,12 @@ constexpr Tiles kSyncRows[] = {
     {4, 256, kMost, 32, 32, 8},
 };
 constexpr Tiles kSyncKeys[] = {
-    {2, 64, kSome, 32, 128, 4},   {2, 64, kSums, 64, 128, 8},  {2, 64, kMost, 32, 128, 8},
-    {2, 96, kSums, 32, 64, 4},    {2, 128, kLight, 64, 64, 4}, {2, 128, kSome, 64, 128, 8},
-    {2, 128, kSums, 32, 64, 8},   {2, 128, kMost, 16, 64, 8},  {2, 256, kSome, 64, 64, 8, 4},
-    {2, 256, kMost, 32, 64, 8},   {4, 64, kMost, 16, 64, 8},   {4, 128, kMedium, 32, 32, 8},
-    {4, 128, kLimits, 16, 32, 8}, {4, 128, kMost, 32, 32, 8},  {4, 192, kLimits, 32, 64, 8},
-    {4, 192, kMost, 32, 32, 8},   {4, 256, kMost, 16, 64, 8},
+    {2, 64, kSome, 32, 128, 4},    {2, 64, kSums, 64, 128, 8},   {2, 64, kMost, 32, 128, 8},
+    {2, 96, kSums, 32, 64, 4},     {2, 128, kLight, 64, 64, 4},  {2, 128, kSome, 64, 128, 8},
+    {2, 128, kSums, 32, 64, 8},    {2, 128, kMost, 16, 64, 8},   {2, 192, kMost, 32, 64, 8},
+    {2, 256, kSome, 64, 64, 8, 4}, {2, 256, kMost, 32, 64, 8},   {4, 64, kMost, 16, 64, 8},
+    {4, 128, kMedium, 32, 32, 8},  {4, 128, kLimits, 16, 32, 8}, {4, 128, kMost, 32, 32, 8},
+    {4, 192, kLimits, 32, 64, 8},  {4, 192, kMost, 32, 32, 8},   {4, 256, kMost, 16, 64, 8},
 };
 /// Where blocks of keys add to sums at rows, too: the part of a step is one more accumulator, and
 /// weights go through shared memory to be transposed.

@@ -57,16 +57,16 @@ func.func @bits(%x: tensor<?x8x?x96xbf16>, %y: tensor<?x8x?x96xbf16>, %bits: ten
   return %r : tensor<?x8x?x96xbf16>
 }
 
-// Where a warp would have 16 of the keys, two have the same 32, and half of the columns each.
-// BESIDE: fa.map_blocks @wide_keys {{.*}}fa.tiles = {beside = 2 : i64, keys = 128 : i64, pad = 128 : i64, rows = 64 : i64, warps = 8 : i64}
+// Where a warp would have 8 of the keys, four have the same 32, and a quarter of the columns each.
+// BESIDE: fa.map_blocks @wide_keys {{.*}}fa.tiles = {beside = 4 : i64, keys = 64 : i64, pad = 256 : i64, rows = 64 : i64, warps = 8 : i64}
 // RUN: fa-opt %s --fa-rewrite-pairwise --gpu-choose-block-tiles=target=sm_80 | FileCheck %s --check-prefix=BESIDE
-func.func @wide(%x: tensor<?x8x?x128xbf16>, %y: tensor<?x8x?x128xbf16>) -> tensor<?x8x?x128xbf16> {
+func.func @wide(%x: tensor<?x8x?x256xbf16>, %y: tensor<?x8x?x256xbf16>) -> tensor<?x8x?x256xbf16> {
   %r = fa.pairwise rows(%x) columns(%y) captures() dropout() mask {} weights {
     ^bb0(%s: f32, %keep: f32, %b: index, %h: index, %i: index, %j: index, %sq: index, %sk: index):
       fa.yield %s : f32
     } sums [#fa.sum<0 [b, hk, keys] times 0>]
-    : (tensor<?x8x?x128xbf16>, tensor<?x8x?x128xbf16>) -> tensor<?x8x?x128xbf16>
-  return %r : tensor<?x8x?x128xbf16>
+    : (tensor<?x8x?x256xbf16>, tensor<?x8x?x256xbf16>) -> tensor<?x8x?x256xbf16>
+  return %r : tensor<?x8x?x256xbf16>
 }
 
 // Products of 48 columns or fewer: with 128 keys blocks of rows would spill.

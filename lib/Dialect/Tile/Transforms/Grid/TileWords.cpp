@@ -318,6 +318,19 @@ bool TileWords::computesAlike(Operation *a, RoleOp roleOfA, Operation *b, RoleOp
                                               OperationEquivalence::IgnoreLocations);
 }
 
+void TileWords::shareAlso(RoleOp role) {
+  llvm::SetVector<Operation *> known = collectKnown(role, ids.lookup(role));
+  for (Shared &entry : shared) {
+    if (entry.values.contains(role))
+      continue;
+    auto [operation, value] = *entry.values.begin();
+    for (Operation *op : known)
+      for (Value result : op->getResults())
+        if (isAlike(result, role, value, cast<RoleOp>(operation)))
+          entry.values[role] = result;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // 4. Work tiles that store nothing
 //===----------------------------------------------------------------------===//
@@ -393,8 +406,13 @@ TileWords::TileWords(ArrayRef<RoleOp> roles, const llvm::MapVector<Operation *, 
     count = 0;
     for (RoleOp role : roles)
       collect(role, derives);
-    if (count <= kMostWords)
-      return;
+    if (count > kMostWords)
+      continue;
+    // What fills rings and what empties them must have its bounds from the same words.
+    if (derives)
+      for (RoleOp role : roles)
+        shareAlso(role);
+    return;
   }
   shared.clear();
   count = 0;

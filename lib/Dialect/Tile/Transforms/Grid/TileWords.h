@@ -42,6 +42,8 @@ private:
 
   void collect(RoleOp role, bool derives);
   bool isShared(RoleOp role, Value value);
+  /// Let a role use what others are sent, too, where it computes that alike.
+  void shareAlso(RoleOp role);
   void derive(RoleOp role, const llvm::SetVector<Operation *> &known, ArrayRef<Value> needed,
               llvm::SetVector<Value> &sent);
   void collectConditions(RoleOp role, const llvm::SetVector<Operation *> &known);

@@ -276,7 +276,7 @@ static void addLater(Addition &addition) {
   b.setInsertionPointAfter(loop);
   FenceAsyncOp::create(b, loc);
   // lower + (upper - 1 - lower) / step * step, where there was an iteration.
-  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value one = arith::ConstantOp::create(b, loc, b.getIntegerAttr(number.getType(), 1));
   Value ran =
       arith::CmpIOp::create(b, loc, CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
   Value span = arith::SubIOp::create(b, loc, loop.getUpperBound(), loop.getLowerBound());
