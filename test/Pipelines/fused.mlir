@@ -66,18 +66,18 @@
 // A program of bf16 has both forms: a launch takes the fused one for long sequences of many blocks of keys, unless it is to be deterministic.
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=LONG
 // LONG: entry @causal_d128 for sm_90a, variant main: more than 1024 queries{{$}}
-// LONG: entry @causal_d128_backward for sm_90a, variant fused: more than 1536 queries and keys, and than 264 blocks of 128 keys
+// LONG: entry @causal_d128_backward for sm_90a, variant fused: more than 1536 queries and keys, and than 237 blocks of 128 keys
 // LONG: causal_d128_backward_rows_convert
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=3,8,8,1536,1537 | FileCheck %s --check-prefix=SPLIT
 // RUN: fa-opt %examples/causal_d128.mlir --backward --target=sm_90a --dtype=bf16 --emit=report --shape=1,8,8,1537,1537 | FileCheck %s --check-prefix=SPLIT
-// SPLIT: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 264 blocks of 128 keys; not more than 1536 queries and keys, and than 264 blocks of 128 keys{{$}}
+// SPLIT: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 237 blocks of 128 keys; not more than 1536 queries and keys, and than 237 blocks of 128 keys{{$}}
 // SPLIT-NOT: rows_convert
 // RUN: fa-opt %examples/causal_d128.mlir --backward --deterministic --target=sm_90a --dtype=bf16 --emit=report --shape=3,8,8,1537,1537 | FileCheck %s --check-prefix=SAME-BITS
-// SAME-BITS: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 264 blocks of 128 keys{{$}}
+// SAME-BITS: entry @causal_d128_backward for sm_90a, variant main: not several query heads to a key head, in at most 237 blocks of 128 keys{{$}}
 // SAME-BITS-NOT: rows_convert
 // Heads of keys that few blocks make have parts of their group's heads, added up after.
 // RUN: fa-opt %examples/gqa.mlir --backward --deterministic --target=sm_90a --dtype=bf16 --emit=report --shape=1,16,1,8192,8192 | FileCheck %s --check-prefix=PARTS
-// PARTS: entry @gqa_backward for sm_90a, variant split-groups: several query heads to a key head, in at most 264 blocks of 128 keys
+// PARTS: entry @gqa_backward for sm_90a, variant split-groups: several query heads to a key head, in at most 237 blocks of 128 keys
 // PARTS: kernel @gqa_backward_keys_sum grid
 // PARTS: workspace gqa_backward_keys_ws: 50331648 bytes
 // So has one of f16, whose program differs in the type alone; not one of f32.
