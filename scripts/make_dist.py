@@ -67,13 +67,13 @@ def check_suite(program):
 
 
 def check_seed(prefix):
-    """The library finds its seed, where there is one, and it is whole."""
+    """The library finds its seed, where there is one, and it is of this build."""
     seed = os.path.join(prefix, "lib", make_seed.NAME)
     said = run(os.path.join(prefix, "bin", "fa-opt"), "--cache-info", env={"PATH": "/nonexistent"})
     line = next(line for line in said.splitlines() if line.startswith("seed:"))
-    found = re.fullmatch(r"seed: +(none|.*, [1-9]\d* entries)", line)
+    found = re.fullmatch(r"seed: +(none|.*, [1-9]\d* entries of this build)", line)
     if not found or (found.group(1) != "none") != os.path.exists(seed):
-        fail("the seed of the cache is not found, or damaged: " + line)
+        fail("the seed of the cache is not found, damaged or of another build: " + line)
 
 
 def check(prefix):

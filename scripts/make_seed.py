@@ -94,7 +94,7 @@ def make(build, output):
     if size > MAX_MB << 20:
         sys.exit("make_seed.py: the seed has %.2f MB, at most %d; leave out programs" % (size / 2**20, MAX_MB))
     shutil.copyfile(kept, output)
-    return "%s: %d programs, %.2f MB, by the ptxas of CUDA %d.%d" % (
+    return "%s: %d programs, and gradients of those with LSE, %.2f MB, by the ptxas of CUDA %d.%d" % (
         os.path.basename(output), text.count("func.func"), size / 2**20, *version)
 
 

@@ -124,8 +124,10 @@ std::optional<Seed::Index> Seed::readIndex() const {
 }
 
 bool Seed::readFrame(uint64_t offset, uint64_t size, uint64_t whole) {
-  std::vector<uint8_t> packed(size);
   frame.clear();
+  if (size > kMostBytes || whole > kMostBytes)
+    return false;
+  std::vector<uint8_t> packed(size);
   if (!File(path).read(offset, packed.data(), packed.size()))
     return false;
   frame.resize(whole);
@@ -149,8 +151,7 @@ std::optional<std::string> Seed::read(StringRef key) {
     if (!(entry.key == wanted) || entry.frame >= index->frames.size())
       continue;
     const FrameAt &from = index->frames[entry.frame];
-    if (from.size > kMostBytes || from.whole > kMostBytes || entry.offset > from.whole ||
-        entry.size > from.whole - entry.offset)
+    if (entry.offset > from.whole || entry.size > from.whole - entry.offset)
       return std::nullopt;
     if ((frame.empty() || frameAt != from.offset) && !readFrame(from.offset, from.size, from.whole))
       return std::nullopt;
@@ -159,11 +160,17 @@ std::optional<std::string> Seed::read(StringRef key) {
   return std::nullopt;
 }
 
-std::string Seed::describe() const {
+std::string Seed::describe() {
   if (!isThere())
     return "none";
   std::optional<Index> index = readIndex();
-  return path + ", " + (index ? std::to_string(index->entries.size()) + " entries" : "damaged");
+  // The first entry tells of which build all are.
+  if (!index || index->frames.empty() ||
+      !readFrame(index->frames[0].offset, index->frames[0].size, index->frames[0].whole))
+    return path + ", damaged";
+  bool own = StringRef(frame).contains(getBuildId());
+  return path + ", " + std::to_string(index->entries.size()) + " entries" +
+         (own ? " of this build" : " of another build, which are of no use");
 }
 
 std::string Seed::print(llvm::ArrayRef<std::vector<Entry>> groups) {

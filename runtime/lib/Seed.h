@@ -43,7 +43,7 @@ public:
   bool isThere() const { return !path.empty(); }
   std::optional<std::string> read(llvm::StringRef key);
   /// Describe the file and its entries, or why there are none, in one line.
-  std::string describe() const;
+  std::string describe();
 
   /// Return the bytes of a file with these entries, of which those that follow each other in a
   /// group share a frame.

@@ -164,7 +164,7 @@ static void addTarget(fa_reasons &reasons, const fa_program &program) {
 }
 
 /// Add why each start of a process has the driver compile the program, where that is so.
-static void addStart(fa_reasons &reasons, const fa_program &program, bool mayKeep) {
+static void addStart(fa_reasons &reasons, const fa_program &program) {
   std::string refusal, why = program.startProblem;
   bool compiled = false;
   for (const cuda::Executor::ImageFacts &image : program.cuda->getImageFacts()) {
@@ -172,7 +172,7 @@ static void addStart(fa_reasons &reasons, const fa_program &program, bool mayKee
     if (image.compiled && !image.refusal.empty())
       refusal = image.refusal;
   }
-  if (!compiled || !mayKeep)
+  if (!compiled)
     return;
   if (why.empty())
     why = KeptCubins::explainNone();
@@ -196,10 +196,11 @@ fa_reasons *fa_explain(const char *text, size_t size, const fa_compile_options *
     if (program->cuda)
       addTarget(*reasons, *program);
     addVariants(*reasons, *program);
-    if (program->keeping)
-      (void)program->keeping->wait();
-    if (program->cuda)
-      addStart(*reasons, *program, !options || options->size < kCacheOption || !options->no_cache);
+    // A child that was forked meanwhile does not know.
+    bool isKnown = !program->keeping || program->keeping->wait();
+    bool mayKeep = !options || options->size < kCacheOption || !options->no_cache;
+    if (program->cuda && isKnown && mayKeep)
+      addStart(*reasons, *program);
     addLaunches(*reasons, *program);
     fa_program_free(program);
     return reasons;

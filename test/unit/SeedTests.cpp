@@ -110,6 +110,8 @@ TEST_F(Seed, HasPlainProgramsHoweverSpelled) {
   EXPECT_EQ(start(spec), kFound);
   spec.mask = [](auto x) { return x.sk + x.i > x.j - 1 + x.sq; };
   EXPECT_EQ(start(spec), kFound);
+  EXPECT_NE(std::string(fa_cache_info()).find("fa.seed, "), std::string::npos);
+  EXPECT_NE(std::string(fa_cache_info()).find(" entries of this build\n"), std::string::npos);
   // Nothing of a seed is written to the cache.
   EXPECT_EQ(entries().size(), 0u);
   setenv("FA_CACHE_DIR", "", 1);
