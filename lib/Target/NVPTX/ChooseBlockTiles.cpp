@@ -235,11 +235,12 @@ Facts factsOf(MapBlocksOp block) {
     facts.bytes = std::max<int64_t>(facts.bytes, type.getElementTypeBitWidth() / 8);
     facts.wholeChunks &= type.getDimSize(1) * type.getElementTypeBitWidth() % 128 == 0;
   });
-  // Three accumulators leave no registers for one more tile beside a mask, or beside the columns
+  // Three accumulators leave registers for one more tile alone: not beside a mask, or the columns
   // that heads are rounded up by where warpgroups share whole panels of them.
   constexpr int64_t kShared = 128;
-  if (facts.adds && facts.pressure == kTiles && (facts.masked || facts.headUnit % kShared != 0))
-    facts.pressure = kTensors;
+  bool tileAlone = facts.pressure == kTiles && !facts.masked && facts.headUnit % kShared == 0;
+  if (facts.adds && facts.pressure != kLight && !tileAlone)
+    facts.pressure = std::max(facts.pressure, kTensors);
   return facts;
 }
 
