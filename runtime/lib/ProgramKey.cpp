@@ -48,7 +48,7 @@ std::string fa::programKey(ModuleOp module, const CompileOptions &compile) {
 using Sum = std::array<int64_t, 7>;
 
 /// Return an index as a sum; nothing where it is none, or may be large.
-static std::optional<Sum> toSum(Value value) {
+static std::optional<Sum> toSum(Value value, unsigned depth = 0) {
   Sum sum = {};
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (argument.getArgNumber() + 1 >= sum.size())
@@ -58,13 +58,18 @@ static std::optional<Sum> toSum(Value value) {
   }
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant))) {
+    if (constant.getSignificantBits() > 10)
+      return std::nullopt;
     sum.back() = constant.getSExtValue();
     return sum;
   }
   Operation *op = value.getDefiningOp();
-  if (!isa<arith::AddIOp, arith::SubIOp>(op))
+  // Nobody nests more, and a sum whose operands are one value is looked at twice.
+  constexpr unsigned kDepth = 8;
+  if (depth == kDepth || !isa<arith::AddIOp, arith::SubIOp>(op))
     return std::nullopt;
-  std::optional<Sum> lhs = toSum(op->getOperand(0)), rhs = toSum(op->getOperand(1));
+  std::optional<Sum> lhs = toSum(op->getOperand(0), depth + 1),
+                     rhs = toSum(op->getOperand(1), depth + 1);
   if (!lhs || !rhs)
     return std::nullopt;
   const int64_t sign = isa<arith::AddIOp>(op) ? 1 : -1;

@@ -238,12 +238,18 @@ static Ending waitForChild(const std::string &program, pid_t pid,
   }
   if (stopped)
     return {nvptx::Assembly::failed, program + " was stopped"};
+  // Another time it may have more of the processor.
   if (late)
-    return {nvptx::Assembly::refused,
+    return {nvptx::Assembly::failed,
             program + " took more than " + std::to_string(int(limits.seconds)) + " s"};
-  if (WIFSIGNALED(status))
-    return {nvptx::Assembly::refused,
-            program + " was ended by signal " + std::to_string(WTERMSIG(status))};
+  if (WIFSIGNALED(status)) {
+    int signal = WTERMSIG(status);
+    // Others send these, such as a system without memory.
+    bool fromOutside =
+        signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+    return {fromOutside ? nvptx::Assembly::failed : nvptx::Assembly::refused,
+            program + " was ended by signal " + std::to_string(signal)};
+  }
   // What posix_spawn and shells say where there is no such program.
   if (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126)
     return {nvptx::Assembly::failed, program + " cannot be run"};

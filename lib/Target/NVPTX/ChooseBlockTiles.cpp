@@ -72,7 +72,7 @@ constexpr Tiles kAsyncKeys[] = {
 /// Blocks of rows and keys, whose sums stand beside both dots; each loads all that it computes
 /// with, so that wide ones read less.
 constexpr Tiles kAsyncPairs[] = {
-    {2, 64, kTiles, 128, 96, 8},
+    {2, 64, kTiles, 128, 64, 8},
     {2, 128, kTiles, 128, 128, 8},
     {2, 256, kTiles, 128, 64, 8},
 };

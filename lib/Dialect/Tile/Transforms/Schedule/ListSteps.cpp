@@ -247,7 +247,12 @@ static void takeFirstWay(scf::IfOp ways) {
 scf::IfOp List::findWays() {
   auto yield = branch.thenYield();
   auto ways = dyn_cast_or_null<scf::IfOp>(yield->getPrevNode());
-  if (!ways || !ways.elseBlock() || !llvm::equal(yield.getOperands(), ways.getResults()))
+  if (!ways || !ways.elseBlock() || ways.getNumResults() == 0 ||
+      !llvm::equal(yield.getOperands(), ways.getResults()))
+    return {};
+  // What the second way does but to carry values would be lost.
+  if (!llvm::all_of(ways.elseBlock()->without_terminator(),
+                    [](Operation &op) { return isMemoryEffectFree(&op); }))
     return {};
   for (auto [i, value] : llvm::enumerate(ways.elseYield().getOperands()))
     if (value != loop.getRegionIterArg(i) && !isAtOnce(ways, i))

@@ -90,6 +90,11 @@ std::string StageEpilogue::whyNot(StoreOp store) {
   for (Operation *op = store->getParentOp(); !isa<FuncOp>(op); op = op->getParentOp())
     if (!isa<scf::ForOp, scf::IfOp>(op))
       return ("it stands in '" + op->getName().getStringRef() + "'").str();
+  // Boxes of a row whose length launches say are whole panels, and would store what is behind the
+  // tile, too.
+  auto view = cast<ViewType>(store.getDestination().getType());
+  if (ShapedType::isDynamic(view.getShape().back()) && tile.getDimSize(1) % kPanelColumns != 0)
+    return "its columns are no whole panels of rows whose length launches say";
   return whyNotTMA(store.getDestination(), store.getIndices(), store.getDims());
 }
 

@@ -301,3 +301,30 @@ tile.func @read(%x: !tile.view<?x64xf32>, %m: !tile.view<?x2xi1>, %y: !tile.view
   tile.store %r#0, %y[%c0] dims [0] : tensor<64xf32>, !tile.view<64xf32>
   tile.return
 }
+
+// -----
+
+// Both ways store: none is taken at once.
+// CHECK-LABEL: tile.func @both_ways
+// CHECK-COUNT-2: tile.store
+tile.func @both_ways(%flags: !tile.view<?xi32>, %o: !tile.view<?xi32>, %id: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant 0 : i32
+  %n = tile.dim %flags, 0 : !tile.view<?xi32>
+  %zeros = tile.broadcast %z : i32 -> tensor<64xi32>
+  scf.for %i = %c0 to %n step %c1 {
+    %x = tile.load %flags[%i] : !tile.view<?xi32> -> i32
+    %seen = arith.cmpi ne, %x, %z : i32
+    %whole = arith.cmpi sgt, %x, %z : i32
+    scf.if %seen {
+      scf.if %whole {
+        tile.store %zeros, %o[%c0] dims [0] : tensor<64xi32>, !tile.view<?xi32>
+      } else {
+        tile.store %zeros, %o[%i] dims [0] : tensor<64xi32>, !tile.view<?xi32>
+      }
+    }
+  }
+  tile.return
+}
