@@ -132,7 +132,7 @@ TEST_F(KeptCubins, RememberWhatPtxasRefuses) {
   int64_t dim = 96;
   for (auto [what, problem] :
        {std::pair("refuse", "DIR/ptxas cannot assemble for sm_90a: "),
-        {"crash", "DIR/ptxas was ended by signal 9"},
+        {"crash", "DIR/ptxas was ended by signal 11"},
         {"warn", "DIR/ptxas warns: C7510 Potential Performance Loss: wgmma is serialized"}}) {
     SCOPED_TRACE(what);
     dim += 16;
@@ -151,7 +151,7 @@ TEST_F(KeptCubins, RememberWhatPtxasRefuses) {
 }
 
 TEST_F(KeptCubins, AreTriedAgainAfterWhatPasses) {
-  for (const char *what : {"full", "nothing"}) {
+  for (const char *what : {"full", "nothing", "killed"}) {
     setenv("FA_FAKE_PTXAS", what, 1);
     EXPECT_EQ(start(), kCold);
     EXPECT_EQ(entries().size(), 1u);

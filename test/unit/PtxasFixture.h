@@ -33,7 +33,8 @@ ls /proc/$$/fd | wc -l > "$here/files"
 case "$FA_FAKE_PTXAS" in
 refuse) echo "ptxas $3, line 9; error   : Unknown modifier"; rmdir "$here/running"; exit 1;;
 full) echo "ptxas fatal   : Memory allocation failure"; rmdir "$here/running"; exit 1;;
-crash) rmdir "$here/running"; kill -9 $$;;
+crash) rmdir "$here/running"; kill -SEGV $$;;
+killed) rmdir "$here/running"; kill -KILL $$;;
 nothing) rmdir "$here/running"; exit 0;;
 warn) echo "ptxas info    : (C7510) Potential Performance Loss: wgmma is serialized";;
 hang) sleep 1000 & echo $$ $! > "$here/pid"; wait;;
