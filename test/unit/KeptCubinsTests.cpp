@@ -178,11 +178,17 @@ static std::pair<pid_t, pid_t> waitForHanging(const std::string &tools) {
   return {0, 0};
 }
 
-/// Return whether a process runs; one that ended and that nobody waited for does not.
+/// Return whether a process runs on; one that ended and that nobody waited for does not, and one
+/// that was killed takes a moment to end.
 static bool isRunning(pid_t pid) {
-  std::string status = read("/proc/" + std::to_string(pid) + "/stat");
-  size_t at = status.rfind(") ");
-  return at != std::string::npos && status[at + 2] != 'Z';
+  for (int tries = 0; tries < 200; ++tries) {
+    std::string status = read("/proc/" + std::to_string(pid) + "/stat");
+    size_t at = status.rfind(") ");
+    if (at == std::string::npos || status[at + 2] == 'Z')
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
 }
 
 TEST_F(KeptCubins, EndWithTheProcess) {
