@@ -190,8 +190,12 @@ LogicalResult Agent::executeRing(Operation *operation) {
   SharedMemory &memory = workTile.memory;
   Datum datum;
   if (auto op = dyn_cast<tile::RingOp>(operation)) {
-    datum.slot.ring =
-        numberOf(op, [&] { return memory.addRing(op, readersOf(op, workTile.program)); });
+    datum.slot.ring = numberOf(op, [&] {
+      std::optional<unsigned> within;
+      if (op.getWithin())
+        within = get(op.getWithin()).slot.ring;
+      return memory.addRing(op, readersOf(op, workTile.program), within);
+    });
     set(op.getResult(), datum);
     return success();
   }

@@ -7,14 +7,19 @@
 
 #include "SharedMemory.h"
 #include "TileMath.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::interpreter;
 
-unsigned SharedMemory::addRing(tile::RingOp op, unsigned readers) {
+unsigned SharedMemory::addRing(tile::RingOp op, unsigned readers, std::optional<unsigned> within) {
   tile::RingType type = op.getType();
-  Ring ring{op, type.getElementType(), readers, {}, {}, {}, {}};
+  Ring ring{op, type.getElementType(), readers, {}, {}, {}, {}, {}};
+  if (within) {
+    ring.others.push_back(*within);
+    rings[*within].others.push_back(rings.size());
+  }
   ring.putBy.resize(agents);
   ring.gotBy.resize(agents * op.getReaders());
   ring.slots.resize(type.getStages());
@@ -173,9 +178,29 @@ Fault SharedMemory::checkOverwrite(const Access &access, const Slot &slot,
   return {};
 }
 
+/// Take the memory of another ring: all that was done with it must be done, and what it held is
+/// lost.
+Fault SharedMemory::takeFrom(const Access &access, Ring &other) {
+  for (Slot &slot : other.slots) {
+    if (llvm::none_of(slot.cells, [](const Cell &cell) { return cell.written != Written::Never; }))
+      continue;
+    std::vector<int32_t> all(slot.data.size());
+    std::iota(all.begin(), all.end(), 0);
+    if (Fault fault = checkOverwrite(access, slot, all))
+      return fault;
+    llvm::fill(slot.cells, Cell());
+    llvm::fill(slot.reads, 0);
+    poison(other, slot);
+  }
+  return {};
+}
+
 Fault SharedMemory::write(const Access &access, const SlotRef &ref, ArrayRef<int32_t> elements,
                           const Elements &tile) {
   Slot &slot = at(ref);
+  for (unsigned other : rings[ref.ring].others)
+    if (Fault fault = takeFrom(access, rings[other]))
+      return fault;
   if (Fault fault = checkOverwrite(access, slot, elements))
     return fault;
   slot.cells.resize(slot.data.size());

@@ -31,9 +31,9 @@ public:
   SharedMemory(unsigned agents, unsigned tmaClocks, Random &random)
       : agents(agents), tmaClocks(tmaClocks), random(random) {}
 
-  /// Adds an empty ring, of which each tile is got so often, by all agents of all readers; returns
-  /// its number.
-  unsigned addRing(tile::RingOp op, unsigned readers);
+  /// Adds an empty ring, of which each tile is got so often, by all agents of all readers, and
+  /// which lies in the memory of another one if that has a number; returns its number.
+  unsigned addRing(tile::RingOp op, unsigned readers, std::optional<unsigned> within);
 
   //===--- as rings -------------------------------------------------------===//
 
@@ -115,6 +115,8 @@ private:
     /// The ops that put, and how many of the tiles each agent has put and got.
     std::vector<Operation *> puts;
     std::vector<uint64_t> putBy, gotBy;
+    /// Rings with memory in common.
+    SmallVector<unsigned, 2> others;
   };
   /// Return the number of an agent as a reader of a ring.
   unsigned readingAgent(unsigned reader, unsigned agent) const { return reader * agents + agent; }
@@ -122,6 +124,7 @@ private:
   Slot &at(const SlotRef &slot) { return rings[slot.ring].slots[slot.stage]; }
   const Slot &at(const SlotRef &slot) const { return rings[slot.ring].slots[slot.stage]; }
   void poison(const Ring &ring, Slot &slot);
+  Fault takeFrom(const Access &access, Ring &other);
   void noteUnfenced(unsigned agent, const SlotRef &slot, ArrayRef<int32_t> elements);
   Fault checkHandle(unsigned agent, const SlotRef &slot) const;
   Fault checkOverwrite(const Access &access, const Slot &slot, ArrayRef<int32_t> elements) const;

@@ -55,6 +55,28 @@
 // LOWERED-NOT: tile.fence_async
 // LOWERED: scf.yield
 
+// What a block of keys leaves goes by way of the memory of dQ, so that the next block's keys and values come meanwhile.
+// RUN: fa-opt %examples/causal_d128.mlir --backward --fused --target=sm_90a --dtype=bf16 --compile-to=schedule | FileCheck %s --check-prefix=EPILOGUE
+// EPILOGUE-LABEL: tile.func @causal_d128_backward_keys(
+// EPILOGUE: %[[SUMS:.*]] = tile.ring : <2 x 8192xf32
+// EPILOGUE: %[[DK:.*]] = tile.ring in(%[[SUMS]] at 0 : {{.*}}) : <1 x 128x128xbf16
+// EPILOGUE-NEXT: %[[DV:.*]] = tile.ring in(%[[SUMS]] at 32768 : {{.*}}) : <1 x 128x128xbf16
+// EPILOGUE: tile.role "compute"
+// EPILOGUE: tile.copy_out_wait
+// EPILOGUE-NEXT: tile.named_wait id(3) threads(256)
+// EPILOGUE-NEXT: scf.for
+// EPILOGUE: tile.barrier_arrive %column_tile1_empty
+// EPILOGUE-NEXT: tile.barrier_arrive %column_tile0_empty
+// EPILOGUE: tile.bulk_accumulate_wait{{$}}
+// EPILOGUE-NEXT: tile.named_wait id(3) threads(256)
+// EPILOGUE-NEXT: %[[TO:.*]] = tile.slot_at %[[DK]]
+// EPILOGUE-NEXT: tile.write %{{.*}}, %[[TO]]
+// EPILOGUE: tile.bulk_store %[[TO]] to %dk
+// EPILOGUE-NOT: wait {{$}}
+// EPILOGUE: tile.slot_at %[[DV]]
+// EPILOGUE: tile.bulk_store {{.*}} to %dv
+// EPILOGUE-NEXT: scf.yield
+
 // Asynchronous products of five kinds, of transposed a and b.
 // RUN: fa-opt %examples/causal_d128.mlir --backward --fused --target=sm_90a --dtype=bf16 --emit=ptx | FileCheck %s --check-prefix=PTX
 // PTX-LABEL: .entry causal_d128_backward_keys(

@@ -96,6 +96,32 @@ const char *const kMerged = R"(
   tile.return
 })";
 
+/// y = x + x, half of it by way of a ring in the memory of the one that is added through.
+const char *const kTurns = R"(
+  %r = tile.ring : !ring
+  %o = tile.ring in(%r at 0 : !ring) : !tile.ring<1 x 1024xf32, #tile.swizzle<128>>
+  tile.store %zero, %y[%i, %c0] dims [0, 1] : !acc, !o
+  %s = tile.slot_at %r[%c0] : !ring -> !slot
+  %u = tile.slot_at %o[%c0] : !ring -> !slot
+  %half = arith.constant dense<0.5> : !acc
+  %x0 = tile.load %x[%i, %c0] dims [0, 1] : !v -> !acc
+  %v = arith.mulf %x0, %half : !acc
+  scf.for %k = %c0 to %c2 step %c1 {
+    tile.bulk_accumulate_wait // wait
+    tile.barrier // meet
+    tile.write %v, %s order(#order) : !acc, !slot // write
+    tile.fence_async
+    tile.bulk_accumulate %s to %y[%i, %c0] dims [0, 1] tile(!acc) : !slot, !o
+    tile.bulk_accumulate_wait // inner wait
+    tile.barrier // inner meet
+    tile.write %v, %u order(#order) : !acc, !slot // inner write
+    tile.fence_async
+    tile.bulk_accumulate %u to %y[%i, %c0] dims [0, 1] tile(!acc) : !slot, !o // inner add
+  }
+  tile.bulk_accumulate_wait written
+  tile.return
+})";
+
 /// y = x, read in boxes: x holds them.
 const char *const kLoaded = R"(
   %v = tile.load %x[%i, %c0] dims [0, 1] : !o -> !acc
@@ -125,6 +151,7 @@ TEST_P(Boxes, LieInOrder) {
   expectRight(headOf(GetParam()) + kAdded, {{x}, y});
   expectRight(headOf(GetParam()) + kStaged, {{x}, y});
   expectRight(headOf(GetParam()) + kMerged, {{x}, y});
+  expectRight(headOf(GetParam()) + kTurns, {{x}, y});
 }
 
 TEST_P(Boxes, AreLoadedInOrder) {
@@ -230,6 +257,23 @@ const Case kFaults[] = {
      {{"// last fence", ""}},
      "wrote, with no tile.fence_async",
      "// last"},
+    {"TurnsNoWait", kTurns, {{"// wait", ""}}, "still reads; wait for it first", "// write"},
+    {"TurnsNoMeeting", kTurns, {{"// meet", ""}}, "with no barrier between", "// write"},
+    {"TurnsNoInnerWait",
+     kTurns,
+     {{"// inner wait", ""}},
+     "still reads; wait for it first",
+     "// inner write"},
+    {"TurnsNoInnerMeeting",
+     kTurns,
+     {{"// inner meet", ""}},
+     "with no barrier between",
+     "// inner write"},
+    {"TurnsOverwritten",
+     kTurns,
+     {{"// inner write", ""}},
+     "reads shared memory that nothing has written",
+     "// inner add"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Interpreter, PlantedBoxesFault, testing::ValuesIn(kFaults),

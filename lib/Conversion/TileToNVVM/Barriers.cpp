@@ -32,10 +32,15 @@ LogicalResult Emitter::allocateShared() {
     return alignment(a) == alignment(b) ? a->isBeforeInBlock(b) : alignment(a) > alignment(b);
   });
   for (tile::RingOp ring : all) {
+    if (ring.getWithin())
+      continue;
     tile::RingType type = ring.getType();
     rings[ring.getResult()] = sharedBytes;
     sharedBytes += type.getSlot().strideInBytes() * type.getStages();
   }
+  for (tile::RingOp ring : all)
+    if (ring.getWithin())
+      rings[ring.getResult()] = rings.at(ring.getWithin()) + static_cast<int64_t>(ring.getOffset());
   for (auto array : block.getOps<tile::BarriersOp>()) {
     barriers[array.getResult()] = sharedBytes;
     sharedBytes += 8 * static_cast<int64_t>(array.getType().getCount());

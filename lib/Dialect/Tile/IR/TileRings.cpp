@@ -21,6 +21,20 @@ LogicalResult RingOp::verify() {
   if (int64_t readers = getReadersAttr().getInt(); readers < 1 || readers > kMost)
     return emitOpError() << "(ring_c2) has " << readers << " readers, expected 1 to " << kMost
                          << "; give the others a ring of their own";
+  auto other = getWithin() ? getWithin().getDefiningOp<RingOp>() : RingOp();
+  if (!getWithin())
+    return success();
+  auto bytesOf = [](RingType ring) { return ring.getStages() * ring.getSlot().strideInBytes(); };
+  int64_t offset = getOffset(), room = bytesOf(getWithin().getType());
+  if (!other || other.getWithin())
+    return emitOpError() << "(ring_c3) lies in the memory of another ring's tile.ring, which does "
+                            "not lie in a third one";
+  if (offset < 0 || offset % getType().getSlot().alignment() != 0 ||
+      offset + bytesOf(getType()) > room)
+    return emitOpError() << "(ring_c3) takes " << bytesOf(getType()) << " bytes from byte "
+                         << offset << " on of another ring, which has " << room
+                         << "; begin at a multiple of " << getType().getSlot().alignment()
+                         << " that leaves room";
   return success();
 }
 

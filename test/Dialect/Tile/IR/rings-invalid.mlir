@@ -335,3 +335,22 @@ tile.func @get_c3(%i: index) grid affine_map<() -> (1)> sizes [] {
   %s = tile.get %r reader(2) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>> -> !tile.slot<64x64xf16, #tile.swizzle<128>>
   tile.return
 }
+tile.func @ring_c3_room(%i: index) grid affine_map<() -> (1)> sizes [] {
+  %r = tile.ring : !tile.ring<2 x 1024xf32, #tile.swizzle<128>>
+  // expected-error @+1 {{(ring_c3) takes 8192 bytes from byte 1024 on of another ring, which has 8192; begin at a multiple of 1024 that leaves room}}
+  %o = tile.ring in(%r at 1024 : !tile.ring<2 x 1024xf32, #tile.swizzle<128>>) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+  tile.return
+}
+
+// -----
+
+tile.func @ring_c3_third(%i: index) grid affine_map<() -> (1)> sizes [] {
+  %r = tile.ring : !tile.ring<2 x 2048xf32, #tile.swizzle<128>>
+  %s = tile.ring in(%r at 0 : !tile.ring<2 x 2048xf32, #tile.swizzle<128>>) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+  // expected-error @+1 {{(ring_c3) lies in the memory of another ring's tile.ring, which does not lie in a third one}}
+  %o = tile.ring in(%s at 0 : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+  tile.return
+}
+
+// -----
+

@@ -33,9 +33,17 @@ def Tile_RingOp : Tile_Op<"ring", [MemoryEffects<[MemAlloc, MemWrite]>]> {
     `readers(n)`, each tile is got and released n times, once by each reader
     (`tile.get ... reader(k)`), and its slot is free once all have released it.
 
+    With `in(%other at n)` its slots lie in those of a ring through which a role adds to memory, from
+    byte n on, and are used by turns: the role's warps meet before the first tile that it puts there
+    after additions, and before additions after that.
+
     Constraints:
     - (C1) Stands in the first block of a tile.func.
     - (C2) Has 1 to 8 readers.
+    - (C3) The other ring has memory of its own and room for all slots behind the byte, which is a
+      multiple of their alignment.
+    - (C4) What is put into a ring in another one stands in one block, behind the ops in which
+      `tile.accumulate` uses that (checked where it is lowered).
 
     Created by `tile-promote-shared`; `convert-tile-to-nvvm` gives it an address.
 
@@ -44,11 +52,20 @@ def Tile_RingOp : Tile_Op<"ring", [MemoryEffects<[MemAlloc, MemWrite]>]> {
     ```mlir
     %r = tile.ring : !tile.ring<2 x 128x64xbf16, #tile.swizzle<128>>
     %s = tile.ring readers(2) : !tile.ring<2 x 128x64xbf16, #tile.swizzle<128>>
+    %o = tile.ring in(%sums at 16384 : !tile.ring<2 x 8192xf32, #tile.swizzle<128>>)
+       : !tile.ring<1 x 128x64xbf16, #tile.swizzle<128>>
     ```
   }];
-  let arguments = (ins DefaultValuedAttr<I64Attr, "1">:$readers);
+  let arguments = (ins Optional<Tile_RingType>:$within, DefaultValuedAttr<I64Attr, "1">:$readers,
+    DefaultValuedAttr<I64Attr, "0">:$offset);
   let results = (outs Tile_RingType:$result);
-  let assemblyFormat = "(`readers` `(` $readers^ `)`)? attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "RingType":$type, CArg<"int64_t", "1">:$readers), [{
+    build($_builder, $_state, type, /*within=*/Value(), readers);
+  }]>];
+  let assemblyFormat = [{
+    (`readers` `(` $readers^ `)`)? (`in` `(` $within^ `at` $offset `:` type($within) `)`)? attr-dict
+    `:` type($result)
+  }];
   let hasVerifier = 1;
 }
 

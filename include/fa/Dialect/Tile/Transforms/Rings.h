@@ -53,6 +53,8 @@ bool mayRunAhead(Operation *op, Block &body);
 
 /// Return the bytes of a ring's slots, each at a multiple of its alignment.
 int64_t sharedBytes(RingType ring);
+/// Return those that a ring has for itself: none if it lies in another one.
+int64_t sharedBytes(RingOp ring);
 /// Return those of all rings of a program.
 int64_t sharedBytesOfRings(FuncOp func);
 

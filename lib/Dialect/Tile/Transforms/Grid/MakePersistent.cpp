@@ -95,7 +95,7 @@ static int64_t sharedBytes(FuncOp func) {
   constexpr int64_t kBarriers = 2 * 8;
   int64_t bytes = 0;
   for (auto ring : func.getBody().front().getOps<RingOp>())
-    bytes += tile::sharedBytes(ring.getType()) + kBarriers * ring.getType().getStages();
+    bytes += tile::sharedBytes(ring) + kBarriers * ring.getType().getStages();
   return bytes;
 }
 

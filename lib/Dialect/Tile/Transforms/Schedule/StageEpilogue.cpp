@@ -14,13 +14,16 @@
 //      of the same shape that was released before the store may still have a twin
 //      (tile-make-persistent): two slots that serve both ways in turn let the next
 //      work tile's data come earlier than one slot each way;
-//   2. else a ring of some of the columns, which go one part after the other: where
+//   2. else a ring in the memory of one that loops before the store add through, if it has room:
+//   the
+//      slots of operands are given back before, and the next work tile's data come meanwhile;
+//   3. else a ring of some of the columns, which go one part after the other: where
 //      such a slot has no room for a twin, so that it is filled again while the
 //      program ends, or where there is none and threads would store by elements;
-//   3. else such a slot: write, bulk_store, and the release at the end of its block,
+//   4. else such a slot: write, bulk_store, and the release at the end of its block,
 //      where the copy has had time. So the role that fills the slot waits for the
 //      copy. A store after it waits for the copy, and goes the same way;
-//   4. else the store stays.
+//   5. else the store stays.
 //
 // Warpgroups do this by themselves, each for its own rows.
 //
@@ -56,11 +59,13 @@ struct StageEpilogue : tile::impl::TileStageEpilogueBase<StageEpilogue> {
   void runOnOperation() override;
   std::string whyNot(StoreOp store);
   bool stage(StoreOp store);
-  RingOp makeRing(StoreOp store, RingType type);
+  RingOp makeRing(StoreOp store, RingType type, RingOp within = {});
+  RingOp findStaging(StoreOp store, RingType type);
 
   int64_t warps = 0;
-  /// Rings of whole tiles on their way out.
+  /// Rings of whole tiles on their way out, and how much of others they take.
   SmallVector<RingOp> outRings;
+  llvm::DenseMap<Operation *, int64_t> taken;
   /// Slots of the program that are stored from.
   SmallVector<Value> outSlots;
 };
@@ -127,13 +132,34 @@ static ReleaseOp findReleased(StoreOp store, SlotType type) {
   return {};
 }
 
+/// Find a ring with room for another that the program adds through, always before the store and in
+/// its block or further inside.
+RingOp StageEpilogue::findStaging(StoreOp store, RingType type) {
+  for (auto ring : getOperation().getBody().front().getOps<RingOp>()) {
+    auto isBefore = [&](Operation *user) {
+      Operation *op = stagingOf(user) ? store->getBlock()->findAncestorOpInBlock(*user) : nullptr;
+      return isa<RingOp>(user) || (op && roleOf(user) == kCompute && op->isBeforeInBlock(store));
+    };
+    if (llvm::any_of(ring->getUsers(), stagingOf) && llvm::all_of(ring->getUsers(), isBefore) &&
+        taken[ring] + sharedBytes(type) <= sharedBytes(ring.getType()))
+      return ring;
+  }
+  return {};
+}
+
 /// Make a ring after those of the program.
-RingOp StageEpilogue::makeRing(StoreOp store, RingType type) {
+RingOp StageEpilogue::makeRing(StoreOp store, RingType type, RingOp within) {
   Block &entry = getOperation().getBody().front();
   OpBuilder b = OpBuilder::atBlockBegin(&entry);
   for (auto ring : entry.getOps<RingOp>())
     b.setInsertionPointAfter(ring);
-  return RingOp::create(b, fa::named(store.getLoc(), "out_ring"), type);
+  auto ring = RingOp::create(b, fa::named(store.getLoc(), "out_ring"), type);
+  if (within) {
+    ring.getWithinMutable().assign(within);
+    ring.setOffset(taken[within]);
+    taken[within] += sharedBytes(type);
+  }
+  return ring;
 }
 
 /// Store the slot's tile, which begins at this column of the one that is stored.
@@ -207,6 +233,15 @@ bool StageEpilogue::stage(StoreOp store) {
         << remark::metric("bytes", bytes);
     return true;
   }
+  if (RingOp staging = findStaging(store, type)) {
+    stageBy(makeRing(store, type, staging), store.getValue(), 0);
+    fa::remarkPassed(*this, loc, "epilogue")
+        << fa::decision("store of {0} by way of shared memory through which loops add",
+                        describeTile(type))
+        << remark::reason("its own would make {0} bytes and the limit is {1}", bytes + twin,
+                          sharedLimit.getValue());
+    return true;
+  }
   // Another tile's way out is free again once that is stored.
   if (RingOp *known = llvm::find_if(
           outRings, [&](RingOp ring) { return ring.getType().getSlot() == type.getSlot(); });
@@ -278,6 +313,7 @@ void StageEpilogue::runOnOperation() {
   warps = func.getNumWarps();
   outRings.clear();
   outSlots.clear();
+  taken.clear();
   SmallVector<StoreOp> stores;
   func.walk([&](StoreOp store) {
     auto tile = dyn_cast<RankedTensorType>(store.getValue().getType());

@@ -28,6 +28,13 @@ void RoleLowering::joinWarpgroup(Operation *op) {
   NamedWaitOp::create(rewriter, op->getLoc(), groupId, warpgroup, kThreadsOfGroup);
 }
 
+/// Let all warps of the role wait for each other before the op, at the barrier behind those of its
+/// warpgroups.
+void RoleLowering::joinRole(Operation *op) {
+  int64_t warps = role.getWarps();
+  NamedWaitOp::create(rewriter, op->getLoc(), groupId + warps / kWarpsOfGroup, Value(), 32 * warps);
+}
+
 /// Wait at the own barrier, or arrive at that of the next warpgroup, in steps that all
 /// warpgroups run.
 void RoleLowering::lowerPingpong(Operation *op, Value pingpong, bool pass) {

@@ -225,6 +225,12 @@ struct LowerRings : tile::impl::TileLowerRingsBase<LowerRings> {
     int64_t bytes = 0;
     auto roles = func.getBody().front().getOps<RolesOp>();
     if (roles.empty()) {
+      for (auto ring : func.getBody().front().getOps<RingOp>())
+        if (ring.getWithin()) {
+          ring.emitOpError() << "(ring_c4) lies in another ring, which warps without roles do not "
+                                "share by turns; give it its own memory";
+          return signalPassFailure();
+        }
       SyncPlan plan = planSynchronization(func);
       report(plan);
       Lowering(func, plan, rewriter).run();

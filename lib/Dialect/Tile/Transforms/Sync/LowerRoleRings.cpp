@@ -20,6 +20,10 @@
 // numbered barrier of the warpgroup, and waited for before it is written again or arrived for, if
 // it can in the next iteration (LateReleases.cpp).
 //
+// Rings that lie in one that the role adds through take turns with it, once an iteration each: all
+// warps meet before the additions, when what was stored has been read, and before the first tile
+// that is put behind them, when what was added has.
+//
 //===----------------------------------------------------------------------===//
 
 #include "LateReleases.h"
@@ -379,7 +383,7 @@ void RoleLowering::lowerRelease(ReleaseOp release) {
 void RoleLowering::lowerPutValue(PutValueOp put) {
   Location loc = put.getLoc();
   RingOp ring = ringOf(put);
-  if (barriers[ring].again) {
+  if (barriers[ring].again && !ring.getWithin()) {
     BulkStoreWaitOp::create(rewriter, loc);
     joinWarpgroup(put);
   }
@@ -388,6 +392,16 @@ void RoleLowering::lowerPutValue(PutValueOp put) {
   WriteOp::create(rewriter, loc, put.getValues(), slot);
   fence(loc);
   rewriter.eraseOp(put);
+}
+
+/// Let the role use memory by turns: what the TMA still reads, for whichever warp, comes first.
+void RoleLowering::takeTurns(const RingsInside &inside) {
+  rewriter.setInsertionPoint(inside.adds);
+  BulkStoreWaitOp::create(rewriter, inside.adds->getLoc());
+  joinRole(inside.adds);
+  rewriter.setInsertionPoint(inside.puts);
+  BulkAccumulateWaitOp::create(rewriter, inside.puts->getLoc(), /*written=*/false, /*pending=*/0);
+  joinRole(inside.puts);
 }
 
 /// Write to a slot that the program holds, after the warpgroup's other warps, and once what was

@@ -70,6 +70,8 @@ void RoleLowering::run() {
   warpgroup = WarpgroupOp::create(rewriter, loc, rewriter.getIndexType());
   numberCounters();
   startPingpong();
+  for (const RingsInside &each : inside)
+    takeTurns(each);
   lower(block);
   if (skippedAtEnd.count) {
     rewriter.setInsertionPointToEnd(&block);
@@ -103,12 +105,50 @@ struct BarrierIds {
   }
 
   llvm::DenseMap<Value, int64_t> pingpongs;
+  /// Hold where roles take turns.
+  llvm::DenseMap<Operation *, SmallVector<RingsInside>> inside;
   /// Count the warpgroups of roles that copy out.
   llvm::DenseMap<Operation *, int64_t> groups;
   int64_t next = 1;
 };
 
 } // namespace
+
+/// Find where the role uses a ring that others lie in, and these.
+static LogicalResult findInside(RoleOp role, RingOp ring, SmallVectorImpl<RingsInside> &found) {
+  SmallVector<Operation *> puts, adds;
+  for (Operation *user : ring->getUsers()) {
+    if (stagingOf(user) == ring && role->isProperAncestor(user))
+      adds.push_back(user);
+    if (auto other = dyn_cast<RingOp>(user))
+      llvm::copy_if(other->getUsers(), std::back_inserter(puts), [&](Operation *put) {
+        return isa<PutOp, PutValueOp>(put) && role->isProperAncestor(put);
+      });
+  }
+  if (puts.empty())
+    return success();
+  RingsInside inside{nullptr, puts.front()};
+  Block *block = inside.puts->getBlock();
+  for (Operation *put : puts) {
+    if (put->getBlock() != block || !isa<PutValueOp>(put))
+      return put->emitOpError() << "(ring_c4) puts into a ring in another one; expected "
+                                   "tile.put_value in one block";
+    if (put->isBeforeInBlock(inside.puts))
+      inside.puts = put;
+  }
+  for (Operation *add : adds) {
+    Operation *op = block->findAncestorOpInBlock(*add);
+    if (!op || !op->isBeforeInBlock(inside.puts))
+      return add->emitOpError() << "(ring_c4) adds through a ring in which another one lies, but "
+                                   "not before that is put in its block; give that its own memory";
+    if (!inside.adds || op->isBeforeInBlock(inside.adds))
+      inside.adds = op;
+  }
+  if (!inside.adds)
+    inside.adds = inside.puts;
+  found.push_back(inside);
+  return success();
+}
 
 static LogicalResult numberBarriers(RolesOp roles, BarrierIds &ids) {
   for (auto pingpong : roles->getBlock()->getOps<PingpongOp>()) {
@@ -125,7 +165,11 @@ static LogicalResult numberBarriers(RolesOp roles, BarrierIds &ids) {
       return copy.emitOpError() << "stands in a role of " << role.getWarps()
                                 << " warps, which are no whole warpgroups; use tile.store";
     ids.groups[role] = ids.next;
-    if (failed(ids.take(copy, role.getWarps() / kWarpsOfGroup)))
+    SmallVector<RingsInside> &inside = ids.inside[role];
+    for (auto ring : roles->getBlock()->getOps<RingOp>())
+      if (failed(findInside(role, ring, inside)))
+        return failure();
+    if (failed(ids.take(copy, role.getWarps() / kWarpsOfGroup + (inside.empty() ? 0 : 1))))
       return failure();
   }
   return success();
@@ -143,7 +187,8 @@ FailureOr<int64_t> tile::lowerRoles(RolesOp roles, RewriterBase &rewriter) {
   SharedBarriers shared(traces);
   AllBarriers barriers = makeBarriers(func, traces, shared, rewriter, bytes);
   for (auto role : roles.getBody().front().getOps<RoleOp>())
-    RoleLowering(role, barriers, shared, ids.pingpongs, ids.groups.lookup(role), fences, rewriter)
+    RoleLowering(role, barriers, shared, ids.pingpongs, ids.groups.lookup(role),
+                 ids.inside.lookup(role), fences, rewriter)
         .run();
   for (auto pingpong : llvm::to_vector(func.getBody().front().getOps<PingpongOp>()))
     rewriter.eraseOp(pingpong);

@@ -113,10 +113,14 @@ int64_t tile::sharedBytes(RingType ring) {
   return ring.getStages() * ring.getSlot().strideInBytes();
 }
 
+int64_t tile::sharedBytes(RingOp ring) {
+  return ring.getWithin() ? 0 : sharedBytes(ring.getType());
+}
+
 int64_t tile::sharedBytesOfRings(FuncOp func) {
   int64_t bytes = 0;
   for (auto ring : func.getOps<RingOp>())
-    bytes += sharedBytes(ring.getType());
+    bytes += sharedBytes(ring);
   return bytes;
 }
 

@@ -42,6 +42,12 @@ AllBarriers makeBarriers(FuncOp func, const RoleTraces &traces, const SharedBarr
 /// A ring and one of its readers.
 using RingReader = std::pair<RingOp, int64_t>;
 
+/// Where a role uses the memory of one ring for others that lie in it.
+struct RingsInside {
+  /// The op in which it begins to add through the ring, and the first that puts into another one.
+  Operation *adds = nullptr, *puts = nullptr;
+};
+
 /// Slots of rings that a warpgroup gives back without reading them.
 struct Skipped {
   Value count;
@@ -52,10 +58,10 @@ struct Skipped {
 class RoleLowering : public CountedLowering {
 public:
   RoleLowering(RoleOp role, AllBarriers &barriers, const SharedBarriers &shared,
-               const llvm::DenseMap<Value, int64_t> &pingpongIds, int64_t groupId, bool fences,
-               RewriterBase &rewriter)
+               const llvm::DenseMap<Value, int64_t> &pingpongIds, int64_t groupId,
+               SmallVector<RingsInside> inside, bool fences, RewriterBase &rewriter)
       : CountedLowering(rewriter), role(role), barriers(barriers), shared(shared),
-        pingpongIds(pingpongIds), groupId(groupId), fences(fences) {}
+        pingpongIds(pingpongIds), groupId(groupId), inside(std::move(inside)), fences(fences) {}
   void run();
 
 private:
@@ -83,6 +89,8 @@ private:
 
   // LowerPingpong.cpp: ping-pong, and barriers of a warpgroup.
   void joinWarpgroup(Operation *op);
+  void joinRole(Operation *op);
+  void takeTurns(const RingsInside &inside);
   void lowerPingpong(Operation *op, Value pingpong, bool pass);
   void startPingpong();
   Value endOfPingpong(scf::ForOp loop);
@@ -99,6 +107,7 @@ private:
   const llvm::DenseMap<Value, int64_t> &pingpongIds;
   /// The numbered barrier of the role's first warpgroup; others follow.
   int64_t groupId;
+  SmallVector<RingsInside> inside;
   /// Record whether asynchronous readers may read what warps write.
   bool fences;
   llvm::DenseMap<Operation *, unsigned> base;

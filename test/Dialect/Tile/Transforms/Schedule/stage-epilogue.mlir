@@ -173,3 +173,44 @@ tile.func @plain(%out: !tile.view<?x64xf16> {tile.align = 16 : i64}, %i: index)
   tile.store %v, %out[%i, %c0] dims [0, 1] : tensor<64x64xf16>, !tile.view<?x64xf16>
   tile.return
 }
+
+// -----
+
+#acc = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(4, 16, 0)]>
+#order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
+!sums = !tile.ring<2 x 4096xf32, #tile.swizzle<128>>
+!acc = tensor<64x64xf32, #acc>
+
+// Else in the memory through which loops before it add, one behind the other while there is room.
+// CHECK-LABEL: tile.func @inside
+// CHECK: %[[SUMS:.*]] = tile.ring : <2 x 4096xf32, #tile.swizzle<128>>
+// CHECK: %[[FIRST:.*]] = tile.ring in(%[[SUMS]] at 0 : !tile.ring<2 x 4096xf32, #tile.swizzle<128>>) : <1 x 64x64xf16, #tile.swizzle<128>>
+// CHECK-NEXT: %[[SECOND:.*]] = tile.ring in(%[[SUMS]] at 8192 : !tile.ring<2 x 4096xf32, #tile.swizzle<128>>) : <1 x 64x64xf16, #tile.swizzle<128>>
+tile.func @inside(%x: !tile.view<?x64xf16> {tile.align = 16 : i64}, %out: !tile.view<?x64xf16> {tile.align = 16 : i64}, %y: !tile.view<?x64xf32, #order>, %i: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.warps = 4 : i64} {
+  %r = tile.ring : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>
+  %sums = tile.ring : !sums
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %acc = tile.broadcast %zero : f32 -> !acc
+  tile.put %r, %x[%i, %c0] dims [0, 1] copy(tma) : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+  %a = tile.get %r : !tile.ring<1 x 64x64xf16, #tile.swizzle<128>> -> !tile.slot<64x64xf16, #tile.swizzle<128>>
+  %p = tile.dot_start %a, %a, %acc transpose_b : !tile.slot<64x64xf16, #tile.swizzle<128>>, !tile.slot<64x64xf16, #tile.swizzle<128>>, !acc -> !tile.pending<!acc>
+  %s = tile.await %p : !tile.pending<!acc> -> !acc
+  tile.release %a : !tile.slot<64x64xf16, #tile.swizzle<128>>
+  scf.for %k = %c0 to %i step %c1 {
+    tile.accumulate %s, %y[%c0, %c0] dims [0, 1] through(%sums) : !acc, !tile.view<?x64xf32, #order>, !sums
+  }
+  %o = arith.truncf %s : !acc to tensor<64x64xf16, #acc>
+  // CHECK: tile.put_value %[[FIRST]]
+  // CHECK-NEXT: %[[S:.*]] = tile.get %[[FIRST]]
+  // CHECK-NEXT: tile.bulk_store %[[S]]
+  // CHECK-NEXT: tile.release %[[S]]
+  // expected-remark @+1 {{store of 64x64xf16 by way of shared memory through which loops add", Reason="its own would make 49664 bytes and the limit is 40960"}}
+  tile.store %o, %out[%i, %c0] dims [0, 1] : tensor<64x64xf16, #acc>, !tile.view<?x64xf16>
+  // CHECK: tile.put_value %[[SECOND]]
+  // expected-remark @+1 {{store of 64x64xf16 by way of shared memory through which loops add}}
+  tile.store %o, %out[%c0, %c0] dims [0, 1] : tensor<64x64xf16, #acc>, !tile.view<?x64xf16>
+  tile.return
+}

@@ -135,6 +135,64 @@ tile.func @own(%x: !tile.view<?x64xf16>, %n: index, %p: i1)
   tile.return
 }
 
+#added = #tile.frag<reg = [(2, 0, 1), (2, 8, 0), (8, 0, 8)], lane = [(4, 0, 2), (8, 1, 0)], warp = [(8, 16, 0)]>
+#order = #tile.order<reg = [(2, 0, 1), (2, 8, 0)], lane = [(4, 0, 2), (8, 1, 0)], width = 4>
+!sums = !tile.ring<2 x 8192xf32, #tile.swizzle<128>>
+!out = !tile.ring<1 x 128x64xf16, #tile.swizzle<128>>
+
+// What is stored by way of the memory through which a loop adds: all warps meet when that was stored before the loop, and when
+// what was added was before the first tile. Nothing is waited for between the two, nor after them.
+// CHECK-LABEL: tile.func @turns
+// CHECK-SAME: tile.shared_bytes = 65536 : i64
+// CHECK: scf.for
+// CHECK-NEXT: tile.copy_out_wait
+// CHECK-NEXT: tile.named_wait id(3) threads(256)
+// CHECK: scf.for
+// CHECK: tile.bulk_accumulate %
+// CHECK: }
+// CHECK-NOT: tile.named_wait
+// CHECK: tile.bulk_accumulate_wait{{$}}
+// CHECK-NEXT: tile.named_wait id(3) threads(256)
+// CHECK: tile.write
+// CHECK: tile.named_wait id(1 + %{{.*}}) threads(128)
+// CHECK-NEXT: tile.bulk_store
+// CHECK-NOT: wait
+// CHECK: tile.write
+// CHECK-NOT: copy_out_wait
+// CHECK: tile.bulk_store
+// CHECK-NEXT: scf.yield
+// CHECK: tile.copy_out_wait
+tile.func @turns(%x: !tile.view<?x64xf16>, %y: !tile.view<?x64xf32, #order>, %n: index)
+    grid affine_map<() -> ()> sizes [] attributes {tile.warps = 8 : i64} {
+  %sums = tile.ring : !sums
+  %r = tile.ring in(%sums at 0 : !sums) : !out
+  %q = tile.ring in(%sums at 16384 : !sums) : !out
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  %t = arith.constant 0.0 : f16
+  %z = arith.constant 0.0 : f32
+  tile.roles {
+    tile.role "compute" warps(8) registers(240) {
+      scf.for %j = %c0 to %n step %c128 {
+        scf.for %k = %c0 to %n step %c128 {
+          %a = tile.broadcast %z : f32 -> tensor<128x64xf32, #added>
+          tile.accumulate %a, %y[%c0, %c0] dims [0, 1] through(%sums) : tensor<128x64xf32, #added>, !tile.view<?x64xf32, #order>, !sums
+        }
+        %v = tile.broadcast %t : f16 -> tensor<128x64xf16>
+        tile.put_value %r, %v : !out, tensor<128x64xf16>
+        %s = tile.get %r : !out -> !tile.slot<128x64xf16, #tile.swizzle<128>>
+        tile.bulk_store %s to %x[%j, %c0] dims [0, 1] rows(64) : !tile.slot<128x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+        tile.release %s : !tile.slot<128x64xf16, #tile.swizzle<128>>
+        tile.put_value %q, %v : !out, tensor<128x64xf16>
+        %u = tile.get %q : !out -> !tile.slot<128x64xf16, #tile.swizzle<128>>
+        tile.bulk_store %u to %x[%c0, %c0] dims [0, 1] rows(64) : !tile.slot<128x64xf16, #tile.swizzle<128>>, !tile.view<?x64xf16>
+        tile.release %u : !tile.slot<128x64xf16, #tile.swizzle<128>>
+      }
+    }
+  }
+  tile.return
+}
+
 // By way of a slot that another role fills: it is given back once it was read.
 // CHECK-LABEL: tile.func @borrowed
 // CHECK: tile.role "compute"
