@@ -7,6 +7,7 @@
 
 #include "Agent.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
+#include "fa/Dialect/Tile/IR/Kernels.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -19,7 +20,7 @@ Agent::Agent(WorkTile &workTile, unsigned number)
       clock(workTile.program.agents + workTile.program.barriers, 0) {
   clock[number] = 1;
   tile::FuncOp func = workTile.program.func;
-  waited = !func->hasAttr(tile::TileDialect::kDependentAttr);
+  waited = !func->hasAttr(tile::TileDialect::kDependentAttr) || tile::runsBeside(func);
   for (auto [i, argument] : llvm::enumerate(workTile.arguments)) {
     Datum datum;
     datum.memory = &argument.memory;

@@ -54,6 +54,8 @@ private:
   //===--- Kernel and control flow (TileToNVVM.cpp) ---===//
   void makeKernel(Block *module);
   void setWorkspaceStrides(tile::ViewType view, ViewParts &parts);
+  void startNext();
+  bool startsNextLate();
   void decodeInstance();
   LogicalResult emitBlock(Block &block);
   LogicalResult emit(Operation *op);

@@ -26,6 +26,7 @@
 #include "Checks.h"
 #include "Emitter.h"
 #include "fa/Conversion/Passes.h"
+#include "fa/Dialect/Tile/IR/Kernels.h"
 #include "fa/Dialect/Tile/IR/Stores.h"
 #include "fa/Target/Manifest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -312,6 +313,21 @@ void Emitter::decodeInstance() {
   }
 }
 
+/// Let the next kernel of the entry start, where launches know how.
+void Emitter::startNext() {
+  tile::FuncOp next = source.getNextKernel();
+  if (next && next->hasAttr(tile::TileDialect::kDependentAttr))
+    NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
+}
+
+/// Return whether the next kernel takes it that those before this one have ended, and does not wait
+/// for that itself.
+bool Emitter::startsNextLate() {
+  tile::FuncOp next = source.getNextKernel();
+  return next && tile::runsBeside(next) && source->hasAttr(tile::TileDialect::kDependentAttr) &&
+         !tile::runsBeside(source);
+}
+
 LogicalResult Emitter::run(Block *module) {
   auto attr = source->getAttrOfType<IntegerAttr>(tile::TileDialect::kWarpsAttr);
   if (!attr || attr.getValue().slt(1) || attr.getValue().sgt(32))
@@ -321,9 +337,8 @@ LogicalResult Emitter::run(Block *module) {
   if (failed(checkKernel(source, warps)))
     return failure();
   makeKernel(module);
-  if (tile::FuncOp next = source.getNextKernel();
-      next && next->hasAttr(tile::TileDialect::kDependentAttr))
-    NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
+  if (!startsNextLate())
+    startNext();
   if (failed(allocateShared()))
     return failure();
   initializeBarriers();
@@ -629,6 +644,8 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](SchedulerNextOp op) { return emitSchedulerNext(op); })
       .Case([&](KernelWaitOp) {
         NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
+        if (startsNextLate())
+          startNext();
         return success();
       })
       .Case([&](BlockCountOp op) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Dialect/Tile/IR/Instructions.h"
+#include "fa/Dialect/Tile/IR/Kernels.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -35,6 +36,11 @@ FuncOp FuncOp::getNextKernel() {
   auto next = dyn_cast_or_null<FuncOp>((*this)->getNextNode());
   Attribute entry = (*this)->getAttr(TileDialect::kEntryAttr);
   return next && entry && next->getAttr(TileDialect::kEntryAttr) == entry ? next : FuncOp();
+}
+
+bool tile::runsBeside(FuncOp func) {
+  return func->hasAttr(TileDialect::kDependentAttr) &&
+         isa_and_nonnull<KernelWaitOp>(func.getBody().front().getTerminator()->getPrevNode());
 }
 
 ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {

@@ -121,7 +121,9 @@ def Tile_KernelWaitOp : Tile_Op<"kernel_wait", [MemoryEffects<[MemRead, MemWrite
   let description = [{
     Waits until the kernel before it in its entry has ended and its stores are seen, and those of all
     before that one. A kernel with `tile.dependent`, which starts earlier, comes to this op once on
-    each path, before it takes what a kernel of the entry writes and before it writes itself.
+    each path, before it takes what a kernel of the entry writes and before it writes itself; or, if
+    neither takes what the other writes, in the end. Such a kernel starts when all before the other
+    one have ended.
 
     Created by `tile-overlap-kernels`; removed by `convert-tile-to-nvvm`.
 

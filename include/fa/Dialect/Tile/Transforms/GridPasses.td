@@ -96,7 +96,9 @@ def TileOverlapKernels : Pass<"tile-overlap-kernels", "::mlir::ModuleOp"> {
     of the kernel before.
 
     The kernel before lets it start as its own first instruction: a block that waits takes room,
-    but none that the other still needs. Kernels wait for one another in order, so at the end of one
+    but none that the other still needs. A kernel with products that takes nothing of the one
+    before, nor writes for it, does not wait but in its end: SMs that have nothing left of
+    the one take blocks of the other. The one before lets it start after its own wait. Kernels wait for one another in order, so at the end of one
     all before it have ended.
 
     Requires: a target with such launches; drivers and launches without them run the kernels one after

@@ -22,6 +22,9 @@ Trend trendOf(Value value, Value with);
 /// memory held the same number everywhere, and conditions chose the same.
 Trend trendOfLoops(FuncOp func, Value id, bool pieces = false);
 
+/// Return whether two kernels may run at once, or in the other order.
+bool areIndependent(FuncOp a, FuncOp b);
+
 /// Emit the extents of the grid, as values of the program (index).
 SmallVector<Value> emitExtents(OpBuilder &b, FuncOp func);
 

@@ -64,7 +64,8 @@ static bool isSimple(FuncOp func) {
 /// Return whether one kernel writes what another one takes.
 static bool writesFor(FuncOp writer, FuncOp other) {
   for (unsigned i = 0; i < writer.getNumLaunchArguments(); ++i) {
-    if (!writer.getArgAttr(i, TileDialect::kOutputAttr))
+    if (!writer.getArgAttr(i, TileDialect::kOutputAttr) &&
+        !mayStoreTo(writer, writer.getArgument(i)))
       continue;
     for (unsigned k = 0; k < other.getNumLaunchArguments(); ++k)
       if (nameOf(other, k) == nameOf(writer, i))
@@ -73,8 +74,7 @@ static bool writesFor(FuncOp writer, FuncOp other) {
   return false;
 }
 
-/// Return whether two kernels may run at once, or in the other order.
-static bool areIndependent(FuncOp a, FuncOp b) { return !writesFor(a, b) && !writesFor(b, a); }
+bool tile::areIndependent(FuncOp a, FuncOp b) { return !writesFor(a, b) && !writesFor(b, a); }
 
 /// Return the attributes of a kernel that are the same for what it is merged with.
 static DictionaryAttr commonAttrs(FuncOp func) {

@@ -8,14 +8,20 @@
 // For each kernel of an entry but the first:
 //
 //   1. mark it `tile.dependent`;
-//   2. find the first op that may touch memory other than to load inputs, which no kernel of
+//   2. where it has products and neither takes what the other writes, nor any that runs beside
+//   that,
+//      let it run beside the one before: it waits for that as its last op, and the first of those
+//      beside each other lets the next one start after its own wait. So what both need is there,
+//      and SMs that are done with the one take blocks of the other;
+//   3. else find the first op that may touch memory other than to load inputs, which no kernel of
 //      the entry writes. Where that is an if of two branches, each branch has such an op of its
 //      own;
-//   3. wait before that op, and load before the wait what later ops load of inputs at indices that
+//   4. wait before that op, and load before the wait what later ops load of inputs at indices that
 //      are known there, in kernels that have registers for it: those without products.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Grid.h"
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
@@ -133,6 +139,15 @@ void Waiting::loadBefore(KernelWaitOp wait) {
     op->moveBefore(wait);
 }
 
+/// Return whether the kernel has products: it takes long, as little as a few of its blocks do.
+static bool isLong(FuncOp func) {
+  return func
+      .walk([](Operation *op) {
+        return isa<DotOp, DotStartOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 struct OverlapKernels : tile::impl::TileOverlapKernelsBase<OverlapKernels> {
   using Base::Base;
@@ -144,13 +159,31 @@ struct OverlapKernels : tile::impl::TileOverlapKernelsBase<OverlapKernels> {
         if (Attribute name = func.getArgAttr(i, TileDialect::kNameAttr);
             name && func.getArgAttr(i, TileDialect::kOutputAttr))
           written[func->getAttr(TileDialect::kEntryAttr)].insert(name);
-    for (auto func : getOperation().getOps<FuncOp>())
-      if (FuncOp next = func.getNextKernel()) {
-        next->setAttr(TileDialect::kDependentAttr, UnitAttr::get(&getContext()));
+    // Those that may still run when the next one starts, if that does not wait.
+    SmallVector<FuncOp> running;
+    for (auto func : getOperation().getOps<FuncOp>()) {
+      FuncOp next = func.getNextKernel();
+      if (running.empty() || running.back() != func)
+        running = {func};
+      if (!next)
+        continue;
+      next->setAttr(TileDialect::kDependentAttr, UnitAttr::get(&getContext()));
+      bool beside = isLong(next) &&
+                    llvm::all_of(running, [&](FuncOp each) { return areIndependent(each, next); });
+      if (beside) {
+        OpBuilder b(next.getBody().front().getTerminator());
+        KernelWaitOp::create(b, next.getLoc());
+        running.push_back(next);
+      } else {
         Waiting(next, written[next->getAttr(TileDialect::kEntryAttr)]).place();
-        fa::remarkPassed(*this, next.getLoc(), "overlap")
-            << fa::decision("@{0} starts while @{1} ends", next.getSymName(), func.getSymName());
+        running = {next};
       }
+      auto said = fa::remarkPassed(*this, next.getLoc(), "overlap");
+      if (said)
+        said << fa::decision(beside ? "@{0} runs beside @{1}, and waits for it at its own end"
+                                    : "@{0} starts while @{1} ends",
+                             next.getSymName(), func.getSymName());
+    }
   }
 };
 } // namespace
