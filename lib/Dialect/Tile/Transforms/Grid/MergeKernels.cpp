@@ -22,6 +22,7 @@
 #include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -54,11 +55,7 @@ static bool isSimple(FuncOp func) {
     if (!nameOf(func, i) || isa<TensorMapType>(func.getArgumentTypes()[i]) ||
         func.getArgAttr(i, TileDialect::kLaunchEpochAttr))
       return false;
-  return !func.walk([](Operation *op) {
-                return isa<RolesOp, BarriersOp, DotOp, DotStartOp>(op) ? WalkResult::interrupt()
-                                                                       : WalkResult::advance();
-              })
-              .wasInterrupted();
+  return !fa::holds<RolesOp, BarriersOp, DotOp, DotStartOp>(func);
 }
 
 /// Return whether one kernel writes what another one takes.

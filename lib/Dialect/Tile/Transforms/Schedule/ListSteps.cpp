@@ -27,6 +27,7 @@
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Dialect/Tile/Transforms/Steps/Passes.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -128,8 +129,7 @@ bool mayHaveHoles(scf::ForOp loop, Value condition) {
 /// most.
 bool gains(scf::ForOp loop, scf::IfOp branch) {
   return readsMemory(loop, branch.getCondition()) ||
-         (mayHaveHoles(loop, branch.getCondition()) &&
-          branch.walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted());
+         (mayHaveHoles(loop, branch.getCondition()) && fa::holds<DotOp>(branch));
 }
 
 struct ListSteps : tile::impl::TileListStepsBase<ListSteps> {
