@@ -188,11 +188,7 @@ void Emitter::setWorkspaceStrides(tile::ViewType view, ViewParts &parts) {
     return;
   int64_t size = llvm::divideCeil(view.getElementType().getIntOrFloatBitWidth(), 8), stride = 1;
   for (size_t d = shape.size() - 1; d > 0 && !ShapedType::isDynamic(shape[d]); --d) {
-    stride *= shape[d];
-    if (d + 1 == shape.size())
-      stride =
-          static_cast<int64_t>(llvm::alignTo(stride * size, fa::Manifest::kWorkspaceRowBytes)) /
-          size;
+    stride *= d + 1 == shape.size() ? fa::Manifest::workspaceRowPitch(shape[d], size) : shape[d];
     parts.strides[d - 1] = i64(stride);
   }
 }
