@@ -201,13 +201,14 @@ SmallVector<Value> List::valuesOfSteps() {
 // Steps at once
 //===----------------------------------------------------------------------===//
 
-/// Return whether the step reads what the loop carries there in the second way only, and passes it
-/// on else.
+/// Return whether the step reads what the loop carries there in the second way only, and else
+/// passes it on to the next step: by the yields of the two ways and of the if around them.
 static bool isPassedOn(scf::ForOp loop, scf::IfOp ways, unsigned carried) {
   return llvm::all_of(loop.getRegionIterArg(carried).getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
     return user->getBlock() == ways.elseBlock() ||
-           (isa<scf::YieldOp>(user) && use.getOperandNumber() == carried);
+           (isa<scf::YieldOp>(user) && use.getOperandNumber() == carried &&
+            (user->getParentOp() == ways || user->getParentOp() == ways->getParentOp()));
   });
 }
 
