@@ -167,8 +167,11 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
   if (StringRef name = "tile-order-workspaces"; !llvm::is_contained(options.leaveOut, name))
     pm.addPass(tile::createTileOrderWorkspaces(order));
   populateKernelPipeline(pm.nest<tile::FuncOp>(), target, options);
+  tile::TileMergeKernelsOptions merge;
+  // Two kernels run on any device where each of them does.
+  merge.sharedLimit = target.sharedAnywhere;
   if (StringRef name = "tile-merge-kernels"; !llvm::is_contained(options.leaveOut, name))
-    pm.addPass(tile::createTileMergeKernels());
+    pm.addPass(tile::createTileMergeKernels(merge));
   if (StringRef name = "tile-overlap-kernels";
       target.dependentLaunches && !llvm::is_contained(options.leaveOut, name))
     pm.addPass(tile::createTileOverlapKernels());

@@ -229,14 +229,17 @@ llvm::Error Manifest::resolve(LaunchShapes &shapes) const {
   return llvm::Error::success();
 }
 
+int64_t Manifest::workspaceRowPitch(int64_t columns, int64_t size) {
+  return static_cast<int64_t>(llvm::alignTo(columns * size, kWorkspaceRowBytes)) / size;
+}
+
 int64_t Manifest::rowPitch(unsigned argument, ArrayRef<int64_t> shape) const {
   const ManifestArgument &info = arguments[argument];
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / kWorkspaceRowBytes;
   bool padded = info.kind == ManifestArgument::Workspace && info.dtype;
   if (!padded || shape.size() < 2 || shape.back() > kMost)
     return shape.empty() ? 1 : shape.back();
-  int64_t size = sizeOf(*info.dtype);
-  return static_cast<int64_t>(llvm::alignTo(shape.back() * size, kWorkspaceRowBytes)) / size;
+  return workspaceRowPitch(shape.back(), sizeOf(*info.dtype));
 }
 
 llvm::Expected<int64_t> Manifest::bytes(unsigned argument, ArrayRef<int64_t> shape) const {

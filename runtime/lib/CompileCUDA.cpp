@@ -377,18 +377,14 @@ bool cuda::GradientVariant::takes(function_ref<int64_t(StringRef name)> size) co
   return variant.isWithinBounds({});
 }
 
-/// Return whether a mask or a score reads an element of 2 bytes for each pair of a row and a key,
-/// at these themselves.
+/// Return whether a mask or a score reads a tile of a tensor.
 static bool readsTiles(ModuleOp module) {
   auto reads = [](Region &region, unsigned row) {
     return region
         .walk([&](tensor::ExtractOp op) {
-          OperandRange indices = op.getIndices();
-          Value i = region.getArgument(row), j = region.getArgument(row + 1);
-          bool pair =
-              indices.size() >= 2 && ((indices.drop_back().back() == i && indices.back() == j) ||
-                                      (indices.drop_back().back() == j && indices.back() == i));
-          return pair ? WalkResult::interrupt() : WalkResult::advance();
+          return nvptx::readsTile(op, region.getArgument(row), region.getArgument(row + 1))
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
         })
         .wasInterrupted();
   };

@@ -20,11 +20,6 @@ using llvm::StringRef;
 /// Bound what one image may take: that of a mask of 800 comparisons takes some seconds.
 static constexpr double kMostSeconds = 120;
 
-static bool isCubin(StringRef value) {
-  return value.starts_with("\x7f"
-                           "ELF");
-}
-
 KeptCubins::KeptCubins(DiskCache disk, std::string key, const nvptx::Target &target, int driver)
     : disk(std::move(disk)), key(std::move(key)), target(target), driver(driver) {
   if (!this->disk.isOn())
@@ -49,7 +44,7 @@ std::vector<std::string> KeptCubins::find(unsigned image) const {
   std::vector<std::string> cubins;
   for (const Assembler &assembler : assemblers)
     if (std::optional<std::string> value = disk.read(keyOf(image, assembler)))
-      if (isCubin(*value))
+      if (nvptx::isCubin(*value))
         cubins.push_back(std::move(*value));
   return cubins;
 }
@@ -119,7 +114,7 @@ std::string KeptCubins::assembleImage(unsigned image, StringRef ptx) const {
     // Another process may have made it meanwhile. Of a cubin that is there the driver says why it
     // does not take it.
     if (std::optional<std::string> value = disk.read(own)) {
-      if (!isCubin(*value))
+      if (!nvptx::isCubin(*value))
         problem = *value;
       continue;
     }

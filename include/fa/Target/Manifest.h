@@ -212,6 +212,8 @@ struct Manifest {
   /// those of a workspace start at multiples of kWorkspaceRowBytes, so that the TMA can copy them.
   int64_t rowPitch(unsigned argument, ArrayRef<int64_t> shape) const;
   static constexpr int64_t kWorkspaceRowBytes = 16;
+  /// Return that of a workspace whose rows have so many elements of so many bytes.
+  static int64_t workspaceRowPitch(int64_t columns, int64_t size);
   /// Return the bytes of a tensor of this shape; an error where that overflows 63 bits.
   llvm::Expected<int64_t> bytes(unsigned argument, ArrayRef<int64_t> shape) const;
   /// Return the extents of a kernel's grid.

@@ -22,6 +22,7 @@
 
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/Names.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -390,8 +391,7 @@ LogicalResult Entry::convert(MapBlocksOp block) {
   loadI64(kernel);
 
   // The counter of the generator has 12 bits for the head, 20 for the batch.
-  bool random =
-      kernel.walk([](tile::RandomBitsOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  bool random = holds<tile::RandomBitsOp>(kernel);
   if (random)
     kernel->setAttr(
         tile::TileDialect::kLimitsAttr,

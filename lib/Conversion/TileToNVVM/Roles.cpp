@@ -21,6 +21,7 @@
 #include "fa/Dialect/Tile/IR/Roles.h"
 #include "Emitter.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
+#include "fa/Support/Holds.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -80,11 +81,7 @@ LogicalResult Emitter::emitRole(tile::RoleOp role, int64_t first) {
     thread = arith::SubIOp::create(b, thread, i32(32 * first));
   }
   if (isForOneThread(role)) {
-    aloneInWarp = role.walk([](Operation *op) {
-                        return isa<tile::BallotOp, tile::NthBitOp>(op) ? WalkResult::interrupt()
-                                                                       : WalkResult::advance();
-                      })
-                      .wasInterrupted();
+    aloneInWarp = fa::holds<tile::BallotOp, tile::NthBitOp>(role);
     alone = !aloneInWarp;
     Value chosen = alone ? NVVM::ElectSyncOp::create(b, b.getI1Type(), Value()) : Value();
     Value head = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warp, i32(0));

@@ -28,6 +28,7 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/Tile/IR/Kernels.h"
 #include "fa/Dialect/Tile/IR/Stores.h"
+#include "fa/Support/Holds.h"
 #include "fa/Target/Manifest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -184,18 +185,11 @@ static bool isWritten(Value view) {
 /// nothing else. Beside products the addresses that follow from those would take registers.
 void Emitter::setWorkspaceStrides(tile::ViewType view, ViewParts &parts) {
   ArrayRef<int64_t> shape = view.getShape();
-  WalkResult products = source.walk([](Operation *op) {
-    return isa<tile::DotOp, tile::DotStartOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  if (shape.size() < 2 || products.wasInterrupted())
+  if (shape.size() < 2 || fa::holds<tile::DotOp, tile::DotStartOp>(source))
     return;
   int64_t size = llvm::divideCeil(view.getElementType().getIntOrFloatBitWidth(), 8), stride = 1;
   for (size_t d = shape.size() - 1; d > 0 && !ShapedType::isDynamic(shape[d]); --d) {
-    stride *= shape[d];
-    if (d + 1 == shape.size())
-      stride =
-          static_cast<int64_t>(llvm::alignTo(stride * size, fa::Manifest::kWorkspaceRowBytes)) /
-          size;
+    stride *= d + 1 == shape.size() ? fa::Manifest::workspaceRowPitch(shape[d], size) : shape[d];
     parts.strides[d - 1] = i64(stride);
   }
 }

@@ -271,6 +271,11 @@ static Ending runPtxas(const std::string &program, std::vector<std::string> argu
   return ending;
 }
 
+bool nvptx::isCubin(StringRef text) {
+  return text.starts_with("\x7f"
+                          "ELF");
+}
+
 nvptx::Assembly nvptx::assemble(StringRef ptxas, StringRef ptx, StringRef target,
                                 const AssemblerLimits &limits) {
   Assembly result;
@@ -310,8 +315,7 @@ nvptx::Assembly nvptx::assemble(StringRef ptxas, StringRef ptx, StringRef target
     return fail(std::move(ending.problem));
   }
   std::string bytes = readFile(output->getPath());
-  if (!StringRef(bytes).starts_with("\x7f"
-                                    "ELF")) {
+  if (!isCubin(bytes)) {
     result.kind = Assembly::failed;
     return fail(ptxas.str() + " made no cubin, but said that all went well");
   }

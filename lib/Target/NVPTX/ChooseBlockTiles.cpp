@@ -128,27 +128,13 @@ struct Facts {
   RegisterPressure pressure = kLight;
 };
 
-/// Return whether it reads an element of 2 bytes for each pair of a row and a key at these
-/// themselves: shared memory then has a tile of it, in rows, as matrices that one instruction
-/// reads.
-bool readsTile(tensor::ExtractOp op, ValueRange arguments, ArrayRef<unsigned> positions) {
-  OperandRange indices = op.getIndices();
-  Type element = op.getType();
-  if (indices.size() < 2 || !element.isIntOrFloat() || element.getIntOrFloatBitWidth() != 16)
-    return false;
-  unsigned differs = 0;
-  for (Value index : indices.take_back(2))
-    for (auto [argument, of] : llvm::zip_first(arguments, positions))
-      differs |= argument == index ? of : 0;
-  return differs == kPairs;
-}
-
 /// Weigh what a region, whose positions come after so many `inputs` and differ as `positions` says,
 /// reads of captured tensors: an element for each pair of a row and a key; a mask, for each row or
 /// key. Then its length: masks of more than one comparison, weights of a score, and of these more
 /// where they hold a tile that is of no product.
 RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<unsigned> positions) {
-  constexpr unsigned kPlainOps = 10, kComparison = 3;
+  // b and h come before i and j.
+  constexpr unsigned kPlainOps = 10, kComparison = 3, kRow = 2;
   if (region.empty())
     return kLight;
   bool isMask = inputs == 0;
@@ -164,7 +150,8 @@ RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<un
     bool isTile = op->getNumResults() == 1 && isa<FloatType>(op->getResult(0).getType());
     auto extract = dyn_cast<tensor::ExtractOp>(op);
     if (of == kPairs && extract && (!tile || tile == extract.getTensor()) &&
-        readsTile(extract, region.getArguments().drop_front(inputs), positions)) {
+        readsTile(extract, region.getArgument(inputs + kRow),
+                  region.getArgument(inputs + kRow + 1))) {
       tile = extract.getTensor();
       // Where shared memory has it, what is computed of it takes no registers.
       differs[extract] = 0;
@@ -367,6 +354,15 @@ struct GPUChooseBlockTiles : fa::impl::GPUChooseBlockTilesBase<GPUChooseBlockTil
 };
 
 } // namespace
+
+bool nvptx::readsTile(tensor::ExtractOp op, Value i, Value j) {
+  OperandRange indices = op.getIndices();
+  Type element = op.getType();
+  if (indices.size() < 2 || !element.isIntOrFloat() || element.getIntOrFloatBitWidth() != 16)
+    return false;
+  Value last = indices.back(), before = indices.drop_back().back();
+  return (before == i && last == j) || (before == j && last == i);
+}
 
 bool nvptx::gainsByAdding(ModuleOp module, StringRef target) {
   bool any = false, all = true;

@@ -77,6 +77,9 @@ struct Assembly {
 Assembly assemble(llvm::StringRef ptxas, llvm::StringRef ptx, llvm::StringRef target,
                   const AssemblerLimits &limits);
 
+/// Return whether a text is what ptxas makes: an ELF file.
+bool isCubin(llvm::StringRef text);
+
 /// Return the CUDA that a ptxas is of, as drivers count (12040 is 12.4); 0 where it does not tell.
 int64_t getPtxasVersion(llvm::StringRef ptxas, const AssemblerLimits &limits);
 

@@ -12,6 +12,10 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
 
+namespace mlir::tensor {
+class ExtractOp;
+} // namespace mlir::tensor
+
 namespace mlir::fa {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
@@ -25,6 +29,11 @@ int64_t getShortSequence(ModuleOp module, StringRef target);
 /// of these are faster, for long sequences, than blocks of rows would be beside them: of bf16, with
 /// asynchronous products, of head dimensions that no padding widens.
 bool gainsByAdding(ModuleOp module, StringRef target);
+
+/// Return whether a region reads an element of 2 bytes for each pair of a row i and a key j, at
+/// these themselves: shared memory then has a tile of it, in rows, as matrices that one instruction
+/// reads.
+bool readsTile(tensor::ExtractOp op, Value i, Value j);
 } // namespace nvptx
 
 } // namespace mlir::fa

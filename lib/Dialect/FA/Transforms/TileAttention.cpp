@@ -21,6 +21,7 @@
 #include "BlockBuilder.h"
 #include "fa/Dialect/FA/IR/Tiles.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Support/Holds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
@@ -177,8 +178,7 @@ struct TileAttention : fa::impl::FATileAttentionBase<TileAttention> {
       if (keys)
         sizes.keys = keys;
       // A block of a head may loop over tiles all the same.
-      bool loops =
-          op.getBody()->walk([](TileSizeOp) { return WalkResult::interrupt(); }).wasInterrupted();
+      bool loops = holds<TileSizeOp>(op);
       if (!op.isTiled() || loops)
         makeStatic(op, sizes);
     });

@@ -20,6 +20,7 @@
 // RUN: not fa-opt %s --tile-rescale-lazily=most-columns=-1 2>&1 | FileCheck %s --check-prefix=COLUMNS
 // RUN: not fa-opt %s --tile-defer-row-sum-reduction=most-columns=-1 2>&1 | FileCheck %s --check-prefix=COLUMNS
 // COLUMNS: error: most-columns must be 0 or more, got -1
+// RUN: not fa-opt %s --tile-merge-kernels=shared-limit=-1 2>&1 | FileCheck %s --check-prefix=SHARED
 // RUN: not fa-opt %s --tile-stage-epilogue=shared-limit=-1 2>&1 | FileCheck %s --check-prefix=SHARED
 // SHARED: error: shared-limit must be 0 or more, got -1
 

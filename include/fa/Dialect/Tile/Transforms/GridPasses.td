@@ -66,7 +66,8 @@ def TileMergeKernels : Pass<"tile-merge-kernels", "::mlir::ModuleOp"> {
         if id < extent of the first: the first program, of id
         else: the second one, of id - extent of the first.
 
-    Kernels with roles, products, barriers of their own or tensor maps stay as they are.
+    Kernels with roles, products, barriers of their own or tensor maps stay as they are, and so do
+    two whose rings, which stand side by side, exceed `shared-limit`.
 
     Requires: `tile.name` on arguments, by which kernels share them. Ensures: what an entry does to
     memory is the same.
@@ -81,6 +82,10 @@ def TileMergeKernels : Pass<"tile-merge-kernels", "::mlir::ModuleOp"> {
     scf.if %first { ... } else { ... }
     ```
   }];
+  let options = [
+    Option<"sharedLimit", "shared-limit", "int64_t", "0",
+           "bytes of shared memory that a kernel may use; 0 is no limit">
+  ];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect"];
 }

@@ -30,6 +30,7 @@
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -223,13 +224,9 @@ static SmallVector<Operation *> opsOf(RoleOp role) {
 /// they read.
 static Operation *lastOfProducts(Block *block) {
   Operation *last = nullptr;
-  for (Operation &op : *block) {
-    auto result = op.walk([](Operation *inner) {
-      return isa<scf::ForOp, AwaitOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    if (result.wasInterrupted())
+  for (Operation &op : *block)
+    if (fa::holds<scf::ForOp, AwaitOp>(&op))
       last = &op;
-  }
   while (last && isa_and_nonnull<ReleaseOp>(last->getNextNode()))
     last = last->getNextNode();
   return last;

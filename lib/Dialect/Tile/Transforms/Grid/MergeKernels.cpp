@@ -9,7 +9,8 @@
 //
 //   1. go back over the kernels before it that it neither reads from nor writes to, nor they from
 //      or to it, until one that both fit into: of as many warps, with grids that differ in the last
-//      extent only, and simple (no roles, products, barriers of their own, tensor maps);
+//      extent only, and simple (no roles, products, barriers of their own, tensor maps), and with
+//      rings that shared memory has all at once;
 //   2. append its arguments to that one's, where they are not there, and add its last extent;
 //   3. make both programs the branches of an if on the last id, which the second one's is less by
 //      the first one's extent. Rings stay outside of it, side by side.
@@ -22,6 +23,7 @@
 #include "fa/Dialect/Tile/IR/Integers.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -54,11 +56,7 @@ static bool isSimple(FuncOp func) {
     if (!nameOf(func, i) || isa<TensorMapType>(func.getArgumentTypes()[i]) ||
         func.getArgAttr(i, TileDialect::kLaunchEpochAttr))
       return false;
-  return !func.walk([](Operation *op) {
-                return isa<RolesOp, BarriersOp, DotOp, DotStartOp>(op) ? WalkResult::interrupt()
-                                                                       : WalkResult::advance();
-              })
-              .wasInterrupted();
+  return !fa::holds<RolesOp, BarriersOp, DotOp, DotStartOp>(func);
 }
 
 /// Return whether one kernel writes what another one takes.
@@ -265,6 +263,11 @@ struct MergeKernels : tile::impl::TileMergeKernelsBase<MergeKernels> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (sharedLimit < 0) {
+      getOperation().emitError() << "shared-limit must be 0 or more, got "
+                                 << sharedLimit.getValue();
+      return signalPassFailure();
+    }
     for (FuncOp func : llvm::to_vector(getOperation().getOps<FuncOp>()))
       if (isSimple(func))
         mergeBack(func);
@@ -278,6 +281,15 @@ struct MergeKernels : tile::impl::TileMergeKernelsBase<MergeKernels> {
       Pair pair(before, func);
       if (!isSimple(before) || !pair.fit())
         continue;
+      int64_t bytes = sharedBytesOfRings(before) + sharedBytesOfRings(func);
+      if (sharedLimit > 0 && bytes > sharedLimit) {
+        fa::remarkMissed(*this, func.getLoc(), "merge")
+            << fa::decision("@{0} and @{1} are two launches", before.getSymName(),
+                            func.getSymName())
+            << remark::reason("their rings take {0} bytes, more than the limit of {1} bytes", bytes,
+                              sharedLimit.getValue());
+        continue;
+      }
       fa::remarkPassed(*this, func.getLoc(), "merge")
           << fa::decision("@{0} and @{1} are one launch", before.getSymName(), func.getSymName())
           << remark::reason("neither takes what the other one writes");

@@ -25,6 +25,7 @@
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -67,11 +68,7 @@ Waiting::Waiting(FuncOp func, const DenseSet<Attribute> &written) : func(func) {
     if (name && !written.contains(name) && !func.getArgAttr(i, TileDialect::kWorkspaceAttr))
       inputs.insert(func.getArgument(i));
   }
-  hasRegisters = !func.walk([](Operation *op) {
-                        return isa<RolesOp, DotOp, DotStartOp>(op) ? WalkResult::interrupt()
-                                                                   : WalkResult::advance();
-                      })
-                      .wasInterrupted();
+  hasRegisters = !fa::holds<RolesOp, DotOp, DotStartOp>(func);
 }
 
 /// Return whether the op loads of an input.

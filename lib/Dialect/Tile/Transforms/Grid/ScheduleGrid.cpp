@@ -242,9 +242,9 @@ Value ScheduleGrid::emitMembers(OpBuilder &b, Location loc, ArrayRef<LoadOp> sha
     members = arith::DivUIOp::create(b, loc, constant(sectionBytes), bytes);
     // Rounded up; no launch has no tiles, but what it computes of them may run.
     Value most = arith::MaxUIOp::create(b, loc, tiles, constant(1));
-    Value more = arith::DivUIOp::create(b, loc, constant(sectionTiles - 1), most);
-    Value least = sectionTiles > 0 ? arith::AddIOp::create(b, loc, more, constant(1)).getResult()
-                                   : constant(1);
+    Value more =
+        arith::DivUIOp::create(b, loc, constant(std::max<int64_t>(sectionTiles, 1) - 1), most);
+    Value least = arith::AddIOp::create(b, loc, more, constant(1));
     members = arith::MaxUIOp::create(b, loc, members, least);
   }
   // A section then has no more work tiles than 32 bits count.

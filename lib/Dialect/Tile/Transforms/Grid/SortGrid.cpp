@@ -27,6 +27,7 @@
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -128,7 +129,7 @@ static bool isComputable(FuncOp func, Operation *op) {
 static Sortable findSortable(FuncOp func) {
   Sortable found(func);
   func.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
-    bool products = loop.walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    bool products = fa::holds<DotOp>(loop);
     Value bounds[] = {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
     bool varies = llvm::any_of(
         bounds, [&](Value bound) { return trendOf(bound, found.id) != Trend::constant; });

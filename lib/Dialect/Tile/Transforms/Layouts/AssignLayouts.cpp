@@ -22,6 +22,7 @@
 #include "RoleMarks.h"
 #include "fa/Dialect/Tile/IR/LayoutConversion.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/OperationSupport.h"
@@ -345,7 +346,7 @@ struct AssignLayouts : tile::impl::TileAssignLayoutsBase<AssignLayouts> {
     for (Value tile : graph.getTiles())
       encode(tile, graph.layoutOf(tile));
     // A kernel without products waits for memory alone, and an exchange costs it nothing.
-    bool computes = func.walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    bool computes = fa::holds<DotOp>(func);
     Converter converter(graph, vectorStores || !computes, *this);
     func.walk([&](Operation *op) { converter.convertUses(op); });
     if (failed(checkConditions(func)))

@@ -122,10 +122,20 @@ static std::string whyNotAsync(DotOp dot, int64_t warps) {
 // 2 and 3. Operands
 //===----------------------------------------------------------------------===//
 
+/// Bound what TMA copies: the rank of a view, the rows of a box, and the bytes that rows are
+/// multiples of.
+static constexpr int64_t kMostRank = 4, kMostRows = 256, kUnit = 16;
+
+/// Return whether rows of so many columns may lie side by side at multiples of those bytes, by what
+/// is known of them.
+static bool mayBeWholeUnits(int64_t columns, int64_t bytes) {
+  return ShapedType::isDynamic(columns) || (columns != 0 && columns * bytes % kUnit == 0);
+}
+
 /// Return why TMA can neither load nor store the tile there.
 std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> dims) {
   auto type = cast<ViewType>(view.getType());
-  constexpr int64_t kPanelBytes = 128, kMostRank = 4, kUnit = 16;
+  constexpr int64_t kPanelBytes = 128;
   auto slice = view.getDefiningOp<SliceOp>();
   if (slice && !isa<BlockArgument>(slice.getSource()))
     return "its view is a slice of a slice, for which a launch makes no map";
@@ -145,7 +155,7 @@ std::string tile::whyNotTMA(Value view, OperandRange indices, ArrayRef<int64_t> 
     return "it does not run along its view's last two dimensions";
   int64_t columns = type.getShape().back();
   bool known = !ShapedType::isDynamic(columns);
-  if (known && (columns == 0 || columns * bytes % kUnit != 0))
+  if (!mayBeWholeUnits(columns, bytes))
     return "its view's rows are no multiple of 16 bytes";
   if (slice && !known)
     return "its view is a slice whose rows have a length that launches say";
@@ -168,7 +178,6 @@ static std::string whyNotByProducer(LoadOp load) {
 bool tile::canProducerLoad(LoadOp load) { return whyNotByProducer(load).empty(); }
 
 bool tile::isReadBesideProducts(LoadOp load) {
-  constexpr int64_t kMostRank = 4, kMostRows = 256, kUnit = 16;
   auto view = dyn_cast<ViewType>(load.getSource().getType());
   auto tile = dyn_cast<RankedTensorType>(load.getType());
   if (!view || !tile || tile.getRank() != 2 || !tile.hasStaticShape() ||
@@ -181,10 +190,8 @@ bool tile::isReadBesideProducts(LoadOp load) {
   if (bits != 16 || !llvm::is_contained(load.getDims(), last) ||
       !llvm::is_contained(load.getDims(), last - 1))
     return false;
-  int64_t columns = view.getShape().back(),
-          rows = tile.getDimSize(load.getDims().front() == last ? 1 : 0);
-  if (rows > kMostRows ||
-      (!ShapedType::isDynamic(columns) && (columns == 0 || columns * bits / 8 % kUnit != 0)))
+  int64_t rows = tile.getDimSize(load.getDims().front() == last ? 1 : 0);
+  if (rows > kMostRows || !mayBeWholeUnits(view.getShape().back(), bits / 8))
     return false;
   auto isOfProducts = [](Operation *loop) {
     return isa_and_nonnull<scf::ForOp>(loop) &&
@@ -202,7 +209,6 @@ bool tile::isReadBesideProducts(LoadOp load) {
 
 static std::string whyNotLoaded(LoadOp load, bool byWarps) {
   auto tile = cast<RankedTensorType>(load.getResult().getType());
-  constexpr int64_t kMostRows = 256;
   if (std::string why = whyNotTMA(load.getSource(), load.getIndices(), load.getDims());
       !byWarps && !why.empty())
     return why;

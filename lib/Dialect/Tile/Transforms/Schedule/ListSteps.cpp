@@ -27,6 +27,7 @@
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Dialect/Tile/Transforms/Steps/Passes.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -128,8 +129,7 @@ bool mayHaveHoles(scf::ForOp loop, Value condition) {
 /// most.
 bool gains(scf::ForOp loop, scf::IfOp branch) {
   return readsMemory(loop, branch.getCondition()) ||
-         (mayHaveHoles(loop, branch.getCondition()) &&
-          branch.walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted());
+         (mayHaveHoles(loop, branch.getCondition()) && fa::holds<DotOp>(branch));
 }
 
 struct ListSteps : tile::impl::TileListStepsBase<ListSteps> {
@@ -201,13 +201,14 @@ SmallVector<Value> List::valuesOfSteps() {
 // Steps at once
 //===----------------------------------------------------------------------===//
 
-/// Return whether the step reads what the loop carries there in the second way only, and passes it
-/// on else.
+/// Return whether the step reads what the loop carries there in the second way only, and else
+/// passes it on to the next step: by the yields of the two ways and of the if around them.
 static bool isPassedOn(scf::ForOp loop, scf::IfOp ways, unsigned carried) {
   return llvm::all_of(loop.getRegionIterArg(carried).getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
     return user->getBlock() == ways.elseBlock() ||
-           (isa<scf::YieldOp>(user) && use.getOperandNumber() == carried);
+           (isa<scf::YieldOp>(user) && use.getOperandNumber() == carried &&
+            (user->getParentOp() == ways || user->getParentOp() == ways->getParentOp()));
   });
 }
 

@@ -40,6 +40,7 @@
 #include "fa/Dialect/Tile/IR/Slice.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -544,7 +545,7 @@ void ScheduleLoop::runOnOperation() {
   });
   for (Block *block : blocks)
     schedule(*block);
-  if (getOperation().walk([](DotStartOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
+  if (fa::holds<DotStartOp>(getOperation())) {
     fitAll();
     addSlots();
   }

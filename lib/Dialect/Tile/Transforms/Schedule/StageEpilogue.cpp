@@ -36,6 +36,7 @@
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -308,7 +309,7 @@ void StageEpilogue::runOnOperation() {
     func.emitError() << "shared-limit must be 0 or more, got " << sharedLimit.getValue();
     return signalPassFailure();
   }
-  if (!func.walk([](DotStartOp) { return WalkResult::interrupt(); }).wasInterrupted())
+  if (!fa::holds<DotStartOp>(func))
     return;
   warps = func.getNumWarps();
   outRings.clear();

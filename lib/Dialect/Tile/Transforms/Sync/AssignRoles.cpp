@@ -14,6 +14,7 @@
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Holds.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEASSIGNROLES
@@ -43,7 +44,7 @@ static bool isForProducts(RingOp ring) {
 static bool hasOnlyProducerLoads(FuncOp func) {
   bool any = false, all = true;
   // Other products wait for their own warps' copies.
-  bool async = func.walk([](DotStartOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  bool async = fa::holds<DotStartOp>(func);
   func.walk([&](Operation *op) {
     if (auto put = dyn_cast<PutOp>(op)) {
       any = true;

@@ -30,6 +30,7 @@
 #include "RingStates.h"
 #include "RoleLowering.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -188,7 +189,7 @@ static void listAccesses(Block &block, llvm::function_ref<bool(Operation *)> cou
 /// the same blocks, before and after the same loops and ifs. A warpgroup that skips steps skips
 /// each ring where it is read first, so that counters differ then.
 void RoleLowering::findSameCounters() {
-  if (role.walk([](WarpgroupBoundsOp) { return WalkResult::interrupt(); }).wasInterrupted())
+  if (fa::holds<WarpgroupBoundsOp>(role))
     return;
   using Key = std::tuple<SmallVector<Operation *>, int64_t, Value, bool>;
   std::vector<std::pair<Key, unsigned>> known;

@@ -24,6 +24,7 @@
 #include "RoleLowering.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Holds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -78,7 +79,7 @@ void RoleLowering::run() {
     skip(loc, skippedAtEnd);
   }
   // Shared memory goes with the last warp.
-  if (role.walk([](BulkStoreOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
+  if (fa::holds<BulkStoreOp>(role)) {
     rewriter.setInsertionPointToEnd(&block);
     BulkStoreWaitOp::create(rewriter, loc);
   }

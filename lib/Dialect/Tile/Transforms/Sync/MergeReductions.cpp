@@ -34,6 +34,7 @@
 #include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Dialect/Tile/Transforms/Passes.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Holds.h"
 #include "fa/Support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -92,9 +93,7 @@ static bool isMeeting(BarrierWaitOp wait, int64_t warps) {
 }
 
 /// Return whether the op, or one in its regions, adds to memory.
-static bool hasAddition(Operation *op) {
-  return op->walk([](BulkAccumulateOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
+static bool hasAddition(Operation *op) { return fa::holds<BulkAccumulateOp>(op); }
 
 /// Find the last meeting before the op in its block, but for one before another addition: that may
 /// be read still.

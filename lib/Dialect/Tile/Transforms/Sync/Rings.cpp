@@ -7,6 +7,7 @@
 
 #include "fa/Dialect/Tile/Transforms/Rings.h"
 #include "fa/Dialect/Tile/IR/Stores.h"
+#include "fa/Support/Holds.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -47,12 +48,7 @@ bool tile::isKeptInRole(RingOp ring) {
   return isFilled;
 }
 
-bool tile::hasAsyncReaders(FuncOp func) {
-  WalkResult walked = func.walk([](Operation *op) {
-    return isa<DotStartOp, BulkStoreOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return walked.wasInterrupted();
-}
+bool tile::hasAsyncReaders(FuncOp func) { return fa::holds<DotStartOp, BulkStoreOp>(func); }
 
 static bool isArgument(Value view) {
   auto argument = dyn_cast<BlockArgument>(view);
@@ -96,9 +92,7 @@ bool tile::areApart(Operation *op) {
       .wasInterrupted();
 }
 
-bool tile::hasProducts(Operation *op) {
-  return op->walk([](AwaitOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
+bool tile::hasProducts(Operation *op) { return fa::holds<AwaitOp>(op); }
 
 bool tile::mayRunBeyond(Operation *op) {
   return sourceOf(op) || (op->getNumRegions() == 0 && isMemoryEffectFree(op) && isSpeculatable(op));

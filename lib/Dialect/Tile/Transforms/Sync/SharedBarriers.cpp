@@ -24,6 +24,7 @@
 #include "SharedBarriers.h"
 #include "LateReleases.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Holds.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <limits>
 
@@ -234,7 +235,7 @@ SharedBarriers::SharedBarriers(const RoleTraces &traces) {
   if (traces.roles.empty())
     return;
   auto func = traces.roles.front().role->getParentOfType<FuncOp>();
-  if (func.walk([](WarpgroupBoundsOp) { return WalkResult::interrupt(); }).wasInterrupted())
+  if (fa::holds<WarpgroupBoundsOp>(func))
     return;
   SmallVector<RingOp> vectors;
   SmallVector<Group> tiles;

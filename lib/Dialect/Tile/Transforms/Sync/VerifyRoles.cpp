@@ -29,6 +29,7 @@
 #include "RoleTrace.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
 #include "fa/Dialect/Tile/Transforms/Rings.h"
+#include "fa/Support/Holds.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include <functional>
@@ -281,10 +282,6 @@ static bool isSameNumber(Value a, Value b) {
                     x.getSExtValue() == y.getSExtValue());
 }
 
-template <typename OpT> static bool holds(Operation *op) {
-  return op->walk([](OpT) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
 static LogicalResult checkWarpgroupBounds(RoleOp role) {
   SmallVector<WarpgroupBoundsOp> all;
   role.walk([&](WarpgroupBoundsOp own) { all.push_back(own); });
@@ -301,7 +298,7 @@ static LogicalResult checkWarpgroupBounds(RoleOp role) {
            << "(warpgroup_bounds_c1) stands in what a role runs, or its outer loop "
               "does; move it out of the '"
            << around->getName() << "'";
-  if (holds<PutOp>(role))
+  if (fa::holds<PutOp>(role))
     return own.emitOpError() << "(warpgroup_bounds_c1) stands in a role that fills rings, for all "
                                 "warpgroups; use the whole bounds there";
   WalkResult meets = role.walk([&](GetOp get) {
@@ -317,13 +314,13 @@ static LogicalResult checkWarpgroupBounds(RoleOp role) {
   });
   if (meets.wasInterrupted())
     return failure();
-  if (holds<PingpongWaitOp>(role) && !own.getLeast())
+  if (fa::holds<PingpongWaitOp>(role) && !own.getLeast())
     return own.emitOpError()
            << "(warpgroup_bounds_c3) does not say up to where all warpgroups run, which "
               "take turns; add all(...)";
   for (Operation *op = own->getNextNode(); op; op = op->getNextNode()) {
     WalkResult walked = op->walk([&](scf::ForOp loop) {
-      if (!holds<GetOp>(loop) || isSameNumber(loop.getStep(), own.getStep()))
+      if (!fa::holds<GetOp>(loop) || isSameNumber(loop.getStep(), own.getStep()))
         return WalkResult::advance();
       auto error = loop.emitOpError()
                    << "(warpgroup_bounds_c2) gets in other steps than those that "
@@ -481,7 +478,8 @@ static LogicalResult checkDeadlocks(const RoleTraces &traces) {
       Run run;
       bool small = true;
       for (auto &[role, events] : traces.roles) {
-        int64_t groups = holds<PingpongWaitOp>(role) ? RoleOp(role).getWarps() / kWarpsOfGroup : 1;
+        int64_t groups =
+            fa::holds<PingpongWaitOp>(role) ? RoleOp(role).getWarps() / kWarpsOfGroup : 1;
         for (int64_t group = 0; group < groups; ++group) {
           Agent &agent = run.agents.emplace_back();
           agent.role = role;

@@ -1,4 +1,6 @@
 // RUN: fa-opt %s --tile-merge-kernels --remarks --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fa-opt %s --tile-merge-kernels=shared-limit=1023 --split-input-file | FileCheck %s --check-prefix=LIMIT
+// RUN: fa-opt %s --tile-merge-kernels=shared-limit=1024 --split-input-file | FileCheck %s --check-prefix=FITS
 // RUN: fa-opt %s --tile-merge-kernels --tile-overlap-kernels --split-input-file | FileCheck %s --check-prefix=WAIT
 
 // Two copies of inputs of different lengths are one launch: its last extent is the sum of both, and each program sees its own id. Sizes
@@ -108,5 +110,32 @@ tile.func @g(%x: !tile.view<?x?xf32> {tile.name = "x"}, %b: index, %t: index)
 }
 tile.func @alone(%x: !tile.view<?x?xf32> {tile.name = "x"}, %b: index, %t: index)
     grid affine_map<()[s0, s1] -> (s0, s1)> sizes [0, 0, 0, 1] attributes {tile.warps = 2 : i64} {
+  tile.return
+}
+
+// -----
+
+// Rings of both stand side by side, so shared memory has to have all of them: else the second kernel goes on to one before, or stays.
+// LIMIT-LABEL: tile.func @small({{.*}}tile.shared_bytes = 512
+// LIMIT: tile.func @large({{.*}}tile.shared_bytes = 768
+// LIMIT-NOT: tile.func
+// FITS-LABEL: tile.func @small({{.*}}tile.shared_bytes = 1024
+// FITS: tile.func @third({{.*}}tile.shared_bytes = 256
+// FITS-NOT: tile.func
+tile.func @small(%x: !tile.view<?xf32> {tile.name = "x"}, %o: !tile.view<?xf32> {tile.name = "a", tile.output}, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.entry = "f", tile.shared_bytes = 256 : i64, tile.warps = 1 : i64} {
+  %ring = tile.ring : !tile.ring<1 x 64xf32, #tile.swizzle<128>>
+  tile.return
+}
+// expected-remark@+1 {{@small and @large are one launch}}
+tile.func @large(%x: !tile.view<?xf32> {tile.name = "x"}, %o: !tile.view<?xf32> {tile.name = "b", tile.output}, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.entry = "f", tile.shared_bytes = 768 : i64, tile.warps = 1 : i64} {
+  %ring = tile.ring : !tile.ring<3 x 64xf32, #tile.swizzle<128>>
+  tile.return
+}
+// expected-remark@+1 {{@small and @third are one launch}}
+tile.func @third(%x: !tile.view<?xf32> {tile.name = "x"}, %o: !tile.view<?xf32> {tile.name = "c", tile.output}, %t: index)
+    grid affine_map<()[s0] -> (s0)> sizes [0, 0] attributes {tile.entry = "f", tile.shared_bytes = 256 : i64, tile.warps = 1 : i64} {
+  %ring = tile.ring : !tile.ring<1 x 64xf32, #tile.swizzle<128>>
   tile.return
 }

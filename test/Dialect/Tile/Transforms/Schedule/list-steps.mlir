@@ -328,3 +328,47 @@ tile.func @both_ways(%flags: !tile.view<?xi32>, %o: !tile.view<?xi32>, %id: inde
   }
   tile.return
 }
+
+// -----
+
+// A yield inside of the first way takes the maximum to where it is read: the steps stay in order.
+// CHECK-LABEL: tile.func @yielded_inside(
+// CHECK: scf.for {{.*}} iter_args(%[[MOST:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) -> (i32, tensor<64xf32>)
+// CHECK: scf.for {{.*}} iter_args(%[[INNER:.*]] = %[[MOST]], %{{.*}} = %{{.*}}) -> (i32, tensor<64xf32>)
+// CHECK: scf.if
+// CHECK: arith.maxsi %[[INNER]]
+tile.func @yielded_inside(%x: !tile.view<?x64xf32>, %m: !tile.view<?x2xi1>, %y: !tile.view<64xf32>, %far: i1) grid affine_map<() -> ()> sizes [] {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0 : i32
+  %n = tile.dim %x, 0 : !tile.view<?x64xf32>
+  %init = arith.constant dense<0.0> : tensor<64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c64 iter_args(%most = %zero, %acc = %init) -> (i32, tensor<64xf32>) {
+    %shown = tile.load %m[%i, %c0] : !tile.view<?x2xi1> -> i1
+    %mixed = tile.load %m[%i, %c1] : !tile.view<?x2xi1> -> i1
+    %s:2 = scf.if %shown -> (i32, tensor<64xf32>) {
+      %w:2 = scf.if %mixed -> (i32, tensor<64xf32>) {
+        %place = scf.if %far -> i32 {
+          scf.yield %most : i32
+        } else {
+          scf.yield %zero : i32
+        }
+        %at = arith.index_cast %place : i32 to index
+        %v = tile.load %x[%at, %c0] dims [1] : !tile.view<?x64xf32> -> tensor<64xf32>
+        %a = arith.addf %acc, %v : tensor<64xf32>
+        scf.yield %most, %a : i32, tensor<64xf32>
+      } else {
+        %j = arith.index_cast %i : index to i32
+        %g = arith.maxsi %most, %j : i32
+        scf.yield %g, %acc : i32, tensor<64xf32>
+      }
+      scf.yield %w#0, %w#1 : i32, tensor<64xf32>
+    } else {
+      scf.yield %most, %acc : i32, tensor<64xf32>
+    }
+    scf.yield %s#0, %s#1 : i32, tensor<64xf32>
+  }
+  tile.store %r#1, %y[%c0] dims [0] : tensor<64xf32>, !tile.view<64xf32>
+  tile.return
+}
