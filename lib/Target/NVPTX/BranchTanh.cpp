@@ -292,10 +292,11 @@ struct GPUBranchTanh : fa::impl::GPUBranchTanhBase<GPUBranchTanh> {
       return markAllAnalysesPreserved();
     for (math::TanhOp tanh : functions) {
       fa::nvptx::takeFactor(tanh);
-      takeScale(tanh);
       auto type = dyn_cast<VectorType>(tanh.getType());
-      if (type && type.getNumElements() >= fewest && !isComputed(tanh.getOperand()))
-        branchOnSize(tanh);
+      if (!type || type.getNumElements() < fewest || isComputed(tanh.getOperand()))
+        continue;
+      takeScale(tanh);
+      branchOnSize(tanh);
     }
   }
 };
