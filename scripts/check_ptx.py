@@ -336,7 +336,8 @@ def compile_program(target, text, options, path):
             # Beside the forward's, which is compiled without it, there would be two in one file.
             options = [option for option in options if option != "--backward"]
             backward = os.path.join(folder, "backward.mlir")
-            generated = run(["fa-opt", source, "-o", backward, "--fa-generate-backward=only=true"])
+            before = [] if target == "cpu" else ["--fa-relax-functions"]
+            generated = run(["fa-opt", source, "-o", backward, *before, "--fa-generate-backward=only=true"])
             if generated.returncode:
                 return generated
             source, options = backward, ["--compile-from=grad", *options]

@@ -17,6 +17,9 @@
 using namespace mlir;
 using namespace mlir::fa;
 
+/// The pass of phase nvvm that it works without.
+static constexpr llvm::StringLiteral kBranchTanh = "gpu-branch-tanh";
+
 /// Passes of any target's schedule that it works without.
 static ArrayRef<StringRef> optionalPasses() {
   static const StringRef names[] = {"tile-narrow-indices",
@@ -156,6 +159,8 @@ SmallVector<StringRef> nvptx::getOptionalPasses(const Target &target) {
   names.push_back("tile-merge-kernels");
   if (target.dependentLaunches)
     names.push_back("tile-overlap-kernels");
+  if (target.hasRoles())
+    names.push_back(kBranchTanh);
   return names;
 }
 
@@ -180,8 +185,11 @@ void nvptx::populateSchedulePipeline(OpPassManager &pm, const Target &target,
 // Not by convert-gpu-to-nvvm, which calls libdevice: kernels are llvm.func with
 // nvvm.kernel, and arguments of LLVM's types, round ops of arith, math, scf and
 // vector; thread numbers are ops of nvvm.
-void nvptx::populateNVVMPipeline(OpPassManager &pm, const Target &, bool canonicalize) {
+void nvptx::populateNVVMPipeline(OpPassManager &pm, const Target &target, bool canonicalize,
+                                 ArrayRef<StringRef> leaveOut) {
   pm.addPass(createConvertTileToNVVM());
+  if (target.hasRoles() && !llvm::is_contained(leaveOut, kBranchTanh))
+    pm.addPass(createGPUBranchTanh());
   pm.addPass(createGPULowerMath());
   if (canonicalize) {
     // Uses before what they use: less is visited again. Blocks are LLVM's to merge.

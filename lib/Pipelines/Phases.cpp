@@ -42,11 +42,11 @@ static void clean(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createCSEPass());
 }
 
-/// Return whether the options leave a pass out.
-static bool isLeftOut(const CompileOptions &options, StringRef name) {
+/// Return the passes that the options leave out.
+static SmallVector<StringRef> getLeftOut(const CompileOptions &options) {
   SmallVector<StringRef> names;
   StringRef(options.leaveOut).split(names, ',', -1, false);
-  return llvm::is_contained(names, name);
+  return names;
 }
 
 static void populateInput(OpPassManager &pm, const CompileOptions &options) {
@@ -131,7 +131,7 @@ static void populateTile(OpPassManager &pm, const CompileOptions &options) {
   clean(pm, options);
   // The blocks of short sequences run all at once.
   if (nvptx::getTarget(options.target) && !options.shortSequences &&
-      !isLeftOut(options, "tile-sort-grid"))
+      !llvm::is_contained(getLeftOut(options), "tile-sort-grid"))
     pm.addPass(tile::createTileSortGrid());
   verify(pm, "tile");
 }
@@ -171,8 +171,7 @@ static const Phase kSchedule{"schedule", "layouts, rings, roles and barriers are
                                schedule.aligned = options.aligned;
                                schedule.alignedTiles = options.alignedTiles;
                                schedule.stages = options.stages;
-                               SmallVector<StringRef> names;
-                               StringRef(options.leaveOut).split(names, ',', -1, false);
+                               SmallVector<StringRef> names = getLeftOut(options);
                                schedule.leaveOut.assign(names.begin(), names.end());
                                nvptx::populateSchedulePipeline(
                                    pm, *nvptx::getTarget(options.target), schedule);
@@ -180,7 +179,7 @@ static const Phase kSchedule{"schedule", "layouts, rings, roles and barriers are
 static const Phase kNVVM{"nvvm", "a gpu.module of the LLVM and NVVM dialects, no math function",
                          [](OpPassManager &pm, const CompileOptions &options) {
                            nvptx::populateNVVMPipeline(pm, *nvptx::getTarget(options.target),
-                                                       options.canonicalize);
+                                                       options.canonicalize, getLeftOut(options));
                          }};
 
 //===----------------------------------------------------------------------===//
@@ -273,8 +272,7 @@ LogicalResult fa::runPhases(ModuleOp module, const CompileOptions &options, Stri
     return module.emitError() << describeUnknownTarget(options.target);
   if (failed(checkGradients(module, options)))
     return failure();
-  SmallVector<StringRef> leftOut, optional;
-  StringRef(options.leaveOut).split(leftOut, ',', -1, false);
+  SmallVector<StringRef> leftOut = getLeftOut(options), optional;
   if (const nvptx::Target *gpu = nvptx::getTarget(options.target); gpu && !leftOut.empty())
     optional = nvptx::getOptionalPasses(*gpu);
   for (StringRef name : leftOut)

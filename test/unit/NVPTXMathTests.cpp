@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -457,6 +458,71 @@ TEST_F(NVPTXMath, ElementsOfAVectorAreApart) {
   EXPECT_TRUE(std::isnan(emulator.run(NAN, 1)));
   EXPECT_NEAR(emulator.run(INFINITY, NAN), 1, 5e-7);
   EXPECT_NEAR(emulator.run(-INFINITY, NAN), -1, 5e-7);
+}
+
+/// Put one arm in the place of the branches of a function, the innermost being the last; erase what
+/// nothing uses then.
+void takeArm(func::FuncOp function, int arm) {
+  for (int depth = 0;; ++depth) {
+    auto branches = function.front().getOps<scf::IfOp>();
+    if (branches.empty())
+      break;
+    scf::IfOp branch = *branches.begin();
+    Block *taken = arm > depth ? branch.thenBlock() : branch.elseBlock();
+    branch->replaceAllUsesWith(taken->getTerminator()->getOperands());
+    for (Operation &op : llvm::make_early_inc_range(taken->without_terminator()))
+      op.moveBefore(branch);
+    branch->erase();
+  }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
+    if (!isa<func::ReturnOp>(op) && op.use_empty())
+      op.erase(); // The number of registers, too.
+}
+
+// Of many elements, a series takes the place of the formula where all are small, a longer one where
+// they are moderate: all are right up to where the next begins, with the factors that they take.
+TEST_F(NVPTXMath, ArmsOfABranchAgree) {
+  constexpr long n = 20011;
+  constexpr double factor = 0.125, scale = 30, ends[] = {0.28, 0.9, 20};
+  // What a row of the table bounds near 0, and what is more where results are larger.
+  constexpr double error = 1.5e-7, more[] = {0, 5e-7, 5e-7};
+  for (int arm = 0; arm < 3; ++arm) {
+    auto module = parseSourceString<ModuleOp>(R"(
+      func.func @f(%x: f32, %y: f32) -> f32 {
+        nvvm.setmaxregister increase 160
+        %factor = arith.constant dense<0.125> : vector<32xf32>
+        %scale = arith.constant dense<30.0> : vector<32xf32>
+        %v = vector.from_elements %y, %x, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y, %y : vector<32xf32>
+        %scaled = arith.mulf %v, %factor : vector<32xf32>
+        %t = math.tanh %scaled {tile.absolute_error} : vector<32xf32>
+        %c = arith.mulf %t, %scale : vector<32xf32>
+        %a = vector.extract %c[1] : f32 from vector<32xf32>
+        return %a : f32
+      })",
+                                              &context);
+    PassManager pm(&context);
+    pm.addPass(createGPUBranchTanh());
+    pm.addPass(createGPULowerMath());
+    ASSERT_TRUE(module && succeeded(pm.run(*module)));
+    auto function = *module->getOps<func::FuncOp>().begin();
+    int branches = 0;
+    function.walk([&](scf::IfOp) { ++branches; });
+    ASSERT_EQ(branches, 2);
+    takeArm(function, arm);
+    Emulator emulator(function);
+    double end = ends[arm] / factor, worst = 0;
+    for (long i = 0; i < n; ++i) {
+      float x = end * (2.0 * i / (n - 1) - 1);
+      double expected = std::tanh(factor * x), got = emulator.run(x, 1) / scale;
+      double allowed = error + more[arm] * std::fabs(expected);
+      worst = std::max(worst, std::fabs(got - expected) / allowed);
+      ASSERT_NEAR(got, expected, allowed) << "arm " << arm << " of " << x;
+    }
+    if (getenv("FA_VERBOSE"))
+      llvm::outs() << "arm " << arm << ": " << worst << " of what is allowed\n";
+    EXPECT_TRUE(std::signbit(emulator.run(-0.f, 1)));
+    EXPECT_TRUE(std::isnan(emulator.run(NAN, 1)));
+  }
 }
 
 TEST_F(NVPTXMath, SpecialValuesAreRight) {

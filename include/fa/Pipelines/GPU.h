@@ -33,7 +33,8 @@ SmallVector<StringRef> getOptionalPasses(const Target &target);
 void populateSchedulePipeline(OpPassManager &pm, const Target &target,
                               const ScheduleOptions &options);
 /// -> a gpu.module of LLVM and NVVM dialect.
-void populateNVVMPipeline(OpPassManager &pm, const Target &target, bool canonicalize = true);
+void populateNVVMPipeline(OpPassManager &pm, const Target &target, bool canonicalize = true,
+                          ArrayRef<StringRef> leaveOut = {});
 
 } // namespace mlir::fa::nvptx
 

@@ -16,10 +16,12 @@
 #include "TileRules.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/Tile/IR/Instructions.h"
+#include "fa/Dialect/Tile/IR/RegionOps.h"
 #include "fa/Support/Remarks.h"
 #include "fa/Target/NVPTX/Passes.h"
 #include "fa/Target/NVPTX/TargetDescription.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include <numeric>
@@ -130,8 +132,8 @@ struct Facts {
 
 /// Weigh what a region, whose positions come after so many `inputs` and differ as `positions` says,
 /// reads of captured tensors: an element for each pair of a row and a key; a mask, for each row or
-/// key. Then its length: masks of more than one comparison, weights of a score, and of these more
-/// where they hold a tile that is of no product.
+/// key. Then its length: masks of more than one comparison, weights of a score or with a function
+/// of it, and of these more where they hold a tile that is of no product.
 RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<unsigned> positions) {
   // b and h come before i and j.
   constexpr unsigned kPlainOps = 10, kComparison = 3, kRow = 2;
@@ -144,8 +146,10 @@ RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<un
   unsigned ops = 0;
   RegisterPressure most = kLight;
   Value tile;
+  bool hasFunction = false;
   region.walk<WalkOrder::PreOrder>([&](Operation *op) {
     unsigned of = differencesOf(op, differs);
+    hasFunction |= region::lookUp(op) && region::effortOf(op).special > 0 && !isa<math::Exp2Op>(op);
     ops += !op->hasTrait<OpTrait::ConstantLike>() && !op->hasTrait<OpTrait::IsTerminator>();
     bool isTile = op->getNumResults() == 1 && isa<FloatType>(op->getResult(0).getType());
     auto extract = dyn_cast<tensor::ExtractOp>(op);
@@ -162,7 +166,7 @@ RegisterPressure pressureOfCaptures(Region &region, unsigned inputs, ArrayRef<un
     }
   });
   most = std::max(most, isMask && ops > kComparison  ? kSome
-                        : !isMask && ops > kPlainOps ? kLong
+                        : !isMask && (ops > kPlainOps || hasFunction) ? kLong
                                                      : kLight);
   // Beside more than a few functions a tile takes registers.
   return !tile ? most : most <= kLong ? kTiles : std::max(most, kTensors);

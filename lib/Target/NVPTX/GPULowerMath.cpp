@@ -18,7 +18,6 @@
 
 #include "LowerMathF32.h"
 #include "fa/Dialect/Tile/IR/RegionOps.h"
-#include "fa/Dialect/Tile/IR/Tile.h"
 #include "fa/Target/ExpandMath.h"
 #include "fa/Target/NVPTX/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,7 +25,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::fa {
@@ -123,28 +121,6 @@ static void widen(Operation *op) {
   }
 }
 
-/// Let tanh of absolute error take the constant that multiplies its operand, for its formula has
-/// one anyway.
-static void takeFactor(Operation *op) {
-  auto tanh = dyn_cast<math::TanhOp>(op);
-  if (!tanh || !tanh->hasAttr(tile::TileDialect::kAbsoluteErrorAttr) ||
-      !getElementTypeOrSelf(tanh.getType()).isF32())
-    return;
-  auto product = tanh.getOperand().getDefiningOp<arith::MulFOp>();
-  Value right = product ? product.getRhs() : Value();
-  if (auto splat = right ? right.getDefiningOp<vector::BroadcastOp>() : vector::BroadcastOp())
-    right = splat.getSource();
-  APFloat factor(0.0f);
-  if (!right || !matchPattern(right, m_ConstantFloat(&factor)) || !factor.isFiniteNonZero() ||
-      factor.isNegative())
-    return;
-  tanh->setAttr(fa::nvptx::kFactor,
-                Builder(op->getContext()).getF32FloatAttr(factor.convertToFloat()));
-  tanh.getOperandMutable().assign(product.getLhs());
-  if (product->use_empty())
-    product->erase();
-}
-
 /// Return whether a function becomes an instruction or two, without temporaries.
 static bool isShort(Operation *op) { return region::lookUp(op) && region::effortOf(op).isShort; }
 
@@ -213,7 +189,8 @@ struct GPULowerMath : fa::impl::GPULowerMathBase<GPULowerMath> {
       return markAllAnalysesPreserved();
     for (Operation *op : functions) {
       widen(op);
-      takeFactor(op);
+      if (auto tanh = dyn_cast<math::TanhOp>(op); tanh && fa::nvptx::hasAbsoluteForm(tanh))
+        fa::nvptx::takeFactor(tanh);
       if (!isShort(op))
         cut(op, slice);
     }

@@ -321,7 +321,11 @@ static Value computeAbsolute(Reals &r, math::TanhOp op, ArrayRef<Value> x) {
   double twice = -2 * kLog2E * (factor ? factor.getValueAsDouble() : 1);
   Value one = r.real(1), power = r.exp2(r.mul(r.abs(x[0]), r.real(twice)));
   Value number = isa<VectorType>(r.type) ? r.least(power, one) : power;
-  Value inverse = r.inverse(r.add(number, one)), rest = r.sub(one, power);
+  Value inverse = r.inverse(r.add(number, one)), rest;
+  if (auto scale = op->getAttrOfType<FloatAttr>(fa::nvptx::kScale))
+    rest = r.fma(power, r.real(-scale.getValueAsDouble()), r.real(scale.getValueAsDouble()));
+  else
+    rest = r.sub(one, power);
   return r.copySign(r.mul(rest, inverse), x[0]);
 }
 static Value compute(Reals &r, math::Log10Op, ArrayRef<Value> x) {

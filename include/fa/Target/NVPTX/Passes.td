@@ -114,6 +114,38 @@ def GPUChooseTiles : Pass<"gpu-choose-tiles", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::fa::FADialect"];
 }
 
+def GPUBranchTanh : Pass<"gpu-branch-tanh"> {
+  let summary = "compute tanh of scores by polynomials where all of a warp's are small";
+  let description = [{
+    What: of vectors of `fewest` elements or more, `tanh` with `tile.absolute_error` becomes a
+    branch on the greatest magnitude that the warp has of its operand. Up to 0.28 a polynomial
+    of three coefficients takes its place, up to 0.9 one of six; beyond, at infinities and where one
+    is NaN, the formula of `gpu-lower-math`. A constant that multiplies the operand, and one that
+    multiplies all results, also where a choice between them and infinity comes first, goes into
+    either. A score then takes four or seven instructions and 0.75 for the magnitudes, and no special function,
+    where the formula takes nine and 1.25.
+
+    Requires: kernels that share out registers among roles, and operands that products gave, up to
+    a constant factor; others stay as they are. Ensures: all lanes of a warp take one arm.
+
+    Numerics: an element is within the bound of `tanh` with `tile.absolute_error`
+    (docs/semantics.md) in either arm. Which arm computes it depends on the other elements that the warp has,
+    and on nothing else.
+
+    Example (`test/Target/NVPTX/branch-tanh.mlir`): the formula is in the innermost arm.
+
+    ```mlir
+    %large = nvvm.vote.sync any %lanes, %exceeds -> i1
+    %y = scf.if %large -> (vector<32xf32>) { ... } else { ... }
+    ```
+  }];
+  let options = [Option<"fewest", "fewest", "int64_t", /*default=*/"32",
+    "elements of a vector from which on it is a branch: fewer have no registers to spare">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 def GPULowerMath : Pass<"gpu-lower-math"> {
   let summary = "lower math functions to what the NVPTX back end can select";
   let description = [{

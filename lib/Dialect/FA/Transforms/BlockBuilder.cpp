@@ -9,11 +9,29 @@
 #include "FindSequence.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSet.h"
 #include <limits>
 
 using namespace mlir;
 using namespace mlir::fa;
+
+std::pair<Value, double> fa::splitProduct(Value value) {
+  constexpr double kMost = 0x1p60;
+  APFloat constant(1.0f);
+  Operation *op = value.getDefiningOp();
+  if (!value.getType().isF32() || !isa_and_nonnull<arith::MulFOp, arith::DivFOp>(op))
+    return {value, 1};
+  Value x = op->getOperand(0), y = op->getOperand(1);
+  if (isa<arith::MulFOp>(op) && matchPattern(x, m_ConstantFloat(&constant)))
+    std::swap(x, y);
+  else if (!matchPattern(y, m_ConstantFloat(&constant)))
+    return {value, 1};
+  double factor = constant.convertToFloat();
+  if (!(std::abs(factor) <= kMost && std::abs(factor) >= 1 / kMost))
+    return {value, 1};
+  return {x, isa<arith::DivFOp>(op) ? 1 / factor : factor};
+}
 
 /// Name arguments in printed IR, and the sizes of tensors for launches.
 static void nameSizes(AttentionOp op) {

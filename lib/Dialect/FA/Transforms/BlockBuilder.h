@@ -27,6 +27,10 @@ namespace mlir::fa {
 inline constexpr double kLog2E = 1.4426950408889634074;
 inline constexpr double kLn2 = 0.69314718055994530942;
 
+/// Split `value`, if it is the product of a value with a constant of moderate size, or their
+/// quotient, into that value and factor; else the factor is 1.
+std::pair<Value, double> splitProduct(Value value);
+
 /// The block that is being built: where its tiles stand, and what is emitted for them.
 struct BlockBuilder {
   static constexpr int64_t kDynamic = ShapedType::kDynamic;

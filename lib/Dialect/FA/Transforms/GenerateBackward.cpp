@@ -423,24 +423,58 @@ LogicalResult Backward::addCaptures(ArrayRef<CaptureAdjoint> adjoints,
 }
 
 /// Multiply the factors of `ds`, where it is dx = P (dP - delta) times some, with P first: that is
-/// done beside the product that makes dP, and only one tile is kept until then.
+/// done beside the product that makes dP, and only one tile is kept until then. Constants become
+/// one, or none: those of a softcap, c and 1 / c, make 1 but for a rounding.
 Value Backward::factored(Value ds, Value dx) {
   SmallVector<Value> factors;
   Value value = ds;
+  double constant = 1;
   while (value != dx) {
+    if (auto [x, factor] = splitProduct(value); x != value) {
+      constant *= factor;
+      value = x;
+      continue;
+    }
     auto product = value.getDefiningOp<arith::MulFOp>();
     if (!product)
       return ds;
     factors.push_back(product.getRhs());
     value = product.getLhs();
   }
-  if (factors.empty())
+  if (value == ds)
     return ds;
   auto product = dx.getDefiningOp<arith::MulFOp>();
   value = product.getLhs();
   for (Value factor : llvm::reverse(factors))
     value = arith::MulFOp::create(b, loc, value, factor);
+  if (std::abs(constant - 1) > 0x1p-24) {
+    auto number = b.getF32FloatAttr(static_cast<float>(constant));
+    value = arith::MulFOp::create(b, loc, value, arith::ConstantOp::create(b, loc, number));
+  }
   return arith::MulFOp::create(b, loc, value, product.getRhs());
+}
+
+/// Multiply the score that a region reads by the scale, and by what the region itself multiplies it
+/// by first, in one product as the forward does, so that both round a score alike.
+static void applyScale(OpBuilder &b, Location loc, BlockArgument score, double scale) {
+  Operation *first = score.hasOneUse() ? *score.user_begin() : nullptr;
+  Value product = first && first->getNumResults() == 1 ? first->getResult(0) : Value();
+  auto [x, factor] = product ? splitProduct(product) : std::pair<Value, double>(nullptr, 1);
+  // So small a scale leaves no room for factors.
+  bool merges = x == score && std::abs(scale) >= 0x1p-60;
+  if (merges)
+    scale *= factor;
+  b.setInsertionPointToStart(score.getOwner());
+  auto number = b.getF32FloatAttr(static_cast<float>(scale));
+  auto scaled =
+      arith::MulFOp::create(b, loc, score, arith::ConstantOp::create(b, loc, number),
+                            arith::FastMathFlags::contract);
+  if (merges) {
+    product.replaceAllUsesWith(scaled);
+    first->erase();
+  } else {
+    score.replaceAllUsesExcept(scaled, scaled);
+  }
 }
 
 LogicalResult Backward::buildWeights() {
@@ -491,8 +525,10 @@ LogicalResult Backward::buildWeights() {
     exponent = arith::MulFOp::create(b, loc, arith::SubFOp::create(b, loc, x, row(lses)),
                                      constant(kLog2E));
   } else {
-    exponent =
-        arith::MulFOp::create(b, loc, x, constant(plain ? scale * kLog2E : kLog2E), contract);
+    // What the score is multiplied by last is part of that factor, too.
+    auto [before, last] = splitProduct(x);
+    exponent = arith::MulFOp::create(b, loc, before,
+                                     constant((plain ? scale : last) * kLog2E), contract);
     exponent = arith::AddFOp::create(b, loc, exponent, row(lses), contract);
   }
   Value p = math::Exp2Op::create(b, loc, exponent);
@@ -510,10 +546,9 @@ LogicalResult Backward::buildWeights() {
       return failure();
     ds = adjoints->arguments.front();
     ds = ds ? factored(ds, dx) : constant(0);
-    b.setInsertionPointToStart(body);
-    // Contracted as in the forward, so that both round a score alike.
-    auto scaled = arith::MulFOp::create(b, loc, score, constant(scale), contract);
-    score.replaceAllUsesExcept(scaled, scaled);
+    if (Operation *last = x.getDefiningOp(); last && last->use_empty())
+      last->erase();
+    applyScale(b, loc, score, scale);
     b.setInsertionPointToEnd(body);
   }
 

@@ -37,7 +37,6 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Support/ValueNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Matchers.h"
 #include <cmath>
 #include <limits>
 
@@ -110,25 +109,6 @@ static void finish(BlockBuilder &r, AttentionOp op, MapBlocksOp block, ValueRang
   }
   Value natural = r.add(naturalReference(r, carried[1], c), ln(l));
   r.storeLse(named(natural, "natural"), empty, lse);
-}
-
-/// Split `value`, if it is the product of a value with a constant of moderate size, or their
-/// quotient, into that value and factor; else the factor is 1.
-static std::pair<Value, double> splitProduct(Value value) {
-  constexpr double kMost = 0x1p60;
-  APFloat constant(1.0f);
-  Operation *op = value.getDefiningOp();
-  if (!value.getType().isF32() || !isa_and_nonnull<arith::MulFOp, arith::DivFOp>(op))
-    return {value, 1};
-  Value x = op->getOperand(0), y = op->getOperand(1);
-  if (isa<arith::MulFOp>(op) && matchPattern(x, m_ConstantFloat(&constant)))
-    std::swap(x, y);
-  else if (!matchPattern(y, m_ConstantFloat(&constant)))
-    return {value, 1};
-  double factor = constant.convertToFloat();
-  if (!(std::abs(factor) <= kMost && std::abs(factor) >= 1 / kMost))
-    return {value, 1};
-  return {x, isa<arith::DivFOp>(op) ? 1 / factor : factor};
 }
 
 /// Takes what a region multiplies the score by last, from outside in, out of it.

@@ -157,19 +157,21 @@ func.func @scalar(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64x
 
 // -----
 
-// A derivative that is a factor of P multiplies it first, so that only one tile waits for the product that makes dP.
+// A derivative that is a factor of P multiplies it first, so that only one tile waits for the product that makes dP. What
+// a score is multiplied by first, or divided, goes into the scale, and no product is left of a cap and what it is divided by.
 
 // CHECK-LABEL: func.func @capped_backward(
 // CHECK:         } weights {
 // CHECK-NEXT:    ^bb0(%[[S:[a-z0-9]+]]: f32, %[[DP:[a-z0-9]+]]: f32,
-// CHECK:           %[[T:.*]] = math.tanh
+// CHECK-NEXT:      %[[SCALE:.*]] = arith.constant 0.00416666688 : f32
+// CHECK-NEXT:      %[[X:.*]] = arith.mulf %[[S]], %[[SCALE]] fastmath<contract> : f32
+// CHECK:           %[[T:.*]] = math.tanh %[[X]]
 // CHECK:           %[[P:.*]] = math.exp2
 // CHECK:           %[[DIFF:.*]] = arith.subf %[[DP]], %{{.*}} : f32
 // CHECK-NEXT:      arith.mulf %[[P]], %[[DIFF]] : f32
-// CHECK:           %[[OUTER:.*]] = arith.mulf %[[P]], %{{.*}} : f32
-// CHECK-NEXT:      %[[INNER:.*]] = arith.mulf %[[OUTER]], %{{.*}} : f32
-// CHECK-NEXT:      %[[LAST:.*]] = arith.mulf %[[INNER]], %{{.*}} : f32
-// CHECK-NEXT:      %[[DS:.*]] = arith.mulf %[[LAST]], %[[DIFF]] : f32
+// CHECK:           %[[SLOPE:.*]] = math.fma %{{.*}}, %[[T]], %{{.*}} : f32
+// CHECK:           %[[LESS:.*]] = arith.mulf %[[P]], %[[SLOPE]] : f32
+// CHECK-NEXT:      %[[DS:.*]] = arith.mulf %[[LESS]], %[[DIFF]] : f32
 // CHECK-NEXT:      fa.yield %[[P]], %[[DS]] : f32, f32
 func.func @capped(%q: tensor<?x8x?x64xf32> {fa.name = "q"}, %k: tensor<?x8x?x64xf32> {fa.name = "k"}, %v: tensor<?x8x?x64xf32> {fa.name = "v"}) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
   %o, %lse = fa.attention query(%q) key(%k) value(%v) with [softcap<30.0>]
