@@ -108,8 +108,8 @@ constexpr Tiles kFusedKeys[] = {
 /// columns for each warpgroup, and weights stay in registers but for that product. What more
 /// registers would hold goes without: such blocks take the line above.
 constexpr Tiles kAsyncFusedKeys[] = {
-    {2, 64, kLight, 128, 128, 8},
-    {2, 128, kLight, 64, 128, 8},
+    {2, 64, kBits, 128, 128, 8},
+    {2, 128, kBits, 64, 128, 8},
     {2, 128, kTiles, 64, 128, 8},
 };
 /// A step has a multiple of so many rows or keys.
@@ -239,7 +239,7 @@ Facts factsOf(MapBlocksOp block) {
   // that heads are rounded up by where warpgroups share whole panels of them.
   constexpr int64_t kShared = 128;
   bool tileAlone = facts.pressure == kTiles && !facts.masked && facts.headUnit % kShared == 0;
-  if (facts.adds && facts.pressure != kLight && !tileAlone)
+  if (facts.adds && facts.pressure != kLight && facts.pressure != kBits && !tileAlone)
     facts.pressure = std::max(facts.pressure, kTensors);
   return facts;
 }
