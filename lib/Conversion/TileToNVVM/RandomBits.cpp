@@ -306,10 +306,13 @@ Value Emitter::packWords(Value tile) {
 
 /// Let a tile of i1 be what packWords() has made of one.
 void Emitter::setFromWords(Value tile, Value words) {
+  SmallVector<Value> each;
+  for (int64_t n = 0; n < cast<VectorType>(words.getType()).getNumElements(); ++n)
+    each.push_back(extract(words, n));
   Places places;
   for (int64_t r = 0; r < cast<VectorType>(convert(tile.getType())).getNumElements(); ++r) {
     auto [word, bit] = placeOfRegister(r);
-    places.push_back({extract(words, word), bit});
+    places.push_back({each[word], bit});
   }
   setBits(tile, std::move(places), /*areExchanged=*/true);
 }
